@@ -1,0 +1,35 @@
+import type { z } from "zod";
+import { fail } from "./errors.ts";
+import { product } from "./product.ts";
+
+/**
+ * Reads a program's settings from the environment. Each field is named as its variable without the
+ * product's prefix (`LOG_LEVEL` has none). A variable of ours that nobody knows is refused by name.
+ */
+export function readSettings<Shape extends z.ZodObject>(
+  shape: Shape,
+  env: Readonly<Record<string, string | undefined>>,
+  known: readonly string[] = [],
+): z.output<Shape> {
+  const prefix = `${product.word.toUpperCase()}_`;
+  const fields = Object.keys(shape.shape);
+  const names = new Map(fields.map((field) => [variableOf(prefix, field), field]));
+  const given: Record<string, string> = {};
+  for (const [name, value] of Object.entries(env)) {
+    const field = names.get(name);
+    if (field !== undefined && value !== undefined && value !== "") given[field] = value;
+    if (field === undefined && name.startsWith(prefix) && !known.includes(name))
+      fail("ConfigError", `unknown setting ${name}; known are ${[...names.keys()].join(", ")}`);
+  }
+  const parsed = shape.safeParse(given);
+  if (parsed.success) return parsed.data;
+  const [issue] = parsed.error.issues;
+  const field = String(issue?.path[0] ?? "");
+  fail("ConfigError", `${variableOf(prefix, field)}: ${issue?.message ?? "not valid"}`);
+}
+
+/** `homeFolder` is read from `OUTRIGGER_HOME_FOLDER`; `logLevel` from `LOG_LEVEL`. */
+function variableOf(prefix: string, field: string): string {
+  const name = field.replace(/[A-Z]/g, (letter) => `_${letter}`).toUpperCase();
+  return name === "LOG_LEVEL" ? name : `${prefix}${name}`;
+}

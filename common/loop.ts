@@ -1,0 +1,58 @@
+import { setTimeout as sleep } from "node:timers/promises";
+
+export interface Loop {
+  /** Runs the next tick now instead of at its time. */
+  nudge(): void;
+  /** Ends the loop once the tick in flight is over. */
+  stop(): Promise<void>;
+}
+
+const longestWaitMs = 60_000;
+
+/**
+ * Runs `tick` again and again, one at a time, `everyMs` apart with ±20 % jitter. A tick that throws
+ * doubles the wait, up to a minute; `failed` is told.
+ */
+export function startLoop(
+  everyMs: number,
+  tick: (signal: AbortSignal) => Promise<void>,
+  failed: (error: unknown) => void,
+): Loop {
+  const stopping = new AbortController();
+  let wake = new AbortController();
+  let nudged = false;
+
+  async function run(): Promise<void> {
+    let failures = 0;
+    while (!stopping.signal.aborted) {
+      nudged = false;
+      try {
+        await tick(stopping.signal);
+        failures = 0;
+      } catch (error) {
+        if (stopping.signal.aborted) return;
+        failures += 1;
+        failed(error);
+      }
+      if (nudged) continue;
+      wake = new AbortController();
+      const waitMs = Math.min(everyMs * 2 ** failures, longestWaitMs) * (0.8 + Math.random() * 0.4);
+      await sleep(waitMs, undefined, {
+        signal: AbortSignal.any([stopping.signal, wake.signal]),
+        ref: false,
+      }).catch(() => {});
+    }
+  }
+
+  const running = run();
+  return {
+    nudge() {
+      nudged = true;
+      wake.abort();
+    },
+    async stop() {
+      stopping.abort();
+      await running;
+    },
+  };
+}

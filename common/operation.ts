@@ -1,0 +1,82 @@
+import type { z } from "zod";
+import type { ErrorType } from "./errors.ts";
+
+export type Method = "GET" | "POST" | "PUT" | "DELETE";
+
+/** How an operation answers. */
+export const modes = {
+  sync: "the answer is the result",
+  async: "stored as a request and answered at once with its id; /api/get has the result",
+  receipt: "as async, and the body repeats the id",
+  log: "stored as a request whose text is streamed in the answer; /api/get has its exit code",
+  stream: "text, streamed; nothing is stored",
+  file: "bytes",
+  page: "a page for browsers",
+} as const;
+export type Mode = keyof typeof modes;
+
+/** Who may call an operation, once a login layer knows the caller. */
+export const accesses = {
+  open: "answers without login",
+  any: "every caller that the login layer let in",
+  signed_in: "needs an identity",
+  self_or_admin: "about oneself, or an admin",
+  owner: "its owner",
+  owner_or_admin: "its owner or an admin",
+  admin: "admins",
+} as const;
+export type Access = keyof typeof accesses;
+
+/** Where the fields of an input travel. A handler sees them as one flat object. */
+export interface Input {
+  readonly path?: z.ZodObject;
+  readonly query?: z.ZodObject;
+  readonly body?: z.ZodObject;
+  /** The body may be left out altogether. */
+  readonly bodyOptional?: boolean;
+  /** The body is not JSON but this content type, handed over as a stream. */
+  readonly rawBody?: string;
+}
+
+/** One operation of an HTTP API; routes, checks, documents and clients derive from such rows. */
+export interface Operation {
+  /** Its name, dotted: `jobs.launch`. */
+  readonly name: string;
+  readonly route: `${Method} /${string}`;
+  /** The group it is listed under in the API document; absent when it has none. */
+  readonly tag?: string;
+  readonly mode: Mode;
+  /** Which queue a stored request waits in; slow work is `long`. */
+  readonly queue?: "long" | "short";
+  readonly summary: string;
+  readonly access: Access;
+  readonly input: Input;
+  readonly output: z.ZodType;
+  readonly errors?: readonly ErrorType[];
+}
+
+type FieldsOf<T> = T extends z.ZodObject ? z.output<T> : unknown;
+type GivenOf<T> = T extends z.ZodObject ? z.input<T> : unknown;
+type Part<I, K extends string> = K extends keyof I ? I[K] : undefined;
+
+/** The checked input of an operation, as its handler sees it. */
+export type InputOf<Op extends Operation> = FieldsOf<Part<Op["input"], "path">> &
+  FieldsOf<Part<Op["input"], "query">> &
+  FieldsOf<Part<Op["input"], "body">>;
+
+/** What a caller passes: as `InputOf`, but fields with defaults may be left out. */
+export type GivenInputOf<Op extends Operation> = GivenOf<Part<Op["input"], "path">> &
+  GivenOf<Part<Op["input"], "query">> &
+  GivenOf<Part<Op["input"], "body">>;
+
+/** What an operation answers. */
+export type OutputOf<Op extends Operation> = z.output<Op["output"]>;
+
+/** Declares a row, keeping its exact type. */
+export const operation = <const Op extends Operation>(row: Op): Op => row;
+
+/** Method and path of a row. */
+export function routeOf(row: Operation): { method: Method; path: string } {
+  const [method, path] = row.route.split(" ") as [Method, string];
+  return { method, path };
+}

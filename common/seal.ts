@@ -1,0 +1,62 @@
+import { createCipheriv, createDecipheriv, randomBytes } from "node:crypto";
+import { linkSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { dirname } from "node:path";
+import { errorCodeOf, fail } from "./errors.ts";
+
+/** Turns text into bytes that only the holder of the key can read, and back. */
+export interface Seal {
+  seal(text: string): Buffer;
+  /** The text again; throws `InternalError` when it was sealed with another key or changed. */
+  open(sealed: Uint8Array): string;
+}
+
+const nonceBytes = 12;
+const tagBytes = 16;
+
+/** A seal whose key lies in a file (mode 0600), made when it is missing. AES-256-GCM. */
+export function openSeal(keyFile: string): Seal {
+  const key = readKey(keyFile) ?? makeKey(keyFile);
+  return {
+    seal(text) {
+      const nonce = randomBytes(nonceBytes);
+      const cipher = createCipheriv("aes-256-gcm", key, nonce);
+      const body = Buffer.concat([cipher.update(text, "utf8"), cipher.final()]);
+      return Buffer.concat([nonce, cipher.getAuthTag(), body]);
+    },
+    open(sealed) {
+      const bytes = Buffer.from(sealed);
+      const decipher = createDecipheriv("aes-256-gcm", key, bytes.subarray(0, nonceBytes));
+      decipher.setAuthTag(bytes.subarray(nonceBytes, nonceBytes + tagBytes));
+      try {
+        const body = decipher.update(bytes.subarray(nonceBytes + tagBytes));
+        return Buffer.concat([body, decipher.final()]).toString("utf8");
+      } catch {
+        fail("InternalError", `a stored secret cannot be read with the key in ${keyFile}`);
+      }
+    },
+  };
+}
+
+function readKey(file: string): Buffer | undefined {
+  try {
+    return readFileSync(file);
+  } catch (error) {
+    if (errorCodeOf(error) === "ENOENT") return undefined;
+    throw error;
+  }
+}
+
+/** Writes a new key whole or not at all: the first of two who try at once wins. */
+function makeKey(file: string): Buffer {
+  const draft = `${file}.${process.pid}`;
+  mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
+  writeFileSync(draft, randomBytes(32), { mode: 0o600, flush: true });
+  try {
+    linkSync(draft, file);
+  } catch (error) {
+    if (errorCodeOf(error) !== "EEXIST") throw error;
+  } finally {
+    rmSync(draft, { force: true });
+  }
+  return readFileSync(file);
+}
