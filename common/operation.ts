@@ -40,8 +40,10 @@ export interface Input {
 
 /** One operation of an HTTP API; routes, checks, documents and clients derive from such rows. */
 export interface Operation {
-  /** Its name, dotted: `jobs.launch`. */
+  /** Its name, dotted and unique: `jobs.launch`. */
   readonly name: string;
+  /** The name its stored requests carry on the wire, where two rows share one. */
+  readonly requestName?: string;
   readonly route: `${Method} /${string}`;
   /** The group it is listed under in the API document; absent when it has none. */
   readonly tag?: string;

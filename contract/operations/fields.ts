@@ -1,0 +1,60 @@
+import { z } from "zod";
+import { product, protocol } from "../../common/product.ts";
+
+const Config = z.record(z.string(), z.unknown()).nullish();
+const word = (prefix: string, suffix: string) =>
+  [product.word, protocol.word].map((name) => `${prefix}_${name}_${suffix}`);
+
+/** Fields that every JSON body may carry beside its own: who calls, from where, with what settings. */
+export const callerFields = {
+  env_vars: z
+    .record(z.string(), z.string())
+    .default({})
+    .describe("Environment of the caller; names the caller where no login layer does."),
+  entrypoint: z.string().default("").describe("Client function that made the call."),
+  entrypoint_command: z.string().default("").describe("Command line, shown as the call's origin."),
+  using_remote_api_server: z.boolean().default(false),
+  ...Object.fromEntries(
+    word("override", "config").map((name) => [
+      name,
+      Config.describe("Settings of the client, laid over control's for this request."),
+    ]),
+  ),
+  ...Object.fromEntries(
+    word("override", "config_path").map((name) => [name, z.string().nullish()]),
+  ),
+  file_mounts_blob_id: z.string().nullish().describe("Id of an uploaded blob; null when none."),
+} as const;
+
+/** A JSON body with fields of its own beside `callerFields`; unknown keys are ignored. */
+export const body = <const Fields extends z.ZodRawShape>(fields: Fields) => ({
+  body: z.object({ ...callerFields, ...fields }),
+});
+
+/** Query parameters. */
+export const query = <const Fields extends z.ZodRawShape>(fields: Fields) => ({
+  query: z.object(fields),
+});
+
+/** Parameters in the path. */
+export const path = <const Fields extends z.ZodRawShape>(fields: Fields) => ({
+  path: z.object(fields),
+});
+
+/** A yes or no in a query; clients of this protocol write `True`, `False`, `true`, `1`. */
+export const queryBoolean = (fallback: boolean) =>
+  z.stringbool({ truthy: ["true", "1"], falsy: ["false", "0"] }).default(fallback);
+
+/** A whole number in a query. */
+export const queryInteger = z.coerce.number().int();
+
+/** A query parameter that may be repeated. */
+export const queryList = z
+  .union([z.string(), z.array(z.string())])
+  .transform((value) => (typeof value === "string" ? [value] : value));
+
+/** A key that must be there although it may be null. */
+export const nullable = <T extends z.ZodType>(type: T) => type.nullable();
+
+/** A key that may be missing or null; null then. */
+export const optional = <T extends z.ZodType>(type: T) => type.nullable().default(null as never);
