@@ -1,9 +1,11 @@
 import { z } from "zod";
 import { product, protocol } from "../../common/product.ts";
 
-const Config = z.record(z.string(), z.unknown()).nullish();
-const word = (prefix: string, suffix: string) =>
-  [product.word, protocol.word].map((name) => `${prefix}_${name}_${suffix}`);
+const Config = z
+  .record(z.string(), z.unknown())
+  .nullish()
+  .describe("Settings of the client, laid over control's for this request.");
+const ConfigPath = z.string().nullish().describe("Where those settings come from, for messages.");
 
 /** Fields that every JSON body may carry beside its own: who calls, from where, with what settings. */
 export const callerFields = {
@@ -14,15 +16,10 @@ export const callerFields = {
   entrypoint: z.string().default("").describe("Client function that made the call."),
   entrypoint_command: z.string().default("").describe("Command line, shown as the call's origin."),
   using_remote_api_server: z.boolean().default(false),
-  ...Object.fromEntries(
-    word("override", "config").map((name) => [
-      name,
-      Config.describe("Settings of the client, laid over control's for this request."),
-    ]),
-  ),
-  ...Object.fromEntries(
-    word("override", "config_path").map((name) => [name, z.string().nullish()]),
-  ),
+  [`override_${product.word}_config` as const]: Config,
+  [`override_${product.word}_config_path` as const]: ConfigPath,
+  [`override_${protocol.word}_config` as const]: Config,
+  [`override_${protocol.word}_config_path` as const]: ConfigPath,
   file_mounts_blob_id: z.string().nullish().describe("Id of an uploaded blob; null when none."),
 } as const;
 
