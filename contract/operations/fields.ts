@@ -23,9 +23,12 @@ export const callerFields = {
   file_mounts_blob_id: z.string().nullish().describe("Id of an uploaded blob; null when none."),
 } as const;
 
-/** A JSON body with fields of its own beside `callerFields`; unknown keys are ignored. */
-export const body = <const Fields extends z.ZodRawShape>(fields: Fields) => ({
-  body: z.object({ ...callerFields, ...fields }),
+/**
+ * A JSON body with fields of its own beside `callerFields`; unknown keys are ignored. Its schema
+ * goes by `name` in the API document.
+ */
+export const body = <const Fields extends z.ZodRawShape>(name: string, fields: Fields) => ({
+  body: z.object({ ...fields, ...callerFields }).meta({ id: name }),
 });
 
 /** Query parameters. */
@@ -40,7 +43,10 @@ export const path = <const Fields extends z.ZodRawShape>(fields: Fields) => ({
 
 /** A yes or no in a query; clients of this protocol write `True`, `False`, `true`, `1`. */
 export const queryBoolean = (fallback: boolean) =>
-  z.stringbool({ truthy: ["true", "1"], falsy: ["false", "0"] }).default(fallback);
+  z
+    .stringbool({ truthy: ["true", "1"], falsy: ["false", "0"] })
+    .default(fallback)
+    .meta({ type: "boolean", default: fallback });
 
 /** A whole number in a query. */
 export const queryInteger = z.coerce.number().int();
@@ -55,3 +61,9 @@ export const nullable = <T extends z.ZodType>(type: T) => type.nullable();
 
 /** A key that may be missing or null; null then. */
 export const optional = <T extends z.ZodType>(type: T) => type.nullable().default(null as never);
+
+/** What has no shape: bytes, text, a page. */
+export const Bytes = z.unknown();
+
+/** The result of an operation that has none. */
+export const Nothing = z.null();

@@ -1,0 +1,138 @@
+import { z } from "zod";
+import { type Operation, operation } from "../../common/operation.ts";
+import { product } from "../../common/product.ts";
+import { ClusterJobRecord, JobExitCode, LaunchResult } from "../records/clusters.ts";
+import { jobMachine } from "../statuses.ts";
+import { Bytes, body, Nothing, nullable, optional, query } from "./fields.ts";
+
+const clusterName = z.string().describe("Target cluster.");
+const flag = z.boolean().default(false);
+const clusterErrors = ["ClusterDoesNotExist", "ClusterNotUpError", "NotSupportedError"] as const;
+
+/** Jobs on a cluster, and what they wrote. */
+export const clusterJobOperations = {
+  exec: operation({
+    name: "exec",
+    route: "POST /exec",
+    mode: "async",
+    queue: "long",
+    summary: "Run a task on a cluster that is up.",
+    access: "any",
+    input: body("ExecBody", {
+      task: z.string().describe("One task as YAML text; of its files only workdir is synced."),
+      cluster_name: clusterName,
+      dryrun: flag.describe("Plan only."),
+      down: flag.describe("Tear the cluster down when the job is over."),
+      backend: optional(z.string()).describe("Null is the usual one."),
+    }),
+    output: LaunchResult,
+    errors: [
+      ...clusterErrors,
+      "ClusterOwnerIdentityMismatchError",
+      "ValueError",
+      "InvalidTaskError",
+      "ResourcesMismatchError",
+      "RequestCancelled",
+    ],
+  }),
+  queue: operation({
+    name: "queue",
+    route: "POST /queue",
+    mode: "async",
+    queue: "short",
+    summary: "List the jobs of a cluster.",
+    access: "any",
+    input: body("QueueBody", {
+      cluster_name: clusterName,
+      skip_finished: flag.describe("Leave out jobs that ended."),
+      all_users: flag.describe("Jobs of everyone."),
+    }),
+    output: z.array(ClusterJobRecord),
+    errors: [...clusterErrors, "CommandError"],
+  }),
+  jobStatus: operation({
+    name: "job_status",
+    route: "POST /job_status",
+    mode: "async",
+    queue: "short",
+    summary: "Statuses of jobs of a cluster.",
+    access: "any",
+    input: body("JobStatusBody", {
+      cluster_name: clusterName,
+      job_ids: nullable(z.array(z.int())).describe("Null is the latest job."),
+    }),
+    output: z.record(z.string(), z.enum(jobMachine.names).nullable()).describe("By job id."),
+    errors: clusterErrors,
+  }),
+  cancel: operation({
+    name: "cancel",
+    route: "POST /cancel",
+    mode: "async",
+    queue: "short",
+    summary: "Cancel jobs of a cluster.",
+    access: "any",
+    input: body("CancelBody", {
+      cluster_name: clusterName,
+      job_ids: nullable(z.array(z.int())).describe(
+        "Null without all and all_users is the caller's latest running job.",
+      ),
+      all: flag.describe("All jobs of the caller; not together with job_ids."),
+      all_users: flag.describe("All jobs of everyone."),
+      try_cancel_if_cluster_is_init: flag.describe("Try although the cluster is not up."),
+    }),
+    output: Nothing,
+    errors: clusterErrors,
+  }),
+  logs: operation({
+    name: "logs",
+    route: "POST /logs",
+    mode: "log",
+    queue: "short",
+    summary: "Stream the log of a job.",
+    access: "any",
+    input: body("ClusterJobBody", {
+      cluster_name: clusterName,
+      job_id: nullable(z.int()).describe("Null is the latest job."),
+      follow: z.boolean().default(true).describe("Keep streaming until the job ended."),
+      tail: z.int().default(0).describe("Last n lines; 0 is everything."),
+      offset: z.int().min(0).default(0).describe("Byte to begin at, to go on after a lost line."),
+    }),
+    output: JobExitCode,
+    errors: clusterErrors,
+  }),
+  downloadLogs: operation({
+    name: "download_logs",
+    route: "POST /download_logs",
+    mode: "async",
+    queue: "short",
+    summary: "Copy job logs to control, ready for /download.",
+    access: "any",
+    input: body("ClusterJobsDownloadLogsBody", {
+      cluster_name: clusterName,
+      job_ids: nullable(z.array(z.string())).describe("Null is the latest job."),
+      local_dir: z.string().default(`~/${product.word}_logs`).describe("Accepted and ignored."),
+    }),
+    output: z.record(z.string(), z.string()).describe("Job id to folder on control."),
+    errors: clusterErrors,
+  }),
+  download: operation({
+    name: "download",
+    route: "POST /download",
+    mode: "file",
+    summary: "Fetch folders on control as one zip.",
+    access: "any",
+    input: {
+      ...query({
+        relative: z
+          .string()
+          .default("home")
+          .describe("items: names relative to each folder; otherwise whole paths."),
+      }),
+      ...body("DownloadBody", {
+        folder_paths: z.array(z.string()).describe("Folders within the caller's log folder."),
+      }),
+    },
+    output: Bytes,
+    errors: ["ValueError", "NotFoundError"],
+  }),
+} satisfies Record<string, Operation>;

@@ -1,0 +1,169 @@
+import { z } from "zod";
+import { type Operation, operation } from "../../common/operation.ts";
+import { product, protocol } from "../../common/product.ts";
+import { ClusterStatusRecord, Handle, LaunchResult } from "../records/clusters.ts";
+import { clusterHistoryOperations } from "./cluster-history.ts";
+import { clusterJobOperations } from "./cluster-jobs.ts";
+import { body, Nothing, optional } from "./fields.ts";
+
+const clusterName = z.string().describe("Target cluster.");
+const flag = z.boolean().default(false);
+const internal = flag.describe("Accepted and ignored.");
+const waitFor = optional(z.enum(["jobs_and_ssh", "jobs", "none"])).describe(
+  "What counts as activity; null is jobs_and_ssh.",
+);
+const stopOrDown = body("StopOrDownBody", {
+  cluster_name: clusterName,
+  purge: flag.describe("Change the record even when the cloud call fails."),
+  graceful: flag.describe("Cancel jobs first and wait for uploads to flush."),
+  graceful_timeout: optional(z.int()).describe("Seconds for the graceful part."),
+});
+
+/** Clusters: their life, their jobs, their history. */
+export const clusterOperations = {
+  launch: operation({
+    name: "launch",
+    route: "POST /launch",
+    mode: "async",
+    queue: "long",
+    summary: "Create a cluster, or reuse it, and run a task on it.",
+    access: "any",
+    input: body("LaunchBody", {
+      task: z.string().describe("One task as YAML text."),
+      cluster_name: z.string().describe("Cluster to create or reuse."),
+      retry_until_up: flag.describe("Keep trying until there is capacity."),
+      idle_minutes_to_autostop: optional(z.int()).describe("Overrides the task's autostop."),
+      dryrun: flag.describe("Plan only."),
+      down: flag.describe("Overrides the task: tear down instead of stopping when idle."),
+      backend: optional(z.string()).describe("Null is the usual one."),
+      optimize_target: z.literal([0, 1]).default(0).describe("0 cost, 1 time."),
+      no_setup: flag.describe("Skip the setup script."),
+      clone_disk_from: optional(z.string()).describe("Start from the disk of this cluster."),
+      fast: flag.describe("Skip provisioning and setup when the cluster is up."),
+      quiet_optimizer: flag.describe("Do not show the plan."),
+      is_launched_by_jobs_controller: internal,
+      [`is_launched_by_${product.word}_serve_controller` as const]: internal,
+      [`is_launched_by_${protocol.requestPrefix}_serve_controller` as const]: internal,
+      disable_controller_check: internal,
+    }),
+    output: LaunchResult,
+    errors: [
+      "ValueError",
+      "InvalidTaskError",
+      "InvalidClusterNameError",
+      "ResourcesMismatchError",
+      "ResourcesUnavailableError",
+      "NoCloudAccessError",
+      "NotSupportedError",
+      "ClusterOwnerIdentityMismatchError",
+      "CommandError",
+      "UserRequestRejectedByPolicy",
+      "VolumeNotFoundError",
+      "VolumeNotReadyError",
+    ],
+  }),
+  start: operation({
+    name: "start",
+    route: "POST /start",
+    mode: "async",
+    queue: "long",
+    summary: "Start a stopped or half-built cluster again.",
+    access: "any",
+    input: body("StartBody", {
+      cluster_name: clusterName,
+      idle_minutes_to_autostop: optional(z.int()).describe("Null keeps what was set before."),
+      wait_for: waitFor,
+      retry_until_up: flag.describe("Keep trying until there is capacity."),
+      down: flag.describe("Tear down instead of stopping; needs idle_minutes_to_autostop."),
+      force: flag.describe("Run the start sequence even when the cluster is up."),
+    }),
+    output: Handle,
+    errors: [
+      "ValueError",
+      "ClusterDoesNotExist",
+      "NotSupportedError",
+      "ClusterOwnerIdentityMismatchError",
+      "ResourcesUnavailableError",
+    ],
+  }),
+  stop: operation({
+    name: "stop",
+    route: "POST /stop",
+    mode: "async",
+    queue: "short",
+    summary: "Stop a cluster and keep its disks.",
+    access: "any",
+    input: stopOrDown,
+    output: Nothing,
+    errors: ["ClusterDoesNotExist", "NotSupportedError", "ClusterOwnerIdentityMismatchError"],
+  }),
+  down: operation({
+    name: "down",
+    route: "POST /down",
+    mode: "async",
+    queue: "short",
+    summary: "Tear a cluster down, disks included.",
+    access: "any",
+    input: stopOrDown,
+    output: Nothing,
+    errors: ["ClusterDoesNotExist", "NotSupportedError", "ClusterOwnerIdentityMismatchError"],
+  }),
+  autostop: operation({
+    name: "autostop",
+    route: "POST /autostop",
+    mode: "async",
+    queue: "short",
+    summary: "Set or cancel what happens to a cluster once it is idle.",
+    access: "any",
+    input: body("AutostopBody", {
+      cluster_name: clusterName,
+      idle_minutes: z.int().describe("Idle minutes; negative cancels."),
+      wait_for: waitFor,
+      down: flag.describe("Tear down instead of stopping."),
+      hook: optional(z.string()).describe("Script to run on the cluster first."),
+      hook_timeout: optional(z.int()).describe("Seconds for the script; null is 3600."),
+    }),
+    output: Nothing,
+    errors: ["ClusterDoesNotExist", "ClusterNotUpError", "NotSupportedError"],
+  }),
+  status: operation({
+    name: "status",
+    route: "POST /status",
+    mode: "async",
+    queue: "short",
+    summary: "List clusters and how they are.",
+    access: "any",
+    input: {
+      ...body("StatusBody", {
+        cluster_names: optional(z.array(z.string())).describe("Names or patterns; null is all."),
+        refresh: z
+          .enum(["NONE", "AUTO", "FORCE"])
+          .default("NONE")
+          .meta({ examples: ["NONE"] })
+          .describe("Whether to ask the clouds first."),
+        all_users: z.boolean().default(true).describe("Clusters of everyone."),
+        include_credentials: z.boolean().default(true).describe("Add what SSH needs."),
+        summary_response: flag.describe("Leave out the costly fields."),
+        include_handle: z.boolean().default(true),
+      }),
+      bodyOptional: true,
+    },
+    output: z.array(ClusterStatusRecord),
+  }),
+  endpoints: operation({
+    name: "endpoints",
+    route: "POST /endpoints",
+    mode: "async",
+    queue: "short",
+    summary: "Addresses of the ports that a cluster exposes.",
+    access: "any",
+    input: body("EndpointsBody", {
+      cluster: clusterName,
+      port: optional(z.union([z.int(), z.string()])).describe("Null is all of them."),
+    }),
+    output: z.record(z.string(), z.string()).describe("Port to address."),
+    errors: ["ValueError", "ClusterNotUpError"],
+  }),
+  ...clusterJobOperations,
+  ...clusterHistoryOperations,
+} satisfies Record<string, Operation>;

@@ -1,0 +1,119 @@
+import { z } from "zod";
+import { type Operation, operation } from "../../common/operation.ts";
+import { HealthRecord, PluginInfo, RequestPayload } from "../records/requests.ts";
+import { Bytes, body, optional, query, queryBoolean, queryInteger, queryList } from "./fields.ts";
+
+const completion = query({ incomplete: z.string().describe("Beginning of the name.") });
+
+/** Stored requests, and what a client asks of control itself. */
+export const requestOperations = {
+  get: operation({
+    name: "api.get",
+    route: "GET /api/get",
+    mode: "sync",
+    summary: "Wait for a request to end and get its result.",
+    access: "any",
+    input: query({ request_id: z.string().describe("Id, or a prefix that fits one request.") }),
+    output: RequestPayload,
+    errors: ["NotFoundError", "ValueError"],
+  }),
+  stream: operation({
+    name: "api.stream",
+    route: "GET /api/stream",
+    mode: "stream",
+    summary: "Stream the log of a request, or a log file of control.",
+    access: "any",
+    input: query({
+      request_id: optional(z.string()).describe("Id or prefix; null is the newest request."),
+      log_path: optional(z.string()).describe("File within the log folder; not with request_id."),
+      tail: optional(queryInteger).describe("Last n lines; null is everything."),
+      follow: queryBoolean(true).describe("Keep streaming until the request ended."),
+      format: z.enum(["auto", "plain", "html", "console"]).default("auto"),
+    }),
+    output: Bytes,
+    errors: ["NotFoundError", "ValueError"],
+  }),
+  cancel: operation({
+    name: "api_cancel",
+    route: "POST /api/cancel",
+    mode: "async",
+    queue: "short",
+    summary: "Cancel requests.",
+    access: "any",
+    input: body("RequestCancelBody", {
+      request_ids: optional(z.array(z.string())).describe("Ids or prefixes; null is all."),
+      user_id: optional(z.string()).describe("With request_ids null: only those of this user."),
+    }),
+    output: z.array(z.string()).describe("Ids that were cancelled."),
+    errors: ["ValueError"],
+  }),
+  status: operation({
+    name: "api.status",
+    route: "GET /api/status",
+    mode: "sync",
+    summary: "List requests, newest first.",
+    access: "any",
+    input: query({
+      request_ids: optional(queryList).describe("Ids or prefixes; the rest is ignored then."),
+      all_status: queryBoolean(false).describe("Those that ended, too."),
+      limit: optional(queryInteger).describe("At most n."),
+      fields: optional(queryList).describe("Columns to read."),
+      cluster_name: optional(z.string()).describe("Only those for this cluster."),
+    }),
+    output: z.array(RequestPayload),
+  }),
+  health: operation({
+    name: "api.health",
+    route: "GET /api/health",
+    mode: "sync",
+    summary: "State of control, and who the caller is.",
+    access: "open",
+    input: {},
+    output: HealthRecord,
+  }),
+  plugins: operation({
+    name: "api.plugins",
+    route: "GET /api/plugins",
+    mode: "sync",
+    summary: "Parts that were added to control.",
+    access: "any",
+    input: {},
+    output: z.object({ plugins: z.array(PluginInfo) }),
+  }),
+  completeClusterName: operation({
+    name: "api.completion.cluster_name",
+    route: "GET /api/completion/cluster_name",
+    mode: "sync",
+    summary: "Names of clusters that begin so, for shells.",
+    access: "any",
+    input: completion,
+    output: z.array(z.string()),
+  }),
+  completeStorageName: operation({
+    name: "api.completion.storage_name",
+    route: "GET /api/completion/storage_name",
+    mode: "sync",
+    summary: "Names of storages that begin so, for shells.",
+    access: "any",
+    input: completion,
+    output: z.array(z.string()),
+  }),
+  completeVolumeName: operation({
+    name: "api.completion.volume_name",
+    route: "GET /api/completion/volume_name",
+    mode: "sync",
+    summary: "Names of volumes that begin so, for shells.",
+    access: "any",
+    input: completion,
+    output: z.array(z.string()),
+  }),
+  completeRequestId: operation({
+    name: "api.completion.api_request",
+    route: "GET /api/completion/api_request",
+    mode: "sync",
+    summary: "Ids of requests that begin so, for shells.",
+    access: "any",
+    input: completion,
+    output: z.array(z.string()),
+  }),
+} satisfies Record<string, Operation>;

@@ -1,0 +1,131 @@
+import { z } from "zod";
+import { clusterMachine, jobMachine } from "../statuses.ts";
+
+/** What stands for the object that a client of this protocol keeps of a cluster; opaque to us. */
+export const Handle = z.unknown().describe("Opaque; clients hand it back as it is.");
+
+/** A point in time as whole seconds since 1970. */
+export const Seconds = z.int().describe("Unix seconds.");
+
+const text = z.string().nullish();
+
+/** The statuses that the wire shows. */
+export const ClusterStatusName = z.enum(clusterMachine.names).exclude(["GONE"]);
+
+/** What `/logs` and the like leave as their result: see `jobExitCodes`. */
+export const JobExitCode = z.int().describe("0 succeeded, 100 failed, 101 not finished, …");
+
+/** How to reach a cluster by SSH. */
+export const ClusterCredentials = z
+  .object({
+    ssh_user: z.string(),
+    ssh_private_key: z.string().nullable().describe("Path of the key on control."),
+    ssh_private_key_content: z.string().optional(),
+    ssh_control_name: z.string(),
+    ssh_proxy_command: z.string().nullable(),
+    docker_user: z.string().optional().describe("User inside the container, where there is one."),
+    disable_control_master: z.boolean().optional(),
+  })
+  .meta({ id: "ClusterCredentials" });
+
+/** A cluster as `/status` shows it. Keys that may be missing are left out rather than null. */
+export const ClusterStatusRecord = z
+  .object({
+    name: z.string(),
+    launched_at: Seconds.describe("Latest launch."),
+    handle: Handle,
+    last_use: z.string().nullable().describe("Command that last touched it."),
+    status: ClusterStatusName,
+    autostop: z.int().describe("Idle minutes; negative is off."),
+    to_down: z.boolean().describe("The idle action tears down instead of stopping."),
+    owner: z.array(z.string()).nullish().describe("Cloud identities that own it."),
+    metadata: z.record(z.string(), z.unknown()).nullish(),
+    cluster_hash: z.string().describe("Id of this incarnation."),
+    cluster_ever_up: z.boolean(),
+    status_updated_at: Seconds.nullable(),
+    user_hash: z.string().describe("Id of the owner."),
+    user_name: z.string(),
+    config_hash: text,
+    workspace: z.string(),
+    last_creation_yaml: text.describe("Task of the latest launch."),
+    last_creation_command: text,
+    is_managed: z.boolean().describe("Made for a managed job or a service."),
+    last_event: text,
+    resources_str: text,
+    resources_str_full: text,
+    credentials: ClusterCredentials.nullish(),
+    nodes: z.int(),
+    cloud: text,
+    region: text,
+    cpus: text,
+    memory: text,
+    accelerators: text,
+    labels: z.record(z.string(), z.string()).nullable(),
+    cluster_name_on_cloud: text,
+    node_names: text.describe("Joined by commas."),
+    priority: z.int().nullish(),
+    priority_class: text,
+    storage_mounts_metadata: z.unknown().describe("Kept for old clients; holds nothing."),
+  })
+  .meta({ id: "ClusterStatusRecord" });
+export type ClusterStatusRecord = z.output<typeof ClusterStatusRecord>;
+
+/** A job on a cluster, as `/queue` shows it. */
+export const ClusterJobRecord = z
+  .object({
+    job_id: z.int(),
+    job_name: z.string(),
+    username: z.string(),
+    user_hash: z.string(),
+    submitted_at: z.number().describe("Unix seconds."),
+    start_at: z.number().nullable().describe("Unix seconds."),
+    end_at: z.number().nullable().describe("Unix seconds."),
+    resources: z.string(),
+    status: z.enum(jobMachine.names),
+    log_path: z.string().describe("Path of the log on the cluster."),
+    metadata: z.record(z.string(), z.unknown()),
+  })
+  .meta({ id: "ClusterJobRecord" });
+export type ClusterJobRecord = z.output<typeof ClusterJobRecord>;
+
+/** What a launch leaves; no job when nothing was submitted. */
+export const LaunchResult = z
+  .object({ job_id: z.int().nullable(), handle: Handle })
+  .meta({ id: "LaunchResult" });
+
+/** An event of a cluster, oldest first. */
+export const ClusterEventRecord = z
+  .object({ reason: z.string(), transitioned_at: Seconds })
+  .meta({ id: "ClusterEventRecord" });
+
+/** What a cluster cost, newest launch first. The optional keys are left out of a summary. */
+export const CostReportRecord = z
+  .object({
+    name: z.string(),
+    launched_at: Seconds.nullable(),
+    duration: z.int().describe("Seconds up."),
+    num_nodes: z.int(),
+    resources: z.unknown().describe("Opaque."),
+    priority: z.int().nullable(),
+    priority_class: z.string().nullable(),
+    cluster_hash: z.string(),
+    usage_intervals: z.array(z.tuple([Seconds, Seconds.nullable()])).optional(),
+    status: ClusterStatusName.nullable().describe("Null when the cluster is gone."),
+    user_hash: z.string().optional(),
+    user_name: z.string().nullable(),
+    workspace: z.string().nullable(),
+    last_event: z.string().nullable(),
+    node_names: z.string().nullable(),
+    last_creation_yaml: text,
+    last_creation_command: text,
+    total_cost: z.number().optional().describe("Dollars, estimated."),
+    cloud: z.string().nullable(),
+    region: text,
+    cpus: text,
+    memory: text,
+    accelerators: text,
+    resources_str: z.string(),
+    resources_str_full: z.string(),
+  })
+  .meta({ id: "CostReportRecord" });
+export type CostReportRecord = z.output<typeof CostReportRecord>;

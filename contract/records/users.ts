@@ -1,0 +1,101 @@
+import { z } from "zod";
+import { Seconds } from "./clusters.ts";
+
+const UserType = z.enum(["system", "basic", "sa", "sso", "legacy"]);
+
+/** Roles of users and service accounts. */
+export const RoleName = z.enum(["admin", "user"]);
+
+/** The caller, as the health answer shows it. */
+export const UserFull = z
+  .object({
+    id: z.string(),
+    name: z.string().nullable(),
+    created_at: Seconds.nullish(),
+    user_type: UserType.nullish(),
+  })
+  .meta({ id: "UserFull" });
+
+/** A user; service accounts are left out of lists of users. */
+export const UserRecord = z
+  .object({
+    id: z.string(),
+    name: z.string().nullable(),
+    created_at: Seconds.nullable(),
+    role: z.string().describe("admin, user, or empty."),
+    user_type: UserType,
+  })
+  .meta({ id: "UserRecord" });
+export type UserRecord = z.output<typeof UserRecord>;
+
+/** Who the caller is; id and name are empty when nobody signed in, and the role is admin. */
+export const CurrentRole = z
+  .object({ id: z.string(), name: z.string(), role: z.string() })
+  .meta({ id: "CurrentRole" });
+
+/** How an import of users went. */
+export const UserImportResult = z
+  .object({
+    success_count: z.int(),
+    error_count: z.int(),
+    total_processed: z.int(),
+    parse_errors: z.array(z.string()).describe("One a bad line."),
+    creation_errors: z.array(z.string()).describe("One a user who was not made."),
+  })
+  .meta({ id: "UserImportResult" });
+
+/** All users as CSV. */
+export const UserExportResult = z
+  .object({
+    csv_content: z.string().describe("Header username,password,role, then a line a user."),
+    user_count: z.int(),
+  })
+  .meta({ id: "UserExportResult" });
+
+/** A token of a service account, without its secret. */
+export const ServiceAccountTokenRecord = z
+  .object({
+    token_id: z.string(),
+    token_name: z.string(),
+    created_at: Seconds,
+    last_used_at: Seconds.nullable(),
+    expires_at: Seconds.nullable().describe("Unix seconds; null is endless."),
+    creator_user_hash: z.string(),
+    service_account_user_id: z.string(),
+    creator_name: z.string(),
+    service_account_name: z.string(),
+    service_account_roles: z.array(z.string()),
+  })
+  .meta({ id: "ServiceAccountTokenRecord" });
+
+/** A new token; the only time its secret is shown. */
+export const ServiceAccountTokenSecret = z
+  .object({
+    token_id: z.string(),
+    token_name: z.string(),
+    token: z.string(),
+    expires_at: Seconds.nullable(),
+    service_account_user_id: z.string(),
+    creator_user_id: z.string().optional().describe("Only when it was created."),
+    message: z.string(),
+  })
+  .meta({ id: "ServiceAccountTokenSecret" });
+
+/** The roles of a service account. */
+export const ServiceAccountRole = z
+  .object({
+    token_id: z.string(),
+    service_account_user_id: z.string(),
+    roles: z.array(z.string()),
+  })
+  .meta({ id: "ServiceAccountRole" });
+
+/** The role that a service account has now. */
+export const ServiceAccountRoleChanged = z
+  .object({
+    message: z.string(),
+    token_id: z.string(),
+    service_account_user_id: z.string(),
+    new_role: z.string(),
+  })
+  .meta({ id: "ServiceAccountRoleChanged" });
