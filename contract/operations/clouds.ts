@@ -1,0 +1,100 @@
+import { z } from "zod";
+import { type Operation, operation } from "../../common/operation.ts";
+import { CloudCapability, InstanceTypeRow } from "../records/clouds.ts";
+import { body, optional, query, queryBoolean } from "./fields.ts";
+import { kubernetesOperations } from "./kubernetes.ts";
+import { slurmOperations } from "./slurm.ts";
+
+const expand = queryBoolean(false).describe("Contexts and pools instead of just their cloud.");
+const catalogFilter = {
+  gpus_only: z.boolean().default(true).describe("Leave out other accelerators."),
+  name_filter: optional(z.string()).describe("Regular expression, anywhere in the name."),
+  region_filter: optional(z.string()).describe("Regular expression, anywhere in the region."),
+  quantity_filter: optional(z.int()).describe("Number of accelerators."),
+  clouds: optional(z.union([z.string(), z.array(z.string())])).describe("Null is all."),
+};
+
+/** What can be had where: clouds, their catalogs, Kubernetes and Slurm. */
+export const cloudOperations = {
+  check: operation({
+    name: "check",
+    route: "POST /check",
+    mode: "async",
+    queue: "short",
+    summary: "Probe clouds and remember which can be used.",
+    access: "any",
+    input: body("CheckBody", {
+      clouds: optional(z.array(z.string())).describe("Null is every allowed one."),
+      verbose: z.boolean().default(false).describe("More detail in the request's log."),
+      workspace: optional(z.string()).describe("Null is every workspace of the caller."),
+    }),
+    output: z
+      .record(z.string(), z.record(z.string(), z.array(CloudCapability)))
+      .describe("Workspace, cloud, what it can do."),
+    errors: ["PermissionDeniedError", "ValueError"],
+  }),
+  enabledClouds: operation({
+    name: "enabled_clouds",
+    route: "GET /enabled_clouds",
+    mode: "async",
+    queue: "short",
+    summary: "Clouds that a workspace can use.",
+    access: "any",
+    input: query({
+      workspace: optional(z.string()).describe("Null is the active one."),
+      expand,
+    }),
+    output: z.array(z.string()),
+    errors: ["PermissionDeniedError"],
+  }),
+  enabledCloudsBatch: operation({
+    name: "enabled_clouds_batch",
+    route: "GET /enabled_clouds/batch",
+    mode: "async",
+    queue: "short",
+    summary: "Clouds that several workspaces can use.",
+    access: "any",
+    input: query({
+      workspaces: z.string().default("").describe("Names, separated by commas."),
+      expand,
+    }),
+    output: z.record(z.string(), z.array(z.string())).describe("By workspace."),
+  }),
+  listAccelerators: operation({
+    name: "list_accelerators",
+    route: "POST /list_accelerators",
+    mode: "async",
+    queue: "short",
+    summary: "Machine types with accelerators, from the catalogs.",
+    access: "any",
+    input: body("ListAcceleratorsBody", {
+      ...catalogFilter,
+      all_regions: z.boolean().default(false).describe("A row a region, not just the cheapest."),
+      require_price: z.boolean().default(true).describe("Only rows with a price."),
+      case_sensitive: z.boolean().default(true).describe("Match names with case."),
+    }),
+    output: z.record(z.string(), z.array(InstanceTypeRow)).describe("By accelerator."),
+  }),
+  listAcceleratorCounts: operation({
+    name: "list_accelerator_counts",
+    route: "POST /list_accelerator_counts",
+    mode: "async",
+    queue: "short",
+    summary: "How many of each accelerator one machine can have.",
+    access: "any",
+    input: body("ListAcceleratorCountsBody", catalogFilter),
+    output: z.record(z.string(), z.array(z.number())).describe("By accelerator, ascending."),
+  }),
+  allContexts: operation({
+    name: "all_contexts",
+    route: "GET /all_contexts",
+    mode: "async",
+    queue: "short",
+    summary: "Kubernetes contexts, those of SSH node pools included.",
+    access: "any",
+    input: {},
+    output: z.array(z.string()),
+  }),
+  ...kubernetesOperations,
+  ...slurmOperations,
+} satisfies Record<string, Operation>;

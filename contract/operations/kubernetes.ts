@@ -1,0 +1,76 @@
+import { z } from "zod";
+import { type Operation, operation } from "../../common/operation.ts";
+import {
+  GpuAvailabilityRow,
+  KubernetesClusterRecord,
+  KubernetesNodesInfo,
+} from "../records/clouds.ts";
+import { ManagedJobRecord } from "../records/jobs.ts";
+import { body, optional } from "./fields.ts";
+
+const context = optional(z.string()).describe("Context; null is the current one.");
+
+/** Kubernetes clusters that control can reach. */
+export const kubernetesOperations = {
+  kubernetesGpuAvailability: operation({
+    name: "realtime_kubernetes_gpu_availability",
+    route: "POST /realtime_kubernetes_gpu_availability",
+    mode: "async",
+    queue: "short",
+    summary: "Accelerators that are free in Kubernetes now.",
+    access: "any",
+    input: body("RealtimeGpuAvailabilityRequestBody", {
+      context: optional(z.string()).describe("Context; null is every allowed one."),
+      name_filter: optional(z.string()).describe("Pattern of the name, in any case."),
+      quantity_filter: optional(z.int()).describe("Number that is needed."),
+      is_ssh: optional(z.boolean()).describe("True: SSH node pools only; false: without them."),
+    }),
+    output: z.array(z.tuple([z.string(), z.array(GpuAvailabilityRow)])).describe("By context."),
+    errors: ["ValueError"],
+  }),
+  kubernetesNodeInfo: operation({
+    name: "kubernetes_node_info",
+    route: "POST /kubernetes_node_info",
+    mode: "async",
+    queue: "short",
+    summary: "Nodes of a Kubernetes cluster.",
+    access: "any",
+    input: body("KubernetesNodeInfoRequestBody", { context }),
+    output: KubernetesNodesInfo,
+  }),
+  kubernetesLabelGpus: operation({
+    name: "kubernetes_label_gpus",
+    route: "POST /kubernetes_label_gpus",
+    mode: "async",
+    queue: "long",
+    summary: "Label the nodes that have accelerators.",
+    access: "any",
+    input: body("KubernetesLabelGpusBody", {
+      context,
+      cleanup_only: z
+        .boolean()
+        .default(false)
+        .describe("Only remove what is left of earlier ones."),
+      wait_for_completion: z.boolean().default(true),
+    }),
+    output: z.object({ success: z.boolean(), message: z.string().nullable() }),
+  }),
+  statusKubernetes: operation({
+    name: "status_kubernetes",
+    route: "GET /status_kubernetes",
+    mode: "async",
+    queue: "short",
+    summary: "Everything of ours in the current context, of every user. Experimental.",
+    access: "any",
+    input: {},
+    output: z
+      .tuple([
+        z.array(KubernetesClusterRecord),
+        z.array(KubernetesClusterRecord),
+        z.array(ManagedJobRecord),
+        z.string().nullable(),
+      ])
+      .describe("All clusters, those that are not managed jobs, managed jobs, context."),
+    errors: ["ValueError"],
+  }),
+} satisfies Record<string, Operation>;

@@ -1,0 +1,49 @@
+import { z } from "zod";
+import { type Operation, operation } from "../../common/operation.ts";
+import { GpuAvailabilityRow, SlurmNodeInfo } from "../records/clouds.ts";
+import { body, optional } from "./fields.ts";
+
+const nodeInfo = body("SlurmNodeInfoRequestBody", {
+  slurm_cluster_name: optional(z.string()).describe("Null is the first allowed one."),
+});
+
+/** Slurm clusters that control can reach. */
+export const slurmOperations = {
+  slurmGpuAvailability: operation({
+    name: "realtime_slurm_gpu_availability",
+    route: "POST /slurm_gpu_availability",
+    mode: "async",
+    queue: "short",
+    summary: "Accelerators that are free in Slurm now.",
+    access: "any",
+    input: body("SlurmGpuAvailabilityRequestBody", {
+      slurm_cluster_name: optional(z.string()).describe("Null is every allowed one."),
+      name_filter: optional(z.string()).describe("Pattern of the name."),
+      quantity_filter: optional(z.int()).describe("Number that is needed."),
+    }),
+    output: z
+      .array(z.tuple([z.string(), z.array(GpuAvailabilityRow), z.string().nullable()]))
+      .describe("Cluster, its rows, what went wrong."),
+  }),
+  slurmNodeInfo: operation({
+    name: "slurm_node_info",
+    route: "POST /slurm_node_info",
+    mode: "async",
+    queue: "short",
+    summary: "Nodes of a Slurm cluster.",
+    access: "any",
+    input: nodeInfo,
+    output: z.array(SlurmNodeInfo),
+  }),
+  slurmNodeInfoByGet: operation({
+    name: "slurm_node_info_by_get",
+    requestName: "slurm_node_info",
+    route: "GET /slurm_node_info",
+    mode: "async",
+    queue: "short",
+    summary: "As the POST one, for old clients; needs the body too.",
+    access: "any",
+    input: nodeInfo,
+    output: z.array(SlurmNodeInfo),
+  }),
+} satisfies Record<string, Operation>;

@@ -1,0 +1,51 @@
+import { z } from "zod";
+import { type Operation, operation } from "../../common/operation.ts";
+import { body, Nothing, nullable } from "./fields.ts";
+
+const RequestOptions = z
+  .object({
+    cluster_name: nullable(z.string()),
+    idle_minutes_to_autostop: nullable(z.int()),
+    down: z.boolean(),
+    dryrun: z.boolean(),
+  })
+  .meta({ id: "RequestOptions" });
+
+const dag = {
+  dag: z.string().describe("Tasks as YAML text of several documents."),
+  request_options: nullable(RequestOptions).describe("The launch that is meant."),
+};
+
+/** Tasks before they are launched. */
+export const taskOperations = {
+  validate: operation({
+    name: "validate",
+    route: "POST /validate",
+    mode: "sync",
+    summary: "Check tasks; files that they mount are not looked at.",
+    access: "any",
+    input: body("ValidateBody", dag),
+    output: Nothing,
+    errors: ["ValueError", "InvalidTaskError", "UserRequestRejectedByPolicy"],
+  }),
+  optimize: operation({
+    name: "optimize",
+    route: "POST /optimize",
+    mode: "async",
+    queue: "short",
+    summary: "Pick machines for tasks; the plan is in the request's log.",
+    access: "any",
+    input: body("OptimizeBody", {
+      ...dag,
+      minimize: z.literal([0, 1]).default(0).describe("0 cost, 1 time."),
+    }),
+    output: Nothing,
+    errors: [
+      "ValueError",
+      "InvalidTaskError",
+      "ResourcesUnavailableError",
+      "NoCloudAccessError",
+      "UserRequestRejectedByPolicy",
+    ],
+  }),
+} satisfies Record<string, Operation>;
