@@ -1,45 +1,70 @@
 /**
- * Tells those who wait that something changed, by key. A waiter reads the truth again when woken:
- * a change carries no data, so none can be stale.
+ * Tells those who wait that something changed, by key. A change carries no data: whoever is woken
+ * looks at the truth again, so nothing stale travels and none is missed between look and wait.
  */
 export interface Changes {
   /** Wakes everyone who waits for the key. */
   notify(key: string): void;
-  /** Resolves at the next change of the key; rejects when the signal aborts. */
-  wait(key: string, signal: AbortSignal): Promise<void>;
+  /**
+   * Calls `look` now and after each change of the key, until it finds something, and returns that.
+   * Rejects with the signal's reason when it aborts.
+   */
+  until<T>(key: string, look: () => Promise<T | undefined>, signal: AbortSignal): Promise<T>;
 }
 
 interface Waiter {
+  changed: boolean;
   wake(): void;
 }
 
 /** Opens a set of keys with nobody waiting. */
 export function openChanges(): Changes {
   const waiting = new Map<string, Set<Waiter>>();
-  return {
-    notify(key) {
-      const waiters = waiting.get(key);
-      waiting.delete(key);
-      for (const waiter of waiters ?? []) waiter.wake();
-    },
-    wait: (key, signal) =>
-      new Promise((resolve, reject) => {
-        if (signal.aborted) return reject(signal.reason);
-        const waiters = waiting.get(key) ?? new Set();
-        waiting.set(key, waiters);
-        const abort = () => {
-          waiters.delete(waiter);
-          if (waiters.size === 0 && waiting.get(key) === waiters) waiting.delete(key);
-          reject(signal.reason);
-        };
-        const waiter = {
-          wake() {
-            signal.removeEventListener("abort", abort);
-            resolve();
-          },
-        };
-        waiters.add(waiter);
-        signal.addEventListener("abort", abort, { once: true });
-      }),
-  };
+
+  function notify(key: string): void {
+    for (const waiter of waiting.get(key) ?? []) {
+      waiter.changed = true;
+      waiter.wake();
+    }
+  }
+
+  async function until<T>(
+    key: string,
+    look: () => Promise<T | undefined>,
+    signal: AbortSignal,
+  ): Promise<T> {
+    const waiter: Waiter = { changed: false, wake() {} };
+    const abort = () => waiter.wake();
+    signal.addEventListener("abort", abort, { once: true });
+    add(waiting, key, waiter);
+    try {
+      for (;;) {
+        signal.throwIfAborted();
+        waiter.changed = false;
+        const found = await look();
+        if (found !== undefined) return found;
+        if (!waiter.changed && !signal.aborted)
+          await new Promise<void>((resolve) => {
+            waiter.wake = resolve;
+          });
+      }
+    } finally {
+      signal.removeEventListener("abort", abort);
+      remove(waiting, key, waiter);
+    }
+  }
+
+  return { notify, until };
+}
+
+function add(waiting: Map<string, Set<Waiter>>, key: string, waiter: Waiter): void {
+  const waiters = waiting.get(key);
+  if (waiters === undefined) waiting.set(key, new Set([waiter]));
+  else waiters.add(waiter);
+}
+
+function remove(waiting: Map<string, Set<Waiter>>, key: string, waiter: Waiter): void {
+  const waiters = waiting.get(key);
+  waiters?.delete(waiter);
+  if (waiters?.size === 0) waiting.delete(key);
 }

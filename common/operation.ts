@@ -82,3 +82,29 @@ export function routeOf(row: Operation): { method: Method; path: string } {
   const [method, path] = row.route.split(" ") as [Method, string];
   return { method, path };
 }
+
+/** A call of a row as HTTP carries it. */
+export interface HttpCall {
+  method: Method;
+  /** With its query. */
+  path: string;
+  /** The JSON body, undefined for a row without one. */
+  body: Record<string, unknown> | undefined;
+}
+
+/** Sorts the flat input of a call into path, query and body, as its row says. */
+export function toHttpCall(row: Operation, input: Readonly<Record<string, unknown>>): HttpCall {
+  const { method, path } = routeOf(row);
+  const filled = path.replace(/\{(\w+)\}/g, (_, name) => encodeURIComponent(String(input[name])));
+  const query = new URLSearchParams();
+  for (const name of Object.keys(row.input.query?.shape ?? {}))
+    for (const value of [input[name]].flat())
+      if (value !== undefined && value !== null) query.append(name, String(value));
+  const fields = Object.keys(row.input.body?.shape ?? {});
+  const given = fields.filter((name) => input[name] !== undefined);
+  return {
+    method,
+    path: query.size === 0 ? filled : `${filled}?${query}`,
+    body: row.input.body && Object.fromEntries(given.map((name) => [name, input[name]])),
+  };
+}

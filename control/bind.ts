@@ -1,0 +1,57 @@
+import type { Readable } from "node:stream";
+import type { InputOf, Operation, OutputOf } from "../common/operation.ts";
+import type { Context } from "./context.ts";
+import type { User } from "./requests/schema.ts";
+
+/** One call of an operation: who asks, what it may print, when to give up. */
+export interface Call {
+  /** Id of the request; also names the work at the agent, so that a repeated call does it once. */
+  readonly id: string;
+  readonly user: User;
+  /** API number of the client, null when it did not say. */
+  readonly clientApi: number | null;
+  /** The command line that made the call. */
+  readonly command: string;
+  readonly signal: AbortSignal;
+  /** Adds text to the request's log; a line ends with a newline of its own. */
+  print(text: string): void;
+  /** What an earlier attempt at this request kept before control was restarted. */
+  readonly progress: Readonly<Record<string, unknown>>;
+  /** Keeps something for a later attempt; durable when it resolves. */
+  remember(progress: Record<string, unknown>): Promise<void>;
+  /** Says in the request's record why it waits; null takes it back. */
+  note(text: string | null): Promise<void>;
+}
+
+/** An answer that is not JSON. */
+export interface Reply {
+  status?: number;
+  headers?: Record<string, string>;
+  body: Readable | string | null;
+}
+
+/** The answer of a `log` operation: its text, and its exit code once the text has ended. */
+export interface LogReply extends Reply {
+  exitCode: Promise<number>;
+}
+
+type AnswerOf<Op extends Operation> = Op["mode"] extends "log"
+  ? LogReply
+  : Op["mode"] extends "stream" | "file" | "page"
+    ? Reply
+    : OutputOf<Op>;
+
+/** A row and the code that runs it. */
+export interface Bound {
+  readonly row: Operation;
+  run(ctx: Context, input: never, call: Call): Promise<unknown>;
+  /** What the row's shapes cannot say of an input; runs before a request is stored. Throws. */
+  check?(input: never): void;
+}
+
+/** Binds a row to its code. */
+export const bind = <Op extends Operation>(
+  row: Op,
+  run: (ctx: Context, input: InputOf<Op>, call: Call) => Promise<AnswerOf<Op>>,
+  check?: (input: InputOf<Op>) => void,
+): Bound => (check === undefined ? { row, run } : { row, run, check });

@@ -1,0 +1,48 @@
+import { homedir } from "node:os";
+import { join } from "node:path";
+import { z } from "zod";
+import { readSettings } from "../common/config.ts";
+import { fail } from "../common/errors.ts";
+
+const Port = z.coerce.number().int().min(0).max(65_535);
+const AtOnce = z.coerce.number().int().min(1).max(10_000);
+
+/** Every setting of the control plane; each is read from `OUTRIGGER_<NAME>`. */
+export const Settings = z.object({
+  home: z
+    .string()
+    .default(join(homedir(), ".outrigger"))
+    .describe("Folder that holds everything control keeps."),
+  host: z.string().default("127.0.0.1").describe("Address to listen on; loopback only, for now."),
+  port: Port.default(46_580).describe("Port to listen on; 0 takes a free one."),
+  longAtOnce: AtOnce.default(32).describe("Slow requests (launch, start, ...) worked on at once."),
+  shortAtOnce: AtOnce.default(128).describe("Quick requests (status, queue, ...) at once."),
+  requestRetentionHours: z.coerce
+    .number()
+    .min(-1)
+    .default(24)
+    .describe("How long ended requests are kept; negative keeps them for ever."),
+  localAccelerators: z
+    .string()
+    .regex(/^[\w-]+:\d+$/, "write NAME:COUNT, such as H100:8")
+    .optional()
+    .describe("Accelerators of this machine, such as H100:8, where detection does not see them."),
+  logLevel: z.enum(["debug", "info", "warn", "error"]).default("info").describe("LOG_LEVEL."),
+});
+export type Config = z.output<typeof Settings>;
+
+/** Variables of ours that other programs read and that may be set where control starts. */
+const ofOthers = ["ENDPOINT", "USER_ID", "USER", "CLI"].map((name) => `OUTRIGGER_${name}`);
+const loopback = /^(localhost|127(\.\d{1,3}){3}|::1)$/;
+
+/** The settings, checked; throws `ConfigError` naming the variable. */
+export function readConfig(env: NodeJS.ProcessEnv): Config {
+  const config = readSettings(Settings, env, ofOthers);
+  if (!loopback.test(config.host))
+    fail(
+      "ConfigError",
+      `OUTRIGGER_HOST: ${config.host} is not a loopback address; anyone who reaches it could run ` +
+        "commands, as there is no login layer yet. Listen on 127.0.0.1 and come in through SSH.",
+    );
+  return config;
+}

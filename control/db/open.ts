@@ -1,0 +1,40 @@
+import { mkdirSync, readdirSync, readFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { Kysely, sql, type Transaction } from "kysely";
+import { nodeSqliteDialect } from "./node-sqlite.ts";
+import type { Tables } from "./tables.ts";
+
+export type Database = Kysely<Tables>;
+/** The database, or a transaction on it: what a store function needs. */
+export type Connection = Database | Transaction<Tables>;
+
+/** Opens the embedded database, made and brought up to date when it is not. */
+export async function openDatabase(file: string): Promise<Database> {
+  if (file !== ":memory:") mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
+  const db = new Kysely<Tables>({ dialect: nodeSqliteDialect(file) });
+  await migrate(db);
+  return db;
+}
+
+/** Runs what `migrations/` has beyond the database's version, each file in a transaction. */
+async function migrate(db: Database): Promise<void> {
+  const folder = join(import.meta.dirname, "migrations");
+  const files = readdirSync(folder).sort();
+  const { rows } = await sql<{ user_version: number }>`PRAGMA user_version`.execute(db);
+  const version = rows[0]?.user_version ?? 0;
+  for (const [index, file] of files.entries()) {
+    if (index < version) continue;
+    const statements = statementsOf(readFileSync(join(folder, file), "utf8"));
+    await db.transaction().execute(async (tx) => {
+      for (const statement of statements) await sql.raw(statement).execute(tx);
+      await sql.raw(`PRAGMA user_version = ${index + 1}`).execute(tx);
+    });
+  }
+}
+
+const statementsOf = (text: string): string[] =>
+  text
+    .replace(/^--.*$/gm, "")
+    .split(";")
+    .map((statement) => statement.trim())
+    .filter((statement) => statement !== "");

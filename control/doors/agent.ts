@@ -1,0 +1,76 @@
+import type { Readable } from "node:stream";
+import type { Dispatcher } from "undici";
+import { AppError, fail, isErrorType } from "../../common/errors.ts";
+import {
+  type GivenInputOf,
+  type Operation,
+  type OutputOf,
+  toHttpCall,
+} from "../../common/operation.ts";
+
+/** Calls an agent by the rows of its API. Throws its errors, or `UnreachableError`. */
+export interface Agent {
+  call<Op extends Operation>(
+    row: Op,
+    input: GivenInputOf<Op>,
+    options?: CallOptions,
+  ): Promise<OutputOf<Op>>;
+  /** The answer of a `stream` row; the caller reads it to its end or destroys it. */
+  open<Op extends Operation>(
+    row: Op,
+    input: GivenInputOf<Op>,
+    signal: AbortSignal,
+  ): Promise<{ headers: Record<string, string>; body: Readable }>;
+}
+
+export interface CallOptions {
+  signal?: AbortSignal;
+  timeoutMs?: number;
+  /** The bytes of a row that takes no JSON. */
+  bytes?: Uint8Array;
+}
+
+const usualTimeoutMs = 10_000;
+
+/** The agent behind a door; `name` says which node it is in errors. */
+export function agentBehind(door: Dispatcher, name: string): Agent {
+  async function send(row: Operation, input: unknown, signal: AbortSignal, bytes?: Uint8Array) {
+    const { method, path, body } = toHttpCall(row, input as Record<string, unknown>);
+    const type = bytes === undefined ? "application/json" : row.input.rawBody;
+    const sent = bytes ?? (body === undefined ? undefined : JSON.stringify(body));
+    const headers = sent === undefined ? {} : { "content-type": type ?? "" };
+    const answer = await door
+      .request({ method, path, headers, body: sent ?? null, signal })
+      .catch((error: unknown) => unreachable(error, signal, name));
+    if (answer.statusCode >= 400) throw errorOf(await answer.body.text(), answer.statusCode);
+    return answer;
+  }
+
+  return {
+    async call(row, input, { signal, timeoutMs = usualTimeoutMs, bytes } = {}) {
+      const limit = AbortSignal.timeout(timeoutMs);
+      const until = signal === undefined ? limit : AbortSignal.any([signal, limit]);
+      const { body } = await send(row, input, until, bytes);
+      return (await body.json().catch((error: unknown) => unreachable(error, until, name))) as never;
+    },
+    async open(row, input, signal) {
+      const { headers, body } = await send(row, input, signal);
+      return { headers: headers as Record<string, string>, body };
+    },
+  };
+}
+
+function unreachable(error: unknown, signal: AbortSignal, name: string): never {
+  if (signal.reason instanceof AppError) throw signal.reason;
+  const why = error instanceof Error ? error.message : String(error);
+  throw new AppError("UnreachableError", `the agent of ${name} does not answer: ${why}`, {}, error);
+}
+
+function errorOf(text: string, status: number): AppError {
+  try {
+    const { type, message, details } = JSON.parse(text);
+    return new AppError(isErrorType(type) ? type : "InternalError", message, details ?? {});
+  } catch {
+    fail("InternalError", `an agent answered ${status}: ${text.slice(0, 200)}`);
+  }
+}

@@ -1,0 +1,54 @@
+import type { Connection } from "./db/open.ts";
+
+/** Something that happened to a thing; without statuses it is a remark. */
+export interface NewEvent {
+  noun: string;
+  id: string;
+  from?: string;
+  to?: string;
+  reason: string;
+  at: Date;
+}
+
+export interface StoredEvent {
+  from: string | null;
+  to: string | null;
+  reason: string;
+  at: Date;
+}
+
+/** Adds a row to the log of events. */
+export async function addEvent(db: Connection, event: NewEvent): Promise<void> {
+  const { noun, id, from = null, to = null, reason, at } = event;
+  const row = { noun, subject_id: id, from_status: from, to_status: to, reason };
+  await db
+    .insertInto("events")
+    .values({ ...row, at: at.getTime() })
+    .execute();
+}
+
+/** The newest events of a thing, at most `limit`, oldest first; `moves` leaves out remarks. */
+export async function listEvents(
+  db: Connection,
+  noun: string,
+  id: string,
+  { kind, limit }: { kind: "moves" | "remarks" | "ends"; limit: number },
+): Promise<StoredEvent[]> {
+  const query = db
+    .selectFrom("events")
+    .select(["from_status", "to_status", "reason", "at"])
+    .where("noun", "=", noun)
+    .where("subject_id", "=", id);
+  const chosen = {
+    moves: query.where("to_status", "is not", null),
+    remarks: query.where("to_status", "is", null),
+    ends: query.where("to_status", "=", "GONE"),
+  }[kind];
+  const rows = await chosen.orderBy("seq", "desc").limit(limit).execute();
+  return rows.reverse().map((row) => ({
+    from: row.from_status,
+    to: row.to_status,
+    reason: row.reason,
+    at: new Date(row.at),
+  }));
+}

@@ -1,0 +1,122 @@
+import { once } from "node:events";
+import { Readable } from "node:stream";
+import { pipeline } from "node:stream/promises";
+import type { FastifyReply, FastifyRequest } from "fastify";
+import { AppError, errorCodeOf, toAppError } from "../../common/errors.ts";
+import type { InputOf, Mode } from "../../common/operation.ts";
+import type { Bound, LogReply, Reply } from "../bind.ts";
+import type { Context } from "../context.ts";
+import { type Caller, runNow, submit } from "../requests/run.ts";
+import { failureOf } from "../requests/schema.ts";
+import { end } from "../requests/run.ts";
+import { requestIdHeaders } from "../wire/versions.ts";
+
+/** A call whose input is checked, on its way to an answer. */
+export interface Exchange {
+  ctx: Context;
+  bound: Bound;
+  input: InputOf<Bound["row"]>;
+  caller: Caller;
+  req: FastifyRequest;
+  reply: FastifyReply;
+}
+
+type Answer = (exchange: Exchange) => Promise<unknown>;
+
+/** How each mode answers. */
+export const answers: Record<Mode, Answer> = {
+  sync: async (exchange) => (await runDirectly(exchange)) ?? null,
+  async: async (exchange) => {
+    await store(exchange);
+    return null;
+  },
+  receipt: async (exchange) => ({ status: "success", request_id: await store(exchange) }),
+  log: answerLog,
+  stream: answerReply,
+  file: answerReply,
+  page: answerReply,
+};
+
+/** Stores the call as a request, then lets its queue have it. */
+async function store({ ctx, bound, input, caller, reply }: Exchange): Promise<string> {
+  const id = await submit(ctx, bound.row, input, caller);
+  ctx.queues.push(bound.row.queue ?? "short", id);
+  reply.headers(requestIdHeaders(id));
+  return id;
+}
+
+const hungUp = new AppError("RequestCancelled", "the client hung up");
+
+/** A signal that aborts when the client hangs up before its answer is whole. */
+function hangUpSignal({ reply }: Exchange): AbortSignal {
+  const abort = new AbortController();
+  reply.raw.once("close", () => {
+    if (!reply.raw.writableFinished) abort.abort(hungUp);
+  });
+  return abort.signal;
+}
+
+function runDirectly(exchange: Exchange): Promise<unknown> {
+  const { ctx, bound, input, caller, req } = exchange;
+  return runNow(ctx, bound, { id: req.id, input, caller, signal: hangUpSignal(exchange) });
+}
+
+async function answerReply(exchange: Exchange): Promise<unknown> {
+  const { status = 200, headers = {}, body } = (await runDirectly(exchange)) as Reply;
+  if (body instanceof Readable) return send(exchange, status, headers, body);
+  exchange.reply.code(status).headers(headers);
+  return body ?? "";
+}
+
+/** The text of a job in the answer itself, its exit code in the stored request. */
+async function answerLog(exchange: Exchange): Promise<unknown> {
+  const { ctx, bound, input, caller } = exchange;
+  const signal = hangUpSignal(exchange);
+  const id = await submit(ctx, bound.row, input, caller);
+  const headers = requestIdHeaders(id);
+  try {
+    const work = { id, input, caller, signal };
+    const reply = (await runNow(ctx, bound, work)) as LogReply;
+    const body = reply.body instanceof Readable ? reply.body : Readable.from([reply.body ?? ""]);
+    const [exitCode] = await Promise.all([
+      reply.exitCode,
+      send(exchange, 200, { ...headers, ...reply.headers }, body),
+    ]);
+    await end(ctx, id, { status: "SUCCEEDED", returnValue: JSON.stringify(exitCode) });
+  } catch (error) {
+    await end(ctx, id, signal.aborted ? { status: "CANCELLED" } : failureOf(error));
+    if (!exchange.reply.raw.headersSent && !signal.aborted)
+      await send(exchange, 200, headers, Readable.from([]));
+  }
+  return exchange.reply;
+}
+
+const streamHeaders = {
+  "content-type": "text/plain; charset=utf-8",
+  "cache-control": "no-cache, no-transform",
+  "x-accel-buffering": "no",
+};
+
+/** Sends the head at once, then the bytes as they come; a client that hangs up is no error. */
+async function send(
+  { ctx, reply }: Exchange,
+  status: number,
+  headers: Record<string, string>,
+  body: Readable,
+): Promise<unknown> {
+  reply.hijack();
+  const { raw } = reply;
+  raw.writeHead(status, { ...reply.getHeaders(), ...streamHeaders, ...headers } as never);
+  raw.flushHeaders();
+  if (raw.destroyed) body.destroy();
+  try {
+    await pipeline(body, raw);
+  } catch (error) {
+    const gone = errorCodeOf(error) === "ERR_STREAM_PREMATURE_CLOSE" || raw.destroyed;
+    if (!gone) ctx.log.warn({ err: toAppError(error) }, "stream broke off");
+    raw.destroy();
+    throw error;
+  }
+  if (!raw.closed) await once(raw, "close").catch(() => {});
+  return reply;
+}

@@ -1,0 +1,11 @@
+import type { FastifyReply } from "fastify";
+import { type AppError, errorTypes } from "../../common/errors.ts";
+import type { Logger } from "../../common/log.ts";
+
+/** Answers an error: `{"detail"}` with the HTTP status of its type, and its type for our clients. */
+export function sendError(reply: FastifyReply, error: AppError, log: Logger): void {
+  const { http } = errorTypes[error.type];
+  if (http === 500) log.error({ err: error }, "request not answered");
+  const detail = error.details["issues"] ?? error.message;
+  reply.code(http).send({ detail, type: error.type });
+}

@@ -1,0 +1,125 @@
+import { randomUUID } from "node:crypto";
+import fastify, { type FastifyInstance, type FastifyRequest } from "fastify";
+import { AppError, errorCodeOf, fail, toAppError } from "../../common/errors.ts";
+import { type InputOf, type Operation, routeOf } from "../../common/operation.ts";
+import { readEnv } from "../../common/product.ts";
+import type { Bound } from "../bind.ts";
+import type { Context } from "../context.ts";
+import type { Caller } from "../requests/run.ts";
+import {
+  clientVersionOf,
+  requestIdHeaders,
+  versionHeaders,
+  versionMismatch,
+} from "../wire/versions.ts";
+import { answers } from "./answers.ts";
+import { sendError } from "./errors.ts";
+import { invalidInput, readInput } from "./input.ts";
+import { addPages } from "./site.ts";
+
+const bodyLimitBytes = 4 * 1024 * 1024;
+/** Longer than clients pool connections, so that ours is not the side that closes first. */
+const keepAliveMs = 75_000;
+
+const securityHeaders = {
+  "x-content-type-options": "nosniff",
+  "x-frame-options": "SAMEORIGIN",
+  "referrer-policy": "strict-origin-when-cross-origin",
+};
+
+/** The HTTP API: a route a row, bound or not; a row without code answers 501. */
+export function buildServer(
+  ctx: Context,
+  rows: readonly Operation[],
+  operations: readonly Bound[],
+): FastifyInstance {
+  const app = fastify({
+    bodyLimit: bodyLimitBytes,
+    keepAliveTimeout: keepAliveMs,
+    requestTimeout: 0,
+    forceCloseConnections: true,
+    exposeHeadRoutes: false,
+    genReqId: () => randomUUID(),
+    routerOptions: { ignoreTrailingSlash: true, maxParamLength: 500 },
+  });
+  app.addHttpMethod("GET", { hasBody: true });
+  readBodies(app);
+  app.addHook("onRequest", async (req, reply) => {
+    reply.headers({ ...versionHeaders, ...securityHeaders, ...requestIdHeaders(req.id) });
+    const mismatch = versionMismatch(clientVersionOf(req.headers));
+    if (mismatch !== undefined) return reply.code(400).send(mismatch);
+  });
+  app.setErrorHandler((error, _req, reply) => sendError(reply, ofFastify(error), ctx.log));
+  app.setNotFoundHandler((req, reply) => {
+    const detail = `there is no ${req.method} ${req.url.split("?")[0]}; /docs lists what there is`;
+    reply.code(404).send({ detail, type: "NotFoundError" });
+  });
+  const bound = new Map(operations.map((operation) => [operation.row, operation]));
+  for (const row of rows) addRoute(app, ctx, row, bound.get(row));
+  addPages(app, rows);
+  return app;
+}
+
+/** JSON only where a row has a JSON body; anything else reaches a row that wants raw bytes. */
+function readBodies(app: FastifyInstance): void {
+  app.removeAllContentTypeParsers();
+  app.addContentTypeParser("application/json", { parseAs: "string" }, (_req, text, done) => {
+    if (text === "") return done(null, undefined);
+    try {
+      done(null, JSON.parse(text as string));
+    } catch (error) {
+      const msg = `is not JSON: ${error instanceof Error ? error.message : error}`;
+      done(invalidInput([{ loc: ["body"], msg, type: "json_invalid" }]));
+    }
+  });
+  app.addContentTypeParser("*", (req, payload, done) => {
+    const { rawBody } = req.routeOptions.config as { rawBody?: string };
+    if (rawBody !== undefined) return done(null, payload);
+    payload.resume();
+    const msg = `send JSON with content-type: application/json, not ${req.headers["content-type"]}`;
+    done(invalidInput([{ loc: ["body"], msg, type: "json_type" }]));
+  });
+}
+
+function addRoute(
+  app: FastifyInstance,
+  ctx: Context,
+  row: Operation,
+  bound: Bound | undefined,
+): void {
+  const { method, path } = routeOf(row);
+  app.route({
+    method,
+    url: path.replace(/\{full_path\}/, "*").replace(/\{(\w+)\}/g, ":$1"),
+    config: { rawBody: row.input.rawBody },
+    async handler(req, reply) {
+      const input = readInput(row, req);
+      if (bound === undefined)
+        fail("NotImplementedError", `${row.name} is not built yet in this version`);
+      bound.check?.(input as never);
+      const caller = callerOf(req, input);
+      return answers[row.mode]({ ctx, bound, input, caller, req, reply });
+    },
+  });
+}
+
+/** Without a login layer the caller is whom the body's environment says. */
+function callerOf(req: FastifyRequest, input: InputOf<Operation>): Caller {
+  const { env_vars: env = {}, entrypoint_command: command = "" } = (input ?? {}) as {
+    env_vars?: Record<string, string>;
+    entrypoint_command?: string;
+  };
+  const id = readEnv(env, "USER_ID") ?? "local";
+  const name = readEnv(env, "USER") ?? id;
+  return { user: { id, name }, clientApi: clientVersionOf(req.headers) ?? null, command };
+}
+
+/** Fastify's own errors as ours. */
+function ofFastify(error: unknown): AppError {
+  const code = errorCodeOf(error);
+  if (code === "FST_ERR_CTP_BODY_TOO_LARGE")
+    return new AppError("TooLargeError", `the body is larger than ${bodyLimitBytes} bytes`);
+  if (code?.startsWith("FST_ERR_CTP") && error instanceof Error)
+    return invalidInput([{ loc: ["body"], msg: error.message, type: "body_invalid" }]);
+  return toAppError(error);
+}

@@ -1,0 +1,144 @@
+import { spawn } from "node:child_process";
+import { closeSync, mkdirSync, openSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import { readdir, rm } from "node:fs/promises";
+import { getCompileCacheDir } from "node:module";
+import { availableParallelism, totalmem, userInfo } from "node:os";
+import { join } from "node:path";
+import { errorCodeOf, fail } from "../../common/errors.ts";
+import type { Logger } from "../../common/log.ts";
+import { endProcesses, findProcesses } from "../../common/process-tree.ts";
+import { product } from "../../common/product.ts";
+import { programFile } from "../../common/programs.ts";
+import type { Config } from "../config.ts";
+import { openUnixDoor } from "../doors/unix.ts";
+import { accelerators, meets } from "./machine.ts";
+import type { ClusterRef, NodeState, Offer, Provider } from "./provider.ts";
+
+/** The longest path that a Unix socket may have on Linux, its end mark left out. */
+const longestSocketPath = 107;
+const graceMs = 2_000;
+const gigabyte = 2 ** 30;
+
+/**
+ * This machine as a cloud: a node is a folder that is its HOME, and an agent process of its own.
+ * Both outlive control. A node's processes are known by their HOME.
+ */
+export function localProvider(config: Config, log: Logger): Provider {
+  const root = join(config.home, "nodes");
+  const homeOf = (nodeId: string) => join(root, nodeId);
+  const socketOf = (nodeId: string) =>
+    join(homeOf(nodeId), `.${product.word}`, "agent", "agent.sock");
+
+  async function offers(need: Parameters<Provider["offers"]>[0]): Promise<Offer[]> {
+    const offer: Offer = {
+      provider: "local",
+      infra: "local",
+      region: null,
+      zone: null,
+      instanceType: "local",
+      cpus: availableParallelism(),
+      memoryGb: Math.round(totalmem() / gigabyte),
+      accelerators: await accelerators(config.localAccelerators),
+      dollarsPerHour: 0,
+    };
+    return meets(offer, need) ? [offer] : [];
+  }
+
+  async function create(cluster: ClusterRef, rank: number): Promise<void> {
+    const nodeId = `${cluster.id}-${rank}`;
+    if (socketOf(nodeId).length > longestSocketPath)
+      fail("CloudError", `${config.home} is too long a path for sockets; use a shorter home`);
+    const home = homeOf(nodeId);
+    mkdirSync(home, { recursive: true, mode: 0o700 });
+    writeState(home, "running");
+    if ((await agentsOf(home)).length === 0) startAgent(home);
+    log.debug({ nodeId }, "node created");
+  }
+
+  async function list(cluster: ClusterRef): Promise<NodeState[]> {
+    const names = await readdir(root).catch((error: unknown) => {
+      if (errorCodeOf(error) === "ENOENT") return [];
+      throw error;
+    });
+    return names
+      .filter((name) => name.startsWith(`${cluster.id}-`))
+      .map((id) => ({ id, rank: Number(id.slice(cluster.id.length + 1)) }))
+      .map((node) => ({ ...node, state: readState(homeOf(node.id)), address: "127.0.0.1" }))
+      .sort((a, b) => a.rank - b.rank);
+  }
+
+  async function stop(nodeId: string): Promise<void> {
+    const home = homeOf(nodeId);
+    await endProcesses(() => processesOf(home), graceMs);
+    writeState(home, "stopped");
+  }
+
+  async function destroy(nodeId: string): Promise<void> {
+    const home = homeOf(nodeId);
+    await endProcesses(() => processesOf(home), graceMs);
+    await rm(home, { recursive: true, force: true, maxRetries: 3 });
+  }
+
+  return {
+    name: "local",
+    offers,
+    create,
+    list,
+    destroy,
+    stop,
+    door: (nodeId) => openUnixDoor(socketOf(nodeId)),
+    endpoint: (node, port) => `${node.address}:${port}`,
+  };
+}
+
+const stateFile = "node.json";
+
+function writeState(home: string, state: NodeState["state"]): void {
+  const file = join(home, stateFile);
+  writeFileSync(`${file}.new`, JSON.stringify({ state }), { flush: true });
+  renameSync(`${file}.new`, file);
+}
+
+/** A folder whose creation was cut off counts as stopped: creating it again completes it. */
+function readState(home: string): NodeState["state"] {
+  try {
+    return JSON.parse(readFileSync(join(home, stateFile), "utf8")).state;
+  } catch (error) {
+    if (errorCodeOf(error) === "ENOENT") return "stopped";
+    throw error;
+  }
+}
+
+const processesOf = (home: string) => findProcesses({ env: { HOME: home } });
+
+/** The agents that run for a node: one, or none when it has just died. */
+async function agentsOf(home: string): Promise<unknown[]> {
+  return findProcesses({ env: { HOME: home, [agentMark]: "1" } });
+}
+
+/** Set for agents only, so that their jobs are not taken for one. */
+const agentMark = `${product.word.toUpperCase()}_AGENT`;
+
+function startAgent(home: string): void {
+  const folder = join(home, `.${product.word}`, "agent");
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  const log = openSync(join(folder, "agent.log"), "a", 0o600);
+  const { username, shell } = userInfo();
+  const child = spawn(process.execPath, [programFile("agent")], {
+    cwd: home,
+    detached: true,
+    stdio: ["ignore", log, log],
+    env: {
+      HOME: home,
+      PATH: process.env["PATH"] ?? "/usr/local/bin:/usr/bin:/bin",
+      USER: username,
+      LOGNAME: username,
+      SHELL: shell ?? "/bin/bash",
+      LANG: process.env["LANG"] ?? "C.UTF-8",
+      NODE_COMPILE_CACHE: getCompileCacheDir(),
+      [agentMark]: "1",
+    },
+  });
+  child.unref();
+  closeSync(log);
+}

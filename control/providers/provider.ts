@@ -1,0 +1,63 @@
+import type { Dispatcher } from "undici";
+
+/** What a task asks of each of its nodes. */
+export interface Need {
+  /** Where, as the task names it: `local`, `ssh/pool`; undefined is anywhere. */
+  infra?: string;
+  cpus?: { count: number; orMore: boolean };
+  memoryGb?: { count: number; orMore: boolean };
+  accelerators?: { name: string; count: number };
+}
+
+/** A machine type at a price. */
+export interface Offer {
+  provider: string;
+  infra: string;
+  region: string | null;
+  zone: string | null;
+  instanceType: string;
+  cpus: number;
+  memoryGb: number;
+  accelerators: { name: string; count: number } | null;
+  dollarsPerHour: number;
+}
+
+/** The part of a cluster that a provider needs. */
+export interface ClusterRef {
+  id: string;
+  name: string;
+  nodes: number;
+  offer: Offer;
+}
+
+/** A node as the provider sees it now. */
+export interface NodeState {
+  id: string;
+  rank: number;
+  state: "running" | "stopped";
+  /** Where other nodes of its cluster reach it. */
+  address: string;
+}
+
+/**
+ * What a cloud must do for us. Every call returns within seconds, may be repeated safely, and
+ * throws only AppError: `ResourcesUnavailableError`, `CloudError`, `TimeoutError`.
+ */
+export interface Provider {
+  readonly name: string;
+  /** Machines that satisfy `need`, cheapest first; empty when there are none. */
+  offers(need: Need, signal: AbortSignal): Promise<Offer[]>;
+  /** Begins to create node `rank`, or to start it again. Repeated, it makes nothing new. */
+  create(cluster: ClusterRef, rank: number, signal: AbortSignal): Promise<void>;
+  /** The cluster's nodes that exist now, by rank: the only truth about nodes. */
+  list(cluster: ClusterRef, signal: AbortSignal): Promise<NodeState[]>;
+  /** Deletes a node and its disk. One that is gone already is a success. */
+  destroy(nodeId: string, signal: AbortSignal): Promise<void>;
+  /** The one door to a node: HTTP to its agent. The caller keeps it, and closes it. */
+  door(nodeId: string): Dispatcher;
+  /** What a caller uses to reach a port of the head from where control runs. */
+  endpoint(node: NodeState, port: number): string;
+
+  // Powers only some clouds have. Absent means "cannot".
+  readonly stop?: (nodeId: string, signal: AbortSignal) => Promise<void>;
+}

@@ -1,0 +1,129 @@
+import { Readable } from "node:stream";
+import { AppError, fail } from "../../common/errors.ts";
+import type { InputOf } from "../../common/operation.ts";
+import { product, protocol } from "../../common/product.ts";
+import { requestOperations as rows } from "../../contract/operations/requests.ts";
+import { type Bound, bind, type Call, type Reply } from "../bind.ts";
+import { listLiveNames } from "../clusters/store.ts";
+import type { Context } from "../context.ts";
+import { streamIdHeaders } from "../wire/versions.ts";
+import { cancelled, end } from "./run.ts";
+import { hasEnded, requestKey, type StoredRequest } from "./schema.ts";
+import * as store from "./store.ts";
+import { streamOf } from "./stream.ts";
+import { toFetched, toListed } from "./view.ts";
+
+const completionsAtMost = 1_000;
+
+/** Requests: wait for one, read its text, list, cancel; and what a client asks of control itself. */
+export const requestOperations: Bound[] = [
+  bind(rows.get, get),
+  bind(rows.stream, stream),
+  bind(rows.status, status),
+  bind(rows.cancel, cancel),
+  bind(rows.health, health),
+  bind(rows.plugins, async () => ({ plugins: [] })),
+  bind(rows.completeClusterName, async (ctx, { incomplete }) =>
+    listLiveNames(ctx.db, incomplete, completionsAtMost),
+  ),
+  bind(rows.completeStorageName, async () => []),
+  bind(rows.completeVolumeName, async () => []),
+  bind(rows.completeRequestId, async (ctx, { incomplete }) =>
+    store.findIds(ctx.db, incomplete, completionsAtMost),
+  ),
+];
+
+/** Waits until the request has ended, for as long as the client stays. */
+async function get(ctx: Context, input: InputOf<typeof rows.get>, call: Call) {
+  const id = await resolveId(ctx, input.request_id);
+  const ended = await ctx.changes.until(
+    requestKey(id),
+    async () => {
+      const request = await getRequest(ctx, id);
+      return hasEnded(request) ? request : undefined;
+    },
+    call.signal,
+  );
+  return toFetched(ended, call.clientApi);
+}
+
+async function stream(
+  ctx: Context,
+  input: InputOf<typeof rows.stream>,
+  call: Call,
+): Promise<Reply> {
+  if (input.log_path !== null)
+    fail("NotSupportedError", "log_path is not served; name a request, or read the log of control");
+  const asked = input.request_id ?? (await store.findIds(ctx.db, "", 1))[0];
+  if (asked === undefined) fail("NotFoundError", "there is no request yet");
+  const request = await getRequest(ctx, await resolveId(ctx, asked));
+  const { tail, follow, format } = input;
+  const text = streamOf(ctx, request, { tail: tail ?? 0, follow, format }, call.signal);
+  return { headers: streamIdHeaders(asked), body: Readable.from(text) };
+}
+
+async function status(ctx: Context, input: InputOf<typeof rows.status>) {
+  const { request_ids: prefixes, all_status: all, limit, cluster_name: clusterName } = input;
+  const found = prefixes && (await Promise.all(prefixes.map((id) => store.findIds(ctx.db, id, 100))));
+  const requests = await store.listRequests(ctx.db, {
+    ...(found && { ids: found.flat() }),
+    ...(!found && !all && { unendedOnly: true }),
+    ...(!found && clusterName !== null && { clusterName }),
+    ...(!found && limit !== null && { limit }),
+  });
+  return requests.map(toListed);
+}
+
+/** Cancels what was named, or all; itself and other cancels are spared. */
+async function cancel(ctx: Context, input: InputOf<typeof rows.cancel>, call: Call) {
+  const { request_ids: prefixes, user_id: userId } = input;
+  const ids = prefixes
+    ? await Promise.all(prefixes.map((prefix) => resolveId(ctx, prefix)))
+    : (
+        await store.listRequests(ctx.db, { unendedOnly: true, ...(userId !== null && { userId }) })
+      ).flatMap(({ id, name }) => (name === rows.cancel.name ? [] : [id]));
+  const ended = await Promise.all(ids.map((id) => (id === call.id ? false : cancelOne(ctx, id))));
+  return ids.filter((_, index) => ended[index]);
+}
+
+async function cancelOne(ctx: Context, id: string): Promise<boolean> {
+  const request = await store.findRequest(ctx.db, id);
+  if (request === undefined || hasEnded(request)) return false;
+  ctx.requestLogs.append(
+    id,
+    `'${protocol.requestPrefix}.${request.name}' request ${id} cancelled\n`,
+  );
+  const ended = await end(ctx, id, { status: "CANCELLED" });
+  ctx.queues.abort(id, cancelled);
+  return ended;
+}
+
+async function health() {
+  return {
+    status: "healthy" as const,
+    api_version: String(protocol.apiVersion),
+    version: protocol.version,
+    version_on_disk: protocol.version,
+    commit: `${product.word}-${product.version}`,
+    basic_auth_enabled: false,
+    user: null,
+  };
+}
+
+/** The one request that an id or a prefix names. */
+async function resolveId(ctx: Context, prefix: string): Promise<string> {
+  const ids = await store.findIds(ctx.db, prefix, 2);
+  const exact = ids.find((id) => id === prefix);
+  if (exact !== undefined) return exact;
+  const [id] = ids;
+  if (prefix === "" || id === undefined)
+    fail("NotFoundError", `there is no request ${prefix}; ended ones are forgotten after a day`);
+  if (ids.length > 1) fail("ValueError", `several requests begin with ${prefix}; give more of the id`);
+  return id;
+}
+
+async function getRequest(ctx: Context, id: string): Promise<StoredRequest> {
+  const request = await store.findRequest(ctx.db, id);
+  if (request === undefined) throw new AppError("NotFoundError", `there is no request ${id}`);
+  return request;
+}

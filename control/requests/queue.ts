@@ -1,0 +1,60 @@
+/** Requests that this process has taken on: those that wait, by queue, and those that run. */
+export interface Queues {
+  /** Puts a request at the end of its queue. */
+  push(queue: QueueName, id: string): void;
+  /** Ends the work on a request that runs; one that waits is left out when its turn comes. */
+  abort(id: string, reason: unknown): void;
+  /** Begins to take requests, in the order they came. `run` never throws. */
+  start(run: (id: string, signal: AbortSignal) => Promise<void>): void;
+  /** Takes nothing new, aborts what runs and waits for it. */
+  stop(reason: unknown): Promise<void>;
+}
+
+export type QueueName = "long" | "short";
+type Run = (id: string, signal: AbortSignal) => Promise<void>;
+
+/** Opens the queues; `atOnce` says how many requests of each run at a time. */
+export function openQueues(atOnce: Readonly<Record<QueueName, number>>): Queues {
+  const waiting: Record<QueueName, string[]> = { long: [], short: [] };
+  const busy: Record<QueueName, number> = { long: 0, short: 0 };
+  const running = new Map<string, { abort: AbortController; done: Promise<void> }>();
+  let run: Run | undefined;
+
+  function take(queue: QueueName): void {
+    while (run !== undefined && busy[queue] < atOnce[queue]) {
+      const id = waiting[queue].shift();
+      if (id === undefined) return;
+      begin(queue, id, run);
+    }
+  }
+
+  function begin(queue: QueueName, id: string, work: Run): void {
+    const abort = new AbortController();
+    busy[queue] += 1;
+    const done = work(id, abort.signal).finally(() => {
+      running.delete(id);
+      busy[queue] -= 1;
+      take(queue);
+    });
+    running.set(id, { abort, done });
+  }
+
+  return {
+    push(queue, id) {
+      waiting[queue].push(id);
+      take(queue);
+    },
+    abort: (id, reason) => running.get(id)?.abort.abort(reason),
+    start(work) {
+      run = work;
+      take("long");
+      take("short");
+    },
+    async stop(reason) {
+      run = undefined;
+      const entries = [...running.values()];
+      for (const { abort } of entries) abort.abort(reason);
+      await Promise.all(entries.map(({ done }) => done));
+    },
+  };
+}

@@ -1,0 +1,143 @@
+import { randomUUID } from "node:crypto";
+import { AppError } from "../../common/errors.ts";
+import type { InputOf, Operation } from "../../common/operation.ts";
+import type { Bound, Call } from "../bind.ts";
+import type { Context } from "../context.ts";
+import { type Ending, failureOf, requestKey, type User } from "./schema.ts";
+import * as store from "./store.ts";
+
+/** Who calls and with what, as the HTTP edge read it. */
+export interface Caller {
+  user: User;
+  clientApi: number | null;
+  command: string;
+}
+
+/** What aborts the work on requests when control stops: they go on after the next start. */
+const stopping = new AppError("RequestCancelled", "control is stopping");
+/** What aborts the work on a request that a user cancelled. */
+export const cancelled = new AppError("RequestCancelled", "cancelled by a user");
+
+/** Writes a request down; once this resolves no crash loses it. Returns its id. */
+export async function submit(
+  ctx: Context,
+  row: Operation,
+  input: InputOf<Operation>,
+  caller: Caller,
+): Promise<string> {
+  const id = randomUUID();
+  const work = { input, command: caller.command };
+  const request = {
+    id,
+    name: row.name,
+    queue: row.queue ?? "short",
+    userId: caller.user.id,
+    userName: caller.user.name,
+    clusterName: clusterOf(input),
+    clientApi: caller.clientApi,
+    input: ctx.seal.seal(JSON.stringify(work)),
+    createdAt: ctx.now().getTime(),
+  };
+  await ctx.batch((tx) => store.addRequest(tx, request));
+  return id;
+}
+
+/** Takes on what an earlier process left, then whatever is pushed. */
+export async function startRequests(ctx: Context, operations: readonly Bound[]) {
+  const byName = new Map(operations.map((bound) => [bound.row.name, bound]));
+  for (const { id, name, queue } of await store.listUnended(ctx.db)) {
+    if (byName.get(name)?.row.mode === "log") await end(ctx, id, failureOf(followAgain));
+    else ctx.queues.push(queue, id);
+  }
+  ctx.queues.start((id, signal) => runRequest(ctx, byName, id, signal));
+  return { stop: () => ctx.queues.stop(stopping) };
+}
+
+const followAgain = new AppError("RuntimeError", "control was restarted; follow the log again");
+
+async function runRequest(
+  ctx: Context,
+  byName: ReadonlyMap<string, Bound>,
+  id: string,
+  signal: AbortSignal,
+): Promise<void> {
+  const log = ctx.log.child({ requestId: id });
+  try {
+    const work = await store.findWork(ctx.db, id);
+    if (!work?.input) return;
+    const { input, command } = JSON.parse(ctx.seal.open(work.input));
+    const bound = byName.get(work.name);
+    if (bound === undefined) throw new AppError("NotSupportedError", `${work.name} is gone`);
+    const call = callOf(ctx, { ...work, command }, signal);
+    const [value] = await Promise.all([
+      bound.run(ctx, input as never, call),
+      ctx.batch((tx) => store.setRunning(tx, id)),
+    ]);
+    await end(ctx, id, { status: "SUCCEEDED", returnValue: JSON.stringify(value ?? null) });
+  } catch (error) {
+    if (signal.reason === stopping) return;
+    if (signal.reason === cancelled) return;
+    const ending = failureOf(error);
+    log.info({ err: error, ending }, "request failed");
+    await end(ctx, id, ending).catch((fault) => log.error({ err: fault }, "request not ended"));
+  }
+}
+
+/** Runs an operation that does not wait in a queue: its answer is the result. */
+export function runNow(
+  ctx: Context,
+  bound: Bound,
+  { id, input, caller, signal }: Direct,
+): Promise<unknown> {
+  const { user, clientApi, command } = caller;
+  const work = { id, user_id: user.id, user_name: user.name, client_api: clientApi, command };
+  return bound.run(ctx, input as never, callOf(ctx, { ...work, progress: null }, signal));
+}
+
+interface Direct {
+  id: string;
+  input: InputOf<Operation>;
+  caller: Caller;
+  signal: AbortSignal;
+}
+
+interface Work {
+  id: string;
+  user_id: string;
+  user_name: string;
+  client_api: number | null;
+  progress: string | null;
+  command: string;
+}
+
+function callOf(ctx: Context, work: Work, signal: AbortSignal): Call {
+  const { id } = work;
+  const progress: Record<string, unknown> = JSON.parse(work.progress ?? "{}");
+  return {
+    id,
+    user: { id: work.user_id, name: work.user_name },
+    clientApi: work.client_api,
+    command: work.command,
+    signal,
+    progress,
+    print: (text) => ctx.requestLogs.append(id, text),
+    remember: (added) => {
+      Object.assign(progress, added);
+      return ctx.batch((tx) => store.setProgress(tx, id, progress));
+    },
+    note: (text) => ctx.batch((tx) => store.setStatusNote(tx, id, text)),
+  };
+}
+
+/** Ends a request and wakes those who wait for it. False when it had ended before. */
+export async function end(ctx: Context, id: string, ending: Ending): Promise<boolean> {
+  const ended = await ctx.batch((tx) => store.setEnded(tx, id, ending, ctx.now().getTime()));
+  ctx.changes.notify(requestKey(id));
+  return ended;
+}
+
+/** The cluster that a request is about, for lists. */
+function clusterOf(input: InputOf<Operation>): string | null {
+  const { cluster_name: name, cluster } = (input ?? {}) as Record<string, unknown>;
+  return [name, cluster].find((value) => typeof value === "string") ?? null;
+}

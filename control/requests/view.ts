@@ -1,0 +1,33 @@
+import { AppError, isErrorType } from "../../common/errors.ts";
+import type { RequestPayload } from "../../contract/records/requests.ts";
+import { fetchedRequest, listedRequest, type RequestView } from "../wire/records.ts";
+import type { Failure, StoredRequest } from "./schema.ts";
+
+/** The record of a request that has ended, with its result, for a client of this API number. */
+export function toFetched(request: StoredRequest, clientApi: number | null): RequestPayload {
+  const outcome = {
+    returnValue: request.returnValue ?? "null",
+    error: request.failure && errorOf(request.failure),
+  };
+  return fetchedRequest(viewOf(request), outcome, clientApi ?? undefined);
+}
+
+/** The record of a request in a list: without its result. */
+export const toListed = (request: StoredRequest): RequestPayload =>
+  listedRequest(viewOf(request), { entrypoint: request.name, body: {} });
+
+const viewOf = (request: StoredRequest): RequestView => ({
+  id: request.id,
+  name: request.name,
+  status: request.status,
+  queue: request.queue,
+  createdAt: new Date(request.createdAt),
+  finishedAt: request.finishedAt === null ? null : new Date(request.finishedAt),
+  userId: request.user.id,
+  userName: request.user.name,
+  clusterName: request.clusterName,
+  statusMessage: request.statusNote,
+});
+
+const errorOf = ({ type, message, details }: Failure): AppError =>
+  new AppError(isErrorType(type) ? type : "InternalError", message, details);
