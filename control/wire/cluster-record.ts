@@ -1,0 +1,75 @@
+import type { ClusterStatusRecord } from "../../contract/records/clusters.ts";
+import type { ClusterStatus } from "../../contract/statuses.ts";
+import { seconds, withoutNulls } from "./fields.ts";
+import type { HandleRecord } from "./handles.ts";
+import { encodedNull } from "./pickle.ts";
+
+/** A cluster as the wire shows it. */
+export interface ClusterView {
+  readonly name: string;
+  readonly hash: string;
+  readonly status: Exclude<ClusterStatus, "GONE">;
+  readonly statusChangedAt?: Date | null;
+  readonly launchedAt: Date;
+  readonly everUp: boolean;
+  readonly nodes: number;
+  /** Null is off. */
+  readonly autostop: { readonly idleMinutes: number; readonly down: boolean } | null;
+  readonly userId: string;
+  readonly userName: string;
+  readonly workspace: string;
+  /** Null where the caller did not ask for it. */
+  readonly handle: HandleRecord | null;
+  readonly isManaged?: boolean;
+  readonly nameOnCloud?: string | null;
+  readonly lastUse?: string | null;
+  readonly lastEvent?: string | null;
+  readonly creationYaml?: string | null;
+  readonly creationCommand?: string | null;
+  readonly resourcesText?: string | null;
+  readonly resourcesFullText?: string | null;
+  readonly credentials?: ClusterStatusRecord["credentials"];
+  readonly cloud?: string | null;
+  readonly region?: string | null;
+  readonly cpus?: string | null;
+  readonly memory?: string | null;
+  readonly accelerators?: string | null;
+  readonly labels?: Readonly<Record<string, string>>;
+  readonly nodeNames?: readonly string[] | null;
+}
+
+/** The record of `/status`; what is not known is left out. */
+export const clusterRecord = (cluster: ClusterView): ClusterStatusRecord => ({
+  name: cluster.name,
+  launched_at: seconds(cluster.launchedAt),
+  handle: cluster.handle ?? encodedNull,
+  last_use: cluster.lastUse ?? "",
+  status: cluster.status,
+  autostop: cluster.autostop?.idleMinutes ?? -1,
+  to_down: cluster.autostop?.down ?? false,
+  cluster_hash: cluster.hash,
+  cluster_ever_up: cluster.everUp,
+  status_updated_at: cluster.statusChangedAt ? seconds(cluster.statusChangedAt) : 0,
+  user_hash: cluster.userId,
+  user_name: cluster.userName,
+  workspace: cluster.workspace,
+  is_managed: cluster.isManaged ?? false,
+  nodes: cluster.nodes,
+  labels: { ...cluster.labels },
+  storage_mounts_metadata: encodedNull,
+  ...withoutNulls({
+    last_creation_yaml: cluster.creationYaml,
+    last_creation_command: cluster.creationCommand,
+    last_event: cluster.lastEvent,
+    resources_str: cluster.resourcesText,
+    resources_str_full: cluster.resourcesFullText,
+    credentials: cluster.credentials,
+    cloud: cluster.cloud,
+    region: cluster.region,
+    cpus: cluster.cpus,
+    memory: cluster.memory,
+    accelerators: cluster.accelerators,
+    cluster_name_on_cloud: cluster.nameOnCloud,
+    node_names: cluster.nodeNames?.join(","),
+  }),
+});

@@ -1,0 +1,47 @@
+import { fail } from "../../common/errors.ts";
+import { headerNames, product, protocol } from "../../common/product.ts";
+
+/** The headers of a request, by lower-case name. */
+export type Headers = Readonly<Record<string, string | readonly string[] | undefined>>;
+
+/** Versions of ours that every answer carries, under both spellings of each header. */
+export const versionHeaders: Readonly<Record<string, string>> = Object.fromEntries([
+  ...headerNames("API-Version").map((name) => [name, String(protocol.apiVersion)]),
+  ...headerNames("Version").map((name, spelling) => [
+    name,
+    spelling === 0 ? product.version : protocol.version,
+  ]),
+]);
+
+/** The id of a stored request, under both spellings of its header. */
+export const requestIdHeaders = (id: string): Record<string, string> =>
+  Object.fromEntries(headerNames("Request-ID").map((name) => [name, id]));
+
+/** Whose text `/api/stream` sends: the id or prefix exactly as the client wrote it. */
+export const streamIdHeaders = (asked: string): Record<string, string> =>
+  Object.fromEntries(headerNames("Stream-Request-ID").map((name) => [name, asked]));
+
+/**
+ * The API number of a client; undefined when it names none, as browsers and uploads do not.
+ * Throws `ValueError` when it is not a whole number.
+ */
+export function clientVersionOf(headers: Headers): number | undefined {
+  const text = headerNames("API-Version")
+    .map((name) => headers[name.toLowerCase()])
+    .find((value) => typeof value === "string");
+  if (text === undefined) return undefined;
+  if (/^\d{1,6}$/.test(text)) return Number(text);
+  return fail(
+    "ValueError",
+    `the API version of the client must be a whole number, not ${JSON.stringify(text)}; leave the header out if unsure`,
+  );
+}
+
+/** The body of the 400 for a client too old for us, undefined for one we can serve. */
+export function versionMismatch(
+  clientVersion: number | undefined,
+): { error: "version_mismatch"; message: string } | undefined {
+  if (clientVersion === undefined || clientVersion >= protocol.minApiVersion) return undefined;
+  const message = `this client speaks API version ${clientVersion}, but ${product.title} needs ${protocol.minApiVersion} or newer; upgrade the client`;
+  return { error: "version_mismatch", message };
+}

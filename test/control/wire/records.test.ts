@@ -1,0 +1,234 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import {
+  ClusterJobRecord,
+  ClusterStatusRecord,
+  CostReportRecord,
+} from "../../../contract/records/clusters.ts";
+import { RequestPayload } from "../../../contract/records/requests.ts";
+import { type ClusterView, clusterRecord } from "../../../control/wire/cluster-record.ts";
+import { handleRecord, pickleHandle, pickleResources } from "../../../control/wire/handles.ts";
+import { type CostView, costRecord, eventRecord } from "../../../control/wire/history-records.ts";
+import { jobRecord } from "../../../control/wire/job-record.ts";
+import { encodedNull } from "../../../control/wire/pickle.ts";
+import { fetchedRequest, listedRequest, type RequestView } from "../../../control/wire/records.ts";
+import { resultFor } from "../../../control/wire/results.ts";
+import { askPython, noPython } from "./python.ts";
+
+const handle = handleRecord({
+  clusterName: "demo",
+  clusterNameOnCloud: "demo-1",
+  nodes: 2,
+  addresses: [
+    { internal: "10.0.0.1", external: "127.0.0.1" },
+    { internal: "10.0.0.2", external: "127.0.0.2" },
+  ],
+});
+
+const aCluster = (change: Partial<ClusterView> = {}): ClusterView => ({
+  name: "demo",
+  hash: "h1",
+  status: "UP",
+  launchedAt: new Date(1_700_000_000_999),
+  everUp: true,
+  nodes: 2,
+  autostop: null,
+  userId: "u1",
+  userName: "ann",
+  workspace: "default",
+  handle,
+  ...change,
+});
+
+const aRequest = (change: Partial<RequestView> = {}): RequestView => ({
+  id: "r1",
+  name: "launch",
+  status: "SUCCEEDED",
+  queue: "long",
+  createdAt: new Date(1_700_000_000_500),
+  finishedAt: null,
+  userId: "u1",
+  userName: "ann",
+  clusterName: "demo",
+  statusMessage: null,
+  ...change,
+});
+
+const clientModules = {
+  "sky.backends.cloud_vm_ray_backend": "class CloudVmRayResourceHandle: pass",
+  "sky.resources":
+    "class Resources:\n  @classmethod\n  def _from_yaml_config_single(cls, d): return ('resources', d)",
+};
+
+test("a cluster leaves out what is not known, but not the keys that are always there", () => {
+  const record = clusterRecord(aCluster({ handle: null, region: "here", cloud: null }));
+
+  assert.deepEqual(ClusterStatusRecord.parse(record), record);
+  assert.equal(record.launched_at, 1_700_000_000);
+  assert.equal(record.handle, encodedNull);
+  assert.deepEqual([record.last_use, record.status_updated_at, record.labels], ["", 0, {}]);
+  assert.deepEqual([record.autostop, record.to_down], [-1, false]);
+  assert.equal(record.region, "here");
+  assert.ok(!("cloud" in record));
+});
+
+test("young clients read handles as JSON, older ones as a pickle", () => {
+  const launched = { job_id: 1, handle };
+
+  assert.deepEqual(resultFor("launch", launched, 49), launched);
+  assert.deepEqual(resultFor("launch", launched, undefined), launched);
+  assert.deepEqual(resultFor("launch", launched, 48), { job_id: 1, handle: pickleHandle(handle) });
+  assert.deepEqual(resultFor("exec", { job_id: 1, handle: null }, 24), {
+    job_id: 1,
+    handle: encodedNull,
+  });
+  assert.equal(resultFor("start", handle, 42), pickleHandle(handle));
+});
+
+test("AUTOSTOPPING is INIT for clients that do not know it", () => {
+  const records = [clusterRecord(aCluster({ status: "AUTOSTOPPING" }))];
+  const shown = (clientVersion: number) =>
+    (resultFor("status", records, clientVersion) as ClusterStatusRecord[]).map(
+      ({ status }) => status,
+    );
+
+  assert.deepEqual(shown(28), ["INIT"]);
+  assert.deepEqual(shown(29), ["AUTOSTOPPING"]);
+});
+
+test("other results lose what old clients would crash on", () => {
+  const rows = [
+    ["a", [], null],
+    ["b", [], "unreachable"],
+  ];
+  const node = { name: "n1", is_ready: true, cpu_count: 4, taints: [] };
+  const nodes = { node_info_dict: { n1: node }, hint: "" };
+  const nodeFor = (clientVersion: number) =>
+    resultFor("kubernetes_node_info", nodes, clientVersion);
+
+  assert.deepEqual(resultFor("realtime_slurm_gpu_availability", rows, 35), [["a", []]]);
+  assert.deepEqual(resultFor("realtime_slurm_gpu_availability", rows, 36), rows);
+  assert.deepEqual(nodeFor(24), { node_info_dict: { n1: { name: "n1" } }, hint: "" });
+  assert.deepEqual(nodeFor(49), nodes);
+  assert.deepEqual(resultFor("queue", [{ job_id: 1 }], 24), [{ job_id: 1 }]);
+});
+
+test("a replica's handle may be missing for every client", () => {
+  const services = [{ name: "s", replica_info: [{ replica_id: 1, handle: null }] }];
+
+  assert.deepEqual(resultFor("serve.status", services, 24), [
+    { name: "s", replica_info: [{ replica_id: 1, handle: encodedNull }] },
+  ]);
+});
+
+test("a fetched request is double-encoded JSON and fits the contract", () => {
+  const returnValue = JSON.stringify({ job_id: 1, handle });
+  const record = fetchedRequest(aRequest(), { returnValue, error: null }, 49);
+
+  assert.deepEqual(RequestPayload.parse(record), record);
+  assert.equal(record.name, "sky.launch");
+  assert.equal(record.created_at, 1_700_000_000.5);
+  assert.deepEqual([record.entrypoint, record.request_body], [encodedNull, encodedNull]);
+  assert.deepEqual(JSON.parse(record.return_value), { job_id: 1, handle });
+  assert.equal(record.error, "null");
+});
+
+test("a fetched request that failed carries its error", () => {
+  const error = { type: "ClusterDoesNotExist", message: "no cluster demo", details: {} };
+  const record = fetchedRequest(aRequest({ status: "FAILED" }), { returnValue: "null", error }, 49);
+
+  assert.equal(JSON.parse(record.error).type, "ClusterDoesNotExist");
+  assert.equal(record.return_value, "null");
+});
+
+test("a listed request is readable and keeps its outcome to itself", () => {
+  const record = listedRequest(aRequest(), {
+    entrypoint: "launch",
+    body: { cluster_name: "demo" },
+  });
+
+  assert.deepEqual(RequestPayload.parse(record), record);
+  assert.equal(record.request_body, '{"cluster_name":"demo"}');
+  assert.equal(record.return_value, "null");
+});
+
+test("a job keeps the fractions of its seconds", () => {
+  const record = jobRecord({
+    id: 3,
+    name: null,
+    status: "RUNNING",
+    userId: "u1",
+    userName: "ann",
+    submittedAt: new Date(1500),
+    startedAt: new Date(2000),
+    endedAt: null,
+    resourcesText: "1x[CPU:1]",
+    logPath: "~/logs/3",
+  });
+
+  assert.deepEqual(ClusterJobRecord.parse(record), record);
+  assert.deepEqual([record.submitted_at, record.start_at, record.end_at], [1.5, 2, null]);
+  assert.equal(record.job_name, "-");
+});
+
+test("a cost adds up what was used, and an open interval ends now", () => {
+  const cluster: CostView = {
+    name: "demo",
+    hash: "h1",
+    status: "GONE",
+    launchedAt: new Date(0),
+    intervals: [
+      { startedAt: new Date(0), endedAt: new Date(1_800_000) },
+      { startedAt: new Date(3_600_000), endedAt: null },
+    ],
+    nodes: 2,
+    dollarsPerHour: 4,
+    userId: "u1",
+    userName: "ann",
+    workspace: "default",
+    resources: { infra: "k8s" },
+    resourcesText: "2x(cpus=1)",
+    resourcesFullText: "2x(cpus=1)",
+    cloud: "kubernetes",
+  };
+  const now = new Date(5_400_000);
+  const record = costRecord(cluster, now, "full");
+
+  assert.deepEqual(CostReportRecord.parse(record), record);
+  assert.deepEqual([record.duration, record.total_cost, record.status], [3600, 4, null]);
+  assert.deepEqual(record.usage_intervals, [
+    [0, 1800],
+    [3600, null],
+  ]);
+  assert.equal(costRecord(cluster, now, "abbreviated").total_cost, undefined);
+  assert.equal(costRecord(cluster, now, "summary").usage_intervals, undefined);
+});
+
+test("an event is its text, or its text and instant", () => {
+  const event = { reason: "every node runs", at: new Date(1_700_000_000_999) };
+
+  assert.equal(eventRecord(event, false), "every node runs");
+  assert.deepEqual(eventRecord(event, true), {
+    reason: "every node runs",
+    transitioned_at: 1_700_000_000,
+  });
+});
+
+test("Python makes the client's own handle of the pickle", { skip: noPython }, () => {
+  const state = askPython(
+    pickleHandle({ ...handle, launched_resources: { infra: "k8s/here", cpus: "2" } }),
+    "type(value).__name__, sorted(value.__dict__.items())",
+    clientModules,
+  );
+
+  assert.match(state, /^\('CloudVmRayResourceHandle', /);
+  assert.match(state, /\('_version', 12\)/);
+  assert.match(state, /\[\('10.0.0.1', '127.0.0.1'\), \('10.0.0.2', '127.0.0.2'\)\]/);
+  assert.match(state, /\('resources', {'infra': 'k8s\/here', 'cpus': '2'}\)/);
+});
+
+test("Python makes the client's own resources of the pickle", { skip: noPython }, () => {
+  const shown = askPython(pickleResources({ infra: "k8s" }), "value", clientModules);
+
+  assert.equal(shown, "('resources', {'infra': 'k8s'})");
+});

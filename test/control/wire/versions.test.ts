@@ -1,0 +1,42 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import {
+  clientVersionOf,
+  requestIdHeaders,
+  versionHeaders,
+  versionMismatch,
+} from "../../../control/wire/versions.ts";
+
+test("answers carry our versions under both spellings", () => {
+  assert.equal(versionHeaders["X-SkyPilot-API-Version"], "49");
+  assert.equal(versionHeaders["X-Outrigger-API-Version"], "49");
+  assert.match(versionHeaders["X-SkyPilot-Version"] ?? "", /dev/);
+  assert.deepEqual(requestIdHeaders("r1"), {
+    "X-Outrigger-Request-ID": "r1",
+    "X-SkyPilot-Request-ID": "r1",
+  });
+});
+
+test("a client may say its number under either name, or not at all", () => {
+  assert.equal(clientVersionOf({ "x-skypilot-api-version": "50" }), 50);
+  assert.equal(clientVersionOf({ "x-outrigger-api-version": "49" }), 49);
+  assert.equal(clientVersionOf({}), undefined);
+});
+
+test("a number that is none is refused with a sentence", () => {
+  assert.throws(() => clientVersionOf({ "x-skypilot-api-version": "new" }), {
+    type: "ValueError",
+    message: /must be a whole number, not "new"/,
+  });
+});
+
+test("only a client below the minimum mismatches", () => {
+  assert.equal(versionMismatch(undefined), undefined);
+  assert.equal(versionMismatch(24), undefined);
+  assert.equal(versionMismatch(99), undefined);
+  assert.deepEqual(versionMismatch(23), {
+    error: "version_mismatch",
+    message:
+      "this client speaks API version 23, but Outrigger needs 24 or newer; upgrade the client",
+  });
+});
