@@ -1,0 +1,60 @@
+import type { Operation } from "../common/operation.ts";
+import { authOperations } from "./operations/auth.ts";
+import { cloudOperations } from "./operations/clouds.ts";
+import { clusterOperations } from "./operations/clusters.ts";
+import { debugOperations } from "./operations/debug.ts";
+import { jobOperations } from "./operations/jobs.ts";
+import { localOperations } from "./operations/local.ts";
+import { pageOperations } from "./operations/pages.ts";
+import { poolOperations } from "./operations/pools.ts";
+import { recipeOperations } from "./operations/recipes.ts";
+import { requestOperations } from "./operations/requests.ts";
+import { serveOperations } from "./operations/serve.ts";
+import { sshNodePoolOperations } from "./operations/ssh-node-pools.ts";
+import { storageOperations } from "./operations/storage.ts";
+import { taskOperations } from "./operations/tasks.ts";
+import { tokenOperations } from "./operations/tokens.ts";
+import { uploadOperations } from "./operations/uploads.ts";
+import { userOperations } from "./operations/users.ts";
+import { volumeOperations } from "./operations/volumes.ts";
+import { workspaceOperations } from "./operations/workspaces.ts";
+
+interface Group {
+  readonly title: string;
+  readonly operations: readonly Operation[];
+}
+
+const group = (title: string, rows: Readonly<Record<string, Operation>>): Group => ({
+  title,
+  operations: Object.values(rows),
+});
+
+/** The HTTP API, in the order in which people read it. */
+export const operationGroups: readonly Group[] = [
+  group("Clusters", clusterOperations),
+  group("Tasks", taskOperations),
+  group("Requests", requestOperations),
+  group("Managed jobs", jobOperations),
+  group("Pools", poolOperations),
+  group("Services", serveOperations),
+  group("Clouds", cloudOperations),
+  group("SSH node pools", sshNodePoolOperations),
+  group("Local cluster", localOperations),
+  group("Volumes", volumeOperations),
+  group("Storage", storageOperations),
+  group("Uploads", uploadOperations),
+  group("Workspaces", workspaceOperations),
+  group("Recipes", recipeOperations),
+  group("Users", userOperations),
+  group("Service accounts", tokenOperations),
+  group("Log-in", authOperations),
+  group("Web interface", pageOperations),
+  group("Support", debugOperations),
+];
+
+/** Every operation of the HTTP API. */
+export const operations: readonly Operation[] = operationGroups.flatMap((one) => one.operations);
+
+/** The operation of that name, or undefined. */
+export const findOperation = (name: string): Operation | undefined =>
+  operations.find((row) => row.name === name);

@@ -1,0 +1,35 @@
+import { z } from "zod";
+import { type Operation, operation } from "../../common/operation.ts";
+import { body, Nothing, optional } from "./fields.ts";
+
+const name = optional(z.string()).describe("Null is the usual name.");
+
+/** A Kubernetes cluster on the machine of control. */
+export const localOperations = {
+  up: operation({
+    name: "local_up",
+    route: "POST /local_up",
+    mode: "async",
+    queue: "long",
+    summary: "Start a local Kubernetes cluster beside control.",
+    access: "any",
+    input: body("LocalUpBody", {
+      gpus: z.boolean().default(true).describe("Use GPUs where the machine has them."),
+      name,
+      port_start: optional(z.int()).describe("First of 100 ports."),
+    }),
+    output: Nothing,
+    errors: ["RuntimeError"],
+  }),
+  down: operation({
+    name: "local_down",
+    route: "POST /local_down",
+    mode: "async",
+    queue: "long",
+    summary: "Remove that cluster.",
+    access: "any",
+    input: body("LocalDownBody", { name }),
+    output: Nothing,
+    errors: ["RuntimeError"],
+  }),
+} satisfies Record<string, Operation>;

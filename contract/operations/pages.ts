@@ -1,0 +1,26 @@
+import { z } from "zod";
+import { type Operation, operation } from "../../common/operation.ts";
+import { Bytes, path } from "./fields.ts";
+
+/** The web interface. */
+export const pageOperations = {
+  home: operation({
+    name: "dashboard.home",
+    route: "GET /",
+    mode: "page",
+    summary: "Go to the web interface.",
+    access: "any",
+    input: {},
+    output: Bytes,
+  }),
+  file: operation({
+    name: "dashboard.file",
+    route: "GET /dashboard/{full_path}",
+    mode: "page",
+    summary: "Files of the web interface.",
+    access: "any",
+    input: path({ full_path: z.string().describe("May have slashes.") }),
+    output: Bytes,
+    errors: ["ValueError", "PermissionDeniedError"],
+  }),
+} satisfies Record<string, Operation>;

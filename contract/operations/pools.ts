@@ -1,0 +1,97 @@
+import { z } from "zod";
+import { type Operation, operation } from "../../common/operation.ts";
+import { ServiceComponent, ServiceStatusRecord, UpdateMode } from "../records/services.ts";
+import { body, Nothing, nullable, optional } from "./fields.ts";
+
+const tag = "jobs";
+const flag = z.boolean().default(false);
+const poolName = z.string().describe("Pool.");
+const poolNames = nullable(z.union([z.string(), z.array(z.string())]));
+const tail = optional(z.int()).describe("Last n lines; null is everything.");
+
+/** Pools: clusters that are kept warm for managed jobs. */
+export const poolOperations = {
+  apply: operation({
+    name: "jobs.pool_apply",
+    route: "POST /jobs/pool_apply",
+    tag,
+    mode: "async",
+    queue: "long",
+    summary: "Create a pool, change it or resize it.",
+    access: "any",
+    input: body("JobsPoolApplyBody", {
+      task: optional(z.string()).describe("One task with a pool section as YAML text."),
+      workers: optional(z.int()).describe("New number of workers when task is null."),
+      pool_name: poolName,
+      mode: UpdateMode,
+    }),
+    output: Nothing,
+    errors: ["ValueError", "InvalidTaskError", "UserRequestRejectedByPolicy"],
+  }),
+  down: operation({
+    name: "jobs.pool_down",
+    route: "POST /jobs/pool_down",
+    tag,
+    mode: "async",
+    queue: "short",
+    summary: "Take pools down.",
+    access: "any",
+    input: body("JobsPoolDownBody", {
+      pool_names: poolNames.describe("Names or patterns; exactly one of this and all."),
+      all: flag.describe("Every pool."),
+      purge: flag.describe("Also pools that failed."),
+    }),
+    output: Nothing,
+    errors: ["ValueError", "ClusterNotUpError"],
+  }),
+  status: operation({
+    name: "jobs.pool_status",
+    route: "POST /jobs/pool_status",
+    tag,
+    mode: "async",
+    queue: "short",
+    summary: "Pools and their workers.",
+    access: "any",
+    input: body("JobsPoolStatusBody", { pool_names: poolNames.describe("Null is all.") }),
+    output: z.array(ServiceStatusRecord),
+    errors: ["ClusterNotUpError"],
+  }),
+  logs: operation({
+    name: "jobs.pool_logs",
+    route: "POST /jobs/pool_logs",
+    tag,
+    mode: "log",
+    queue: "short",
+    summary: "Stream the log of a pool or of one worker.",
+    access: "any",
+    input: body("JobsPoolLogsBody", {
+      pool_name: poolName,
+      target: ServiceComponent.describe("A pool has no load_balancer."),
+      worker_id: optional(z.int()).describe("Needed for replica."),
+      follow: z.boolean().default(true).describe("Keep streaming."),
+      tail,
+    }),
+    output: Nothing,
+    errors: ["ValueError", "ClusterNotUpError"],
+  }),
+  downloadLogs: operation({
+    name: "jobs.pool_sync_down_logs",
+    route: "POST /jobs/pool_sync-down-logs",
+    tag,
+    mode: "async",
+    queue: "short",
+    summary: "Copy logs of a pool to control, ready for /download.",
+    access: "any",
+    input: body("JobsPoolDownloadLogsBody", {
+      pool_name: poolName,
+      local_dir: z.string().describe("Ignored."),
+      targets: nullable(z.union([ServiceComponent, z.array(ServiceComponent)])).describe(
+        "Null or empty is all.",
+      ),
+      worker_ids: optional(z.array(z.int())).describe("Null or empty is all that live."),
+      tail,
+    }),
+    output: z.string().describe("Folder on control."),
+    errors: ["ValueError", "ClusterNotUpError"],
+  }),
+} satisfies Record<string, Operation>;

@@ -1,0 +1,109 @@
+import { z } from "zod";
+import { type Operation, operation } from "../../common/operation.ts";
+import { RecipeRecord } from "../records/recipes.ts";
+import { body, optional } from "./fields.ts";
+
+const tag = "recipes";
+const recipeName = z.string().describe("Recipe.");
+const flag = z.boolean().default(false);
+
+/** Recipes: tasks that users keep and share. */
+export const recipeOperations = {
+  mine: operation({
+    name: "recipes.mine",
+    requestName: "recipes.list",
+    route: "GET /recipes",
+    tag,
+    mode: "async",
+    queue: "short",
+    summary: "Pinned recipes and the caller's own.",
+    access: "any",
+    input: {},
+    output: z.array(RecipeRecord),
+  }),
+  list: operation({
+    name: "recipes.list",
+    route: "POST /recipes/list",
+    tag,
+    mode: "async",
+    queue: "short",
+    summary: "List recipes.",
+    access: "any",
+    input: body("RecipeListBody", {
+      pinned_only: flag,
+      my_recipes_only: flag.describe("The caller's own; pinned_only comes first."),
+      recipe_type: optional(z.string()).describe("cluster, job, pool or volume."),
+    }),
+    output: z.array(RecipeRecord),
+    errors: ["ValueError"],
+  }),
+  get: operation({
+    name: "recipes.get",
+    route: "POST /recipes/get",
+    tag,
+    mode: "async",
+    queue: "short",
+    summary: "One recipe; null when nobody knows it.",
+    access: "any",
+    input: body("RecipeGetBody", { recipe_name: recipeName }),
+    output: RecipeRecord.nullable(),
+  }),
+  create: operation({
+    name: "recipes.create",
+    route: "POST /recipes/create",
+    tag,
+    mode: "async",
+    queue: "short",
+    summary: "Create a recipe.",
+    access: "any",
+    input: body("RecipeCreateBody", {
+      name: z.string().describe("Letters, digits and dashes, at most 40."),
+      content: z.string().describe("YAML text; no local files."),
+      recipe_type: z.string().describe("cluster, job, pool or volume."),
+      description: optional(z.string()),
+      owner_name: optional(z.string()).describe("Name to show instead of the caller's."),
+    }),
+    output: RecipeRecord,
+    errors: ["ValueError", "InvalidRecipeNameError", "RecipeAlreadyExistsError"],
+  }),
+  update: operation({
+    name: "recipes.update",
+    route: "POST /recipes/update",
+    tag,
+    mode: "async",
+    queue: "short",
+    summary: "Change a recipe.",
+    access: "any",
+    input: body("RecipeUpdateBody", {
+      recipe_name: recipeName,
+      description: optional(z.string()).describe("Null leaves it."),
+      content: optional(z.string()).describe("Null leaves it."),
+    }),
+    output: RecipeRecord.nullable(),
+    errors: ["ValueError"],
+  }),
+  delete: operation({
+    name: "recipes.delete",
+    route: "POST /recipes/delete",
+    tag,
+    mode: "async",
+    queue: "short",
+    summary: "Delete a recipe; false when it is not the caller's.",
+    access: "owner",
+    input: body("RecipeDeleteBody", { recipe_name: recipeName }),
+    output: z.boolean(),
+    errors: ["ValueError"],
+  }),
+  pin: operation({
+    name: "recipes.pin",
+    route: "POST /recipes/pin",
+    tag,
+    mode: "async",
+    queue: "short",
+    summary: "Pin a recipe, or unpin it.",
+    access: "admin",
+    input: body("RecipePinBody", { recipe_name: recipeName, pinned: z.boolean() }),
+    output: RecipeRecord.nullable(),
+    errors: ["ValueError"],
+  }),
+} satisfies Record<string, Operation>;

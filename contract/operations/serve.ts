@@ -1,0 +1,133 @@
+import { z } from "zod";
+import { type Operation, operation } from "../../common/operation.ts";
+import { ServiceComponent, ServiceStatusRecord, UpdateMode } from "../records/services.ts";
+import { body, Nothing, nullable, optional } from "./fields.ts";
+
+const tag = "serve";
+const flag = z.boolean().default(false);
+const serviceName = z.string().describe("Service.");
+const serviceNames = nullable(z.union([z.string(), z.array(z.string())]));
+const tail = optional(z.int()).describe("Last n lines; null is everything.");
+
+/** Services: an endpoint that is kept alive, a cluster behind each replica. */
+export const serveOperations = {
+  up: operation({
+    name: "serve.up",
+    route: "POST /serve/up",
+    tag,
+    mode: "async",
+    queue: "long",
+    summary: "Bring a service up.",
+    access: "any",
+    input: body("ServeUpBody", {
+      task: z.string().describe("One task with a service section as YAML text."),
+      service_name: z.string().describe("Named like a cluster."),
+    }),
+    output: z.tuple([z.string(), z.string()]).describe("Name and address."),
+    errors: [
+      "ValueError",
+      "InvalidTaskError",
+      "ConflictError",
+      "NotSupportedError",
+      "UserRequestRejectedByPolicy",
+    ],
+  }),
+  update: operation({
+    name: "serve.update",
+    route: "POST /serve/update",
+    tag,
+    mode: "async",
+    queue: "short",
+    summary: "Move a service to a new version.",
+    access: "any",
+    input: body("ServeUpdateBody", {
+      task: z.string().describe("The new task as YAML text."),
+      service_name: serviceName,
+      mode: UpdateMode,
+    }),
+    output: Nothing,
+    errors: ["ValueError", "InvalidTaskError", "NotFoundError", "UserRequestRejectedByPolicy"],
+  }),
+  down: operation({
+    name: "serve.down",
+    route: "POST /serve/down",
+    tag,
+    mode: "async",
+    queue: "short",
+    summary: "Take services down.",
+    access: "any",
+    input: body("ServeDownBody", {
+      service_names: serviceNames.describe("Names or patterns; exactly one of this and all."),
+      all: flag.describe("Every service."),
+      purge: flag.describe("Also services that failed."),
+    }),
+    output: Nothing,
+    errors: ["ValueError", "ClusterNotUpError"],
+  }),
+  terminateReplica: operation({
+    name: "serve.terminate_replica",
+    route: "POST /serve/terminate-replica",
+    tag,
+    mode: "async",
+    queue: "short",
+    summary: "End one replica; scaling may bring up a new one.",
+    access: "any",
+    input: body("ServeTerminateReplicaBody", {
+      service_name: serviceName,
+      replica_id: z.int(),
+      purge: flag.describe("Also when the replica failed."),
+    }),
+    output: Nothing,
+    errors: ["NotFoundError", "ConflictError", "ClusterNotUpError"],
+  }),
+  status: operation({
+    name: "serve.status",
+    route: "POST /serve/status",
+    tag,
+    mode: "async",
+    queue: "short",
+    summary: "Services and their replicas.",
+    access: "any",
+    input: body("ServeStatusBody", { service_names: serviceNames.describe("Null is all.") }),
+    output: z.array(ServiceStatusRecord),
+    errors: ["ClusterNotUpError"],
+  }),
+  logs: operation({
+    name: "serve.logs",
+    route: "POST /serve/logs",
+    tag,
+    mode: "log",
+    queue: "short",
+    summary: "Stream the log of a part of a service.",
+    access: "any",
+    input: body("ServeLogsBody", {
+      service_name: serviceName,
+      target: ServiceComponent,
+      replica_id: optional(z.int()).describe("Needed for replica, refused otherwise."),
+      follow: z.boolean().default(true).describe("Keep streaming."),
+      tail,
+    }),
+    output: Nothing,
+    errors: ["ValueError", "ClusterNotUpError"],
+  }),
+  downloadLogs: operation({
+    name: "serve.sync_down_logs",
+    route: "POST /serve/sync-down-logs",
+    tag,
+    mode: "async",
+    queue: "short",
+    summary: "Copy logs of a service to control, ready for /download.",
+    access: "any",
+    input: body("ServeDownloadLogsBody", {
+      service_name: serviceName,
+      local_dir: z.string().describe("Ignored."),
+      targets: nullable(z.union([ServiceComponent, z.array(ServiceComponent)])).describe(
+        "Null or empty is all.",
+      ),
+      replica_ids: optional(z.array(z.int())).describe("Null or empty is all that live."),
+      tail,
+    }),
+    output: z.string().describe("Folder on control."),
+    errors: ["ValueError", "ClusterNotUpError"],
+  }),
+} satisfies Record<string, Operation>;

@@ -1,0 +1,29 @@
+import { z } from "zod";
+import { type Operation, operation } from "../../common/operation.ts";
+import { StorageRecord } from "../records/volumes.ts";
+import { body, Nothing } from "./fields.ts";
+
+/** Storages: buckets that tasks mount. */
+export const storageOperations = {
+  list: operation({
+    name: "storage_ls",
+    route: "GET /storage/ls",
+    mode: "async",
+    queue: "short",
+    summary: "List storages.",
+    access: "any",
+    input: {},
+    output: z.array(StorageRecord),
+  }),
+  delete: operation({
+    name: "storage_delete",
+    route: "POST /storage/delete",
+    mode: "async",
+    queue: "long",
+    summary: "Delete a storage and what is in it.",
+    access: "any",
+    input: body("StorageBody", { name: z.string() }),
+    output: Nothing,
+    errors: ["ValueError", "StorageError"],
+  }),
+} satisfies Record<string, Operation>;

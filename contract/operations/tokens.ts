@@ -1,0 +1,93 @@
+import { z } from "zod";
+import { type Operation, operation } from "../../common/operation.ts";
+import {
+  ServiceAccountRole,
+  ServiceAccountRoleChanged,
+  ServiceAccountTokenRecord,
+  ServiceAccountTokenSecret,
+} from "../records/users.ts";
+import { body, optional } from "./fields.ts";
+
+const tag = "users";
+const token = { token_id: z.string() };
+
+/** Service accounts and their tokens. */
+export const tokenOperations = {
+  list: operation({
+    name: "tokens.list",
+    route: "GET /users/service-account-tokens",
+    tag,
+    mode: "sync",
+    summary: "List tokens, those of everybody.",
+    access: "signed_in",
+    input: {},
+    output: z.array(ServiceAccountTokenRecord),
+    errors: ["AuthenticationError"],
+  }),
+  create: operation({
+    name: "tokens.create",
+    route: "POST /users/service-account-tokens",
+    tag,
+    mode: "sync",
+    summary: "Create a service account and its token; the secret is shown once.",
+    access: "signed_in",
+    input: body("ServiceAccountTokenCreateBody", {
+      token_name: z.string().describe("Begins with a letter."),
+      expires_in_days: optional(z.int()).describe("Null or 0 is endless."),
+    }),
+    output: ServiceAccountTokenSecret,
+    errors: ["AuthenticationError", "ValueError"],
+  }),
+  delete: operation({
+    name: "tokens.delete",
+    route: "POST /users/service-account-tokens/delete",
+    tag,
+    mode: "sync",
+    summary: "Delete a token and its service account.",
+    access: "owner_or_admin",
+    input: body("ServiceAccountTokenDeleteBody", token),
+    output: z.object({ message: z.string() }),
+    errors: ["AuthenticationError", "NotFoundError", "PermissionDeniedError", "ValueError"],
+  }),
+  getRole: operation({
+    name: "tokens.get_role",
+    route: "POST /users/service-account-tokens/get-role",
+    tag,
+    mode: "sync",
+    summary: "The roles of a service account.",
+    access: "owner_or_admin",
+    input: body("ServiceAccountTokenRoleBody", token),
+    output: ServiceAccountRole,
+    errors: ["AuthenticationError", "NotFoundError", "PermissionDeniedError"],
+  }),
+  updateRole: operation({
+    name: "tokens.update_role",
+    route: "POST /users/service-account-tokens/update-role",
+    tag,
+    mode: "sync",
+    summary: "Set the role of a service account.",
+    access: "owner_or_admin",
+    input: body("ServiceAccountTokenUpdateRoleBody", {
+      ...token,
+      role: z.string().describe("admin or user."),
+    }),
+    output: ServiceAccountRoleChanged,
+    errors: ["AuthenticationError", "NotFoundError", "PermissionDeniedError", "ValueError"],
+  }),
+  rotate: operation({
+    name: "tokens.rotate",
+    route: "POST /users/service-account-tokens/rotate",
+    tag,
+    mode: "sync",
+    summary: "Give a service account a new secret; identity and roles stay.",
+    access: "owner_or_admin",
+    input: body("ServiceAccountTokenRotateBody", {
+      ...token,
+      expires_in_days: optional(z.int()).describe(
+        "0 is endless; null keeps the time that is left.",
+      ),
+    }),
+    output: ServiceAccountTokenSecret,
+    errors: ["AuthenticationError", "NotFoundError", "PermissionDeniedError", "ValueError"],
+  }),
+} satisfies Record<string, Operation>;

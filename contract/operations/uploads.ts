@@ -1,0 +1,68 @@
+import { z } from "zod";
+import { type Operation, operation } from "../../common/operation.ts";
+import { product, protocol } from "../../common/product.ts";
+import { UploadZipFileResponse } from "../records/uploads.ts";
+import { query, queryInteger } from "./fields.ts";
+
+const userHash = z.string().describe("Owner of the files; a log-in has the last word.");
+const runName = `(${product.word}|${protocol.requestPrefix})-\\d{4}(-\\d\\d){5}-\\d{6}-[0-9a-f]{8}`;
+const blobId = "[0-9a-f]{64}";
+const chunkOf = (uploadId: z.ZodString) => ({
+  ...query({
+    user_hash: userHash,
+    upload_id: uploadId,
+    chunk_index: queryInteger.min(0).describe("From 0."),
+    total_chunks: queryInteger.min(1),
+  }),
+  rawBody: "application/octet-stream",
+});
+
+/** Files that tasks bring along, as zip in chunks. */
+export const uploadOperations = {
+  upload: operation({
+    name: "upload",
+    route: "POST /upload",
+    mode: "sync",
+    summary: "Upload a chunk of a zip; unpacked for its owner once all are there.",
+    access: "any",
+    input: chunkOf(
+      z
+        .string()
+        .regex(new RegExp(`^${runName}$`))
+        .describe("Time of the run, then 8 hex digits."),
+    ),
+    output: UploadZipFileResponse,
+    errors: ["ValueError"],
+  }),
+  hasBlob: operation({
+    name: "upload_v2.blob",
+    route: "GET /upload_v2/blob",
+    mode: "sync",
+    summary: "Whether control has a blob; asking keeps it for longer.",
+    access: "any",
+    input: query({
+      user_hash: userHash,
+      blob_id: z
+        .string()
+        .regex(new RegExp(`^${blobId}$`))
+        .describe("64 hex digits."),
+    }),
+    output: z.object({ exists: z.boolean() }),
+    errors: ["ValueError"],
+  }),
+  uploadBlob: operation({
+    name: "upload_v2",
+    route: "POST /upload_v2",
+    mode: "sync",
+    summary: "Upload a chunk of a blob, unpacked once and shared by every request that names it.",
+    access: "any",
+    input: chunkOf(
+      z
+        .string()
+        .regex(new RegExp(`^(${blobId}|${runName})$`))
+        .describe("64 hex digits of its content, or as for /upload."),
+    ),
+    output: UploadZipFileResponse,
+    errors: ["ValueError"],
+  }),
+} satisfies Record<string, Operation>;

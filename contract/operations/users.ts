@@ -1,0 +1,94 @@
+import { z } from "zod";
+import { type Operation, operation } from "../../common/operation.ts";
+import { CurrentRole, UserExportResult, UserImportResult, UserRecord } from "../records/users.ts";
+import { body, Nothing, optional } from "./fields.ts";
+
+const tag = "users";
+
+/** Users and their roles. */
+export const userOperations = {
+  list: operation({
+    name: "users.list",
+    route: "GET /users",
+    tag,
+    mode: "sync",
+    summary: "List users.",
+    access: "any",
+    input: {},
+    output: z.array(UserRecord),
+  }),
+  role: operation({
+    name: "users.role",
+    route: "GET /users/role",
+    tag,
+    mode: "sync",
+    summary: "Who the caller is, and the role of the caller.",
+    access: "any",
+    input: {},
+    output: CurrentRole,
+  }),
+  create: operation({
+    name: "users.create",
+    route: "POST /users/create",
+    tag,
+    mode: "sync",
+    summary: "Create a user with a password.",
+    access: "admin",
+    input: body("UserCreateBody", {
+      username: z.string().describe("Name to log in with."),
+      password: z.string().describe("Only a hash of it is kept."),
+      role: optional(z.string()).describe("admin or user; null is the usual one."),
+    }),
+    output: Nothing,
+    errors: ["ValueError"],
+  }),
+  update: operation({
+    name: "users.update",
+    route: "POST /users/update",
+    tag,
+    mode: "sync",
+    summary: "Change the role or the password of a user.",
+    access: "self_or_admin",
+    input: body("UserUpdateBody", {
+      user_id: z.string(),
+      role: optional(z.string()).describe("Null leaves it."),
+      password: optional(z.string()).describe("Null leaves it."),
+    }),
+    output: Nothing,
+    errors: ["ValueError", "PermissionDeniedError"],
+  }),
+  delete: operation({
+    name: "users.delete",
+    route: "POST /users/delete",
+    tag,
+    mode: "sync",
+    summary: "Delete a user who owns nothing any more.",
+    access: "admin",
+    input: body("UserDeleteBody", { user_id: z.string() }),
+    output: Nothing,
+    errors: ["ValueError"],
+  }),
+  import: operation({
+    name: "users.import",
+    route: "POST /users/import",
+    tag,
+    mode: "sync",
+    summary: "Create users from CSV; names that exist are counted as errors.",
+    access: "admin",
+    input: body("UserImportBody", {
+      csv_content: z.string().describe("A header with username, password and role comes first."),
+    }),
+    output: UserImportResult,
+    errors: ["ValueError"],
+  }),
+  export: operation({
+    name: "users.export",
+    route: "GET /users/export",
+    tag,
+    mode: "sync",
+    summary: "All users as CSV, hashes of passwords included.",
+    access: "admin",
+    input: {},
+    output: UserExportResult,
+  }),
+} satisfies Record<string, Operation>;

@@ -1,0 +1,78 @@
+import { z } from "zod";
+import { type Operation, operation } from "../../common/operation.ts";
+import { VolumeRecord } from "../records/volumes.ts";
+import { body, Nothing, optional, query, queryBoolean } from "./fields.ts";
+
+const tag = "volumes";
+const settings = {
+  size: optional(z.string()).describe("Such as 10Gi."),
+  labels: optional(z.record(z.string(), z.string())),
+  config: optional(z.record(z.string(), z.unknown())).describe("Settings of the volume's type."),
+  use_existing: optional(z.boolean()).describe("Register what exists instead of creating it."),
+};
+
+/** Volumes. */
+export const volumeOperations = {
+  list: operation({
+    name: "volume_list",
+    route: "GET /volumes",
+    tag,
+    mode: "async",
+    queue: "short",
+    summary: "List volumes.",
+    access: "any",
+    input: query({ refresh: queryBoolean(false).describe("Ask the clouds first.") }),
+    output: z.array(VolumeRecord),
+  }),
+  delete: operation({
+    name: "volume_delete",
+    route: "POST /volumes/delete",
+    tag,
+    mode: "async",
+    queue: "long",
+    summary: "Delete volumes, in the order of their names given.",
+    access: "any",
+    input: body("VolumeDeleteBody", {
+      names: z.array(z.string()),
+      purge: z.boolean().default(false).describe("Forget it even when in use or the cloud fails."),
+    }),
+    output: Nothing,
+    errors: ["ValueError", "VolumeNotFoundError", "ConflictError"],
+  }),
+  validate: operation({
+    name: "volume_validate",
+    route: "POST /volumes/validate",
+    tag,
+    mode: "sync",
+    summary: "Check the description of a volume.",
+    access: "any",
+    input: body("VolumeValidateBody", {
+      name: optional(z.string()),
+      volume_type: optional(z.string()).describe("k8s-pvc, k8s-hostpath, …"),
+      infra: optional(z.string()).describe("cloud, cloud/region or cloud/region/zone."),
+      ...settings,
+    }),
+    output: Nothing,
+    errors: ["ValueError"],
+  }),
+  apply: operation({
+    name: "volume_apply",
+    route: "POST /volumes/apply",
+    tag,
+    mode: "async",
+    queue: "long",
+    summary: "Create or register a volume; one that is known stays as it is.",
+    access: "any",
+    input: body("VolumeApplyBody", {
+      name: z.string(),
+      volume_type: z.string().describe("k8s-pvc, k8s-hostpath, …"),
+      cloud: z.string().describe("Cloud that has the volume."),
+      region: optional(z.string()).describe("Region or context."),
+      zone: optional(z.string()),
+      ...settings,
+      creation_yaml: optional(z.string()).describe("What the user wrote, kept to be shown."),
+    }),
+    output: Nothing,
+    errors: ["ValueError"],
+  }),
+} satisfies Record<string, Operation>;

@@ -1,0 +1,88 @@
+import { z } from "zod";
+import { type Operation, operation } from "../../common/operation.ts";
+import { WorkspaceConfig } from "../records/workspaces.ts";
+import { body } from "./fields.ts";
+
+const tag = "workspaces";
+const config = z.record(z.string(), z.unknown());
+const workspaces = z.record(z.string(), WorkspaceConfig).describe("Every workspace, by name.");
+
+/** Workspaces, and the configuration of control that they are a part of. */
+export const workspaceOperations = {
+  get: operation({
+    name: "workspaces.get",
+    route: "GET /workspaces",
+    tag,
+    mode: "async",
+    queue: "short",
+    summary: "Workspaces that the caller may use.",
+    access: "any",
+    input: {},
+    output: workspaces,
+  }),
+  update: operation({
+    name: "workspaces.update",
+    route: "POST /workspaces/update",
+    tag,
+    mode: "async",
+    queue: "short",
+    summary: "Replace the configuration of one workspace.",
+    access: "admin",
+    input: body("UpdateWorkspaceBody", {
+      workspace_name: z.string().default(""),
+      config: config.describe("The whole workspace."),
+    }),
+    output: workspaces,
+    errors: ["ValueError", "ConflictError"],
+  }),
+  create: operation({
+    name: "workspaces.create",
+    route: "POST /workspaces/create",
+    tag,
+    mode: "async",
+    queue: "short",
+    summary: "Create a workspace.",
+    access: "admin",
+    input: body("CreateWorkspaceBody", {
+      workspace_name: z.string().default(""),
+      config: config.describe("The whole workspace."),
+    }),
+    output: workspaces,
+    errors: ["ValueError", "InvalidWorkspaceNameError"],
+  }),
+  delete: operation({
+    name: "workspaces.delete",
+    route: "POST /workspaces/delete",
+    tag,
+    mode: "async",
+    queue: "short",
+    summary: "Delete a workspace in which nothing is left.",
+    access: "admin",
+    input: body("DeleteWorkspaceBody", { workspace_name: z.string() }),
+    output: workspaces,
+    errors: ["ValueError", "ConflictError"],
+  }),
+  getConfig: operation({
+    name: "workspaces.get_config",
+    route: "GET /workspaces/config",
+    tag,
+    mode: "async",
+    queue: "short",
+    summary: "The whole configuration of control.",
+    access: "any",
+    input: {},
+    output: config,
+  }),
+  updateConfig: operation({
+    name: "workspaces.update_config",
+    route: "POST /workspaces/config",
+    tag,
+    mode: "async",
+    queue: "short",
+    summary: "Replace the whole configuration of control.",
+    access: "admin",
+    input: body("UpdateConfigBody", { config }),
+    output: config,
+    errors: ["ValueError", "InvalidWorkspaceNameError", "ConflictError"],
+  }),
+} satisfies Record<string, Operation>;

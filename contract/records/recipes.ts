@@ -1,0 +1,21 @@
+import { z } from "zod";
+
+/** A task that users keep and share; pinned ones come first in lists, then by name. */
+export const RecipeRecord = z
+  .object({
+    name: z.string(),
+    description: z.string().nullable(),
+    content: z.string().describe("YAML text."),
+    recipe_type: z.string().describe("cluster, job, pool or volume."),
+    pinned: z.boolean(),
+    user_id: z.string(),
+    user_name: z.string().nullable(),
+    created_at: z.number().describe("Unix seconds."),
+    updated_at: z.number().describe("Unix seconds."),
+    updated_by_id: z.string().nullable(),
+    updated_by_name: z.string().nullable(),
+    is_editable: z.boolean().describe("False for those that we ship."),
+    is_pinnable: z.boolean(),
+  })
+  .meta({ id: "RecipeRecord" });
+export type RecipeRecord = z.output<typeof RecipeRecord>;

@@ -1,0 +1,87 @@
+import { z } from "zod";
+import { Handle, Seconds } from "./clusters.ts";
+
+/** The statuses of a service or pool that the wire shows. */
+export const ServiceStatusName = z.enum([
+  "CONTROLLER_INIT",
+  "REPLICA_INIT",
+  "CONTROLLER_FAILED",
+  "READY",
+  "SHUTTING_DOWN",
+  "FAILED",
+  "FAILED_CLEANUP",
+  "NO_REPLICA",
+]);
+
+/** The statuses of a replica or worker that the wire shows. */
+export const ReplicaStatusName = z.enum([
+  "PENDING",
+  "PROVISIONING",
+  "STARTING",
+  "READY",
+  "NOT_READY",
+  "SHUTTING_DOWN",
+  "FAILED",
+  "FAILED_INITIAL_DELAY",
+  "FAILED_PROBING",
+  "FAILED_PROVISION",
+  "FAILED_CLEANUP",
+  "PREEMPTED",
+  "UNKNOWN",
+]);
+
+/** A part of a service whose log can be read. */
+export const ServiceComponent = z.enum(["controller", "load_balancer", "replica"]);
+
+/** How replicas or workers go to a new version. */
+export const UpdateMode = z
+  .enum(["rolling", "blue_green"])
+  .describe("Old and new side by side, or switch when the new set is ready.");
+
+/** A replica of a service, or a worker of a pool. */
+export const ReplicaInfo = z
+  .object({
+    replica_id: z.int(),
+    name: z.string().describe("Its cluster."),
+    status: ReplicaStatusName,
+    version: z.int().describe("Version of the service it runs."),
+    replica_info_version: z.int(),
+    endpoint: z.string().nullable().describe("Null for workers."),
+    is_spot: z.boolean(),
+    launched_at: Seconds.nullable(),
+    handle: Handle,
+    cloud: z.string().optional(),
+    region: z.string().optional(),
+    resources_str: z.string().optional(),
+    used_by: z.array(z.int()).optional().describe("Managed jobs on this worker."),
+  })
+  .meta({ id: "ReplicaInfo" });
+export type ReplicaInfo = z.output<typeof ReplicaInfo>;
+
+/** A service or a pool with its replicas or workers. */
+export const ServiceStatusRecord = z
+  .object({
+    name: z.string(),
+    controller_job_id: z.int().nullable(),
+    controller_port: z.int().nullable(),
+    load_balancer_port: z.int().nullable(),
+    status: ServiceStatusName,
+    uptime: Seconds.nullable().describe("Unix seconds since when it is ready."),
+    policy: z.string().nullable().describe("How it scales."),
+    version: z.int().describe("The newest one."),
+    active_versions: z.array(z.int()).describe("Those that serve."),
+    requested_resources_str: z.string(),
+    load_balancing_policy: z.string().nullable(),
+    tls_encrypted: z.boolean(),
+    pool: z.boolean().describe("Is a pool."),
+    controller_pid: z.int().nullable(),
+    hash: z.string().describe("Id of this incarnation."),
+    entrypoint: z.string().nullable(),
+    yaml_content: z.string().nullable().describe("Task of the newest version."),
+    pool_yaml: z.string().describe("Pool as the user wrote it; empty for services."),
+    target_num_replicas: z.int().nullable(),
+    replica_info: z.array(ReplicaInfo),
+    endpoint: z.string().nullable().describe("Address of the balancer; null for pools."),
+  })
+  .meta({ id: "ServiceStatusRecord" });
+export type ServiceStatusRecord = z.output<typeof ServiceStatusRecord>;
