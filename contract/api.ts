@@ -55,6 +55,10 @@ export const operationGroups: readonly Group[] = [
 /** Every operation of the HTTP API. */
 export const operations: readonly Operation[] = operationGroups.flatMap((one) => one.operations);
 
+/** The title of the group that lists the operation. */
+export const groupOf = (row: Operation): string =>
+  operationGroups.find((one) => one.operations.includes(row))?.title ?? "Other";
+
 /** The operation of that name, or undefined. */
 export const findOperation = (name: string): Operation | undefined =>
   operations.find((row) => row.name === name);

@@ -46,15 +46,16 @@ export const queryBoolean = (fallback: boolean) =>
   z
     .stringbool({ truthy: ["true", "1"], falsy: ["false", "0"] })
     .default(fallback)
-    .meta({ type: "boolean", default: fallback });
+    .meta({ type: "boolean" });
 
 /** A whole number in a query. */
 export const queryInteger = z.coerce.number().int();
 
 /** A query parameter that may be repeated. */
-export const queryList = z
-  .union([z.string(), z.array(z.string())])
-  .transform((value) => (typeof value === "string" ? [value] : value));
+export const queryList = z.preprocess(
+  (value: string | string[]) => (typeof value === "string" ? [value] : value),
+  z.array(z.string()),
+);
 
 /** A key that must be there although it may be null. */
 export const nullable = <T extends z.ZodType>(type: T) => type.nullable();
