@@ -1,11 +1,11 @@
 import type { FastifyInstance } from "fastify";
 import type { Operation } from "../../common/operation.ts";
-import { openApiDocument } from "./openapi.ts";
+import { type OpenApiDocument, openApiDocument } from "./openapi.ts";
 import { docsPage } from "./pages.ts";
 
 /** What the API says of itself: `/openapi.json` for programs, `/docs` for people. */
 export function addPages(app: FastifyInstance, rows: readonly Operation[]): void {
-  let document: object | undefined;
+  let document: OpenApiDocument | undefined;
   const read = () => {
     document ??= openApiDocument(rows);
     return document;
