@@ -1,0 +1,48 @@
+import { existsSync } from "node:fs";
+import { mkdir, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { z } from "zod";
+import { protocol } from "../../common/product.ts";
+import { runCommand } from "./command.ts";
+
+/** The line of versions that we check against. */
+const wanted = `${protocol.word}>=0.12,<0.13`;
+const env = { PATH: process.env["PATH"], HOME: process.env["HOME"], PIP_NO_INPUT: "1" };
+const pipOptions = ["--quiet", "--disable-pip-version-check"];
+const hurry = ["--timeout", "5", "--retries", "0"];
+
+const Report = z.object({
+  install: z.array(z.object({ metadata: z.object({ name: z.string(), version: z.string() }) })),
+});
+
+/** The newest version of the client that the package index offers; undefined when none answers. */
+export async function newestVersion(signal: AbortSignal): Promise<string | undefined> {
+  const dryRun = ["--dry-run", "--no-deps", "--ignore-installed", "--report", "-"];
+  const command = ["python3", "-m", "pip", "install", ...pipOptions, ...hurry, ...dryRun, wanted];
+  const { exitCode, text } = await runCommand(command, { env, timeoutMs: 20_000, signal });
+  if (exitCode !== 0) return undefined;
+  return Report.parse(JSON.parse(text)).install[0]?.metadata.version;
+}
+
+/** Installs this version into an environment of its own, kept for the next run; its `bin` folder. */
+export async function installClient(version: string, signal: AbortSignal): Promise<string> {
+  const cache = process.env["XDG_CACHE_HOME"] ?? tmpdir();
+  const folder = join(cache, "outrigger-interop", version);
+  const complete = join(folder, "complete");
+  const bin = join(folder, "bin");
+  if (existsSync(complete)) return bin;
+
+  await rm(folder, { recursive: true, force: true });
+  await mkdir(folder, { recursive: true });
+  const pip = [join(bin, "python"), "-m", "pip", "install", ...pipOptions];
+  await must(["python3", "-m", "venv", folder], signal);
+  await must([...pip, `${protocol.word}==${version}`], signal);
+  await writeFile(complete, "");
+  return bin;
+}
+
+async function must(command: readonly string[], signal: AbortSignal): Promise<void> {
+  const { exitCode, text } = await runCommand(command, { env, timeoutMs: 240_000, signal });
+  if (exitCode !== 0) throw new Error(`${command.join(" ")} failed:\n${text}`);
+}
