@@ -12,7 +12,7 @@ export interface Neutraliser {
 }
 
 const tags = [protocol.payloadTag, protocol.interactiveTag].map((tag) => Buffer.from(`<${tag}`));
-/** How the tags begin: all that has to be searched for. */
+/** How every tag begins: all that a quick search has to look for. */
 const opening = Buffer.from(
   `<${protocol.payloadTag.slice(0, protocol.payloadTag.indexOf("-") + 1)}`,
 );
@@ -66,19 +66,12 @@ function unsureLength(bytes: Buffer): number {
 }
 
 function defused(bytes: Buffer): Buffer {
-  const first = findTag(bytes, 0);
-  if (first === -1) return bytes;
+  if (!bytes.includes(opening)) return bytes;
   const copy = Buffer.from(bytes);
-  for (let at = first; at !== -1; at = findTag(copy, at + 1)) copy[at + dashAt] = underscore;
+  for (const tag of tags)
+    for (let at = copy.indexOf(tag); at !== -1; at = copy.indexOf(tag, at + tag.length))
+      copy[at + dashAt] = underscore;
   return copy;
-}
-
-/** Where the next whole tag begins, or -1. */
-function findTag(bytes: Buffer, from: number): number {
-  let at = bytes.indexOf(opening, from);
-  while (at !== -1 && !tags.some((tag) => startsWith(bytes.subarray(at), tag)))
-    at = bytes.indexOf(opening, at + 1);
-  return at;
 }
 
 const startsWith = (bytes: Buffer, start: Buffer): boolean =>
