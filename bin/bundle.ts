@@ -1,0 +1,36 @@
+import { chmod, cp, rm } from "node:fs/promises";
+import { join } from "node:path";
+import { build } from "esbuild";
+
+const root = join(import.meta.dirname, "..");
+const dist = join(root, "dist");
+
+/** What is shipped: the bundle of each program, by the file it starts from. */
+const bundles = {
+  outrigger: "client/main.ts",
+  control: "control/main.ts",
+  agent: "agent/main.ts",
+} as const;
+
+/** Packages in the older module format ask for `require`. */
+const requireForModules =
+  'import{createRequire as __require}from"node:module";const require=__require(import.meta.url);';
+
+await rm(dist, { recursive: true, force: true });
+await build({
+  entryPoints: Object.entries(bundles).map(([out, file]) => ({ in: join(root, file), out })),
+  outdir: dist,
+  outExtension: { ".js": ".mjs" },
+  bundle: true,
+  platform: "node",
+  target: "node24",
+  format: "esm",
+  minify: true,
+  keepNames: true,
+  sourcemap: process.argv.includes("--sourcemap"),
+  banner: { js: requireForModules },
+  legalComments: "none",
+  logLevel: "warning",
+});
+await cp(join(root, "control/db/migrations"), join(dist, "migrations"), { recursive: true });
+for (const name of Object.keys(bundles)) await chmod(join(dist, `${name}.mjs`), 0o755);

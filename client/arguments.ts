@@ -1,0 +1,102 @@
+import { readFileSync } from "node:fs";
+import { resolve } from "node:path";
+import { parseEnv } from "node:util";
+import { fail } from "../common/errors.ts";
+import { product } from "../common/product.ts";
+import type { Env } from "./settings.ts";
+
+/** Options that change the task: they win over its YAML. */
+export interface TaskOptions {
+  readonly name?: string;
+  readonly workdir?: string;
+  readonly numNodes?: number;
+  readonly cpus?: string;
+  readonly memory?: string;
+  readonly gpus?: string;
+  readonly infra?: string;
+  readonly instanceType?: string;
+  readonly useSpot?: boolean;
+  readonly diskSize?: number;
+  readonly imageId?: string;
+  readonly ports?: readonly string[];
+  readonly env?: readonly string[];
+  readonly envFile?: string;
+  readonly secret?: readonly string[];
+  readonly secretFile?: string;
+}
+
+/** A whole number that is at least `least`; throws `UsageError`. */
+export const wholeNumber =
+  (least: number) =>
+  (text: string): number => {
+    const value = Number(text);
+    if (!Number.isInteger(value) || value < least || text.trim() === "")
+      fail("UsageError", `${JSON.stringify(text)} is not a whole number of at least ${least}`);
+    return value;
+  };
+
+/** Gathers an option that may be given several times. */
+export const collected = (text: string, before: unknown): string[] => [
+  ...(Array.isArray(before) ? before : []),
+  text,
+];
+
+/** The job ids among operands; throws `UsageError` for one that is no number. */
+export function jobIdsOf(words: readonly string[]): number[] {
+  return words.map((word) =>
+    /^\d+$/.test(word) ? Number(word) : fail("UsageError", `${word} is not a job id`),
+  );
+}
+
+/**
+ * Variables from a file and from `KEY=VALUE` or `KEY` (its value in our environment), which win.
+ * Throws `UsageError` for a `KEY` that is not set and `NotFoundError` for a file that is not there.
+ */
+export function variablesOf(
+  pairs: readonly string[] = [],
+  file: string | undefined,
+  { env, cwd }: { env: Env; cwd: string },
+): Record<string, string> {
+  const fromFile = file === undefined ? {} : parseEnv(readText(file, cwd));
+  const given = pairs.map((pair): [string, string] => {
+    const [key = "", ...rest] = pair.split("=");
+    if (!/^[A-Za-z_]\w*$/.test(key)) fail("UsageError", `${key} cannot be a variable's name`);
+    const value = rest.length > 0 ? rest.join("=") : env[key];
+    return [key, value ?? fail("UsageError", `${key} is not set here; write ${key}=VALUE`)];
+  });
+  return { ...withoutGaps(fromFile), ...Object.fromEntries(given) };
+}
+
+function readText(file: string, cwd: string): string {
+  try {
+    return readFileSync(resolve(cwd, file), "utf8");
+  } catch {
+    return fail("NotFoundError", `cannot read ${file}`);
+  }
+}
+
+const withoutGaps = (values: Readonly<Record<string, string | undefined>>) =>
+  Object.fromEntries(
+    Object.entries(values).filter((pair): pair is [string, string] => pair[1] !== undefined),
+  );
+
+/** The command line as others may see it: what was given as a secret is left out. */
+export function originOf(words: readonly string[]): string {
+  const shown = words.map((word, index) => {
+    if (words[index - 1] === "--secret") return word.replace(/=[\s\S]*/, "=<redacted>");
+    return word.replace(/^(--secret=[^=]*=)[\s\S]*/, "$1<redacted>");
+  });
+  return [product.word, ...shown.map(quoted)].join(" ");
+}
+
+const quoted = (word: string) =>
+  /^[\w@%+=:,./<>-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
+
+/** A name for a cluster that was given none: `outrigger-3fa9-ana`. */
+export function madeUpName(userName: string, random: string): string {
+  const user = userName.toLowerCase().replace(/[^a-z0-9]+/g, "") || "user";
+  return `${product.word}-${random}-${user}`;
+}
+
+/** Whether a word stands for names rather than being one. */
+export const isPattern = (word: string): boolean => /[*?[]/.test(word);

@@ -1,0 +1,134 @@
+import { wholeNumber } from "../arguments.ts";
+import type { OptionRow } from "./options.ts";
+import * as option from "./options.ts";
+import type { CommandRow } from "./row.ts";
+
+const clusters = "Clusters:";
+const names = "Names may be patterns such as 'dev-*'; quote them.";
+const asking =
+  "With names it asks only on a terminal. With --all or a pattern it wants a terminal or -y.";
+
+const purge: OptionRow = {
+  flags: "-p, --purge",
+  means: "Forget the cluster even when its provider fails; look for leftovers yourself.",
+};
+
+/** Commands about clusters. */
+export const clusterCommands: readonly CommandRow[] = [
+  {
+    name: "launch",
+    group: clusters,
+    operands: "[entrypoint...]",
+    summary: "Create a cluster, or reuse it, and run a task on it.",
+    options: [
+      { ...option.clusterOption, means: "Cluster to create or reuse; named for you when absent." },
+      option.detach,
+      option.yes,
+      { flags: "--dryrun", means: "Plan only." },
+      option.idle,
+      { flags: "--down", means: "Tear down instead of stopping; alone: when the job is over." },
+      option.retry,
+      { flags: "--no-setup", means: "Skip the setup script." },
+      { flags: "--fast", means: "Skip provisioning and setup when the cluster is up." },
+      ...option.taskOptions,
+      ...option.machineOptions,
+      option.later,
+    ],
+    more: `ENTRYPOINT is a YAML file, or a command in quotes. Without a terminal it does not ask.
+${option.jobExits}
+
+Examples:
+  outrigger launch -c dev task.yaml                 what the file says, on a cluster named dev
+  outrigger launch -c dev --gpus H100:8 'nvidia-smi'  a command, on machines with GPUs
+  outrigger launch -c dev -i 30 --down task.yaml    gone after 30 idle minutes
+  outrigger launch -d --env STEPS=100 task.yaml     do not wait for the job`,
+    load: async () => (await import("../commands/launch.ts")).launch,
+  },
+  {
+    name: "exec",
+    group: clusters,
+    operands: "[entrypoint...]",
+    summary: "Run a task on a cluster that is up.",
+    options: [option.clusterOption, option.detach, ...option.taskOptions, option.later],
+    more: `The first word names the cluster, unless -c does. ${option.jobExits}
+
+Examples:
+  outrigger exec dev 'python train.py --lr 1e-4'
+  outrigger exec -c dev task.yaml`,
+    load: async () => (await import("../commands/exec.ts")).exec,
+  },
+  {
+    name: "status",
+    group: clusters,
+    operands: "[names...]",
+    summary: "List clusters and how they are.",
+    options: [
+      { flags: "-v, --verbose", means: "Show everything." },
+      { flags: "-r, --refresh", means: "Ask the providers first." },
+      { flags: "--ip", means: "Print just the address of one cluster's head." },
+      { flags: "--endpoints", means: "Print the addresses of one cluster's ports." },
+      { flags: "--endpoint <port>", means: "Print the address of one port." },
+      ...option.allUsers,
+      option.output,
+    ],
+    more: names,
+    load: async () => (await import("../commands/status.ts")).status,
+  },
+  {
+    name: "start",
+    group: clusters,
+    operands: "[names...]",
+    summary: "Start stopped clusters again.",
+    options: [
+      option.all,
+      option.yes,
+      option.idle,
+      { flags: "--down", means: "Tear down instead of stopping when idle; needs -i." },
+      option.waitFor,
+      option.retry,
+      { flags: "-f, --force", means: "Also when the cluster is up." },
+      option.later,
+    ],
+    more: `${names}\n${asking}`,
+    load: async () => (await import("../commands/lifecycle.ts")).start,
+  },
+  {
+    name: "stop",
+    group: clusters,
+    operands: "[names...]",
+    summary: "Stop clusters and keep their disks.",
+    options: [option.all, option.yes, purge, option.later],
+    more: `${names}\n${asking}`,
+    load: async () => (await import("../commands/lifecycle.ts")).stop,
+  },
+  {
+    name: "down",
+    group: clusters,
+    operands: "[names...]",
+    summary: "Tear clusters down, disks included.",
+    options: [option.all, option.yes, purge, option.later],
+    more: `${names}\n${asking}`,
+    load: async () => (await import("../commands/lifecycle.ts")).down,
+  },
+  {
+    name: "autostop",
+    group: clusters,
+    operands: "[names...]",
+    summary: "Set or cancel what happens to clusters once they are idle.",
+    options: [
+      option.all,
+      option.yes,
+      {
+        flags: "-i, --idle-minutes <minutes>",
+        means: "Idle minutes before it happens; 5 when absent.",
+        parse: wholeNumber(0),
+      },
+      { flags: "--cancel", means: "Cancel it." },
+      { flags: "--down", means: "Tear down instead of stopping." },
+      option.waitFor,
+      option.later,
+    ],
+    more: `${names}\n${asking}`,
+    load: async () => (await import("../commands/autostop.ts")).autostop,
+  },
+];

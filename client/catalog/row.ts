@@ -1,0 +1,18 @@
+import type { Run } from "../world.ts";
+import type { OptionRow } from "./options.ts";
+
+/** A command: all that help, parsing and completion need, and how to get at its code. */
+export interface CommandRow {
+  /** Its words: `launch`, `api start`. */
+  readonly name: string;
+  readonly group: string;
+  /** Operands as commander writes them: `<cluster> [jobs...]`. */
+  readonly operands?: string;
+  readonly summary: string;
+  readonly options: readonly OptionRow[];
+  /** Shown below the options. */
+  readonly more?: string;
+  readonly hidden?: true;
+  /** The command's own code, loaded only when it is to run. */
+  readonly load: () => Promise<Run<never>>;
+}

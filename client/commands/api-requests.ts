@@ -1,0 +1,98 @@
+import { fail } from "../../common/errors.ts";
+import { requestOperations } from "../../contract/operations/requests.ts";
+import { readIdentity } from "../identity.ts";
+import { answerSink } from "../progress.ts";
+import { ago, type Column, count, styleOfStatus } from "../rendering.ts";
+import { agree } from "../selection.ts";
+import type { World } from "../world.ts";
+import { answerRows, type OutputOptions } from "./answers.ts";
+import { carryOut, shortId } from "./following.ts";
+
+interface StatusOptions extends OutputOptions {
+  readonly allStatus?: boolean;
+  readonly limit?: number;
+  readonly cluster?: string;
+}
+
+interface RequestRow {
+  readonly request_id: string;
+  readonly name: string;
+  readonly status: string;
+  readonly created_at: number;
+  readonly user_name?: string | null;
+  readonly cluster_name?: string | null;
+}
+
+const usualLimit = 50;
+
+/** `outrigger api status`. */
+export async function status(
+  world: World,
+  ids: readonly string[],
+  options: StatusOptions,
+): Promise<undefined> {
+  const client = await world.connect();
+  const rows: RequestRow[] = await client.read("/api/status", {
+    request_ids: ids.length > 0 ? ids : undefined,
+    all_status: options.allStatus ?? false,
+    limit: options.limit ?? usualLimit,
+    cluster_name: options.cluster,
+  });
+  answerRows(world, options, {
+    rows,
+    columns: columnsOf(world.now()),
+    empty: "No request waits or runs; --all-status shows those that ended.",
+  });
+}
+
+function columnsOf(now: Date): Column<RequestRow>[] {
+  return [
+    { title: "ID", text: (row) => shortId(row.request_id) },
+    { title: "NAME", text: (row) => row.name.replace(/^\w+?\./, "") },
+    { title: "STATUS", text: (row) => row.status, style: (row) => styleOfStatus(row.status) },
+    { title: "CLUSTER", text: (row) => row.cluster_name ?? "-", gives: true },
+    { title: "CREATED", text: (row) => ago(row.created_at, now) },
+    { title: "USER", text: (row) => row.user_name ?? "-", gives: true },
+  ];
+}
+
+/** `outrigger api logs`. */
+export async function logs(
+  world: World,
+  [id]: readonly string[],
+  { follow, tail }: { readonly follow: boolean; readonly tail?: number },
+): Promise<undefined> {
+  const client = await world.connect();
+  const wanted = id ?? (await newestId(world));
+  await client.stream(wanted, answerSink(world.terminal), { follow, ...(tail && { tail }) });
+  if (follow) await client.get(wanted);
+}
+
+async function newestId(world: World): Promise<string> {
+  const client = await world.connect();
+  const query = { all_status: true, limit: 1 };
+  const [newest] = await client.read<RequestRow[]>("/api/status", query);
+  return newest?.request_id ?? fail("NotFoundError", "there is no request yet");
+}
+
+interface CancelOptions {
+  readonly all?: boolean;
+  readonly yes?: boolean;
+  readonly async?: boolean;
+}
+
+/** `outrigger api cancel`. */
+export async function cancel(
+  world: World,
+  ids: readonly string[],
+  { all = false, yes = false, async: later }: CancelOptions,
+): Promise<undefined> {
+  if (ids.length === 0 && !all) fail("UsageError", "name the requests to cancel, or say --all");
+  const what = all ? "all of your requests" : ids.join(", ");
+  if (!yes && !(await agree(world, `Cancel ${what}?`, all))) return;
+  const user_id = readIdentity(world.settings).id;
+  const input = all ? { request_ids: null, user_id } : { request_ids: [...ids], user_id: null };
+  const more = { title: `Cancelling ${what}`, later };
+  const done = await carryOut(world, requestOperations.cancel, input, more);
+  if (done !== undefined) world.terminal.note(`${count(done.length, "request")} cancelled.`);
+}

@@ -1,0 +1,112 @@
+import { spawn } from "node:child_process";
+import { closeSync, mkdirSync, openSync, readFileSync } from "node:fs";
+import { setTimeout as sleep } from "node:timers/promises";
+import { fail } from "../../common/errors.ts";
+import { programFile } from "../../common/programs.ts";
+import { addressOf, controlEnv, findControl, logFileOf } from "../control-process.ts";
+import { openProgress } from "../progress.ts";
+import { openTransport } from "../transport.ts";
+import type { World } from "../world.ts";
+
+interface StartOptions {
+  readonly foreground?: boolean;
+  readonly host?: string;
+  readonly port?: number;
+}
+
+const nodeFlags = ["--disable-warning=ExperimentalWarning"];
+const startLimitMs = 30_000;
+const lookEveryMs = 50;
+
+/** `outrigger api start`. */
+export async function start(
+  world: World,
+  _operands: readonly string[],
+  options: StartOptions,
+): Promise<undefined> {
+  const { terminal, settings } = world;
+  const running = findControl(settings);
+  if (running !== undefined && options.foreground)
+    fail(
+      "ConflictError",
+      `a control plane of ${settings.home} runs already, as pid ${running.pid}`,
+    );
+  if (running !== undefined) {
+    terminal.note(`A control plane runs already, as pid ${running.pid}.`);
+    terminal.answer(addressOf(running));
+    return;
+  }
+  const env = controlEnv(world.env, settings, options);
+  if (options.foreground) become(env);
+  await startDetached(world, env);
+}
+
+/** Turns this process into control, so that its pid and its signals are control's own. */
+function become(env: Record<string, string>): never {
+  const { execPath, execve } = process;
+  if (execve === undefined)
+    fail("NotSupportedError", "this Node.js has no execve; take 24 or later");
+  execve(execPath, [execPath, ...nodeFlags, programFile("control")], env);
+  return fail("InternalError", "control did not take over");
+}
+
+async function startDetached(world: World, env: Record<string, string>): Promise<void> {
+  const { terminal, settings } = world;
+  const logFile = logFileOf(settings);
+  mkdirSync(settings.home, { recursive: true, mode: 0o700 });
+  const log = openSync(logFile, "a", 0o600);
+  const child = spawn(process.execPath, [...nodeFlags, programFile("control")], {
+    ...{ cwd: settings.home, env, detached: true, stdio: ["ignore", log, log] },
+  });
+  closeSync(log);
+  const progress = openProgress(terminal);
+  progress.step("Starting the control plane");
+  try {
+    const address = await untilHealthy(world, child);
+    progress.end(true);
+    child.unref();
+    terminal.answer(address);
+    terminal.note(`${terminal.paintNote("dim", "log   ")}${logFile}`);
+    terminal.note(`${terminal.paintNote("dim", "stop  ")}outrigger api stop`);
+    if (address !== settings.endpoint)
+      terminal.note(`Use it: export OUTRIGGER_ENDPOINT=${address}`);
+  } catch (error) {
+    progress.end(false);
+    if (child.exitCode === null) child.kill();
+    terminal.note(lastLines(logFile));
+    throw error;
+  }
+}
+
+/** Waits until control has written down where it listens and answers there; its address. */
+async function untilHealthy(
+  world: World,
+  child: { readonly pid?: number | undefined; readonly exitCode: number | null },
+): Promise<string> {
+  const deadline = Date.now() + startLimitMs;
+  while (Date.now() < deadline) {
+    if (child.exitCode !== null)
+      fail("RuntimeError", `the control plane ended with code ${child.exitCode}; see its log`);
+    const control = findControl(world.settings);
+    if (control?.pid === child.pid && control !== undefined) {
+      const address = addressOf(control);
+      if (await answers(address)) return address;
+    }
+    await sleep(lookEveryMs, undefined, { signal: world.signal });
+  }
+  return fail("TimeoutError", `the control plane did not answer within ${startLimitMs / 1_000} s`);
+}
+
+async function answers(address: string): Promise<boolean> {
+  const transport = openTransport(address);
+  const question = { method: "GET", path: "/api/health", timeoutMs: 2_500 } as const;
+  const answered = await transport.send(question).then(
+    (answer) => answer.text(),
+    () => undefined,
+  );
+  await transport.close();
+  return answered !== undefined;
+}
+
+const lastLines = (file: string) =>
+  readFileSync(file, "utf8").trimEnd().split("\n").slice(-8).join("\n");

@@ -1,0 +1,40 @@
+import { fail } from "../../common/errors.ts";
+import { clusterOperations } from "../../contract/operations/clusters.ts";
+import type { SelectionOptions } from "../selection.ts";
+import type { World } from "../world.ts";
+import { actOn } from "./lifecycle.ts";
+
+interface AutostopOptions extends SelectionOptions {
+  readonly idleMinutes?: number;
+  readonly cancel?: boolean;
+  readonly down?: boolean;
+  readonly waitFor?: "jobs_and_ssh" | "jobs" | "none";
+  readonly async?: boolean;
+}
+
+const usualIdleMinutes = 5;
+const never = -1;
+
+/** `outrigger autostop`. */
+export async function autostop(
+  world: World,
+  words: readonly string[],
+  options: AutostopOptions,
+): Promise<undefined> {
+  const { cancel = false, down = false, idleMinutes } = options;
+  if (cancel && idleMinutes !== undefined) fail("UsageError", "--cancel and -i exclude each other");
+  const minutes = cancel ? never : (idleMinutes ?? usualIdleMinutes);
+  const what = down ? "Autodown" : "Autostop";
+  await actOn(world, words, options, {
+    verb: cancel ? "cancel autostop of" : "set autostop of",
+    title: (name) =>
+      cancel ? `${name}: autostop cancelled` : `${name}: ${what} after ${minutes}m`,
+    row: clusterOperations.autostop,
+    input: (cluster_name) => ({
+      cluster_name,
+      idle_minutes: minutes,
+      down,
+      wait_for: options.waitFor ?? null,
+    }),
+  });
+}

@@ -1,0 +1,28 @@
+import { fail } from "../../common/errors.ts";
+import { clusterOperations } from "../../contract/operations/clusters.ts";
+import type { TaskOptions } from "../arguments.ts";
+import type { World } from "../world.ts";
+import { carryOut } from "./following.ts";
+import { afterSubmit, taskOf } from "./launch.ts";
+
+export interface ExecOptions extends TaskOptions {
+  readonly cluster?: string;
+  readonly detachRun?: boolean;
+  readonly async?: boolean;
+}
+
+/** `outrigger exec`: one more job on a cluster that is up. */
+export async function exec(
+  world: World,
+  operands: readonly string[],
+  options: ExecOptions,
+): Promise<number> {
+  const [cluster, words] =
+    options.cluster === undefined ? [operands[0], operands.slice(1)] : [options.cluster, operands];
+  if (cluster === undefined) fail("UsageError", "name the cluster: outrigger exec CLUSTER TASK");
+  if (words.length === 0) fail("UsageError", `say what to run on ${cluster}: a file or a command`);
+  const input = { task: taskOf(world, words, options), cluster_name: cluster };
+  const more = { title: `Submitting to ${cluster}`, later: options.async };
+  const result = await carryOut(world, clusterOperations.exec, input, more);
+  return afterSubmit(world, cluster, result?.job_id, options);
+}

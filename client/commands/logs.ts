@@ -1,0 +1,107 @@
+import { once } from "node:events";
+import { createWriteStream, mkdirSync } from "node:fs";
+import { homedir } from "node:os";
+import { join } from "node:path";
+import { fail } from "../../common/errors.ts";
+import { product } from "../../common/product.ts";
+import { clusterOperations } from "../../contract/operations/clusters.ts";
+import { jobExitCodes } from "../../contract/statuses.ts";
+import { jobIdsOf } from "../arguments.ts";
+import { answerSink } from "../progress.ts";
+import { styleOfStatus } from "../rendering.ts";
+import type { World } from "../world.ts";
+import type { OutputOptions } from "./answers.ts";
+import { followJob } from "./following.ts";
+
+interface LogsOptions extends OutputOptions {
+  readonly follow: boolean;
+  readonly tail?: number;
+  readonly status?: boolean;
+  readonly syncDown?: boolean;
+  readonly provision?: boolean;
+  readonly worker?: number;
+  readonly autostop?: boolean;
+}
+
+/** `outrigger logs`. */
+export async function logs(
+  world: World,
+  [cluster = "", ...words]: readonly string[],
+  options: LogsOptions,
+): Promise<number> {
+  const { follow, tail = 0, worker = null } = options;
+  const client = await world.connect();
+  const sink = answerSink(world.terminal);
+  const jobIds = jobIdsOf(words);
+  if (options.provision) {
+    const input = { cluster_name: cluster, worker, follow: String(follow), tail };
+    return client.logs(clusterOperations.provisionLogs, input, sink);
+  }
+  if (options.autostop) {
+    const input = { cluster_name: cluster, follow, tail };
+    return client.logs(clusterOperations.autostopLogs, input, sink);
+  }
+  if (options.status) return answerStatus(world, cluster, jobIds, options);
+  if (options.syncDown) return syncDown(world, cluster, jobIds);
+  if (jobIds.length > 1) fail("UsageError", "one job at a time; several only with --sync-down");
+  return followJob(world, { cluster, jobId: jobIds[0] ?? null, follow, tail });
+}
+
+/** What an ended job means for the exit code; one that goes on is not finished. */
+const exitOfStatus: Readonly<Record<string, number>> = {
+  SUCCEEDED: jobExitCodes.SUCCEEDED,
+  FAILED: jobExitCodes.FAILED,
+  FAILED_SETUP: jobExitCodes.FAILED,
+  FAILED_DRIVER: jobExitCodes.FAILED,
+  CANCELLED: jobExitCodes.CANCELLED,
+};
+
+async function answerStatus(
+  world: World,
+  cluster: string,
+  jobIds: readonly number[],
+  { output }: OutputOptions,
+): Promise<number> {
+  const { terminal } = world;
+  const client = await world.connect();
+  const input = { cluster_name: cluster, job_ids: jobIds.length > 0 ? [...jobIds] : null };
+  const statuses = await client.callAndGet(clusterOperations.jobStatus, input);
+  if (output === "json") terminal.answer(JSON.stringify(statuses, null, 2));
+  const shown = Object.entries(statuses).map(([id, status]) => {
+    const style = status === null ? undefined : styleOfStatus(status);
+    const word = status ?? "NOT_FOUND";
+    return `Job ${id}: ${style === undefined ? word : terminal.paint(style, word)}`;
+  });
+  if (output !== "json") terminal.answer(shown.join("\n"));
+  const codes = Object.values(statuses).map((status) =>
+    status === null ? jobExitCodes.NOT_FOUND : (exitOfStatus[status] ?? jobExitCodes.NOT_FINISHED),
+  );
+  return codes.find((code) => code !== 0) ?? 0;
+}
+
+/** Writes the log of each job to a file of its own and prints the file's name. */
+async function syncDown(world: World, cluster: string, jobIds: readonly number[]): Promise<number> {
+  const client = await world.connect();
+  const ids = jobIds.length > 0 ? jobIds : await allJobIds(world, cluster);
+  const folder = join(homedir(), `${product.word}_logs`, cluster);
+  mkdirSync(folder, { recursive: true });
+  for (const id of ids) {
+    const file = join(folder, `job-${id}.log`);
+    const out = createWriteStream(file);
+    const write = (bytes: Uint8Array) => void out.write(bytes);
+    const input = { cluster_name: cluster, job_id: id, follow: false };
+    await client.logs(clusterOperations.logs, input, { write, control: () => {} });
+    out.end();
+    await once(out, "close");
+    world.terminal.answer(file);
+  }
+  if (ids.length === 0) world.terminal.note(`No jobs on ${cluster}.`);
+  return 0;
+}
+
+async function allJobIds(world: World, cluster: string): Promise<number[]> {
+  const client = await world.connect();
+  const input = { cluster_name: cluster, all_users: true };
+  const jobs = await client.callAndGet(clusterOperations.queue, input);
+  return jobs.map(({ job_id }) => job_id);
+}

@@ -1,0 +1,66 @@
+import { clusterOperations } from "../../contract/operations/clusters.ts";
+import type { ClusterJobRecord } from "../../contract/records/clusters.ts";
+import { isPattern } from "../arguments.ts";
+import { ago, type Column, duration, styleOfStatus } from "../rendering.ts";
+import { listClusters, requireAll } from "../selection.ts";
+import type { World } from "../world.ts";
+import { answerRows, type OutputOptions } from "./answers.ts";
+
+interface QueueOptions extends OutputOptions {
+  readonly skipFinished?: boolean;
+  readonly allUsers?: boolean;
+  readonly everyone?: boolean;
+}
+
+type QueueRow = ClusterJobRecord & { readonly cluster: string };
+
+/** `outrigger queue`. */
+export async function queue(
+  world: World,
+  names: readonly string[],
+  options: QueueOptions,
+): Promise<undefined> {
+  const client = await world.connect();
+  const clusters = await clustersOf(world, names);
+  const lists = await Promise.all(
+    clusters.map(async (cluster): Promise<QueueRow[]> => {
+      const jobs = await client.callAndGet(clusterOperations.queue, {
+        cluster_name: cluster,
+        skip_finished: options.skipFinished ?? false,
+        all_users: Boolean(options.allUsers || options.everyone),
+      });
+      return jobs.map((job) => ({ cluster, ...job }));
+    }),
+  );
+  answerRows(world, options, {
+    rows: lists.flat(),
+    columns: columnsOf(world.now(), clusters.length > 1),
+    empty: clusters.length === 0 ? "No cluster is up." : `No jobs on ${clusters.join(", ")}.`,
+  });
+}
+
+async function clustersOf(world: World, names: readonly string[]): Promise<string[]> {
+  if (names.length > 0 && !names.some(isPattern)) return [...names];
+  const found = await listClusters(await world.connect(), names);
+  requireAll(names, found);
+  return found.filter(({ status }) => status === "UP").map(({ name }) => name);
+}
+
+function columnsOf(now: Date, several: boolean): Column<QueueRow>[] {
+  const cluster: Column<QueueRow> = { title: "CLUSTER", text: (row) => row.cluster, gives: true };
+  return [
+    ...(several ? [cluster] : []),
+    { title: "ID", text: (row) => String(row.job_id), right: true },
+    { title: "NAME", text: (row) => row.job_name || "-", gives: true },
+    { title: "STATUS", text: (row) => row.status, style: (row) => styleOfStatus(row.status) },
+    { title: "SUBMITTED", text: (row) => ago(row.submitted_at, now) },
+    { title: "DURATION", text: (row) => durationOf(row, now), right: true },
+    { title: "RESOURCES", text: (row) => row.resources, gives: true },
+    { title: "USER", text: (row) => row.username, gives: true },
+  ];
+}
+
+function durationOf({ start_at, end_at }: QueueRow, now: Date): string {
+  if (!start_at || start_at < 0) return "-";
+  return duration((end_at || now.getTime() / 1_000) - start_at);
+}

@@ -1,0 +1,105 @@
+import { fail } from "../../common/errors.ts";
+import { clusterOperations } from "../../contract/operations/clusters.ts";
+import type { ClusterStatusRecord } from "../../contract/records/clusters.ts";
+import { ago, type Column, styleOfStatus } from "../rendering.ts";
+import { requireAll } from "../selection.ts";
+import type { World } from "../world.ts";
+import { answerRows, type OutputOptions } from "./answers.ts";
+
+interface StatusOptions extends OutputOptions {
+  readonly verbose?: boolean;
+  readonly refresh?: boolean;
+  readonly ip?: boolean;
+  readonly endpoints?: boolean;
+  readonly endpoint?: string;
+  readonly allUsers?: boolean;
+  readonly everyone?: boolean;
+}
+
+/** `outrigger status`. */
+export async function status(
+  world: World,
+  names: readonly string[],
+  options: StatusOptions,
+): Promise<undefined> {
+  if (options.endpoints || options.endpoint) return answerEndpoints(world, names, options);
+  const client = await world.connect();
+  const rows = await client.callAndGet(clusterOperations.status, {
+    cluster_names: names.length > 0 ? [...names] : null,
+    refresh: options.refresh ? "FORCE" : "NONE",
+    all_users: Boolean(options.allUsers || options.everyone || names.length > 0),
+    include_credentials: false,
+    include_handle: options.ip ?? false,
+    summary_response: !options.verbose,
+  });
+  requireAll(names, rows);
+  if (options.ip) return answerAddress(world, rows);
+  answerRows(world, options, {
+    rows,
+    columns: columnsOf(world, options),
+    empty: "No clusters. Launch one: outrigger launch -c dev 'echo hello'",
+  });
+}
+
+function columnsOf(world: World, options: StatusOptions): Column<ClusterStatusRecord>[] {
+  const now = world.now();
+  const others = options.allUsers || options.everyone || options.verbose;
+  const user: Column<ClusterStatusRecord> = { title: "USER", text: (row) => row.user_name };
+  const verbose: Column<ClusterStatusRecord>[] = [
+    { title: "WORKSPACE", text: (row) => row.workspace },
+    { title: "LAST EVENT", text: (row) => row.last_event ?? "-", gives: true },
+    { title: "COMMAND", text: (row) => row.last_creation_command ?? "-", gives: true },
+  ];
+  return [
+    { title: "NAME", text: (row) => row.name, gives: true },
+    ...(others ? [user] : []),
+    { title: "STATUS", text: (row) => row.status, style: (row) => styleOfStatus(row.status) },
+    { title: "INFRA", text: infraOf, gives: true },
+    { title: "RESOURCES", text: (row) => row.resources_str ?? "-", gives: true },
+    { title: "AUTOSTOP", text: autostopOf },
+    { title: "LAUNCHED", text: (row) => ago(row.launched_at, now) },
+    ...(options.verbose ? verbose : []),
+  ];
+}
+
+const infraOf = ({ cloud, region }: ClusterStatusRecord) =>
+  [cloud?.toLowerCase(), region].filter(Boolean).join("/") || "-";
+
+function autostopOf({ autostop, to_down }: ClusterStatusRecord): string {
+  if (autostop < 0) return "-";
+  return `${autostop}m${to_down ? " (down)" : ""}`;
+}
+
+function answerAddress({ terminal }: World, rows: readonly ClusterStatusRecord[]): undefined {
+  const [row] = rows;
+  if (row === undefined || rows.length > 1)
+    fail("UsageError", "--ip takes the name of one cluster");
+  if (row.status !== "UP") fail("ClusterNotUpError", `${row.name} is ${row.status}, not UP`);
+  const { stable_internal_external_ips: addresses } = (row.handle ?? {}) as {
+    stable_internal_external_ips?: [string, string][] | null;
+  };
+  const [inside, outside] = addresses?.[0] ?? [];
+  terminal.answer(outside ?? inside ?? fail("NotFoundError", `${row.name} has no address`));
+}
+
+async function answerEndpoints(
+  world: World,
+  names: readonly string[],
+  { endpoint: port, output }: StatusOptions,
+): Promise<undefined> {
+  const [cluster] = names;
+  if (cluster === undefined || names.length > 1)
+    fail("UsageError", "--endpoints takes the name of one cluster");
+  const client = await world.connect();
+  const input = { cluster, port: port ?? null };
+  const found = await client.callAndGet(clusterOperations.endpoints, input);
+  if (output === "json") {
+    world.terminal.answer(JSON.stringify(found, null, 2));
+    return;
+  }
+  const lines = Object.entries(found).map(([at, address]) =>
+    port ? address : `${at}: ${address}`,
+  );
+  if (lines.length === 0) fail("NotFoundError", `${cluster} exposes no such port`);
+  world.terminal.answer(lines.join("\n"));
+}

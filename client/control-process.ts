@@ -1,0 +1,62 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { errorCodeOf } from "../common/errors.ts";
+import { envNames } from "../common/product.ts";
+import type { Env, Settings } from "./settings.ts";
+
+/** What control writes to its pid file once it listens. */
+export interface ControlProcess {
+  readonly pid: number;
+  readonly host: string;
+  readonly port: number;
+}
+
+export const pidFileOf = ({ home }: Settings): string => join(home, "control.pid");
+export const logFileOf = ({ home }: Settings): string => join(home, "control.log");
+
+/** The control plane of this home folder that runs now; undefined when none does. */
+export function findControl(settings: Settings): ControlProcess | undefined {
+  const written = readPidFile(pidFileOf(settings));
+  return written !== undefined && isRunning(written.pid) ? written : undefined;
+}
+
+/** Whether a process with this pid runs. */
+export function isRunning(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch (error) {
+    return errorCodeOf(error) === "EPERM";
+  }
+}
+
+export const addressOf = ({ host, port }: Pick<ControlProcess, "host" | "port">): string =>
+  `http://${host.includes(":") ? `[${host}]` : host}:${port}`;
+
+/** The environment control starts in: ours, with what was said on the command line. */
+export function controlEnv(
+  env: Env,
+  { home }: Settings,
+  { host, port }: { host?: string; port?: number },
+): Record<string, string> {
+  const given = Object.entries(env).filter(
+    (pair): pair is [string, string] => pair[1] !== undefined,
+  );
+  const [homeName = "", hostName = "", portName = ""] = ["HOME", "HOST", "PORT"].map(
+    (suffix) => envNames(suffix)[0],
+  );
+  return {
+    ...Object.fromEntries(given),
+    [homeName]: home,
+    ...(host !== undefined && { [hostName]: host }),
+    ...(port !== undefined && { [portName]: String(port) }),
+  };
+}
+
+function readPidFile(file: string): ControlProcess | undefined {
+  try {
+    return JSON.parse(readFileSync(file, "utf8")) as ControlProcess;
+  } catch (error) {
+    if (errorCodeOf(error) === "ENOENT" || error instanceof SyntaxError) return undefined;
+    throw error;
+  }
+}

@@ -1,0 +1,155 @@
+import { Command, CommanderError, Option } from "commander";
+import { errorTypes, toAppError } from "../common/errors.ts";
+import { product } from "../common/product.ts";
+import { originOf } from "./arguments.ts";
+import type { OptionRow } from "./catalog/options.ts";
+import type { CommandRow } from "./catalog/row.ts";
+import { commands } from "./catalog.ts";
+import type { Client } from "./sdk.ts";
+import { type Env, readSettings } from "./settings.ts";
+import { openTerminal, type Streams, type Terminal } from "./terminal.ts";
+import type { World } from "./world.ts";
+
+/** What the process hands to the program. */
+export interface Surroundings {
+  readonly env: Env;
+  readonly cwd: string;
+  readonly streams: Streams;
+  readonly signal: AbortSignal;
+}
+
+const examples = `
+Examples:
+  outrigger api start                               a control plane on this machine
+  outrigger launch -c dev 'echo hello'              a cluster, and a job on it
+  outrigger exec dev task.yaml                      another job
+  outrigger logs dev                                what it wrote
+  outrigger status                                  what there is
+  outrigger down dev                                gone
+
+Answers go to stdout, everything else to stderr; NO_COLOR is honoured.
+OUTRIGGER_ENDPOINT names the control plane (http://127.0.0.1:46580 when unset).
+Exit codes: 1 failed, 2 usage, 3 not found, 4 not allowed, 5 conflict, 6 time-out, 7 unavailable;
+100 to 103 where a job was followed.`;
+
+/** Runs one command line to its end; never throws. Returns the exit code. */
+export async function run(words: readonly string[], outer: Surroundings): Promise<number> {
+  const terminal = openTerminal(outer.streams, outer.env);
+  let code = 0;
+  const program = toProgram(async (row, operands, options) => {
+    code = await runCommand(row, words, operands, options, terminal, outer);
+  }, outer.streams);
+  try {
+    await program.parseAsync(words, { from: "user" });
+    return code;
+  } catch (error) {
+    if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : usageExit;
+    return tell(terminal, error, outer);
+  }
+}
+
+const usageExit = errorTypes.UsageError.exit;
+const interruptedExit = 130;
+
+/** Writes the error for a person; returns its exit code. */
+function tell(terminal: Terminal, error: unknown, { env, signal }: Surroundings): number {
+  if (signal.aborted) return interruptedExit;
+  const known = toAppError(error);
+  const shown = known.type === "InternalError" && error instanceof Error ? error : known;
+  terminal.note(`${terminal.paintNote("red", "error:")} ${shown.message}`);
+  if (env["LOG_LEVEL"] === "debug")
+    terminal.note(String((shown.cause as Error)?.stack ?? shown.stack));
+  return errorTypes[known.type].exit;
+}
+
+type Dispatch = (row: CommandRow, operands: string[], options: object) => Promise<void>;
+
+function toProgram(dispatch: Dispatch, { stdout, stderr }: Streams): Command {
+  const program = new Command(product.word)
+    .description("Run AI workloads on clusters: launch, watch, stop.")
+    .usage("<command> [options]")
+    .version(product.version, "-V, --version", "Print the version.")
+    .helpOption("-h, --help", "Show this.")
+    .helpCommand(false)
+    .exitOverride()
+    .showSuggestionAfterError()
+    .configureHelp({ subcommandTerm: termOf })
+    .configureOutput({
+      writeOut: (text) => void stdout.write(text),
+      writeErr: (text) => void stderr.write(text),
+      getOutHelpWidth: () => stdout.columns || 100,
+    })
+    .addHelpText("after", examples);
+  for (const row of commands) declare(program, row, dispatch);
+  return program;
+}
+
+/** Name and operands: that a command has options goes without saying. */
+const termOf = (command: Command) =>
+  [command.name(), command.usage().replace("[options]", "")].join(" ").replace(/ +/g, " ").trim();
+
+function declare(program: Command, row: CommandRow, dispatch: Dispatch): void {
+  const [first = "", second] = row.name.split(" ");
+  const parent = second === undefined ? program : groupOf(program, first, row.group);
+  const command = parent
+    .command(`${second ?? first} ${row.operands ?? ""}`.trim(), { hidden: row.hidden ?? false })
+    .description(row.summary)
+    .action(() => dispatch(row, command.args, command.opts()));
+  if (second === undefined) command.helpGroup(row.group);
+  if (row.more !== undefined) command.addHelpText("after", `\n${row.more}`);
+  for (const one of row.options) command.addOption(toOption(one));
+}
+
+/** The command that only groups others, such as `api`. */
+function groupOf(program: Command, name: string, group: string): Command {
+  const found = program.commands.find((command) => command.name() === name);
+  if (found !== undefined) return found;
+  const below = commands.filter((row) => row.name.startsWith(`${name} `));
+  const words = below.map((row) => row.name.slice(name.length + 1));
+  return program
+    .command(name)
+    .description(`The control plane itself: ${words.join(", ")}.`)
+    .usage("<command>")
+    .helpCommand(false)
+    .helpGroup(group);
+}
+
+function toOption({ flags, means, parse, choices, hidden }: OptionRow): Option {
+  const option = new Option(flags, means);
+  if (parse !== undefined) option.argParser(parse);
+  if (choices !== undefined) option.choices(choices);
+  return hidden ? option.hideHelp() : option;
+}
+
+async function runCommand(
+  row: CommandRow,
+  words: readonly string[],
+  operands: readonly string[],
+  options: object,
+  terminal: Terminal,
+  { env, cwd, signal }: Surroundings,
+): Promise<number> {
+  const settings = readSettings(env);
+  let client: Client | undefined;
+  const connect = async () => {
+    const [{ openClient }, { readIdentity }] = await Promise.all([
+      import("./sdk.ts"),
+      import("./identity.ts"),
+    ]);
+    const { endpoint } = settings;
+    client ??= openClient({
+      endpoint,
+      identity: readIdentity(settings),
+      origin: originOf(words),
+      signal,
+    });
+    return client;
+  };
+  const world: World = { env, cwd, settings, terminal, signal, now: () => new Date(), connect };
+  try {
+    const command = await row.load();
+    return (await command(world, operands, options as never)) ?? 0;
+  } finally {
+    await client?.close();
+  }
+}

@@ -1,0 +1,209 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { AppError, errorTypes, fail } from "../common/errors.ts";
+import type { GivenInputOf, Operation, OutputOf } from "../common/operation.ts";
+import { failureOfRecord } from "./failures.ts";
+import { type FollowOptions, follow, reconnectDelaysMs, type Sink } from "./follow.ts";
+import { callerEnv, type Identity } from "./identity.ts";
+import { type CallerFields, questionOf } from "./question.ts";
+import { isLocal } from "./settings.ts";
+import { type Answer, openTransport, type Question, type Transport } from "./transport.ts";
+
+/** The id of a stored request, or a prefix of it; remembers what the request will answer. */
+export type RequestId<T> = string & { readonly answers?: T };
+
+type Stored = "async" | "receipt" | "log";
+type Submitted<Op extends Operation> = Op["mode"] extends Stored
+  ? RequestId<OutputOf<Op>>
+  : OutputOf<Op>;
+
+/** The part of the health record that clients look at. */
+export interface Health {
+  readonly status: string;
+  readonly api_version: string;
+  readonly version: string;
+  readonly commit: string;
+  readonly user?: { readonly id: string; readonly name?: string | null } | null;
+}
+
+export interface ClientOptions {
+  readonly endpoint: string;
+  readonly identity: Identity;
+  /** The command line, shown to people as the origin of a request; must hold no secret. */
+  readonly origin: string;
+  readonly signal?: AbortSignal;
+  readonly delaysMs?: readonly number[];
+}
+
+/** Speaks to one control plane in the words of the operation rows. Every failure is an AppError. */
+export interface Client {
+  /** Sends an operation: the id of a stored request, else the result itself. */
+  call<Op extends Operation>(row: Op, input: GivenInputOf<Op>): Promise<Submitted<Op>>;
+  /** Waits for a request; its result. */
+  get<T>(id: RequestId<T>): Promise<T>;
+  /** Follows the text of a request until it ends. */
+  stream(id: string, sink: Sink, options?: StreamOptions): Promise<void>;
+  /** Sends an operation, follows its text, waits for its result. */
+  callAndStream<Op extends Operation>(
+    row: Op,
+    input: GivenInputOf<Op>,
+    sink: Sink,
+  ): Promise<OutputOf<Op>>;
+  /** Sends an operation and waits for its result; its text goes nowhere. */
+  callAndGet<Op extends Operation>(row: Op, input: GivenInputOf<Op>): Promise<OutputOf<Op>>;
+  /** Follows an operation that streams in its own answer; the exit code of a `log` one, else 0. */
+  logs<Op extends Operation>(row: Op, input: GivenInputOf<Op>, sink: Sink): Promise<number>;
+  /** Whether control answers, and as whom it knows us. */
+  health(timeoutMs?: number): Promise<Health>;
+  /** A plain GET of a path that no row is needed for. */
+  read<T>(path: string, query?: Record<string, unknown>): Promise<T>;
+  close(): Promise<void>;
+}
+
+export interface StreamOptions {
+  readonly tail?: number;
+  readonly follow?: boolean;
+}
+
+/** Opens a client; nothing is connected before the first call. */
+export function openClient(options: ClientOptions): Client {
+  const transport = openTransport(options.endpoint);
+  const link = linkOf(transport, options);
+  const client: Client = {
+    call: (row, input) => call(link, row, input),
+    get: (id) => persist(() => getResult(link, id), link.following),
+    stream: (id, sink, how = {}) => streamRequest(link, id, sink, how),
+    async callAndStream(row, input, sink) {
+      const id = await call<RequestId<OutputOf<typeof row>>>(link, row, input);
+      await client.stream(id, sink);
+      return client.get(id);
+    },
+    callAndGet: async (row, input) =>
+      client.get(await call<RequestId<OutputOf<typeof row>>>(link, row, input)),
+    async logs(row, input, sink) {
+      const id = await streamAnswer(link, row, input as object, sink);
+      return id === undefined ? 0 : Number((await client.get(id)) ?? 0);
+    },
+    health: (timeoutMs = 2_500) => readPath(link, { path: "/api/health", timeoutMs }),
+    read: (path, query = {}) => readPath(link, { path, query }),
+    close: () => transport.close(),
+  };
+  return client;
+}
+
+/** What the functions below share: how to ask, and how patiently to follow. */
+interface Link {
+  readonly send: (question: Question) => Promise<Answer>;
+  readonly submit: (row: Operation, input: object) => Promise<Answer>;
+  readonly following: FollowOptions;
+}
+
+function linkOf(transport: Transport, options: ClientOptions): Link {
+  const { endpoint, identity, origin, delaysMs = reconnectDelaysMs } = options;
+  const { signal = new AbortController().signal } = options;
+  const caller: CallerFields = {
+    env_vars: callerEnv(identity),
+    entrypoint_command: origin,
+    using_remote_api_server: !isLocal(endpoint),
+  };
+  const send = (question: Question) => transport.send({ ...question, signal });
+  return {
+    send,
+    submit: (row, input) => send(questionOf(row, input, caller)),
+    following: { signal, delaysMs },
+  };
+}
+
+/** The id of a stored request, or the result: what the row's mode says. */
+async function call<T>(link: Link, row: Operation, input: unknown): Promise<T> {
+  const answer = await link.submit(row, input as object);
+  const text = await answer.text();
+  const isStored = row.mode === "async" || row.mode === "receipt" || row.mode === "log";
+  return isStored ? (requestIdOf(answer) as T) : readJson<T>(text);
+}
+
+/** The text of a request: replayed from its start whenever the connection broke. */
+function streamRequest(
+  { send, following }: Link,
+  id: string,
+  sink: Sink,
+  { tail, follow: follows = true }: StreamOptions,
+): Promise<void> {
+  const query = { request_id: id, follow: follows, tail, format: "console" };
+  const open = async (from: number | undefined) => {
+    if (from !== undefined && tail) fail("RuntimeError", "lost the connection half-way");
+    const answer = await send({ method: "GET", path: "/api/stream", query });
+    return { firstByte: 0, body: answer.body };
+  };
+  return follow(open, sink, following);
+}
+
+/** The text in an operation's own answer, resumed by byte; the id of its request if it has one. */
+async function streamAnswer(
+  { submit, following }: Link,
+  row: Operation,
+  input: object,
+  sink: Sink,
+): Promise<RequestId<number> | undefined> {
+  let id: RequestId<number> | undefined;
+  let canResume = true;
+  const open = async (from: number | undefined) => {
+    if (from !== undefined && !canResume) fail("RuntimeError", "lost the connection half-way");
+    const resumed = from === undefined ? input : { ...input, tail: 0, offset: from };
+    const answer = await submit(row, resumed);
+    if (row.mode === "log") id = requestIdOf(answer);
+    const offset = answer.header("log-offset");
+    canResume = offset !== undefined || !("tail" in resumed && resumed.tail);
+    return { firstByte: Number(offset ?? 0), body: answer.body };
+  };
+  await follow(open, sink, following);
+  return id;
+}
+
+function requestIdOf(answer: Answer): RequestId<never> {
+  return answer.named("Request-ID") ?? fail("RuntimeError", "the answer names no request");
+}
+
+async function readPath<T>({ send }: Link, question: Omit<Question, "method">): Promise<T> {
+  const answer = await send({ method: "GET", ...question });
+  return readJson<T>(await answer.text());
+}
+
+interface ResultRecord extends Record<string, unknown> {
+  readonly return_value?: string;
+}
+
+async function getResult<T>(link: Link, id: RequestId<T>): Promise<T> {
+  const question = { path: "/api/get", query: { request_id: id } };
+  const record = await readPath<ResultRecord>(link, question);
+  const failure = failureOfRecord(record);
+  if (failure !== undefined) throw failure;
+  return readJson<T>(record.return_value ?? "null");
+}
+
+/** Tries again what may be repeated, as long as only the connection is to blame. */
+async function persist<T>(
+  run: () => Promise<T>,
+  { signal, delaysMs = reconnectDelaysMs }: FollowOptions,
+): Promise<T> {
+  for (const delayMs of delaysMs) {
+    try {
+      return await run();
+    } catch (error) {
+      if (signal.aborted || !isLost(error)) throw error;
+      await sleep(delayMs, undefined, { signal });
+    }
+  }
+  return run();
+}
+
+const isLost = (error: unknown) =>
+  error instanceof AppError && error.cause !== undefined && errorTypes[error.type].retry;
+
+/** The wire's JSON, as the row promises it. */
+function readJson<T>(text: string): T {
+  try {
+    return JSON.parse(text) as T;
+  } catch {
+    return fail("RuntimeError", `the answer is not JSON: ${text.slice(0, 80)}`);
+  }
+}

@@ -1,0 +1,88 @@
+import { AppError, fail } from "../common/errors.ts";
+import { clusterOperations } from "../contract/operations/clusters.ts";
+import type { ClusterStatusRecord } from "../contract/records/clusters.ts";
+import { isPattern } from "./arguments.ts";
+import { count } from "./rendering.ts";
+import type { Client } from "./sdk.ts";
+import type { World } from "./world.ts";
+
+export interface SelectionOptions {
+  readonly all?: boolean;
+  readonly yes?: boolean;
+}
+
+/** The clusters that the words name; all of the caller's when there are no words. */
+export function listClusters(
+  client: Client,
+  names: readonly string[],
+  allUsers = false,
+): Promise<ClusterStatusRecord[]> {
+  return client.callAndGet(clusterOperations.status, {
+    cluster_names: names.length > 0 ? [...names] : null,
+    all_users: allUsers || names.length > 0,
+    include_credentials: false,
+    include_handle: false,
+    summary_response: true,
+  });
+}
+
+/** Throws `ClusterDoesNotExist` naming each plain word that no cluster answers to. */
+export function requireAll(names: readonly string[], found: readonly { name: string }[]): void {
+  const known = new Set(found.map(({ name }) => name));
+  const missing = names.filter((name) => !isPattern(name) && !known.has(name));
+  if (missing.length > 0)
+    fail("ClusterDoesNotExist", `no cluster ${missing.join(", ")}; see \`outrigger status\``);
+}
+
+/**
+ * The names of the clusters to act on, after asking. Throws `UsageError` when nothing is named, or
+ * when nobody can be asked about what was not named one by one; undefined when the answer was no.
+ */
+export async function selectClusters(
+  world: World,
+  verb: string,
+  words: readonly string[],
+  { all = false, yes = false }: SelectionOptions,
+): Promise<string[] | undefined> {
+  if (words.length === 0 && !all) fail("UsageError", `name the clusters to ${verb}, or say --all`);
+  const found = await listClusters(await world.connect(), all ? [] : words);
+  requireAll(words, found);
+  const names = found.map(({ name }) => name);
+  if (names.length === 0) {
+    world.terminal.note(`No cluster to ${verb}.`);
+    return [];
+  }
+  const sweeping = all || words.some(isPattern);
+  const agreed = yes || (await agree(world, `${capital(verb)} ${listed(names)}?`, sweeping));
+  return agreed ? names : undefined;
+}
+
+/** Asks on a terminal; elsewhere it is a yes, unless that would be `sweeping`: `UsageError` then. */
+export async function agree(world: World, question: string, sweeping: boolean): Promise<boolean> {
+  const { terminal } = world;
+  if (terminal.canAsk) return terminal.confirm(question);
+  if (sweeping) fail("UsageError", `${question} Nobody can be asked here; say -y if you mean it`);
+  return true;
+}
+
+/** Does one thing to each cluster; goes on after a failure and throws the first one at the end. */
+export async function forEach(
+  world: World,
+  names: readonly string[],
+  act: (name: string) => Promise<void>,
+): Promise<void> {
+  const failures: unknown[] = [];
+  for (const name of names) {
+    await act(name).catch((error: unknown) => {
+      if (names.length === 1 || world.signal.aborted || !(error instanceof AppError)) throw error;
+      world.terminal.note(`${world.terminal.paintNote("red", "✗")} ${name}: ${error.message}`);
+      failures.push(error);
+    });
+  }
+  if (failures.length > 0) throw failures[0];
+}
+
+const listed = (names: readonly string[]) =>
+  names.length === 1 ? names.join() : `${count(names.length, "cluster")}: ${names.join(", ")}`;
+
+const capital = (word: string) => word.charAt(0).toUpperCase() + word.slice(1);

@@ -1,0 +1,127 @@
+import { existsSync, readFileSync, statSync } from "node:fs";
+import { homedir } from "node:os";
+import { join, resolve } from "node:path";
+import { type Document, isMap, isSeq, parseAllDocuments, stringify, type YAMLMap } from "yaml";
+import { fail } from "../common/errors.ts";
+import type { TaskOptions } from "./arguments.ts";
+
+/** Where the values of a task come from, beside its file. */
+export interface TaskPlace {
+  readonly cwd: string;
+  readonly env: Readonly<Record<string, string>>;
+  readonly secrets: Readonly<Record<string, string>>;
+}
+
+/** The keys under `resources` that an option sets; the first is set, the rest make room for it. */
+const resourceKeys = {
+  cpus: ["cpus"],
+  memory: ["memory"],
+  gpus: ["accelerators", "gpus"],
+  infra: ["infra", "cloud", "region", "zone"],
+  instanceType: ["instance_type"],
+  useSpot: ["use_spot"],
+  diskSize: ["disk_size"],
+  imageId: ["image_id"],
+  ports: ["ports"],
+} as const satisfies Partial<Record<keyof TaskOptions, readonly string[]>>;
+
+type ResourceOption = keyof typeof resourceKeys;
+
+/**
+ * The text of an entrypoint: the YAML file it names, else a task that runs the words as a command.
+ * Throws `NotFoundError` for a YAML file that is not there.
+ */
+export function readEntrypoint(words: readonly string[], cwd: string): string {
+  const [first] = words;
+  if (first === undefined) return "{}\n";
+  const file = resolve(cwd, expandHome(first));
+  if (words.length === 1 && existsSync(file) && statSync(file).isFile())
+    return readFileSync(file, "utf8");
+  if (words.length === 1 && /\.ya?ml$/.test(first)) fail("NotFoundError", `no file ${first}`);
+  return stringify({ run: words.join(" ") });
+}
+
+/** The task as it is sent: the options laid over its YAML, local paths made absolute. */
+export function toTaskText(source: string, options: TaskOptions, place: TaskPlace): string {
+  const documents = parseAllDocuments(source);
+  if (!Array.isArray(documents)) return source;
+  for (const document of documents) {
+    const [error] = document.errors;
+    if (error !== undefined) fail("InvalidTaskError", `the task is not YAML: ${error.message}`);
+    if (isHeader(document, documents.length)) continue;
+    mergeOptions(document, options);
+    mergeValues(document, "envs", place.env);
+    mergeValues(document, "secrets", place.secrets);
+    resolvePaths(document, place.cwd);
+  }
+  return documents.map(String).join("");
+}
+
+/** The local files and folders that a task names, as they stand in its text. */
+export function localPathsOf(taskText: string): string[] {
+  const documents = parseAllDocuments(taskText);
+  return [...documents].flatMap((document) => {
+    const task: unknown = document.toJS();
+    if (typeof task !== "object" || task === null) return [];
+    const { workdir, file_mounts: mounts } = task as { workdir?: unknown; file_mounts?: object };
+    return [workdir, ...Object.values(mounts ?? {})].filter(isLocalPath);
+  });
+}
+
+/** A first document that only names what follows, as clients of this protocol send it. */
+function isHeader(document: Document, documents: number): boolean {
+  if (documents < 2 || !isMap(document.contents)) return false;
+  const headerKeys = ["name", "execution", "primary_tasks", "termination_delay"];
+  return document.contents.items.every((pair) => headerKeys.includes(String(pair.key)));
+}
+
+function mergeOptions(document: Document, options: TaskOptions): void {
+  if (document.contents === null) document.contents = document.createNode({}) as never;
+  if (!isMap(document.contents)) fail("InvalidTaskError", "the task must be a mapping");
+  if (options.name !== undefined) document.set("name", options.name);
+  if (options.workdir !== undefined) document.set("workdir", options.workdir);
+  if (options.numNodes !== undefined) document.set("num_nodes", options.numNodes);
+  for (const option of Object.keys(resourceKeys) as ResourceOption[]) {
+    const value = options[option];
+    if (value !== undefined) setResource(document, resourceKeys[option], value);
+  }
+}
+
+/** Sets a key for every candidate; the word `none` takes it away. */
+function setResource(document: Document, keys: readonly string[], value: unknown): void {
+  for (const resources of candidatesOf(document)) for (const key of keys) resources.delete(key);
+  const [key] = keys;
+  if (value !== "none") document.setIn(["resources", key], document.createNode(value));
+}
+
+/** The mapping under `resources`, and those in its lists of candidates. */
+function candidatesOf(document: Document): YAMLMap[] {
+  const resources = document.get("resources");
+  if (!isMap(resources)) return [];
+  const lists = ["any_of", "ordered"].map((key) => resources.get(key)).filter(isSeq);
+  return [resources, ...lists.flatMap((list) => list.items).filter(isMap)];
+}
+
+function mergeValues(document: Document, key: string, values: Readonly<Record<string, string>>) {
+  for (const [name, value] of Object.entries(values)) document.setIn([key, name], value);
+}
+
+function resolvePaths(document: Document, cwd: string): void {
+  const absolute = (path: readonly string[]) => {
+    const value = document.getIn(path);
+    if (isLocalPath(value)) document.setIn(path, resolve(cwd, expandHome(value)));
+  };
+  absolute(["workdir"]);
+  const mounts = document.get("file_mounts");
+  if (!isMap(mounts)) return;
+  for (const { key } of mounts.items) {
+    absolute(["file_mounts", String(key)]);
+    if (isMap(mounts.get(key))) absolute(["file_mounts", String(key), "source"]);
+  }
+}
+
+const isLocalPath = (value: unknown): value is string =>
+  typeof value === "string" && !/^\w+:\/\//.test(value);
+
+const expandHome = (path: string) =>
+  path === "~" || path.startsWith("~/") ? join(homedir(), path.slice(1)) : path;

@@ -1,0 +1,88 @@
+import { once } from "node:events";
+import { createInterface } from "node:readline/promises";
+import type { ReadStream, WriteStream } from "node:tty";
+import { styleText } from "node:util";
+import type { Env } from "./settings.ts";
+
+export type Style = Parameters<typeof styleText>[0];
+/** Colours a text, or leaves it alone where colours are not wanted. */
+export type Paint = (style: Style, text: string) => string;
+
+/** Where answers and notes go, and who reads them. */
+export interface Terminal {
+  /** Width of what reads the answers; infinite when that is no terminal. */
+  readonly columns: number;
+  /** Whether notes are read by a person as they appear. */
+  readonly isLive: boolean;
+  readonly paint: Paint;
+  readonly paintNote: Paint;
+  /** A line, or several, of the answer. */
+  answer(text: string): void;
+  /** Bytes of the answer as they are; resolves once they may be followed by more. */
+  write(bytes: Uint8Array): Promise<void>;
+  /** A line for the person: progress, hints, errors. */
+  note(text: string): void;
+  /** Puts text on the note side as it is. */
+  draw(text: string | Uint8Array): void;
+  /** Width of the note side. */
+  readonly noteColumns: number;
+  /** Whether a question would be answered. */
+  readonly canAsk: boolean;
+  /** Asks yes or no; an empty answer is yes. */
+  confirm(question: string): Promise<boolean>;
+}
+
+export interface Streams {
+  readonly stdin: ReadStream;
+  readonly stdout: WriteStream;
+  readonly stderr: WriteStream;
+}
+
+/** The terminal over the three streams of the process. */
+export function openTerminal({ stdin, stdout, stderr }: Streams, env: Env): Terminal {
+  return {
+    columns: columnsOf(stdout),
+    noteColumns: columnsOf(stderr),
+    isLive: isLive(stderr, env),
+    paint: painter(wantsColour(stdout, env)),
+    paintNote: painter(wantsColour(stderr, env)),
+    answer: (text) => void stdout.write(`${text}\n`),
+    note: (text) => void stderr.write(`${text}\n`),
+    draw: (text) => void stderr.write(text),
+    write: async (bytes) => {
+      if (!stdout.write(bytes)) await once(stdout, "drain");
+    },
+    canAsk: stdin.isTTY === true && stderr.isTTY === true,
+    confirm: (question) => confirm(stdin, stderr, question),
+  };
+}
+
+const columnsOf = (stream: WriteStream) =>
+  stream.isTTY ? stream.columns || 80 : Number.POSITIVE_INFINITY;
+
+const isLive = (stream: WriteStream, env: Env) =>
+  stream.isTTY === true && env["TERM"] !== "dumb" && !env["CI"];
+
+/** Source: no-color.org, and FORCE_COLOR as Node.js reads it. */
+function wantsColour(stream: WriteStream, env: Env): boolean {
+  if (env["NO_COLOR"]) return false;
+  if (env["FORCE_COLOR"] && env["FORCE_COLOR"] !== "0") return true;
+  return stream.isTTY === true && env["TERM"] !== "dumb";
+}
+
+const painter =
+  (wanted: boolean): Paint =>
+  (style, text) =>
+    wanted ? styleText(style, text, { validateStream: false }) : text;
+
+/** Ctrl-C and the end of input are a no. */
+async function confirm(stdin: ReadStream, stderr: WriteStream, question: string) {
+  const lines = createInterface({ input: stdin, output: stderr });
+  const left = once(lines, "close").then(() => "no");
+  try {
+    const said = await Promise.race([lines.question(`${question} [Y/n] `), left]);
+    return /^(y|yes)?$/i.test(said.trim());
+  } finally {
+    lines.close();
+  }
+}

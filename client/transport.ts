@@ -1,0 +1,86 @@
+import { Agent, request } from "undici";
+import type { Method } from "../common/operation.ts";
+import { headerNames, product, protocol } from "../common/product.ts";
+import { failureOf, unreachable } from "./failures.ts";
+
+export interface Question {
+  readonly method: Method;
+  readonly path: string;
+  readonly query?: Readonly<Record<string, unknown>>;
+  readonly json?: unknown;
+  readonly signal?: AbortSignal | undefined;
+  /** How long to wait for the answer's head; for ever when absent. */
+  readonly timeoutMs?: number;
+}
+
+/** An answer with status 200. */
+export interface Answer {
+  /** A header of ours under either of its names, such as `Request-ID`. */
+  named(suffix: string): string | undefined;
+  header(name: string): string | undefined;
+  readonly body: AsyncIterable<Uint8Array>;
+  text(): Promise<string>;
+}
+
+/** The connection to one control plane. */
+export interface Transport {
+  /** Sends one HTTP request; throws an AppError for every answer but 200 and for broken connections. */
+  send(question: Question): Promise<Answer>;
+  close(): Promise<void>;
+}
+
+/** Opens a transport; nothing is connected before the first question. */
+export function openTransport(endpoint: string): Transport {
+  const agent = new Agent({ connect: { timeout: 5_000 }, headersTimeout: 0, bodyTimeout: 0 });
+  const own = ownHeaders();
+  return {
+    async send({ method, path, query = {}, json, signal, timeoutMs = 0 }) {
+      const url = new URL(`${endpoint}${path}`);
+      for (const [name, value] of queryPairs(query)) url.searchParams.append(name, value);
+      const headers = json === undefined ? own : { ...own, "content-type": "application/json" };
+      const body = json === undefined ? null : JSON.stringify(json);
+      const answer = await request(url, {
+        ...{ method, headers, body, dispatcher: agent, headersTimeout: timeoutMs },
+        ...(signal && { signal }),
+      }).catch((error) => throwUnreachable(endpoint, error));
+      const text = () => answer.body.text().catch((error) => throwUnreachable(endpoint, error));
+      if (answer.statusCode !== 200) throw failureOf(answer.statusCode, await text());
+      const header = (name: string) => firstOf(answer.headers[name.toLowerCase()]);
+      const named = (suffix: string) => headerNames(suffix).map(header).find(Boolean);
+      return { header, named, text, body: readable(endpoint, answer.body) };
+    },
+    close: () => agent.destroy(),
+  };
+}
+
+function ownHeaders(): Record<string, string> {
+  const versions = headerNames("API-Version").map((name) => [name, String(protocol.apiVersion)]);
+  const releases = headerNames("Version").map((name) => [name, protocol.version]);
+  return {
+    "user-agent": `${product.word}/${product.version}`,
+    ...Object.fromEntries([...versions, ...releases]),
+  };
+}
+
+function queryPairs(query: Readonly<Record<string, unknown>>): [string, string][] {
+  return Object.entries(query).flatMap(([name, value]) => {
+    if (value === undefined || value === null) return [];
+    const values: unknown[] = Array.isArray(value) ? value : [value];
+    return values.map((one): [string, string] => [name, String(one)]);
+  });
+}
+
+async function* readable(endpoint: string, body: AsyncIterable<Uint8Array>) {
+  try {
+    yield* body;
+  } catch (error) {
+    throwUnreachable(endpoint, error);
+  }
+}
+
+function throwUnreachable(endpoint: string, error: unknown): never {
+  if (error instanceof Error && error.name === "AbortError") throw error;
+  throw unreachable(endpoint, error);
+}
+
+const firstOf = (value: string | string[] | undefined) => (Array.isArray(value) ? value[0] : value);

@@ -1,0 +1,23 @@
+import type { Client } from "./sdk.ts";
+import type { Env, Settings } from "./settings.ts";
+import type { Terminal } from "./terminal.ts";
+
+/** What every command works with. */
+export interface World {
+  readonly env: Env;
+  readonly cwd: string;
+  readonly settings: Settings;
+  readonly terminal: Terminal;
+  /** Aborts at Ctrl-C. */
+  readonly signal: AbortSignal;
+  now(): Date;
+  /** The client of the control plane; opened when first asked for. */
+  connect(): Promise<Client>;
+}
+
+/** Runs a command on its operands and options; the exit code, 0 when it returns none. */
+export type Run<Options> = (
+  world: World,
+  operands: readonly string[],
+  options: Options,
+) => Promise<number | undefined>;
