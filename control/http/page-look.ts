@@ -56,12 +56,12 @@ summary:hover { background: var(--raised); }
 #shapes summary { display: block; }
 #shapes .more { padding-left: .25rem; }
 h3 { margin: 1.1rem 0 .3rem; font-size: .925rem; }
-.scroll { overflow-x: auto; }
-table { width: 100%; border-collapse: collapse; }
+table { width: 100%; border-collapse: collapse; table-layout: fixed; overflow-wrap: break-word; }
 th, td { padding: .35rem .9rem .35rem 0; border-top: 1px solid var(--line);
   text-align: left; vertical-align: top; }
 th { border: 0; font-size: .8rem; font-weight: 500; color: var(--faint); }
-td:last-child { width: 45%; padding-right: 0; }
+th { width: 38%; }
+th:nth-child(2) { width: 24%; }
 .type { color: var(--accent); }
 .needed { color: var(--delete); font-size: .8em; }
 .none { color: var(--faint); }
@@ -75,7 +75,12 @@ td:last-child { width: 45%; padding-right: 0; }
   summary { grid-template-columns: 3.6rem minmax(0, 1fr); gap: .1rem .5rem; }
   .says { grid-column: 2; }
   .more { padding-left: .25rem; }
-  td:last-child { width: auto; min-width: 10rem; }
+  table, tbody, td { display: block; }
+  tr { display: flex; flex-wrap: wrap; gap: 0 .8rem; padding: .4rem 0;
+    border-top: 1px solid var(--line); }
+  tr:first-child { display: none; }
+  td { padding: 0; border: 0; }
+  td:last-child { flex-basis: 100%; }
 }
 `;
 

@@ -17,8 +17,8 @@ export const fieldsOf = ({ properties = {}, required = [] }: Schema): Field[] =>
 
 /** Fields as a table of name, type and meaning. */
 export const tableOf = (fields: readonly Field[]): string =>
-  `<div class="scroll"><table><tr><th>Field</th><th>Type</th><th>Meaning</th></tr>
-${fields.map(rowOf).join("\n")}</table></div>`;
+  `<table><tr><th>Field</th><th>Type</th><th>Meaning</th></tr>
+${fields.map(rowOf).join("\n")}</table>`;
 
 function rowOf({ name, required, schema }: Field): string {
   const meaning = safe(schema.description ?? "");
@@ -27,7 +27,7 @@ function rowOf({ name, required, schema }: Field): string {
 
 function presenceOf(required: boolean, schema: Schema): string {
   if (required) return '<span class="needed">required</span>';
-  if (schema.default === undefined) return "";
+  if (schema.default === undefined || schema.default === null) return "";
   return `<span class="says">= ${safe(JSON.stringify(schema.default))}</span>`;
 }
 
