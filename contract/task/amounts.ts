@@ -1,0 +1,65 @@
+import { refuse } from "./place.ts";
+import type { Reader } from "./readers.ts";
+import { parseGigabytes } from "./units.ts";
+
+/** A count of processors, or that many and more. */
+export interface CpuAmount {
+  readonly count: number;
+  readonly orMore: boolean;
+}
+
+/** An amount of memory, or that much and more. */
+export interface MemoryAmount {
+  readonly gb: number;
+  readonly orMore: boolean;
+}
+
+/** A disk inside the machine. */
+export interface LocalDisk {
+  readonly mode: "nvme" | "ssd";
+  readonly gb: number;
+  readonly orMore: boolean;
+}
+
+/** `4`, `"4"`, `"4+"`. */
+export const cpus: Reader<CpuAmount> = (place) => {
+  const [, digits, plus] = /^(\d+(?:\.\d+)?)(\+?)$/.exec(asText(place.value)) ?? [];
+  if (digits === undefined)
+    return refuse(place, 'must be a positive number, or one with a plus: 4 or "4+"');
+  return { count: Number(digits), orMore: plus === "+" };
+};
+
+/** `16`, `"16+"`, `"512MB"`, `"1.5Ti+"`; a bare number is gigabytes. */
+export const memory: Reader<MemoryAmount> = (place) => {
+  const [, size = "", plus] = /^(.*?)(\+?)$/.exec(asText(place.value)) ?? [];
+  const gb = parseGigabytes(size);
+  if (gb === undefined || gb <= 0)
+    return refuse(place, 'must be a positive amount of memory: 16, "16+" or "16GB+"');
+  return { gb, orMore: plus === "+" };
+};
+
+/** Whole gigabytes: `100`, `"100GB"`, `"1TB"`. */
+export const diskGb: Reader<number> = (place) => {
+  const gb = parseGigabytes(asText(place.value));
+  if (gb === undefined || gb <= 0)
+    return refuse(place, 'must be a positive size of a disk: 100, "100GB" or "1TB"');
+  return Number.isInteger(gb) ? gb : refuse(place, "must be a whole number of gigabytes");
+};
+
+/** `"nvme:500+"`, `"ssd"`, `"500"`. */
+export const localDisk: Reader<LocalDisk> = (place) => {
+  const pattern = /^(?:(nvme|ssd)(?::([^+]+)(\+?))?|([^+]+)(\+?))$/i;
+  const [, mode, modeSize, modePlus, size, plus] = pattern.exec(asText(place.value)) ?? [];
+  const given = modeSize ?? size;
+  const gb = given === undefined ? 100 : parseGigabytes(given);
+  if ((mode === undefined && size === undefined) || gb === undefined || gb <= 0)
+    return refuse(place, "must be nvme or ssd, a size, or both: `nvme:500GB+`");
+  const orMore = given === undefined || (modePlus ?? plus) === "+";
+  return { mode: mode?.toLowerCase() === "ssd" ? "ssd" : "nvme", gb, orMore };
+};
+
+/** A number or text as text; what is neither becomes text that no pattern takes. */
+export function asText(value: unknown): string {
+  if (typeof value === "number") return String(value);
+  return typeof value === "string" ? value.trim() : "";
+}

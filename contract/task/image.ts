@@ -1,0 +1,31 @@
+import { refuse } from "./place.ts";
+import { filledText, isMapping, mappingOf, type Reader } from "./readers.ts";
+
+/** What a node boots, or the container that jobs run in. */
+export type Image =
+  | { readonly kind: "container"; readonly name: string }
+  | { readonly kind: "machine"; readonly id: string }
+  | { readonly kind: "machines"; readonly idByRegion: Readonly<Record<string, string>> };
+
+const containerPrefix = "docker:";
+
+/** `docker:<image>`, the id of a machine image, or such ids by region. */
+export const image: Reader<Image> = (place) => {
+  if (!isMapping(place.value)) {
+    const id = filledText(place);
+    return id === undefined ? undefined : imageOf(id);
+  }
+  const idByRegion = mappingOf(filledText)(place) ?? {};
+  const ids = Object.values(idByRegion);
+  if (ids.length === 0) return refuse(place, "must name an image for at least one region");
+  const containers = new Set(ids.filter((id) => id.startsWith(containerPrefix)));
+  if (containers.size === 0) return { kind: "machines", idByRegion };
+  const [name = ""] = containers;
+  if (containers.size === 1 && ids.every((id) => id === name)) return imageOf(name);
+  return refuse(place, "cannot mix containers and machine images by region");
+};
+
+function imageOf(id: string): Image {
+  if (!id.startsWith(containerPrefix)) return { kind: "machine", id };
+  return { kind: "container", name: id.slice(containerPrefix.length) };
+}

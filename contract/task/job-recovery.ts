@@ -1,0 +1,40 @@
+import { child, refuse } from "./place.ts";
+import { choice, integer, isMapping, listOf, type Reader, readFields } from "./readers.ts";
+
+/** How a managed job goes on after it lost its cluster or ended with an error. */
+export interface JobRecovery {
+  /** `none` never recovers. */
+  readonly strategy: "FAILOVER" | "EAGER_NEXT_REGION" | "none";
+  readonly maxRestartsOnErrors: number;
+  readonly recoverOnExitCodes: readonly number[];
+}
+
+const strategy = choice("FAILOVER", "EAGER_NEXT_REGION", "none");
+const exitCode = integer({ min: 0, max: 255 });
+
+const exitCodes: Reader<number[]> = (place) => {
+  if (!Array.isArray(place.value)) {
+    const code = exitCode(place);
+    return code === undefined ? undefined : [code];
+  }
+  for (const [at, code] of place.value.entries())
+    if (place.value.indexOf(code) < at)
+      refuse(child(place, at), "is given twice; keep one of them");
+  return listOf(exitCode)(place);
+};
+
+const readers = {
+  strategy,
+  max_restarts_on_errors: integer({ min: 0 }),
+  recover_on_exit_codes: exitCodes,
+};
+
+/** The name of a strategy, or a mapping. */
+export const jobRecovery: Reader<JobRecovery> = (place) => {
+  const given = isMapping(place.value) ? readFields(place, readers) : undefined;
+  return {
+    strategy: (given === undefined ? strategy(place) : given.strategy) ?? "EAGER_NEXT_REGION",
+    maxRestartsOnErrors: given?.max_restarts_on_errors ?? 0,
+    recoverOnExitCodes: given?.recover_on_exit_codes ?? [],
+  };
+};

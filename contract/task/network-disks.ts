@@ -1,0 +1,48 @@
+import { diskGb } from "./amounts.ts";
+import { refuse } from "./place.ts";
+import { choice, filledText, flag, listOf, needs, type Reader, readFields } from "./readers.ts";
+
+export const diskTiers = ["low", "medium", "high", "ultra", "best"] as const;
+export type DiskTier = (typeof diskTiers)[number];
+
+/** A disk beside the one of the machine: an entry of `resources.volumes`. */
+export interface NetworkDisk {
+  readonly path: string;
+  readonly name: string | undefined;
+  readonly diskGb: number | undefined;
+  readonly diskTier: DiskTier;
+  readonly autoDelete: boolean;
+  readonly storageType: "network" | "instance";
+  readonly attachMode: "read_only" | "read_write";
+}
+
+const readers = {
+  path: filledText,
+  name: filledText,
+  disk_size: diskGb,
+  disk_tier: choice(...diskTiers),
+  auto_delete: flag,
+  storage_type: choice("network", "instance"),
+  attach_mode: choice("read_only", "read_write"),
+};
+
+const networkDisk: Reader<NetworkDisk> = (place) => {
+  const given = readFields(place, readers);
+  needs(place, "path");
+  const storageType = given.storage_type ?? "network";
+  if (storageType === "network" && given.path !== undefined && given.name === undefined)
+    refuse(place, "needs `name`, the name of the network disk", "missing");
+  if (given.path === undefined) return undefined;
+  return {
+    path: given.path,
+    name: given.name,
+    diskGb: given.disk_size,
+    diskTier: given.disk_tier ?? "medium",
+    autoDelete: given.auto_delete ?? false,
+    storageType,
+    attachMode: given.attach_mode ?? "read_write",
+  };
+};
+
+/** The list under `resources.volumes`. */
+export const networkDisks = listOf(networkDisk);

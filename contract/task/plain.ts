@@ -1,0 +1,109 @@
+import { isAlias, isMap, isScalar, isSeq, type ParsedNode } from "yaml";
+import type { Path, TaskIssue } from "./issues.ts";
+import { maxIssues } from "./issues.ts";
+import { keyOf, offsetOf, type YamlText } from "./yaml-text.ts";
+
+/** Aliases are counted as often as they are used, so no small text grows without end. */
+const maxNodes = 50_000;
+const maxDepth = 100;
+
+interface Walk {
+  readonly yaml: YamlText;
+  readonly issues: TaskIssue[];
+  readonly anchors: Map<string, unknown>;
+  nodes: number;
+}
+
+/**
+ * The plain data of a parsed YAML document, aliases and merge keys resolved. What it finds wrong
+ * (keys given twice, unknown aliases, too much data) it adds to `issues` and goes on.
+ */
+export function toPlain(
+  yaml: YamlText,
+  root: ParsedNode | null,
+  path: Path,
+  issues: TaskIssue[],
+): unknown {
+  return plainOf({ yaml, issues, anchors: new Map(), nodes: 0 }, root, path, 0);
+}
+
+function plainOf(walk: Walk, node: unknown, path: Path, depth: number): unknown {
+  walk.nodes += 1;
+  if (isSpent(walk, node, depth)) return undefined;
+  if (isAlias(node)) return aliased(walk, node.source, node, path, depth);
+  const value = ownValue(walk, node, path, depth);
+  if ((isMap(node) || isSeq(node) || isScalar(node)) && node.anchor !== undefined)
+    walk.anchors.set(node.anchor, node);
+  return value;
+}
+
+function ownValue(walk: Walk, node: unknown, path: Path, depth: number): unknown {
+  if (isMap(node)) return mappingOf(walk, node.items, path, depth);
+  if (isSeq(node))
+    return node.items.map((item, at) => plainOf(walk, item, [...path, at], depth + 1));
+  if (!isScalar(node)) return null;
+  const { value } = node;
+  const isPlain = value === null || ["string", "number", "boolean"].includes(typeof value);
+  return isPlain ? value : (node.source ?? "");
+}
+
+/** Says once that there is too much, and from then on stops every branch. */
+function isSpent(walk: Walk, node: unknown, depth: number): boolean {
+  if (walk.nodes <= maxNodes && depth <= maxDepth) return false;
+  if (walk.nodes !== Number.POSITIVE_INFINITY)
+    note(walk, node, [], "the task holds too much data; move data into files", "too_large");
+  walk.nodes = Number.POSITIVE_INFINITY;
+  return true;
+}
+
+function aliased(walk: Walk, name: string, node: unknown, path: Path, depth: number): unknown {
+  if (walk.anchors.has(name)) return plainOf(walk, walk.anchors.get(name), path, depth + 1);
+  note(walk, node, path, `nothing above is marked \`&${name.slice(0, 40)}\``, "value_error");
+  return undefined;
+}
+
+function mappingOf(
+  walk: Walk,
+  pairs: readonly { key: unknown; value: unknown }[],
+  path: Path,
+  depth: number,
+): Record<string, unknown> {
+  const own = new Map<string, unknown>();
+  const merged = new Map<string, unknown>();
+  const firstAt = new Map<string, unknown>();
+  for (const { key, value } of pairs) {
+    if (walk.issues.length >= maxIssues) break;
+    const name = keyOf(key);
+    if (name === undefined) note(walk, key, path, "a key must be plain text", "type_error");
+    else if (isMerge(key)) mergeInto(merged, plainOf(walk, value, path, depth + 1));
+    else if (own.has(name)) noteTwice(walk, name, firstAt.get(name), key, path);
+    else {
+      firstAt.set(name, key);
+      own.set(name, plainOf(walk, value, [...path, name], depth + 1));
+    }
+  }
+  // From entries, a key `__proto__` becomes a key like any other.
+  return Object.fromEntries(new Map([...merged, ...own]));
+}
+
+const isMerge = (key: unknown) => isScalar(key) && key.value === "<<" && key.type === "PLAIN";
+
+/** The first of several merged mappings wins. Source: YAML merge key, draft of 2005-01-18. */
+function mergeInto(merged: Map<string, unknown>, value: unknown): void {
+  for (const mapping of Array.isArray(value) ? value : [value])
+    for (const [name, item] of Object.entries(mapping ?? {}))
+      if (!merged.has(name)) merged.set(name, item);
+}
+
+function noteTwice(walk: Walk, name: string, first: unknown, second: unknown, path: Path): void {
+  const lines = [first, second].map((key) => walk.yaml.lineAt(offsetOf(key) ?? 0));
+  const where =
+    lines[0] === lines[1] ? `twice on line ${lines[0]}` : `on lines ${lines.join(" and ")}`;
+  const message = `\`${name.slice(0, 40)}\` is given ${where}; keep one of them`;
+  note(walk, second, [...path, name], message, "duplicate_key");
+}
+
+function note(walk: Walk, node: unknown, path: Path, message: string, type: TaskIssue["type"]) {
+  if (walk.issues.length < maxIssues)
+    walk.issues.push(walk.yaml.issueAt(offsetOf(node) ?? 0, path, message, type));
+}

@@ -1,0 +1,175 @@
+import { child, gives, isFull, type Place, refuse, writtenOf } from "./place.ts";
+import { closestOf } from "./spelling.ts";
+
+/** Checks a place and gives its value; notes what is wrong and gives undefined. */
+export type Reader<T> = (place: Place) => T | undefined;
+
+/** What each reader of a table gives; undefined where the field is missing or wrong. */
+export type FieldsOf<Readers> = {
+  readonly [Key in keyof Readers]?: (Readers[Key] extends Reader<infer T> ? T : never) | undefined;
+};
+
+/** Text, and nothing that YAML takes for a number or a boolean. */
+export const text: Reader<string> = (place) => {
+  if (typeof place.value === "string") return place.value;
+  const written = writtenOf(place);
+  if (written === undefined) return refuse(place, "must be text", "type_error");
+  return refuse(place, `must be text; write it in quotes: "${written.slice(0, 40)}"`, "type_error");
+};
+
+/** Text that is not empty. */
+export const filledText: Reader<string> = (place) =>
+  place.value === "" ? refuse(place, "must not be empty") : text(place);
+
+/** Text, or a number or boolean taken as it is written. */
+export const writtenText: Reader<string> = (place) =>
+  writtenOf(place) ?? refuse(place, "must be text", "type_error");
+
+/** Text, or a list of texts joined by newlines. */
+export const script: Reader<string> = (place) => {
+  if (!Array.isArray(place.value)) return text(place);
+  return listOf(text)(place)?.join("\n");
+};
+
+const booleans: Record<string, boolean> = { yes: true, on: true, no: false, off: false };
+
+/** A boolean; `yes`, `no`, `on` and `off` are booleans in older YAML and stay so. */
+export const flag: Reader<boolean> = (place) => {
+  if (typeof place.value === "boolean") return place.value;
+  const known = typeof place.value === "string" && booleans[place.value.toLowerCase()];
+  return typeof known === "boolean" ? known : refuse(place, "must be true or false", "type_error");
+};
+
+interface Bounds {
+  readonly min?: number;
+  readonly max?: number;
+  /** The value must be greater than this. */
+  readonly above?: number;
+}
+
+/** A number within bounds. */
+export const number =
+  (bounds: Bounds = {}): Reader<number> =>
+  (place) => {
+    const { value } = place;
+    if (typeof value !== "number" || !Number.isFinite(value))
+      return refuse(place, `must be a number${boundsText(bounds)}`, "type_error");
+    return inBounds(value, bounds) ? value : refuse(place, `must be a number${boundsText(bounds)}`);
+  };
+
+/** A whole number within bounds. */
+export const integer =
+  (bounds: Bounds = {}): Reader<number> =>
+  (place) => {
+    const { value } = place;
+    const message = `must be a whole number${boundsText(bounds)}`;
+    if (typeof value !== "number") return refuse(place, message, "type_error");
+    return Number.isSafeInteger(value) && inBounds(value, bounds) ? value : refuse(place, message);
+  };
+
+function inBounds(value: number, { min, max, above }: Bounds): boolean {
+  return (
+    value >= (min ?? Number.NEGATIVE_INFINITY) &&
+    value <= (max ?? Number.POSITIVE_INFINITY) &&
+    value > (above ?? Number.NEGATIVE_INFINITY)
+  );
+}
+
+function boundsText({ min, max, above }: Bounds): string {
+  if (above !== undefined) return ` greater than ${above}`;
+  if (min !== undefined && max !== undefined) return ` from ${min} to ${max}`;
+  return min === undefined ? "" : ` of at least ${min}`;
+}
+
+/** One of the names, in any letter case; gives it as it stands in the list. */
+export const choice =
+  <const Name extends string>(...names: readonly Name[]): Reader<Name> =>
+  (place) => {
+    const { value } = place;
+    const known =
+      typeof value === "string" && names.find((name) => name.toLowerCase() === value.toLowerCase());
+    return known || refuse(place, `must be one of ${names.join(", ")}`);
+  };
+
+/** A list whose items the reader takes; items that it refuses are left out. */
+export const listOf =
+  <T>(reader: Reader<T>): Reader<T[]> =>
+  (place) => {
+    if (!Array.isArray(place.value)) return refuse(place, "must be a list", "type_error");
+    const items: T[] = [];
+    for (const index of place.value.keys()) {
+      const item = isFull(place) ? undefined : reader(child(place, index));
+      if (item !== undefined) items.push(item);
+    }
+    return items;
+  };
+
+/** A mapping from any key to what the reader takes; the reader sees entries that are null. */
+export const mappingOf =
+  <T>(reader: Reader<T>): Reader<Record<string, T>> =>
+  (place) => {
+    const entries: [string, T][] = [];
+    for (const key of keysOf(place) ?? []) {
+      const item = isFull(place) ? undefined : reader(child(place, key));
+      if (item !== undefined) entries.push([key, item]);
+    }
+    return Object.fromEntries(entries);
+  };
+
+/** The keys of a mapping; notes when it is none. */
+export function keysOf(place: Place): string[] | undefined {
+  if (isMapping(place.value)) return Object.keys(place.value);
+  return refuse(place, "must be a mapping of names to values", "type_error");
+}
+
+/** Whether the value is a mapping. */
+export const isMapping = (value: unknown): value is Record<string, unknown> =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
+
+/** Any data, as it is. */
+export const data: Reader<unknown> = (place) => place.value;
+
+/** Fields that existing clients send for themselves: accepted, and left out. */
+export const ignored: Reader<never> = () => undefined;
+
+/** A field that stands elsewhere: refused with a pointer to its place. */
+export const elsewhere =
+  (target: string): Reader<never> =>
+  (place) =>
+    refuse(place, `does not belong here; write it as \`${target}\``, "extra_forbidden");
+
+/**
+ * The fields of a mapping, each by its reader. Unknown keys are refused with a close spelling. A
+ * field that is null counts as missing, unless `nulls` says that readers want to see it.
+ */
+export function readFields<const Readers extends Record<string, Reader<unknown>>>(
+  place: Place,
+  readers: Readers,
+  nulls: "missing" | "seen" = "missing",
+): FieldsOf<Readers> {
+  const values: Record<string, unknown> = {};
+  const isLeftOut = (key: string) => nulls === "missing" && !gives(place, key);
+  for (const key of keysOf(place) ?? []) {
+    if (isFull(place)) break;
+    const reader = Object.hasOwn(readers, key) ? readers[key] : undefined;
+    if (reader === undefined) refuseUnknown(child(place, key), key, readers);
+    else if (!isLeftOut(key)) values[key] = reader(child(place, key));
+  }
+  return values as FieldsOf<Readers>;
+}
+
+function refuseUnknown(place: Place, key: string, readers: Record<string, unknown>): undefined {
+  const known = Object.keys(readers).filter(
+    (name) => readers[name] !== ignored && !name.startsWith("_"),
+  );
+  const close = closestOf(key, known);
+  const hint = close === undefined ? `known are ${known.join(", ")}` : `did you mean \`${close}\`?`;
+  return refuse(place, `unknown field \`${key.slice(0, 40)}\`; ${hint}`, "extra_forbidden");
+}
+
+/** Whether the mapping gives the field; notes that it is missing when not. */
+export function needs(place: Place, key: string): boolean {
+  if (!isMapping(place.value) || gives(place, key)) return isMapping(place.value);
+  refuse(place, `needs \`${key}\``, "missing");
+  return false;
+}

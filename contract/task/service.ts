@@ -1,0 +1,131 @@
+import { child, gives, type Place, refuse } from "./place.ts";
+import { type MakeTemplate, type Probe, readProbe } from "./probe.ts";
+import {
+  choice,
+  data,
+  filledText,
+  ignored,
+  integer,
+  needs,
+  type Reader,
+  readFields,
+  writtenText,
+} from "./readers.ts";
+import { fixedReplicas, type ReplicaPolicy, readReplicaPolicy } from "./replica-policy.ts";
+import type { Resources } from "./resources.ts";
+import type { Template } from "./substitution.ts";
+
+export const loadBalancingPolicies = [
+  "round_robin",
+  "least_load",
+  "instance_aware_least_load",
+] as const;
+
+/** An endpoint that is kept alive, a cluster behind each of its replicas. */
+export interface Service {
+  readonly probe: Probe;
+  readonly replicas: ReplicaPolicy;
+  readonly loadBalancing: (typeof loadBalancingPolicies)[number];
+  /** Where each replica listens. */
+  readonly port: number;
+  /** Paths of the caller's files. */
+  readonly tls: { readonly keyFile: string; readonly certFile: string } | undefined;
+  /** What the sidecar before each replica asks of a request; undefined lets every request through. */
+  readonly auth: Template<{ readonly apiKey: string }> | undefined;
+}
+
+const count = integer({ min: 0 });
+
+const readers = {
+  readiness_probe: data,
+  replicas: count,
+  workers: count,
+  replica_policy: data,
+  load_balancing_policy: choice(...loadBalancingPolicies),
+  ports: integer({ min: 1, max: 65_535 }),
+  tls: data,
+  auth: data,
+  pool: ignored,
+};
+
+/** Reads `service`; `template` says what names in its texts stand for. */
+export function readService(place: Place, resources: Resources, template: MakeTemplate): Service {
+  const given = readFields(place, readers);
+  const replicas = readReplicas(place, given.replicas ?? given.workers ?? 1, usesSpot(resources));
+  const service: Service = {
+    probe: readProbe(child(place, "readiness_probe"), template),
+    replicas,
+    loadBalancing: given.load_balancing_policy ?? "least_load",
+    port: given.ports ?? portOf(place, resources) ?? 0,
+    tls: gives(place, "tls") ? tls(child(place, "tls")) : undefined,
+    auth: gives(place, "auth") ? readAuth(child(place, "auth"), template) : undefined,
+  };
+  checkBalancing(place, service);
+  checkResources(place, resources, service.replicas);
+  return service;
+}
+
+const usesSpot = ({ candidates }: Resources) => candidates.some(({ useSpot }) => useSpot);
+
+function readReplicas(place: Place, replicas: number, spot: boolean): ReplicaPolicy {
+  const given = ["replicas", "workers", "replica_policy"].filter((field) => gives(place, field));
+  const [first, second] = given;
+  if (first !== undefined && second !== undefined)
+    refuse(place, `cannot have both \`${first}\` and \`${second}\`; keep one of them`);
+  if (!gives(place, "replica_policy")) return fixedReplicas(replicas);
+  return readReplicaPolicy(child(place, "replica_policy"), spot);
+}
+
+/** The one port that every candidate opens. */
+function portOf(place: Place, { candidates }: Resources): number | undefined {
+  if (gives(place, "ports")) return undefined;
+  const opened = candidates.map(({ ports }) => ports.join(","));
+  const [first = ""] = opened;
+  if (opened.some((ports) => ports !== first))
+    return refuse(place, "needs the same port in every candidate of `resources`");
+  if (/^\d+$/.test(first)) return Number(first);
+  const found = first === "" ? "none is given" : `${first} are given`;
+  return refuse(
+    place,
+    `needs exactly one port, in \`resources.ports\` or \`service.ports\`; ${found}`,
+  );
+}
+
+const tls: Reader<Service["tls"]> = (place) => {
+  const { keyfile, certfile } = readFields(place, { keyfile: filledText, certfile: filledText });
+  needs(place, "keyfile");
+  needs(place, "certfile");
+  if (keyfile === undefined || certfile === undefined) return undefined;
+  return { keyFile: keyfile, certFile: certfile };
+};
+
+function readAuth(place: Place, template: MakeTemplate): Service["auth"] {
+  const { api_key } = readFields(place, { api_key: writtenText });
+  needs(place, "api_key");
+  if (api_key === undefined) return undefined;
+  if (api_key === "") return refuse(child(place, "api_key"), "must not be empty");
+  return template({ apiKey: api_key });
+}
+
+function checkBalancing(place: Place, { replicas, loadBalancing }: Service): void {
+  const byAccelerator = typeof replicas.targetQps === "object";
+  const isAware = loadBalancing === "instance_aware_least_load";
+  if (byAccelerator && !isAware)
+    refuse(
+      child(child(place, "replica_policy"), "target_qps_per_replica"),
+      "by accelerator needs `load_balancing_policy: instance_aware_least_load`",
+    );
+  if (isAware && !byAccelerator)
+    refuse(
+      child(place, "load_balancing_policy"),
+      "needs `replica_policy.target_qps_per_replica` as a mapping of accelerators",
+    );
+}
+
+function checkResources(place: Place, resources: Resources, replicas: ReplicaPolicy): void {
+  const { candidates } = resources;
+  const spot = candidates.filter(({ useSpot }) => useSpot).length;
+  const hasFallback = replicas.dynamicOndemandFallback || replicas.baseOndemandReplicas > 0;
+  if (spot > 0 && spot < candidates.length && !hasFallback)
+    refuse(place, "needs `use_spot` in all candidates of `resources` or in none, or a fallback");
+}

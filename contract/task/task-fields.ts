@@ -1,0 +1,175 @@
+import { readConfig, type TaskConfig } from "./config.ts";
+import { type FileMount, readFileMounts } from "./file-mounts.ts";
+import { child, gives, type Place, refuse } from "./place.ts";
+import { type Pool, readPool } from "./pool.ts";
+import {
+  data,
+  elsewhere,
+  filledText,
+  flag,
+  ignored,
+  integer,
+  isMapping,
+  listOf,
+  mappingOf,
+  number,
+  type Reader,
+  readFields,
+  script,
+  text,
+} from "./readers.ts";
+import { type Resources, readResources } from "./resources.ts";
+import { readService, type Service } from "./service.ts";
+import { substitute, toTemplate } from "./substitution.ts";
+import {
+  type GivenVariables,
+  lookupOf,
+  type ManagedSecret,
+  managedSecret,
+  readVariables,
+  type Variables,
+} from "./variables.ts";
+import { readVolumes, type VolumeMount } from "./volumes.ts";
+import { type Workdir, workdir } from "./workdir.ts";
+
+/** What a user asks to run. Undefined where the document says nothing. */
+export interface Task extends Variables {
+  readonly name: string | undefined;
+  readonly workdir: Workdir | undefined;
+  readonly nodes: number;
+  readonly resources: Resources;
+  readonly fileMounts: Readonly<Record<string, FileMount>>;
+  readonly volumes: Readonly<Record<string, VolumeMount>>;
+  readonly managedSecrets: readonly ManagedSecret[];
+  readonly setup: string | undefined;
+  readonly run: string | undefined;
+  readonly service: Service | undefined;
+  readonly pool: Pool | undefined;
+  readonly config: TaskConfig["settings"];
+  readonly hooks: TaskConfig["hooks"];
+  /** Bash text that control runs at each change of a managed job. */
+  readonly eventCallback: string | undefined;
+  readonly inputs: DataEstimate | undefined;
+  readonly outputs: DataEstimate | undefined;
+  /** Whether the job gets a short-lived token for the control plane. */
+  readonly apiServerAccess: boolean;
+  /** Paths as the document names them, each with the path inside the uploaded archive. */
+  readonly uploadedPaths: Readonly<Record<string, string>>;
+}
+
+/** How much data flows between a task and a bucket. */
+export interface DataEstimate {
+  readonly uri: string;
+  readonly gb: number;
+}
+
+const name: Reader<string> = (place) => {
+  const value = text(place);
+  if (value === undefined) return undefined;
+  if (/^[A-Za-z0-9]+(?:[._-]{1,2}[A-Za-z0-9]+)*$/.test(value)) return value;
+  return refuse(place, "must be letters and digits, with one or two of `.`, `_`, `-` between them");
+};
+
+const estimate: Reader<DataEstimate> = (place) => {
+  const entries = Object.entries(mappingOf(number({ min: 0 }))(place) ?? {});
+  const size = isMapping(place.value) ? Object.keys(place.value).length : 1;
+  if (size !== 1) return refuse(place, "must have exactly one entry: an address and its gigabytes");
+  const [uri, gb] = entries[0] ?? [];
+  return uri === undefined || gb === undefined ? undefined : { uri, gb };
+};
+
+/** The top level of a task; what needs more than its own value to be read is taken as data. */
+export const taskReaders = {
+  name,
+  workdir: data,
+  num_nodes: integer({ min: 1 }),
+  resources: data,
+  file_mounts: data,
+  volumes: data,
+  envs: data,
+  secrets: data,
+  managed_secrets: listOf(managedSecret),
+  setup: script,
+  run: script,
+  service: data,
+  pool: data,
+  config: data,
+  event_callback: filledText,
+  inputs: estimate,
+  outputs: estimate,
+  api_server_access: flag,
+  hooks: elsewhere("config.hooks"),
+  file_mounts_mapping: mappingOf(text),
+  volume_mounts: ignored,
+  _metadata: ignored,
+  _user_specified_yaml: ignored,
+};
+
+/** Reads one task; what is wrong with it is in the notes of its place. */
+export function readTaskFields(place: Place, variables: GivenVariables): Task {
+  const given = isMapping(place.value) ? readFields(place, taskReaders) : {};
+  const resources = readResources(child(place, "resources"));
+  const environment = readVariables(place, variables);
+  const lookup = lookupOf(environment);
+  const overrides = { ...child(child(place, "resources"), "_cluster_config_overrides") };
+  const config = readConfig(child(place, "config"), {
+    ...overrides,
+    value: resources.configOverrides,
+  });
+  return {
+    name: given.name,
+    workdir: readWorkdir(place, lookup),
+    nodes: given.num_nodes ?? 1,
+    resources,
+    fileMounts: readFileMounts(child(place, "file_mounts"), lookup, gives(place, "workdir")),
+    volumes: readVolumes(child(place, "volumes"), lookup),
+    ...environment,
+    managedSecrets: given.managed_secrets ?? [],
+    setup: given.setup,
+    run: given.run,
+    ...readKind(place, resources, environment),
+    config: config.settings,
+    hooks: config.hooks,
+    eventCallback: given.event_callback,
+    inputs: given.inputs,
+    outputs: given.outputs,
+    apiServerAccess: given.api_server_access ?? true,
+    uploadedPaths: given.file_mounts_mapping ?? {},
+  };
+}
+
+function readWorkdir(place: Place, lookup: ReturnType<typeof lookupOf>): Workdir | undefined {
+  if (!gives(place, "workdir")) return undefined;
+  const at = child(place, "workdir");
+  return workdir({ ...at, value: substitute(at.value, lookup) });
+}
+
+/** A task is a service, or a pool, or neither. */
+function readKind(
+  place: Place,
+  resources: Resources,
+  variables: Variables,
+): Pick<Task, "service" | "pool"> {
+  const service = child(place, "service");
+  const pool = poolPlace(place);
+  const isService = gives(place, "service") && pool?.path[0] !== "service";
+  if (pool !== undefined && isService)
+    refuse(pool, "cannot stand beside `service`; a task is one or the other");
+  if ((pool !== undefined || isService) && resources.jobRecovery !== undefined)
+    refuse(child(child(place, "resources"), "job_recovery"), "goes only with managed jobs");
+  const names = new Set([...Object.keys(variables.secrets), ...variables.storedSecrets]);
+  const lookup = lookupOf({ ...variables, secrets: {} });
+  return {
+    service: isService
+      ? readService(service, resources, (value) => toTemplate(value, lookup, names))
+      : undefined,
+    pool: pool && readPool(place, pool, resources),
+  };
+}
+
+/** Where the pool stands: at the top, or inside the service section, as existing clients send it. */
+function poolPlace(place: Place): Place | undefined {
+  if (gives(place, "pool")) return child(place, "pool");
+  const inside = child(child(place, "service"), "pool");
+  return isMapping(inside.value) ? inside : undefined;
+}

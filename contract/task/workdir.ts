@@ -1,0 +1,27 @@
+import { child, type Place, refuse } from "./place.ts";
+import { filledText, isMapping, needs, type Reader, readFields } from "./readers.ts";
+
+/** What lies in the folder where setup and run start. */
+export type Workdir =
+  | { readonly kind: "folder"; readonly path: string }
+  | { readonly kind: "git"; readonly url: string; readonly ref: string | undefined };
+
+/** A folder of the caller, or a git repository. */
+export const workdir: Reader<Workdir> = (place) => {
+  if (!isMapping(place.value)) {
+    const path = filledText(place);
+    return path === undefined ? undefined : { kind: "folder", path };
+  }
+  const { url, ref } = readFields(place, { url: filledText, ref: filledText });
+  needs(place, "url");
+  if (url === undefined) return undefined;
+  return isGitUrl(url) ? { kind: "git", url, ref } : refuseUrl(child(place, "url"));
+};
+
+const refuseUrl = (place: Place) =>
+  refuse(place, "must be an https, ssh or scp-like address: git@host:owner/repository.git");
+
+function isGitUrl(url: string): boolean {
+  if (/\s/.test(url)) return false;
+  return /^(https|ssh):\/\/[^/]+\/.+$/.test(url) || /^[\w.-]+@[\w.-]+:(?!\/\/).+$/.test(url);
+}

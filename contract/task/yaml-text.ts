@@ -1,0 +1,142 @@
+import {
+  Composer,
+  type Document,
+  isAlias,
+  isMap,
+  isScalar,
+  isSeq,
+  Lexer,
+  LineCounter,
+  type ParsedNode,
+  Parser,
+  type Tags,
+} from "yaml";
+import { fieldOf, type IssueType, type Path, type TaskIssue } from "./issues.ts";
+
+/** Larger texts are not read: no task of a person comes near. */
+export const maxTextBytes = 1024 * 1024;
+const maxDepth = 100;
+
+/** A YAML text, parsed into its documents, with the way back from a path to line and column. */
+export interface YamlText {
+  readonly documents: readonly Document.Parsed[];
+  /** Why it cannot be read; empty when it can. */
+  readonly issues: readonly TaskIssue[];
+  issueAt(offset: number, path: Path, message: string, type: IssueType): TaskIssue;
+  lineAt(offset: number): number;
+}
+
+/** Parses a text of one or more YAML documents; never throws, and never goes deeper than is safe. */
+export function parseYaml(text: string): YamlText {
+  const lines = new LineCounter();
+  const issueAt = (offset: number, path: Path, message: string, type: IssueType): TaskIssue => {
+    const { line, col } = lines.linePos(offset);
+    return {
+      line: Math.max(line, 1),
+      column: Math.max(col, 1),
+      path,
+      field: fieldOf(path),
+      message,
+      type,
+    };
+  };
+  const lineAt = (offset: number) => lines.linePos(offset).line;
+  const refused = (offset: number, message: string): YamlText => ({
+    documents: [],
+    issues: [issueAt(offset, [], message, "too_large")],
+    issueAt,
+    lineAt,
+  });
+
+  if (Buffer.byteLength(text) > maxTextBytes)
+    return refused(0, `the task is larger than ${maxTextBytes / 1024} KiB; move data into files`);
+  const { documents, tooDeepAt } = compose(text, lines);
+  if (tooDeepAt !== undefined)
+    return refused(
+      tooDeepAt,
+      `the task is nested more than ${maxDepth} levels deep; make it flatter`,
+    );
+
+  const issues = documents.flatMap(({ errors, warnings }) =>
+    [...errors, ...warnings].map(({ pos, message }) =>
+      issueAt(pos[0], [], `not valid YAML: ${lowerFirst(message)}`, "yaml_syntax"),
+    ),
+  );
+  return { documents, issues, issueAt, lineAt };
+}
+
+/** The documents, or where the text is nested too deeply: found before anything recurses into it. */
+function compose(
+  text: string,
+  lines: LineCounter,
+): { documents: Document.Parsed[]; tooDeepAt?: number } {
+  const parser = new Parser(lines.addNewLine);
+  let tooDeepAt: number | undefined;
+  function* tokens() {
+    lines.addNewLine(0);
+    for (const lexeme of new Lexer().lex(text)) {
+      yield* parser.next(lexeme);
+      if (parser.stack.length <= maxDepth) continue;
+      tooDeepAt = parser.offset;
+      return;
+    }
+    yield* parser.end();
+  }
+  const documents = [...new Composer(yamlOptions).compose(tokens())];
+  return tooDeepAt === undefined ? { documents } : { documents: [], tooDeepAt };
+}
+
+const yamlOptions = {
+  uniqueKeys: false,
+  prettyErrors: false,
+  logLevel: "silent",
+  customTags: numbersOfYaml11,
+} as const;
+
+/** Existing clients write `1e3` and `0o17` unquoted and mean text. Source: YAML 1.1 section 10.2.1. */
+function numbersOfYaml11(tags: Tags): Tags {
+  return tags.filter(
+    (tag) => typeof tag === "string" || (tag.format !== "EXP" && tag.format !== "OCT"),
+  );
+}
+
+const lowerFirst = (text: string) => text.charAt(0).toLowerCase() + text.slice(1);
+
+/** The entry that a path leads to: where it begins, and its value. Stops where the path ends early. */
+export function findEntry(
+  root: ParsedNode | null,
+  path: Path,
+): { offset: number; node: unknown; found: boolean } {
+  let node: unknown = root;
+  let offset = root?.range[0] ?? 0;
+  for (const step of path) {
+    const entry = entryOf(node, step);
+    if (entry === undefined) return { offset, node, found: false };
+    ({ offset, node } = { offset: entry.offset ?? offset, node: entry.node });
+  }
+  return { offset, node, found: true };
+}
+
+function entryOf(
+  node: unknown,
+  step: string | number,
+): { offset: number | undefined; node: unknown } | undefined {
+  if (isSeq(node)) {
+    const item = typeof step === "number" ? node.items[step] : undefined;
+    return item === undefined ? undefined : { offset: offsetOf(item), node: item };
+  }
+  const pair = isMap(node) ? node.items.find(({ key }) => keyOf(key) === step) : undefined;
+  return pair && { offset: offsetOf(pair.key), node: pair.value };
+}
+
+/** Where a node begins in the text. */
+export function offsetOf(node: unknown): number | undefined {
+  if (isScalar(node) || isMap(node) || isSeq(node) || isAlias(node)) return node.range?.[0];
+  return undefined;
+}
+
+/** The key of an entry as text; undefined when it is none: empty, a list, a mapping. */
+export function keyOf(key: unknown): string | undefined {
+  if (!isScalar(key) || key.value === null) return undefined;
+  return typeof key.value === "string" ? key.value : (key.source ?? String(key.value));
+}
