@@ -2,10 +2,11 @@ import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { envOf, protocol } from "../../common/product.ts";
-import { runCommand } from "./command.ts";
+import { type Ended, runCommand } from "./command.ts";
 import { type Control, killProcessesOf, processesOf, startControl } from "./control.ts";
+import { decodeWithClient } from "./encodings.ts";
 import { installClient, newestVersion } from "./existing-client.ts";
-import { faultOf, type Step, stepsAgainst, taskYaml } from "./steps.ts";
+import { decoding, faultOf, type Step, stepsAgainst, taskYaml } from "./steps.ts";
 
 const stepTimeoutMs = 60_000;
 const interrupted = new AbortController();
@@ -49,16 +50,15 @@ async function drive(
     HOME: home,
     ...envOf("DISABLE_USAGE_COLLECTION", "1"),
   };
+  const options = { env, cwd: home, timeoutMs: stepTimeoutMs, signal };
+  const decoded = await decodeWithClient(bin, options);
+  if (!report("(the client decodes what is not JSON)", decoded, faultOf(decoding, decoded)))
+    return false;
+
   for (const step of stepsAgainst(control.url)) {
-    const command = [join(bin, protocol.requestPrefix), ...step.args];
-    const options = { env, cwd: home, timeoutMs: stepTimeoutMs, signal };
-    const { exitCode, text, tookMs } = await runCommand(command, options);
-    const fault = faultOf(step, exitCode, text);
-    printRow(lineOf(step), tookMs, fault);
-    if (fault === undefined) continue;
-    console.log(
-      `\n${text}\n--- the control plane wrote\n${await readFile(control.logFile, "utf8")}`,
-    );
+    const ended = await runCommand([join(bin, protocol.requestPrefix), ...step.args], options);
+    if (report(lineOf(step), ended, faultOf(step, ended))) continue;
+    console.log(`\n--- the control plane wrote\n${await readFile(control.logFile, "utf8")}`);
     return false;
   }
   return true;
@@ -68,22 +68,24 @@ async function drive(
 async function endsCleanly(control: Control, folder: string): Promise<boolean> {
   const startedAt = performance.now();
   const exitCode = await control.stop();
-  const left = (await processesOf(folder)).map(({ command }) => command);
-  const fault =
-    exitCode !== 0
-      ? `exit code ${exitCode}`
-      : left.length > 0
-        ? `left: ${left.join("; ")}`
-        : undefined;
-  printRow("(the control plane stops)", performance.now() - startedAt, fault);
-  return fault === undefined;
+  const left = await processesOf(folder);
+  const wrong = [
+    ...(exitCode === 0 ? [] : [`exit code ${exitCode}`]),
+    ...left.map(({ command }) => `still runs: ${command}`),
+  ];
+  const fault = wrong.length === 0 ? undefined : wrong.join("; ");
+  const ended = { exitCode, text: "", tookMs: performance.now() - startedAt };
+  return report("(the control plane stops)", ended, fault);
 }
 
 function lineOf(step: Step): string {
   return `${protocol.requestPrefix} ${step.args.join(" ")}`;
 }
 
-function printRow(what: string, tookMs: number, fault: string | undefined): void {
+/** Prints a row of the table, and the output of a step that failed; whether it went well. */
+function report(what: string, { tookMs, text }: Ended, fault: string | undefined): boolean {
   const seconds = (tookMs / 1000).toFixed(1).padStart(6);
   console.log(`${what.padEnd(48)}${seconds} s  ${fault ?? "ok"}`);
+  if (fault !== undefined && text !== "") console.log(`\n${text}`);
+  return fault === undefined;
 }

@@ -1,4 +1,5 @@
 import { jobExitCodes } from "../../contract/statuses.ts";
+import type { Ended } from "./command.ts";
 
 /** One command of the existing client, and what must come of it. */
 export interface Step {
@@ -39,8 +40,11 @@ export const stepsAgainst = (url: string): Step[] => [
   step("logs nowhere", [/nowhere/], 1),
 ];
 
+/** What must come of letting the client decode our encodings: silence. */
+export const decoding: Step = { args: [], exitCode: 0, shows: [] };
+
 /** What is wrong with how a step ended, or undefined. */
-export function faultOf(step: Step, exitCode: number | null, text: string): string | undefined {
+export function faultOf(step: Step, { exitCode, text }: Ended): string | undefined {
   if (exitCode !== step.exitCode) return `exit code ${exitCode}, not ${step.exitCode}`;
   const missing = step.shows.find((pattern) => !pattern.test(text));
   if (missing !== undefined) return `the output lacks ${missing}`;

@@ -1,0 +1,47 @@
+import { join } from "node:path";
+import { AppError, type ErrorType, errorTypes } from "../../common/errors.ts";
+import { encodeError, plainError } from "../../control/wire/errors.ts";
+import { handleRecord, pickleHandle, pickleResources } from "../../control/wire/handles.ts";
+import { type CommandOptions, type Ended, runCommand } from "./command.ts";
+
+const resources = { infra: "k8s/here", cpus: "2" };
+const handle = handleRecord({
+  clusterName: "demo",
+  clusterNameOnCloud: "demo-1",
+  nodes: 1,
+  addresses: [{ internal: "10.0.0.1", external: "127.0.0.1" }],
+  resources,
+});
+
+/** Everything of ours that the client does not read as plain JSON. */
+const encodings = {
+  handles: [handle, pickleHandle(handle)],
+  resources: [resources, pickleResources(resources)],
+  errors: (Object.keys(errorTypes) as ErrorType[]).map((type) => {
+    const error = new AppError(type, `${type} happened`, { status: "STOPPED" });
+    return { type, object: JSON.parse(encodeError(error)).object, plain: plainError(error) };
+  }),
+};
+
+/** Runs inside of the client's environment, with the client's own decoders. */
+const script = `
+import json, sys
+from sky import exceptions
+from sky.server.requests.serializers import decoders
+
+sent = json.loads(sys.argv[1])
+for handle in map(decoders.decode_handle, sent["handles"]):
+    assert (handle.cluster_name, handle.head_ip) == ("demo", "127.0.0.1"), handle
+    assert str(handle.launched_resources.cloud) == "Kubernetes", handle
+for resources in map(decoders.decode_resources, sent["resources"]):
+    assert resources.cpus == "2", resources
+for error in sent["errors"]:
+    for form in (decoders.decode_and_unpickle(error["object"]), error["plain"]):
+        rebuilt = exceptions.deserialize_exception(form)
+        assert type(rebuilt) is not Exception, (error["type"], "is not known")
+        assert error["type"] + " happened" in str(rebuilt), repr(rebuilt)
+`;
+
+/** Lets the existing client decode our handles, resources and every type of error. */
+export const decodeWithClient = (bin: string, options: CommandOptions): Promise<Ended> =>
+  runCommand([join(bin, "python"), "-c", script, JSON.stringify(encodings)], options);
