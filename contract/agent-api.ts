@@ -61,6 +61,8 @@ export const JobPart = z.object({
   rank: z.int().min(0),
   /** What the head wants of the rank now. */
   wanted: z.enum(["setup", "run", "end"]),
+  /** How long its processes have after TERM, once `end` is wanted. */
+  graceMs: Millis,
   status: z.enum(partMachine.names),
   exitCode: z.int().nullable(),
   /** Bytes of the rank's log that the head has. */
@@ -268,7 +270,8 @@ export const agentOperations = {
     name: "reportPart",
     route: "PUT /jobs/{id}/parts/{rank}",
     mode: "sync",
-    summary: "Tell the head how a worker's rank fares; older news than it has changes nothing.",
+    summary:
+      "Tell the head how a worker's rank fares; older news than it has changes nothing. ENDED comes after the last bytes of the rank's log.",
     access,
     input: {
       ...partOfJob,
@@ -301,10 +304,14 @@ export const agentOperations = {
     access,
     input: {
       ...job,
-      body: z.object({ wanted: z.enum(["setup", "run", "end"]), spec: PartSpec.optional() }),
+      body: z.object({
+        wanted: z.enum(["setup", "run", "end"]),
+        graceMs: z.int().min(0).default(10_000),
+        spec: PartSpec.optional(),
+      }),
     },
     output: Part,
-    errors: ["ValueError"],
+    errors: ["ValueError", "ConflictError"],
   }),
   readPartLog: operation({
     name: "readPartLog",
