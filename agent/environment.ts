@@ -1,0 +1,58 @@
+import { envOf, product, protocol } from "../common/product.ts";
+import type { JobSubmission, NodeSettings, PartSpec } from "../contract/agent-api.ts";
+import type { Phase } from "./process.ts";
+
+/** The variable that marks every process of a job on a node; its value is the job's folder. */
+export const markOf = (folder: string): [name: string, value: string] => [
+  `${product.word.toUpperCase()}_JOB_FOLDER`,
+  folder,
+];
+
+/**
+ * Variables of a job that are the same on all its nodes. They lie below the task's own, so that a
+ * job that is run again elsewhere keeps the TASK_ID that it was given first.
+ */
+export function jobVariables(
+  job: Pick<JobSubmission, "nodes" | "userName">,
+  id: number,
+  node: NodeSettings,
+  submittedAt: number,
+): Record<string, string> {
+  const { clusterName: cluster_name, cloud, region, zone } = node;
+  return {
+    ...envOf("TASK_ID", taskIdOf(id, cluster_name, submittedAt)),
+    ...envOf("INTERNAL_JOB_ID", String(id)),
+    ...envOf("NUM_NODES", String(job.nodes)),
+    ...envOf("USER", job.userName),
+    ...envOf("CLUSTER_INFO", JSON.stringify({ cluster_name, cloud, region, zone })),
+  };
+}
+
+/** The whole environment of a script on a node. */
+export function environmentOf(
+  base: Readonly<Record<string, string>>,
+  folder: string,
+  spec: PartSpec,
+  node: NodeSettings,
+  { phase, gpus }: { phase: Phase; gpus: readonly number[] },
+): Record<string, string> {
+  const addresses = node.addresses.slice(0, spec.nodes);
+  const prefix = phase === "setup" ? "SETUP_" : "";
+  return {
+    ...base,
+    MASTER_ADDR: addresses[0] ?? "127.0.0.1",
+    ...spec.env,
+    ...spec.secrets,
+    ...envOf(`${prefix}NODE_RANK`, String(node.rank)),
+    ...envOf(`${prefix}NODE_IPS`, addresses.join("\n")),
+    ...envOf(`${prefix}NUM_GPUS_PER_NODE`, String(Math.ceil(spec.demand.accelerators))),
+    ...(node.accelerators === null ? {} : { CUDA_VISIBLE_DEVICES: gpus.join(",") }),
+    ...Object.fromEntries([markOf(folder)]),
+  };
+}
+
+/** `sky-2026-01-31-23-59-59-000000_<cluster>_<id>`: the form that scripts take apart. */
+function taskIdOf(id: number, cluster: string, submittedAt: number): string {
+  const digits = new Date(submittedAt).toISOString().replace(/[T:.]/g, "-").replace("Z", "000");
+  return `${protocol.requestPrefix}-${digits}_${cluster}_${id}`;
+}

@@ -1,0 +1,117 @@
+import { type FileHandle, open } from "node:fs/promises";
+import { errorCodeOf } from "../common/errors.ts";
+import { type Agent, keys } from "./context.ts";
+
+const chunkBytes = 64 * 1024;
+const newline = 10;
+
+/** Which bytes of a log a reader wants. */
+export interface LogRange {
+  readonly offset: number;
+  /** The last lines instead of an offset; 0 for none. */
+  readonly tail: number;
+  /** Wait for more until `isOver`. */
+  readonly follow: boolean;
+  /** Whether nothing more will be written. */
+  isOver(): boolean;
+}
+
+/** An open log: where its first byte lies, and the bytes. Ends when its reader does. */
+export interface OpenLog {
+  readonly offset: number;
+  readonly bytes: AsyncIterable<Buffer>;
+}
+
+/** Opens a log for a reader; one that is not there is empty. */
+export async function openLogFile(
+  agent: Agent,
+  path: string,
+  range: LogRange,
+  signal: AbortSignal,
+): Promise<OpenLog> {
+  const file = await openOrNothing(path);
+  if (file === undefined) return { offset: range.offset, bytes: nothing() };
+  const { size } = await file.stat();
+  const offset = range.tail > 0 ? await offsetOfTail(file, size, range.tail) : range.offset;
+  const bytes = range.follow
+    ? follow(agent, path, file, offset, range.isOver, signal)
+    : read(file, offset, size);
+  return { offset, bytes: closing(file, bytes) };
+}
+
+/** Where the last lines of a file begin, found from its end; a last line may lack its newline. */
+export async function offsetOfTail(file: FileHandle, size: number, lines: number): Promise<number> {
+  const block = Buffer.allocUnsafe(chunkBytes);
+  let missing = lines;
+  for (let end = size; end > 0; ) {
+    const start = Math.max(0, end - chunkBytes);
+    const { bytesRead } = await file.read(block, 0, end - start, start);
+    const bytes = block.subarray(0, bytesRead);
+    // The newline at the very end closes the last line; it does not begin another.
+    let at = start + bytesRead === size ? bytesRead - 1 : bytesRead;
+    while (at > 0) {
+      at = bytes.lastIndexOf(newline, at - 1);
+      if (at === -1) break;
+      missing -= 1;
+      if (missing === 0) return start + at + 1;
+    }
+    end = start;
+  }
+  return 0;
+}
+
+async function* read(file: FileHandle, from: number, to: number): AsyncGenerator<Buffer> {
+  const block = Buffer.allocUnsafe(chunkBytes);
+  for (let at = from; at < to; ) {
+    const { bytesRead } = await file.read(block, 0, Math.min(chunkBytes, to - at), at);
+    if (bytesRead === 0) return;
+    at += bytesRead;
+    yield Buffer.from(block.subarray(0, bytesRead));
+  }
+}
+
+async function* follow(
+  { changes, watches }: Agent,
+  path: string,
+  file: FileHandle,
+  from: number,
+  isOver: () => boolean,
+  signal: AbortSignal,
+): AsyncGenerator<Buffer> {
+  const unwatch = watches.add(path);
+  let at = from;
+  const hasMore = async () => isOver() || (await file.stat()).size > at || undefined;
+  try {
+    for (;;) {
+      // Asked before reading: what was written before the end is then surely read.
+      const last = isOver();
+      for await (const chunk of read(file, at, Number.POSITIVE_INFINITY)) {
+        at += chunk.length;
+        yield chunk;
+      }
+      if (last) return;
+      await changes.until(keys.log(path), hasMore, signal);
+    }
+  } finally {
+    unwatch();
+  }
+}
+
+async function* closing(file: FileHandle, bytes: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+  try {
+    yield* bytes;
+  } finally {
+    await file.close();
+  }
+}
+
+async function* nothing(): AsyncGenerator<Buffer> {}
+
+async function openOrNothing(path: string): Promise<FileHandle | undefined> {
+  try {
+    return await open(path);
+  } catch (error) {
+    if (errorCodeOf(error) === "ENOENT") return undefined;
+    throw error;
+  }
+}

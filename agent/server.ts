@@ -1,0 +1,120 @@
+import { rmSync } from "node:fs";
+import type { IncomingMessage, Server, ServerResponse } from "node:http";
+import { pipeline } from "node:stream/promises";
+import { type AppError, errorTypes, fail, toAppError } from "../common/errors.ts";
+import { type InputOf, type Operation, type OutputOf, routeOf } from "../common/operation.ts";
+import { readInput } from "./input.ts";
+import type { Log } from "./log.ts";
+
+// Imported the usual way, `node:http` also loads its WebSocket and with it 9 MB.
+const { createServer } = process.getBuiltinModule("node:http");
+
+/** What a handler may use of the exchange besides its input. */
+export interface Exchange {
+  /** The bytes of a body that is not JSON. */
+  readonly body: AsyncIterable<Uint8Array>;
+  /** Aborts once the caller went away. */
+  readonly signal: AbortSignal;
+}
+
+/** The answer of an operation whose mode is `stream`. */
+export interface Stream {
+  readonly type: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly content: AsyncIterable<string | Uint8Array>;
+}
+
+type AnswerOf<Op extends Operation> = Op["mode"] extends "stream" ? Stream : OutputOf<Op>;
+
+/** A table's rows with what each does; a row without one does not compile. */
+export type Bound<Rows extends Record<string, Operation>> = {
+  readonly [Name in keyof Rows]: (
+    input: InputOf<Rows[Name]>,
+    exchange: Exchange,
+  ) => AnswerOf<Rows[Name]> | Promise<AnswerOf<Rows[Name]>>;
+};
+
+interface Route {
+  readonly row: Operation;
+  readonly method: string;
+  readonly pattern: RegExp;
+  readonly run: (input: never, exchange: Exchange) => unknown;
+}
+
+/** Serves a table of operations on a Unix socket that only its owner may open. */
+export async function serve<Rows extends Record<string, Operation>>(
+  rows: Rows,
+  bound: Bound<Rows>,
+  { socket, log }: { socket: string; log: Log },
+): Promise<Server> {
+  const routes = Object.entries(rows).map(([name, row]) => toRoute(row, bound[name as keyof Rows]));
+  const server = createServer((req, res) => void answer(routes, req, res, log));
+  server.requestTimeout = 0;
+  rmSync(socket, { force: true });
+  // The mode must be right from the first moment, not only after a chmod.
+  const mask = process.umask(0o177);
+  try {
+    await new Promise<void>((resolve, reject) => {
+      server.once("error", reject).listen(socket, resolve);
+    });
+  } finally {
+    process.umask(mask);
+  }
+  return server;
+}
+
+async function answer(
+  routes: readonly Route[],
+  req: IncomingMessage,
+  res: ServerResponse,
+  log: Log,
+): Promise<void> {
+  const gone = new AbortController();
+  res.once("close", () => gone.abort());
+  try {
+    const url = new URL(req.url ?? "/", "http://agent");
+    const { row, run, path } = findRoute(routes, req.method ?? "", url.pathname);
+    const input = await readInput(row, path, url.searchParams, req);
+    const result = await run(input as never, { body: req, signal: gone.signal });
+    if (row.mode === "stream") await sendStream(res, result as Stream);
+    else sendJson(res, 200, result);
+  } catch (error) {
+    if (gone.signal.aborted) return;
+    sendError(res, toAppError(error), log);
+  }
+}
+
+function findRoute(routes: readonly Route[], method: string, pathname: string) {
+  for (const route of routes) {
+    const path = route.method === method ? route.pattern.exec(pathname) : null;
+    if (path !== null) return { ...route, path: { ...path.groups } };
+  }
+  fail("NotFoundError", `there is no ${method} ${pathname}`);
+}
+
+function toRoute(row: Operation, run: Route["run"]): Route {
+  const { method, path } = routeOf(row);
+  const pattern = new RegExp(`^${path.replace(/\{(\w+)\}/g, "(?<$1>[^/]+)")}$`);
+  return { row, method, pattern, run };
+}
+
+async function sendStream(res: ServerResponse, { type, headers, content }: Stream): Promise<void> {
+  res.writeHead(200, { "content-type": type, ...headers });
+  res.flushHeaders();
+  await pipeline(content, res);
+}
+
+function sendJson(res: ServerResponse, status: number, value: unknown): void {
+  const text = JSON.stringify(value);
+  const length = Buffer.byteLength(text);
+  res.writeHead(status, { "content-type": "application/json", "content-length": length });
+  res.end(text);
+}
+
+function sendError(res: ServerResponse, error: AppError, log: Log): void {
+  const { type, message, details } = error;
+  if (type === "InternalError") log.error({ error: error.cause ?? error }, "an operation failed");
+  // Half an answer cannot be taken back; a cut connection tells the caller.
+  if (res.headersSent) return void res.destroy();
+  sendJson(res, errorTypes[type].http, { type, message, details });
+}
