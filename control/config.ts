@@ -29,7 +29,12 @@ export const Settings = z.object({
     .describe("Accelerators of this machine, such as H100:8, where detection does not see them."),
   logLevel: z.enum(["debug", "info", "warn", "error"]).default("info").describe("LOG_LEVEL."),
 });
-export type Config = z.output<typeof Settings>;
+export interface Config extends z.output<typeof Settings> {
+  /** What the nodes of this machine take over from the environment that control was started in. */
+  nodeEnv: Readonly<Record<string, string>>;
+}
+
+const nodeDefaults = { PATH: "/usr/local/bin:/usr/bin:/bin", LANG: "C.UTF-8" };
 
 /** Variables of ours that other programs read and that may be set where control starts. */
 const ofOthers = ["ENDPOINT", "USER_ID", "USER", "CLI"].map((name) => `OUTRIGGER_${name}`);
@@ -37,7 +42,9 @@ const loopback = /^(localhost|127(\.\d{1,3}){3}|::1)$/;
 
 /** The settings, checked; throws `ConfigError` naming the variable. */
 export function readConfig(env: NodeJS.ProcessEnv): Config {
-  const config = readSettings(Settings, env, ofOthers);
+  const settings = readSettings(Settings, env, ofOthers);
+  const { PATH = nodeDefaults.PATH, LANG = nodeDefaults.LANG } = env;
+  const config = { ...settings, nodeEnv: { PATH, LANG } };
   if (!loopback.test(config.host))
     fail(
       "ConfigError",

@@ -95,6 +95,7 @@ export function startReconciler(ctx: Context, reconciler: Reconciler): Reconcili
     },
     (error) => log.warn({ err: error }, "due rows not found"),
   );
+  ctx.nudges.set(reconciler.name, nudge);
   return {
     nudge,
     async stop() {
@@ -105,3 +106,7 @@ export function startReconciler(ctx: Context, reconciler: Reconciler): Reconcili
     },
   };
 }
+
+/** Has the reconciler of a noun look at a row now; resolves once it has. */
+export const nudge = (ctx: Context, noun: string, id: string): Promise<void> =>
+  ctx.nudges.get(noun)?.(id) ?? Promise.resolve();

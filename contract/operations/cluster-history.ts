@@ -30,7 +30,8 @@ export const clusterHistoryOperations = {
   autostopLogs: operation({
     name: "autostop_logs",
     route: "POST /autostop_logs",
-    mode: "log",
+    // Existing clients read this answer to its end before they ask for the request's log.
+    mode: "async",
     queue: "short",
     summary: "Stream the log of the hooks that run before the idle action.",
     access: "any",

@@ -51,7 +51,9 @@ export function agentBehind(door: Dispatcher, name: string): Agent {
       const limit = AbortSignal.timeout(timeoutMs);
       const until = signal === undefined ? limit : AbortSignal.any([signal, limit]);
       const { body } = await send(row, input, until, bytes);
-      return (await body.json().catch((error: unknown) => unreachable(error, until, name))) as never;
+      return (await body
+        .json()
+        .catch((error: unknown) => unreachable(error, until, name))) as never;
     },
     async open(row, input, signal) {
       const { headers, body } = await send(row, input, signal);

@@ -6,9 +6,8 @@ import { AppError, errorCodeOf, toAppError } from "../../common/errors.ts";
 import type { InputOf, Mode } from "../../common/operation.ts";
 import type { Bound, LogReply, Reply } from "../bind.ts";
 import type { Context } from "../context.ts";
-import { type Caller, runNow, submit } from "../requests/run.ts";
+import { type Caller, end, runNow, submit } from "../requests/run.ts";
 import { failureOf } from "../requests/schema.ts";
-import { end } from "../requests/run.ts";
 import { requestIdHeaders } from "../wire/versions.ts";
 
 /** A call whose input is checked, on its way to an answer. */

@@ -6,6 +6,11 @@ import type { Logger } from "../../common/log.ts";
 export function sendError(reply: FastifyReply, error: AppError, log: Logger): void {
   const { http } = errorTypes[error.type];
   if (http === 500) log.error({ err: error }, "request not answered");
-  const detail = error.details["issues"] ?? error.message;
-  reply.code(http).send({ detail, type: error.type });
+  reply
+    .code(http)
+    .send({ detail: http === 422 ? issuesOf(error) : error.message, type: error.type });
 }
+
+/** A 422 always lists issues. */
+const issuesOf = ({ details, message }: AppError): unknown =>
+  details["issues"] ?? [{ loc: ["body"], msg: message, type: "value_error" }];

@@ -41,8 +41,15 @@ export function readInput(row: Operation, req: FastifyRequest): InputOf<Operatio
 }
 
 function toIssue(place: Place, issue: z.core.$ZodIssue): InputIssue {
-  const loc = [place, ...issue.path.map((part) => (typeof part === "number" ? part : String(part)))];
+  const loc = [
+    place,
+    ...issue.path.map((part) => (typeof part === "number" ? part : String(part))),
+  ];
   if (issue.input === undefined)
-    return { loc, msg: issue.path.length > 0 ? "is required" : "a JSON body is required", type: "missing" };
+    return {
+      loc,
+      msg: issue.path.length > 0 ? "is required" : "a JSON body is required",
+      type: "missing",
+    };
   return { loc, msg: issue.message.replace(/^Invalid input: /, ""), type: issue.code ?? "invalid" };
 }

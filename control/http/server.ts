@@ -42,7 +42,7 @@ export function buildServer(
     genReqId: () => randomUUID(),
     routerOptions: { ignoreTrailingSlash: true, maxParamLength: 500 },
   });
-  app.addHttpMethod("GET", { hasBody: true });
+  app.addHttpMethod("GET", { hasBody: true, overrideExisting: true });
   readBodies(app);
   app.addHook("onRequest", async (req, reply) => {
     reply.headers({ ...versionHeaders, ...securityHeaders, ...requestIdHeaders(req.id) });

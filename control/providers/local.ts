@@ -6,7 +6,7 @@ import { availableParallelism, totalmem, userInfo } from "node:os";
 import { join } from "node:path";
 import { errorCodeOf, fail } from "../../common/errors.ts";
 import type { Logger } from "../../common/log.ts";
-import { endProcesses, findProcesses } from "../../common/process-tree.ts";
+import { endTree } from "../../common/process-tree.ts";
 import { product } from "../../common/product.ts";
 import { programFile } from "../../common/programs.ts";
 import type { Config } from "../config.ts";
@@ -51,7 +51,7 @@ export function localProvider(config: Config, log: Logger): Provider {
     const home = homeOf(nodeId);
     mkdirSync(home, { recursive: true, mode: 0o700 });
     writeState(home, "running");
-    if ((await agentsOf(home)).length === 0) startAgent(home);
+    startAgent(config, home);
     log.debug({ nodeId }, "node created");
   }
 
@@ -69,13 +69,13 @@ export function localProvider(config: Config, log: Logger): Provider {
 
   async function stop(nodeId: string): Promise<void> {
     const home = homeOf(nodeId);
-    await endProcesses(() => processesOf(home), graceMs);
+    await endTree(processesOf(home), graceMs);
     writeState(home, "stopped");
   }
 
   async function destroy(nodeId: string): Promise<void> {
     const home = homeOf(nodeId);
-    await endProcesses(() => processesOf(home), graceMs);
+    await endTree(processesOf(home), graceMs);
     await rm(home, { recursive: true, force: true, maxRetries: 3 });
   }
 
@@ -109,17 +109,11 @@ function readState(home: string): NodeState["state"] {
   }
 }
 
-const processesOf = (home: string) => findProcesses({ env: { HOME: home } });
+/** Whatever has the node's folder as its HOME: its agent and what the agent started. */
+const processesOf = (home: string) => ({ roots: [], mark: `HOME=${home}` });
 
-/** The agents that run for a node: one, or none when it has just died. */
-async function agentsOf(home: string): Promise<unknown[]> {
-  return findProcesses({ env: { HOME: home, [agentMark]: "1" } });
-}
-
-/** Set for agents only, so that their jobs are not taken for one. */
-const agentMark = `${product.word.toUpperCase()}_AGENT`;
-
-function startAgent(home: string): void {
+/** Starts a node's agent; one that finds another alive leaves at once. */
+function startAgent(config: Config, home: string): void {
   const folder = join(home, `.${product.word}`, "agent");
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   const log = openSync(join(folder, "agent.log"), "a", 0o600);
@@ -129,14 +123,12 @@ function startAgent(home: string): void {
     detached: true,
     stdio: ["ignore", log, log],
     env: {
+      ...config.nodeEnv,
       HOME: home,
-      PATH: process.env["PATH"] ?? "/usr/local/bin:/usr/bin:/bin",
       USER: username,
       LOGNAME: username,
       SHELL: shell ?? "/bin/bash",
-      LANG: process.env["LANG"] ?? "C.UTF-8",
       NODE_COMPILE_CACHE: getCompileCacheDir(),
-      [agentMark]: "1",
     },
   });
   child.unref();

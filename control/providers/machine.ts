@@ -15,11 +15,9 @@ let detection: Promise<Offer["accelerators"]> | undefined;
 
 /** Asked once: a machine keeps its accelerators while control runs. */
 function detected(): Promise<Offer["accelerators"]> {
-  detection ??= promisify(execFile)(
-    "nvidia-smi",
-    ["--query-gpu=name", "--format=csv,noheader"],
-    { timeout: detectionMs },
-  ).then(
+  detection ??= promisify(execFile)("nvidia-smi", ["--query-gpu=name", "--format=csv,noheader"], {
+    timeout: detectionMs,
+  }).then(
     ({ stdout }) => {
       const names = stdout.split("\n").filter((line) => line !== "");
       const [name] = names;

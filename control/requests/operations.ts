@@ -64,7 +64,8 @@ async function stream(
 
 async function status(ctx: Context, input: InputOf<typeof rows.status>) {
   const { request_ids: prefixes, all_status: all, limit, cluster_name: clusterName } = input;
-  const found = prefixes && (await Promise.all(prefixes.map((id) => store.findIds(ctx.db, id, 100))));
+  const found =
+    prefixes && (await Promise.all(prefixes.map((id) => store.findIds(ctx.db, id, 100))));
   const requests = await store.listRequests(ctx.db, {
     ...(found && { ids: found.flat() }),
     ...(!found && !all && { unendedOnly: true }),
@@ -118,7 +119,8 @@ async function resolveId(ctx: Context, prefix: string): Promise<string> {
   const [id] = ids;
   if (prefix === "" || id === undefined)
     fail("NotFoundError", `there is no request ${prefix}; ended ones are forgotten after a day`);
-  if (ids.length > 1) fail("ValueError", `several requests begin with ${prefix}; give more of the id`);
+  if (ids.length > 1)
+    fail("ValueError", `several requests begin with ${prefix}; give more of the id`);
   return id;
 }
 

@@ -169,11 +169,7 @@ export async function listRequests(
 
 /** Forgets requests that ended before an instant, at most `limit`; returns their ids. */
 export async function dropEnded(db: Connection, before: number, limit: number): Promise<string[]> {
-  const old = db
-    .selectFrom("requests")
-    .select("id")
-    .where("finished_at", "<", before)
-    .limit(limit);
+  const old = db.selectFrom("requests").select("id").where("finished_at", "<", before).limit(limit);
   const rows = await db.deleteFrom("requests").where("id", "in", old).returning("id").execute();
   return rows.map(({ id }) => id);
 }

@@ -1,4 +1,5 @@
 import { AppError, isErrorType } from "../../common/errors.ts";
+import { findOperation } from "../../contract/api.ts";
 import type { RequestPayload } from "../../contract/records/requests.ts";
 import { fetchedRequest, listedRequest, type RequestView } from "../wire/records.ts";
 import type { Failure, StoredRequest } from "./schema.ts";
@@ -18,7 +19,7 @@ export const toListed = (request: StoredRequest): RequestPayload =>
 
 const viewOf = (request: StoredRequest): RequestView => ({
   id: request.id,
-  name: request.name,
+  name: findOperation(request.name)?.requestName ?? request.name,
   status: request.status,
   queue: request.queue,
   createdAt: new Date(request.createdAt),

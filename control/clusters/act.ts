@@ -1,0 +1,128 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { AppError, fail } from "../../common/errors.ts";
+import { agentOperations } from "../../contract/agent-api.ts";
+import { clusterMachine } from "../../contract/statuses.ts";
+import { agentOf, type Context, providerOf } from "../context.ts";
+import { move } from "../move.ts";
+import type { Action, Observed } from "./plan.ts";
+import { elapsed, narrate } from "./provision-log.ts";
+import { agentAutostop, type Cluster, settingsOf } from "./schema.ts";
+import { beginUsage, endUsage } from "./store.ts";
+
+const agentStartMs = 30_000;
+const jobGraceMs = 5_000;
+const endJobsMs = 20_000;
+
+/** Does one thing of a plan; every one may be repeated. */
+export async function act(
+  ctx: Context,
+  cluster: Cluster,
+  nodes: Observed[],
+  action: Action,
+  signal: AbortSignal,
+): Promise<void> {
+  const provider = providerOf(ctx, cluster.provider);
+  switch (action.do) {
+    case "move":
+      return moveCluster(ctx, cluster, action);
+    case "create":
+      return create(ctx, cluster, action.rank, "runs", signal);
+    case "revive":
+      return create(ctx, cluster, action.rank, "has its agent back", signal);
+    case "configure":
+      return configure(ctx, cluster, action.rank, nodes, signal);
+    case "endJobs":
+      return endJobs(ctx, cluster, signal);
+    case "stop": {
+      ctx.watches.forget(cluster.id);
+      if (provider.stop === undefined)
+        fail("NotSupportedError", `${provider.name} cannot stop nodes; take the cluster down`);
+      return provider.stop(action.nodeId, signal);
+    }
+    case "destroy":
+      ctx.watches.forget(cluster.id);
+      return provider.destroy(action.nodeId, signal);
+  }
+}
+
+async function moveCluster(
+  ctx: Context,
+  cluster: Cluster,
+  { to, reason }: Extract<Action, { do: "move" }>,
+): Promise<void> {
+  const at = ctx.now().getTime();
+  const isOff = to === "STOPPED" || to === "GONE";
+  const moved = await move(ctx, clusterMachine, cluster, to, reason, async (tx) => {
+    if (to === "UP") await beginUsage(tx, cluster.id, at);
+    if (isOff) await endUsage(tx, cluster.id, at);
+  });
+  if (moved && isOff) ctx.agents.forget(cluster.id);
+  if (moved) narrate(ctx, cluster.id, `cluster ${cluster.name} is ${to}: ${reason}`);
+}
+
+/** Creates a node and waits until its agent answers. */
+async function create(
+  ctx: Context,
+  cluster: Cluster,
+  rank: number,
+  news: string,
+  signal: AbortSignal,
+): Promise<void> {
+  const since = ctx.now();
+  await providerOf(ctx, cluster.provider).create(cluster, rank, signal);
+  await untilAgentAnswers(ctx, cluster, rank, signal);
+  narrate(ctx, cluster.id, `node ${rank} ${news} (${elapsed(since, ctx.now())})`);
+}
+
+async function untilAgentAnswers(
+  ctx: Context,
+  cluster: Cluster,
+  rank: number,
+  signal: AbortSignal,
+): Promise<void> {
+  const agent = agentOf(ctx, cluster, rank);
+  const until = performance.now() + agentStartMs;
+  for (let pauseMs = 10; ; pauseMs = Math.min(pauseMs * 1.5, 500)) {
+    try {
+      await agent.call(agentOperations.health, {}, { signal, timeoutMs: 2_000 });
+      return;
+    } catch (error) {
+      const isUnreachable = error instanceof AppError && error.type === "UnreachableError";
+      if (signal.aborted || !isUnreachable || performance.now() > until) throw error;
+    }
+    await sleep(pauseMs, undefined, { signal });
+  }
+}
+
+async function configure(
+  ctx: Context,
+  cluster: Cluster,
+  rank: number,
+  nodes: Observed[],
+  signal: AbortSignal,
+): Promise<void> {
+  const agent = agentOf(ctx, cluster, rank);
+  await agent.call(agentOperations.configure, settingsOf(cluster, rank, nodes), { signal });
+  if (rank === 0) await agent.call(agentOperations.setAutostop, agentAutostop(cluster), { signal });
+}
+
+/** Ends what runs before nodes go; a head that does not answer holds nothing up. */
+async function endJobs(ctx: Context, cluster: Cluster, signal: AbortSignal): Promise<void> {
+  const head = agentOf(ctx, cluster, 0);
+  try {
+    const jobs = await head.call(
+      agentOperations.listJobs,
+      { active: "true" },
+      { signal, timeoutMs: 2_000 },
+    );
+    if (jobs.length > 0) narrate(ctx, cluster.id, `ending ${jobs.length} job(s)`);
+    const options = { signal, timeoutMs: endJobsMs };
+    const body = { graceMs: jobGraceMs };
+    await Promise.all(
+      jobs.map(({ id }) => head.call(agentOperations.cancelJob, { id, ...body }, options)),
+    );
+  } catch (error) {
+    if (signal.aborted) throw error;
+    ctx.log.info({ err: error, clusterId: cluster.id }, "jobs not ended first");
+  }
+}

@@ -1,0 +1,95 @@
+import { createWriteStream } from "node:fs";
+import { mkdir, readdir, stat } from "node:fs/promises";
+import { join, posix, relative } from "node:path";
+import type { Readable } from "node:stream";
+import { pipeline } from "node:stream/promises";
+import { ZipFile } from "yazl";
+import { fail } from "../../common/errors.ts";
+import type { InputOf } from "../../common/operation.ts";
+import { product } from "../../common/product.ts";
+import { agentOperations as agentApi } from "../../contract/agent-api.ts";
+import type { clusterOperations as rows } from "../../contract/operations/clusters.ts";
+import type { Call, Reply } from "../bind.ts";
+import { agentOf, type Context } from "../context.ts";
+import { getUp } from "./find.ts";
+import { findJob, latestJobId } from "./jobs.ts";
+import { downloadsOf } from "./provision-log.ts";
+import type { Cluster } from "./schema.ts";
+
+/** What clients are told control's home is: none of its real paths is shown. */
+const shownHome = `/${product.word}`;
+
+/** Copies job logs to the caller's folder on control; the paths are for `download`. */
+export async function downloadLogs(
+  ctx: Context,
+  input: InputOf<typeof rows.downloadLogs>,
+  call: Call,
+) {
+  const cluster = await getUp(ctx, input.cluster_name);
+  const ids = input.job_ids?.map(toJobId) ?? [await latestJobId(ctx, cluster, call.signal)];
+  const paths: Record<string, string> = {};
+  for (const id of ids) paths[String(id)] = await downloadLog(ctx, cluster, id, call);
+  return paths;
+}
+
+function toJobId(text: string): number {
+  if (/^[1-9]\d{0,9}$/.test(text)) return Number(text);
+  return fail("ValueError", `${JSON.stringify(text)} is not a job id; ids are numbers from 1`);
+}
+
+async function downloadLog(ctx: Context, cluster: Cluster, id: number, call: Call) {
+  if ((await findJob(ctx, cluster, id, call.signal)) === undefined)
+    fail("JobNotFoundError", `cluster ${cluster.name} has no job ${id}`);
+  const { folder, shown } = downloadsOf(ctx, call.user.id);
+  const place = `${cluster.name}-${id}`;
+  await mkdir(join(folder, place), { recursive: true, mode: 0o700 });
+  const head = agentOf(ctx, cluster, 0);
+  const { body } = await head.open(agentApi.readLog, { id }, call.signal);
+  await pipeline(body, createWriteStream(join(folder, place, "run.log"), { mode: 0o600 }));
+  return `${shown}/${place}`;
+}
+
+/** Folders of the caller as one zip, sent while it is made. */
+export async function download(
+  ctx: Context,
+  input: InputOf<typeof rows.download>,
+  call: Call,
+): Promise<Reply> {
+  const folders = await Promise.all(input.folder_paths.map((path) => resolve(ctx, path, call)));
+  const zip = new ZipFile();
+  for (const { real, shown } of folders)
+    for (const file of await filesIn(real)) {
+      const name = relative(real, file);
+      const entry = input.relative === "items" ? name : posix.join(shown, name).slice(1);
+      zip.addFile(file, entry);
+    }
+  zip.end();
+  return {
+    headers: {
+      "content-type": "application/zip",
+      "content-disposition": `attachment; filename="folder_${call.id.replaceAll("-", "")}.zip"`,
+      "x-home-path": shownHome,
+    },
+    body: zip.outputStream as unknown as Readable,
+  };
+}
+
+/** A path that a client names, as the folder it stands for; only the caller's own are found. */
+async function resolve(ctx: Context, path: string, call: Call) {
+  const { folder, shown } = downloadsOf(ctx, call.user.id);
+  const named = posix.normalize(path.replace(/^~(?=\/)/, shownHome));
+  const root = shown.replace(/^~(?=\/)/, shownHome);
+  if (path.includes("\0") || !(named === root || named.startsWith(`${root}/`)))
+    fail("ValueError", `${JSON.stringify(path)} is not within your log folder, ${shown}`);
+  const real = join(folder, named.slice(root.length));
+  const found = await stat(real).catch(() => undefined);
+  if (!found?.isDirectory()) fail("NotFoundError", `there is no folder ${path}`);
+  return { real, shown: named };
+}
+
+async function filesIn(folder: string): Promise<string[]> {
+  const entries = await readdir(folder, { recursive: true, withFileTypes: true });
+  return entries
+    .filter((entry) => entry.isFile())
+    .map(({ parentPath, name }) => join(parentPath, name));
+}

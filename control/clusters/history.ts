@@ -1,0 +1,100 @@
+import { Readable } from "node:stream";
+import { fail } from "../../common/errors.ts";
+import type { InputOf } from "../../common/operation.ts";
+import type { clusterOperations as rows } from "../../contract/operations/clusters.ts";
+import { jobExitCodes } from "../../contract/statuses.ts";
+import type { Call, Reply } from "../bind.ts";
+import type { Context } from "../context.ts";
+import { listEvents } from "../events.ts";
+import { followFile, offsetOfLastLines, readFrom, sizeOf } from "../requests/log.ts";
+import { eventRecord } from "../wire/history-records.ts";
+import { getLive } from "./find.ts";
+import { provisionLogOf } from "./provision-log.ts";
+import { type Cluster, clusterKey } from "./schema.ts";
+import { findCluster, findLatest, listSince, listUsage } from "./store.ts";
+import { toCostRecord } from "./view.ts";
+
+const dayMs = 86_400_000;
+const eventsAtMost = 10_000;
+const eventKinds = { STATUS_CHANGE: "moves", DEBUG: "remarks", TERMINAL: "ends" } as const;
+
+/** What live clusters and those of the last days cost, newest launch first. */
+export async function costReport(ctx: Context, input: InputOf<typeof rows.costReport>) {
+  const { days, cluster_hashes: hashes, dashboard_summary_response: summary } = input;
+  const now = ctx.now();
+  const clusters = await listSince(ctx.db, now.getTime() - (days ?? 30) * dayMs);
+  const usage = await listUsage(ctx.db);
+  return clusters
+    .filter(({ id }) => hashes === null || hashes.includes(id))
+    .map((cluster) => toCostRecord(cluster, usage.get(cluster.id) ?? [], now, summary));
+}
+
+/** What happened to a cluster, oldest first. */
+export async function clusterEvents(ctx: Context, input: InputOf<typeof rows.clusterEvents>) {
+  const { cluster_name: name, cluster_hash: id, event_type: type } = input;
+  if ((name === null) === (id === null))
+    fail("ValueError", "give exactly one of cluster_name and cluster_hash");
+  if (!(type in eventKinds))
+    fail("ValueError", `event_type must be one of ${Object.keys(eventKinds).join(", ")}`);
+  const cluster =
+    id === null ? await findLatest(ctx.db, name ?? "") : await findCluster(ctx.db, id);
+  if (cluster === undefined) fail("ValueError", `there was no cluster ${name ?? id}`);
+  const kind = eventKinds[type as keyof typeof eventKinds];
+  const limit = Math.min(input.limit ?? eventsAtMost, eventsAtMost);
+  const events = await listEvents(ctx.db, "cluster", cluster.id, { kind, limit });
+  const texts = events.map(({ from, to, reason, at }) => ({
+    reason: to === null ? reason : `${from} → ${to}: ${reason}`,
+    at,
+  }));
+  return texts.map((event) => eventRecord(event, input.include_timestamps)) as
+    | string[]
+    | { reason: string; transitioned_at: number }[];
+}
+
+/** How a cluster came to be, until it is; also of one that is gone. */
+export async function provisionLogs(
+  ctx: Context,
+  input: InputOf<typeof rows.provisionLogs>,
+  call: Call,
+): Promise<Reply> {
+  const { cluster_name: name, worker, follow, tail } = input;
+  const cluster = await findLatest(ctx.db, name);
+  if (cluster === undefined) return fail("NotFoundError", `there was no cluster ${name}`);
+  const file = provisionLogOf(ctx, cluster.id);
+  if ((await sizeOf(file)) === 0) fail("NotFoundError", `cluster ${name} has no provisioning log`);
+  if (worker !== null && (worker < 0 || worker >= cluster.nodes))
+    fail("ValueError", `cluster ${name} has nodes 0 to ${cluster.nodes - 1}, not ${worker}`);
+  const offset = tail > 0 ? await offsetOfLastLines(file, tail) : 0;
+  const isOver = () => isProvisioned(ctx, cluster);
+  const chunks = follow
+    ? followFile(ctx.changes, clusterKey(cluster.id), file, isOver, offset, call.signal)
+    : readFrom(file, offset);
+  return { body: Readable.from(worker === null ? chunks : linesAbout(worker, chunks)) };
+}
+
+async function isProvisioned(ctx: Context, { id }: Cluster): Promise<boolean> {
+  const cluster = await findCluster(ctx.db, id);
+  return cluster?.status !== "INIT";
+}
+
+/** Every line of a provisioning log that speaks of one node names it first. */
+async function* linesAbout(rank: number, chunks: AsyncGenerator<Buffer>): AsyncGenerator<string> {
+  let rest = "";
+  for await (const chunk of chunks) {
+    const lines = (rest + chunk).split("\n");
+    rest = lines.pop() ?? "";
+    const about = lines.filter((line) => line.startsWith(`node ${rank} `));
+    if (about.length > 0) yield `${about.join("\n")}\n`;
+  }
+}
+
+/** Hooks are not run yet, so there is no log of one; said plainly, with a code that is not 0. */
+export async function autostopLogs(
+  ctx: Context,
+  input: InputOf<typeof rows.autostopLogs>,
+  call: Call,
+) {
+  const { name } = await getLive(ctx, input.cluster_name);
+  call.print(`cluster ${name} has run no hook, so there is no log of one\n`);
+  return jobExitCodes.NOT_FOUND;
+}

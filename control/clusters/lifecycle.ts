@@ -1,0 +1,112 @@
+import { AppError, fail } from "../../common/errors.ts";
+import type { InputOf } from "../../common/operation.ts";
+import { agentOperations } from "../../contract/agent-api.ts";
+import type { clusterOperations as rows } from "../../contract/operations/clusters.ts";
+import { clusterMachine } from "../../contract/statuses.ts";
+import type { Call } from "../bind.ts";
+import { agentOf, type Context } from "../context.ts";
+import { move } from "../move.ts";
+import { getLive, getUp } from "./find.ts";
+import { type AutostopSetting, agentAutostop, type Cluster, isChanging } from "./schema.ts";
+import { endUsage, findCluster, getCluster, setAutostop } from "./store.ts";
+import { toHandle } from "./view.ts";
+import { untilReached, untilSettled, want } from "./wait.ts";
+
+/** Starts a stopped cluster again; one that is up is left alone. */
+export async function start(ctx: Context, input: InputOf<typeof rows.start>, call: Call) {
+  const { idle_minutes_to_autostop: minutes, down, wait_for: waitFor } = input;
+  if (down && minutes === null)
+    fail("ValueError", "down needs idle_minutes_to_autostop: after how many idle minutes?");
+  const cluster = await settled(ctx, input.cluster_name, call);
+  if (minutes !== null) {
+    const setting =
+      minutes < 0 ? null : { idleMinutes: minutes, down, waitFor: waitFor ?? "jobs_and_ssh" };
+    await keepAutostop(ctx, cluster, setting, call.signal);
+  }
+  await want(ctx, cluster.id, "UP", `start by ${call.user.name}`);
+  const options = { keepTrying: input.retry_until_up };
+  return toHandle(await untilReached(ctx, cluster.id, "UP", call, options));
+}
+
+/** The cluster, once nobody is taking it down or stopping it. */
+async function settled(ctx: Context, name: string, call: Call): Promise<Cluster> {
+  for (;;) {
+    const cluster = await getLive(ctx, name);
+    if (cluster.wanted === "GONE")
+      fail("ConflictError", `cluster ${name} is being taken down (${cluster.wantedBecause})`);
+    if (!isChanging(cluster) || cluster.wanted === "UP") return cluster;
+    await untilSettled(ctx, cluster, call);
+  }
+}
+
+/** Turns the nodes of a cluster off and keeps their disks. */
+export async function stop(ctx: Context, input: InputOf<typeof rows.stop>, call: Call) {
+  const cluster = await getLive(ctx, input.cluster_name);
+  if (cluster.wanted === "GONE")
+    fail("ConflictError", `cluster ${cluster.name} is being taken down (${cluster.wantedBecause})`);
+  await want(ctx, cluster.id, "STOPPED", `stop by ${call.user.name}`);
+  await untilReached(ctx, cluster.id, "STOPPED", call);
+  return null;
+}
+
+/** Deletes the nodes of a cluster and their disks. */
+export async function down(ctx: Context, input: InputOf<typeof rows.down>, call: Call) {
+  const cluster = await subjectOf(ctx, input.cluster_name, call);
+  if (cluster.status === "GONE") return null;
+  await want(ctx, cluster.id, "GONE", `down by ${call.user.name}`);
+  try {
+    await untilReached(ctx, cluster.id, "GONE", call);
+  } catch (error) {
+    if (!input.purge || call.signal.aborted) throw error;
+    await purge(ctx, cluster.id, error);
+  }
+  return null;
+}
+
+/** The cluster of this call: on a second attempt the one that the first one meant. */
+async function subjectOf(ctx: Context, name: string, call: Call): Promise<Cluster> {
+  const { clusterId } = call.progress;
+  const known = typeof clusterId === "string" ? await findCluster(ctx.db, clusterId) : undefined;
+  if (known !== undefined) return known;
+  const cluster = await getLive(ctx, name);
+  await call.remember({ clusterId: cluster.id });
+  return cluster;
+}
+
+/** Forgets a cluster although its nodes could not be deleted. */
+async function purge(ctx: Context, id: string, error: unknown): Promise<void> {
+  const cluster = await getCluster(ctx.db, id);
+  const why = error instanceof AppError ? error.message : "an error of ours";
+  const at = ctx.now().getTime();
+  await move(ctx, clusterMachine, cluster, "GONE", `purged; nodes may be left: ${why}`, (tx) =>
+    endUsage(tx, id, at),
+  );
+}
+
+/** Sets or cancels what happens to a cluster once it is idle. */
+export async function autostop(ctx: Context, input: InputOf<typeof rows.autostop>, call: Call) {
+  if (input.hook !== null)
+    fail("NotSupportedError", "hooks are not run yet in this version; leave hook out");
+  const cluster = await getUp(ctx, input.cluster_name);
+  const { idle_minutes: idleMinutes, down: isDown, wait_for: waitFor } = input;
+  const setting =
+    idleMinutes < 0 ? null : { idleMinutes, down: isDown, waitFor: waitFor ?? "jobs_and_ssh" };
+  await keepAutostop(ctx, cluster, setting, call.signal);
+  return null;
+}
+
+async function keepAutostop(
+  ctx: Context,
+  cluster: Cluster,
+  setting: AutostopSetting | null,
+  signal: AbortSignal,
+): Promise<void> {
+  await ctx.batch((tx) => setAutostop(tx, cluster.id, setting));
+  if (cluster.status === "UP") await applyAutostop(ctx, { ...cluster, autostop: setting }, signal);
+}
+
+/** Tells the head when it is idle for long enough. */
+export async function applyAutostop(ctx: Context, cluster: Cluster, signal: AbortSignal) {
+  const setting = agentAutostop(cluster);
+  await agentOf(ctx, cluster, 0).call(agentOperations.setAutostop, setting, { signal });
+}

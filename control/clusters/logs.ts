@@ -1,0 +1,91 @@
+import { Readable } from "node:stream";
+import { setTimeout as sleep } from "node:timers/promises";
+import type { InputOf } from "../../common/operation.ts";
+import { agentOperations as agentApi, type Job } from "../../contract/agent-api.ts";
+import type { clusterOperations as rows } from "../../contract/operations/clusters.ts";
+import { jobExitCodes, jobMachine } from "../../contract/statuses.ts";
+import type { Call, LogReply } from "../bind.ts";
+import { agentOf, type Context } from "../context.ts";
+import { neutralise } from "../wire/neutralise.ts";
+import { getUp } from "./find.ts";
+import { findJob, latestJobId } from "./jobs.ts";
+import type { Cluster } from "./schema.ts";
+
+/** How long an agent may be away before a follower gives up. */
+const patienceMs = 120_000;
+const offsetHeader = "log-offset";
+
+/** Streams a job's log byte for byte; its exit code tells how the job fared. */
+export async function logs(
+  ctx: Context,
+  input: InputOf<typeof rows.logs>,
+  call: Call,
+): Promise<LogReply> {
+  const cluster = await getUp(ctx, input.cluster_name);
+  const id = input.job_id ?? (await latestJobId(ctx, cluster, call.signal));
+  const job = await findJob(ctx, cluster, id, call.signal);
+  if (job === undefined) return notFound(cluster, id);
+  const { tail, offset, follow } = input;
+  const query = { id, tail: Math.max(tail, 0), offset, follow: follow ? "true" : "false" };
+  const first = await agentOf(ctx, cluster, 0).open(agentApi.readLog, query, call.signal);
+  const start = Number(first.headers[offsetHeader] ?? offset);
+  const body = Readable.from(
+    neutralise(chunksOf(ctx, cluster, query, start, first.body, call.signal)),
+  );
+  return {
+    headers: { [offsetHeader]: String(start) },
+    body,
+    exitCode: exitCodeAfter(body, () => findJob(ctx, cluster, id, call.signal)),
+  };
+}
+
+function notFound(cluster: Cluster, id: number): LogReply {
+  const text = `cluster ${cluster.name} has no job ${id}\n`;
+  return { body: text, exitCode: Promise.resolve(jobExitCodes.NOT_FOUND) };
+}
+
+/** The bytes of a log; an agent that went away is asked again from where it left off. */
+async function* chunksOf(
+  ctx: Context,
+  cluster: Cluster,
+  query: { id: number; follow: string },
+  start: number,
+  first: Readable,
+  signal: AbortSignal,
+): AsyncGenerator<Buffer> {
+  let offset = start;
+  let body: Readable | undefined = first;
+  for (let awaySince = performance.now(); ; ) {
+    try {
+      body ??= (await agentOf(ctx, cluster, 0).open(agentApi.readLog, { ...query, offset }, signal))
+        .body;
+      for await (const chunk of body) {
+        offset += chunk.length;
+        awaySince = performance.now();
+        yield chunk;
+      }
+      return;
+    } catch (error) {
+      if (signal.aborted || performance.now() - awaySince > patienceMs) throw error;
+      body = undefined;
+      await sleep(100, undefined, { signal });
+    }
+  }
+}
+
+/** The exit code of the call, asked for once the text has ended. */
+function exitCodeAfter(body: Readable, find: () => Promise<Job | undefined>): Promise<number> {
+  const { promise, resolve, reject } = Promise.withResolvers<number>();
+  body.once("end", () => find().then((job) => resolve(exitCodeOf(job)), reject));
+  body.once("error", reject);
+  body.once("close", () => reject(new Error("the log was not read to its end")));
+  promise.catch(() => {});
+  return promise;
+}
+
+function exitCodeOf(job: Job | undefined): number {
+  if (job === undefined) return jobExitCodes.NOT_FOUND;
+  if (job.status === "SUCCEEDED") return jobExitCodes.SUCCEEDED;
+  if (job.status === "CANCELLED") return jobExitCodes.CANCELLED;
+  return jobMachine.isFinal(job.status) ? jobExitCodes.FAILED : jobExitCodes.NOT_FINISHED;
+}

@@ -1,0 +1,32 @@
+import { clusterOperations as rows } from "../../contract/operations/clusters.ts";
+import { type Bound, bind } from "../bind.ts";
+import { download, downloadLogs } from "./download.ts";
+import { autostopLogs, clusterEvents, costReport, provisionLogs } from "./history.ts";
+import { cancel, exec, jobStatus, queue } from "./jobs.ts";
+import { checkLaunch, launch } from "./launch.ts";
+import { autostop, down, start, stop } from "./lifecycle.ts";
+import { logs } from "./logs.ts";
+import { endpoints, status } from "./status.ts";
+import { readTask } from "./task.ts";
+
+/** Clusters: their life, their jobs, what they wrote, did and cost. */
+export const clusterOperations: Bound[] = [
+  bind(rows.launch, launch, checkLaunch),
+  bind(rows.exec, exec, ({ task }) => void readTask(task, "exec")),
+  bind(rows.start, start),
+  bind(rows.stop, stop),
+  bind(rows.down, down),
+  bind(rows.autostop, autostop),
+  bind(rows.status, status),
+  bind(rows.endpoints, endpoints),
+  bind(rows.queue, queue),
+  bind(rows.jobStatus, jobStatus),
+  bind(rows.cancel, cancel),
+  bind(rows.logs, logs),
+  bind(rows.downloadLogs, downloadLogs),
+  bind(rows.download, download),
+  bind(rows.provisionLogs, provisionLogs),
+  bind(rows.autostopLogs, autostopLogs),
+  bind(rows.costReport, costReport),
+  bind(rows.clusterEvents, clusterEvents),
+];

@@ -1,0 +1,27 @@
+import { appendFileSync, mkdirSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { protocol } from "../../common/product.ts";
+import type { Context } from "../context.ts";
+import { clusterKey } from "./schema.ts";
+
+/** The file that tells how a cluster came to be; it outlives the cluster. */
+export const provisionLogOf = (ctx: Context, clusterId: string): string =>
+  join(ctx.config.home, "control", "clusters", clusterId, "provision.log");
+
+/** Adds a line to the provisioning log, and wakes those who wait for the cluster. */
+export function narrate(ctx: Context, clusterId: string, line: string): void {
+  const file = provisionLogOf(ctx, clusterId);
+  mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
+  appendFileSync(file, `${line}\n`, { mode: 0o600 });
+  ctx.changes.notify(clusterKey(clusterId));
+}
+
+/** How long something took, for people: `0.42 s`. */
+export const elapsed = (since: Date, now: Date): string =>
+  `${((now.getTime() - since.getTime()) / 1000).toFixed(2)} s`;
+
+/** The folder under which a user's downloads lie, and the name clients know it by. */
+export const downloadsOf = (ctx: Context, userId: string) => ({
+  folder: join(ctx.config.home, "control", "clients", encodeURIComponent(userId), "logs"),
+  shown: `~/.${protocol.requestPrefix}/api_server/clients/${userId}/${protocol.requestPrefix}_logs`,
+});

@@ -1,0 +1,91 @@
+import type { Autostop, NodeSettings } from "../../contract/agent-api.ts";
+import type { ClusterStatus } from "../../contract/statuses.ts";
+import type { NodeState, Offer } from "../providers/provider.ts";
+import type { Failure, User } from "../requests/schema.ts";
+
+/** What a cluster should be; the reconciler brings it there. */
+export type Wanted = "UP" | "STOPPED" | "GONE";
+
+/** When a cluster stops by itself. */
+export interface AutostopSetting {
+  idleMinutes: number;
+  down: boolean;
+  waitFor: Autostop["waitFor"];
+}
+
+/** A named set of nodes that live and die together. Instants are epoch milliseconds. */
+export interface Cluster {
+  id: string;
+  name: string;
+  status: ClusterStatus;
+  wanted: Wanted;
+  /** Who or what wants that, for people: `stop by ann`. */
+  wantedBecause: string;
+  user: User;
+  workspace: string;
+  provider: string;
+  nodes: number;
+  offer: Offer;
+  ports: string[];
+  labels: Record<string, string>;
+  /** The task of the latest launch, without its secrets. */
+  taskYaml: string;
+  command: string;
+  /** Null: it never stops by itself. */
+  autostop: AutostopSetting | null;
+  /** Why the last attempt to reach what is wanted failed; null when none did. */
+  problem: Failure | null;
+  everUp: boolean;
+  launchedAt: number;
+  statusChangedAt: number;
+}
+
+const minuteMs = 60_000;
+const namePattern = /^[a-zA-Z]([-_.a-zA-Z0-9]*[a-zA-Z0-9])?$/;
+const nameAtMost = 120;
+
+/** Whether a text may name a cluster. */
+export const isClusterName = (text: string): boolean =>
+  text.length <= nameAtMost && namePattern.test(text);
+
+/** The key that wakes those who wait for a cluster. */
+export const clusterKey = (id: string): string => `cluster:${id}`;
+
+/** How the agents of a cluster's nodes are told about autostop. */
+export const agentAutostop = ({ autostop }: Cluster): Autostop =>
+  autostop === null
+    ? { idleMs: null, down: false, waitFor: "jobs_and_ssh" }
+    : {
+        idleMs: autostop.idleMinutes * minuteMs,
+        down: autostop.down,
+        waitFor: autostop.waitFor,
+      };
+
+/** Whether a cluster is on its way to what is wanted, so that others have to wait. */
+export function isChanging({ status, wanted }: Pick<Cluster, "status" | "wanted">): boolean {
+  return status !== wanted;
+}
+
+/** The machines of a cluster in a few words: `2x(cpus=4, mem=16, H100:8)`. */
+export function resourcesText({ nodes, offer }: Pick<Cluster, "nodes" | "offer">): string {
+  const { cpus, memoryGb, accelerators } = offer;
+  const parts = [`cpus=${cpus}`, `mem=${memoryGb}`];
+  if (accelerators !== null) parts.unshift(`${accelerators.name}:${accelerators.count}`);
+  return `${nodes}x(${parts.join(", ")})`;
+}
+
+/** What a node is told about itself. */
+export function settingsOf(cluster: Cluster, rank: number, nodes: NodeState[]): NodeSettings {
+  const { offer } = cluster;
+  return {
+    clusterId: cluster.id,
+    clusterName: cluster.name,
+    rank,
+    addresses: nodes.map(({ address }) => address),
+    cloud: offer.provider,
+    region: offer.region,
+    zone: offer.zone,
+    cpus: offer.cpus,
+    accelerators: offer.accelerators,
+  };
+}

@@ -1,0 +1,76 @@
+import { fail } from "../../common/errors.ts";
+import type { InputOf } from "../../common/operation.ts";
+import type { clusterOperations as rows } from "../../contract/operations/clusters.ts";
+import { expandPorts } from "../../contract/task/ports.ts";
+import type { Call } from "../bind.ts";
+import { type Context, providerOf } from "../context.ts";
+import { nudge } from "../reconciler.ts";
+import { getUp } from "./find.ts";
+import type { Cluster } from "./schema.ts";
+import { listLastEvents, listLive } from "./store.ts";
+import { toStatusRecord } from "./view.ts";
+
+type Input = InputOf<typeof rows.status>;
+
+/** Live clusters, newest launch first; asked of the provider first where the caller says so. */
+export async function status(ctx: Context, input: Input, call: Call) {
+  const chosen = choose(await listLive(ctx.db), input, call);
+  const stale = chosen.filter((cluster) => wantsRefresh(cluster, input.refresh));
+  await Promise.all(stale.map(({ id }) => nudge(ctx, "cluster", id)));
+  const clusters = stale.length > 0 ? choose(await listLive(ctx.db), input, call) : chosen;
+  const { summary_response: summary, include_handle: handle } = input;
+  const lastEvents = summary ? new Map<string, string>() : await listLastEvents(ctx.db);
+  return clusters.map((cluster) => {
+    const lastEvent = lastEvents.get(cluster.id);
+    return toStatusRecord(cluster, {
+      summary,
+      handle,
+      ...(lastEvent !== undefined && { lastEvent }),
+    });
+  });
+}
+
+function choose(clusters: Cluster[], input: Input, call: Call): Cluster[] {
+  const { cluster_names: names, all_users: allUsers } = input;
+  const patterns = names?.map(toPattern);
+  return clusters.filter(
+    ({ name, user }) =>
+      (allUsers || user.id === call.user.id) &&
+      (patterns === undefined || patterns.some((pattern) => pattern.test(name))),
+  );
+}
+
+/** A name with `*` and `?` as shells have them. */
+function toPattern(glob: string): RegExp {
+  const text = glob
+    .replace(/[.+^${}()|[\]\\]/g, "\\$&")
+    .replace(/\*+/g, ".*")
+    .replaceAll("?", ".");
+  return new RegExp(`^${text}$`);
+}
+
+const wantsRefresh = ({ autostop }: Cluster, refresh: Input["refresh"]): boolean =>
+  refresh === "FORCE" || (refresh === "AUTO" && autostop !== null);
+
+/** Where the ports of a cluster are reached, by port. */
+export async function endpoints(ctx: Context, input: InputOf<typeof rows.endpoints>, call: Call) {
+  const cluster = await getUp(ctx, input.cluster);
+  const open = expandPorts(cluster.ports);
+  const asked = input.port === null ? open : [toPort(input.port)];
+  const missing = asked.find((port) => !open.includes(port));
+  if (missing !== undefined)
+    fail(
+      "ValueError",
+      `cluster ${cluster.name} does not expose port ${missing}; it exposes ${open.join(", ") || "none"}`,
+    );
+  const provider = providerOf(ctx, cluster.provider);
+  const [head] = await provider.list(cluster, call.signal);
+  if (head === undefined) fail("ClusterNotUpError", `cluster ${cluster.name} has no head`);
+  return Object.fromEntries(asked.map((port) => [String(port), provider.endpoint(head, port)]));
+}
+
+function toPort(text: number | string): number {
+  const port = Number(text);
+  if (Number.isInteger(port) && port > 0 && port < 65_536) return port;
+  return fail("ValueError", `${JSON.stringify(text)} is not a port`);
+}

@@ -1,0 +1,59 @@
+import { fail } from "../../common/errors.ts";
+import { agentOperations, type Job } from "../../contract/agent-api.ts";
+import type { Task } from "../../contract/task.ts";
+import type { Call } from "../bind.ts";
+import { agentOf, type Context } from "../context.ts";
+import type { Cluster } from "./schema.ts";
+
+/** What a job takes of a node's CPUs when it asks for none in particular. */
+const usualCpus = 0.5;
+
+/** Hands a task to the head of a cluster; undefined when the task has nothing to run. */
+export async function submitJob(
+  ctx: Context,
+  cluster: Cluster,
+  task: Task,
+  { withSetup }: { withSetup: boolean },
+  call: Call,
+): Promise<Job | undefined> {
+  const setup = withSetup ? (task.setup ?? null) : null;
+  const run = task.run ?? null;
+  if (setup === null && run === null) return undefined;
+  if (task.nodes > cluster.nodes)
+    fail(
+      "ResourcesMismatchError",
+      `the task asks for ${task.nodes} nodes, cluster ${cluster.name} has ${cluster.nodes}`,
+    );
+  const job = await agentOf(ctx, cluster, 0).call(
+    agentOperations.submit,
+    {
+      submissionId: call.id,
+      name: task.name ?? "-",
+      userId: call.user.id,
+      userName: call.user.name,
+      setup,
+      run,
+      env: { ...task.envs },
+      secrets: revealed(task),
+      nodes: task.nodes,
+      ...demandOf(task),
+    },
+    { signal: call.signal },
+  );
+  call.print(`Job submitted, ID: ${job.id}\n`);
+  return job;
+}
+
+const revealed = ({ secrets }: Task): Record<string, string> =>
+  Object.fromEntries(Object.entries(secrets).map(([name, secret]) => [name, secret.reveal()]));
+
+/** What the job takes of each node, and the words for it. */
+function demandOf({ resources, nodes }: Task) {
+  const kind = resources.candidates[0]?.accelerator;
+  const accelerators = kind !== undefined && "name" in kind ? kind.count : 0;
+  const named = kind !== undefined && "name" in kind ? `${kind.name}:${kind.count}` : undefined;
+  return {
+    demand: { cpus: usualCpus, accelerators },
+    resources: `${nodes}x[${named ?? `CPU:${usualCpus}`}]`,
+  };
+}

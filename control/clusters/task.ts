@@ -1,0 +1,34 @@
+import { AppError, fail } from "../../common/errors.ts";
+import { formatIssues, toValidationItems } from "../../contract/task/issues.ts";
+import { readTask as readDocument, singleTask, type Task } from "../../contract/task.ts";
+
+/**
+ * The one task of a document. Throws `InvalidTaskError` with every issue and its place, or says
+ * which operations take a document of several tasks.
+ */
+export function readTask(text: string, operation: string): Task {
+  const reading = readDocument(text);
+  if (!reading.ok)
+    throw new AppError("InvalidTaskError", formatIssues(reading.issues), {
+      issues: toValidationItems(reading.issues),
+    });
+  const task = singleTask(reading.document, operation);
+  refuseUnbuilt(task);
+  return task;
+}
+
+/** What a task may say but nothing here does yet: refused, so that nothing is lost silently. */
+function refuseUnbuilt(task: Task): void {
+  const sections = {
+    workdir: task.workdir !== undefined,
+    file_mounts: Object.keys(task.fileMounts).length > 0,
+    volumes: Object.keys(task.volumes).length > 0,
+    "config.hooks": (task.hooks?.length ?? 0) > 0,
+  };
+  const used = Object.entries(sections).filter(([, isUsed]) => isUsed);
+  if (used.length > 0)
+    fail(
+      "NotSupportedError",
+      `${used.map(([name]) => name).join(" and ")} cannot be served yet in this version; leave it out`,
+    );
+}

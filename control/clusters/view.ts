@@ -1,0 +1,96 @@
+import type { ClusterStatusRecord, CostReportRecord } from "../../contract/records/clusters.ts";
+import { clusterRecord } from "../wire/cluster-record.ts";
+import { type Handle, type HandleRecord, handleRecord } from "../wire/handles.ts";
+import { costRecord } from "../wire/history-records.ts";
+import { type Cluster, resourcesText } from "./schema.ts";
+
+/** How existing clients are told of an infra that they do not know: as a pool of machines. */
+const knownInfra = (cluster: Cluster) => ({ infra: `ssh/${cluster.offer.infra}` });
+
+/** What clients keep of a cluster. */
+export const toHandle = (cluster: Cluster): HandleRecord => {
+  const handle: Handle = {
+    clusterName: cluster.name,
+    clusterNameOnCloud: `${cluster.name}-${cluster.id}`,
+    nodes: cluster.nodes,
+    addresses: null,
+  };
+  return handleRecord(handle);
+};
+
+/** A live cluster as `/status` shows it; a summary leaves out what is long. */
+export function toStatusRecord(
+  cluster: Cluster,
+  { summary, handle, lastEvent }: { summary: boolean; handle: boolean; lastEvent?: string },
+): ClusterStatusRecord {
+  const { offer, status } = cluster;
+  if (status === "GONE") throw new Error("a cluster that is gone has no record");
+  return clusterRecord({
+    name: cluster.name,
+    hash: cluster.id,
+    status,
+    statusChangedAt: new Date(cluster.statusChangedAt),
+    launchedAt: new Date(cluster.launchedAt),
+    everUp: cluster.everUp,
+    nodes: cluster.nodes,
+    autostop: cluster.autostop,
+    userId: cluster.user.id,
+    userName: cluster.user.name,
+    workspace: cluster.workspace,
+    handle: handle ? toHandle(cluster) : null,
+    lastUse: cluster.command,
+    resourcesText: resourcesText(cluster),
+    resourcesFullText: resourcesText(cluster),
+    cloud: offer.provider,
+    region: offer.region,
+    cpus: String(offer.cpus),
+    memory: String(offer.memoryGb),
+    accelerators: acceleratorsText(cluster),
+    labels: cluster.labels,
+    ...(!summary && {
+      creationYaml: cluster.taskYaml,
+      creationCommand: cluster.command,
+      nameOnCloud: `${cluster.name}-${cluster.id}`,
+      ...(lastEvent !== undefined && { lastEvent }),
+    }),
+  });
+}
+
+/** What a cluster cost, from the times its nodes ran. */
+export function toCostRecord(
+  cluster: Cluster,
+  intervals: [start: number, end: number | null][],
+  now: Date,
+  summary: boolean,
+): CostReportRecord {
+  const { offer } = cluster;
+  const view = {
+    name: cluster.name,
+    hash: cluster.id,
+    status: cluster.status,
+    launchedAt: new Date(cluster.launchedAt),
+    intervals: intervals.map(([start, end]) => ({
+      startedAt: new Date(start),
+      endedAt: end === null ? null : new Date(end),
+    })),
+    nodes: cluster.nodes,
+    dollarsPerHour: offer.dollarsPerHour * cluster.nodes,
+    userId: cluster.user.id,
+    userName: cluster.user.name,
+    workspace: cluster.workspace,
+    resources: knownInfra(cluster),
+    resourcesText: resourcesText(cluster),
+    resourcesFullText: resourcesText(cluster),
+    cloud: offer.provider,
+    region: offer.region,
+    cpus: String(offer.cpus),
+    memory: String(offer.memoryGb),
+    accelerators: acceleratorsText(cluster),
+    creationYaml: cluster.taskYaml,
+    creationCommand: cluster.command,
+  };
+  return costRecord(view, now, summary ? "summary" : "full");
+}
+
+const acceleratorsText = ({ offer }: Cluster): string | null =>
+  offer.accelerators && JSON.stringify({ [offer.accelerators.name]: offer.accelerators.count });

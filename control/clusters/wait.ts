@@ -1,0 +1,92 @@
+import { AppError, fail, isErrorType } from "../../common/errors.ts";
+import type { Call } from "../bind.ts";
+import type { Context } from "../context.ts";
+import { nudge } from "../reconciler.ts";
+import { readFrom, sizeOf } from "../requests/log.ts";
+import { narrate, provisionLogOf } from "./provision-log.ts";
+import { type Cluster, clusterKey, type Wanted } from "./schema.ts";
+import { getCluster, setWanted } from "./store.ts";
+
+/** Writes down what a cluster should be and has the reconciler begin. */
+export async function want(ctx: Context, id: string, wanted: Wanted, because: string) {
+  await ctx.batch((tx) => setWanted(tx, id, wanted, because));
+  ctx.changes.notify(clusterKey(id));
+  void nudge(ctx, "cluster", id);
+}
+
+export interface WaitOptions {
+  /** Goes on although an attempt failed. */
+  keepTrying?: boolean;
+}
+
+/**
+ * Waits until a cluster is what this call wants it to be, and prints what happens meanwhile.
+ * Throws why it cannot be reached, or `ClusterNotUpError` when somebody else came to want something
+ * different.
+ */
+export async function untilReached(
+  ctx: Context,
+  id: string,
+  wanted: Wanted,
+  call: Call,
+  { keepTrying = false }: WaitOptions = {},
+): Promise<Cluster> {
+  const file = provisionLogOf(ctx, id);
+  let printed = await sizeOf(file);
+  const printNews = async () => {
+    for await (const chunk of readFrom(file, printed)) {
+      printed += chunk.length;
+      call.print(chunk.toString());
+    }
+  };
+  const look = async () => {
+    await printNews();
+    const cluster = await getCluster(ctx.db, id);
+    if (cluster.wanted !== wanted) refuseOvertaken(cluster);
+    if (cluster.status === wanted) return cluster;
+    if (cluster.problem !== null && !keepTrying) {
+      const { type, message, details } = cluster.problem;
+      throw new AppError(isErrorType(type) ? type : "InternalError", message, { ...details });
+    }
+    return undefined;
+  };
+  return ctx.changes.until(clusterKey(id), look, call.signal);
+}
+
+const did: Record<Wanted, string> = {
+  UP: "started",
+  STOPPED: "stopped",
+  GONE: "taken down",
+};
+
+function refuseOvertaken({ name, status, wanted, wantedBecause }: Cluster): never {
+  fail(
+    "ClusterNotUpError",
+    `cluster ${name} is being ${did[wanted]} meanwhile (${wantedBecause}); this request ends here`,
+    { status },
+  );
+}
+
+/** Waits until a cluster has become what others want of it; says so in the request's record. */
+export async function untilSettled(ctx: Context, cluster: Cluster, call: Call): Promise<void> {
+  const { id, name, wanted, wantedBecause } = cluster;
+  const note = `waits until cluster ${name} is ${did[wanted]} (${wantedBecause})`;
+  await call.note(note);
+  call.print(`${note}\n`);
+  await ctx.changes.until(
+    clusterKey(id),
+    async () => {
+      const now = await getCluster(ctx.db, id);
+      const isOver = now.status === now.wanted || now.problem !== null || now.wanted !== wanted;
+      return isOver || undefined;
+    },
+    call.signal,
+  );
+  await call.note(null);
+}
+
+/** Takes down what a failed launch had begun. */
+export async function undo(ctx: Context, cluster: Cluster, because: string): Promise<void> {
+  narrate(ctx, cluster.id, `cluster ${cluster.name} is removed: ${because}`);
+  await want(ctx, cluster.id, "GONE", because);
+}

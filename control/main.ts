@@ -1,0 +1,35 @@
+import type { AddressInfo } from "node:net";
+import { openLog } from "../common/log.ts";
+import { untilSignal } from "../common/signals.ts";
+import { operations as rows } from "../contract/api.ts";
+import { clusters } from "./clusters/reconcile.ts";
+import { readConfig } from "./config.ts";
+import { closeContext, openContext } from "./context.ts";
+import { buildServer } from "./http/server.ts";
+import { lockHome } from "./lock.ts";
+import { operations } from "./operations.ts";
+import { startReconciler } from "./reconciler.ts";
+import { startCollector } from "./requests/collect.ts";
+import { startRequests } from "./requests/run.ts";
+
+const config = readConfig(process.env);
+const log = openLog("control", config.logLevel);
+const lock = lockHome(config.home);
+const ctx = await openContext(config, log);
+const reconciling = startReconciler(ctx, clusters);
+const collector = startCollector(ctx);
+const requests = await startRequests(ctx, operations);
+const server = buildServer(ctx, rows, operations);
+await server.listen({ host: config.host, port: config.port });
+const { port } = server.server.address() as AddressInfo;
+lock.tell({ host: config.host, port });
+log.info({ host: config.host, port, home: config.home }, "listening");
+
+const signal = await untilSignal("SIGTERM", "SIGINT");
+log.info({ signal }, "stopping");
+await server.close();
+await requests.stop();
+await collector.stop();
+await reconciling.stop();
+await closeContext(ctx);
+lock.release();

@@ -1,0 +1,33 @@
+import { jobOperations } from "../contract/operations/jobs.ts";
+import { poolOperations } from "../contract/operations/pools.ts";
+import { serveOperations } from "../contract/operations/serve.ts";
+import { type Bound, bind } from "./bind.ts";
+import { cloudOperations } from "./clouds/operations.ts";
+import { clusterOperations } from "./clusters/operations.ts";
+import { requestOperations } from "./requests/operations.ts";
+import { workspaceOperations } from "./workspaces/operations.ts";
+
+/**
+ * Lists of nouns that nothing can create yet: they are empty, and clients that show everything at
+ * once ask for them.
+ */
+const emptyLists: Bound[] = [
+  bind(jobOperations.queueV2, async () => ({
+    jobs: [],
+    total: 0,
+    total_no_filter: 0,
+    status_counts: {},
+  })),
+  bind(jobOperations.queue, async () => []),
+  bind(poolOperations.status, async () => []),
+  bind(serveOperations.status, async () => []),
+];
+
+/** Every operation that has code. */
+export const operations: Bound[] = [
+  ...requestOperations,
+  ...clusterOperations,
+  ...cloudOperations,
+  ...workspaceOperations,
+  ...emptyLists,
+];
