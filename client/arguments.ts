@@ -90,7 +90,7 @@ export function originOf(words: readonly string[]): string {
 }
 
 const quoted = (word: string) =>
-  /^[\w@%+=:,./<>-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
+  /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
 
 /** A name for a cluster that was given none: `outrigger-3fa9-ana`. */
 export function madeUpName(userName: string, random: string): string {

@@ -1,7 +1,15 @@
 import { existsSync, readFileSync, statSync } from "node:fs";
 import { homedir } from "node:os";
 import { join, resolve } from "node:path";
-import { type Document, isMap, isSeq, parseAllDocuments, stringify, type YAMLMap } from "yaml";
+import {
+  type Document,
+  isMap,
+  isSeq,
+  parseAllDocuments,
+  parseDocument,
+  stringify,
+  type YAMLMap,
+} from "yaml";
 import { fail } from "../common/errors.ts";
 import type { TaskOptions } from "./arguments.ts";
 
@@ -43,8 +51,8 @@ export function readEntrypoint(words: readonly string[], cwd: string): string {
 
 /** The task as it is sent: the options laid over its YAML, local paths made absolute. */
 export function toTaskText(source: string, options: TaskOptions, place: TaskPlace): string {
-  const documents = parseAllDocuments(source);
-  if (!Array.isArray(documents)) return source;
+  const documents = [...parseAllDocuments(source)];
+  if (documents.length === 0) documents.push(parseDocument("{}"));
   for (const document of documents) {
     const [error] = document.errors;
     if (error !== undefined) fail("InvalidTaskError", `the task is not YAML: ${error.message}`);

@@ -1,6 +1,6 @@
 import { once } from "node:events";
 import { createInterface } from "node:readline/promises";
-import type { ReadStream, WriteStream } from "node:tty";
+import type { Readable, Writable } from "node:stream";
 import { styleText } from "node:util";
 import type { Env } from "./settings.ts";
 
@@ -32,10 +32,15 @@ export interface Terminal {
   confirm(question: string): Promise<boolean>;
 }
 
+/** The input of a process; a terminal or not. */
+export type Input = Readable & { isTTY?: boolean };
+/** An output of a process; a terminal has columns. */
+export type Output = Writable & { isTTY?: boolean; columns?: number };
+
 export interface Streams {
-  readonly stdin: ReadStream;
-  readonly stdout: WriteStream;
-  readonly stderr: WriteStream;
+  readonly stdin: Input;
+  readonly stdout: Output;
+  readonly stderr: Output;
 }
 
 /** The terminal over the three streams of the process. */
@@ -57,14 +62,14 @@ export function openTerminal({ stdin, stdout, stderr }: Streams, env: Env): Term
   };
 }
 
-const columnsOf = (stream: WriteStream) =>
+const columnsOf = (stream: Output) =>
   stream.isTTY ? stream.columns || 80 : Number.POSITIVE_INFINITY;
 
-const isLive = (stream: WriteStream, env: Env) =>
+const isLive = (stream: Output, env: Env) =>
   stream.isTTY === true && env["TERM"] !== "dumb" && !env["CI"];
 
 /** Source: no-color.org, and FORCE_COLOR as Node.js reads it. */
-function wantsColour(stream: WriteStream, env: Env): boolean {
+function wantsColour(stream: Output, env: Env): boolean {
   if (env["NO_COLOR"]) return false;
   if (env["FORCE_COLOR"] && env["FORCE_COLOR"] !== "0") return true;
   return stream.isTTY === true && env["TERM"] !== "dumb";
@@ -76,7 +81,7 @@ const painter =
     wanted ? styleText(style, text, { validateStream: false }) : text;
 
 /** Ctrl-C and the end of input are a no. */
-async function confirm(stdin: ReadStream, stderr: WriteStream, question: string) {
+async function confirm(stdin: Input, stderr: Output, question: string) {
   const lines = createInterface({ input: stdin, output: stderr });
   const left = once(lines, "close").then(() => "no");
   try {

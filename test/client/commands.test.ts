@@ -1,0 +1,301 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { parse } from "yaml";
+import { commandLine } from "./command-line.ts";
+import { type Ending, fakeControl, type Handler, type Routes, sendJson } from "./fake-control.ts";
+
+const cluster = (name: string, status = "UP") => ({
+  ...{ name, status, launched_at: 1_700_000_000, autostop: 30, to_down: true, nodes: 1 },
+  ...{ user_name: "ana", workspace: "default", resources_str: "1x[CPU:2]", cloud: "Local" },
+});
+const two: Ending = { result: [cluster("dev"), cluster("dev-2", "STOPPED")] };
+const oneOf: Ending = { result: [cluster("dev")] };
+const jobLog: Handler = (_seen, res) => {
+  res.writeHead(200, { "x-skypilot-request-id": "log-1", "log-offset": "0" }).end("hello\n");
+};
+const noError = JSON.stringify({ return_value: "0" });
+
+type Fields = Readonly<Record<string, unknown>>;
+
+/** A command line, the route it must call, and fields that the call must carry. */
+const calls: readonly [string, string, Fields, Routes?][] = [
+  ["launch -c dev -d 'echo hi'", "POST /launch", { cluster_name: "dev", no_setup: false }],
+  ["launch -c dev -d --no-setup x", "POST /launch", { no_setup: true }],
+  ["launch -c dev -d -i 5 --down x", "POST /launch", { idle_minutes_to_autostop: 5, down: true }],
+  [
+    "launch -c dev -d -r --dryrun --fast x",
+    "POST /launch",
+    { retry_until_up: true, dryrun: true, fast: true },
+  ],
+  ["exec dev -d x", "POST /exec", { cluster_name: "dev" }],
+  ["exec -d -c dev x", "POST /exec", { cluster_name: "dev" }],
+  ["status", "POST /status", { cluster_names: null, refresh: "NONE", all_users: false }],
+  ["status -u", "POST /status", { all_users: true }],
+  ["status -a", "POST /status", { all_users: true }],
+  ["status dev -r", "POST /status", { cluster_names: ["dev"], refresh: "FORCE" }],
+  ["status -v", "POST /status", { summary_response: false }],
+  ["queue dev -s -u", "POST /queue", { cluster_name: "dev", skip_finished: true, all_users: true }],
+  ["logs dev", "POST /logs", { job_id: null, follow: true, tail: 0 }],
+  ["logs dev 3 --no-follow --tail 9", "POST /logs", { job_id: 3, follow: false, tail: 9 }],
+  ["logs dev --status", "POST /job_status", { job_ids: null }],
+  ["logs dev --autostop", "POST /autostop_logs", { cluster_name: "dev", follow: true }],
+  ["logs dev --provision", "POST /provision_logs", { cluster_name: "dev", worker: null }],
+  ["cancel dev 1 2", "POST /cancel", { job_ids: [1, 2], all: false, all_users: false }],
+  ["cancel dev -a -y", "POST /cancel", { job_ids: null, all: true }],
+  ["cancel dev -y", "POST /cancel", { job_ids: null, all: false }],
+  ["stop dev", "POST /stop", { cluster_name: "dev", purge: false }],
+  ["down -y -p dev", "POST /down", { cluster_name: "dev", purge: true }],
+  [
+    "start dev -f -i 9 --down --wait-for jobs",
+    "POST /start",
+    { force: true, idle_minutes_to_autostop: 9, down: true, wait_for: "jobs" },
+  ],
+  ["autostop dev", "POST /autostop", { idle_minutes: 5, down: false, wait_for: null }],
+  ["autostop dev -i 0 --down", "POST /autostop", { idle_minutes: 0, down: true }],
+  ["autostop dev --cancel", "POST /autostop", { idle_minutes: -1 }],
+  ["cost-report", "POST /cost_report", { days: 30 }],
+  ["cost-report -a", "POST /cost_report", { days: null }],
+  [
+    "events dev -n 3",
+    "POST /cluster_events",
+    { cluster_name: "dev", event_type: "STATUS_CHANGE", include_timestamps: true, limit: 3 },
+  ],
+  ["check -v local", "POST /check", { clouds: ["local"], verbose: true }],
+  ["api cancel 1234", "POST /api/cancel", { request_ids: ["1234"], user_id: null }],
+];
+
+const wordsOf = (line: string) =>
+  (line.match(/'[^']*'|\S+/g) ?? []).map((word) => word.replaceAll("'", ""));
+
+const usual: Routes = {
+  "POST /launch": { result: { job_id: 1, handle: null } },
+  "POST /exec": { result: { job_id: 2, handle: null } },
+  "POST /status": oneOf,
+  "POST /queue": { result: [] },
+  "POST /logs": jobLog,
+  "POST /autostop_logs": jobLog,
+  "POST /provision_logs": (_seen, res) => void res.end("made\n"),
+  "POST /job_status": { result: { 1: "SUCCEEDED" } },
+  "POST /cost_report": { result: [] },
+  "POST /cluster_events": { result: [{ reason: "made", transitioned_at: 1_700_000_000 }] },
+  "POST /check": { log: "local: enabled\n", result: {} },
+  "POST /api/cancel": { result: [] },
+  ...Object.fromEntries(
+    ["cancel", "stop", "down", "start", "autostop"].map((name) => [`POST /${name}`, {}]),
+  ),
+};
+
+for (const [line, route, fields] of calls)
+  test(`\`outrigger ${line}\` calls ${route}`, async (t) => {
+    const control = await fakeControl(t, {
+      ...usual,
+      ...(route.endsWith("logs") && { "GET /api/get": (_seen, res) => void res.end(noError) }),
+    });
+    const outrigger = await commandLine(t, control.endpoint);
+
+    const { code, stderr } = await outrigger(wordsOf(line));
+
+    assert.equal(code, 0, stderr);
+    const [sent] = control.to(route);
+    assert.partialDeepStrictEqual(sent?.body, fields);
+    assert.equal(sent?.body["entrypoint_command"], `outrigger ${line}`);
+  });
+
+test("launch sends the task with what the options say, and a name when none is given", async (t) => {
+  const control = await fakeControl(t, usual);
+  const outrigger = await commandLine(t, control.endpoint);
+
+  await outrigger([
+    "launch",
+    "-d",
+    "--env",
+    "A=1",
+    "--gpus",
+    "H100:8",
+    "--num-nodes",
+    "2",
+    "nvidia-smi",
+  ]);
+
+  const [sent] = control.to("POST /launch");
+  assert.match(String(sent?.body["cluster_name"]), /^outrigger-[0-9a-f]{4}-ana$/);
+  assert.deepEqual(parse(String(sent?.body["task"])), {
+    run: "nvidia-smi",
+    num_nodes: 2,
+    resources: { accelerators: "H100:8" },
+    envs: { A: "1" },
+  });
+});
+
+test("launch shows the job's log on stdout alone and exits as the job did", async (t) => {
+  const getAnswers: Handler = ({ query }, res) => {
+    const value = query.get("request_id") === "log-1" ? "100" : '{"job_id":4,"handle":null}';
+    sendJson(res, 200, { return_value: value });
+  };
+  const stream: Handler = (_seen, res) => void res.end("1 node up\n");
+  const more = { "GET /api/get": getAnswers, "GET /api/stream": stream };
+  const control = await fakeControl(t, { ...usual, ...more });
+  const outrigger = await commandLine(t, control.endpoint);
+
+  const { code, stdout, stderr } = await outrigger(["launch", "-c", "dev", "false"]);
+
+  assert.equal(code, 100);
+  assert.equal(stdout, "hello\n");
+  assert.match(stderr, /^Launching dev\n1 node up\nJob 4 on dev\n {2}logs +outrigger logs dev 4\n/);
+});
+
+test("--async prints the id of the request and waits for nothing", async (t) => {
+  const control = await fakeControl(t, usual);
+  const outrigger = await commandLine(t, control.endpoint);
+
+  const { code, stdout } = await outrigger(["launch", "-c", "dev", "--async", "x"]);
+
+  assert.equal(code, 0);
+  assert.match(stdout, /^[0-9a-f-]{36}\n$/);
+  assert.deepEqual(
+    control.seen.map(({ path }) => path),
+    ["/launch"],
+  );
+});
+
+test("status prints a table, or JSON, and hints when there is nothing", async (t) => {
+  const control = await fakeControl(t, { "POST /status": two });
+  const outrigger = await commandLine(t, control.endpoint);
+
+  const { stdout } = await outrigger(["status"]);
+  const json = await outrigger(["status", "-o", "json"]);
+
+  assert.deepEqual(
+    stdout.split("\n").map((line) => line.split(/ {2,}/)[1]),
+    ["STATUS", "UP", "STOPPED", undefined],
+  );
+  assert.match(stdout, /30m \(down\)/);
+  assert.deepEqual(JSON.parse(json.stdout), two.result);
+
+  const empty = await fakeControl(t, { "POST /status": { result: [] } });
+  const nothing = await (await commandLine(t, empty.endpoint))(["status"]);
+  assert.deepEqual([nothing.stdout, nothing.code], ["", 0]);
+  assert.match(nothing.stderr, /No clusters\. Launch one/);
+});
+
+const endings: readonly [string, Routes, number, RegExp][] = [
+  ["status other", { "POST /status": two }, 3, /no cluster other/],
+  ["down", { "POST /status": two }, 2, /--all/],
+  ["down --all", { "POST /status": two }, 2, /say -y/],
+  ["stop 'de*'", { "POST /status": two }, 2, /say -y/],
+  ["cancel dev", {}, 2, /say -y/],
+  ["cancel dev 1 -a", {}, 2, /not both/],
+  ["start dev --down", {}, 2, /-i/],
+  ["exec dev", {}, 2, /what to run/],
+  ["logs dev x", {}, 2, /x is not a job id/],
+  ["launch none.yaml", {}, 3, /no file none\.yaml/],
+  ["launch --wrong", {}, 2, /unknown option/],
+  ["nonsense", {}, 2, /unknown command/],
+  ["status -o xml", {}, 2, /Allowed choices are table, json/],
+  [
+    "queue dev",
+    { "POST /queue": { error: { type: "ClusterNotUpError", message: "off" } } },
+    5,
+    /^error: off\n$/,
+  ],
+  [
+    "exec dev x",
+    { "POST /exec": { error: { type: "ResourcesUnavailableError", message: "full" } } },
+    7,
+    /full/,
+  ],
+  ["exec dev x", { "POST /exec": { cancelled: true } }, 5, /cancelled/],
+  ["logs dev --status", { "POST /job_status": { result: { 1: "RUNNING" } } }, 101, /^$/],
+  ["logs dev --status", { "POST /job_status": { result: { 1: "FAILED_SETUP" } } }, 100, /^$/],
+];
+
+for (const [line, routes, expected, message] of endings)
+  test(`\`outrigger ${line}\` ends with ${expected}: ${message.source}`, async (t) => {
+    const control = await fakeControl(t, routes);
+    const outrigger = await commandLine(t, control.endpoint);
+
+    const { code, stderr } = await outrigger(wordsOf(line));
+
+    assert.match(stderr, message);
+    assert.equal(code, expected);
+  });
+
+test("with --all and -y every cluster is stopped, and one failure does not spare the others", async (t) => {
+  const stopOne: Handler = ({ body }, res) => {
+    if (body["cluster_name"] === "dev") return sendJson(res, 409, { detail: "busy" });
+    res.setHeader("x-skypilot-request-id", "r").end("null");
+  };
+  const routes: Routes = {
+    ...{ "POST /status": two, "POST /stop": stopOne },
+    "GET /api/stream": (_seen, res) => void res.end(""),
+  };
+  const list = await fakeControl(t, { ...routes, "GET /api/get": resultsOf(two) });
+  const outrigger = await commandLine(t, list.endpoint);
+
+  const { code, stderr } = await outrigger(["stop", "-a", "-y"]);
+
+  assert.deepEqual(
+    list.to("POST /stop").map(({ body }) => body["cluster_name"]),
+    ["dev", "dev-2"],
+  );
+  assert.match(stderr, /dev: busy/);
+  assert.equal(code, 5);
+});
+
+/** The clusters for whoever asks for a list, nothing for the rest. */
+function resultsOf({ result }: Ending): Handler {
+  return ({ query }, res) =>
+    sendJson(res, 200, {
+      return_value: query.get("request_id") === "r" ? "null" : JSON.stringify(result),
+    });
+}
+
+for (const [typed, calledDown] of [
+  ["y\n", 1],
+  ["\n", 1],
+  ["n\n", 0],
+  ["", 0],
+] as const)
+  test(`on a terminal ${JSON.stringify(typed)} decides whether a cluster goes`, async (t) => {
+    const control = await fakeControl(t, usual);
+    const outrigger = await commandLine(t, control.endpoint);
+
+    const { code, stderr } = await outrigger(["down", "dev"], { typed });
+
+    assert.match(stderr, /Tear down dev\? \[Y\/n\]/);
+    assert.equal(control.to("POST /down").length, calledDown);
+    assert.equal(code, 0);
+  });
+
+test("Ctrl-C in a followed log leaves the job alone and says how to come back", async (t) => {
+  const abort = new AbortController();
+  const follows: Handler = (_seen, res) => {
+    res.writeHead(200, { "x-skypilot-request-id": "r" });
+    res.write("step 1\n", () => abort.abort());
+  };
+  const control = await fakeControl(t, { "POST /logs": follows });
+  const outrigger = await commandLine(t, control.endpoint);
+
+  const { code, stderr } = await outrigger(["logs", "dev", "7"], { signal: abort.signal });
+
+  assert.equal(code, 130);
+  assert.match(stderr, /The job goes on\. Come back: outrigger logs dev 7/);
+  assert.deepEqual(
+    control.seen.map(({ path }) => path),
+    ["/logs"],
+  );
+});
+
+test("a terminal gets colours and ticks, unless NO_COLOR says no; nothing is wider than it", async (t) => {
+  const control = await fakeControl(t, { ...usual, "POST /status": two });
+  const outrigger = await commandLine(t, control.endpoint);
+
+  const narrow = await outrigger(["status"], { columns: 40 });
+  const plain = await outrigger(["status"], { columns: 40, env: { NO_COLOR: "1" } });
+  const stopped = await outrigger(["stop", "-y", "dev"], { columns: 40, env: { NO_COLOR: "1" } });
+
+  assert.match(narrow.stdout, /\u001b\[32mUP/);
+  assert.ok(!plain.stdout.includes("\u001b["));
+  for (const line of plain.stdout.split("\n")) assert.ok(line.length <= 40, line);
+  assert.match(stopped.stderr, /✓ Stopping dev\n/);
+});

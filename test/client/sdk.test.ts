@@ -1,0 +1,185 @@
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { type TestContext, test } from "node:test";
+import { openClient } from "../../client/sdk.ts";
+import { clusterOperations } from "../../contract/operations/clusters.ts";
+import { controlLine, fakeControl, type Routes } from "./fake-control.ts";
+
+const identity = { id: "0a1b2c3d", name: "ana" };
+
+async function clientOf(t: TestContext, routes: Routes, signal?: AbortSignal) {
+  const control = await fakeControl(t, routes);
+  const client = openClient({
+    endpoint: control.endpoint,
+    identity,
+    origin: "outrigger test",
+    delaysMs: [1, 1, 1],
+    ...(signal && { signal }),
+  });
+  t.after(() => client.close());
+  return { control, client };
+}
+
+function collector() {
+  const shown = { text: "" };
+  const sink = {
+    write(bytes: Buffer) {
+      shown.text += bytes.toString();
+    },
+    control: () => {},
+  };
+  return { shown, sink };
+}
+
+test("a stored operation answers its id, and its result waits under it", async (t) => {
+  const { client, control } = await clientOf(t, { "POST /queue": { result: [{ job_id: 1 }] } });
+
+  const id = await client.call(clusterOperations.queue, { cluster_name: "dev" });
+  const jobs = await client.get(id);
+
+  assert.equal(jobs[0]?.job_id, 1);
+  const [sent] = control.to("POST /queue");
+  assert.equal(sent?.headers["x-outrigger-api-version"], "49");
+  assert.equal(sent?.headers["x-skypilot-api-version"], "49");
+  assert.equal(sent?.headers["x-skypilot-version"], sent?.headers["x-outrigger-version"]);
+  assert.deepEqual(sent?.body, {
+    env_vars: {
+      OUTRIGGER_USER_ID: "0a1b2c3d",
+      SKYPILOT_USER_ID: "0a1b2c3d",
+      OUTRIGGER_USER: "ana",
+      SKYPILOT_USER: "ana",
+    },
+    entrypoint: "outrigger.queue",
+    entrypoint_command: "outrigger test",
+    using_remote_api_server: false,
+    cluster_name: "dev",
+  });
+});
+
+test("the fields of one input travel in the query and in the body", async (t) => {
+  const { client, control } = await clientOf(t, {
+    "POST /provision_logs": (_seen, res) => void res.end("making nodes\n"),
+  });
+  const { shown, sink } = collector();
+
+  const input = { cluster_name: "dev", follow: "false", tail: 5 };
+  const code = await client.logs(clusterOperations.provisionLogs, input, sink);
+
+  assert.equal(code, 0);
+  assert.equal(shown.text, "making nodes\n");
+  const [sent] = control.to("POST /provision_logs");
+  assert.equal(String(sent?.query), "follow=false&tail=5");
+  assert.equal(sent?.body["cluster_name"], "dev");
+  assert.ok(!("tail" in (sent?.body ?? {})));
+});
+
+test("a failed request throws what it failed with", async (t) => {
+  const error = { type: "ClusterDoesNotExist", message: "no cluster dev" };
+  const { client } = await clientOf(t, { "POST /queue": { error } });
+
+  const failed = client.callAndGet(clusterOperations.queue, { cluster_name: "dev" });
+
+  await assert.rejects(failed, { name: "ClusterDoesNotExist", message: "no cluster dev" });
+});
+
+test("the text of a request survives a lost connection", async (t) => {
+  const whole = `one\n${controlLine("rich_init", "x")}two\nthree\n`;
+  let opened = 0;
+  const { client, control } = await clientOf(t, {
+    "POST /check": {},
+    "GET /api/stream": (_seen, res) => {
+      opened += 1;
+      res.writeHead(200);
+      if (opened === 3) return void res.end(whole);
+      res.write(whole.slice(0, opened * 6), () => res.destroy());
+    },
+  });
+  const { shown, sink } = collector();
+
+  await client.stream("abc", sink);
+
+  assert.equal(shown.text, "one\ntwo\nthree\n");
+  assert.equal(control.to("GET /api/stream").length, 3);
+});
+
+test("the log of a job goes on at the byte it lost", async (t) => {
+  const log = "first line\nsecond line\nthird line\n";
+  const { client, control } = await clientOf(t, {
+    "POST /logs": ({ body }, res) => {
+      const start = Number(body["offset"] ?? 0) || (body["tail"] ? 11 : 0);
+      const head = { "x-skypilot-request-id": `r${start}`, "log-offset": String(start) };
+      res.writeHead(200, head);
+      if (start > 11) return void res.end(log.slice(start));
+      res.write(log.slice(start, start + 4), () => res.destroy());
+    },
+    "GET /api/get": ({ query }, res) =>
+      void res.end(
+        JSON.stringify({ return_value: query.get("request_id") === "r15" ? "100" : "0" }),
+      ),
+  });
+  const { shown, sink } = collector();
+
+  const input = { cluster_name: "dev", job_id: 1, tail: 2 };
+  const code = await client.logs(clusterOperations.logs, input, sink);
+
+  assert.equal(shown.text, log.slice(11));
+  assert.equal(code, 100);
+  const bodies = control.to("POST /logs").map(({ body }) => [body["tail"], body["offset"]]);
+  assert.deepEqual(bodies, [
+    [2, undefined],
+    [0, 15],
+  ]);
+});
+
+test("waiting for a result is taken up again; sending is not", async (t) => {
+  let tries = 0;
+  const drop = (res: { destroy(): void }) => res.destroy();
+  const { client, control } = await clientOf(t, {
+    "POST /queue": (_seen, res) => drop(res),
+    "GET /api/get": (_seen, res) => {
+      tries += 1;
+      if (tries < 3) return drop(res);
+      res.end(JSON.stringify({ return_value: "7" }));
+    },
+  });
+
+  assert.equal(await client.get<number>("abc"), 7);
+  const sent = client.call(clusterOperations.queue, { cluster_name: "dev" });
+  await assert.rejects(sent, { name: "UnreachableError" });
+  assert.equal(control.to("POST /queue").length, 1);
+});
+
+test("an abort ends a stream at once", async (t) => {
+  const abort = new AbortController();
+  const opened = Promise.withResolvers<void>();
+  const { client } = await clientOf(
+    t,
+    {
+      "GET /api/stream": async (_seen, res) => {
+        res.writeHead(200);
+        res.write("one\n", () => opened.resolve());
+        await once(res, "close");
+      },
+    },
+    abort.signal,
+  );
+  const { shown, sink } = collector();
+
+  const streamed = client.stream("abc", sink);
+  const ended = assert.rejects(streamed, { name: "AbortError" });
+  await opened.promise;
+  abort.abort();
+
+  await ended;
+  assert.ok(["", "one\n"].includes(shown.text));
+});
+
+test("nobody there: says how to start a control plane", async (t) => {
+  const client = openClient({ endpoint: "http://127.0.0.1:9", identity, origin: "" });
+  t.after(() => client.close());
+
+  await assert.rejects(client.health(), {
+    name: "UnreachableError",
+    message: "no control plane at http://127.0.0.1:9; start one with `outrigger api start`",
+  });
+});
