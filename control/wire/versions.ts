@@ -4,22 +4,25 @@ import { headerNames, product, protocol } from "../../common/product.ts";
 /** The headers of a request, by lower-case name. */
 export type Headers = Readonly<Record<string, string | readonly string[] | undefined>>;
 
+/** One header under both of its names, in lower case so that it replaces what was set before. */
+const both = (suffix: string, [ours, protocols]: readonly [string, string]) =>
+  headerNames(suffix).map((name, index) => [name.toLowerCase(), index === 0 ? ours : protocols]);
+
+const same = (value: string) => [value, value] as const;
+
 /** Versions of ours that every answer carries, under both spellings of each header. */
 export const versionHeaders: Readonly<Record<string, string>> = Object.fromEntries([
-  ...headerNames("API-Version").map((name) => [name, String(protocol.apiVersion)]),
-  ...headerNames("Version").map((name, spelling) => [
-    name,
-    spelling === 0 ? product.version : protocol.version,
-  ]),
+  ...both("API-Version", same(String(protocol.apiVersion))),
+  ...both("Version", [product.version, protocol.version]),
 ]);
 
 /** The id of a stored request, under both spellings of its header. */
 export const requestIdHeaders = (id: string): Record<string, string> =>
-  Object.fromEntries(headerNames("Request-ID").map((name) => [name, id]));
+  Object.fromEntries(both("Request-ID", same(id)));
 
 /** Whose text `/api/stream` sends: the id or prefix exactly as the client wrote it. */
 export const streamIdHeaders = (asked: string): Record<string, string> =>
-  Object.fromEntries(headerNames("Stream-Request-ID").map((name) => [name, asked]));
+  Object.fromEntries(both("Stream-Request-ID", same(asked)));
 
 /**
  * The API number of a client; undefined when it names none, as browsers and uploads do not.

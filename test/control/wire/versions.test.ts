@@ -8,12 +8,12 @@ import {
 } from "../../../control/wire/versions.ts";
 
 test("answers carry our versions under both spellings", () => {
-  assert.equal(versionHeaders["X-SkyPilot-API-Version"], "49");
-  assert.equal(versionHeaders["X-Outrigger-API-Version"], "49");
-  assert.match(versionHeaders["X-SkyPilot-Version"] ?? "", /dev/);
+  assert.equal(versionHeaders["x-skypilot-api-version"], "49");
+  assert.equal(versionHeaders["x-outrigger-api-version"], "49");
+  assert.match(versionHeaders["x-skypilot-version"] ?? "", /dev/);
   assert.deepEqual(requestIdHeaders("r1"), {
-    "X-Outrigger-Request-ID": "r1",
-    "X-SkyPilot-Request-ID": "r1",
+    "x-outrigger-request-id": "r1",
+    "x-skypilot-request-id": "r1",
   });
 });
 
