@@ -30,9 +30,9 @@ export interface Reply {
   body: Readable | string | null;
 }
 
-/** The answer of a `log` operation: its text, and its exit code once the text has ended. */
+/** The answer of a `log` operation: its text, and its exit code, asked once the text is out. */
 export interface LogReply extends Reply {
-  exitCode: Promise<number>;
+  exitCode(): Promise<number>;
 }
 
 type AnswerOf<Op extends Operation> = Op["mode"] extends "log"

@@ -35,13 +35,13 @@ export async function logs(
   return {
     headers: { [offsetHeader]: String(start) },
     body,
-    exitCode: exitCodeAfter(body, () => findJob(ctx, cluster, id, call.signal)),
+    exitCode: async () => exitCodeOf(await findJob(ctx, cluster, id, call.signal)),
   };
 }
 
 function notFound(cluster: Cluster, id: number): LogReply {
   const text = `cluster ${cluster.name} has no job ${id}\n`;
-  return { body: text, exitCode: Promise.resolve(jobExitCodes.NOT_FOUND) };
+  return { body: text, exitCode: async () => jobExitCodes.NOT_FOUND };
 }
 
 /** The bytes of a log; an agent that went away is asked again from where it left off. */
@@ -71,16 +71,6 @@ async function* chunksOf(
       await sleep(100, undefined, { signal });
     }
   }
-}
-
-/** The exit code of the call, asked for once the text has ended. */
-function exitCodeAfter(body: Readable, find: () => Promise<Job | undefined>): Promise<number> {
-  const { promise, resolve, reject } = Promise.withResolvers<number>();
-  body.once("end", () => find().then((job) => resolve(exitCodeOf(job)), reject));
-  body.once("error", reject);
-  body.once("close", () => reject(new Error("the log was not read to its end")));
-  promise.catch(() => {});
-  return promise;
 }
 
 function exitCodeOf(job: Job | undefined): number {

@@ -1,4 +1,4 @@
-import { once } from "node:events";
+import type { OutgoingHttpHeaders } from "node:http";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import type { FastifyReply, FastifyRequest } from "fastify";
@@ -77,10 +77,8 @@ async function answerLog(exchange: Exchange): Promise<unknown> {
     const work = { id, input, caller, signal };
     const reply = (await runNow(ctx, bound, work)) as LogReply;
     const body = reply.body instanceof Readable ? reply.body : Readable.from([reply.body ?? ""]);
-    const [exitCode] = await Promise.all([
-      reply.exitCode,
-      send(exchange, 200, { ...headers, ...reply.headers }, body),
-    ]);
+    await send(exchange, 200, { ...headers, ...reply.headers }, body);
+    const exitCode = await reply.exitCode();
     await end(ctx, id, { status: "SUCCEEDED", returnValue: JSON.stringify(exitCode) });
   } catch (error) {
     await end(ctx, id, signal.aborted ? { status: "CANCELLED" } : failureOf(error));
@@ -103,9 +101,10 @@ async function send(
   headers: Record<string, string>,
   body: Readable,
 ): Promise<unknown> {
+  reply.headers({ ...streamHeaders, ...headers });
   reply.hijack();
   const { raw } = reply;
-  raw.writeHead(status, { ...reply.getHeaders(), ...streamHeaders, ...headers } as never);
+  raw.writeHead(status, reply.getHeaders() as OutgoingHttpHeaders);
   raw.flushHeaders();
   if (raw.destroyed) body.destroy();
   try {
@@ -116,6 +115,5 @@ async function send(
     raw.destroy();
     throw error;
   }
-  if (!raw.closed) await once(raw, "close").catch(() => {});
   return reply;
 }
