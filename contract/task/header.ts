@@ -38,10 +38,10 @@ const delays: Reader<TerminationDelays> = (place) => {
   return { default: fallback, byTask };
 };
 
-const groupName: Reader<string> = (place) => {
+const headerName: Reader<string> = (place) => {
   const name = text(place);
   if (name === undefined) return undefined;
-  return isJobName(name) ? name : refuse(place, jobNameRule);
+  return /^[\w.-]+$/.test(name) ? name : refuse(place, "must be letters, digits, `.`, `-` and `_`");
 };
 
 const jobNameRule = "must be letters, digits, `-` and `_`";
@@ -63,7 +63,7 @@ export function refuseJobNames(
 }
 
 const readers = {
-  name: groupName,
+  name: headerName,
   execution: choice("serial", "parallel"),
   primary_tasks: listOf(text),
   termination_delay: delays,
@@ -79,6 +79,8 @@ export function readHeader(place: Place, names: readonly (string | undefined)[])
     terminationDelaySeconds: given.termination_delay ?? { default: 0, byTask: {} },
   };
   checkNames(place, header, names);
+  if (header.execution === "serial") refuseGroupFields(place);
+  else checkGroupName(place, header.name);
   return header;
 }
 
@@ -91,10 +93,14 @@ function checkNames(place: Place, header: Header, names: readonly (string | unde
   const delayed = child(place, "termination_delay");
   for (const name of Object.keys(header.terminationDelaySeconds.byTask))
     refuseUnless(child(delayed, name), name);
-  if (header.execution === "serial")
-    for (const field of ["primary_tasks", "termination_delay"])
-      if (isMapping(place.value) && place.value[field] !== undefined)
-        refuse(child(place, field), "goes only with `execution: parallel`");
-  if (header.execution === "parallel" && header.name === undefined)
-    refuse(place, "a job group needs a `name`", "missing");
+}
+
+function refuseGroupFields(place: Place): void {
+  for (const field of ["primary_tasks", "termination_delay"])
+    if (gives(place, field)) refuse(child(place, field), "goes only with `execution: parallel`");
+}
+
+function checkGroupName(place: Place, name: string | undefined): void {
+  if (!gives(place, "name")) refuse(place, "a job group needs a `name`", "missing");
+  else if (name !== undefined && !isJobName(name)) refuse(child(place, "name"), jobNameRule);
 }

@@ -30,12 +30,10 @@ export function splitParts(yaml: YamlText, { issues, warnings }: Findings): Part
   const hasHeader = isHeader(rootKeys(first), roots.length);
   const bodies = hasHeader ? roots.slice(1) : roots;
   const header = hasHeader ? placeOf(first, []) : undefined;
-  if (header !== undefined && bodies.length === 0)
-    refuse(
-      header,
-      "is a header without tasks; add each task below it, after a line `---`",
-      "missing",
-    );
+  if (header !== undefined && bodies.length === 0) {
+    refuse(header, "is a header without tasks; add each task below it, after a line `---`");
+    return { header: undefined, tasks: [placeOf(null, [])] };
+  }
   const tasks = bodies.map((root, at) => placeOf(root, bodies.length > 1 ? ["tasks", at] : []));
   for (const task of tasks) refuseNoTask(task);
   return { header, tasks: tasks.length > 0 ? tasks : [placeOf(null, [])] };

@@ -31,13 +31,20 @@ export const script: Reader<string> = (place) => {
   return listOf(text)(place)?.join("\n");
 };
 
-const booleans: Record<string, boolean> = { yes: true, on: true, no: false, off: false };
+const booleans = new Map<unknown, boolean>([
+  [true, true],
+  [false, false],
+  ["yes", true],
+  ["on", true],
+  ["no", false],
+  ["off", false],
+]);
 
 /** A boolean; `yes`, `no`, `on` and `off` are booleans in older YAML and stay so. */
 export const flag: Reader<boolean> = (place) => {
-  if (typeof place.value === "boolean") return place.value;
-  const known = typeof place.value === "string" && booleans[place.value.toLowerCase()];
-  return typeof known === "boolean" ? known : refuse(place, "must be true or false", "type_error");
+  const { value } = place;
+  const known = booleans.get(typeof value === "string" ? value.toLowerCase() : value);
+  return known ?? refuse(place, "must be true or false", "type_error");
 };
 
 interface Bounds {
@@ -88,7 +95,9 @@ export const choice =
     const { value } = place;
     const known =
       typeof value === "string" && names.find((name) => name.toLowerCase() === value.toLowerCase());
-    return known || refuse(place, `must be one of ${names.join(", ")}`);
+    return (
+      known || refuse(place, `must be ${names.length > 1 ? "one of " : ""}${names.join(", ")}`)
+    );
   };
 
 /** A list whose items the reader takes; items that it refuses are left out. */
@@ -163,7 +172,9 @@ function refuseUnknown(place: Place, key: string, readers: Record<string, unknow
     (name) => readers[name] !== ignored && !name.startsWith("_"),
   );
   const close = closestOf(key, known);
-  const hint = close === undefined ? `known are ${known.join(", ")}` : `did you mean \`${close}\`?`;
+  const others =
+    known.length > 12 ? "check its place and spelling" : `known are ${known.join(", ")}`;
+  const hint = close === undefined ? others : `did you mean \`${close}\`?`;
   return refuse(place, `unknown field \`${key.slice(0, 40)}\`; ${hint}`, "extra_forbidden");
 }
 

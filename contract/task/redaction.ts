@@ -19,11 +19,13 @@ const unreadable = "# not shown: the text is not valid YAML, so its secrets cann
 export function redactSecrets(text: string): string {
   const yaml = parseYaml(text);
   if (yaml.issues.length > 0) return unreadable;
-  const edits = editsOf(yaml, text).toSorted((a, b) => b.from - a.from);
-  let shown = text;
-  for (const { from, to, text: replacement } of edits)
-    shown = shown.slice(0, from) + replacement + shown.slice(to);
-  return shown;
+  const shown: string[] = [];
+  let done = 0;
+  for (const edit of editsOf(yaml, text).toSorted((a, b) => a.from - b.from)) {
+    shown.push(text.slice(done, edit.from), edit.text);
+    done = edit.to;
+  }
+  return [...shown, text.slice(done)].join("");
 }
 
 function editsOf(yaml: YamlText, text: string): Edit[] {

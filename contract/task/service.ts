@@ -6,6 +6,7 @@ import {
   filledText,
   ignored,
   integer,
+  isMapping,
   needs,
   type Reader,
   readFields,
@@ -49,8 +50,13 @@ const readers = {
 };
 
 /** Reads `service`; `template` says what names in its texts stand for. */
-export function readService(place: Place, resources: Resources, template: MakeTemplate): Service {
+export function readService(
+  place: Place,
+  resources: Resources,
+  template: MakeTemplate,
+): Service | undefined {
   const given = readFields(place, readers);
+  if (!isMapping(place.value)) return undefined;
   const replicas = readReplicas(place, given.replicas ?? given.workers ?? 1, usesSpot(resources));
   const service: Service = {
     probe: readProbe(child(place, "readiness_probe"), template),

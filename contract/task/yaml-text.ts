@@ -11,10 +11,11 @@ import {
   Parser,
   type Tags,
 } from "yaml";
-import { fieldOf, type IssueType, type Path, type TaskIssue } from "./issues.ts";
+import { fieldOf, type IssueType, maxIssues, type Path, type TaskIssue } from "./issues.ts";
 
-/** Larger texts are not read: no task of a person comes near. */
-export const maxTextBytes = 1024 * 1024;
+/** No task of a person comes near these. What exceeds them is refused before it costs much. */
+const maxTextBytes = 512 * 1024;
+const maxLexemes = 100_000;
 const maxDepth = 100;
 
 /** A YAML text, parsed into its documents, with the way back from a path to line and column. */
@@ -50,41 +51,48 @@ export function parseYaml(text: string): YamlText {
 
   if (Buffer.byteLength(text) > maxTextBytes)
     return refused(0, `the task is larger than ${maxTextBytes / 1024} KiB; move data into files`);
-  const { documents, tooDeepAt } = compose(text, lines);
-  if (tooDeepAt !== undefined)
-    return refused(
-      tooDeepAt,
-      `the task is nested more than ${maxDepth} levels deep; make it flatter`,
-    );
-
-  const issues = documents.flatMap(({ errors, warnings }) =>
-    [...errors, ...warnings].map(({ pos, message }) =>
+  const { documents, excess } = compose(text, lines);
+  if (excess !== undefined) return refused(excess.offset, excess.message);
+  const errors = documents.flatMap((document) => [...document.errors, ...document.warnings]);
+  const issues = errors
+    .slice(0, maxIssues)
+    .map(({ pos, message }) =>
       issueAt(pos[0], [], `not valid YAML: ${lowerFirst(message)}`, "yaml_syntax"),
-    ),
-  );
+    );
   return { documents, issues, issueAt, lineAt };
 }
 
-/** The documents, or where the text is nested too deeply: found before anything recurses into it. */
+interface Excess {
+  readonly offset: number;
+  readonly message: string;
+}
+
+/** The documents, or what the text has too much of: found before anything recurses into it. */
 function compose(
   text: string,
   lines: LineCounter,
-): { documents: Document.Parsed[]; tooDeepAt?: number } {
+): { documents: Document.Parsed[]; excess: Excess | undefined } {
   const parser = new Parser(lines.addNewLine);
-  let tooDeepAt: number | undefined;
+  let lexemes = 0;
+  let excess: Excess | undefined;
   function* tokens() {
     lines.addNewLine(0);
     for (const lexeme of new Lexer().lex(text)) {
       yield* parser.next(lexeme);
-      if (parser.stack.length <= maxDepth) continue;
-      tooDeepAt = parser.offset;
+      lexemes += 1;
+      if (parser.stack.length <= maxDepth && lexemes <= maxLexemes) continue;
+      const message = lexemes > maxLexemes ? tooMuch : tooDeep;
+      excess = { offset: parser.offset, message };
       return;
     }
     yield* parser.end();
   }
   const documents = [...new Composer(yamlOptions).compose(tokens())];
-  return tooDeepAt === undefined ? { documents } : { documents: [], tooDeepAt };
+  return { documents, excess };
 }
+
+const tooDeep = `the task is nested more than ${maxDepth} levels deep; make it flatter`;
+const tooMuch = "the task has too many entries; move data into files";
 
 const yamlOptions = {
   uniqueKeys: false,
