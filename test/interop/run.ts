@@ -1,4 +1,4 @@
-import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { envOf, protocol } from "../../common/product.ts";
@@ -9,6 +9,7 @@ import { installClient, newestVersion } from "./existing-client.ts";
 import { decoding, faultOf, type Step, stepsAgainst, taskYaml } from "./steps.ts";
 
 const stepTimeoutMs = 60_000;
+const logTailLength = 8_000;
 const interrupted = new AbortController();
 for (const name of ["SIGINT", "SIGTERM"] as const)
   process.once(name, () => interrupted.abort(new Error(`interrupted by ${name}`)));
@@ -58,7 +59,7 @@ async function drive(
   for (const step of stepsAgainst(control.url)) {
     const ended = await runCommand([join(bin, protocol.requestPrefix), ...step.args], options);
     if (report(lineOf(step), ended, faultOf(step, ended))) continue;
-    console.log(`\n--- the control plane wrote\n${await readFile(control.logFile, "utf8")}`);
+    await printLogs(folder);
     return false;
   }
   return true;
@@ -76,6 +77,15 @@ async function endsCleanly(control: Control, folder: string): Promise<boolean> {
   const fault = wrong.length === 0 ? undefined : wrong.join("; ");
   const ended = { exitCode, text: "", tookMs: performance.now() - startedAt };
   return report("(the control plane stops)", ended, fault);
+}
+
+/** Prints the ends of what control and its agents wrote, before their folder goes away. */
+async function printLogs(folder: string): Promise<void> {
+  const files = await readdir(folder, { recursive: true });
+  for (const file of files.filter((name) => /(control\.out|agent\.log)$/.test(name))) {
+    const text = await readFile(join(folder, file), "utf8");
+    console.log(`\n--- ${file}\n${text.slice(-logTailLength)}`);
+  }
 }
 
 function lineOf(step: Step): string {
