@@ -32,7 +32,7 @@ function check(shape: z.ZodObject | undefined, given: unknown): Record<string, u
 async function readJson(req: IncomingMessage): Promise<unknown> {
   const chunks: Buffer[] = [];
   let size = 0;
-  for await (const chunk of req as AsyncIterable<Buffer>) {
+  for await (const chunk of req.iterator({ destroyOnReturn: false })) {
     size += chunk.length;
     if (size > largestBodyBytes)
       fail("TooLargeError", `the body is larger than ${largestBodyBytes} bytes`);

@@ -80,6 +80,8 @@ async function answer(
     else sendJson(res, 200, result);
   } catch (error) {
     if (gone.signal.aborted) return;
+    // The rest of a body that nobody wants must still be read, or the next request never is.
+    req.resume();
     sendError(res, toAppError(error), log);
   }
 }

@@ -1,0 +1,102 @@
+import assert from "node:assert/strict";
+import { appendFileSync, truncateSync, writeFileSync } from "node:fs";
+import { open } from "node:fs/promises";
+import { join } from "node:path";
+import { after, test } from "node:test";
+import { offsetOfTail } from "../../agent/logs.ts";
+import { startAgent, text } from "../helpers/agent.ts";
+
+const agent = await startAgent({ after }, { cpus: 8 });
+
+test("a log is read from a byte offset, and what lies behind its end is empty", async () => {
+  const { id } = await agent.submit("printf 'one\\ntwo\\nthree\\n'");
+  await agent.untilJob(id);
+  const readFrom = async (offset: number) => {
+    const { headers, body } = await agent.open("readLog", { id, offset });
+    return [headers["log-offset"], await text(body)];
+  };
+
+  assert.deepEqual(await readFrom(4), ["4", "two\nthree\n"]);
+  assert.deepEqual(await readFrom(99), ["99", ""]);
+});
+
+test("the last lines of a log begin at an offset that is told", async () => {
+  const { id } = await agent.submit("printf 'one\\ntwo\\nthree\\n'");
+  await agent.untilJob(id);
+  const { headers, body } = await agent.open("readLog", { id, tail: 2 });
+
+  assert.equal(headers["log-offset"], "4");
+  assert.equal(await text(body), "two\nthree\n");
+});
+
+const tails = [
+  ["", 1, 0],
+  ["a", 1, 0],
+  ["a\nb", 1, 2],
+  ["a\nb\n", 1, 2],
+  ["a\nb\n\n", 1, 4],
+  ["a\nb\n", 9, 0],
+  [`${"x".repeat(100_000)}\n${"y".repeat(70_000)}\nz\n`, 2, 100_001],
+] as const;
+
+test("the last lines are found from the end, also across blocks", async () => {
+  for (const [content, lines, expected] of tails) {
+    const path = join(agent.home, "tails");
+    writeFileSync(path, content);
+    await using file = await open(path);
+
+    assert.equal(await offsetOfTail(file, content.length, lines), expected);
+  }
+});
+
+test("a hundred followers of one log each get every byte, and end with the job", async () => {
+  const { id } = await agent.submit("for i in 1 2 3; do echo $i; sleep 0.05; done; printf end");
+  const followers = await Promise.all(
+    Array.from({ length: 100 }, () => agent.open("readLog", { id, follow: "true" })),
+  );
+  const texts = await Promise.all(followers.map(({ body }) => text(body)));
+
+  assert.deepEqual(new Set(texts), new Set(["1\n2\n3\nend"]));
+});
+
+test("a follower sees a line within a few milliseconds", async () => {
+  const gate = join(agent.home, "gate");
+  const { id } = await agent.submit(`until [ -e ${gate} ]; do sleep 0.01; done`);
+  const { body } = await agent.open("readLog", { id, follow: "true" });
+  const delays: number[] = [];
+  for (let round = 0; round < 10; round += 1) {
+    const before = performance.now();
+    appendFileSync(join(agent.home, `.outrigger/jobs/${id}/run.log`), `${round}\n`);
+    await new Promise((resolve) => body.once("data", resolve));
+    delays.push(performance.now() - before);
+  }
+  writeFileSync(gate, "");
+  await text(body);
+
+  delays.sort((a, b) => a - b);
+  assert.ok(Number(delays[5]) < 25, `median ${delays[5]} ms`);
+});
+
+test("a reader that is slow holds the agent's memory flat", async () => {
+  const { id } = await agent.submit("true");
+  await agent.untilJob(id);
+  const sizeBytes = 200 * 2 ** 20;
+  truncateSync(join(agent.home, `.outrigger/jobs/${id}/run.log`), sizeBytes);
+  const before = await residentBytes();
+  const { body } = await agent.open("readLog", { id });
+  let read = 0;
+  let most = 0;
+  for await (const chunk of body) {
+    read += chunk.length;
+    if (read % (32 * 2 ** 20) < chunk.length) most = Math.max(most, await residentBytes());
+  }
+
+  assert.equal(read, sizeBytes);
+  assert.ok(most - before < 60 * 2 ** 20, `grew by ${(most - before) / 2 ** 20} MiB`);
+});
+
+async function residentBytes(): Promise<number> {
+  await using file = await open(`/proc/${agent.pid}/statm`);
+  const pages = (await file.readFile("utf8")).split(" ")[1];
+  return Number(pages) * 4096;
+}

@@ -1,0 +1,207 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { Readable } from "node:stream";
+import { setTimeout as sleep } from "node:timers/promises";
+import { Pool } from "undici";
+import {
+  type GivenInputOf,
+  type Operation,
+  type OutputOf,
+  toHttpCall,
+} from "../../common/operation.ts";
+import { endTree } from "../../common/process-tree.ts";
+import {
+  type AgentEvent,
+  agentOperations,
+  type Job,
+  type JobSubmission,
+  type NodeSettings,
+} from "../../contract/agent-api.ts";
+import type { JobStatus } from "../../contract/statuses.ts";
+
+type Rows = typeof agentOperations;
+type Given<Name extends keyof Rows> = GivenInputOf<Rows[Name]>;
+
+/** A real agent on a home of its own, and a client that speaks its rows. */
+export interface TestAgent {
+  readonly home: string;
+  readonly pid: number;
+  /** Its answer; throws an `Error` whose name is the error's type. */
+  call<Name extends keyof Rows>(
+    name: Name,
+    input: Given<Name>,
+    bytes?: Uint8Array,
+  ): Promise<OutputOf<Rows[Name]>>;
+  /** The open answer of a `stream` row. */
+  open<Name extends keyof Rows>(
+    name: Name,
+    input: Given<Name>,
+  ): Promise<{ headers: Record<string, string>; body: Readable }>;
+  /** The answer to any HTTP request: status and parsed JSON. */
+  request(
+    method: "GET" | "POST" | "PUT",
+    path: string,
+    body?: string,
+  ): Promise<{ status: number; json: { type: string; message: string } }>;
+  /** Submits a job that runs `run`; the rest has defaults. */
+  submit(run: string | null, more?: Partial<JobSubmission>): Promise<Job>;
+  /** Waits until the job has one of the statuses; without any, until it ended. */
+  untilJob(id: number, ...statuses: JobStatus[]): Promise<Job>;
+  /** The whole log as text. */
+  log(id: number): Promise<string>;
+  /** Ends the agent alone with a signal; answers its exit code, null when it was killed. */
+  end(signal: NodeJS.Signals): Promise<number | null>;
+  /** Starts it again on the same home. */
+  start(): Promise<void>;
+}
+
+interface Options extends Partial<NodeSettings> {
+  /** Start it without telling it who it is. */
+  readonly bare?: boolean;
+}
+
+interface Cleaner {
+  after(clean: () => Promise<void>): void;
+}
+
+const finals: JobStatus[] = ["SUCCEEDED", "FAILED", "FAILED_SETUP", "FAILED_DRIVER", "CANCELLED"];
+const patienceMs = 15_000;
+let submissions = 0;
+
+/** Starts an agent; its processes and files are gone once the test is. */
+export async function startAgent(t: Cleaner, options: Options = {}): Promise<TestAgent> {
+  const home = mkdtempSync(join(tmpdir(), "node-"));
+  const pool = new Pool("http://agent", {
+    connect: { socketPath: join(home, ".outrigger/agent/agent.sock") },
+    connections: null,
+    headersTimeout: 0,
+    bodyTimeout: 0,
+  });
+  t.after(async () => {
+    await endTree({ roots: [], mark: `HOME=${home}` }, 0);
+    await pool.destroy();
+    rmSync(home, { recursive: true, force: true, maxRetries: 3 });
+  });
+  let process = await startProcess(home);
+
+  async function send(row: Operation, input: unknown, bytes?: Uint8Array) {
+    const { method, path, body } = toHttpCall(row, input as Record<string, unknown>);
+    const sent = bytes ?? (body === undefined ? null : JSON.stringify(body));
+    const answer = await pool.request({ method, path, body: sent });
+    if (answer.statusCode < 400) return answer;
+    const { type, message } = (await answer.body.json()) as { type: string; message: string };
+    throw Object.assign(new Error(message), { name: type });
+  }
+
+  const agent: TestAgent = {
+    home,
+    get pid() {
+      return process.pid ?? 0;
+    },
+    call: async (name, input, bytes) =>
+      (await (await send(agentOperations[name], input, bytes)).body.json()) as never,
+    async open(name, input) {
+      const { headers, body } = await send(agentOperations[name], input);
+      return { headers: headers as Record<string, string>, body };
+    },
+    async request(method, path, body = "") {
+      const answer = await pool.request({ method, path, body: method === "GET" ? null : body });
+      return { status: answer.statusCode, json: (await answer.body.json()) as never };
+    },
+    submit: (run, more = {}) => agent.call("submit", aSubmission(run, more)),
+    untilJob: (id, ...statuses) =>
+      until(async () => {
+        const job = await agent.call("getJob", { id });
+        return (statuses.length > 0 ? statuses : finals).includes(job.status) ? job : undefined;
+      }),
+    async log(id) {
+      return text((await agent.open("readLog", { id })).body);
+    },
+    async end(signal) {
+      const exit = process.exitCode === null ? once(process, "exit") : undefined;
+      process.kill(signal);
+      await exit;
+      return process.exitCode;
+    },
+    async start() {
+      process = await startProcess(home);
+    },
+  };
+  if (!options.bare) await agent.call("configure", aNode(options));
+  return agent;
+}
+
+/** Everything a stream brings, as text. */
+export async function text(body: AsyncIterable<Uint8Array>): Promise<string> {
+  const chunks: Uint8Array[] = [];
+  for await (const chunk of body) chunks.push(chunk);
+  return Buffer.concat(chunks).toString("utf8");
+}
+
+/** The events of an open answer, one by one; leaving the loop closes it. */
+export async function* eventsOf(body: Readable): AsyncGenerator<AgentEvent> {
+  let rest = "";
+  for await (const chunk of body.on("error", () => {})) {
+    const lines = (rest + chunk).split("\n");
+    rest = lines.pop() ?? "";
+    for (const line of lines) if (line !== "") yield JSON.parse(line);
+  }
+}
+
+/** Looks again and again until something is found. */
+export async function until<T>(look: () => Promise<T | undefined> | T | undefined): Promise<T> {
+  for (const end = Date.now() + patienceMs; Date.now() < end; await sleep(5)) {
+    const found = await look();
+    if (found !== undefined) return found;
+  }
+  throw new Error(`waited ${patienceMs} ms in vain for ${look}`);
+}
+
+/** What a node is told about itself. */
+export const aNode = (more: Partial<NodeSettings> = {}): GivenInputOf<Rows["configure"]> => ({
+  clusterId: "c1",
+  clusterName: "demo",
+  rank: more.rank ?? 0,
+  addresses: more.addresses ?? ["127.0.0.1"],
+  cloud: "local",
+  cpus: more.cpus ?? 4,
+  accelerators: more.accelerators ?? null,
+});
+
+/** A job as it is handed in. */
+export function aSubmission(
+  run: string | null,
+  more: Partial<JobSubmission> = {},
+): GivenInputOf<Rows["submit"]> {
+  submissions += 1;
+  return {
+    submissionId: `submission-${submissions}`,
+    name: "job",
+    userId: "u1",
+    userName: "ada",
+    setup: null,
+    run,
+    env: {},
+    ...more,
+  };
+}
+
+/** Starts the program and waits until it listens; throws what it said when it leaves instead. */
+export async function startProcess(home: string): Promise<ChildProcess> {
+  const { PATH, NODE_COMPILE_CACHE } = process.env;
+  const child = spawn(process.execPath, [join(import.meta.dirname, "../../agent/main.ts")], {
+    env: { HOME: home, PATH, NODE_COMPILE_CACHE },
+    stdio: ["ignore", "ignore", "pipe"],
+  });
+  let said = "";
+  for await (const chunk of child.stderr.iterator({ destroyOnReturn: false })) {
+    said += chunk;
+    if (!said.includes('"listening"')) continue;
+    child.stderr.resume();
+    return child;
+  }
+  throw new Error(`the agent did not start: ${said}`);
+}
