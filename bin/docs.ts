@@ -3,11 +3,13 @@ import { dirname } from "node:path";
 import { parseArgs } from "node:util";
 import { errorCodeOf } from "../common/errors.ts";
 import { apiPage } from "./docs/api.ts";
+import { settingsPage } from "./docs/settings.ts";
 import { statusesPage } from "./docs/statuses.ts";
 
 /** The pages that are made from tables. To add one, add its row. */
 const pages = [
   { file: "docs/api.md", render: apiPage },
+  { file: "docs/settings.md", render: settingsPage },
   { file: "docs/statuses.md", render: statusesPage },
 ];
 

@@ -1,4 +1,4 @@
-import { homedir } from "node:os";
+import { homedir, userInfo } from "node:os";
 import { join, resolve } from "node:path";
 import { fail } from "../common/errors.ts";
 import { product, readEnv } from "../common/product.ts";
@@ -20,14 +20,14 @@ export const defaultPort = 46_580;
 
 /** Reads the settings; throws `ConfigError` for an endpoint that is no http address. */
 export function readSettings(env: Env): Settings {
-  const endpoint = env["OUTRIGGER_ENDPOINT"] || `http://127.0.0.1:${defaultPort}`;
+  const endpoint = readEnv(env, "ENDPOINT") || `http://127.0.0.1:${defaultPort}`;
   if (!URL.canParse(endpoint) || !/^https?:$/.test(new URL(endpoint).protocol))
     fail("ConfigError", `OUTRIGGER_ENDPOINT: ${endpoint} is not an http or https address`);
   return {
     endpoint: endpoint.replace(/\/+$/, ""),
-    home: resolve(env["OUTRIGGER_HOME"] || join(homedir(), `.${product.word}`)),
+    home: resolve(readEnv(env, "HOME") || join(homedir(), `.${product.word}`)),
     userId: readEnv(env, "USER_ID"),
-    userName: readEnv(env, "USER") ?? env["USER"] ?? env["LOGNAME"] ?? "unknown",
+    userName: readEnv(env, "USER") ?? env["USER"] ?? userInfo().username,
   };
 }
 

@@ -11,9 +11,8 @@ export function readSettings<Shape extends z.ZodObject>(
   env: Readonly<Record<string, string | undefined>>,
   known: readonly string[] = [],
 ): z.output<Shape> {
-  const prefix = `${product.word.toUpperCase()}_`;
   const fields = Object.keys(shape.shape);
-  const names = new Map(fields.map((field) => [variableOf(prefix, field), field]));
+  const names = new Map(fields.map((field) => [settingName(field), field]));
   const given: Record<string, string> = {};
   for (const [name, value] of Object.entries(env)) {
     const field = names.get(name);
@@ -25,11 +24,13 @@ export function readSettings<Shape extends z.ZodObject>(
   if (parsed.success) return parsed.data;
   const [issue] = parsed.error.issues;
   const field = String(issue?.path[0] ?? "");
-  fail("ConfigError", `${variableOf(prefix, field)}: ${issue?.message ?? "not valid"}`);
+  fail("ConfigError", `${settingName(field)}: ${issue?.message ?? "not valid"}`);
 }
 
-/** `homeFolder` is read from `OUTRIGGER_HOME_FOLDER`; `logLevel` from `LOG_LEVEL`. */
-function variableOf(prefix: string, field: string): string {
+const prefix = `${product.word.toUpperCase()}_`;
+
+/** The variable of a setting: `longAtOnce` is `OUTRIGGER_LONG_AT_ONCE`, `logLevel` `LOG_LEVEL`. */
+export function settingName(field: string): string {
   const name = field.replace(/[A-Z]/g, (letter) => `_${letter}`).toUpperCase();
   return name === "LOG_LEVEL" ? name : `${prefix}${name}`;
 }

@@ -3,6 +3,8 @@ import { join } from "node:path";
 import { z } from "zod";
 import { readSettings } from "../common/config.ts";
 import { fail } from "../common/errors.ts";
+import { envNames } from "../common/product.ts";
+import { clientVariables } from "../contract/client-variables.ts";
 
 const Port = z.coerce.number().int().min(0).max(65_535);
 const AtOnce = z.coerce.number().int().min(1).max(10_000);
@@ -27,7 +29,10 @@ export const Settings = z.object({
     .regex(/^[\w-]+:\d+$/, "write NAME:COUNT, such as H100:8")
     .optional()
     .describe("Accelerators of this machine, such as H100:8, where detection does not see them."),
-  logLevel: z.enum(["debug", "info", "warn", "error"]).default("info").describe("LOG_LEVEL."),
+  logLevel: z
+    .enum(["debug", "info", "warn", "error"])
+    .default("info")
+    .describe("Least level that is logged."),
 });
 export interface Config extends z.output<typeof Settings> {
   /** What the nodes of this machine take over from the environment that control was started in. */
@@ -37,7 +42,7 @@ export interface Config extends z.output<typeof Settings> {
 const nodeDefaults = { PATH: "/usr/local/bin:/usr/bin:/bin", LANG: "C.UTF-8" };
 
 /** Variables of ours that other programs read and that may be set where control starts. */
-const ofOthers = ["ENDPOINT", "USER_ID", "USER", "CLI"].map((name) => `OUTRIGGER_${name}`);
+const ofOthers = Object.keys(clientVariables).flatMap(envNames);
 const loopback = /^(localhost|127(\.\d{1,3}){3}|::1)$/;
 
 /** The settings, checked; throws `ConfigError` naming the variable. */

@@ -1,0 +1,44 @@
+import type { z } from "zod";
+import { AgentSettings } from "../../agent/config.ts";
+import { settingName } from "../../common/config.ts";
+import { envNames } from "../../common/product.ts";
+import { clientVariables } from "../../contract/client-variables.ts";
+import { Settings } from "../../control/config.ts";
+import { code, page, table } from "./markdown.ts";
+
+/** Every setting of every program. */
+export const settingsPage = (): string =>
+  page(
+    "Settings",
+    "control/config.ts, agent/config.ts and contract/client-variables.ts",
+    "Settings are environment variables. A variable of ours that nobody knows is refused by name.",
+    "## Control plane",
+    settingsTable(Settings),
+    "## Agent",
+    settingsTable(AgentSettings),
+    "## Clients",
+    table(
+      ["Variable", "Means"],
+      Object.entries(clientVariables).map(([suffix, means]) => [
+        code(envNames(suffix)[0] ?? suffix),
+        means,
+      ]),
+    ),
+  );
+
+const settingsTable = (settings: z.ZodObject): string =>
+  table(
+    ["Variable", "Default", "Means"],
+    Object.entries(settings.shape).map(([field, shape]) => [
+      code(settingName(field)),
+      defaultOf(field, shape as z.ZodType),
+      (shape as z.ZodType).description ?? "",
+    ]),
+  );
+
+/** The home is shown as people write it, not as it is on the machine that made the page. */
+function defaultOf(field: string, shape: z.ZodType): string {
+  if (field === "home") return code("~/.outrigger");
+  const value = shape.safeParse(undefined).data;
+  return value === undefined ? "–" : code(String(value));
+}
