@@ -1,14 +1,14 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { errorCodeOf } from "../common/errors.ts";
+import { isAlive, type ProcessId } from "../common/process-tree.ts";
 import { envNames } from "../common/product.ts";
 import type { Env, Settings } from "./settings.ts";
 
-/** What control writes to its pid file once it listens. */
-export interface ControlProcess {
-  readonly pid: number;
-  readonly host: string;
-  readonly port: number;
+/** What control writes to its pid file; host and port once it listens. */
+export interface ControlProcess extends ProcessId {
+  readonly host?: string;
+  readonly port?: number;
 }
 
 export const pidFileOf = ({ home }: Settings): string => join(home, "control.pid");
@@ -17,20 +17,14 @@ export const logFileOf = ({ home }: Settings): string => join(home, "control.log
 /** The control plane of this home folder that runs now; undefined when none does. */
 export function findControl(settings: Settings): ControlProcess | undefined {
   const written = readPidFile(pidFileOf(settings));
-  return written !== undefined && isRunning(written.pid) ? written : undefined;
+  return written !== undefined && isAlive(written) ? written : undefined;
 }
 
-/** Whether a process with this pid runs. */
-export function isRunning(pid: number): boolean {
-  try {
-    return process.kill(pid, 0);
-  } catch (error) {
-    return errorCodeOf(error) === "EPERM";
-  }
+/** Where control listens; undefined as long as it does not. */
+export function addressOf({ host, port }: ControlProcess): string | undefined {
+  if (host === undefined || port === undefined) return undefined;
+  return `http://${host.includes(":") ? `[${host}]` : host}:${port}`;
 }
-
-export const addressOf = ({ host, port }: Pick<ControlProcess, "host" | "port">): string =>
-  `http://${host.includes(":") ? `[${host}]` : host}:${port}`;
 
 /** The environment control starts in: ours, with what was said on the command line. */
 export function controlEnv(

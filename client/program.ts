@@ -37,7 +37,9 @@ export async function run(words: readonly string[], outer: Surroundings): Promis
   const terminal = openTerminal(outer.streams, outer.env);
   let code = 0;
   const program = toProgram(async (row, operands, options) => {
-    code = await runCommand(row, words, operands, options, terminal, outer);
+    const { world, close } = openWorld(words, terminal, outer);
+    const command = await row.load();
+    code = (await command(world, operands, options as never).finally(close)) ?? 0;
   }, outer.streams);
   try {
     await program.parseAsync(words, { from: "user" });
@@ -121,35 +123,19 @@ function toOption({ flags, means, parse, choices, hidden }: OptionRow): Option {
   return hidden ? option.hideHelp() : option;
 }
 
-async function runCommand(
-  row: CommandRow,
-  words: readonly string[],
-  operands: readonly string[],
-  options: object,
-  terminal: Terminal,
-  { env, cwd, signal }: Surroundings,
-): Promise<number> {
+/** The world of one command line, and how to close what was opened in it. */
+function openWorld(words: readonly string[], terminal: Terminal, outer: Surroundings) {
+  const { env, cwd, signal } = outer;
   const settings = readSettings(env);
   let client: Client | undefined;
   const connect = async () => {
-    const [{ openClient }, { readIdentity }] = await Promise.all([
-      import("./sdk.ts"),
-      import("./identity.ts"),
-    ]);
+    const { openClient } = await import("./sdk.ts");
+    const { readIdentity } = await import("./identity.ts");
     const { endpoint } = settings;
-    client ??= openClient({
-      endpoint,
-      identity: readIdentity(settings),
-      origin: originOf(words),
-      signal,
-    });
+    const identity = readIdentity(settings);
+    client ??= openClient({ endpoint, identity, origin: originOf(words), signal });
     return client;
   };
   const world: World = { env, cwd, settings, terminal, signal, now: () => new Date(), connect };
-  try {
-    const command = await row.load();
-    return (await command(world, operands, options as never)) ?? 0;
-  } finally {
-    await client?.close();
-  }
+  return { world, close: async () => client?.close() };
 }

@@ -78,14 +78,15 @@ function wantsColour(stream: Output, env: Env): boolean {
 const painter =
   (wanted: boolean): Paint =>
   (style, text) =>
-    wanted ? styleText(style, text, { validateStream: false }) : text;
+    wanted && text !== "" ? styleText(style, text, { validateStream: false }) : text;
 
-/** Ctrl-C and the end of input are a no. */
+/** Ctrl-C, which makes `question` reject, and the end of input are a no. */
 async function confirm(stdin: Input, stderr: Output, question: string) {
   const lines = createInterface({ input: stdin, output: stderr });
   const left = once(lines, "close").then(() => "no");
   try {
-    const said = await Promise.race([lines.question(`${question} [Y/n] `), left]);
+    const answer = lines.question(`${question} [Y/n] `).catch(() => "no");
+    const said = await Promise.race([answer, left]);
     return /^(y|yes)?$/i.test(said.trim());
   } finally {
     lines.close();

@@ -1,7 +1,7 @@
 import { spawn } from "node:child_process";
-import { closeSync, mkdirSync, openSync, readFileSync } from "node:fs";
+import { closeSync, fstatSync, mkdirSync, openSync, readFileSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
-import { fail } from "../../common/errors.ts";
+import { AppError, fail, isErrorType } from "../../common/errors.ts";
 import { programFile } from "../../common/programs.ts";
 import { addressOf, controlEnv, findControl, logFileOf } from "../control-process.ts";
 import { openProgress } from "../progress.ts";
@@ -33,7 +33,7 @@ export async function start(
     );
   if (running !== undefined) {
     terminal.note(`A control plane runs already, as pid ${running.pid}.`);
-    terminal.answer(addressOf(running));
+    terminal.answer(addressOf(running) ?? settings.endpoint);
     return;
   }
   const env = controlEnv(world.env, settings, options);
@@ -55,6 +55,7 @@ async function startDetached(world: World, env: Record<string, string>): Promise
   const logFile = logFileOf(settings);
   mkdirSync(settings.home, { recursive: true, mode: 0o700 });
   const log = openSync(logFile, "a", 0o600);
+  const written = fstatSync(log).size;
   const child = spawn(process.execPath, [...nodeFlags, programFile("control")], {
     ...{ cwd: settings.home, env, detached: true, stdio: ["ignore", log, log] },
   });
@@ -73,8 +74,7 @@ async function startDetached(world: World, env: Record<string, string>): Promise
   } catch (error) {
     progress.end(false);
     if (child.exitCode === null) child.kill();
-    terminal.note(lastLines(logFile));
-    throw error;
+    throw causeIn(readFileSync(logFile).subarray(written).toString()) ?? error;
   }
 }
 
@@ -85,13 +85,13 @@ async function untilHealthy(
 ): Promise<string> {
   const deadline = Date.now() + startLimitMs;
   while (Date.now() < deadline) {
-    if (child.exitCode !== null)
-      fail("RuntimeError", `the control plane ended with code ${child.exitCode}; see its log`);
-    const control = findControl(world.settings);
-    if (control?.pid === child.pid && control !== undefined) {
-      const address = addressOf(control);
-      if (await answers(address)) return address;
+    if (child.exitCode !== null) {
+      const file = logFileOf(world.settings);
+      fail("RuntimeError", `the control plane ended with code ${child.exitCode}; see ${file}`);
     }
+    const control = findControl(world.settings);
+    const address = control && control.pid === child.pid ? addressOf(control) : undefined;
+    if (address !== undefined && (await answers(address))) return address;
     await sleep(lookEveryMs, undefined, { signal: world.signal });
   }
   return fail("TimeoutError", `the control plane did not answer within ${startLimitMs / 1_000} s`);
@@ -108,5 +108,10 @@ async function answers(address: string): Promise<boolean> {
   return answered !== undefined;
 }
 
-const lastLines = (file: string) =>
-  readFileSync(file, "utf8").trimEnd().split("\n").slice(-8).join("\n");
+/** The error that control wrote to its log before it ended; undefined when there is none. */
+function causeIn(log: string): AppError | undefined {
+  const told = /^(\w*Error)(?: \[(\w+)\])?: (.+)$/m.exec(log);
+  const [, name = "", type = name, message] = told ?? [];
+  if (message === undefined) return undefined;
+  return new AppError(isErrorType(type) ? type : "RuntimeError", message);
+}

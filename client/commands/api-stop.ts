@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { fail } from "../../common/errors.ts";
-import { findControl, isRunning } from "../control-process.ts";
+import { isAlive } from "../../common/process-tree.ts";
+import { findControl } from "../control-process.ts";
 import { openProgress } from "../progress.ts";
 import type { World } from "../world.ts";
 
@@ -19,7 +20,7 @@ export async function stop(world: World): Promise<undefined> {
   progress.step(`Stopping the control plane, pid ${control.pid}`);
   process.kill(control.pid, "SIGTERM");
   const deadline = Date.now() + stopLimitMs;
-  while (isRunning(control.pid)) {
+  while (isAlive(control)) {
     if (Date.now() > deadline) {
       progress.end(false);
       fail("TimeoutError", `pid ${control.pid} did not end within ${stopLimitMs / 1_000} s`);

@@ -1,4 +1,3 @@
-import { errorTypes } from "../../common/errors.ts";
 import type { GivenInputOf, Operation, OutputOf } from "../../common/operation.ts";
 import { clusterOperations } from "../../contract/operations/clusters.ts";
 import { openProgress } from "../progress.ts";
@@ -84,11 +83,8 @@ export function tellJob({ terminal }: World, cluster: string, jobId: number): vo
   terminal.note(`Job ${jobId} on ${terminal.paintNote("bold", cluster)}`);
   hint("logs", `outrigger logs ${cluster} ${jobId}`);
   hint("cancel", `outrigger cancel ${cluster} ${jobId}`);
-  hint("gone", `outrigger down ${cluster}`);
+  hint("down", `outrigger down ${cluster}`);
 }
 
 /** The beginning of a request's id, which control takes for the whole. */
 export const shortId = (id: string): string => id.slice(0, 8);
-
-/** The exit code for what could not be found. */
-export const notFoundExit = errorTypes.NotFoundError.exit;

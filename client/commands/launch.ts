@@ -56,7 +56,7 @@ export async function afterSubmit(
     return 0;
   }
   const code = await followJob(world, { cluster, jobId });
-  tellJob(world, cluster, jobId);
+  if (!world.signal.aborted) tellJob(world, cluster, jobId);
   return code;
 }
 

@@ -62,3 +62,7 @@ function collector(isTTY: boolean, columns = 80) {
     text: () => Buffer.concat(chunks).toString(),
   };
 }
+
+/** The words of a line as a shell would see them; single quotes keep words together. */
+export const wordsOf = (line: string) =>
+  (line.match(/'[^']*'|\S+/g) ?? []).map((word) => word.replaceAll("'", ""));

@@ -1,24 +1,16 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { parse } from "yaml";
-import { commandLine } from "./command-line.ts";
-import { type Ending, fakeControl, type Handler, type Routes, sendJson } from "./fake-control.ts";
+import { commandLine, wordsOf } from "./command-line.ts";
+import { fakeControl, type Handler, sendJson } from "./fake-control.ts";
+import { two, usual } from "./usual-routes.ts";
 
-const cluster = (name: string, status = "UP") => ({
-  ...{ name, status, launched_at: 1_700_000_000, autostop: 30, to_down: true, nodes: 1 },
-  ...{ user_name: "ana", workspace: "default", resources_str: "1x[CPU:2]", cloud: "Local" },
-});
-const two: Ending = { result: [cluster("dev"), cluster("dev-2", "STOPPED")] };
-const oneOf: Ending = { result: [cluster("dev")] };
-const jobLog: Handler = (_seen, res) => {
-  res.writeHead(200, { "x-skypilot-request-id": "log-1", "log-offset": "0" }).end("hello\n");
-};
 const noError = JSON.stringify({ return_value: "0" });
 
 type Fields = Readonly<Record<string, unknown>>;
 
 /** A command line, the route it must call, and fields that the call must carry. */
-const calls: readonly [string, string, Fields, Routes?][] = [
+const calls: readonly [string, string, Fields][] = [
   ["launch -c dev -d 'echo hi'", "POST /launch", { cluster_name: "dev", no_setup: false }],
   ["launch -c dev -d --no-setup x", "POST /launch", { no_setup: true }],
   ["launch -c dev -d -i 5 --down x", "POST /launch", { idle_minutes_to_autostop: 5, down: true }],
@@ -63,27 +55,6 @@ const calls: readonly [string, string, Fields, Routes?][] = [
   ["check -v local", "POST /check", { clouds: ["local"], verbose: true }],
   ["api cancel 1234", "POST /api/cancel", { request_ids: ["1234"], user_id: null }],
 ];
-
-const wordsOf = (line: string) =>
-  (line.match(/'[^']*'|\S+/g) ?? []).map((word) => word.replaceAll("'", ""));
-
-const usual: Routes = {
-  "POST /launch": { result: { job_id: 1, handle: null } },
-  "POST /exec": { result: { job_id: 2, handle: null } },
-  "POST /status": oneOf,
-  "POST /queue": { result: [] },
-  "POST /logs": jobLog,
-  "POST /autostop_logs": jobLog,
-  "POST /provision_logs": (_seen, res) => void res.end("made\n"),
-  "POST /job_status": { result: { 1: "SUCCEEDED" } },
-  "POST /cost_report": { result: [] },
-  "POST /cluster_events": { result: [{ reason: "made", transitioned_at: 1_700_000_000 }] },
-  "POST /check": { log: "local: enabled\n", result: {} },
-  "POST /api/cancel": { result: [] },
-  ...Object.fromEntries(
-    ["cancel", "stop", "down", "start", "autostop"].map((name) => [`POST /${name}`, {}]),
-  ),
-};
 
 for (const [line, route, fields] of calls)
   test(`\`outrigger ${line}\` calls ${route}`, async (t) => {
@@ -176,126 +147,4 @@ test("status prints a table, or JSON, and hints when there is nothing", async (t
   const nothing = await (await commandLine(t, empty.endpoint))(["status"]);
   assert.deepEqual([nothing.stdout, nothing.code], ["", 0]);
   assert.match(nothing.stderr, /No clusters\. Launch one/);
-});
-
-const endings: readonly [string, Routes, number, RegExp][] = [
-  ["status other", { "POST /status": two }, 3, /no cluster other/],
-  ["down", { "POST /status": two }, 2, /--all/],
-  ["down --all", { "POST /status": two }, 2, /say -y/],
-  ["stop 'de*'", { "POST /status": two }, 2, /say -y/],
-  ["cancel dev", {}, 2, /say -y/],
-  ["cancel dev 1 -a", {}, 2, /not both/],
-  ["start dev --down", {}, 2, /-i/],
-  ["exec dev", {}, 2, /what to run/],
-  ["logs dev x", {}, 2, /x is not a job id/],
-  ["launch none.yaml", {}, 3, /no file none\.yaml/],
-  ["launch --wrong", {}, 2, /unknown option/],
-  ["nonsense", {}, 2, /unknown command/],
-  ["status -o xml", {}, 2, /Allowed choices are table, json/],
-  [
-    "queue dev",
-    { "POST /queue": { error: { type: "ClusterNotUpError", message: "off" } } },
-    5,
-    /^error: off\n$/,
-  ],
-  [
-    "exec dev x",
-    { "POST /exec": { error: { type: "ResourcesUnavailableError", message: "full" } } },
-    7,
-    /full/,
-  ],
-  ["exec dev x", { "POST /exec": { cancelled: true } }, 5, /cancelled/],
-  ["logs dev --status", { "POST /job_status": { result: { 1: "RUNNING" } } }, 101, /^$/],
-  ["logs dev --status", { "POST /job_status": { result: { 1: "FAILED_SETUP" } } }, 100, /^$/],
-];
-
-for (const [line, routes, expected, message] of endings)
-  test(`\`outrigger ${line}\` ends with ${expected}: ${message.source}`, async (t) => {
-    const control = await fakeControl(t, routes);
-    const outrigger = await commandLine(t, control.endpoint);
-
-    const { code, stderr } = await outrigger(wordsOf(line));
-
-    assert.match(stderr, message);
-    assert.equal(code, expected);
-  });
-
-test("with --all and -y every cluster is stopped, and one failure does not spare the others", async (t) => {
-  const stopOne: Handler = ({ body }, res) => {
-    if (body["cluster_name"] === "dev") return sendJson(res, 409, { detail: "busy" });
-    res.setHeader("x-skypilot-request-id", "r").end("null");
-  };
-  const routes: Routes = {
-    ...{ "POST /status": two, "POST /stop": stopOne },
-    "GET /api/stream": (_seen, res) => void res.end(""),
-  };
-  const list = await fakeControl(t, { ...routes, "GET /api/get": resultsOf(two) });
-  const outrigger = await commandLine(t, list.endpoint);
-
-  const { code, stderr } = await outrigger(["stop", "-a", "-y"]);
-
-  assert.deepEqual(
-    list.to("POST /stop").map(({ body }) => body["cluster_name"]),
-    ["dev", "dev-2"],
-  );
-  assert.match(stderr, /dev: busy/);
-  assert.equal(code, 5);
-});
-
-/** The clusters for whoever asks for a list, nothing for the rest. */
-function resultsOf({ result }: Ending): Handler {
-  return ({ query }, res) =>
-    sendJson(res, 200, {
-      return_value: query.get("request_id") === "r" ? "null" : JSON.stringify(result),
-    });
-}
-
-for (const [typed, calledDown] of [
-  ["y\n", 1],
-  ["\n", 1],
-  ["n\n", 0],
-  ["", 0],
-] as const)
-  test(`on a terminal ${JSON.stringify(typed)} decides whether a cluster goes`, async (t) => {
-    const control = await fakeControl(t, usual);
-    const outrigger = await commandLine(t, control.endpoint);
-
-    const { code, stderr } = await outrigger(["down", "dev"], { typed });
-
-    assert.match(stderr, /Tear down dev\? \[Y\/n\]/);
-    assert.equal(control.to("POST /down").length, calledDown);
-    assert.equal(code, 0);
-  });
-
-test("Ctrl-C in a followed log leaves the job alone and says how to come back", async (t) => {
-  const abort = new AbortController();
-  const follows: Handler = (_seen, res) => {
-    res.writeHead(200, { "x-skypilot-request-id": "r" });
-    res.write("step 1\n", () => abort.abort());
-  };
-  const control = await fakeControl(t, { "POST /logs": follows });
-  const outrigger = await commandLine(t, control.endpoint);
-
-  const { code, stderr } = await outrigger(["logs", "dev", "7"], { signal: abort.signal });
-
-  assert.equal(code, 130);
-  assert.match(stderr, /The job goes on\. Come back: outrigger logs dev 7/);
-  assert.deepEqual(
-    control.seen.map(({ path }) => path),
-    ["/logs"],
-  );
-});
-
-test("a terminal gets colours and ticks, unless NO_COLOR says no; nothing is wider than it", async (t) => {
-  const control = await fakeControl(t, { ...usual, "POST /status": two });
-  const outrigger = await commandLine(t, control.endpoint);
-
-  const narrow = await outrigger(["status"], { columns: 40 });
-  const plain = await outrigger(["status"], { columns: 40, env: { NO_COLOR: "1" } });
-  const stopped = await outrigger(["stop", "-y", "dev"], { columns: 40, env: { NO_COLOR: "1" } });
-
-  assert.match(narrow.stdout, /\u001b\[32mUP/);
-  assert.ok(!plain.stdout.includes("\u001b["));
-  for (const line of plain.stdout.split("\n")) assert.ok(line.length <= 40, line);
-  assert.match(stopped.stderr, /✓ Stopping dev\n/);
 });

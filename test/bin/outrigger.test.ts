@@ -1,0 +1,104 @@
+import assert from "node:assert/strict";
+import { execFile } from "node:child_process";
+import { chmod, copyFile, mkdir, mkdtemp, rm, symlink, utimes, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { type TestContext, test } from "node:test";
+
+const source = join(import.meta.dirname, "../../bin");
+const pinned = `node-${process.platform}-${process.arch}`;
+
+interface Ended {
+  readonly code: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** A checkout in miniature: the launcher and whatever files are named, scripts being executable. */
+async function checkout(t: TestContext, files: Readonly<Record<string, string>>): Promise<string> {
+  const root = await mkdtemp(join(tmpdir(), "outrigger-bin-"));
+  t.after(() => rm(root, { recursive: true, force: true }));
+  for (const [name, text] of Object.entries(files)) {
+    const file = join(root, name);
+    await mkdir(dirname(file), { recursive: true });
+    await writeFile(file, text);
+    if (text.startsWith("#!")) await chmod(file, 0o755);
+  }
+  await mkdir(join(root, "bin"), { recursive: true });
+  for (const name of ["outrigger", "install-if-missing"])
+    await copyFile(join(source, name), join(root, "bin", name));
+  return root;
+}
+
+const run = (file: string, words: readonly string[], path = process.env["PATH"]): Promise<Ended> =>
+  new Promise((resolve) => {
+    const env = { PATH: path, HOME: tmpdir() };
+    execFile(file, words, { env }, (error, stdout, stderr) =>
+      resolve({ code: typeof error?.code === "number" ? error.code : 0, stdout, stderr }),
+    );
+  });
+
+/** Stands for a node: says who it is and what it was given. */
+const node = (name: string, version = "24") =>
+  `#!/bin/sh\n[ "$1" = -p ] && echo ${version} && exit\necho ${name} "$@"\n`;
+
+test("the launcher takes the pinned Node.js, also through links, and hands on every word", async (t) => {
+  const root = await checkout(t, { [`node_modules/${pinned}/bin/node`]: node("pinned") });
+  await symlink("../bin/outrigger", join(root, "node_modules/relative"));
+  await symlink(join(root, "node_modules/relative"), join(root, "link"));
+
+  const { stdout } = await run(join(root, "link"), ["launch", "echo a  b", ""]);
+
+  const main = join(root, "client/main.ts");
+  assert.equal(stdout, `pinned --disable-warning=ExperimentalWarning ${main} launch echo a  b \n`);
+});
+
+test("without a pinned one it takes one from PATH that is new enough", async (t) => {
+  const root = await checkout(t, { "new/node": node("found"), "old/node": node("old", "20") });
+  const tools = "/usr/bin:/bin";
+
+  const found = await run(join(root, "bin/outrigger"), ["x"], `${root}/new:${tools}`);
+  const old = await run(join(root, "bin/outrigger"), ["x"], `${root}/old:${tools}`);
+
+  assert.match(found.stdout, /^found .* x\n$/);
+  assert.equal(old.code, 1);
+  assert.equal(old.stdout, "");
+  assert.match(old.stderr, /^outrigger: needs Node\.js 24; run 'npm install' in /);
+});
+
+test("the bundle runs as long as no source is newer", async (t) => {
+  const root = await checkout(t, {
+    [`node_modules/${pinned}/bin/node`]: node("pinned"),
+    ...{ "dist/outrigger.mjs": "", "client/main.ts": "", "contract/deep/row.ts": "" },
+    ...{ "common/a.ts": "", "control/a.ts": "", "agent/a.ts": "", "sidecar/a.ts": "" },
+  });
+  const later = new Date(Date.now() + 60_000);
+
+  await utimes(join(root, "dist/outrigger.mjs"), later, later);
+  const fresh = await run(join(root, "bin/outrigger"), []);
+  const latest = new Date(later.getTime() + 60_000);
+  await utimes(join(root, "contract/deep/row.ts"), latest, latest);
+  const stale = await run(join(root, "bin/outrigger"), []);
+
+  assert.match(fresh.stdout, /dist\/outrigger\.mjs\n$/);
+  assert.match(stale.stdout, /client\/main\.ts\n$/);
+});
+
+test("dependencies are installed once, and again when the lock file changes", async (t) => {
+  const npm = '#!/bin/sh\necho "$@" > npm-was-called\n';
+  const root = await checkout(t, { "package-lock.json": "{}", "tools/npm": npm });
+  const path = `${root}/tools:/usr/bin:/bin`;
+  const install = () => run(join(root, "bin/install-if-missing"), [], path);
+
+  const first = await install();
+  await mkdir(join(root, "node_modules"));
+  await writeFile(join(root, "node_modules/.package-lock.json"), "{}");
+  const second = await install();
+  const later = new Date(Date.now() + 60_000);
+  await utimes(join(root, "package-lock.json"), later, later);
+  const third = await install();
+
+  assert.equal(first.stderr, "Installing dependencies (npm ci), once.\n");
+  assert.deepEqual(second, { code: 0, stdout: "", stderr: "" });
+  assert.equal(third.stderr, first.stderr);
+});
