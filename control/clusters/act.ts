@@ -2,7 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { AppError, fail } from "../../common/errors.ts";
 import { agentOperations } from "../../contract/agent-api.ts";
 import { clusterMachine } from "../../contract/statuses.ts";
-import { agentOf, type Context, providerOf } from "../context.ts";
+import type { Context } from "../context.ts";
 import { move } from "../move.ts";
 import type { Action, Observed } from "./plan.ts";
 import { elapsed, narrate } from "./provision-log.ts";
@@ -21,7 +21,7 @@ export async function act(
   action: Action,
   signal: AbortSignal,
 ): Promise<void> {
-  const provider = providerOf(ctx, cluster.provider);
+  const provider = ctx.provider(cluster.provider);
   switch (action.do) {
     case "move":
       return moveCluster(ctx, cluster, action);
@@ -69,7 +69,7 @@ async function create(
   signal: AbortSignal,
 ): Promise<void> {
   const since = ctx.now();
-  await providerOf(ctx, cluster.provider).create(cluster, rank, signal);
+  await ctx.provider(cluster.provider).create(cluster, rank, signal);
   await untilAgentAnswers(ctx, cluster, rank, signal);
   narrate(ctx, cluster.id, `node ${rank} ${news} (${elapsed(since, ctx.now())})`);
 }
@@ -80,7 +80,7 @@ async function untilAgentAnswers(
   rank: number,
   signal: AbortSignal,
 ): Promise<void> {
-  const agent = agentOf(ctx, cluster, rank);
+  const agent = ctx.agent(cluster, rank);
   const until = performance.now() + agentStartMs;
   for (let pauseMs = 10; ; pauseMs = Math.min(pauseMs * 1.5, 500)) {
     try {
@@ -101,14 +101,14 @@ async function configure(
   nodes: Observed[],
   signal: AbortSignal,
 ): Promise<void> {
-  const agent = agentOf(ctx, cluster, rank);
+  const agent = ctx.agent(cluster, rank);
   await agent.call(agentOperations.configure, settingsOf(cluster, rank, nodes), { signal });
   if (rank === 0) await agent.call(agentOperations.setAutostop, agentAutostop(cluster), { signal });
 }
 
 /** Ends what runs before nodes go; a head that does not answer holds nothing up. */
 async function endJobs(ctx: Context, cluster: Cluster, signal: AbortSignal): Promise<void> {
-  const head = agentOf(ctx, cluster, 0);
+  const head = ctx.agent(cluster, 0);
   try {
     const jobs = await head.call(
       agentOperations.listJobs,

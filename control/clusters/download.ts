@@ -10,7 +10,7 @@ import { product } from "../../common/product.ts";
 import { agentOperations as agentApi } from "../../contract/agent-api.ts";
 import type { clusterOperations as rows } from "../../contract/operations/clusters.ts";
 import type { Call, Reply } from "../bind.ts";
-import { agentOf, type Context } from "../context.ts";
+import type { Context } from "../context.ts";
 import { getUp } from "./find.ts";
 import { findJob, latestJobId } from "./jobs.ts";
 import { downloadsOf } from "./provision-log.ts";
@@ -43,7 +43,7 @@ async function downloadLog(ctx: Context, cluster: Cluster, id: number, call: Cal
   const { folder, shown } = downloadsOf(ctx, call.user.id);
   const place = `${cluster.name}-${id}`;
   await mkdir(join(folder, place), { recursive: true, mode: 0o700 });
-  const head = agentOf(ctx, cluster, 0);
+  const head = ctx.agent(cluster, 0);
   const { body } = await head.open(agentApi.readLog, { id }, call.signal);
   await pipeline(body, createWriteStream(join(folder, place, "run.log"), { mode: 0o600 }));
   return `${shown}/${place}`;

@@ -4,7 +4,7 @@ import { agentOperations as agentApi, type Job } from "../../contract/agent-api.
 import type { clusterOperations as rows } from "../../contract/operations/clusters.ts";
 import { jobMachine } from "../../contract/statuses.ts";
 import type { Call } from "../bind.ts";
-import { agentOf, type Context } from "../context.ts";
+import type { Context } from "../context.ts";
 import { jobRecord } from "../wire/job-record.ts";
 import { getLive, getUp } from "./find.ts";
 import { applyAutostop } from "./lifecycle.ts";
@@ -46,7 +46,7 @@ async function downWhenIdle(ctx: Context, cluster: Cluster, call: Call): Promise
 /** Jobs of a cluster, newest first. */
 export async function queue(ctx: Context, input: InputOf<typeof rows.queue>, call: Call) {
   const cluster = await getUp(ctx, input.cluster_name);
-  const jobs = await agentOf(ctx, cluster, 0).call(
+  const jobs = await ctx.agent(cluster, 0).call(
     agentApi.listJobs,
     {
       active: input.skip_finished ? "true" : "false",
@@ -84,7 +84,7 @@ export async function cancel(ctx: Context, input: InputOf<typeof rows.cancel>, c
     : await getUp(ctx, input.cluster_name);
   const chosen = ids ?? (await choose(ctx, cluster, all || allUsers, allUsers, call));
   const options = { signal: call.signal, timeoutMs: cancelTimeoutMs };
-  const head = agentOf(ctx, cluster, 0);
+  const head = ctx.agent(cluster, 0);
   for (const id of chosen) await head.call(agentApi.getJob, { id }, options);
   const ended = await Promise.all(
     chosen.map((id) => head.call(agentApi.cancelJob, { id }, options)),
@@ -103,11 +103,9 @@ async function choose(
   call: Call,
 ): Promise<number[]> {
   const own = allUsers ? {} : { user: call.user.id };
-  const jobs = await agentOf(ctx, cluster, 0).call(
-    agentApi.listJobs,
-    { active: "true", ...own },
-    { signal: call.signal },
-  );
+  const jobs = await ctx
+    .agent(cluster, 0)
+    .call(agentApi.listJobs, { active: "true", ...own }, { signal: call.signal });
   const ids = jobs.map(({ id }) => id);
   return all ? ids : ids.slice(0, 1);
 }
@@ -115,7 +113,8 @@ async function choose(
 /** The job with this id, or undefined. */
 export async function findJob(ctx: Context, cluster: Cluster, id: number, signal: AbortSignal) {
   if (id < 1) return undefined;
-  return agentOf(ctx, cluster, 0)
+  return ctx
+    .agent(cluster, 0)
     .call(agentApi.getJob, { id }, { signal })
     .catch((error: unknown) => {
       if (error instanceof Error && error.name === "JobNotFoundError") return undefined;
@@ -129,7 +128,7 @@ export async function latestJobId(
   cluster: Cluster,
   signal: AbortSignal,
 ): Promise<number> {
-  const head = agentOf(ctx, cluster, 0);
+  const head = ctx.agent(cluster, 0);
   const [job] = await head.call(agentApi.listJobs, { limit: 1 }, { signal });
   return job?.id ?? fail("JobNotFoundError", `cluster ${cluster.name} has no job yet`);
 }

@@ -4,7 +4,7 @@ import { agentOperations } from "../../contract/agent-api.ts";
 import type { clusterOperations as rows } from "../../contract/operations/clusters.ts";
 import { clusterMachine } from "../../contract/statuses.ts";
 import type { Call } from "../bind.ts";
-import { agentOf, type Context } from "../context.ts";
+import type { Context } from "../context.ts";
 import { move } from "../move.ts";
 import { getLive, getUp } from "./find.ts";
 import { type AutostopSetting, agentAutostop, type Cluster, isChanging } from "./schema.ts";
@@ -108,5 +108,5 @@ async function keepAutostop(
 /** Tells the head when it is idle for long enough. */
 export async function applyAutostop(ctx: Context, cluster: Cluster, signal: AbortSignal) {
   const setting = agentAutostop(cluster);
-  await agentOf(ctx, cluster, 0).call(agentOperations.setAutostop, setting, { signal });
+  await ctx.agent(cluster, 0).call(agentOperations.setAutostop, setting, { signal });
 }

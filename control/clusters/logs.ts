@@ -5,7 +5,7 @@ import { agentOperations as agentApi, type Job } from "../../contract/agent-api.
 import type { clusterOperations as rows } from "../../contract/operations/clusters.ts";
 import { jobExitCodes, jobMachine } from "../../contract/statuses.ts";
 import type { Call, LogReply } from "../bind.ts";
-import { agentOf, type Context } from "../context.ts";
+import type { Context } from "../context.ts";
 import { neutralise } from "../wire/neutralise.ts";
 import { getUp } from "./find.ts";
 import { findJob, latestJobId } from "./jobs.ts";
@@ -27,7 +27,7 @@ export async function logs(
   if (job === undefined) return notFound(cluster, id);
   const { tail, offset, follow } = input;
   const query = { id, tail: Math.max(tail, 0), offset, follow: follow ? "true" : "false" };
-  const first = await agentOf(ctx, cluster, 0).open(agentApi.readLog, query, call.signal);
+  const first = await ctx.agent(cluster, 0).open(agentApi.readLog, query, call.signal);
   const start = Number(first.headers[offsetHeader] ?? offset);
   const body = Readable.from(
     neutralise(chunksOf(ctx, cluster, query, start, first.body, call.signal)),
@@ -57,7 +57,7 @@ async function* chunksOf(
   let body: Readable | undefined = first;
   for (let awaySince = performance.now(); ; ) {
     try {
-      body ??= (await agentOf(ctx, cluster, 0).open(agentApi.readLog, { ...query, offset }, signal))
+      body ??= (await ctx.agent(cluster, 0).open(agentApi.readLog, { ...query, offset }, signal))
         .body;
       for await (const chunk of body) {
         offset += chunk.length;

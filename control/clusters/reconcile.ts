@@ -1,7 +1,7 @@
 import { AppError } from "../../common/errors.ts";
 import { agentOperations, type NodeSettings } from "../../contract/agent-api.ts";
 import { clusterMachine } from "../../contract/statuses.ts";
-import { agentOf, type Context, providerOf } from "../context.ts";
+import type { Context } from "../context.ts";
 import { move } from "../move.ts";
 import type { NodeState } from "../providers/provider.ts";
 import type { Reconciler } from "../reconciler.ts";
@@ -52,7 +52,7 @@ async function goOn(ctx: Context, cluster: Cluster, signal: AbortSignal): Promis
 }
 
 async function observe(ctx: Context, cluster: Cluster, signal: AbortSignal): Promise<Observed[]> {
-  const nodes = await providerOf(ctx, cluster.provider).list(cluster, signal);
+  const nodes = await ctx.provider(cluster.provider).list(cluster, signal);
   return Promise.all(
     nodes.map(async (node) => ({
       ...node,
@@ -70,7 +70,8 @@ async function askAgent(
 ): Promise<Observed["agent"]> {
   if (node.state !== "running") return "off";
   const options = { signal, timeoutMs: healthTimeoutMs };
-  const health = await agentOf(ctx, cluster, node.rank)
+  const health = await ctx
+    .agent(cluster, node.rank)
     .call(agentOperations.health, {}, options)
     .catch((error: unknown) => {
       if (signal.aborted) throw error;

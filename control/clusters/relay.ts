@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { AppError, fail } from "../../common/errors.ts";
 import { agentOperations as api, type JobPart, type Part } from "../../contract/agent-api.ts";
-import { agentOf, type Context } from "../context.ts";
+import type { Context } from "../context.ts";
 import type { Cluster } from "./schema.ts";
 
 /**
@@ -63,7 +63,7 @@ async function syncJobs(
   pumps: Pumps,
   signal: AbortSignal,
 ): Promise<void> {
-  const head = agentOf(ctx, cluster, 0);
+  const head = ctx.agent(cluster, 0);
   const jobs = await head.call(api.listJobs, { active: "true" }, { signal });
   for (const { id, nodes } of jobs) {
     if (nodes === 1) continue;
@@ -82,7 +82,7 @@ async function syncPart(
   signal: AbortSignal,
 ): Promise<void> {
   const { rank, wanted } = part;
-  const head = agentOf(ctx, cluster, 0);
+  const head = ctx.agent(cluster, 0);
   const state = await tellWorker(ctx, cluster, id, part, signal);
   const key = `${id}-${rank}`;
   const pump = pumps.get(key) ?? pumpLog(ctx, cluster, id, part, signal);
@@ -103,13 +103,13 @@ async function tellWorker(
   { rank, wanted }: JobPart,
   signal: AbortSignal,
 ): Promise<Part> {
-  const worker = agentOf(ctx, cluster, rank);
+  const worker = ctx.agent(cluster, rank);
   try {
     return await worker.call(api.putPart, { id, wanted }, { signal });
   } catch (error) {
     if (!(error instanceof AppError) || error.type !== "ValueError") throw error;
   }
-  const spec = await agentOf(ctx, cluster, 0).call(api.getPartSpec, { id }, { signal });
+  const spec = await ctx.agent(cluster, 0).call(api.getPartSpec, { id }, { signal });
   return worker.call(api.putPart, { id, wanted, spec }, { signal });
 }
 
@@ -121,8 +121,8 @@ async function pumpLog(
   { rank, logBytes }: JobPart,
   signal: AbortSignal,
 ): Promise<number> {
-  const head = agentOf(ctx, cluster, 0);
-  const worker = agentOf(ctx, cluster, rank);
+  const head = ctx.agent(cluster, 0);
+  const worker = ctx.agent(cluster, rank);
   let offset = logBytes;
   try {
     const from = { id, offset, follow: "true" };

@@ -3,7 +3,7 @@ import type { InputOf } from "../../common/operation.ts";
 import type { clusterOperations as rows } from "../../contract/operations/clusters.ts";
 import { expandPorts } from "../../contract/task/ports.ts";
 import type { Call } from "../bind.ts";
-import { type Context, providerOf } from "../context.ts";
+import type { Context } from "../context.ts";
 import { nudge } from "../reconciler.ts";
 import { getUp } from "./find.ts";
 import type { Cluster } from "./schema.ts";
@@ -63,7 +63,7 @@ export async function endpoints(ctx: Context, input: InputOf<typeof rows.endpoin
       "ValueError",
       `cluster ${cluster.name} does not expose port ${missing}; it exposes ${open.join(", ") || "none"}`,
     );
-  const provider = providerOf(ctx, cluster.provider);
+  const provider = ctx.provider(cluster.provider);
   const [head] = await provider.list(cluster, call.signal);
   if (head === undefined) fail("ClusterNotUpError", `cluster ${cluster.name} has no head`);
   return Object.fromEntries(asked.map((port) => [String(port), provider.endpoint(head, port)]));

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { type AgentEvent, agentOperations } from "../../contract/agent-api.ts";
 import { clusterMachine } from "../../contract/statuses.ts";
-import { agentOf, type Context } from "../context.ts";
+import type { Context } from "../context.ts";
 import { linesOf } from "../doors/lines.ts";
 import { move } from "../move.ts";
 import { nudge } from "../reconciler.ts";
@@ -86,7 +86,7 @@ async function listen(
   heard: (event?: AgentEvent) => void,
   signal: AbortSignal,
 ): Promise<void> {
-  const agent = agentOf(ctx, cluster, rank);
+  const agent = ctx.agent(cluster, rank);
   const { lastSeq } = await agent.call(agentOperations.health, {}, { signal });
   const { body } = await agent.open(agentOperations.events, { after: lastSeq }, signal);
   heard();
@@ -103,7 +103,7 @@ async function listen(
 async function stopIfIdle(ctx: Context, id: string, signal: AbortSignal): Promise<void> {
   const cluster = await findCluster(ctx.db, id);
   if (cluster?.status !== "UP" || cluster.wanted !== "UP" || cluster.autostop === null) return;
-  const { due } = await agentOf(ctx, cluster, 0).call(agentOperations.getIdle, {}, { signal });
+  const { due } = await ctx.agent(cluster, 0).call(agentOperations.getIdle, {}, { signal });
   if (!due) return;
   const { down, idleMinutes } = cluster.autostop;
   const reason = `idle for ${idleMinutes} min`;
