@@ -39,7 +39,7 @@ export async function logs(
   }
   if (options.autostop) {
     const input = { cluster_name: cluster, follow, tail };
-    return client.logs(clusterOperations.autostopLogs, input, sink);
+    return client.callAndStream(clusterOperations.autostopLogs, input, sink);
   }
   if (options.status) return answerStatus(world, cluster, jobIds, options);
   if (options.syncDown) return syncDown(world, cluster, jobIds);

@@ -18,7 +18,7 @@ export const usual: Routes = {
   "POST /status": oneOf,
   "POST /queue": { result: [] },
   "POST /logs": jobLog,
-  "POST /autostop_logs": jobLog,
+  "POST /autostop_logs": { log: "hook ran\n", result: 0 },
   "POST /provision_logs": (_seen, res) => void res.end("made\n"),
   "POST /job_status": { result: { 1: "SUCCEEDED" } },
   "POST /cost_report": { result: [] },
