@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { readdirSync, readFileSync } from "node:fs";
 import { test } from "node:test";
-import { readTask } from "../../contract/task.ts";
 import { formatIssues } from "../../contract/task/issues.ts";
 import { resourceReaders } from "../../contract/task/resource-fields.ts";
 import { taskReaders } from "../../contract/task/task-fields.ts";
+import { readTask } from "../../contract/task.ts";
 
 const folder = new URL("../../examples/", import.meta.url);
 const kinds: Record<string, string> = { "pipeline.yaml": "pipeline", "job-group.yaml": "group" };
