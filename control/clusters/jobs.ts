@@ -5,9 +5,11 @@ import type { clusterOperations as rows } from "../../contract/operations/cluste
 import { jobMachine } from "../../contract/statuses.ts";
 import type { Call } from "../bind.ts";
 import type { Context } from "../context.ts";
+import { sizeOf } from "../requests/log.ts";
 import { jobRecord } from "../wire/job-record.ts";
 import { getLive, getUp } from "./find.ts";
 import { applyAutostop } from "./lifecycle.ts";
+import { provisionLogOf } from "./provision-log.ts";
 import { type Cluster, isChanging } from "./schema.ts";
 import { setAutostop, setCommand } from "./store.ts";
 import { submitJob } from "./submit.ts";
@@ -34,7 +36,8 @@ async function upSoon(ctx: Context, name: string, call: Call): Promise<Cluster> 
   if (cluster.wanted !== "UP" || !isChanging(cluster) || cluster.problem !== null)
     return getUp(ctx, name);
   await call.note(`waits until cluster ${name} is UP`);
-  return untilReached(ctx, cluster.id, "UP", call);
+  const printed = await sizeOf(provisionLogOf(ctx, cluster.id));
+  return untilReached(ctx, cluster.id, "UP", call, { printed });
 }
 
 async function downWhenIdle(ctx: Context, cluster: Cluster, call: Call): Promise<void> {

@@ -7,12 +7,14 @@ import { redactSecrets } from "../../contract/task.ts";
 import type { Call } from "../bind.ts";
 import type { Context } from "../context.ts";
 import type { Offer } from "../providers/provider.ts";
+import { nudge } from "../reconciler.ts";
+import { sizeOf } from "../requests/log.ts";
 import { autostopOf } from "./autostop.ts";
 import { applyAutostop } from "./lifecycle.ts";
 import { chooseOffer, describeOffer } from "./offers.ts";
-import { elapsed } from "./provision-log.ts";
+import { elapsed, provisionLogOf } from "./provision-log.ts";
 import { type AutostopSetting, type Cluster, isChanging, isClusterName } from "./schema.ts";
-import { addCluster, findLive, getCluster, setRelaunched } from "./store.ts";
+import { addCluster, findCluster, findLive, getCluster, setRelaunched } from "./store.ts";
 import { submitJob } from "./submit.ts";
 import { readTask } from "./task.ts";
 import { toHandle } from "./view.ts";
@@ -29,8 +31,7 @@ export async function launch(ctx: Context, input: Input, call: Call) {
   call.print(`${planOf(task, offer, input.cluster_name)}\n`);
   if (input.dryrun) return { job_id: null, handle: null };
 
-  const cluster = await claim(ctx, input, task, offer, call);
-  const up = await bringUp(ctx, cluster, input.retry_until_up, call);
+  const up = await bringUp(ctx, input, task, offer, call);
   call.print(`Cluster ${up.name} is UP (${elapsed(since, ctx.now())})\n`);
   const job = await submitJob(ctx, up, task, { withSetup: !input.no_setup }, call);
   return { job_id: job?.id ?? null, handle: toHandle(up) };
@@ -50,32 +51,69 @@ export function checkLaunch(input: Input): void {
 const planOf = (task: Task, offer: Offer, name: string): string =>
   `Cluster ${name}: ${task.nodes} node${task.nodes === 1 ? "" : "s"} on ${describeOffer(offer)}`;
 
-/** The live cluster of this name, made when there is none; one cluster, however many ask at once. */
-async function claim(
+/** The cluster of this launch, once it is up; one that it made is removed when it cannot be had. */
+async function bringUp(
   ctx: Context,
   input: Input,
   task: Task,
   offer: Offer,
   call: Call,
 ): Promise<Cluster> {
+  const { id, printed } = await claim(ctx, input, task, offer, call);
+  try {
+    return await untilReached(ctx, id, "UP", call, { keepTrying: input.retry_until_up, printed });
+  } catch (error) {
+    const { wanted, problem, name } = await getCluster(ctx.db, id);
+    if (call.progress["isNew"] === true && wanted === "UP" && problem !== null)
+      await undo(ctx, { id, name }, "its launch failed");
+    throw error;
+  }
+}
+
+/** A cluster that is wanted up, and how much of its provisioning log was there before. */
+interface Claim {
+  id: string;
+  printed: number;
+}
+
+/**
+ * The live cluster of this name, made when there is none: one cluster, however many ask at once. A
+ * second attempt finds the cluster of the first, and does not want it up again.
+ */
+async function claim(
+  ctx: Context,
+  input: Input,
+  task: Task,
+  offer: Offer,
+  call: Call,
+): Promise<Claim> {
   const { clusterId } = call.progress;
-  if (typeof clusterId === "string") return getCluster(ctx.db, clusterId);
+  const known = typeof clusterId === "string" ? await findCluster(ctx.db, clusterId) : undefined;
+  if (known !== undefined) return claimOf(ctx, known.id);
   for (;;) {
     const live = await findLive(ctx.db, input.cluster_name);
     if (live === undefined) {
-      const cluster = newCluster(ctx, input, task, offer, call);
-      await call.remember({ clusterId: cluster.id, isNew: true });
-      if (await ctx.batch((tx) => addCluster(tx, cluster))) return cluster;
-      continue;
+      const made = await make(ctx, newCluster(ctx, input, task, offer, call), call);
+      if (made !== undefined) return made;
+    } else if (isChanging(live) && live.wanted !== "UP") await untilSettled(ctx, live, call);
+    else {
+      refuseMismatch(live, task);
+      return relaunch(ctx, live, input, task, call);
     }
-    if (isChanging(live) && live.wanted !== "UP") {
-      await untilSettled(ctx, live, call);
-      continue;
-    }
-    refuseMismatch(live, task);
-    await relaunch(ctx, live, input, task, call);
-    return live;
   }
+}
+
+const claimOf = async (ctx: Context, id: string): Promise<Claim> => ({
+  id,
+  printed: await sizeOf(provisionLogOf(ctx, id)),
+});
+
+/** Writes a new cluster; undefined when another launch of the name was first. */
+async function make(ctx: Context, cluster: Cluster, call: Call): Promise<Claim | undefined> {
+  await call.remember({ clusterId: cluster.id, isNew: true });
+  if (!(await ctx.batch((tx) => addCluster(tx, cluster)))) return undefined;
+  void nudge(ctx, "cluster", cluster.id);
+  return { id: cluster.id, printed: 0 };
 }
 
 function newCluster(ctx: Context, input: Input, task: Task, offer: Offer, call: Call): Cluster {
@@ -134,29 +172,19 @@ function refuseMismatch(cluster: Cluster, task: Task): void {
 }
 
 /** Another task on a cluster that exists; it is started when it was stopped. */
-async function relaunch(ctx: Context, live: Cluster, input: Input, task: Task, call: Call) {
+async function relaunch(
+  ctx: Context,
+  live: Cluster,
+  input: Input,
+  task: Task,
+  call: Call,
+): Promise<Claim> {
   const launched = launchOf(input, task, call, live.autostop);
   const launchedAt = ctx.now().getTime();
-  await call.remember({ clusterId: live.id, isNew: false });
+  const claimed = await claimOf(ctx, live.id);
   await ctx.batch((tx) => setRelaunched(tx, live.id, { ...launched, launchedAt }));
   if (live.status === "UP") await applyAutostop(ctx, { ...live, ...launched }, call.signal);
   await want(ctx, live.id, "UP", `launch by ${call.user.name}`);
-}
-
-/** Waits for the cluster; one that this launch made is removed when it cannot be had. */
-async function bringUp(
-  ctx: Context,
-  cluster: Cluster,
-  keepTrying: boolean,
-  call: Call,
-): Promise<Cluster> {
-  if (cluster.wanted === "UP") await want(ctx, cluster.id, "UP", cluster.wantedBecause);
-  try {
-    return await untilReached(ctx, cluster.id, "UP", call, { keepTrying });
-  } catch (error) {
-    const { wanted, problem } = await getCluster(ctx.db, cluster.id);
-    if (call.progress["isNew"] === true && wanted === "UP" && problem !== null)
-      await undo(ctx, cluster, "its launch failed");
-    throw error;
-  }
+  await call.remember({ clusterId: live.id, isNew: false });
+  return claimed;
 }

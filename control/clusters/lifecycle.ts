@@ -10,7 +10,7 @@ import { getLive, getUp } from "./find.ts";
 import { type AutostopSetting, agentAutostop, type Cluster, isChanging } from "./schema.ts";
 import { endUsage, findCluster, getCluster, setAutostop } from "./store.ts";
 import { toHandle } from "./view.ts";
-import { untilReached, untilSettled, want } from "./wait.ts";
+import { reach, untilSettled } from "./wait.ts";
 
 /** Starts a stopped cluster again; one that is up is left alone. */
 export async function start(ctx: Context, input: InputOf<typeof rows.start>, call: Call) {
@@ -23,9 +23,8 @@ export async function start(ctx: Context, input: InputOf<typeof rows.start>, cal
       minutes < 0 ? null : { idleMinutes: minutes, down, waitFor: waitFor ?? "jobs_and_ssh" };
     await keepAutostop(ctx, cluster, setting, call.signal);
   }
-  await want(ctx, cluster.id, "UP", `start by ${call.user.name}`);
-  const options = { keepTrying: input.retry_until_up };
-  return toHandle(await untilReached(ctx, cluster.id, "UP", call, options));
+  const wish = { wanted: "UP", because: `start by ${call.user.name}` } as const;
+  return toHandle(await reach(ctx, cluster.id, wish, call, { keepTrying: input.retry_until_up }));
 }
 
 /** The cluster, once nobody is taking it down or stopping it. */
@@ -44,8 +43,8 @@ export async function stop(ctx: Context, input: InputOf<typeof rows.stop>, call:
   const cluster = await getLive(ctx, input.cluster_name);
   if (cluster.wanted === "GONE")
     fail("ConflictError", `cluster ${cluster.name} is being taken down (${cluster.wantedBecause})`);
-  await want(ctx, cluster.id, "STOPPED", `stop by ${call.user.name}`);
-  await untilReached(ctx, cluster.id, "STOPPED", call);
+  const because = `stop by ${call.user.name}`;
+  await reach(ctx, cluster.id, { wanted: "STOPPED", because }, call);
   return null;
 }
 
@@ -53,9 +52,9 @@ export async function stop(ctx: Context, input: InputOf<typeof rows.stop>, call:
 export async function down(ctx: Context, input: InputOf<typeof rows.down>, call: Call) {
   const cluster = await subjectOf(ctx, input.cluster_name, call);
   if (cluster.status === "GONE") return null;
-  await want(ctx, cluster.id, "GONE", `down by ${call.user.name}`);
+  const because = `down by ${call.user.name}`;
   try {
-    await untilReached(ctx, cluster.id, "GONE", call);
+    await reach(ctx, cluster.id, { wanted: "GONE", because }, call);
   } catch (error) {
     if (!input.purge || call.signal.aborted) throw error;
     await purge(ctx, cluster.id, error);

@@ -14,9 +14,27 @@ export async function want(ctx: Context, id: string, wanted: Wanted, because: st
   void nudge(ctx, "cluster", id);
 }
 
-export interface WaitOptions {
+export interface ReachOptions {
   /** Goes on although an attempt failed. */
   keepTrying?: boolean;
+}
+
+/** Wants a cluster to be something and waits as `untilReached` does. */
+export async function reach(
+  ctx: Context,
+  id: string,
+  { wanted, because }: { wanted: Wanted; because: string },
+  call: Call,
+  { keepTrying = false }: ReachOptions = {},
+): Promise<Cluster> {
+  const printed = await sizeOf(provisionLogOf(ctx, id));
+  await want(ctx, id, wanted, because);
+  return untilReached(ctx, id, wanted, call, { keepTrying, printed });
+}
+
+interface WaitOptions extends ReachOptions {
+  /** How much of the provisioning log this call need not show. */
+  printed: number;
 }
 
 /**
@@ -29,10 +47,10 @@ export async function untilReached(
   id: string,
   wanted: Wanted,
   call: Call,
-  { keepTrying = false }: WaitOptions = {},
+  { keepTrying = false, printed: shown }: WaitOptions,
 ): Promise<Cluster> {
   const file = provisionLogOf(ctx, id);
-  let printed = await sizeOf(file);
+  let printed = shown;
   const printNews = async () => {
     for await (const chunk of readFrom(file, printed)) {
       printed += chunk.length;
@@ -86,7 +104,11 @@ export async function untilSettled(ctx: Context, cluster: Cluster, call: Call): 
 }
 
 /** Takes down what a failed launch had begun. */
-export async function undo(ctx: Context, cluster: Cluster, because: string): Promise<void> {
+export async function undo(
+  ctx: Context,
+  cluster: Pick<Cluster, "id" | "name">,
+  because: string,
+): Promise<void> {
   narrate(ctx, cluster.id, `cluster ${cluster.name} is removed: ${because}`);
   await want(ctx, cluster.id, "GONE", because);
 }

@@ -14,6 +14,7 @@ import { streamOf } from "./stream.ts";
 import { toFetched, toListed } from "./view.ts";
 
 const completionsAtMost = 1_000;
+const listedAtMost = 1_000;
 
 /** Requests: wait for one, read its text, list, cancel; and what a client asks of control itself. */
 export const requestOperations: Bound[] = [
@@ -70,7 +71,7 @@ async function status(ctx: Context, input: InputOf<typeof rows.status>) {
     ...(found && { ids: found.flat() }),
     ...(!found && !all && { unendedOnly: true }),
     ...(!found && clusterName !== null && { clusterName }),
-    ...(!found && limit !== null && { limit }),
+    ...(!found && { limit: limit ?? listedAtMost }),
   });
   return requests.map(toListed);
 }

@@ -3,6 +3,25 @@ import { call, global, instance, pickleText, tuple, type Value } from "./pickle.
 /** The keys of a task's `resources`, as existing clients parse them. */
 export type ResourcesRecord = { readonly [key: string]: Value };
 
+/** A machine of an infra that existing clients do not know. */
+export interface UnknownMachine {
+  /** The name of the infra, shown as `SSH (name)`. */
+  readonly infra: string;
+  readonly cpus: number;
+  readonly memoryGb: number;
+  readonly accelerators: { readonly name: string; readonly count: number } | null;
+}
+
+/**
+ * Such a machine told as one of a pool reached by SSH, so that clients list and price it without a
+ * catalog. Source: they parse `4CPU--16GB--H100:1` as an instance type of such a pool.
+ */
+export function poolResources(machine: UnknownMachine): ResourcesRecord {
+  const { infra, cpus, memoryGb, accelerators } = machine;
+  const gpus = accelerators === null ? "" : `--${accelerators.name}:${accelerators.count}`;
+  return { infra: `ssh/${infra}`, instance_type: `${cpus}CPU--${memoryGb}GB${gpus}` };
+}
+
 /** What a handle tells of a cluster. */
 export interface Handle {
   readonly clusterName: string;
