@@ -1,9 +1,16 @@
 import { chmod, cp, rm } from "node:fs/promises";
 import { join } from "node:path";
+import { parseArgs } from "node:util";
 import { build } from "esbuild";
 
 const root = join(import.meta.dirname, "..");
-const dist = join(root, "dist");
+const { values } = parseArgs({
+  options: {
+    out: { type: "string", default: join(root, "dist") },
+    sourcemap: { type: "boolean", default: false },
+  },
+});
+const dist = values.out;
 
 /** What is shipped: the bundle of each program, by the file it starts from. */
 const bundles = {
@@ -27,7 +34,7 @@ await build({
   format: "esm",
   minify: true,
   keepNames: true,
-  sourcemap: process.argv.includes("--sourcemap"),
+  sourcemap: values.sourcemap,
   banner: { js: requireForModules },
   legalComments: "none",
   logLevel: "warning",

@@ -1,0 +1,126 @@
+import { join } from "node:path";
+import { addJob, setJob } from "../../agent/job-store.ts";
+import { openJournal, transaction } from "../../agent/journal.ts";
+import { JobSubmission } from "../../contract/agent-api.ts";
+import { clusterOperations } from "../../contract/operations/clusters.ts";
+import type { Cluster } from "../../control/clusters/schema.ts";
+import { addCluster } from "../../control/clusters/store.ts";
+import { openDatabase } from "../../control/db/open.ts";
+import { addEvent } from "../../control/events.ts";
+import { endNode, launch, onlyNode } from "./cluster.ts";
+import type { Figure } from "./figures.ts";
+import { caller, type Lab } from "./lab.ts";
+import { quantile, timesOf } from "./measure.ts";
+
+const clusters = 1_500;
+const jobs = 12_500;
+const eventsEach = 4;
+const cluster = "busy";
+const often = { warmUps: 10, samples: 100 };
+
+/** Long lists, from the question to their last byte. */
+export async function lists(lab: Lab): Promise<Figure[]> {
+  const home = lab.folder();
+  const first = await lab.control("bundle", home);
+  await launch(first.client, cluster, null);
+  await first.stop();
+  await addJobs(onlyNode(first).home);
+  await addClusters(home);
+  const { client } = await lab.control("bundle", home);
+  const status = { all_users: true };
+  await client.callAndGet(clusterOperations.status, { cluster_names: [cluster], refresh: "FORCE" });
+
+  const statusMs = await timesOf(async () => {
+    const { length } = await client.callAndGet(clusterOperations.status, status);
+    if (length !== clusters + 1) throw new Error(`status shows ${length} clusters`);
+  }, often);
+  const queueMs = await timesOf(async () => {
+    const { length } = await client.callAndGet(clusterOperations.queue, { cluster_name: cluster });
+    if (length !== jobs) throw new Error(`queue shows ${length} jobs`);
+  }, often);
+  return [
+    ...figuresOf(`status over ${clusters} clusters`, statusMs),
+    ...figuresOf(`queue over ${jobs} jobs`, queueMs),
+  ];
+}
+
+const figuresOf = (what: string, times: number[]): Figure[] => [
+  { what: `${what}: p50`, measured: quantile(times, 0.5), unit: "ms" },
+  { what: `${what}: p99`, measured: quantile(times, 0.99), unit: "ms", target: { atMost: 200 } },
+];
+
+/** Clusters that are off, so that nobody looks for their nodes. */
+async function addClusters(home: string): Promise<void> {
+  const db = await openDatabase(join(home, "control/state.db"));
+  await db.transaction().execute(async (tx) => {
+    for (let index = 0; index < clusters; index += 1) {
+      const one = aCluster(index);
+      await addCluster(tx, one);
+      const event = { noun: "cluster", id: one.id, from: "INIT", to: "UP", at: new Date() };
+      for (let count = 0; count < eventsEach; count += 1)
+        await addEvent(tx, { ...event, reason: "every node runs" });
+    }
+  });
+  await db.destroy();
+}
+
+const aCluster = (index: number): Cluster => ({
+  id: `c${index}`,
+  name: `seeded-${index}`,
+  status: "STOPPED",
+  wanted: "STOPPED",
+  wantedBecause: "stop by bench",
+  user: caller,
+  workspace: "default",
+  provider: "local",
+  nodes: 1,
+  offer: {
+    provider: "local",
+    infra: "local",
+    region: null,
+    zone: null,
+    instanceType: "local",
+    cpus: 8,
+    memoryGb: 32,
+    accelerators: { name: "H100", count: 8 },
+    dollarsPerHour: 0,
+  },
+  ports: ["8080"],
+  labels: { team: "research" },
+  taskYaml:
+    "name: train\nnum_nodes: 1\nsetup: pip install -r requirements.txt\nrun: python train.py\n",
+  command: "outrigger launch -c seeded train.yaml",
+  autostop: { idleMinutes: 10, down: false, waitFor: "jobs_and_ssh" },
+  problem: null,
+  everUp: true,
+  launchedAt: Date.now() - index * 1_000,
+  statusChangedAt: Date.now(),
+});
+
+/** Jobs that have ended, written while their agent is away. */
+async function addJobs(nodeHome: string): Promise<void> {
+  await endNode(nodeHome);
+  const journal = openJournal(join(nodeHome, ".outrigger/agent"));
+  transaction(journal, () => {
+    for (let index = 0; index < jobs; index += 1) {
+      const id = addJob(journal, aSubmission(index), Date.now());
+      setJob(journal, id, {
+        ...{ status: "SUCCEEDED", verdict: "SUCCEEDED", exitCode: 0 },
+        ...{ startedAt: Date.now(), endedAt: Date.now() },
+      });
+    }
+  });
+  journal.db.close();
+}
+
+const aSubmission = (index: number) =>
+  JobSubmission.parse({
+    submissionId: `seeded-${index}`,
+    name: `train-${index}`,
+    userId: caller.id,
+    userName: caller.name,
+    setup: null,
+    run: "python train.py",
+    env: {},
+    resources: "1x[H100:8]",
+  });

@@ -1,0 +1,65 @@
+import { readFileSync } from "node:fs";
+import { setTimeout as sleep } from "node:timers/promises";
+
+/** The value below which this share of the samples lies: 0.5 is the median. */
+export function quantile(samples: readonly number[], share: number): number {
+  const sorted = samples.toSorted((a, b) => a - b);
+  const index = Math.min(sorted.length - 1, Math.ceil(share * sorted.length) - 1);
+  return sorted[Math.max(index, 0)] ?? Number.NaN;
+}
+
+export const median = (samples: readonly number[]): number => quantile(samples, 0.5);
+
+/** How many milliseconds the work takes. */
+export async function timeOf(work: () => Promise<unknown>): Promise<number> {
+  const since = performance.now();
+  await work();
+  return performance.now() - since;
+}
+
+/** Does the work a number of times, some more to warm up, one after the other; the times in ms. */
+export async function timesOf(
+  work: (index: number) => Promise<unknown>,
+  { warmUps, samples }: { warmUps: number; samples: number },
+): Promise<number[]> {
+  const times: number[] = [];
+  for (let index = 0; index < warmUps + samples; index += 1)
+    times.push(await timeOf(() => work(index)));
+  return times.slice(warmUps);
+}
+
+/** The resident memory of a process in MB (10^6 bytes). */
+export function residentMb(pid: number): number {
+  const [, kilobytes] =
+    /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, "utf8")) ?? [];
+  return (Number(kilobytes) * 1_024) / 1e6;
+}
+
+/** The resident memory of a process that is left alone until it has settled. */
+export async function settledMb(pid: number, signal: AbortSignal): Promise<number> {
+  const samples: number[] = [];
+  await sleep(3_000, undefined, { signal });
+  for (let count = 0; count < 9; count += 1) {
+    await sleep(200, undefined, { signal });
+    samples.push(residentMb(pid));
+  }
+  return median(samples);
+}
+
+/** Watches the resident memory of processes while work goes on; the most that each had, in MB. */
+export async function peaksOf(
+  pids: readonly number[],
+  work: () => Promise<unknown>,
+): Promise<number[]> {
+  const peaks = pids.map(residentMb);
+  const watch = setInterval(() => {
+    for (const [index, pid] of pids.entries())
+      peaks[index] = Math.max(peaks[index] ?? 0, residentMb(pid));
+  }, 50);
+  try {
+    await work();
+  } finally {
+    clearInterval(watch);
+  }
+  return peaks;
+}

@@ -1,0 +1,32 @@
+import { once } from "node:events";
+import type { Figure } from "./figures.ts";
+import type { Lab } from "./lab.ts";
+import { quantile } from "./measure.ts";
+
+const clients = 32;
+const warmUpMs = 3_000;
+const measureMs = 8_000;
+
+/** Stored requests under load, from a load generator in a process of its own. */
+export async function roundTrips(lab: Lab): Promise<Figure[]> {
+  const { endpoint } = await lab.control("bundle");
+  const load = lab.load(
+    "round-trips-load.ts",
+    endpoint,
+    String(clients),
+    String(warmUpMs),
+    String(measureMs),
+  );
+  const [times] = (await once(load, "message", { signal: lab.signal })) as [number[]];
+  const what = `stored request, ${clients} clients`;
+  return [
+    {
+      what: `${what}: POST /status -> /api/get`,
+      measured: times.length / (measureMs / 1_000),
+      unit: "/s",
+      target: { atLeast: 1_500 },
+    },
+    { what: `${what}: p50`, measured: quantile(times, 0.5), unit: "ms" },
+    { what: `${what}: p99`, measured: quantile(times, 0.99), unit: "ms", target: { atMost: 50 } },
+  ];
+}

@@ -1,0 +1,65 @@
+import { rmSync } from "node:fs";
+import { availableParallelism, loadavg } from "node:os";
+import { agentMemory } from "./agent-memory.ts";
+import { cliStart } from "./cli-start.ts";
+import { controlMemory } from "./control-memory.ts";
+import { type Figure, tableOf } from "./figures.ts";
+import { firstLine } from "./first-line.ts";
+import { followDelay } from "./follow-delay.ts";
+import { followVolume } from "./follow-volume.ts";
+import { type Lab, makeShared, openLab } from "./lab.ts";
+import { lists } from "./lists.ts";
+import { longPolls } from "./long-polls.ts";
+import { roundTrips } from "./round-trips.ts";
+
+/** Every bench by the name it is asked for with: `npm run bench -- round-trips lists`. */
+const benches: Record<string, (lab: Lab) => Promise<Figure[]>> = {
+  "round-trips": roundTrips,
+  lists,
+  "first-line": firstLine,
+  "follow-delay": followDelay,
+  "follow-volume": followVolume,
+  "control-memory": controlMemory,
+  "long-polls": longPolls,
+  "agent-memory": agentMemory,
+  "cli-start": cliStart,
+};
+
+/** No bench takes longer. */
+const limitMs = 60_000;
+
+const asked = process.argv.slice(2);
+const unknown = asked.filter((name) => !Object.hasOwn(benches, name));
+if (unknown.length > 0) {
+  console.error(`no bench ${unknown.join(", ")}; there are ${Object.keys(benches).join(", ")}`);
+  process.exit(2);
+}
+
+const interrupted = new AbortController();
+for (const signal of ["SIGINT", "SIGTERM"] as const)
+  process.once(signal, () => interrupted.abort());
+const shared = makeShared();
+const figures: Figure[] = [];
+try {
+  for (const name of asked.length > 0 ? asked : Object.keys(benches))
+    figures.push(...(await runBench(name)));
+} finally {
+  rmSync(shared, { recursive: true, force: true });
+}
+console.log(`\n${tableOf(figures)}`);
+
+/** The figures of one bench; none when it breaks, which fails the whole run. */
+async function runBench(name: string): Promise<Figure[]> {
+  const load = loadavg()[0]?.toFixed(1);
+  console.error(`${name} (${availableParallelism()} cores, load ${load})`);
+  const signal = AbortSignal.any([interrupted.signal, AbortSignal.timeout(limitMs)]);
+  await using lab = openLab(shared, signal);
+  try {
+    interrupted.signal.throwIfAborted();
+    return (await benches[name]?.(lab)) ?? [];
+  } catch (error) {
+    console.error(`${name} broke off:`, error);
+    process.exitCode = 1;
+    return [];
+  }
+}
