@@ -1,10 +1,16 @@
 import { join } from "node:path";
 import { AppError, type ErrorType, errorTypes } from "../../common/errors.ts";
 import { encodeError, plainError } from "../../control/wire/errors.ts";
-import { handleRecord, pickleHandle, pickleResources } from "../../control/wire/handles.ts";
+import {
+  handleRecord,
+  pickleHandle,
+  pickleResources,
+  poolResources,
+} from "../../control/wire/handles.ts";
 import { type CommandOptions, type Ended, runCommand } from "./command.ts";
 
-const resources = { infra: "k8s/here", cpus: "2" };
+const accelerators = { name: "H100", count: 8 };
+const resources = poolResources({ infra: "here", cpus: 2, memoryGb: 24, accelerators });
 const handle = handleRecord({
   clusterName: "demo",
   clusterNameOnCloud: "demo-1",
@@ -32,9 +38,10 @@ from sky.server.requests.serializers import decoders
 sent = json.loads(sys.argv[1])
 for handle in map(decoders.decode_handle, sent["handles"]):
     assert (handle.cluster_name, handle.head_ip) == ("demo", "127.0.0.1"), handle
-    assert str(handle.launched_resources.cloud) == "Kubernetes", handle
+    assert str(handle.launched_resources.cloud) == "SSH", handle
 for resources in map(decoders.decode_resources, sent["resources"]):
-    assert resources.cpus == "2", resources
+    assert resources.accelerators == {"H100": 8}, resources
+    assert resources.get_cost(3600) == 0, resources
 for error in sent["errors"]:
     for form in (decoders.decode_and_unpickle(error["object"]), error["plain"]):
         rebuilt = exceptions.deserialize_exception(form)

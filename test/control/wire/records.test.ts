@@ -7,7 +7,12 @@ import {
 } from "../../../contract/records/clusters.ts";
 import { RequestPayload } from "../../../contract/records/requests.ts";
 import { type ClusterView, clusterRecord } from "../../../control/wire/cluster-record.ts";
-import { handleRecord, pickleHandle, pickleResources } from "../../../control/wire/handles.ts";
+import {
+  handleRecord,
+  pickleHandle,
+  pickleResources,
+  poolResources,
+} from "../../../control/wire/handles.ts";
 import { type CostView, costRecord, eventRecord } from "../../../control/wire/history-records.ts";
 import { jobRecord } from "../../../control/wire/job-record.ts";
 import { encodedNull } from "../../../control/wire/pickle.ts";
@@ -83,6 +88,17 @@ test("young clients read handles as JSON, older ones as a pickle", () => {
     handle: encodedNull,
   });
   assert.equal(resultFor("start", handle, 42), pickleHandle(handle));
+});
+
+test("a machine of ours is told as one of a pool", () => {
+  const machine = { infra: "local", cpus: 2, memoryGb: 24, accelerators: null };
+  const accelerators = { name: "H100", count: 8 };
+
+  assert.deepEqual(poolResources(machine), { infra: "ssh/local", instance_type: "2CPU--24GB" });
+  assert.deepEqual(poolResources({ ...machine, accelerators }), {
+    infra: "ssh/local",
+    instance_type: "2CPU--24GB--H100:8",
+  });
 });
 
 test("AUTOSTOPPING is INIT for clients that do not know it", () => {
