@@ -1,5 +1,7 @@
 import type { AddressInfo } from "node:net";
+import { errorTypes, toAppError } from "../common/errors.ts";
 import { openLog } from "../common/log.ts";
+import { product } from "../common/product.ts";
 import { untilSignal } from "../common/signals.ts";
 import { operations as rows } from "../contract/api.ts";
 import { clusters } from "./clusters/reconcile.ts";
@@ -12,24 +14,36 @@ import { startReconciler } from "./reconciler.ts";
 import { startCollector } from "./requests/collect.ts";
 import { startRequests } from "./requests/run.ts";
 
-const config = readConfig(process.env);
-const log = openLog("control", config.logLevel);
-const lock = lockHome(config.home);
-const ctx = await openContext(config, log);
-const reconciling = startReconciler(ctx, clusters);
-const collector = startCollector(ctx);
-const requests = await startRequests(ctx, operations);
-const server = buildServer(ctx, rows, operations);
-await server.listen({ host: config.host, port: config.port });
-const { port } = server.server.address() as AddressInfo;
-lock.tell({ host: config.host, port });
-log.info({ host: config.host, port, home: config.home }, "listening");
+/** Serves until it is told to stop; what it works on goes on after the next start. */
+async function main(): Promise<void> {
+  const stopped = untilSignal("SIGTERM", "SIGINT");
+  const config = readConfig(process.env);
+  const log = openLog("control", config.logLevel);
+  const lock = lockHome(config.home);
+  const ctx = await openContext(config, log);
+  const reconciling = startReconciler(ctx, clusters);
+  const collector = startCollector(ctx);
+  const requests = await startRequests(ctx, operations);
+  const server = buildServer(ctx, rows, operations);
+  await server.listen({ host: config.host, port: config.port });
+  const { port } = server.server.address() as AddressInfo;
+  lock.tell({ host: config.host, port });
+  log.info({ host: config.host, port, home: config.home }, "listening");
 
-const signal = await untilSignal("SIGTERM", "SIGINT");
-log.info({ signal }, "stopping");
-await server.close();
-await requests.stop();
-await collector.stop();
-await reconciling.stop();
-await closeContext(ctx);
-lock.release();
+  log.info({ signal: await stopped }, "stopping");
+  await server.close();
+  await requests.stop();
+  await collector.stop();
+  await reconciling.stop();
+  await closeContext(ctx);
+  lock.release();
+}
+
+main().then(
+  () => process.exit(0),
+  (error: unknown) => {
+    const { type, message, cause } = toAppError(error);
+    console.error(`${product.word}: ${message}`, ...(cause === undefined ? [] : [cause]));
+    process.exit(errorTypes[type].exit);
+  },
+);
