@@ -5,7 +5,7 @@ import type { Health, NodeSettings } from "../contract/agent-api.ts";
 import type { Agent } from "./context.ts";
 import { lastSeq } from "./events.ts";
 import { listActiveIds } from "./job-store.ts";
-import { findSetting, type Journal, putSetting } from "./journal.ts";
+import { findSetting, type Journal, putSetting, transaction } from "./journal.ts";
 import { listLiveParts } from "./part-store.ts";
 
 const setting = "node";
@@ -31,7 +31,10 @@ export function configureNode({ journal, log }: Agent, node: NodeSettings): void
       "ConflictError",
       `the node works for cluster ${before.clusterName} as rank ${before.rank}; end its jobs first`,
     );
-  putSetting(journal, setting, node);
+  transaction(journal, () => {
+    if (before !== undefined && before.clusterId !== node.clusterId) forgetWork(journal);
+    putSetting(journal, setting, node);
+  });
   log.info({ cluster: node.clusterName, rank: node.rank }, "node configured");
 }
 
@@ -44,3 +47,7 @@ export const healthOf = ({ journal, startedAt }: Agent): Health => ({
   node: findNode(journal) ?? null,
   lastSeq: lastSeq(journal),
 });
+
+/** Job ids are the head's: those of another cluster would be taken for this one's. */
+const forgetWork = ({ db }: Journal): void =>
+  db.exec("DELETE FROM jobs; DELETE FROM parts; DELETE FROM specs;");

@@ -61,20 +61,22 @@ export function findTree(tree: Tree): ProcessStat[] {
 }
 
 /**
- * Ends a tree: TERM, up to `graceMs`, then KILL as often as something of it is found. Resolves once
- * nothing is left.
+ * Ends a tree: TERM to each of its processes, up to `graceMs`, then KILL as often as something of it
+ * is found. Resolves once nothing is left.
  */
 export async function endTree(tree: Tree, graceMs: number): Promise<void> {
   const killAt = performance.now() + graceMs;
-  let left = findTree(tree);
-  signalAll(left, "SIGTERM", "SIGCONT");
-  let pauseMs = 1;
-  while (left.length > 0) {
-    const grace = killAt - performance.now();
-    if (grace <= 0) signalAll(left, "SIGKILL");
-    await sleep(grace > 0 ? Math.min(pauseMs, grace) : 1);
-    pauseMs = Math.min(pauseMs * 2, 100);
-    left = findTree(tree);
+  const asked = new Set<number>();
+  for (let pauseMs = 1; ; pauseMs = Math.min(pauseMs * 2, 100)) {
+    const left = findTree(tree);
+    if (left.length === 0) return;
+    const graceLeftMs = killAt - performance.now();
+    if (graceLeftMs <= 0) signalAll(left, "SIGKILL");
+    // What was being started when the others were asked is asked as well.
+    const fresh = left.filter(({ pid }) => !asked.has(pid));
+    signalAll(fresh, "SIGTERM", "SIGCONT");
+    for (const { pid } of fresh) asked.add(pid);
+    await sleep(graceLeftMs > 0 ? Math.min(pauseMs, graceLeftMs) : 1);
   }
 }
 

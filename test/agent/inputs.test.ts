@@ -45,7 +45,7 @@ test("a node takes no job before it knows who it is", async (t) => {
   await assert.rejects(bare.submit("true"), { name: "ConflictError", message: /PUT \/node/ });
 });
 
-test("a node stays who it is while it works", async () => {
+test("a node stays who it is while it works, and forgets its jobs when it becomes another", async () => {
   const { id } = await agent.submit("sleep 1000");
   await agent.untilJob(id, "RUNNING");
 
@@ -57,6 +57,7 @@ test("a node stays who it is while it works", async () => {
   await agent.call("cancelJob", { id });
   const { node } = await agent.call("configure", { ...aNode(), clusterId: "c2" });
   assert.equal(node?.clusterId, "c2");
+  assert.deepEqual(await agent.call("listJobs", {}), []);
 });
 
 test("a setting that nobody knows is refused by name", () => {
