@@ -1,4 +1,3 @@
-import type { AddressInfo } from "node:net";
 import { errorTypes, toAppError } from "../common/errors.ts";
 import { openLog } from "../common/log.ts";
 import { product } from "../common/product.ts";
@@ -6,7 +5,7 @@ import { untilSignal } from "../common/signals.ts";
 import { operations as rows } from "../contract/api.ts";
 import { clusters } from "./clusters/reconcile.ts";
 import { readConfig } from "./config.ts";
-import { buildServer } from "./http/server.ts";
+import { buildServer, listen } from "./http/server.ts";
 import { lockHome } from "./lock.ts";
 import { closeContext, openContext } from "./open.ts";
 import { operations } from "./operations.ts";
@@ -25,10 +24,9 @@ async function main(): Promise<void> {
   const collector = startCollector(ctx);
   const requests = await startRequests(ctx, operations);
   const server = buildServer(ctx, rows, operations);
-  await server.listen({ host: config.host, port: config.port });
-  const { port } = server.server.address() as AddressInfo;
-  lock.tell({ host: config.host, port });
-  log.info({ host: config.host, port, home: config.home }, "listening");
+  const address = await listen(server, config);
+  lock.tell(address);
+  log.info({ ...address, home: config.home }, "listening");
 
   log.info({ signal: await stopped }, "stopping");
   await server.close();

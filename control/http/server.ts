@@ -1,4 +1,5 @@
 import { randomUUID } from "node:crypto";
+import type { AddressInfo } from "node:net";
 import fastify, { type FastifyInstance, type FastifyRequest } from "fastify";
 import { AppError, errorCodeOf, fail, toAppError } from "../../common/errors.ts";
 import { type InputOf, type Operation, routeOf } from "../../common/operation.ts";
@@ -58,6 +59,21 @@ export function buildServer(
   for (const row of rows) addRoute(app, ctx, row, bound.get(row));
   addPages(app, rows);
   return app;
+}
+
+/** Listens, and says where; throws `ConflictError` when the port is taken. */
+export async function listen(
+  app: FastifyInstance,
+  { host, port }: { host: string; port: number },
+): Promise<{ host: string; port: number }> {
+  await app.listen({ host, port }).catch((error: unknown) => {
+    if (errorCodeOf(error) !== "EADDRINUSE") throw error;
+    fail(
+      "ConflictError",
+      `port ${port} of ${host} is taken; stop what listens there, or name another port`,
+    );
+  });
+  return { host, port: (app.server.address() as AddressInfo).port };
 }
 
 /** JSON only where a row has a JSON body; anything else reaches a row that wants raw bytes. */
