@@ -1,6 +1,5 @@
 import { isScalar, type ParsedNode } from "yaml";
 import {
-  fieldOf,
   type IssueType,
   maxIssues,
   type Path,
@@ -78,6 +77,3 @@ export function writtenOf(place: Place): string | undefined {
   const { node, found } = findEntry(notes.root, path);
   return found && isScalar(node) && node.source !== undefined ? node.source : String(value);
 }
-
-/** The field of a place as people write it. */
-export const nameOf = (place: Place): string => fieldOf(place.path);

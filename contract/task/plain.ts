@@ -1,6 +1,5 @@
 import { isAlias, isMap, isScalar, isSeq, type ParsedNode } from "yaml";
-import type { Path, TaskIssue } from "./issues.ts";
-import { maxIssues } from "./issues.ts";
+import { maxIssues, type Path, type TaskIssue } from "./issues.ts";
 import { keyOf, offsetOf, type YamlText } from "./yaml-text.ts";
 
 /** Aliases are counted as often as they are used, so no small text grows without end. */

@@ -8,7 +8,6 @@ import {
   integer,
   isMapping,
   needs,
-  type Reader,
   readFields,
   writtenText,
 } from "./readers.ts";
@@ -30,7 +29,7 @@ export interface Service {
   /** Where each replica listens. */
   readonly port: number;
   /** Paths of the caller's files. */
-  readonly tls: { readonly keyFile: string; readonly certFile: string } | undefined;
+  readonly tls: Template<{ readonly keyFile: string; readonly certFile: string }> | undefined;
   /** What the sidecar before each replica asks of a request; undefined lets every request through. */
   readonly auth: Template<{ readonly apiKey: string }> | undefined;
 }
@@ -63,7 +62,7 @@ export function readService(
     replicas,
     loadBalancing: given.load_balancing_policy ?? "least_load",
     port: given.ports ?? portOf(place, resources) ?? 0,
-    tls: gives(place, "tls") ? tls(child(place, "tls")) : undefined,
+    tls: gives(place, "tls") ? readTls(child(place, "tls"), template) : undefined,
     auth: gives(place, "auth") ? readAuth(child(place, "auth"), template) : undefined,
   };
   checkBalancing(place, service);
@@ -97,13 +96,13 @@ function portOf(place: Place, { candidates }: Resources): number | undefined {
   );
 }
 
-const tls: Reader<Service["tls"]> = (place) => {
+function readTls(place: Place, template: MakeTemplate): Service["tls"] {
   const { keyfile, certfile } = readFields(place, { keyfile: filledText, certfile: filledText });
   needs(place, "keyfile");
   needs(place, "certfile");
   if (keyfile === undefined || certfile === undefined) return undefined;
-  return { keyFile: keyfile, certFile: certfile };
-};
+  return template({ keyFile: keyfile, certFile: certfile });
+}
 
 function readAuth(place: Place, template: MakeTemplate): Service["auth"] {
   const { api_key } = readFields(place, { api_key: writtenText });

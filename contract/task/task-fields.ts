@@ -20,7 +20,7 @@ import {
 } from "./readers.ts";
 import { type Resources, readResources } from "./resources.ts";
 import { readService, type Service } from "./service.ts";
-import { substitute, toTemplate } from "./substitution.ts";
+import { type Lookup, substitute, toTemplate } from "./substitution.ts";
 import {
   type GivenVariables,
   lookupOf,
@@ -111,11 +111,6 @@ export function readTaskFields(place: Place, variables: GivenVariables): Task {
   const resources = readResources(child(place, "resources"));
   const environment = readVariables(place, variables);
   const lookup = lookupOf(environment);
-  const overrides = { ...child(child(place, "resources"), "_cluster_config_overrides") };
-  const config = readConfig(child(place, "config"), {
-    ...overrides,
-    value: resources.configOverrides,
-  });
   return {
     name: given.name,
     workdir: readWorkdir(place, lookup),
@@ -128,8 +123,7 @@ export function readTaskFields(place: Place, variables: GivenVariables): Task {
     setup: given.setup,
     run: given.run,
     ...readKind(place, resources, environment),
-    config: config.settings,
-    hooks: config.hooks,
+    ...readSettings(place, resources),
     eventCallback: given.event_callback,
     inputs: given.inputs,
     outputs: given.outputs,
@@ -138,7 +132,14 @@ export function readTaskFields(place: Place, variables: GivenVariables): Task {
   };
 }
 
-function readWorkdir(place: Place, lookup: ReturnType<typeof lookupOf>): Workdir | undefined {
+function readSettings(place: Place, resources: Resources): Pick<Task, "config" | "hooks"> {
+  const overrides = child(child(place, "resources"), "_cluster_config_overrides");
+  const below = { ...overrides, value: resources.configOverrides };
+  const { settings, hooks } = readConfig(child(place, "config"), below);
+  return { config: settings, hooks };
+}
+
+function readWorkdir(place: Place, lookup: Lookup): Workdir | undefined {
   if (!gives(place, "workdir")) return undefined;
   const at = child(place, "workdir");
   return workdir({ ...at, value: substitute(at.value, lookup) });

@@ -114,7 +114,7 @@ test("a service of existing clients is read", () => {
   assert.deepEqual(service.probe.request.template.body, { a: 1 });
   assert.deepEqual([service.replicas.min, service.replicas.max], [2, 2]);
   assert.equal(service.loadBalancing, "round_robin");
-  assert.deepEqual(service.tls, { keyFile: "k", certFile: "c" });
+  assert.deepEqual(service.tls?.template, { keyFile: "k", certFile: "c" });
 });
 
 test("a replica policy scales by requests, also by accelerator with dashes", () => {
