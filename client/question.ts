@@ -1,4 +1,4 @@
-import { type Operation, routeOf } from "../common/operation.ts";
+import { type Operation, toHttpCall } from "../common/operation.ts";
 import { product } from "../common/product.ts";
 import type { Question } from "./transport.ts";
 
@@ -11,19 +11,7 @@ export interface CallerFields {
 
 /** The HTTP request of an operation: each field travels where its row says; others are left out. */
 export function questionOf(row: Operation, input: object, caller: CallerFields): Question {
-  const route = routeOf(row);
-  const { path, query, body } = row.input;
-  const inPath = pick(input, path?.shape);
-  const entrypoint = `${product.word}.${row.name}`;
-  return {
-    method: route.method,
-    path: route.path.replace(/\{(\w+)\}/g, (_, name) => encodeURIComponent(String(inPath[name]))),
-    query: pick(input, query?.shape),
-    ...(body && { json: { ...caller, entrypoint, ...pick(input, body.shape) } }),
-  };
-}
-
-function pick(input: object, shape: object = {}): Record<string, unknown> {
-  const fields = Object.entries(input).filter(([name]) => Object.hasOwn(shape, name));
-  return Object.fromEntries(fields);
+  const said = { ...caller, entrypoint: `${product.word}.${row.name}`, ...input };
+  const { method, path, body } = toHttpCall(row, said);
+  return { method, path, ...(body && { json: body }) };
 }

@@ -23,29 +23,16 @@ export function toStatusRecord(
   cluster: Cluster,
   { summary, handle, lastEvent }: { summary: boolean; handle: boolean; lastEvent?: string },
 ): ClusterStatusRecord {
-  const { offer, status } = cluster;
+  const { status } = cluster;
   if (status === "GONE") throw new Error("a cluster that is gone has no record");
   return clusterRecord({
-    name: cluster.name,
-    hash: cluster.id,
+    ...shared(cluster),
     status,
     statusChangedAt: new Date(cluster.statusChangedAt),
-    launchedAt: new Date(cluster.launchedAt),
     everUp: cluster.everUp,
-    nodes: cluster.nodes,
     autostop: cluster.autostop,
-    userId: cluster.user.id,
-    userName: cluster.user.name,
-    workspace: cluster.workspace,
     handle: handle ? toHandle(cluster) : null,
     lastUse: cluster.command,
-    resourcesText: resourcesText(cluster),
-    resourcesFullText: resourcesText(cluster),
-    cloud: offer.provider,
-    region: offer.region,
-    cpus: String(offer.cpus),
-    memory: String(offer.memoryGb),
-    accelerators: acceleratorsText(cluster),
     labels: cluster.labels,
     ...(!summary && {
       creationYaml: cluster.taskYaml,
@@ -56,6 +43,24 @@ export function toStatusRecord(
   });
 }
 
+/** What both records say of a cluster. */
+const shared = (cluster: Cluster) => ({
+  name: cluster.name,
+  hash: cluster.id,
+  launchedAt: new Date(cluster.launchedAt),
+  nodes: cluster.nodes,
+  userId: cluster.user.id,
+  userName: cluster.user.name,
+  workspace: cluster.workspace,
+  resourcesText: resourcesText(cluster),
+  resourcesFullText: resourcesText(cluster),
+  cloud: cluster.offer.provider,
+  region: cluster.offer.region,
+  cpus: String(cluster.offer.cpus),
+  memory: String(cluster.offer.memoryGb),
+  accelerators: acceleratorsText(cluster),
+});
+
 /** What a cluster cost, from the times its nodes ran. */
 export function toCostRecord(
   cluster: Cluster,
@@ -63,29 +68,15 @@ export function toCostRecord(
   now: Date,
   summary: boolean,
 ): CostReportRecord {
-  const { offer } = cluster;
   const view = {
-    name: cluster.name,
-    hash: cluster.id,
+    ...shared(cluster),
     status: cluster.status,
-    launchedAt: new Date(cluster.launchedAt),
     intervals: intervals.map(([start, end]) => ({
       startedAt: new Date(start),
       endedAt: end === null ? null : new Date(end),
     })),
-    nodes: cluster.nodes,
-    dollarsPerHour: offer.dollarsPerHour * cluster.nodes,
-    userId: cluster.user.id,
-    userName: cluster.user.name,
-    workspace: cluster.workspace,
+    dollarsPerHour: cluster.offer.dollarsPerHour * cluster.nodes,
     resources: knownInfra(cluster),
-    resourcesText: resourcesText(cluster),
-    resourcesFullText: resourcesText(cluster),
-    cloud: offer.provider,
-    region: offer.region,
-    cpus: String(offer.cpus),
-    memory: String(offer.memoryGb),
-    accelerators: acceleratorsText(cluster),
     creationYaml: cluster.taskYaml,
     creationCommand: cluster.command,
   };
