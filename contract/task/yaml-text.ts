@@ -53,12 +53,9 @@ export function parseYaml(text: string): YamlText {
     return refused(0, `the task is larger than ${maxTextBytes / 1024} KiB; move data into files`);
   const { documents, excess } = compose(text, lines);
   if (excess !== undefined) return refused(excess.offset, excess.message);
-  const errors = documents.flatMap((document) => [...document.errors, ...document.warnings]);
-  const issues = errors
-    .slice(0, maxIssues)
-    .map(({ pos, message }) =>
-      issueAt(pos[0], [], `not valid YAML: ${lowerFirst(message)}`, "yaml_syntax"),
-    );
+  const issues = errorsOf(documents).map(({ pos, message }) =>
+    issueAt(pos[0], [], `not valid YAML: ${lowerFirst(message)}`, "yaml_syntax"),
+  );
   return { documents, issues, issueAt, lineAt };
 }
 
@@ -107,6 +104,9 @@ function numbersOfYaml11(tags: Tags): Tags {
     (tag) => typeof tag === "string" || (tag.format !== "EXP" && tag.format !== "OCT"),
   );
 }
+
+const errorsOf = (documents: readonly Document.Parsed[]) =>
+  documents.flatMap(({ errors, warnings }) => [...errors, ...warnings]).slice(0, maxIssues);
 
 const lowerFirst = (text: string) => text.charAt(0).toLowerCase() + text.slice(1);
 
