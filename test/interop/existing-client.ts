@@ -8,7 +8,7 @@ import { runCommand } from "./command.ts";
 
 /** The line of versions that we check against. */
 const wanted = `${protocol.word}>=0.12,<0.13`;
-const env = { PATH: process.env["PATH"], HOME: process.env["HOME"], PIP_NO_INPUT: "1" };
+const env = { ...process.env, PIP_NO_INPUT: "1" };
 const pipOptions = ["--quiet", "--disable-pip-version-check"];
 const hurry = ["--timeout", "5", "--retries", "0"];
 
