@@ -1,0 +1,165 @@
+import { join } from "node:path";
+import type { AppError } from "../../common/errors.ts";
+import { openUnixDoor } from "../../control/doors/unix.ts";
+import { meets } from "../../control/providers/machine.ts";
+import type { NodeState, Offer, Provider } from "../../control/providers/provider.ts";
+import { aFakeNode, type FakeAgent, type FakeNode, startFakeAgent } from "./fake-agent.ts";
+
+/** What a test can have go wrong, or wait. */
+type Duty = "create" | "stop" | "destroy" | "list";
+
+interface Machine {
+  readonly node: FakeNode;
+  readonly rank: number;
+  state: NodeState["state"];
+  agent: FakeAgent | undefined;
+}
+
+/** A cloud in memory whose agents answer on real sockets. */
+export interface FakeProvider extends Provider {
+  /** Calls that changed something, in their order: `create 0`, `destroy 0`. */
+  readonly calls: string[];
+  readonly machines: ReadonlyMap<string, Machine>;
+  offer: Offer | undefined;
+  /** Has a duty fail from now on; undefined mends it. */
+  fails(duty: Duty, error: AppError | undefined): void;
+  /** Has a duty wait until the returned function is called. */
+  holds(duty: Duty): () => void;
+  /** Resolves once a call of the duty waits. */
+  held(duty: Duty): Promise<void>;
+  agentOf(clusterId: string, rank?: number): FakeAgent;
+  /** The node is gone, as after a preemption. */
+  lose(clusterId: string, rank: number): Promise<void>;
+  /** The node stays, its agent is gone. */
+  silence(clusterId: string, rank: number): Promise<void>;
+  close(): Promise<void>;
+}
+
+interface Hold {
+  readonly released: Promise<void>;
+  readonly reached: PromiseWithResolvers<void>;
+}
+
+const anOffer: Offer = {
+  provider: "fake",
+  infra: "fake",
+  region: "here",
+  zone: null,
+  instanceType: "small",
+  cpus: 4,
+  memoryGb: 16,
+  accelerators: { name: "H100", count: 8 },
+  dollarsPerHour: 2,
+};
+
+export interface FakeProviderOptions {
+  /** Leaves the power to stop nodes out. */
+  readonly cannotStop?: boolean;
+}
+
+/** Opens a cloud whose sockets lie in a folder. */
+export function openFakeProvider(folder: string, options: FakeProviderOptions = {}): FakeProvider {
+  const machines = new Map<string, Machine>();
+  const failures = new Map<Duty, AppError>();
+  const holds = new Map<Duty, Hold>();
+  const calls: string[] = [];
+  const socketOf = (nodeId: string) => join(folder, `${nodeId}.sock`);
+
+  async function duty(name: Duty, subject: string, signal: AbortSignal): Promise<void> {
+    if (name !== "list") calls.push(`${name} ${subject}`);
+    const hold = holds.get(name);
+    hold?.reached.resolve();
+    if (hold !== undefined) await Promise.race([hold.released, aborted(signal)]);
+    signal.throwIfAborted();
+    const failure = failures.get(name);
+    if (failure !== undefined) throw failure;
+  }
+
+  async function turnOff(machine: Machine): Promise<void> {
+    const { agent } = machine;
+    machine.agent = undefined;
+    machine.state = "stopped";
+    await agent?.close();
+  }
+
+  const provider: FakeProvider = {
+    name: "fake",
+    calls,
+    machines,
+    offer: anOffer,
+    offers: async (need) =>
+      provider.offer !== undefined && meets(provider.offer, need) ? [provider.offer] : [],
+    async create(cluster, rank, signal) {
+      await duty("create", String(rank), signal);
+      const id = `${cluster.id}-${rank}`;
+      const known = machines.get(id);
+      const machine = known ?? {
+        node: aFakeNode(id, socketOf(id)),
+        rank,
+        state: "running",
+        agent: undefined,
+      };
+      machines.set(id, machine);
+      machine.state = "running";
+      machine.agent ??= await startFakeAgent(machine.node);
+    },
+    async list(cluster, signal) {
+      await duty("list", cluster.name, signal);
+      return [...machines.values()]
+        .filter(({ node }) => node.id.startsWith(`${cluster.id}-`))
+        .map(({ node, rank, state }) => ({ id: node.id, rank, state, address: `10.0.0.${rank}` }))
+        .sort((a, b) => a.rank - b.rank);
+    },
+    async destroy(nodeId, signal) {
+      await duty("destroy", nodeId.split("-")[1] ?? "", signal);
+      const machine = machines.get(nodeId);
+      machines.delete(nodeId);
+      if (machine !== undefined) await turnOff(machine);
+    },
+    ...(options.cannotStop !== true && {
+      async stop(nodeId, signal) {
+        await duty("stop", nodeId.split("-")[1] ?? "", signal);
+        const machine = machines.get(nodeId);
+        if (machine !== undefined) await turnOff(machine);
+      },
+    }),
+    door: (nodeId) => openUnixDoor(socketOf(nodeId)),
+    endpoint: (node, port) => `${node.address}:${port}`,
+    fails(name, error) {
+      if (error === undefined) failures.delete(name);
+      else failures.set(name, error);
+    },
+    holds(name) {
+      const { promise: released, resolve } = Promise.withResolvers<void>();
+      holds.set(name, { released, reached: Promise.withResolvers<void>() });
+      return () => {
+        holds.delete(name);
+        resolve();
+      };
+    },
+    held: (name) => holds.get(name)?.reached.promise ?? Promise.resolve(),
+    agentOf(clusterId, rank = 0) {
+      const agent = machines.get(`${clusterId}-${rank}`)?.agent;
+      if (agent === undefined) throw new Error(`no agent on node ${rank} of ${clusterId}`);
+      return agent;
+    },
+    async lose(clusterId, rank) {
+      const machine = machines.get(`${clusterId}-${rank}`);
+      machines.delete(`${clusterId}-${rank}`);
+      if (machine !== undefined) await turnOff(machine);
+    },
+    async silence(clusterId, rank) {
+      const machine = machines.get(`${clusterId}-${rank}`);
+      const agent = machine?.agent;
+      if (machine !== undefined) machine.agent = undefined;
+      await agent?.close();
+    },
+    async close() {
+      await Promise.all([...machines.values()].map(turnOff));
+    },
+  };
+  return provider;
+}
+
+const aborted = (signal: AbortSignal): Promise<void> =>
+  new Promise((resolve) => signal.addEventListener("abort", () => resolve(), { once: true }));
