@@ -1,6 +1,5 @@
 import { errorTypes, toAppError } from "../common/errors.ts";
 import { openLog } from "../common/log.ts";
-import { product } from "../common/product.ts";
 import { untilSignal } from "../common/signals.ts";
 import { operations as rows } from "../contract/api.ts";
 import { clusters } from "./clusters/reconcile.ts";
@@ -41,7 +40,7 @@ main().then(
   () => process.exit(0),
   (error: unknown) => {
     const { type, message, cause } = toAppError(error);
-    console.error(`${product.word}: ${message}`, ...(cause === undefined ? [] : [cause]));
+    console.error(`${type}: ${message}`, ...(cause === undefined ? [] : [cause]));
     process.exit(errorTypes[type].exit);
   },
 );
