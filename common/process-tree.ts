@@ -67,13 +67,16 @@ export function findTree(tree: Tree): ProcessStat[] {
 export async function endTree(tree: Tree, graceMs: number): Promise<void> {
   const killAt = performance.now() + graceMs;
   const asked = new Set<number>();
+  const roots = new Set(tree.roots.map(({ pid }) => pid));
+  // What was being started when the others were asked is asked as well; but what one of them starts
+  // to clean up, such as a trap that saves its work, gets the time that is left.
+  const isCleaningUp = ({ parent }: ProcessStat) => asked.has(parent) && !roots.has(parent);
   for (let pauseMs = 1; ; pauseMs = Math.min(pauseMs * 2, 100)) {
     const left = findTree(tree);
     if (left.length === 0) return;
     const graceLeftMs = killAt - performance.now();
     if (graceLeftMs <= 0) signalAll(left, "SIGKILL");
-    // What was being started when the others were asked is asked as well.
-    const fresh = left.filter(({ pid }) => !asked.has(pid));
+    const fresh = left.filter((found) => !asked.has(found.pid) && !isCleaningUp(found));
     signalAll(fresh, "SIGTERM", "SIGCONT");
     for (const { pid } of fresh) asked.add(pid);
     await sleep(graceLeftMs > 0 ? Math.min(pauseMs, graceLeftMs) : 1);

@@ -59,21 +59,25 @@ test("a cluster and its jobs, from launch to down", async (t) => {
     assert.deepEqual(statuses, { 1: "FAILED", 2: "SUCCEEDED", 5: null });
   });
 
-  await t.test("no process of a job is left once it is CANCELLED", async () => {
-    const child = join(home, "child");
-    const stubborn = `trap "read -rt 0.3 <> <(:); exit" TERM; echo $$ > ${child}.new; mv ${child}.new ${child}`;
-    const id = await cluster.exec(
-      aTask(`setsid bash -c '${stubborn}; while :; do sleep 0.05; done' & wait`),
-    );
-    await until(() => existsSync(child) || undefined);
-    const pid = Number(readFileSync(child, "utf8"));
-    const follower = cluster.follow(id);
-    const cancelling = cluster.cancel(id);
-    await cluster.untilJob(id, "CANCELLED");
-    assert.notEqual(findProcess(pid)?.alive, true);
-    await cancelling;
-    assert.equal((await follower).code, 103);
-  });
+  await t.test(
+    "a cancelled job may clean up; no process of it is left once it is CANCELLED",
+    async () => {
+      const child = join(home, "child");
+      const stubborn = `trap "sleep 0.3 && touch ${child}.saved; exit" TERM; echo $$ > ${child}.new; mv ${child}.new ${child}`;
+      const id = await cluster.exec(
+        aTask(`setsid bash -c '${stubborn}; while :; do sleep 0.05; done' & wait`),
+      );
+      await until(() => existsSync(child) || undefined);
+      const pid = Number(readFileSync(child, "utf8"));
+      const follower = cluster.follow(id);
+      const cancelling = cluster.cancel(id);
+      await cluster.untilJob(id, "CANCELLED");
+      assert.notEqual(findProcess(pid)?.alive, true);
+      assert.ok(existsSync(`${child}.saved`), "what its trap did was cut short");
+      await cancelling;
+      assert.equal((await follower).code, 103);
+    },
+  );
 
   await t.test("endpoints", async () => {
     const found = await client.callAndGet(rows.endpoints, { cluster: "demo" });
