@@ -1,4 +1,4 @@
-import { fail } from "../../common/errors.ts";
+import { AppError, fail } from "../../common/errors.ts";
 import type { InputOf } from "../../common/operation.ts";
 import { agentOperations as agentApi, type Job } from "../../contract/agent-api.ts";
 import type { clusterOperations as rows } from "../../contract/operations/clusters.ts";
@@ -10,7 +10,7 @@ import { jobRecord } from "../wire/job-record.ts";
 import { getLive, getUp } from "./find.ts";
 import { applyAutostop } from "./lifecycle.ts";
 import { provisionLogOf } from "./provision-log.ts";
-import { type Cluster, isChanging } from "./schema.ts";
+import { type Cluster, clusterKey, isChanging } from "./schema.ts";
 import { setAutostop, setCommand } from "./store.ts";
 import { submitJob } from "./submit.ts";
 import { readTask } from "./task.ts";
@@ -90,11 +90,31 @@ export async function cancel(ctx: Context, input: InputOf<typeof rows.cancel>, c
   const head = ctx.agent(cluster, 0);
   for (const id of chosen) await head.call(agentApi.getJob, { id }, options);
   const ended = await Promise.all(
-    chosen.map((id) => head.call(agentApi.cancelJob, { id }, options)),
+    chosen.map(async (id) => {
+      const job = await head.call(agentApi.cancelJob, { id }, options);
+      return hasEnded(job) ? job : untilEnded(ctx, cluster, id, call.signal);
+    }),
   );
   for (const { id, status } of ended) call.print(`Job ${id} is ${status}\n`);
   if (ended.length === 0) call.print("No job to cancel\n");
   return null;
+}
+
+/** The job once its ranks on other nodes ended too; throws `TimeoutError` when they do not. */
+async function untilEnded(ctx: Context, cluster: Cluster, id: number, signal: AbortSignal) {
+  const message = `job ${id} is not gone from every node of ${cluster.name} yet; cancel it again`;
+  const limit = new AbortController();
+  const timer = setTimeout(
+    () => limit.abort(new AppError("TimeoutError", message)),
+    cancelTimeoutMs,
+  );
+  const look = async () => {
+    const job = await findJob(ctx, cluster, id, signal);
+    return job !== undefined && hasEnded(job) ? job : undefined;
+  };
+  return ctx.changes
+    .until(clusterKey(cluster.id), look, AbortSignal.any([signal, limit.signal]))
+    .finally(() => clearTimeout(timer));
 }
 
 /** The active jobs of the caller or everyone; without `all` only the latest. */
