@@ -100,17 +100,17 @@ async function tellWorker(
   ctx: Context,
   cluster: Cluster,
   id: number,
-  { rank, wanted }: JobPart,
+  { rank, wanted, graceMs }: JobPart,
   signal: AbortSignal,
 ): Promise<Part> {
   const worker = ctx.agent(cluster, rank);
   try {
-    return await worker.call(api.putPart, { id, wanted }, { signal });
+    return await worker.call(api.putPart, { id, wanted, graceMs }, { signal });
   } catch (error) {
     if (!(error instanceof AppError) || error.type !== "ValueError") throw error;
   }
   const spec = await ctx.agent(cluster, 0).call(api.getPartSpec, { id }, { signal });
-  return worker.call(api.putPart, { id, wanted, spec }, { signal });
+  return worker.call(api.putPart, { id, wanted, graceMs, spec }, { signal });
 }
 
 /** Hands the head what a worker's rank prints, from where the head stands, until the rank ended. */
