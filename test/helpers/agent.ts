@@ -69,6 +69,9 @@ interface Cleaner {
 
 const finals: JobStatus[] = ["SUCCEEDED", "FAILED", "FAILED_SETUP", "FAILED_DRIVER", "CANCELLED"];
 const patienceMs = 15_000;
+const root = join(import.meta.dirname, "../..");
+/** Makes the start of an agent three times as fast. */
+const compileCache = join(root, "node_modules/.cache/compiled");
 let submissions = 0;
 
 /** Starts an agent; its processes and files are gone once the test is. */
@@ -191,9 +194,8 @@ export function aSubmission(
 
 /** Starts the program and waits until it listens; throws what it said when it leaves instead. */
 export async function startProcess(home: string): Promise<ChildProcess> {
-  const { PATH, NODE_COMPILE_CACHE } = process.env;
-  const child = spawn(process.execPath, [join(import.meta.dirname, "../../agent/main.ts")], {
-    env: { HOME: home, PATH, NODE_COMPILE_CACHE },
+  const child = spawn(process.execPath, [join(root, "agent/main.ts")], {
+    env: { HOME: home, PATH: process.env["PATH"], NODE_COMPILE_CACHE: compileCache },
     stdio: ["ignore", "ignore", "pipe"],
   });
   let said = "";
