@@ -16,7 +16,7 @@ import { elapsed, provisionLogOf } from "./provision-log.ts";
 import { type AutostopSetting, type Cluster, isChanging, isClusterName } from "./schema.ts";
 import { addCluster, findCluster, findLive, getCluster, setRelaunched } from "./store.ts";
 import { submitJob } from "./submit.ts";
-import { readTask } from "./task.ts";
+import { readTask, remarksOn } from "./task.ts";
 import { toHandle } from "./view.ts";
 import { undo, untilReached, untilSettled, want } from "./wait.ts";
 
@@ -28,7 +28,7 @@ export async function launch(ctx: Context, input: Input, call: Call) {
   const since = ctx.now();
   const task = readTask(input.task, "launch");
   const offer = await chooseOffer(ctx, task.resources, call.signal);
-  call.print(`${planOf(task, offer, input.cluster_name)}\n`);
+  call.print(`${remarksOn(input.task)}${planOf(task, offer, input.cluster_name)}\n`);
   if (input.dryrun) return { job_id: null, handle: null };
 
   const up = await bringUp(ctx, input, task, offer, call);

@@ -17,6 +17,13 @@ export function readTask(text: string, operation: string): Task {
   return task;
 }
 
+/** Remarks on a document that is accepted all the same, a line each. */
+export function remarksOn(text: string): string {
+  const reading = readDocument(text);
+  const { warnings } = reading.ok ? reading.document : { warnings: [] };
+  return warnings.map((warning) => `${formatIssues([warning])}\n`).join("");
+}
+
 /** What a task may say but nothing here does yet: refused, so that nothing is lost silently. */
 function refuseUnbuilt(task: Task): void {
   const sections = {
@@ -24,6 +31,7 @@ function refuseUnbuilt(task: Task): void {
     file_mounts: Object.keys(task.fileMounts).length > 0,
     volumes: Object.keys(task.volumes).length > 0,
     "config.hooks": (task.hooks?.length ?? 0) > 0,
+    "autostop.hook": hasAutostopHook(task),
   };
   const used = Object.entries(sections).filter(([, isUsed]) => isUsed);
   if (used.length > 0)
@@ -32,3 +40,6 @@ function refuseUnbuilt(task: Task): void {
       `${used.map(([name]) => name).join(" and ")} cannot be served yet in this version; leave it out`,
     );
 }
+
+const hasAutostopHook = ({ resources: { autostop } }: Task): boolean =>
+  autostop !== undefined && autostop !== "off" && autostop.hook !== undefined;
