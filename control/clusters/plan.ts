@@ -27,6 +27,7 @@ type Plan = (cluster: Cluster, nodes: Observed[]) => Step[];
 /** What to do next, by what is wanted. Pure, and complete: a wish without a plan does not compile. */
 export const plans: Record<Wanted, Plan> = {
   UP: (cluster, nodes) => {
+    if (cluster.status === "STOPPED") return moveTo(cluster, "INIT", cluster.wantedBecause);
     const missing = ranksOf(cluster).filter((rank) => !isRunning(nodes, rank));
     if (missing.length > 0)
       return [
@@ -40,19 +41,24 @@ export const plans: Record<Wanted, Plan> = {
     return moveTo(cluster, "UP", "every node runs");
   },
   STOPPED: (cluster, nodes) =>
-    nodes.some(({ state }) => state === "running")
+    nodes.some(isOn)
       ? [[{ do: "endJobs" }], nodes.map(({ id }) => ({ do: "stop", nodeId: id }))]
       : moveTo(cluster, "STOPPED", cluster.wantedBecause),
   GONE: (cluster, nodes) =>
     nodes.length > 0
-      ? [[{ do: "endJobs" }], nodes.map(({ id }) => ({ do: "destroy", nodeId: id }))]
+      ? [
+          ...(nodes.some(isOn) ? [[{ do: "endJobs" } as const]] : []),
+          nodes.map(({ id }) => ({ do: "destroy", nodeId: id })),
+        ]
       : moveTo(cluster, "GONE", cluster.wantedBecause),
 };
+
+const isOn = ({ state }: Observed): boolean => state === "running";
 
 const ranksOf = ({ nodes }: Cluster): number[] => [...Array(nodes).keys()];
 
 const isRunning = (nodes: Observed[], rank: number): boolean =>
-  nodes.some((node) => node.rank === rank && node.state === "running");
+  nodes.some((node) => node.rank === rank && isOn(node));
 
 const listOf = (ranks: number[]): string =>
   ranks.length === 1 ? `node ${ranks[0]} is` : `nodes ${ranks.join(", ")} are`;

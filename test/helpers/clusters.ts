@@ -1,0 +1,46 @@
+import type { Observed } from "../../control/clusters/plan.ts";
+import type { Cluster } from "../../control/clusters/schema.ts";
+
+/** A cluster that is up and wanted so; the rest has defaults. */
+export const aCluster = (more: Partial<Cluster> = {}): Cluster => ({
+  id: "c1",
+  name: "demo",
+  status: "UP",
+  wanted: "UP",
+  wantedBecause: "launch by ada",
+  user: { id: "u1", name: "ada" },
+  workspace: "default",
+  provider: "fake",
+  nodes: 1,
+  offer: {
+    provider: "fake",
+    infra: "fake",
+    region: null,
+    zone: null,
+    instanceType: "small",
+    cpus: 4,
+    memoryGb: 16,
+    accelerators: null,
+    dollarsPerHour: 2,
+  },
+  ports: [],
+  labels: {},
+  taskYaml: "run: 'true'",
+  command: "launch",
+  autostop: null,
+  problem: null,
+  everUp: true,
+  launchedAt: 0,
+  statusChangedAt: 0,
+  ...more,
+});
+
+/** A node that runs well. */
+export const aNode = (rank: number, more: Partial<Observed> = {}): Observed => ({
+  id: `c1-${rank}`,
+  rank,
+  state: "running",
+  address: `10.0.0.${rank}`,
+  agent: "well",
+  ...more,
+});
