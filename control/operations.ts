@@ -1,6 +1,8 @@
 import { jobOperations } from "../contract/operations/jobs.ts";
 import { poolOperations } from "../contract/operations/pools.ts";
 import { serveOperations } from "../contract/operations/serve.ts";
+import { storageOperations } from "../contract/operations/storage.ts";
+import { volumeOperations } from "../contract/operations/volumes.ts";
 import { type Bound, bind } from "./bind.ts";
 import { cloudOperations } from "./clouds/operations.ts";
 import { clusterOperations } from "./clusters/operations.ts";
@@ -21,6 +23,8 @@ const emptyLists: Bound[] = [
   bind(jobOperations.queue, async () => []),
   bind(poolOperations.status, async () => []),
   bind(serveOperations.status, async () => []),
+  bind(storageOperations.list, async () => []),
+  bind(volumeOperations.list, async () => []),
 ];
 
 /** Every operation that has code. */

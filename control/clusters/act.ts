@@ -7,7 +7,7 @@ import { move } from "../move.ts";
 import type { Action, Observed } from "./plan.ts";
 import { elapsed, narrate } from "./provision-log.ts";
 import { agentAutostop, type Cluster, settingsOf } from "./schema.ts";
-import { beginUsage, endUsage } from "./store.ts";
+import { beginUsage, endUsage, setUp } from "./store.ts";
 
 const agentStartMs = 30_000;
 const jobGraceMs = 5_000;
@@ -24,7 +24,7 @@ export async function act(
   const provider = ctx.provider(cluster.provider);
   switch (action.do) {
     case "move":
-      return moveCluster(ctx, cluster, action);
+      return moveCluster(ctx, cluster, nodes, action);
     case "create":
       return create(ctx, cluster, action.rank, "runs", signal);
     case "revive":
@@ -48,11 +48,18 @@ export async function act(
 async function moveCluster(
   ctx: Context,
   cluster: Cluster,
+  nodes: Observed[],
   { to, reason }: Extract<Action, { do: "move" }>,
 ): Promise<void> {
   const at = ctx.now().getTime();
   const isOff = to === "STOPPED" || to === "GONE";
   const moved = await move(ctx, clusterMachine, cluster, to, reason, async (tx) => {
+    if (to === "UP")
+      await setUp(
+        tx,
+        cluster.id,
+        nodes.map(({ address }) => address),
+      );
     if (to === "UP") await beginUsage(tx, cluster.id, at);
     if (isOff) await endUsage(tx, cluster.id, at);
   });

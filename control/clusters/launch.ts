@@ -130,6 +130,7 @@ function newCluster(ctx: Context, input: Input, task: Task, offer: Offer, call: 
     nodes: task.nodes,
     offer,
     ...launchOf(input, task, call, null),
+    addresses: [],
     labels: { ...task.resources.candidates[0]?.labels },
     problem: null,
     everUp: false,

@@ -26,6 +26,8 @@ export interface Cluster {
   provider: string;
   nodes: number;
   offer: Offer;
+  /** One a node, by rank; empty until it was up. */
+  addresses: string[];
   ports: string[];
   labels: Record<string, string>;
   /** The task of the latest launch, without its secrets. */

@@ -146,9 +146,17 @@ export async function setProblem(db: Connection, id: string, problem: Failure | 
   await db.updateTable("clusters").set({ problem: text }).where("id", "=", id).execute();
 }
 
+/** Marks that a cluster is up, and where its nodes are reached. */
+export async function setUp(db: Connection, id: string, addresses: string[]): Promise<void> {
+  await db
+    .updateTable("clusters")
+    .set({ ever_up: 1, addresses: JSON.stringify(addresses) })
+    .where("id", "=", id)
+    .execute();
+}
+
 /** Marks that the nodes of a cluster run from now on. */
 export async function beginUsage(db: Connection, id: string, at: number): Promise<void> {
-  await db.updateTable("clusters").set({ ever_up: 1 }).where("id", "=", id).execute();
   const open = await db
     .selectFrom("usage_intervals")
     .select("started_at")
@@ -214,6 +222,7 @@ const toRow = (cluster: Cluster): Row => ({
   provider: cluster.provider,
   nodes: cluster.nodes,
   offer: JSON.stringify(cluster.offer),
+  addresses: JSON.stringify(cluster.addresses),
   ports: JSON.stringify(cluster.ports),
   labels: JSON.stringify(cluster.labels),
   task_yaml: cluster.taskYaml,
@@ -236,6 +245,7 @@ const toCluster = (row: Row): Cluster => ({
   provider: row.provider,
   nodes: row.nodes,
   offer: JSON.parse(row.offer),
+  addresses: JSON.parse(row.addresses),
   ports: JSON.parse(row.ports),
   labels: JSON.parse(row.labels),
   taskYaml: row.task_yaml,

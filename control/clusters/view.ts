@@ -1,11 +1,8 @@
 import type { ClusterStatusRecord, CostReportRecord } from "../../contract/records/clusters.ts";
 import { clusterRecord } from "../wire/cluster-record.ts";
-import { type Handle, type HandleRecord, handleRecord } from "../wire/handles.ts";
+import { type Handle, type HandleRecord, handleRecord, poolResources } from "../wire/handles.ts";
 import { costRecord } from "../wire/history-records.ts";
 import { type Cluster, resourcesText } from "./schema.ts";
-
-/** How existing clients are told of an infra that they do not know: as a pool of machines. */
-const knownInfra = (cluster: Cluster) => ({ infra: `ssh/${cluster.offer.infra}` });
 
 /** What clients keep of a cluster. */
 export const toHandle = (cluster: Cluster): HandleRecord => {
@@ -13,7 +10,11 @@ export const toHandle = (cluster: Cluster): HandleRecord => {
     clusterName: cluster.name,
     clusterNameOnCloud: `${cluster.name}-${cluster.id}`,
     nodes: cluster.nodes,
-    addresses: null,
+    addresses:
+      cluster.addresses.length === 0
+        ? null
+        : cluster.addresses.map((address) => ({ internal: address, external: address })),
+    resources: poolResources(cluster.offer),
   };
   return handleRecord(handle);
 };
@@ -76,7 +77,7 @@ export function toCostRecord(
       endedAt: end === null ? null : new Date(end),
     })),
     dollarsPerHour: cluster.offer.dollarsPerHour * cluster.nodes,
-    resources: knownInfra(cluster),
+    resources: poolResources(cluster.offer),
     creationYaml: cluster.taskYaml,
     creationCommand: cluster.command,
   };

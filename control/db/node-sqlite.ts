@@ -11,11 +11,11 @@ const statementsKept = 500;
 export function nodeSqliteDialect(file: string): Dialect {
   const database = new DatabaseSync(file, { timeout: 5_000 });
   database.exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON;");
-  const statements = new Map<string, StatementSync>();
+  const statements = new Map<string, KyselyStatement>();
   const dialect = new SqliteDialect({
     database: {
       close: () => database.close(),
-      prepare: (text: string) => asKyselyStatement(prepare(database, statements, text)),
+      prepare: (text: string) => prepare(database, statements, text),
     },
   });
   return {
@@ -28,16 +28,17 @@ export function nodeSqliteDialect(file: string): Dialect {
 
 function prepare(
   database: DatabaseSync,
-  statements: Map<string, StatementSync>,
+  statements: Map<string, KyselyStatement>,
   text: string,
-): StatementSync {
+): KyselyStatement {
   const known = statements.get(text);
   if (known !== undefined) return known;
-  const statement = database.prepare(text);
+  const statement = asKyselyStatement(database.prepare(text));
   if (statements.size < statementsKept) statements.set(text, statement);
   return statement;
 }
 
+type KyselyStatement = ReturnType<typeof asKyselyStatement>;
 type Parameters = readonly (null | number | bigint | string | Uint8Array)[];
 
 function asKyselyStatement(statement: StatementSync) {

@@ -32,6 +32,7 @@ export interface Tables {
     provider: string;
     nodes: number;
     offer: string;
+    addresses: string;
     ports: string;
     labels: string;
     task_yaml: string;

@@ -6,8 +6,7 @@ import { AppError, errorCodeOf, toAppError } from "../../common/errors.ts";
 import type { InputOf, Mode } from "../../common/operation.ts";
 import type { Bound, LogReply, Reply } from "../bind.ts";
 import type { Context } from "../context.ts";
-import { type Caller, end, runNow, submit } from "../requests/run.ts";
-import { failureOf } from "../requests/schema.ts";
+import { type Caller, end, endFailed, runNow, submit } from "../requests/run.ts";
 import { requestIdHeaders } from "../wire/versions.ts";
 
 /** A call whose input is checked, on its way to an answer. */
@@ -81,7 +80,8 @@ async function answerLog(exchange: Exchange): Promise<unknown> {
     const exitCode = await reply.exitCode();
     await end(ctx, id, { status: "SUCCEEDED", returnValue: JSON.stringify(exitCode) });
   } catch (error) {
-    await end(ctx, id, signal.aborted ? { status: "CANCELLED" } : failureOf(error));
+    if (signal.aborted) await end(ctx, id, { status: "CANCELLED" });
+    else await endFailed(ctx, id, error);
     if (!exchange.reply.raw.headersSent && !signal.aborted)
       await send(exchange, 200, headers, Readable.from([]));
   }

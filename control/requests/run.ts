@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { AppError } from "../../common/errors.ts";
+import { AppError, toAppError } from "../../common/errors.ts";
 import type { InputOf, Operation } from "../../common/operation.ts";
 import type { Bound, Call } from "../bind.ts";
 import type { Context } from "../context.ts";
@@ -61,7 +61,6 @@ async function runRequest(
   id: string,
   signal: AbortSignal,
 ): Promise<void> {
-  const log = ctx.log.child({ requestId: id });
   try {
     const work = await store.findWork(ctx.db, id);
     if (!work?.input) return;
@@ -77,9 +76,9 @@ async function runRequest(
   } catch (error) {
     if (signal.reason === stopping) return;
     if (signal.reason === cancelled) return;
-    const ending = failureOf(error);
-    log.info({ err: error, ending }, "request failed");
-    await end(ctx, id, ending).catch((fault) => log.error({ err: fault }, "request not ended"));
+    await endFailed(ctx, id, error).catch((fault) =>
+      ctx.log.error({ err: fault, requestId: id }, "request not ended"),
+    );
   }
 }
 
@@ -127,6 +126,13 @@ function callOf(ctx: Context, work: Work, signal: AbortSignal): Call {
     },
     note: (text) => ctx.batch((tx) => store.setStatusNote(tx, id, text)),
   };
+}
+
+/** Ends a request with its error. A fault of ours is for whoever runs control, the rest history. */
+export function endFailed(ctx: Context, id: string, error: unknown): Promise<boolean> {
+  const isOurs = toAppError(error).type === "InternalError";
+  ctx.log[isOurs ? "error" : "info"]({ err: error, requestId: id }, "request failed");
+  return end(ctx, id, failureOf(error));
 }
 
 /** Ends a request and wakes those who wait for it. False when it had ended before. */

@@ -23,6 +23,7 @@ export const aCluster = (more: Partial<Cluster> = {}): Cluster => ({
     accelerators: null,
     dollarsPerHour: 2,
   },
+  addresses: [],
   ports: [],
   labels: {},
   taskYaml: "run: 'true'",

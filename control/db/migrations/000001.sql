@@ -32,6 +32,7 @@ CREATE TABLE clusters (
   provider          TEXT NOT NULL,
   nodes             INTEGER NOT NULL,
   offer             TEXT NOT NULL,
+  addresses         TEXT NOT NULL,
   ports             TEXT NOT NULL,
   labels            TEXT NOT NULL,
   task_yaml         TEXT NOT NULL,
