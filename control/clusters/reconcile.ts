@@ -10,7 +10,7 @@ import { act } from "./act.ts";
 import { type Observed, plans } from "./plan.ts";
 import { narrate } from "./provision-log.ts";
 import { type Cluster, clusterKey, settingsOf } from "./schema.ts";
-import { findCluster, listUnsettled, setProblem } from "./store.ts";
+import { findCluster, listUnsettled, listUp, setProblem } from "./store.ts";
 
 const healthTimeoutMs = 2_000;
 /** More rounds than any way from one wish to another takes. */
@@ -21,9 +21,15 @@ export const clusters: Reconciler = {
   name: "cluster",
   everyMs: 5_000,
   atOnce: 16,
-  due: (ctx) => listUnsettled(ctx.db),
+  due,
   reconcile,
 };
+
+/** Clusters that are not what is wanted, and those that are up and nobody listens to. */
+async function due(ctx: Context): Promise<string[]> {
+  const unheard = (await listUp(ctx.db)).filter((id) => !ctx.watches.has(id));
+  return [...(await listUnsettled(ctx.db)), ...unheard];
+}
 
 /** Observe, plan, act, until nothing is left to do. */
 async function reconcile(ctx: Context, id: string, signal: AbortSignal): Promise<void> {

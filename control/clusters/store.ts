@@ -98,6 +98,12 @@ export async function listUnsettled(db: Connection): Promise<string[]> {
   return rows.map(({ id }) => id);
 }
 
+/** Ids of the clusters that are up. */
+export async function listUp(db: Connection): Promise<string[]> {
+  const rows = await db.selectFrom("clusters").select("id").where("status", "=", "UP").execute();
+  return rows.map(({ id }) => id);
+}
+
 /** Writes what a cluster should be, and forgets why an earlier attempt failed. */
 export async function setWanted(db: Connection, id: string, wanted: Wanted, because: string) {
   await db
@@ -198,6 +204,7 @@ export async function listLastEvents(db: Connection): Promise<Map<string, string
     .innerJoin("clusters", "clusters.id", "events.subject_id")
     .select(({ fn }) => fn.max("events.seq").as("seq"))
     .where("clusters.status", "<>", "GONE")
+    .where("events.noun", "=", "cluster")
     .where("events.to_status", "is not", null)
     .groupBy("events.subject_id");
   const rows = await db

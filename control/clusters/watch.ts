@@ -13,6 +13,7 @@ import { findCluster, setWanted } from "./store.ts";
 export interface Watches {
   /** Listens to the cluster's nodes while it is up, and no longer. */
   keep(cluster: Cluster): void;
+  has(clusterId: string): boolean;
   forget(clusterId: string): void;
   stop(): Promise<void>;
 }
@@ -36,6 +37,7 @@ export function openWatches(world: () => Context): Watches {
       const abort = new AbortController();
       watched.set(cluster.id, { abort, done: watchCluster(world(), cluster, abort.signal) });
     },
+    has: (id) => watched.has(id),
     forget,
     async stop() {
       const all = [...watched.values()];
