@@ -14,7 +14,7 @@ for prefix in OUTRIGGER SKYPILOT; do
 done
 echo "MASTER_ADDR=$MASTER_ADDR"`;
 
-test("jobs on several nodes", async (t) => {
+test("jobs on several nodes", { timeout: 30_000 }, async (t) => {
   const control = await startControl(t);
   const three = clusterOf(control, "three");
   const at = (name: string) => join(control.home, name);
