@@ -19,7 +19,8 @@ export async function status(ctx: Context, input: Input, call: Call) {
   await Promise.all(stale.map(({ id }) => nudge(ctx, "cluster", id)));
   const clusters = stale.length > 0 ? choose(await listLive(ctx.db), input, call) : chosen;
   const { summary_response: summary, include_handle: handle } = input;
-  const lastEvents = summary ? new Map<string, string>() : await listLastEvents(ctx.db);
+  const isShort = summary || clusters.length === 0;
+  const lastEvents = isShort ? new Map<string, string>() : await listLastEvents(ctx.db);
   return clusters.map((cluster) => {
     const lastEvent = lastEvents.get(cluster.id);
     return toStatusRecord(cluster, {

@@ -1,5 +1,5 @@
 import { Readable } from "node:stream";
-import { AppError, fail } from "../../common/errors.ts";
+import { fail } from "../../common/errors.ts";
 import type { InputOf } from "../../common/operation.ts";
 import { product, protocol } from "../../common/product.ts";
 import { requestOperations as rows } from "../../contract/operations/requests.ts";
@@ -14,6 +14,8 @@ import { streamOf } from "./stream.ts";
 import { toFetched, toListed } from "./view.ts";
 
 const completionsAtMost = 1_000;
+/** An id this long is whole: nothing has to be looked up to complete it. */
+const idLength = 36;
 const listedAtMost = 1_000;
 
 /** Requests: wait for one, read its text, list, cancel; and what a client asks of control itself. */
@@ -36,7 +38,8 @@ export const requestOperations: Bound[] = [
 
 /** Waits until the request has ended, for as long as the client stays. */
 async function get(ctx: Context, input: InputOf<typeof rows.get>, call: Call) {
-  const id = await resolveId(ctx, input.request_id);
+  const asked = input.request_id;
+  const id = asked.length === idLength ? asked : await resolveId(ctx, asked);
   const ended = await ctx.changes.until(
     requestKey(id),
     async () => {
@@ -118,8 +121,7 @@ async function resolveId(ctx: Context, prefix: string): Promise<string> {
   const exact = ids.find((id) => id === prefix);
   if (exact !== undefined) return exact;
   const [id] = ids;
-  if (prefix === "" || id === undefined)
-    fail("NotFoundError", `there is no request ${prefix}; ended ones are forgotten after a day`);
+  if (prefix === "" || id === undefined) return notFound(prefix);
   if (ids.length > 1)
     fail("ValueError", `several requests begin with ${prefix}; give more of the id`);
   return id;
@@ -127,6 +129,8 @@ async function resolveId(ctx: Context, prefix: string): Promise<string> {
 
 async function getRequest(ctx: Context, id: string): Promise<StoredRequest> {
   const request = await store.findRequest(ctx.db, id);
-  if (request === undefined) throw new AppError("NotFoundError", `there is no request ${id}`);
-  return request;
+  return request ?? notFound(id);
 }
+
+const notFound = (id: string): never =>
+  fail("NotFoundError", `there is no request ${id}; ended ones are forgotten after a day`);
