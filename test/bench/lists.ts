@@ -85,6 +85,7 @@ const aCluster = (index: number): Cluster => ({
     accelerators: { name: "H100", count: 8 },
     dollarsPerHour: 0,
   },
+  addresses: ["127.0.0.1"],
   ports: ["8080"],
   labels: { team: "research" },
   taskYaml:
