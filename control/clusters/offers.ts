@@ -2,7 +2,8 @@ import { fail } from "../../common/errors.ts";
 import type { ResourceRequest } from "../../contract/task/resource-request.ts";
 import type { Resources } from "../../contract/task/resources.ts";
 import type { Context } from "../context.ts";
-import type { Need, Offer } from "../providers/provider.ts";
+import { meets, type Need, type Offer } from "../providers/provider.ts";
+import type { Cluster } from "./schema.ts";
 
 /**
  * The machine to take for each node of a task: of the first candidate that can be had, or the
@@ -19,9 +20,11 @@ export async function chooseOffer(
   ).flat();
   const [first] = choose === "inOrder" ? offers : offers.sort(byPrice);
   if (first !== undefined) return first;
-  const asked = candidates.map(describe).join(" or ");
   const there = (await offersOf(ctx, undefined, signal)).map(describeOffer).join("; ");
-  fail("ResourcesUnavailableError", `nothing offers ${asked}; there is: ${there}`);
+  fail(
+    "ResourcesUnavailableError",
+    `nothing offers ${describeNeeds(resources)}; there is: ${there || "nothing at all"}`,
+  );
 }
 
 const byPrice = (a: Offer, b: Offer): number => a.dollarsPerHour - b.dollarsPerHour;
@@ -50,10 +53,20 @@ function needOf(candidate: ResourceRequest): Need | undefined {
   };
 }
 
+/** Whether machines of this offer satisfy what a candidate asks of each node. */
+export function fits(offer: Offer, candidate: ResourceRequest): boolean {
+  const need = needOf(candidate);
+  return need !== undefined && meets(offer, need);
+}
+
 function infraOf({ cloud, region, zone }: ResourceRequest): string | undefined {
   const parts = [cloud, region, zone].filter((part) => part !== undefined);
   return parts.length === 0 ? undefined : parts.join("/");
 }
+
+/** What a task asks of each node in a few words: `H100:8, 4+ CPUs`. */
+export const describeNeeds = ({ candidates }: Resources): string =>
+  candidates.map(describe).join(" or ");
 
 function describe(candidate: ResourceRequest): string {
   const { cpus, memory, accelerator } = candidate;
@@ -72,3 +85,7 @@ export function describeOffer({ infra, cpus, memoryGb, accelerators }: Offer): s
   const gpus = accelerators === null ? [] : [`${accelerators.name}:${accelerators.count}`];
   return `${infra} (${[...gpus, `${cpus} CPUs`, `${memoryGb} GB`].join(", ")})`;
 }
+
+/** The machines of a cluster in a few words: `2 nodes on local (2 CPUs, 24 GB)`. */
+export const describeMachines = ({ nodes, offer }: Pick<Cluster, "nodes" | "offer">): string =>
+  `${nodes} node${nodes === 1 ? "" : "s"} on ${describeOffer(offer)}`;

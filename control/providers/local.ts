@@ -11,8 +11,8 @@ import { product } from "../../common/product.ts";
 import { programFile } from "../../common/programs.ts";
 import type { Config } from "../config.ts";
 import { openUnixDoor } from "../doors/unix.ts";
-import { accelerators, meets } from "./machine.ts";
-import type { ClusterRef, NodeState, Offer, Provider } from "./provider.ts";
+import { accelerators } from "./machine.ts";
+import { type ClusterRef, meets, type NodeState, type Offer, type Provider } from "./provider.ts";
 
 /** The longest path that a Unix socket may have on Linux, its end mark left out. */
 const longestSocketPath = 107;

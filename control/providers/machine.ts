@@ -1,6 +1,6 @@
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
-import type { Need, Offer } from "./provider.ts";
+import type { Offer } from "./provider.ts";
 
 const detectionMs = 5_000;
 
@@ -31,17 +31,3 @@ function detected(): Promise<Offer["accelerators"]> {
 /** `NVIDIA H100 80GB HBM3` is asked for as `H100`. */
 const shortName = (name: string): string =>
   name.replace(/^(NVIDIA|Tesla|GeForce)\s+/gi, "").split(/[\s-]/)[0] ?? name;
-
-/** Whether a machine of this offer satisfies what a task asks of each node. */
-export function meets(offer: Offer, need: Need): boolean {
-  const { infra, cpus, memoryGb, accelerators: wanted } = need;
-  if (infra !== undefined && infra !== offer.infra && !infra.startsWith("*")) return false;
-  if (cpus !== undefined && cpus.count > offer.cpus) return false;
-  if (memoryGb !== undefined && memoryGb.count > offer.memoryGb) return false;
-  if (wanted === undefined) return true;
-  return (
-    offer.accelerators !== null &&
-    offer.accelerators.name.toLowerCase() === wanted.name.toLowerCase() &&
-    offer.accelerators.count >= wanted.count
-  );
-}

@@ -61,3 +61,17 @@ export interface Provider {
   // Powers only some clouds have. Absent means "cannot".
   readonly stop?: (nodeId: string, signal: AbortSignal) => Promise<void>;
 }
+
+/** Whether a machine of this offer satisfies what a task asks of each node. */
+export function meets(offer: Offer, need: Need): boolean {
+  const { infra, cpus, memoryGb, accelerators: wanted } = need;
+  if (infra !== undefined && infra !== offer.infra && !infra.startsWith("*")) return false;
+  if (cpus !== undefined && cpus.count > offer.cpus) return false;
+  if (memoryGb !== undefined && memoryGb.count > offer.memoryGb) return false;
+  if (wanted === undefined) return true;
+  return (
+    offer.accelerators !== null &&
+    offer.accelerators.name.toLowerCase() === wanted.name.toLowerCase() &&
+    offer.accelerators.count >= wanted.count
+  );
+}

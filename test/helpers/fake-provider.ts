@@ -1,8 +1,13 @@
 import { join } from "node:path";
+import { openChanges } from "../../common/changes.ts";
 import type { AppError } from "../../common/errors.ts";
 import { openUnixDoor } from "../../control/doors/unix.ts";
-import { meets } from "../../control/providers/machine.ts";
-import type { NodeState, Offer, Provider } from "../../control/providers/provider.ts";
+import {
+  meets,
+  type NodeState,
+  type Offer,
+  type Provider,
+} from "../../control/providers/provider.ts";
 import { aFakeNode, type FakeAgent, type FakeNode, startFakeAgent } from "./fake-agent.ts";
 
 /** What a test can have go wrong, or wait. */
@@ -21,12 +26,16 @@ export interface FakeProvider extends Provider {
   readonly calls: string[];
   readonly machines: ReadonlyMap<string, Machine>;
   offer: Offer | undefined;
+  /** Whether a node that is created has an agent that answers. */
+  agentsStart: boolean;
   /** Has a duty fail from now on; undefined mends it. */
   fails(duty: Duty, error: AppError | undefined): void;
   /** Has a duty wait until the returned function is called. */
   holds(duty: Duty): () => void;
   /** Resolves once a call of the duty waits. */
   held(duty: Duty): Promise<void>;
+  /** Resolves once node `rank` of any cluster is there. */
+  created(rank: number): Promise<void>;
   agentOf(clusterId: string, rank?: number): FakeAgent;
   /** The node is gone, as after a preemption. */
   lose(clusterId: string, rank: number): Promise<void>;
@@ -63,6 +72,7 @@ export function openFakeProvider(folder: string, options: FakeProviderOptions = 
   const failures = new Map<Duty, AppError>();
   const holds = new Map<Duty, Hold>();
   const calls: string[] = [];
+  const made = openChanges();
   const socketOf = (nodeId: string) => join(folder, `${nodeId}.sock`);
 
   async function duty(name: Duty, subject: string, signal: AbortSignal): Promise<void> {
@@ -87,6 +97,7 @@ export function openFakeProvider(folder: string, options: FakeProviderOptions = 
     calls,
     machines,
     offer: anOffer,
+    agentsStart: true,
     offers: async (need) =>
       provider.offer !== undefined && meets(provider.offer, need) ? [provider.offer] : [],
     async create(cluster, rank, signal) {
@@ -101,7 +112,8 @@ export function openFakeProvider(folder: string, options: FakeProviderOptions = 
       };
       machines.set(id, machine);
       machine.state = "running";
-      machine.agent ??= await startFakeAgent(machine.node);
+      if (provider.agentsStart) machine.agent ??= await startFakeAgent(machine.node);
+      made.notify(String(rank));
     },
     async list(cluster, signal) {
       await duty("list", cluster.name, signal);
@@ -138,6 +150,10 @@ export function openFakeProvider(folder: string, options: FakeProviderOptions = 
       };
     },
     held: (name) => holds.get(name)?.reached.promise ?? Promise.resolve(),
+    created: async (rank) => {
+      const look = async () => [...machines.values()].some((one) => one.rank === rank) || undefined;
+      await made.until(String(rank), look, AbortSignal.timeout(5_000));
+    },
     agentOf(clusterId, rank = 0) {
       const agent = machines.get(`${clusterId}-${rank}`)?.agent;
       if (agent === undefined) throw new Error(`no agent on node ${rank} of ${clusterId}`);

@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { json, text } from "node:stream/consumers";
 import type { TestContext } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
 import { pino } from "pino";
 import { Pool } from "undici";
 import {
@@ -15,7 +16,7 @@ import {
 import { operations as rows } from "../../contract/api.ts";
 import type { ClusterStatus } from "../../contract/statuses.ts";
 import { clusters } from "../../control/clusters/reconcile.ts";
-import { type Cluster, clusterKey } from "../../control/clusters/schema.ts";
+import type { Cluster } from "../../control/clusters/schema.ts";
 import { findLatest } from "../../control/clusters/store.ts";
 import { type Config, readConfig } from "../../control/config.ts";
 import type { Context } from "../../control/context.ts";
@@ -25,6 +26,7 @@ import { closeContext, openContext } from "../../control/open.ts";
 import { operations } from "../../control/operations.ts";
 import { type Reconciling, startReconciler } from "../../control/reconciler.ts";
 import { startRequests } from "../../control/requests/run.ts";
+import { findRequest } from "../../control/requests/store.ts";
 import { type FakeProvider, type FakeProviderOptions, openFakeProvider } from "./fake-provider.ts";
 
 export interface Answer {
@@ -68,6 +70,12 @@ export interface World {
   cluster(name: string): Promise<Cluster>;
   /** Waits until the newest cluster of this name has the status. */
   untilStatus(name: string, status: ClusterStatus): Promise<Cluster>;
+  /** Waits until an attempt to reach what is wanted of the cluster has failed. */
+  untilProblem(name: string): Promise<Cluster>;
+  /** Has a pass of the reconciler over the cluster, now. */
+  look(name: string): Promise<void>;
+  /** Waits until the record of a request says why it waits. */
+  untilNote(id: string, note: RegExp): Promise<void>;
   /** How the newest cluster of this name changed: `INIT>UP`. */
   moves(name: string): Promise<string[]>;
   /** What a request printed. */
@@ -158,6 +166,21 @@ async function openWorld(
     throw wireError(type, typeof detail === "string" ? detail : JSON.stringify(detail));
   }
 
+  /** Looks again and again; some of what tests wait for tells nobody. */
+  async function until<T>(look: () => Promise<T | undefined>): Promise<T> {
+    for (const end = Date.now() + patienceMs; Date.now() < end; await sleep(2)) {
+      const found = await look();
+      if (found !== undefined) return found;
+    }
+    return assert.fail(`waited ${patienceMs} ms in vain for ${look}`);
+  }
+
+  const untilCluster = (name: string, isSo: (cluster: Cluster) => boolean) =>
+    until(async () => {
+      const cluster = await findLatest(ctx.db, name);
+      return cluster !== undefined && isSo(cluster) ? cluster : undefined;
+    });
+
   const world: World = {
     ctx,
     home,
@@ -204,13 +227,13 @@ async function openWorld(
       const found = await findLatest(ctx.db, name);
       return found ?? assert.fail(`there was no cluster ${name}`);
     },
-    async untilStatus(name, status) {
-      const { id } = await world.cluster(name);
-      const look = async () => {
-        const now = await world.cluster(name);
-        return now.status === status ? now : undefined;
-      };
-      return ctx.changes.until(clusterKey(id), look, AbortSignal.timeout(patienceMs));
+    untilStatus: (name, status) => untilCluster(name, (now) => now.status === status),
+    untilProblem: (name) => untilCluster(name, ({ problem }) => problem !== null),
+    look: async (name) => reconciling.nudge((await world.cluster(name)).id),
+    async untilNote(id, note) {
+      await until(
+        async () => note.test((await findRequest(ctx.db, id))?.statusNote ?? "") || undefined,
+      );
     },
     async moves(name) {
       const { id } = await world.cluster(name);

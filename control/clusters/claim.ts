@@ -1,0 +1,128 @@
+import { randomBytes } from "node:crypto";
+import { fail } from "../../common/errors.ts";
+import type { InputOf } from "../../common/operation.ts";
+import type { clusterOperations as rows } from "../../contract/operations/clusters.ts";
+import { redactSecrets, type Task } from "../../contract/task.ts";
+import type { Call } from "../bind.ts";
+import type { Context } from "../context.ts";
+import type { Offer } from "../providers/provider.ts";
+import { nudge } from "../reconciler.ts";
+import { sizeOf } from "../requests/log.ts";
+import { autostopOf } from "./autostop.ts";
+import { applyAutostop } from "./lifecycle.ts";
+import { chooseOffer, describeMachines, describeNeeds, fits } from "./offers.ts";
+import { provisionLogOf } from "./provision-log.ts";
+import { type AutostopSetting, type Cluster, isChanging } from "./schema.ts";
+import { addCluster, findCluster, findLive, setRelaunched } from "./store.ts";
+import { untilSettled, want } from "./wait.ts";
+
+type Input = InputOf<typeof rows.launch>;
+const workspace = "default";
+
+/** A cluster that is wanted up, and how much of its provisioning log was there before. */
+export interface Claim {
+  id: string;
+  printed: number;
+}
+
+/**
+ * The live cluster of this name, made when there is none: one cluster, however many ask at once. A
+ * second attempt finds the cluster of the first, and does not want it up again.
+ */
+export async function claim(ctx: Context, input: Input, task: Task, call: Call): Promise<Claim> {
+  const { clusterId } = call.progress;
+  const known = typeof clusterId === "string" ? await findCluster(ctx.db, clusterId) : undefined;
+  if (known !== undefined) return claimOf(ctx, known.id);
+  for (;;) {
+    const live = await findLive(ctx.db, input.cluster_name);
+    if (live === undefined) {
+      const offer = await chooseOffer(ctx, task.resources, call.signal);
+      const made = await make(ctx, newCluster(ctx, input, task, offer, call), call);
+      if (made !== undefined) return made;
+    } else if (isChanging(live) && live.wanted !== "UP") await untilSettled(ctx, live, call);
+    else {
+      refuseMismatch(live, task);
+      return relaunch(ctx, live, input, task, call);
+    }
+  }
+}
+
+const claimOf = async (ctx: Context, id: string): Promise<Claim> => ({
+  id,
+  printed: await sizeOf(provisionLogOf(ctx, id)),
+});
+
+/** Writes a new cluster; undefined when another launch of the name was first. */
+async function make(ctx: Context, cluster: Cluster, call: Call): Promise<Claim | undefined> {
+  await call.remember({ clusterId: cluster.id, isNew: true });
+  if (!(await ctx.batch((tx) => addCluster(tx, cluster)))) return undefined;
+  tell(cluster, call);
+  void nudge(ctx, "cluster", cluster.id);
+  return { id: cluster.id, printed: 0 };
+}
+
+const tell = (cluster: Cluster, call: Call): void =>
+  call.print(`Cluster ${cluster.name}: ${describeMachines(cluster)}\n`);
+
+function newCluster(ctx: Context, input: Input, task: Task, offer: Offer, call: Call): Cluster {
+  const now = ctx.now().getTime();
+  return {
+    id: randomBytes(6).toString("hex"),
+    name: input.cluster_name,
+    status: "INIT",
+    wanted: "UP",
+    wantedBecause: `launch by ${call.user.name}`,
+    user: call.user,
+    workspace,
+    provider: offer.provider,
+    nodes: task.nodes,
+    offer,
+    ...launchOf(input, task, call, null),
+    addresses: [],
+    labels: { ...task.resources.candidates[0]?.labels },
+    problem: null,
+    everUp: false,
+    launchedAt: now,
+    statusChangedAt: now,
+  };
+}
+
+/** What every launch sets; autostop stays as it is where the launch does not mention it. */
+function launchOf(input: Input, task: Task, call: Call, before: AutostopSetting | null) {
+  return {
+    taskYaml: redactSecrets(input.task),
+    command: call.command,
+    ports: [...(task.resources.candidates[0]?.ports ?? [])],
+    autostop: autostopOf(input, task, before),
+  };
+}
+
+/** Throws `ResourcesMismatchError` when a task asks for more than its cluster has. */
+export function refuseMismatch(cluster: Cluster, { nodes, resources }: Task): void {
+  const isLarge = nodes <= cluster.nodes;
+  if (isLarge && resources.candidates.some((candidate) => fits(cluster.offer, candidate))) return;
+  fail(
+    "ResourcesMismatchError",
+    `cluster ${cluster.name} has ${describeMachines(cluster)}, the task asks for ${nodes} with ` +
+      `${describeNeeds(resources)}; take the cluster down first, or launch under another name`,
+  );
+}
+
+/** Another task on a cluster that exists; it is started when it was stopped. */
+async function relaunch(
+  ctx: Context,
+  live: Cluster,
+  input: Input,
+  task: Task,
+  call: Call,
+): Promise<Claim> {
+  const launched = launchOf(input, task, call, live.autostop);
+  const launchedAt = ctx.now().getTime();
+  tell(live, call);
+  const claimed = await claimOf(ctx, live.id);
+  await ctx.batch((tx) => setRelaunched(tx, live.id, { ...launched, launchedAt }));
+  if (live.status === "UP") await applyAutostop(ctx, { ...live, ...launched }, call.signal);
+  await want(ctx, live.id, "UP", `launch by ${call.user.name}`);
+  await call.remember({ clusterId: live.id, isNew: false });
+  return claimed;
+}
