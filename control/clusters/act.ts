@@ -7,7 +7,7 @@ import { move } from "../move.ts";
 import type { Action, Observed } from "./plan.ts";
 import { elapsed, narrate } from "./provision-log.ts";
 import { agentAutostop, type Cluster, settingsOf } from "./schema.ts";
-import { beginUsage, endUsage, setUp } from "./store.ts";
+import { beginUsage, endUsage, getCluster, setUp } from "./store.ts";
 
 const agentStartMs = 30_000;
 const jobGraceMs = 5_000;
@@ -67,7 +67,7 @@ async function moveCluster(
   if (moved) narrate(ctx, cluster.id, `cluster ${cluster.name} is ${to}: ${reason}`);
 }
 
-/** Creates a node and waits until its agent answers. */
+/** Creates a node and waits until its agent answers, or until something else is wanted. */
 async function create(
   ctx: Context,
   cluster: Cluster,
@@ -77,26 +77,28 @@ async function create(
 ): Promise<void> {
   const since = ctx.now();
   await ctx.provider(cluster.provider).create(cluster, rank, signal);
-  await untilAgentAnswers(ctx, cluster, rank, signal);
-  narrate(ctx, cluster.id, `node ${rank} ${news} (${elapsed(since, ctx.now())})`);
+  if (await untilAgentAnswers(ctx, cluster, rank, signal))
+    narrate(ctx, cluster.id, `node ${rank} ${news} (${elapsed(since, ctx.now())})`);
 }
 
+/** False when something else came to be wanted of the cluster meanwhile. */
 async function untilAgentAnswers(
   ctx: Context,
   cluster: Cluster,
   rank: number,
   signal: AbortSignal,
-): Promise<void> {
+): Promise<boolean> {
   const agent = ctx.agent(cluster, rank);
   const until = performance.now() + agentStartMs;
   for (let pauseMs = 10; ; pauseMs = Math.min(pauseMs * 1.5, 500)) {
     try {
       await agent.call(agentOperations.health, {}, { signal, timeoutMs: 2_000 });
-      return;
+      return true;
     } catch (error) {
       const isUnreachable = error instanceof AppError && error.type === "UnreachableError";
       if (signal.aborted || !isUnreachable || performance.now() > until) throw error;
     }
+    if ((await getCluster(ctx.db, cluster.id)).wanted !== cluster.wanted) return false;
     await sleep(pauseMs, undefined, { signal });
   }
 }

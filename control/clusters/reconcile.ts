@@ -53,7 +53,7 @@ async function goOn(ctx: Context, cluster: Cluster, signal: AbortSignal): Promis
   for (const step of steps)
     await Promise.all(step.map((action) => act(ctx, cluster, nodes, action, signal)));
   if (cluster.problem !== null && cluster.status === cluster.wanted)
-    await setProblem(ctx.db, cluster.id, null);
+    await setProblem(ctx.db, cluster, null);
   return steps.length > 0;
 }
 
@@ -96,7 +96,7 @@ async function tellProblem(ctx: Context, cluster: Cluster, error: unknown): Prom
   const ending = failureOf(error);
   if (ending.status !== "FAILED") return;
   const { message } = ending.failure;
-  await setProblem(ctx.db, cluster.id, ending.failure);
+  await setProblem(ctx.db, cluster, ending.failure);
   narrate(ctx, cluster.id, `failed: ${message}`);
   if (cluster.status === "UP" && cluster.wanted === "UP")
     await move(ctx, clusterMachine, cluster, "INIT", message);

@@ -104,12 +104,16 @@ export async function listUp(db: Connection): Promise<string[]> {
   return rows.map(({ id }) => id);
 }
 
-/** Writes what a cluster should be, and forgets why an earlier attempt failed. */
+/**
+ * Writes what a cluster should be, and forgets why an earlier attempt failed. One that is gone stays
+ * so: nothing is wanted of it any more.
+ */
 export async function setWanted(db: Connection, id: string, wanted: Wanted, because: string) {
   await db
     .updateTable("clusters")
     .set({ wanted, wanted_because: because, problem: null })
     .where("id", "=", id)
+    .where("status", "<>", "GONE")
     .execute();
 }
 
@@ -146,10 +150,19 @@ export async function setCommand(db: Connection, id: string, command: string) {
   await db.updateTable("clusters").set({ command }).where("id", "=", id).execute();
 }
 
-/** Keeps why what is wanted could not be reached; null when it was. */
-export async function setProblem(db: Connection, id: string, problem: Failure | null) {
+/** Keeps why what was wanted could not be reached; does nothing once something else is wanted. */
+export async function setProblem(
+  db: Connection,
+  { id, wanted }: Pick<Cluster, "id" | "wanted">,
+  problem: Failure | null,
+) {
   const text = problem && JSON.stringify(problem);
-  await db.updateTable("clusters").set({ problem: text }).where("id", "=", id).execute();
+  await db
+    .updateTable("clusters")
+    .set({ problem: text })
+    .where("id", "=", id)
+    .where("wanted", "=", wanted)
+    .execute();
 }
 
 /** Marks that a cluster is up, and where its nodes are reached. */

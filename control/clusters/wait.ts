@@ -3,6 +3,7 @@ import type { Call } from "../bind.ts";
 import type { Context } from "../context.ts";
 import { nudge } from "../reconciler.ts";
 import { readFrom, sizeOf } from "../requests/log.ts";
+import type { Failure } from "../requests/schema.ts";
 import { narrate, provisionLogOf } from "./provision-log.ts";
 import { type Cluster, clusterKey, type Wanted } from "./schema.ts";
 import { getCluster, setWanted } from "./store.ts";
@@ -62,14 +63,14 @@ export async function untilReached(
     const cluster = await getCluster(ctx.db, id);
     if (cluster.wanted !== wanted) refuseOvertaken(cluster);
     if (cluster.status === wanted) return cluster;
-    if (cluster.problem !== null && !keepTrying) {
-      const { type, message, details } = cluster.problem;
-      throw new AppError(isErrorType(type) ? type : "InternalError", message, { ...details });
-    }
+    if (cluster.problem !== null && !keepTrying) throw errorOf(cluster.problem);
     return undefined;
   };
   return ctx.changes.until(clusterKey(id), look, call.signal);
 }
+
+const errorOf = ({ type, message, details }: Failure): AppError =>
+  new AppError(isErrorType(type) ? type : "InternalError", message, { ...details });
 
 const did: Record<Wanted, string> = {
   UP: "started",
@@ -85,7 +86,10 @@ function refuseOvertaken({ name, status, wanted, wantedBecause }: Cluster): neve
   );
 }
 
-/** Waits until a cluster has become what others want of it; says so in the request's record. */
+/**
+ * Waits until a cluster has become what others want of it; says so in the request's record. Throws
+ * why it cannot become that.
+ */
 export async function untilSettled(ctx: Context, cluster: Cluster, call: Call): Promise<void> {
   const { id, name, wanted, wantedBecause } = cluster;
   const note = `waits until cluster ${name} is ${did[wanted]} (${wantedBecause})`;
@@ -95,7 +99,8 @@ export async function untilSettled(ctx: Context, cluster: Cluster, call: Call): 
     clusterKey(id),
     async () => {
       const now = await getCluster(ctx.db, id);
-      const isOver = now.status === now.wanted || now.problem !== null || now.wanted !== wanted;
+      const isOver = now.status === now.wanted || now.wanted !== wanted;
+      if (!isOver && now.problem !== null) throw errorOf(now.problem);
       return isOver || undefined;
     },
     call.signal,

@@ -1,15 +1,252 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { AppError } from "../../../common/errors.ts";
 import { clusterOperations as rows } from "../../../contract/operations/clusters.ts";
 import { testWorld } from "../../helpers/world.ts";
+
+const demo = { cluster_name: "demo", task: "run: echo hi" };
+const noCapacity = new AppError("ResourcesUnavailableError", "no capacity here");
 
 test("a launch makes a cluster, brings it up and runs its task", async (t) => {
   const world = await testWorld(t);
 
-  const result = await world.run(rows.launch, { cluster_name: "demo", task: "run: echo hi" });
+  const result = await world.run(rows.launch, demo);
 
   assert.equal(result.job_id, 1);
   assert.deepEqual(await world.moves("demo"), ["INIT>UP"]);
   const { id } = await world.cluster("demo");
   assert.equal(world.provider.agentOf(id).node.jobs[0]?.submission.run, "echo hi");
+});
+
+test("a launch prints its plan, how it goes and the id of its job", async (t) => {
+  const world = await testWorld(t);
+
+  const id = await world.call(rows.launch, demo);
+  await world.get(rows.launch, id);
+
+  const text = await world.printed(id);
+  const lines = [/^Cluster demo: 1 node on fake/, /node 0 runs/, /demo is UP/, /submitted, ID: 1/];
+  for (const line of lines) assert.match(text, line);
+});
+
+test("two launches of one name at once make one cluster and two jobs", async (t) => {
+  const world = await testWorld(t);
+
+  const results = await Promise.all([world.run(rows.launch, demo), world.run(rows.launch, demo)]);
+
+  assert.deepEqual(results.map((result) => result.job_id).toSorted(), [1, 2]);
+  assert.deepEqual(world.provider.calls, ["create 0"]);
+  assert.equal((await world.run(rows.status, {})).length, 1);
+});
+
+test("a launch on a cluster that is up makes no node", async (t) => {
+  const world = await testWorld(t);
+  await world.run(rows.launch, demo);
+
+  const result = await world.run(rows.launch, demo);
+
+  assert.equal(result.job_id, 2);
+  assert.deepEqual(world.provider.calls, ["create 0"]);
+});
+
+test("a cluster is used again although the cloud has nothing more to offer", async (t) => {
+  const world = await testWorld(t);
+  await world.run(rows.launch, demo);
+
+  world.provider.offer = undefined;
+
+  assert.equal((await world.run(rows.launch, demo)).job_id, 2);
+});
+
+test("a task that does not fit the cluster of that name is refused", async (t) => {
+  const world = await testWorld(t);
+  await world.run(rows.launch, demo);
+  const misfits = [
+    "num_nodes: 2",
+    "resources: {accelerators: A100:1}",
+    "resources: {accelerators: H100:16}",
+    "resources: {cpus: 64+}",
+    "resources: {memory: 1000+}",
+    "resources: {infra: ssh/pool}",
+  ];
+  for (const task of misfits)
+    await assert.rejects(world.run(rows.launch, { ...demo, task: `${task}\nrun: 'true'` }), {
+      type: "ResourcesMismatchError",
+    });
+
+  assert.deepEqual(world.provider.calls, ["create 0"]);
+});
+
+test("a task that fits nothing is told what there is", async (t) => {
+  const world = await testWorld(t);
+
+  await assert.rejects(
+    world.run(rows.launch, { ...demo, task: "resources: {accelerators: B200:8}\nrun: 'true'" }),
+    { type: "ResourcesUnavailableError", message: /nothing offers B200:8; there is: fake/ },
+  );
+
+  assert.deepEqual(await world.run(rows.status, {}), []);
+});
+
+test("a dry run plans and makes nothing", async (t) => {
+  const world = await testWorld(t);
+
+  const id = await world.call(rows.launch, { ...demo, dryrun: true });
+  const result = await world.get(rows.launch, id);
+
+  assert.equal(result.job_id, null);
+  assert.match(await world.printed(id), /^Cluster demo: 1 node on fake/);
+  assert.deepEqual(world.provider.calls, []);
+  assert.deepEqual(await world.run(rows.status, {}), []);
+});
+
+test("a cluster that cannot be had is removed, and the launch says why", async (t) => {
+  const world = await testWorld(t);
+  world.provider.fails("create", noCapacity);
+
+  await assert.rejects(world.run(rows.launch, demo), {
+    type: "ResourcesUnavailableError",
+    message: "no capacity here",
+  });
+
+  await world.untilStatus("demo", "GONE");
+});
+
+test("retry_until_up tries until there is capacity", async (t) => {
+  const world = await testWorld(t);
+  world.provider.fails("create", noCapacity);
+  const launching = world.run(rows.launch, { ...demo, retry_until_up: true });
+  await world.untilProblem("demo");
+
+  world.provider.fails("create", undefined);
+  await world.look("demo");
+
+  assert.equal((await launching).job_id, 1);
+});
+
+test("a cluster that was there before is kept when its start fails", async (t) => {
+  const world = await testWorld(t);
+  await world.run(rows.launch, demo);
+  await world.run(rows.stop, demo);
+  world.provider.fails("create", noCapacity);
+
+  await assert.rejects(world.run(rows.launch, demo), { type: "ResourcesUnavailableError" });
+
+  assert.equal((await world.cluster("demo")).status, "INIT");
+  world.provider.fails("create", undefined);
+  assert.equal((await world.run(rows.launch, demo)).job_id, 2);
+});
+
+test("a launch on a stopped cluster starts it", async (t) => {
+  const world = await testWorld(t);
+  await world.run(rows.launch, demo);
+  await world.run(rows.stop, demo);
+
+  await world.run(rows.launch, demo);
+
+  assert.deepEqual(await world.moves("demo"), ["INIT>UP", "UP>STOPPED", "STOPPED>INIT", "INIT>UP"]);
+});
+
+test("a launch waits for a cluster that is being taken down, then makes a new one", async (t) => {
+  const world = await testWorld(t);
+  await world.run(rows.launch, demo);
+  const before = await world.cluster("demo");
+  const release = world.provider.holds("destroy");
+  const going = world.run(rows.down, demo);
+  await world.provider.held("destroy");
+
+  const id = await world.call(rows.launch, demo);
+  await world.untilNote(id, /waits until cluster demo is taken down \(down by local\)/);
+  release();
+  await going;
+  await world.get(rows.launch, id);
+
+  assert.notEqual((await world.cluster("demo")).id, before.id);
+});
+
+test("a launch says why when the cluster it waits for cannot be taken down", async (t) => {
+  const world = await testWorld(t);
+  await world.run(rows.launch, demo);
+  world.provider.fails("destroy", new AppError("CloudError", "the cloud is closed"));
+  await assert.rejects(world.run(rows.down, demo), { type: "CloudError" });
+
+  await assert.rejects(world.run(rows.launch, demo), {
+    type: "CloudError",
+    message: /the cloud is closed/,
+  });
+
+  world.provider.fails("destroy", undefined);
+});
+
+test("a launch waits for a cluster that stops by itself", async (t) => {
+  const world = await testWorld(t);
+  await world.run(rows.launch, { ...demo, idle_minutes_to_autostop: 5 });
+  const { id } = await world.cluster("demo");
+  const release = world.provider.holds("stop");
+  world.provider.agentOf(id).becomeIdle();
+  await world.untilStatus("demo", "AUTOSTOPPING");
+
+  const launch = await world.call(rows.launch, demo);
+  await world.untilNote(launch, /waits until cluster demo is stopped \(idle for 5 min\)/);
+  release();
+  await world.get(rows.launch, launch);
+
+  assert.deepEqual((await world.moves("demo")).slice(1), [
+    "UP>AUTOSTOPPING",
+    "AUTOSTOPPING>STOPPED",
+    "STOPPED>INIT",
+    "INIT>UP",
+  ]);
+});
+
+test("a cluster taken down while it is launched ends the launch", async (t) => {
+  const world = await testWorld(t);
+  world.provider.agentsStart = false;
+  const refused = assert.rejects(world.run(rows.launch, demo), {
+    type: "ClusterNotUpError",
+    message: /being taken down meanwhile \(down by local\)/,
+  });
+  await world.provider.created(0);
+
+  await world.run(rows.down, demo);
+
+  await refused;
+  assert.equal((await world.cluster("demo")).status, "GONE");
+  assert.deepEqual([...world.provider.machines], []);
+});
+
+test("a cluster stopped while it is launched ends the launch and is stopped", async (t) => {
+  const world = await testWorld(t);
+  world.provider.agentsStart = false;
+  const refused = assert.rejects(world.run(rows.launch, demo), { type: "ClusterNotUpError" });
+  await world.provider.created(0);
+
+  await world.run(rows.stop, demo);
+
+  await refused;
+  assert.equal((await world.cluster("demo")).status, "STOPPED");
+});
+
+test("what failed while nobody wants it any more is not told to whoever wants something else", async (t) => {
+  const world = await testWorld(t);
+  const release = world.provider.holds("create");
+  const refused = assert.rejects(world.run(rows.launch, demo), { type: "ClusterNotUpError" });
+  await world.provider.held("create");
+  const going = world.run(rows.down, demo);
+  await refused;
+
+  world.provider.fails("create", noCapacity);
+  release();
+
+  await going;
+  assert.equal((await world.cluster("demo")).status, "GONE");
+});
+
+test("a task without anything to run leaves a cluster without a job", async (t) => {
+  const world = await testWorld(t);
+
+  const result = await world.run(rows.launch, { ...demo, task: "resources: {cpus: 2}" });
+
+  assert.equal(result.job_id, null);
+  assert.equal((await world.cluster("demo")).status, "UP");
 });
