@@ -12,6 +12,7 @@ import type { clusterOperations as rows } from "../../contract/operations/cluste
 import type { Call, Reply } from "../bind.ts";
 import type { Context } from "../context.ts";
 import { getUp } from "./find.ts";
+import { headOf } from "./head.ts";
 import { findJob, latestJobId } from "./jobs.ts";
 import { downloadsOf } from "./provision-log.ts";
 import type { Cluster } from "./schema.ts";
@@ -43,7 +44,7 @@ async function downloadLog(ctx: Context, cluster: Cluster, id: number, call: Cal
   const { folder, shown } = downloadsOf(ctx, call.user.id);
   const place = `${cluster.name}-${id}`;
   await mkdir(join(folder, place), { recursive: true, mode: 0o700 });
-  const head = ctx.agent(cluster, 0);
+  const head = headOf(ctx, cluster);
   const { body } = await head.open(agentApi.readLog, { id }, call.signal);
   await pipeline(body, createWriteStream(join(folder, place, "run.log"), { mode: 0o600 }));
   return `${shown}/${place}`;

@@ -8,6 +8,7 @@ import type { Context } from "../context.ts";
 import { sizeOf } from "../requests/log.ts";
 import { jobRecord } from "../wire/job-record.ts";
 import { getLive, getUp } from "./find.ts";
+import { headOf } from "./head.ts";
 import { applyAutostop } from "./lifecycle.ts";
 import { provisionLogOf } from "./provision-log.ts";
 import { type Cluster, clusterKey, isChanging } from "./schema.ts";
@@ -49,7 +50,7 @@ async function downWhenIdle(ctx: Context, cluster: Cluster, call: Call): Promise
 /** Jobs of a cluster, newest first. */
 export async function queue(ctx: Context, input: InputOf<typeof rows.queue>, call: Call) {
   const cluster = await getUp(ctx, input.cluster_name);
-  const jobs = await ctx.agent(cluster, 0).call(
+  const jobs = await headOf(ctx, cluster).call(
     agentApi.listJobs,
     {
       active: input.skip_finished ? "true" : "false",
@@ -87,7 +88,7 @@ export async function cancel(ctx: Context, input: InputOf<typeof rows.cancel>, c
     : await getUp(ctx, input.cluster_name);
   const chosen = ids ?? (await choose(ctx, cluster, all || allUsers, allUsers, call));
   const options = { signal: call.signal, timeoutMs: cancelTimeoutMs };
-  const head = ctx.agent(cluster, 0);
+  const head = headOf(ctx, cluster);
   for (const id of chosen) await head.call(agentApi.getJob, { id }, options);
   const ended = await Promise.all(
     chosen.map(async (id) => {
@@ -126,9 +127,11 @@ async function choose(
   call: Call,
 ): Promise<number[]> {
   const own = allUsers ? {} : { user: call.user.id };
-  const jobs = await ctx
-    .agent(cluster, 0)
-    .call(agentApi.listJobs, { active: "true", ...own }, { signal: call.signal });
+  const jobs = await headOf(ctx, cluster).call(
+    agentApi.listJobs,
+    { active: "true", ...own },
+    { signal: call.signal },
+  );
   const ids = jobs.map(({ id }) => id);
   return all ? ids : ids.slice(0, 1);
 }
@@ -136,8 +139,7 @@ async function choose(
 /** The job with this id, or undefined. */
 export async function findJob(ctx: Context, cluster: Cluster, id: number, signal: AbortSignal) {
   if (id < 1) return undefined;
-  return ctx
-    .agent(cluster, 0)
+  return headOf(ctx, cluster)
     .call(agentApi.getJob, { id }, { signal })
     .catch((error: unknown) => {
       if (error instanceof Error && error.name === "JobNotFoundError") return undefined;
@@ -151,7 +153,7 @@ export async function latestJobId(
   cluster: Cluster,
   signal: AbortSignal,
 ): Promise<number> {
-  const head = ctx.agent(cluster, 0);
+  const head = headOf(ctx, cluster);
   const [job] = await head.call(agentApi.listJobs, { limit: 1 }, { signal });
   return job?.id ?? fail("JobNotFoundError", `cluster ${cluster.name} has no job yet`);
 }

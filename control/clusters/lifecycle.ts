@@ -7,6 +7,7 @@ import type { Call } from "../bind.ts";
 import type { Context } from "../context.ts";
 import { move } from "../move.ts";
 import { getLive, getUp } from "./find.ts";
+import { headOf } from "./head.ts";
 import { type AutostopSetting, agentAutostop, type Cluster, isChanging } from "./schema.ts";
 import { endUsage, findCluster, getCluster, setAutostop } from "./store.ts";
 import { toHandle } from "./view.ts";
@@ -107,5 +108,5 @@ async function keepAutostop(
 /** Tells the head when it is idle for long enough. */
 export async function applyAutostop(ctx: Context, cluster: Cluster, signal: AbortSignal) {
   const setting = agentAutostop(cluster);
-  await ctx.agent(cluster, 0).call(agentOperations.setAutostop, setting, { signal });
+  await headOf(ctx, cluster).call(agentOperations.setAutostop, setting, { signal });
 }

@@ -8,6 +8,7 @@ import type { Call, LogReply } from "../bind.ts";
 import type { Context } from "../context.ts";
 import { neutralise } from "../wire/neutralise.ts";
 import { getUp } from "./find.ts";
+import { headOf } from "./head.ts";
 import { findJob, latestJobId } from "./jobs.ts";
 import type { Cluster } from "./schema.ts";
 
@@ -27,7 +28,7 @@ export async function logs(
   if (job === undefined) return notFound(cluster, id);
   const { tail, offset, follow } = input;
   const query = { id, tail: Math.max(tail, 0), offset, follow: follow ? "true" : "false" };
-  const first = await ctx.agent(cluster, 0).open(agentApi.readLog, query, call.signal);
+  const first = await headOf(ctx, cluster).open(agentApi.readLog, query, call.signal);
   const start = Number(first.headers[offsetHeader] ?? offset);
   const body = Readable.from(
     neutralise(chunksOf(ctx, cluster, query, start, first.body, call.signal)),

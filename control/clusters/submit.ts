@@ -3,6 +3,7 @@ import { agentOperations, type Job } from "../../contract/agent-api.ts";
 import type { Task } from "../../contract/task.ts";
 import type { Call } from "../bind.ts";
 import type { Context } from "../context.ts";
+import { headOf } from "./head.ts";
 import type { Cluster } from "./schema.ts";
 
 /** What a job takes of a node's CPUs when it asks for none in particular. */
@@ -24,7 +25,7 @@ export async function submitJob(
       "ResourcesMismatchError",
       `the task asks for ${task.nodes} nodes, cluster ${cluster.name} has ${cluster.nodes}`,
     );
-  const job = await ctx.agent(cluster, 0).call(
+  const job = await headOf(ctx, cluster).call(
     agentOperations.submit,
     {
       submissionId: call.id,

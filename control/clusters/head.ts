@@ -1,0 +1,34 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { AppError } from "../../common/errors.ts";
+import type { Context } from "../context.ts";
+import type { Agent } from "../doors/agent.ts";
+import type { Cluster } from "./schema.ts";
+
+/** How long an agent may be away; one that crashed is back within a second or two. */
+const patienceMs = 10_000;
+const pauseMs = 100;
+
+/**
+ * The agent of a cluster's head, for the calls of users: while it is away it is asked again, as
+ * every call of its API may be repeated. Throws `UnreachableError` when it stays away.
+ */
+export function headOf(ctx: Context, cluster: Cluster): Agent {
+  const head = () => ctx.agent(cluster, 0);
+  return {
+    call: (row, input, options = {}) =>
+      patiently(() => head().call(row, input, options), options.signal),
+    open: (row, input, signal) => patiently(() => head().open(row, input, signal), signal),
+  };
+}
+
+async function patiently<T>(ask: () => Promise<T>, signal?: AbortSignal): Promise<T> {
+  for (const since = performance.now(); ; ) {
+    try {
+      return await ask();
+    } catch (error) {
+      const isAway = error instanceof AppError && error.type === "UnreachableError";
+      if (!isAway || signal?.aborted || performance.now() - since > patienceMs) throw error;
+    }
+    await sleep(pauseMs, undefined, signal && { signal });
+  }
+}
