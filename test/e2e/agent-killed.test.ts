@@ -1,0 +1,76 @@
+import assert from "node:assert/strict";
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+import { clusterOperations as rows } from "../../contract/operations/clusters.ts";
+import { until } from "../helpers/agent.ts";
+import { findAgent, listNodeHomes, startControl, type TestControl } from "../helpers/programs.ts";
+import { aTask, clusterOf } from "./cluster.ts";
+
+test("an agent is killed under a running job", { timeout: 30_000 }, async (t) => {
+  const env = { OUTRIGGER_LOCAL_ACCELERATORS: "H100:1" };
+  const control = await startControl(t, { env });
+  const cluster = clusterOf(control, "demo");
+  const ran = join(control.home, "ran");
+  const whole = { resources: { accelerators: "H100:1" } };
+  const queued = (name: string) => cluster.exec(aTask(`echo ${name} >> ${ran}`, whole));
+
+  const run = 'for i in {1..300}; do echo "line $i"; read -rt 0.005 <> <(:); done; exit 5';
+  const id = await cluster.launch(aTask(run, whole));
+  const second = await queued("second");
+  const followed = cluster.follow(id);
+  const revived = killAgent(listNodeHomes(control.home)[0]);
+  const third = await queued("third");
+  await revived;
+  const lines = Array.from({ length: 300 }, (_, index) => `line ${index + 1}\n`);
+  assert.deepEqual(await followed, { code: 100, text: lines.join("") });
+  await assertStayedUp(control);
+  for (const one of [second, third]) assert.equal((await cluster.follow(one)).code, 0);
+  assert.equal(readFileSync(ran, "utf8"), "second\nthird\n");
+  const jobs = (await cluster.queue()).map(({ job_id, status }) => [job_id, status]);
+  assert.deepEqual(jobs.reverse(), [
+    [id, "FAILED"],
+    [second, "SUCCEEDED"],
+    [third, "SUCCEEDED"],
+  ]);
+});
+
+test("agents are killed under a job on two nodes", { timeout: 30_000 }, async (t) => {
+  const control = await startControl(t);
+  const cluster = clusterOf(control, "demo");
+  const at = (name: string) => join(control.home, name);
+  const count = 'for i in {1..150}; do echo "line $i"; read -rt 0.01 <> <(:); done';
+  for (const [rank, name] of ["head", "worker"].entries())
+    await t.test(name, async () => {
+      const run = `touch ${at(name)}$OUTRIGGER_NODE_RANK; ${count}; exit $OUTRIGGER_NODE_RANK`;
+      const id = await cluster.launch(aTask(run, { num_nodes: 2 }));
+      const followed = cluster.follow(id);
+      await until(() => (existsSync(at(`${name}0`)) && existsSync(at(`${name}1`))) || undefined);
+      await killAgent(listNodeHomes(control.home).find((home) => home.endsWith(`-${rank}`)));
+      const { code, text } = await followed;
+      assert.equal(code, 100);
+      for (const prefix of ["(head, rank=0) ", "(worker1, rank=1) "]) {
+        const said = text.split("\n").filter((line) => line.startsWith(prefix));
+        const wanted = Array.from({ length: 150 }, (_, index) => `${prefix}line ${index + 1}`);
+        assert.deepEqual(said, wanted);
+      }
+    });
+  await assertStayedUp(control);
+  await cluster.down();
+});
+
+async function killAgent(nodeHome = ""): Promise<void> {
+  const pid = findAgent(nodeHome) ?? assert.fail(`no agent serves ${nodeHome}`);
+  process.kill(pid, "SIGKILL");
+  await until(() => {
+    const successor = findAgent(nodeHome);
+    return successor !== undefined && successor !== pid ? true : undefined;
+  });
+}
+
+/** It was never called anything but UP once it was. */
+async function assertStayedUp({ client }: TestControl): Promise<void> {
+  const input = { cluster_name: "demo", event_type: "STATUS_CHANGE" };
+  const moves = await client.callAndGet(rows.clusterEvents, input);
+  assert.deepEqual(moves, ["INIT → UP: every node runs"]);
+}
