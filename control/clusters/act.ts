@@ -24,7 +24,7 @@ export async function act(
   const provider = ctx.provider(cluster.provider);
   switch (action.do) {
     case "move":
-      return moveCluster(ctx, cluster, nodes, action);
+      return moveCluster(ctx, cluster, nodes, action, signal);
     case "create":
       return create(ctx, cluster, action.rank, "runs", signal);
     case "revive":
@@ -50,7 +50,9 @@ async function moveCluster(
   cluster: Cluster,
   nodes: Observed[],
   { to, reason }: Extract<Action, { do: "move" }>,
+  signal: AbortSignal,
 ): Promise<void> {
+  if (to === "UP") await tellAutostop(ctx, await getCluster(ctx.db, cluster.id), signal);
   const at = ctx.now().getTime();
   const isOff = to === "STOPPED" || to === "GONE";
   const moved = await move(ctx, clusterMachine, cluster, to, reason, async (tx) => {
@@ -112,7 +114,13 @@ async function configure(
 ): Promise<void> {
   const agent = ctx.agent(cluster, rank);
   await agent.call(agentOperations.configure, settingsOf(cluster, rank, nodes), { signal });
-  if (rank === 0) await agent.call(agentOperations.setAutostop, agentAutostop(cluster), { signal });
+  if (rank === 0) await tellAutostop(ctx, cluster, signal);
+}
+
+/** An agent keeps what it was told across a stop, also that its idle timer has run out. */
+async function tellAutostop(ctx: Context, cluster: Cluster, signal: AbortSignal): Promise<void> {
+  const head = ctx.agent(cluster, 0);
+  await head.call(agentOperations.setAutostop, agentAutostop(cluster), { signal });
 }
 
 /** Ends what runs before nodes go; a head that does not answer holds nothing up. */
