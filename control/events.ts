@@ -52,3 +52,31 @@ export async function listEvents(
     at: new Date(row.at),
   }));
 }
+
+/** The number of the newest event; 0 when there is none. */
+export async function lastSeq(db: Connection): Promise<number> {
+  const row = await db
+    .selectFrom("events")
+    .select(({ fn }) => fn.max("seq").as("seq"))
+    .executeTakeFirst();
+  return row?.seq ?? 0;
+}
+
+/** Whether a thing moved to a status after the event of a number. */
+export async function hasMovedTo(
+  db: Connection,
+  noun: string,
+  id: string,
+  to: string,
+  after: number,
+): Promise<boolean> {
+  const row = await db
+    .selectFrom("events")
+    .select("seq")
+    .where("noun", "=", noun)
+    .where("subject_id", "=", id)
+    .where("to_status", "=", to)
+    .where("seq", ">", after)
+    .executeTakeFirst();
+  return row !== undefined;
+}

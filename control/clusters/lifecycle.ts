@@ -44,9 +44,16 @@ export async function stop(ctx: Context, input: InputOf<typeof rows.stop>, call:
   const cluster = await getLive(ctx, input.cluster_name);
   if (cluster.wanted === "GONE")
     fail("ConflictError", `cluster ${cluster.name} is being taken down (${cluster.wantedBecause})`);
+  refuseUnstoppable(ctx, cluster);
   const because = `stop by ${call.user.name}`;
   await reach(ctx, cluster.id, { wanted: "STOPPED", because }, call);
   return null;
+}
+
+/** Known beforehand, so that no job ends for a stop that cannot be. */
+function refuseUnstoppable(ctx: Context, { provider }: Cluster): void {
+  if (ctx.provider(provider).stop === undefined)
+    fail("NotSupportedError", `${provider} cannot stop nodes; take the cluster down`);
 }
 
 /** Deletes the nodes of a cluster and their disks. */
@@ -91,6 +98,7 @@ export async function autostop(ctx: Context, input: InputOf<typeof rows.autostop
   const { idle_minutes: idleMinutes, down: isDown, wait_for: waitFor } = input;
   const setting =
     idleMinutes < 0 ? null : { idleMinutes, down: isDown, waitFor: waitFor ?? "jobs_and_ssh" };
+  if (setting !== null && !isDown) refuseUnstoppable(ctx, cluster);
   await keepAutostop(ctx, cluster, setting, call.signal);
   return null;
 }
@@ -102,7 +110,8 @@ async function keepAutostop(
   signal: AbortSignal,
 ): Promise<void> {
   await ctx.batch((tx) => setAutostop(tx, cluster.id, setting));
-  if (cluster.status === "UP") await applyAutostop(ctx, { ...cluster, autostop: setting }, signal);
+  const now = await getCluster(ctx.db, cluster.id);
+  if (now.status === "UP") await applyAutostop(ctx, now, signal);
 }
 
 /** Tells the head when it is idle for long enough. */

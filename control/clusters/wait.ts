@@ -1,6 +1,7 @@
 import { AppError, fail, isErrorType } from "../../common/errors.ts";
 import type { Call } from "../bind.ts";
 import type { Context } from "../context.ts";
+import { hasMovedTo, lastSeq } from "../events.ts";
 import { nudge } from "../reconciler.ts";
 import { readFrom, sizeOf } from "../requests/log.ts";
 import type { Failure } from "../requests/schema.ts";
@@ -29,13 +30,16 @@ export async function reach(
   { keepTrying = false }: ReachOptions = {},
 ): Promise<Cluster> {
   const printed = await sizeOf(provisionLogOf(ctx, id));
+  const after = await lastSeq(ctx.db);
   await want(ctx, id, wanted, because);
-  return untilReached(ctx, id, wanted, call, { keepTrying, printed });
+  return untilReached(ctx, id, wanted, call, { keepTrying, printed, after });
 }
 
 interface WaitOptions extends ReachOptions {
   /** How much of the provisioning log this call need not show. */
   printed: number;
+  /** It is enough that the cluster was as wanted after this event, whatever others want by now. */
+  after?: number;
 }
 
 /**
@@ -48,7 +52,7 @@ export async function untilReached(
   id: string,
   wanted: Wanted,
   call: Call,
-  { keepTrying = false, printed: shown }: WaitOptions,
+  { keepTrying = false, printed: shown, after }: WaitOptions,
 ): Promise<Cluster> {
   const file = provisionLogOf(ctx, id);
   let printed = shown;
@@ -61,8 +65,10 @@ export async function untilReached(
   const look = async () => {
     await printNews();
     const cluster = await getCluster(ctx.db, id);
+    if (cluster.status === wanted && cluster.wanted === wanted) return cluster;
+    if (after !== undefined && (await hasMovedTo(ctx.db, "cluster", id, wanted, after)))
+      return cluster;
     if (cluster.wanted !== wanted) refuseOvertaken(cluster);
-    if (cluster.status === wanted) return cluster;
     if (cluster.problem !== null && !keepTrying) throw errorOf(cluster.problem);
     return undefined;
   };
