@@ -31,11 +31,13 @@ export async function exec(ctx: Context, input: InputOf<typeof rows.exec>, call:
   return { job_id: job?.id ?? null, handle: toHandle(cluster) };
 }
 
-/** The cluster once it is up; waits for a launch or start that is under way. */
+/** The cluster once it is up, and to stay so; waits for a launch or start that is under way. */
 async function upSoon(ctx: Context, name: string, call: Call): Promise<Cluster> {
   const cluster = await getLive(ctx, name);
-  if (cluster.wanted !== "UP" || !isChanging(cluster) || cluster.problem !== null)
-    return getUp(ctx, name);
+  const { status, wanted, wantedBecause } = cluster;
+  if (status === "UP" && wanted !== "UP")
+    fail("ClusterNotUpError", `cluster ${name} does not stay up (${wantedBecause})`, { status });
+  if (wanted !== "UP" || !isChanging(cluster) || cluster.problem !== null) return getUp(ctx, name);
   await call.note(`waits until cluster ${name} is UP`);
   const printed = await sizeOf(provisionLogOf(ctx, cluster.id));
   return untilReached(ctx, cluster.id, "UP", call, { printed });
