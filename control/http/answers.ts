@@ -6,7 +6,7 @@ import { AppError, errorCodeOf, toAppError } from "../../common/errors.ts";
 import type { InputOf, Mode } from "../../common/operation.ts";
 import type { Bound, LogReply, Reply } from "../bind.ts";
 import type { Context } from "../context.ts";
-import { type Caller, end, endFailed, runNow, submit } from "../requests/run.ts";
+import { type Caller, cancelled, end, endFailed, runNow, submit } from "../requests/run.ts";
 import { requestIdHeaders } from "../wire/versions.ts";
 
 /** A call whose input is checked, on its way to an answer. */
@@ -48,6 +48,7 @@ const hungUp = new AppError("RequestCancelled", "the client hung up");
 /** A signal that aborts when the client hangs up before its answer is whole. */
 function hangUpSignal({ reply }: Exchange): AbortSignal {
   const abort = new AbortController();
+  if (reply.raw.destroyed) abort.abort(hungUp);
   reply.raw.once("close", () => {
     if (!reply.raw.writableFinished) abort.abort(hungUp);
   });
@@ -68,24 +69,37 @@ async function answerReply(exchange: Exchange): Promise<unknown> {
 
 /** The text of a job in the answer itself, its exit code in the stored request. */
 async function answerLog(exchange: Exchange): Promise<unknown> {
-  const { ctx, bound, input, caller } = exchange;
-  const signal = hangUpSignal(exchange);
+  const { ctx, bound, input, caller, reply } = exchange;
+  const gone = hangUpSignal(exchange);
   const id = await submit(ctx, bound.row, input, caller);
-  const headers = requestIdHeaders(id);
+  await ctx.queues.direct(id, (ended) =>
+    followLog(exchange, id, AbortSignal.any([gone, ended])).catch(async (error) => {
+      if (gone.aborted) await end(ctx, id, { status: "CANCELLED" });
+      else if (!ended.aborted) await endFailed(ctx, id, error);
+      if (!reply.raw.headersSent && !gone.aborted)
+        await send(exchange, 200, requestIdHeaders(id), Readable.from([]));
+    }),
+  );
+  return reply;
+}
+
+async function followLog(exchange: Exchange, id: string, signal: AbortSignal): Promise<void> {
+  const { ctx, bound, input, caller } = exchange;
+  const reply = (await runNow(ctx, bound, { id, input, caller, signal })) as LogReply;
+  const chunks = reply.body instanceof Readable ? reply.body : [reply.body ?? ""];
+  const headers = { ...requestIdHeaders(id), ...reply.headers };
+  await send(exchange, 200, headers, Readable.from(untilCancelled(chunks, signal)));
+  const exitCode = await reply.exitCode();
+  await end(ctx, id, { status: "SUCCEEDED", returnValue: JSON.stringify(exitCode) });
+}
+
+/** To a client that reads a text whose request is cancelled, the text just ends. */
+async function* untilCancelled(chunks: AsyncIterable<Buffer> | string[], signal: AbortSignal) {
   try {
-    const work = { id, input, caller, signal };
-    const reply = (await runNow(ctx, bound, work)) as LogReply;
-    const body = reply.body instanceof Readable ? reply.body : Readable.from([reply.body ?? ""]);
-    await send(exchange, 200, { ...headers, ...reply.headers }, body);
-    const exitCode = await reply.exitCode();
-    await end(ctx, id, { status: "SUCCEEDED", returnValue: JSON.stringify(exitCode) });
+    yield* chunks;
   } catch (error) {
-    if (signal.aborted) await end(ctx, id, { status: "CANCELLED" });
-    else await endFailed(ctx, id, error);
-    if (!exchange.reply.raw.headersSent && !signal.aborted)
-      await send(exchange, 200, headers, Readable.from([]));
+    if (signal.reason !== cancelled) throw error;
   }
-  return exchange.reply;
 }
 
 const streamHeaders = {

@@ -2,6 +2,8 @@
 export interface Queues {
   /** Puts a request at the end of its queue. */
   push(queue: QueueName, id: string): void;
+  /** Works on a request at once, whatever waits; `abort` and `stop` end it like any other. */
+  direct<T>(id: string, work: (signal: AbortSignal) => Promise<T>): Promise<T>;
   /** Ends the work on a request that runs; one that waits is left out when its turn comes. */
   abort(id: string, reason: unknown): void;
   /** Begins to take requests, in the order they came. `run` never throws. */
@@ -17,7 +19,7 @@ type Run = (id: string, signal: AbortSignal) => Promise<void>;
 export function openQueues(atOnce: Readonly<Record<QueueName, number>>): Queues {
   const waiting: Record<QueueName, string[]> = { long: [], short: [] };
   const busy: Record<QueueName, number> = { long: 0, short: 0 };
-  const running = new Map<string, { abort: AbortController; done: Promise<void> }>();
+  const running = new Map<string, { abort: AbortController; done: Promise<unknown> }>();
   let run: Run | undefined;
 
   function take(queue: QueueName): void {
@@ -29,14 +31,18 @@ export function openQueues(atOnce: Readonly<Record<QueueName, number>>): Queues 
   }
 
   function begin(queue: QueueName, id: string, work: Run): void {
-    const abort = new AbortController();
     busy[queue] += 1;
-    const done = work(id, abort.signal).finally(() => {
-      running.delete(id);
+    void direct(id, (signal) => work(id, signal)).finally(() => {
       busy[queue] -= 1;
       take(queue);
     });
+  }
+
+  function direct<T>(id: string, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
+    const abort = new AbortController();
+    const done = work(abort.signal).finally(() => running.delete(id));
     running.set(id, { abort, done });
+    return done;
   }
 
   return {
@@ -44,6 +50,7 @@ export function openQueues(atOnce: Readonly<Record<QueueName, number>>): Queues 
       waiting[queue].push(id);
       take(queue);
     },
+    direct,
     abort: (id, reason) => running.get(id)?.abort.abort(reason),
     start(work) {
       run = work;
@@ -54,7 +61,7 @@ export function openQueues(atOnce: Readonly<Record<QueueName, number>>): Queues 
       run = undefined;
       const entries = [...running.values()];
       for (const { abort } of entries) abort.abort(reason);
-      await Promise.all(entries.map(({ done }) => done));
+      await Promise.allSettled(entries.map(({ done }) => done));
     },
   };
 }

@@ -14,7 +14,7 @@ export interface Caller {
 }
 
 /** What aborts the work on requests when control stops: they go on after the next start. */
-const stopping = new AppError("RequestCancelled", "control is stopping");
+export const stopping = new AppError("RequestCancelled", "control is stopping");
 /** What aborts the work on a request that a user cancelled. */
 export const cancelled = new AppError("RequestCancelled", "cancelled by a user");
 
@@ -30,6 +30,7 @@ export async function submit(
   const request = {
     id,
     name: row.name,
+    status: row.mode === "log" ? ("RUNNING" as const) : ("PENDING" as const),
     queue: row.queue ?? "short",
     userId: caller.user.id,
     userName: caller.user.name,
@@ -63,7 +64,7 @@ async function runRequest(
 ): Promise<void> {
   try {
     const work = await store.findWork(ctx.db, id);
-    if (!work?.input) return;
+    if (!work?.input || signal.aborted) return;
     const { input, command } = JSON.parse(ctx.seal.open(work.input));
     const bound = byName.get(work.name);
     if (bound === undefined) throw new AppError("NotSupportedError", `${work.name} is gone`);
