@@ -3,6 +3,7 @@ import { AppError } from "../../common/errors.ts";
 import type { Context } from "../context.ts";
 import type { Agent } from "../doors/agent.ts";
 import type { Cluster } from "./schema.ts";
+import { findCluster } from "./store.ts";
 
 /** How long an agent may be away; one that crashed is back within a second or two. */
 const patienceMs = 10_000;
@@ -14,20 +15,27 @@ const pauseMs = 100;
  */
 export function headOf(ctx: Context, cluster: Cluster): Agent {
   const head = () => ctx.agent(cluster, 0);
+  const stays = async () => (await findCluster(ctx.db, cluster.id))?.wanted === "UP";
   return {
     call: (row, input, options = {}) =>
-      patiently(() => head().call(row, input, options), options.signal),
-    open: (row, input, signal) => patiently(() => head().open(row, input, signal), signal),
+      patiently(() => head().call(row, input, options), stays, options.signal),
+    open: (row, input, signal) => patiently(() => head().open(row, input, signal), stays, signal),
   };
 }
 
-async function patiently<T>(ask: () => Promise<T>, signal?: AbortSignal): Promise<T> {
+/** Asks again for as long as it makes sense. */
+async function patiently<T>(
+  ask: () => Promise<T>,
+  stays: () => Promise<boolean>,
+  signal?: AbortSignal,
+): Promise<T> {
   for (const since = performance.now(); ; ) {
     try {
       return await ask();
     } catch (error) {
       const isAway = error instanceof AppError && error.type === "UnreachableError";
       if (!isAway || signal?.aborted || performance.now() - since > patienceMs) throw error;
+      if (!(await stays())) throw error;
     }
     await sleep(pauseMs, undefined, signal && { signal });
   }

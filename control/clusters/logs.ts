@@ -11,6 +11,7 @@ import { getUp } from "./find.ts";
 import { headOf } from "./head.ts";
 import { findJob, latestJobId } from "./jobs.ts";
 import type { Cluster } from "./schema.ts";
+import { findCluster } from "./store.ts";
 
 /** How long an agent may be away before a follower gives up. */
 const patienceMs = 120_000;
@@ -45,29 +46,34 @@ function notFound(cluster: Cluster, id: number): LogReply {
   return { body: text, exitCode: async () => jobExitCodes.NOT_FOUND };
 }
 
-/** The bytes of a log; an agent that went away is asked again from where it left off. */
+/**
+ * The bytes of a log; an agent that went away is asked again from where it left off, unless its
+ * cluster goes away too.
+ */
 async function* chunksOf(
   ctx: Context,
   cluster: Cluster,
-  query: { id: number; follow: string },
+  { id, follow }: { id: number; follow: string },
   start: number,
   first: Readable,
   signal: AbortSignal,
 ): AsyncGenerator<Buffer> {
   let offset = start;
   let body: Readable | undefined = first;
-  for (let awaySince = performance.now(); ; ) {
+  for (let awaySince: number | undefined; ; ) {
     try {
-      body ??= (await ctx.agent(cluster, 0).open(agentApi.readLog, { ...query, offset }, signal))
-        .body;
+      const rest = { id, follow, offset };
+      body ??= (await ctx.agent(cluster, 0).open(agentApi.readLog, rest, signal)).body;
+      awaySince = undefined;
       for await (const chunk of body) {
         offset += chunk.length;
-        awaySince = performance.now();
         yield chunk;
       }
       return;
     } catch (error) {
+      awaySince ??= performance.now();
       if (signal.aborted || performance.now() - awaySince > patienceMs) throw error;
+      if ((await findCluster(ctx.db, cluster.id))?.wanted !== "UP") return;
       body = undefined;
       await sleep(100, undefined, { signal });
     }

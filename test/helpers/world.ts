@@ -14,6 +14,7 @@ import {
   toHttpCall,
 } from "../../common/operation.ts";
 import { operations as rows } from "../../contract/api.ts";
+import { requestOperations as requestRows } from "../../contract/operations/requests.ts";
 import type { ClusterStatus } from "../../contract/statuses.ts";
 import { clusters } from "../../control/clusters/reconcile.ts";
 import type { Cluster } from "../../control/clusters/schema.ts";
@@ -78,6 +79,8 @@ export interface World {
   untilNote(id: string, note: RegExp): Promise<void>;
   /** How the newest cluster of this name changed: `INIT>UP`. */
   moves(name: string): Promise<string[]>;
+  /** Cancels requests; answers the ids of those that had not ended. */
+  cancel(...ids: string[]): Promise<string[]>;
   /** What a request printed. */
   printed(id: string): Promise<string>;
   /** The control plane as it starts anew from what now lies on disk; the nodes are the same. */
@@ -240,6 +243,7 @@ async function openWorld(
       const events = await listEvents(ctx.db, "cluster", id, { kind: "moves", limit: 100 });
       return events.map(({ from, to }) => `${from}>${to}`);
     },
+    cancel: (...ids) => world.run(requestRows.cancel, { request_ids: ids }),
     async printed(id) {
       const { body } = await send("GET", `/api/stream?request_id=${id}&follow=false`);
       return text(body);
