@@ -50,6 +50,7 @@ export function localProvider(config: Config, log: Logger): Provider {
       fail("CloudError", `${config.home} is too long a path for sockets; use a shorter home`);
     const home = homeOf(nodeId);
     mkdirSync(home, { recursive: true, mode: 0o700 });
+    writeProfile(config, home);
     writeState(home, "running");
     startAgent(config, home);
     log.debug({ nodeId }, "node created");
@@ -90,6 +91,14 @@ export function localProvider(config: Config, log: Logger): Provider {
     endpoint: (node, port) => `${node.address}:${port}`,
   };
 }
+
+/** Jobs run in login shells: without a profile of its own a node would lose the PATH it was given. */
+function writeProfile({ nodeEnv }: Config, home: string): void {
+  const lines = Object.entries(nodeEnv).map(([name, value]) => `export ${name}=${quoted(value)}\n`);
+  writeFileSync(join(home, ".profile"), lines.join(""));
+}
+
+const quoted = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`;
 
 const stateFile = "node.json";
 
