@@ -11,6 +11,8 @@ import { listLiveParts } from "./part-store.ts";
 const terminalsEveryMs = 5_000;
 /** An `idleMs` of 0 gives a first job this long to come. */
 const firstJobMs = 10_000;
+/** It leaves this long after a job, so that whoever launched a short one can still read its log. */
+const lastLookMs = 3_000;
 const longestWaitMs = 3_600_000;
 
 /** The timer's memory. `activeAt` counts milliseconds since the boot with `bootId`. */
@@ -38,8 +40,8 @@ export function remainingMs(
   now: number,
 ): number | undefined {
   if (autostop.idleMs === null) return undefined;
-  const idleMs = autostop.idleMs === 0 && !hadJob ? firstJobMs : autostop.idleMs;
-  return Math.max(0, activeAt + idleMs - now);
+  const leastMs = hadJob ? lastLookMs : firstJobMs;
+  return Math.max(0, activeAt + (autostop.idleMs === 0 ? leastMs : autostop.idleMs) - now);
 }
 
 /** Sets the timer anew. */

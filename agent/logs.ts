@@ -2,7 +2,7 @@ import { type FileHandle, open } from "node:fs/promises";
 import { errorCodeOf } from "../common/errors.ts";
 import { type Agent, keys } from "./context.ts";
 
-const chunkBytes = 64 * 1024;
+const chunkBytes = 256 * 1024;
 const newline = 10;
 
 /** Which bytes of a log a reader wants. */
@@ -16,7 +16,10 @@ export interface LogRange {
   isOver(): boolean;
 }
 
-/** An open log: where its first byte lies, and the bytes. Ends when its reader does. */
+/**
+ * An open log: where its first byte lies, and the bytes. A chunk is good until the next one is asked
+ * for. Who stops reading early must end the iteration.
+ */
 export interface OpenLog {
   readonly offset: number;
   readonly bytes: AsyncIterable<Buffer>;
@@ -61,12 +64,13 @@ export async function offsetOfTail(file: FileHandle, size: number, lines: number
 }
 
 async function* read(file: FileHandle, from: number, to: number): AsyncGenerator<Buffer> {
-  const block = Buffer.allocUnsafe(chunkBytes);
+  if (from >= to) return;
+  const block = Buffer.allocUnsafe(Math.min(chunkBytes, to - from));
   for (let at = from; at < to; ) {
-    const { bytesRead } = await file.read(block, 0, Math.min(chunkBytes, to - at), at);
+    const { bytesRead } = await file.read(block, 0, Math.min(block.length, to - at), at);
     if (bytesRead === 0) return;
     at += bytesRead;
-    yield Buffer.from(block.subarray(0, bytesRead));
+    yield block.subarray(0, bytesRead);
   }
 }
 
@@ -80,12 +84,13 @@ async function* follow(
 ): AsyncGenerator<Buffer> {
   const unwatch = watches.add(path);
   let at = from;
-  const hasMore = async () => isOver() || (await file.stat()).size > at || undefined;
+  const sizeNow = async () => (await file.stat()).size;
+  const hasMore = async () => isOver() || (await sizeNow()) > at || undefined;
   try {
     for (;;) {
       // Asked before reading: what was written before the end is then surely read.
       const last = isOver();
-      for await (const chunk of read(file, at, Number.POSITIVE_INFINITY)) {
+      for await (const chunk of read(file, at, await sizeNow())) {
         at += chunk.length;
         yield chunk;
       }

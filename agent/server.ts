@@ -1,6 +1,5 @@
 import { rmSync } from "node:fs";
 import type { IncomingMessage, Server, ServerResponse } from "node:http";
-import { pipeline } from "node:stream/promises";
 import { type AppError, errorTypes, fail, toAppError } from "../common/errors.ts";
 import { type InputOf, type Operation, type OutputOf, routeOf } from "../common/operation.ts";
 import { readInput } from "./input.ts";
@@ -21,6 +20,7 @@ export interface Exchange {
 export interface Stream {
   readonly type: string;
   readonly headers?: Readonly<Record<string, string>>;
+  /** A chunk is sent before the next one is asked for, so its bytes may be used again. */
   readonly content: AsyncIterable<string | Uint8Array>;
 }
 
@@ -76,7 +76,7 @@ async function answer(
     const { row, run, path } = findRoute(routes, req.method ?? "", url.pathname);
     const input = await readInput(row, path, url.searchParams, req);
     const result = await run(input as never, { body: req, signal: gone.signal });
-    if (row.mode === "stream") await sendStream(res, result as Stream);
+    if (row.mode === "stream") await sendStream(res, result as Stream, gone.signal);
     else sendJson(res, 200, result);
   } catch (error) {
     if (gone.signal.aborted) return;
@@ -100,10 +100,28 @@ function toRoute(row: Operation, run: Route["run"]): Route {
   return { row, method, pattern, run };
 }
 
-async function sendStream(res: ServerResponse, { type, headers, content }: Stream): Promise<void> {
+/** Asks for a chunk only once the one before has left, so a slow caller costs no memory. */
+async function sendStream(
+  res: ServerResponse,
+  { type, headers, content }: Stream,
+  signal: AbortSignal,
+): Promise<void> {
   res.writeHead(200, { "content-type": type, ...headers });
   res.flushHeaders();
-  await pipeline(content, res);
+  for await (const chunk of content) await sent(res, chunk, signal);
+  res.end();
+}
+
+/** Resolves once the bytes have left; rejects when the caller went away instead. */
+function sent(res: ServerResponse, chunk: string | Uint8Array, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const leave = () => reject(signal.reason);
+    signal.addEventListener("abort", leave, { once: true });
+    res.write(chunk, () => {
+      signal.removeEventListener("abort", leave);
+      resolve();
+    });
+  });
 }
 
 function sendJson(res: ServerResponse, status: number, value: unknown): void {

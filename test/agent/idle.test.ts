@@ -67,12 +67,14 @@ test("a job that is submitted starts the time again", (t) => {
   assert.equal(checkIdle(world), minute);
 });
 
-test("without patience a node waits ten seconds for its first job, then for none", (t) => {
-  const { world } = aWorld(t);
+test("without patience a node waits ten seconds for its first job, then three after each", (t) => {
+  const { world, pass } = aWorld(t);
   setAutostop(world, after(0));
   assert.equal(checkIdle(world), 10_000);
 
   countActivity(world);
+  assert.equal(checkIdle(world), 3_000);
+  pass(3_000);
   checkIdle(world);
   assert.equal(readIdle(world).due, true);
 });

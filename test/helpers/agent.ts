@@ -199,11 +199,11 @@ export async function startProcess(home: string): Promise<ChildProcess> {
     stdio: ["ignore", "ignore", "pipe"],
   });
   let said = "";
-  for await (const chunk of child.stderr.iterator({ destroyOnReturn: false })) {
-    said += chunk;
-    if (!said.includes('"listening"')) continue;
-    child.stderr.resume();
-    return child;
-  }
+  // Read for as long as it lives: a full pipe would hold up the agent.
+  child.stderr.setEncoding("utf8").on("data", (chunk) => {
+    said = (said + chunk).slice(-10_000);
+  });
+  await until(() => (said.includes('"listening"') || child.exitCode !== null ? true : undefined));
+  if (child.exitCode === null) return child;
   throw new Error(`the agent did not start: ${said}`);
 }
