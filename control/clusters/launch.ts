@@ -18,13 +18,11 @@ type Input = InputOf<typeof rows.launch>;
 
 /** Creates a cluster, or takes the one of that name, and runs a task on it. */
 export async function launch(ctx: Context, input: Input, call: Call) {
-  const since = ctx.now();
   const task = readTask(input.task, "launch");
   call.print(remarksOn(input.task));
   if (input.dryrun) return plan(ctx, input, task, call);
 
   const up = await bringUp(ctx, input, task, call);
-  call.print(`Cluster ${up.name} is UP (${elapsed(since, ctx.now())})\n`);
   const job = await submitJob(ctx, up, task, { withSetup: !input.no_setup }, call);
   return { job_id: job?.id ?? null, handle: toHandle(up) };
 }
