@@ -1,6 +1,6 @@
 import { userInfo } from "node:os";
 import { join } from "node:path";
-import { z } from "zod";
+import * as z from "zod";
 import { readSettings } from "../common/config.ts";
 import { fail } from "../common/errors.ts";
 import { product, protocol } from "../common/product.ts";

@@ -1,5 +1,5 @@
 import type { IncomingMessage } from "node:http";
-import type { z } from "zod";
+import type * as z from "zod";
 import { fail } from "../common/errors.ts";
 import type { Operation } from "../common/operation.ts";
 

@@ -1,4 +1,4 @@
-import type { z } from "zod";
+import type * as z from "zod";
 import type { ErrorType } from "./errors.ts";
 
 export type Method = "GET" | "POST" | "PUT" | "DELETE";

@@ -1,4 +1,4 @@
-import type { z } from "zod";
+import type * as z from "zod";
 import { AgentSettings } from "../../agent/config.ts";
 import { settingName } from "../../common/config.ts";
 import { envNames } from "../../common/product.ts";

@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { type Operation, operation } from "../../common/operation.ts";
 import { CloudCapability, InstanceTypeRow } from "../records/clouds.ts";
 import { body, optional, query, queryBoolean } from "./fields.ts";

@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { type Operation, operation } from "../../common/operation.ts";
 import { ClusterEventRecord, CostReportRecord, JobExitCode } from "../records/clusters.ts";
 import { Bytes, body, optional, query, queryBoolean, queryInteger } from "./fields.ts";

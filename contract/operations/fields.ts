@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { product, protocol } from "../../common/product.ts";
 
 const Config = z

@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { type Operation, operation } from "../../common/operation.ts";
 import { product } from "../../common/product.ts";
 import { JobExitCode } from "../records/clusters.ts";

@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { type Operation, operation } from "../../common/operation.ts";
 import { HealthRecord, PluginInfo, RequestPayload } from "../records/requests.ts";
 import { Bytes, body, optional, query, queryBoolean, queryInteger, queryList } from "./fields.ts";

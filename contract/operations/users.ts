@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { type Operation, operation } from "../../common/operation.ts";
 import { CurrentRole, UserExportResult, UserImportResult, UserRecord } from "../records/users.ts";
 import { body, Nothing, optional } from "./fields.ts";

@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { ClusterStatusName } from "./clusters.ts";
 
 /** What a cloud may be used for. */

@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { clusterMachine, jobMachine } from "../statuses.ts";
 
 /** What stands for the object that a client of this protocol keeps of a cluster; opaque to us. */

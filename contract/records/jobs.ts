@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { Handle } from "./clusters.ts";
 
 /** The statuses of a managed job that the wire shows. */

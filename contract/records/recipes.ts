@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 
 /** A task that users keep and share; pinned ones come first in lists, then by name. */
 export const RecipeRecord = z

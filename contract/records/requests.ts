@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { requestMachine } from "../statuses.ts";
 import { UserFull } from "./users.ts";
 

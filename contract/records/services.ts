@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { Handle, Seconds } from "./clusters.ts";
 
 /** The statuses of a service or pool that the wire shows. */

@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 
 /** Machines that control reaches over SSH; what a host leaves out comes from its pool. */
 export const SshNodePoolConfig = z

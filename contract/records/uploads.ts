@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 
 /** How far an upload is. */
 export const UploadZipFileResponse = z

@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 
 const Cloud = z.object({ disabled: z.boolean().optional() }).catchall(z.unknown());
 

@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import type { Operation } from "../../common/operation.ts";
 import { Receipt } from "../../contract/records/requests.ts";
 

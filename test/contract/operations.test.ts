@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
-import { z } from "zod";
+import * as z from "zod";
 import { type Operation, routeOf } from "../../common/operation.ts";
 import { product, protocol } from "../../common/product.ts";
 import { findOperation, groupOf, operations } from "../../contract/api.ts";
