@@ -6,7 +6,6 @@ import type { Call } from "../bind.ts";
 import type { Context } from "../context.ts";
 import { claim, refuseMismatch } from "./claim.ts";
 import { chooseOffer, describeMachines } from "./offers.ts";
-import { elapsed } from "./provision-log.ts";
 import { type Cluster, isClusterName } from "./schema.ts";
 import { findLive, getCluster } from "./store.ts";
 import { submitJob } from "./submit.ts";
