@@ -10,6 +10,7 @@ import { agentAutostop, type Cluster, settingsOf } from "./schema.ts";
 import { beginUsage, endUsage, getCluster, setUp } from "./store.ts";
 
 const agentStartMs = 30_000;
+const createAgainMs = 5_000;
 const jobGraceMs = 5_000;
 const endJobsMs = 20_000;
 
@@ -78,13 +79,12 @@ async function create(
   signal: AbortSignal,
 ): Promise<void> {
   const since = ctx.now();
-  await ctx.provider(cluster.provider).create(cluster, rank, signal);
-  if (await untilAgentAnswers(ctx, cluster, rank, signal))
+  if (await createUntilAnswer(ctx, cluster, rank, signal))
     narrate(ctx, cluster.id, `node ${rank} ${news} (${elapsed(since, ctx.now())})`);
 }
 
 /** False when something else came to be wanted of the cluster meanwhile. */
-async function untilAgentAnswers(
+async function createUntilAnswer(
   ctx: Context,
   cluster: Cluster,
   rank: number,
@@ -92,7 +92,13 @@ async function untilAgentAnswers(
 ): Promise<boolean> {
   const agent = ctx.agent(cluster, rank);
   const until = performance.now() + agentStartMs;
+  let againAt = 0;
   for (let pauseMs = 10; ; pauseMs = Math.min(pauseMs * 1.5, 500)) {
+    // Again, as an agent may die at its start.
+    if (performance.now() > againAt) {
+      againAt = performance.now() + createAgainMs;
+      await ctx.provider(cluster.provider).create(cluster, rank, signal);
+    }
     try {
       await agent.call(agentOperations.health, {}, { signal, timeoutMs: 2_000 });
       return true;
