@@ -2,7 +2,7 @@ import { spawn } from "node:child_process";
 import { closeSync, fstatSync, mkdirSync, openSync, readFileSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 import { AppError, fail, isErrorType } from "../../common/errors.ts";
-import { programFile } from "../../common/programs.ts";
+import { programArgs } from "../../common/programs.ts";
 import { addressOf, controlEnv, findControl, logFileOf } from "../control-process.ts";
 import { openProgress } from "../progress.ts";
 import { openTransport } from "../transport.ts";
@@ -14,7 +14,6 @@ interface StartOptions {
   readonly port?: number;
 }
 
-const nodeFlags = ["--disable-warning=ExperimentalWarning"];
 const startLimitMs = 30_000;
 const lookEveryMs = 50;
 
@@ -46,7 +45,7 @@ function become(env: Record<string, string>): never {
   const { execPath, execve } = process;
   if (execve === undefined)
     fail("NotSupportedError", "this Node.js has no execve; take 24 or later");
-  execve(execPath, [execPath, ...nodeFlags, programFile("control")], env);
+  execve(execPath, [execPath, ...programArgs("control")], env);
   return fail("InternalError", "control did not take over");
 }
 
@@ -56,7 +55,7 @@ async function startDetached(world: World, env: Record<string, string>): Promise
   mkdirSync(settings.home, { recursive: true, mode: 0o700 });
   const log = openSync(logFile, "a", 0o600);
   const written = fstatSync(log).size;
-  const child = spawn(process.execPath, [...nodeFlags, programFile("control")], {
+  const child = spawn(process.execPath, programArgs("control"), {
     ...{ cwd: settings.home, env, detached: true, stdio: ["ignore", log, log] },
   });
   closeSync(log);

@@ -8,7 +8,7 @@ import { errorCodeOf, fail } from "../../common/errors.ts";
 import type { Logger } from "../../common/log.ts";
 import { endTree } from "../../common/process-tree.ts";
 import { product } from "../../common/product.ts";
-import { programFile } from "../../common/programs.ts";
+import { programArgs } from "../../common/programs.ts";
 import type { Config } from "../config.ts";
 import { openUnixDoor } from "../doors/unix.ts";
 import { accelerators } from "./machine.ts";
@@ -127,7 +127,7 @@ function startAgent(config: Config, home: string): void {
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   const log = openSync(join(folder, "agent.log"), "a", 0o600);
   const { username, shell } = userInfo();
-  const child = spawn(process.execPath, [programFile("agent")], {
+  const child = spawn(process.execPath, programArgs("agent"), {
     cwd: home,
     detached: true,
     stdio: ["ignore", log, log],
