@@ -1,7 +1,7 @@
 import { exec, follow, launch, onlyNode } from "./cluster.ts";
 import type { Figure } from "./figures.ts";
 import type { Lab } from "./lab.ts";
-import { settledMb } from "./measure.ts";
+import { settledMib } from "./measure.ts";
 
 const cluster = "memory";
 
@@ -11,11 +11,11 @@ export async function agentMemory(lab: Lab): Promise<Figure[]> {
   const { client } = control;
   await launch(client, cluster, null);
   const { agentPid } = onlyNode(control);
-  const fresh = await settledMb(agentPid, lab.signal);
+  const fresh = await settledMib(agentPid, lab.signal);
   await follow(client, cluster, await exec(client, cluster, "echo hello"), () => {});
-  const later = await settledMb(agentPid, lab.signal);
+  const later = await settledMib(agentPid, lab.signal);
   return [
-    { what: "agent idle", measured: fresh, unit: "MB", target: { atMost: 64 } },
-    { what: "agent idle, after a job", measured: later, unit: "MB", target: { atMost: 64 } },
+    { what: "agent idle", measured: fresh, unit: "MiB", target: { atMost: 64 } },
+    { what: "agent idle, after a job", measured: later, unit: "MiB", target: { atMost: 64 } },
   ];
 }

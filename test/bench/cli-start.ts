@@ -1,3 +1,4 @@
+import type { ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import type { Figure } from "./figures.ts";
 import type { Form, Lab } from "./lab.ts";
@@ -10,7 +11,7 @@ export async function cliStart(lab: Lab): Promise<Figure[]> {
   const { endpoint, home } = await lab.control("bundle");
   const env = { OUTRIGGER_ENDPOINT: endpoint, OUTRIGGER_HOME: home };
   const medianOf = async (form: Form, ...words: string[]) =>
-    median(await timesOf(() => run(lab, lab.program("client", form), words, env), samples));
+    median(await timesOf(() => run(lab.cli(form, words, env), lab.signal), samples));
   return [
     {
       what: "command line, bundled: --version",
@@ -41,16 +42,15 @@ export async function cliStart(lab: Lab): Promise<Figure[]> {
     },
     {
       what: "for comparison: Node.js with nothing to do",
-      measured: median(await timesOf(() => run(lab, "-e", ["0"], {}), samples)),
+      measured: median(await timesOf(() => run(lab.start("-e", ["0"], {}), lab.signal), samples)),
       unit: "ms",
     },
   ];
 }
 
-async function run(lab: Lab, file: string, words: string[], env: Record<string, string>) {
-  const child = lab.start(file, words, env);
+async function run(child: ChildProcess, signal: AbortSignal): Promise<void> {
   child.stdout?.resume();
   child.stderr?.resume();
-  const [code] = await once(child, "exit", { signal: lab.signal });
-  if (code !== 0) throw new Error(`${words.join(" ")} ended with ${code}`);
+  const [code] = await once(child, "exit", { signal });
+  if (code !== 0) throw new Error(`the command line ended with ${code}`);
 }

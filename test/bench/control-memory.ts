@@ -1,6 +1,6 @@
 import type { Figure } from "./figures.ts";
 import type { Form, Lab } from "./lab.ts";
-import { settledMb } from "./measure.ts";
+import { settledMib } from "./measure.ts";
 
 /** The memory of a control plane that nobody uses. */
 export async function controlMemory(lab: Lab): Promise<Figure[]> {
@@ -8,12 +8,12 @@ export async function controlMemory(lab: Lab): Promise<Figure[]> {
   // The first start from source compiles; the memory of that one is not what users see.
   await (await lab.control("source")).stop();
   const measured = await Promise.all(
-    forms.map(async (form) => settledMb((await lab.control(form)).pid, lab.signal)),
+    forms.map(async (form) => settledMib((await lab.control(form)).pid, lab.signal)),
   );
   return forms.map((form, index) => ({
     what: `control idle, from ${form}`,
     measured: measured[index] ?? Number.NaN,
-    unit: "MB",
+    unit: "MiB",
     target: { atMost: 120 },
   }));
 }

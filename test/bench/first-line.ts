@@ -65,7 +65,7 @@ async function timeToLine(
 /** Runs the command line until the job's line is on its output. */
 async function cli(lab: Lab, { endpoint, home }: Control, words: string[]): Promise<void> {
   const env = { OUTRIGGER_ENDPOINT: endpoint, OUTRIGGER_HOME: home };
-  const child = lab.start(lab.program("client", "bundle"), words, env);
+  const child = lab.cli("bundle", words, env);
   child.stderr?.resume();
   let said = "";
   for await (const chunk of child.stdout ?? []) {

@@ -7,7 +7,7 @@ const cluster = "volume";
 const warmUpBytes = 64 * 2 ** 20;
 const totalBytes = 2 ** 30;
 /** What an event loop and its garbage collector may take for any number of bytes. */
-const flatMb = 64;
+const flatMib = 64;
 
 /** A gigabyte of job output, followed while it is written. */
 export async function followVolume(lab: Lab): Promise<Figure[]> {
@@ -35,13 +35,13 @@ export async function followVolume(lab: Lab): Promise<Figure[]> {
     ...["agent", "control"].map((name, index) => ({
       what: `  ${name}: growth beyond the first 64 MiB`,
       measured: growth(index),
-      unit: "MB",
-      target: { atMost: flatMb },
+      unit: "MiB",
+      target: { atMost: flatMib },
     })),
     ...["agent", "control"].map((name, index) => ({
       what: `  ${name}: most memory`,
       measured: peaks[index] ?? Number.NaN,
-      unit: "MB",
+      unit: "MiB",
     })),
   ];
 }

@@ -11,7 +11,6 @@ const root = join(import.meta.dirname, "../..");
 
 /** How a program is started: as it lies in the checkout, or as it is shipped. */
 export type Form = "source" | "bundle";
-type Program = "control" | "agent" | "client";
 
 /** What a bench works in; whatever it starts and makes is gone once the bench is over. */
 export interface Lab extends AsyncDisposable {
@@ -19,13 +18,13 @@ export interface Lab extends AsyncDisposable {
   readonly signal: AbortSignal;
   /** A new folder with a short path. */
   folder(): string;
-  /** The file that a program starts from. */
-  program(program: Program, form: Form): string;
   /** Starts Node.js on a file, with nothing in its environment but this and the usual. */
-  start(file: string, args: string[], env: Record<string, string>): ChildProcess;
+  start(file: string, words: string[], env: Record<string, string>): ChildProcess;
+  /** Starts the command line. */
+  cli(form: Form, words: string[], env: Record<string, string>): ChildProcess;
   /** Starts a load generator that lies beside the benches; they talk by messages. */
   load(file: string, ...args: string[]): ChildProcess;
-  /** Starts a control plane and waits until it listens. */
+  /** Starts a control plane as users do and waits until it listens. */
   control(form: Form, home?: string): Promise<Control>;
 }
 
@@ -38,7 +37,6 @@ export interface Control {
   stop(): Promise<void>;
 }
 
-const bundleNames = { control: "control", agent: "agent", client: "outrigger" } as const;
 const nodeFlags = ["--disable-warning=ExperimentalWarning"];
 
 /** Who the benches are. */
@@ -59,11 +57,11 @@ export function openLab(shared: string, signal: AbortSignal): Lab {
     return child;
   }
 
-  function start(file: string, args: string[], env: Record<string, string>): ChildProcess {
+  function start(file: string, words: string[], env: Record<string, string>): ChildProcess {
     const { PATH = "", HOME = "/" } = process.env;
     const usual = { PATH, HOME, NODE_COMPILE_CACHE: join(shared, "compiled") };
     return started(
-      spawn(process.execPath, [...nodeFlags, file, ...args], {
+      spawn(process.execPath, [...nodeFlags, file, ...words], {
         env: { ...usual, ...env },
         stdio: ["ignore", "pipe", "pipe"],
       }),
@@ -73,10 +71,15 @@ export function openLab(shared: string, signal: AbortSignal): Lab {
   const load = (file: string, ...args: string[]) =>
     started(fork(join(import.meta.dirname, file), args, { execArgv: nodeFlags }));
 
+  function cli(form: Form, words: string[], env: Record<string, string>): ChildProcess {
+    const bundled = join(shared, "bundles/outrigger.mjs");
+    return start(form === "bundle" ? bundled : join(root, "client/main.ts"), words, env);
+  }
+
   async function control(form: Form, home = folder()): Promise<Control> {
     cleanings.push(() => endNodes(home));
-    const env = { OUTRIGGER_HOME: home, OUTRIGGER_PORT: "0", LOG_LEVEL: "error" };
-    const child = start(program("control", form), [], env);
+    const env = { OUTRIGGER_HOME: home, LOG_LEVEL: "error" };
+    const child = cli(form, ["api", "start", "--foreground", "--port", "0"], env);
     child.stderr?.pipe(process.stderr, { end: false });
     const endpoint = await untilListening(home, child, signal);
     const client = openClient({ endpoint, identity: caller, origin: "bench", signal });
@@ -84,16 +87,11 @@ export function openLab(shared: string, signal: AbortSignal): Lab {
     return { home, pid: child.pid ?? 0, endpoint, client, stop: () => end(child) };
   }
 
-  const program: Lab["program"] = (name, form) =>
-    form === "source"
-      ? join(root, name, "main.ts")
-      : join(shared, "bundles", `${bundleNames[name]}.mjs`);
-
   return {
     signal,
     folder,
-    program,
     start,
+    cli,
     load,
     control,
     async [Symbol.asyncDispose]() {

@@ -5,7 +5,7 @@ import { openDatabase } from "../../control/db/open.ts";
 import { addRequest } from "../../control/requests/store.ts";
 import type { Figure } from "./figures.ts";
 import type { Control, Lab } from "./lab.ts";
-import { quantile, settledMb, timesOf } from "./measure.ts";
+import { quantile, settledMib, timesOf } from "./measure.ts";
 
 const polls = 10_000;
 
@@ -16,13 +16,13 @@ export async function longPolls(lab: Lab): Promise<Figure[]> {
   const load = lab.load("long-polls-load.ts", control.endpoint);
   load.send(ids);
   await once(load, "message", { signal: lab.signal });
-  const measured = await settledMb(control.pid, lab.signal);
+  const measured = await settledMib(control.pid, lab.signal);
   const health = await timesOf(() => control.client.health(), { warmUps: 5, samples: 50 });
   return [
     {
       what: `control with ${polls} open long polls`,
       measured,
-      unit: "MB",
+      unit: "MiB",
       target: { atMost: 400 },
     },
     { what: "  answers /api/health meanwhile: p99", measured: quantile(health, 0.99), unit: "ms" },

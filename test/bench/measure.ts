@@ -28,33 +28,33 @@ export async function timesOf(
   return times.slice(warmUps);
 }
 
-/** The resident memory of a process in MB (10^6 bytes). */
-export function residentMb(pid: number): number {
+/** The resident memory of a process in MiB, the unit that `ps` and limits of services count in. */
+export function residentMib(pid: number): number {
   const [, kilobytes] =
     /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, "utf8")) ?? [];
-  return (Number(kilobytes) * 1_024) / 1e6;
+  return Number(kilobytes) / 1_024;
 }
 
 /** The resident memory of a process that is left alone until it has settled. */
-export async function settledMb(pid: number, signal: AbortSignal): Promise<number> {
+export async function settledMib(pid: number, signal: AbortSignal): Promise<number> {
   const samples: number[] = [];
   await sleep(3_000, undefined, { signal });
   for (let count = 0; count < 9; count += 1) {
     await sleep(200, undefined, { signal });
-    samples.push(residentMb(pid));
+    samples.push(residentMib(pid));
   }
   return median(samples);
 }
 
-/** Watches the resident memory of processes while work goes on; the most that each had, in MB. */
+/** Watches the resident memory of processes while work goes on; the most that each had, in MiB. */
 export async function peaksOf(
   pids: readonly number[],
   work: () => Promise<unknown>,
 ): Promise<number[]> {
-  const peaks = pids.map(residentMb);
+  const peaks = pids.map(residentMib);
   const watch = setInterval(() => {
     for (const [index, pid] of pids.entries())
-      peaks[index] = Math.max(peaks[index] ?? 0, residentMb(pid));
+      peaks[index] = Math.max(peaks[index] ?? 0, residentMib(pid));
   }, 50);
   try {
     await work();
