@@ -6,6 +6,7 @@ import type { Call } from "../bind.ts";
 import type { Context } from "../context.ts";
 import { nudge } from "../reconciler.ts";
 import { getUp } from "./find.ts";
+import { fitsGlob } from "./glob.ts";
 import type { Cluster } from "./schema.ts";
 import { listLastEvents, listLive } from "./store.ts";
 import { toStatusRecord } from "./view.ts";
@@ -16,7 +17,7 @@ type Input = InputOf<typeof rows.status>;
 export async function status(ctx: Context, input: Input, call: Call) {
   const chosen = choose(await listLive(ctx.db), input, call);
   const stale = chosen.filter((cluster) => wantsRefresh(cluster, input.refresh));
-  await Promise.all(stale.map(({ id }) => nudge(ctx, "cluster", id)));
+  await Promise.all(stale.map(({ id }) => nudge(ctx, "cluster", id, call.signal)));
   const clusters = stale.length > 0 ? choose(await listLive(ctx.db), input, call) : chosen;
   const { summary_response: summary, include_handle: handle } = input;
   const isShort = summary || clusters.length === 0;
@@ -33,21 +34,11 @@ export async function status(ctx: Context, input: Input, call: Call) {
 
 function choose(clusters: Cluster[], input: Input, call: Call): Cluster[] {
   const { cluster_names: names, all_users: allUsers } = input;
-  const patterns = names?.map(toPattern);
   return clusters.filter(
     ({ name, user }) =>
       (allUsers || user.id === call.user.id) &&
-      (patterns === undefined || patterns.some((pattern) => pattern.test(name))),
+      (names === null || names.some((glob) => fitsGlob(glob, name))),
   );
-}
-
-/** A name with `*` and `?` as shells have them. */
-function toPattern(glob: string): RegExp {
-  const text = glob
-    .replace(/[.+^${}()|[\]\\]/g, "\\$&")
-    .replace(/\*+/g, ".*")
-    .replaceAll("?", ".");
-  return new RegExp(`^${text}$`);
 }
 
 const wantsRefresh = ({ autostop }: Cluster, refresh: Input["refresh"]): boolean =>

@@ -1,0 +1,25 @@
+/**
+ * Whether a name fits a pattern with `*` and `?` as shells have them. Takes at most the product of
+ * their lengths in steps, whatever the pattern: only the latest `*` is ever tried again.
+ */
+export function fitsGlob(glob: string, name: string): boolean {
+  let at = 0;
+  let star = -1;
+  let starAt = 0;
+  for (let index = 0; index < name.length; ) {
+    if (glob[at] === "*") {
+      star = at;
+      starAt = index;
+      at += 1;
+    } else if (glob[at] === "?" || glob[at] === name[index]) {
+      at += 1;
+      index += 1;
+    } else {
+      if (star === -1) return false;
+      at = star + 1;
+      starAt += 1;
+      index = starAt;
+    }
+  }
+  return /^\**$/.test(glob.slice(at));
+}
