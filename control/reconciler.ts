@@ -51,6 +51,7 @@ export function startReconciler(ctx: Context, reconciler: Reconciler): Reconcili
   }
 
   function take(): void {
+    if (stopping.signal.aborted) return;
     for (let index = 0; index < queue.length && passes.size < reconciler.atOnce; ) {
       const id = queue[index] as string;
       const row = rows.get(id);
@@ -103,10 +104,21 @@ export function startReconciler(ctx: Context, reconciler: Reconciler): Reconcili
       await loop.stop();
       for (const { retry } of rows.values()) clearTimeout(retry);
       await Promise.all(passes);
+      for (const { waiting } of rows.values()) for (const resolve of waiting) resolve();
     },
   };
 }
 
-/** Has the reconciler of a noun look at a row now; resolves once it has. */
-export const nudge = (ctx: Context, noun: string, id: string): Promise<void> =>
-  ctx.nudges.get(noun)?.(id) ?? Promise.resolve();
+/** Has the reconciler of a noun look at a row now; resolves once it has. Rejects on abort. */
+export function nudge(ctx: Context, noun: string, id: string, signal?: AbortSignal): Promise<void> {
+  const looked = ctx.nudges.get(noun)?.(id) ?? Promise.resolve();
+  return signal === undefined ? looked : unlessAborted(looked, signal);
+}
+
+async function unlessAborted(promise: Promise<void>, signal: AbortSignal): Promise<void> {
+  const { promise: aborted, reject } = Promise.withResolvers<never>();
+  const abort = () => reject(signal.reason);
+  signal.throwIfAborted();
+  signal.addEventListener("abort", abort);
+  await Promise.race([promise, aborted]).finally(() => signal.removeEventListener("abort", abort));
+}
