@@ -1,5 +1,5 @@
 import { createWriteStream } from "node:fs";
-import { mkdir, readdir, stat } from "node:fs/promises";
+import { mkdir, readdir, realpath, stat } from "node:fs/promises";
 import { join, posix, relative } from "node:path";
 import type { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
@@ -58,6 +58,8 @@ export async function download(
 ): Promise<Reply> {
   const folders = await Promise.all(input.folder_paths.map((path) => resolve(ctx, path, call)));
   const zip = new ZipFile();
+  const body = zip.outputStream as unknown as Readable;
+  zip.on("error", (error: Error) => body.destroy(error));
   for (const { real, shown } of folders)
     for (const file of await filesIn(real)) {
       const name = relative(real, file);
@@ -71,7 +73,7 @@ export async function download(
       "content-disposition": `attachment; filename="folder_${call.id.replaceAll("-", "")}.zip"`,
       "x-home-path": shownHome,
     },
-    body: zip.outputStream as unknown as Readable,
+    body,
   };
 }
 
@@ -82,11 +84,21 @@ async function resolve(ctx: Context, path: string, call: Call) {
   const root = shown.replace(/^~(?=\/)/, shownHome);
   if (path.includes("\0") || !(named === root || named.startsWith(`${root}/`)))
     fail("ValueError", `${JSON.stringify(path)} is not within your log folder, ${shown}`);
-  const real = join(folder, named.slice(root.length));
-  const found = await stat(real).catch(() => undefined);
-  if (!found?.isDirectory()) fail("NotFoundError", `there is no folder ${path}`);
+  const real = await findFolder(join(folder, named.slice(root.length)));
+  if (real === undefined || !isWithin(await findFolder(folder), real))
+    fail("NotFoundError", `there is no folder ${path}`);
   return { real, shown: named };
 }
+
+/** Where a folder truly lies, whatever links lead there; undefined when there is none. */
+async function findFolder(path: string): Promise<string | undefined> {
+  const real = await realpath(path).catch(() => undefined);
+  const found = real === undefined ? undefined : await stat(real).catch(() => undefined);
+  return found?.isDirectory() ? real : undefined;
+}
+
+const isWithin = (folder: string | undefined, path: string): boolean =>
+  folder !== undefined && `${path}/`.startsWith(`${folder}/`);
 
 async function filesIn(folder: string): Promise<string[]> {
   const entries = await readdir(folder, { recursive: true, withFileTypes: true });

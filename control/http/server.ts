@@ -3,7 +3,7 @@ import type { AddressInfo } from "node:net";
 import fastify, { type FastifyInstance, type FastifyRequest } from "fastify";
 import { AppError, errorCodeOf, fail, toAppError } from "../../common/errors.ts";
 import { type InputOf, type Operation, routeOf } from "../../common/operation.ts";
-import { readEnv } from "../../common/product.ts";
+import { envNames, readEnv } from "../../common/product.ts";
 import type { Bound } from "../bind.ts";
 import type { Context } from "../context.ts";
 import type { Caller } from "../requests/run.ts";
@@ -127,7 +127,20 @@ function callerOf(req: FastifyRequest, input: InputOf<Operation>): Caller {
   };
   const id = readEnv(env, "USER_ID") ?? "local";
   const name = readEnv(env, "USER") ?? id;
+  if (!userId.test(id) || !userName.test(name)) refuseCaller();
   return { user: { id, name }, clientApi: clientVersionOf(req.headers) ?? null, command };
+}
+
+/** Ids name folders, and both are shown to others. */
+const userId = /^[a-zA-Z0-9][\w.@+-]{0,127}$/;
+const userName = /^\P{Cc}{1,256}$/u;
+
+function refuseCaller(): never {
+  const [id, name] = ["USER_ID", "USER"].map((suffix) => envNames(suffix)[0]);
+  fail(
+    "ValueError",
+    `env_vars: ${id} takes letters, digits and . _ @ + -, ${name} takes one line of text`,
+  );
 }
 
 /** Fastify's own errors as ours. */
