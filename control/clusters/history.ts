@@ -34,7 +34,7 @@ export async function clusterEvents(ctx: Context, input: InputOf<typeof rows.clu
   const { cluster_name: name, cluster_hash: id, event_type: type } = input;
   if ((name === null) === (id === null))
     fail("ValueError", "give exactly one of cluster_name and cluster_hash");
-  if (!(type in eventKinds))
+  if (!Object.hasOwn(eventKinds, type))
     fail("ValueError", `event_type must be one of ${Object.keys(eventKinds).join(", ")}`);
   const cluster =
     id === null ? await findLatest(ctx.db, name ?? "") : await findCluster(ctx.db, id);

@@ -3,6 +3,7 @@ import { AppError, toAppError } from "../../common/errors.ts";
 import type { InputOf, Operation } from "../../common/operation.ts";
 import type { Bound, Call } from "../bind.ts";
 import type { Context } from "../context.ts";
+import { neutraliseText } from "../wire/neutralise.ts";
 import { type Ending, failureOf, requestKey, type User } from "./schema.ts";
 import * as store from "./store.ts";
 
@@ -123,7 +124,7 @@ function callOf(ctx: Context, work: Work, signal: AbortSignal): Call {
     command: work.command,
     signal,
     progress,
-    print: (text) => ctx.requestLogs.append(id, text),
+    print: (text) => ctx.requestLogs.append(id, neutraliseText(text)),
     remember: (added) => {
       Object.assign(progress, added);
       return ctx.batch((tx) => store.setProgress(tx, id, progress));
