@@ -103,20 +103,25 @@ const patienceMs = 5_000;
 export async function testWorld(t: TestContext, options: WorldOptions = {}): Promise<World> {
   const folder = mkdtempSync(join(tmpdir(), "w-"));
   const provider = openFakeProvider(folder, options);
+  const closing: (() => Promise<void>)[] = [];
   t.after(async () => {
+    for (const close of closing.reverse()) await close();
     await provider.close();
     rmSync(folder, { recursive: true, force: true, maxRetries: 3 });
   });
-  return openWorld(t, folder, "h0", provider, options);
+  return openWorld({ folder, provider, options, closing }, "h0");
 }
 
-async function openWorld(
-  t: TestContext,
-  folder: string,
-  name: string,
-  provider: FakeProvider,
-  options: WorldOptions,
-): Promise<World> {
+/** What a world shares with the one that starts anew after it. */
+interface Ground {
+  readonly folder: string;
+  readonly provider: FakeProvider;
+  readonly options: WorldOptions;
+  readonly closing: (() => Promise<void>)[];
+}
+
+async function openWorld(ground: Ground, name: string): Promise<World> {
+  const { folder, provider, options } = ground;
   const home = join(folder, name);
   const config = { ...readConfig({ OUTRIGGER_HOME: home }), ...options.config };
   const logged: string[] = [];
@@ -143,7 +148,7 @@ async function openWorld(
     await reconciling.stop();
     await closeContext(ctx);
   }
-  t.after(async () => {
+  ground.closing.push(async () => {
     await close();
     const bugs = logged.filter((line) => JSON.parse(line).level >= 50);
     if (!options.mayFail) assert.deepEqual(bugs, [], "control logged a bug of ours");
@@ -251,7 +256,7 @@ async function openWorld(
     async crash() {
       cpSync(home, join(folder, `${name}x`), { recursive: true });
       await close();
-      return openWorld(t, folder, `${name}x`, provider, { ...options, queuesClosed: false });
+      return openWorld({ ...ground, options: { ...options, queuesClosed: false } }, `${name}x`);
     },
   };
   return world;

@@ -1,0 +1,98 @@
+import assert from "node:assert/strict";
+import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { type TestContext, test } from "node:test";
+import { clusterOperations as rows } from "../../../contract/operations/clusters.ts";
+import { testWorld } from "../../helpers/world.ts";
+
+const name = { cluster_name: "demo" };
+const asUser = (id: string) => ({ env_vars: { OUTRIGGER_USER_ID: id } });
+const folderOf = (user: string) => `~/.sky/api_server/clients/${user}/sky_logs`;
+
+/** A world in which ann has copied the log of a job. */
+async function withCopy(t: TestContext) {
+  const world = await testWorld(t);
+  await world.run(rows.launch, { ...name, task: "run: 'true'" });
+  const { id } = await world.cluster("demo");
+  world.provider.agentOf(id).print(1, "what the job said\n");
+  const paths = await world.run(rows.downloadLogs, { ...name, job_ids: ["1"], ...asUser("ann") });
+  const ask = (path: string, user = "ann") =>
+    world.http("POST", "/download?relative=items", {
+      body: { folder_paths: [path], ...asUser(user) },
+    });
+  return { world, paths, ask, real: join(world.home, "control/clients/ann/logs") };
+}
+
+test("the log of a job is copied to the caller's folder and comes back as a zip", async (t) => {
+  const { paths, ask } = await withCopy(t);
+
+  assert.deepEqual(paths, { 1: `${folderOf("ann")}/demo-1` });
+  const answer = await ask(paths["1"] ?? "");
+
+  assert.equal(answer.status, 200);
+  assert.equal(answer.headers["content-type"], "application/zip");
+  assert.match(answer.text, /^PK[\s\S]*run\.log/);
+});
+
+test("nothing but the caller's own log folder can be fetched", async (t) => {
+  const { ask, real } = await withCopy(t);
+  const secret = join(real, "../../../seal.key");
+  mkdirSync(join(real, "../../ben/logs/demo-1"), { recursive: true });
+  symlinkSync(join(real, "../../.."), join(real, "link"));
+  const tricks = [
+    "/",
+    "/etc",
+    secret,
+    real,
+    "~",
+    "~/.ssh",
+    `${folderOf("ann")}/..`,
+    `${folderOf("ann")}/../../ben/sky_logs/demo-1`,
+    `${folderOf("ann")}/demo-1/../../../..`,
+    `${folderOf("ann")}/%2e%2e`,
+    `${folderOf("ann")}/link`,
+    `${folderOf("ann")}/link/requests`,
+    `${folderOf("ann")}/demo-1\0/x`,
+    `${folderOf("ann")}x`,
+    `${folderOf("ben")}/demo-1`,
+    "",
+    ".",
+    "demo-1",
+  ];
+
+  for (const trick of tricks) {
+    const { status, json } = await ask(trick);
+    assert.ok(status === 400 || status === 404, `${JSON.stringify(trick)}: ${status}`);
+    assert.equal(typeof json["detail"], "string");
+  }
+});
+
+test("a link within a folder is left out of the zip", async (t) => {
+  const { ask, real, paths, world } = await withCopy(t);
+  writeFileSync(join(world.home, "outside.txt"), "outside");
+  symlinkSync(join(world.home, "outside.txt"), join(real, "demo-1/link.txt"));
+
+  const answer = await ask(paths["1"] ?? "");
+
+  assert.match(answer.text, /run\.log/);
+  assert.doesNotMatch(answer.text, /link\.txt/);
+});
+
+test("a user whose id is a path gets no folder", async (t) => {
+  const { world } = await withCopy(t);
+
+  for (const user of ["..", ".", "../ann", "a/b", "a\0b", " ", "x".repeat(500)])
+    await assert.rejects(
+      world.run(rows.downloadLogs, { ...name, job_ids: ["1"], ...asUser(user) }),
+      { type: "ValueError", message: /OUTRIGGER_USER_ID/ },
+    );
+});
+
+test("what is asked for a job must be the id of one", async (t) => {
+  const { world } = await withCopy(t);
+  const ask = (id: string) => world.run(rows.downloadLogs, { ...name, job_ids: [id] });
+
+  for (const id of ["", "0", "-1", "1e3", "../1", "01", "99999999999"])
+    await assert.rejects(ask(id), { type: "ValueError", message: /is not a job id/ });
+  await assert.rejects(ask("7"), { type: "JobNotFoundError" });
+});

@@ -1,0 +1,139 @@
+import assert from "node:assert/strict";
+import { type TestContext, test } from "node:test";
+import { clusterOperations as rows } from "../../../contract/operations/clusters.ts";
+import { testWorld } from "../../helpers/world.ts";
+
+const task = "run: 'true'";
+const asUser = (id: string) => ({ env_vars: { OUTRIGGER_USER_ID: id, OUTRIGGER_USER: `${id}!` } });
+
+/** A world with two clusters of ann's and one of ben's. */
+async function withClusters(t: TestContext) {
+  const world = await testWorld(t);
+  for (const [cluster_name, user] of [
+    ["train-1", "ann"],
+    ["train-2", "ann"],
+    ["serve", "ben"],
+  ] as const) {
+    await world.run(rows.launch, { cluster_name, task, ...asUser(user) });
+    world.advance(1_000);
+  }
+  const names = async (input: object) =>
+    (await world.run(rows.status, input)).map(({ name }) => name);
+  return { world, names };
+}
+
+test("status lists live clusters, newest launch first, and is asked without a body too", async (t) => {
+  const { world, names } = await withClusters(t);
+  await world.run(rows.down, { cluster_name: "train-2" });
+
+  assert.deepEqual(await names({}), ["serve", "train-1"]);
+  const bare = await world.http("POST", "/status");
+  assert.equal(bare.status, 200);
+  const id = bare.headers["x-skypilot-request-id"] ?? "";
+  assert.equal((await world.get(rows.status, id)).length, 2);
+});
+
+test("status chooses by name, pattern and user", async (t) => {
+  const { names } = await withClusters(t);
+
+  assert.deepEqual(await names({ cluster_names: ["train-1", "nowhere"] }), ["train-1"]);
+  assert.deepEqual(await names({ cluster_names: ["train-*"] }), ["train-2", "train-1"]);
+  assert.deepEqual(await names({ cluster_names: ["tr?in-2", "s*"] }), ["serve", "train-2"]);
+  assert.deepEqual(await names({ cluster_names: [] }), []);
+  assert.deepEqual(await names({ all_users: false, ...asUser("ben") }), ["serve"]);
+  assert.deepEqual(await names({ all_users: false, ...asUser("cid") }), []);
+});
+
+test("a hostile pattern costs no more than any other", async (t) => {
+  const { world } = await withClusters(t);
+  const name = "a".repeat(120);
+  await world.run(rows.launch, { cluster_name: name, task });
+  const patterns = [`${"*a".repeat(60)}b`, "(a+)+$", "[", "\\", "^a", "a{9}", "*a".repeat(60)];
+
+  const found = await world.run(rows.status, { cluster_names: patterns });
+
+  assert.deepEqual(
+    found.map((record) => record.name),
+    [name],
+  );
+});
+
+test("a record tells what clients show", async (t) => {
+  const { world } = await withClusters(t);
+
+  const [record] = await world.run(rows.status, { cluster_names: ["serve"] });
+
+  const { status, user_hash, user_name, nodes, autostop, workspace, cluster_ever_up } =
+    record ?? {};
+  assert.deepEqual(
+    { status, user_hash, user_name, nodes, autostop, workspace, cluster_ever_up },
+    {
+      status: "UP",
+      user_hash: "ben",
+      user_name: "ben!",
+      nodes: 1,
+      autostop: -1,
+      workspace: "default",
+      cluster_ever_up: true,
+    },
+  );
+  assert.equal(record?.resources_str, "1x(H100:8, cpus=4, mem=16)");
+  assert.equal(record?.last_creation_yaml, task);
+  assert.equal(record?.last_event, "every node runs");
+});
+
+test("a summary leaves out what is long, and the handle where nobody wants it", async (t) => {
+  const { world } = await withClusters(t);
+
+  const [record] = await world.run(rows.status, {
+    cluster_names: ["serve"],
+    summary_response: true,
+    include_handle: false,
+  });
+
+  assert.equal(record?.last_creation_yaml, undefined);
+  assert.equal(record?.last_event, undefined);
+  assert.equal(record?.handle, "gAROLg==");
+});
+
+test("status with refresh looks at the nodes first", async (t) => {
+  const { world } = await withClusters(t);
+  const { id } = await world.cluster("serve");
+  world.provider.offer = undefined;
+  await world.run(rows.stop, { cluster_name: "serve" });
+  await world.provider.lose(id, 0);
+
+  const [record] = await world.run(rows.status, { cluster_names: ["serve"], refresh: "FORCE" });
+
+  assert.equal(record?.status, "STOPPED");
+});
+
+test("status with refresh is cancelled although a node does not answer", async (t) => {
+  const world = await testWorld(t);
+  world.provider.holds("create");
+  await world.call(rows.launch, { cluster_name: "slow", task });
+  await world.provider.held("create");
+  const id = await world.call(rows.status, { refresh: "FORCE" });
+
+  assert.deepEqual(await world.cancel(id), [id]);
+
+  await assert.rejects(world.get(rows.status, id), { type: "RequestCancelled" });
+});
+
+test("endpoints tells the ports that a task opened, and no others", async (t) => {
+  const world = await testWorld(t);
+  await world.run(rows.launch, {
+    cluster_name: "demo",
+    task: "{resources: {ports: [8080, 9000-9001]}, run: 'true'}",
+  });
+  const ask = (port: number | string | null) =>
+    world.run(rows.endpoints, { cluster: "demo", port });
+
+  assert.deepEqual(Object.keys(await ask(null)), ["8080", "9000", "9001"]);
+  assert.deepEqual(await ask("8080"), { 8080: "10.0.0.0:8080" });
+  await assert.rejects(ask(22), {
+    message: /does not expose port 22; it exposes 8080, 9000, 9001/,
+  });
+  for (const port of [-1, 0, 70_000, "http", ""])
+    await assert.rejects(ask(port), { type: "ValueError", message: /is not a port/ });
+});
