@@ -10,7 +10,7 @@ import { agentAutostop, type Cluster, settingsOf } from "./schema.ts";
 import { beginUsage, endUsage, getCluster, setUp } from "./store.ts";
 
 const agentStartMs = 30_000;
-const createAgainMs = 5_000;
+const createAgainMs = 3_000;
 const jobGraceMs = 5_000;
 const endJobsMs = 20_000;
 
