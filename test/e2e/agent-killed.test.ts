@@ -35,6 +35,15 @@ test("an agent is killed under a running job", { timeout: 30_000 }, async (t) =>
   ]);
 });
 
+test("an agent is killed before it ever answered", { timeout: 30_000 }, async (t) => {
+  const control = await startControl(t);
+  const cluster = clusterOf(control, "demo");
+  const launching = cluster.launch(aTask("echo well"));
+  const agent = await until(() => findAgent(listNodeHomes(control.home)[0] ?? ""));
+  process.kill(agent, "SIGKILL");
+  assert.deepEqual(await cluster.follow(await launching), { code: 0, text: "well\n" });
+});
+
 test("agents are killed under a job on two nodes", { timeout: 30_000 }, async (t) => {
   const control = await startControl(t);
   const cluster = clusterOf(control, "demo");

@@ -58,24 +58,34 @@ export async function startControl(
   const folder = mkdtempSync(join(tmpdir(), "o-"));
   const home = join(folder, "h".repeat(Math.max(1, homeLength - folder.length - 1)));
   mkdirSync(home);
-  const surroundings = environmentOf(home, env);
-  let { process, port } = await startProcess(home, { ...surroundings, OUTRIGGER_PORT: "0" });
-  const endpoint = `http://127.0.0.1:${port}`;
-  const client = openClient({
-    ...{ endpoint, delaysMs, origin: "a test" },
-    identity: { id: "u1", name: "ana" },
+  let close = async () => {};
+  t.after(async () => {
+    await close();
+    const strays = await endAll(home);
+    rmSync(folder, { recursive: true, force: true, maxRetries: 3 });
+    if (strays.length > 0) throw new Error(`left over: ${strays.join("; ")}`);
   });
+  const control = await openControl(home, environmentOf(home, env));
+  close = async () => {
+    await control.client.close();
+    await control.end("SIGKILL");
+  };
+  return control;
+}
 
-  const control: TestControl = {
+async function openControl(home: string, env: Record<string, string>): Promise<TestControl> {
+  let { process, port } = await startProcess(home, { ...env, OUTRIGGER_PORT: "0" });
+  const endpoint = `http://127.0.0.1:${port}`;
+  const identity = { id: "u1", name: "ana" };
+  return {
     home,
     endpoint,
-    client,
+    client: openClient({ endpoint, identity, delaysMs, origin: "a test" }),
     get pid() {
       return process.pid ?? 0;
     },
     async start() {
-      const again = { ...surroundings, OUTRIGGER_PORT: String(port) };
-      ({ process, port } = await startProcess(home, again));
+      ({ process, port } = await startProcess(home, { ...env, OUTRIGGER_PORT: String(port) }));
     },
     async end(signal) {
       const exit = hasEnded(process) ? undefined : once(process, "exit");
@@ -83,29 +93,22 @@ export async function startControl(
       await exit;
       return process.exitCode;
     },
-    async cli(...words) {
-      const main = join(root, "client/main.ts");
-      const child = spawn(globalThis.process.execPath, [main, ...words], {
-        cwd: home,
-        env: { ...surroundings, OUTRIGGER_ENDPOINT: endpoint },
-        stdio: ["ignore", "pipe", "pipe"],
-      });
-      const [stdout, stderr] = await Promise.all([
-        allText(child.stdout),
-        allText(child.stderr),
-        once(child, "close"),
-      ]);
-      return { code: child.exitCode, stdout, stderr };
-    },
+    cli: (...words) => runCli(words, home, { ...env, OUTRIGGER_ENDPOINT: endpoint }),
   };
-  t.after(async () => {
-    await client.close();
-    await control.end("SIGKILL");
-    const strays = await endAll(home);
-    rmSync(folder, { recursive: true, force: true, maxRetries: 3 });
-    if (strays.length > 0) throw new Error(`left over: ${strays.join("; ")}`);
+}
+
+async function runCli(words: string[], cwd: string, env: Record<string, string>) {
+  const child = spawn(process.execPath, [join(root, "client/main.ts"), ...words], {
+    cwd,
+    env,
+    stdio: ["ignore", "pipe", "pipe"],
   });
-  return control;
+  const [stdout, stderr] = await Promise.all([
+    allText(child.stdout),
+    allText(child.stderr),
+    once(child, "close"),
+  ]);
+  return { code: child.exitCode, stdout, stderr };
 }
 
 /** The homes of the nodes that there are. */
