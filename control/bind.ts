@@ -47,6 +47,8 @@ export interface Bound {
   run(ctx: Context, input: never, call: Call): Promise<unknown>;
   /** What the row's shapes cannot say of an input; runs before a request is stored. Throws. */
   check?(input: never): void;
+  /** The HTTP status of an answer that was given at once; 200 where it says nothing. */
+  statusOf?(answer: never): number;
 }
 
 /** Binds a row to its code. */

@@ -23,7 +23,11 @@ type Answer = (exchange: Exchange) => Promise<unknown>;
 
 /** How each mode answers. */
 export const answers: Record<Mode, Answer> = {
-  sync: async (exchange) => (await runDirectly(exchange)) ?? null,
+  sync: async (exchange) => {
+    const answer = (await runDirectly(exchange)) ?? null;
+    exchange.reply.code(exchange.bound.statusOf?.(answer as never) ?? 200);
+    return answer;
+  },
   async: async (exchange) => {
     await store(exchange);
     return null;

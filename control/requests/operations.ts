@@ -3,6 +3,7 @@ import { fail } from "../../common/errors.ts";
 import type { InputOf } from "../../common/operation.ts";
 import { product, protocol } from "../../common/product.ts";
 import { requestOperations as rows } from "../../contract/operations/requests.ts";
+import type { RequestPayload } from "../../contract/records/requests.ts";
 import { type Bound, bind, type Call, type Reply } from "../bind.ts";
 import { listLiveNames } from "../clusters/store.ts";
 import type { Context } from "../context.ts";
@@ -20,7 +21,7 @@ const listedAtMost = 1_000;
 
 /** Requests: wait for one, read its text, list, cancel; and what a client asks of control itself. */
 export const requestOperations: Bound[] = [
-  bind(rows.get, get),
+  { ...bind(rows.get, get), statusOf: ({ status }: Fetched) => (status === "FAILED" ? 500 : 200) },
   bind(rows.stream, stream),
   bind(rows.status, status),
   bind(rows.cancel, cancel),
@@ -36,8 +37,11 @@ export const requestOperations: Bound[] = [
   ),
 ];
 
+/** A failed one also has its record under `detail`: existing clients look in either place. */
+type Fetched = RequestPayload & { detail?: RequestPayload };
+
 /** Waits until the request has ended, for as long as the client stays. */
-async function get(ctx: Context, input: InputOf<typeof rows.get>, call: Call) {
+async function get(ctx: Context, input: InputOf<typeof rows.get>, call: Call): Promise<Fetched> {
   const asked = input.request_id;
   const id = asked.length === idLength ? asked : await resolveId(ctx, asked);
   const ended = await ctx.changes.until(
@@ -48,7 +52,8 @@ async function get(ctx: Context, input: InputOf<typeof rows.get>, call: Call) {
     },
     call.signal,
   );
-  return toFetched(ended, call.clientApi);
+  const record = toFetched(ended, call.clientApi);
+  return record.status === "FAILED" ? { ...record, detail: record } : record;
 }
 
 async function stream(
