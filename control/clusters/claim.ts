@@ -14,6 +14,7 @@ import { chooseOffer, describeMachines, describeNeeds, fits } from "./offers.ts"
 import { provisionLogOf } from "./provision-log.ts";
 import { type AutostopSetting, type Cluster, isChanging } from "./schema.ts";
 import { addCluster, findCluster, findLive, setRelaunched } from "./store.ts";
+import { withoutSecrets } from "./task.ts";
 import { untilSettled, want } from "./wait.ts";
 
 type Input = InputOf<typeof rows.launch>;
@@ -91,7 +92,7 @@ function newCluster(ctx: Context, input: Input, task: Task, offer: Offer, call: 
 function launchOf(input: Input, task: Task, call: Call, before: AutostopSetting | null) {
   return {
     taskYaml: redactSecrets(input.task),
-    command: call.command,
+    command: withoutSecrets(call.command, task),
     ports: [...(task.resources.candidates[0]?.ports ?? [])],
     autostop: autostopOf(input, task, before),
   };

@@ -14,7 +14,7 @@ import { provisionLogOf } from "./provision-log.ts";
 import { type Cluster, clusterKey, isChanging } from "./schema.ts";
 import { setAutostop, setCommand } from "./store.ts";
 import { submitJob } from "./submit.ts";
-import { readTask } from "./task.ts";
+import { readTask, withoutSecrets } from "./task.ts";
 import { toHandle } from "./view.ts";
 import { untilReached } from "./wait.ts";
 
@@ -25,7 +25,8 @@ export async function exec(ctx: Context, input: InputOf<typeof rows.exec>, call:
   const task = readTask(input.task, "exec");
   const cluster = await upSoon(ctx, input.cluster_name, call);
   if (input.dryrun) return { job_id: null, handle: toHandle(cluster) };
-  await ctx.batch((tx) => setCommand(tx, cluster.id, call.command || cluster.command));
+  const command = withoutSecrets(call.command, task) || cluster.command;
+  await ctx.batch((tx) => setCommand(tx, cluster.id, command));
   const job = await submitJob(ctx, cluster, task, { withSetup: false }, call);
   if (input.down) await downWhenIdle(ctx, cluster, call);
   return { job_id: job?.id ?? null, handle: toHandle(cluster) };

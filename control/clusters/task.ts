@@ -17,6 +17,13 @@ export function readTask(text: string, operation: string): Task {
   return task;
 }
 
+/** A command line as it may be kept: the values of the task's secrets stand in many of them. */
+export const withoutSecrets = (command: string, { secrets }: Task): string =>
+  Object.values(secrets)
+    .map((secret) => secret.reveal())
+    .filter((value) => value !== "")
+    .reduce((text, value) => text.replaceAll(value, "[secret]"), command);
+
 /** Remarks on a document that is accepted all the same, a line each. */
 export function remarksOn(text: string): string {
   const reading = readDocument(text);
