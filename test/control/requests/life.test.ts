@@ -1,0 +1,308 @@
+import assert from "node:assert/strict";
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { type TestContext, test } from "node:test";
+import type { AppError } from "../../../common/errors.ts";
+import { clusterOperations as clusters } from "../../../contract/operations/clusters.ts";
+import { requestOperations as rows } from "../../../contract/operations/requests.ts";
+import { collect } from "../../../control/requests/collect.ts";
+import { testWorld, type World } from "../../helpers/world.ts";
+
+const demo = { cluster_name: "demo", task: "run: 'true'" };
+const hourMs = 3_600_000;
+
+const list = async (world: World, query = "") =>
+  (await world.http("GET", `/api/status${query}`)).json as unknown as Record<string, string>[];
+
+/** A world with a launch that waits for its node. */
+async function withLaunch(t: TestContext) {
+  const world = await testWorld(t);
+  const release = world.provider.holds("create");
+  const id = await world.call(clusters.launch, demo);
+  await world.provider.held("create");
+  return { world, id, release };
+}
+
+test("a request is stored before it is answered, and no crash loses it", async (t) => {
+  const world = await testWorld(t, { queuesClosed: true });
+  const ids = await Promise.all(Array.from({ length: 20 }, () => world.call(clusters.status, {})));
+
+  const after = await world.crash();
+
+  for (const id of ids) assert.deepEqual(await after.get(clusters.status, id), []);
+});
+
+test("a request that ran when control was killed goes on with what it had", async (t) => {
+  const { world, id, release } = await withLaunch(t);
+
+  const after = await world.crash();
+  release();
+
+  assert.equal((await after.get(clusters.launch, id)).job_id, 1);
+  assert.deepEqual(await after.moves("demo"), ["INIT>UP"]);
+  assert.deepEqual(await after.run(clusters.status, {}).then((all) => all.length), 1);
+});
+
+test("a followed log that was cut off ends with an error that says so", async (t) => {
+  const world = await testWorld(t);
+  await world.run(clusters.launch, demo);
+  const { headers } = await world.open("POST", "/logs", { body: { ...demo, job_id: 1 } });
+  const id = headers["x-skypilot-request-id"] ?? "";
+  assert.equal((await list(world))[0]?.["status"], "RUNNING");
+
+  const after = await world.crash();
+
+  await assert.rejects(after.get(clusters.logs, id), {
+    type: "RuntimeError",
+    message: "control was restarted; follow the log again",
+  });
+});
+
+test("requests of an operation that is no more end with an error", async (t) => {
+  const world = await testWorld(t, { queuesClosed: true });
+  const id = await world.call(clusters.status, {});
+  await world.ctx.db.updateTable("requests").set({ name: "gone" }).execute();
+
+  const after = await world.crash();
+
+  await assert.rejects(after.get(clusters.status, id), { type: "NotSupportedError" });
+});
+
+test("api/get waits until the request ends, for any number of callers, and keeps the result", async (t) => {
+  const { world, id, release } = await withLaunch(t);
+
+  const getting = [id, id, id.slice(0, 8)].map((one) => world.get(clusters.launch, one));
+  release();
+
+  for (const result of await Promise.all(getting)) assert.equal(result.job_id, 1);
+  assert.equal((await world.get(clusters.launch, id)).job_id, 1);
+});
+
+test("api/get of a failed request is a 500 with the record in both places", async (t) => {
+  const world = await testWorld(t);
+  const id = await world.call(clusters.stop, { cluster_name: "nowhere" });
+
+  const { status, json } = await world.http("GET", `/api/get?request_id=${id}`);
+
+  const { detail, ...record } = json;
+  assert.equal(status, 500);
+  assert.deepEqual(detail, record);
+  assert.equal(record["status"], "FAILED");
+  const { type, message, object } = JSON.parse(String(record["error"]));
+  assert.equal(type, "ClusterDoesNotExist");
+  assert.equal(message, "there is no cluster nowhere; status lists them");
+  assert.match(object, /^gA/);
+});
+
+test("api/get says what is wrong with an id", async (t) => {
+  const world = await testWorld(t);
+  await Promise.all(Array.from({ length: 20 }, () => world.call(clusters.status, {})));
+  const ids = (await list(world, "?all_status=true")).map((one) => one["request_id"] ?? "");
+  const twice = ids.map((id) => id[0]).find((first, at, all) => all.indexOf(first) !== at);
+  const ask = (id: string) => world.http("GET", `/api/get?request_id=${encodeURIComponent(id)}`);
+
+  for (const id of ["zz", "", "00000000-0000-4000-8000-000000000000", "%", "_", "'; DROP TABLE"])
+    assert.equal((await ask(id)).status, 404, id);
+  const { status, json } = await ask(twice ?? "");
+  assert.equal(status, 400);
+  assert.match(String(json["detail"]), /several requests begin with/);
+});
+
+test("api/get of a client that hangs up ends, the request goes on", async (t) => {
+  const { world, id, release } = await withLaunch(t);
+  const abort = new AbortController();
+  const getting = world.http("GET", `/api/get?request_id=${id}`, { signal: abort.signal });
+
+  abort.abort();
+  await assert.rejects(getting);
+  release();
+
+  assert.equal((await world.get(clusters.launch, id)).job_id, 1);
+});
+
+test("api/status lists what has not ended; more on demand", async (t) => {
+  const { world, id, release } = await withLaunch(t);
+  const ended = await world.call(clusters.stop, { cluster_name: "other" });
+  await assert.rejects(world.get(clusters.stop, ended));
+  const ids = async (query: string) => (await list(world, query)).map((one) => one["request_id"]);
+
+  assert.deepEqual(await ids(""), [id]);
+  assert.deepEqual(await ids("?all_status=True"), [ended, id]);
+  assert.deepEqual(await ids("?all_status=true&limit=1"), [ended]);
+  assert.deepEqual(await ids("?cluster_name=demo"), [id]);
+  assert.deepEqual(await ids("?all_status=1&cluster_name=other"), [ended]);
+  assert.deepEqual(await ids(`?request_ids=${ended.slice(0, 8)}`), [ended]);
+  assert.deepEqual(await ids(`?request_ids=${ended}&request_ids=${id}`), [ended, id]);
+  assert.deepEqual(await ids("?request_ids=zz"), []);
+  release();
+});
+
+test("a listed request tells who waits for what and why", async (t) => {
+  const { world, id, release } = await withLaunch(t);
+
+  const [record] = await list(world);
+
+  const { name, status, schedule_type, cluster_name, user_id, return_value, error } = record ?? {};
+  assert.deepEqual(
+    { name, status, schedule_type, cluster_name, user_id, return_value, error },
+    {
+      name: "sky.launch",
+      status: "RUNNING",
+      schedule_type: "long",
+      cluster_name: "demo",
+      user_id: "local",
+      return_value: "null",
+      error: "null",
+    },
+  );
+  assert.equal(record?.["request_id"], id);
+  release();
+});
+
+test("a running request is cancelled: its work ends, its stream says so and ends", async (t) => {
+  const { world, id, release } = await withLaunch(t);
+  const { body } = await world.open("GET", `/api/stream?request_id=${id}`);
+
+  assert.deepEqual(await world.cancel(id.slice(0, 8)), [id]);
+
+  let text = "";
+  for await (const chunk of body) text += chunk;
+  assert.match(text, new RegExp(`'sky.launch' request ${id} cancelled\\n$`));
+  await assert.rejects(world.get(clusters.launch, id), { type: "RequestCancelled" });
+  release();
+  await world.untilStatus("demo", "UP");
+  assert.equal(world.provider.agentOf((await world.cluster("demo")).id).node.jobs.length, 0);
+});
+
+test("a request that waits in its queue is cancelled and never begins", async (t) => {
+  const world = await testWorld(t, { config: { longAtOnce: 1 } });
+  const release = world.provider.holds("create");
+  const first = await world.call(clusters.launch, demo);
+  const second = await world.call(clusters.launch, { ...demo, cluster_name: "never" });
+  await world.provider.held("create");
+
+  assert.deepEqual(await world.cancel(second), [second]);
+  release();
+  await world.get(clusters.launch, first);
+
+  await assert.rejects(world.get(clusters.launch, second), { type: "RequestCancelled" });
+  assert.deepEqual(
+    (await world.run(clusters.status, {})).map(({ name }) => name),
+    ["demo"],
+  );
+});
+
+test("what has ended is not cancelled again", async (t) => {
+  const world = await testWorld(t);
+  const id = await world.call(clusters.status, {});
+  await world.get(clusters.status, id);
+
+  assert.deepEqual(await world.cancel(id), []);
+  await assert.rejects(world.cancel("zz"), { type: "NotFoundError" });
+});
+
+test("cancel without ids cancels everything of a user, or of everyone", async (t) => {
+  const world = await testWorld(t);
+  const release = world.provider.holds("create");
+  const asUser = (id: string) => ({ env_vars: { SKYPILOT_USER_ID: id } });
+  const [a, b] = await Promise.all(
+    ["ann", "ben"].map((user) =>
+      world.call(clusters.launch, { ...demo, cluster_name: user, ...asUser(user) }),
+    ),
+  );
+
+  assert.deepEqual(await world.run(rows.cancel, { user_id: "ann" }), [a]);
+  assert.deepEqual(await world.run(rows.cancel, {}), [b]);
+  release();
+});
+
+test("requests are forgotten some time after they ended, with their logs", async (t) => {
+  const { world, id: running, release } = await withLaunch(t);
+  const ended = await world.call(clusters.autostopLogs, { cluster_name: "demo" });
+  await world.get(clusters.autostopLogs, ended);
+  const logs = () => readdirSync(join(world.home, "control/requests"));
+  assert.ok(logs().includes(`${ended}.log`));
+
+  world.advance(23 * hourMs);
+  await collect(world.ctx);
+  assert.equal((await list(world, "?all_status=true")).length, 2);
+  world.advance(2 * hourMs);
+  await collect(world.ctx);
+
+  assert.deepEqual(
+    (await list(world, "?all_status=true")).map((one) => one["request_id"]),
+    [running],
+  );
+  assert.ok(!logs().includes(`${ended}.log`));
+  assert.equal((await world.http("GET", `/api/get?request_id=${ended}`)).status, 404);
+  release();
+});
+
+test("a negative retention keeps requests for ever", async (t) => {
+  const world = await testWorld(t, { config: { requestRetentionHours: -1 } });
+  await world.run(clusters.status, {});
+
+  world.advance(1_000 * hourMs);
+  await collect(world.ctx);
+
+  assert.equal((await list(world, "?all_status=true")).length, 1);
+});
+
+test("names and ids are completed", async (t) => {
+  const { world, id, release } = await withLaunch(t);
+  const complete = async (kind: string, incomplete: string) =>
+    (await world.http("GET", `/api/completion/${kind}?incomplete=${incomplete}`)).json;
+
+  assert.deepEqual(await complete("cluster_name", "de"), ["demo"]);
+  assert.deepEqual(await complete("cluster_name", "%25"), []);
+  assert.deepEqual(await complete("api_request", id.slice(0, 5)), [id]);
+  assert.deepEqual(await complete("storage_name", ""), []);
+  assert.deepEqual(await complete("volume_name", ""), []);
+  release();
+});
+
+test("a bug of ours is told as such, without its text, and goes to the log", async (t) => {
+  const world = await testWorld(t, { mayFail: true });
+  world.provider.fails("list", new Error("boom in line 7") as AppError);
+
+  await assert.rejects(world.run(clusters.launch, demo), {
+    type: "InternalError",
+    message: "something went wrong on our side; the log has the details",
+  });
+
+  assert.ok(world.logged.some((line) => line.includes("boom in line 7")));
+  world.provider.fails("list", undefined);
+});
+
+test("no secret of a task is written anywhere", async (t) => {
+  const secret = "s3cr3t-value-of-the-user";
+  const world = await testWorld(t, { queuesClosed: true });
+  const call = {
+    ...demo,
+    task: `{run: 'true', secrets: {TOKEN: ${secret}}}`,
+    entrypoint_command: `launch --secret TOKEN=${secret} task.yaml`,
+  };
+  const id = await world.call(clusters.launch, call);
+  const waiting = filesOf(world.home);
+
+  const after = await world.crash();
+  await after.get(clusters.launch, id);
+
+  const { submission } =
+    after.provider.agentOf((await after.cluster("demo")).id).node.jobs[0] ?? {};
+  assert.deepEqual(submission?.secrets, { TOKEN: secret });
+  for (const [file, bytes] of [...waiting, ...filesOf(after.home)])
+    assert.ok(!bytes.includes(secret), file);
+  assert.ok(![...world.logged, ...after.logged].some((line) => line.includes(secret)));
+  const records = JSON.stringify([
+    await after.run(clusters.status, {}),
+    await after.run(clusters.costReport, {}),
+    await list(after, "?all_status=true"),
+  ]);
+  assert.ok(!records.includes(secret));
+});
+
+const filesOf = (folder: string): [string, Buffer][] =>
+  readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map(({ parentPath, name }) => [name, readFileSync(join(parentPath, name))]);
