@@ -57,6 +57,7 @@ export function openRelays(ctx: Context, cluster: Cluster, signal: AbortSignal):
 /** The logs on their way, by job and rank; each resolves with the bytes that the head then has. */
 type Pumps = Map<string, Promise<number>>;
 
+/** One round over all ranks. A worker that cannot be reached holds up only its own. */
 async function syncJobs(
   ctx: Context,
   cluster: Cluster,
@@ -65,12 +66,20 @@ async function syncJobs(
 ): Promise<void> {
   const head = ctx.agent(cluster, 0);
   const jobs = await head.call(api.listJobs, { active: "true" }, { signal });
-  for (const { id, nodes } of jobs) {
-    if (nodes === 1) continue;
-    const parts = await head.call(api.listParts, { id }, { signal });
-    const waiting = parts.filter(({ rank, status }) => rank > 0 && status !== "ENDED");
-    await Promise.all(waiting.map((part) => syncPart(ctx, cluster, id, part, pumps, signal)));
-  }
+  const rounds = jobs
+    .filter(({ nodes }) => nodes > 1)
+    .map(async ({ id }) => {
+      const parts = await head.call(api.listParts, { id }, { signal });
+      const waiting = parts.filter(({ rank, status }) => rank > 0 && status !== "ENDED");
+      await allEnd(waiting.map((part) => syncPart(ctx, cluster, id, part, pumps, signal)));
+    });
+  await allEnd(rounds);
+}
+
+/** Waits for all of them, then throws what the first that failed threw. */
+async function allEnd(promises: Promise<void>[]): Promise<void> {
+  const failed = (await Promise.allSettled(promises)).find(({ status }) => status === "rejected");
+  if (failed?.status === "rejected") throw failed.reason;
 }
 
 async function syncPart(
