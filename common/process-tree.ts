@@ -71,8 +71,10 @@ export async function endTree(tree: Tree, graceMs: number): Promise<void> {
   // What was being started when the others were asked is asked as well; but what one of them starts
   // to clean up, such as a trap that saves its work, gets the time that is left.
   const isCleaningUp = ({ parent }: ProcessStat) => asked.has(parent) && !roots.has(parent);
+  let left: readonly ProcessStat[] = [];
   for (let pauseMs = 1; ; pauseMs = Math.min(pauseMs * 2, 100)) {
-    const left = findTree(tree);
+    // Who is dying has no environment any more to know it by, but still holds files and their locks.
+    left = findTree({ mark: tree.mark, roots: [...tree.roots, ...left] });
     if (left.length === 0) return;
     const graceLeftMs = killAt - performance.now();
     if (graceLeftMs <= 0) signalAll(left, "SIGKILL");
