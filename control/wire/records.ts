@@ -4,7 +4,7 @@ import type { RequestStatus } from "../../contract/statuses.ts";
 import { encodeError, type KnownError } from "./errors.ts";
 import { preciseSeconds } from "./fields.ts";
 import { encodedNull } from "./pickle.ts";
-import { resultFor } from "./results.ts";
+import { isAlike, resultFor } from "./results.ts";
 
 /** A stored request as the wire shows it. */
 export interface RequestView {
@@ -72,4 +72,4 @@ const requestFields = (request: RequestView) => ({
 });
 
 const returnValueFor = (name: string, json: string, clientVersion: number | undefined): string =>
-  JSON.stringify(resultFor(name, JSON.parse(json), clientVersion));
+  isAlike(name) ? json : JSON.stringify(resultFor(name, JSON.parse(json), clientVersion));

@@ -23,6 +23,9 @@ export function resultFor(
   return adapt(value, clientVersion ?? Number.POSITIVE_INFINITY);
 }
 
+/** Whether every client reads the result of an operation as it is stored. */
+export const isAlike = (name: string): boolean => !Object.hasOwn(adapts, name);
+
 /** Since when clients can read what. Source: the reference's version-aware serializers. */
 const since = {
   nodeReady: 25,
