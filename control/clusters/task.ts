@@ -1,5 +1,5 @@
 import { AppError, fail } from "../../common/errors.ts";
-import { formatIssues, toValidationItems } from "../../contract/task/issues.ts";
+import { formatIssues, type TaskIssue, toValidationItems } from "../../contract/task/issues.ts";
 import { readTask as readDocument, singleTask, type Task } from "../../contract/task.ts";
 
 /**
@@ -10,12 +10,19 @@ export function readTask(text: string, operation: string): Task {
   const reading = readDocument(text);
   if (!reading.ok)
     throw new AppError("InvalidTaskError", formatIssues(reading.issues), {
-      issues: toValidationItems(reading.issues),
+      issues: toItems(reading.issues),
     });
   const task = singleTask(reading.document, operation);
   refuseUnbuilt(task);
   return task;
 }
+
+/** Issues for a 422; whoever wrote the text looks for a line of it, not for a path. */
+const toItems = (issues: readonly TaskIssue[]) =>
+  toValidationItems(issues).map((item, at) => {
+    const { line, column } = issues[at] ?? { line: 1, column: 1 };
+    return { ...item, msg: `line ${line}, column ${column}: ${item.msg}` };
+  });
 
 /** A command line as it may be kept: the values of the task's secrets stand in many of them. */
 export const withoutSecrets = (command: string, { secrets }: Task): string =>

@@ -17,6 +17,7 @@ import { answers } from "./answers.ts";
 import { sendError } from "./errors.ts";
 import { invalidInput, readInput } from "./input.ts";
 import { addPages } from "./site.ts";
+import { answerUnknown } from "./unknown.ts";
 
 const bodyLimitBytes = 4 * 1024 * 1024;
 /** Longer than clients pool connections, so that ours is not the side that closes first. */
@@ -27,6 +28,12 @@ const securityHeaders = {
   "x-frame-options": "SAMEORIGIN",
   "referrer-policy": "strict-origin-when-cross-origin",
 };
+
+const usualHeaders = ({ id }: { id: string }) => ({
+  ...versionHeaders,
+  ...securityHeaders,
+  ...requestIdHeaders(id),
+});
 
 /** The HTTP API: a route a row, bound or not; a row without code answers 501. */
 export function buildServer(
@@ -41,20 +48,21 @@ export function buildServer(
     forceCloseConnections: true,
     exposeHeadRoutes: false,
     genReqId: () => randomUUID(),
+    frameworkErrors: (error, req, reply) => {
+      reply.headers(usualHeaders(req));
+      sendError(reply, new AppError("ValueError", error.message), ctx.log);
+    },
     routerOptions: { ignoreTrailingSlash: true, maxParamLength: 500 },
   });
   app.addHttpMethod("GET", { hasBody: true, overrideExisting: true });
   readBodies(app);
   app.addHook("onRequest", async (req, reply) => {
-    reply.headers({ ...versionHeaders, ...securityHeaders, ...requestIdHeaders(req.id) });
+    reply.headers(usualHeaders(req));
     const mismatch = versionMismatch(clientVersionOf(req.headers));
     if (mismatch !== undefined) return reply.code(400).send(mismatch);
   });
   app.setErrorHandler((error, _req, reply) => sendError(reply, ofFastify(error), ctx.log));
-  app.setNotFoundHandler((req, reply) => {
-    const detail = `there is no ${req.method} ${req.url.split("?")[0]}; /docs lists what there is`;
-    reply.code(404).send({ detail, type: "NotFoundError" });
-  });
+  app.setNotFoundHandler(answerUnknown(rows));
   const bound = new Map(operations.map((operation) => [operation.row, operation]));
   for (const row of rows) addRoute(app, ctx, row, bound.get(row));
   addPages(app, rows);
