@@ -3,7 +3,6 @@ import { cpSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { json, text } from "node:stream/consumers";
-import type { TestContext } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { pino } from "pino";
 import { Pool } from "undici";
@@ -97,10 +96,14 @@ export interface WorldOptions extends FakeProviderOptions {
   readonly mayFail?: boolean;
 }
 
+interface Cleaner {
+  after(clean: () => Promise<void>): void;
+}
+
 const patienceMs = 5_000;
 
 /** Opens a control plane; the test fails when it logs a bug of ours or leaves something behind. */
-export async function testWorld(t: TestContext, options: WorldOptions = {}): Promise<World> {
+export async function testWorld(t: Cleaner, options: WorldOptions = {}): Promise<World> {
   const folder = mkdtempSync(join(tmpdir(), "w-"));
   const provider = openFakeProvider(folder, options);
   const closing: (() => Promise<void>)[] = [];

@@ -1,0 +1,95 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { operations as rows } from "../../../contract/api.ts";
+import { clusterOperations as clusters } from "../../../contract/operations/clusters.ts";
+import { operations } from "../../../control/operations.ts";
+import { testWorld } from "../../helpers/world.ts";
+
+/** Rows of the API that have no code yet. It only ever falls. */
+const notBuiltYet = 78;
+
+test("every operation with code is a row, once", () => {
+  const bound = operations.map(({ row }) => row);
+
+  assert.equal(new Set(bound).size, bound.length);
+  for (const row of bound) assert.ok(rows.includes(row), row.name);
+});
+
+test("no more rows are without code than before", (t) => {
+  const bound = new Set(operations.map(({ row }) => row));
+  const missing = rows.filter((row) => !bound.has(row)).map(({ name }) => name);
+
+  t.diagnostic(`${missing.length} of ${rows.length} rows have no code yet`);
+  assert.ok(missing.length <= notBuiltYet, missing.join(", "));
+});
+
+test("an async operation is answered with null, status 200 and the id in both headers", async (t) => {
+  const world = await testWorld(t);
+
+  const { status, text, headers } = await world.http("POST", "/status", { body: {} });
+
+  assert.equal(status, 200);
+  assert.equal(text, "null");
+  assert.match(headers["x-skypilot-request-id"] ?? "", /^[0-9a-f-]{36}$/);
+  assert.equal(headers["x-outrigger-request-id"], headers["x-skypilot-request-id"]);
+});
+
+test("health needs nothing and tells the versions", async (t) => {
+  const world = await testWorld(t);
+
+  const { status, json, headers } = await world.http("GET", "/api/health");
+
+  assert.equal(status, 200);
+  assert.equal(json["status"], "healthy");
+  assert.equal(json["api_version"], headers["x-skypilot-api-version"]);
+  assert.ok(headers["x-outrigger-version"]);
+});
+
+test("unknown fields of a body are ignored, keys of every object change nothing", async (t) => {
+  const world = await testWorld(t);
+  const body =
+    '{"cluster_names": null, "new_field": 1, "__proto__": {"polluted": 1}, ' +
+    '"constructor": {"prototype": {"polluted": 1}}, "env_vars": {"__proto__": "x", "A": "b"}}';
+
+  const { status, headers } = await world.http("POST", "/status", { body });
+
+  assert.equal(status, 200);
+  assert.deepEqual(await world.get(clusters.status, headers["x-skypilot-request-id"] ?? ""), []);
+  assert.equal(({} as Record<string, unknown>)["polluted"], undefined);
+});
+
+test("a trailing slash changes nothing", async (t) => {
+  const world = await testWorld(t);
+
+  assert.equal((await world.http("GET", "/api/health/")).status, 200);
+});
+
+test("a GET may have a body", async (t) => {
+  const world = await testWorld(t);
+
+  const { status } = await world.http("GET", "/api/health", { body: {} });
+
+  assert.equal(status, 200);
+});
+
+test("the caller is whom either spelling of the variables names", async (t) => {
+  const world = await testWorld(t);
+  for (const [at, prefix] of ["OUTRIGGER", "SKYPILOT"].entries()) {
+    const env_vars = { [`${prefix}_USER_ID`]: `u${at}`, [`${prefix}_USER`]: `User ${at}` };
+    await world.run(clusters.launch, { cluster_name: `c${at}`, task: "run: 'true'", env_vars });
+  }
+
+  const owners = await world.run(clusters.status, {});
+
+  assert.deepEqual(owners.map(({ user_hash, user_name }) => [user_hash, user_name]).toSorted(), [
+    ["u0", "User 0"],
+    ["u1", "User 1"],
+  ]);
+});
+
+test("the pages are served", async (t) => {
+  const world = await testWorld(t);
+
+  assert.equal((await world.http("GET", "/openapi.json")).json["openapi"], "3.1.0");
+  assert.match((await world.http("GET", "/docs")).headers["content-type"] ?? "", /^text\/html/);
+});
