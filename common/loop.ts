@@ -36,8 +36,7 @@ export function startLoop(
       }
       if (nudged) continue;
       wake = new AbortController();
-      const waitMs = Math.min(everyMs * 2 ** failures, longestWaitMs) * (0.8 + Math.random() * 0.4);
-      await sleep(waitMs, undefined, {
+      await sleep(waitMs(everyMs, failures), undefined, {
         signal: AbortSignal.any([stopping.signal, wake.signal]),
         ref: false,
       }).catch(() => {});
@@ -56,3 +55,7 @@ export function startLoop(
     },
   };
 }
+
+/** How long to wait after so many failures in a row; `random` lies between 0 and 1. */
+export const waitMs = (everyMs: number, failures: number, random = Math.random()): number =>
+  Math.max(everyMs, Math.min(everyMs * 2 ** failures, longestWaitMs)) * (0.8 + random * 0.4);

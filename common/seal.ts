@@ -12,6 +12,7 @@ export interface Seal {
 
 const nonceBytes = 12;
 const tagBytes = 16;
+const keyBytes = 32;
 
 /** A seal whose key lies in a file (mode 0600), made when it is missing. AES-256-GCM. */
 export function openSeal(keyFile: string): Seal {
@@ -26,9 +27,10 @@ export function openSeal(keyFile: string): Seal {
     },
     open(sealed) {
       const bytes = Buffer.from(sealed);
-      const decipher = createDecipheriv("aes-256-gcm", key, bytes.subarray(0, nonceBytes));
-      decipher.setAuthTag(bytes.subarray(nonceBytes, nonceBytes + tagBytes));
       try {
+        const nonce = bytes.subarray(0, nonceBytes);
+        const decipher = createDecipheriv("aes-256-gcm", key, nonce, { authTagLength: tagBytes });
+        decipher.setAuthTag(bytes.subarray(nonceBytes, nonceBytes + tagBytes));
         const body = decipher.update(bytes.subarray(nonceBytes + tagBytes));
         return Buffer.concat([body, decipher.final()]).toString("utf8");
       } catch {
@@ -39,6 +41,12 @@ export function openSeal(keyFile: string): Seal {
 }
 
 function readKey(file: string): Buffer | undefined {
+  const key = readIfThere(file);
+  if (key === undefined || key.length === keyBytes) return key;
+  fail("ConfigError", `${file} holds no key of ${keyBytes} bytes; put the right one back`);
+}
+
+function readIfThere(file: string): Buffer | undefined {
   try {
     return readFileSync(file);
   } catch (error) {
@@ -51,7 +59,7 @@ function readKey(file: string): Buffer | undefined {
 function makeKey(file: string): Buffer {
   const draft = `${file}.${process.pid}`;
   mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
-  writeFileSync(draft, randomBytes(32), { mode: 0o600, flush: true });
+  writeFileSync(draft, randomBytes(keyBytes), { mode: 0o600, flush: true });
   try {
     linkSync(draft, file);
   } catch (error) {
