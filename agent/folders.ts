@@ -8,7 +8,13 @@ export const folderOf = ({ config }: Pick<Agent, "config">, jobId: number): stri
 
 /** The job's log: setup, then run; on the head of a job on several nodes, of all ranks merged. */
 export const logOf = (agent: Pick<Agent, "config">, jobId: number): string =>
-  join(folderOf(agent, jobId), "run.log");
+  logPathAround(agent).join(String(jobId));
+
+/** What stands before and after a job's id in the path of its log. */
+export const logPathAround = ({ config }: Pick<Agent, "config">): [string, string] => [
+  `${config.jobsFolder}/`,
+  "/run.log",
+];
 
 /** What the head has of one rank's log, for a job on several nodes. */
 export const rankLogOf = (agent: Pick<Agent, "config">, jobId: number, rank: number): string =>

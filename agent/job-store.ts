@@ -39,7 +39,10 @@ export function findSubmitted({ sql }: Journal, submissionId: string): JobRow | 
   return toJobRow(sql.get`SELECT * FROM jobs WHERE submission_id = ${submissionId}`);
 }
 
-/** Jobs by falling id; `user` is an id or a name. */
+/**
+ * Jobs by falling id, `user` being an id or a name; as the JSON of `Job[]`, which the
+ * database writes five times as fast as we could. The path of a log is given without its job's id.
+ */
 export function listJobs(
   { sql }: Journal,
   {
@@ -47,13 +50,20 @@ export function listJobs(
     user,
     limit,
   }: { active: boolean; user?: string | undefined; limit?: number | undefined },
-): JobRow[] {
-  const rows = sql.all`
-    SELECT * FROM jobs
-    WHERE (${active ? 1 : 0} = 0 OR ended_at IS NULL)
-      AND (${user ?? null} IS NULL OR user_id = ${user ?? null} OR user_name = ${user ?? null})
-    ORDER BY id DESC LIMIT ${limit ?? -1}`;
-  return rows.map(toJobRow).filter((job) => job !== undefined);
+  [beforeId, afterId]: readonly [string, string],
+): string {
+  const row = sql.get`
+    SELECT json_group_array(json_object('id', id, 'submissionId', submission_id, 'name', name,
+      'userId', user_id, 'userName', user_name, 'status', status, 'reason', reason,
+      'exitCode', exit_code, 'submittedAt', submitted_at, 'startedAt', started_at,
+      'endedAt', ended_at, 'nodes', nodes, 'resources', resources, 'metadata', json(metadata),
+      'logPath', ${beforeId} || id || ${afterId})) AS json
+    FROM (
+      SELECT * FROM jobs
+      WHERE (${active ? 1 : 0} = 0 OR ended_at IS NULL)
+        AND (${user ?? null} IS NULL OR user_id = ${user ?? null} OR user_name = ${user ?? null})
+      ORDER BY id DESC LIMIT ${limit ?? -1})`;
+  return String(row?.["json"]);
 }
 
 /** Ids of the jobs that have not ended, in the order of their arrival. */

@@ -2,7 +2,7 @@ import type { agentOperations } from "../contract/agent-api.ts";
 import { jobMachine } from "../contract/statuses.ts";
 import { type Agent, keys } from "./context.ts";
 import { streamEvents } from "./events.ts";
-import { logOf } from "./folders.ts";
+import { logOf, logPathAround } from "./folders.ts";
 import { readIdle, setAutostop } from "./idle.ts";
 import { listJobs } from "./job-store.ts";
 import { cancelJob, getJob, getSpec, submitJob, toJob } from "./jobs.ts";
@@ -25,7 +25,7 @@ export function bindOperations(agent: Agent): Bound<typeof agentOperations> {
       agent.changes.notify(keys.work);
       return toJob(agent, job);
     },
-    listJobs: (filter) => listJobs(agent.journal, filter).map((row) => toJob(agent, row)),
+    listJobs: (filter) => listJobs(agent.journal, filter, logPathAround(agent)),
     getJob: ({ id }) => toJob(agent, getJob(agent, id)),
     async cancelJob({ id, graceMs }) {
       return toJob(agent, await cancelJob(agent, id, graceMs));

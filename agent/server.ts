@@ -24,7 +24,8 @@ export interface Stream {
   readonly content: AsyncIterable<string | Uint8Array>;
 }
 
-type AnswerOf<Op extends Operation> = Op["mode"] extends "stream" ? Stream : OutputOf<Op>;
+/** What is answered, or its JSON where that is at hand already. */
+type AnswerOf<Op extends Operation> = Op["mode"] extends "stream" ? Stream : OutputOf<Op> | string;
 
 /** A table's rows with what each does; a row without one does not compile. */
 export type Bound<Rows extends Record<string, Operation>> = {
@@ -125,7 +126,7 @@ function sent(res: ServerResponse, chunk: string | Uint8Array, signal: AbortSign
 }
 
 function sendJson(res: ServerResponse, status: number, value: unknown): void {
-  const text = JSON.stringify(value);
+  const text = typeof value === "string" ? value : JSON.stringify(value);
   const length = Buffer.byteLength(text);
   res.writeHead(status, { "content-type": "application/json", "content-length": length });
   res.end(text);
