@@ -1,7 +1,5 @@
+import { once } from "node:events";
 import { join } from "node:path";
-import { addJob, setJob } from "../../agent/job-store.ts";
-import { openJournal, transaction } from "../../agent/journal.ts";
-import { JobSubmission } from "../../contract/agent-api.ts";
 import { clusterOperations } from "../../contract/operations/clusters.ts";
 import type { Cluster } from "../../control/clusters/schema.ts";
 import { addCluster } from "../../control/clusters/store.ts";
@@ -24,7 +22,7 @@ export async function lists(lab: Lab): Promise<Figure[]> {
   const first = await lab.control("bundle", home);
   await launch(first.client, cluster, null);
   await first.stop();
-  await addJobs(onlyNode(first).home);
+  await addJobs(lab, onlyNode(first).home);
   await addClusters(home);
   const { client } = await lab.control("bundle", home);
   const status = { all_users: true };
@@ -98,30 +96,10 @@ const aCluster = (index: number): Cluster => ({
   statusChangedAt: Date.now(),
 });
 
-/** Jobs that have ended, written while their agent is away. */
-async function addJobs(nodeHome: string): Promise<void> {
+/** Jobs in the journal, from a process that then lets go of it. */
+async function addJobs(lab: Lab, nodeHome: string): Promise<void> {
   await endNode(nodeHome);
-  const journal = openJournal(join(nodeHome, ".outrigger/agent"));
-  transaction(journal, () => {
-    for (let index = 0; index < jobs; index += 1) {
-      const id = addJob(journal, aSubmission(index), Date.now());
-      setJob(journal, id, {
-        ...{ status: "SUCCEEDED", verdict: "SUCCEEDED", exitCode: 0 },
-        ...{ startedAt: Date.now(), endedAt: Date.now() },
-      });
-    }
-  });
-  journal.db.close();
+  const journal = join(nodeHome, ".outrigger/agent");
+  const seeding = lab.load("lists-journal.ts", journal, String(jobs));
+  await once(seeding, "exit", { signal: lab.signal });
 }
-
-const aSubmission = (index: number) =>
-  JobSubmission.parse({
-    submissionId: `seeded-${index}`,
-    name: `train-${index}`,
-    userId: caller.id,
-    userName: caller.name,
-    setup: null,
-    run: "python train.py",
-    env: {},
-    resources: "1x[H100:8]",
-  });
