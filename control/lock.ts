@@ -1,7 +1,8 @@
 import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
 import { errorCodeOf, fail } from "../common/errors.ts";
-import { findProcess, isAlive, type ProcessId } from "../common/process-tree.ts";
+import { findProcess, type ProcessId } from "../common/process-tree.ts";
 
 /** What `control.pid` holds; host and port once control listens. */
 interface Holder extends ProcessId {
@@ -19,23 +20,47 @@ export interface Lock {
 export function lockHome(home: string): Lock {
   const file = join(home, "control.pid");
   mkdirSync(home, { recursive: true, mode: 0o700 });
-  const holder = readHolder(file);
-  if (holder !== undefined && holder.pid !== process.pid && isAlive(holder))
-    fail("ConflictError", `a control plane with pid ${holder.pid} already serves ${home}`);
+  const claim = claimFile(join(home, "control.lock"));
+  if (claim === undefined)
+    fail("ConflictError", `a control plane${holderOf(file)} already serves ${home}`);
   const self = { pid: process.pid, startTicks: findProcess(process.pid)?.startTicks ?? 0 };
   write(file, self);
   return {
     tell: ({ host, port }) => write(file, { ...self, host, port }),
-    release: () => rmSync(file, { force: true }),
+    release() {
+      rmSync(file, { force: true });
+      claim.close();
+      claims.delete(claim);
+    },
   };
 }
 
-function readHolder(file: string): Holder | undefined {
+/** A database that nobody refers to is closed, and with it the home given back. */
+const claims = new Set<DatabaseSync>();
+
+/**
+ * A file that is ours until it is closed; undefined while it is another process's. Node.js itself
+ * has no such locks, but a database is one, and the kernel opens it when its owner dies.
+ */
+function claimFile(file: string): DatabaseSync | undefined {
+  const claim = new DatabaseSync(file, { timeout: 0 });
   try {
-    return JSON.parse(readFileSync(file, "utf8"));
+    claim.exec("BEGIN EXCLUSIVE");
+    claims.add(claim);
+    return claim;
   } catch (error) {
-    if (errorCodeOf(error) === "ENOENT" || error instanceof SyntaxError) return undefined;
+    claim.close();
+    if (errorCodeOf(error) === "ERR_SQLITE_ERROR") return undefined;
     throw error;
+  }
+}
+
+/** Which process it is, for people; it may not have said so yet. */
+function holderOf(file: string): string {
+  try {
+    return ` with pid ${(JSON.parse(readFileSync(file, "utf8")) as Holder).pid}`;
+  } catch {
+    return "";
   }
 }
 
