@@ -1,0 +1,29 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { readConfig } from "../../control/config.ts";
+
+test("a control plane listens on loopback and nowhere else", () => {
+  for (const host of ["127.0.0.1", "localhost", "::1", "127.1.2.3"])
+    assert.equal(readConfig({ OUTRIGGER_HOST: host }).host, host);
+  for (const host of ["0.0.0.0", "::", "10.0.0.1", "127.0.0.1.example.org", "example.org"])
+    assert.throws(() => readConfig({ OUTRIGGER_HOST: host }), {
+      name: "ConfigError",
+      message: /^OUTRIGGER_HOST: .* is not a loopback address/,
+    });
+});
+
+test("a variable of ours that nobody knows is refused by name", () => {
+  assert.throws(() => readConfig({ OUTRIGGER_PROT: "80" }), { message: /setting OUTRIGGER_PROT/ });
+  assert.equal(readConfig({ OUTRIGGER_ENDPOINT: "http://x", OUTRIGGER_USER: "ann" }).port, 46_580);
+});
+
+test("settings that make no sense are refused", () => {
+  const wrong = {
+    OUTRIGGER_PORT: "99999",
+    OUTRIGGER_LONG_AT_ONCE: "0",
+    OUTRIGGER_REQUEST_RETENTION_HOURS: "soon",
+    OUTRIGGER_LOCAL_ACCELERATORS: "many",
+  };
+  for (const [name, value] of Object.entries(wrong))
+    assert.throws(() => readConfig({ [name]: value }), { message: new RegExp(`^${name}: `) });
+});

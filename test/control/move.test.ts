@@ -1,0 +1,48 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { clusterMachine } from "../../contract/statuses.ts";
+import { addCluster, findCluster } from "../../control/clusters/store.ts";
+import { move } from "../../control/move.ts";
+import { aCluster } from "../helpers/clusters.ts";
+import { testWorld } from "../helpers/world.ts";
+
+test("of two who move a row at once one is first; there is one event", async (t) => {
+  const { ctx } = await testWorld(t);
+  const cluster = aCluster({ status: "INIT", wanted: "STOPPED" });
+  await addCluster(ctx.db, cluster);
+
+  const moved = await Promise.all([
+    move(ctx, clusterMachine, cluster, "STOPPED", "one"),
+    move(ctx, clusterMachine, cluster, "STOPPED", "two"),
+  ]);
+
+  assert.deepEqual(moved, [true, false]);
+  const events = await ctx.db.selectFrom("events").select("reason").execute();
+  assert.deepEqual(
+    events.map(({ reason }) => reason),
+    ["one"],
+  );
+});
+
+test("a move that the table does not allow is refused", async (t) => {
+  const { ctx } = await testWorld(t);
+
+  await assert.rejects(move(ctx, clusterMachine, aCluster({ status: "GONE" }), "UP", "magic"), {
+    type: "StatusError",
+    message: "a cluster cannot go from GONE to UP",
+  });
+});
+
+test("what changes along with a status fails along with it", async (t) => {
+  const { ctx } = await testWorld(t);
+  const cluster = aCluster({ status: "STOPPED", wanted: "STOPPED" });
+  await addCluster(ctx.db, cluster);
+
+  const moving = move(ctx, clusterMachine, cluster, "INIT", "start", () =>
+    Promise.reject(new Error("boom")),
+  );
+
+  await assert.rejects(moving, /boom/);
+  assert.equal((await findCluster(ctx.db, cluster.id))?.status, "STOPPED");
+  assert.deepEqual(await ctx.db.selectFrom("events").selectAll().execute(), []);
+});

@@ -1,0 +1,149 @@
+import assert from "node:assert/strict";
+import { type TestContext, test } from "node:test";
+import { pino } from "pino";
+import type { Context } from "../../control/context.ts";
+import { nudge, startReconciler } from "../../control/reconciler.ts";
+
+const turn = () => new Promise(setImmediate);
+
+/** A reconciler whose passes end by hand. */
+function byHand(t: TestContext, { atOnce = 10, due = [] as string[] } = {}) {
+  const begun: string[] = [];
+  const running = new Map<string, PromiseWithResolvers<void>>();
+  const signals = new Map<string, AbortSignal>();
+  const ctx = { log: pino({ level: "silent" }), nudges: new Map() } as unknown as Context;
+  const reconciling = startReconciler(ctx, {
+    name: "thing",
+    everyMs: 86_400_000,
+    atOnce,
+    due: async () => due,
+    reconcile(_ctx, id, signal) {
+      assert.ok(!running.has(id), `${id} is worked on twice at once`);
+      begun.push(id);
+      signals.set(id, signal);
+      const pass = Promise.withResolvers<void>();
+      running.set(id, pass);
+      return pass.promise.finally(() => running.delete(id));
+    },
+  });
+  const end = async (id: string, error?: Error) => {
+    const pass = running.get(id);
+    if (error === undefined) pass?.resolve();
+    else pass?.reject(error);
+    await turn();
+    await turn();
+  };
+  const stop = async () => {
+    const stopped = reconciling.stop();
+    for (const { resolve } of running.values()) resolve();
+    await stopped;
+  };
+  t.after(stop);
+  return { ctx, begun, signals, reconciling, end, stop };
+}
+
+test("a nudged row is worked on at once, and the nudge resolves when it was", async (t) => {
+  const { begun, reconciling, end } = byHand(t);
+  let isOver = false;
+
+  const nudged = reconciling.nudge("a").then(() => {
+    isOver = true;
+  });
+  assert.deepEqual(begun, ["a"]);
+  await turn();
+  assert.equal(isOver, false);
+  await end("a");
+
+  await nudged;
+});
+
+test("nudges during a pass are one more pass, never two at once", async (t) => {
+  const { begun, reconciling, end } = byHand(t);
+  void reconciling.nudge("a");
+
+  const later = [reconciling.nudge("a"), reconciling.nudge("a")];
+  await end("a");
+  assert.deepEqual(begun, ["a", "a"]);
+  await end("a");
+
+  await Promise.all(later);
+  assert.deepEqual(begun, ["a", "a"]);
+});
+
+test("no more rows than allowed are worked on at once; a slow one holds up no other", async (t) => {
+  const { begun, reconciling, end } = byHand(t, { atOnce: 2 });
+  for (const id of ["slow", "b", "c", "d"]) void reconciling.nudge(id);
+  void reconciling.nudge("slow");
+
+  await end("b");
+  await end("c");
+  assert.deepEqual(begun, ["slow", "b", "c", "d"]);
+});
+
+test("rows that are due are looked for at the start", async (t) => {
+  const { begun } = byHand(t, { due: ["a", "b"] });
+  await turn();
+
+  assert.deepEqual(begun, ["a", "b"]);
+});
+
+test("a row whose pass failed is tried again later, and later still", async (t) => {
+  t.mock.timers.enable({ apis: ["setTimeout"] });
+  t.mock.method(Math, "random", () => 0.5);
+  const { begun, reconciling, end } = byHand(t);
+  void reconciling.nudge("a");
+
+  for (const waitMs of [500, 1_000, 2_000]) {
+    const before = begun.length;
+    await end("a", new Error("boom"));
+    t.mock.timers.tick(waitMs - 1);
+    assert.equal(begun.length, before);
+    t.mock.timers.tick(1);
+    assert.equal(begun.length, before + 1);
+  }
+  await end("a");
+  t.mock.timers.tick(60_000);
+  assert.equal(begun.length, 4, "one that is well is left alone");
+});
+
+test("a nudge does not wait for the time of a failed row", async (t) => {
+  const { begun, reconciling, end } = byHand(t);
+  const failed = reconciling.nudge("a");
+  await end("a", new Error("boom"));
+  await failed;
+
+  void reconciling.nudge("a");
+
+  assert.deepEqual(begun, ["a", "a"]);
+});
+
+test("stopping aborts the passes, waits for them and begins no other", async (t) => {
+  const { begun, signals, reconciling, end } = byHand(t, { atOnce: 1 });
+  void reconciling.nudge("a");
+  const waiting = [reconciling.nudge("a"), reconciling.nudge("b")];
+  let isStopped = false;
+
+  const stopped = reconciling.stop().then(() => {
+    isStopped = true;
+  });
+  await turn();
+  assert.ok(signals.get("a")?.aborted);
+  assert.equal(isStopped, false);
+  await end("a");
+  await stopped;
+
+  await Promise.all(waiting);
+  await reconciling.nudge("c");
+  assert.deepEqual(begun, ["a"]);
+});
+
+test("whoever waits for a pass may give up; nobody's reconciler looks at nothing", async (t) => {
+  const { ctx } = byHand(t);
+  const abort = new AbortController();
+  const waiting = nudge(ctx, "thing", "a", abort.signal);
+
+  abort.abort(new Error("enough"));
+
+  await assert.rejects(waiting, /enough/);
+  await nudge(ctx, "unknown", "a");
+});
