@@ -4,8 +4,8 @@ import { cloudOperations as rows } from "../../contract/operations/clouds.ts";
 import { taskOperations } from "../../contract/operations/tasks.ts";
 import { parseTask } from "../../contract/task.ts";
 import { type Bound, bind, type Call } from "../bind.ts";
-import { chooseOffer, describeOffer } from "../clusters/offers.ts";
 import type { Context } from "../context.ts";
+import { chooseOffer, describeOffer } from "../offers.ts";
 
 const workspace = "default";
 

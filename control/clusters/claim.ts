@@ -5,14 +5,14 @@ import type { clusterOperations as rows } from "../../contract/operations/cluste
 import { redactSecrets, type Task } from "../../contract/task.ts";
 import type { Call } from "../bind.ts";
 import type { Context } from "../context.ts";
+import { sizeOf } from "../growing-file.ts";
+import { candidateOf, chooseOffer, describeMachines, describeNeeds } from "../offers.ts";
 import type { Offer } from "../providers/provider.ts";
 import { nudge } from "../reconciler.ts";
-import { sizeOf } from "../requests/log.ts";
 import { autostopOf } from "./autostop.ts";
 import { applyAutostop } from "./lifecycle.ts";
-import { chooseOffer, describeMachines, describeNeeds, fits } from "./offers.ts";
 import { provisionLogOf } from "./provision-log.ts";
-import { type AutostopSetting, type Cluster, isChanging } from "./schema.ts";
+import { type Cluster, isChanging } from "./schema.ts";
 import { addCluster, findCluster, findLive, setRelaunched } from "./store.ts";
 import { withoutSecrets } from "./task.ts";
 import { untilSettled, want } from "./wait.ts";
@@ -78,9 +78,9 @@ function newCluster(ctx: Context, input: Input, task: Task, offer: Offer, call: 
     provider: offer.provider,
     nodes: task.nodes,
     offer,
-    ...launchOf(input, task, call, null),
+    ...launchOf(input, task, call, { offer, autostop: null }),
     addresses: [],
-    labels: { ...task.resources.candidates[0]?.labels },
+    labels: { ...candidateOf(task.resources, offer)?.labels },
     problem: null,
     everUp: false,
     launchedAt: now,
@@ -89,19 +89,24 @@ function newCluster(ctx: Context, input: Input, task: Task, offer: Offer, call: 
 }
 
 /** What every launch sets; autostop stays as it is where the launch does not mention it. */
-function launchOf(input: Input, task: Task, call: Call, before: AutostopSetting | null) {
+function launchOf(
+  input: Input,
+  task: Task,
+  call: Call,
+  { offer, autostop }: Pick<Cluster, "offer" | "autostop">,
+) {
   return {
     taskYaml: redactSecrets(input.task),
     command: withoutSecrets(call.command, task),
-    ports: [...(task.resources.candidates[0]?.ports ?? [])],
-    autostop: autostopOf(input, task, before),
+    ports: [...(candidateOf(task.resources, offer)?.ports ?? [])],
+    autostop: autostopOf(input, task, autostop),
   };
 }
 
 /** Throws `ResourcesMismatchError` when a task asks for more than its cluster has. */
 export function refuseMismatch(cluster: Cluster, { nodes, resources }: Task): void {
   const isLarge = nodes <= cluster.nodes;
-  if (isLarge && resources.candidates.some((candidate) => fits(cluster.offer, candidate))) return;
+  if (isLarge && candidateOf(resources, cluster.offer) !== undefined) return;
   fail(
     "ResourcesMismatchError",
     `cluster ${cluster.name} has ${describeMachines(cluster)}, the task asks for ${nodes} with ` +
@@ -117,7 +122,7 @@ async function relaunch(
   task: Task,
   call: Call,
 ): Promise<Claim> {
-  const launched = launchOf(input, task, call, live.autostop);
+  const launched = launchOf(input, task, call, live);
   const launchedAt = ctx.now().getTime();
   tell(live, call);
   const claimed = await claimOf(ctx, live.id);

@@ -6,7 +6,7 @@ import { jobExitCodes } from "../../contract/statuses.ts";
 import type { Call, Reply } from "../bind.ts";
 import type { Context } from "../context.ts";
 import { listEvents } from "../events.ts";
-import { followFile, offsetOfLastLines, readFrom, sizeOf } from "../requests/log.ts";
+import { followFile, offsetOfLastLines, readFrom, sizeOf } from "../growing-file.ts";
 import { eventRecord } from "../wire/history-records.ts";
 import { getLive } from "./find.ts";
 import { provisionLogOf } from "./provision-log.ts";

@@ -5,7 +5,7 @@ import type { clusterOperations as rows } from "../../contract/operations/cluste
 import { jobMachine } from "../../contract/statuses.ts";
 import type { Call } from "../bind.ts";
 import type { Context } from "../context.ts";
-import { sizeOf } from "../requests/log.ts";
+import { sizeOf } from "../growing-file.ts";
 import { jobRecord } from "../wire/job-record.ts";
 import { getLive, getUp } from "./find.ts";
 import { headOf } from "./head.ts";

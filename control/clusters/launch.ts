@@ -4,8 +4,8 @@ import type { clusterOperations as rows } from "../../contract/operations/cluste
 import type { Task } from "../../contract/task.ts";
 import type { Call } from "../bind.ts";
 import type { Context } from "../context.ts";
+import { chooseOffer, describeMachines } from "../offers.ts";
 import { claim, refuseMismatch } from "./claim.ts";
-import { chooseOffer, describeMachines } from "./offers.ts";
 import { type Cluster, isClusterName } from "./schema.ts";
 import { findLive, getCluster } from "./store.ts";
 import { submitJob } from "./submit.ts";
@@ -54,6 +54,7 @@ async function bringUp(ctx: Context, input: Input, task: Task, call: Call): Prom
   try {
     return await untilReached(ctx, id, "UP", call, { keepTrying: input.retry_until_up, printed });
   } catch (error) {
+    if (call.signal.aborted) throw error;
     const { wanted, problem, name } = await getCluster(ctx.db, id);
     if (call.progress["isNew"] === true && wanted === "UP" && problem !== null)
       await undo(ctx, { id, name }, "its launch failed");

@@ -3,6 +3,7 @@ import { agentOperations, type Job } from "../../contract/agent-api.ts";
 import type { Task } from "../../contract/task.ts";
 import type { Call } from "../bind.ts";
 import type { Context } from "../context.ts";
+import { candidateOf } from "../offers.ts";
 import { headOf } from "./head.ts";
 import type { Cluster } from "./schema.ts";
 
@@ -37,7 +38,7 @@ export async function submitJob(
       env: { ...task.envs },
       secrets: revealed(task),
       nodes: task.nodes,
-      ...demandOf(task),
+      ...demandOf(cluster, task),
     },
     { signal: call.signal },
   );
@@ -49,8 +50,8 @@ const revealed = ({ secrets }: Task): Record<string, string> =>
   Object.fromEntries(Object.entries(secrets).map(([name, secret]) => [name, secret.reveal()]));
 
 /** What the job takes of each node, and the words for it. */
-function demandOf({ resources, nodes }: Task) {
-  const kind = resources.candidates[0]?.accelerator;
+function demandOf({ offer }: Cluster, { resources, nodes }: Task) {
+  const kind = candidateOf(resources, offer)?.accelerator;
   const accelerators = kind !== undefined && "name" in kind ? kind.count : 0;
   const named = kind !== undefined && "name" in kind ? `${kind.name}:${kind.count}` : undefined;
   return {

@@ -1,7 +1,7 @@
 import { protocol } from "../../common/product.ts";
 import type { Context } from "../context.ts";
+import { followFile, offsetOfLastLines, readFrom } from "../growing-file.ts";
 import { controlLine } from "../wire/control-lines.ts";
-import { followFile, offsetOfLastLines, readFrom } from "./log.ts";
 import { hasEnded, requestKey, type StoredRequest } from "./schema.ts";
 import * as store from "./store.ts";
 

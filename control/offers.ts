@@ -1,9 +1,9 @@
-import { fail } from "../../common/errors.ts";
-import type { ResourceRequest } from "../../contract/task/resource-request.ts";
-import type { Resources } from "../../contract/task/resources.ts";
-import type { Context } from "../context.ts";
-import { meets, type Need, type Offer } from "../providers/provider.ts";
-import type { Cluster } from "./schema.ts";
+import { fail } from "../common/errors.ts";
+import type { ResourceRequest } from "../contract/task/resource-request.ts";
+import type { Resources } from "../contract/task/resources.ts";
+import type { Cluster } from "./clusters/schema.ts";
+import type { Context } from "./context.ts";
+import { meets, type Need, type Offer } from "./providers/provider.ts";
 
 /**
  * The machine to take for each node of a task: of the first candidate that can be had, or the
@@ -53,11 +53,12 @@ function needOf(candidate: ResourceRequest): Need | undefined {
   };
 }
 
-/** Whether machines of this offer satisfy what a candidate asks of each node. */
-export function fits(offer: Offer, candidate: ResourceRequest): boolean {
-  const need = needOf(candidate);
-  return need !== undefined && meets(offer, need);
-}
+/** The first candidate of a task that machines of this offer satisfy; undefined when none is. */
+export const candidateOf = ({ candidates }: Resources, offer: Offer): ResourceRequest | undefined =>
+  candidates.find((candidate) => {
+    const need = needOf(candidate);
+    return need !== undefined && meets(offer, need);
+  });
 
 function infraOf({ cloud, region, zone }: ResourceRequest): string | undefined {
   const parts = [cloud, region, zone].filter((part) => part !== undefined);
