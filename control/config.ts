@@ -43,14 +43,16 @@ const nodeDefaults = { PATH: "/usr/local/bin:/usr/bin:/bin", LANG: "C.UTF-8" };
 
 /** Variables of ours that other programs read and that may be set where control starts. */
 const ofOthers = Object.keys(clientVariables).flatMap(envNames);
-const loopback = /^(localhost|127(\.\d{1,3}){3}|::1)$/;
+/** Whether a host name or address means this machine itself. */
+export const isLoopback = (host: string): boolean =>
+  /^(localhost|127(\.\d{1,3}){3}|::1)$/.test(host);
 
 /** The settings, checked; throws `ConfigError` naming the variable. */
 export function readConfig(env: NodeJS.ProcessEnv): Config {
   const settings = readSettings(Settings, env, ofOthers);
   const { PATH = nodeDefaults.PATH, LANG = nodeDefaults.LANG } = env;
   const config = { ...settings, nodeEnv: { PATH, LANG } };
-  if (!loopback.test(config.host))
+  if (!isLoopback(config.host))
     fail(
       "ConfigError",
       `OUTRIGGER_HOST: ${config.host} is not a loopback address; anyone who reaches it could run ` +

@@ -16,6 +16,8 @@ import {
 import { answers } from "./answers.ts";
 import { sendError } from "./errors.ts";
 import { invalidInput, readInput } from "./input.ts";
+import { parseJson } from "./json.ts";
+import { refuseForeignPages } from "./origin.ts";
 import { addPages } from "./site.ts";
 import { answerUnknown } from "./unknown.ts";
 
@@ -58,6 +60,7 @@ export function buildServer(
   readBodies(app);
   app.addHook("onRequest", async (req, reply) => {
     reply.headers(usualHeaders(req));
+    refuseForeignPages(req.headers);
     const mismatch = versionMismatch(clientVersionOf(req.headers));
     if (mismatch !== undefined) return reply.code(400).send(mismatch);
   });
@@ -88,12 +91,10 @@ export async function listen(
 function readBodies(app: FastifyInstance): void {
   app.removeAllContentTypeParsers();
   app.addContentTypeParser("application/json", { parseAs: "string" }, (_req, text, done) => {
-    if (text === "") return done(null, undefined);
     try {
-      done(null, JSON.parse(text as string));
+      done(null, parseJson(text as string));
     } catch (error) {
-      const msg = `is not JSON: ${error instanceof Error ? error.message : error}`;
-      done(invalidInput([{ loc: ["body"], msg, type: "json_invalid" }]));
+      done(toAppError(error));
     }
   });
   app.addContentTypeParser("*", (req, payload, done) => {

@@ -13,7 +13,8 @@ interface Case {
   readonly says: RegExp;
 }
 
-const launch = (task: string, cluster_name = "demo", more: object = {}): Case["send"] => [
+type Posted = [method: string, path: string, body: unknown];
+const launch = (task: string, cluster_name = "demo", more: object = {}): Posted => [
   "POST",
   "/launch",
   { task, cluster_name, ...more },
@@ -52,6 +53,22 @@ const cases: Record<string, Case> = {
     status: 422,
     loc: ["body"],
     says: /send JSON with content-type: application\/json, not text\/plain/,
+  },
+  "JSON that is nested without end": {
+    send: ["POST", "/launch", `{"override_skypilot_config":${'{"a":'.repeat(100_000)}`],
+    status: 422,
+    loc: ["body"],
+    says: /nested deeper than 200 levels/,
+  },
+  "a web page whose name was pointed at this machine": {
+    send: [...launch("run: true"), { host: "evil.example:46580" }],
+    status: 403,
+    says: /calls to or from http:\/\/evil\.example:46580 are refused/,
+  },
+  "a web page from elsewhere": {
+    send: [...launch("run: true"), { origin: "https://evil.example" }],
+    status: 403,
+    says: /https:\/\/evil\.example are refused/,
   },
   "10 MB": { send: ["POST", "/launch", large], status: 413, says: /larger than 4194304 bytes/ },
   "fields that are missing": {
