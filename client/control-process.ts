@@ -1,17 +1,12 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { errorCodeOf } from "../common/errors.ts";
-import { isAlive, type ProcessId } from "../common/process-tree.ts";
+import { isAlive } from "../common/process-tree.ts";
 import { envNames } from "../common/product.ts";
+import { type ControlProcess, controlPidFile } from "../contract/control-pid.ts";
 import type { Env, Settings } from "./settings.ts";
 
-/** What control writes to its pid file; host and port once it listens. */
-export interface ControlProcess extends ProcessId {
-  readonly host?: string;
-  readonly port?: number;
-}
-
-export const pidFileOf = ({ home }: Settings): string => join(home, "control.pid");
+export const pidFileOf = ({ home }: Settings): string => join(home, controlPidFile);
 export const logFileOf = ({ home }: Settings): string => join(home, "control.log");
 
 /** The control plane of this home folder that runs now; undefined when none does. */

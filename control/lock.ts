@@ -2,13 +2,8 @@ import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { errorCodeOf, fail } from "../common/errors.ts";
-import { findProcess, type ProcessId } from "../common/process-tree.ts";
-
-/** What `control.pid` holds; host and port once control listens. */
-interface Holder extends ProcessId {
-  host?: string;
-  port?: number;
-}
+import { findProcess } from "../common/process-tree.ts";
+import { type ControlProcess, controlPidFile } from "../contract/control-pid.ts";
 
 export interface Lock {
   /** Writes down where control listens, for clients on this machine. */
@@ -18,7 +13,7 @@ export interface Lock {
 
 /** Takes a home for this process; throws `ConflictError` while another control plane has it. */
 export function lockHome(home: string): Lock {
-  const file = join(home, "control.pid");
+  const file = join(home, controlPidFile);
   mkdirSync(home, { recursive: true, mode: 0o700 });
   const claim = claimFile(join(home, "control.lock"));
   if (claim === undefined)
@@ -58,13 +53,13 @@ function claimFile(file: string): DatabaseSync | undefined {
 /** Which process it is, for people; it may not have said so yet. */
 function holderOf(file: string): string {
   try {
-    return ` with pid ${(JSON.parse(readFileSync(file, "utf8")) as Holder).pid}`;
+    return ` with pid ${(JSON.parse(readFileSync(file, "utf8")) as ControlProcess).pid}`;
   } catch {
     return "";
   }
 }
 
-function write(file: string, holder: Holder): void {
+function write(file: string, holder: ControlProcess): void {
   writeFileSync(`${file}.new`, JSON.stringify(holder));
   renameSync(`${file}.new`, file);
 }

@@ -1,0 +1,10 @@
+import type { ProcessId } from "../common/process-tree.ts";
+
+/** The file in a home by which clients on the same machine find its control plane. */
+export const controlPidFile = "control.pid";
+
+/** What that file holds, as JSON; host and port once control listens. */
+export interface ControlProcess extends ProcessId {
+  readonly host?: string;
+  readonly port?: number;
+}
