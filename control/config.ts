@@ -4,7 +4,7 @@ import * as z from "zod";
 import { readSettings } from "../common/config.ts";
 import { fail } from "../common/errors.ts";
 import { envNames } from "../common/product.ts";
-import { clientVariables } from "../contract/client-variables.ts";
+import { clientVariables, taskVariables } from "../contract/variables.ts";
 
 const Port = z.coerce.number().int().min(0).max(65_535);
 const AtOnce = z.coerce.number().int().min(1).max(10_000);
@@ -41,8 +41,8 @@ export interface Config extends z.output<typeof Settings> {
 
 const nodeDefaults = { PATH: "/usr/local/bin:/usr/bin:/bin", LANG: "C.UTF-8" };
 
-/** Variables of ours that other programs read and that may be set where control starts. */
-const ofOthers = Object.keys(clientVariables).flatMap(envNames);
+/** Variables of ours that are for others and may be set where control starts, as inside a job. */
+const ofOthers = Object.keys({ ...clientVariables, ...taskVariables }).flatMap(envNames);
 /** Whether a host name or address means this machine itself. */
 export const isLoopback = (host: string): boolean =>
   /^(localhost|127(\.\d{1,3}){3}|::1)$/.test(host);

@@ -2,7 +2,7 @@ import type * as z from "zod";
 import { AgentSettings } from "../../agent/config.ts";
 import { settingName } from "../../common/config.ts";
 import { envNames } from "../../common/product.ts";
-import { clientVariables } from "../../contract/client-variables.ts";
+import { clientVariables, taskVariables } from "../../contract/variables.ts";
 import { Settings } from "../../control/config.ts";
 import { code, page, table } from "./markdown.ts";
 
@@ -10,20 +10,27 @@ import { code, page, table } from "./markdown.ts";
 export const settingsPage = (): string =>
   page(
     "Settings",
-    "control/config.ts, agent/config.ts and contract/client-variables.ts",
+    "control/config.ts, agent/config.ts and contract/variables.ts",
     "Settings are environment variables. A variable of ours that nobody knows is refused by name.",
     "## Control plane",
     settingsTable(Settings),
     "## Agent",
     settingsTable(AgentSettings),
     "## Clients",
-    table(
-      ["Variable", "Means"],
-      Object.entries(clientVariables).map(([suffix, means]) => [
-        code(envNames(suffix)[0] ?? suffix),
-        means,
-      ]),
-    ),
+    variablesTable(clientVariables),
+    "## What a task sees",
+    "Each also under the name that the protocol's existing tasks use; `CUDA_VISIBLE_DEVICES` and " +
+      "`MASTER_ADDR` beside them.",
+    variablesTable(taskVariables),
+  );
+
+const variablesTable = (variables: Readonly<Record<string, string>>): string =>
+  table(
+    ["Variable", "Means"],
+    Object.entries(variables).map(([suffix, means]) => [
+      code(envNames(suffix)[0] ?? suffix),
+      means,
+    ]),
   );
 
 const settingsTable = (settings: z.ZodObject): string =>

@@ -1,0 +1,22 @@
+/** What clients read from their environment, by the name after `OUTRIGGER_`. */
+export const clientVariables = {
+  ENDPOINT: "Address of the control plane; http://127.0.0.1:46580 when not set.",
+  USER_ID: "Who calls; otherwise each user has an id of their own in `user_hash` of the home.",
+  USER: "Name of the caller; otherwise the one of the operating system.",
+} as const;
+
+/** What an agent sets for the scripts of a job, by the name after `OUTRIGGER_`. */
+export const taskVariables = {
+  NODE_RANK: "This node's rank; 0 is the head.",
+  NODE_IPS: "One address a node, by rank, a line each.",
+  NUM_NODES: "How many nodes the job takes.",
+  NUM_GPUS_PER_NODE: "Accelerators of the job on each node, rounded up.",
+  SETUP_NODE_RANK: "As NODE_RANK, in `setup`.",
+  SETUP_NODE_IPS: "As NODE_IPS, in `setup`.",
+  SETUP_NUM_GPUS_PER_NODE: "As NUM_GPUS_PER_NODE, in `setup`.",
+  TASK_ID: "Submission time, cluster and job in one text.",
+  INTERNAL_JOB_ID: "The job's number on its cluster.",
+  CLUSTER_INFO: "JSON: cluster_name, cloud, region, zone.",
+  USER: "Who submitted the job.",
+  JOB_FOLDER: "Where the job's scripts and log lie on the node; marks its processes.",
+} as const;
