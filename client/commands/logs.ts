@@ -1,9 +1,4 @@
-import { once } from "node:events";
-import { createWriteStream, mkdirSync } from "node:fs";
-import { homedir } from "node:os";
-import { join } from "node:path";
 import { fail } from "../../common/errors.ts";
-import { product } from "../../common/product.ts";
 import { clusterOperations } from "../../contract/operations/clusters.ts";
 import { jobExitCodes } from "../../contract/statuses.ts";
 import { jobIdsOf } from "../arguments.ts";
@@ -12,6 +7,7 @@ import { styleOfStatus } from "../rendering.ts";
 import type { World } from "../world.ts";
 import type { OutputOptions } from "./answers.ts";
 import { followJob } from "./following.ts";
+import { syncDown } from "./sync-down.ts";
 
 interface LogsOptions extends OutputOptions {
   readonly follow: boolean;
@@ -77,31 +73,4 @@ async function answerStatus(
     status === null ? jobExitCodes.NOT_FOUND : (exitOfStatus[status] ?? jobExitCodes.NOT_FINISHED),
   );
   return codes.find((code) => code !== 0) ?? 0;
-}
-
-/** Writes the log of each job to a file of its own and prints the file's name. */
-async function syncDown(world: World, cluster: string, jobIds: readonly number[]): Promise<number> {
-  const client = await world.connect();
-  const ids = jobIds.length > 0 ? jobIds : await allJobIds(world, cluster);
-  const folder = join(homedir(), `${product.word}_logs`, cluster);
-  mkdirSync(folder, { recursive: true });
-  for (const id of ids) {
-    const file = join(folder, `job-${id}.log`);
-    const out = createWriteStream(file);
-    const write = (bytes: Uint8Array) => void out.write(bytes);
-    const input = { cluster_name: cluster, job_id: id, follow: false };
-    await client.logs(clusterOperations.logs, input, { write, control: () => {} });
-    out.end();
-    await once(out, "close");
-    world.terminal.answer(file);
-  }
-  if (ids.length === 0) world.terminal.note(`No jobs on ${cluster}.`);
-  return 0;
-}
-
-async function allJobIds(world: World, cluster: string): Promise<number[]> {
-  const client = await world.connect();
-  const input = { cluster_name: cluster, all_users: true };
-  const jobs = await client.callAndGet(clusterOperations.queue, input);
-  return jobs.map(({ job_id }) => job_id);
 }

@@ -1,0 +1,49 @@
+import { mkdir, open } from "node:fs/promises";
+import { homedir } from "node:os";
+import { join } from "node:path";
+import { AppError } from "../../common/errors.ts";
+import { product } from "../../common/product.ts";
+import { clusterOperations } from "../../contract/operations/clusters.ts";
+import type { World } from "../world.ts";
+
+/** Writes the log of each job to a file of its own and prints the file's name. */
+export async function syncDown(
+  world: World,
+  cluster: string,
+  jobIds: readonly number[],
+): Promise<number> {
+  const client = await world.connect();
+  const ids = jobIds.length > 0 ? jobIds : await allJobIds(world, cluster);
+  const folder = join(homedir(), `${product.word}_logs`, cluster);
+  for (const id of ids) {
+    const file = join(folder, `job-${id}.log`);
+    const input = { cluster_name: cluster, job_id: id, follow: false };
+    const out = await openFile(folder, file);
+    const sink = { write: out.write, control: () => {} };
+    await client.logs(clusterOperations.logs, input, sink).finally(out.close);
+    world.terminal.answer(file);
+  }
+  if (ids.length === 0) world.terminal.note(`No jobs on ${cluster}.`);
+  return 0;
+}
+
+/** A new file whose writes resolve once the system has them; each failure names the file. */
+export async function openFile(folder: string, file: string) {
+  const named = (cause: unknown): never => {
+    const why = cause instanceof Error ? cause.message : String(cause);
+    throw new AppError("RuntimeError", `cannot write ${file}: ${why}`, {}, cause);
+  };
+  await mkdir(folder, { recursive: true }).catch(named);
+  const out = await open(file, "w").catch(named);
+  return {
+    write: (bytes: Uint8Array): Promise<void> => out.writeFile(bytes).catch(named),
+    close: (): Promise<void> => out.close().catch(named),
+  };
+}
+
+async function allJobIds(world: World, cluster: string): Promise<number[]> {
+  const client = await world.connect();
+  const input = { cluster_name: cluster, all_users: true };
+  const jobs = await client.callAndGet(clusterOperations.queue, input);
+  return jobs.map(({ job_id }) => job_id);
+}
