@@ -1,4 +1,4 @@
-import { createWriteStream } from "node:fs";
+import { createReadStream, createWriteStream } from "node:fs";
 import { mkdir, readdir, realpath, stat } from "node:fs/promises";
 import { join, posix, relative } from "node:path";
 import type { Readable } from "node:stream";
@@ -57,24 +57,45 @@ export async function download(
   call: Call,
 ): Promise<Reply> {
   const folders = await Promise.all(input.folder_paths.map((path) => resolve(ctx, path, call)));
-  const zip = new ZipFile();
-  const body = zip.outputStream as unknown as Readable;
-  zip.on("error", (error: Error) => body.destroy(error));
+  const files: ZippedFile[] = [];
   for (const { real, shown } of folders)
-    for (const file of await filesIn(real)) {
-      const name = relative(real, file);
-      const entry = input.relative === "items" ? name : posix.join(shown, name).slice(1);
-      zip.addFile(file, entry);
+    for (const path of await filesIn(real)) {
+      const name = relative(real, path);
+      files.push({
+        path,
+        name: input.relative === "items" ? name : posix.join(shown, name).slice(1),
+      });
     }
-  zip.end();
   return {
     headers: {
       "content-type": "application/zip",
       "content-disposition": `attachment; filename="folder_${call.id.replaceAll("-", "")}.zip"`,
       "x-home-path": shownHome,
     },
-    body,
+    body: zipOf(files),
   };
+}
+
+interface ZippedFile {
+  path: string;
+  name: string;
+}
+
+/** A zip that is made while it is read; whoever closes it closes the file in hand. */
+function zipOf(files: ZippedFile[]): Readable {
+  const zip = new ZipFile();
+  const body = zip.outputStream as unknown as Readable;
+  let inHand: Readable | undefined;
+  zip.on("error", (error: Error) => body.destroy(error));
+  body.on("close", () => inHand?.destroy());
+  for (const { path, name } of files)
+    zip.addReadStreamLazy(name, { mode: 0o100_600 }, (take) => {
+      if (body.destroyed) return;
+      inHand = createReadStream(path).on("error", (error) => body.destroy(error));
+      take(null, inHand);
+    });
+  zip.end();
+  return body;
 }
 
 /** A path that a client names, as the folder it stands for; only the caller's own are found. */

@@ -1,8 +1,10 @@
 import assert from "node:assert/strict";
-import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
+import { randomBytes } from "node:crypto";
+import { mkdirSync, readdirSync, readlinkSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { clusterOperations as rows } from "../../../contract/operations/clusters.ts";
+import { until } from "../../helpers/agent.ts";
 import { testWorld } from "../../helpers/world.ts";
 
 const name = { cluster_name: "demo" };
@@ -33,6 +35,37 @@ test("the log of a job is copied to the caller's folder and comes back as a zip"
   assert.equal(answer.headers["content-type"], "application/zip");
   assert.match(answer.text, /^PK[\s\S]*run\.log/);
 });
+
+test("a download that is broken off leaves no file open", async (t) => {
+  const { world, paths, real } = await withCopy(t);
+  for (const name of ["a", "b", "c"])
+    writeFileSync(join(real, "demo-1", name), randomBytes(1_000_000));
+  const body = { folder_paths: [paths["1"] ?? ""], ...asUser("ann") };
+
+  for (let round = 0; round < 5; round += 1) {
+    const abort = new AbortController();
+    const answer = await world.open("POST", "/download", { body, signal: abort.signal });
+    await assert.rejects(async () => {
+      for await (const _ of answer.body) abort.abort();
+    });
+  }
+
+  await until(() => (openFilesIn(real).length === 0 ? true : undefined));
+});
+
+/** Files of a folder that this process has open. */
+const openFilesIn = (folder: string): string[] =>
+  readdirSync("/proc/self/fd")
+    .map(targetOf)
+    .filter((target) => target.startsWith(folder));
+
+function targetOf(fd: string): string {
+  try {
+    return readlinkSync(`/proc/self/fd/${fd}`);
+  } catch {
+    return "";
+  }
+}
 
 test("nothing but the caller's own log folder can be fetched", async (t) => {
   const { ask, real } = await withCopy(t);
