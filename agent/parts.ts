@@ -1,4 +1,4 @@
-import { endTree, readBootId, type Tree } from "../common/process-tree.ts";
+import { describeSurvivors, endTree, readBootId, type Tree } from "../common/process-tree.ts";
 import type { PartSpec } from "../contract/agent-api.ts";
 import { type Agent, keys } from "./context.ts";
 import { environmentOf, markOf } from "./environment.ts";
@@ -92,15 +92,17 @@ function untilWanted(
   return changes.until(keys.job(jobId), look, signal).then(() => {});
 }
 
-/** Ends whatever is left of the part, then says so. */
+/** Ends whatever is left of the part, then says so, and which processes could not be ended. */
 async function endPart(
   agent: Agent,
   { jobId, rank }: PartRow,
   facts: PartFacts,
   graceMs: number,
 ): Promise<void> {
-  await endTree(treeOf(agent, jobId), graceMs);
-  movePart(agent, jobId, rank, "ENDED", facts);
+  const left = await endTree(treeOf(agent, jobId), graceMs, agent.stopping);
+  if (left.length > 0) agent.log.warn({ jobId, left }, "processes of a job were left");
+  const reason = [facts.reason, describeSurvivors(left)].filter(Boolean).join("; ");
+  movePart(agent, jobId, rank, "ENDED", { ...facts, ...(reason === "" ? {} : { reason }) });
 }
 
 function treeOf(agent: Agent, jobId: number): Tree {

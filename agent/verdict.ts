@@ -27,14 +27,30 @@ export function decide(job: Judged, parts: readonly Seen[]): Step {
   const isOver = parts.every(({ status }) => status === "ENDED");
   if (job.verdict !== null)
     return isOver
-      ? { do: "finish", status: job.verdict, reason: job.reason, exitCode: job.exitCode }
+      ? {
+          do: "finish",
+          status: job.verdict,
+          reason: reasonOf(job, parts),
+          exitCode: job.exitCode,
+        }
       : { do: "wait" };
   const failed = parts.find(({ status, exitCode }) => status === "ENDED" && exitCode !== 0);
   if (failed !== undefined) return { do: "judge", ...failureOf(job, failed) };
-  if (isOver) return { do: "finish", status: "SUCCEEDED", reason: null, exitCode: 0 };
+  if (isOver)
+    return { do: "finish", status: "SUCCEEDED", reason: reasonOf(job, parts), exitCode: 0 };
   const isSetUp = parts.every(({ status }) => status !== "WAITING" && status !== "SETTING_UP");
   const mayRun = parts.some(({ wanted }) => wanted === ("setup" satisfies Wanted));
   return isSetUp && mayRun ? { do: "run" } : { do: "wait" };
+}
+
+/** Why a job ends as it does, and what its ranks could not end. */
+function reasonOf({ reason, nodes }: Judged, parts: readonly Seen[]): string | null {
+  const notes = parts
+    // Without an exit code its reason is why the job failed, which is said already.
+    .filter((part) => part.exitCode !== null && part.reason !== null)
+    .map((part) => `${nodes > 1 ? `rank ${part.rank}: ` : ""}${part.reason}`);
+  const reasons = [...(reason === null ? [] : [reason]), ...notes];
+  return reasons.length === 0 ? null : reasons.join("; ");
 }
 
 function failureOf(job: Judged, { rank, exitCode, reason }: Seen): Omit<Ending<"judge">, "do"> {

@@ -6,7 +6,7 @@ import { availableParallelism, totalmem, userInfo } from "node:os";
 import { join } from "node:path";
 import { errorCodeOf, fail } from "../../common/errors.ts";
 import type { Logger } from "../../common/log.ts";
-import { endTree } from "../../common/process-tree.ts";
+import { describeSurvivors, endTree } from "../../common/process-tree.ts";
 import { product } from "../../common/product.ts";
 import { programArgs } from "../../common/programs.ts";
 import type { Config } from "../config.ts";
@@ -68,15 +68,24 @@ export function localProvider(config: Config, log: Logger): Provider {
       .sort((a, b) => a.rank - b.rank);
   }
 
-  async function stop(nodeId: string): Promise<void> {
-    const home = homeOf(nodeId);
-    await endTree(processesOf(home), graceMs);
-    writeState(home, "stopped");
+  /** Processes of other users hold nothing up: we can neither end them nor find them again. */
+  async function endProcesses(nodeId: string, signal: AbortSignal): Promise<void> {
+    const left = await endTree(processesOf(homeOf(nodeId)), graceMs, signal);
+    if (left.length === 0) return;
+    log.warn({ nodeId, left }, "processes of a node were left");
+    const ours = left.filter(({ isForeign }) => !isForeign);
+    if (ours.length > 0)
+      fail("CloudError", `node ${nodeId}: ${describeSurvivors(ours)}; it is tried again`);
   }
 
-  async function destroy(nodeId: string): Promise<void> {
+  async function stop(nodeId: string, signal: AbortSignal): Promise<void> {
+    await endProcesses(nodeId, signal);
+    writeState(homeOf(nodeId), "stopped");
+  }
+
+  async function destroy(nodeId: string, signal: AbortSignal): Promise<void> {
     const home = homeOf(nodeId);
-    await endTree(processesOf(home), graceMs);
+    await endProcesses(nodeId, signal);
     await rm(home, { recursive: true, force: true, maxRetries: 3 });
   }
 

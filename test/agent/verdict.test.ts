@@ -78,3 +78,25 @@ test("the first cause wins, and a job ends only once nothing of it is left", () 
     exitCode: null,
   });
 });
+
+test("a job says which processes its ranks had to leave, however it ends", () => {
+  const left = "process 7 (sleep) belongs to root and was left";
+  const cancelled = aJob({ verdict: "CANCELLED", reason: "cancelled" });
+  const ended = (exitCode: number) => [
+    aPart(0, "ENDED", { exitCode, reason: left }),
+    aPart(1, "ENDED", { exitCode }),
+  ];
+
+  assert.deepEqual(decide(cancelled, ended(137)), {
+    do: "finish",
+    status: "CANCELLED",
+    reason: `cancelled; rank 0: ${left}`,
+    exitCode: null,
+  });
+  assert.deepEqual(decide(aJob({ nodes: 1 }), ended(0).slice(0, 1)), {
+    do: "finish",
+    status: "SUCCEEDED",
+    reason: left,
+    exitCode: 0,
+  });
+});

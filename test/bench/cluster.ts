@@ -43,7 +43,9 @@ export function onlyNode(control: Control): { home: string; agentPid: number } {
 }
 
 /** Ends an agent and whatever else runs on its node. */
-export const endNode = (home: string): Promise<void> => endTree(markOf(home), 2_000);
+export async function endNode(home: string): Promise<void> {
+  await endTree(markOf(home), 2_000);
+}
 
 /** A node's processes are known by their HOME. */
 const markOf = (home: string) => ({ roots: [], mark: `HOME=${home}` });
