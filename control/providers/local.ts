@@ -1,6 +1,6 @@
 import { spawn } from "node:child_process";
 import { closeSync, mkdirSync, openSync, readFileSync, renameSync, writeFileSync } from "node:fs";
-import { readdir, rm } from "node:fs/promises";
+import { readdir } from "node:fs/promises";
 import { getCompileCacheDir } from "node:module";
 import { availableParallelism, totalmem, userInfo } from "node:os";
 import { join } from "node:path";
@@ -13,6 +13,7 @@ import type { Config } from "../config.ts";
 import { openUnixDoor } from "../doors/unix.ts";
 import { accelerators } from "./machine.ts";
 import { type ClusterRef, meets, type NodeState, type Offer, type Provider } from "./provider.ts";
+import { removeFolder } from "./remove-folder.ts";
 
 /** The longest path that a Unix socket may have on Linux, its end mark left out. */
 const longestSocketPath = 107;
@@ -84,9 +85,8 @@ export function localProvider(config: Config, log: Logger): Provider {
   }
 
   async function destroy(nodeId: string, signal: AbortSignal): Promise<void> {
-    const home = homeOf(nodeId);
     await endProcesses(nodeId, signal);
-    await rm(home, { recursive: true, force: true, maxRetries: 3 });
+    await removeFolder(homeOf(nodeId));
   }
 
   return {

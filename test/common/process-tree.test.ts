@@ -3,7 +3,6 @@ import { spawn } from "node:child_process";
 import { existsSync, mkdtempSync, readFileSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { json } from "node:stream/consumers";
 import { after, test } from "node:test";
 import {
   endTree,
@@ -14,6 +13,7 @@ import {
   type ProcessStat,
 } from "../../common/process-tree.ts";
 import { until } from "../helpers/agent.ts";
+import { asNobody, canBeNobody, nobody } from "../helpers/nobody.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "tree-"));
 after(async () => {
@@ -73,10 +73,8 @@ test("a root whose pid was given to another process is not ours", () => {
   assert.deepEqual(findTree({ roots: [root], mark: "TREE=none" }), []);
 });
 
-const nobody = 65_534;
-
 test("what another user runs is left and named, and the rest is ended", async (t) => {
-  if (process.getuid?.() !== 0) return t.skip("only root can start processes of two users");
+  if (!canBeNobody) return t.skip("only root can start processes of two users");
   const script = `setpriv --reuid=${nobody} --clear-groups sleep 1000 & sleep 1000`;
   const child = spawn("sh", ["-c", script], { detached: true, stdio: "ignore" });
   const root = findProcess(child.pid ?? 0);
@@ -86,9 +84,12 @@ test("what another user runs is left and named, and the rest is ended", async (t
   const uids = () => findTree(tree).map(({ pid }) => statSync(`/proc/${pid}`).uid);
   await until(() => (uids().length === 3 && uids().includes(nobody)) || undefined);
 
-  const left = await asNobody(`
-    const left = await endTree(${JSON.stringify(tree)}, 20);
-    return { left, said: describeSurvivors(left) };`);
+  const exports = { "describeSurvivors, endTree": "common/process-tree.ts" };
+  const left = await asNobody(
+    exports,
+    `const left = await endTree(${JSON.stringify(tree)}, 20);
+    return { left, said: describeSurvivors(left) };`,
+  );
 
   assert.deepEqual(uids(), [0, 0]);
   const survivors = findTree(tree).map((one) => ({ ...one, isForeign: true }));
@@ -97,20 +98,6 @@ test("what another user runs is left and named, and the rest is ended", async (t
   );
   assert.deepEqual(left, { left: survivors, said: said.join("; ") });
 });
-
-/** What a function with our exports in reach returns when a user without rights calls it. */
-async function asNobody(body: string): Promise<unknown> {
-  const module = JSON.stringify(join(import.meta.dirname, "../../common/process-tree.ts"));
-  const program = `
-    import { describeSurvivors, endTree } from ${module};
-    console.log(JSON.stringify(await (async () => {${body}})()));`;
-  const child = spawn(process.execPath, ["--input-type=module", "-e", program], {
-    uid: nobody,
-    gid: nobody,
-    stdio: ["ignore", "pipe", "inherit"],
-  });
-  return json(child.stdout);
-}
 
 test("who stops waiting for the end of a tree is let go", async () => {
   const { tree } = await startFixture("ignores-term");
