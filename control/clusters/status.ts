@@ -7,17 +7,20 @@ import type { Context } from "../context.ts";
 import { nudge } from "../reconciler.ts";
 import { getUp } from "./find.ts";
 import { fitsGlob } from "./glob.ts";
-import type { Cluster } from "./schema.ts";
+import { type Cluster, isChanging } from "./schema.ts";
 import { listLastEvents, listLive } from "./store.ts";
 import { toStatusRecord } from "./view.ts";
 
 type Input = InputOf<typeof rows.status>;
 
+/** A node may be slow to answer; then what was known before is told. */
+const longestLookMs = 30_000;
+
 /** Live clusters, newest launch first; asked of the provider first where the caller says so. */
 export async function status(ctx: Context, input: Input, call: Call) {
   const chosen = choose(await listLive(ctx.db), input, call);
   const stale = chosen.filter((cluster) => wantsRefresh(cluster, input.refresh));
-  await Promise.all(stale.map(({ id }) => nudge(ctx, "cluster", id, call.signal)));
+  await lookAt(ctx, stale, call.signal);
   const clusters = stale.length > 0 ? choose(await listLive(ctx.db), input, call) : chosen;
   const { summary_response: summary, include_handle: handle } = input;
   const isShort = summary || clusters.length === 0;
@@ -41,8 +44,17 @@ function choose(clusters: Cluster[], input: Input, call: Call): Cluster[] {
   );
 }
 
-const wantsRefresh = ({ autostop }: Cluster, refresh: Input["refresh"]): boolean =>
-  refresh === "FORCE" || (refresh === "AUTO" && autostop !== null);
+/** One that is changing is looked at all the time; its pass ends with the change. */
+const wantsRefresh = (cluster: Cluster, refresh: Input["refresh"]): boolean =>
+  !isChanging(cluster) &&
+  (refresh === "FORCE" || (refresh === "AUTO" && cluster.autostop !== null));
+
+async function lookAt(ctx: Context, clusters: Cluster[], signal: AbortSignal): Promise<void> {
+  const { promise: late, resolve } = Promise.withResolvers<void>();
+  const timer = setTimeout(resolve, longestLookMs);
+  const looks = clusters.map(({ id }) => nudge(ctx, "cluster", id, signal));
+  await Promise.race([Promise.all(looks), late]).finally(() => clearTimeout(timer));
+}
 
 /** Where the ports of a cluster are reached, by port. */
 export async function endpoints(ctx: Context, input: InputOf<typeof rows.endpoints>, call: Call) {

@@ -108,16 +108,46 @@ test("status with refresh looks at the nodes first", async (t) => {
   assert.equal(record?.status, "STOPPED");
 });
 
-test("status with refresh is cancelled although a node does not answer", async (t) => {
+test("status with refresh does not wait for what is changing", async (t) => {
   const world = await testWorld(t);
-  world.provider.holds("create");
+  const release = world.provider.holds("create");
   await world.call(rows.launch, { cluster_name: "slow", task });
   await world.provider.held("create");
-  const id = await world.call(rows.status, { refresh: "FORCE" });
+
+  const [record] = await world.run(rows.status, { refresh: "FORCE" });
+
+  assert.equal(record?.status, "INIT");
+  release();
+});
+
+/** A request that looks at a cluster whose nodes do not answer. */
+async function withLongLook(t: TestContext) {
+  const { world } = await withClusters(t);
+  const release = world.provider.holds("list");
+  t.mock.timers.enable({ apis: ["setTimeout"] });
+  const id = await world.call(rows.status, { cluster_names: ["serve"], refresh: "FORCE" });
+  await world.provider.held("list");
+  return { world, id, release };
+}
+
+test("status with refresh tells what it knows when a look takes too long", async (t) => {
+  const { world, id, release } = await withLongLook(t);
+
+  t.mock.timers.tick(30_000);
+  t.mock.timers.reset();
+
+  assert.equal((await world.get(rows.status, id))[0]?.status, "UP");
+  release();
+});
+
+test("status with refresh is cancelled although a node does not answer", async (t) => {
+  const { world, id, release } = await withLongLook(t);
+  t.mock.timers.reset();
 
   assert.deepEqual(await world.cancel(id), [id]);
 
   await assert.rejects(world.get(rows.status, id), { type: "RequestCancelled" });
+  release();
 });
 
 test("endpoints tells the ports that a task opened, and no others", async (t) => {
