@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { readdirSync, readFileSync } from "node:fs";
+import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import type { AppError } from "../../../common/errors.ts";
@@ -22,51 +22,6 @@ async function withLaunch(t: TestContext) {
   await world.provider.held("create");
   return { world, id, release };
 }
-
-test("a request is stored before it is answered, and no crash loses it", async (t) => {
-  const world = await testWorld(t, { queuesClosed: true });
-  const ids = await Promise.all(Array.from({ length: 20 }, () => world.call(clusters.status, {})));
-
-  const after = await world.crash();
-
-  for (const id of ids) assert.deepEqual(await after.get(clusters.status, id), []);
-});
-
-test("a request that ran when control was killed goes on with what it had", async (t) => {
-  const { world, id, release } = await withLaunch(t);
-
-  const after = await world.crash();
-  release();
-
-  assert.equal((await after.get(clusters.launch, id)).job_id, 1);
-  assert.deepEqual(await after.moves("demo"), ["INIT>UP"]);
-  assert.deepEqual(await after.run(clusters.status, {}).then((all) => all.length), 1);
-});
-
-test("a followed log that was cut off ends with an error that says so", async (t) => {
-  const world = await testWorld(t);
-  await world.run(clusters.launch, demo);
-  const { headers } = await world.open("POST", "/logs", { body: { ...demo, job_id: 1 } });
-  const id = headers["x-skypilot-request-id"] ?? "";
-  assert.equal((await list(world))[0]?.["status"], "RUNNING");
-
-  const after = await world.crash();
-
-  await assert.rejects(after.get(clusters.logs, id), {
-    type: "RuntimeError",
-    message: "control was restarted; follow the log again",
-  });
-});
-
-test("requests of an operation that is no more end with an error", async (t) => {
-  const world = await testWorld(t, { queuesClosed: true });
-  const id = await world.call(clusters.status, {});
-  await world.ctx.db.updateTable("requests").set({ name: "gone" }).execute();
-
-  const after = await world.crash();
-
-  await assert.rejects(after.get(clusters.status, id), { type: "NotSupportedError" });
-});
 
 test("api/get waits until the request ends, for any number of callers, and keeps the result", async (t) => {
   const { world, id, release } = await withLaunch(t);
@@ -176,20 +131,34 @@ test("a running request is cancelled: its work ends, its stream says so and ends
 
 test("a request that waits in its queue is cancelled and never begins", async (t) => {
   const world = await testWorld(t, { config: { longAtOnce: 1 } });
-  const release = world.provider.holds("create");
+  const { promise: offers, resolve } = Promise.withResolvers<[]>();
+  world.provider.offers = () => offers;
   const first = await world.call(clusters.launch, demo);
   const second = await world.call(clusters.launch, { ...demo, cluster_name: "never" });
-  await world.provider.held("create");
 
   assert.deepEqual(await world.cancel(second), [second]);
-  release();
-  await world.get(clusters.launch, first);
+  resolve([]);
+  await assert.rejects(world.get(clusters.launch, first), { type: "ResourcesUnavailableError" });
 
   await assert.rejects(world.get(clusters.launch, second), { type: "RequestCancelled" });
-  assert.deepEqual(
-    (await world.run(clusters.status, {})).map(({ name }) => name),
-    ["demo"],
-  );
+  assert.equal(await world.printed(second), `'sky.launch' request ${second} cancelled\n`);
+});
+
+test("requests that wait for a cluster keep no other from its turn", async (t) => {
+  const world = await testWorld(t, { config: { longAtOnce: 1, shortAtOnce: 1 } });
+  await world.run(clusters.launch, demo);
+  const release = world.provider.holds("stop");
+  const stopping = world.run(clusters.stop, demo);
+  await world.provider.held("stop");
+  const start = await world.call(clusters.start, demo);
+  await world.untilNote(start, /waits until cluster demo is stopped/);
+
+  assert.equal((await world.run(clusters.status, {})).length, 1);
+  await world.run(clusters.launch, { ...demo, cluster_name: "other" });
+
+  release();
+  await stopping;
+  await world.get(clusters.start, start);
 });
 
 test("what has ended is not cancelled again", async (t) => {
@@ -273,36 +242,3 @@ test("a bug of ours is told as such, without its text, and goes to the log", asy
   assert.ok(world.logged.some((line) => line.includes("boom in line 7")));
   world.provider.fails("list", undefined);
 });
-
-test("no secret of a task is written anywhere", async (t) => {
-  const secret = "s3cr3t-value-of-the-user";
-  const world = await testWorld(t, { queuesClosed: true });
-  const call = {
-    ...demo,
-    task: `{run: 'true', secrets: {TOKEN: ${secret}}}`,
-    entrypoint_command: `launch --secret TOKEN=${secret} task.yaml`,
-  };
-  const id = await world.call(clusters.launch, call);
-  const waiting = filesOf(world.home);
-
-  const after = await world.crash();
-  await after.get(clusters.launch, id);
-
-  const { submission } =
-    after.provider.agentOf((await after.cluster("demo")).id).node.jobs[0] ?? {};
-  assert.deepEqual(submission?.secrets, { TOKEN: secret });
-  for (const [file, bytes] of [...waiting, ...filesOf(after.home)])
-    assert.ok(!bytes.includes(secret), file);
-  assert.ok(![...world.logged, ...after.logged].some((line) => line.includes(secret)));
-  const records = JSON.stringify([
-    await after.run(clusters.status, {}),
-    await after.run(clusters.costReport, {}),
-    await list(after, "?all_status=true"),
-  ]);
-  assert.ok(!records.includes(secret));
-});
-
-const filesOf = (folder: string): [string, Buffer][] =>
-  readdirSync(folder, { recursive: true, withFileTypes: true })
-    .filter((entry) => entry.isFile())
-    .map(({ parentPath, name }) => [name, readFileSync(join(parentPath, name))]);

@@ -51,6 +51,34 @@ test("a full queue holds up no other, nor what is worked on directly", async () 
   assert.equal(direct, "done");
 });
 
+test("one that steps aside gives its place to the next, and begins no other when it is back", async () => {
+  const { begun, run, end } = byHand();
+  const queues = openQueues({ long: 1, short: 1 });
+  queues.start(run);
+  for (const id of ["a", "b", "c"]) queues.push("short", id);
+  const { promise, resolve } = Promise.withResolvers<string>();
+
+  const wait = queues.aside("a", promise);
+  assert.deepEqual(begun, ["a", "b"]);
+  resolve("back");
+  assert.equal(await wait, "back");
+  await end("b");
+  assert.deepEqual(begun, ["a", "b"]);
+  await end("a");
+  assert.deepEqual(begun, ["a", "b", "c"]);
+});
+
+test("what has no place in a queue steps aside without giving one away", async () => {
+  const { begun, run } = byHand();
+  const queues = openQueues({ long: 1, short: 1 });
+  queues.start(run);
+  for (const id of ["a", "b"]) queues.push("short", id);
+
+  await queues.direct("now", () => queues.aside("now", Promise.resolve()));
+
+  assert.deepEqual(begun, ["a"]);
+});
+
 test("what is aborted is told why; what waits is left alone", async () => {
   const { signals, run } = byHand();
   const queues = openQueues({ long: 1, short: 1 });
