@@ -4,7 +4,7 @@ import { readdir } from "node:fs/promises";
 import { getCompileCacheDir } from "node:module";
 import { availableParallelism, totalmem, userInfo } from "node:os";
 import { join } from "node:path";
-import { errorCodeOf, fail } from "../../common/errors.ts";
+import { AppError, errorCodeOf, fail } from "../../common/errors.ts";
 import type { Logger } from "../../common/log.ts";
 import { describeSurvivors, endTree } from "../../common/process-tree.ts";
 import { product } from "../../common/product.ts";
@@ -53,7 +53,7 @@ export function localProvider(config: Config, log: Logger): Provider {
     mkdirSync(home, { recursive: true, mode: 0o700 });
     writeProfile(config, home);
     writeState(home, "running");
-    startAgent(config, home);
+    startAgent(config, home, (error) => log.warn({ err: error, nodeId }, "agent not started"));
     log.debug({ nodeId }, "node created");
   }
 
@@ -92,14 +92,26 @@ export function localProvider(config: Config, log: Logger): Provider {
   return {
     name: "local",
     offers,
-    create,
-    list,
-    destroy,
-    stop,
+    create: honest(create),
+    list: honest(list),
+    destroy: honest(destroy),
+    stop: honest(stop),
     door: (nodeId) => openUnixDoor(socketOf(nodeId)),
     endpoint: (node, port) => `${node.address}:${port}`,
   };
 }
+
+/** The same duty, but every error is one that we meant. */
+const honest =
+  <Given extends unknown[], Result>(duty: (...given: Given) => Promise<Result>) =>
+  (...given: Given): Promise<Result> =>
+    duty(...given).catch((error: unknown) => {
+      if (error instanceof AppError || isAbort(error)) throw error;
+      const why = error instanceof Error ? error.message : String(error);
+      throw new AppError("CloudError", `this machine cannot do that now: ${why}`, {}, error);
+    });
+
+const isAbort = (error: unknown): boolean => error instanceof Error && error.name === "AbortError";
 
 /** Jobs run in login shells: without a profile of its own a node would lose the PATH it was given. */
 function writeProfile({ nodeEnv }: Config, home: string): void {
@@ -131,7 +143,7 @@ function readState(home: string): NodeState["state"] {
 const processesOf = (home: string) => ({ roots: [], mark: `HOME=${home}` });
 
 /** Starts a node's agent; one that finds another alive leaves at once. */
-function startAgent(config: Config, home: string): void {
+function startAgent(config: Config, home: string, failed: (error: Error) => void): void {
   const folder = join(home, `.${product.word}`, "agent");
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   const log = openSync(join(folder, "agent.log"), "a", 0o600);
@@ -149,6 +161,8 @@ function startAgent(config: Config, home: string): void {
       NODE_COMPILE_CACHE: getCompileCacheDir(),
     },
   });
+  // Nobody waits for it: whether the agent runs is seen when it is asked.
+  child.once("error", failed);
   child.unref();
   closeSync(log);
 }
