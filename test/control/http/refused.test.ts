@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { sql } from "kysely";
-import { type Answer, testWorld, type World } from "../../helpers/world.ts";
+import type { Answer } from "../../helpers/http-client.ts";
+import { testWorld, type World } from "../../helpers/world.ts";
 import { type RefusedCase, refusedCases } from "./refused-cases.ts";
 
 let world: World;

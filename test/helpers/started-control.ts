@@ -1,0 +1,80 @@
+import assert from "node:assert/strict";
+import { pino } from "pino";
+import { operations as rows } from "../../contract/api.ts";
+import { clusters } from "../../control/clusters/reconcile.ts";
+import { type Config, readConfig } from "../../control/config.ts";
+import type { Context } from "../../control/context.ts";
+import { buildServer } from "../../control/http/server.ts";
+import { closeContext, openContext } from "../../control/open.ts";
+import { operations } from "../../control/operations.ts";
+import { type Reconciling, startReconciler } from "../../control/reconciler.ts";
+import { startRequests } from "../../control/requests/run.ts";
+import type { FakeProvider } from "./fake-provider.ts";
+import { type HttpClient, openHttpClient } from "./http-client.ts";
+
+/** A control plane that runs in this process, as `control/main.ts` starts it. */
+export interface StartedControl {
+  readonly ctx: Context;
+  readonly home: string;
+  readonly provider: FakeProvider;
+  readonly client: HttpClient;
+  readonly reconciling: Reconciling;
+  /** What it logged, a line each. */
+  readonly logged: string[];
+  /** Moves its clock. */
+  advance(ms: number): void;
+  /** Ends it; the second time does nothing. */
+  close(): Promise<void>;
+}
+
+export interface StartOptions {
+  readonly config?: Partial<Config>;
+  /** Leaves the requests in their queues. */
+  readonly queuesClosed?: boolean;
+  /** A bug of ours is expected in the log. */
+  readonly mayFail?: boolean;
+}
+
+/** As pino numbers levels. */
+const errorLevel = 50;
+
+/** Starts a control plane on a home; it listens on a Unix socket beside it. */
+export async function startControl(
+  home: string,
+  provider: FakeProvider,
+  { config = {}, queuesClosed = false, mayFail = false }: StartOptions,
+): Promise<StartedControl> {
+  const logged: string[] = [];
+  const log = pino({ level: "debug" }, { write: (line: string) => void logged.push(line) });
+  let skewMs = 0;
+  const now = () => new Date(Date.now() + skewMs);
+  const settings = { ...readConfig({ OUTRIGGER_HOME: home }), ...config };
+  const ctx = await openContext(settings, log, { providers: [provider], now });
+  const reconciling = startReconciler(ctx, { ...clusters, everyMs: 60_000 });
+  const requests = queuesClosed ? undefined : await startRequests(ctx, operations);
+  const server = buildServer(ctx, rows, operations);
+  await server.listen({ path: `${home}.sock` });
+  const client = openHttpClient(`${home}.sock`);
+
+  async function stop(): Promise<void> {
+    await client.close();
+    await server.close();
+    await requests?.stop();
+    await reconciling.stop();
+    await closeContext(ctx);
+    const bugs = logged.filter((line) => JSON.parse(line).level >= errorLevel);
+    if (!mayFail) assert.deepEqual(bugs, [], "control logged a bug of ours");
+  }
+
+  let stopped: Promise<void> | undefined;
+  return {
+    ...{ ctx, home, provider, client, reconciling, logged },
+    advance(ms) {
+      skewMs += ms;
+    },
+    close() {
+      stopped ??= stop();
+      return stopped;
+    },
+  };
+}
