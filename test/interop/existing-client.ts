@@ -16,6 +16,12 @@ const Report = z.object({
   install: z.array(z.object({ metadata: z.object({ name: z.string(), version: z.string() }) })),
 });
 
+/** Whether this machine's Python can make environments and install into them. */
+export async function hasPython(signal: AbortSignal): Promise<boolean> {
+  const command = ["python3", "-c", "import ensurepip, pip, venv"];
+  return (await runCommand(command, { env, timeoutMs: 20_000, signal })).exitCode === 0;
+}
+
 /** The newest version of the client that the package index offers; undefined when none answers. */
 export async function newestVersion(signal: AbortSignal): Promise<string | undefined> {
   const dryRun = ["--dry-run", "--no-deps", "--ignore-installed", "--report", "-"];

@@ -5,8 +5,8 @@ import { envOf, protocol } from "../../common/product.ts";
 import { type Ended, runCommand } from "./command.ts";
 import { type Control, killProcessesOf, processesOf, startControl } from "./control.ts";
 import { decodeWithClient } from "./encodings.ts";
-import { installClient, newestVersion } from "./existing-client.ts";
-import { decoding, faultOf, type Step, stepsAgainst, taskYaml } from "./steps.ts";
+import { hasPython, installClient, newestVersion } from "./existing-client.ts";
+import { decoding, faultOf, type Step, stepsAgainst, taskFiles } from "./steps.ts";
 
 const stepTimeoutMs = 60_000;
 const logTailLength = 8_000;
@@ -18,6 +18,10 @@ process.exitCode = await run(interrupted.signal);
 
 /** Drives our control plane with the protocol's existing client; the exit code. */
 async function run(signal: AbortSignal): Promise<number> {
+  if (!(await hasPython(signal))) {
+    console.log("interop: left out, as python3 with pip and venv is not here");
+    return 0;
+  }
   const version = await newestVersion(signal);
   if (version === undefined) {
     console.log("interop: left out, as the package index of Python cannot be reached from here");
@@ -36,7 +40,7 @@ async function run(signal: AbortSignal): Promise<number> {
   }
 }
 
-/** Runs the steps until one fails; whether all went well. */
+/** Runs the steps until a row has one that fails; whether all went well. */
 async function drive(
   control: Control,
   bin: string,
@@ -45,7 +49,7 @@ async function drive(
 ): Promise<boolean> {
   const home = join(folder, "home");
   await mkdir(home);
-  await writeFile(join(home, "task.yaml"), taskYaml);
+  for (const [name, text] of Object.entries(taskFiles)) await writeFile(join(home, name), text);
   const env = {
     PATH: [bin, process.env["PATH"]].join(":"),
     HOME: home,
@@ -53,12 +57,16 @@ async function drive(
   };
   const options = { env, cwd: home, timeoutMs: stepTimeoutMs, signal };
   const decoded = await decodeWithClient(bin, options);
-  if (!report("(the client decodes what is not JSON)", decoded, faultOf(decoding, decoded)))
+  if (!report("(the client decodes what is not JSON)", decoded, faultOf(decoding, decoded, home)))
     return false;
 
-  for (const step of stepsAgainst(control.url)) {
+  const isWell = async (step: Step) => {
     const ended = await runCommand([join(bin, protocol.requestPrefix), ...step.args], options);
-    if (report(lineOf(step), ended, faultOf(step, ended))) continue;
+    return report(lineOf(step), ended, faultOf(step, ended, home));
+  };
+  for (const row of stepsAgainst(control.url)) {
+    const well = await Promise.all(row.map(isWell));
+    if (well.every(Boolean)) continue;
     await printLogs(folder);
     return false;
   }

@@ -1,3 +1,5 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { jobExitCodes } from "../../contract/statuses.ts";
 import type { Ended } from "./command.ts";
 
@@ -6,47 +8,104 @@ export interface Step {
   readonly args: readonly string[];
   readonly exitCode: number;
   readonly shows: readonly RegExp[];
+  /** A file below the client's home that holds this text afterwards. */
+  readonly brings?: { readonly file: string; readonly text: string };
 }
 
-const step = (line: string, shows: readonly RegExp[], exitCode = 0): Step => ({
+type More = Partial<Pick<Step, "exitCode" | "brings">>;
+
+const step = (line: string, shows: readonly RegExp[], more: More = {}): Step => ({
   args: line.match(/'[^']*'|\S+/g)?.map((word) => word.replaceAll("'", "")) ?? [],
-  exitCode,
+  exitCode: 0,
   shows,
+  ...more,
 });
 
 /** What the cluster's first job prints. */
-export const knownLine = "hello from the outrigger interop run";
+const knownLine = "hello from the outrigger interop run";
 
-/** The task that is launched. */
-export const taskYaml = `run: echo ${knownLine}\n`;
+/** The tasks that are launched, by the names of their files. */
+export const taskFiles: Readonly<Record<string, string>> = {
+  "task.yaml": `run: echo ${knownLine}\n`,
+  "values.yaml": `name: values
+envs: {GREETING: moin}
+secrets: {TOKEN: nobody-may-see}
+run: echo "$GREETING, \${#TOKEN} letters"
+`,
+  "broken.yaml": "run: [not closed\n",
+  "misspelt.yaml": "run: echo never\nresorces: {cpus: 1}\n",
+};
 
-/** The life of one cluster, as a user of the existing client lives it. */
-export const stepsAgainst = (url: string): Step[] => [
-  step(`api login -e ${url}`, [/Logged into/]),
-  step("api info", [/HEALTHY/]),
-  step("status", [/No existing clusters/, /No in-progress managed jobs/, /No existing services/]),
-  step("launch -y -c it task.yaml", [new RegExp(knownLine), /Job ID: 1/]),
-  step("logs it 1", [new RegExp(knownLine)]),
-  step("exec it 'echo second'", [/second/]),
-  step("exec it 'exit 3'", [], jobExitCodes.FAILED),
-  step("queue it", [/^1 .*SUCCEEDED/m, /^2 .*SUCCEEDED/m, /^3 .*FAILED/m]),
-  step("status it", [/^it .*\bUP\b/m]),
-  step("stop -y it", [/Stopping cluster it\.\.\.done/]),
-  step("status it", [/^it .*\bSTOPPED\b/m]),
-  step("start -y it", [/Cluster it started/]),
-  step("status it", [/^it .*\bUP\b/m]),
-  step("down -y it", [/Terminating cluster it\.\.\.done/]),
-  step("status", [/No existing clusters/]),
-  step("logs nowhere", [/nowhere/], 1),
+const failed: More = { exitCode: 1 };
+const ofJobOne = { file: "sky_logs/it-1/run.log", text: `${knownLine}\n` };
+
+/** The life of one cluster, as a user of the existing client lives it; steps of one row meet. */
+export const stepsAgainst = (url: string): Step[][] => [
+  [step(`api login -e ${url}`, [/Logged into/])],
+  [
+    step("api info", [/HEALTHY/]),
+    step("status", [/No existing clusters/, /No in-progress managed jobs/, /No existing services/]),
+    step("check", [/^local: local \(/m]),
+  ],
+  [step("launch -y -c it task.yaml", [new RegExp(knownLine), /Job ID: 1/])],
+  [
+    step("logs it 1", [new RegExp(knownLine)]),
+    step("logs it 1 --status", [/Job 1: SUCCEEDED/]),
+    step("logs it 1 -s", [/Job 1 logs: /], { brings: ofJobOne }),
+  ],
+  [step("exec it 'echo second'", [/second/])],
+  [step("exec it 'exit 3'", [], { exitCode: jobExitCodes.FAILED })],
+  [step("launch -y -c it values.yaml", [/moin, 14 letters/, /Job ID: 4/])],
+  [step("exec -d it 'sleep 600'", [/Job submitted, ID: 5/])],
+  [step("cancel -y it 5", [/Job 5 is CANCELLED/])],
+  [
+    step("queue it", [1, 2, 4].map(rowOf("SUCCEEDED")).concat(rowOf("FAILED")(3))),
+    step("logs it 5 --status", [/Job 5: CANCELLED/], { exitCode: jobExitCodes.CANCELLED }),
+    step("status it", [/^it .*\bUP +- /m]),
+  ],
+  [step("autostop -y it -i 5", [/autostopped after 5 minutes of idleness/])],
+  [step("status it", [/^it .*\bUP +5m /m]), step("cost-report", [/^it .*\$ 0\.00/m])],
+  [step("autostop -y it --cancel", [/Cancelling auto.* on cluster 'it'\.\.\.done/])],
+  [
+    step("status it", [/^it .*\bUP +- /m]),
+    step("launch -y -c none --dryrun task.yaml", [/^Cluster none: 1 node on local/m]),
+    step("launch -y -c none --gpus H100:99 true", [/nothing offers H100:99/], failed),
+    step("launch -y -c none broken.yaml", [/YAML Error: .*/, /line 1, column 6/], failed),
+    step("launch -y -c none misspelt.yaml", [/did you mean 'resources'/], failed),
+  ],
+  [step("stop -y it", [/Stopping cluster it\.\.\.done/])],
+  [step("status it", [/^it .*\bSTOPPED\b/m])],
+  [step("start -y it", [/Cluster it started/])],
+  [step("status it", [/^it .*\bUP\b/m])],
+  [step("down -y it", [/Terminating cluster it\.\.\.done/])],
+  [
+    step("status", [/No existing clusters/]),
+    step("logs nowhere", [/nowhere/], failed),
+    step("api status -a", [/\bsky\.down .*SUCCEEDED/, /\bsky\.launch .*FAILED/]),
+  ],
 ];
 
 /** What must come of letting the client decode our encodings: silence. */
 export const decoding: Step = { args: [], exitCode: 0, shows: [] };
 
-/** What is wrong with how a step ended, or undefined. */
-export function faultOf(step: Step, { exitCode, text }: Ended): string | undefined {
+/** What is wrong with how a step of a client with this home ended, or undefined. */
+export function faultOf(step: Step, { exitCode, text }: Ended, home: string): string | undefined {
   if (exitCode !== step.exitCode) return `exit code ${exitCode}, not ${step.exitCode}`;
   const missing = step.shows.find((pattern) => !pattern.test(text));
   if (missing !== undefined) return `the output lacks ${missing}`;
-  return text.includes("Traceback") ? "a traceback" : undefined;
+  if (text.includes("Traceback")) return "a traceback";
+  return step.brings && faultOfFile(join(home, step.brings.file), step.brings.text);
+}
+
+function faultOfFile(file: string, wanted: string): string | undefined {
+  try {
+    return readFileSync(file, "utf8") === wanted ? undefined : `${file} holds something else`;
+  } catch {
+    return `there is no ${file}`;
+  }
+}
+
+/** The row of a job in the table of jobs. */
+function rowOf(status: string): (jobId: number) => RegExp {
+  return (jobId) => new RegExp(`^${jobId} .*${status}`, "m");
 }
