@@ -19,6 +19,8 @@ export interface Call {
   readonly progress: Readonly<Record<string, unknown>>;
   /** Keeps something for a later attempt; durable when it resolves. */
   remember(progress: Record<string, unknown>): Promise<void>;
+  /** Waits without keeping others from their turn. */
+  aside<T>(wait: Promise<T>): Promise<T>;
   /** Says in the request's record why it waits; null takes it back. */
   note(text: string | null): Promise<void>;
 }

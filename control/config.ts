@@ -17,8 +17,10 @@ export const Settings = z.object({
     .describe("Folder that holds everything control keeps."),
   host: z.string().default("127.0.0.1").describe("Address to listen on; loopback only, for now."),
   port: Port.default(46_580).describe("Port to listen on; 0 takes a free one."),
-  longAtOnce: AtOnce.default(32).describe("Slow requests (launch, start, ...) worked on at once."),
-  shortAtOnce: AtOnce.default(128).describe("Quick requests (status, queue, ...) at once."),
+  longAtOnce: AtOnce.default(32).describe(
+    "Slow requests (launch, exec, ...) at work at once; those that only wait do not count.",
+  ),
+  shortAtOnce: AtOnce.default(128).describe("Quick requests (status, queue, ...) at work at once."),
   requestRetentionHours: z.coerce
     .number()
     .min(-1)

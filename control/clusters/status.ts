@@ -20,7 +20,7 @@ const longestLookMs = 30_000;
 export async function status(ctx: Context, input: Input, call: Call) {
   const chosen = choose(await listLive(ctx.db), input, call);
   const stale = chosen.filter((cluster) => wantsRefresh(cluster, input.refresh));
-  await lookAt(ctx, stale, call.signal);
+  if (stale.length > 0) await call.aside(lookAt(ctx, stale, call.signal));
   const clusters = stale.length > 0 ? choose(await listLive(ctx.db), input, call) : chosen;
   const { summary_response: summary, include_handle: handle } = input;
   const isShort = summary || clusters.length === 0;

@@ -72,7 +72,7 @@ export async function untilReached(
     if (cluster.problem !== null && !keepTrying) throw errorOf(cluster.problem);
     return undefined;
   };
-  return ctx.changes.until(clusterKey(id), look, call.signal);
+  return call.aside(ctx.changes.until(clusterKey(id), look, call.signal));
 }
 
 const errorOf = ({ type, message, details }: Failure): AppError =>
@@ -101,16 +101,13 @@ export async function untilSettled(ctx: Context, cluster: Cluster, call: Call): 
   const note = `waits until cluster ${name} is ${did[wanted]} (${wantedBecause})`;
   await call.note(note);
   call.print(`${note}\n`);
-  await ctx.changes.until(
-    clusterKey(id),
-    async () => {
-      const now = await getCluster(ctx.db, id);
-      const isOver = now.status === now.wanted || now.wanted !== wanted;
-      if (!isOver && now.problem !== null) throw errorOf(now.problem);
-      return isOver || undefined;
-    },
-    call.signal,
-  );
+  const look = async () => {
+    const now = await getCluster(ctx.db, id);
+    const isOver = now.status === now.wanted || now.wanted !== wanted;
+    if (!isOver && now.problem !== null) throw errorOf(now.problem);
+    return isOver || undefined;
+  };
+  await call.aside(ctx.changes.until(clusterKey(id), look, call.signal));
   await call.note(null);
 }
 

@@ -4,6 +4,8 @@ export interface Queues {
   push(queue: QueueName, id: string): void;
   /** Works on a request at once, whatever waits; `abort` and `stop` end it like any other. */
   direct<T>(id: string, work: (signal: AbortSignal) => Promise<T>): Promise<T>;
+  /** Gives the place of a request that only waits to the next in its queue. */
+  aside<T>(id: string, wait: Promise<T>): Promise<T>;
   /** Ends the work on a request that runs; one that waits is left out when its turn comes. */
   abort(id: string, reason: unknown): void;
   /** Begins to take requests, in the order they came. `run` never throws. */
@@ -19,6 +21,7 @@ type Run = (id: string, signal: AbortSignal) => Promise<void>;
 export function openQueues(atOnce: Readonly<Record<QueueName, number>>): Queues {
   const waiting: Record<QueueName, string[]> = { long: [], short: [] };
   const busy: Record<QueueName, number> = { long: 0, short: 0 };
+  const placeOf = new Map<string, QueueName>();
   const running = new Map<string, { abort: AbortController; done: Promise<unknown> }>();
   let run: Run | undefined;
 
@@ -32,9 +35,25 @@ export function openQueues(atOnce: Readonly<Record<QueueName, number>>): Queues 
 
   function begin(queue: QueueName, id: string, work: Run): void {
     busy[queue] += 1;
+    placeOf.set(id, queue);
     void direct(id, (signal) => work(id, signal)).finally(() => {
-      busy[queue] -= 1;
-      take(queue);
+      placeOf.delete(id);
+      leave(queue);
+    });
+  }
+
+  function leave(queue: QueueName): void {
+    busy[queue] -= 1;
+    take(queue);
+  }
+
+  /** Afterwards one more than usual may be at work: who has begun does not queue again. */
+  async function aside<T>(id: string, wait: Promise<T>): Promise<T> {
+    const queue = placeOf.get(id);
+    if (queue === undefined) return wait;
+    leave(queue);
+    return wait.finally(() => {
+      busy[queue] += 1;
     });
   }
 
@@ -51,6 +70,7 @@ export function openQueues(atOnce: Readonly<Record<QueueName, number>>): Queues 
       take(queue);
     },
     direct,
+    aside,
     abort: (id, reason) => running.get(id)?.abort.abort(reason),
     start(work) {
       run = work;

@@ -129,6 +129,7 @@ function callOf(ctx: Context, work: Work, signal: AbortSignal): Call {
       Object.assign(progress, added);
       return ctx.batch((tx) => store.setProgress(tx, id, progress));
     },
+    aside: (wait) => ctx.queues.aside(id, wait),
     note: (text) => ctx.batch((tx) => store.setStatusNote(tx, id, text)),
   };
 }
