@@ -1,4 +1,5 @@
-import { describeSurvivors, endTree, readBootId, type Tree } from "../common/process-tree.ts";
+import { describeSurvivors, endTree } from "../common/end-processes.ts";
+import { readBootId, type Tree } from "../common/process-tree.ts";
 import type { PartSpec } from "../contract/agent-api.ts";
 import { type Agent, keys } from "./context.ts";
 import { environmentOf, markOf } from "./environment.ts";

@@ -3,7 +3,8 @@ import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { styleText } from "node:util";
-import { endTree, findTree } from "../common/process-tree.ts";
+import { endTree } from "../common/end-processes.ts";
+import { findTree } from "../common/process-tree.ts";
 
 const root = join(import.meta.dirname, "..");
 const hello = "examples/hello.yaml";

@@ -1,5 +1,4 @@
 import { readdirSync, readFileSync } from "node:fs";
-import { setTimeout as sleep } from "node:timers/promises";
 import { errorCodeOf } from "./errors.ts";
 
 /** A process as the kernel lists it; `startTicks` tells it from a later one with the same pid. */
@@ -60,40 +59,16 @@ export function findTree(tree: Tree): ProcessStat[] {
   return all.filter(({ pid, alive }) => alive && members.has(pid) && pid !== process.pid);
 }
 
-/** What outlived the end of its tree. */
-export interface Survivor extends ProcessStat {
-  /** Whether it runs under another user, so that we may not signal it. */
-  readonly isForeign: boolean;
+/** Those who have the mark, `NAME=value`, in their environment; never the caller itself. */
+export const findBearers = (mark: string): ProcessStat[] =>
+  listProcesses().filter(({ pid, alive }) => alive && pid !== process.pid && bears(pid, mark));
+
+/** Whose rights a process has, in words. */
+export function ownerOf(pid: number): string {
+  const [, uid] = /^Uid:\t(\d+)/m.exec(readProc(`${pid}/status`) ?? "") ?? [];
+  if (uid === undefined) return "another user";
+  return uid === "0" ? "root" : `user ${uid}`;
 }
-
-/** How long what was killed may take to die: one that waits for a disk dies once that answers. */
-const dyingMs = 10_000;
-const longestPauseMs = 100;
-
-/**
- * Ends a tree: TERM to each of its processes, up to `graceMs`, then KILL as often as something of it
- * is found. Answers what is left: processes of other users, and what is not dead ten seconds after
- * the grace; nearly always nothing.
- */
-export async function endTree(
-  tree: Tree,
-  graceMs: number,
-  signal?: AbortSignal,
-): Promise<Survivor[]> {
-  const left = await askToEnd(tree, performance.now() + graceMs, signal);
-  if (left.length === 0) return [];
-  const roots = [...tree.roots, ...left];
-  return kill({ ...tree, roots }, performance.now() + dyingMs, signal);
-}
-
-/** Says of each survivor why it was left: `process 123 (sleep) belongs to root and was left`. */
-export const describeSurvivors = (survivors: readonly Survivor[]): string =>
-  survivors
-    .map(({ pid, name, isForeign }) => {
-      const why = isForeign ? `belongs to ${ownerOf(pid)}` : "does not die";
-      return `process ${pid} (${name}) ${why} and was left`;
-    })
-    .join("; ");
 
 /** The processes that sit at a terminal of an SSH session. */
 export function listTerminals(all: readonly ProcessStat[] = listProcesses()): ProcessStat[] {
@@ -104,48 +79,6 @@ export function listTerminals(all: readonly ProcessStat[] = listProcesses()): Pr
   };
   return all.filter((row) => row.alive && row.terminal !== 0 && isUnderSshd(row));
 }
-
-/** Answers what is left once the time is over, at once when that is nothing. */
-async function askToEnd(tree: Tree, until: number, signal?: AbortSignal): Promise<ProcessStat[]> {
-  const asked = new Set<number>();
-  const roots = new Set(tree.roots.map(({ pid }) => pid));
-  // What was being started when the others were asked is asked as well; but what one of them starts
-  // to clean up, such as a trap that saves its work, gets the time that is left.
-  const isCleaningUp = ({ parent }: ProcessStat) => asked.has(parent) && !roots.has(parent);
-  let left: ProcessStat[] = [];
-  for (const pauseMs of growingPauses()) {
-    // Who is dying has no environment any more to know it by, but still holds files and their locks.
-    left = findTree({ mark: tree.mark, roots: [...tree.roots, ...left] });
-    const leftMs = until - performance.now();
-    if (left.length === 0 || leftMs <= 0) break;
-    const fresh = left.filter((found) => !asked.has(found.pid) && !isCleaningUp(found));
-    signalAll(fresh, "SIGTERM", "SIGCONT");
-    for (const { pid } of fresh) asked.add(pid);
-    await pause(Math.min(pauseMs, leftMs), signal);
-  }
-  return left;
-}
-
-/** Kills until nothing is left, only what is not ours to kill, or the time is over. */
-async function kill(tree: Tree, until: number, signal?: AbortSignal): Promise<Survivor[]> {
-  let left: Survivor[] = [];
-  for (const pauseMs of growingPauses()) {
-    const found = findTree({ mark: tree.mark, roots: [...tree.roots, ...left] });
-    const foreign = signalAll(found, "SIGKILL");
-    left = found.map((one) => ({ ...one, isForeign: foreign.has(one.pid) }));
-    if (left.every(({ isForeign }) => isForeign) || performance.now() > until) break;
-    await pause(pauseMs, signal);
-  }
-  return left;
-}
-
-/** A look at every process costs milliseconds: what takes long is looked at less often. */
-function* growingPauses(): Generator<number> {
-  for (let pauseMs = 1; ; pauseMs = Math.min(pauseMs * 2, longestPauseMs)) yield pauseMs;
-}
-
-const pause = (ms: number, signal?: AbortSignal): Promise<void> =>
-  sleep(ms, undefined, signal === undefined ? {} : { signal });
 
 /** Pids of the roots; one whose number was given to another process is left out. */
 function rootsStillOurs(tree: Tree, all: readonly ProcessStat[]): Set<number> {
@@ -166,31 +99,6 @@ function addDescendants(members: Set<number>, all: readonly ProcessStat[]): void
 function bears(pid: number, mark: string): boolean {
   const environment = readProc(`${pid}/environ`);
   return environment !== undefined && `\0${environment}`.includes(`\0${mark}\0`);
-}
-
-/** Signals each of them; answers the pids of those that are not ours to signal. */
-function signalAll(
-  processes: readonly ProcessStat[],
-  ...signals: NodeJS.Signals[]
-): ReadonlySet<number> {
-  const foreign = new Set<number>();
-  for (const { pid } of processes)
-    for (const signal of signals)
-      try {
-        process.kill(pid, signal);
-      } catch (error) {
-        const code = errorCodeOf(error);
-        if (code === "EPERM") foreign.add(pid);
-        else if (code !== "ESRCH") throw error;
-      }
-  return foreign;
-}
-
-/** Whose rights a process has, in words. */
-function ownerOf(pid: number): string {
-  const [, uid] = /^Uid:\t(\d+)/m.exec(readProc(`${pid}/status`) ?? "") ?? [];
-  if (uid === undefined) return "another user";
-  return uid === "0" ? "root" : `user ${uid}`;
 }
 
 /** Source: proc(5). The name stands in parentheses and may hold any character. */

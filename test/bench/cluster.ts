@@ -1,5 +1,6 @@
 import type { Client } from "../../client/sdk.ts";
-import { endTree, findTree } from "../../common/process-tree.ts";
+import { endTree } from "../../common/end-processes.ts";
+import { findTree } from "../../common/process-tree.ts";
 import { clusterOperations } from "../../contract/operations/clusters.ts";
 import { type Control, nodeHomes } from "./lab.ts";
 

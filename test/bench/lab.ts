@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { type Client, openClient } from "../../client/sdk.ts";
-import { endTree } from "../../common/process-tree.ts";
+import { endTree } from "../../common/end-processes.ts";
 
 const root = join(import.meta.dirname, "../..");
 

@@ -4,8 +4,8 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, statSync } from "node:fs
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
+import { endTree } from "../../common/end-processes.ts";
 import {
-  endTree,
   findProcess,
   findTree,
   isAlive,
@@ -84,7 +84,7 @@ test("what another user runs is left and named, and the rest is ended", async (t
   const uids = () => findTree(tree).map(({ pid }) => statSync(`/proc/${pid}`).uid);
   await until(() => (uids().length === 3 && uids().includes(nobody)) || undefined);
 
-  const exports = { "describeSurvivors, endTree": "common/process-tree.ts" };
+  const exports = { "describeSurvivors, endTree": "common/end-processes.ts" };
   const left = await asNobody(
     exports,
     `const left = await endTree(${JSON.stringify(tree)}, 20);

@@ -6,13 +6,13 @@ import { join } from "node:path";
 import type { Readable } from "node:stream";
 import { setTimeout as sleep } from "node:timers/promises";
 import { Pool } from "undici";
+import { endTree } from "../../common/end-processes.ts";
 import {
   type GivenInputOf,
   type Operation,
   type OutputOf,
   toHttpCall,
 } from "../../common/operation.ts";
-import { endTree } from "../../common/process-tree.ts";
 import {
   type AgentEvent,
   agentOperations,

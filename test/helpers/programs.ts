@@ -14,7 +14,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { text as allText } from "node:stream/consumers";
 import { type Client, openClient } from "../../client/sdk.ts";
-import { endTree, listProcesses, type ProcessStat } from "../../common/process-tree.ts";
+import { endTree } from "../../common/end-processes.ts";
+import { listProcesses, type ProcessStat } from "../../common/process-tree.ts";
 import { until } from "./agent.ts";
 
 /** A real control plane on a home of its own, and a client that speaks to it. */

@@ -1,0 +1,147 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { errorCodeOf } from "./errors.ts";
+import {
+  findBearers,
+  findTree,
+  isAlive,
+  ownerOf,
+  type ProcessId,
+  type ProcessStat,
+  type Tree,
+} from "./process-tree.ts";
+
+/** What outlived the end of its tree. */
+export interface Survivor extends ProcessStat {
+  /** Whether it runs under another user, so that we may not signal it. */
+  readonly isForeign: boolean;
+}
+
+/** How long what was killed may take to die: one that waits for a disk dies once that answers. */
+const dyingMs = 10_000;
+const longestPauseMs = 100;
+
+/**
+ * Ends a tree: TERM to each of its processes, up to `graceMs`, then KILL as often as something of it
+ * is found. Answers what is left: processes of other users, and what is not dead ten seconds after
+ * the grace; nearly always nothing.
+ */
+export async function endTree(
+  tree: Tree,
+  graceMs: number,
+  signal?: AbortSignal,
+): Promise<Survivor[]> {
+  const look: Look = (left) => findTree({ ...tree, roots: [...tree.roots, ...left] });
+  return endFound(look, tree.roots, graceMs, signal);
+}
+
+/**
+ * Ends those who have the mark, `NAME=value`, in their environment, and nothing that they started.
+ * As `endTree` otherwise.
+ */
+export function endBearers(
+  mark: string,
+  graceMs: number,
+  signal?: AbortSignal,
+): Promise<Survivor[]> {
+  const look: Look = (left) => {
+    const found = findBearers(mark);
+    const isFound = ({ pid }: ProcessId) => found.some((one) => one.pid === pid);
+    return [...found, ...left.filter((one) => !isFound(one) && isAlive(one))];
+  };
+  return endFound(look, [], graceMs, signal);
+}
+
+/** Says of each survivor why it was left: `process 123 (sleep) belongs to root and was left`. */
+export const describeSurvivors = (survivors: readonly Survivor[]): string =>
+  survivors
+    .map(({ pid, name, isForeign }) => {
+      const why = isForeign ? `belongs to ${ownerOf(pid)}` : "does not die";
+      return `process ${pid} (${name}) ${why} and was left`;
+    })
+    .join("; ");
+
+/**
+ * What is still there of those to end. Who is dying has no environment any more to know it by, but
+ * still holds files and their locks; so it is told whom it found before.
+ */
+type Look = (left: readonly ProcessStat[]) => ProcessStat[];
+
+async function endFound(
+  look: Look,
+  roots: readonly ProcessId[],
+  graceMs: number,
+  signal?: AbortSignal,
+): Promise<Survivor[]> {
+  const left = await askToEnd(look, roots, performance.now() + graceMs, signal);
+  return left.length === 0 ? [] : kill(look, left, performance.now() + dyingMs, signal);
+}
+
+/** Answers what is left once the time is over, at once when that is nothing. */
+async function askToEnd(
+  look: Look,
+  roots: readonly ProcessId[],
+  until: number,
+  signal?: AbortSignal,
+): Promise<ProcessStat[]> {
+  const asked = new Set<number>();
+  const rootPids = new Set(roots.map(({ pid }) => pid));
+  // What was being started when the others were asked is asked as well; but what one of them starts
+  // to clean up, such as a trap that saves its work, gets the time that is left.
+  const isCleaningUp = ({ parent }: ProcessStat) => asked.has(parent) && !rootPids.has(parent);
+  let left: ProcessStat[] = [];
+  for (const pauseMs of growingPauses()) {
+    left = look(left);
+    const leftMs = until - performance.now();
+    if (left.length === 0 || leftMs <= 0) break;
+    const fresh = left.filter((found) => !asked.has(found.pid) && !isCleaningUp(found));
+    signalAll(fresh, "SIGTERM", "SIGCONT");
+    for (const { pid } of fresh) asked.add(pid);
+    await pause(Math.min(pauseMs, leftMs), signal);
+  }
+  return left;
+}
+
+/** Kills until nothing is left, only what is not ours to kill, or the time is over. */
+async function kill(
+  look: Look,
+  known: readonly ProcessStat[],
+  until: number,
+  signal?: AbortSignal,
+): Promise<Survivor[]> {
+  let left: readonly ProcessStat[] = known;
+  for (const pauseMs of growingPauses()) {
+    const found = look(left);
+    const foreign = signalAll(found, "SIGKILL");
+    if (foreign.size === found.length || performance.now() > until)
+      return found.map((one) => ({ ...one, isForeign: foreign.has(one.pid) }));
+    left = found;
+    await pause(pauseMs, signal);
+  }
+  return [];
+}
+
+/** A look at every process costs milliseconds: what takes long is looked at less often. */
+function* growingPauses(): Generator<number> {
+  for (let pauseMs = 1; ; pauseMs = Math.min(pauseMs * 2, longestPauseMs)) yield pauseMs;
+}
+
+const pause = (ms: number, signal?: AbortSignal): Promise<void> =>
+  sleep(ms, undefined, signal === undefined ? {} : { signal });
+
+/** Signals each of them; answers the pids of those that are not ours to signal. */
+function signalAll(
+  processes: readonly ProcessStat[],
+  ...signals: NodeJS.Signals[]
+): ReadonlySet<number> {
+  const foreign = new Set<number>();
+  for (const { pid } of processes)
+    for (const signal of signals)
+      try {
+        process.kill(pid, signal);
+      } catch (error) {
+        const code = errorCodeOf(error);
+        if (code === "EPERM") foreign.add(pid);
+        else if (code !== "ESRCH") throw error;
+      }
+  return foreign;
+}
