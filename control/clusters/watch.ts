@@ -3,11 +3,12 @@ import { type AgentEvent, agentOperations } from "../../contract/agent-api.ts";
 import { clusterMachine } from "../../contract/statuses.ts";
 import type { Context } from "../context.ts";
 import { linesOf } from "../doors/lines.ts";
+import { openSilence } from "../doors/silence.ts";
 import { move } from "../move.ts";
 import { nudge } from "../reconciler.ts";
 import { openRelays } from "./relay.ts";
 import { type Cluster, clusterKey } from "./schema.ts";
-import { findCluster, setWanted } from "./store.ts";
+import { findCluster, getCluster, setWanted } from "./store.ts";
 
 /** Keeps an ear on the agents of clusters that are up: one held response a node. */
 export interface Watches {
@@ -20,6 +21,8 @@ export interface Watches {
 
 const firstPauseMs = 100;
 const longestPauseMs = 5_000;
+/** An agent says every five seconds that it lives. */
+const silenceMs = 15_000;
 
 /** Opens no ear yet. */
 export function openWatches(world: () => Context): Watches {
@@ -90,10 +93,12 @@ async function listen(
 ): Promise<void> {
   const agent = ctx.agent(cluster, rank);
   const { lastSeq } = await agent.call(agentOperations.health, {}, { signal });
-  const { body } = await agent.open(agentOperations.events, { after: lastSeq }, signal);
+  using silence = openSilence(silenceMs, signal);
+  const { body } = await agent.open(agentOperations.events, { after: lastSeq }, silence.signal);
   heard();
   if (rank === 0) await stopIfIdle(ctx, cluster.id, signal);
   for await (const line of linesOf(body)) {
+    silence.heard();
     if (line === "") continue;
     const event: AgentEvent = JSON.parse(line);
     heard(event);
@@ -109,8 +114,9 @@ async function stopIfIdle(ctx: Context, id: string, signal: AbortSignal): Promis
   if (!due) return;
   const { down, idleMinutes } = cluster.autostop;
   const reason = `idle for ${idleMinutes} min`;
-  const moved = await move(ctx, clusterMachine, cluster, "AUTOSTOPPING", reason, (tx) =>
-    setWanted(tx, id, down ? "GONE" : "STOPPED", reason),
-  );
+  const moved = await move(ctx, clusterMachine, cluster, "AUTOSTOPPING", reason, async (tx) => {
+    const isOvertaken = (await getCluster(tx, id)).wanted !== "UP";
+    if (!isOvertaken) await setWanted(tx, id, down ? "GONE" : "STOPPED", reason);
+  });
   if (moved) void nudge(ctx, "cluster", id);
 }
