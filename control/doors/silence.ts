@@ -1,0 +1,24 @@
+import { AppError } from "../../common/errors.ts";
+
+/** A signal that aborts with another one, or when nothing was heard for too long. */
+export interface Silence extends Disposable {
+  readonly signal: AbortSignal;
+  /** Something was heard: the time starts again. */
+  heard(): void;
+}
+
+/** Listens from now on; the reason of the signal is an `UnreachableError` once it was too quiet. */
+export function openSilence(limitMs: number, signal: AbortSignal): Silence {
+  const quiet = new AbortController();
+  const abort = () =>
+    quiet.abort(new AppError("UnreachableError", `nothing was heard for ${limitMs / 1000} s`));
+  let timer = setTimeout(abort, limitMs);
+  return {
+    signal: AbortSignal.any([signal, quiet.signal]),
+    heard() {
+      clearTimeout(timer);
+      timer = setTimeout(abort, limitMs);
+    },
+    [Symbol.dispose]: () => clearTimeout(timer),
+  };
+}
