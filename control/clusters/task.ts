@@ -1,5 +1,6 @@
 import { AppError, fail } from "../../common/errors.ts";
 import { formatIssues, type TaskIssue, toValidationItems } from "../../contract/task/issues.ts";
+import type { ResourceRequest } from "../../contract/task/resource-request.ts";
 import { readTask as readDocument, singleTask, type Task } from "../../contract/task.ts";
 
 /**
@@ -34,26 +35,61 @@ export const withoutSecrets = (command: string, { secrets }: Task): string =>
 /** Remarks on a document that is accepted all the same, a line each. */
 export function remarksOn(text: string): string {
   const reading = readDocument(text);
-  const { warnings } = reading.ok ? reading.document : { warnings: [] };
-  return warnings.map((warning) => `${formatIssues([warning])}\n`).join("");
+  if (!reading.ok) return "";
+  const { warnings, tasks } = reading.document;
+  const idle = tasks.flatMap((task) => namesIn(withoutEffect, task));
+  const remark = `without effect here: ${idle.join(", ")}\n`;
+  return (
+    warnings.map((warning) => `${formatIssues([warning])}\n`).join("") + (idle[0] ? remark : "")
+  );
 }
 
-/** What a task may say but nothing here does yet: refused, so that nothing is lost silently. */
+/** Fields of a task, each with whether a task makes use of it. */
+type Uses = Readonly<Record<string, (task: Task, candidate: ResourceRequest) => boolean>>;
+
+const isFilled = (value: object | undefined): boolean =>
+  value !== undefined && Object.keys(value).length > 0;
+
+/** What nothing here does yet and a task could not run right without: refused. */
+const unbuilt: Uses = {
+  workdir: ({ workdir }) => workdir !== undefined,
+  file_mounts: ({ fileMounts }) => isFilled(fileMounts),
+  volumes: ({ volumes }) => isFilled(volumes),
+  managed_secrets: ({ managedSecrets }) => isFilled(managedSecrets),
+  "secrets from a store": ({ storedSecrets }) => isFilled(storedSecrets),
+  pool: ({ pool }) => pool !== undefined,
+  "config.hooks": ({ hooks }) => isFilled(hooks),
+  "autostop.hook": ({ resources: { autostop } }) =>
+    autostop !== undefined && autostop !== "off" && autostop.hook !== undefined,
+  "resources.image_id": (_, { image }) => image !== undefined,
+  "resources.instance_type": (_, { instanceType }) => instanceType !== undefined,
+  "resources.volumes": (_, { networkDisks }) => isFilled(networkDisks),
+};
+
+/** What makes no difference to a job on a machine of ours: said, and left at that. */
+const withoutEffect: Uses = {
+  service: ({ service }) => service !== undefined,
+  event_callback: ({ eventCallback }) => eventCallback !== undefined,
+  config: ({ config }) => isFilled(config),
+  "resources.use_spot": (_, { useSpot }) => useSpot,
+  "resources.job_recovery": ({ resources }) => resources.jobRecovery !== undefined,
+  "resources.local_disk": (_, { localDisk }) => localDisk !== undefined,
+  "resources.disk_tier": (_, { diskTier }) => diskTier !== "medium",
+  "resources.network_tier": (_, { networkTier }) => networkTier !== "standard",
+  "resources.ephemeral_storage": (_, { ephemeralStorageGb }) => ephemeralStorageGb !== undefined,
+  "resources.accelerator_args": (_, { acceleratorArgs }) => acceleratorArgs !== undefined,
+};
+
+const namesIn = (uses: Uses, task: Task): string[] =>
+  Object.entries(uses)
+    .filter(([, use]) => task.resources.candidates.some((candidate) => use(task, candidate)))
+    .map(([name]) => name);
+
 function refuseUnbuilt(task: Task): void {
-  const sections = {
-    workdir: task.workdir !== undefined,
-    file_mounts: Object.keys(task.fileMounts).length > 0,
-    volumes: Object.keys(task.volumes).length > 0,
-    "config.hooks": (task.hooks?.length ?? 0) > 0,
-    "autostop.hook": hasAutostopHook(task),
-  };
-  const used = Object.entries(sections).filter(([, isUsed]) => isUsed);
+  const used = namesIn(unbuilt, task);
   if (used.length > 0)
     fail(
       "NotSupportedError",
-      `${used.map(([name]) => name).join(" and ")} cannot be served yet in this version; leave it out`,
+      `this version cannot serve ${used.join(", ")} yet, and the task could not run right without`,
     );
 }
-
-const hasAutostopHook = ({ resources: { autostop } }: Task): boolean =>
-  autostop !== undefined && autostop !== "off" && autostop.hook !== undefined;
