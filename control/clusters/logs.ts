@@ -37,7 +37,7 @@ export async function logs(
   return {
     headers: { [offsetHeader]: String(start) },
     body,
-    exitCode: async () => exitCodeOf(await findJob(ctx, cluster, id, call.signal)),
+    exitCode: () => exitCodeAfter(ctx, cluster, id, call.signal),
   };
 }
 
@@ -77,6 +77,22 @@ async function* chunksOf(
       body = undefined;
       await sleep(100, undefined, { signal });
     }
+  }
+}
+
+/** Jobs are ended before their cluster goes; one that went cannot be asked any more. */
+async function exitCodeAfter(
+  ctx: Context,
+  cluster: Cluster,
+  id: number,
+  signal: AbortSignal,
+): Promise<number> {
+  try {
+    return exitCodeOf(await findJob(ctx, cluster, id, signal));
+  } catch (error) {
+    const isGoing = (await findCluster(ctx.db, cluster.id))?.wanted !== "UP";
+    if (isGoing && !signal.aborted) return jobExitCodes.CANCELLED;
+    throw error;
   }
 }
 
