@@ -1,17 +1,19 @@
 import assert from "node:assert/strict";
-import { existsSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { request } from "undici";
 import { until } from "../helpers/agent.ts";
-import { startControl, type TestControl } from "../helpers/programs.ts";
+import { listNodeHomes, startControl, type TestControl } from "../helpers/programs.ts";
 import { aTask, clusterOf } from "./cluster.ts";
 
 test("control goes away while a log is followed", { timeout: 30_000 }, async (t) => {
   const control = await startControl(t);
   const cluster = clusterOf(control, "demo");
   const wanted = Array.from({ length: 400 }, (_, index) => `line ${index + 1}\n`).join("");
-  const run = 'for i in {1..400}; do echo "line $i"; read -rt 0.005 <> <(:); done; exit 5';
+  const ran = join(control.home, "ran");
+  const run = `echo ran >> ${ran}
+    for i in {1..400}; do echo "line $i"; read -rt 0.005 <> <(:); done; exit 5`;
 
   for (const signal of ["SIGKILL", "SIGTERM"] as const)
     await t.test(signal, async () => {
@@ -28,6 +30,8 @@ test("control goes away while a log is followed", { timeout: 30_000 }, async (t)
       assert.equal(raw.text(), wanted);
       assert.deepEqual(await resumed, { code: 100, text: wanted });
       assert.equal(await cluster.jobStatus(id), "FAILED");
+      assert.equal(readFileSync(ran, "utf8"), "ran\n");
+      rmSync(ran);
     });
 });
 
@@ -36,6 +40,7 @@ test("control is killed while a job runs on two nodes", { timeout: 30_000 }, asy
   const cluster = clusterOf(control, "demo");
   const begun = join(control.home, "begun-");
   const run = `
+    echo ran >> ~/ran
     for i in {1..100}; do echo "line $i"; done; touch ${begun}$OUTRIGGER_NODE_RANK
     until [ -e ${begun}on ]; do sleep 0.02; done
     for i in {101..200}; do echo "line $i"; done`;
@@ -52,6 +57,8 @@ test("control is killed while a job runs on two nodes", { timeout: 30_000 }, asy
     const wanted = Array.from({ length: 200 }, (_, index) => `${prefix}line ${index + 1}`);
     assert.deepEqual(said, wanted);
   }
+  for (const node of listNodeHomes(control.home))
+    assert.equal(readFileSync(join(node, "ran"), "utf8"), "ran\n");
   await cluster.down();
 });
 
