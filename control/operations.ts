@@ -1,4 +1,5 @@
 import { jobOperations } from "../contract/operations/jobs.ts";
+import { pageOperations } from "../contract/operations/pages.ts";
 import { poolOperations } from "../contract/operations/pools.ts";
 import { serveOperations } from "../contract/operations/serve.ts";
 import { storageOperations } from "../contract/operations/storage.ts";
@@ -27,6 +28,13 @@ const emptyLists: Bound[] = [
   bind(volumeOperations.list, async () => []),
 ];
 
+/** There is no web interface yet; the pages about the API are what a browser finds. */
+const home = bind(pageOperations.home, async () => ({
+  status: 307,
+  headers: { location: "/docs" },
+  body: null,
+}));
+
 /** Every operation that has code. */
 export const operations: Bound[] = [
   ...requestOperations,
@@ -34,4 +42,5 @@ export const operations: Bound[] = [
   ...cloudOperations,
   ...workspaceOperations,
   ...emptyLists,
+  home,
 ];

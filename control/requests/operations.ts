@@ -114,7 +114,7 @@ async function health() {
     api_version: String(protocol.apiVersion),
     version: protocol.version,
     version_on_disk: protocol.version,
-    commit: `${product.word}-${product.version}`,
+    commit: product.version,
     basic_auth_enabled: false,
     user: null,
   };

@@ -201,7 +201,7 @@ export const refusedCases: Record<string, RefusedCase> = {
   "what this version cannot serve yet": {
     send: launch("workdir: .\nrun: 'true'"),
     status: 400,
-    says: /workdir cannot be served yet in this version; leave it out/,
+    says: /this version cannot serve workdir yet/,
   },
   "an API number that is none": {
     send: ["GET", "/api/health", undefined, { "x-skypilot-api-version": "new" }],
