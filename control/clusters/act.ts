@@ -11,6 +11,9 @@ import { beginUsage, endUsage, getCluster, setUp } from "./store.ts";
 
 const agentStartMs = 30_000;
 const createAgainMs = 3_000;
+const healthTimeoutMs = 2_000;
+/** An agent that does not answer for so long is taken for hung, and replaced. */
+const hungMs = 5_000;
 const jobGraceMs = 5_000;
 const endJobsMs = 20_000;
 
@@ -90,17 +93,25 @@ async function createUntilAnswer(
   rank: number,
   signal: AbortSignal,
 ): Promise<boolean> {
+  const provider = ctx.provider(cluster.provider);
   const agent = ctx.agent(cluster, rank);
   const until = performance.now() + agentStartMs;
-  let againAt = 0;
+  let endAt = performance.now() + hungMs;
+  let createAt = 0;
   for (let pauseMs = 10; ; pauseMs = Math.min(pauseMs * 1.5, 500)) {
+    const now = performance.now();
+    const isHung = now > endAt;
+    if (isHung) {
+      await provider.endAgent?.(`${cluster.id}-${rank}`, signal);
+      endAt = Number.POSITIVE_INFINITY;
+    }
     // Again, as an agent may die at its start.
-    if (performance.now() > againAt) {
-      againAt = performance.now() + createAgainMs;
-      await ctx.provider(cluster.provider).create(cluster, rank, signal);
+    if (isHung || now > createAt) {
+      await provider.create(cluster, rank, signal);
+      createAt = performance.now() + createAgainMs;
     }
     try {
-      await agent.call(agentOperations.health, {}, { signal, timeoutMs: 2_000 });
+      await agent.call(agentOperations.health, {}, { signal, timeoutMs: healthTimeoutMs });
       return true;
     } catch (error) {
       const isUnreachable = error instanceof AppError && error.type === "UnreachableError";

@@ -4,7 +4,8 @@ import { readdir } from "node:fs/promises";
 import { getCompileCacheDir } from "node:module";
 import { availableParallelism, totalmem, userInfo } from "node:os";
 import { join } from "node:path";
-import { describeSurvivors, endTree } from "../../common/end-processes.ts";
+import { settingName } from "../../common/config.ts";
+import { describeSurvivors, endBearers, endTree } from "../../common/end-processes.ts";
 import { AppError, errorCodeOf, fail } from "../../common/errors.ts";
 import type { Logger } from "../../common/log.ts";
 import { product } from "../../common/product.ts";
@@ -18,6 +19,8 @@ import { removeFolder } from "./remove-folder.ts";
 /** The longest path that a Unix socket may have on Linux, its end mark left out. */
 const longestSocketPath = 107;
 const graceMs = 2_000;
+/** An agent that is told to leave does so at once, unless it hangs. */
+const agentGraceMs = 1_000;
 const gigabyte = 2 ** 30;
 
 /**
@@ -53,7 +56,9 @@ export function localProvider(config: Config, log: Logger): Provider {
     mkdirSync(home, { recursive: true, mode: 0o700 });
     writeProfile(config, home);
     writeState(home, "running");
-    startAgent(config, home, (error) => log.warn({ err: error, nodeId }, "agent not started"));
+    startAgent(config, home, socketOf(nodeId), (error) =>
+      log.warn({ err: error, nodeId }, "agent not started"),
+    );
     log.debug({ nodeId }, "node created");
   }
 
@@ -84,6 +89,12 @@ export function localProvider(config: Config, log: Logger): Provider {
     writeState(homeOf(nodeId), "stopped");
   }
 
+  async function endAgent(nodeId: string, signal: AbortSignal): Promise<void> {
+    const left = await endBearers(markOf(socketOf(nodeId)), agentGraceMs, signal);
+    if (left.length > 0)
+      fail("CloudError", `the agent of node ${nodeId} cannot be ended: ${describeSurvivors(left)}`);
+  }
+
   async function destroy(nodeId: string, signal: AbortSignal): Promise<void> {
     await endProcesses(nodeId, signal);
     await removeFolder(homeOf(nodeId));
@@ -96,6 +107,7 @@ export function localProvider(config: Config, log: Logger): Provider {
     list: honest(list),
     destroy: honest(destroy),
     stop: honest(stop),
+    endAgent: honest(endAgent),
     door: (nodeId) => openUnixDoor(socketOf(nodeId)),
     endpoint: (node, port) => `${node.address}:${port}`,
   };
@@ -142,8 +154,18 @@ function readState(home: string): NodeState["state"] {
 /** Whatever has the node's folder as its HOME: its agent and what the agent started. */
 const processesOf = (home: string) => ({ roots: [], mark: `HOME=${home}` });
 
+const socketVariable = settingName("socket");
+
+/** What the agent alone has in its environment: it does not hand on where it listens. */
+const markOf = (socket: string): string => `${socketVariable}=${socket}`;
+
 /** Starts a node's agent; one that finds another alive leaves at once. */
-function startAgent(config: Config, home: string, failed: (error: Error) => void): void {
+function startAgent(
+  config: Config,
+  home: string,
+  socket: string,
+  failed: (error: Error) => void,
+): void {
   const folder = join(home, `.${product.word}`, "agent");
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   const log = openSync(join(folder, "agent.log"), "a", 0o600);
@@ -159,6 +181,7 @@ function startAgent(config: Config, home: string, failed: (error: Error) => void
       LOGNAME: username,
       SHELL: shell ?? "/bin/bash",
       NODE_COMPILE_CACHE: getCompileCacheDir(),
+      [socketVariable]: socket,
     },
   });
   // Nobody waits for it: whether the agent runs is seen when it is asked.
