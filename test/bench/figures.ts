@@ -44,4 +44,4 @@ function targetText({ target, unit }: Figure): string {
 }
 
 const numberText = (value: number): string =>
-  value >= 100 ? String(Math.round(value)) : value.toFixed(1);
+  value >= 100 ? value.toFixed(0) : value.toPrecision(3);

@@ -13,6 +13,7 @@ const question = JSON.stringify({
   env_vars: { OUTRIGGER_USER_ID: "bench", OUTRIGGER_USER: "bench" },
 });
 
+setTimeout(() => process.send?.("warm"), Number(warmUpMs));
 const times = await Promise.all(Array.from({ length: Number(clients) }, askAgainAndAgain));
 process.send?.(times.flat(), () => process.disconnect());
 
