@@ -25,8 +25,12 @@ export interface TestCluster {
   untilStatus(wanted: string | undefined): Promise<void>;
   jobStatus(id: number): Promise<JobStatus | null>;
   untilJob(id: number, ...statuses: JobStatus[]): Promise<void>;
-  /** Follows the log of a job to its end. */
-  follow(id: number, more?: { tail?: number; follow?: boolean }): Promise<Followed>;
+  /** Follows the log of a job to its end; says when it begins to come. */
+  follow(
+    id: number,
+    more?: { tail?: number; follow?: boolean },
+    begins?: () => void,
+  ): Promise<Followed>;
 }
 
 export interface Followed {
@@ -64,9 +68,12 @@ export function clusterOf({ client }: TestControl, name: string): TestCluster {
         return status !== null && statuses.includes(status) ? status : undefined;
       });
     },
-    async follow(id, more = {}) {
+    async follow(id, more = {}, begins = () => {}) {
       const chunks: Buffer[] = [];
-      const write = (bytes: Buffer) => void chunks.push(bytes);
+      const write = (bytes: Buffer) => {
+        begins();
+        chunks.push(bytes);
+      };
       const sink = { write, control() {} };
       const code = await client.logs(rows.logs, { ...of, job_id: id, ...more }, sink);
       return { code, text: Buffer.concat(chunks).toString() };
