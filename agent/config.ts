@@ -9,6 +9,7 @@ import { logLevels } from "./log.ts";
 /** Every setting of the agent. */
 export const AgentSettings = z.object({
   socket: z.string().optional().describe("Where it listens; a Unix socket path of < 108 bytes."),
+  build: z.string().default("unknown").describe("What control is told it runs; set by control."),
   logLevel: z.enum(logLevels).default("info").describe("Least level that is logged."),
 });
 
@@ -16,6 +17,8 @@ export const AgentSettings = z.object({
 export interface Config {
   readonly logLevel: z.output<typeof AgentSettings>["logLevel"];
   readonly socket: string;
+  /** Which code it runs, as whoever started it says. */
+  readonly build: string;
   /** Journal and key. */
   readonly agentFolder: string;
   /** A folder a job. */
@@ -41,6 +44,7 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
   return {
     logLevel: settings.logLevel,
     socket,
+    build: settings.build,
     agentFolder: join(root, "agent"),
     jobsFolder: join(root, "jobs"),
     workdir: join(home, `${product.word}_workdir`),

@@ -39,8 +39,9 @@ export function configureNode({ journal, log }: Agent, node: NodeSettings): void
 }
 
 /** Who the agent is. */
-export const healthOf = ({ journal, startedAt }: Agent): Health => ({
+export const healthOf = ({ config, journal, startedAt }: Agent): Health => ({
   version: product.version,
+  build: config.build,
   pid: process.pid,
   bootId: readBootId(),
   startedAt,

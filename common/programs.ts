@@ -1,3 +1,5 @@
+import { createHash } from "node:crypto";
+import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 
 const fromSource = import.meta.filename.endsWith(".ts");
@@ -19,3 +21,22 @@ export const programArgs = (program: Program): string[] => [
     ? join(import.meta.dirname, "..", program, "main.ts")
     : join(import.meta.dirname, `${program}.mjs`),
 ];
+
+/** Tells one build of a program from another: a digest of all the code it is made of. */
+export function buildOf(program: Program): string {
+  const hash = createHash("sha256");
+  for (const [name, file] of codeOf(program)) hash.update(`${name}\0`).update(readFileSync(file));
+  return hash.digest("hex").slice(0, 16);
+}
+
+/** The files of a program, each with its name wherever the program lies. */
+function codeOf(program: Program): [name: string, file: string][] {
+  const here = import.meta.dirname;
+  if (!fromSource) return [[program, join(here, `${program}.mjs`)]];
+  return [program, "common", "contract"].flatMap((room) =>
+    readdirSync(join(here, "..", room), { recursive: true, encoding: "utf8" })
+      .filter((name) => name.endsWith(".ts"))
+      .sort()
+      .map((name) => [`${room}/${name}`, join(here, "..", room, name)] as [string, string]),
+  );
+}

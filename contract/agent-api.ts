@@ -147,6 +147,8 @@ export type AgentEvent = z.output<typeof AgentEvent>;
 
 export const Health = z.object({
   version: z.string(),
+  /** Which code it runs, in the words of whoever started it. */
+  build: z.string(),
   pid: z.int(),
   bootId: z.string(),
   startedAt: Millis,

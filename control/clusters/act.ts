@@ -4,6 +4,7 @@ import { agentOperations } from "../../contract/agent-api.ts";
 import { clusterMachine } from "../../contract/statuses.ts";
 import type { Context } from "../context.ts";
 import { move } from "../move.ts";
+import { nodeIdOf } from "./agents.ts";
 import type { Action, Observed } from "./plan.ts";
 import { elapsed, narrate } from "./provision-log.ts";
 import { agentAutostop, type Cluster, settingsOf } from "./schema.ts";
@@ -33,6 +34,9 @@ export async function act(
       return create(ctx, cluster, action.rank, "runs", signal);
     case "revive":
       return create(ctx, cluster, action.rank, "has its agent back", signal);
+    case "replace":
+      await provider.endAgent?.(nodeIdOf(cluster, action.rank), signal);
+      return create(ctx, cluster, action.rank, "has an agent of this version", signal);
     case "configure":
       return configure(ctx, cluster, action.rank, nodes, signal);
     case "endJobs":
@@ -102,7 +106,7 @@ async function createUntilAnswer(
     const now = performance.now();
     const isHung = now > endAt;
     if (isHung) {
-      await provider.endAgent?.(`${cluster.id}-${rank}`, signal);
+      await provider.endAgent?.(nodeIdOf(cluster, rank), signal);
       endAt = Number.POSITIVE_INFINITY;
     }
     // Again, as an agent may die at its start.

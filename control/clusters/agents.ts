@@ -11,6 +11,9 @@ export interface Agents {
   close(): Promise<void>;
 }
 
+/** How providers know a node. */
+export const nodeIdOf = ({ id }: Pick<Cluster, "id">, rank: number): string => `${id}-${rank}`;
+
 /** Opens no door yet. */
 export function openAgents(): Agents {
   const doors = new Map<string, Map<number, { door: Dispatcher; agent: Agent }>>();
@@ -20,7 +23,7 @@ export function openAgents(): Agents {
       doors.set(id, ranks);
       const known = ranks.get(rank);
       if (known !== undefined) return known.agent;
-      const door = provider.door(`${id}-${rank}`);
+      const door = provider.door(nodeIdOf({ id }, rank));
       const agent = agentBehind(door, `node ${rank} of ${name}`);
       ranks.set(rank, { door, agent });
       return agent;

@@ -7,14 +7,15 @@ export interface Observed {
   rank: number;
   state: "running" | "stopped";
   address: string;
-  /** `unset` answers but does not know its place; `off` was not asked. */
-  agent: "well" | "unset" | "silent" | "off";
+  /** `outdated` runs other code than ours; `unset` does not know its place; `off` was not asked. */
+  agent: "well" | "unset" | "outdated" | "silent" | "off";
 }
 
 export type Action =
   | { do: "move"; to: ClusterStatus; reason: string }
   | { do: "create"; rank: number }
   | { do: "revive"; rank: number }
+  | { do: "replace"; rank: number }
   | { do: "configure"; rank: number }
   | { do: "endJobs" }
   | { do: "stop"; nodeId: string }
@@ -36,6 +37,8 @@ export const plans: Record<Wanted, Plan> = {
       ];
     const silent = nodes.filter(({ agent }) => agent === "silent");
     if (silent.length > 0) return [silent.map(({ rank }) => ({ do: "revive", rank }))];
+    const outdated = nodes.filter(({ agent }) => agent === "outdated");
+    if (outdated.length > 0) return [outdated.map(({ rank }) => ({ do: "replace", rank }))];
     const unset = nodes.filter(({ agent }) => agent === "unset");
     if (unset.length > 0) return [unset.map(({ rank }) => ({ do: "configure", rank }))];
     return moveTo(cluster, "UP", "every node runs");

@@ -84,6 +84,8 @@ async function askAgent(
       return undefined;
     });
   if (health === undefined) return "silent";
+  const { agentBuild = health.build } = ctx.provider(cluster.provider);
+  if (health.build !== agentBuild) return "outdated";
   const place = settingsOf(cluster, node.rank, nodes);
   return health.node !== null && isSame(health.node, place) ? "well" : "unset";
 }

@@ -9,7 +9,7 @@ import { describeSurvivors, endBearers, endTree } from "../../common/end-process
 import { AppError, errorCodeOf, fail } from "../../common/errors.ts";
 import type { Logger } from "../../common/log.ts";
 import { product } from "../../common/product.ts";
-import { programArgs } from "../../common/programs.ts";
+import { buildOf, programArgs } from "../../common/programs.ts";
 import type { Config } from "../config.ts";
 import { openUnixDoor } from "../doors/unix.ts";
 import { accelerators } from "./machine.ts";
@@ -29,6 +29,7 @@ const gigabyte = 2 ** 30;
  */
 export function localProvider(config: Config, log: Logger): Provider {
   const root = join(config.home, "nodes");
+  const build = buildOf("agent");
   const homeOf = (nodeId: string) => join(root, nodeId);
   const socketOf = (nodeId: string) =>
     join(homeOf(nodeId), `.${product.word}`, "agent", "agent.sock");
@@ -56,7 +57,7 @@ export function localProvider(config: Config, log: Logger): Provider {
     mkdirSync(home, { recursive: true, mode: 0o700 });
     writeProfile(config, home);
     writeState(home, "running");
-    startAgent(config, home, socketOf(nodeId), (error) =>
+    startAgent(config, { home, socket: socketOf(nodeId), build }, (error) =>
       log.warn({ err: error, nodeId }, "agent not started"),
     );
     log.debug({ nodeId }, "node created");
@@ -107,6 +108,7 @@ export function localProvider(config: Config, log: Logger): Provider {
     list: honest(list),
     destroy: honest(destroy),
     stop: honest(stop),
+    agentBuild: build,
     endAgent: honest(endAgent),
     door: (nodeId) => openUnixDoor(socketOf(nodeId)),
     endpoint: (node, port) => `${node.address}:${port}`,
@@ -162,8 +164,7 @@ const markOf = (socket: string): string => `${socketVariable}=${socket}`;
 /** Starts a node's agent; one that finds another alive leaves at once. */
 function startAgent(
   config: Config,
-  home: string,
-  socket: string,
+  { home, socket, build }: { home: string; socket: string; build: string },
   failed: (error: Error) => void,
 ): void {
   const folder = join(home, `.${product.word}`, "agent");
@@ -182,6 +183,7 @@ function startAgent(
       SHELL: shell ?? "/bin/bash",
       NODE_COMPILE_CACHE: getCompileCacheDir(),
       [socketVariable]: socket,
+      [settingName("build")]: build,
     },
   });
   // Nobody waits for it: whether the agent runs is seen when it is asked.

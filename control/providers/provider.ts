@@ -60,6 +60,8 @@ export interface Provider {
 
   // Powers only some clouds have. Absent means "cannot".
   readonly stop?: (nodeId: string, signal: AbortSignal) => Promise<void>;
+  /** Which agent `create` starts; one that tells another build is replaced. */
+  readonly agentBuild?: string;
   /** Ends a node's agent, hung or not, and nothing that it started; `create` starts another. */
   readonly endAgent?: (nodeId: string, signal: AbortSignal) => Promise<void>;
 }

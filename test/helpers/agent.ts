@@ -193,9 +193,12 @@ export function aSubmission(
 }
 
 /** Starts the program and waits until it listens; throws what it said when it leaves instead. */
-export async function startProcess(home: string): Promise<ChildProcess> {
+export async function startProcess(
+  home: string,
+  env: Readonly<Record<string, string>> = {},
+): Promise<ChildProcess> {
   const child = spawn(process.execPath, [join(root, "agent/main.ts")], {
-    env: { HOME: home, PATH: process.env["PATH"], NODE_COMPILE_CACHE: compileCache },
+    env: { HOME: home, PATH: process.env["PATH"], NODE_COMPILE_CACHE: compileCache, ...env },
     stdio: ["ignore", "ignore", "pipe"],
   });
   let said = "";

@@ -101,6 +101,7 @@ const notHere = (): never => fail("NotImplementedError", "a fake agent has no ra
 function bind(node: FakeNode, changes: Changes): Bound<Rows> {
   const health = () => ({
     version: "0",
+    build: "0",
     pid: 1,
     bootId: "boot",
     startedAt: 0,

@@ -78,6 +78,12 @@ const cases: Case[] = [
     [[{ do: "revive", rank: 1 }]],
   ],
   [
+    "an agent of other code is replaced before others are told their place",
+    pair,
+    [aNode(0, { agent: "unset" }), aNode(1, { agent: "outdated" })],
+    [[{ do: "replace", rank: 1 }]],
+  ],
+  [
     "agents that do not know their place are told",
     { ...pair, status: "INIT" },
     [aNode(0, { agent: "unset" }), aNode(1, { agent: "unset" })],
