@@ -1,8 +1,8 @@
 import { Command, CommanderError, Option } from "commander";
-import { errorTypes, toAppError } from "../common/errors.ts";
+import { errorTypes, fail, toAppError } from "../common/errors.ts";
 import { product } from "../common/product.ts";
 import { originOf } from "./arguments.ts";
-import type { OptionRow } from "./catalog/options.ts";
+import type { OptionRow, Parse } from "./catalog/options.ts";
 import type { CommandRow } from "./catalog/row.ts";
 import { commands } from "./catalog.ts";
 import type { Client } from "./sdk.ts";
@@ -118,10 +118,21 @@ function groupOf(program: Command, name: string, group: string): Command {
 
 function toOption({ flags, means, parse, choices, hidden }: OptionRow): Option {
   const option = new Option(flags, means);
-  if (parse !== undefined) option.argParser(parse);
+  if (parse !== undefined) option.argParser(naming(`--${option.name()}`, parse));
   if (choices !== undefined) option.choices(choices);
   return hidden ? option.hideHelp() : option;
 }
+
+/** Puts the name of the option before what is wrong with its value. */
+const naming =
+  (name: string, parse: Parse): Parse =>
+  (text, before) => {
+    try {
+      return parse(text, before);
+    } catch (error) {
+      return fail("UsageError", `${name}: ${toAppError(error).message}`);
+    }
+  };
 
 /** The world of one command line, and how to close what was opened in it. */
 function openWorld(words: readonly string[], terminal: Terminal, outer: Surroundings) {

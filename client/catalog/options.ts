@@ -1,10 +1,13 @@
 import { collected, wholeNumber } from "../arguments.ts";
 
+/** Reads the value of an option, given what was read for it before; throws `UsageError`. */
+export type Parse = (text: string, before: unknown) => unknown;
+
 /** An option of a command, as help, parsing and completion read it. */
 export interface OptionRow {
   readonly flags: string;
   readonly means: string;
-  readonly parse?: (text: string, before: unknown) => unknown;
+  readonly parse?: Parse;
   readonly choices?: readonly string[];
   readonly hidden?: true;
 }

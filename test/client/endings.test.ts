@@ -17,6 +17,11 @@ const endings: readonly [string, Routes, number, RegExp][] = [
   ["launch none.yaml", {}, 3, /no file none\.yaml/],
   ["launch --wrong", {}, 2, /unknown option/],
   ["nonsense", {}, 2, /unknown command/],
+  ["launch -i -5", {}, 2, /--idle-minutes-to-autostop: "-5" is not a whole number of at least 0/],
+  ["launch --num-nodes 0 x", {}, 2, /--num-nodes: "0" is not/],
+  ["logs dev --tail x", {}, 2, /--tail: "x" is not/],
+  ["api start --port x", {}, 2, /--port: "x" is not/],
+  ["cost-report --days 1.5", {}, 2, /--days: "1\.5" is not/],
   ["status -o xml", {}, 2, /Allowed choices are table, json/],
   [
     "queue dev",
