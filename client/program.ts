@@ -5,6 +5,7 @@ import { originOf } from "./arguments.ts";
 import type { OptionRow, Parse } from "./catalog/options.ts";
 import type { CommandRow } from "./catalog/row.ts";
 import { commands } from "./catalog.ts";
+import { Declined, interruptedExit } from "./declined.ts";
 import type { Client } from "./sdk.ts";
 import { type Env, readSettings } from "./settings.ts";
 import { openTerminal, type Streams, type Terminal } from "./terminal.ts";
@@ -51,10 +52,13 @@ export async function run(words: readonly string[], outer: Surroundings): Promis
 }
 
 const usageExit = errorTypes.UsageError.exit;
-const interruptedExit = 130;
 
 /** Writes the error for a person; returns its exit code. */
 function tell(terminal: Terminal, error: unknown, { env, signal }: Surroundings): number {
+  if (error instanceof Declined) {
+    terminal.note(error.message);
+    return error.exit;
+  }
   if (signal.aborted) return interruptedExit;
   const known = toAppError(error);
   const shown = known.type === "InternalError" && error instanceof Error ? error : known;

@@ -2,6 +2,7 @@ import { AppError, fail } from "../common/errors.ts";
 import { clusterOperations } from "../contract/operations/clusters.ts";
 import type { ClusterStatusRecord } from "../contract/records/clusters.ts";
 import { isPattern } from "./arguments.ts";
+import { Declined } from "./declined.ts";
 import { count } from "./rendering.ts";
 import type { Client } from "./sdk.ts";
 import type { World } from "./world.ts";
@@ -34,16 +35,23 @@ export function requireAll(names: readonly string[], found: readonly { name: str
     fail("ClusterDoesNotExist", `no cluster ${missing.join(", ")}; see \`outrigger status\``);
 }
 
+/** What is to be done to clusters, for messages: `stop`. */
+export interface Deed {
+  readonly verb: string;
+  /** Nobody can undo it, so an empty answer is a no. */
+  readonly isFinal?: true;
+}
+
 /**
- * The names of the clusters to act on, after asking. Throws `UsageError` when nothing is named, or
- * when nobody can be asked about what was not named one by one; undefined when the answer was no.
+ * The names of the clusters to act on, after asking. Throws `Declined` when the answer was no, and
+ * `UsageError` when nothing is named, or nobody can be asked about what was not named one by one.
  */
 export async function selectClusters(
   world: World,
-  verb: string,
+  { verb, isFinal }: Deed,
   words: readonly string[],
   { all = false, yes = false }: SelectionOptions,
-): Promise<string[] | undefined> {
+): Promise<string[]> {
   if (words.length === 0 && !all) fail("UsageError", `name the clusters to ${verb}, or say --all`);
   const found = await listClusters(await world.connect(), all ? [] : words);
   requireAll(words, found);
@@ -53,16 +61,28 @@ export async function selectClusters(
     return [];
   }
   const sweeping = all || words.some(isPattern);
-  const agreed = yes || (await agree(world, `${capital(verb)} ${listed(names)}?`, sweeping));
-  return agreed ? names : undefined;
+  if (!yes) await agree(world, `${capital(verb)} ${listed(names)}?`, { sweeping, isFinal });
+  return names;
 }
 
-/** Asks on a terminal; elsewhere it is a yes, unless that would be `sweeping`: `UsageError` then. */
-export async function agree(world: World, question: string, sweeping: boolean): Promise<boolean> {
-  const { terminal } = world;
-  if (terminal.canAsk) return terminal.confirm(question);
-  if (sweeping) fail("UsageError", `${question} Nobody can be asked here; say -y if you mean it`);
-  return true;
+/**
+ * Asks on a terminal; throws `Declined` when the answer was no. Elsewhere it is a yes, unless that
+ * would be `sweeping`: `UsageError` then. What sweeps or is final is not done for an empty answer.
+ */
+export async function agree(
+  { terminal, signal }: World,
+  question: string,
+  { sweeping = false, isFinal = false }: { sweeping?: boolean; isFinal?: boolean | undefined } = {},
+): Promise<void> {
+  if (terminal.canAsk) {
+    const said = await terminal.confirm(question, {
+      usual: sweeping || isFinal ? "no" : "yes",
+      signal,
+    });
+    if (said !== "yes") throw new Declined(said);
+  } else if (sweeping) {
+    fail("UsageError", `${question} Nobody can be asked here; say -y if you mean it`);
+  }
 }
 
 /** Does one thing to each cluster; goes on after a failure and throws the first one at the end. */

@@ -1,5 +1,5 @@
 import { once } from "node:events";
-import { createInterface } from "node:readline/promises";
+import { createInterface } from "node:readline";
 import type { Readable, Writable } from "node:stream";
 import { styleText } from "node:util";
 import type { Env } from "./settings.ts";
@@ -28,8 +28,17 @@ export interface Terminal {
   readonly noteColumns: number;
   /** Whether a question would be answered. */
   readonly canAsk: boolean;
-  /** Asks yes or no; an empty answer is yes. */
-  confirm(question: string): Promise<boolean>;
+  /** Asks until it hears yes or no; the end of input is a no. */
+  confirm(question: string, how: Asking): Promise<Said>;
+}
+
+/** What a question brought; `interrupted` is Ctrl-C. */
+export type Said = "yes" | "no" | "interrupted";
+
+/** How a question is asked: `usual` is what an empty answer means. */
+export interface Asking {
+  readonly usual: Said;
+  readonly signal: AbortSignal;
 }
 
 /** The input of a process; a terminal or not. */
@@ -58,7 +67,7 @@ export function openTerminal({ stdin, stdout, stderr }: Streams, env: Env): Term
       if (!stdout.write(bytes)) await once(stdout, "drain");
     },
     canAsk: stdin.isTTY === true && stderr.isTTY === true,
-    confirm: (question) => confirm(stdin, stderr, question),
+    confirm: (question, how) => confirm(stdin, stderr, question, how),
   };
 }
 
@@ -80,15 +89,34 @@ const painter =
   (style, text) =>
     wanted && text !== "" ? styleText(style, text, { validateStream: false }) : text;
 
-/** Ctrl-C, which makes `question` reject, and the end of input are a no. */
-async function confirm(stdin: Input, stderr: Output, question: string) {
-  const lines = createInterface({ input: stdin, output: stderr });
-  const left = once(lines, "close").then(() => "no");
-  try {
-    const answer = lines.question(`${question} [Y/n] `).catch(() => "no");
-    const said = await Promise.race([answer, left]);
-    return /^(y|yes)?$/i.test(said.trim());
-  } finally {
-    lines.close();
-  }
+function confirm(
+  stdin: Input,
+  stderr: Output,
+  question: string,
+  { usual, signal }: Asking,
+): Promise<Said> {
+  const lines = createInterface({ input: stdin, output: stderr, signal });
+  const { promise, resolve } = Promise.withResolvers<Said>();
+  const end = (said: Said) => {
+    resolve(said);
+    lines.off("close", leave).close();
+  };
+  const leave = (said: Said = signal.aborted ? "interrupted" : "no") => {
+    stderr.write("\n");
+    end(said);
+  };
+  lines.on("line", (line) => {
+    const said = line.trim() === "" ? usual : saidBy(line.trim());
+    if (said === undefined) lines.prompt();
+    else end(said);
+  });
+  lines.once("SIGINT", () => leave("interrupted")).once("close", leave);
+  lines.setPrompt(`${question} ${usual === "yes" ? "[Y/n]" : "[y/N]"} `);
+  lines.prompt();
+  return promise;
+}
+
+function saidBy(word: string): Said | undefined {
+  if (/^y(es)?$/i.test(word)) return "yes";
+  return /^no?$/i.test(word) ? "no" : undefined;
 }

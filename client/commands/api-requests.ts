@@ -89,7 +89,7 @@ export async function cancel(
 ): Promise<undefined> {
   if (ids.length === 0 && !all) fail("UsageError", "name the requests to cancel, or say --all");
   const what = all ? "all of your requests" : ids.join(", ");
-  if (!yes && !(await agree(world, `Cancel ${what}?`, all))) return;
+  if (!yes) await agree(world, `Cancel ${what}?`, { sweeping: all });
   const user_id = readIdentity(world.settings).id;
   const input = all ? { request_ids: null, user_id } : { request_ids: [...ids], user_id: null };
   const more = { title: `Cancelling ${what}`, later };

@@ -22,8 +22,8 @@ export async function cancel(
   const ids = jobIdsOf(words);
   if ((all || allUsers) && ids.length > 0) fail("UsageError", "name jobs or say --all, not both");
   const what = whatOf(ids, { all, allUsers });
-  const agreed = yes || (await agree(world, `Cancel ${what} on ${cluster}?`, ids.length === 0));
-  if (!agreed) return;
+  const sweeping = ids.length === 0;
+  if (!yes) await agree(world, `Cancel ${what} on ${cluster}?`, { sweeping });
   const job_ids = ids.length > 0 ? ids : null;
   const input = { cluster_name: cluster, job_ids, all, all_users: allUsers };
   const title = `Cancelling ${what} on ${cluster}`;

@@ -1,11 +1,9 @@
 import type { GivenInputOf, Operation, OutputOf } from "../../common/operation.ts";
 import { clusterOperations } from "../../contract/operations/clusters.ts";
+import { interruptedExit } from "../declined.ts";
 import { openProgress } from "../progress.ts";
 import type { Client, RequestId } from "../sdk.ts";
 import type { World } from "../world.ts";
-
-/** What shells report for a program that Ctrl-C ended. */
-export const interruptedExit = 130;
 
 /**
  * Sends an operation and shows its steps until it is done; its result. With `later` it prints the

@@ -4,7 +4,7 @@ import { clusterOperations } from "../../contract/operations/clusters.ts";
 import { taskOperations } from "../../contract/operations/tasks.ts";
 import { madeUpName, type TaskOptions, variablesOf } from "../arguments.ts";
 import { openProgress } from "../progress.ts";
-import { listClusters } from "../selection.ts";
+import { agree, listClusters } from "../selection.ts";
 import { isLocal } from "../settings.ts";
 import { localPathsOf, readEntrypoint, toTaskText } from "../task-text.ts";
 import type { World } from "../world.ts";
@@ -33,7 +33,7 @@ export async function launch(
   const task = taskOf(world, operands, options);
   const cluster = options.cluster ?? madeUpName(settings.userName, randomBytes(2).toString("hex"));
   const asks = terminal.canAsk && !options.yes && !options.dryrun;
-  if (asks && !(await agreeToLaunch(world, cluster, task, options))) return 0;
+  if (asks) await agreeToLaunch(world, cluster, task, options);
 
   const title = `${options.dryrun ? "Planning" : "Launching"} ${cluster}`;
   const input = launchInput(cluster, task, options);
@@ -93,14 +93,13 @@ async function agreeToLaunch(
   cluster: string,
   task: string,
   options: LaunchOptions,
-): Promise<boolean> {
+): Promise<void> {
   const client = await world.connect();
   const [existing] = await listClusters(client, [cluster]);
-  const { terminal } = world;
   if (existing !== undefined)
-    return terminal.confirm(`Run on cluster '${cluster}', which is ${existing.status}?`);
+    return agree(world, `Run on cluster '${cluster}', which is ${existing.status}?`);
   await showPlan(world, cluster, task, options);
-  return terminal.confirm(`Launch a new cluster '${cluster}'?`);
+  await agree(world, `Launch a new cluster '${cluster}'?`);
 }
 
 /** Shows which machines the task would get, where control can tell. */

@@ -1,7 +1,7 @@
 import { fail } from "../../common/errors.ts";
 import type { GivenInputOf } from "../../common/operation.ts";
 import { clusterOperations } from "../../contract/operations/clusters.ts";
-import { forEach, type SelectionOptions, selectClusters } from "../selection.ts";
+import { type Deed, forEach, type SelectionOptions, selectClusters } from "../selection.ts";
 import type { World } from "../world.ts";
 import { carryOut } from "./following.ts";
 
@@ -35,6 +35,7 @@ export async function stop(world: World, words: Words, options: EndOptions): Pro
 export async function down(world: World, words: Words, options: EndOptions): Promise<undefined> {
   await actOn(world, words, options, {
     verb: "tear down",
+    isFinal: true,
     title: (name) => `Tearing down ${name}`,
     row: clusterOperations.down,
     input: (cluster_name) => ({ cluster_name, purge: options.purge ?? false }),
@@ -62,8 +63,7 @@ export async function start(world: World, words: Words, options: StartOptions): 
 
 type Row = (typeof clusterOperations)["start" | "stop" | "down" | "autostop"];
 
-interface Act<Op extends Row> {
-  readonly verb: string;
+interface Act<Op extends Row> extends Deed {
   readonly title: (name: string) => string;
   readonly row: Op;
   readonly input: (name: string) => GivenInputOf<Op>;
@@ -74,10 +74,10 @@ export async function actOn<Op extends Row>(
   world: World,
   words: Words,
   options: SelectionOptions & { readonly async?: boolean },
-  { verb, title, row, input }: Act<Op>,
+  { title, row, input, ...deed }: Act<Op>,
 ): Promise<void> {
-  const names = await selectClusters(world, verb, words, options);
-  await forEach(world, names ?? [], async (name) => {
+  const names = await selectClusters(world, deed, words, options);
+  await forEach(world, names, async (name) => {
     await carryOut(world, row, input(name), { title: title(name), later: options.async });
   });
 }

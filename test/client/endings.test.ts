@@ -81,23 +81,6 @@ function resultsOf({ result }: Ending): Handler {
     });
 }
 
-for (const [typed, calledDown] of [
-  ["y\n", 1],
-  ["\n", 1],
-  ["n\n", 0],
-  ["", 0],
-] as const)
-  test(`on a terminal ${JSON.stringify(typed)} decides whether a cluster goes`, async (t) => {
-    const control = await fakeControl(t, usual);
-    const outrigger = await commandLine(t, control.endpoint);
-
-    const { code, stderr } = await outrigger(["down", "dev"], { typed });
-
-    assert.match(stderr, /Tear down dev\? \[Y\/n\]/);
-    assert.equal(control.to("POST /down").length, calledDown);
-    assert.equal(code, 0);
-  });
-
 test("Ctrl-C in a followed log leaves the job alone and says how to come back", async (t) => {
   const abort = new AbortController();
   const follows: Handler = (_seen, res) => {

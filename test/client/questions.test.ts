@@ -1,0 +1,55 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { commandLine, wordsOf } from "./command-line.ts";
+import { fakeControl } from "./fake-control.ts";
+import { two, usual } from "./usual-routes.ts";
+
+const ctrlC = "\u0003";
+const ctrlD = "\u0004";
+
+/** A command line, what is typed at its question, its exit code, and how often it acts. */
+const answers: readonly [string, string, number, string, number][] = [
+  ["down dev", "y\n", 0, "POST /down", 1],
+  ["down dev", "YES\n", 0, "POST /down", 1],
+  ["down dev", "\n", 1, "POST /down", 0],
+  ["down dev", "n\n", 1, "POST /down", 0],
+  ["down dev", "", 1, "POST /down", 0],
+  ["down dev", ctrlD, 1, "POST /down", 0],
+  ["down dev", ctrlC, 130, "POST /down", 0],
+  ["down dev", "what\ny\n", 0, "POST /down", 1],
+  ["down dev", "what\nno\n", 1, "POST /down", 0],
+  ["stop dev", "\n", 0, "POST /stop", 1],
+  ["start dev", "\n", 0, "POST /start", 1],
+  ["launch -d -c dev x", "\n", 0, "POST /launch", 1],
+  ["launch -d -c dev x", "n\n", 1, "POST /launch", 0],
+  ["stop 'de*'", "\n", 1, "POST /stop", 0],
+  ["stop --all", "\n", 1, "POST /stop", 0],
+  ["cancel dev 7", "\n", 0, "POST /cancel", 1],
+  ["cancel dev --all", "\n", 1, "POST /cancel", 0],
+  ["api cancel --all", ctrlC, 130, "POST /api/cancel", 0],
+];
+
+for (const [line, typed, expected, route, calls] of answers)
+  test(`\`outrigger ${line}\`, answered ${JSON.stringify(typed)}, ends with ${expected}`, async (t) => {
+    const control = await fakeControl(t, usual);
+    const outrigger = await commandLine(t, control.endpoint);
+
+    const { code, stderr } = await outrigger(wordsOf(line), { typed });
+
+    assert.equal(control.to(route).length, calls);
+    assert.equal(/^Nothing was changed\.$/m.test(stderr), calls === 0, stderr);
+    assert.equal(code, expected);
+  });
+
+test("a question says what an empty answer means, and is asked again when not understood", async (t) => {
+  const control = await fakeControl(t, { ...usual, "POST /status": two });
+  const outrigger = await commandLine(t, control.endpoint);
+
+  const one = await outrigger(["stop", "dev", "dev-2"], { typed: "n\n" });
+  const sweep = await outrigger(["stop", "-a"], { typed: "n\n" });
+  const twice = await outrigger(["down", "dev", "dev-2"], { typed: "maybe\nn\n" });
+
+  assert.match(one.stderr, /Stop 2 clusters: dev, dev-2\? \[Y\/n\]/);
+  assert.match(sweep.stderr, /Stop 2 clusters: dev, dev-2\? \[y\/N\]/);
+  assert.equal(twice.stderr.match(/Tear down 2 clusters: dev, dev-2\? \[y\/N\]/g)?.length, 2);
+});
