@@ -1,3 +1,4 @@
+import { fail } from "../common/errors.ts";
 import { listTerminals, readBootId } from "../common/process-tree.ts";
 import type { Autostop, Idle } from "../contract/agent-api.ts";
 import { type Agent, keys } from "./context.ts";
@@ -22,6 +23,8 @@ export interface Timer {
   readonly bootId: string;
   readonly hadJob: boolean;
   readonly due: boolean;
+  /** Whether somebody is about to stop the node, so that no job may come any more. */
+  readonly claimed: boolean;
 }
 
 /** What keeps the node awake, by what autostop waits for. */
@@ -46,13 +49,33 @@ export function remainingMs(
 
 /** Sets the timer anew. */
 export function setAutostop(agent: Agent, autostop: Autostop): Idle {
-  putTimer(agent, { autostop, hadJob: false, due: false });
+  putTimer(agent, { autostop, hadJob: false, due: false, claimed: false });
   agent.log.info(autostop, "autostop set");
   return readIdle(agent);
 }
 
-/** A job was submitted: the time starts again, and what was due no longer is. */
-export const countActivity = (agent: Agent): void => putTimer(agent, { hadJob: true, due: false });
+/**
+ * A job is submitted: the time starts again, and what was due no longer is. Throws `ConflictError`
+ * when somebody is about to stop the node.
+ */
+export function countActivity(agent: Agent): void {
+  if (getTimer(agent).claimed)
+    fail("ConflictError", "the node is about to stop, as it was idle; start its cluster again");
+  putTimer(agent, { hadJob: true, due: false });
+}
+
+/** Lets nobody submit a job to a node that is due: whoever claims it will stop it. */
+export function claimIdle(agent: Agent): Idle {
+  const timer = getTimer(agent);
+  if (timer.due) putSetting(agent.journal, setting, { ...timer, claimed: true });
+  return readIdle(agent);
+}
+
+/** Takes a claim back: the node goes on. */
+export function dropClaim(agent: Agent): void {
+  const timer = getTimer(agent);
+  if (timer.claimed) putSetting(agent.journal, setting, { ...timer, claimed: false });
+}
 
 /** A job ended: where jobs are waited for, the time starts now. */
 export function countJobEnd(agent: Agent): void {
@@ -110,7 +133,14 @@ const setting = "idle";
 function getTimer({ journal, monotonic }: Agent): Timer {
   const bootId = readBootId();
   const autostop = { idleMs: null, down: false, waitFor: "jobs_and_ssh" } as const;
-  const fresh = { autostop, activeAt: monotonic(), bootId, hadJob: false, due: false };
+  const fresh = {
+    autostop,
+    activeAt: monotonic(),
+    bootId,
+    hadJob: false,
+    due: false,
+    claimed: false,
+  };
   const left = findSetting<Timer>(journal, setting) ?? fresh;
   return left.bootId === bootId ? left : { ...left, activeAt: 0, bootId };
 }

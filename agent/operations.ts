@@ -3,7 +3,7 @@ import { jobMachine } from "../contract/statuses.ts";
 import { type Agent, keys } from "./context.ts";
 import { streamEvents } from "./events.ts";
 import { logOf, logPathAround } from "./folders.ts";
-import { readIdle, setAutostop } from "./idle.ts";
+import { claimIdle, dropClaim, readIdle, setAutostop } from "./idle.ts";
 import { listJobs } from "./job-store.ts";
 import { cancelJob, getJob, getSpec, submitJob, toJob } from "./jobs.ts";
 import { openLogFile } from "./logs.ts";
@@ -17,6 +17,7 @@ export function bindOperations(agent: Agent): Bound<typeof agentOperations> {
     health: () => healthOf(agent),
     configure(node) {
       configureNode(agent, node);
+      dropClaim(agent);
       agent.changes.notify(keys.work);
       return healthOf(agent);
     },
@@ -52,6 +53,7 @@ export function bindOperations(agent: Agent): Bound<typeof agentOperations> {
     },
     setAutostop: (autostop) => setAutostop(agent, autostop),
     getIdle: () => readIdle(agent),
+    claimIdle: () => claimIdle(agent),
     events: ({ after }, { signal }) => ({
       type: "application/x-ndjson",
       content: streamEvents(agent, after, signal),

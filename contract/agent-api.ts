@@ -343,6 +343,16 @@ export const agentOperations = {
     input: {},
     output: Idle,
   }),
+  claimIdle: operation({
+    name: "claimIdle",
+    route: "POST /autostop/claim",
+    mode: "sync",
+    summary:
+      "When the node is due, refuse new jobs from now on, until autostop is set anew or the node is told who it is. Answers what the idle timer sees.",
+    access,
+    input: {},
+    output: Idle,
+  }),
   events: operation({
     name: "events",
     route: "GET /events",

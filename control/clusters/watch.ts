@@ -110,13 +110,19 @@ async function listen(
 async function stopIfIdle(ctx: Context, id: string, signal: AbortSignal): Promise<void> {
   const cluster = await findCluster(ctx.db, id);
   if (cluster?.status !== "UP" || cluster.wanted !== "UP" || cluster.autostop === null) return;
-  const { due } = await ctx.agent(cluster, 0).call(agentOperations.getIdle, {}, { signal });
-  if (!due) return;
+  const head = ctx.agent(cluster, 0);
+  const seen = await head.call(agentOperations.getIdle, {}, { signal });
+  if (!seen.due) return;
   const { down, idleMinutes } = cluster.autostop;
   const reason = `idle for ${idleMinutes} min`;
-  const moved = await move(ctx, clusterMachine, cluster, "AUTOSTOPPING", reason, async (tx) => {
-    const isOvertaken = (await getCluster(tx, id)).wanted !== "UP";
-    if (!isOvertaken) await setWanted(tx, id, down ? "GONE" : "STOPPED", reason);
-  });
-  if (moved) void nudge(ctx, "cluster", id);
+  if (!(await move(ctx, clusterMachine, cluster, "AUTOSTOPPING", reason))) return;
+  // No job is submitted from here on; one that was on its way is seen, or refused, by the head.
+  const { due } = await head.call(agentOperations.claimIdle, {}, { signal });
+  if (due)
+    await ctx.batch(async (tx) => {
+      const { status, wanted } = await getCluster(tx, id);
+      if (status === "AUTOSTOPPING" && wanted === "UP")
+        await setWanted(tx, id, down ? "GONE" : "STOPPED", reason);
+    });
+  void nudge(ctx, "cluster", id);
 }

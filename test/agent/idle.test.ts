@@ -5,10 +5,10 @@ import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { readConfig } from "../../agent/config.ts";
 import { type Agent, openAgent } from "../../agent/context.ts";
-import { checkIdle, countActivity, readIdle, setAutostop } from "../../agent/idle.ts";
+import { checkIdle, claimIdle, countActivity, readIdle, setAutostop } from "../../agent/idle.ts";
 import { openLog } from "../../agent/log.ts";
 import { Autostop } from "../../contract/agent-api.ts";
-import { startAgent, until } from "../helpers/agent.ts";
+import { aSubmission, startAgent, until } from "../helpers/agent.ts";
 
 const minute = 60_000;
 
@@ -108,6 +108,38 @@ test("a hard limit does not care about jobs", async (t) => {
   await agent.call("setAutostop", after(1, "none"));
 
   await until(async () => (await agent.call("getIdle", {})).due || undefined);
+});
+
+test("a node that is due and claimed takes no job until its timer is set anew", async (t) => {
+  const agent = await startAgent(t);
+  const known = aSubmission("true");
+  const { id } = await agent.call("submit", known);
+  await agent.untilJob(id, "SUCCEEDED");
+  await agent.call("setAutostop", after(1));
+  await until(async () => (await agent.call("getIdle", {})).due || undefined);
+
+  assert.equal((await agent.call("claimIdle", {})).due, true);
+  await agent.end("SIGKILL");
+  await agent.start();
+
+  const refusal = { name: "ConflictError", message: /^the node is about to stop/ };
+  await assert.rejects(agent.submit("true"), refusal);
+  assert.equal((await agent.call("submit", known)).id, id);
+  assert.equal((await agent.call("listJobs", {})).length, 1);
+
+  await agent.call("setAutostop", after(10 * minute));
+  assert.equal((await agent.submit("true")).id, id + 1);
+});
+
+test("a node that is not due cannot be claimed", (t) => {
+  const { world, pass } = aWorld(t);
+  setAutostop(world, after(minute));
+  pass(minute);
+  checkIdle(world);
+  countActivity(world);
+
+  assert.equal(claimIdle(world).due, false);
+  countActivity(world);
 });
 
 test("a node stays due, and the time goes on, when its agent restarts", async (t) => {

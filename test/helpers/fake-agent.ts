@@ -27,6 +27,10 @@ export interface FakeNode {
   autostop: Autostop;
   /** The idle timer has run out. */
   due: boolean;
+  /** Somebody is about to stop it: it takes no jobs. */
+  claimed: boolean;
+  /** What comes before a claim is answered. */
+  onClaim(): void;
   readonly jobs: FakeJob[];
   readonly events: AgentEvent[];
 }
@@ -40,6 +44,8 @@ export interface FakeAgent {
   end(jobId: number, status: JobStatus): void;
   /** Has the idle timer run out. */
   becomeIdle(): void;
+  /** Has a job arrive that control sent on its way just before it claims the idle node. */
+  submitOnClaim(submission: JobSubmission): void;
   /** Ends the agent alone; its node stays. */
   close(): Promise<void>;
 }
@@ -50,6 +56,8 @@ export const aFakeNode = (id: string, socket: string): FakeNode => ({
   settings: null,
   autostop: { idleMs: null, down: false, waitFor: "jobs_and_ssh" },
   due: false,
+  claimed: false,
+  onClaim() {},
   jobs: [],
   events: [],
 });
@@ -72,6 +80,9 @@ export async function startFakeAgent(node: FakeNode): Promise<FakeAgent> {
     becomeIdle() {
       node.due = true;
       addEvent(node, changes, { kind: "idle", status: "due" });
+    },
+    submitOnClaim(submission) {
+      node.onClaim = () => void addJob(node, changes, submission);
     },
     async close() {
       const closed = once(server, "close");
@@ -142,9 +153,15 @@ function bind(node: FakeNode, changes: Changes): Bound<Rows> {
     setAutostop(autostop) {
       node.autostop = autostop;
       node.due = false;
+      node.claimed = false;
       return idle();
     },
     getIdle: idle,
+    claimIdle() {
+      node.onClaim();
+      node.claimed = node.due;
+      return idle();
+    },
     events: ({ after }, { signal }) => ({
       type: "application/x-ndjson",
       content: linesOf(changes, node, after, signal),
@@ -168,6 +185,7 @@ const toJob = ({ submission: _, text: __, ...job }: FakeJob): Job => job;
 function addJob(node: FakeNode, changes: Changes, submission: JobSubmission): FakeJob {
   const known = node.jobs.find(({ submissionId }) => submissionId === submission.submissionId);
   if (known !== undefined) return known;
+  if (node.claimed) fail("ConflictError", "the node is about to stop");
   const id = node.jobs.length + 1;
   const { submissionId, name, userId, userName, nodes, resources, metadata } = submission;
   const job: FakeJob = {

@@ -1,7 +1,9 @@
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import { AppError } from "../../../common/errors.ts";
+import { JobSubmission } from "../../../contract/agent-api.ts";
 import { clusterOperations as rows } from "../../../contract/operations/clusters.ts";
+import { aSubmission, until } from "../../helpers/agent.ts";
 import { testWorld, type WorldOptions } from "../../helpers/world.ts";
 
 const name = { cluster_name: "demo" };
@@ -214,6 +216,34 @@ test("a cluster that was idle for long enough stops, and may be started again", 
   ]);
   assert.equal(agent().node.due, false, "the timer that ran out begins anew");
   assert.equal(agent().node.autostop.idleMs, 5 * 60_000);
+});
+
+test("a job that arrives while an idle cluster is about to stop keeps it up", async (t) => {
+  const { world, agent } = await withCluster(t, { idle_minutes_to_autostop: 5 });
+  agent().end(1, "SUCCEEDED");
+  agent().submitOnClaim(JobSubmission.parse(aSubmission("echo late")));
+
+  agent().becomeIdle();
+  const moves = await until(async () => {
+    const found = await world.moves("demo");
+    return found.length > 2 ? found : undefined;
+  });
+
+  assert.deepEqual(moves, ["INIT>UP", "UP>AUTOSTOPPING", "AUTOSTOPPING>UP"]);
+  assert.equal(agent().node.jobs[1]?.status, "RUNNING");
+});
+
+test("an idle cluster that is about to stop takes no more jobs", async (t) => {
+  const { world, agent } = await withCluster(t, { idle_minutes_to_autostop: 5 });
+  const release = world.provider.holds("stop");
+  agent().becomeIdle();
+  await world.provider.held("stop");
+
+  assert.equal(agent().node.claimed, true);
+  release();
+  await world.untilStatus("demo", "STOPPED");
+  await world.run(rows.start, name);
+  assert.equal(agent().node.claimed, false);
 });
 
 test("a cluster that is idle for long enough is taken down when that was asked", async (t) => {
