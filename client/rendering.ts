@@ -1,69 +1,71 @@
 import { stripVTControlCharacters } from "node:util";
 import type { Paint, Style } from "./terminal.ts";
 
-/** A column of a table. Of the columns that `give`, the widest is cut first where room is short. */
+/** A column of a table. */
 export interface Column<Row> {
   readonly title: string;
   readonly text: (row: Row) => string;
   readonly style?: (row: Row) => Style | undefined;
   readonly right?: true;
-  readonly gives?: true;
+  /** How narrow it may become where room is short; as wide as its texts when absent. */
+  readonly least?: number;
+  /** Left out where room is still short, the last one of these first. */
+  readonly spare?: true;
 }
 
 const gap = "  ";
-const narrowest = 6;
 
-/** A table that fits the width: it cuts with an ellipsis and never wraps. */
+/** A table that fits the width: it cuts with an ellipsis, leaves columns out, and never wraps. */
 export function table<Row>(
   columns: readonly Column<Row>[],
   rows: readonly Row[],
   { width, paint }: { width: number; paint: Paint },
 ): string {
   const cells = rows.map((row) => columns.map((column) => oneLine(column.text(row))));
-  const widths = fit(columns, cells, width);
-  const place = (text: string, index: number) => {
-    const shown = cut(text, widths[index] ?? 0);
-    const pad = " ".repeat(Math.max(0, (widths[index] ?? 0) - lengthOf(shown)));
-    return columns[index]?.right ? `${pad}${shown}` : `${shown}${pad}`;
-  };
-  const line = (texts: readonly string[], style: (index: number) => Style | undefined) => {
-    const placed = texts.map((text, index) => {
-      const last = index === texts.length - 1 && !columns[index]?.right;
-      const shown = last ? place(text, index).trimEnd() : place(text, index);
-      const wanted = style(index);
-      return wanted === undefined ? shown : paint(wanted, shown);
+  const natural = columns.map(({ title }, index) =>
+    cells.reduce((most, row) => Math.max(most, lengthOf(row[index] ?? "")), lengthOf(title)),
+  );
+  const widths = fit(columns, natural, width);
+  const line = (texts: readonly string[], styleOf: (index: number) => Style | undefined) => {
+    const placed = texts.flatMap((text, index) => {
+      const [room = 0, style] = [widths[index], styleOf(index)];
+      if (room === 0) return [];
+      const shown = cut(text, room);
+      const pad = " ".repeat(room - lengthOf(shown));
+      const painted = style === undefined ? shown : paint(style, shown);
+      return columns[index]?.right ? pad + painted : painted + pad;
     });
-    return clip(placed, widths, width);
+    return placed.join(gap).trimEnd();
   };
   const titles = columns.map(({ title }) => title);
   const body = rows.map((row, at) => line(cells[at] ?? [], (i) => columns[i]?.style?.(row)));
   return [line(titles, () => "bold"), ...body].join("\n");
 }
 
-/** The width of each column, cut where they are wider than the room. */
-function fit<Row>(columns: readonly Column<Row>[], cells: string[][], width: number): number[] {
-  const widths = columns.map((column, index) =>
-    Math.max(lengthOf(column.title), ...cells.map((row) => lengthOf(row[index] ?? ""))),
-  );
-  const total = () => widths.reduce((sum, one) => sum + one, gap.length * (widths.length - 1));
-  while (total() > width) {
-    const able = columns.map((column, index) => (column.gives ? (widths[index] ?? 0) : 0));
-    const widest = able.indexOf(Math.max(...able));
-    const now = able[widest] ?? 0;
-    if (now <= narrowest) break;
-    widths[widest] = Math.max(narrowest, now - (total() - width));
+/** The width of each column; 0 for those that are left out. The first one always shows. */
+function fit<Row>(
+  columns: readonly Column<Row>[],
+  natural: readonly number[],
+  room: number,
+): number[] {
+  const least = natural.map((one, index) => Math.min(one, columns[index]?.least ?? one, room));
+  const shown = [...columns.keys()];
+  const lengthWith = (widths: readonly number[]) =>
+    shown.reduce((sum, index) => sum + (widths[index] ?? 0) + gap.length, -gap.length);
+  // Without a spare one the index is -1: the last one goes.
+  while (shown.length > 1 && lengthWith(least) > room)
+    shown.splice(
+      shown.findLastIndex((index) => columns[index]?.spare),
+      1,
+    );
+  const widths = natural.map((one, index) => (shown.includes(index) ? one : 0));
+  const excess = (index: number) => (widths[index] ?? 0) - (least[index] ?? 0);
+  while (lengthWith(widths) > room) {
+    const able = shown.filter((index) => excess(index) > 0);
+    const widest = able.reduce((a, b) => ((widths[b] ?? 0) > (widths[a] ?? 0) ? b : a));
+    widths[widest] = (widths[widest] ?? 0) - 1;
   }
   return widths;
-}
-
-/** Leaves out the columns at the end that no longer fit at all; the first one always shows. */
-function clip(placed: readonly string[], widths: readonly number[], width: number): string {
-  let used = 0;
-  const shown = placed.filter((_, index) => {
-    used += (widths[index] ?? 0) + (index === 0 ? 0 : gap.length);
-    return index === 0 || used <= width;
-  });
-  return shown.join(gap).trimEnd();
 }
 
 const lengthOf = (text: string) => [...stripVTControlCharacters(text)].length;

@@ -50,9 +50,9 @@ function columnsOf(now: Date): Column<RequestRow>[] {
     { title: "ID", text: (row) => shortId(row.request_id) },
     { title: "NAME", text: (row) => row.name.replace(/^\w+?\./, "") },
     { title: "STATUS", text: (row) => row.status, style: (row) => styleOfStatus(row.status) },
-    { title: "CLUSTER", text: (row) => row.cluster_name ?? "-", gives: true },
-    { title: "CREATED", text: (row) => ago(row.created_at, now) },
-    { title: "USER", text: (row) => row.user_name ?? "-", gives: true },
+    { title: "CLUSTER", text: (row) => row.cluster_name ?? "-", least: 12 },
+    { title: "CREATED", text: (row) => ago(row.created_at, now), spare: true },
+    { title: "USER", text: (row) => row.user_name ?? "-", least: 8, spare: true },
   ];
 }
 

@@ -30,13 +30,13 @@ export async function costReport(
 function columnsOf(now: Date): Column<CostReportRecord>[] {
   const status = (row: CostReportRecord) => row.status ?? "TERMINATED";
   return [
-    { title: "NAME", text: (row) => row.name, gives: true },
+    { title: "NAME", text: (row) => row.name, least: 20 },
     { title: "STATUS", text: status, style: (row) => styleOfStatus(status(row)) },
-    { title: "RESOURCES", text: (row) => row.resources_str, gives: true },
-    { title: "LAUNCHED", text: (row) => ago(row.launched_at, now) },
+    { title: "RESOURCES", text: (row) => row.resources_str, least: 12, spare: true },
+    { title: "LAUNCHED", text: (row) => ago(row.launched_at, now), spare: true },
     { title: "UP FOR", text: (row) => duration(row.duration), right: true },
     { title: "COST", text: (row) => dollars(row.total_cost), right: true },
-    { title: "USER", text: (row) => row.user_name ?? "-", gives: true },
+    { title: "USER", text: (row) => row.user_name ?? "-", least: 8, spare: true },
   ];
 }
 

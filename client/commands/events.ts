@@ -15,7 +15,7 @@ interface EventRow {
 
 const columns: readonly Column<EventRow>[] = [
   { title: "WHEN", text: ({ transitioned_at: at }) => localTime(at), style: () => "dim" },
-  { title: "WHAT", text: ({ reason }) => reason, gives: true },
+  { title: "WHAT", text: ({ reason }) => reason, least: 12 },
 ];
 
 /** `outrigger events`. */

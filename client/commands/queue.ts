@@ -47,16 +47,16 @@ async function clustersOf(world: World, names: readonly string[]): Promise<strin
 }
 
 function columnsOf(now: Date, several: boolean): Column<QueueRow>[] {
-  const cluster: Column<QueueRow> = { title: "CLUSTER", text: (row) => row.cluster, gives: true };
+  const cluster: Column<QueueRow> = { title: "CLUSTER", text: (row) => row.cluster, least: 20 };
   return [
     ...(several ? [cluster] : []),
     { title: "ID", text: (row) => String(row.job_id), right: true },
-    { title: "NAME", text: (row) => row.job_name || "-", gives: true },
+    { title: "NAME", text: (row) => row.job_name || "-", least: 12 },
     { title: "STATUS", text: (row) => row.status, style: (row) => styleOfStatus(row.status) },
-    { title: "SUBMITTED", text: (row) => ago(row.submitted_at, now) },
+    { title: "SUBMITTED", text: (row) => ago(row.submitted_at, now), spare: true },
     { title: "DURATION", text: (row) => durationOf(row, now), right: true },
-    { title: "RESOURCES", text: (row) => row.resources, gives: true },
-    { title: "USER", text: (row) => row.username, gives: true },
+    { title: "RESOURCES", text: (row) => row.resources, least: 8, spare: true },
+    { title: "USER", text: (row) => row.username, least: 8, spare: true },
   ];
 }
 

@@ -41,23 +41,30 @@ export async function status(
   });
 }
 
+/** Cut where room is short, then left out. */
+const givesAll = { least: 12, spare: true } as const;
+
 function columnsOf(world: World, options: StatusOptions): Column<ClusterStatusRecord>[] {
   const now = world.now();
   const others = options.allUsers || options.everyone || options.verbose;
-  const user: Column<ClusterStatusRecord> = { title: "USER", text: (row) => row.user_name };
+  const user: Column<ClusterStatusRecord> = {
+    title: "USER",
+    text: (row) => row.user_name,
+    spare: true,
+  };
   const verbose: Column<ClusterStatusRecord>[] = [
-    { title: "WORKSPACE", text: (row) => row.workspace },
-    { title: "LAST EVENT", text: (row) => row.last_event ?? "-", gives: true },
-    { title: "COMMAND", text: (row) => row.last_creation_command ?? "-", gives: true },
+    { title: "WORKSPACE", text: (row) => row.workspace, spare: true },
+    { title: "LAST EVENT", text: (row) => row.last_event ?? "-", ...givesAll },
+    { title: "COMMAND", text: (row) => row.last_creation_command ?? "-", ...givesAll },
   ];
   return [
-    { title: "NAME", text: (row) => row.name, gives: true },
+    { title: "NAME", text: (row) => row.name, least: 24 },
     ...(others ? [user] : []),
     { title: "STATUS", text: (row) => row.status, style: (row) => styleOfStatus(row.status) },
-    { title: "INFRA", text: infraOf, gives: true },
-    { title: "RESOURCES", text: (row) => row.resources_str ?? "-", gives: true },
+    { title: "INFRA", text: infraOf, ...givesAll },
+    { title: "RESOURCES", text: (row) => row.resources_str ?? "-", least: 12 },
     { title: "AUTOSTOP", text: autostopOf },
-    { title: "LAUNCHED", text: (row) => ago(row.launched_at, now) },
+    { title: "LAUNCHED", text: (row) => ago(row.launched_at, now), spare: true },
     ...(options.verbose ? verbose : []),
   ];
 }

@@ -11,9 +11,9 @@ interface Row {
 
 const plain: Paint = (_style, text) => text;
 const columns: readonly Column<Row>[] = [
-  { title: "NAME", text: (row) => row.name, gives: true },
+  { title: "NAME", text: (row) => row.name, least: 12 },
   { title: "JOBS", text: (row) => String(row.jobs), right: true },
-  { title: "WHAT", text: (row) => row.what, gives: true },
+  { title: "WHAT", text: (row) => row.what, least: 6 },
 ];
 const rows: readonly Row[] = [
   { name: "dev", jobs: 3, what: "8x H100 on a very long machine type name" },
@@ -40,10 +40,38 @@ for (const width of [8, 20, 40, 60, 80])
     assert.ok(lines[1]?.startsWith("dev"));
   });
 
-test("the widest column that gives is cut, with an ellipsis", () => {
-  const [, first] = table(columns, rows, { width: 60, paint: plain }).split("\n");
+test("where room is short the widest column is cut first, with an ellipsis", () => {
+  const of = (width: number) => table(columns, rows, { width, paint: plain }).split("\n");
 
-  assert.equal(first, "dev                            3  8x H100 on a very long ma…");
+  assert.deepEqual(of(60).slice(1), [
+    "dev                            3  8x H100 on a very long ma…",
+    "a-cluster-with-a-long-name    12  CPU only",
+  ]);
+  assert.deepEqual(of(30).slice(1), [
+    "dev              3  8x H100 o…",
+    "a-cluster-w…    12  CPU only",
+  ]);
+});
+
+test("columns that are spare go before names become too short to type", () => {
+  const spare: readonly Column<Row>[] = [
+    { title: "NAME", text: (row) => row.name, least: 26 },
+    { title: "JOBS", text: (row) => String(row.jobs), right: true, spare: true },
+    { title: "WHAT", text: (row) => row.what, least: 10 },
+    { title: "HOW", text: () => "well", spare: true },
+  ];
+  const of = (width: number) => table(spare, rows, { width, paint: plain }).split("\n")[0];
+
+  assert.match(of(50) ?? "", /^NAME +JOBS +WHAT +HOW$/);
+  assert.match(of(49) ?? "", /^NAME +JOBS +WHAT$/);
+  assert.match(of(40) ?? "", /^NAME +WHAT$/);
+  assert.match(of(30) ?? "", /^NAME$/);
+});
+
+test("a table may have very many rows", () => {
+  const many = Array<Row>(200_000).fill({ name: "dev", jobs: 1, what: "" });
+
+  assert.equal(table(columns, many, { width: 80, paint: plain }).split("\n").length, 200_001);
 });
 
 test("colour does not move anything", () => {
@@ -55,7 +83,7 @@ test("colour does not move anything", () => {
 
   const lines = table(coloured, [{ name: "dev", jobs: 3, what: "" }], { width: 80, paint });
 
-  assert.equal(lines.split("\n")[1], "\u001b[32mdev \u001b[39m  3");
+  assert.equal(lines.split("\n")[1], "\u001b[32mdev\u001b[39m   3");
 });
 
 test("what a cluster wrote cannot steer the terminal", () => {
