@@ -9,9 +9,10 @@ import { listParts, setPart } from "./part-store.ts";
 const pieceBytes = 256 * 1024;
 /** Lines that come within it are written together: each piece costs a write to the journal. */
 const gatherMs = 20;
+const retryMs = 500;
 const newline = 10;
 
-/** The merged log of a job on its way. */
+/** The merged log of a job on its way; disposing of it leaves the rest to whoever merges next. */
 export interface Merging extends Disposable {
   /** Resolves once every byte that the ranks left is in the merged log. */
   finish(): Promise<void>;
@@ -24,22 +25,24 @@ export interface Merging extends Disposable {
  */
 export function mergeLogs(agent: Agent, id: number): Merging {
   let isLast = false;
+  const over = new AbortController();
   const watcher = watch(folderOf(agent, id), (_, name) => {
     if (name?.startsWith("rank-")) agent.changes.notify(keys.merge(id));
   });
-  const merging = merge(agent, id, () => isLast);
-  merging.catch((error) => agent.log.warn({ jobId: id, error }, "merging logs failed"));
-  const end = () => {
-    isLast = true;
-    watcher.close();
-    agent.changes.notify(keys.merge(id));
-  };
+  const signal = AbortSignal.any([over.signal, agent.stopping]);
+  const merging = mergeAgain(agent, id, () => isLast, signal);
+  // Whoever ends it early does not wait for it.
+  merging.catch(() => {});
   return {
     finish() {
-      end();
+      isLast = true;
+      agent.changes.notify(keys.merge(id));
       return merging;
     },
-    [Symbol.dispose]: end,
+    [Symbol.dispose]() {
+      watcher.close();
+      over.abort();
+    },
   };
 }
 
@@ -57,13 +60,36 @@ export function prefixLines(bytes: Buffer, prefix: string): Buffer {
   return Buffer.concat(pieces);
 }
 
-async function merge(agent: Agent, id: number, isLast: () => boolean): Promise<void> {
-  const { journal, changes, stopping } = agent;
+/** Goes on where it failed: a disk may be full for a while. */
+async function mergeAgain(
+  agent: Agent,
+  id: number,
+  isLast: () => boolean,
+  signal: AbortSignal,
+): Promise<void> {
+  for (;;) {
+    try {
+      return await merge(agent, id, isLast, signal);
+    } catch (error) {
+      signal.throwIfAborted();
+      agent.log.warn({ jobId: id, error }, "merging logs failed; trying again");
+    }
+    await sleep(retryMs, undefined, { signal });
+  }
+}
+
+async function merge(
+  agent: Agent,
+  id: number,
+  isLast: () => boolean,
+  signal: AbortSignal,
+): Promise<void> {
+  const { journal, changes } = agent;
   const begun = findJob(journal, id)?.merge;
   if (begun) writePiece(agent, id, begun);
   const look = async () => findPiece(agent, id, isLast()) ?? (isLast() ? "done" : undefined);
   for (;;) {
-    const piece = await changes.until(keys.merge(id), look, stopping);
+    const piece = await changes.until(keys.merge(id), look, signal);
     if (piece === "done") return;
     transaction(journal, () => {
       setMerge(journal, id, piece);

@@ -1,6 +1,17 @@
 import assert from "node:assert/strict";
-import { test } from "node:test";
-import { prefixLines } from "../../agent/merge.ts";
+import { appendFileSync, mkdtempSync, readFileSync, renameSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type TestContext, test } from "node:test";
+import { readConfig } from "../../agent/config.ts";
+import { openAgent } from "../../agent/context.ts";
+import { logOf, makeFolder, rankLogOf } from "../../agent/folders.ts";
+import { addJob } from "../../agent/job-store.ts";
+import { openLog } from "../../agent/log.ts";
+import { mergeLogs, prefixLines } from "../../agent/merge.ts";
+import { addPart } from "../../agent/part-store.ts";
+import { JobSubmission } from "../../contract/agent-api.ts";
+import { aSubmission, until } from "../helpers/agent.ts";
 
 const cases = [
   ["", ""],
@@ -14,3 +25,43 @@ for (const [lines, expected] of cases)
   test(`every line gets the prefix: ${JSON.stringify(lines)}`, () => {
     assert.equal(prefixLines(Buffer.from(lines), "> ").toString(), expected);
   });
+
+/** A job on two nodes whose logs can be merged, in an agent that runs nothing. */
+function aJob(t: TestContext) {
+  const home = mkdtempSync(join(tmpdir(), "merge-"));
+  const warned = Promise.withResolvers<void>();
+  const log = { ...openLog("error"), warn: () => warned.resolve() };
+  const agent = openAgent(readConfig({ HOME: home }), log, t.signal);
+  t.after(() => {
+    agent.journal.db.close();
+    rmSync(home, { recursive: true });
+  });
+  const submission = JobSubmission.parse(aSubmission("true", { nodes: 2 }));
+  const id = addJob(agent.journal, submission, 1);
+  makeFolder(agent, id, 2);
+  const part = { jobId: id, wanted: "run", status: "RUNNING", exitCode: null } as const;
+  for (const rank of [0, 1])
+    addPart(agent.journal, { ...part, rank, cpus: 0, accelerators: 0, gpus: [] });
+  const print = (rank: number, text: string) => appendFileSync(rankLogOf(agent, id, rank), text);
+  return { agent, id, print, path: logOf(agent, id), warned: warned.promise };
+}
+
+test("merging that fails goes on where it was once it can", async (t) => {
+  const { agent, id, print, path, warned } = aJob(t);
+  using merging = mergeLogs(agent, id);
+  print(0, "one\n");
+  await until(() => readFileSync(path, "utf8") !== "" || undefined);
+
+  renameSync(path, `${path}.away`);
+  print(0, "two\n");
+  await warned;
+  renameSync(`${path}.away`, path);
+  print(1, "three");
+  await until(() => readFileSync(path, "utf8").includes("two") || undefined);
+  await merging.finish();
+
+  assert.equal(
+    readFileSync(path, "utf8"),
+    "(head, rank=0) one\n(head, rank=0) two\n(worker1, rank=1) three\n",
+  );
+});
