@@ -48,7 +48,10 @@ function fit<Row>(
   natural: readonly number[],
   room: number,
 ): number[] {
-  const least = natural.map((one, index) => Math.min(one, columns[index]?.least ?? one, room));
+  const least = columns.map(({ title, least: wanted }, index) => {
+    const now = natural[index] ?? 0;
+    return Math.min(now, Math.max(wanted ?? now, title.length), room);
+  });
   const shown = [...columns.keys()];
   const lengthWith = (widths: readonly number[]) =>
     shown.reduce((sum, index) => sum + (widths[index] ?? 0) + gap.length, -gap.length);
