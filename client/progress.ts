@@ -10,9 +10,17 @@ const clearLine = "\r\u001b[K";
 export interface Progress extends Sink {
   /** Begins a step; the one before is done. */
   step(text: string): void;
-  /** Ends the last step: a tick when it went well, a cross otherwise. */
-  end(well: boolean): void;
+  /** Ends the last step with the mark of its outcome. */
+  end(outcome: Outcome): void;
 }
+
+/** How a step ended for us; what was `left` goes on without us. */
+const marks = {
+  done: { style: "green", mark: "✓" },
+  failed: { style: "red", mark: "✗" },
+  left: { style: "dim", mark: "…" },
+} as const;
+export type Outcome = keyof typeof marks;
 
 /** A line that is drawn again and again until it is hidden; nothing where nobody watches. */
 interface Spinner {
@@ -56,16 +64,16 @@ export function openProgress(terminal: Terminal, clock: () => number = Date.now)
   let step: Step | undefined;
   let atLineStart = true;
 
-  const end = (well: boolean) => {
+  const end = (outcome: Outcome) => {
     spinner.hide();
     if (step !== undefined && terminal.isLive)
-      terminal.note(`${atLineStart ? "" : "\n"}${endedLine(terminal, step, clock(), well)}`);
+      terminal.note(`${atLineStart ? "" : "\n"}${endedLine(terminal, step, clock(), outcome)}`);
     atLineStart = true;
     step = undefined;
   };
   const begin = (text: string) => {
     if (text === "" || text === step?.text) return;
-    end(true);
+    end("done");
     step = { text, startedMs: clock() };
     if (terminal.isLive) spinner.show(text, step.startedMs);
     else terminal.note(text);
@@ -82,14 +90,14 @@ export function openProgress(terminal: Terminal, clock: () => number = Date.now)
     control(code, message) {
       if (code === "rich_init" || code === "rich_update") begin(plainOf(message));
       if (code === "rich_stop") spinner.hide();
-      if (code === "rich_exit") end(true);
+      if (code === "rich_exit") end("done");
     },
   };
 }
 
-function endedLine(terminal: Terminal, step: Step, nowMs: number, well: boolean): string {
-  const mark = well ? terminal.paintNote("green", "✓") : terminal.paintNote("red", "✗");
-  return `${mark} ${step.text}${terminal.paintNote("dim", elapsed(nowMs - step.startedMs))}`;
+function endedLine(terminal: Terminal, step: Step, nowMs: number, outcome: Outcome) {
+  const { style, mark } = marks[outcome];
+  return `${terminal.paintNote(style, mark)} ${step.text}${terminal.paintNote("dim", elapsed(nowMs - step.startedMs))}`;
 }
 
 /** A sink whose text is the answer itself; spinners stay on the note side and leave no lines. */

@@ -63,7 +63,7 @@ async function startDetached(world: World, env: Record<string, string>): Promise
   progress.step("Starting the control plane");
   try {
     const address = await untilHealthy(world, child);
-    progress.end(true);
+    progress.end("done");
     child.unref();
     terminal.answer(address);
     terminal.note(`${terminal.paintNote("dim", "log   ")}${logFile}`);
@@ -71,7 +71,7 @@ async function startDetached(world: World, env: Record<string, string>): Promise
     if (address !== settings.endpoint)
       terminal.note(`Use it: export OUTRIGGER_ENDPOINT=${address}`);
   } catch (error) {
-    progress.end(false);
+    progress.end("failed");
     if (child.exitCode === null) child.kill();
     throw causeIn(readFileSync(logFile).subarray(written).toString()) ?? error;
   }

@@ -22,10 +22,10 @@ export async function stop(world: World): Promise<undefined> {
   const deadline = Date.now() + stopLimitMs;
   while (isAlive(control)) {
     if (Date.now() > deadline) {
-      progress.end(false);
+      progress.end("failed");
       fail("TimeoutError", `pid ${control.pid} did not end within ${stopLimitMs / 1_000} s`);
     }
     await sleep(lookEveryMs, undefined, { signal: world.signal });
   }
-  progress.end(true);
+  progress.end("done");
 }

@@ -2,8 +2,9 @@ import type { GivenInputOf, Operation, OutputOf } from "../../common/operation.t
 import { clusterOperations } from "../../contract/operations/clusters.ts";
 import { interruptedExit } from "../declined.ts";
 import { openProgress } from "../progress.ts";
-import type { Client, RequestId } from "../sdk.ts";
+import type { RequestId } from "../sdk.ts";
 import type { World } from "../world.ts";
+import { latestJobId, tellEnding } from "./job-ending.ts";
 
 /**
  * Sends an operation and shows its steps until it is done; its result. With `later` it prints the
@@ -22,26 +23,29 @@ export async function carryOut<Op extends Operation>(
     world.terminal.note(`Follow it: outrigger api logs ${shortId(id)}`);
     return undefined;
   }
-  return followRequest(world, client, id, title);
+  return followRequest(world, id, { title, deed: deedOf(row) });
 }
+
+/** What the operation does, in a word: `launch`. */
+const deedOf = ({ name }: Operation) => name.split(/[._]/).at(-1) ?? name;
 
 async function followRequest<T>(
   world: World,
-  client: Client,
   id: RequestId<T>,
-  title: string,
+  { title, deed }: { title: string; deed: string },
 ): Promise<T> {
+  const client = await world.connect();
   const progress = openProgress(world.terminal);
   progress.step(title);
   try {
     await client.stream(id, progress);
     const result = await client.get(id);
-    progress.end(true);
+    progress.end("done");
     return result;
   } catch (error) {
-    progress.end(false);
+    progress.end(world.signal.aborted ? "left" : "failed");
     if (world.signal.aborted)
-      world.terminal.note(`It goes on. Follow it: outrigger api logs ${shortId(id)}`);
+      world.terminal.note(`The ${deed} goes on; follow it: outrigger api logs ${shortId(id)}`);
     throw error;
   }
 }
@@ -53,35 +57,34 @@ export interface JobLog {
   readonly tail?: number;
 }
 
-/** Shows the log of a job as the answer; the exit code tells how the job ended. */
+const newline = 10;
+
+/** Shows the log of a job as the answer, then how it ended, which is also the exit code. */
 export async function followJob(
   world: World,
-  { cluster, jobId, follow = true, tail = 0 }: JobLog,
+  { cluster, jobId: named, follow = true, tail = 0 }: JobLog,
 ): Promise<number> {
+  const { terminal } = world;
   const client = await world.connect();
-  const input = { cluster_name: cluster, job_id: jobId, follow, tail };
-  const sink = {
-    write: (bytes: Uint8Array) => world.terminal.write(bytes),
-    control: () => {},
+  const jobId = named ?? (follow ? await latestJobId(client, cluster) : null);
+  let endedLine = true;
+  const write = (bytes: Uint8Array) => {
+    endedLine = bytes.at(-1) === newline;
+    return terminal.write(bytes);
   };
+  const input = { cluster_name: cluster, job_id: jobId, follow, tail };
   try {
-    return await client.logs(clusterOperations.logs, input, sink);
+    const code = await client.logs(clusterOperations.logs, input, { write, control: () => {} });
+    if (!follow || jobId === null) return code;
+    if (!endedLine && terminal.isLive) terminal.note("");
+    await tellEnding(world, { cluster, jobId, code });
+    return code;
   } catch (error) {
     if (!world.signal.aborted) throw error;
     const job = jobId === null ? cluster : `${cluster} ${jobId}`;
-    world.terminal.note(`\nThe job goes on. Come back: outrigger logs ${job}`);
+    terminal.note(`\nThe job goes on. Come back: outrigger logs ${job}`);
     return interruptedExit;
   }
-}
-
-/** Says how to come back to a job, and how to be rid of it. */
-export function tellJob({ terminal }: World, cluster: string, jobId: number): void {
-  const hint = (label: string, command: string) =>
-    terminal.note(`  ${terminal.paintNote("dim", label.padEnd(8))}${command}`);
-  terminal.note(`Job ${jobId} on ${terminal.paintNote("bold", cluster)}`);
-  hint("logs", `outrigger logs ${cluster} ${jobId}`);
-  hint("cancel", `outrigger cancel ${cluster} ${jobId}`);
-  hint("down", `outrigger down ${cluster}`);
 }
 
 /** The beginning of a request's id, which control takes for the whole. */

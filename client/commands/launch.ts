@@ -2,13 +2,15 @@ import { randomBytes } from "node:crypto";
 import { AppError, fail } from "../../common/errors.ts";
 import { clusterOperations } from "../../contract/operations/clusters.ts";
 import { taskOperations } from "../../contract/operations/tasks.ts";
+import { jobExitCodes } from "../../contract/statuses.ts";
 import { madeUpName, type TaskOptions, variablesOf } from "../arguments.ts";
 import { openProgress } from "../progress.ts";
 import { agree, listClusters } from "../selection.ts";
 import { isLocal } from "../settings.ts";
 import { localPathsOf, readEntrypoint, toTaskText } from "../task-text.ts";
 import type { World } from "../world.ts";
-import { carryOut, followJob, tellJob } from "./following.ts";
+import { carryOut, followJob } from "./following.ts";
+import { tellWays } from "./job-ending.ts";
 
 export interface LaunchOptions extends TaskOptions {
   readonly cluster?: string;
@@ -50,13 +52,15 @@ export async function afterSubmit(
   { detachRun = false }: { detachRun?: boolean },
 ): Promise<number> {
   if (jobId === null || jobId === undefined) return 0;
+  const { terminal, signal } = world;
   if (detachRun) {
-    tellJob(world, cluster, jobId);
-    world.terminal.answer(String(jobId));
+    terminal.note(`Job ${jobId} on ${terminal.paintNote("bold", cluster)}`);
+    tellWays(world, { cluster, jobId, code: jobExitCodes.NOT_FINISHED });
+    terminal.answer(String(jobId));
     return 0;
   }
   const code = await followJob(world, { cluster, jobId });
-  if (!world.signal.aborted) tellJob(world, cluster, jobId);
+  if (!signal.aborted) tellWays(world, { cluster, jobId, code });
   return code;
 }
 
@@ -116,5 +120,5 @@ async function showPlan(world: World, cluster: string, task: string, options: La
   await client.callAndStream(taskOperations.optimize, input, progress).catch((error: unknown) => {
     if (!(error instanceof AppError) || error.type !== "NotImplementedError") throw error;
   });
-  progress.end(true);
+  progress.end("done");
 }

@@ -27,7 +27,8 @@ const calls: readonly [string, string, Fields][] = [
   ["status dev -r", "POST /status", { cluster_names: ["dev"], refresh: "FORCE" }],
   ["status -v", "POST /status", { summary_response: false }],
   ["queue dev -s -u", "POST /queue", { cluster_name: "dev", skip_finished: true, all_users: true }],
-  ["logs dev", "POST /logs", { job_id: null, follow: true, tail: 0 }],
+  ["logs dev 3", "POST /logs", { job_id: 3, follow: true, tail: 0 }],
+  ["logs dev --no-follow", "POST /logs", { job_id: null, follow: false, tail: 0 }],
   ["logs dev 3 --no-follow --tail 9", "POST /logs", { job_id: 3, follow: false, tail: 9 }],
   ["logs dev --status", "POST /job_status", { job_ids: null }],
   ["logs dev --autostop", "POST /autostop_logs", { cluster_name: "dev", follow: true }],
@@ -112,7 +113,10 @@ test("launch shows the job's log on stdout alone and exits as the job did", asyn
 
   assert.equal(code, 100);
   assert.equal(stdout, "hello\n");
-  assert.match(stderr, /^Launching dev\n1 node up\nJob 4 on dev\n {2}logs +outrigger logs dev 4\n/);
+  assert.match(
+    stderr,
+    /^Launching dev\n1 node up\nJob 4 FAILED on dev\n {2}logs +outrigger logs dev 4\n/,
+  );
 });
 
 test("--async prints the id of the request and waits for nothing", async (t) => {

@@ -1,0 +1,112 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { stripVTControlCharacters } from "node:util";
+import { commandLine, wordsOf } from "./command-line.ts";
+import { fakeControl, type Handler, type Routes, sendJson } from "./fake-control.ts";
+import { usual } from "./usual-routes.ts";
+
+/** A control plane where job 7 ends with a code and a status. */
+const endingWith = (code: number, status: string): Routes => {
+  const results: Readonly<Record<string, unknown>> = {
+    ...{ "launch-1": { job_id: 7, handle: null }, "log-1": code, "status-1": { 7: status } },
+  };
+  const stored =
+    (id: string): Handler =>
+    (_seen, res) =>
+      void res.setHeader("x-skypilot-request-id", id).end("null");
+  return {
+    ...usual,
+    "POST /launch": stored("launch-1"),
+    "POST /exec": stored("launch-1"),
+    "POST /job_status": stored("status-1"),
+    "GET /api/stream": (_seen, res) => void res.end(""),
+    "GET /api/get": ({ query }, res) =>
+      sendJson(res, 200, {
+        return_value: JSON.stringify(results[query.get("request_id") ?? ""]),
+      }),
+  };
+};
+
+const red = "\u001b[31m";
+const green = "\u001b[32m";
+
+const endings: readonly [string, number, string, string, string][] = [
+  ["launch -y -c dev x", 0, "SUCCEEDED", "Job 7 SUCCEEDED on dev", green],
+  ["launch -y -c dev x", 100, "FAILED", "Job 7 FAILED on dev", red],
+  ["launch -y -c dev x", 100, "FAILED_SETUP", "Job 7 FAILED (setup) on dev", red],
+  ["exec dev x", 100, "FAILED_DRIVER", "Job 7 FAILED (driver) on dev", red],
+  ["exec dev x", 103, "CANCELLED", "Job 7 CANCELLED on dev", "\u001b[2m"],
+  ["logs dev", 100, "FAILED_SETUP", "Job 7 FAILED (setup) on dev", red],
+  ["logs dev 7", 0, "SUCCEEDED", "Job 7 SUCCEEDED on dev", green],
+];
+
+for (const [line, exit, status, told, colour] of endings)
+  test(`\`outrigger ${line}\` says of a job that is ${status}: ${told}`, async (t) => {
+    const control = await fakeControl(t, endingWith(exit, status));
+    const outrigger = await commandLine(t, control.endpoint);
+
+    const { code, stdout, stderr } = await outrigger(wordsOf(line));
+    const live = await outrigger(wordsOf(line), { columns: 80 });
+    const plain = await outrigger(wordsOf(line), { columns: 80, env: { NO_COLOR: "1" } });
+
+    assert.deepEqual([code, stdout], [exit, "hello\n"]);
+    assert.ok(stderr.split("\n").includes(told), stderr);
+    assert.doesNotMatch(stderr, /outrigger cancel/);
+    assert.ok(live.stderr.includes(`${colour}Job 7`), live.stderr);
+    assert.ok(plain.stderr.includes(`${told}\n`));
+    assert.ok(!plain.stderr.includes(colour));
+  });
+
+test("a failure on a cluster that went is told without its kind", async (t) => {
+  const { "POST /job_status": _, ...routes } = endingWith(100, "FAILED_SETUP");
+  const control = await fakeControl(t, routes);
+  const outrigger = await commandLine(t, control.endpoint);
+
+  const { code, stderr } = await outrigger(["logs", "dev", "7"]);
+
+  assert.deepEqual([code, stderr], [100, "Job 7 FAILED on dev\n"]);
+});
+
+test("a job that was not followed, or did not end, can be cancelled", async (t) => {
+  const control = await fakeControl(t, endingWith(101, "RUNNING"));
+  const outrigger = await commandLine(t, control.endpoint);
+
+  const detached = await outrigger(["exec", "dev", "-d", "x"]);
+  const unended = await outrigger(["exec", "dev", "x"]);
+  const glimpse = await outrigger(["logs", "dev", "7", "--no-follow"]);
+
+  assert.match(detached.stderr, /^Job 7 on dev\n.*logs.*\n {2}cancel +outrigger cancel dev 7\n/m);
+  assert.match(unended.stderr, /cancel +outrigger cancel dev 7/);
+  assert.doesNotMatch(unended.stderr, /Job 7/);
+  assert.deepEqual([glimpse.code, glimpse.stderr], [101, ""]);
+});
+
+test("Ctrl-C in the log of the latest job names the job", async (t) => {
+  const abort = new AbortController();
+  const follows: Handler = (_seen, res) => {
+    res.writeHead(200, { "x-skypilot-request-id": "r" });
+    res.write("step 1\n", () => abort.abort());
+  };
+  const control = await fakeControl(t, { ...endingWith(0, "RUNNING"), "POST /logs": follows });
+  const outrigger = await commandLine(t, control.endpoint);
+
+  const { code, stderr } = await outrigger(["logs", "dev"], { signal: abort.signal });
+
+  assert.equal(code, 130);
+  assert.match(stderr, /The job goes on\. Come back: outrigger logs dev 7/);
+});
+
+test("Ctrl-C in a launch is no failure of it", async (t) => {
+  const abort = new AbortController();
+  const follows: Handler = (_seen, res) => void res.write("1 node up\n", () => abort.abort());
+  const control = await fakeControl(t, { ...endingWith(0, "RUNNING"), "GET /api/stream": follows });
+  const outrigger = await commandLine(t, control.endpoint);
+
+  const words = ["launch", "-y", "-c", "dev", "x"];
+  const { code, stderr } = await outrigger(words, { columns: 80, signal: abort.signal });
+
+  assert.equal(code, 130);
+  assert.ok(!stderr.includes("✗") && !stderr.includes(red), stderr);
+  assert.match(stripVTControlCharacters(stderr), /… Launching dev\n/);
+  assert.match(stderr, /The launch goes on; follow it: outrigger api logs launch-1/);
+});
