@@ -1,7 +1,13 @@
 import type { Readable } from "node:stream";
 import type { InputOf, Operation, OutputOf } from "../common/operation.ts";
+import type { Wish } from "./clusters/schema.ts";
 import type { Context } from "./context.ts";
 import type { User } from "./requests/schema.ts";
+
+/** What a request must know when it is worked on again after a restart. */
+export interface Progress {
+  readonly wish?: Wish;
+}
 
 /** One call of an operation: who asks, what it may print, when to give up. */
 export interface Call {
@@ -16,9 +22,9 @@ export interface Call {
   /** Adds text to the request's log; a line ends with a newline of its own. */
   print(text: string): void;
   /** What an earlier attempt at this request kept before control was restarted. */
-  readonly progress: Readonly<Record<string, unknown>>;
+  readonly progress: Progress;
   /** Keeps something for a later attempt; durable when it resolves. */
-  remember(progress: Record<string, unknown>): Promise<void>;
+  remember(progress: Progress): Promise<void>;
   /** Waits without keeping others from their turn. */
   aside<T>(wait: Promise<T>): Promise<T>;
   /** Says in the request's record why it waits; null takes it back. */

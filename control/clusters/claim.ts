@@ -12,28 +12,25 @@ import { nudge } from "../reconciler.ts";
 import { autostopOf } from "./autostop.ts";
 import { applyAutostop } from "./lifecycle.ts";
 import { provisionLogOf } from "./provision-log.ts";
-import { type Cluster, isChanging } from "./schema.ts";
+import { type Cluster, isChanging, type Wish } from "./schema.ts";
 import { addCluster, findCluster, findLive, setRelaunched } from "./store.ts";
 import { withoutSecrets } from "./task.ts";
-import { untilSettled, want } from "./wait.ts";
+import { makeWish, untilSettled } from "./wait.ts";
 
 type Input = InputOf<typeof rows.launch>;
 const workspace = "default";
-
-/** A cluster that is wanted up, and how much of its provisioning log was there before. */
-export interface Claim {
-  id: string;
-  printed: number;
-}
 
 /**
  * The live cluster of this name, made when there is none: one cluster, however many ask at once. A
  * second attempt finds the cluster of the first, and does not want it up again.
  */
-export async function claim(ctx: Context, input: Input, task: Task, call: Call): Promise<Claim> {
-  const { clusterId } = call.progress;
-  const known = typeof clusterId === "string" ? await findCluster(ctx.db, clusterId) : undefined;
-  if (known !== undefined) return claimOf(ctx, known.id);
+export async function claim(ctx: Context, input: Input, task: Task, call: Call): Promise<Wish> {
+  const { wish } = call.progress;
+  const known = wish && (await findCluster(ctx.db, wish.clusterId));
+  if (wish !== undefined && known !== undefined) {
+    tell(known, call);
+    return wish;
+  }
   for (;;) {
     const live = await findLive(ctx.db, input.cluster_name);
     if (live === undefined) {
@@ -48,18 +45,14 @@ export async function claim(ctx: Context, input: Input, task: Task, call: Call):
   }
 }
 
-const claimOf = async (ctx: Context, id: string): Promise<Claim> => ({
-  id,
-  printed: await sizeOf(provisionLogOf(ctx, id)),
-});
-
 /** Writes a new cluster; undefined when another launch of the name was first. */
-async function make(ctx: Context, cluster: Cluster, call: Call): Promise<Claim | undefined> {
-  await call.remember({ clusterId: cluster.id, isNew: true });
+async function make(ctx: Context, cluster: Cluster, call: Call): Promise<Wish | undefined> {
+  const wish = { clusterId: cluster.id, isNew: true, printed: 0 };
+  await call.remember({ wish });
   if (!(await ctx.batch((tx) => addCluster(tx, cluster)))) return undefined;
   tell(cluster, call);
   void nudge(ctx, "cluster", cluster.id);
-  return { id: cluster.id, printed: 0 };
+  return wish;
 }
 
 const tell = (cluster: Cluster, call: Call): void =>
@@ -121,14 +114,13 @@ async function relaunch(
   input: Input,
   task: Task,
   call: Call,
-): Promise<Claim> {
+): Promise<Wish> {
   const launched = launchOf(input, task, call, live);
   const launchedAt = ctx.now().getTime();
   tell(live, call);
-  const claimed = await claimOf(ctx, live.id);
+  const wish = { clusterId: live.id, printed: await sizeOf(provisionLogOf(ctx, live.id)) };
   await ctx.batch((tx) => setRelaunched(tx, live.id, { ...launched, launchedAt }));
   if (live.status === "UP") await applyAutostop(ctx, { ...live, ...launched }, call.signal);
-  await want(ctx, live.id, "UP", `launch by ${call.user.name}`);
-  await call.remember({ clusterId: live.id, isNew: false });
-  return claimed;
+  await makeWish(ctx, wish, { wanted: "UP", because: `launch by ${call.user.name}` }, call);
+  return wish;
 }

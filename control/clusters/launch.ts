@@ -50,13 +50,13 @@ async function plan(ctx: Context, input: Input, task: Task, call: Call) {
 
 /** The cluster of this launch, once it is up; one that it made is removed when it cannot be had. */
 async function bringUp(ctx: Context, input: Input, task: Task, call: Call): Promise<Cluster> {
-  const { id, printed } = await claim(ctx, input, task, call);
+  const { clusterId: id, isNew, printed } = await claim(ctx, input, task, call);
   try {
     return await untilReached(ctx, id, "UP", call, { keepTrying: input.retry_until_up, printed });
   } catch (error) {
     if (call.signal.aborted) throw error;
     const { wanted, problem, name } = await getCluster(ctx.db, id);
-    if (call.progress["isNew"] === true && wanted === "UP" && problem !== null)
+    if (isNew && wanted === "UP" && problem !== null)
       await undo(ctx, { id, name }, "its launch failed");
     throw error;
   }

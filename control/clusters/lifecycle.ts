@@ -9,7 +9,7 @@ import { move } from "../move.ts";
 import { getLive, getUp } from "./find.ts";
 import { headOf } from "./head.ts";
 import { type AutostopSetting, agentAutostop, type Cluster, isChanging } from "./schema.ts";
-import { endUsage, findCluster, getCluster, setAutostop } from "./store.ts";
+import { endUsage, getCluster, setAutostop } from "./store.ts";
 import { toHandle } from "./view.ts";
 import { reach, untilSettled } from "./wait.ts";
 
@@ -18,14 +18,16 @@ export async function start(ctx: Context, input: InputOf<typeof rows.start>, cal
   const { idle_minutes_to_autostop: minutes, down, wait_for: waitFor } = input;
   if (down && minutes === null)
     fail("ValueError", "down needs idle_minutes_to_autostop: after how many idle minutes?");
-  const cluster = await settled(ctx, input.cluster_name, call);
-  if (minutes !== null) {
+  const find = async () => {
+    const cluster = await settled(ctx, input.cluster_name, call);
+    if (minutes === null) return cluster;
     const setting =
       minutes < 0 ? null : { idleMinutes: minutes, down, waitFor: waitFor ?? "jobs_and_ssh" };
     await keepAutostop(ctx, cluster, setting, call.signal);
-  }
-  const wish = { wanted: "UP", because: `start by ${call.user.name}` } as const;
-  return toHandle(await reach(ctx, cluster.id, wish, call, { keepTrying: input.retry_until_up }));
+    return cluster;
+  };
+  const desire = { wanted: "UP", because: `start by ${call.user.name}` } as const;
+  return toHandle(await reach(ctx, find, desire, call, { keepTrying: input.retry_until_up }));
 }
 
 /** The cluster, once nobody is taking it down or stopping it. */
@@ -41,13 +43,18 @@ async function settled(ctx: Context, name: string, call: Call): Promise<Cluster>
 
 /** Turns the nodes of a cluster off and keeps their disks. */
 export async function stop(ctx: Context, input: InputOf<typeof rows.stop>, call: Call) {
-  const cluster = await getLive(ctx, input.cluster_name);
-  if (cluster.wanted === "GONE")
-    fail("ConflictError", `cluster ${cluster.name} is being taken down (${cluster.wantedBecause})`);
-  refuseUnstoppable(ctx, cluster);
   const because = `stop by ${call.user.name}`;
-  await reach(ctx, cluster.id, { wanted: "STOPPED", because }, call);
+  const find = () => stoppable(ctx, input.cluster_name);
+  await reach(ctx, find, { wanted: "STOPPED", because }, call);
   return null;
+}
+
+async function stoppable(ctx: Context, name: string): Promise<Cluster> {
+  const cluster = await getLive(ctx, name);
+  if (cluster.wanted === "GONE")
+    fail("ConflictError", `cluster ${name} is being taken down (${cluster.wantedBecause})`);
+  refuseUnstoppable(ctx, cluster);
+  return cluster;
 }
 
 /** Known beforehand, so that no job ends for a stop that cannot be. */
@@ -58,26 +65,16 @@ function refuseUnstoppable(ctx: Context, { provider }: Cluster): void {
 
 /** Deletes the nodes of a cluster and their disks. */
 export async function down(ctx: Context, input: InputOf<typeof rows.down>, call: Call) {
-  const cluster = await subjectOf(ctx, input.cluster_name, call);
-  if (cluster.status === "GONE") return null;
   const because = `down by ${call.user.name}`;
+  const find = () => getLive(ctx, input.cluster_name);
   try {
-    await reach(ctx, cluster.id, { wanted: "GONE", because }, call);
+    await reach(ctx, find, { wanted: "GONE", because }, call);
   } catch (error) {
-    if (!input.purge || call.signal.aborted) throw error;
-    await purge(ctx, cluster.id, error);
+    const { wish } = call.progress;
+    if (!input.purge || wish === undefined || call.signal.aborted) throw error;
+    await purge(ctx, wish.clusterId, error);
   }
   return null;
-}
-
-/** The cluster of this call: on a second attempt the one that the first one meant. */
-async function subjectOf(ctx: Context, name: string, call: Call): Promise<Cluster> {
-  const { clusterId } = call.progress;
-  const known = typeof clusterId === "string" ? await findCluster(ctx.db, clusterId) : undefined;
-  if (known !== undefined) return known;
-  const cluster = await getLive(ctx, name);
-  await call.remember({ clusterId: cluster.id });
-  return cluster;
 }
 
 /** Forgets a cluster although its nodes could not be deleted. */

@@ -6,6 +6,17 @@ import type { Failure, User } from "../requests/schema.ts";
 /** What a cluster should be; the reconciler brings it there. */
 export type Wanted = "UP" | "STOPPED" | "GONE";
 
+/** What a request wished of a cluster; a second attempt does not wish again. */
+export interface Wish {
+  readonly clusterId: string;
+  /** The cluster was made for it. */
+  readonly isNew?: boolean;
+  /** How much of the provisioning log the request need not show: what was there before. */
+  readonly printed: number;
+  /** The newest event before: it is enough that the cluster came to be as wished after it. */
+  readonly after?: number;
+}
+
 /** When a cluster stops by itself. */
 export interface AutostopSetting {
   idleMinutes: number;

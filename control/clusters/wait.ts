@@ -1,3 +1,4 @@
+import { buffer } from "node:stream/consumers";
 import { AppError, fail, isErrorType } from "../../common/errors.ts";
 import type { Call } from "../bind.ts";
 import type { Context } from "../context.ts";
@@ -6,11 +7,11 @@ import { readFrom, sizeOf } from "../growing-file.ts";
 import { nudge } from "../reconciler.ts";
 import type { Failure } from "../requests/schema.ts";
 import { narrate, provisionLogOf } from "./provision-log.ts";
-import { type Cluster, clusterKey, type Wanted } from "./schema.ts";
+import { type Cluster, clusterKey, type Wanted, type Wish } from "./schema.ts";
 import { getCluster, setWanted } from "./store.ts";
 
 /** Writes down what a cluster should be and has the reconciler begin. */
-export async function want(ctx: Context, id: string, wanted: Wanted, because: string) {
+async function want(ctx: Context, id: string, wanted: Wanted, because: string) {
   await ctx.batch((tx) => setWanted(tx, id, wanted, because));
   ctx.changes.notify(clusterKey(id));
   void nudge(ctx, "cluster", id);
@@ -21,26 +22,41 @@ export interface ReachOptions {
   keepTrying?: boolean;
 }
 
-/** Wants a cluster to be something and waits as `untilReached` does. */
-export async function reach(
-  ctx: Context,
-  id: string,
-  { wanted, because }: { wanted: Wanted; because: string },
-  call: Call,
-  { keepTrying = false }: ReachOptions = {},
-): Promise<Cluster> {
-  const printed = await sizeOf(provisionLogOf(ctx, id));
-  const after = await lastSeq(ctx.db);
-  await want(ctx, id, wanted, because);
-  return untilReached(ctx, id, wanted, call, { keepTrying, printed, after });
+/** What is wished of a cluster, and who or what wishes it. */
+interface Desire {
+  wanted: Wanted;
+  because: string;
 }
 
-interface WaitOptions extends ReachOptions {
-  /** How much of the provisioning log this call need not show. */
-  printed: number;
-  /** It is enough that the cluster was as wanted after this event, whatever others want by now. */
-  after?: number;
+/** Writes a call's wish down; side by side, so that one transaction has both or neither. */
+export async function makeWish(ctx: Context, wish: Wish, { wanted, because }: Desire, call: Call) {
+  const { clusterId: id } = wish;
+  await Promise.all([want(ctx, id, wanted, because), call.remember({ wish })]);
 }
+
+/**
+ * Wants the cluster that `find` finds to be something, and waits as `untilReached` does. A second
+ * attempt only waits: by then others may want something else.
+ */
+export async function reach(
+  ctx: Context,
+  find: () => Promise<Cluster>,
+  desire: Desire,
+  call: Call,
+  options: ReachOptions = {},
+): Promise<Cluster> {
+  const wish = call.progress.wish ?? (await newWish(ctx, await find(), desire, call));
+  return untilReached(ctx, wish.clusterId, desire.wanted, call, { ...options, ...wish });
+}
+
+async function newWish(ctx: Context, { id }: Cluster, desire: Desire, call: Call): Promise<Wish> {
+  const printed = await sizeOf(provisionLogOf(ctx, id));
+  const wish = { clusterId: id, printed, after: await lastSeq(ctx.db) };
+  await makeWish(ctx, wish, desire, call);
+  return wish;
+}
+
+type WaitOptions = ReachOptions & Pick<Wish, "printed" | "after">;
 
 /**
  * Waits until a cluster is what this call wants it to be, and prints what happens meanwhile.
@@ -57,10 +73,9 @@ export async function untilReached(
   const file = provisionLogOf(ctx, id);
   let printed = shown;
   const printNews = async () => {
-    for await (const chunk of readFrom(file, printed)) {
-      printed += chunk.length;
-      call.print(chunk.toString());
-    }
+    const news = await buffer(readFrom(file, printed));
+    printed += news.length;
+    call.print(news.toString());
   };
   const look = async () => {
     await printNews();

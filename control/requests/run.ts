@@ -1,9 +1,9 @@
 import { randomUUID } from "node:crypto";
 import { AppError, toAppError } from "../../common/errors.ts";
 import type { InputOf, Operation } from "../../common/operation.ts";
-import type { Bound, Call } from "../bind.ts";
+import type { Bound, Call, Progress } from "../bind.ts";
 import type { Context } from "../context.ts";
-import { neutraliseText } from "../wire/neutralise.ts";
+import { printerOf } from "./print.ts";
 import { type Ending, failureOf, requestKey, type User } from "./schema.ts";
 import * as store from "./store.ts";
 
@@ -116,7 +116,7 @@ interface Work {
 
 function callOf(ctx: Context, work: Work, signal: AbortSignal): Call {
   const { id } = work;
-  const progress: Record<string, unknown> = JSON.parse(work.progress ?? "{}");
+  const progress: Progress = JSON.parse(work.progress ?? "{}");
   return {
     id,
     user: { id: work.user_id, name: work.user_name },
@@ -124,7 +124,7 @@ function callOf(ctx: Context, work: Work, signal: AbortSignal): Call {
     command: work.command,
     signal,
     progress,
-    print: (text) => ctx.requestLogs.append(id, neutraliseText(text)),
+    print: printerOf(ctx.requestLogs, id),
     remember: (added) => {
       Object.assign(progress, added);
       return ctx.batch((tx) => store.setProgress(tx, id, progress));

@@ -1,6 +1,10 @@
 import assert from "node:assert/strict";
+import { appendFileSync } from "node:fs";
 import { type TestContext, test } from "node:test";
 import { clusterOperations as clusters } from "../../../contract/operations/clusters.ts";
+import { narrate, provisionLogOf } from "../../../control/clusters/provision-log.ts";
+import { setWanted } from "../../../control/clusters/store.ts";
+import { until } from "../../helpers/agent.ts";
 import { testWorld, type World } from "../../helpers/world.ts";
 
 const demo = { cluster_name: "demo", task: "run: 'true'" };
@@ -35,6 +39,79 @@ test("a request that ran when control was killed goes on with what it had", asyn
   assert.equal((await after.get(clusters.launch, id)).job_id, 1);
   assert.deepEqual(await after.moves("demo"), ["INIT>UP"]);
   assert.deepEqual(await after.run(clusters.status, {}).then((all) => all.length), 1);
+});
+
+test("a launch that goes on has every line in its log once", async (t) => {
+  const world = await testWorld(t);
+  const release = world.provider.holds("create");
+  const task = "resources: {spot_recovery: failover}\nrun: 'true'";
+  const id = await world.call(clusters.launch, { ...demo, task });
+  await world.provider.held("create");
+  const cluster = await world.cluster("demo");
+  narrate(world.ctx, cluster.id, "node 0 is on its way");
+  await until(async () => /on its way/.test(await world.printed(id)) || undefined);
+  appendFileSync(provisionLogOf(world.ctx, cluster.id), "node 0 is still on its way\n");
+
+  const after = await world.crash();
+  release();
+  await after.get(clusters.launch, id);
+
+  const text = await after.printed(id);
+  const lines = text.trim().split("\n");
+  assert.deepEqual(lines, [...new Set(lines)]);
+  const order = [
+    "older name of `job_recovery`",
+    "Cluster demo: 1 node",
+    "node 0 is on its way",
+    "node 0 is still on its way",
+    "node 0 runs",
+    "cluster demo is UP",
+    "Job submitted, ID: 1",
+  ].map((part) => text.indexOf(part));
+  assert.ok(!order.includes(-1), text);
+  assert.deepEqual(
+    order,
+    order.toSorted((a, b) => a - b),
+  );
+});
+
+/** Control is killed while a stop or start waits, and after somebody else wished something else. */
+async function overtakenAfterCrash(
+  t: TestContext,
+  row: typeof clusters.stop | typeof clusters.start,
+  wish: "UP" | "STOPPED",
+) {
+  const world = await testWorld(t);
+  await world.run(clusters.launch, demo);
+  if (row === clusters.start) await world.run(clusters.stop, demo);
+  const release = world.provider.holds(row === clusters.start ? "create" : "stop");
+  const id = await world.call(row, demo);
+  await world.provider.held(row === clusters.start ? "create" : "stop");
+  const { id: clusterId } = await world.cluster("demo");
+  await setWanted(world.ctx.db, clusterId, wish, "another wish");
+  const after = await world.crash();
+  release();
+  return { after, id };
+}
+
+test("a stop that was overtaken undoes nothing when it is taken up again", async (t) => {
+  const { after, id } = await overtakenAfterCrash(t, clusters.stop, "UP");
+
+  await assert.rejects(after.get(clusters.stop, id), {
+    type: "ClusterNotUpError",
+    message: /cluster demo is being started meanwhile \(another wish\)/,
+  });
+  assert.equal((await after.cluster("demo")).wanted, "UP");
+});
+
+test("a start that was overtaken undoes nothing when it is taken up again", async (t) => {
+  const { after, id } = await overtakenAfterCrash(t, clusters.start, "STOPPED");
+
+  await assert.rejects(after.get(clusters.start, id), {
+    type: "ClusterNotUpError",
+    message: /cluster demo is being stopped meanwhile \(another wish\)/,
+  });
+  await after.untilStatus("demo", "STOPPED");
 });
 
 test("a followed log that was cut off ends with an error that says so", async (t) => {
