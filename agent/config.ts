@@ -1,9 +1,10 @@
 import { userInfo } from "node:os";
 import { join } from "node:path";
 import * as z from "zod";
-import { readSettings } from "../common/config.ts";
+import { pickSet, readSettings } from "../common/config.ts";
 import { fail } from "../common/errors.ts";
 import { product, protocol } from "../common/product.ts";
+import { inheritedVariables } from "../contract/variables.ts";
 import { logLevels } from "./log.ts";
 
 /** Every setting of the agent. */
@@ -61,7 +62,8 @@ function baseEnv(home: string, env: Readonly<Record<string, string | undefined>>
     LOGNAME: user,
     SHELL: "/bin/bash",
     PATH: env["PATH"] ?? "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
-    LANG: env["LANG"] ?? "C.UTF-8",
+    LANG: "C.UTF-8",
+    ...pickSet(env, inheritedVariables),
     TERM: "dumb",
     PYTHONUNBUFFERED: "1",
   };

@@ -34,3 +34,14 @@ export function settingName(field: string): string {
   const name = field.replace(/[A-Z]/g, (letter) => `_${letter}`).toUpperCase();
   return name === "LOG_LEVEL" ? name : `${prefix}${name}`;
 }
+
+/** The variables of these names that are set. */
+export function pickSet(
+  env: Readonly<Record<string, string | undefined>>,
+  names: readonly string[],
+): Record<string, string> {
+  const found = names.map((name) => [name, env[name]] as const);
+  return Object.fromEntries(
+    found.filter((pair): pair is [string, string] => pair[1] !== undefined),
+  );
+}

@@ -20,3 +20,17 @@ export const taskVariables = {
   USER: "Who submitted the job.",
   JOB_FOLDER: "Where the job's scripts and log lie on the node; marks its processes.",
 } as const;
+
+/** What jobs on this machine see as control does, where it is set there and no task says otherwise. */
+export const inheritedVariables = [
+  "LANG",
+  "TZ",
+  "http_proxy",
+  "https_proxy",
+  "no_proxy",
+  "HTTP_PROXY",
+  "HTTPS_PROXY",
+  "NO_PROXY",
+  "SSL_CERT_FILE",
+  "REQUESTS_CA_BUNDLE",
+] as const;

@@ -1,10 +1,10 @@
 import { homedir } from "node:os";
 import { join } from "node:path";
 import * as z from "zod";
-import { readSettings } from "../common/config.ts";
+import { pickSet, readSettings } from "../common/config.ts";
 import { fail } from "../common/errors.ts";
 import { envNames } from "../common/product.ts";
-import { clientVariables, taskVariables } from "../contract/variables.ts";
+import { clientVariables, inheritedVariables, taskVariables } from "../contract/variables.ts";
 
 const Port = z.coerce.number().int().min(0).max(65_535);
 const AtOnce = z.coerce.number().int().min(1).max(10_000);
@@ -52,8 +52,8 @@ export const isLoopback = (host: string): boolean =>
 /** The settings, checked; throws `ConfigError` naming the variable. */
 export function readConfig(env: NodeJS.ProcessEnv): Config {
   const settings = readSettings(Settings, env, ofOthers);
-  const { PATH = nodeDefaults.PATH, LANG = nodeDefaults.LANG } = env;
-  const config = { ...settings, nodeEnv: { PATH, LANG } };
+  const nodeEnv = { ...nodeDefaults, ...pickSet(env, ["PATH", ...inheritedVariables]) };
+  const config = { ...settings, nodeEnv };
   if (!isLoopback(config.host))
     fail(
       "ConfigError",

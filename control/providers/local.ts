@@ -128,9 +128,8 @@ const honest =
 const isAbort = (error: unknown): boolean => error instanceof Error && error.name === "AbortError";
 
 /** Jobs run in login shells: without a profile of its own a node would lose the PATH it was given. */
-function writeProfile({ nodeEnv }: Config, home: string): void {
-  const lines = Object.entries(nodeEnv).map(([name, value]) => `export ${name}=${quoted(value)}\n`);
-  writeFileSync(join(home, ".profile"), lines.join(""));
+function writeProfile({ nodeEnv: { PATH = "" } }: Config, home: string): void {
+  writeFileSync(join(home, ".profile"), `export PATH=${quoted(PATH)}\n`);
 }
 
 const quoted = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`;

@@ -27,3 +27,15 @@ test("settings that make no sense are refused", () => {
   for (const [name, value] of Object.entries(wrong))
     assert.throws(() => readConfig({ [name]: value }), { message: new RegExp(`^${name}: `) });
 });
+
+test("nodes of this machine reach the network as control does", () => {
+  const given = { https_proxy: "http://proxy:1", NO_PROXY: "a,b", TZ: "UTC", SECRET: "x" };
+
+  assert.deepEqual(readConfig(given).nodeEnv, {
+    PATH: "/usr/local/bin:/usr/bin:/bin",
+    LANG: "C.UTF-8",
+    https_proxy: "http://proxy:1",
+    NO_PROXY: "a,b",
+    TZ: "UTC",
+  });
+});
