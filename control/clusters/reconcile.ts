@@ -1,5 +1,6 @@
+import { isDeepStrictEqual } from "node:util";
 import { AppError } from "../../common/errors.ts";
-import { agentOperations, type NodeSettings } from "../../contract/agent-api.ts";
+import { agentOperations } from "../../contract/agent-api.ts";
 import { clusterMachine } from "../../contract/statuses.ts";
 import type { Context } from "../context.ts";
 import { move } from "../move.ts";
@@ -87,11 +88,8 @@ async function askAgent(
   const { agentBuild = health.build } = ctx.provider(cluster.provider);
   if (health.build !== agentBuild) return "outdated";
   const place = settingsOf(cluster, node.rank, nodes);
-  return health.node !== null && isSame(health.node, place) ? "well" : "unset";
+  return isDeepStrictEqual(health.node, place) ? "well" : "unset";
 }
-
-const isSame = (a: NodeSettings, b: NodeSettings): boolean =>
-  a.clusterId === b.clusterId && a.rank === b.rank && a.addresses.join() === b.addresses.join();
 
 /** Keeps why it failed, and no longer calls a cluster UP that could not be made whole. */
 async function tellProblem(ctx: Context, cluster: Cluster, error: unknown): Promise<void> {

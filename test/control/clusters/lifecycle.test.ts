@@ -298,6 +298,18 @@ test("an agent that went away is started again; the cluster stays up", async (t)
   assert.equal(agent().node.jobs[0]?.status, "RUNNING");
 });
 
+test("a node that was told something else about itself is told again", async (t) => {
+  const { world, agent } = await withCluster(t);
+  const { node } = agent();
+  const told = node.settings ?? assert.fail("the node was told nothing");
+
+  node.settings = { ...told, cpus: told.cpus + 1 };
+  await world.look("demo");
+
+  assert.deepEqual(node.settings, told);
+  assert.deepEqual(await world.moves("demo"), ["INIT>UP"]);
+});
+
 test("clusters that are up are listened to again after a restart", async (t) => {
   const { world } = await withCluster(t, { idle_minutes_to_autostop: 5 });
   const after = await world.crash();
