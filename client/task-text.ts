@@ -65,6 +65,13 @@ export function toTaskText(source: string, options: TaskOptions, place: TaskPlac
   return documents.map(String).join("");
 }
 
+/** Whether a text says nothing at all: no task is meant by it. */
+export const isEmptyTask = (source: string): boolean =>
+  parseAllDocuments(source).every(({ contents, errors }) => {
+    const isEmpty = contents === null || (isMap(contents) && contents.items.length === 0);
+    return isEmpty && errors.length === 0;
+  });
+
 /** The local files and folders that a task names, as they stand in its text. */
 export function localPathsOf(taskText: string): string[] {
   const documents = parseAllDocuments(taskText);

@@ -34,7 +34,8 @@ export const clusterCommands: readonly CommandRow[] = [
       ...option.machineOptions,
       option.later,
     ],
-    more: `ENTRYPOINT is a YAML file, or a command in quotes. Without a terminal it does not ask.
+    more: `ENTRYPOINT is a YAML file, or a command in quotes; with -c and without it nothing runs.
+Without a terminal it does not ask.
 ${option.jobExits}
 
 Examples:

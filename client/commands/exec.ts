@@ -1,6 +1,7 @@
 import { fail } from "../../common/errors.ts";
 import { clusterOperations } from "../../contract/operations/clusters.ts";
 import type { TaskOptions } from "../arguments.ts";
+import { readEntrypoint } from "../task-text.ts";
 import type { World } from "../world.ts";
 import { carryOut } from "./following.ts";
 import { afterSubmit, taskOf } from "./launch.ts";
@@ -21,7 +22,10 @@ export async function exec(
     options.cluster === undefined ? [operands[0], operands.slice(1)] : [options.cluster, operands];
   if (cluster === undefined) fail("UsageError", "name the cluster: outrigger exec CLUSTER TASK");
   if (words.length === 0) fail("UsageError", `say what to run on ${cluster}: a file or a command`);
-  const input = { task: taskOf(world, words, options), cluster_name: cluster };
+  const input = {
+    task: taskOf(world, readEntrypoint(words, world.cwd), options),
+    cluster_name: cluster,
+  };
   const more = { title: `Submitting to ${cluster}`, later: options.async };
   const result = await carryOut(world, clusterOperations.exec, input, more);
   return afterSubmit(world, cluster, result?.job_id, options);

@@ -7,7 +7,7 @@ import { madeUpName, type TaskOptions, variablesOf } from "../arguments.ts";
 import { openProgress } from "../progress.ts";
 import { agree, listClusters } from "../selection.ts";
 import { isLocal } from "../settings.ts";
-import { localPathsOf, readEntrypoint, toTaskText } from "../task-text.ts";
+import { isEmptyTask, localPathsOf, readEntrypoint, toTaskText } from "../task-text.ts";
 import type { World } from "../world.ts";
 import { carryOut, followJob } from "./following.ts";
 import { tellWays } from "./job-ending.ts";
@@ -32,7 +32,9 @@ export async function launch(
   options: LaunchOptions,
 ): Promise<number> {
   const { terminal, settings } = world;
-  const task = taskOf(world, operands, options);
+  const source = readEntrypoint(operands, world.cwd);
+  if (isEmptyTask(source)) requireName(world, options);
+  const task = taskOf(world, source, options);
   const cluster = options.cluster ?? madeUpName(settings.userName, randomBytes(2).toString("hex"));
   const asks = terminal.canAsk && !options.yes && !options.dryrun;
   if (asks) await agreeToLaunch(world, cluster, task, options);
@@ -42,6 +44,16 @@ export async function launch(
   const more = { title, later: options.async };
   const result = await carryOut(world, clusterOperations.launch, input, more);
   return afterSubmit(world, cluster, result?.job_id, options);
+}
+
+/** Throws `UsageError` for a launch that names neither a task nor a cluster. */
+function requireName({ terminal }: World, { cluster }: LaunchOptions): void {
+  if (cluster === undefined)
+    fail(
+      "UsageError",
+      "say what to launch: a task (file or command), or -c NAME for a bare cluster",
+    );
+  terminal.note(`No task: ${cluster} is provisioned, and nothing runs on it.`);
 }
 
 /** The job's log, or where to find it; 0 when there is no job to follow. */
@@ -65,11 +77,11 @@ export async function afterSubmit(
 }
 
 /** The task as it is sent. Throws for local files that the control plane could not see. */
-export function taskOf(world: World, words: readonly string[], options: TaskOptions): string {
+export function taskOf(world: World, source: string, options: TaskOptions): string {
   const { cwd, settings } = world;
   const env = variablesOf(options.env, options.envFile, world);
   const secrets = variablesOf(options.secret, options.secretFile, world);
-  const text = toTaskText(readEntrypoint(words, cwd), options, { cwd, env, secrets });
+  const text = toTaskText(source, options, { cwd, env, secrets });
   const [path] = isLocal(settings.endpoint) ? [] : localPathsOf(text);
   if (path !== undefined)
     fail(

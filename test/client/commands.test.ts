@@ -1,4 +1,6 @@
 import assert from "node:assert/strict";
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import { test } from "node:test";
 import { parse } from "yaml";
 import { commandLine, wordsOf } from "./command-line.ts";
@@ -97,6 +99,23 @@ test("launch sends the task with what the options say, and a name when none is g
     resources: { accelerators: "H100:8" },
     envs: { A: "1" },
   });
+});
+
+test("launch with a name and without a task only provisions, and says so", async (t) => {
+  const bare = { result: { job_id: null, handle: null } };
+  const control = await fakeControl(t, { ...usual, "POST /launch": bare });
+  const outrigger = await commandLine(t, control.endpoint);
+  await writeFile(join(outrigger.folder, "empty.yaml"), "# nothing yet\n");
+
+  for (const words of [[], ["empty.yaml"]]) {
+    const { code, stdout, stderr } = await outrigger(["launch", "-y", "-c", "dev", ...words]);
+
+    assert.deepEqual([code, stdout], [0, ""]);
+    assert.match(stderr, /^No task: dev is provisioned, and nothing runs on it\.$/m);
+  }
+  const unnamed = await outrigger(["launch", "-y", "empty.yaml"]);
+  assert.equal(unnamed.code, 2);
+  assert.equal(control.to("POST /launch").length, 2);
 });
 
 test("launch shows the job's log on stdout alone and exits as the job did", async (t) => {

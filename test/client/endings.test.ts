@@ -14,6 +14,8 @@ const endings: readonly [string, Routes, number, RegExp][] = [
   ["start dev --down", {}, 2, /-i/],
   ["exec dev", {}, 2, /what to run/],
   ["logs dev x", {}, 2, /x is not a job id/],
+  ["launch -y", {}, 2, /say what to launch: a task .* or -c NAME/],
+  ["launch -y --gpus H100", {}, 2, /say what to launch/],
   ["launch none.yaml", {}, 3, /no file none\.yaml/],
   ["launch --wrong", {}, 2, /unknown option/],
   ["nonsense", {}, 2, /unknown command/],
