@@ -32,8 +32,12 @@ export function requireAll(names: readonly string[], found: readonly { name: str
   const known = new Set(found.map(({ name }) => name));
   const missing = names.filter((name) => !isPattern(name) && !known.has(name));
   if (missing.length > 0)
-    fail("ClusterDoesNotExist", `no cluster ${missing.join(", ")}; see \`outrigger status\``);
+    fail("ClusterDoesNotExist", `there is no cluster ${missing.join(", ")}; status lists them`);
 }
+
+/** What to say when there is nothing: that the patterns match none, or else that there is none. */
+export const sayNone = (words: readonly string[], none: string): string =>
+  words.length === 0 ? none : `No cluster matches ${words.join(", ")}.`;
 
 /** What is to be done to clusters, for messages: `stop`. */
 export interface Deed {
@@ -57,7 +61,7 @@ export async function selectClusters(
   requireAll(words, found);
   const names = found.map(({ name }) => name);
   if (names.length === 0) {
-    world.terminal.note(`No cluster to ${verb}.`);
+    world.terminal.note(sayNone(words, `No cluster to ${verb}.`));
     return [];
   }
   const sweeping = all || words.some(isPattern);

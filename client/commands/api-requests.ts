@@ -38,11 +38,17 @@ export async function status(
     limit: options.limit ?? usualLimit,
     cluster_name: options.cluster,
   });
+  requireEach(ids, rows);
   answerRows(world, options, {
     rows,
     columns: columnsOf(world.now()),
     empty: "No request waits or runs; --all-status shows those that ended.",
   });
+}
+
+function requireEach(ids: readonly string[], rows: readonly RequestRow[]): void {
+  const missing = ids.filter((id) => !rows.some((row) => row.request_id.startsWith(id)));
+  if (missing.length > 0) fail("NotFoundError", `no request begins with ${missing.join(" or ")}`);
 }
 
 function columnsOf(now: Date): Column<RequestRow>[] {

@@ -4,8 +4,18 @@ import { commandLine, wordsOf } from "./command-line.ts";
 import { type Ending, fakeControl, type Handler, type Routes, sendJson } from "./fake-control.ts";
 import { two, usual } from "./usual-routes.ts";
 
+const oneRequest: Routes = {
+  "GET /api/status": (_seen, res) =>
+    sendJson(res, 200, [{ request_id: "1234", name: "launch", status: "RUNNING", created_at: 1 }]),
+};
+
 const endings: readonly [string, Routes, number, RegExp][] = [
-  ["status other", { "POST /status": two }, 3, /no cluster other/],
+  ["status other", { "POST /status": two }, 3, /there is no cluster other; status lists them/],
+  ["down other", { "POST /status": two }, 3, /there is no cluster other; status lists them/],
+  ["down -y 'x*'", { "POST /status": { result: [] } }, 0, /^No cluster matches x\*\.$/m],
+  ["stop -a -y", { "POST /status": { result: [] } }, 0, /^No cluster to stop\.$/m],
+  ["api status 12", oneRequest, 0, /^$/],
+  ["api status 12 nosuch", oneRequest, 3, /no request begins with nosuch/],
   ["down", { "POST /status": two }, 2, /--all/],
   ["down --all", { "POST /status": two }, 2, /say -y/],
   ["stop 'de*'", { "POST /status": two }, 2, /say -y/],
