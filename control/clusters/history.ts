@@ -7,7 +7,9 @@ import type { Call, Reply } from "../bind.ts";
 import type { Context } from "../context.ts";
 import { listEvents } from "../events.ts";
 import { followFile, offsetOfLastLines, readFrom, sizeOf } from "../growing-file.ts";
+import { listRequests } from "../requests/store.ts";
 import { eventRecord } from "../wire/history-records.ts";
+import { neutralise } from "../wire/neutralise.ts";
 import { getLive } from "./find.ts";
 import { provisionLogOf } from "./provision-log.ts";
 import { type Cluster, clusterKey } from "./schema.ts";
@@ -69,12 +71,17 @@ export async function provisionLogs(
   const chunks = follow
     ? followFile(ctx.changes, clusterKey(cluster.id), file, isOver, offset, call.signal)
     : readFrom(file, offset);
-  return { body: Readable.from(worker === null ? chunks : linesAbout(worker, chunks)) };
+  const text = neutralise(chunks);
+  return { body: Readable.from(worker === null ? text : linesAbout(worker, text)) };
 }
 
+/** Whether it came to be, or nobody waits for that any more. */
 async function isProvisioned(ctx: Context, { id }: Cluster): Promise<boolean> {
   const cluster = await findCluster(ctx.db, id);
-  return cluster?.status !== "INIT";
+  if (cluster?.status !== "INIT") return true;
+  if (cluster.problem === null) return false;
+  const filter = { clusterName: cluster.name, unendedOnly: true, limit: 1 };
+  return (await listRequests(ctx.db, filter)).length === 0;
 }
 
 /** Every line of a provisioning log that speaks of one node names it first. */

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
+import { AppError } from "../../../common/errors.ts";
 import { clusterOperations as rows } from "../../../contract/operations/clusters.ts";
 import { narrate } from "../../../control/clusters/provision-log.ts";
 import { testWorld } from "../../helpers/world.ts";
@@ -109,6 +110,45 @@ test("the provisioning log is followed while a cluster comes to be", async (t) =
   await launching;
 
   assert.match(text, /^node 0 is on its way\nnode 0 runs.*\n/);
+});
+
+test("the provisioning log of a cluster that could not be started ends once nobody waits for it", async (t) => {
+  const world = await withCluster(t);
+  await world.run(rows.stop, name);
+  world.provider.fails("create", new AppError("CloudError", "the cloud is closed"));
+  const start = await world.call(rows.start, name);
+  await world.untilStatus("demo", "INIT");
+
+  const { text } = await world.http("POST", "/provision_logs", { body: name });
+
+  assert.match(text, /failed: the cloud is closed\n$/);
+  await assert.rejects(world.get(rows.start, start), { type: "CloudError" });
+});
+
+test("the provisioning log of a cluster goes on while somebody waits for it", async (t) => {
+  const world = await testWorld(t);
+  world.provider.fails("create", new AppError("CloudError", "the cloud is closed"));
+  const launching = world.run(rows.launch, { ...demo, retry_until_up: true });
+  await world.untilProblem("demo");
+
+  const { body } = await world.open("POST", "/provision_logs", { body: name });
+  let text = "";
+  for await (const chunk of body) {
+    text += chunk;
+    world.provider.fails("create", undefined);
+  }
+  await launching;
+
+  assert.match(text, /^failed: the cloud is closed\n[\s\S]*cluster demo is UP.*\n$/);
+});
+
+test("the provisioning log cannot steer the clients of others", async (t) => {
+  const world = await withCluster(t);
+  await world.run(rows.down, { ...name, env_vars: { OUTRIGGER_USER: "<sky-payload>ann" } });
+
+  const { text } = await world.http("POST", "/provision_logs?tail=1", { body: name });
+
+  assert.equal(text, "cluster demo is GONE: down by <sky_payload>ann\n");
 });
 
 test("the provisioning log of what never was is not found", async (t) => {
