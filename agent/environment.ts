@@ -1,5 +1,5 @@
 import { envOf, product, protocol } from "../common/product.ts";
-import type { JobSubmission, NodeSettings, PartSpec } from "../contract/agent-api.ts";
+import type { JobSubmission, NodeSettings, PartSpec } from "../contract/agent-shapes.ts";
 import type { Phase } from "./process.ts";
 
 /** The variable that marks every process of a job on a node; its value is the job's folder. */

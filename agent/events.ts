@@ -1,4 +1,4 @@
-import type { AgentEvent } from "../contract/agent-api.ts";
+import type { AgentEvent } from "../contract/agent-shapes.ts";
 import { type Agent, keys } from "./context.ts";
 import type { Journal } from "./journal.ts";
 

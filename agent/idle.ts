@@ -1,6 +1,6 @@
 import { fail } from "../common/errors.ts";
 import { listTerminals, readBootId } from "../common/process-tree.ts";
-import type { Autostop, Idle } from "../contract/agent-api.ts";
+import type { Autostop, Idle } from "../contract/agent-shapes.ts";
 import { type Agent, keys } from "./context.ts";
 import { addEvent } from "./events.ts";
 import { listActiveIds } from "./job-store.ts";

@@ -1,5 +1,5 @@
 import type { SQLOutputValue } from "node:sqlite";
-import type { Job, JobSubmission } from "../contract/agent-api.ts";
+import type { Job, JobSubmission } from "../contract/agent-shapes.ts";
 import type { JobStatus } from "../contract/statuses.ts";
 import type { Journal } from "./journal.ts";
 

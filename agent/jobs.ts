@@ -1,5 +1,5 @@
 import { fail } from "../common/errors.ts";
-import type { Job, JobSubmission, PartSpec } from "../contract/agent-api.ts";
+import type { Job, JobSubmission, PartSpec } from "../contract/agent-shapes.ts";
 import { jobMachine } from "../contract/statuses.ts";
 import { type Agent, keys } from "./context.ts";
 import { jobVariables } from "./environment.ts";

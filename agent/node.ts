@@ -1,7 +1,7 @@
 import { fail } from "../common/errors.ts";
 import { readBootId } from "../common/process-tree.ts";
 import { product } from "../common/product.ts";
-import type { Health, NodeSettings } from "../contract/agent-api.ts";
+import type { Health, NodeSettings } from "../contract/agent-shapes.ts";
 import type { Agent } from "./context.ts";
 import { lastSeq } from "./events.ts";
 import { listActiveIds } from "./job-store.ts";

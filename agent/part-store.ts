@@ -1,5 +1,5 @@
 import type { SQLOutputValue } from "node:sqlite";
-import type { PartSpec } from "../contract/agent-api.ts";
+import type { PartSpec } from "../contract/agent-shapes.ts";
 import type { PartStatus } from "../contract/statuses.ts";
 import type { Journal } from "./journal.ts";
 

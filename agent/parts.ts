@@ -1,6 +1,6 @@
 import { describeSurvivors, endTree } from "../common/end-processes.ts";
 import { readBootId, type Tree } from "../common/process-tree.ts";
-import type { PartSpec } from "../contract/agent-api.ts";
+import type { PartSpec } from "../contract/agent-shapes.ts";
 import { type Agent, keys } from "./context.ts";
 import { environmentOf, markOf } from "./environment.ts";
 import { folderOf, logOf, rankLogOf } from "./folders.ts";

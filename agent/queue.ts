@@ -1,5 +1,5 @@
 import { fail } from "../common/errors.ts";
-import type { Demand, JobSubmission, NodeSettings } from "../contract/agent-api.ts";
+import type { Demand, JobSubmission, NodeSettings } from "../contract/agent-shapes.ts";
 
 /** What is given away on a node. */
 export interface Holding {

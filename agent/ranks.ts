@@ -1,7 +1,7 @@
 import { statSync } from "node:fs";
 import { open } from "node:fs/promises";
 import { fail } from "../common/errors.ts";
-import type { JobPart, Part, PartSpec } from "../contract/agent-api.ts";
+import type { JobPart, Part, PartSpec } from "../contract/agent-shapes.ts";
 import { type PartStatus, partMachine } from "../contract/statuses.ts";
 import { type Agent, keys } from "./context.ts";
 import { logOf, makeFolder, rankLogOf } from "./folders.ts";

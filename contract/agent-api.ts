@@ -1,162 +1,23 @@
 import * as z from "zod";
 import { type Operation, operation } from "../common/operation.ts";
-import { jobMachine, partMachine } from "./statuses.ts";
+import {
+  Autostop,
+  Health,
+  Idle,
+  Job,
+  JobPart,
+  JobSubmission,
+  NodeSettings,
+  Part,
+  PartSpec,
+} from "./agent-shapes.ts";
+import { partMachine } from "./statuses.ts";
 
 /**
  * What control and an agent promise each other: HTTP with JSON over the agent's Unix socket, which
  * control reaches through the provider's door. Every call may be repeated: `submissionId`, job ids
- * and byte offsets make the second one find the work of the first. Instants are epoch milliseconds.
+ * and byte offsets make the second one find the work of the first.
  */
-
-const Millis = z.int().min(0);
-const Env = z.record(z.string(), z.string());
-
-/** What a node is told about itself before it takes jobs. */
-export const NodeSettings = z.object({
-  clusterId: z.string().min(1),
-  clusterName: z.string().min(1),
-  rank: z.int().min(0),
-  /** One address a node, by rank. */
-  addresses: z.array(z.string()).min(1),
-  cloud: z.string(),
-  region: z.string().nullable().default(null),
-  zone: z.string().nullable().default(null),
-  cpus: z.number().positive(),
-  accelerators: z.object({ name: z.string(), count: z.int().positive() }).nullable().default(null),
-});
-export type NodeSettings = z.output<typeof NodeSettings>;
-
-/** What a job takes from its nodes while it runs; counted per node. */
-export const Demand = z.object({
-  cpus: z.number().min(0).default(0.5),
-  accelerators: z.number().min(0).default(0),
-});
-export type Demand = z.output<typeof Demand>;
-
-/** A job as it is handed to the head agent. */
-export const JobSubmission = z.object({
-  /** Chosen by the caller; the same id twice is the same job. */
-  submissionId: z.string().min(1),
-  name: z.string(),
-  userId: z.string(),
-  userName: z.string(),
-  /** Bash text, run on every rank before any rank's `run`; null runs nothing. */
-  setup: z.string().nullable(),
-  /** Bash text; null ends the job once it is set up. */
-  run: z.string().nullable(),
-  env: Env,
-  /** As `env`; kept sealed on disk and out of every answer but a part's. */
-  secrets: Env.default({}),
-  /** How many nodes it takes, from rank 0 up. */
-  nodes: z.int().positive().default(1),
-  demand: Demand.prefault({}),
-  /** Text for people: `1x[CPU:0.5]`. */
-  resources: z.string().default(""),
-  metadata: z.record(z.string(), z.unknown()).default({}),
-});
-export type JobSubmission = z.output<typeof JobSubmission>;
-
-/** One rank of a job as the head sees it. */
-export const JobPart = z.object({
-  rank: z.int().min(0),
-  /** What the head wants of the rank now. */
-  wanted: z.enum(["setup", "run", "end"]),
-  /** How long its processes have after TERM, once `end` is wanted. */
-  graceMs: Millis,
-  status: z.enum(partMachine.names),
-  exitCode: z.int().nullable(),
-  /** Bytes of the rank's log that the head has. */
-  logBytes: z.int().min(0),
-});
-export type JobPart = z.output<typeof JobPart>;
-
-/** A job as the head agent tells it. */
-export const Job = z.object({
-  id: z.int().positive(),
-  submissionId: z.string(),
-  name: z.string(),
-  userId: z.string(),
-  userName: z.string(),
-  status: z.enum(jobMachine.names),
-  /** Why, where the status alone does not say: `rank 1 exited with 3`. */
-  reason: z.string().nullable(),
-  exitCode: z.int().nullable(),
-  submittedAt: Millis,
-  startedAt: Millis.nullable(),
-  endedAt: Millis.nullable(),
-  nodes: z.int().positive(),
-  resources: z.string(),
-  logPath: z.string(),
-  metadata: z.record(z.string(), z.unknown()),
-});
-export type Job = z.output<typeof Job>;
-
-/** Everything a worker needs to run its rank. */
-export const PartSpec = z.object({
-  jobId: z.int().positive(),
-  setup: z.string().nullable(),
-  run: z.string().nullable(),
-  /** Every variable but those of the node itself (rank, addresses). */
-  env: Env,
-  secrets: Env,
-  demand: Demand,
-  nodes: z.int().positive(),
-});
-export type PartSpec = z.output<typeof PartSpec>;
-
-/** One rank of a job as its own node tells it. */
-export const Part = z.object({
-  jobId: z.int().positive(),
-  status: z.enum(partMachine.names),
-  exitCode: z.int().nullable(),
-  logBytes: z.int().min(0),
-});
-export type Part = z.output<typeof Part>;
-
-/** When the node stops by itself; `idleMs` null switches it off. */
-export const Autostop = z.object({
-  idleMs: z.int().min(0).nullable(),
-  down: z.boolean().default(false),
-  waitFor: z.enum(["jobs_and_ssh", "jobs", "none"]).default("jobs_and_ssh"),
-});
-export type Autostop = z.output<typeof Autostop>;
-
-/** What the idle timer sees. `due` stays true until autostop is set anew or a job is submitted. */
-export const Idle = Autostop.extend({
-  idleSince: Millis.nullable(),
-  stopsAt: Millis.nullable(),
-  keptAliveBy: z.array(z.string()),
-  due: z.boolean(),
-});
-export type Idle = z.output<typeof Idle>;
-
-/**
- * Something that happened on the node. A reader that was away asks again from the last `seq` it
- * saw; events older than the agent keeps are left out, so a reader also compares the state itself.
- */
-export const AgentEvent = z.object({
-  seq: z.int().positive(),
-  at: Millis,
-  kind: z.enum(["job", "part", "idle"]),
-  /** The job's id; absent for `idle`. */
-  jobId: z.int().positive().optional(),
-  /** The status it now has. */
-  status: z.string(),
-});
-export type AgentEvent = z.output<typeof AgentEvent>;
-
-export const Health = z.object({
-  version: z.string(),
-  /** Which code it runs, in the words of whoever started it. */
-  build: z.string(),
-  pid: z.int(),
-  bootId: z.string(),
-  startedAt: Millis,
-  /** Null until control has told the node who it is. */
-  node: NodeSettings.nullable(),
-  lastSeq: z.int().min(0),
-});
-export type Health = z.output<typeof Health>;
 
 const access = "any";
 const job = { path: z.object({ id: z.coerce.number().int().positive() }) };

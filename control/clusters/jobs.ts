@@ -1,6 +1,7 @@
 import { AppError, fail } from "../../common/errors.ts";
 import type { InputOf } from "../../common/operation.ts";
-import { agentOperations as agentApi, type Job } from "../../contract/agent-api.ts";
+import { agentOperations as agentApi } from "../../contract/agent-api.ts";
+import type { Job } from "../../contract/agent-shapes.ts";
 import type { clusterOperations as rows } from "../../contract/operations/clusters.ts";
 import { jobMachine } from "../../contract/statuses.ts";
 import type { Call } from "../bind.ts";

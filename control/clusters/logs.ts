@@ -1,7 +1,8 @@
 import { Readable } from "node:stream";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { InputOf } from "../../common/operation.ts";
-import { agentOperations as agentApi, type Job } from "../../contract/agent-api.ts";
+import { agentOperations as agentApi } from "../../contract/agent-api.ts";
+import type { Job } from "../../contract/agent-shapes.ts";
 import type { clusterOperations as rows } from "../../contract/operations/clusters.ts";
 import { jobExitCodes, jobMachine } from "../../contract/statuses.ts";
 import type { Call, LogReply } from "../bind.ts";

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { AppError, fail } from "../../common/errors.ts";
-import { agentOperations as api, type JobPart, type Part } from "../../contract/agent-api.ts";
+import { agentOperations as api } from "../../contract/agent-api.ts";
+import type { JobPart, Part } from "../../contract/agent-shapes.ts";
 import type { Context } from "../context.ts";
 import type { Cluster } from "./schema.ts";
 

@@ -1,4 +1,4 @@
-import type { Autostop, NodeSettings } from "../../contract/agent-api.ts";
+import type { Autostop, NodeSettings } from "../../contract/agent-shapes.ts";
 import type { ClusterStatus } from "../../contract/statuses.ts";
 import type { NodeState, Offer } from "../providers/provider.ts";
 import type { Failure, User } from "../requests/schema.ts";

@@ -1,5 +1,6 @@
 import { fail } from "../../common/errors.ts";
-import { agentOperations, type Job } from "../../contract/agent-api.ts";
+import { agentOperations } from "../../contract/agent-api.ts";
+import type { Job } from "../../contract/agent-shapes.ts";
 import type { Task } from "../../contract/task.ts";
 import type { Call } from "../bind.ts";
 import type { Context } from "../context.ts";

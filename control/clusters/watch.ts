@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { type AgentEvent, agentOperations } from "../../contract/agent-api.ts";
+import { agentOperations } from "../../contract/agent-api.ts";
+import type { AgentEvent } from "../../contract/agent-shapes.ts";
 import { clusterMachine } from "../../contract/statuses.ts";
 import type { Context } from "../context.ts";
 import { linesOf } from "../doors/lines.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { environmentOf, jobVariables } from "../../agent/environment.ts";
-import { NodeSettings } from "../../contract/agent-api.ts";
+import { NodeSettings } from "../../contract/agent-shapes.ts";
 import { taskVariables } from "../../contract/variables.ts";
 import { aNode } from "../helpers/agent.ts";
 

@@ -7,7 +7,7 @@ import { readConfig } from "../../agent/config.ts";
 import { type Agent, openAgent } from "../../agent/context.ts";
 import { checkIdle, claimIdle, countActivity, readIdle, setAutostop } from "../../agent/idle.ts";
 import { openLog } from "../../agent/log.ts";
-import { Autostop } from "../../contract/agent-api.ts";
+import { Autostop } from "../../contract/agent-shapes.ts";
 import { aSubmission, startAgent, until } from "../helpers/agent.ts";
 
 const minute = 60_000;

@@ -10,7 +10,7 @@ import { addJob } from "../../agent/job-store.ts";
 import { openLog } from "../../agent/log.ts";
 import { mergeLogs, prefixLines } from "../../agent/merge.ts";
 import { addPart } from "../../agent/part-store.ts";
-import { JobSubmission } from "../../contract/agent-api.ts";
+import { JobSubmission } from "../../contract/agent-shapes.ts";
 import { aSubmission, until } from "../helpers/agent.ts";
 
 const cases = [

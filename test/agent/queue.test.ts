@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { assign, checkFits, type Holding } from "../../agent/queue.ts";
-import { JobSubmission, NodeSettings } from "../../contract/agent-api.ts";
+import { JobSubmission, NodeSettings } from "../../contract/agent-shapes.ts";
 import { aNode, aSubmission } from "../helpers/agent.ts";
 
 const node = NodeSettings.parse(

@@ -1,6 +1,6 @@
 import { addJob, setJob } from "../../agent/job-store.ts";
 import { openJournal, transaction } from "../../agent/journal.ts";
-import { JobSubmission } from "../../contract/agent-api.ts";
+import { JobSubmission } from "../../contract/agent-shapes.ts";
 import { caller } from "./lab.ts";
 
 /** Writes jobs that have ended into the journal of an agent that is away. */

@@ -13,13 +13,8 @@ import {
   type OutputOf,
   toHttpCall,
 } from "../../common/operation.ts";
-import {
-  type AgentEvent,
-  agentOperations,
-  type Job,
-  type JobSubmission,
-  type NodeSettings,
-} from "../../contract/agent-api.ts";
+import { agentOperations } from "../../contract/agent-api.ts";
+import type { AgentEvent, Job, JobSubmission, NodeSettings } from "../../contract/agent-shapes.ts";
 import type { JobStatus } from "../../contract/statuses.ts";
 
 type Rows = typeof agentOperations;

@@ -3,14 +3,14 @@ import { openLog } from "../../agent/log.ts";
 import { type Bound, serve } from "../../agent/server.ts";
 import { type Changes, openChanges } from "../../common/changes.ts";
 import { fail } from "../../common/errors.ts";
-import {
-  type AgentEvent,
-  type Autostop,
-  agentOperations,
-  type Job,
-  type JobSubmission,
-  type NodeSettings,
-} from "../../contract/agent-api.ts";
+import { agentOperations } from "../../contract/agent-api.ts";
+import type {
+  AgentEvent,
+  Autostop,
+  Job,
+  JobSubmission,
+  NodeSettings,
+} from "../../contract/agent-shapes.ts";
 import { type JobStatus, jobMachine } from "../../contract/statuses.ts";
 
 /** A job on a fake node: it runs until the test ends it. */
