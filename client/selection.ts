@@ -47,7 +47,7 @@ export interface Deed {
 }
 
 /**
- * The names of the clusters to act on, after asking. Throws `Declined` when the answer was no, and
+ * The clusters to act on, after asking. Throws `Declined` when the answer was no, and
  * `UsageError` when nothing is named, or nobody can be asked about what was not named one by one.
  */
 export async function selectClusters(
@@ -55,7 +55,7 @@ export async function selectClusters(
   { verb, isFinal }: Deed,
   words: readonly string[],
   { all = false, yes = false }: SelectionOptions,
-): Promise<string[]> {
+): Promise<ClusterStatusRecord[]> {
   if (words.length === 0 && !all) fail("UsageError", `name the clusters to ${verb}, or say --all`);
   const found = await listClusters(await world.connect(), all ? [] : words);
   requireAll(words, found);
@@ -66,7 +66,7 @@ export async function selectClusters(
   }
   const sweeping = all || words.some(isPattern);
   if (!yes) await agree(world, `${capital(verb)} ${listed(names)}?`, { sweeping, isFinal });
-  return names;
+  return found;
 }
 
 /**
@@ -92,14 +92,16 @@ export async function agree(
 /** Does one thing to each cluster; goes on after a failure and throws the first one at the end. */
 export async function forEach(
   world: World,
-  names: readonly string[],
-  act: (name: string) => Promise<void>,
+  clusters: readonly ClusterStatusRecord[],
+  act: (cluster: ClusterStatusRecord) => Promise<void>,
 ): Promise<void> {
   const failures: unknown[] = [];
-  for (const name of names) {
-    await act(name).catch((error: unknown) => {
-      if (names.length === 1 || world.signal.aborted || !(error instanceof AppError)) throw error;
-      world.terminal.note(`${world.terminal.paintNote("red", "✗")} ${name}: ${error.message}`);
+  const isOne = clusters.length === 1;
+  for (const cluster of clusters) {
+    await act(cluster).catch((error: unknown) => {
+      if (isOne || world.signal.aborted || !(error instanceof AppError)) throw error;
+      const mark = world.terminal.paintNote("red", "✗");
+      world.terminal.note(`${mark} ${cluster.name}: ${error.message}`);
       failures.push(error);
     });
   }

@@ -1,6 +1,7 @@
 import { fail } from "../../common/errors.ts";
 import type { GivenInputOf } from "../../common/operation.ts";
 import { clusterOperations } from "../../contract/operations/clusters.ts";
+import type { ClusterStatusRecord } from "../../contract/records/clusters.ts";
 import { type Deed, forEach, type SelectionOptions, selectClusters } from "../selection.ts";
 import type { World } from "../world.ts";
 import { carryOut } from "./following.ts";
@@ -26,6 +27,7 @@ export async function stop(world: World, words: Words, options: EndOptions): Pro
   await actOn(world, words, options, {
     verb: "stop",
     title: (name) => `Stopping ${name}`,
+    reaches: "STOPPED",
     row: clusterOperations.stop,
     input: (cluster_name) => ({ cluster_name, purge: options.purge ?? false }),
   });
@@ -49,6 +51,7 @@ export async function start(world: World, words: Words, options: StartOptions): 
   await actOn(world, words, options, {
     verb: "start",
     title: (name) => `Starting ${name}`,
+    reaches: "UP",
     row: clusterOperations.start,
     input: (cluster_name) => ({
       cluster_name,
@@ -65,6 +68,8 @@ type Row = (typeof clusterOperations)["start" | "stop" | "down" | "autostop"];
 
 interface Act<Op extends Row> extends Deed {
   readonly title: (name: string) => string;
+  /** The status it leads to; of a cluster that was there before, that is what is said. */
+  readonly reaches?: ClusterStatusRecord["status"];
   readonly row: Op;
   readonly input: (name: string) => GivenInputOf<Op>;
 }
@@ -74,10 +79,12 @@ export async function actOn<Op extends Row>(
   world: World,
   words: Words,
   options: SelectionOptions & { readonly async?: boolean },
-  { title, row, input, ...deed }: Act<Op>,
+  { title, reaches, row, input, ...deed }: Act<Op>,
 ): Promise<void> {
-  const names = await selectClusters(world, deed, words, options);
-  await forEach(world, names, async (name) => {
-    await carryOut(world, row, input(name), { title: title(name), later: options.async });
+  const { async: later = false } = options;
+  const clusters = await selectClusters(world, deed, words, options);
+  await forEach(world, clusters, async ({ name, status }) => {
+    await carryOut(world, row, input(name), { title: title(name), later });
+    if (status === reaches && !later) world.terminal.note(`${name} is ${status} already`);
   });
 }
