@@ -26,6 +26,11 @@ export const Settings = z.object({
     .min(-1)
     .default(24)
     .describe("How long ended requests are kept; negative keeps them for ever."),
+  clusterHistoryDays: z.coerce
+    .number()
+    .min(-1)
+    .default(30)
+    .describe("How long clusters that are gone are remembered; negative remembers them for ever."),
   localAccelerators: z
     .string()
     .regex(/^[\w-]+:\d+$/, "write NAME:COUNT, such as H100:8")

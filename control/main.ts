@@ -3,13 +3,13 @@ import { openLog } from "../common/log.ts";
 import { untilSignal } from "../common/signals.ts";
 import { operations as rows } from "../contract/api.ts";
 import { clusters } from "./clusters/reconcile.ts";
+import { startCollector } from "./collector.ts";
 import { readConfig } from "./config.ts";
 import { buildServer, listen } from "./http/server.ts";
 import { lockHome } from "./lock.ts";
 import { closeContext, openContext } from "./open.ts";
 import { operations } from "./operations.ts";
 import { startReconciler } from "./reconciler.ts";
-import { startCollector } from "./requests/collect.ts";
 import { startRequests } from "./requests/run.ts";
 
 /** Serves until it is told to stop; what it works on goes on after the next start. */

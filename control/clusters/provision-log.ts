@@ -20,8 +20,11 @@ export function narrate(ctx: Context, clusterId: string, line: string): void {
 export const elapsed = (since: Date, now: Date): string =>
   `${((now.getTime() - since.getTime()) / 1000).toFixed(2)} s`;
 
+/** The folder that has one of its own for each user. */
+export const clientsOf = (ctx: Context): string => join(ctx.config.home, "control", "clients");
+
 /** The folder under which a user's downloads lie, and the name clients know it by. */
 export const downloadsOf = (ctx: Context, userId: string) => ({
-  folder: join(ctx.config.home, "control", "clients", encodeURIComponent(userId), "logs"),
+  folder: join(clientsOf(ctx), encodeURIComponent(userId), "logs"),
   shown: `~/.${protocol.requestPrefix}/api_server/clients/${userId}/${protocol.requestPrefix}_logs`,
 });

@@ -5,7 +5,7 @@ import { type TestContext, test } from "node:test";
 import type { AppError } from "../../../common/errors.ts";
 import { clusterOperations as clusters } from "../../../contract/operations/clusters.ts";
 import { requestOperations as rows } from "../../../contract/operations/requests.ts";
-import { collect } from "../../../control/requests/collect.ts";
+import { collect } from "../../../control/collector.ts";
 import { testWorld, type World } from "../../helpers/world.ts";
 
 const demo = { cluster_name: "demo", task: "run: 'true'" };

@@ -1,0 +1,33 @@
+import { glob, rm, stat } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import type { Context } from "../context.ts";
+import { dropClusters, listGone } from "./history-store.ts";
+import { clientsOf, provisionLogOf } from "./provision-log.ts";
+
+const atOnce = 100;
+const dayMs = 86_400_000;
+
+/** Forgets clusters, with all that was kept of them, that are gone for longer than the setting says. */
+export async function collectClusters(ctx: Context): Promise<void> {
+  const { clusterHistoryDays: days } = ctx.config;
+  if (days < 0) return;
+  const before = ctx.now().getTime() - days * dayMs;
+  for (;;) {
+    const ids = await listGone(ctx.db, before, atOnce);
+    const folders = ids.map((id) => dirname(provisionLogOf(ctx, id)));
+    await Promise.all(folders.map((folder) => rm(folder, { recursive: true, force: true })));
+    await ctx.batch((tx) => dropClusters(tx, ids));
+    if (ids.length < atOnce) return;
+  }
+}
+
+/** Deletes the copies of logs that were made for a download more than a day ago. */
+export async function collectDownloads(ctx: Context): Promise<void> {
+  const before = ctx.now().getTime() - dayMs;
+  const cwd = clientsOf(ctx);
+  for await (const name of glob("*/logs/*/run.log", { cwd })) {
+    const file = join(cwd, name);
+    const { mtimeMs } = await stat(file);
+    if (mtimeMs < before) await rm(dirname(file), { recursive: true, force: true });
+  }
+}

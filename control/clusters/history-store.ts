@@ -1,0 +1,24 @@
+import type { Connection } from "../db/open.ts";
+
+/** Ids of clusters that are gone since before an instant. */
+export async function listGone(db: Connection, before: number, limit: number): Promise<string[]> {
+  const rows = await db
+    .selectFrom("clusters")
+    .select("id")
+    .where("status", "=", "GONE")
+    .where("status_changed_at", "<", before)
+    .limit(limit)
+    .execute();
+  return rows.map(({ id }) => id);
+}
+
+/** Forgets clusters, what happened to them and what they cost. */
+export async function dropClusters(db: Connection, ids: readonly string[]): Promise<void> {
+  await db.deleteFrom("usage_intervals").where("cluster_id", "in", ids).execute();
+  await db
+    .deleteFrom("events")
+    .where("noun", "=", "cluster")
+    .where("subject_id", "in", ids)
+    .execute();
+  await db.deleteFrom("clusters").where("id", "in", ids).execute();
+}

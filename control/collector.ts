@@ -1,0 +1,20 @@
+import { type Loop, startLoop } from "../common/loop.ts";
+import { collectClusters, collectDownloads } from "./clusters/collect.ts";
+import type { Context } from "./context.ts";
+import { collectRequests } from "./requests/collect.ts";
+
+const everyMs = 10 * 60_000;
+
+/** Forgets, every so often, what was kept for long enough. */
+export function startCollector(ctx: Context): Loop {
+  return startLoop(
+    everyMs,
+    () => collect(ctx),
+    (error) => ctx.log.warn({ err: error }, "old things not collected"),
+  );
+}
+
+/** One round of it. */
+export async function collect(ctx: Context): Promise<void> {
+  for (const one of [collectRequests, collectClusters, collectDownloads]) await one(ctx);
+}
