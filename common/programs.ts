@@ -6,11 +6,12 @@ const fromSource = import.meta.filename.endsWith(".ts");
 
 /**
  * What Node.js is told for each program. A smaller young generation is garbage collected more often:
- * ten thousand open requests take 70 MB less in control, an idle agent 2 MB.
+ * ten thousand open requests take 70 MB less in control, an idle agent 2 MB. Without its middle
+ * compiler an idle agent takes another 2.5 MB less.
  */
 const nodeFlags = {
   control: ["--disable-warning=ExperimentalWarning", "--max-semi-space-size=8"],
-  agent: ["--disable-warning=ExperimentalWarning", "--max-semi-space-size=1"],
+  agent: ["--disable-warning=ExperimentalWarning", "--max-semi-space-size=1", "--no-maglev"],
 } as const;
 export type Program = keyof typeof nodeFlags;
 
