@@ -22,15 +22,71 @@ const marks = {
 } as const;
 export type Outcome = keyof typeof marks;
 
+interface Step {
+  readonly text: string;
+  readonly startedMs: number;
+}
+
+/** Shows steps as they come; as a sink it shows a request's text and takes its spinner for steps. */
+export function openProgress(terminal: Terminal, clock: () => number = Date.now): Progress {
+  const steps = openSteps(terminal, clock);
+  let isMidLine = false;
+  const onFreshLine = () => {
+    steps.pause();
+    if (isMidLine) terminal.draw("\n");
+    isMidLine = false;
+    return steps;
+  };
+  return {
+    step: (text) => onFreshLine().begin(text),
+    end: (outcome) => onFreshLine().end(outcome),
+    write(bytes) {
+      steps.pause();
+      terminal.draw(bytes);
+      isMidLine = bytes.at(-1) !== 10;
+      if (!isMidLine) steps.resume();
+    },
+    // Control lines come where a line begins.
+    control(code, message) {
+      if (code === "rich_init" || code === "rich_update") steps.begin(plainOf(message));
+      if (code === "rich_stop") steps.pause();
+      if (code === "rich_exit") steps.end("done");
+    },
+  };
+}
+
+/** One step after the other: with a spinner for a person, a line each for a file. */
+function openSteps(terminal: Terminal, clock: () => number) {
+  const spinner = openSpinner(terminal, clock);
+  let step: Step | undefined;
+  const resume = () => {
+    if (step !== undefined) spinner.show(step);
+  };
+  const end = (outcome: Outcome) => {
+    spinner.hide();
+    if (step !== undefined && terminal.isLive)
+      terminal.note(endedLine(terminal, step, clock(), outcome));
+    step = undefined;
+  };
+  const begin = (text: string) => {
+    if (text === "" || text === step?.text) return resume();
+    end("done");
+    step = { text, startedMs: clock() };
+    if (!terminal.isLive) terminal.note(text);
+    resume();
+  };
+  return { begin, end, pause: spinner.hide, resume };
+}
+
 /** A line that is drawn again and again until it is hidden; nothing where nobody watches. */
 interface Spinner {
-  show(text: string, startedMs: number): void;
+  show(step: Step): void;
   hide(): void;
 }
 
 function openSpinner(terminal: Terminal, clock: () => number): Spinner {
   let timer: NodeJS.Timeout | undefined;
-  const draw = (text: string, startedMs: number) => {
+  const draw = ({ text, startedMs }: Step) => {
     const elapsedMs = clock() - startedMs;
     const frame = frames[Math.floor(elapsedMs / frameMs) % frames.length] ?? "";
     const line = cut(`${frame} ${text}${elapsed(elapsedMs)}`, terminal.noteColumns - 1);
@@ -44,60 +100,19 @@ function openSpinner(terminal: Terminal, clock: () => number): Spinner {
   };
   return {
     hide,
-    show(text, startedMs) {
+    show(step) {
       hide();
       if (!terminal.isLive) return;
-      draw(text, startedMs);
-      timer = setInterval(draw, frameMs, text, startedMs).unref();
+      draw(step);
+      timer = setInterval(draw, frameMs, step).unref();
     },
   };
 }
 
-interface Step {
-  readonly text: string;
-  readonly startedMs: number;
-}
-
-/** Shows steps as they come; as a sink it shows a request's text and takes its spinner for steps. */
-export function openProgress(terminal: Terminal, clock: () => number = Date.now): Progress {
-  const spinner = openSpinner(terminal, clock);
-  let step: Step | undefined;
-  let atLineStart = true;
-
-  const end = (outcome: Outcome) => {
-    spinner.hide();
-    if (step !== undefined && terminal.isLive)
-      terminal.note(`${atLineStart ? "" : "\n"}${endedLine(terminal, step, clock(), outcome)}`);
-    atLineStart = true;
-    step = undefined;
-  };
-  const begin = (text: string) => {
-    if (text === "" || text === step?.text) return;
-    end("done");
-    step = { text, startedMs: clock() };
-    if (terminal.isLive) spinner.show(text, step.startedMs);
-    else terminal.note(text);
-  };
-  return {
-    step: begin,
-    end,
-    write(bytes) {
-      spinner.hide();
-      terminal.draw(bytes);
-      atLineStart = bytes.at(-1) === 10;
-      if (step !== undefined && atLineStart) spinner.show(step.text, step.startedMs);
-    },
-    control(code, message) {
-      if (code === "rich_init" || code === "rich_update") begin(plainOf(message));
-      if (code === "rich_stop") spinner.hide();
-      if (code === "rich_exit") end("done");
-    },
-  };
-}
-
-function endedLine(terminal: Terminal, step: Step, nowMs: number, outcome: Outcome) {
+function endedLine(terminal: Terminal, step: Step, nowMs: number, outcome: Outcome): string {
   const { style, mark } = marks[outcome];
-  return `${terminal.paintNote(style, mark)} ${step.text}${terminal.paintNote("dim", elapsed(nowMs - step.startedMs))}`;
+  const took = terminal.paintNote("dim", elapsed(nowMs - step.startedMs));
+  return `${terminal.paintNote(style, mark)} ${step.text}${took}`;
 }
 
 /** A sink whose text is the answer itself; spinners stay on the note side and leave no lines. */
