@@ -6,6 +6,7 @@ import type { OptionRow, Parse } from "./catalog/options.ts";
 import type { CommandRow } from "./catalog/row.ts";
 import { commands } from "./catalog.ts";
 import { Declined, interruptedExit } from "./declined.ts";
+import { examples, knownWords, wrap } from "./help.ts";
 import type { Client } from "./sdk.ts";
 import { type Env, readSettings } from "./settings.ts";
 import { openTerminal, type Streams, type Terminal } from "./terminal.ts";
@@ -19,20 +20,6 @@ export interface Surroundings {
   readonly signal: AbortSignal;
 }
 
-const examples = `
-Examples:
-  outrigger api start                               a control plane on this machine
-  outrigger launch -c dev 'echo hello'              a cluster, and a job on it
-  outrigger exec dev task.yaml                      another job
-  outrigger logs dev                                what it wrote
-  outrigger status                                  what there is
-  outrigger down dev                                gone
-
-Answers go to stdout, everything else to stderr; NO_COLOR is honoured.
-OUTRIGGER_ENDPOINT names the control plane (http://127.0.0.1:46580 when unset).
-Exit codes: 1 failed, 2 usage, 3 not found, 4 not allowed, 5 conflict, 6 time-out, 7 unavailable;
-100 to 103 where a job was followed.`;
-
 /** Runs one command line to its end; never throws. Returns the exit code. */
 export async function run(words: readonly string[], outer: Surroundings): Promise<number> {
   const terminal = openTerminal(outer.streams, outer.env);
@@ -43,7 +30,7 @@ export async function run(words: readonly string[], outer: Surroundings): Promis
     code = (await command(world, operands, options as never).finally(close)) ?? 0;
   }, outer.streams);
   try {
-    await program.parseAsync(words, { from: "user" });
+    await program.parseAsync(knownWords(words), { from: "user" });
     return code;
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : usageExit;
@@ -68,9 +55,13 @@ function tell(terminal: Terminal, error: unknown, { env, signal }: Surroundings)
   return errorTypes[known.type].exit;
 }
 
+/** The width of help that goes to no terminal. */
+const usualWidth = 100;
+
 type Dispatch = (row: CommandRow, operands: string[], options: object) => Promise<void>;
 
 function toProgram(dispatch: Dispatch, { stdout, stderr }: Streams): Command {
+  const width = stdout.columns || usualWidth;
   const program = new Command(product.word)
     .description("Run AI workloads on clusters: launch, watch, stop.")
     .usage("<command> [options]")
@@ -79,14 +70,14 @@ function toProgram(dispatch: Dispatch, { stdout, stderr }: Streams): Command {
     .helpCommand(false)
     .exitOverride()
     .showSuggestionAfterError()
-    .configureHelp({ subcommandTerm: termOf })
+    .configureHelp({ subcommandTerm: termOf, minWidthToWrap: 10 })
     .configureOutput({
       writeOut: (text) => void stdout.write(text),
       writeErr: (text) => void stderr.write(text),
-      getOutHelpWidth: () => stdout.columns || 100,
+      getOutHelpWidth: () => width,
     })
-    .addHelpText("after", examples);
-  for (const row of commands) declare(program, row, dispatch);
+    .addHelpText("after", () => wrap(examples, width));
+  for (const row of commands) declare(program, row, dispatch, width);
   return program;
 }
 
@@ -94,7 +85,7 @@ function toProgram(dispatch: Dispatch, { stdout, stderr }: Streams): Command {
 const termOf = (command: Command) =>
   [command.name(), command.usage().replace("[options]", "")].join(" ").replace(/ +/g, " ").trim();
 
-function declare(program: Command, row: CommandRow, dispatch: Dispatch): void {
+function declare(program: Command, row: CommandRow, dispatch: Dispatch, width: number): void {
   const [first = "", second] = row.name.split(" ");
   const parent = second === undefined ? program : groupOf(program, first, row.group);
   const command = parent
@@ -102,7 +93,8 @@ function declare(program: Command, row: CommandRow, dispatch: Dispatch): void {
     .description(row.summary)
     .action(() => dispatch(row, command.args, command.opts()));
   if (second === undefined) command.helpGroup(row.group);
-  if (row.more !== undefined) command.addHelpText("after", `\n${row.more}`);
+  const { more } = row;
+  if (more !== undefined) command.addHelpText("after", () => `\n${wrap(more, width)}`);
   for (const one of row.options) command.addOption(toOption(one));
 }
 

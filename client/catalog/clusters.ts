@@ -48,7 +48,7 @@ Examples:
   {
     name: "exec",
     group: clusters,
-    operands: "[entrypoint...]",
+    operands: "[cluster] [entrypoint...]",
     summary: "Run a task on a cluster that is up.",
     options: [option.clusterOption, option.detach, ...option.taskOptions, option.later],
     more: `The first word names the cluster, unless -c does. ${option.jobExits}
