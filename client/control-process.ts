@@ -21,11 +21,25 @@ export function addressOf({ host, port }: ControlProcess): string | undefined {
   return `http://${host.includes(":") ? `[${host}]` : host}:${port}`;
 }
 
+/** Where control was asked to listen; a port of 0 is any. */
+export interface WantedAddress {
+  readonly host?: string;
+  readonly port?: number;
+}
+
+/** Whether a control plane that listens does so where it was asked to; one that does not yet, may. */
+export function listensAt(running: ControlProcess, { host, port }: WantedAddress): boolean {
+  const namesHost = host === undefined || host === running.host;
+  const isSameMachine = host === "localhost" && /^(127\.|::1$)/.test(running.host ?? "");
+  const isHost = running.host === undefined || namesHost || isSameMachine;
+  return isHost && (!port || running.port === undefined || port === running.port);
+}
+
 /** The environment control starts in: ours, with what was said on the command line. */
 export function controlEnv(
   env: Env,
   { home }: Settings,
-  { host, port }: { host?: string; port?: number },
+  { host, port }: WantedAddress,
 ): Record<string, string> {
   const given = Object.entries(env).filter(
     (pair): pair is [string, string] => pair[1] !== undefined,

@@ -3,15 +3,21 @@ import { closeSync, fstatSync, mkdirSync, openSync, readFileSync } from "node:fs
 import { setTimeout as sleep } from "node:timers/promises";
 import { AppError, fail, isErrorType } from "../../common/errors.ts";
 import { programArgs } from "../../common/programs.ts";
-import { addressOf, controlEnv, findControl, logFileOf } from "../control-process.ts";
+import type { ControlProcess } from "../../contract/control-pid.ts";
+import {
+  addressOf,
+  controlEnv,
+  findControl,
+  listensAt,
+  logFileOf,
+  type WantedAddress,
+} from "../control-process.ts";
 import { openProgress } from "../progress.ts";
 import { openTransport } from "../transport.ts";
 import type { World } from "../world.ts";
 
-interface StartOptions {
+interface StartOptions extends WantedAddress {
   readonly foreground?: boolean;
-  readonly host?: string;
-  readonly port?: number;
 }
 
 const startLimitMs = 30_000;
@@ -23,21 +29,27 @@ export async function start(
   _operands: readonly string[],
   options: StartOptions,
 ): Promise<undefined> {
-  const { terminal, settings } = world;
-  const running = findControl(settings);
-  if (running !== undefined && options.foreground)
-    fail(
-      "ConflictError",
-      `a control plane of ${settings.home} runs already, as pid ${running.pid}`,
-    );
-  if (running !== undefined) {
-    terminal.note(`A control plane runs already, as pid ${running.pid}.`);
-    terminal.answer(addressOf(running) ?? settings.endpoint);
-    return;
-  }
-  const env = controlEnv(world.env, settings, options);
+  const running = findControl(world.settings);
+  if (running !== undefined) return tellRunning(world, running, options);
+  const env = controlEnv(world.env, world.settings, options);
   if (options.foreground) become(env);
   await startDetached(world, env);
+}
+
+/** Where the one that runs listens; throws `ConflictError` when something else was asked for. */
+function tellRunning(
+  { terminal, settings }: World,
+  running: ControlProcess,
+  options: StartOptions,
+): undefined {
+  const address = addressOf(running);
+  if (options.foreground || !listensAt(running, options)) {
+    const where = address === undefined ? "" : ` at ${address}`;
+    const what = `a control plane of ${settings.home} runs already${where}, as pid ${running.pid}`;
+    fail("ConflictError", `${what}; to start another way, first: outrigger api stop`);
+  }
+  terminal.note(`A control plane runs already, as pid ${running.pid}.`);
+  terminal.answer(address ?? settings.endpoint);
 }
 
 /** Turns this process into control, so that its pid and its signals are control's own. */

@@ -7,6 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { setTimeout as pause } from "node:timers/promises";
+import { listensAt } from "../../client/control-process.ts";
 
 const launcher = join(import.meta.dirname, "../../bin/outrigger");
 
@@ -66,6 +67,8 @@ test("in the background it is started once, told about, and stopped", async (t) 
 
   const started = await outrigger("api", "start", "--port", "0");
   const again = await outrigger("api", "start");
+  const elsewhere = await outrigger("api", "start", "--port", "1");
+  const inFront = await outrigger("api", "start", "--foreground");
   env["OUTRIGGER_ENDPOINT"] = started.stdout.trim();
   const info = await outrigger("api", "info", "-o", "json");
   const stopped = await outrigger("api", "stop");
@@ -74,6 +77,10 @@ test("in the background it is started once, told about, and stopped", async (t) 
   assert.match(started.stdout, /^http:\/\/127\.0\.0\.1:\d+\n$/, started.stderr);
   assert.equal(again.stdout, started.stdout);
   assert.match(again.stderr, /runs already/);
+  for (const { code, stdout, stderr } of [elsewhere, inFront]) {
+    assert.deepEqual([code, stdout], [5, ""]);
+    assert.match(stderr, /runs already at http:.*, as pid \d+; .*outrigger api stop/);
+  }
   assert.equal(JSON.parse(info.stdout).status, "healthy");
   assert.equal(stopped.code, 0);
   assert.deepEqual([gone.code, gone.stdout], [7, ""]);
@@ -88,4 +95,20 @@ test("a control plane that cannot start says why", async (t) => {
 
   assert.equal(code, 2);
   assert.match(stderr, /^error: OUTRIGGER_HOST: 192\.0\.2\.1 is not a loopback address/m);
+});
+
+test("a control plane listens where it is asked to, or it does not", () => {
+  const running = { pid: 1, startTicks: 1, host: "127.0.0.1", port: 46_580 };
+
+  for (const same of [
+    {},
+    { port: 46_580 },
+    { port: 0 },
+    { host: "127.0.0.1" },
+    { host: "localhost" },
+  ])
+    assert.ok(listensAt(running, same), JSON.stringify(same));
+  for (const other of [{ port: 1 }, { host: "127.0.0.2" }, { host: "127.0.0.1", port: 1 }])
+    assert.ok(!listensAt(running, other), JSON.stringify(other));
+  assert.ok(listensAt({ pid: 1, startTicks: 1 }, { host: "127.0.0.2", port: 1 }));
 });
