@@ -4,8 +4,8 @@ import { machine, type StateOf } from "../common/machine.ts";
 export const requestMachine = machine("request", "PENDING", {
   PENDING: { to: ["RUNNING", "FAILED", "CANCELLED"], means: "waits in its queue" },
   RUNNING: {
-    to: ["PENDING", "SUCCEEDED", "FAILED", "CANCELLED"],
-    means: "is worked on; goes back to PENDING when control was restarted",
+    to: ["SUCCEEDED", "FAILED", "CANCELLED"],
+    means: "is worked on; goes on after a restart of control",
   },
   SUCCEEDED: { to: [], means: "done; its result can be fetched" },
   FAILED: { to: [], means: "ended with an error" },

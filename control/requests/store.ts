@@ -1,4 +1,5 @@
 import type { ExpressionBuilder, Selectable } from "kysely";
+import { type RequestStatus, requestMachine } from "../../contract/statuses.ts";
 import type { Connection } from "../db/open.ts";
 import type { Tables } from "../db/tables.ts";
 import type { Ending, StoredRequest } from "./schema.ts";
@@ -6,7 +7,10 @@ import type { Ending, StoredRequest } from "./schema.ts";
 type Row = Omit<Selectable<Tables["requests"]>, "input" | "progress">;
 export type Columns = keyof Row;
 
-const unended = ["PENDING", "RUNNING"] as const;
+const unended = requestMachine.names.filter((status) => !requestMachine.isFinal(status));
+/** The statuses from which a request may go to another. */
+const before = (to: RequestStatus): RequestStatus[] =>
+  requestMachine.names.filter((from) => requestMachine.allows(from, to));
 const allColumns = [
   "id",
   "name",
@@ -45,7 +49,7 @@ export async function addRequest(db: Connection, request: NewRequest): Promise<v
     .values({
       id: request.id,
       name: request.name,
-      status: request.status ?? "PENDING",
+      status: request.status ?? requestMachine.initial,
       queue: request.queue,
       user_id: request.userId,
       user_name: request.userName,
@@ -68,7 +72,7 @@ export async function setRunning(db: Connection, id: string): Promise<boolean> {
   return numUpdatedRows === 1n;
 }
 
-/** Ends a request and forgets its input; false when it had ended before. */
+/** Ends a request and forgets its input; false when its machine does not let it, as when it had ended. */
 export async function setEnded(
   db: Connection,
   id: string,
@@ -86,7 +90,7 @@ export async function setEnded(
       input: null,
     })
     .where("id", "=", id)
-    .where("status", "in", unended)
+    .where("status", "in", before(ending.status))
     .executeTakeFirst();
   return numUpdatedRows === 1n;
 }
