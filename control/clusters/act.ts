@@ -6,7 +6,7 @@ import type { Context } from "../context.ts";
 import { move } from "../move.ts";
 import { nodeIdOf } from "./agents.ts";
 import type { Action, Observed } from "./plan.ts";
-import { elapsed, narrate } from "./provision-log.ts";
+import { elapsed, narrate, remark } from "./provision-log.ts";
 import { agentAutostop, type Cluster, settingsOf } from "./schema.ts";
 import { beginUsage, endUsage, getCluster, setUp } from "./store.ts";
 
@@ -87,7 +87,7 @@ async function create(
 ): Promise<void> {
   const since = ctx.now();
   if (await createUntilAnswer(ctx, cluster, rank, signal))
-    narrate(ctx, cluster.id, `node ${rank} ${news} (${elapsed(since, ctx.now())})`);
+    await remark(ctx, cluster.id, `node ${rank} ${news} (${elapsed(since, ctx.now())})`);
 }
 
 /** False when something else came to be wanted of the cluster meanwhile. */
@@ -153,7 +153,7 @@ async function endJobs(ctx: Context, cluster: Cluster, signal: AbortSignal): Pro
       { active: "true" },
       { signal, timeoutMs: 2_000 },
     );
-    if (jobs.length > 0) narrate(ctx, cluster.id, `ending ${jobs.length} job(s)`);
+    if (jobs.length > 0) await remark(ctx, cluster.id, `ending ${jobs.length} job(s)`);
     const options = { signal, timeoutMs: endJobsMs };
     const body = { graceMs: jobGraceMs };
     await Promise.all(

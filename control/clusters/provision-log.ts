@@ -2,6 +2,7 @@ import { appendFileSync, mkdirSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { protocol } from "../../common/product.ts";
 import type { Context } from "../context.ts";
+import { addEvent } from "../events.ts";
 import { clusterKey } from "./schema.ts";
 
 /** The file that tells how a cluster came to be; it outlives the cluster. */
@@ -14,6 +15,13 @@ export function narrate(ctx: Context, clusterId: string, line: string): void {
   mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
   appendFileSync(file, `${line}\n`, { mode: 0o600 });
   ctx.changes.notify(clusterKey(clusterId));
+}
+
+/** Tells of what happened to a cluster besides its moves: as an event, and in its provisioning log. */
+export async function remark(ctx: Context, clusterId: string, line: string): Promise<void> {
+  const event = { noun: "cluster", id: clusterId, reason: line, at: ctx.now() };
+  await ctx.batch((tx) => addEvent(tx, event));
+  narrate(ctx, clusterId, line);
 }
 
 /** How long something took, for people: `0.42 s`. */

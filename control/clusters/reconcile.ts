@@ -9,7 +9,7 @@ import type { Reconciler } from "../reconciler.ts";
 import { failureOf } from "../requests/schema.ts";
 import { act } from "./act.ts";
 import { type Observed, plans } from "./plan.ts";
-import { narrate } from "./provision-log.ts";
+import { remark } from "./provision-log.ts";
 import { type Cluster, clusterKey, settingsOf } from "./schema.ts";
 import { findCluster, listUnsettled, listUp, setProblem } from "./store.ts";
 
@@ -91,13 +91,13 @@ async function askAgent(
   return isDeepStrictEqual(health.node, place) ? "well" : "unset";
 }
 
-/** Keeps why it failed, and no longer calls a cluster UP that could not be made whole. */
+/** Keeps why it failed, tells of it unless it is what failed before, and no longer calls a cluster UP that could not be made whole. */
 async function tellProblem(ctx: Context, cluster: Cluster, error: unknown): Promise<void> {
   const ending = failureOf(error);
   if (ending.status !== "FAILED") return;
   const { message } = ending.failure;
   await setProblem(ctx.db, cluster, ending.failure);
-  narrate(ctx, cluster.id, `failed: ${message}`);
+  if (cluster.problem?.message !== message) await remark(ctx, cluster.id, `failed: ${message}`);
   if (cluster.status === "UP" && cluster.wanted === "UP")
     await move(ctx, clusterMachine, cluster, "INIT", message);
   ctx.changes.notify(clusterKey(cluster.id));

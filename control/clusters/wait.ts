@@ -6,7 +6,7 @@ import { hasMovedTo, lastSeq } from "../events.ts";
 import { readFrom, sizeOf } from "../growing-file.ts";
 import { nudge } from "../reconciler.ts";
 import type { Failure } from "../requests/schema.ts";
-import { narrate, provisionLogOf } from "./provision-log.ts";
+import { provisionLogOf, remark } from "./provision-log.ts";
 import { type Cluster, clusterKey, type Wanted, type Wish } from "./schema.ts";
 import { getCluster, setWanted } from "./store.ts";
 
@@ -132,6 +132,6 @@ export async function undo(
   cluster: Pick<Cluster, "id" | "name">,
   because: string,
 ): Promise<void> {
-  narrate(ctx, cluster.id, `cluster ${cluster.name} is removed: ${because}`);
+  await remark(ctx, cluster.id, `cluster ${cluster.name} is removed: ${because}`);
   await want(ctx, cluster.id, "GONE", because);
 }

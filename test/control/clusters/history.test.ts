@@ -63,9 +63,26 @@ test("the events of a cluster tell its moves, oldest first, also once it is gone
   assert.deepEqual(await ask({ cluster_name: null, cluster_hash: id }), all);
   assert.deepEqual(await ask({ limit: 1 }), all.slice(1));
   assert.deepEqual(await ask({ event_type: "TERMINAL" }), all.slice(1));
-  assert.deepEqual(await ask({ event_type: "DEBUG" }), []);
   const [first] = await ask({ include_timestamps: true });
   assert.deepEqual(Object.keys(first as object).toSorted(), ["reason", "transitioned_at"]);
+});
+
+test("remarks tell what happened between the moves of a cluster", async (t) => {
+  const world = await withCluster(t);
+  const { id } = await world.cluster("demo");
+  await world.provider.silence(id, 0);
+  await world.look("demo");
+  world.provider.fails("destroy", new AppError("CloudError", "the cloud is closed"));
+  await assert.rejects(world.run(rows.down, name), { type: "CloudError" });
+  await world.look("demo");
+  world.provider.fails("destroy", undefined);
+
+  const remarks = await world.run(rows.clusterEvents, { ...name, event_type: "DEBUG" });
+
+  assert.deepEqual(
+    remarks.map((text) => String(text).replace(/ \(.*/, "")),
+    ["node 0 runs", "node 0 has its agent back", "ending 1 job(s)", "failed: the cloud is closed"],
+  );
 });
 
 test("events are refused where it is not clear whose or which", async (t) => {
