@@ -2,7 +2,7 @@ import { fail } from "../../common/errors.ts";
 import { clusterOperations } from "../../contract/operations/clusters.ts";
 import type { ClusterStatusRecord } from "../../contract/records/clusters.ts";
 import { ago, type Column, styleOfStatus } from "../rendering.ts";
-import { requireAll } from "../selection.ts";
+import { requireAll, sayNone } from "../selection.ts";
 import type { World } from "../world.ts";
 import { answerRows, type OutputOptions } from "./answers.ts";
 
@@ -37,7 +37,7 @@ export async function status(
   answerRows(world, options, {
     rows,
     columns: columnsOf(world, options),
-    empty: "No clusters. Launch one: outrigger launch -c dev 'echo hello'",
+    empty: sayNone(names, "No clusters. Launch one: outrigger launch -c dev 'echo hello'"),
   });
 }
 

@@ -13,6 +13,7 @@ const endings: readonly [string, Routes, number, RegExp][] = [
   ["status other", { "POST /status": two }, 3, /there is no cluster other; status lists them/],
   ["down other", { "POST /status": two }, 3, /there is no cluster other; status lists them/],
   ["down -y 'x*'", { "POST /status": { result: [] } }, 0, /^No cluster matches x\*\.$/m],
+  ["status 'd*'", { "POST /status": { result: [] } }, 0, /No cluster matches d\*\./],
   ["stop -a -y", { "POST /status": { result: [] } }, 0, /^No cluster to stop\.$/m],
   ["api status 12", oneRequest, 0, /^$/],
   ["api status 12 nosuch", oneRequest, 3, /no request begins with nosuch/],
