@@ -100,12 +100,18 @@ export function openLab(shared: string, signal: AbortSignal): Lab {
   };
 }
 
-/** Makes what labs share: the bundles, in a folder that the caller removes. */
-export function makeShared(): string {
-  const shared = mkdtempSync(join(tmpdir(), "ob-"));
-  const bundle = join(root, "bin/bundle.ts");
-  execFileSync(process.execPath, [bundle, "--out", join(shared, "bundles")], { stdio: "inherit" });
-  return shared;
+/** A folder for what labs share, with the bundles in it. */
+export function openShared(): Disposable & { folder: string } {
+  const folder = mkdtempSync(join(tmpdir(), "ob-"));
+  const remove = () => rmSync(folder, { recursive: true, force: true });
+  try {
+    const words = [join(root, "bin/bundle.ts"), "--out", join(folder, "bundles")];
+    execFileSync(process.execPath, words, { stdio: "inherit" });
+  } catch (error) {
+    remove();
+    throw error;
+  }
+  return { folder, [Symbol.dispose]: remove };
 }
 
 /** The folders of the nodes that a control plane has made; each is the HOME of its agent. */

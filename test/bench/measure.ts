@@ -17,14 +17,23 @@ export async function timeOf(work: () => Promise<unknown>): Promise<number> {
   return performance.now() - since;
 }
 
-/** Does the work a number of times, some more to warm up, one after the other; the times in ms. */
+/** How often work is done: some times more to warm up, and no longer than there is time. */
+export interface Often {
+  readonly warmUps: number;
+  readonly samples: number;
+}
+
+const patienceMs = 20_000;
+
+/** Does the work again and again, one after the other; the times in ms. */
 export async function timesOf(
-  work: (index: number) => Promise<unknown>,
-  { warmUps, samples }: { warmUps: number; samples: number },
+  work: () => Promise<unknown>,
+  { warmUps, samples }: Often,
 ): Promise<number[]> {
   const times: number[] = [];
-  for (let index = 0; index < warmUps + samples; index += 1)
-    times.push(await timeOf(() => work(index)));
+  const end = performance.now() + patienceMs;
+  while (times.length < warmUps + samples && performance.now() < end)
+    times.push(await timeOf(work));
   return times.slice(warmUps);
 }
 

@@ -1,4 +1,3 @@
-import { rmSync } from "node:fs";
 import { availableParallelism, loadavg } from "node:os";
 import { agentMemory } from "./agent-memory.ts";
 import { cliStart } from "./cli-start.ts";
@@ -7,7 +6,7 @@ import { type Figure, tableOf } from "./figures.ts";
 import { firstLine } from "./first-line.ts";
 import { followDelay } from "./follow-delay.ts";
 import { followVolume } from "./follow-volume.ts";
-import { type Lab, makeShared, openLab } from "./lab.ts";
+import { type Lab, openLab, openShared } from "./lab.ts";
 import { lists } from "./lists.ts";
 import { longPolls } from "./long-polls.ts";
 import { roundTrips } from "./round-trips.ts";
@@ -38,14 +37,10 @@ if (unknown.length > 0) {
 const interrupted = new AbortController();
 for (const signal of ["SIGINT", "SIGTERM"] as const)
   process.once(signal, () => interrupted.abort());
-const shared = makeShared();
+using shared = openShared();
 const figures: Figure[] = [];
-try {
-  for (const name of asked.length > 0 ? asked : Object.keys(benches))
-    figures.push(...(await runBench(name)));
-} finally {
-  rmSync(shared, { recursive: true, force: true });
-}
+for (const name of asked.length > 0 ? asked : Object.keys(benches))
+  figures.push(...(await runBench(name)));
 console.log(`\n${tableOf(figures)}`);
 
 /** The figures of one bench; none when it breaks, which fails the whole run. */
@@ -53,7 +48,7 @@ async function runBench(name: string): Promise<Figure[]> {
   const load = loadavg()[0]?.toFixed(1);
   console.error(`${name} (${availableParallelism()} cores, load ${load})`);
   const signal = AbortSignal.any([interrupted.signal, AbortSignal.timeout(limitMs)]);
-  await using lab = openLab(shared, signal);
+  await using lab = openLab(shared.folder, signal);
   try {
     interrupted.signal.throwIfAborted();
     return (await benches[name]?.(lab)) ?? [];
