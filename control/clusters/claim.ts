@@ -12,7 +12,7 @@ import { nudge } from "../reconciler.ts";
 import { autostopOf } from "./autostop.ts";
 import { applyAutostop } from "./lifecycle.ts";
 import { provisionLogOf } from "./provision-log.ts";
-import { type Cluster, isChanging, type Wish } from "./schema.ts";
+import { type Cluster, isLeaving, type Wish } from "./schema.ts";
 import { addCluster, findCluster, findLive, setRelaunched } from "./store.ts";
 import { withoutSecrets } from "./task.ts";
 import { makeWish, untilSettled } from "./wait.ts";
@@ -37,7 +37,7 @@ export async function claim(ctx: Context, input: Input, task: Task, call: Call):
       const offer = await chooseOffer(ctx, task.resources, call.signal);
       const made = await make(ctx, newCluster(ctx, input, task, offer, call), call);
       if (made !== undefined) return made;
-    } else if (isChanging(live) && live.wanted !== "UP") await untilSettled(ctx, live, call);
+    } else if (isLeaving(live)) await untilSettled(ctx, live, call);
     else {
       refuseMismatch(live, task);
       return relaunch(ctx, live, input, task, call);

@@ -8,7 +8,7 @@ import type { Context } from "../context.ts";
 import { move } from "../move.ts";
 import { getLive, getUp } from "./find.ts";
 import { headOf } from "./head.ts";
-import { type AutostopSetting, agentAutostop, type Cluster, isChanging } from "./schema.ts";
+import { type AutostopSetting, agentAutostop, type Cluster, isLeaving } from "./schema.ts";
 import { endUsage, getCluster, setAutostop } from "./store.ts";
 import { toHandle } from "./view.ts";
 import { reach, untilSettled } from "./wait.ts";
@@ -36,7 +36,7 @@ async function settled(ctx: Context, name: string, call: Call): Promise<Cluster>
     const cluster = await getLive(ctx, name);
     if (cluster.wanted === "GONE")
       fail("ConflictError", `cluster ${name} is being taken down (${cluster.wantedBecause})`);
-    if (!isChanging(cluster) || cluster.wanted === "UP") return cluster;
+    if (!isLeaving(cluster)) return cluster;
     await untilSettled(ctx, cluster, call);
   }
 }

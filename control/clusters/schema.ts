@@ -79,6 +79,10 @@ export function isChanging({ status, wanted }: Pick<Cluster, "status" | "wanted"
   return status !== wanted;
 }
 
+/** Whether a cluster is on its way to something else than up; one that is idle may be, any moment. */
+export const isLeaving = (cluster: Pick<Cluster, "status" | "wanted">): boolean =>
+  isChanging(cluster) && (cluster.wanted !== "UP" || cluster.status === "AUTOSTOPPING");
+
 /** The machines of a cluster in a few words: `2x(cpus=4, mem=16, H100:8)`. */
 export function resourcesText({ nodes, offer }: Pick<Cluster, "nodes" | "offer">): string {
   const { cpus, memoryGb, accelerators } = offer;

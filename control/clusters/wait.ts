@@ -113,9 +113,11 @@ function refuseOvertaken({ name, status, wanted, wantedBecause }: Cluster): neve
  */
 export async function untilSettled(ctx: Context, cluster: Cluster, call: Call): Promise<void> {
   const { id, name, wanted, wantedBecause } = cluster;
-  const note = `waits until cluster ${name} is ${did[wanted]} (${wantedBecause})`;
-  await call.note(note);
-  call.print(`${note}\n`);
+  // An idle cluster is about to be stopped, or not; that is decided within a moment.
+  const note =
+    wanted !== "UP" && `waits until cluster ${name} is ${did[wanted]} (${wantedBecause})`;
+  if (note) await call.note(note);
+  if (note) call.print(`${note}\n`);
   const look = async () => {
     const now = await getCluster(ctx.db, id);
     const isOver = now.status === now.wanted || now.wanted !== wanted;

@@ -125,5 +125,6 @@ async function stopIfIdle(ctx: Context, id: string, signal: AbortSignal): Promis
       if (status === "AUTOSTOPPING" && wanted === "UP")
         await setWanted(tx, id, down ? "GONE" : "STOPPED", reason);
     });
+  ctx.changes.notify(clusterKey(id));
   void nudge(ctx, "cluster", id);
 }
