@@ -4,8 +4,8 @@ import type { InputOf } from "../../common/operation.ts";
 import { product, protocol } from "../../common/product.ts";
 import { requestOperations as rows } from "../../contract/operations/requests.ts";
 import type { RequestPayload } from "../../contract/records/requests.ts";
-import { type Bound, bind, type Call, type Reply } from "../bind.ts";
-import { listLiveNames } from "../clusters/store.ts";
+import { type Bound, bind, type Call, type Progress, type Reply } from "../bind.ts";
+import { findCluster, listLiveNames } from "../clusters/store.ts";
 import type { Context } from "../context.ts";
 import { streamIdHeaders } from "../wire/versions.ts";
 import { cancelled, end } from "./run.ts";
@@ -99,13 +99,21 @@ async function cancel(ctx: Context, input: InputOf<typeof rows.cancel>, call: Ca
 async function cancelOne(ctx: Context, id: string): Promise<boolean> {
   const request = await store.findRequest(ctx.db, id);
   if (request === undefined || hasEnded(request)) return false;
-  ctx.requestLogs.append(
-    id,
-    `'${protocol.requestPrefix}.${request.name}' request ${id} cancelled\n`,
-  );
+  const farewell = `'${protocol.requestPrefix}.${request.name}' request ${id} cancelled\n`;
+  ctx.requestLogs.append(id, (await leftBehind(ctx, id)) + farewell);
   const ended = await end(ctx, id, { status: "CANCELLED" });
   ctx.queues.abort(id, cancelled);
   return ended;
+}
+
+/** A word about the cluster that was made for a request and goes up all the same. */
+async function leftBehind(ctx: Context, id: string): Promise<string> {
+  const work = await store.findWork(ctx.db, id);
+  const { wish }: Progress = JSON.parse(work?.progress ?? "{}");
+  const cluster = wish?.isNew ? await findCluster(ctx.db, wish.clusterId) : undefined;
+  if (cluster?.wanted !== "UP") return "";
+  const { name } = cluster;
+  return `cluster ${name} goes on; take it down with \`${product.word} down ${name}\`\n`;
 }
 
 async function health() {

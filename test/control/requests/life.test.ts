@@ -6,6 +6,7 @@ import type { AppError } from "../../../common/errors.ts";
 import { clusterOperations as clusters } from "../../../contract/operations/clusters.ts";
 import { requestOperations as rows } from "../../../contract/operations/requests.ts";
 import { collect } from "../../../control/collector.ts";
+import { until } from "../../helpers/agent.ts";
 import { testWorld, type World } from "../../helpers/world.ts";
 
 const demo = { cluster_name: "demo", task: "run: 'true'" };
@@ -127,6 +128,19 @@ test("a running request is cancelled: its work ends, its stream says so and ends
   release();
   await world.untilStatus("demo", "UP");
   assert.equal(world.provider.agentOf((await world.cluster("demo")).id).node.jobs.length, 0);
+});
+
+test("a launch that is cancelled says that its new cluster goes on, and how to end it", async (t) => {
+  const { world, id: maker, release } = await withLaunch(t);
+  const user = await world.call(clusters.launch, demo);
+  await until(async () => /^Cluster demo/.test(await world.printed(user)) || undefined);
+
+  await world.cancel(maker, user);
+
+  const hint = "cluster demo goes on; take it down with `outrigger down demo`\n";
+  assert.ok((await world.printed(maker)).includes(hint));
+  assert.ok(!(await world.printed(user)).includes(hint));
+  release();
 });
 
 test("a request that waits in its queue is cancelled and never begins", async (t) => {
