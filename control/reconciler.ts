@@ -1,4 +1,4 @@
-import { startLoop } from "../common/loop.ts";
+import { startLoop, waitMs } from "../common/loop.ts";
 import type { Context } from "./context.ts";
 
 /** How the rows of a noun are brought from what is to what is wanted. */
@@ -20,7 +20,6 @@ export interface Reconciling {
 }
 
 const firstRetryMs = 500;
-const longestRetryMs = 60_000;
 
 interface Row {
   running: boolean;
@@ -84,8 +83,7 @@ export function startReconciler(ctx: Context, reconciler: Reconciler): Reconcili
   /** Forgets a row that is well; comes back to one that failed. */
   function rest(id: string, row: Row): void {
     if (row.failures === 0 || stopping.signal.aborted) return void rows.delete(id);
-    const waitMs = Math.min(firstRetryMs * 2 ** (row.failures - 1), longestRetryMs);
-    row.retry = setTimeout(() => void nudge(id), waitMs * (0.8 + Math.random() * 0.4));
+    row.retry = setTimeout(() => void nudge(id), waitMs(firstRetryMs, row.failures - 1));
     row.retry.unref();
   }
 

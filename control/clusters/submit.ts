@@ -19,33 +19,32 @@ export async function submitJob(
   { withSetup }: { withSetup: boolean },
   call: Call,
 ): Promise<Job | undefined> {
-  const setup = withSetup ? (task.setup ?? null) : null;
-  const run = task.run ?? null;
-  if (setup === null && run === null) return undefined;
+  const submission = submissionOf(cluster, task, withSetup, call);
+  if (submission.setup === null && submission.run === null) return undefined;
   if (task.nodes > cluster.nodes)
     fail(
       "ResourcesMismatchError",
       `the task asks for ${task.nodes} nodes, cluster ${cluster.name} has ${cluster.nodes}`,
     );
-  const job = await headOf(ctx, cluster).call(
-    agentOperations.submit,
-    {
-      submissionId: call.id,
-      name: task.name ?? "-",
-      userId: call.user.id,
-      userName: call.user.name,
-      setup,
-      run,
-      env: { ...task.envs },
-      secrets: revealed(task),
-      nodes: task.nodes,
-      ...demandOf(cluster, task),
-    },
-    { signal: call.signal },
-  );
+  const options = { signal: call.signal };
+  const job = await headOf(ctx, cluster).call(agentOperations.submit, submission, options);
   call.print(`Job submitted, ID: ${job.id}\n`);
   return job;
 }
+
+/** The job as the head is told of it; by the call's id it knows a second attempt. */
+const submissionOf = (cluster: Cluster, task: Task, withSetup: boolean, call: Call) => ({
+  submissionId: call.id,
+  name: task.name ?? "-",
+  userId: call.user.id,
+  userName: call.user.name,
+  setup: withSetup ? (task.setup ?? null) : null,
+  run: task.run ?? null,
+  env: { ...task.envs },
+  secrets: revealed(task),
+  nodes: task.nodes,
+  ...demandOf(cluster, task),
+});
 
 const revealed = ({ secrets }: Task): Record<string, string> =>
   Object.fromEntries(Object.entries(secrets).map(([name, secret]) => [name, secret.reveal()]));
