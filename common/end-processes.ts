@@ -72,9 +72,18 @@ async function endFound(
   graceMs: number,
   signal?: AbortSignal,
 ): Promise<Survivor[]> {
-  const left = await askToEnd(look, roots, performance.now() + graceMs, signal);
-  return left.length === 0 ? [] : kill(look, left, performance.now() + dyingMs, signal);
+  const sure = lookAgain(look);
+  const left = await askToEnd(sure, roots, performance.now() + graceMs, signal);
+  return left.length === 0 ? [] : kill(sure, left, performance.now() + dyingMs, signal);
 }
+
+/** Who starts another and ends while /proc is read can hide both; a second look finds the other. */
+const lookAgain =
+  (look: Look): Look =>
+  (left) => {
+    const found = look(left);
+    return found.length > 0 ? found : look(left);
+  };
 
 /** Answers what is left once the time is over, at once when that is nothing. */
 async function askToEnd(
