@@ -1,5 +1,5 @@
 import { errorTypes, toAppError } from "../common/errors.ts";
-import { untilSignal } from "../common/signals.ts";
+import { untilSignal } from "../common/programs.ts";
 import { agentOperations } from "../contract/agent-api.ts";
 import { readConfig } from "./config.ts";
 import { openAgent } from "./context.ts";

@@ -1,5 +1,4 @@
 import type { Changes } from "../common/changes.ts";
-import type { Logger } from "../common/log.ts";
 import type { Seal } from "../common/seal.ts";
 import type { Agents } from "./clusters/agents.ts";
 import type { Cluster } from "./clusters/schema.ts";
@@ -8,6 +7,7 @@ import type { Config } from "./config.ts";
 import type { Batch } from "./db/batch.ts";
 import type { Database } from "./db/open.ts";
 import type { Agent } from "./doors/agent.ts";
+import type { Logger } from "./log.ts";
 import type { Provider } from "./providers/provider.ts";
 import type { RequestLogs } from "./requests/log.ts";
 import type { Queues } from "./requests/queue.ts";

@@ -1,12 +1,12 @@
 import { errorTypes, toAppError } from "../common/errors.ts";
-import { openLog } from "../common/log.ts";
-import { untilSignal } from "../common/signals.ts";
+import { untilSignal } from "../common/programs.ts";
 import { operations as rows } from "../contract/api.ts";
 import { clusters } from "./clusters/reconcile.ts";
 import { startCollector } from "./collector.ts";
 import { readConfig } from "./config.ts";
 import { buildServer, listen } from "./http/server.ts";
 import { lockHome } from "./lock.ts";
+import { openLog } from "./log.ts";
 import { closeContext, openContext } from "./open.ts";
 import { operations } from "./operations.ts";
 import { startReconciler } from "./reconciler.ts";

@@ -1,7 +1,6 @@
 import { join } from "node:path";
 import { openChanges } from "../common/changes.ts";
 import { fail } from "../common/errors.ts";
-import type { Logger } from "../common/log.ts";
 import { openSeal } from "../common/seal.ts";
 import { openAgents } from "./clusters/agents.ts";
 import { openWatches } from "./clusters/watch.ts";
@@ -9,6 +8,7 @@ import type { Config } from "./config.ts";
 import type { Context } from "./context.ts";
 import { openBatch } from "./db/batch.ts";
 import { openDatabase } from "./db/open.ts";
+import type { Logger } from "./log.ts";
 import { openProviders } from "./providers/index.ts";
 import { openRequestLogs } from "./requests/log.ts";
 import { openQueues } from "./requests/queue.ts";

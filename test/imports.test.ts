@@ -50,14 +50,14 @@ const rules: readonly Rule[] = [
   {
     room: /^control\/(providers|wire|doors|db)\//,
     may: [...shared, /^control\/(providers|wire|doors|db)\//],
-    types: [/^control\/(config\.ts|\w+\/schema\.ts)$/],
+    types: [/^control\/(config\.ts|log\.ts|\w+\/schema\.ts)$/],
   },
   {
     room: /^control\/http\//,
     may: [
       ...shared,
       /^control\/(http|wire)\//,
-      /^control\/(bind|config|context)\.ts$/,
+      /^control\/(bind|config|context|log)\.ts$/,
       /^control\/requests\/(run|schema|store)\.ts$/,
     ],
   },

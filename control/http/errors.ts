@@ -1,6 +1,6 @@
 import type { FastifyReply } from "fastify";
 import { type AppError, errorTypes } from "../../common/errors.ts";
-import type { Logger } from "../../common/log.ts";
+import type { Logger } from "../log.ts";
 
 /** Answers an error: `{"detail"}` with the HTTP status of its type, and its type for our clients. */
 export function sendError(reply: FastifyReply, error: AppError, log: Logger): void {

@@ -1,5 +1,5 @@
-import type { Logger } from "../../common/log.ts";
 import type { Config } from "../config.ts";
+import type { Logger } from "../log.ts";
 import { localProvider } from "./local.ts";
 import type { Provider } from "./provider.ts";
 
