@@ -52,16 +52,24 @@ export async function serve<Rows extends Record<string, Operation>>(
   const server = createServer((req, res) => void answer(routes, req, res, log));
   server.requestTimeout = 0;
   rmSync(socket, { force: true });
-  // The mode must be right from the first moment, not only after a chmod.
+  const { promise, resolve, reject } = Promise.withResolvers<void>();
+  server.once("error", reject).once("listening", resolve);
+  listenPrivately(server, socket);
+  await promise;
+  return server;
+}
+
+/**
+ * The mode must be right from the first moment, not only after a chmod. The socket is made before
+ * `listen` returns, so nothing else of this process, and no job, gets that mask.
+ */
+function listenPrivately(server: Server, socket: string): void {
   const mask = process.umask(0o177);
   try {
-    await new Promise<void>((resolve, reject) => {
-      server.once("error", reject).listen(socket, resolve);
-    });
+    server.listen(socket);
   } finally {
     process.umask(mask);
   }
-  return server;
 }
 
 async function answer(
