@@ -87,7 +87,10 @@ export async function untilReached(
     if (cluster.problem !== null && !keepTrying) throw errorOf(cluster.problem);
     return undefined;
   };
-  return call.aside(ctx.changes.until(clusterKey(id), look, call.signal));
+  const reached = await call.aside(ctx.changes.until(clusterKey(id), look, call.signal));
+  // The line about a move is written once the move is.
+  await printNews();
+  return reached;
 }
 
 const errorOf = ({ type, message, details }: Failure): AppError =>
