@@ -1,28 +1,16 @@
 import assert from "node:assert/strict";
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
-import { type TestContext, test } from "node:test";
+import { test } from "node:test";
 import type { AppError } from "../../../common/errors.ts";
 import { clusterOperations as clusters } from "../../../contract/operations/clusters.ts";
 import { requestOperations as rows } from "../../../contract/operations/requests.ts";
 import { collect } from "../../../control/collector.ts";
 import { until } from "../../helpers/agent.ts";
-import { testWorld, type World } from "../../helpers/world.ts";
+import { testWorld } from "../../helpers/world.ts";
+import { demo, list, withLaunch } from "./held-launch.ts";
 
-const demo = { cluster_name: "demo", task: "run: 'true'" };
 const hourMs = 3_600_000;
-
-const list = async (world: World, query = "") =>
-  (await world.http("GET", `/api/status${query}`)).json as unknown as Record<string, string>[];
-
-/** A world with a launch that waits for its node. */
-async function withLaunch(t: TestContext) {
-  const world = await testWorld(t);
-  const release = world.provider.holds("create");
-  const id = await world.call(clusters.launch, demo);
-  await world.provider.held("create");
-  return { world, id, release };
-}
 
 test("api/get waits until the request ends, for any number of callers, and keeps the result", async (t) => {
   const { world, id, release } = await withLaunch(t);

@@ -5,21 +5,8 @@ import { clusterOperations as clusters } from "../../../contract/operations/clus
 import { narrate, provisionLogOf } from "../../../control/clusters/provision-log.ts";
 import { setWanted } from "../../../control/clusters/store.ts";
 import { until } from "../../helpers/agent.ts";
-import { testWorld, type World } from "../../helpers/world.ts";
-
-const demo = { cluster_name: "demo", task: "run: 'true'" };
-
-const list = async (world: World, query = "") =>
-  (await world.http("GET", `/api/status${query}`)).json as unknown as Record<string, string>[];
-
-/** A world with a launch that waits for its node. */
-async function withLaunch(t: TestContext) {
-  const world = await testWorld(t);
-  const release = world.provider.holds("create");
-  const id = await world.call(clusters.launch, demo);
-  await world.provider.held("create");
-  return { world, id, release };
-}
+import { testWorld } from "../../helpers/world.ts";
+import { demo, list, withLaunch } from "./held-launch.ts";
 
 test("a request is stored before it is answered, and no crash loses it", async (t) => {
   const world = await testWorld(t, { queuesClosed: true });
