@@ -1,0 +1,45 @@
+import { constants } from "node:os";
+import { setTimeout as sleep } from "node:timers/promises";
+import { describeSurvivors } from "../common/end-processes.ts";
+import type { Serving } from "./forward/serve.ts";
+import type { Logger } from "./log.ts";
+import type { Wrapped } from "./wrap.ts";
+
+const endings = ["SIGTERM", "SIGINT"] as const;
+
+/** Signals that are for the command alone. */
+const passedOn = ["SIGQUIT", "SIGUSR1", "SIGUSR2", "SIGWINCH"] as const;
+
+/** Hands a command the signals that are for it. */
+export function passSignals(wrapped: Wrapped): void {
+  for (const signal of passedOn) process.on(signal, () => wrapped.signal(signal));
+}
+
+/**
+ * Answers what is under way, up to the deadline, and only then ends the command that answers it, which
+ * has as long again; a second signal ends it at once. Answers the exit code.
+ */
+export async function endAll(
+  serving: Serving,
+  wrapped: Wrapped | undefined,
+  deadlineMs: number,
+  log: Logger,
+): Promise<number> {
+  const again = () => wrapped?.signal("SIGTERM");
+  for (const signal of endings) process.on(signal, again);
+  const left = await serving.drain(deadlineMs);
+  if (left > 0) log.warn({ requests: left }, "cut what was still under way");
+  return wrapped === undefined ? 0 : endCommand(wrapped, deadlineMs, log);
+}
+
+const killedCode = 128 + constants.signals.SIGKILL;
+
+async function endCommand(wrapped: Wrapped, graceMs: number, log: Logger): Promise<number> {
+  wrapped.signal("SIGTERM");
+  const code = await Promise.race([wrapped.exited, sleep(graceMs)]);
+  if (code !== undefined) return code;
+  log.warn({ graceMs }, "the command did not end, and is killed");
+  const left = await wrapped.kill();
+  if (left.length > 0) log.error({ left: describeSurvivors(left) }, "not all could be killed");
+  return killedCode;
+}

@@ -1,0 +1,28 @@
+import type { Engine } from "./front.ts";
+import { openSplice } from "./splice.ts";
+
+/** Opens each engine. What `http-proxy` needs is loaded only for it. */
+export const engines = {
+  splice: async (): Promise<Engine> => openSplice(),
+  "http-proxy": async (): Promise<Engine> => {
+    const { openHttpProxy } = await import("./http-proxy.ts");
+    return openHttpProxy();
+  },
+} as const;
+
+/** What `http-proxy` does otherwise than `splice`, and cannot be made to do. */
+export const httpProxyLimits = {
+  methods: "methods that Node.js does not know are answered 501",
+  targets: "targets with bytes above 0x7e are answered 501",
+  versions: "requests of HTTP/1.0 go on as HTTP/1.1",
+  expect: "100 Continue is answered once the key is right, and Expect goes no further",
+  repeats: "the lines of a repeated header stand together, in the letters of the first",
+  names: "headers named by a number come first, one named __proto__ is lost",
+  length: "a request that could have a body and has none arrives with Content-Length: 0",
+  chunks: "chunks are cut anew, so their extensions are lost, and the Trailer header",
+  answers: "one with a head above 16 KB, or with bytes after its end, is answered 502",
+  untilClose: "an answer that ends with its connection arrives in chunks",
+  connections: "a connection to the upstream serves one request",
+  webSockets: "WebSockets are carried by splice",
+  speed: "a request costs several times as much",
+} as const;

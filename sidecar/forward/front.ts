@@ -1,0 +1,76 @@
+import type { HeadRules, RequestHead } from "../head.ts";
+import type { Client } from "./client.ts";
+import type { Passage } from "./passage.ts";
+import type { Address, Choose } from "./route.ts";
+
+/** How long is waited for what, in milliseconds, and how much is taken. */
+export interface ForwardLimits extends HeadRules {
+  /** Whether who gets no answer is told by the connection's end: it may be asked for elsewhere. */
+  readonly breaksOff: boolean;
+  /** Connections at once; further ones are answered 503. */
+  readonly connections: number;
+  /** For a whole head, from its first byte; for the first one, from the connection. */
+  readonly headMs: number;
+  /** For the next request on a kept connection. */
+  readonly idleMs: number;
+  /** For a client that sends none of its body, or reads none of its answer. */
+  readonly stalledMs: number;
+  readonly connectMs: number;
+  /** For the upstream's next bytes. */
+  readonly upstreamMs: number;
+}
+
+/** How long who was refused may go on sending: a reset would take the answer from him. */
+export const lingerMs = 2_000;
+
+/** Who may be forwarded: the name under which logs and metrics know the caller, never its key. */
+export type Authorize = (head: RequestHead, bytes: Buffer) => string | undefined;
+
+/** Is told of each request when it ends. It must not keep the passage: that is used again. */
+export interface Observer {
+  readonly wantsPath: boolean;
+  ended(passage: Passage): void;
+}
+
+/** A request at an engine, on its way to the upstream. */
+export interface Exchange {
+  /** Sends bytes of the body; false when the client should wait for `resume`. */
+  send(bytes: Buffer, from: number, to: number): boolean;
+  /** The request is whole. */
+  sent(): void;
+  /** The client does not read, or reads again. */
+  pause(): void;
+  resume(): void;
+  /** The client sends no more into its tunnel. */
+  end(): void;
+  /** Nobody waits for the answer any more. */
+  abort(): void;
+  /** Nothing is where it goes any more, and nothing will come from there. */
+  lose(): void;
+}
+
+/** Carries requests whose heads were checked to an upstream, and answers back to `client`. */
+export interface Engine {
+  /** Begins with what is in `client.request`. */
+  begin(client: Client, to: Address): Exchange;
+  /** Looks after what has waited too long; called a few times a second. */
+  sweep(nowMs: number): void;
+  close(): void;
+}
+
+/** What the connections of one sidecar share. */
+export interface Front {
+  readonly limits: ForwardLimits;
+  /** What clients speak; bytes of `https` come and go as they are within TLS. */
+  readonly scheme: "http" | "https";
+  readonly authorize: Authorize;
+  readonly choose: Choose;
+  readonly observer: Observer;
+  readonly engine: Engine;
+  readonly clients: Set<Client>;
+  /** Holds the head that is being looked at. */
+  readonly head: RequestHead;
+  /** A clock for time-outs, a few ticks a second. */
+  nowMs: number;
+  isDraining: boolean;
+}

@@ -1,0 +1,44 @@
+import type { Socket } from "node:net";
+import { type Refusal, refusals } from "../refusals.ts";
+import { ownAnswerTo } from "./answers.ts";
+import type { Passage } from "./passage.ts";
+import { hasLeft, send, sendScratch, write } from "./sockets.ts";
+
+/** What leaves for a client: written down in its passage; `held` is told when the client reads too slowly. */
+export class Outlet {
+  readonly #socket: Socket;
+  readonly #passage: Passage;
+  readonly #held: () => void;
+
+  constructor(socket: Socket, passage: Passage, held: () => void) {
+    this.#socket = socket;
+    this.#passage = passage;
+    this.#held = held;
+  }
+
+  /** Sends a head, and what of the body came with it, from a `scratchFor` buffer. */
+  head(buffer: Buffer, length: number, status: number): void {
+    if (status >= 200 || status === 101) this.#passage.status = status;
+    this.#passage.bytesOut += length;
+    if (!sendScratch(this.#socket, buffer, length)) this.#held();
+  }
+
+  /** Passes bytes of an answer, or of a tunnel, on. */
+  pass(bytes: Buffer, from: number, to: number): void {
+    this.#passage.bytesOut += to - from;
+    if (!send(this.#socket, bytes, from, to)) this.#held();
+  }
+
+  /** Sends the sidecar's own answer. */
+  refuse(refusal: Refusal, staysOpen: boolean): void {
+    const answer = ownAnswerTo(refusal, this.#passage.method, staysOpen);
+    this.#passage.status = refusals[refusal].status;
+    this.#passage.bytesOut = answer.length;
+    if (!write(this.#socket, answer)) this.#held();
+  }
+
+  /** Whether all that was sent has left. */
+  get isClear(): boolean {
+    return hasLeft(this.#socket);
+  }
+}
