@@ -7,16 +7,58 @@ import { product, protocol } from "../common/product.ts";
 import { inheritedVariables } from "../contract/variables.ts";
 import { logLevels } from "./log.ts";
 
+const Seconds = z.coerce.number().min(0).max(86_400);
+
 /** Every setting of the agent. */
 export const AgentSettings = z.object({
   socket: z.string().optional().describe("Where it listens; a Unix socket path of < 108 bytes."),
   build: z.string().default("unknown").describe("What control is told it runs; set by control."),
+  onTerm: z
+    .enum(["auto", "leave", "preemption"])
+    .default("auto")
+    .describe(
+      "What a SIGTERM means: `leave` lets jobs go on, `preemption` runs hooks and ends jobs first. `auto` is `preemption`, but under systemd only while the machine shuts down.",
+    ),
+  graceSeconds: Seconds.default(30).describe(
+    "How long a node has from a SIGTERM, or from a notice that names no time, until it is gone.",
+  ),
+  notices: z
+    .enum(["auto", "none", "aws", "gcp", "azure"])
+    .default("auto")
+    .describe(
+      "Whose metadata endpoint says that the node is taken away. `auto` tells by the machine's DMI.",
+    ),
+  metadataUrl: z
+    .url({ protocol: /^http$/ })
+    .default("http://169.254.169.254")
+    .describe("Where the metadata endpoint is."),
+  noticeFile: z
+    .string()
+    .optional()
+    .describe(
+      'A file whose appearance means that the node is taken away. It may hold JSON: `{"because": "...", "seconds": 60}`, or `deadlineAt` in ms since 1970. Rename it into place.',
+    ),
+  powerOffCommand: z
+    .string()
+    .optional()
+    .describe("Shell command that turns this node off; without it the node cannot do so itself."),
+  selfStopAfterSeconds: Seconds.default(600).describe(
+    "How long a node that was idle and is ready to go waits for control before it turns itself off.",
+  ),
   logLevel: z.enum(logLevels).default("info").describe("Least level that is logged."),
 });
 
+type Settings = z.output<typeof AgentSettings>;
+type Env = Readonly<Record<string, string | undefined>>;
+
 /** Where the agent works and what the processes that it starts inherit. */
-export interface Config {
-  readonly logLevel: z.output<typeof AgentSettings>["logLevel"];
+export interface Config extends Pick<Settings, "logLevel" | "onTerm" | "notices" | "metadataUrl"> {
+  readonly graceMs: number;
+  readonly selfStopAfterMs: number;
+  readonly noticeFile: string | null;
+  readonly powerOffCommand: string | null;
+  /** Whether systemd started this very process as a service's. */
+  readonly isService: boolean;
   readonly socket: string;
   /** Which code it runs, as whoever started it says. */
   readonly build: string;
@@ -32,7 +74,7 @@ export interface Config {
 }
 
 /** Reads the settings; throws `ConfigError` naming the variable that is wrong. */
-export function readConfig(env: Readonly<Record<string, string | undefined>>): Config {
+export function readConfig(env: Env): Config {
   const settings = readSettings(AgentSettings, env);
   const home = env["HOME"] ?? fail("ConfigError", "HOME is not set; set it to the node's home");
   const root = join(home, `.${product.word}`);
@@ -42,10 +84,14 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
       "ConfigError",
       `the socket path ${socket} is too long; set OUTRIGGER_SOCKET to a shorter one`,
     );
+  const { logLevel, onTerm, notices, metadataUrl, build } = settings;
   return {
-    logLevel: settings.logLevel,
-    socket,
-    build: settings.build,
+    ...{ logLevel, onTerm, notices, metadataUrl, build, socket },
+    graceMs: settings.graceSeconds * 1_000,
+    selfStopAfterMs: settings.selfStopAfterSeconds * 1_000,
+    noticeFile: settings.noticeFile ?? null,
+    powerOffCommand: settings.powerOffCommand ?? null,
+    isService: isService(env),
     agentFolder: join(root, "agent"),
     jobsFolder: join(root, "jobs"),
     workdir: join(home, `${product.word}_workdir`),
@@ -54,7 +100,12 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
   };
 }
 
-function baseEnv(home: string, env: Readonly<Record<string, string | undefined>>) {
+/** A process of a service inherits its variables, but hardly ever the channel to systemd too. */
+const isService = (env: Env): boolean =>
+  env["SYSTEMD_EXEC_PID"] === String(process.pid) ||
+  (env["INVOCATION_ID"] !== undefined && env["NOTIFY_SOCKET"] !== undefined);
+
+function baseEnv(home: string, env: Env) {
   const user = env["USER"] ?? findUserName();
   return {
     HOME: home,

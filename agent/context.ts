@@ -1,6 +1,9 @@
 import { type Changes, openChanges } from "../common/changes.ts";
 import type { Config } from "./config.ts";
+import { findOwnGroup } from "./control-groups.ts";
+import type { Reader } from "./events.ts";
 import { type Journal, openJournal } from "./journal.ts";
+import type { Unsaved } from "./lifecycles/store.ts";
 import type { Log } from "./log.ts";
 import { openWatches, type Watches } from "./watch.ts";
 
@@ -12,6 +15,14 @@ export interface Agent {
   /** Woken by the keys below. */
   readonly changes: Changes;
   readonly watches: Watches;
+  /** Below it each folder of scripts has a control group; undefined where there are none to be had. */
+  readonly ownGroup: string | undefined;
+  /** How often a log was written anew in its place, by path: what was read meanwhile may be wrong. */
+  readonly rewrites: Map<string, number>;
+  /** Who has an event stream open. */
+  readonly readers: Set<Reader>;
+  /** Lifecycles that the disk had no room for yet, by id. */
+  readonly unsaved: Map<string, Unsaved>;
   readonly startedAt: number;
   /** Epoch milliseconds. */
   now(): number;
@@ -21,19 +32,36 @@ export interface Agent {
   readonly stopping: AbortSignal;
 }
 
+/** The clocks that the agent lives by. */
+export type Clock = Pick<Agent, "now" | "monotonic">;
+
+const realClock: Clock = {
+  now: Date.now,
+  monotonic: () => Number(process.hrtime.bigint() / 1_000_000n),
+};
+
 /** What can change: a reader waits for a key and then reads the journal or the file again. */
 export const keys = {
   job: (id: number) => `job:${id}`,
   log: (path: string) => `log:${path}`,
   merge: (id: number) => `merge:${id}`,
   events: "events",
+  /** What readers of events have. */
+  heard: "heard",
   /** Something may be started or led. */
   work: "work",
   idle: "idle",
+  /** A lifecycle or one of its hooks. */
+  lifecycle: "lifecycle",
 } as const;
 
 /** Opens the agent's world; throws `ConflictError` when another agent serves the same home. */
-export function openAgent(config: Config, log: Log, stopping: AbortSignal): Agent {
+export function openAgent(
+  config: Config,
+  log: Log,
+  stopping: AbortSignal,
+  clock: Clock = realClock,
+): Agent {
   const changes = openChanges();
   return {
     config,
@@ -41,9 +69,12 @@ export function openAgent(config: Config, log: Log, stopping: AbortSignal): Agen
     journal: openJournal(config.agentFolder),
     changes,
     watches: openWatches((path) => changes.notify(keys.log(path))),
-    startedAt: Date.now(),
-    now: Date.now,
-    monotonic: () => Number(process.hrtime.bigint() / 1_000_000n),
+    ownGroup: findOwnGroup(),
+    rewrites: new Map(),
+    readers: new Set(),
+    unsaved: new Map(),
+    startedAt: clock.now(),
+    ...clock,
     stopping,
   };
 }

@@ -1,6 +1,11 @@
 import { envOf, product, protocol } from "../common/product.ts";
 import type { JobSubmission, NodeSettings, PartSpec } from "../contract/agent-shapes.ts";
-import type { Phase } from "./process.ts";
+import type { HookSet } from "../contract/lifecycle-shapes.ts";
+import type { Run } from "./lifecycles/row.ts";
+
+/** The scripts that a job has. */
+export const phases = ["setup", "run"] as const;
+export type Phase = (typeof phases)[number];
 
 /** The variable that marks every process of a job on a node; its value is the job's folder. */
 export const markOf = (folder: string): [name: string, value: string] => [
@@ -48,6 +53,48 @@ export function environmentOf(
     ...envOf(`${prefix}NUM_GPUS_PER_NODE`, String(Math.ceil(spec.demand.accelerators))),
     ...(node.accelerators === null ? {} : { CUDA_VISIBLE_DEVICES: gpus.join(",") }),
     ...Object.fromEntries([markOf(folder)]),
+  };
+}
+
+/** The variable that marks every process of a hook; its value is the hook's folder. */
+export const hookMarkOf = (folder: string): [name: string, value: string] => [
+  `${product.word.toUpperCase()}_HOOK_FOLDER`,
+  folder,
+];
+
+/** The whole environment of a hook. A node that nobody told who it is has no variables of its own. */
+export function hookEnvironmentOf(
+  base: Readonly<Record<string, string>>,
+  folder: string,
+  { env, secrets }: Pick<HookSet, "env" | "secrets">,
+  node: NodeSettings | undefined,
+  { lifecycleId, run }: { lifecycleId: string; run: Run },
+): Record<string, string> {
+  const seconds = Math.floor(run.timeoutSeconds ?? 0);
+  return {
+    ...base,
+    ...env,
+    ...secrets,
+    ...(node === undefined ? {} : nodeVariables(node)),
+    HOOK_EVENT: run.event,
+    ...envOf("HOOK_EVENT", run.event),
+    ...envOf("HOOK_INDEX", String(run.index)),
+    ...envOf("HOOK_TIMEOUT", String(seconds)),
+    ...envOf("HOOK_DEADLINE", String(Math.floor((run.startedAt ?? 0) / 1000) + seconds)),
+    ...envOf("LIFECYCLE_ID", lifecycleId),
+    ...envOf("HOOK_FOLDER", folder),
+  };
+}
+
+function nodeVariables(node: NodeSettings): Record<string, string> {
+  const { clusterName: cluster_name, cloud, region, zone, addresses } = node;
+  return {
+    MASTER_ADDR: addresses[0] ?? "127.0.0.1",
+    ...envOf("NODE_RANK", String(node.rank)),
+    ...envOf("NODE_IPS", addresses.join("\n")),
+    ...envOf("NUM_NODES", String(addresses.length)),
+    ...envOf("NUM_GPUS_PER_NODE", String(node.accelerators?.count ?? 0)),
+    ...envOf("CLUSTER_INFO", JSON.stringify({ cluster_name, cloud, region, zone })),
   };
 }
 

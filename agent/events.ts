@@ -10,11 +10,11 @@ const page = 500;
 /** Writes an event and forgets the one that is too old; call it in the transaction it tells of. */
 export function addEvent(
   { journal, changes, now }: Pick<Agent, "journal" | "changes" | "now">,
-  { kind, jobId, status }: Pick<AgentEvent, "kind" | "jobId" | "status">,
+  { kind, jobId, lifecycleId, status }: Omit<AgentEvent, "seq" | "at">,
 ): void {
   const { lastInsertRowid } = journal.sql.run`
-    INSERT INTO events (at, kind, job_id, status)
-    VALUES (${now()}, ${kind}, ${jobId ?? null}, ${status})`;
+    INSERT INTO events (at, kind, job_id, lifecycle_id, status)
+    VALUES (${now()}, ${kind}, ${jobId ?? null}, ${lifecycleId ?? null}, ${status})`;
   journal.sql.run`DELETE FROM events WHERE seq <= ${Number(lastInsertRowid) - cap}`;
   changes.notify(keys.events);
 }
@@ -24,31 +24,66 @@ export function lastSeq({ sql }: Journal): number {
   return Number(sql.get`SELECT coalesce(max(seq), 0) AS seq FROM events`?.["seq"]);
 }
 
+/** Somebody who reads events as they happen. */
+export interface Reader {
+  /** The number of the latest event that was sent to it whole. */
+  heard: number;
+}
+
+/**
+ * Resolves once every event so far was sent to all who read them now, or when one of them is too
+ * slow; answers whether all have heard.
+ */
+export async function untilHeard(
+  {
+    journal,
+    changes,
+    readers,
+    stopping,
+  }: Pick<Agent, "journal" | "changes" | "readers" | "stopping">,
+  patienceMs: number,
+): Promise<boolean> {
+  const seq = lastSeq(journal);
+  const look = async () => [...readers].every(({ heard }) => heard >= seq) || undefined;
+  const signal = AbortSignal.any([AbortSignal.timeout(patienceMs), stopping]);
+  try {
+    return await changes.until(keys.heard, look, signal);
+  } catch {
+    stopping.throwIfAborted();
+    return false;
+  }
+}
+
 /** Lines for a reader of events: those after `after`, then each as it happens, until the signal. */
 export async function* streamEvents(
-  { journal, changes }: Pick<Agent, "journal" | "changes">,
+  { journal, changes, readers }: Pick<Agent, "journal" | "changes" | "readers">,
   after: number,
   signal: AbortSignal,
 ): AsyncGenerator<string> {
-  let seen = Math.min(after, lastSeq(journal));
+  const reader: Reader = { heard: Math.min(after, lastSeq(journal)) };
+  readers.add(reader);
   let isBeat = true;
   const heart = setInterval(() => {
     isBeat = true;
     changes.notify(keys.events);
   }, heartbeatMs);
-  const hasNews = async () => isBeat || lastSeq(journal) > seen || undefined;
+  const hasNews = async () => isBeat || lastSeq(journal) > reader.heard || undefined;
   try {
     for (;;) {
       await changes.until(keys.events, hasNews, signal);
       if (isBeat) yield "\n";
       isBeat = false;
-      for (const event of listEvents(journal, seen)) {
-        seen = event.seq;
+      for (const event of listEvents(journal, reader.heard)) {
         yield `${JSON.stringify(event)}\n`;
+        // Whoever asks for more has sent what it got.
+        reader.heard = event.seq;
+        changes.notify(keys.heard);
       }
     }
   } finally {
     clearInterval(heart);
+    readers.delete(reader);
+    changes.notify(keys.heard);
   }
 }
 
@@ -59,6 +94,7 @@ function listEvents({ sql }: Journal, after: number): AgentEvent[] {
     at: Number(row["at"]),
     kind: row["kind"] as AgentEvent["kind"],
     ...(row["job_id"] === null ? {} : { jobId: Number(row["job_id"]) }),
+    ...(row["lifecycle_id"] === null ? {} : { lifecycleId: String(row["lifecycle_id"]) }),
     status: String(row["status"]),
   }));
 }

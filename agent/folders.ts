@@ -1,4 +1,4 @@
-import { closeSync, mkdirSync, openSync, rmSync } from "node:fs";
+import { closeSync, existsSync, mkdirSync, openSync, renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import type { Agent } from "./context.ts";
 
@@ -30,3 +30,36 @@ export function makeFolder(agent: Pick<Agent, "config">, jobId: number, ranks: n
 }
 
 const touch = (path: string): void => closeSync(openSync(path, "a", 0o600));
+
+/** Where the logs of hooks lie for people: `<event>.log`, earlier ones behind `.1` to `.5`. */
+export const hooksFolderOf = ({ config }: Pick<Agent, "config">): string =>
+  join(config.agentFolder, "..", "hooks");
+
+/** Where each lifecycle has a folder. */
+export const lifecyclesFolderOf = ({ config }: Pick<Agent, "config">): string =>
+  join(config.agentFolder, "lifecycles");
+
+/** Where everything of a lifecycle lies: its logs, and a folder an entry of its list. */
+export const lifecycleFolderOf = (agent: Pick<Agent, "config">, id: string): string =>
+  join(lifecyclesFolderOf(agent), id);
+
+/** Where the script of an entry, its claim and its exit code lie. */
+export const hookFolderOf = (agent: Pick<Agent, "config">, id: string, index: number): string =>
+  join(lifecycleFolderOf(agent, id), String(index));
+
+/** No id of a lifecycle has a dot. */
+const spare = ".spare";
+
+/** Makes the folders that the next lifecycle takes: once it begins the disk may have no room for them. */
+export function makeSpareFolder(agent: Pick<Agent, "config">, hooks: number): void {
+  for (let index = 0; index < hooks; index += 1)
+    mkdirSync(hookFolderOf(agent, spare, index), { recursive: true, mode: 0o700 });
+}
+
+/** Makes what is missing of the folders of a lifecycle, out of what lies ready. */
+export function takeLifecycleFolder(agent: Pick<Agent, "config">, id: string, index: number): void {
+  const folder = lifecycleFolderOf(agent, id);
+  if (!existsSync(folder) && existsSync(lifecycleFolderOf(agent, spare)))
+    renameSync(lifecycleFolderOf(agent, spare), folder);
+  mkdirSync(hookFolderOf(agent, id, index), { recursive: true, mode: 0o700 });
+}

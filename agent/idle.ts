@@ -1,12 +1,15 @@
-import { fail } from "../common/errors.ts";
+import { randomUUID } from "node:crypto";
 import { listTerminals, readBootId } from "../common/process-tree.ts";
 import type { Autostop, Idle } from "../contract/agent-shapes.ts";
+import { hookNameOf } from "../contract/hooks.ts";
 import { type Agent, keys } from "./context.ts";
 import { addEvent } from "./events.ts";
-import { listActiveIds } from "./job-store.ts";
+import { listLiveParts } from "./jobs/part-store.ts";
+import { listActiveIds } from "./jobs/store.ts";
 import { findSetting, type Journal, putSetting, transaction } from "./journal.ts";
+import { beginLifecycle } from "./lifecycles/lifecycles.ts";
+import { findOpenLifecycle, listUnsettled } from "./lifecycles/store.ts";
 import { findNode } from "./node.ts";
-import { listLiveParts } from "./part-store.ts";
 
 /** How often terminals are looked for; jobs tell by themselves. */
 const terminalsEveryMs = 5_000;
@@ -15,6 +18,8 @@ const firstJobMs = 10_000;
 /** It leaves this long after a job, so that whoever launched a short one can still read its log. */
 const lastLookMs = 3_000;
 const longestWaitMs = 3_600_000;
+const retryMs = 10_000;
+const minuteMs = 60_000;
 
 /** The timer's memory. `activeAt` counts milliseconds since the boot with `bootId`. */
 export interface Timer {
@@ -22,12 +27,13 @@ export interface Timer {
   readonly activeAt: number;
   readonly bootId: string;
   readonly hadJob: boolean;
-  readonly due: boolean;
-  /** Whether somebody is about to stop the node, so that no job may come any more. */
-  readonly claimed: boolean;
+  /** Whether something kept the node awake when it was last looked at. */
+  readonly isBusy: boolean;
+  /** Whether the node was turned off since; its time starts again once it is on. */
+  readonly isOff?: boolean;
 }
 
-/** What keeps the node awake, by what autostop waits for. */
+/** What keeps the node awake besides hooks, by what autostop waits for. */
 const watched: Record<Autostop["waitFor"], (journal: Journal) => string[]> = {
   jobs_and_ssh: (journal) => [
     ...activeJobs(journal),
@@ -38,8 +44,8 @@ const watched: Record<Autostop["waitFor"], (journal: Journal) => string[]> = {
 };
 
 /** Milliseconds until the node has been idle for long enough; undefined when it never will. Pure. */
-export function remainingMs(
-  { autostop, activeAt, hadJob }: Timer,
+function remainingMs(
+  { autostop, activeAt, hadJob }: Pick<Timer, "autostop" | "activeAt" | "hadJob">,
   now: number,
 ): number | undefined {
   if (autostop.idleMs === null) return undefined;
@@ -49,82 +55,102 @@ export function remainingMs(
 
 /** Sets the timer anew. */
 export function setAutostop(agent: Agent, autostop: Autostop): Idle {
-  putTimer(agent, { autostop, hadJob: false, due: false, claimed: false });
+  putTimer(agent, { autostop, hadJob: false });
   agent.log.info(autostop, "autostop set");
   return readIdle(agent);
 }
 
-/**
- * A job is submitted: the time starts again, and what was due no longer is. Throws `ConflictError`
- * when somebody is about to stop the node.
- */
-export function countActivity(agent: Agent): void {
-  if (getTimer(agent).claimed)
-    fail("ConflictError", "the node is about to stop, as it was idle; start its cluster again");
-  putTimer(agent, { hadJob: true, due: false });
-}
-
-/** Lets nobody submit a job to a node that is due: whoever claims it will stop it. */
-export function claimIdle(agent: Agent): Idle {
-  const timer = getTimer(agent);
-  if (timer.due) putSetting(agent.journal, setting, { ...timer, claimed: true });
-  return readIdle(agent);
-}
-
-/** Takes a claim back: the node goes on. */
-export function dropClaim(agent: Agent): void {
-  const timer = getTimer(agent);
-  if (timer.claimed) putSetting(agent.journal, setting, { ...timer, claimed: false });
-}
+/** A job is submitted: the time starts again. */
+export const countActivity = (agent: Agent): void => putTimer(agent, { hadJob: true });
 
 /** A job ended: where jobs are waited for, the time starts now. */
 export function countJobEnd(agent: Agent): void {
   if (getTimer(agent).autostop.waitFor !== "none") putTimer(agent, {});
 }
 
-/** What the timer sees now. */
+/** The node turns itself off. Where it is a part of a machine that stays on, no boot tells of it. */
+export const countTurnOff = (agent: Agent): void => putTimer(agent, { isOff: true });
+
+/** What the timer sees now. A node that is about to go stops at no later time. */
 export function readIdle(agent: Agent): Idle {
-  const timer = getTimer(agent);
-  const keptAliveBy = watched[timer.autostop.waitFor](agent.journal);
+  const keptAliveBy = listKeepers(agent);
+  const timer = note(agent, keptAliveBy.length > 0 || isLeaving(agent));
   const now = agent.monotonic();
-  const left = keptAliveBy.length > 0 ? undefined : remainingMs(timer, now);
+  const left = timer.isBusy ? undefined : remainingMs(timer, now);
   return {
     ...timer.autostop,
     idleSince: keptAliveBy.length > 0 ? null : agent.now() - (now - timer.activeAt),
     stopsAt: left === undefined ? null : agent.now() + left,
     keptAliveBy,
-    due: timer.due,
   };
 }
 
-/** Says with an event when the node is due, for as long as the agent lives. */
+/** Begins to stop the node when it was idle for long enough, for as long as the agent lives. */
 export function watchIdle(agent: Agent): Promise<never> {
+  if (getTimer(agent).isOff) putTimer(agent, { isOff: false, hadJob: false });
   let timer: NodeJS.Timeout | undefined;
-  const look = async (): Promise<undefined> => {
+  const lookAgain = async (): Promise<undefined> => {
     clearTimeout(timer);
-    timer = setTimeout(() => agent.changes.notify(keys.idle), checkIdle(agent));
+    timer = setTimeout(() => agent.changes.notify(keys.idle), tryCheck(agent));
   };
-  return agent.changes.until<never>(keys.idle, look, agent.stopping);
+  return agent.changes.until<never>(keys.idle, lookAgain, agent.stopping);
 }
 
-/** Makes the node due when its time has come; answers when to look again. */
-export function checkIdle(agent: Agent): number {
-  const timer = getTimer(agent);
-  const { waitFor } = timer.autostop;
-  const left = remainingMs(timer, agent.monotonic());
-  if (left === undefined || timer.due) return longestWaitMs;
-  const pollMs = waitFor === "jobs_and_ssh" ? terminalsEveryMs : longestWaitMs;
-  if (watched[waitFor](agent.journal).length > 0) {
-    putTimer(agent, {}, false);
-    return pollMs;
+/** A full disk must not end the agent while it leads hooks. */
+function tryCheck(agent: Agent): number {
+  try {
+    return checkIdle(agent);
+  } catch (error) {
+    agent.log.warn({ error }, "the idle timer cannot go on; trying again");
+    return retryMs;
   }
+}
+
+/** Begins a lifecycle when the node's time has come; answers when to look again. */
+export function checkIdle(agent: Agent): number {
+  const { autostop } = getTimer(agent);
+  if (autostop.idleMs === null) return longestWaitMs;
+  const timer = note(agent, isLeaving(agent) || listKeepers(agent).length > 0);
+  const pollMs = autostop.waitFor === "jobs_and_ssh" ? terminalsEveryMs : longestWaitMs;
+  if (timer.isBusy) return pollMs;
+  const left = remainingMs(timer, agent.monotonic()) ?? longestWaitMs;
   if (left > 0) return Math.min(left, pollMs);
-  transaction(agent.journal, () => {
-    putSetting(agent.journal, setting, { ...timer, due: true });
-    addEvent(agent, { kind: "idle", status: "DUE" });
+  beginLifecycle(agent, {
+    id: randomUUID(),
+    event: autostop.down ? "down" : "stop",
+    cause: "idle",
+    because: idleFor(autostop.idleMs),
+    deadlineAt: null,
+    skipHooks: false,
   });
-  agent.log.info({ ...timer.autostop }, "idle for long enough");
   return longestWaitMs;
+}
+
+const idleFor = (idleMs: number): string =>
+  idleMs < minuteMs ? "idle" : `idle for ${Math.round(idleMs / minuteMs)} min`;
+
+const isLeaving = (agent: Agent): boolean => findOpenLifecycle(agent) !== undefined;
+
+/** What keeps the node awake. Looking for terminals takes milliseconds: ask only where it matters. */
+const listKeepers = (agent: Agent): string[] => [
+  ...watched[getTimer(agent).autostop.waitFor](agent.journal),
+  ...runningHooks(agent),
+];
+
+/**
+ * Notes whether the node is busy. Where it was until now, the time starts now; so it does after a
+ * lifecycle that was taken back.
+ */
+function note(agent: Agent, isBusy: boolean): Timer {
+  const before = getTimer(agent);
+  if (isBusy === before.isBusy) return before;
+  const timer = { ...before, isBusy, activeAt: isBusy ? before.activeAt : agent.monotonic() };
+  transaction(agent.journal, () => {
+    putSetting(agent.journal, setting, timer);
+    if (timer.autostop.idleMs === null) return;
+    addEvent(agent, { kind: "idle", status: isBusy ? "BUSY" : "IDLE" });
+  });
+  return timer;
 }
 
 const setting = "idle";
@@ -133,29 +159,24 @@ const setting = "idle";
 function getTimer({ journal, monotonic }: Agent): Timer {
   const bootId = readBootId();
   const autostop = { idleMs: null, down: false, waitFor: "jobs_and_ssh" } as const;
-  const fresh = {
-    autostop,
-    activeAt: monotonic(),
-    bootId,
-    hadJob: false,
-    due: false,
-    claimed: false,
-  };
+  const fresh = { autostop, activeAt: monotonic(), bootId, hadJob: false, isBusy: false };
   const left = findSetting<Timer>(journal, setting) ?? fresh;
   return left.bootId === bootId ? left : { ...left, activeAt: 0, bootId };
 }
 
 /** Writes that something was done just now. */
-function putTimer(agent: Agent, facts: Partial<Timer>, wake = true): void {
-  putSetting(agent.journal, setting, {
-    ...getTimer(agent),
-    activeAt: agent.monotonic(),
-    ...facts,
-  });
-  if (wake) agent.changes.notify(keys.idle);
+function putTimer(agent: Agent, facts: Partial<Timer>): void {
+  const timer = { ...getTimer(agent), activeAt: agent.monotonic(), ...facts };
+  putSetting(agent.journal, setting, timer);
+  agent.changes.notify(keys.idle);
 }
 
 function activeJobs(journal: Journal): string[] {
   const parts = listLiveParts(journal, findNode(journal)?.rank ?? 0).map(({ jobId }) => jobId);
   return [...new Set([...listActiveIds(journal), ...parts])].map((id) => `job ${id}`);
 }
+
+const runningHooks = (agent: Agent): string[] =>
+  listUnsettled(agent).flatMap(({ runs, entries }) =>
+    runs.filter(({ status }) => status === "RUNNING").map((run) => hookNameOf(run, entries.length)),
+  );

@@ -13,13 +13,14 @@ export interface Journal {
 
 /**
  * `jobs` is the head's. A row of `parts` is a rank: on the head each rank of its jobs, elsewhere the
- * node's own. `merge_*` is the piece of a rank's log that was last written into the merged log.
+ * node's own. `sidecars` are the head's alone. `merge_*` is the piece of a rank's log that was last
+ * written into the merged log.
  */
 const schema = `
   CREATE TABLE IF NOT EXISTS settings (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT;
   CREATE TABLE IF NOT EXISTS events (
     seq INTEGER PRIMARY KEY AUTOINCREMENT, at INTEGER NOT NULL, kind TEXT NOT NULL,
-    job_id INTEGER, status TEXT NOT NULL) STRICT;
+    job_id INTEGER, status TEXT NOT NULL, lifecycle_id TEXT) STRICT;
   CREATE TABLE IF NOT EXISTS jobs (
     id INTEGER PRIMARY KEY AUTOINCREMENT, submission_id TEXT NOT NULL UNIQUE, name TEXT NOT NULL,
     user_id TEXT NOT NULL, user_name TEXT NOT NULL, nodes INTEGER NOT NULL,
@@ -30,12 +31,21 @@ const schema = `
   CREATE INDEX IF NOT EXISTS jobs_active ON jobs(id) WHERE ended_at IS NULL;
   CREATE TABLE IF NOT EXISTS specs (
     job_id INTEGER PRIMARY KEY, spec TEXT NOT NULL, secrets BLOB NOT NULL) STRICT;
+  CREATE TABLE IF NOT EXISTS sidecars (job_id INTEGER PRIMARY KEY, sidecar BLOB NOT NULL) STRICT;
   CREATE TABLE IF NOT EXISTS parts (
     job_id INTEGER NOT NULL, rank INTEGER NOT NULL, wanted TEXT NOT NULL, grace_ms INTEGER NOT NULL,
     status TEXT NOT NULL, exit_code INTEGER, reason TEXT, boot_id TEXT, cpus REAL NOT NULL,
     accelerators REAL NOT NULL, gpus TEXT NOT NULL, merged INTEGER NOT NULL DEFAULT 0,
     PRIMARY KEY (job_id, rank)) STRICT, WITHOUT ROWID;
-  CREATE INDEX IF NOT EXISTS parts_live ON parts(job_id) WHERE status <> 'ENDED';`;
+  CREATE INDEX IF NOT EXISTS parts_live ON parts(job_id) WHERE status <> 'ENDED';
+  CREATE TABLE IF NOT EXISTS hook_set (
+    only INTEGER PRIMARY KEY, version TEXT NOT NULL, body BLOB NOT NULL) STRICT;
+  CREATE TABLE IF NOT EXISTS lifecycles (
+    seq INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL UNIQUE, ended_at INTEGER,
+    settled INTEGER NOT NULL, state TEXT NOT NULL, spec BLOB NOT NULL) STRICT;`;
+
+/** Columns that a journal of an earlier agent lacks. */
+const added = [{ table: "events", column: "lifecycle_id", type: "TEXT" }] as const;
 
 /**
  * Opens the journal of a folder, making what is missing. Holds it alone until the process ends, so
@@ -48,6 +58,7 @@ export function openJournal(folder: string): Journal {
   try {
     db.exec("PRAGMA locking_mode=EXCLUSIVE; PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL;");
     db.exec(`BEGIN IMMEDIATE; ${schema} COMMIT;`);
+    for (const row of added) addColumn(db, row);
   } catch (error) {
     db.close();
     if (errorCodeOf(error) === "ERR_SQLITE_ERROR" && /locked/.test(String(error)))
@@ -55,6 +66,12 @@ export function openJournal(folder: string): Journal {
     throw error;
   }
   return { db, sql: db.createTagStore(100), seal: openSeal(join(folder, "key")) };
+}
+
+function addColumn(db: DatabaseSync, { table, column, type }: (typeof added)[number]): void {
+  const columns = db.prepare(`PRAGMA table_info(${table})`).all();
+  if (columns.some(({ name }) => name === column)) return;
+  db.exec(`ALTER TABLE ${table} ADD COLUMN ${column} ${type}`);
 }
 
 /** Runs the work whole or not at all; inside another transaction it is a piece of that. */

@@ -1,37 +1,52 @@
+import { flushCompileCache } from "node:module";
 import { errorTypes, toAppError } from "../common/errors.ts";
-import { untilSignal } from "../common/programs.ts";
+import { openServiceManager } from "../common/programs.ts";
 import { agentOperations } from "../contract/agent-api.ts";
 import { readConfig } from "./config.ts";
 import { openAgent } from "./context.ts";
 import { watchIdle } from "./idle.ts";
+import { superviseWork } from "./jobs/supervisor.ts";
 import { openLog } from "./log.ts";
+import { watchNotices } from "./notices/notices.ts";
 import { bindOperations } from "./operations.ts";
+import { untilTurnedOff } from "./power-off.ts";
 import { serve } from "./server.ts";
-import { superviseWork } from "./supervisor.ts";
+import { hearSignals, untilDismissed } from "./signals.ts";
 
-/** Serves the node until it is told to leave. Jobs go on without it. */
-async function main(): Promise<void> {
-  const leave = untilSignal("SIGTERM", "SIGINT");
+/**
+ * Serves the node until it is told to leave; answers the exit code. Jobs go on without it, unless
+ * the node ends with it.
+ */
+async function main(): Promise<number> {
+  const signals = hearSignals();
   const config = readConfig(process.env);
+  const service = openServiceManager(process.env);
   const log = openLog(config.logLevel);
   const stopping = new AbortController();
   const agent = openAgent(config, log, stopping.signal);
   const loops = [superviseWork(agent), watchIdle(agent)];
+  const ends = [untilDismissed(agent, signals), untilTurnedOff(agent)];
+  watchNotices(agent);
   const server = await serve(agentOperations, bindOperations(agent), {
     socket: config.socket,
     log,
   });
   log.info({ socket: config.socket, pid: process.pid }, "listening");
+  service.ready(`listens on ${config.socket}`);
+  // Now and not at its end: agents live long and are killed, and the next one shall start fast.
+  flushCompileCache();
 
-  const signal = await Promise.race([leave, ...loops]);
-  log.info({ signal }, "leaving");
+  const { because, exitCode } = await Promise.race([...ends, ...loops]);
+  log.info({ because }, "leaving");
+  service.stopping(`leaves: ${because}`);
   stopping.abort();
   server.close().closeAllConnections();
   agent.journal.db.close();
+  return exitCode;
 }
 
 main().then(
-  () => process.exit(0),
+  (exitCode) => process.exit(exitCode),
   (error: unknown) => {
     const { type, message, cause } = toAppError(error);
     openLog("info").error({ type, error: cause ?? message }, "the agent cannot go on");

@@ -2,13 +2,26 @@ import type { agentOperations } from "../contract/agent-api.ts";
 import { jobMachine } from "../contract/statuses.ts";
 import { type Agent, keys } from "./context.ts";
 import { streamEvents } from "./events.ts";
+import { offerFiles, takeContents } from "./files/files.ts";
+import { listFiles, readFiles } from "./files/read.ts";
 import { logOf, logPathAround } from "./folders.ts";
-import { claimIdle, dropClaim, readIdle, setAutostop } from "./idle.ts";
-import { listJobs } from "./job-store.ts";
-import { cancelJob, getJob, getSpec, submitJob, toJob } from "./jobs.ts";
-import { openLogFile } from "./logs.ts";
+import { openHookLog } from "./hooks/log-read.ts";
+import { readIdle, setAutostop } from "./idle.ts";
+import { cancelJob, getJob, getSpec, submitJob, toJob } from "./jobs/jobs.ts";
+import { listPorts } from "./jobs/ports.ts";
+import { appendPartLog, getOwnPart, listJobParts, putPart, reportPart } from "./jobs/ranks.ts";
+import { listJobs } from "./jobs/store.ts";
+import {
+  beginLifecycle,
+  beginPreemption,
+  cancelLifecycle,
+  confirmLogs,
+  getLifecycle,
+  listLifecycles,
+  putHooks,
+} from "./lifecycles/lifecycles.ts";
+import { type OpenLog, openLogFile } from "./logs.ts";
 import { configureNode, healthOf } from "./node.ts";
-import { appendPartLog, getOwnPart, listJobParts, putPart, reportPart } from "./ranks.ts";
 import type { Bound } from "./server.ts";
 
 /** What the agent does for each row of its API. */
@@ -17,7 +30,6 @@ export function bindOperations(agent: Agent): Bound<typeof agentOperations> {
     health: () => healthOf(agent),
     configure(node) {
       configureNode(agent, node);
-      dropClaim(agent);
       agent.changes.notify(keys.work);
       return healthOf(agent);
     },
@@ -29,13 +41,14 @@ export function bindOperations(agent: Agent): Bound<typeof agentOperations> {
     listJobs: (filter) => listJobs(agent.journal, filter, logPathAround(agent)),
     getJob: ({ id }) => toJob(agent, getJob(agent, id)),
     async cancelJob({ id, graceMs }) {
-      return toJob(agent, await cancelJob(agent, id, graceMs));
+      return toJob(agent, await cancelJob(agent, id, { graceMs }));
     },
     async readLog({ id, ...range }, { signal }) {
       getJob(agent, id);
       const isOver = () => jobMachine.isFinal(getJob(agent, id).status);
       return toStream(await openLogFile(agent, logOf(agent, id), { ...range, isOver }, signal));
     },
+    listPorts: ({ id }) => listPorts(agent, id),
     listParts: ({ id }) => listJobParts(agent, id),
     getPartSpec: ({ id }) => getSpec(agent, id),
     reportPart: (report) => reportPart(agent, report),
@@ -53,7 +66,21 @@ export function bindOperations(agent: Agent): Bound<typeof agentOperations> {
     },
     setAutostop: (autostop) => setAutostop(agent, autostop),
     getIdle: () => readIdle(agent),
-    claimIdle: () => claimIdle(agent),
+    putHooks(set) {
+      putHooks(agent, set);
+      return healthOf(agent);
+    },
+    beginLifecycle: (order) => beginLifecycle(agent, order),
+    listLifecycles: () => listLifecycles(agent),
+    getLifecycle: ({ id }) => getLifecycle(agent, id),
+    cancelLifecycle: ({ id }) => cancelLifecycle(agent, id),
+    confirmLogs: ({ id }) => confirmLogs(agent, id),
+    readHookLog: (range, { signal }) => toStream(openHookLog(agent, range, signal)),
+    offerFiles: (offer, { body }) => offerFiles(agent, offer, body),
+    sendContents: (_input, { body }) => takeContents(agent, body),
+    listFiles: (source, { signal }) => listFiles(agent, source, signal),
+    readFiles: (wanted, { signal }) => readFiles(agent, wanted, signal),
+    preempt: (notice) => beginPreemption(agent, notice),
     events: ({ after }, { signal }) => ({
       type: "application/x-ndjson",
       content: streamEvents(agent, after, signal),
@@ -61,7 +88,7 @@ export function bindOperations(agent: Agent): Bound<typeof agentOperations> {
   };
 }
 
-const toStream = ({ offset, bytes }: Awaited<ReturnType<typeof openLogFile>>) => ({
+const toStream = ({ offset, bytes }: OpenLog) => ({
   type: "application/octet-stream",
   headers: { "log-offset": String(offset) },
   content: bytes,

@@ -1,116 +1,183 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { closeSync, mkdirSync, openSync, readlinkSync, symlinkSync, writeFileSync } from "node:fs";
+import { closeSync, mkdirSync, readlinkSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { errorCodeOf } from "../common/errors.ts";
-import { isAlive, type ProcessId, readBootId } from "../common/process-tree.ts";
+import {
+  findTree,
+  isAlive,
+  type ProcessId,
+  readBootId,
+  type Tree,
+} from "../common/process-tree.ts";
+import { groupOf, makeGroup } from "./control-groups.ts";
+import { openOutput, untilWritten } from "./log-pipe.ts";
 
-export const phases = ["setup", "run"] as const;
-export type Phase = (typeof phases)[number];
+/** By what all processes of a script are known, wherever they went. */
+type Signs = Omit<Tree, "roots">;
 
-/** A bash script with everything its process needs. */
-export interface Script {
-  readonly phase: Phase;
+/**
+ * A script for bash, or for sh where there is none, with everything its process needs. Its control
+ * group is made when missing.
+ */
+export interface Script extends Signs {
+  readonly name: string;
   /** Where the script, its claim and its exit code lie: `run.sh`, `run.claim`, `run.exit`. */
   readonly folder: string;
   readonly text: string;
-  /** Both outputs are appended here by the process itself. */
+  /** Both outputs are appended here, without the agent. */
   readonly logFile: string;
-  /** Where it starts, and the second name of that folder; made when missing. */
+  /** Where it starts, and a second name of that folder, if any; made when missing. */
   readonly workdir: string;
-  readonly workdirLink: string;
+  readonly workdirLink: string | null;
   readonly env: Readonly<Record<string, string>>;
+  /** The words of a command that starts it, those that run the script being its last; none needs none. */
+  readonly through?: readonly string[];
 }
 
-/** How a script ended: its exit code, or why nobody knows it. */
-export type Outcome = { readonly code: number } | { readonly lost: string };
+/** How a script ended: its exit code, or why nobody knows it and whether it was begun. */
+export type Outcome =
+  | { readonly code: number }
+  | { readonly lost: string; readonly begun: boolean };
 
 /**
- * Stands between the agent and bash, in a session of its own, and outlives the agent. A link is made
- * whole or not at all and only once: whoever makes `<phase>.claim` runs the script, so a script that
- * is started twice runs once. The traps let it outlive the TERM meant for the script; bash does not
- * inherit them. `command -p` finds programs whatever the task's PATH is.
+ * Stands between the agent and the script, in a session of its own, and outlives the agent. A link is made
+ * whole or not at all and only once: whoever makes `<name>.claim` runs the script, so a script that
+ * is started twice runs once. The traps let it outlive the TERM meant for the script; that does not
+ * inherit them. `command -p` finds programs whatever the task's PATH is. A script that the disk has
+ * no room for comes as the third argument; links still find theirs. It enters its control group before
+ * it begins anything, and is no more precious than others when memory runs out, as the agent may be.
+ * What is behind the fourth argument stands before the words that run the script.
  */
 const wrapper = `
 trap : TERM INT HUP
+__at=$1/$2 __text=$3 __group=$4
+shift 4
+read -r __precious < /proc/self/oom_score_adj
+case $__group in "") ;; *) echo $$ > "$__group/cgroup.procs" ;; esac 2>/dev/null
+case $__precious in -*) echo 0 > /proc/self/oom_score_adj ;; esac 2>/dev/null
 read -r __boot < /proc/sys/kernel/random/boot_id
 read -r __stat < "/proc/$$/stat"
-set -- "$1" "$2" \${__stat##*) }
-command -p ln -s "$$ \${22} $__boot" "$1/$2.claim" 2>/dev/null || exit
-unset __boot __stat
-command -p bash --login "$1/$2.sh"
-command -p ln -s "$?" "$1/$2.exit"`;
+__claim() { command -p ln -s "$$ \${20} $__boot" "$__at.claim" 2>/dev/null; }
+__claim \${__stat##*) } || exit
+__shell=$(command -pv bash || command -v bash || echo sh)
+case $__text in
+"") set -- "$@" "$__shell" -l "$__at.sh" ;;
+*) set -- "$@" "$__shell" -l -c "$__text" ;;
+esac
+unset __text __group __precious __boot __stat __shell
+command -p "$@"
+command -p ln -s "$?" "$__at.exit"`;
 
 const adoptedPollMs = 100;
 
 /**
- * Runs a script to its end, exactly once however often it is called for the same folder and phase:
+ * Runs a script to its end, exactly once however often it is called for the same folder and name:
  * one that runs already is waited for, one that ended is only reported.
  */
 export async function runScript(script: Script, signal: AbortSignal): Promise<Outcome> {
-  const { folder, phase } = script;
-  if (readLink(folder, phase, "claim") === undefined) {
+  const { folder, name } = script;
+  if (readLink(folder, name, "claim") === undefined) {
     const failure = await start(script);
-    if (failure !== undefined) return { lost: failure };
+    if (failure !== undefined) return { lost: failure, begun: false };
   }
-  const process = findRoot(folder, phase);
+  const process = findRoot(folder, name);
   while (process !== undefined && isAlive(process))
     await sleep(adoptedPollMs, undefined, { signal });
-  const code = readLink(folder, phase, "exit");
+  const isSomebodyLeft = () => findTree({ ...script, roots: listRoots(folder, [name]) }).length > 0;
+  await untilWritten(folder, [name], isSomebodyLeft, signal);
+  const code = readLink(folder, name, "exit");
   if (code !== undefined) return { code: Number(code) };
-  return { lost: `the process of its ${phase} script is gone and left no exit code` };
+  const isOfThisBoot = readLink(folder, name, "claim")?.endsWith(readBootId()) ?? true;
+  const gone = `the process of its ${name} script is gone and left no exit code`;
+  return { lost: isOfThisBoot ? gone : "the machine was rebooted", begun: true };
 }
 
-/** The processes that a job's scripts began with on this node and in this boot. */
-export const listRoots = (folder: string): ProcessId[] =>
-  phases.map((phase) => findRoot(folder, phase)).filter((root) => root !== undefined);
+/**
+ * Sees to it that a script which another boot may have begun does not begin again: its claim may have
+ * been in memory alone when the machine lost its power.
+ */
+export function forgo(folder: string, name: string, bootId: string): void {
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  try {
+    symlinkSync(`0 0 ${bootId}`, join(folder, `${name}.claim`));
+  } catch (error) {
+    if (errorCodeOf(error) !== "EEXIST" && !isFull(error)) throw error;
+  }
+}
+
+/** The processes that the scripts of a folder began with on this node and in this boot. */
+export const listRoots = (folder: string, names: readonly string[]): ProcessId[] =>
+  names.map((name) => findRoot(folder, name)).filter((root) => root !== undefined);
+
+/** The signs of the scripts of a folder, which is the value of the variable that marks them. */
+export const signsOf = (
+  { ownGroup }: { readonly ownGroup: string | undefined },
+  [name, folder]: [name: string, folder: string],
+): Signs => ({ mark: `${name}=${folder}`, group: groupOf(ownGroup, folder) });
 
 /** Resolves once the wrapper ended; with why, when it could not be started. */
 async function start(script: Script): Promise<string | undefined> {
   try {
     makeWorkdir(script);
-    writeFileSync(join(script.folder, `${script.phase}.sh`), script.text, { mode: 0o600 });
-    await once(spawnWrapper(script), "exit");
+    if (script.group !== undefined) makeGroup(script.group);
+    const text = writeText(script) ? "" : script.text;
+    await once(spawnWrapper(script, text, await openOutput(script)), "exit");
   } catch (error) {
-    return `its ${script.phase} script could not be started: ${error instanceof Error ? error.message : error}`;
+    return `its ${script.name} script could not be started: ${error instanceof Error ? error.message : error}`;
   }
 }
 
-function spawnWrapper({ phase, folder, logFile, workdir, env }: Script): ChildProcess {
-  const log = openSync(logFile, "a", 0o600);
+/** Whether the script is on disk, with room for the whole of it. */
+function writeText({ folder, name, text }: Script): boolean {
   try {
-    const child = spawn("/bin/sh", ["-c", wrapper, "sh", folder, phase], {
+    writeFileSync(join(folder, `${name}.sh`), text, { mode: 0o600 });
+    return true;
+  } catch (error) {
+    if (isFull(error)) return false;
+    throw error;
+  }
+}
+
+function spawnWrapper(script: Script, text: string, output: number): ChildProcess {
+  const { name, folder, workdir, env, group = "", through = [] } = script;
+  try {
+    const words = ["-c", wrapper, "sh", folder, name, text, group, ...through];
+    const child = spawn("/bin/sh", words, {
       cwd: workdir,
       env,
       detached: true,
-      stdio: ["ignore", log, log],
+      stdio: ["ignore", output, output],
     });
     child.unref();
     return child;
   } finally {
-    closeSync(log);
+    closeSync(output);
   }
 }
 
 function makeWorkdir({ workdir, workdirLink: link }: Script): void {
   mkdirSync(workdir, { recursive: true });
+  if (link === null) return;
   try {
     symlinkSync(workdir, link);
   } catch (error) {
-    if (errorCodeOf(error) !== "EEXIST") throw error;
+    if (errorCodeOf(error) !== "EEXIST" && !isFull(error)) throw error;
   }
 }
 
-function findRoot(folder: string, phase: Phase): ProcessId | undefined {
-  const [pid, startTicks, bootId] = readLink(folder, phase, "claim")?.split(" ") ?? [];
+const isFull = (error: unknown): boolean => ["ENOSPC", "EDQUOT"].includes(errorCodeOf(error) ?? "");
+
+function findRoot(folder: string, name: string): ProcessId | undefined {
+  const [pid, startTicks, bootId] = readLink(folder, name, "claim")?.split(" ") ?? [];
   if (bootId !== readBootId()) return undefined;
   return { pid: Number(pid), startTicks: Number(startTicks) };
 }
 
-function readLink(folder: string, phase: Phase, kind: "claim" | "exit"): string | undefined {
+function readLink(folder: string, name: string, kind: "claim" | "exit"): string | undefined {
   try {
-    return readlinkSync(join(folder, `${phase}.${kind}`));
+    return readlinkSync(join(folder, `${name}.${kind}`));
   } catch (error) {
     if (errorCodeOf(error) === "ENOENT") return undefined;
     throw error;

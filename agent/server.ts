@@ -51,6 +51,8 @@ export async function serve<Rows extends Record<string, Operation>>(
   const routes = Object.entries(rows).map(([name, row]) => toRoute(row, bound[name as keyof Rows]));
   const server = createServer((req, res) => void answer(routes, req, res, log));
   server.requestTimeout = 0;
+  // Only who asks ends a connection at rest: one that ends while it is taken up again loses a call.
+  server.keepAliveTimeout = 0;
   rmSync(socket, { force: true });
   const { promise, resolve, reject } = Promise.withResolvers<void>();
   server.once("error", reject).once("listening", resolve);

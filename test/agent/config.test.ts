@@ -18,3 +18,29 @@ test("scripts see the proxies and certificates that their agent was given, and n
     PYTHONUNBUFFERED: "1",
   });
 });
+
+test("a node without settings asks its provider, and takes a SIGTERM for its end", () => {
+  const { onTerm, notices, graceMs, selfStopAfterMs, noticeFile, isService } = readConfig({
+    HOME: "/home/ann",
+  });
+
+  assert.deepEqual([onTerm, notices, graceMs, selfStopAfterMs], ["auto", "auto", 30_000, 600_000]);
+  assert.deepEqual([noticeFile, isService], [null, false]);
+});
+
+test("only the process that systemd started as a service takes itself for one", () => {
+  const isService = (env: Record<string, string>) => readConfig({ HOME: "/", ...env }).isService;
+
+  assert.equal(isService({ SYSTEMD_EXEC_PID: String(process.pid) }), true);
+  assert.equal(isService({ SYSTEMD_EXEC_PID: "1", INVOCATION_ID: "a" }), false);
+  assert.equal(isService({ INVOCATION_ID: "a", NOTIFY_SOCKET: "/run/systemd/notify" }), true);
+});
+
+test("a setting that makes no sense is refused by its name", () => {
+  const wrong = { GRACE_SECONDS: "soon", NOTICES: "oracle", METADATA_URL: "https://a.b" };
+  for (const [name, value] of Object.entries(wrong))
+    assert.throws(
+      () => readConfig({ HOME: "/", [`OUTRIGGER_${name}`]: value }),
+      new RegExp(`OUTRIGGER_${name}`),
+    );
+});

@@ -7,7 +7,7 @@ import { findTree } from "../../common/process-tree.ts";
 import { startAgent, startProcess, type TestAgent, text, until } from "../helpers/agent.ts";
 
 /** A run that counts its starts, then waits for a file, and ends with 5. */
-const waits = "echo started; until [ -e ~/go ]; do sleep 0.01; done; echo went; exit 5";
+const waits = "echo started; until [ -e ~/go ]; do sleep 0.05; done; echo went; exit 5";
 const letGo = (agent: TestAgent) => writeFileSync(join(agent.home, "go"), "");
 
 test("a killed agent that comes back takes up running jobs, and queued ones go on", async (t) => {

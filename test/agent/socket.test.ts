@@ -18,6 +18,7 @@ test("the socket is its owner's alone, and nothing else of the agent is touched 
     rmSync(folder, { recursive: true });
   });
 
+  assert.equal(server.keepAliveTimeout, 0, "it ends no connection that a call may come on");
   assert.equal(statSync(socket).mode & 0o777, 0o600);
   assert.equal(statSync(join(folder, "meanwhile")).mode & 0o100, 0o100);
 });

@@ -1,0 +1,79 @@
+import { createHash, randomUUID } from "node:crypto";
+import { existsSync } from "node:fs";
+import { mkdir, open, readdir, rename, rm, stat } from "node:fs/promises";
+import { join } from "node:path";
+import { fail } from "../../common/errors.ts";
+import { Content } from "../../contract/files-api.ts";
+import { type Frames, openFrames, parseLine } from "../../contract/frames.ts";
+import type { Agent } from "../context.ts";
+
+/** What nobody came to use for so long was for an offer that was given up. */
+const keptMs = 3_600_000;
+
+/** Where contents wait until the manifest that needs them is offered again. */
+const folderOf = ({ config }: Pick<Agent, "config">): string =>
+  join(config.agentFolder, "files", "contents");
+
+/** Where a content lies while it waits. */
+export const contentOf = (agent: Pick<Agent, "config">, sha256: string): string =>
+  join(folderOf(agent), sha256);
+
+/** Whether a content came and was not used yet. */
+export const hasContent = (agent: Pick<Agent, "config">, sha256: string): boolean =>
+  existsSync(contentOf(agent, sha256));
+
+/** Keeps each content of a body that came whole and is what it says; throws `ValueError` at one that is not. */
+export async function receiveContents(
+  agent: Pick<Agent, "config">,
+  body: AsyncIterable<Uint8Array>,
+  heard: () => void,
+): Promise<{ received: number }> {
+  await mkdir(folderOf(agent), { recursive: true, mode: 0o700 });
+  const source = openFrames(body);
+  let received = 0;
+  for (let header = await source.line(); header !== undefined; header = await source.line()) {
+    heard();
+    const content =
+      parseLine(Content, header) ??
+      fail("ValueError", "a content must begin with a line of its sha256 and size");
+    await receive(agent, content, source);
+    received += 1;
+  }
+  return { received };
+}
+
+/** Removes what came and was not used. */
+export async function dropOldContents(agent: Pick<Agent, "config" | "now">): Promise<void> {
+  const folder = folderOf(agent);
+  for (const name of await readdir(folder).catch(() => [])) {
+    const found = await stat(join(folder, name)).catch(() => undefined);
+    if (found !== undefined && agent.now() - found.mtimeMs > keptMs)
+      await rm(join(folder, name), { force: true });
+  }
+}
+
+async function receive(
+  agent: Pick<Agent, "config">,
+  { sha256, size }: Content,
+  source: Frames,
+): Promise<void> {
+  const draft = `${contentOf(agent, sha256)}.${randomUUID()}`;
+  const hash = createHash("sha256");
+  try {
+    const file = await open(draft, "wx", 0o600);
+    try {
+      for await (const chunk of source.bytes(size)) {
+        hash.update(chunk);
+        await file.writeFile(chunk);
+      }
+    } finally {
+      await file.close();
+    }
+    if (hash.digest("hex") !== sha256)
+      fail("ValueError", `the content ${sha256} came with other bytes; send it again`);
+    await rename(draft, contentOf(agent, sha256));
+  } catch (error) {
+    await rm(draft, { force: true });
+    throw error;
+  }
+}

@@ -1,0 +1,106 @@
+import { join } from "node:path";
+import { fail } from "../../common/errors.ts";
+import { type Content, Entry, type FilesOffered } from "../../contract/files-api.ts";
+import { linesOf, parseLine } from "../../contract/frames.ts";
+import type { Agent } from "../context.ts";
+import { countActivity } from "../idle.ts";
+import { refuseWhileLeaving } from "../lifecycles/lifecycles.ts";
+import { openActivity } from "./activity.ts";
+import { applyFiles } from "./apply.ts";
+import { dropOldContents, hasContent, receiveContents } from "./contents.ts";
+import { type FileIndex, readIndex, stampOf, writeIndex } from "./ledger.ts";
+import { destinationOf } from "./places.ts";
+import { type FilePlan, findStats, planFiles } from "./plan.ts";
+
+type Manifest = ReadonlyMap<string, Entry>;
+
+/** One offer after the other, so that a destination is what one of them says. */
+const turns = new WeakMap<Agent, Promise<unknown>>();
+
+/** Makes a destination what a manifest says; where contents are missing it says which, and does nothing. */
+export async function offerFiles(
+  agent: Agent,
+  { destination }: { destination: string },
+  body: AsyncIterable<Uint8Array>,
+): Promise<FilesOffered> {
+  const manifest = await readManifest(body);
+  const before = turns.get(agent) ?? Promise.resolve();
+  const turn = before.then(() => take(agent, destinationOf(agent, destination), manifest));
+  turns.set(
+    agent,
+    turn.catch(() => {}),
+  );
+  return turn;
+}
+
+/** Takes contents that an offer lacked. */
+export const takeContents = (agent: Agent, body: AsyncIterable<Uint8Array>) =>
+  receiveContents(agent, body, openActivity(agent));
+
+async function take(agent: Agent, root: string, manifest: Manifest): Promise<FilesOffered> {
+  refuseWhileLeaving(agent);
+  countActivity(agent);
+  const index = await readIndex(agent, root);
+  const plan = await planFiles(root, manifest, index);
+  const missing = missingFor(agent, plan);
+  if (missing.length === 0 && !isTrueAlready(manifest, index, plan))
+    await carryOut(agent, root, { manifest, index, plan });
+  return { missing, ...countsOf(manifest, plan) };
+}
+
+function missingFor(agent: Agent, { files }: FilePlan): Content[] {
+  const bySha = new Map(files.map(({ sha256, size }) => [sha256, { sha256, size }]));
+  return [...bySha.values()].filter(({ sha256 }) => !hasContent(agent, sha256));
+}
+
+const isTrueAlready = (manifest: Manifest, index: FileIndex, { kept }: FilePlan): boolean =>
+  kept.length === manifest.size &&
+  index.size === manifest.size &&
+  kept.every(({ path, stamp }) => index.get(path)?.stamp === stamp);
+
+/** Writes down what will be ours before it is there, so that after a crash we know it again. */
+async function carryOut(
+  agent: Agent,
+  root: string,
+  { manifest, index, plan }: { manifest: Manifest; index: FileIndex; plan: FilePlan },
+): Promise<void> {
+  const kept = new Map(plan.kept.map((placed) => [placed.path, placed]));
+  const ours = (stamps: ReadonlyMap<string, string | null>): FileIndex =>
+    new Map(
+      [...manifest.values()].map((entry) => [
+        entry.path,
+        kept.get(entry.path) ?? { ...entry, stamp: stamps.get(entry.path) ?? null },
+      ]),
+    );
+  await writeIndex(agent, root, new Map([...index, ...ours(new Map())]));
+  await applyFiles(agent, root, plan);
+  await writeIndex(agent, root, ours(await stampsOf(root, [...plan.files, ...plan.modes])));
+  await dropOldContents(agent);
+}
+
+async function stampsOf(root: string, files: readonly Entry[]) {
+  const stamps = new Map<string, string | null>();
+  for (const { path } of files) {
+    const stats = await findStats(join(root, path));
+    stamps.set(path, stats === undefined ? null : stampOf(stats));
+  }
+  return stamps;
+}
+
+const countsOf = (manifest: Manifest, { files, modes, links, removals }: FilePlan) => ({
+  files: [...manifest.values()].filter(({ kind }) => kind !== "folder").length,
+  changed: files.length + modes.length + links.length,
+  changedBytes: files.reduce((sum, { size }) => sum + size, 0),
+  removed: removals.filter(({ kind }) => kind !== "folder").length,
+});
+
+async function readManifest(body: AsyncIterable<Uint8Array>): Promise<Manifest> {
+  const manifest = new Map<string, Entry>();
+  for await (const line of linesOf(body)) {
+    const entry =
+      parseLine(Entry, line) ??
+      fail("ValueError", `the manifest has a line that is no entry: ${line.slice(0, 200)}`);
+    manifest.set(entry.path, entry);
+  }
+  return manifest;
+}

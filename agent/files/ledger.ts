@@ -1,0 +1,78 @@
+import { createHash } from "node:crypto";
+import { createReadStream, type Stats } from "node:fs";
+import { mkdir, readFile, rename, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { pipeline } from "node:stream/promises";
+import { errorCodeOf } from "../../common/errors.ts";
+import type { Entry } from "../../contract/files-api.ts";
+import type { Agent } from "../context.ts";
+
+/** What an offer put at a path, and how the file looked right after; null before it is there. */
+export type Placed = Entry & { readonly stamp: string | null };
+
+/** What offers put below a destination, by path. It tells what is ours there, and saves reading it again. */
+export type FileIndex = Map<string, Placed>;
+
+/** How a file looks to somebody who does not read it. A file that is written again looks different. */
+export const stampOf = ({ size, mtimeMs, ctimeMs, ino }: Stats): string =>
+  `${size} ${mtimeMs} ${ctimeMs} ${ino}`;
+
+/** What is known of a destination; nothing where it is new, or where the index was lost. */
+export async function readIndex(agent: Pick<Agent, "config">, root: string): Promise<FileIndex> {
+  const text = await readFile(indexOf(agent, root), "utf8").catch((error: unknown) => {
+    if (errorCodeOf(error) === "ENOENT") return "";
+    throw error;
+  });
+  const rows = text.split("\n").filter(Boolean).map(readRow);
+  return new Map(rows.flatMap((row) => (row === undefined ? [] : [[row.path, row]])));
+}
+
+/**
+ * Remembers what is ours at a destination. Whoever removes the node finds the paths of what lies
+ * outside of its working folder beside it: each ends with a zero byte, the deepest come first.
+ */
+export async function writeIndex(
+  agent: Pick<Agent, "config">,
+  root: string,
+  index: FileIndex,
+): Promise<void> {
+  const file = indexOf(agent, root);
+  await mkdir(dirname(file), { recursive: true, mode: 0o700 });
+  const rows = index.values().map((row) => `${JSON.stringify(row)}\n`);
+  await writeFile(`${file}.new`, rows, { mode: 0o600 });
+  if (!isWithin(agent.config.workdir, root)) {
+    const paths = [...index.keys()].map((path) => join(root, path));
+    const deepestFirst = paths.toSorted((a, b) => b.length - a.length);
+    await writeFile(
+      `${file}.paths`,
+      deepestFirst.map((path) => `${path}\0`),
+      { mode: 0o600 },
+    );
+  }
+  await rename(`${file}.new`, file);
+}
+
+/** Whether a path is a folder or lies below it. */
+export const isWithin = (folder: string, path: string): boolean =>
+  `${path}/`.startsWith(`${folder}/`);
+
+/** The digest of a file's content. */
+export async function digestOf(file: string): Promise<string> {
+  const hash = createHash("sha256");
+  await pipeline(createReadStream(file), hash);
+  return hash.digest("hex");
+}
+
+const indexOf = ({ config }: Pick<Agent, "config">, root: string): string => {
+  const name = createHash("sha256").update(root).digest("hex").slice(0, 32);
+  return join(config.agentFolder, "files", "placed", name);
+};
+
+/** A row of a file that a power loss damaged is as good as none. */
+function readRow(line: string): Placed | undefined {
+  try {
+    return JSON.parse(line);
+  } catch {
+    return undefined;
+  }
+}

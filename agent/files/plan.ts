@@ -1,0 +1,104 @@
+import type { Stats } from "node:fs";
+import { lstat, readlink } from "node:fs/promises";
+import { join } from "node:path";
+import { errorCodeOf } from "../../common/errors.ts";
+import type { Entry, FileEntry } from "../../contract/files-api.ts";
+import { digestOf, type FileIndex, type Placed, stampOf } from "./ledger.ts";
+
+/** What must be done so that a destination is what a manifest says. */
+export interface FilePlan {
+  readonly folders: readonly string[];
+  /** Files whose content is another one there, or none. */
+  readonly files: readonly FileEntry[];
+  /** Files that need other permissions alone. */
+  readonly modes: readonly FileEntry[];
+  readonly links: readonly Extract<Entry, { kind: "link" }>[];
+  /** What an earlier offer put there and nobody changed since. */
+  readonly removals: readonly Placed[];
+  /** What is there already, with how it looks. */
+  readonly kept: readonly Placed[];
+}
+
+type Verdict = "write" | "mode" | Placed;
+
+/** So many files are looked at side by side. */
+const atOnce = 64;
+
+/** Compares a destination with a manifest; reads only files that changed since the last offer. */
+export async function planFiles(
+  root: string,
+  manifest: ReadonlyMap<string, Entry>,
+  index: FileIndex,
+): Promise<FilePlan> {
+  const entries = [...manifest.values()];
+  const verdicts = await inBatches(entries, (entry) => look(root, entry, index.get(entry.path)));
+  const those = (wanted: Verdict) => entries.filter((_, at) => verdicts[at] === wanted);
+  const written = those("write");
+  const gone = [...index.values()].filter(({ path }) => !manifest.has(path));
+  const removals = await inBatches(gone, async (placed) =>
+    (await isUntouched(root, placed)) ? [placed] : [],
+  );
+  return {
+    folders: written.filter(({ kind }) => kind === "folder").map(({ path }) => path),
+    files: written.filter((entry) => entry.kind === "file"),
+    modes: those("mode").filter((entry) => entry.kind === "file"),
+    links: written.filter((entry) => entry.kind === "link"),
+    removals: removals.flat(),
+    kept: verdicts.filter((verdict) => typeof verdict !== "string"),
+  };
+}
+
+/** How a path looks without following it; undefined where nothing is. */
+export async function findStats(path: string): Promise<Stats | undefined> {
+  return lstat(path).catch((error: unknown) => {
+    if (["ENOENT", "ENOTDIR"].includes(errorCodeOf(error) ?? "")) return undefined;
+    throw error;
+  });
+}
+
+async function look(root: string, entry: Entry, known: Placed | undefined): Promise<Verdict> {
+  const path = join(root, entry.path);
+  const stats = await findStats(path);
+  if (stats === undefined) return "write";
+  if (entry.kind === "folder") return stats.isDirectory() ? { ...entry, stamp: null } : "write";
+  if (entry.kind === "link")
+    return (await isLinkTo(path, stats, entry.target)) ? { ...entry, stamp: null } : "write";
+  if (!(await holds(path, stats, entry, known))) return "write";
+  if ((stats.mode & 0o777) !== entry.mode) return "mode";
+  return { ...entry, stamp: stampOf(stats) };
+}
+
+/** Whether a file has a content; one that looks as it was left need not be read. */
+async function holds(
+  path: string,
+  stats: Stats,
+  { sha256, size }: FileEntry,
+  known: Placed | undefined,
+): Promise<boolean> {
+  if (!stats.isFile() || stats.size !== size) return false;
+  if (known?.kind === "file" && known.stamp === stampOf(stats)) return known.sha256 === sha256;
+  return (await digestOf(path)) === sha256;
+}
+
+const isLinkTo = async (path: string, stats: Stats, target: string): Promise<boolean> =>
+  stats.isSymbolicLink() && (await readlink(path)) === target;
+
+/** Whether what we put at a path is still that. A folder goes only once it is empty. */
+async function isUntouched(root: string, placed: Placed): Promise<boolean> {
+  const path = join(root, placed.path);
+  const stats = await findStats(path);
+  if (stats === undefined) return false;
+  if (placed.kind === "folder") return stats.isDirectory();
+  if (placed.kind === "link") return isLinkTo(path, stats, placed.target);
+  return holds(path, stats, placed, placed);
+}
+
+async function inBatches<Item, Result>(
+  items: readonly Item[],
+  work: (item: Item) => Promise<Result>,
+): Promise<Result[]> {
+  const results: Result[] = [];
+  for (let at = 0; at < items.length; at += atOnce)
+    results.push(...(await Promise.all(items.slice(at, at + atOnce).map(work))));
+  return results;
+}

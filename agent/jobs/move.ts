@@ -1,0 +1,73 @@
+import { fail } from "../../common/errors.ts";
+import {
+  type JobStatus,
+  jobMachine,
+  type PartStatus,
+  partMachine,
+} from "../../contract/statuses.ts";
+import { type Agent, keys } from "../context.ts";
+import { addEvent } from "../events.ts";
+import { logOf } from "../folders.ts";
+import { countJobEnd } from "../idle.ts";
+import { transaction } from "../journal.ts";
+import { dropSpec, findPart, type PartFacts, setPart } from "./part-store.ts";
+import { findJob, type JobFacts, setJob } from "./store.ts";
+
+/** Moves a job to another status together with the event that tells of it. */
+export function moveJob(agent: Agent, id: number, to: JobStatus, facts: JobFacts = {}): void {
+  const { journal, log, changes } = agent;
+  const from = findJob(journal, id)?.status ?? fail("InternalError", `there is no job ${id}`);
+  if (!jobMachine.allows(from, to))
+    fail("StatusError", `job ${id} cannot go from ${from} to ${to}`);
+  const ended = jobMachine.isFinal(to);
+  transaction(journal, () => {
+    setJob(journal, id, { ...facts, status: to, ...(ended ? { endedAt: agent.now() } : {}) });
+    addEvent(agent, { kind: "job", jobId: id, status: to });
+    if (ended) dropSpec(journal, id);
+    if (ended) countJobEnd(agent);
+  });
+  log.info({ jobId: id, from, to, reason: facts.reason }, "job moved");
+  changes.notify(keys.job(id));
+  if (!ended) return;
+  changes.notify(keys.log(logOf(agent, id)));
+  changes.notify(keys.work);
+}
+
+/**
+ * Moves a rank to another status. A report may skip statuses that its reader never saw, so only
+ * the order of the table is held. Ranks of a job on one node make no event: the job's are enough.
+ */
+export function movePart(
+  agent: Agent,
+  jobId: number,
+  rank: number,
+  to: PartStatus,
+  facts: PartFacts = {},
+): void {
+  const { journal, log, changes } = agent;
+  const from = findPart(journal, jobId, rank)?.status ?? "ENDED";
+  if (partMachine.names.indexOf(to) <= partMachine.names.indexOf(from))
+    fail("StatusError", `rank ${rank} of job ${jobId} cannot go from ${from} to ${to}`);
+  const job = findJob(journal, jobId);
+  transaction(journal, () => {
+    setPart(journal, jobId, rank, { ...facts, status: to });
+    if (job?.nodes !== 1) addEvent(agent, { kind: "part", jobId, status: to });
+    if (job !== undefined || to !== "ENDED") return;
+    dropSpec(journal, jobId);
+    countJobEnd(agent);
+  });
+  log.debug({ jobId, rank, from, to, reason: facts.reason }, "part moved");
+  changes.notify(keys.job(jobId));
+  if (to === "ENDED") changes.notify(keys.log(logOf(agent, jobId)));
+}
+
+/** Writes what is wanted of a rank, and tells who relays it. */
+export function wantPart(agent: Agent, jobId: number, rank: number, facts: PartFacts): void {
+  const { journal, changes } = agent;
+  transaction(journal, () => {
+    setPart(journal, jobId, rank, facts);
+    const status = findPart(journal, jobId, rank)?.status ?? "ENDED";
+    if (findJob(journal, jobId)?.nodes !== 1) addEvent(agent, { kind: "part", jobId, status });
+  });
+  changes.notify(keys.job(jobId));
+}

@@ -1,0 +1,133 @@
+import { describeSurvivors, endTree } from "../../common/end-processes.ts";
+import { readBootId, type Tree } from "../../common/process-tree.ts";
+import type { PartSpec } from "../../contract/agent-shapes.ts";
+import { type Agent, keys } from "../context.ts";
+import { environmentOf, markOf, type Phase, phases } from "../environment.ts";
+import { folderOf, logOf, rankLogOf } from "../folders.ts";
+import { untilWritten } from "../log-pipe.ts";
+import { getNode } from "../node.ts";
+import { listRoots, type Outcome, runScript, signsOf } from "../process.ts";
+import { movePart } from "./move.ts";
+import {
+  findPart,
+  findSidecar,
+  findSpec,
+  type PartFacts,
+  type PartRow,
+  type Wanted,
+} from "./part-store.ts";
+import { wrapScript } from "./sidecar.ts";
+import { findJob } from "./store.ts";
+
+/** What its background processes have after TERM when the script itself is done. */
+const leftoverGraceMs = 3_000;
+
+/** What a rank that is ended leaves as its exit code, as if killed. */
+export const killedCode = 137;
+
+/**
+ * Takes this node's rank of a job from where the journal has it to its end: setup, the wait for the
+ * other ranks, run. Called again after a restart it goes on with the processes it finds.
+ */
+export async function drivePart(agent: Agent, jobId: number, rank: number): Promise<void> {
+  const bootId = readBootId();
+  for (;;) {
+    const part = findPart(agent.journal, jobId, rank);
+    const spec = findSpec(agent.journal, jobId);
+    if (part === undefined || part.status === "ENDED") return;
+    if (spec === undefined) return movePart(agent, jobId, rank, "ENDED", lostSpec);
+    if (part.bootId !== null && part.bootId !== bootId)
+      return movePart(agent, jobId, rank, "ENDED", { reason: "the machine was rebooted" });
+    await step(agent, part, spec, bootId);
+  }
+}
+
+const lostSpec: PartFacts = { reason: "the journal has lost what it runs" };
+
+/** One move onwards. What is written before a script starts is what a restart goes on from. */
+async function step(agent: Agent, part: PartRow, spec: PartSpec, bootId: string): Promise<void> {
+  const { jobId, rank, status, wanted } = part;
+  if (wanted === "end") return endPart(agent, part, { exitCode: killedCode }, part.graceMs);
+  if (status === "WAITING" && spec.setup !== null)
+    return movePart(agent, jobId, rank, "SETTING_UP", { bootId });
+  if (status === "WAITING") return movePart(agent, jobId, rank, "READY", { bootId });
+  if (status === "READY" && wanted === "setup")
+    return untilWanted(agent, part, ["run", "end"], agent.stopping);
+  if (status === "READY") return movePart(agent, jobId, rank, "RUNNING");
+
+  const phase = status === "SETTING_UP" ? "setup" : "run";
+  const outcome = await runUnlessEnded(agent, part, spec, phase);
+  if (outcome === "end is wanted") return;
+  if (phase === "setup" && "code" in outcome && outcome.code === 0)
+    return movePart(agent, jobId, rank, "READY");
+  const facts = "code" in outcome ? { exitCode: outcome.code } : { reason: outcome.lost };
+  return endPart(agent, part, facts, leftoverGraceMs);
+}
+
+/** Runs a script to its end, or until the end of the part is wanted. */
+async function runUnlessEnded(
+  agent: Agent,
+  part: PartRow,
+  spec: PartSpec,
+  phase: Phase,
+): Promise<Outcome | "end is wanted"> {
+  const text = spec[phase];
+  if (text === null) return { code: 0 };
+  const folder = folderOf(agent, part.jobId);
+  const { baseEnv, workdir, workdirLink } = agent.config;
+  const env = environmentOf(baseEnv, folder, spec, getNode(agent.journal), { phase, ...part });
+  const sidecar = phase === "run" ? findSidecar(agent.journal, part.jobId) : undefined;
+  const how = sidecar === undefined ? { env } : wrapScript(sidecar, env);
+  const over = new AbortController();
+  const signal = AbortSignal.any([over.signal, agent.stopping]);
+  const logFile = outputOf(agent, part);
+  const where = { folder, logFile, workdir, workdirLink };
+  const signs = signsOf(agent, markOf(folder));
+  const run = runScript({ name: phase, text, ...how, ...where, ...signs }, signal);
+  const end = untilWanted(agent, part, ["end"], signal).then(() => "end is wanted" as const);
+  try {
+    return await Promise.race([run, end]);
+  } finally {
+    over.abort();
+    for (const loser of [run, end]) loser.catch(() => {});
+  }
+}
+
+function untilWanted(
+  { journal, changes }: Agent,
+  { jobId, rank }: PartRow,
+  wishes: readonly Wanted[],
+  signal: AbortSignal,
+): Promise<void> {
+  const look = async () => {
+    const part = findPart(journal, jobId, rank);
+    return part === undefined || wishes.includes(part.wanted) || undefined;
+  };
+  return changes.until(keys.job(jobId), look, signal).then(() => {});
+}
+
+/** Ends whatever is left of the part, then says so, and which processes could not be ended. */
+async function endPart(
+  agent: Agent,
+  { jobId, rank }: PartRow,
+  facts: PartFacts,
+  graceMs: number,
+): Promise<void> {
+  const left = await endTree(treeOf(agent, jobId), graceMs, agent.stopping);
+  if (left.length > 0) agent.log.warn({ jobId, left }, "processes of a job were left");
+  await untilWritten(folderOf(agent, jobId), phases, () => left.length > 0, agent.stopping);
+  const reason = [facts.reason, describeSurvivors(left)].filter(Boolean).join("; ");
+  movePart(agent, jobId, rank, "ENDED", { ...facts, ...(reason === "" ? {} : { reason }) });
+}
+
+/** Every process of a job on this node. */
+export function treeOf(agent: Agent, jobId: number): Tree {
+  const folder = folderOf(agent, jobId);
+  return { ...signsOf(agent, markOf(folder)), roots: listRoots(folder, phases) };
+}
+
+/** Where the scripts of this node's rank write: the merged log is not theirs. */
+function outputOf(agent: Agent, { jobId, rank }: PartRow): string {
+  const nodes = findJob(agent.journal, jobId)?.nodes ?? 1;
+  return nodes > 1 ? rankLogOf(agent, jobId, rank) : logOf(agent, jobId);
+}

@@ -1,0 +1,120 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { setImmediate as turn } from "node:timers/promises";
+import { superviseWork } from "../../../agent/jobs/supervisor.ts";
+import { beginPreemption, getLifecycle } from "../../../agent/lifecycles/lifecycles.ts";
+import { noShowMs } from "../../../agent/lifecycles/time.ts";
+import type { Lifecycle } from "../../../contract/lifecycle-shapes.ts";
+import { eventsOf, startAgent, until } from "../../helpers/agent.ts";
+import { aWorld } from "../world.ts";
+import {
+  aHook,
+  begin,
+  letGo,
+  logOnNode,
+  outcomes,
+  play,
+  processesOf,
+  putHooks,
+  soon,
+  unspoilt,
+  untilFile,
+  untilStatus,
+} from "./steps.ts";
+
+/** A job that says when it is up, and what it does with TERM. */
+const heeds = "trap 'echo saw TERM; exit 0' TERM; touch ~/up; while :; do sleep 0.05; done";
+
+test("jobs go on while hooks run; then they get TERM, and their reason says why", async (t) => {
+  const agent = await startAgent(t);
+  const job = await agent.submit(heeds);
+  await untilFile(agent, "up");
+  await putHooks(agent, [aHook("touch ~/in; until [ -e ~/go ]; do sleep 0.05; done")]);
+  const begun = await begin(agent, "stop");
+  await untilFile(agent, "in");
+  assert.equal((await agent.call("getJob", job)).status, "RUNNING");
+  letGo(agent);
+  await untilStatus(agent, begun, "READY");
+
+  const { status, reason } = await agent.call("getJob", job);
+  assert.deepEqual([status, reason], ["CANCELLED", "the cluster was stopped (stop by ann)"]);
+  assert.match(await agent.log(job.id), /saw TERM\n/);
+  assert.deepEqual(processesOf(agent), []);
+});
+
+test("a job that waits in the queue does not begin while the node leaves, but once it stays", async (t) => {
+  const agent = await startAgent(t, { cpus: 0.5 });
+  const first = await agent.submit("touch ~/up; sleep 987");
+  const queued = await agent.submit("echo second");
+  await untilFile(agent, "up");
+  const ready = await play(agent, "stop");
+  assert.equal((await agent.call("getJob", first)).status, "CANCELLED");
+  assert.equal((await agent.call("getJob", queued)).status, "PENDING");
+  await agent.call("cancelLifecycle", ready);
+
+  assert.equal((await agent.untilJob(queued.id)).status, "SUCCEEDED");
+});
+
+test("in a preemption jobs get TERM before a slow hook is over, while 40 % of the time is left", async (t) => {
+  const run =
+    "until grep -q 'saw TERM' ~/.outrigger/jobs/1/run.log; do sleep 0.05; done; echo seen";
+  const budgetMs = 8_000;
+  const preempt = async () => {
+    const agent = await startAgent(t);
+    const job = await agent.submit(heeds);
+    await untilFile(agent, "up");
+    await putHooks(agent, [aHook(run, { timeoutSeconds: 3600 })]);
+    const deadlineAt = soon(budgetMs);
+    const ready = await play(agent, "preemption", { deadlineAt });
+    return { agent, job, ready, leftMs: deadlineAt - (ready.runs[0]?.endedAt ?? 0) };
+  };
+  const hasSeen = ({ ready }: { ready: Lifecycle }) => ready.runs[0]?.status === "SUCCEEDED";
+  const { agent, job, ready, leftMs } = await unspoilt(preempt, hasSeen);
+
+  assert.deepEqual(outcomes(ready), ["0 preemption SUCCEEDED 0"]);
+  assert.equal(logOnNode(agent, "preemption"), "seen\n");
+  assert.ok(leftMs < budgetMs * 0.4 + 20, `${leftMs} ms were left`);
+  assert.equal(
+    (await agent.call("getJob", job)).reason,
+    "the node was taken away (preemption by ann)",
+  );
+});
+
+test("a worker that is taken away runs its hooks with its rank and ends its own rank", async (t) => {
+  const addresses = ["127.0.0.1", "127.0.0.2"];
+  const worker = await startAgent(t, { rank: 1, addresses });
+  const spec = {
+    ...{ jobId: 7, setup: null, run: "touch ~/up; sleep 987", env: {}, secrets: {}, nodes: 2 },
+    demand: { cpus: 0.5, accelerators: 0 },
+  };
+  await worker.call("putPart", { id: 7, wanted: "setup", spec });
+  await worker.call("putPart", { id: 7, wanted: "run" });
+  await untilFile(worker, "up");
+  await putHooks(worker, [aHook("echo rank $OUTRIGGER_NODE_RANK")]);
+  await play(worker, "preemption", { deadlineAt: soon(30_000) });
+
+  assert.equal(logOnNode(worker, "preemption"), "rank 1\n");
+  const events = eventsOf((await worker.open("events", {})).body);
+  for await (const { kind, status } of events) if (kind === "part" && status === "ENDED") break;
+  assert.deepEqual(processesOf(worker), []);
+});
+
+test("a node that is still there a minute after the deadline takes jobs again", async (t) => {
+  const { world: agent, ...time } = aWorld(t);
+  const pass = async (ms: number) => {
+    time.pass(ms);
+    await turn();
+  };
+  superviseWork(agent).catch(() => {});
+  const { id } = beginPreemption(agent, { because: "a notice", deadlineAt: agent.now() + 30_000 });
+  await until(() => getLifecycle(agent, id).status === "READY" || undefined);
+  await pass(30_000 + noShowMs - 1_000);
+  assert.equal(getLifecycle(agent, id).status, "READY");
+  await pass(1_000);
+  const over = await until(() => {
+    const lifecycle = getLifecycle(agent, id);
+    return lifecycle.status === "CANCELLED" ? lifecycle : undefined;
+  });
+
+  assert.equal(over.endedAt, agent.now());
+});
