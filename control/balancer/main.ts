@@ -1,0 +1,44 @@
+import { errorTypes, toAppError } from "../../common/errors.ts";
+import { untilSignal } from "../../common/programs.ts";
+import { balancerOperations } from "../../contract/balancer-api.ts";
+import { openSplice } from "../../sidecar/forward/splice.ts";
+import { openBalancer } from "./balancer.ts";
+import { readConfig } from "./config.ts";
+import { makeEntrance } from "./entrance.ts";
+import { openLogs } from "./log.ts";
+import { bindOperations } from "./operations.ts";
+import { serveControl } from "./server.ts";
+
+/** Balances the requests of a service until it is told to end; it needs control for none of them. */
+async function main(): Promise<void> {
+  const stopped = untilSignal("SIGTERM", "SIGINT");
+  const { socket, build, listen, limits, drainMs, logs } = readConfig(process.env);
+  const { log, access } = openLogs(logs);
+  process.on("uncaughtExceptionMonitor", (err) => log.fatal({ err }, "crashed"));
+  const balancer = openBalancer();
+  const { choose } = balancer;
+  const parts = { limits, choose, authorize: () => "", observer: access, engine: openSplice() };
+  const entrance = makeEntrance(parts, listen, drainMs);
+  const { bound, ended } = bindOperations(balancer, entrance, build);
+  const control = await serveControl(balancerOperations, bound, { socket, log });
+  log.info({ socket, pid: process.pid }, "waits for its plan");
+
+  const told = Promise.race([stopped, control.lost]).then(() => drainMs);
+  const ms = await Promise.race([ended, told]);
+  log.info({ drainMs: ms }, "stopping");
+  const cut = await entrance.close(ms);
+  if (cut > 0) log.warn({ requests: cut }, "cut what was still under way");
+  balancer.stop();
+  control.close();
+  access.close();
+  log.info({}, "ended");
+}
+
+main().then(
+  () => process.exit(0),
+  (error: unknown) => {
+    const { type, message, cause } = toAppError(error);
+    console.error(`${type}: ${message}`, ...(cause === undefined ? [] : [cause]));
+    process.exit(errorTypes[type].exit);
+  },
+);

@@ -1,0 +1,196 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { closeSync, mkdirSync, openSync } from "node:fs";
+import { readdir, rm } from "node:fs/promises";
+import { getCompileCacheDir } from "node:module";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { settingName } from "../../../common/config.ts";
+import { endBearers } from "../../../common/end-processes.ts";
+import { AppError, errorCodeOf } from "../../../common/errors.ts";
+import { findProcess, type ProcessId } from "../../../common/process-tree.ts";
+import { buildOf, programArgs } from "../../../common/programs.ts";
+import { balancerOperations as api, type BalancerHealth } from "../../../contract/balancer-api.ts";
+import type { Context } from "../../context.ts";
+import { type Agent, agentBehind } from "../../doors/agent.ts";
+import { openUnixDoor } from "../../doors/unix.ts";
+import { balancerLogOf, serviceFolder } from "../folders.ts";
+import { placeOf, type Service } from "../schema.ts";
+
+/** A balancer that answers, and the way to it. */
+export interface Reached {
+  readonly api: Agent;
+  readonly socket: string;
+  readonly health: BalancerHealth;
+  close(): Promise<void>;
+}
+
+/** A balancer that was told to end. */
+export interface Leaving {
+  readonly socket: string;
+  /** What it is; undefined where it was gone already. */
+  readonly process: ProcessId | undefined;
+}
+
+const healthTimeoutMs = 10_000;
+const startTimeoutMs = 20_000;
+const lookEveryMs = 20;
+/** How connecting fails where nobody listens; the last of them where nobody can, as the path is too long. */
+const nobody = ["ENOENT", "ECONNREFUSED", "EINVAL"];
+
+/**
+ * Reaches the balancer of a service, which is started where none of our build runs. Throws
+ * `RuntimeError` when it does not start, `UnreachableError` when it is too busy to answer.
+ */
+export async function reachBalancer(
+  ctx: Context,
+  service: Service,
+  signal: AbortSignal,
+): Promise<Reached> {
+  const folder = serviceFolder(ctx, service.id);
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  const build = buildOf("balancer");
+  const socket = join(folder, `${build}.sock`);
+  const adopted = await reach(service, socket, signal);
+  return adopted ?? start(ctx, service, { folder, socket, build }, signal);
+}
+
+/** Reaches the balancer of a service where one runs, of whatever build; starts none. */
+export async function findBalancer(
+  ctx: Context,
+  service: Service,
+  signal: AbortSignal,
+): Promise<Reached | undefined> {
+  for (const path of await socketsIn(serviceFolder(ctx, service.id))) {
+    const reached = await reach(service, path, signal);
+    if (reached !== undefined) return reached;
+  }
+}
+
+/**
+ * Has the balancers of a service finish what is open for so long and end, all but the one behind a
+ * socket, and answers which these are; what is left of one that is gone is removed.
+ */
+export async function endBalancers(
+  ctx: Context,
+  service: Service,
+  { drainMs, except }: { drainMs: number; except?: string },
+  signal: AbortSignal,
+): Promise<Leaving[]> {
+  const all = await socketsIn(serviceFolder(ctx, service.id));
+  const leaving: Leaving[] = [];
+  for (const socket of all.filter((path) => path !== except)) {
+    const other = await reach(service, socket, signal);
+    leaving.push({ socket, process: other && findProcess(other.health.pid) });
+    await other?.api.call(api.end, { drainMs }, { signal });
+    await other?.close();
+    await rm(socket, { force: true });
+  }
+  return leaving;
+}
+
+/** Resolves once these have ended; who has not after `graceMs` is killed. */
+export async function untilGone(
+  leaving: readonly Leaving[],
+  graceMs: number,
+  signal: AbortSignal,
+): Promise<void> {
+  for (const { socket } of leaving)
+    await endBearers(`${settingName("socket")}=${socket}`, graceMs, signal);
+}
+
+async function socketsIn(folder: string): Promise<string[]> {
+  const names = await readdir(folder).catch(() => []);
+  return names.filter((name) => name.endsWith(".sock")).map((name) => join(folder, name));
+}
+
+async function reach(
+  { name }: Service,
+  socket: string,
+  signal: AbortSignal,
+): Promise<Reached | undefined> {
+  const door = openUnixDoor(socket);
+  const behind = agentBehind(door, `the balancer of ${name}`);
+  try {
+    const health = await healthOf(behind, signal);
+    if (health !== undefined) return { api: behind, socket, health, close: () => door.destroy() };
+  } catch (error) {
+    await door.destroy();
+    throw error;
+  }
+  await door.destroy();
+}
+
+/**
+ * How a balancer is; undefined when it is gone. One that does not answer may be busy: that throws
+ * `UnreachableError`, as another in its place would take its socket from it.
+ */
+export async function healthOf(
+  behind: Agent,
+  signal: AbortSignal,
+): Promise<BalancerHealth | undefined> {
+  try {
+    return await behind.call(api.health, {}, { signal, timeoutMs: healthTimeoutMs });
+  } catch (error) {
+    signal.throwIfAborted();
+    const code = error instanceof AppError ? errorCodeOf(error.cause) : undefined;
+    if (nobody.includes(code ?? "")) return undefined;
+    throw error;
+  }
+}
+
+async function start(
+  ctx: Context,
+  service: Service,
+  { folder, socket, build }: { folder: string; socket: string; build: string },
+  signal: AbortSignal,
+): Promise<Reached> {
+  const file = balancerLogOf(ctx, service.id);
+  const log = openSync(file, "a", 0o600);
+  const child = spawn(process.execPath, programArgs("balancer"), {
+    cwd: folder,
+    detached: true,
+    stdio: ["ignore", log, log],
+    env: {
+      ...ctx.config.nodeEnv,
+      NODE_COMPILE_CACHE: getCompileCacheDir(),
+      [settingName("socket")]: socket,
+      [settingName("listen")]: placeOf(service),
+      [settingName("build")]: build,
+      [settingName("logFile")]: file,
+    },
+  });
+  child.unref();
+  closeSync(log);
+  try {
+    return await untilReached(service, socket, child, signal);
+  } catch (error) {
+    // Unfinished, it would be found by nobody.
+    child.kill("SIGKILL");
+    if (signal.aborted) throw error;
+    const why = error instanceof Error ? error.message : String(error);
+    const message = `the balancer of ${service.name} does not start: ${why}; its log: ${file}`;
+    throw new AppError("RuntimeError", message, {}, error);
+  }
+}
+
+async function untilReached(
+  service: Service,
+  socket: string,
+  child: ChildProcess,
+  signal: AbortSignal,
+): Promise<Reached> {
+  const ended = new AbortController();
+  once(child, "exit").then(
+    ([code]) => ended.abort(new Error(`it ended with ${code}`)),
+    (error: Error) => ended.abort(error),
+  );
+  const until = Date.now() + startTimeoutMs;
+  while (Date.now() < until) {
+    ended.signal.throwIfAborted();
+    const reached = await reach(service, socket, signal);
+    if (reached !== undefined) return reached;
+    await sleep(lookEveryMs, undefined, { signal });
+  }
+  throw new Error("it does not answer");
+}

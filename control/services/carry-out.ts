@@ -1,0 +1,149 @@
+import { randomBytes } from "node:crypto";
+import { isDeepStrictEqual } from "node:util";
+import type { Context } from "../context.ts";
+import type { Connection } from "../db/open.ts";
+import { addEvent } from "../events.ts";
+import { askedOfReplica, asksForSpot, isOffered } from "../offers.ts";
+import { nudge } from "../reconciler.ts";
+import { needBalancer } from "./balancing/need.ts";
+import { balancerPlanOf } from "./balancing/plan.ts";
+import { type Decision, isLive, planService, type Start } from "./decisions/plan.ts";
+import { capacityOf, scale } from "./decisions/scale.ts";
+import { moveService } from "./move.ts";
+import { narrate } from "./narration.ts";
+import { addReplica, nextNumber, setReplica } from "./replicas/store.ts";
+import {
+  drainMs,
+  isOpen,
+  type Replica,
+  replicaName,
+  type Scaling,
+  type Service,
+} from "./schema.ts";
+import type { State } from "./state.ts";
+import { setService, setVersion } from "./store.ts";
+
+/** Decides what a service should have, writes that down, and tells the balancer. */
+export async function carryOut(ctx: Context, state: State, signal: AbortSignal): Promise<void> {
+  const { service, versions, replicas, opened, spec } = state;
+  const now = ctx.now().getTime();
+  const scaling = scalingOf(ctx, state, now);
+  const { replicas: policy, update } = spec.spec;
+  const usesSpot = asksForSpot(ctx, spec.task.resources);
+  const decision = planService({
+    ...{ service: { scaling }, versions, replicas, now },
+    hasMachines: await hasMachines(ctx, state, usesSpot, signal),
+    spec: { policy, update, usesSpot },
+  });
+  const started = await write(ctx, state, scaling, decision, now);
+  for (const { id } of started) void nudge(ctx, "replica", id);
+  const plan = balancerPlanOf(replicas, decision.roles, { goal: spec, versions: opened });
+  await needBalancer(ctx, service, ctx.balancers.plan(service, plan, signal), signal);
+  if (service.problem !== null) await setService(ctx.db, service.id, { problem: null });
+  await moveService(ctx, service, decision.status, decision.reason);
+  // What drains may be done by what the balancer has told since.
+  const leaving = replicas.filter((one) => isOpen(one) && !isLive(one));
+  const left = decision.leave.map(({ replica }) => replica);
+  for (const { id } of [...leaving, ...left]) void nudge(ctx, "replica", id);
+}
+
+/** Whether there is a machine by now where there was none; nothing is looked for before that. */
+async function hasMachines(
+  ctx: Context,
+  { replicas, goal, spec: { task } }: State,
+  usesSpot: boolean,
+  signal: AbortSignal,
+): Promise<boolean> {
+  if (!replicas.some((one) => one.version === goal.version && one.isUnplaced)) return false;
+  return isOffered(ctx, askedOfReplica(task, usesSpot ? false : undefined), signal);
+}
+
+function scalingOf(ctx: Context, { service, spec, replicas }: State, now: number): Scaling {
+  const seen = ctx.balancers.seen(service.id);
+  const policy = spec.spec.replicas;
+  const demand = {
+    arrivals: seen?.arrivals ?? [],
+    open: seen?.open ?? 0,
+    capacities: replicas.filter(isLive).map(({ accelerators }) => capacityOf(policy, accelerators)),
+  };
+  // Nobody knows the demand while the balancer is not heard.
+  return seen === undefined ? service.scaling : scale(policy, service.scaling, demand, now);
+}
+
+/** Writes a decision in one transaction, and tells of it; answers the replicas that it adds. */
+async function write(
+  ctx: Context,
+  { service }: State,
+  scaling: Scaling,
+  decision: Decision,
+  now: number,
+): Promise<Replica[]> {
+  const { start, leave, giveUp } = decision;
+  const isScaled = !isDeepStrictEqual(scaling, service.scaling);
+  if (!isScaled && giveUp === undefined && start.length + leave.length === 0) return [];
+  const news = [...scalingNews(service.scaling, scaling), ...leavingNews(decision)];
+  const { lines, added } = await ctx.batch(async (tx) => {
+    if (isScaled) await setService(tx, service.id, { scaling });
+    if (giveUp !== undefined) await giveUpVersion(tx, service, giveUp);
+    for (const { replica, because: wantedBecause } of leave)
+      await setReplica(tx, replica.id, {
+        ...{ wanted: "GONE" as const, wantedBecause },
+        drainUntil: now + drainMs,
+      });
+    const first = await nextNumber(tx, service.id);
+    const added = start.map((one, at) => newReplica(service, first + at, one, now));
+    for (const replica of added) await addReplica(tx, replica);
+    const lines = [
+      ...news,
+      ...added.map((one) => `replica ${one.number} is added: ${one.wantedBecause}`),
+    ];
+    for (const reason of lines)
+      await addEvent(tx, { noun: "service", id: service.id, reason, at: ctx.now() });
+    return { lines, added };
+  });
+  for (const line of lines) narrate(ctx, service.id, line);
+  return added;
+}
+
+const scalingNews = (before: Scaling, after: Scaling): string[] =>
+  before.target === after.target
+    ? []
+    : [`target: ${before.target} → ${after.target}: ${after.reason}`];
+
+const leavingNews = ({ giveUp, leave }: Decision): string[] => [
+  ...(giveUp === undefined ? [] : [`version ${giveUp.version} is given up: ${giveUp.because}`]),
+  ...leave.map(({ replica, because }) => `replica ${replica.number} goes: ${because}`),
+];
+
+const giveUpVersion = (
+  tx: Connection,
+  { id: serviceId }: Service,
+  { version, because: givenUp }: NonNullable<Decision["giveUp"]>,
+): Promise<void> => setVersion(tx, { serviceId, version }, { givenUp });
+
+const newReplica = (service: Service, number: number, start: Start, now: number): Replica => ({
+  id: randomBytes(6).toString("hex"),
+  serviceId: service.id,
+  number,
+  version: start.version,
+  status: "PENDING",
+  reason: start.because,
+  wanted: "UP",
+  wantedBecause: start.because,
+  isSpot: start.isSpot,
+  accelerators: null,
+  clusterId: null,
+  clusterName: replicaName(service, number),
+  isUnplaced: false,
+  jobId: null,
+  host: null,
+  port: null,
+  serverPort: null,
+  listenPort: null,
+  runAt: null,
+  readyAt: null,
+  drainUntil: null,
+  createdAt: now,
+  statusChangedAt: now,
+  endedAt: null,
+});

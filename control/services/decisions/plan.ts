@@ -1,0 +1,141 @@
+import type { replicaRoles } from "../../../contract/balancer-api.ts";
+import type { ServiceStatus } from "../../../contract/statuses.ts";
+import type { ReplicaPolicy } from "../../../contract/task/replica-policy.ts";
+import type { Service as ServiceSpec } from "../../../contract/task/service.ts";
+import { isOpen, type Replica, type Service, type Version } from "../schema.ts";
+import { failedInARow, failuresOf, lacksSpot } from "./back-off.ts";
+import { startsOf, surplusOf } from "./counts.ts";
+import { isPreparing, leavingOfUpdate, standbysOf } from "./update.ts";
+
+/** Which replicas a service should have, by what it has. Pure. */
+
+/** What there is to decide from. */
+export interface ServiceView {
+  readonly service: Pick<Service, "scaling">;
+  /** At least one. */
+  readonly versions: readonly Version[];
+  /** Every replica that is not gone. */
+  readonly replicas: readonly Replica[];
+  /** Of the version that `goalOf` says. */
+  readonly spec: {
+    readonly policy: ReplicaPolicy;
+    readonly update: ServiceSpec["update"];
+    readonly usesSpot: boolean;
+  };
+  /** Whether there is a machine for a replica, where others found none. */
+  readonly hasMachines: boolean;
+  readonly now: number;
+}
+
+/** A replica to add. */
+export interface Start {
+  readonly version: number;
+  readonly isSpot: boolean;
+  readonly because: string;
+}
+
+/** A replica to drain and remove. */
+export interface Leave {
+  readonly replica: Replica;
+  readonly because: string;
+}
+
+export interface Decision {
+  readonly start: readonly Start[];
+  readonly leave: readonly Leave[];
+  /** What each replica is there for, by number; those without an address or with nothing open have none. */
+  readonly roles: ReadonlyMap<number, (typeof replicaRoles)[number]>;
+  /** The newest version is not tried any more. */
+  readonly giveUp: { readonly version: number; readonly because: string } | undefined;
+  readonly status: ServiceStatus;
+  readonly reason: string;
+}
+
+/** So many replicas of a version fail, before it serves, until the one before is taken again. */
+const failuresToGiveUp = 3;
+/** So many fail one after another before the service itself is called failed. */
+const failuresToFail = 2;
+
+/** Whether a replica is there to stay. */
+export const isLive = ({ wanted, endedAt }: Pick<Replica, "wanted" | "endedAt">): boolean =>
+  wanted === "UP" && endedAt === null;
+
+/** The version that replicas should have: the newest that was not given up. */
+export function goalOf(versions: readonly Version[]): Version {
+  const tried = versions.filter(({ givenUp }) => givenUp === null);
+  const [newest] = (tried.length > 0 ? tried : versions).toSorted((a, b) => b.version - a.version);
+  if (newest === undefined) throw new Error("a service has a version at least");
+  return newest;
+}
+
+/** What to do now about the replicas of a service that is wanted. */
+export function planService(view: ServiceView): Decision {
+  const { versions, replicas, service, now } = view;
+  const goal = goalOf(versions);
+  const live = replicas.filter(isLive);
+  const failed = failedInARow(replicas, goal.version, now);
+  const surplus = surplusOf(view, live, goal);
+  // Who goes as surplus is not counted on when others make room.
+  const staying = live.filter((one) => !surplus.some(({ replica }) => replica === one));
+  const leave = [...leavingOfUpdate(view, staying, goal), ...surplus];
+  const giveUp = giveUpOf(view, live, goal);
+  return {
+    start: giveUp ? [] : startsOf(view, live, goal, failed),
+    leave,
+    roles: rolesOf(view, live, goal, leave),
+    giveUp,
+    ...statusOf(service, live, failed),
+  };
+}
+
+function rolesOf(
+  view: ServiceView,
+  live: readonly Replica[],
+  goal: Version,
+  leave: readonly Leave[],
+): Decision["roles"] {
+  const leaving = new Set(leave.map(({ replica }) => replica));
+  const standbys = standbysOf(view, live, goal);
+  const roleOf = (one: Replica) => {
+    if (!isLive(one) || leaving.has(one)) return "draining";
+    return standbys.has(one) ? "standby" : "serving";
+  };
+  return new Map(
+    view.replicas
+      .filter((one) => one.host !== null && one.port !== null && isOpen(one))
+      .map((one) => [one.number, roleOf(one)]),
+  );
+}
+
+/**
+ * A version is hopeless while it has not served: none of it was ever ready, or its set is still to take
+ * over at once. What is ready of such a set makes up for none that failed.
+ */
+function giveUpOf(view: ServiceView, live: readonly Replica[], goal: Version): Decision["giveUp"] {
+  const isBack = ({ version, readyAt, givenUp }: Version) =>
+    version < goal.version && readyAt !== null && givenUp === null;
+  if (!view.versions.some(isBack)) return undefined;
+  if (goal.readyAt !== null && !isPreparing(view, live, goal)) return undefined;
+  const failed = failuresOf(view.replicas, goal.version).filter((one) => !lacksSpot(one));
+  if (failed.length < failuresToGiveUp) return undefined;
+  const before = goal.readyAt === null ? "and none was ready" : "before all of it was ready";
+  const because =
+    `${failed.length} replicas of version ${goal.version} failed ${before}; ` +
+    `the latest: ${failed[0]?.reason}`;
+  return { version: goal.version, because };
+}
+
+function statusOf(
+  { scaling }: ServiceView["service"],
+  live: readonly Replica[],
+  failed: readonly Replica[],
+): Pick<Decision, "status" | "reason"> {
+  const ready = live.filter(({ status }) => status === "READY").length;
+  if (ready > 0) return { status: "READY", reason: `${ready} of ${scaling.target} are ready` };
+  if (scaling.target === 0 && live.length === 0)
+    return { status: "NO_REPLICA", reason: scaling.reason };
+  const [latest] = failed;
+  if (latest !== undefined && failed.length >= failuresToFail)
+    return { status: "FAILED", reason: `replica ${latest.number}: ${latest.reason}` };
+  return { status: "REPLICA_INIT", reason: "no replica is ready yet" };
+}

@@ -1,0 +1,105 @@
+import type { ReplicaPolicy } from "../../../contract/task/replica-policy.ts";
+import type { Scaling } from "../schema.ts";
+
+/** How many replicas a service should have, and why. Pure. */
+
+/** What the balancer sees of the demand, and what can meet it. */
+export interface Demand {
+  /** Requests that arrived in each of the last whole seconds. */
+  readonly arrivals: readonly number[];
+  /** Requests under way, those that wait for a replica included. */
+  readonly open: number;
+  /** What each live replica takes, in requests a second; undefined where that is not known. */
+  readonly capacities: readonly (number | undefined)[];
+}
+
+/** The window that a rate is taken over. */
+const windowSeconds = 60;
+
+/** What a service begins with. */
+export const firstScaling = (policy: ReplicaPolicy): Scaling => ({
+  target: policy.min,
+  reason: startReason(policy),
+  pressure: null,
+});
+
+/**
+ * The target from now on. More or fewer replicas must be needed for the whole delay of the policy,
+ * without a break, before it changes; from zero it changes at once, as somebody waits.
+ */
+export function scale(
+  policy: ReplicaPolicy,
+  before: Scaling,
+  demand: Demand,
+  now: number,
+): Scaling {
+  const { targetQps } = policy;
+  const allowed = clip(policy, before.target);
+  if (allowed !== before.target)
+    return { target: allowed, reason: startReason(policy), pressure: null };
+  if (targetQps === undefined) return { ...before, pressure: null };
+  const { count, reason } = needed(policy, targetQps, demand);
+  if (count === before.target) return { ...before, pressure: null };
+  const to = count > before.target ? "up" : "down";
+  const since = before.pressure?.to === to ? before.pressure.since : now;
+  const delayMs = 1000 * (to === "up" ? policy.upscaleDelaySeconds : policy.downscaleDelaySeconds);
+  const isDue = before.target === 0 || now - since >= delayMs;
+  return isDue ? { target: count, reason, pressure: null } : { ...before, pressure: { to, since } };
+}
+
+/** Requests a second that a replica with these accelerators takes; undefined where nothing says. */
+export function capacityOf(
+  { targetQps }: Pick<ReplicaPolicy, "targetQps">,
+  accelerators: { readonly name: string; readonly count: number } | null,
+): number | undefined {
+  if (typeof targetQps !== "object") return targetQps;
+  if (accelerators === null) return undefined;
+  const { name, count } = accelerators;
+  return targetQps[`${name}:${count}`] ?? targetQps[name];
+}
+
+const clip = ({ min, max }: ReplicaPolicy, count: number): number =>
+  Math.min(max, Math.max(min, count));
+
+const startReason = ({ min, max }: ReplicaPolicy): string =>
+  min === max
+    ? `${replicas(min)} ${min === 1 ? "is" : "are"} asked for`
+    : `between ${min} and ${max} are asked for`;
+
+function needed(
+  policy: ReplicaPolicy,
+  targetQps: NonNullable<ReplicaPolicy["targetQps"]>,
+  { arrivals, open, capacities }: Demand,
+): { count: number; reason: string } {
+  const rate = sum(arrivals) / windowSeconds;
+  const raw =
+    typeof targetQps === "number"
+      ? Math.ceil(rate / targetQps)
+      : neededOf(Object.values(targetQps), capacities, rate);
+  // Whoever waits, or is being answered, is not left alone because the minute was quiet.
+  const count = clip(policy, Math.max(raw, open > 0 ? 1 : 0));
+  if (raw === 0 && open > 0) return { count, reason: "a request waits or is under way" };
+  const each = typeof targetQps === "number" ? ` at ${targetQps} each` : "";
+  return { count, reason: `${rate.toFixed(1)} requests/s need ${replicas(raw)}${each}` };
+}
+
+/** More of the largest where all together are not enough; else the fewest, the largest first. */
+function neededOf(
+  rates: readonly number[],
+  capacities: readonly (number | undefined)[],
+  rate: number,
+): number {
+  const known = capacities.map((capacity) => capacity ?? Math.min(...rates)).sort((a, b) => b - a);
+  const lacking = rate - sum(known);
+  if (lacking > 0) return known.length + Math.ceil(lacking / Math.max(...rates));
+  let covered = 0;
+  const enough = known.findIndex((capacity) => {
+    covered += capacity;
+    return covered >= rate;
+  });
+  return rate === 0 ? 0 : enough + 1;
+}
+
+const sum = (values: readonly number[]): number => values.reduce((total, one) => total + one, 0);
+
+const replicas = (count: number): string => (count === 1 ? "1 replica" : `${count} replicas`);

@@ -1,0 +1,66 @@
+import { fail } from "../../common/errors.ts";
+import type { InputOf } from "../../common/operation.ts";
+import { product } from "../../common/product.ts";
+import type { serveOperations as rows } from "../../contract/operations/serve.ts";
+import { serviceMachine } from "../../contract/statuses.ts";
+import type { Call } from "../bind.ts";
+import type { Context } from "../context.ts";
+import { move } from "../move.ts";
+import { nudge } from "../reconciler.ts";
+import { chooseServices } from "./find.ts";
+import { narrate } from "./narration.ts";
+import { type Service, serviceKey } from "./schema.ts";
+import { getService, setService } from "./store.ts";
+
+type Input = InputOf<typeof rows.down>;
+
+/** Takes services down: what is open is finished, then nothing of them is left. */
+export async function down(ctx: Context, { service_names: names, all, purge }: Input, call: Call) {
+  // A second attempt does not take down what came up under these names since the first.
+  const { serviceIds: known } = call.progress;
+  const chosen = known ?? (await chooseServices(ctx, all ? null : names)).map(({ id }) => id);
+  if (known === undefined) await call.remember({ serviceIds: chosen });
+  if (chosen.length === 0) call.print(`${noneOf(all ? [] : [names ?? []].flat())}\n`);
+  await Promise.all(chosen.map((id) => downOne(ctx, id, purge, call)));
+  return null;
+}
+
+const noneOf = (names: readonly string[]): string =>
+  names.length === 0
+    ? "There is no service to take down."
+    : `No service goes by the name ${names.join(" or ")}.`;
+
+/** What the row's shapes cannot say of which services are meant. */
+export function checkDown({ service_names: names, all }: Input): void {
+  const isNamed = names !== null && names.length > 0;
+  if (isNamed === all) fail("ValueError", "give either service_names or all");
+}
+
+async function downOne(ctx: Context, id: string, purge: boolean, call: Call): Promise<void> {
+  const { name, status } = await getService(ctx.db, id);
+  const wantedBecause = `down by ${call.user.name}`;
+  if (status !== "GONE")
+    await ctx.batch((tx) => setService(tx, id, { wanted: "GONE", wantedBecause }));
+  call.print(`Service ${name} is being taken down.\n`);
+  void nudge(ctx, "service", id);
+  const look = async () => {
+    const now = await getService(ctx.db, id);
+    return ["GONE", "FAILED_CLEANUP"].includes(now.status) ? now : undefined;
+  };
+  const service = await call.aside(ctx.changes.until(serviceKey(id), look, call.signal));
+  if (service.status === "GONE") return call.print(`Service ${name} is gone.\n`);
+  const why = service.problem?.message;
+  const wayOut = `it is tried on; to forget it: ${product.word} serve down --purge ${name}`;
+  if (!purge) fail("RuntimeError", `service ${name}: ${why}; ${wayOut}`);
+  await forget(ctx, service, call.signal);
+  call.print(`Service ${name} is forgotten, although ${why}; that is tried on.\n`);
+}
+
+/** Of a service that is forgotten its replicas are still removed as soon as they can be. */
+async function forget(ctx: Context, service: Service, signal: AbortSignal): Promise<void> {
+  await ctx.balancers.end(service, 0, signal);
+  const reason = `purged, and may have left something: ${service.problem?.message}`;
+  await move(ctx, serviceMachine, service, "GONE", reason);
+  narrate(ctx, service.id, `GONE: ${reason}`);
+  void nudge(ctx, "service", service.id);
+}

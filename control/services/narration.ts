@@ -1,0 +1,17 @@
+import { appendFileSync, mkdirSync } from "node:fs";
+import { dirname, join } from "node:path";
+import type { Context } from "../context.ts";
+import { serviceFolder } from "./folders.ts";
+import { serviceKey } from "./schema.ts";
+
+/** The file that tells what was decided about a service and why; it outlives the service. */
+export const controllerLogOf = (ctx: Pick<Context, "config">, serviceId: string): string =>
+  join(serviceFolder(ctx, serviceId), "controller.log");
+
+/** Adds a line to it, and wakes those who wait for the service. */
+export function narrate(ctx: Context, serviceId: string, line: string): void {
+  const file = controllerLogOf(ctx, serviceId);
+  mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
+  appendFileSync(file, `${ctx.now().toISOString()} ${line}\n`, { mode: 0o600 });
+  ctx.changes.notify(serviceKey(serviceId));
+}

@@ -1,0 +1,28 @@
+import type { Context } from "../context.ts";
+import type { Reconciler } from "../reconciler.ts";
+import { needBalancer } from "./balancing/need.ts";
+import { carryOut } from "./carry-out.ts";
+import { goDown } from "./go-down.ts";
+import { judgeAll } from "./replicas/readiness.ts";
+import { stateOf } from "./state.ts";
+import { findService, listLiveServices } from "./store.ts";
+
+/** Brings services from what is to what is wanted: their balancers, and how many replicas there are. */
+export const services: Reconciler = {
+  name: "service",
+  everyMs: 5_000,
+  atOnce: 16,
+  due: async (ctx) => (await listLiveServices(ctx.db)).map(({ id }) => id),
+  reconcile,
+};
+
+async function reconcile(ctx: Context, id: string, signal: AbortSignal): Promise<void> {
+  const service = await findService(ctx.db, id);
+  if (service === undefined) return;
+  // Whoever purged it could not know whether this loop was reaching for its balancer.
+  if (service.status === "GONE") return ctx.balancers.end(service, 0, signal);
+  if (service.wanted === "GONE") return goDown(ctx, await stateOf(ctx, service), signal);
+  await needBalancer(ctx, service, ctx.balancers.keep(service, signal), signal);
+  await judgeAll(ctx, await stateOf(ctx, service));
+  await carryOut(ctx, await stateOf(ctx, service), signal);
+}

@@ -1,0 +1,121 @@
+import { AppError } from "../../../common/errors.ts";
+import { agentOperations as api } from "../../../contract/agent-api.ts";
+import type { Job } from "../../../contract/agent-shapes.ts";
+import { jobMachine } from "../../../contract/statuses.ts";
+import { lossOf, noticeOf } from "../../clusters/managed.ts";
+import type { Cluster } from "../../clusters/schema.ts";
+import { findCluster } from "../../clusters/store.ts";
+import type { Context } from "../../context.ts";
+import { nudge } from "../../reconciler.ts";
+import type { Outcome, Replica } from "../schema.ts";
+import { lastWords, withWords } from "./last-words.ts";
+import { setReplica } from "./store.ts";
+import { noteStray } from "./stray-ports.ts";
+
+const askedMs = 5_000;
+const taken = /EADDRINUSE|address already in use/i;
+
+/**
+ * What became of a replica that runs: undefined while it does, and while nobody can see it, as that
+ * says nothing about it. Notes when its run began and where it is reached.
+ */
+export async function lookAtFate(
+  ctx: Context,
+  replica: Replica,
+  signal: AbortSignal,
+): Promise<Outcome | undefined> {
+  const cluster = await findCluster(ctx.db, replica.clusterId ?? "");
+  if (cluster === undefined) return { to: "PREEMPTED", reason: "its cluster is gone" };
+  const loss = await lossOf(ctx, cluster, signal);
+  if (loss !== undefined) return { to: "PREEMPTED", reason: loss };
+  const job = await findJob(ctx, cluster, replica, signal);
+  if (job === undefined) return undefined;
+  if (job === "unknown") return { to: "PREEMPTED", reason: "its machine was replaced" };
+  if (jobMachine.isFinal(job.status)) return ended(ctx, cluster, replica, job, signal);
+  if (job.status !== "RUNNING") return undefined;
+  await noteRun(ctx, cluster, replica, signal);
+  await noteStray(ctx, cluster, replica, signal);
+}
+
+/** Its job; undefined while its node does not answer, `unknown` where that is another node by now. */
+export async function findJob(
+  ctx: Context,
+  cluster: Cluster,
+  { id, jobId }: Replica,
+  signal: AbortSignal,
+): Promise<Job | "unknown" | undefined> {
+  try {
+    const options = { signal, timeoutMs: askedMs };
+    const job = await ctx.agent(cluster, 0).call(api.getJob, { id: jobId ?? 0 }, options);
+    return job.submissionId === id ? job : "unknown";
+  } catch (error) {
+    signal.throwIfAborted();
+    if (error instanceof AppError && error.type === "JobNotFoundError") return "unknown";
+    ctx.log.debug({ err: error, cluster: cluster.name }, "job of a replica not seen");
+  }
+}
+
+async function ended(
+  ctx: Context,
+  cluster: Cluster,
+  replica: Replica,
+  { status, reason, exitCode }: Job,
+  signal: AbortSignal,
+): Promise<Outcome> {
+  const notice = await noticeOf(ctx, cluster);
+  if (notice !== undefined) return { to: "PREEMPTED", reason: notice };
+  const words = await lastWords(ctx, cluster, replica, signal);
+  const how = status === "SUCCEEDED" ? `its run ended with ${exitCode ?? 0}` : (reason ?? status);
+  return { to: "FAILED", reason: withWords(`${how}${portHint(replica, words)}`, words) };
+}
+
+/** A server that insists on a port of its own meets whoever has that. */
+function portHint({ serverPort }: Replica, printed: string): string {
+  const complaint = printed.split("\n").find((line) => taken.test(line));
+  if (complaint === undefined) return "";
+  if (new RegExp(`\\b${serverPort}\\b`).test(complaint))
+    return `; its $PORT, ${serverPort}, is taken: another replica may listen there instead of on its own $PORT`;
+  return `; its port is taken: the server must listen on $PORT, which is ${serverPort}`;
+}
+
+async function noteRun(
+  ctx: Context,
+  cluster: Cluster,
+  replica: Replica,
+  signal: AbortSignal,
+): Promise<void> {
+  // The job says when its setup began, and by the clock of its node.
+  const runAt = replica.runAt ?? ctx.now().getTime();
+  const place = await placeOf(ctx, cluster, replica, signal);
+  const isKnown = place.host === replica.host && place.port === replica.port;
+  if (isKnown && runAt === replica.runAt) return;
+  await ctx.batch((tx) => setReplica(tx, replica.id, { runAt, ...place }));
+  void nudge(ctx, "service", replica.serviceId);
+}
+
+/**
+ * Where the balancer reaches a replica: it may be another place once control was away. The address of
+ * its machine is best, as it needs no control: what answers there is not looked for elsewhere.
+ */
+async function placeOf(
+  ctx: Context,
+  cluster: Cluster,
+  replica: Replica,
+  signal: AbortSignal,
+): Promise<Pick<Replica, "host" | "port">> {
+  const { listenPort, host, port } = replica;
+  const provider = ctx.provider(cluster.provider);
+  const [head] = await provider.list(cluster, signal);
+  if (head === undefined || listenPort === null) return { host, port };
+  if (host === head.address && isReady(ctx, replica)) return { host, port };
+  const { hostname, port: reached } = new URL(
+    `http://${await provider.endpoint(head, listenPort)}`,
+  );
+  return { host: hostname.replace(/^\[|\]$/g, ""), port: Number(reached || 80) };
+}
+
+/** A look from here may fail by chance; what the balancer says of it is the measure. */
+function isReady({ balancers }: Context, { serviceId, number }: Replica): boolean {
+  const seen = balancers.seen(serviceId)?.replicas.find(({ id }) => id === number);
+  return seen?.readiness === "ready";
+}

@@ -1,0 +1,38 @@
+import { createServer } from "node:net";
+import { fail } from "../../../common/errors.ts";
+import type { Context } from "../../context.ts";
+
+/** Ports from the first to the last, as settings write them: `20000-29999`. */
+export type PortRange = `${number}-${number}`;
+
+/** Who chooses ports does so one after another: the next one sees what this one took. */
+const turns = new WeakMap<Context, Promise<unknown>>();
+
+/** Runs what chooses ports, and writes down which, once nobody else is at it. */
+export function inTurn<T>(ctx: Context, choose: () => Promise<T>): Promise<T> {
+  const mine = (turns.get(ctx) ?? Promise.resolve()).then(choose);
+  turns.set(
+    ctx,
+    mine.catch(() => {}),
+  );
+  return mine;
+}
+
+/** The first port of a range that is free; throws `ResourcesUnavailableError`. */
+export async function firstFreePort(
+  range: PortRange,
+  isFree: (port: number) => Promise<boolean>,
+): Promise<number> {
+  const [first = 0, last = 0] = range.split("-").map(Number);
+  for (let port = first; port <= last; port += 1) if (await isFree(port)) return port;
+  return fail("ResourcesUnavailableError", `no port from ${first} to ${last} is free`);
+}
+
+/** Whether nobody listens on a port at an address of this machine. */
+export function isUnused(port: number, host: string): Promise<boolean> {
+  const { promise, resolve } = Promise.withResolvers<boolean>();
+  const server = createServer()
+    .once("error", () => resolve(false))
+    .listen(port, host, () => server.close(() => resolve(true)));
+  return promise;
+}

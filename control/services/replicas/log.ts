@@ -1,0 +1,79 @@
+import { appendFileSync, existsSync, mkdirSync } from "node:fs";
+import { appendFile, rename, writeFile } from "node:fs/promises";
+import { dirname } from "node:path";
+import { agentOperations as api } from "../../../contract/agent-api.ts";
+import type { Cluster } from "../../clusters/schema.ts";
+import type { Context } from "../../context.ts";
+import { keptLogOf } from "../folders.ts";
+import type { Replica } from "../schema.ts";
+
+/** What is kept of a replica's log once its cluster goes. */
+const keptLines = 100_000;
+const keptBytes = 64 * 1024 * 1024;
+/** A node that is not well must not hold up its own removal. */
+const patienceMs = 60_000;
+
+/** What adds text to a file. */
+export function printTo(file: string): (text: string) => void {
+  return (text) => {
+    mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
+    appendFileSync(file, text, { mode: 0o600 });
+  };
+}
+
+/** The last lines of what a job printed; empty when its node does not answer. */
+export async function lastLines(
+  ctx: Context,
+  cluster: Cluster,
+  { jobId }: Replica,
+  lines: number,
+  signal: AbortSignal,
+): Promise<string> {
+  if (jobId === null) return "";
+  const query = { id: jobId, tail: lines, offset: 0, follow: "false" };
+  try {
+    const limit = AbortSignal.any([signal, AbortSignal.timeout(patienceMs)]);
+    const { body } = await ctx.agent(cluster, 0).open(api.readLog, query, limit);
+    const chunks: Buffer[] = [];
+    for await (const chunk of body) chunks.push(chunk);
+    return Buffer.concat(chunks).toString();
+  } catch {
+    signal.throwIfAborted();
+    return "";
+  }
+}
+
+/**
+ * Copies the last lines that a job printed to control, once, before its cluster goes; says so where
+ * they cannot be had.
+ */
+export async function keepLog(
+  ctx: Context,
+  cluster: Cluster,
+  replica: Replica,
+  signal: AbortSignal,
+): Promise<void> {
+  const file = keptLogOf(ctx, replica);
+  if (replica.jobId === null || existsSync(file)) return;
+  mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
+  const query = { id: replica.jobId, offset: 0, tail: keptLines, follow: "false" };
+  const limit = AbortSignal.any([signal, AbortSignal.timeout(patienceMs)]);
+  try {
+    const { body } = await ctx.agent(cluster, 0).open(api.readLog, query, limit);
+    await writeFile(`${file}.part`, firstOf(body, keptBytes), { mode: 0o600, signal: limit });
+  } catch (error) {
+    signal.throwIfAborted();
+    const why = error instanceof Error ? error.message : String(error);
+    await appendFile(`${file}.part`, `the log of the job cannot be had: ${why}\n`, { mode: 0o600 });
+  }
+  await rename(`${file}.part`, file);
+}
+
+async function* firstOf(chunks: AsyncIterable<Buffer>, bytes: number): AsyncGenerator<Buffer> {
+  let left = bytes;
+  for await (const chunk of chunks) {
+    yield chunk.subarray(0, left);
+    left -= chunk.length;
+    if (left <= 0) return;
+  }
+}

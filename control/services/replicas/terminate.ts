@@ -1,0 +1,67 @@
+import { fail } from "../../../common/errors.ts";
+import type { InputOf } from "../../../common/operation.ts";
+import type { serveOperations as rows } from "../../../contract/operations/serve.ts";
+import type { Call } from "../../bind.ts";
+import type { Context } from "../../context.ts";
+import { addEvent } from "../../events.ts";
+import { nudge } from "../../reconciler.ts";
+import { hasFailed } from "../decisions/back-off.ts";
+import { getLiveService } from "../find.ts";
+import { narrate } from "../narration.ts";
+import { drainMs, type Replica, type Service } from "../schema.ts";
+import { moveReplica } from "./move.ts";
+import { listReplicas, setReplica } from "./store.ts";
+
+/** Drains and removes one replica; another takes its place where that is wanted. */
+export async function terminateReplica(
+  ctx: Context,
+  { service_name, replica_id: number, purge }: InputOf<typeof rows.terminateReplica>,
+  call: Call,
+): Promise<null> {
+  // What a first attempt at the same request did is not refused to the second.
+  if (call.progress.serviceId !== undefined) return null;
+  const service = await getLiveService(ctx, service_name);
+  const replica = (await listReplicas(ctx.db, service.id)).find((one) => one.number === number);
+  if (replica === undefined)
+    return fail("NotFoundError", `service ${service.name} has no replica ${number}`);
+  refuse(replica, purge);
+  await sendAway(ctx, service, replica, call);
+  if (replica.status === "FAILED_CLEANUP") await forget(ctx, replica);
+  const isOver = hasFailed(replica) || replica.status === "FAILED_CLEANUP";
+  const becomes = isOver ? "is forgotten" : "finishes what is under way, and goes";
+  call.print(`Replica ${number} of ${service.name} ${becomes}.\n`);
+  void nudge(ctx, "service", service.id);
+  void nudge(ctx, "replica", replica.id);
+  return null;
+}
+
+function refuse(replica: Replica, purge: boolean): void {
+  const { number, status, reason, wanted, wantedBecause } = replica;
+  const isStuck = status === "FAILED_CLEANUP";
+  if (wanted === "GONE" && !isStuck && !hasFailed(replica))
+    fail("ConflictError", `replica ${number} is going already (${wantedBecause})`);
+  if (isStuck && !purge)
+    fail("ConflictError", `replica ${number} cannot be removed: ${reason}; --purge forgets it`);
+  if (hasFailed(replica) && !purge)
+    fail("ConflictError", `replica ${number} has failed; --purge forgets it`);
+}
+
+async function sendAway(
+  ctx: Context,
+  { id: serviceId }: Service,
+  { id, number, endedAt }: Replica,
+  call: Call,
+): Promise<void> {
+  const wantedBecause = `terminated by ${call.user.name}`;
+  const reason = `replica ${number} goes: ${wantedBecause}`;
+  await call.remember({ serviceId }, async (tx) => {
+    const drain = endedAt === null && { drainUntil: ctx.now().getTime() + drainMs };
+    await setReplica(tx, id, { wanted: "GONE", wantedBecause, ...drain });
+    await addEvent(tx, { noun: "service", id: serviceId, reason, at: ctx.now() });
+  });
+  narrate(ctx, serviceId, reason);
+}
+
+/** Its cluster is removed as soon as that can be. */
+const forget = (ctx: Context, replica: Replica): Promise<void> =>
+  moveReplica(ctx, replica, { to: "GONE", reason: `purged; ${replica.reason}` });

@@ -1,0 +1,151 @@
+import { randomBytes } from "node:crypto";
+import { fail } from "../../common/errors.ts";
+import type { InputOf } from "../../common/operation.ts";
+import type { serveOperations as rows } from "../../contract/operations/serve.ts";
+import { serviceMachine } from "../../contract/statuses.ts";
+import type { Call } from "../bind.ts";
+import { isClusterName } from "../clusters/schema.ts";
+import type { Context } from "../context.ts";
+import { askedOfReplica, refuseImpossible } from "../offers.ts";
+import { nudge } from "../reconciler.ts";
+import { firstScaling } from "./decisions/scale.ts";
+import { withoutKeys } from "./keys.ts";
+import { firstFreePort, inTurn, isUnused } from "./replicas/free-port.ts";
+import { type Service, serviceKey, type Version } from "./schema.ts";
+import {
+  addService,
+  addVersion,
+  findLiveService,
+  findService,
+  getService,
+  listLiveServices,
+} from "./store.ts";
+import { versionTaskOf } from "./versions/files.ts";
+import { type OpenVersion, readServiceTask, remarksOnService } from "./versions/task.ts";
+import { endpointOf } from "./view.ts";
+
+type Input = InputOf<typeof rows.up>;
+
+const workspace = "default";
+
+/** Brings a service up; answers its name and address once its balancer listens. */
+export async function up(ctx: Context, input: Input, call: Call): Promise<[string, string]> {
+  const open = readServiceTask(input.task, "serve.up");
+  call.print(remarksOnService(ctx, input.task, open.task));
+  const id = call.progress.serviceId ?? randomBytes(6).toString("hex");
+  await call.remember({ serviceId: id });
+  const known = await findService(ctx.db, id);
+  if (known === undefined) await add(ctx, id, input, open, call);
+  void nudge(ctx, "service", id);
+  const service = await call.aside(untilListening(ctx, id, call));
+  const endpoint = endpointOf(service, open.spec.tls !== undefined);
+  call.print(`Service ${service.name} listens at ${endpoint}; ${beginningOf(open)}.\n`);
+  return [service.name, endpoint];
+}
+
+function beginningOf({ spec: { replicas } }: Pick<OpenVersion, "spec">): string {
+  if (replicas.max === 0) return "it is to have no replica";
+  if (replicas.min === 0) return "it has no replica until the first request comes";
+  return "its replicas are being brought up";
+}
+
+/** What the row's shapes cannot say of a service. */
+export function checkUp(input: Input): void {
+  if (!isClusterName(input.service_name))
+    fail("ValueError", `${JSON.stringify(input.service_name)} cannot name a service: ${nameRule}`);
+  readServiceTask(input.task, "serve.up");
+}
+
+const nameRule =
+  "begin with a letter, end with a letter or digit, use letters, digits, - _ and . in between";
+
+async function add(
+  ctx: Context,
+  id: string,
+  input: Input,
+  open: Pick<OpenVersion, "task" | "spec">,
+  call: Call,
+): Promise<void> {
+  const { service_name: name } = input;
+  if ((await findLiveService(ctx.db, name)) !== undefined) refuseTaken(name);
+  await refuseImpossible(ctx, askedOfReplica(open.task), call.signal);
+  const task = await versionTaskOf(ctx, input, open, call);
+  const version = firstVersion(ctx, id, open, call);
+  const isAdded = await inTurn(ctx, async () => {
+    const service = newService(ctx, { id, name, port: await freePort(ctx) }, open, call);
+    return ctx.batch(async (tx) => {
+      const isNew = await addService(tx, service);
+      if (isNew) await addVersion(tx, ctx.seal, version, task);
+      return isNew;
+    });
+  });
+  if (!isAdded) refuseTaken(name);
+}
+
+const refuseTaken = (name: string): never =>
+  fail("ConflictError", `there is a service ${name}; update it, or take it down first`);
+
+const firstVersion = (
+  ctx: Context,
+  serviceId: string,
+  open: Pick<OpenVersion, "task" | "spec">,
+  call: Call,
+): Version => ({
+  serviceId,
+  version: 1,
+  command: withoutKeys(call.command, open),
+  mode: "rolling",
+  because: `up by ${call.user.name}`,
+  createdAt: ctx.now().getTime(),
+  readyAt: null,
+  givenUp: null,
+});
+
+function newService(
+  ctx: Context,
+  { id, name, port }: Pick<Service, "id" | "name" | "port">,
+  { spec }: Pick<OpenVersion, "spec">,
+  call: Call,
+): Service {
+  const now = ctx.now().getTime();
+  return {
+    ...{ id, name, port },
+    status: serviceMachine.initial,
+    reason: "its balancer is being started",
+    wanted: "UP",
+    wantedBecause: `up by ${call.user.name}`,
+    user: call.user,
+    workspace,
+    host: ctx.config.host,
+    version: 1,
+    scaling: firstScaling(spec.replicas),
+    problem: null,
+    readyAt: null,
+    createdAt: now,
+    statusChangedAt: now,
+  };
+}
+
+/** A port that no service has, and nobody listens on. */
+async function freePort({ config, db }: Context): Promise<number> {
+  const taken = new Set((await listLiveServices(db)).map(({ port }) => port));
+  return firstFreePort(
+    config.balancerPorts,
+    async (port) => !taken.has(port) && isUnused(port, config.host),
+  );
+}
+
+async function untilListening(ctx: Context, id: string, call: Call): Promise<Service> {
+  const look = async () => {
+    const service = await getService(ctx.db, id);
+    if (service.wanted === "GONE")
+      fail(
+        "ConflictError",
+        `service ${service.name} is being taken down (${service.wantedBecause})`,
+      );
+    if (service.status === "CONTROLLER_FAILED")
+      fail("RuntimeError", service.problem?.message ?? "the balancer does not start");
+    return service.status === "CONTROLLER_INIT" ? undefined : service;
+  };
+  return ctx.changes.until(serviceKey(id), look, call.signal);
+}

@@ -1,0 +1,45 @@
+import { readFile } from "node:fs/promises";
+import { fail } from "../../../common/errors.ts";
+import { fillTemplate } from "../../../contract/task/substitution.ts";
+import type { Call } from "../../bind.ts";
+import type { Context } from "../../context.ts";
+import { pathInUpload } from "../../wire/upload-place.ts";
+import type { VersionTask } from "../schema.ts";
+import type { OpenVersion } from "./task.ts";
+import { checkPair } from "./tls.ts";
+
+interface Given {
+  readonly task: string;
+  readonly file_mounts_blob_id?: string | null | undefined;
+}
+
+/** A task with what its files say that must outlive the upload. Throws for files that did not come. */
+export async function versionTaskOf(
+  ctx: Context,
+  { task: yaml, file_mounts_blob_id: blobId = null }: Given,
+  open: Pick<OpenVersion, "task" | "spec">,
+  call: Call,
+): Promise<VersionTask> {
+  return { yaml, blobId, tls: await readTls(ctx, blobId, open, call) };
+}
+
+async function readTls(
+  ctx: Context,
+  blobId: string | null,
+  { task, spec }: Pick<OpenVersion, "task" | "spec">,
+  call: Call,
+): Promise<VersionTask["tls"]> {
+  if (spec.tls === undefined) return null;
+  const { keyFile, certFile } = fillTemplate(spec.tls, task.secrets);
+  const files = await ctx.uploads.read(call.user.id, blobId);
+  const read = async (path: string) => {
+    const place = pathInUpload(task.uploadedPaths[path] ?? "");
+    const entry = files?.find((one) => one.path === place);
+    if (entry?.kind !== "file")
+      return fail("ValueError", `service.tls: ${path} did not come with the request`);
+    return readFile(ctx.uploads.contentOf(call.user.id, entry.sha256), "utf8");
+  };
+  const tls = { key: await read(keyFile), cert: await read(certFile) };
+  checkPair(tls, { key: keyFile, cert: certFile });
+  return tls;
+}

@@ -1,0 +1,54 @@
+import { fail } from "../../../common/errors.ts";
+import type { Service as ServiceSpec } from "../../../contract/task/service.ts";
+import type { Task } from "../../../contract/task.ts";
+import type { Context } from "../../context.ts";
+import { asksForSpot } from "../../offers.ts";
+import { readTask, remarksOn } from "../../task.ts";
+import type { Version, VersionTask } from "../schema.ts";
+import { readVersionTask } from "../store.ts";
+
+/** What a version of a service runs, readable: it holds secrets. */
+export interface OpenVersion extends VersionTask {
+  readonly task: Task;
+  readonly spec: ServiceSpec;
+}
+
+type Key = Pick<Version, "serviceId" | "version">;
+
+/** Versions never change, so each is opened once. */
+const opened = new WeakMap<Context, Map<string, OpenVersion>>();
+const openedAtMost = 1_000;
+
+/** What a version runs; throws `NotFoundError`. */
+export async function openVersion(ctx: Context, key: Key): Promise<OpenVersion> {
+  const known = opened.get(ctx) ?? new Map<string, OpenVersion>();
+  opened.set(ctx, known);
+  const name = `${key.serviceId}/${key.version}`;
+  const found = known.get(name);
+  if (found !== undefined) return found;
+  const stored = await readVersionTask(ctx.db, ctx.seal, key);
+  const version = { ...stored, ...readServiceTask(stored.yaml, "serve.up") };
+  if (known.size >= openedAtMost) known.clear();
+  known.set(name, version);
+  return version;
+}
+
+/** The task of a service; throws `InvalidTaskError`, or `ValueError` when it is none, or starts no server. */
+export function readServiceTask(
+  yaml: string,
+  operation: string,
+): Pick<OpenVersion, "task" | "spec"> {
+  const task = readTask(yaml, operation);
+  if (task.service === undefined)
+    fail(
+      "ValueError",
+      "the task has no `service` section; write how replicas are asked: docs/task.md",
+    );
+  if (!task.run?.trim())
+    fail("ValueError", "the task has no `run`; write there what starts the server on $PORT");
+  return { task, spec: task.service };
+}
+
+/** Remarks on the document of a service that is accepted all the same. */
+export const remarksOnService = (ctx: Context, yaml: string, { resources }: Task): string =>
+  remarksOn(yaml, ["service", ...(asksForSpot(ctx, resources) ? ["resources.use_spot"] : [])]);

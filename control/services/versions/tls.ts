@@ -1,0 +1,36 @@
+import { createPrivateKey, X509Certificate } from "node:crypto";
+import { createSecureContext } from "node:tls";
+import { errorCodeOf, fail } from "../../../common/errors.ts";
+
+type Pair = Record<"key" | "cert", string>;
+
+/**
+ * Throws `ValueError` for a key and a certificate that clients could not be met with, naming the file
+ * that is wrong: found out before a balancer that serves is told.
+ */
+export function checkPair(pair: Pair, files: Pair): void {
+  // What is empty a server takes without a word, and then fails each client.
+  const cert = read(
+    () => new X509Certificate(pair.cert),
+    () => `${files.cert} is no certificate in PEM`,
+  );
+  const key = read(
+    () => createPrivateKey(pair.key),
+    () => `${files.key} is no private key in PEM without a passphrase`,
+  );
+  if (!cert.checkPrivateKey(key)) refuse(`${files.key} is not the key of ${files.cert}`);
+  read(
+    () => createSecureContext(pair),
+    (error) => `${files.key} and ${files.cert} cannot be used: ${errorCodeOf(error)}`,
+  );
+}
+
+function read<T>(open: () => T, problemOf: (error: unknown) => string): T {
+  try {
+    return open();
+  } catch (error) {
+    return refuse(problemOf(error));
+  }
+}
+
+const refuse = (problem: string): never => fail("ValueError", `service.tls: ${problem}`);

@@ -1,0 +1,105 @@
+import type { ReplicaInfo, ServiceStatusRecord } from "../../contract/records/services.ts";
+import { describeNeeds } from "../offers.ts";
+import { encodedNull } from "../wire/pickle.ts";
+import { shownTask } from "./keys.ts";
+import { placeOf, type Replica, type Seen, type Service, type Version } from "./schema.ts";
+import type { OpenVersion } from "./versions/task.ts";
+
+/** Where clients reach a service. */
+export const endpointOf = (service: Pick<Service, "host" | "port">, hasTls: boolean): string =>
+  `${hasTls ? "https" : "http"}://${placeOf(service)}`;
+
+/** What there is to show of a service. */
+export interface ServiceShown {
+  readonly service: Service;
+  readonly versions: readonly Version[];
+  readonly replicas: readonly Replica[];
+  /** Its newest version. */
+  readonly newest: OpenVersion;
+  /** The version that it goes by: another one where the newest was given up. */
+  readonly goal: OpenVersion;
+  /** Asks in vain for spot machines: no provider has any. */
+  readonly isWithoutSpot: boolean;
+  /** What its balancer sees. */
+  readonly seen: Seen;
+  /** The command line that made that. */
+  readonly command: string | null;
+}
+
+/** A service as `/serve/status` shows it. */
+export function toServiceRecord(shown: ServiceShown): ServiceStatusRecord {
+  const { service, versions, replicas, newest, goal, command } = shown;
+  const givenUp = versions.at(-1)?.givenUp ?? null;
+  const { status, scaling } = service;
+  if (status === "GONE") throw new Error("a service that is gone has no record");
+  const { spec, task } = goal;
+  return {
+    name: service.name,
+    controller_job_id: null,
+    controller_port: null,
+    load_balancer_port: service.port,
+    status,
+    status_reason: service.problem?.message ?? service.reason,
+    uptime: service.readyAt === null ? null : Math.floor(service.readyAt / 1000),
+    policy: policyOf(goal, scaling),
+    version: service.version,
+    ...(givenUp !== null && { given_up: givenUp }),
+    active_versions: [...new Set(replicas.filter(isReady).map(({ version }) => version))].toSorted(
+      (a, b) => a - b,
+    ),
+    requested_resources_str: describeNeeds(task.resources),
+    load_balancing_policy: spec.loadBalancing,
+    tls_encrypted: spec.tls !== undefined,
+    pool: false,
+    controller_pid: null,
+    hash: service.id,
+    entrypoint: command,
+    yaml_content: shownTask(newest),
+    pool_yaml: "",
+    target_num_replicas: scaling.target,
+    target_reason: targetReason(shown),
+    replica_info: replicas.flatMap((one) =>
+      one.status === "GONE" ? [] : [toReplicaInfo(one, one.status, shown.seen)],
+    ),
+    endpoint: endpointOf(service, spec.tls !== undefined),
+  };
+}
+
+const isReady = ({ status }: Replica): boolean => status === "READY";
+
+/** How it scales, and why it has as many replicas as it has. */
+function policyOf({ spec }: OpenVersion, { target, reason }: Service["scaling"]): string {
+  const { min, max, targetQps } = spec.replicas;
+  if (targetQps === undefined) return `Fixed-size (${min} replica${min === 1 ? "" : "s"})`;
+  return `Autoscaling from ${min} to ${max} replicas; ${target} now: ${reason}`;
+}
+
+const targetReason = ({ service: { scaling }, isWithoutSpot }: ServiceShown): string =>
+  isWithoutSpot
+    ? `${scaling.reason}; none on a spot machine, as no provider has any`
+    : scaling.reason;
+
+function toReplicaInfo(replica: Replica, status: ReplicaInfo["status"], seen: Seen): ReplicaInfo {
+  const { number, clusterName, version, host, port, isSpot, createdAt, endedAt } = replica;
+  const isThere = host !== null && port !== null && endedAt === null;
+  return {
+    replica_id: number,
+    name: clusterName,
+    status,
+    version,
+    replica_info_version: 1,
+    endpoint: isThere ? `http://${placeOf({ host, port })}` : null,
+    is_spot: isSpot,
+    launched_at: Math.floor(createdAt / 1000),
+    handle: encodedNull,
+    status_reason: reasonOf(replica, seen),
+  };
+}
+
+/** Why it has its status, and what its probe says where that is what it waits for. */
+function reasonOf({ number, status, reason }: Replica, seen: Seen): string {
+  const problem = seen?.replicas.find(({ id }) => id === number)?.problem ?? null;
+  return status === "STARTING" && problem !== null
+    ? `${reason}; its probe says: ${problem}`
+    : reason;
+}

@@ -1,0 +1,107 @@
+import assert from "node:assert/strict";
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { basename, join } from "node:path";
+import { type TestContext, test } from "node:test";
+import { earlierLogOf } from "../../../contract/balancer-api.ts";
+import { type Logs, openLogs } from "../../../control/balancer/log.ts";
+import { newPassage } from "../../../sidecar/forward/passage.ts";
+import { until } from "../../helpers/agent.ts";
+
+const fileBytes = 20_000;
+
+/** Logs that share a file of a test. */
+function logsIn(t: TestContext, count: number) {
+  const folder = mkdtempSync(join(tmpdir(), "log-"));
+  const file = join(folder, "balancer.log");
+  const logs = Array.from({ length: count }, () =>
+    openLogs({ level: "info", access: "on", file, fileBytes }),
+  );
+  t.after(() => rmSync(folder, { recursive: true }));
+  return { folder, file, logs };
+}
+
+/** Has a request logged, whose path is this number. */
+const forward = ({ access }: Logs, path: number) =>
+  access.ended({ ...newPassage("10.0.0.1"), path: String(path) });
+
+/** The lines that are there now; each is whole. */
+const linesOf = (file: string) =>
+  readFileSync(file, "utf8")
+    .split("\n")
+    .slice(0, -1)
+    .map((line) => JSON.parse(line) as { msg: string; path?: string });
+
+const inodeOf = (file: string) => statSync(file, { throwIfNoEntry: false })?.ino;
+
+/** Has requests logged until the file was begun anew; answers the last one's path. */
+async function untilTurned(one: Logs, file: string, from: number): Promise<number> {
+  let path = from;
+  for (const inode = inodeOf(file); [undefined, inode].includes(inodeOf(file)); ) {
+    for (let nth = 0; nth < 20; nth += 1) {
+      path += 1;
+      forward(one, path);
+    }
+    await new Promise(setImmediate);
+  }
+  return path;
+}
+
+test("a log is begun anew when it is full, and of what was before only the last is kept", async (t) => {
+  const { folder, file, logs } = logsIn(t, 1);
+  const [one] = logs;
+  assert.ok(one);
+
+  let last = 0;
+  for (let turns = 0; turns < 3; turns += 1) last = await untilTurned(one, file, last);
+
+  const paths = await until(() => {
+    const inode = inodeOf(file);
+    const all = [...linesOf(earlierLogOf(file)), ...linesOf(file)];
+    const found = all.map(({ path }) => Number(path));
+    return found.includes(last) && inodeOf(file) === inode ? found : undefined;
+  });
+  const [first = 0] = paths;
+  assert.ok(first > 1, "the oldest are gone");
+  assert.deepEqual(
+    paths,
+    Array.from({ length: last - first + 1 }, (_, at) => first + at),
+  );
+  assert.deepEqual(readdirSync(folder).sort(), [basename(file), basename(earlierLogOf(file))]);
+  for (const path of [file, earlierLogOf(file)]) {
+    const { size, mode } = statSync(path);
+    assert.ok(size < 2 * fileBytes, String(size));
+    assert.equal(mode & 0o777, 0o600);
+  }
+});
+
+test("what is told at once, and by another balancer, goes to the new file as well", async (t) => {
+  const { file, logs } = logsIn(t, 2);
+  const [one, other] = logs;
+  assert.ok(one && other);
+  await untilTurned(one, file, 0);
+
+  one.log.info("told by one");
+  other.log.info("does not know yet");
+  other.log.info("told by the other");
+
+  const told = linesOf(file).filter(({ path }) => path === undefined);
+  assert.deepEqual(
+    told.map(({ msg }) => msg),
+    ["told by one", "told by the other"],
+  );
+});
+
+test("without an access log only what the balancer does is written, and at once", async (t) => {
+  const { file } = logsIn(t, 0);
+  const { log, access } = openLogs({ level: "info", access: "off", file, fileBytes });
+
+  log.info("begins");
+  access.close();
+
+  assert.equal(access.wantsPath, false);
+  assert.deepEqual(
+    linesOf(file).map(({ msg }) => msg),
+    ["begins"],
+  );
+});

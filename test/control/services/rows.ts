@@ -1,0 +1,51 @@
+import type { Replica, Service } from "../../../control/services/schema.ts";
+
+/** A service that is READY. */
+export const aService = (more: Partial<Service> = {}): Service => ({
+  id: "s1",
+  name: "chat",
+  status: "READY",
+  reason: "2 of 2 are ready",
+  wanted: "UP",
+  wantedBecause: "up by ana",
+  user: { id: "u1", name: "ana" },
+  workspace: "default",
+  host: "127.0.0.1",
+  port: 0,
+  version: 1,
+  scaling: { target: 2, reason: "2 replicas are wanted", pressure: null },
+  problem: null,
+  readyAt: 1,
+  createdAt: 1,
+  statusChangedAt: 1,
+  ...more,
+});
+
+/** A replica of that service whose cluster is being made. */
+export const aReplica = ({ number = 1, ...more }: Partial<Replica> = {}): Replica => ({
+  id: `r${number}`,
+  serviceId: "s1",
+  number,
+  version: 1,
+  status: "PROVISIONING",
+  reason: "its cluster is being made",
+  wanted: "UP",
+  wantedBecause: "2 replicas are wanted",
+  isSpot: false,
+  accelerators: null,
+  clusterId: null,
+  clusterName: `chat-${number}`,
+  isUnplaced: false,
+  jobId: null,
+  serverPort: null,
+  listenPort: null,
+  host: null,
+  port: null,
+  runAt: null,
+  readyAt: null,
+  drainUntil: null,
+  createdAt: 1,
+  statusChangedAt: 1,
+  endedAt: null,
+  ...more,
+});
