@@ -27,14 +27,16 @@ export interface CallOptions {
   signal?: AbortSignal;
   timeoutMs?: number;
   /** The bytes of a row that takes no JSON. */
-  bytes?: Uint8Array;
+  bytes?: Uint8Array | Readable;
 }
+
+type Bytes = NonNullable<CallOptions["bytes"]>;
 
 const usualTimeoutMs = 10_000;
 
-/** The agent behind a door; `name` says which node it is in errors. */
+/** Who answers behind a door; `name` says in errors who that is: `the agent of node 0 of a`. */
 export function agentBehind(door: Dispatcher, name: string): Agent {
-  async function send(row: Operation, input: unknown, signal: AbortSignal, bytes?: Uint8Array) {
+  async function send(row: Operation, input: unknown, signal: AbortSignal, bytes?: Bytes) {
     const { method, path, body } = toHttpCall(row, input as Record<string, unknown>);
     const type = bytes === undefined ? "application/json" : row.input.rawBody;
     const sent = bytes ?? (body === undefined ? undefined : JSON.stringify(body));
@@ -64,8 +66,9 @@ export function agentBehind(door: Dispatcher, name: string): Agent {
 
 function unreachable(error: unknown, signal: AbortSignal, name: string): never {
   if (signal.reason instanceof AppError) throw signal.reason;
+  if (error instanceof AppError) throw error;
   const why = error instanceof Error ? error.message : String(error);
-  throw new AppError("UnreachableError", `the agent of ${name} does not answer: ${why}`, {}, error);
+  throw new AppError("UnreachableError", `${name} does not answer: ${why}`, {}, error);
 }
 
 function errorOf(text: string, status: number): AppError {

@@ -1,19 +1,30 @@
-import { spawn } from "node:child_process";
-import { closeSync, mkdirSync, openSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import { mkdirSync, writeFileSync } from "node:fs";
 import { readdir } from "node:fs/promises";
-import { getCompileCacheDir } from "node:module";
-import { availableParallelism, totalmem, userInfo } from "node:os";
+import { availableParallelism, totalmem } from "node:os";
 import { join } from "node:path";
-import { settingName } from "../../common/config.ts";
 import { describeSurvivors, endBearers, endTree } from "../../common/end-processes.ts";
-import { AppError, errorCodeOf, fail } from "../../common/errors.ts";
+import { errorCodeOf, fail } from "../../common/errors.ts";
 import { product } from "../../common/product.ts";
 import { buildOf, programArgs } from "../../common/programs.ts";
 import type { Config } from "../config.ts";
+import { nodeIdOf } from "../doors/node-id.ts";
+import { shellWord } from "../doors/ssh/shell.ts";
 import { openUnixDoor } from "../doors/unix.ts";
 import type { Logger } from "../log.ts";
+import { honest } from "./honest.ts";
+import { markOf, startAgent } from "./local-agent.ts";
+import { localNetworks } from "./local-network.ts";
+import { readState, writeState } from "./local-state.ts";
 import { accelerators } from "./machine.ts";
-import { type ClusterRef, meets, type NodeState, type Offer, type Provider } from "./provider.ts";
+import {
+  type ClusterRef,
+  isWithin,
+  meets,
+  type Need,
+  type NodeState,
+  type Offer,
+  type Provider,
+} from "./provider.ts";
 import { removeFolder } from "./remove-folder.ts";
 
 /** The longest path that a Unix socket may have on Linux, its end mark left out. */
@@ -22,6 +33,10 @@ const graceMs = 2_000;
 /** An agent that is told to leave does so at once, unless it hangs. */
 const agentGraceMs = 1_000;
 const gigabyte = 2 ** 30;
+/** Where nodes are reached that share the network of this machine. */
+const shared = "127.0.0.1";
+/** Where a node is reached that has no network now: no name of this kind leads anywhere. Source: RFC 6761. */
+const nowhere = "node.invalid";
 
 /**
  * This machine as a cloud: a node is a folder that is its HOME, and an agent process of its own.
@@ -30,11 +45,20 @@ const gigabyte = 2 ** 30;
 export function localProvider(config: Config, log: Logger): Provider {
   const root = join(config.home, "nodes");
   const build = buildOf("agent");
+  const networks = localNetworks(config);
   const homeOf = (nodeId: string) => join(root, nodeId);
   const socketOf = (nodeId: string) =>
     join(homeOf(nodeId), `.${product.word}`, "agent", "agent.sock");
 
-  async function offers(need: Parameters<Provider["offers"]>[0]): Promise<Offer[]> {
+  /** Why nodes cannot have the networks of their own that are asked for. */
+  function refusal({ infra, nodes = 1, network }: Need): string | undefined {
+    if (network !== "own" || (infra !== undefined && !isWithin("local", infra))) return undefined;
+    const why = nodes > 1 ? `its ${nodes} nodes could not reach one another` : networks.whyNone();
+    return why && `a replica gets no network of its own on this machine: ${why}; ${otherwise}`;
+  }
+
+  async function offers(need: Need): Promise<Offer[]> {
+    if (refusal(need) !== undefined) return [];
     const offer: Offer = {
       provider: "local",
       infra: "local",
@@ -45,19 +69,24 @@ export function localProvider(config: Config, log: Logger): Provider {
       memoryGb: Math.round(totalmem() / gigabyte),
       accelerators: await accelerators(config.localAccelerators),
       dollarsPerHour: 0,
+      ...(need.network === "own" && { network: "own" }),
     };
     return meets(offer, need) ? [offer] : [];
   }
 
   async function create(cluster: ClusterRef, rank: number): Promise<void> {
-    const nodeId = `${cluster.id}-${rank}`;
+    const nodeId = nodeIdOf(cluster, rank);
     if (socketOf(nodeId).length > longestSocketPath)
       fail("CloudError", `${config.home} is too long a path for sockets; use a shorter home`);
     const home = homeOf(nodeId);
     mkdirSync(home, { recursive: true, mode: 0o700 });
     writeProfile(config, home);
+    const isApart = cluster.offer.network === "own";
+    if (isApart) await networks.open(nodeId);
     writeState(home, "running");
-    startAgent(config, { home, socket: socketOf(nodeId), build }, (error) =>
+    const program = [process.execPath, ...programArgs("agent")];
+    const command = isApart ? networks.within(nodeId, program) : program;
+    startAgent(config, { command, home, socket: socketOf(nodeId), build }, (error) =>
       log.warn({ err: error, nodeId }, "agent not started"),
     );
     log.debug({ nodeId }, "node created");
@@ -71,8 +100,15 @@ export function localProvider(config: Config, log: Logger): Provider {
     return names
       .filter((name) => name.startsWith(`${cluster.id}-`))
       .map((id) => ({ id, rank: Number(id.slice(cluster.id.length + 1)) }))
-      .map((node) => ({ ...node, state: readState(homeOf(node.id)), address: "127.0.0.1" }))
+      .map((node) => ({ ...node, ...placeOf(cluster, node.id) }))
       .sort((a, b) => a.rank - b.rank);
+  }
+
+  /** A node whose network is not whole counts as stopped: creating it again completes it. */
+  function placeOf({ offer }: ClusterRef, nodeId: string): Pick<NodeState, "state" | "address"> {
+    const address = offer.network === "own" ? networks.addressOf(nodeId) : shared;
+    if (address === undefined) return { state: "stopped", address: nowhere };
+    return { state: readState(homeOf(nodeId)), address };
   }
 
   /** Processes of other users hold nothing up: we can neither end them nor find them again. */
@@ -87,6 +123,7 @@ export function localProvider(config: Config, log: Logger): Provider {
 
   async function stop(nodeId: string, signal: AbortSignal): Promise<void> {
     await endProcesses(nodeId, signal);
+    await networks.close(nodeId);
     writeState(homeOf(nodeId), "stopped");
   }
 
@@ -98,95 +135,28 @@ export function localProvider(config: Config, log: Logger): Provider {
 
   async function destroy(nodeId: string, signal: AbortSignal): Promise<void> {
     await endProcesses(nodeId, signal);
+    await networks.close(nodeId);
     await removeFolder(homeOf(nodeId));
   }
 
   return {
     name: "local",
     offers,
-    create: honest(create),
-    list: honest(list),
-    destroy: honest(destroy),
-    stop: honest(stop),
+    refusal,
+    ...honest("this machine", { create, list, destroy, stop, endAgent }),
     agentBuild: build,
-    endAgent: honest(endAgent),
     door: (nodeId) => openUnixDoor(socketOf(nodeId)),
-    endpoint: (node, port) => `${node.address}:${port}`,
+    endpoint: async (node, port) => `${node.address}:${port}`,
   };
 }
 
-/** The same duty, but every error is one that we meant. */
-const honest =
-  <Given extends unknown[], Result>(duty: (...given: Given) => Promise<Result>) =>
-  (...given: Given): Promise<Result> =>
-    duty(...given).catch((error: unknown) => {
-      if (error instanceof AppError || isAbort(error)) throw error;
-      const why = error instanceof Error ? error.message : String(error);
-      throw new AppError("CloudError", `this machine cannot do that now: ${why}`, {}, error);
-    });
-
-const isAbort = (error: unknown): boolean => error instanceof Error && error.name === "AbortError";
+const otherwise =
+  "leave `service.isolation` out, and have the server listen on $PORT, which differs between replicas";
 
 /** Jobs run in login shells: without a profile of its own a node would lose the PATH it was given. */
 function writeProfile({ nodeEnv: { PATH = "" } }: Config, home: string): void {
-  writeFileSync(join(home, ".profile"), `export PATH=${quoted(PATH)}\n`);
-}
-
-const quoted = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`;
-
-const stateFile = "node.json";
-
-function writeState(home: string, state: NodeState["state"]): void {
-  const file = join(home, stateFile);
-  writeFileSync(`${file}.new`, JSON.stringify({ state }), { flush: true });
-  renameSync(`${file}.new`, file);
-}
-
-/** A folder whose creation was cut off counts as stopped: creating it again completes it. */
-function readState(home: string): NodeState["state"] {
-  try {
-    return JSON.parse(readFileSync(join(home, stateFile), "utf8")).state;
-  } catch (error) {
-    if (errorCodeOf(error) === "ENOENT") return "stopped";
-    throw error;
-  }
+  writeFileSync(join(home, ".profile"), `export PATH=${shellWord(PATH)}\n`);
 }
 
 /** Whatever has the node's folder as its HOME: its agent and what the agent started. */
 const processesOf = (home: string) => ({ roots: [], mark: `HOME=${home}` });
-
-const socketVariable = settingName("socket");
-
-/** What the agent alone has in its environment: it does not hand on where it listens. */
-const markOf = (socket: string): string => `${socketVariable}=${socket}`;
-
-/** Starts a node's agent; one that finds another alive leaves at once. */
-function startAgent(
-  config: Config,
-  { home, socket, build }: { home: string; socket: string; build: string },
-  failed: (error: Error) => void,
-): void {
-  const folder = join(home, `.${product.word}`, "agent");
-  mkdirSync(folder, { recursive: true, mode: 0o700 });
-  const log = openSync(join(folder, "agent.log"), "a", 0o600);
-  const { username, shell } = userInfo();
-  const child = spawn(process.execPath, programArgs("agent"), {
-    cwd: home,
-    detached: true,
-    stdio: ["ignore", log, log],
-    env: {
-      ...config.nodeEnv,
-      HOME: home,
-      USER: username,
-      LOGNAME: username,
-      SHELL: shell ?? "/bin/bash",
-      NODE_COMPILE_CACHE: getCompileCacheDir(),
-      [socketVariable]: socket,
-      [settingName("build")]: build,
-    },
-  });
-  // Nobody waits for it: whether the agent runs is seen when it is asked.
-  child.once("error", failed);
-  child.unref();
-  closeSync(log);
-}

@@ -21,13 +21,17 @@ function detected(): Promise<Offer["accelerators"]> {
     ({ stdout }) => {
       const names = stdout.split("\n").filter((line) => line !== "");
       const [name] = names;
-      return name === undefined ? null : { name: shortName(name), count: names.length };
+      return name === undefined ? null : { name: acceleratorName(name), count: names.length };
     },
     () => null,
   );
   return detection;
 }
 
-/** `NVIDIA H100 80GB HBM3` is asked for as `H100`. */
-const shortName = (name: string): string =>
-  name.replace(/^(NVIDIA|Tesla|GeForce)\s+/gi, "").split(/[\s-]/)[0] ?? name;
+/** `NVIDIA H100 80GB HBM3` is asked for as `H100`, `NVIDIA GeForce RTX 4090` as `RTX4090`. */
+export function acceleratorName(model: string): string {
+  const [name = model, number = ""] = model
+    .replace(/^((NVIDIA|Tesla|GeForce|Quadro)\s+)+/i, "")
+    .split(/[\s-]/);
+  return name === "RTX" ? `${name}${number}` : name;
+}

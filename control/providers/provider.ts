@@ -7,6 +7,12 @@ export interface Need {
   cpus?: { count: number; orMore: boolean };
   memoryGb?: { count: number; orMore: boolean };
   accelerators?: { name: string; count: number };
+  /** How many machines are wanted together; one where it is left out. */
+  nodes?: number;
+  /** Its ports are its own, also where nodes share a machine. */
+  network?: "own";
+  /** At the price of one that the cloud may take back at any time; left out is one that stays. */
+  isSpot?: true;
 }
 
 /** A machine type at a price. */
@@ -20,6 +26,10 @@ export interface Offer {
   memoryGb: number;
   accelerators: { name: string; count: number } | null;
   dollarsPerHour: number;
+  /** A node that shares its machine has ports of its own there. */
+  network?: "own";
+  /** The cloud may take it back at any time. */
+  isSpot?: true;
 }
 
 /** The part of a cluster that a provider needs. */
@@ -56,9 +66,23 @@ export interface Provider {
   /** The one door to a node: HTTP to its agent. The caller keeps it, and closes it. */
   door(nodeId: string): Dispatcher;
   /** What a caller uses to reach a port of the head from where control runs. */
-  endpoint(node: NodeState, port: number): string;
+  endpoint(node: NodeState, port: number): Promise<string>;
+
+  /** How long before it takes a node away the cloud says so; absent where that is not known. */
+  readonly noticeSeconds?: number;
+
+  /** Why it can never give what is needed, and what to do; absent where it says nothing. */
+  readonly refusal?: (need: Need) => string | undefined;
+
+  /** What it has and can give nobody now, and why; absent where there is no such thing. */
+  readonly shortages?: () => Promise<string[]>;
+
+  /** What `infra` may name of it; empty while it has nothing to give, to whomever. Absent is its name. */
+  readonly places?: () => Promise<string[]>;
 
   // Powers only some clouds have. Absent means "cannot".
+  /** It has spot machines, though none may be left just now. */
+  readonly hasSpot?: true;
   readonly stop?: (nodeId: string, signal: AbortSignal) => Promise<void>;
   /** Which agent `create` starts; one that tells another build is replaced. */
   readonly agentBuild?: string;
@@ -66,10 +90,15 @@ export interface Provider {
   readonly endAgent?: (nodeId: string, signal: AbortSignal) => Promise<void>;
 }
 
+/** `ssh/pool` is within `ssh`, and everything within `*`. */
+export const isWithin = (infra: string, wanted: string): boolean =>
+  infra === wanted || infra.startsWith(`${wanted}/`) || wanted.startsWith("*");
+
 /** Whether a machine of this offer satisfies what a task asks of each node. */
 export function meets(offer: Offer, need: Need): boolean {
   const { infra, cpus, memoryGb, accelerators: wanted } = need;
-  if (infra !== undefined && infra !== offer.infra && !infra.startsWith("*")) return false;
+  if (offer.isSpot !== need.isSpot) return false;
+  if (infra !== undefined && !isWithin(offer.infra, infra)) return false;
   if (cpus !== undefined && cpus.count > offer.cpus) return false;
   if (memoryGb !== undefined && memoryGb.count > offer.memoryGb) return false;
   if (wanted === undefined) return true;

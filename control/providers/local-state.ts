@@ -1,0 +1,27 @@
+import { readFileSync, renameSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { errorCodeOf } from "../../common/errors.ts";
+import type { NodeState } from "./provider.ts";
+
+/** Where a node's folder says whether it is on. */
+export const stateFile = "node.json";
+
+/** How a node says in its folder whether it is on. */
+export const stateText = (state: NodeState["state"]): string => JSON.stringify({ state });
+
+/** Says whether a node is on. */
+export function writeState(home: string, state: NodeState["state"]): void {
+  const file = join(home, stateFile);
+  writeFileSync(`${file}.new`, stateText(state), { flush: true });
+  renameSync(`${file}.new`, file);
+}
+
+/** Whether a node is on. A folder whose creation was cut off counts as stopped: creating it again completes it. */
+export function readState(home: string): NodeState["state"] {
+  try {
+    return JSON.parse(readFileSync(join(home, stateFile), "utf8")).state;
+  } catch (error) {
+    if (errorCodeOf(error) === "ENOENT") return "stopped";
+    throw error;
+  }
+}

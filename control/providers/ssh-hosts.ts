@@ -1,0 +1,84 @@
+import { fail } from "../../common/errors.ts";
+import type { ReadyHost } from "../ssh-pools/schema.ts";
+import { meets, type Need, type Offer } from "./provider.ts";
+
+/** What of an offer tells machines apart. */
+type Machine = Pick<Offer, "cpus" | "memoryGb" | "accelerators">;
+
+/**
+ * What free hosts can do for a cluster: for each pool and kind of accelerator, the machines that as
+ * many hosts as it has nodes are at least. On mixed hardware that is what the smallest of them has.
+ */
+export function offersOf(free: readonly ReadyHost[], need: Need): Offer[] {
+  const count = need.nodes ?? 1;
+  const groups = Map.groupBy(free, (host) =>
+    JSON.stringify([host.pool, host.facts.accelerators?.name]),
+  );
+  const offers = [...groups.values()].flatMap((hosts) => {
+    const fitting = hosts.filter((host) => meets(toOffer(host.pool, host.facts), need));
+    const sorted = fitting.sort(bySize);
+    return sorted.flatMap((host, index) => {
+      const together = sorted.slice(index, index + count);
+      return together.length < count ? [] : [toOffer(host.pool, leastOf(together))];
+    });
+  });
+  const distinct = new Map(offers.map((offer) => [`${offer.infra} ${offer.instanceType}`, offer]));
+  return [...distinct.values()];
+}
+
+/** The smallest hosts that are at least what was offered; throws `ResourcesUnavailableError`. */
+export function chooseHosts(free: readonly ReadyHost[], offer: Offer, count: number): ReadyHost[] {
+  const { cpus, memoryGb, accelerators, region } = offer;
+  const need: Need = {
+    infra: offer.infra,
+    cpus: { count: cpus, orMore: true },
+    memoryGb: { count: memoryGb, orMore: true },
+    ...(accelerators !== null && { accelerators }),
+  };
+  const fitting = free.filter((host) => meets(toOffer(host.pool, host.facts), need)).sort(bySize);
+  if (fitting.length >= count) return fitting.slice(0, count);
+  fail(
+    "ResourcesUnavailableError",
+    `pool ${region} has ${fitting.length} free hosts with ${nameOf(offer)}, and ${count} are needed`,
+  );
+}
+
+function toOffer(pool: string, { cpus, memoryGb, accelerators }: Machine): Offer {
+  return {
+    provider: "ssh",
+    infra: `ssh/${pool}`,
+    region: pool,
+    zone: null,
+    instanceType: nameOf({ cpus, memoryGb, accelerators }),
+    cpus,
+    memoryGb,
+    accelerators,
+    dollarsPerHour: 0,
+  };
+}
+
+/** `8CPU--64GB--H100:8`. */
+const nameOf = ({ cpus, memoryGb, accelerators }: Machine): string =>
+  [
+    `${cpus}CPU`,
+    `${memoryGb}GB`,
+    ...(accelerators ? [`${accelerators.name}:${accelerators.count}`] : []),
+  ].join("--");
+
+/** Accelerators are what is scarce. */
+const bySize = (a: ReadyHost, b: ReadyHost): number =>
+  (a.facts.accelerators?.count ?? 0) - (b.facts.accelerators?.count ?? 0) ||
+  a.facts.cpus - b.facts.cpus ||
+  a.facts.memoryGb - b.facts.memoryGb;
+
+/** What all of some hosts with the same kind of accelerator are. */
+function leastOf(hosts: readonly ReadyHost[]): Machine {
+  const least = (of: (host: ReadyHost) => number) => Math.min(...hosts.map(of));
+  const name = hosts[0]?.facts.accelerators?.name;
+  const count = least(({ facts }) => facts.accelerators?.count ?? 0);
+  return {
+    cpus: least(({ facts }) => facts.cpus),
+    memoryGb: least(({ facts }) => facts.memoryGb),
+    accelerators: name === undefined ? null : { name, count },
+  };
+}

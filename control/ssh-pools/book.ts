@@ -1,0 +1,66 @@
+import type { Database } from "../db/open.ts";
+import type { SshReach } from "./reach.ts";
+import { type Host, type HostBook, isReady } from "./schema.ts";
+import { howIs } from "./status.ts";
+import * as store from "./store.ts";
+
+/** Who has which host, in the database. */
+export function openHostBook(db: Database, { targetOf }: Pick<SshReach, "targetOf">): HostBook {
+  return {
+    targetOf,
+    listPools: () => store.listPoolNames(db),
+    listFree: () => listFree(db),
+    listShortages: () => listShortages(db),
+    nodesOf: (clusterId) => store.listNodes(db, { clusterId }),
+    async find(nodeId) {
+      const at = nodeId.lastIndexOf("-");
+      const nodes = await store.listNodes(db, { clusterId: nodeId.slice(0, at) });
+      const node = nodes.find(({ rank }) => String(rank) === nodeId.slice(at + 1));
+      const host = node && (await store.findHost(db, node.host));
+      return node && host && { node, host };
+    },
+    claim: ({ id: clusterId, name: clusterName, nodes }, choose) =>
+      db.transaction().execute(async (tx) => {
+        const taken = await store.listNodes(tx, { clusterId });
+        const missing = [...Array(nodes).keys()].filter(
+          (rank) => !taken.some((node) => node.rank === rank),
+        );
+        if (missing.length === 0) return;
+        const chosen = choose(await listFree(tx), missing.length);
+        for (const [index, { pool, name, machine }] of chosen.entries()) {
+          const rank = missing[index] ?? 0;
+          const node = { clusterId, clusterName, rank, host: { pool, name } };
+          await store.addNode(tx, { ...node, state: "claimed" }, machine);
+        }
+      }),
+    setState: (node, state) => store.setNodeState(db, node, state),
+    release: (node, isDirty) =>
+      db.transaction().execute(async (tx) => {
+        await store.deleteNode(tx, node);
+        if (isDirty) await store.setHost(tx, node.host, { isDirty });
+      }),
+    setProblem: (host, problem) => store.setHost(db, host, { problem }),
+  };
+}
+
+/** A machine that several pools have is free once. */
+async function listFree(db: Parameters<typeof store.listHosts>[0]) {
+  const taken = await store.listTaken(db);
+  const ready = (await store.listHosts(db)).filter(isReady);
+  return ready.filter(
+    ({ machine }, index) =>
+      !taken.has(machine) && ready.findIndex((one) => one.machine === machine) === index,
+  );
+}
+
+async function listShortages(db: Database): Promise<string[]> {
+  const taken = await store.listTaken(db);
+  const nodes = await store.listNodes(db);
+  const pools = Map.groupBy(await store.listHosts(db), ({ pool }) => pool);
+  const isFree = (host: Host) => isReady(host) && !taken.has(host.machine);
+  return [...pools]
+    .filter(([, own]) => !own.some(isFree))
+    .map(([pool, own]) =>
+      [`ssh/${pool}: no host is free`, ...own.map((host) => howIs(host, nodes))].join("\n  "),
+    );
+}

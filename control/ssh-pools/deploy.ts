@@ -1,0 +1,109 @@
+import { fail, toAppError } from "../../common/errors.ts";
+import type { Call } from "../bind.ts";
+import type { Context } from "../context.ts";
+import { cleanHost, type ReachedHost, removeNodeOn } from "../doors/ssh/agent-service.ts";
+import { installAgent } from "../doors/ssh/install.ts";
+import { askToLinger } from "../doors/ssh/linger.ts";
+import { describeHost } from "../doors/ssh/probe.ts";
+import { machineOf } from "../doors/ssh/target.ts";
+import { keepingProblem, lookAt } from "./look.ts";
+import type { Host, HostRef } from "./schema.ts";
+import { findNodeOn, listHosts, listNodes, setHost } from "./store.ts";
+
+/** Makes all hosts of pools ready for clusters; throws `RuntimeError` that names those that are not. */
+export async function deployPools(ctx: Context, pools: readonly string[], call: Call) {
+  await overHosts(ctx, pools, call, { verb: "deploy", done: "ready" }, (host) =>
+    deployHost(ctx, host, call.signal),
+  );
+}
+
+/** Removes all that is ours from the hosts of pools; throws as `deployPools`. */
+export async function cleanPools(ctx: Context, pools: readonly string[], call: Call) {
+  for (const pool of pools) await refuseWhileUsed(ctx, pool);
+  await overHosts(ctx, pools, call, { verb: "clean up", done: "clean" }, (host) =>
+    cleanUp(ctx, host, call.signal),
+  );
+}
+
+/** Throws `ConflictError` while clusters are on the pool. */
+export async function refuseWhileUsed(ctx: Context, pool: string): Promise<void> {
+  const nodes = await listNodes(ctx.db, { pool });
+  const names = [...new Set(nodes.map(({ clusterName }) => clusterName))];
+  if (names.length > 0)
+    fail("ConflictError", `pool ${pool} is used by ${names.join(", ")}; take that down first`);
+}
+
+interface Doing {
+  readonly verb: string;
+  readonly done: string;
+}
+
+/** All hosts side by side; a bad one holds up no other. */
+async function overHosts(
+  ctx: Context,
+  pools: readonly string[],
+  call: Call,
+  { verb, done }: Doing,
+  work: (host: Host) => Promise<string>,
+): Promise<void> {
+  const hosts = (await Promise.all(pools.map((pool) => listHosts(ctx.db, pool)))).flat();
+  const failed: string[] = [];
+  const one = async (host: Host) => {
+    const begun = performance.now();
+    try {
+      const told = await work(host);
+      const seconds = ((performance.now() - begun) / 1_000).toFixed(1);
+      call.print(`${host.pool}/${host.name}: ${done} in ${seconds} s${told && ` (${told})`}\n`);
+    } catch (error) {
+      call.signal.throwIfAborted();
+      failed.push(`${host.pool}/${host.name}`);
+      call.print(`${host.pool}/${host.name}: ${toAppError(error).message}\n`);
+    }
+  };
+  await call.aside(Promise.all(hosts.map(one)));
+  if (failed.length === 0) return;
+  fail(
+    "RuntimeError",
+    `cannot ${verb} ${failed.length} of ${hosts.length} hosts: ${failed.sort().join(", ")}; the log has the reasons`,
+  );
+}
+
+/** Before the first of our files is there it is written down that the host is to be cleaned of them. */
+async function deployHost(ctx: Context, host: Host, signal: AbortSignal): Promise<string> {
+  const reached = await lookAt(ctx, host, signal);
+  const node = await findNodeOn(ctx.db, machineOf(reached.target));
+  if (host.deployedAt === null) await setHost(ctx.db, host, { isDirty: true });
+  const { facts } = await keepingProblem(ctx, host, signal, async () => {
+    if (host.isDirty && node === undefined) await removeNodeOn(reached, signal);
+    await installAgent(reached.ssh, reached, ctx.ssh.bundles, signal);
+    return (await askToLinger(reached, signal)) ? lookAt(ctx, host, signal) : reached;
+  });
+  const isDirty = host.isDirty && node !== undefined;
+  await setHost(ctx.db, host, { isDirty, deployedAt: ctx.now().getTime() });
+  return describeHost(facts);
+}
+
+/** A host on which no deployment was begun has nothing of ours. */
+async function cleanUp(ctx: Context, host: Host, signal: AbortSignal): Promise<string> {
+  if (host.deployedAt === null && !host.isDirty) return "";
+  const reached = await lookAt(ctx, host, signal);
+  await setHost(ctx.db, host, { isDirty: true, deployedAt: null });
+  const twin = await findTwin(ctx, host, reached);
+  if (twin === undefined) await keepingProblem(ctx, host, signal, () => cleanHost(reached, signal));
+  await setHost(ctx.db, host, { isDirty: false });
+  return twin === undefined ? "" : `its files stay for ${twin.pool}/${twin.name}`;
+}
+
+/** Another deployed host that is the same user of the same machine, and has its files in common. */
+export async function findTwin(
+  ctx: Context,
+  { pool, name }: HostRef,
+  { target, facts }: ReachedHost,
+): Promise<Host | undefined> {
+  const isSame = (other: Host) =>
+    other.machine === machineOf(target) && other.facts?.user === facts.user;
+  return (await listHosts(ctx.db)).find(
+    (other) =>
+      (other.pool !== pool || other.name !== name) && other.deployedAt !== null && isSame(other),
+  );
+}

@@ -1,0 +1,77 @@
+import type { HostFacts } from "../doors/ssh/probe.ts";
+import type { SshTarget } from "../doors/ssh/target.ts";
+
+/** A machine of a pool, by the name that the pool's document gives it. */
+export interface HostRef {
+  readonly pool: string;
+  readonly name: string;
+}
+
+/** What is known of a host. Instants are epoch milliseconds. */
+export interface Host extends HostRef {
+  /** Where it was found, and the way there; null before the first look. */
+  machine: string | null;
+  facts: HostFacts | null;
+  /** Why it cannot be used. */
+  problem: string | null;
+  /** It takes no new cluster. */
+  isDraining: boolean;
+  /** Something of ours may be there that nobody needs any more. */
+  isDirty: boolean;
+  lookedAt: number | null;
+  deployedAt: number | null;
+}
+
+/** A host that clusters can be given. */
+export interface ReadyHost extends Host {
+  machine: string;
+  facts: HostFacts;
+}
+
+/** A host as a node of a cluster; `claimed` until its agent was first started. */
+export interface HostNode {
+  clusterId: string;
+  clusterName: string;
+  rank: number;
+  host: HostRef;
+  state: "claimed" | "running" | "stopped";
+}
+
+/** Who has which host; each has at most one node. */
+export interface HostBook {
+  listPools(): Promise<string[]>;
+  /** Hosts that are deployed, well and nobody's. */
+  listFree(): Promise<ReadyHost[]>;
+  /** Each pool of which no host is free, and how its hosts are. */
+  listShortages(): Promise<string[]>;
+  /** The cluster's nodes, by rank. */
+  nodesOf(clusterId: string): Promise<HostNode[]>;
+  /** The node with an id such as `<cluster>-<rank>`, and what is known of its host. */
+  find(nodeId: string): Promise<{ node: HostNode; host: Host } | undefined>;
+  /** Gives the cluster hosts for all ranks that have none, as `choose` picks them, or none at all. */
+  claim(
+    cluster: { id: string; name: string; nodes: number },
+    choose: (free: ReadyHost[], count: number) => ReadyHost[],
+  ): Promise<void>;
+  setState(node: HostNode, state: HostNode["state"]): Promise<void>;
+  /** Takes the host back; a dirty one is nobody's until it was cleaned. */
+  release(node: HostNode, isDirty: boolean): Promise<void>;
+  /** Keeps why a host cannot be used. */
+  setProblem(host: HostRef, problem: string): Promise<void>;
+  /** How to log in on a host; throws why that cannot be told. */
+  targetOf(host: HostRef): Promise<SshTarget>;
+}
+
+/** Whether clusters can be given this host, as far as it alone is concerned. */
+export const isReady = (host: Host): host is ReadyHost =>
+  host.facts !== null &&
+  host.machine !== null &&
+  host.problem === null &&
+  host.deployedAt !== null &&
+  !host.isDraining &&
+  !host.isDirty;
+
+export const contextPrefix = "ssh-";
+
+/** What clients call a pool among the contexts of clusters. */
+export const contextOf = (pool: string): string => `${contextPrefix}${pool}`;

@@ -1,0 +1,210 @@
+import type { Selectable } from "kysely";
+import type { Seal } from "../../common/seal.ts";
+import type { SshNodePoolConfig } from "../../contract/records/ssh-node-pools.ts";
+import type { Connection } from "../db/open.ts";
+import type { Tables } from "../db/tables.ts";
+import type { HostKey } from "../doors/ssh/host-keys.ts";
+import type { HostFacts } from "../doors/ssh/probe.ts";
+import type { Host, HostNode, HostRef } from "./schema.ts";
+
+/** Every pool's document, by name. */
+export async function listPools(
+  db: Connection,
+  seal: Seal,
+): Promise<Map<string, SshNodePoolConfig>> {
+  const rows = await db.selectFrom("ssh_pools").selectAll().orderBy("name").execute();
+  return new Map(rows.map(({ name, config }) => [name, JSON.parse(seal.open(config))]));
+}
+
+export async function listPoolNames(db: Connection): Promise<string[]> {
+  const rows = await db.selectFrom("ssh_pools").select("name").orderBy("name").execute();
+  return rows.map(({ name }) => name);
+}
+
+export async function findPool(
+  db: Connection,
+  seal: Seal,
+  name: string,
+): Promise<SshNodePoolConfig | undefined> {
+  const row = await db
+    .selectFrom("ssh_pools")
+    .select("config")
+    .where("name", "=", name)
+    .executeTakeFirst();
+  return row && JSON.parse(seal.open(row.config));
+}
+
+/** Writes a pool's document. */
+export async function putPool(
+  db: Connection,
+  seal: Seal,
+  { name, config, at }: { name: string; config: SshNodePoolConfig; at: number },
+) {
+  const row = { config: seal.seal(JSON.stringify(config)), updated_at: at };
+  await db
+    .insertInto("ssh_pools")
+    .values({ name, ...row })
+    .onConflict((conflict) => conflict.column("name").doUpdateSet(row))
+    .execute();
+}
+
+/** Forgets a pool and its hosts; false when there was none. */
+export async function deletePool(db: Connection, name: string): Promise<boolean> {
+  const { numDeletedRows } = await db
+    .deleteFrom("ssh_pools")
+    .where("name", "=", name)
+    .executeTakeFirst();
+  return numDeletedRows === 1n;
+}
+
+/** The hosts of a pool, or of all, in the order in which they were added. */
+export async function listHosts(db: Connection, pool?: string): Promise<Host[]> {
+  const query = db.selectFrom("ssh_hosts").selectAll().orderBy("pool").orderBy("name");
+  const rows = await (pool === undefined ? query : query.where("pool", "=", pool)).execute();
+  return rows.map(toHost);
+}
+
+export async function findHost(db: Connection, host: HostRef): Promise<Host | undefined> {
+  const row = await db
+    .selectFrom("ssh_hosts")
+    .selectAll()
+    .where("pool", "=", host.pool)
+    .where("name", "=", host.name)
+    .executeTakeFirst();
+  return row && toHost(row);
+}
+
+/** Writes that a pool has a host, and whether that takes new clusters. */
+export async function putHost(db: Connection, { pool, name }: HostRef, isDraining: boolean) {
+  const row = { is_draining: isDraining ? 1 : 0 };
+  await db
+    .insertInto("ssh_hosts")
+    .values({ pool, name, ...row })
+    .onConflict((conflict) => conflict.columns(["pool", "name"]).doUpdateSet(row))
+    .execute();
+}
+
+export async function deleteHost(db: Connection, { pool, name }: HostRef): Promise<void> {
+  await db.deleteFrom("ssh_hosts").where("pool", "=", pool).where("name", "=", name).execute();
+}
+
+/** What changes of a host. */
+export type HostChange = Partial<
+  Pick<Host, "machine" | "facts" | "problem" | "isDirty" | "lookedAt" | "deployedAt">
+>;
+
+export async function setHost(db: Connection, { pool, name }: HostRef, change: HostChange) {
+  const { machine, facts, problem, isDirty, lookedAt, deployedAt } = change;
+  await db
+    .updateTable("ssh_hosts")
+    .set({
+      ...(machine !== undefined && { machine }),
+      ...(facts !== undefined && { facts: facts && JSON.stringify(facts) }),
+      ...(problem !== undefined && { problem }),
+      ...(isDirty !== undefined && { is_dirty: isDirty ? 1 : 0 }),
+      ...(lookedAt !== undefined && { looked_at: lookedAt }),
+      ...(deployedAt !== undefined && { deployed_at: deployedAt }),
+    })
+    .where("pool", "=", pool)
+    .where("name", "=", name)
+    .execute();
+}
+
+/** Nodes by cluster and rank: of one cluster, of one pool, or all. */
+export async function listNodes(
+  db: Connection,
+  { clusterId, pool }: { clusterId?: string; pool?: string } = {},
+): Promise<HostNode[]> {
+  let query = db.selectFrom("ssh_nodes").selectAll().orderBy("cluster_id").orderBy("rank");
+  if (clusterId !== undefined) query = query.where("cluster_id", "=", clusterId);
+  if (pool !== undefined) query = query.where("pool", "=", pool);
+  return (await query.execute()).map(toNode);
+}
+
+/** The machines that are nodes. */
+export async function listTaken(db: Connection): Promise<Set<string>> {
+  const rows = await db.selectFrom("ssh_nodes").select("machine").execute();
+  return new Set(rows.map(({ machine }) => machine));
+}
+
+/** The node that a machine is, whichever pool it is of. */
+export async function findNodeOn(db: Connection, machine: string): Promise<HostNode | undefined> {
+  const row = await db
+    .selectFrom("ssh_nodes")
+    .selectAll()
+    .where("machine", "=", machine)
+    .executeTakeFirst();
+  return row && toNode(row);
+}
+
+export async function addNode(db: Connection, node: HostNode, machine: string): Promise<void> {
+  const { clusterId, clusterName, rank, host, state } = node;
+  await db
+    .insertInto("ssh_nodes")
+    .values({
+      ...{ cluster_id: clusterId, cluster_name: clusterName, rank },
+      ...{ pool: host.pool, host: host.name, machine, state },
+    })
+    .execute();
+}
+
+type NodeKey = Pick<HostNode, "clusterId" | "rank">;
+
+export async function setNodeState(
+  db: Connection,
+  { clusterId, rank }: NodeKey,
+  state: HostNode["state"],
+): Promise<void> {
+  await db
+    .updateTable("ssh_nodes")
+    .set({ state })
+    .where("cluster_id", "=", clusterId)
+    .where("rank", "=", rank)
+    .execute();
+}
+
+export async function deleteNode(db: Connection, { clusterId, rank }: NodeKey): Promise<void> {
+  await db
+    .deleteFrom("ssh_nodes")
+    .where("cluster_id", "=", clusterId)
+    .where("rank", "=", rank)
+    .execute();
+}
+
+/** The key that a machine is known by. */
+export async function findHostKey(db: Connection, machine: string): Promise<HostKey | undefined> {
+  return db
+    .selectFrom("ssh_host_keys")
+    .select(["kind", "fingerprint"])
+    .where("machine", "=", machine)
+    .executeTakeFirst();
+}
+
+/** Keeps the first key that a machine showed. */
+export async function addHostKey(db: Connection, machine: string, key: HostKey, at: number) {
+  await db
+    .insertInto("ssh_host_keys")
+    .values({ machine, ...key, seen_at: at })
+    .onConflict((conflict) => conflict.doNothing())
+    .execute();
+}
+
+const toHost = (row: Selectable<Tables["ssh_hosts"]>): Host => ({
+  pool: row.pool,
+  name: row.name,
+  machine: row.machine,
+  facts: row.facts === null ? null : (JSON.parse(row.facts) as HostFacts),
+  problem: row.problem,
+  isDraining: row.is_draining === 1,
+  isDirty: row.is_dirty === 1,
+  lookedAt: row.looked_at,
+  deployedAt: row.deployed_at,
+});
+
+const toNode = (row: Selectable<Tables["ssh_nodes"]>): HostNode => ({
+  clusterId: row.cluster_id,
+  clusterName: row.cluster_name,
+  rank: row.rank,
+  host: { pool: row.pool, name: row.host },
+  state: row.state,
+});

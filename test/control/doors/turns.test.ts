@@ -1,0 +1,33 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { openTurns } from "../../../control/doors/ssh/turns.ts";
+
+test("so much work goes on at once, and what waits begins in its order", async () => {
+  const inTurn = openTurns(2);
+  const begun: number[] = [];
+  const gates = [...Array(4).keys()].map(() => Promise.withResolvers<void>());
+  const works = gates.map(({ promise }, index) =>
+    inTurn(async () => {
+      begun.push(index);
+      await promise;
+      return index;
+    }),
+  );
+  const seen = async () => {
+    await new Promise(setImmediate);
+    return begun.length;
+  };
+
+  assert.equal(await seen(), 2);
+  gates[1]?.resolve();
+  assert.equal(await works[1], 1);
+  assert.equal(await seen(), 3);
+  gates[0]?.reject(new Error("it failed"));
+  await assert.rejects(works[0] ?? Promise.resolve(), /it failed/);
+  assert.equal(await seen(), 4);
+  gates[2]?.resolve();
+  gates[3]?.resolve();
+
+  assert.deepEqual([await works[2], await works[3]], [2, 3]);
+  assert.deepEqual(begun, [0, 1, 2, 3]);
+});

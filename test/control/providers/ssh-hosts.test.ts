@@ -1,0 +1,53 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { Need } from "../../../control/providers/provider.ts";
+import { chooseHosts, offersOf } from "../../../control/providers/ssh-hosts.ts";
+import { aHost } from "../../helpers/hosts.ts";
+
+const offered = (hosts: ReturnType<typeof aHost>[], need: Need = {}) =>
+  offersOf(hosts, need).map(({ infra, instanceType }) => `${infra} ${instanceType}`);
+const namesOf = (hosts: readonly { name: string }[]) => hosts.map(({ name }) => name);
+
+const small = aHost("small", { cpus: 8, memoryGb: 64 });
+const large = aHost("large", { cpus: 32, memoryGb: 256 });
+const gpus = aHost("gpus", { cpus: 96, memoryGb: 512, accelerators: { name: "H100", count: 8 } });
+const few = aHost("few", { cpus: 16, memoryGb: 128, accelerators: { name: "H100", count: 2 } });
+
+test("each kind of machine in a pool is offered once", () => {
+  assert.deepEqual(offered([small, large, gpus, aHost("twin", small.facts)]), [
+    "ssh/lab 8CPU--64GB",
+    "ssh/lab 32CPU--256GB",
+    "ssh/lab 96CPU--512GB--H100:8",
+  ]);
+});
+
+test("several nodes on mixed hardware are offered what the smallest of them has", () => {
+  assert.deepEqual(offered([large, small], { nodes: 2 }), ["ssh/lab 8CPU--64GB"]);
+  assert.deepEqual(offered([gpus, few, small], { nodes: 2 }), ["ssh/lab 16CPU--128GB--H100:2"]);
+  assert.deepEqual(offered([small, large], { nodes: 3 }), []);
+  const wide = aHost("wide", { cpus: 64, memoryGb: 32 });
+  assert.deepEqual(offered([small, wide], { nodes: 2 }), ["ssh/lab 8CPU--32GB"]);
+});
+
+test("only what was asked for is offered, where it was asked for", () => {
+  const attic = { ...large, pool: "attic" };
+  assert.deepEqual(offered([small, gpus], { accelerators: { name: "h100", count: 4 } }), [
+    "ssh/lab 96CPU--512GB--H100:8",
+  ]);
+  assert.deepEqual(offered([small, attic], { infra: "ssh/attic" }), ["ssh/attic 32CPU--256GB"]);
+  assert.equal(offered([small, attic], { infra: "ssh" }).length, 2);
+  assert.deepEqual(offered([small], { infra: "aws" }), []);
+  assert.deepEqual(offered([small], { cpus: { count: 9, orMore: true } }), []);
+});
+
+test("the smallest hosts that fit are taken, of the pool that was offered", () => {
+  const [offer] = offersOf([small, large], { infra: "ssh/lab" });
+  assert.ok(offer);
+  const attic = { ...aHost("attic", small.facts), pool: "attic" };
+
+  assert.deepEqual(namesOf(chooseHosts([gpus, large, attic, small], offer, 2)), ["small", "large"]);
+  assert.throws(() => chooseHosts([attic, small], offer, 2), {
+    name: "ResourcesUnavailableError",
+    message: "pool lab has 1 free hosts with 8CPU--64GB, and 2 are needed",
+  });
+});
