@@ -11,6 +11,8 @@ import {
   Part,
   PartSpec,
 } from "./agent-shapes.ts";
+import { fileOperations } from "./files-api.ts";
+import { lifecycleOperations } from "./lifecycle-api.ts";
 import { partMachine } from "./statuses.ts";
 
 /**
@@ -109,6 +111,16 @@ export const agentOperations = {
     output: Bytes,
     errors: ["JobNotFoundError"],
   }),
+  listPorts: operation({
+    name: "listPorts",
+    route: "GET /jobs/{id}/ports",
+    mode: "sync",
+    summary: "The TCP ports that processes of the job listen on at this node.",
+    access,
+    input: job,
+    output: z.array(z.int()),
+    errors: ["JobNotFoundError"],
+  }),
   listParts: operation({
     name: "listParts",
     route: "GET /jobs/{id}/parts",
@@ -138,7 +150,11 @@ export const agentOperations = {
     access,
     input: {
       ...partOfJob,
-      body: z.object({ status: z.enum(partMachine.names), exitCode: z.int().nullable() }),
+      body: z.object({
+        status: z.enum(partMachine.names),
+        exitCode: z.int().nullable(),
+        reason: z.string().nullable().default(null),
+      }),
     },
     output: z.array(JobPart),
     errors: ["JobNotFoundError"],
@@ -204,16 +220,8 @@ export const agentOperations = {
     input: {},
     output: Idle,
   }),
-  claimIdle: operation({
-    name: "claimIdle",
-    route: "POST /autostop/claim",
-    mode: "sync",
-    summary:
-      "When the node is due, refuse new jobs from now on, until autostop is set anew or the node is told who it is. Answers what the idle timer sees.",
-    access,
-    input: {},
-    output: Idle,
-  }),
+  ...lifecycleOperations,
+  ...fileOperations,
   events: operation({
     name: "events",
     route: "GET /events",

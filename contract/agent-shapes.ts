@@ -1,4 +1,5 @@
 import * as z from "zod";
+import { Lifecycle } from "./lifecycle-shapes.ts";
 import { jobMachine, partMachine } from "./statuses.ts";
 
 /** The shapes of what control and an agent say to each other; instants are epoch milliseconds. */
@@ -28,6 +29,17 @@ export const Demand = z.object({
 });
 export type Demand = z.output<typeof Demand>;
 
+/** What stands before the server that a job runs: only requests with the key reach it. */
+export const JobSidecar = z.object({
+  /** Where requests come. */
+  listen: z.object({ host: z.string(), port: z.int().min(1).max(65_535) }),
+  /** Where the server listens on loopback: its `$PORT`. */
+  serverPort: z.int().min(1).max(65_535),
+  /** Kept sealed on disk, and in no command line. */
+  key: z.string().min(1),
+});
+export type JobSidecar = z.output<typeof JobSidecar>;
+
 /** A job as it is handed to the head agent. */
 export const JobSubmission = z.object({
   /** Chosen by the caller; the same id twice is the same job. */
@@ -42,6 +54,8 @@ export const JobSubmission = z.object({
   env: Env,
   /** As `env`; kept sealed on disk and out of every answer but a part's. */
   secrets: Env.default({}),
+  /** On rank 0 the `run` is wrapped by a sidecar; null has none. */
+  sidecar: JobSidecar.nullable().default(null),
   /** How many nodes it takes, from rank 0 up. */
   nodes: z.int().positive().default(1),
   demand: Demand.prefault({}),
@@ -104,6 +118,8 @@ export const Part = z.object({
   jobId: z.int().positive(),
   status: z.enum(partMachine.names),
   exitCode: z.int().nullable(),
+  /** Why, where the exit code does not say. */
+  reason: z.string().nullable(),
   logBytes: z.int().min(0),
 });
 export type Part = z.output<typeof Part>;
@@ -116,12 +132,14 @@ export const Autostop = z.object({
 });
 export type Autostop = z.output<typeof Autostop>;
 
-/** What the idle timer sees. `due` stays true until autostop is set anew or a job is submitted. */
+/** What the idle timer sees. Once its time is over, the agent begins a lifecycle. */
 export const Idle = Autostop.extend({
+  /** Null while something keeps it alive. */
   idleSince: Millis.nullable(),
+  /** When a stop or teardown begins if nothing happens until then. */
   stopsAt: Millis.nullable(),
+  /** `job 3`, `ssh`, `hook 1 of 2 (stop)`. */
   keptAliveBy: z.array(z.string()),
-  due: z.boolean(),
 });
 export type Idle = z.output<typeof Idle>;
 
@@ -132,10 +150,10 @@ export type Idle = z.output<typeof Idle>;
 export const AgentEvent = z.object({
   seq: z.int().positive(),
   at: Millis,
-  kind: z.enum(["job", "part", "idle"]),
-  /** The job's id; absent for `idle`. */
+  kind: z.enum(["job", "part", "idle", "lifecycle"]),
   jobId: z.int().positive().optional(),
-  /** The status it now has. */
+  lifecycleId: z.string().optional(),
+  /** The status it now has; of `idle`, IDLE or BUSY. A lifecycle tells of each of its hooks too. */
   status: z.string(),
 });
 export type AgentEvent = z.output<typeof AgentEvent>;
@@ -149,6 +167,10 @@ export const Health = z.object({
   startedAt: Millis,
   /** Null until control has told the node who it is. */
   node: NodeSettings.nullable(),
+  /** The version of the hooks it has; null before the first. */
+  hooksVersion: z.string().nullable(),
+  /** The lifecycle that is under way: it has no end yet. */
+  lifecycle: Lifecycle.pick({ id: true, cause: true, events: true, status: true }).nullable(),
   lastSeq: z.int().min(0),
 });
 export type Health = z.output<typeof Health>;

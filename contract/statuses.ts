@@ -59,6 +59,118 @@ export const partMachine = machine("part", "WAITING", {
 });
 export type PartStatus = StateOf<typeof partMachine>;
 
+/**
+ * The way of a cluster to its stop or teardown, or of one node to its preemption. The agent leads it
+ * to READY, control from there.
+ */
+export const lifecycleMachine = machine("lifecycle", "HOOKS", {
+  HOOKS: {
+    to: ["JOBS", "CANCELLED"],
+    means: "no new jobs are taken; hooks run one after another, jobs go on",
+  },
+  JOBS: {
+    to: ["HOOKS", "READY", "CANCELLED"],
+    means: "what still runs is being ended; sharpened, it may have hooks to run again",
+  },
+  READY: {
+    to: ["HOOKS", "LEAVING", "DONE", "CANCELLED"],
+    means: "the node may go; the last of the logs are fetched",
+  },
+  LEAVING: {
+    to: ["DONE", "CANCELLED"],
+    means: "the provider is asked to stop or delete the nodes, as often as it takes",
+  },
+  DONE: { to: [], means: "what was announced has happened" },
+  CANCELLED: { to: [], means: "taken back, or it did not come: the cluster goes on" },
+});
+export type LifecycleStatus = StateOf<typeof lifecycleMachine>;
+
+/** One entry of `config.hooks` in one lifecycle; it is begun once at most. */
+export const hookRunMachine = machine("hook run", ["RUNNING", "SKIPPED"], {
+  RUNNING: { to: ["SUCCEEDED", "FAILED", "TIMED_OUT", "INTERRUPTED"], means: "the script runs" },
+  SUCCEEDED: { to: [], means: "the script returned 0" },
+  FAILED: { to: [], means: "the script returned something else, or could not be started" },
+  TIMED_OUT: { to: [], means: "it took too long and was ended; its code is told as 124" },
+  INTERRUPTED: { to: [], means: "it was ended for another reason, or its exit code was lost" },
+  SKIPPED: { to: [], means: "it was never begun; the reason says why" },
+});
+export type HookRunStatus = StateOf<typeof hookRunMachine>;
+
+/** A service. The wire shows no service that is GONE. */
+export const serviceMachine = machine("service", "CONTROLLER_INIT", {
+  CONTROLLER_INIT: {
+    to: ["REPLICA_INIT", "CONTROLLER_FAILED", "SHUTTING_DOWN"],
+    means: "its balancer is being started",
+  },
+  REPLICA_INIT: {
+    to: ["READY", "FAILED", "NO_REPLICA", "CONTROLLER_FAILED", "SHUTTING_DOWN"],
+    means: "no replica is ready yet",
+  },
+  READY: {
+    to: ["REPLICA_INIT", "FAILED", "NO_REPLICA", "CONTROLLER_FAILED", "SHUTTING_DOWN"],
+    means: "a replica at least is ready",
+  },
+  NO_REPLICA: {
+    to: ["REPLICA_INIT", "READY", "FAILED", "CONTROLLER_FAILED", "SHUTTING_DOWN"],
+    means: "scaled to zero; the next request brings a replica up",
+  },
+  FAILED: {
+    to: ["REPLICA_INIT", "READY", "NO_REPLICA", "CONTROLLER_FAILED", "SHUTTING_DOWN"],
+    means:
+      "no replica is ready, and those that were tried failed; it is tried again, ever more slowly",
+  },
+  CONTROLLER_FAILED: {
+    to: ["REPLICA_INIT", "READY", "NO_REPLICA", "FAILED", "SHUTTING_DOWN"],
+    means: "its balancer cannot be kept running",
+  },
+  SHUTTING_DOWN: { to: ["GONE", "FAILED_CLEANUP"], means: "replicas are drained and removed" },
+  FAILED_CLEANUP: {
+    to: ["SHUTTING_DOWN", "GONE"],
+    means: "something of it could not be removed and may be left",
+  },
+  GONE: { to: [], means: "nothing is left; the wire shows no such service" },
+});
+export type ServiceStatus = StateOf<typeof serviceMachine>;
+
+/** A replica of a service, from the decision to have it until nothing is left of it. */
+export const replicaMachine = machine("replica", "PENDING", {
+  PENDING: {
+    to: ["PROVISIONING", "FAILED_PROVISION", "SHUTTING_DOWN"],
+    means: "waits for its turn",
+  },
+  PROVISIONING: {
+    to: ["STARTING", "PREEMPTED", "FAILED_PROVISION", "SHUTTING_DOWN"],
+    means: "its cluster is being made",
+  },
+  STARTING: {
+    to: ["READY", "PREEMPTED", "FAILED", "FAILED_INITIAL_DELAY", "SHUTTING_DOWN"],
+    means: "its task was handed in; it was never ready",
+  },
+  READY: {
+    to: ["NOT_READY", "PREEMPTED", "FAILED", "SHUTTING_DOWN"],
+    means: "answers its probe, and gets requests",
+  },
+  NOT_READY: {
+    to: ["READY", "PREEMPTED", "FAILED", "FAILED_PROBING", "SHUTTING_DOWN"],
+    means: "was ready, and does not answer its probe",
+  },
+  SHUTTING_DOWN: {
+    to: ["FAILED_CLEANUP", "GONE"],
+    means: "finishes what is under way, then its cluster goes",
+  },
+  PREEMPTED: { to: ["GONE"], means: "its machine was lost" },
+  FAILED: { to: ["GONE"], means: "its setup or run ended" },
+  FAILED_INITIAL_DELAY: { to: ["GONE"], means: "was not ready in time" },
+  FAILED_PROBING: { to: ["GONE"], means: "was ready, and then did not answer for too long" },
+  FAILED_PROVISION: { to: ["GONE"], means: "its cluster could not be made" },
+  FAILED_CLEANUP: {
+    to: ["SHUTTING_DOWN", "GONE"],
+    means: "its cluster could not be removed and may be left",
+  },
+  GONE: { to: [], means: "nothing is left; the wire shows no such replica" },
+});
+export type ReplicaStatus = StateOf<typeof replicaMachine>;
+
 /** Exit values of calls that follow a job: what `/logs` leaves as its result. */
 export const jobExitCodes = {
   SUCCEEDED: 0,

@@ -21,6 +21,22 @@ export const taskVariables = {
   JOB_FOLDER: "Where the job's scripts and log lie on the node; marks its processes.",
 } as const;
 
+/** What a replica of a service sees besides, by the name after `OUTRIGGER_`. */
+export const replicaVariables = {
+  REPLICA_PORT: "What its server must listen on. Also as plain `PORT`.",
+  SERVE_REPLICA_ID: "Which replica of its service it is; the first is 1, none comes twice.",
+} as const;
+
+/** What a hook sees besides the variables of its task, by the name after `OUTRIGGER_`. */
+export const hookVariables = {
+  HOOK_EVENT: "What is about to happen: stop, preemption or down. Also as plain `HOOK_EVENT`.",
+  HOOK_INDEX: "Which entry of `config.hooks` this is; the first is 0.",
+  HOOK_TIMEOUT: "Whole seconds that it has from its start.",
+  HOOK_DEADLINE: "When it is ended, as seconds since 1970.",
+  LIFECYCLE_ID: "Which stop, preemption or teardown this is.",
+  HOOK_FOLDER: "Where its script and its exit code lie on the node; marks its processes.",
+} as const;
+
 /** What jobs on this machine see as control does, where it is set there and no task says otherwise. */
 export const inheritedVariables = [
   "LANG",

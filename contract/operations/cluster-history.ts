@@ -1,10 +1,15 @@
 import * as z from "zod";
 import { type Operation, operation } from "../../common/operation.ts";
+import { hookEvents } from "../hooks.ts";
 import { ClusterEventRecord, CostReportRecord, JobExitCode } from "../records/clusters.ts";
 import { Bytes, body, optional, query, queryBoolean, queryInteger } from "./fields.ts";
 
-const clusterName = z.string().describe("Target cluster.");
+const pastToo = z.string().describe("Cluster, live or past.");
 const flag = z.boolean().default(false);
+const reading = {
+  follow: z.boolean().default(true).describe("Keep reading while the hooks run."),
+  tail: z.int().default(0).describe("Last n lines; 0 is everything."),
+};
 
 /** What clusters did and cost, also those that are gone. */
 export const clusterHistoryOperations = {
@@ -20,7 +25,7 @@ export const clusterHistoryOperations = {
         tail: queryInteger.default(0).describe("Last n lines; 0 is everything."),
       }),
       ...body("ProvisionLogsBody", {
-        cluster_name: z.string().describe("Cluster, live or past."),
+        cluster_name: pastToo,
         worker: optional(z.int()).describe("Rank of a node; null is the head."),
       }),
     },
@@ -33,15 +38,30 @@ export const clusterHistoryOperations = {
     // Existing clients read this answer to its end before they ask for the request's log.
     mode: "async",
     queue: "short",
-    summary: "Stream the log of the hooks that run before the idle action.",
+    summary:
+      "Print the log of the hooks that ran before the latest idle action; where there is none, say so and leave 102.",
     access: "any",
-    input: body("AutostopLogsBody", {
-      cluster_name: clusterName,
-      follow: z.boolean().default(true).describe("Keep streaming."),
-      tail: z.int().default(0).describe("Last n lines; 0 is everything."),
+    input: body("AutostopLogsBody", { cluster_name: pastToo, ...reading }),
+    output: JobExitCode,
+    errors: ["ClusterDoesNotExist"],
+  }),
+  hookLogs: operation({
+    name: "hook_logs",
+    route: "POST /hook_logs",
+    mode: "async",
+    queue: "short",
+    summary: "Print the log of a cluster's hooks, also once the cluster is gone.",
+    access: "any",
+    input: body("HookLogsBody", {
+      cluster_name: pastToo,
+      event: optional(z.enum(hookEvents)).describe(
+        "Null is the one that hooks run for, else the newest.",
+      ),
+      autostop: flag.describe("Only of what autostop began or whose own hook ran."),
+      ...reading,
     }),
     output: JobExitCode,
-    errors: ["ClusterDoesNotExist", "ClusterNotUpError"],
+    errors: ["ClusterDoesNotExist", "NotFoundError"],
   }),
   costReport: operation({
     name: "cost_report",
@@ -67,7 +87,11 @@ export const clusterHistoryOperations = {
     input: body("ClusterEventsBody", {
       cluster_name: optional(z.string()).describe("Exactly one of this and cluster_hash."),
       cluster_hash: optional(z.string()),
-      event_type: z.string().describe("STATUS_CHANGE, DEBUG or TERMINAL."),
+      event_type: z
+        .string()
+        .describe(
+          "STATUS_CHANGE, DEBUG or TERMINAL; NOTEWORTHY is STATUS_CHANGE and what of DEBUG nobody should miss.",
+        ),
       include_timestamps: flag.describe("Objects instead of bare texts."),
       limit: optional(z.int()).describe("Only the newest n."),
     }),

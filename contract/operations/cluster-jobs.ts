@@ -1,9 +1,10 @@
 import * as z from "zod";
 import { type Operation, operation } from "../../common/operation.ts";
 import { product } from "../../common/product.ts";
+import { mostStretches, Stretch } from "../files-api.ts";
 import { ClusterJobRecord, JobExitCode, LaunchResult } from "../records/clusters.ts";
 import { jobMachine } from "../statuses.ts";
-import { Bytes, body, Nothing, nullable, optional, query } from "./fields.ts";
+import { Bytes, body, cancelStop, Nothing, nullable, optional, query } from "./fields.ts";
 
 const clusterName = z.string().describe("Target cluster.");
 const flag = z.boolean().default(false);
@@ -23,6 +24,7 @@ export const clusterJobOperations = {
       cluster_name: clusterName,
       dryrun: flag.describe("Plan only."),
       down: flag.describe("Tear the cluster down when the job is over."),
+      cancel_stop: cancelStop,
       backend: optional(z.string()).describe("Null is the usual one."),
     }),
     output: LaunchResult,
@@ -119,7 +121,7 @@ export const clusterJobOperations = {
     name: "download",
     route: "POST /download",
     mode: "file",
-    summary: "Fetch folders on control as one zip.",
+    summary: "Fetch folders on control, or what lies on a node of a cluster, as one zip.",
     access: "any",
     input: {
       ...query({
@@ -129,10 +131,22 @@ export const clusterJobOperations = {
           .describe("items: names relative to each folder; otherwise whole paths."),
       }),
       ...body("DownloadBody", {
-        folder_paths: z.array(z.string()).describe("Folders within the caller's log folder."),
+        folder_paths: z
+          .array(z.string())
+          .describe("Folders within the caller's log folder, or one CLUSTER:PATH."),
+        rank: z.int().min(0).default(0).describe("Of CLUSTER: which node."),
+        answer: z
+          .enum(["zip", "list", "contents"])
+          .default("zip")
+          .describe("Of CLUSTER: a zip, a line of JSON an entry, or the stretches asked for."),
+        stretches: z
+          .array(Stretch)
+          .max(mostStretches)
+          .default([])
+          .describe("Of `contents`: which bytes of which files, each sent after a line of JSON."),
       }),
     },
     output: Bytes,
-    errors: ["ValueError", "NotFoundError"],
+    errors: ["ValueError", "NotFoundError", "PermissionDeniedError", ...clusterErrors],
   }),
 } satisfies Record<string, Operation>;

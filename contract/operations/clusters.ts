@@ -4,7 +4,7 @@ import { product, protocol } from "../../common/product.ts";
 import { ClusterStatusRecord, Handle, LaunchResult } from "../records/clusters.ts";
 import { clusterHistoryOperations } from "./cluster-history.ts";
 import { clusterJobOperations } from "./cluster-jobs.ts";
-import { body, Nothing, optional } from "./fields.ts";
+import { body, cancelStop, Nothing, optional } from "./fields.ts";
 
 const clusterName = z.string().describe("Target cluster.");
 const flag = z.boolean().default(false);
@@ -17,6 +17,7 @@ const stopOrDown = body("StopOrDownBody", {
   purge: flag.describe("Change the record even when the cloud call fails."),
   graceful: flag.describe("Cancel jobs first and wait for uploads to flush."),
   graceful_timeout: optional(z.int()).describe("Seconds for the graceful part."),
+  skip_hooks: flag.describe("End the hook that runs and begin no other."),
 });
 
 /** Clusters: their life, their jobs, their history. */
@@ -39,6 +40,7 @@ export const clusterOperations = {
       optimize_target: z.literal([0, 1]).default(0).describe("0 cost, 1 time."),
       no_setup: flag.describe("Skip the setup script."),
       clone_disk_from: optional(z.string()).describe("Start from the disk of this cluster."),
+      cancel_stop: cancelStop,
       fast: flag.describe("Skip provisioning and setup when the cluster is up."),
       quiet_optimizer: flag.describe("Do not show the plan."),
       is_launched_by_jobs_controller: internal,

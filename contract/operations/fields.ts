@@ -63,6 +63,12 @@ export const nullable = <T extends z.ZodType>(type: T) => type.nullable();
 /** A key that may be missing or null; null then. */
 export const optional = <T extends z.ZodType>(type: T) => type.nullable().default(null as never);
 
+/** Whoever comes back to a cluster that is about to stop by itself may keep it. */
+export const cancelStop = z
+  .boolean()
+  .default(false)
+  .describe("Take back what the idle timer began, as long as its hooks run.");
+
 /** What has no shape: bytes, text, a page. */
 export const Bytes = z.unknown();
 

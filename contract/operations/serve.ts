@@ -46,7 +46,14 @@ export const serveOperations = {
       mode: UpdateMode,
     }),
     output: Nothing,
-    errors: ["ValueError", "InvalidTaskError", "NotFoundError", "UserRequestRejectedByPolicy"],
+    errors: [
+      "ValueError",
+      "InvalidTaskError",
+      "NotFoundError",
+      "ConflictError",
+      "NotSupportedError",
+      "UserRequestRejectedByPolicy",
+    ],
   }),
   down: operation({
     name: "serve.down",
@@ -62,7 +69,7 @@ export const serveOperations = {
       purge: flag.describe("Also services that failed."),
     }),
     output: Nothing,
-    errors: ["ValueError", "ClusterNotUpError"],
+    errors: ["ValueError", "RuntimeError", "ClusterNotUpError"],
   }),
   terminateReplica: operation({
     name: "serve.terminate_replica",
@@ -108,7 +115,7 @@ export const serveOperations = {
       tail,
     }),
     output: Nothing,
-    errors: ["ValueError", "ClusterNotUpError"],
+    errors: ["ValueError", "NotFoundError", "ClusterNotUpError"],
   }),
   downloadLogs: operation({
     name: "serve.sync_down_logs",
@@ -128,6 +135,6 @@ export const serveOperations = {
       tail,
     }),
     output: z.string().describe("Folder on control."),
-    errors: ["ValueError", "ClusterNotUpError"],
+    errors: ["ValueError", "NotFoundError", "ClusterNotUpError"],
   }),
 } satisfies Record<string, Operation>;

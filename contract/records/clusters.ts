@@ -1,5 +1,7 @@
 import * as z from "zod";
-import { clusterMachine, jobMachine } from "../statuses.ts";
+import { hookEvents } from "../hooks.ts";
+import { lifecycleCauses } from "../lifecycle-shapes.ts";
+import { clusterMachine, hookRunMachine, jobMachine, lifecycleMachine } from "../statuses.ts";
 
 /** What stands for the object that a client of this protocol keeps of a cluster; opaque to us. */
 export const Handle = z.unknown().describe("Opaque; clients hand it back as it is.");
@@ -28,6 +30,63 @@ export const ClusterCredentials = z
   })
   .meta({ id: "ClusterCredentials" });
 
+const Event = z.enum(hookEvents);
+
+/** A stop, teardown or preemption on its way. */
+export const LifecycleRecord = z
+  .object({
+    id: z.string(),
+    action: Event,
+    cause: z.enum(lifecycleCauses),
+    because: z.string().describe("Who or what wants it: stop by ann."),
+    phase: z.enum(lifecycleMachine.names),
+    node: z.int().describe("Rank of the node that leads it."),
+    started_at: Seconds,
+    deadline_at: Seconds.nullable().describe("When the node goes whatever happens."),
+    hook: z
+      .object({
+        index: z.int().describe("Its place in the list; the first is 0."),
+        of: z.int().describe("How long the list is."),
+        started_at: Seconds.nullable(),
+        timeout: z.number().nullable().describe("Seconds that it has."),
+      })
+      .nullable()
+      .describe("The one that runs."),
+    hooks_run: z.array(
+      z.object({
+        index: z.int(),
+        event: Event,
+        status: z.enum(hookRunMachine.names),
+        exit_code: z.int().nullable(),
+        reason: z.string().nullable(),
+        seconds: z.number().nullable().describe("How long it took."),
+      }),
+    ),
+  })
+  .meta({ id: "LifecycleRecord" });
+export type LifecycleRecord = z.output<typeof LifecycleRecord>;
+
+/** A hook that a cluster has. */
+export const HookRecord = z
+  .object({
+    events: z.array(Event),
+    timeout: z.number().describe("Seconds that it has."),
+    run: z.string().describe("The first line of its script, 80 characters at most."),
+    is_legacy: z.boolean().optional().describe("It was written as autostop.hook."),
+  })
+  .meta({ id: "HookRecord" });
+export type HookRecord = z.output<typeof HookRecord>;
+
+/** What the idle timer of a cluster sees. */
+export const IdleRecord = z
+  .object({
+    since: Seconds.nullable().describe("Null while something keeps it alive."),
+    stops_at: Seconds.nullable().describe("When it stops if nothing happens until then."),
+    kept_alive_by: z.array(z.string()).describe("job 3, ssh, hook 1 of 2 (stop)."),
+  })
+  .meta({ id: "IdleRecord" });
+export type IdleRecord = z.output<typeof IdleRecord>;
+
 /** A cluster as `/status` shows it. Keys that may be missing are left out rather than null. */
 export const ClusterStatusRecord = z
   .object({
@@ -38,6 +97,11 @@ export const ClusterStatusRecord = z
     status: ClusterStatusName,
     autostop: z.int().describe("Idle minutes; negative is off."),
     to_down: z.boolean().describe("The idle action tears down instead of stopping."),
+    idle: IdleRecord.nullish().describe("Of a cluster that is up and has autostop."),
+    lifecycle: LifecycleRecord.nullish().describe(
+      "While one is under way; also one that was taken back, while its last hook runs.",
+    ),
+    hooks: z.array(HookRecord).nullish().describe("In their order, where there are any."),
     owner: z.array(z.string()).nullish().describe("Cloud identities that own it."),
     metadata: z.record(z.string(), z.unknown()).nullish(),
     cluster_hash: z.string().describe("Id of this incarnation."),
@@ -83,7 +147,9 @@ export const ClusterJobRecord = z
     resources: z.string(),
     status: z.enum(jobMachine.names),
     log_path: z.string().describe("Path of the log on the cluster."),
-    metadata: z.record(z.string(), z.unknown()),
+    metadata: z
+      .record(z.string(), z.unknown())
+      .describe("With `reason` where the status alone does not say why it ended."),
   })
   .meta({ id: "ClusterJobRecord" });
 export type ClusterJobRecord = z.output<typeof ClusterJobRecord>;

@@ -1,34 +1,12 @@
 import * as z from "zod";
+import { replicaMachine, serviceMachine } from "../statuses.ts";
 import { Handle, Seconds } from "./clusters.ts";
 
 /** The statuses of a service or pool that the wire shows. */
-export const ServiceStatusName = z.enum([
-  "CONTROLLER_INIT",
-  "REPLICA_INIT",
-  "CONTROLLER_FAILED",
-  "READY",
-  "SHUTTING_DOWN",
-  "FAILED",
-  "FAILED_CLEANUP",
-  "NO_REPLICA",
-]);
+export const ServiceStatusName = z.enum(serviceMachine.names).exclude(["GONE"]);
 
-/** The statuses of a replica or worker that the wire shows. */
-export const ReplicaStatusName = z.enum([
-  "PENDING",
-  "PROVISIONING",
-  "STARTING",
-  "READY",
-  "NOT_READY",
-  "SHUTTING_DOWN",
-  "FAILED",
-  "FAILED_INITIAL_DELAY",
-  "FAILED_PROBING",
-  "FAILED_PROVISION",
-  "FAILED_CLEANUP",
-  "PREEMPTED",
-  "UNKNOWN",
-]);
+/** The statuses of a replica or worker that the wire shows; clients know an UNKNOWN as well. */
+export const ReplicaStatusName = z.enum([...replicaMachine.names, "UNKNOWN"]).exclude(["GONE"]);
 
 /** A part of a service whose log can be read. */
 export const ServiceComponent = z.enum(["controller", "load_balancer", "replica"]);
@@ -37,6 +15,7 @@ export const ServiceComponent = z.enum(["controller", "load_balancer", "replica"
 export const UpdateMode = z
   .enum(["rolling", "blue_green"])
   .describe("Old and new side by side, or switch when the new set is ready.");
+export type UpdateMode = z.output<typeof UpdateMode>;
 
 /** A replica of a service, or a worker of a pool. */
 export const ReplicaInfo = z
@@ -50,6 +29,10 @@ export const ReplicaInfo = z
     is_spot: z.boolean(),
     launched_at: Seconds.nullable(),
     handle: Handle,
+    status_reason: z
+      .string()
+      .optional()
+      .describe("Why it has that status; of a failed one with the last lines that it printed."),
     cloud: z.string().optional(),
     region: z.string().optional(),
     resources_str: z.string().optional(),
@@ -66,9 +49,14 @@ export const ServiceStatusRecord = z
     controller_port: z.int().nullable(),
     load_balancer_port: z.int().nullable(),
     status: ServiceStatusName,
+    status_reason: z.string().optional().describe("Why it has that status."),
     uptime: Seconds.nullable().describe("Unix seconds since when it is ready."),
     policy: z.string().nullable().describe("How it scales."),
     version: z.int().describe("The newest one."),
+    given_up: z
+      .string()
+      .optional()
+      .describe("Why the newest version is not tried any more, and the one before goes on."),
     active_versions: z.array(z.int()).describe("Those that serve."),
     requested_resources_str: z.string(),
     load_balancing_policy: z.string().nullable(),
@@ -80,6 +68,7 @@ export const ServiceStatusRecord = z
     yaml_content: z.string().nullable().describe("Task of the newest version."),
     pool_yaml: z.string().describe("Pool as the user wrote it; empty for services."),
     target_num_replicas: z.int().nullable(),
+    target_reason: z.string().optional().describe("Why it should have so many replicas."),
     replica_info: z.array(ReplicaInfo),
     endpoint: z.string().nullable().describe("Address of the balancer; null for pools."),
   })

@@ -1,13 +1,29 @@
 import * as z from "zod";
 
-/** Machines that control reaches over SSH; what a host leaves out comes from its pool. */
+/** How to log in; what a host leaves out comes from its pool. */
+const login = {
+  user: z.string(),
+  identity_file: z.string().describe("Path of the key on control, or the name of an uploaded one."),
+  password: z.string().describe("Stored sealed; shown as asterisks, which mean: as before."),
+  port: z.int().min(1).max(65_535),
+  proxy_jump: z
+    .string()
+    .describe("Machines to go through: `[user@]host[:port]`, with commas between."),
+};
+
+const HostEntry = z.looseObject({
+  ip: z.string().describe("Address, or a host of control's SSH configuration."),
+  ...z.object(login).partial().shape,
+  host_key: z.string().optional().describe("The fingerprint that it must show: `SHA256:...`."),
+  drain: z
+    .union([z.boolean(), z.literal("now")])
+    .optional()
+    .describe("It takes no new cluster; with `now` the one that it has gets another host."),
+});
+
+/** Machines that control reaches over SSH. */
 export const SshNodePoolConfig = z
-  .looseObject({
-    hosts: z.array(z.union([z.string(), z.looseObject({ ip: z.string() })])),
-    user: z.string(),
-    identity_file: z.string().describe("Path of the key on control."),
-    password: z.string(),
-  })
+  .looseObject({ hosts: z.array(z.union([z.string(), HostEntry])), ...login })
   .partial()
   .meta({ id: "SshNodePoolConfig" });
 export type SshNodePoolConfig = z.output<typeof SshNodePoolConfig>;

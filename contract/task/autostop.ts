@@ -1,5 +1,6 @@
+import type { Hook } from "../hooks.ts";
 import { asText } from "./amounts.ts";
-import { type Hook, hookTimeout } from "./hooks.ts";
+import { hookTimeout } from "./hooks.ts";
 import { gives, type Place, refuse, warn } from "./place.ts";
 import { choice, flag, integer, isMapping, type Reader, readFields, script } from "./readers.ts";
 import { parseSeconds } from "./units.ts";

@@ -1,4 +1,5 @@
-import { type Hook, hooks } from "./hooks.ts";
+import type { Hook } from "../hooks.ts";
+import { hooks } from "./hooks.ts";
 import { child, type Place } from "./place.ts";
 import { data, isMapping, type Reader, readFields, text } from "./readers.ts";
 

@@ -1,23 +1,17 @@
+import { type Hook, type HookEvent, hookEvents } from "../hooks.ts";
 import { child, refuse } from "./place.ts";
 import { integer, isMapping, listOf, needs, type Reader, readFields, text } from "./readers.ts";
 
-/** What may happen to a cluster that hooks wait for. */
-export const hookEvents = ["stop", "preemption", "down"] as const;
-export type HookEvent = (typeof hookEvents)[number];
-
-/** A script that runs on the cluster before an event. */
-export interface Hook {
-  readonly run: string;
-  readonly events: readonly HookEvent[];
-  readonly timeoutSeconds: number;
-}
-
-const maxHooks = 32;
-const maxRunBytes = 16 * 1024;
-const defaultTimeoutSeconds = 3600;
+/** How many hooks there may be, and what one may be and take. */
+export const hookLimits = {
+  hooks: 32,
+  runBytes: 16 * 1024,
+  timeoutSeconds: 3600,
+  timeoutAtMostSeconds: 86_400,
+} as const;
 
 /** Seconds that a hook may take. */
-export const hookTimeout = integer({ min: 1, max: 86_400 });
+export const hookTimeout = integer({ min: 1, max: hookLimits.timeoutAtMostSeconds });
 
 /** The list under `config.hooks`; an empty one clears the hooks of a cluster. */
 export const hooks: Reader<Hook[]> = (place) => {
@@ -27,8 +21,9 @@ export const hooks: Reader<Hook[]> = (place) => {
       "must be a list of hooks; write `[]` for none, or leave it out",
       "type_error",
     );
-  if (place.value.length > maxHooks)
-    return refuse(place, `holds ${place.value.length} hooks; at most ${maxHooks} are allowed`);
+  const { hooks: atMost } = hookLimits;
+  if (place.value.length > atMost)
+    return refuse(place, `holds ${place.value.length} hooks; at most ${atMost} are allowed`);
   return listOf(hook)(place);
 };
 
@@ -45,7 +40,7 @@ const hook: Reader<Hook> = (place) => {
   return {
     run: given.run,
     events: given.events ?? hookEvents,
-    timeoutSeconds: given.timeout ?? defaultTimeoutSeconds,
+    timeoutSeconds: given.timeout ?? hookLimits.timeoutSeconds,
   };
 };
 
@@ -53,10 +48,11 @@ const run: Reader<string> = (place) => {
   const value = text(place);
   if (value === undefined) return undefined;
   if (value.trim() === "") return refuse(place, "must not be empty; it is the script of the hook");
-  if (Buffer.byteLength(value) > maxRunBytes)
+  const { runBytes } = hookLimits;
+  if (Buffer.byteLength(value) > runBytes)
     return refuse(
       place,
-      `must not exceed ${maxRunBytes / 1024} KiB; call a longer script by its path`,
+      `must not exceed ${runBytes / 1024} KiB; call a longer script by its path`,
     );
   return value;
 };

@@ -1,5 +1,5 @@
+import { hintOf } from "../spelling.ts";
 import { child, gives, isFull, type Place, refuse, writtenOf } from "./place.ts";
-import { closestOf } from "./spelling.ts";
 
 /** Checks a place and gives its value; notes what is wrong and gives undefined. */
 export type Reader<T> = (place: Place) => T | undefined;
@@ -171,10 +171,9 @@ function refuseUnknown(place: Place, key: string, readers: Record<string, unknow
   const known = Object.keys(readers).filter(
     (name) => readers[name] !== ignored && !name.startsWith("_"),
   );
-  const close = closestOf(key, known);
   const others =
     known.length > 12 ? "check its place and spelling" : `known are ${known.join(", ")}`;
-  const hint = close === undefined ? others : `did you mean \`${close}\`?`;
+  const hint = hintOf(key, known, others);
   return refuse(place, `unknown field \`${key.slice(0, 40)}\`; ${hint}`, "extra_forbidden");
 }
 

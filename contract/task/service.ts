@@ -21,6 +21,9 @@ export const loadBalancingPolicies = [
   "instance_aware_least_load",
 ] as const;
 
+/** What keeps replicas on one machine apart: `netns` is a network namespace a node. */
+export const isolations = ["none", "netns"] as const;
+
 /** An endpoint that is kept alive, a cluster behind each of its replicas. */
 export interface Service {
   readonly probe: Probe;
@@ -28,6 +31,9 @@ export interface Service {
   readonly loadBalancing: (typeof loadBalancingPolicies)[number];
   /** Where each replica listens. */
   readonly port: number;
+  readonly isolation: (typeof isolations)[number];
+  /** How many more replicas than wanted an update may have meanwhile, and how many fewer. */
+  readonly update: { readonly maxSurge: number; readonly maxUnavailable: number };
   /** Paths of the caller's files. */
   readonly tls: Template<{ readonly keyFile: string; readonly certFile: string }> | undefined;
   /** What the sidecar before each replica asks of a request; undefined lets every request through. */
@@ -43,8 +49,11 @@ const readers = {
   replica_policy: data,
   load_balancing_policy: choice(...loadBalancingPolicies),
   ports: integer({ min: 1, max: 65_535 }),
+  isolation: choice(...isolations),
   tls: data,
   auth: data,
+  max_surge: count,
+  max_unavailable: count,
   pool: ignored,
 };
 
@@ -62,10 +71,14 @@ export function readService(
     replicas,
     loadBalancing: given.load_balancing_policy ?? "least_load",
     port: given.ports ?? portOf(place, resources) ?? 0,
+    isolation: given.isolation ?? "none",
+    update: { maxSurge: given.max_surge ?? 1, maxUnavailable: given.max_unavailable ?? 0 },
     tls: gives(place, "tls") ? readTls(child(place, "tls"), template) : undefined,
     auth: gives(place, "auth") ? readAuth(child(place, "auth"), template) : undefined,
   };
+  checkProbe(place, service);
   checkBalancing(place, service);
+  checkUpdate(place, service);
   checkResources(place, resources, service.replicas);
   return service;
 }
@@ -112,6 +125,14 @@ function readAuth(place: Place, template: MakeTemplate): Service["auth"] {
   return template({ apiKey: api_key });
 }
 
+function checkProbe(place: Place, { probe, auth }: Service): void {
+  if (auth !== undefined && probe.request.template.scheme === "https")
+    refuse(
+      child(child(place, "readiness_probe"), "scheme"),
+      "cannot be https together with `auth`: the sidecar before each replica speaks HTTP",
+    );
+}
+
 function checkBalancing(place: Place, { replicas, loadBalancing }: Service): void {
   const byAccelerator = typeof replicas.targetQps === "object";
   const isAware = loadBalancing === "instance_aware_least_load";
@@ -125,6 +146,11 @@ function checkBalancing(place: Place, { replicas, loadBalancing }: Service): voi
       child(place, "load_balancing_policy"),
       "needs `replica_policy.target_qps_per_replica` as a mapping of accelerators",
     );
+}
+
+function checkUpdate(place: Place, { update }: Service): void {
+  if (update.maxSurge === 0 && update.maxUnavailable === 0)
+    refuse(child(place, "max_surge"), "cannot be 0 together with `max_unavailable`");
 }
 
 function checkResources(place: Place, resources: Resources, replicas: ReplicaPolicy): void {

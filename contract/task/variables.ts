@@ -95,7 +95,11 @@ function readValue(
   if (!isName(name)) return refuse(place, notAName);
   if (Object.hasOwn(given, name)) return undefined;
   if (place.value !== null) return writtenText(place);
-  return refuse(place, `has no value; give one with \`--${kind} ${name}=<value>\``, "missing");
+  return refuse(
+    place,
+    `has no value; give one with \`--${kind} ${name}=<value>\`, or \`--${kind} ${name}\` where it is set`,
+    "missing",
+  );
 }
 
 const notAName = "must be a name that a shell knows: letters, digits and _, no digit first";

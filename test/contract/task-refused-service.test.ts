@@ -18,6 +18,14 @@ testRefused("services", [
     "line 1, column 11: service.ports: must be a whole number from 1 to 65535",
   ],
   [
+    "service:\n  ports: 80\n  isolation: docker",
+    "line 3, column 3: service.isolation: must be one of none, netns",
+  ],
+  [
+    "service: {ports: 80, max_surge: 0}",
+    "line 1, column 22: service.max_surge: cannot be 0 together with `max_unavailable`",
+  ],
+  [
     "service: {ports: 80, readiness_probe: health}",
     "line 1, column 22: service.readiness_probe: must begin with `/`",
   ],
@@ -44,6 +52,10 @@ testRefused("services", [
     "line 1, column 49: service.readiness_probe.expected_status: must be a status or a range of them: 200 or 200-299",
     "line 1, column 75: service.readiness_probe.method: must be one of GET, HEAD, POST, PUT",
     "line 1, column 90: service.readiness_probe.interval: unknown field `interval`; known are path, headers, post_data, method, scheme, initial_delay_seconds, timeout_seconds, interval_seconds, success_threshold, failure_threshold, failure_window_seconds, expected_status",
+  ],
+  [
+    "service: {ports: 80, readiness_probe: {path: /, scheme: https}, auth: {api_key: k}}",
+    "line 1, column 49: service.readiness_probe.scheme: cannot be https together with `auth`: the sidecar before each replica speaks HTTP",
   ],
   [
     "service: {ports: 80, replicas: 1, replica_policy: {min_replicas: 1}}",

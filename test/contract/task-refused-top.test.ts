@@ -73,11 +73,14 @@ testRefused("variables", [
     "envs: {1A: b}",
     "line 1, column 8: envs.1A: must be a name that a shell knows: letters, digits and _, no digit first",
   ],
-  ["envs: {A: null}", "line 1, column 8: envs.A: has no value; give one with `--env A=<value>`"],
+  [
+    "envs: {A: null}",
+    "line 1, column 8: envs.A: has no value; give one with `--env A=<value>`, or `--env A` where it is set",
+  ],
   ["envs: {A: [1]}", "line 1, column 8: envs.A: must be text"],
   [
     "secrets: {A: null}",
-    "line 1, column 11: secrets.A: has no value; give one with `--secret A=<value>`",
+    "line 1, column 11: secrets.A: has no value; give one with `--secret A=<value>`, or `--secret A` where it is set",
   ],
   [
     "secrets: {'a b': c}",

@@ -90,6 +90,8 @@ test("a service has defaults for everything but its port", () => {
 
   assert.equal(service.port, 8080);
   assert.equal(service.loadBalancing, "least_load");
+  assert.equal(service.isolation, "none");
+  assert.deepEqual(service.update, { maxSurge: 1, maxUnavailable: 0 });
   assert.deepEqual([service.replicas.min, service.replicas.max], [1, 1]);
   assert.deepEqual(service.probe, {
     request: {
@@ -115,6 +117,10 @@ test("a service of existing clients is read", () => {
   assert.deepEqual([service.replicas.min, service.replicas.max], [2, 2]);
   assert.equal(service.loadBalancing, "round_robin");
   assert.deepEqual(service.tls?.template, { keyFile: "k", certFile: "c" });
+});
+
+test("a service says how replicas on one machine are kept apart", () => {
+  assert.equal(serviceOf("service: {ports: 80, isolation: NetNS}").isolation, "netns");
 });
 
 test("a replica policy scales by requests, also by accelerator with dashes", () => {

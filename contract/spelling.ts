@@ -1,13 +1,22 @@
+/** What to tell whoever named what there is not: the known word that is close to it, or else the way out. */
+export function hintOf(word: string, known: readonly string[], wayOut: string): string {
+  const close = closestOf(word, known);
+  return close === undefined ? wayOut : `did you mean \`${close}\`?`;
+}
+
 /** The known word that was most likely meant, or undefined when none is close. */
-export function closestOf(word: string, known: readonly string[]): string | undefined {
+function closestOf(word: string, known: readonly string[]): string | undefined {
   if (word.length > 40) return undefined;
   const allowed = Math.max(1, Math.floor(word.length / 3));
   const ranked = known
     .map((name) => ({ name, distance: distanceOf(word.toLowerCase(), name.toLowerCase()) }))
-    .filter(({ distance }) => distance <= allowed)
+    .filter(({ name, distance }) => distance <= allowed && 2 * distance < longer(word, name))
     .sort((a, b) => a.distance - b.distance);
   return ranked[0]?.name;
 }
+
+/** Most of a word must be there, also of a short one. */
+const longer = (a: string, b: string): number => Math.max(a.length, b.length);
 
 /** How many letters must be changed, added, dropped or swapped to make one word the other. */
 function distanceOf(a: string, b: string): number {

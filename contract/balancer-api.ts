@@ -1,0 +1,155 @@
+import * as z from "zod";
+import { type Operation, operation } from "../common/operation.ts";
+import { loadBalancingPolicies } from "./task/service.ts";
+
+/**
+ * What control and the balancer of a service promise each other: HTTP with JSON over the balancer's
+ * Unix socket. Control says which replicas there are and what a good answer to a probe is; the
+ * balancer asks them, routes to those that are ready, and tells what it sees. It needs control for
+ * neither, so requests are served while control is away.
+ */
+
+const Millis = z.int().min(0);
+
+/** How a replica is asked whether it is ready. The headers may hold a key: never logged. */
+export const ProbePlan = z.object({
+  method: z.enum(["GET", "HEAD", "POST", "PUT"]),
+  scheme: z.enum(["http", "https"]),
+  path: z.string().startsWith("/"),
+  headers: z.record(z.string(), z.string()),
+  /** JSON text, or nothing. */
+  body: z.string().nullable(),
+  timeoutMs: Millis,
+  intervalMs: Millis,
+  /** So many good answers in a row make a replica ready, so many bad ones make it not ready. */
+  successThreshold: z.int().min(1),
+  failureThreshold: z.int().min(1),
+  /** Ranges of statuses that are good answers. */
+  expectedStatus: z.array(z.tuple([z.int(), z.int()])).min(1),
+});
+export type ProbePlan = z.output<typeof ProbePlan>;
+
+/** What a replica is there for: a standby is asked but gets no request, a draining one none any more. */
+export const replicaRoles = ["serving", "standby", "draining"] as const;
+
+export const PlannedReplica = z.object({
+  /** Its number in the service. */
+  id: z.int().positive(),
+  /** Of several versions of a service each has its own way to be asked. */
+  version: z.int().positive(),
+  host: z.string().min(1),
+  port: z.int().min(1).max(65_535),
+  role: z.enum(replicaRoles),
+  /** Requests a second that it takes, to weigh it against others; 1 where that is not said. */
+  capacity: z.number().positive(),
+});
+export type PlannedReplica = z.output<typeof PlannedReplica>;
+
+/**
+ * All that the balancer is to do. A plan takes the place of the one before. A replica is its number: what
+ * is known of it stays while plans name it, wherever it is reached, and what is open there goes on. One
+ * that a plan names no more is gone, and nobody waits for what is open there.
+ */
+export const BalancerPlan = z.object({
+  /** Grows with each plan; one that was overtaken changes nothing. */
+  revision: z.int().min(0),
+  policy: z.enum(loadBalancingPolicies),
+  /** By version. */
+  probes: z.record(z.string(), ProbePlan),
+  replicas: z.array(PlannedReplica),
+  /**
+   * What clients are met with, as PEM texts; null is plain HTTP. Over this socket, as a key belongs in
+   * no file; the balancer listens once its first plan is there.
+   */
+  tls: z.object({ key: z.string(), cert: z.string() }).nullable(),
+  /** While no replica is ready so many requests wait, for so long. */
+  hold: z.object({ requests: z.int().min(0), ms: Millis }),
+});
+export type BalancerPlan = z.output<typeof BalancerPlan>;
+
+export const readinesses = ["unknown", "ready", "not_ready"] as const;
+
+/** What the balancer sees of one replica. */
+export const SeenReplica = z.object({
+  id: z.int().positive(),
+  /** Unknown until the first good answers: it may still be starting. */
+  readiness: z.enum(readinesses),
+  /** Since when it is what it is. */
+  since: Millis,
+  /** The first of the bad answers in a row that are the latest; null after a good one. */
+  failingSince: Millis.nullable(),
+  /** Why the latest answer was bad, without anything of its text: `503`, `refused`; null if good. */
+  problem: z.string().nullable(),
+  /** Requests under way. */
+  open: z.int().min(0),
+});
+export type SeenReplica = z.output<typeof SeenReplica>;
+
+/** How many seconds of arrivals a report has. */
+export const arrivalSeconds = 60;
+
+export const BalancerReport = z.object({
+  /** Of the plan that it follows; null before the first. */
+  revision: z.int().nullable(),
+  replicas: z.array(SeenReplica),
+  /** Requests that arrived in each of the last whole seconds, the newest last. */
+  arrivals: z.array(z.int().min(0)).max(arrivalSeconds),
+  /** Requests that wait for a replica to be ready. */
+  held: z.int().min(0),
+  /** Requests under way, the held ones included. */
+  open: z.int().min(0),
+  at: Millis,
+});
+export type BalancerReport = z.output<typeof BalancerReport>;
+
+export const BalancerHealth = z.object({
+  build: z.string(),
+  pid: z.int().positive(),
+  listen: z.object({ host: z.string(), port: z.int() }),
+  revision: z.int().nullable(),
+});
+export type BalancerHealth = z.output<typeof BalancerHealth>;
+
+/** What the log of a balancer was before it was begun anew, as it was full. */
+export const earlierLogOf = (file: string): string => `${file}.1`;
+
+/** The balancer's API, a row an operation. */
+export const balancerOperations = {
+  health: operation({
+    name: "health",
+    route: "GET /health",
+    mode: "sync",
+    summary: "Who the balancer is and where it listens.",
+    access: "any",
+    input: {},
+    output: BalancerHealth,
+  }),
+  plan: operation({
+    name: "plan",
+    route: "PUT /plan",
+    mode: "sync",
+    summary: "Follow a plan; one that is older than the present one changes nothing.",
+    access: "any",
+    input: { body: BalancerPlan },
+    output: BalancerHealth,
+  }),
+  reports: operation({
+    name: "reports",
+    route: "GET /reports",
+    mode: "stream",
+    summary:
+      "What it sees, a JSON line a report: at once, with each change of a replica, and every second while requests come or are under way; at least every five seconds.",
+    access: "any",
+    input: {},
+    output: z.unknown(),
+  }),
+  end: operation({
+    name: "end",
+    route: "POST /end",
+    mode: "sync",
+    summary: "Take no new connection, finish what is open for so long, and exit.",
+    access: "any",
+    input: { body: z.object({ drainMs: Millis }) },
+    output: z.null(),
+  }),
+} satisfies Record<string, Operation>;

@@ -1,0 +1,130 @@
+import { posix } from "node:path";
+import * as z from "zod";
+import { type Operation, operation } from "../common/operation.ts";
+
+/**
+ * How files reach a node, and come back. Control offers a manifest, one entry a line, and sends the
+ * contents that the node lacks; offered again, the manifest is made true. The other way a node lists
+ * what it has, and sends the stretches that it is asked for.
+ */
+
+const access = "any";
+
+/** Below a folder and never out of it; `""` is the place itself, for a single file. */
+const isBelow = (path: string): boolean =>
+  path === "" || !(path.includes("\0") || /(^|\/)(\.{0,2})(\/|$)/.test(path));
+
+const path = z.string().max(4_096).refine(isBelow, "must lead to something below its folder");
+const Sha256 = z.string().regex(/^[0-9a-f]{64}$/);
+
+/** A file, by its content's digest. */
+export const FileEntry = z.object({
+  kind: z.literal("file"),
+  path,
+  size: z.int().min(0),
+  /** Its permissions, as in chmod. */
+  mode: z.int().min(0).max(0o777),
+  sha256: Sha256,
+});
+export type FileEntry = z.output<typeof FileEntry>;
+
+const kinds = [
+  FileEntry,
+  z.object({ kind: z.literal("folder"), path }),
+  z.object({ kind: z.literal("link"), path, target: z.string().min(1).max(4_095) }),
+] as const;
+
+/** What lies at a path below a destination. */
+export const Entry = z.discriminatedUnion("kind", kinds);
+export type Entry = z.output<typeof Entry>;
+
+/** Whether a link leads out of the folder that its path is below. */
+export function leadsOut({ path, target }: { path: string; target: string }): boolean {
+  const end = posix.normalize(posix.join(posix.dirname(path), target));
+  return posix.isAbsolute(target) || end === ".." || end.startsWith("../");
+}
+
+/** What a node finds at a path; a folder comes before what is in it. */
+export const Listed = z.discriminatedUnion("kind", [
+  ...kinds,
+  z.object({ kind: z.literal("unreadable"), path, why: z.string() }),
+]);
+export type Listed = z.output<typeof Listed>;
+
+/** The bytes of a file from `offset` to `end`. */
+export const Stretch = z.object({ path, offset: z.int().min(0), end: z.int().min(0) });
+export type Stretch = z.output<typeof Stretch>;
+
+/** Comes before a stretch, as a line: how many bytes follow, or why there are none. */
+export const StretchHead = z.object({ bytes: z.int().min(0), problem: z.string().optional() });
+export type StretchHead = z.output<typeof StretchHead>;
+
+/** So many stretches are asked for at once, at most. */
+export const mostStretches = 500;
+
+/** The content of a file, as it is asked for and sent: this as a line, then `size` bytes. */
+export const Content = z.object({ sha256: Sha256, size: z.int().min(0) });
+export type Content = z.output<typeof Content>;
+
+/** What came of an offer. With something `missing` nothing was done yet. */
+export const FilesOffered = z.object({
+  missing: z.array(Content),
+  /** Files of the manifest, and those of them that were or will be written, with their bytes. */
+  files: z.int().min(0),
+  changed: z.int().min(0),
+  changedBytes: z.int().min(0),
+  /** Files that an earlier manifest had brought and this one does not have. */
+  removed: z.int().min(0),
+});
+export type FilesOffered = z.output<typeof FilesOffered>;
+
+/** The part of the agent's API that is about files. */
+export const fileOperations = {
+  offerFiles: operation({
+    name: "offerFiles",
+    route: "PUT /files",
+    mode: "sync",
+    summary:
+      "Have at `destination` what the manifest in the body says, or learn which contents are missing. What an earlier manifest brought goes when this one lacks it, unless it was changed since; all else that lies there stays. `~/x` is below the node's home, `x` below the working folder.",
+    access,
+    input: {
+      query: z.object({ destination: z.string().min(1) }),
+      rawBody: "application/x-ndjson",
+    },
+    output: FilesOffered,
+    errors: ["ConflictError", "ValueError"],
+  }),
+  sendContents: operation({
+    name: "sendContents",
+    route: "POST /files/contents",
+    mode: "sync",
+    summary: "Hand over contents, each checked against its digest; those that came whole are kept.",
+    access,
+    input: { rawBody: "application/octet-stream" },
+    output: z.object({ received: z.int().min(0) }),
+    errors: ["ValueError"],
+  }),
+  listFiles: operation({
+    name: "listFiles",
+    route: "GET /files",
+    mode: "stream",
+    summary:
+      "Files, folders and links at and below a path, one a line. `~/x` is below the node's home, `x` below the working folder. The path itself may be a link; those below it are told as links. The agent's own folder is left out.",
+    access,
+    input: { query: z.object({ path: z.string() }) },
+    output: z.unknown(),
+    errors: ["NotFoundError", "PermissionDeniedError", "ValueError"],
+  }),
+  readFiles: operation({
+    name: "readFiles",
+    route: "POST /files/stretches",
+    mode: "stream",
+    summary: "Stretches of files below a path, in the order asked for, each after its head.",
+    access,
+    input: {
+      body: z.object({ path: z.string(), stretches: z.array(Stretch).max(mostStretches) }),
+    },
+    output: z.unknown(),
+    errors: ["NotFoundError", "PermissionDeniedError", "ValueError"],
+  }),
+} satisfies Record<string, Operation>;

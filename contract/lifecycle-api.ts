@@ -1,0 +1,105 @@
+import * as z from "zod";
+import { type Operation, operation } from "../common/operation.ts";
+import { Health } from "./agent-shapes.ts";
+import { hookEvents } from "./hooks.ts";
+import { HookSet, Lifecycle, LifecycleOrder } from "./lifecycle-shapes.ts";
+
+const access = "any";
+const path = z.object({ id: z.string() });
+const one = { path };
+
+/** The part of the agent's API that is about hooks and the end of the node. */
+export const lifecycleOperations = {
+  putHooks: operation({
+    name: "putHooks",
+    route: "PUT /hooks",
+    mode: "sync",
+    summary: "Replace the hooks of the node; a lifecycle under way keeps those it began with.",
+    access,
+    input: { body: HookSet },
+    output: Health,
+  }),
+  beginLifecycle: operation({
+    name: "beginLifecycle",
+    route: "POST /lifecycles",
+    mode: "sync",
+    summary:
+      "Begin a lifecycle, or join, sharpen or hasten the one that is under way, whatever its id. Answers that one. A stop is refused while a teardown is under way.",
+    access,
+    input: { body: LifecycleOrder },
+    output: Lifecycle,
+    errors: ["ConflictError"],
+  }),
+  listLifecycles: operation({
+    name: "listLifecycles",
+    route: "GET /lifecycles",
+    mode: "sync",
+    summary: "The latest lifecycles of the node, newest first.",
+    access,
+    input: {},
+    output: z.array(Lifecycle),
+  }),
+  getLifecycle: operation({
+    name: "getLifecycle",
+    route: "GET /lifecycles/{id}",
+    mode: "sync",
+    summary: "One lifecycle.",
+    access,
+    input: one,
+    output: Lifecycle,
+    errors: ["NotFoundError"],
+  }),
+  cancelLifecycle: operation({
+    name: "cancelLifecycle",
+    route: "POST /lifecycles/{id}/cancel",
+    mode: "sync",
+    summary:
+      "Take a lifecycle back: no further hook begins, a running one ends by itself, jobs are taken again. One that is READY is DONE. Of one that met a preemption that is left: it ends by itself.",
+    access,
+    input: one,
+    output: Lifecycle,
+    errors: ["NotFoundError"],
+  }),
+  confirmLogs: operation({
+    name: "confirmLogs",
+    route: "POST /lifecycles/{id}/confirm-logs",
+    mode: "sync",
+    summary: "Say that the whole log was fetched: an agent that is about to leave need not wait.",
+    access,
+    input: one,
+    output: Lifecycle,
+    errors: ["NotFoundError"],
+  }),
+  readHookLog: operation({
+    name: "readHookLog",
+    route: "GET /lifecycles/{id}/logs/{event}",
+    mode: "stream",
+    summary:
+      "What the hooks of an event wrote in a lifecycle, from a byte offset, secrets masked at their length; with `follow` until no more can come. Bytes that were left out are skipped: the header `log-offset` has the offset of the first byte, so a reader stops and asks again where `gapOf` says that bytes are missing.",
+    access,
+    input: {
+      path: path.extend({ event: z.enum(hookEvents) }),
+      query: z.object({
+        offset: z.coerce.number().int().min(0).default(0),
+        follow: z.stringbool().default(false),
+      }),
+    },
+    output: z.unknown(),
+    errors: ["NotFoundError"],
+  }),
+  preempt: operation({
+    name: "preempt",
+    route: "POST /preempt",
+    mode: "sync",
+    summary:
+      "Tell the node that it is taken away, as a provider's notice would. Without `deadlineAt` it has the grace that it was started with.",
+    access,
+    input: {
+      body: z.object({
+        because: z.string().default("asked for on the node"),
+        deadlineAt: z.int().min(0).nullable().default(null),
+      }),
+    },
+    output: Lifecycle,
+  }),
+} satisfies Record<string, Operation>;
