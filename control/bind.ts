@@ -2,11 +2,23 @@ import type { Readable } from "node:stream";
 import type { InputOf, Operation, OutputOf } from "../common/operation.ts";
 import type { Wish } from "./clusters/schema.ts";
 import type { Context } from "./context.ts";
+import type { Connection } from "./db/open.ts";
 import type { User } from "./requests/schema.ts";
 
 /** What a request must know when it is worked on again after a restart. */
 export interface Progress {
   readonly wish?: Wish;
+  /** The service that a request made, or has changed. */
+  readonly serviceId?: string;
+  /** The services that a request takes down. */
+  readonly serviceIds?: readonly string[];
+}
+
+/** A body that is no JSON, as it comes. */
+export interface RawBody {
+  /** Its content type. */
+  readonly type: string;
+  readonly stream: Readable;
 }
 
 /** One call of an operation: who asks, what it may print, when to give up. */
@@ -19,12 +31,14 @@ export interface Call {
   /** The command line that made the call. */
   readonly command: string;
   readonly signal: AbortSignal;
+  /** The body of a row whose input is one; null for all others. */
+  readonly body: RawBody | null;
   /** Adds text to the request's log; a line ends with a newline of its own. */
   print(text: string): void;
   /** What an earlier attempt at this request kept before control was restarted. */
   readonly progress: Progress;
-  /** Keeps something for a later attempt; durable when it resolves. */
-  remember(progress: Progress): Promise<void>;
+  /** Keeps something for a later attempt, in one transaction with `also`; durable when it resolves. */
+  remember(progress: Progress, also?: (tx: Connection) => Promise<void>): Promise<void>;
   /** Waits without keeping others from their turn. */
   aside<T>(wait: Promise<T>): Promise<T>;
   /** Says in the request's record why it waits; null takes it back. */

@@ -1,9 +1,21 @@
 import { type Loop, startLoop } from "../common/loop.ts";
-import { collectClusters, collectDownloads } from "./clusters/collect.ts";
+import { collectClusters, collectDownloads, collectLifecycles } from "./clusters/collect.ts";
 import type { Context } from "./context.ts";
 import { collectRequests } from "./requests/collect.ts";
+import { dropPassing } from "./requests/passing.ts";
+import { collectServices } from "./services/collect.ts";
+import { collectUploads } from "./uploads/collect.ts";
 
 const everyMs = 10 * 60_000;
+const collectors = [
+  dropPassing,
+  collectRequests,
+  collectClusters,
+  collectLifecycles,
+  collectDownloads,
+  collectUploads,
+  collectServices,
+];
 
 /** Forgets, every so often, what was kept for long enough. */
 export function startCollector(ctx: Context): Loop {
@@ -16,5 +28,5 @@ export function startCollector(ctx: Context): Loop {
 
 /** One round of it. */
 export async function collect(ctx: Context): Promise<void> {
-  for (const one of [collectRequests, collectClusters, collectDownloads]) await one(ctx);
+  for (const one of collectors) await one(ctx);
 }

@@ -4,9 +4,18 @@ import * as z from "zod";
 import { pickSet, readSettings } from "../common/config.ts";
 import { fail } from "../common/errors.ts";
 import { envNames } from "../common/product.ts";
-import { clientVariables, inheritedVariables, taskVariables } from "../contract/variables.ts";
+import {
+  clientVariables,
+  inheritedVariables,
+  replicaVariables,
+  taskVariables,
+} from "../contract/variables.ts";
 
 const Port = z.coerce.number().int().min(0).max(65_535);
+const Ports = z.templateLiteral(
+  [z.int(), "-", z.int()],
+  "write the first and the last port: 20000-29999",
+);
 const AtOnce = z.coerce.number().int().min(1).max(10_000);
 
 /** Every setting of the control plane; each is read from `OUTRIGGER_<NAME>`. */
@@ -31,6 +40,17 @@ export const Settings = z.object({
     .min(-1)
     .default(30)
     .describe("How long clusters that are gone are remembered; negative remembers them for ever."),
+  headPatienceSeconds: z.coerce
+    .number()
+    .min(0)
+    .default(10)
+    .describe(
+      "How long a stop or teardown waits for the head to answer before it goes on without its hooks.",
+    ),
+  balancerPorts: Ports.default("30001-32767").describe("Where the balancers of services listen."),
+  replicaPorts: Ports.default("20000-29999").describe(
+    "What replicas on this machine listen on where several cannot have the port of their document.",
+  ),
   localAccelerators: z
     .string()
     .regex(/^[\w-]+:\d+$/, "write NAME:COUNT, such as H100:8")
@@ -44,12 +64,18 @@ export const Settings = z.object({
 export interface Config extends z.output<typeof Settings> {
   /** What the nodes of this machine take over from the environment that control was started in. */
   nodeEnv: Readonly<Record<string, string>>;
+  /** The socket of the SSH agent of whoever started control. */
+  sshAgentSocket: string | null;
 }
 
 const nodeDefaults = { PATH: "/usr/local/bin:/usr/bin:/bin", LANG: "C.UTF-8" };
 
 /** Variables of ours that are for others and may be set where control starts, as inside a job. */
-const ofOthers = Object.keys({ ...clientVariables, ...taskVariables }).flatMap(envNames);
+const ofOthers = Object.keys({
+  ...clientVariables,
+  ...taskVariables,
+  ...replicaVariables,
+}).flatMap(envNames);
 /** Whether a host name or address means this machine itself. */
 export const isLoopback = (host: string): boolean =>
   /^(localhost|127(\.\d{1,3}){3}|::1)$/.test(host);
@@ -58,7 +84,7 @@ export const isLoopback = (host: string): boolean =>
 export function readConfig(env: NodeJS.ProcessEnv): Config {
   const settings = readSettings(Settings, env, ofOthers);
   const nodeEnv = { ...nodeDefaults, ...pickSet(env, ["PATH", ...inheritedVariables]) };
-  const config = { ...settings, nodeEnv };
+  const config = { ...settings, nodeEnv, sshAgentSocket: env["SSH_AUTH_SOCK"] ?? null };
   if (!isLoopback(config.host))
     fail(
       "ConfigError",

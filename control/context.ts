@@ -11,6 +11,9 @@ import type { Logger } from "./log.ts";
 import type { Provider } from "./providers/provider.ts";
 import type { RequestLogs } from "./requests/log.ts";
 import type { Queues } from "./requests/queue.ts";
+import type { Balancers } from "./services/balancing/balancers.ts";
+import type { SshReach } from "./ssh-pools/reach.ts";
+import type { Uploads } from "./uploads/uploads.ts";
 
 /** The world of every operation and loop. */
 export interface Context {
@@ -23,13 +26,17 @@ export interface Context {
   readonly changes: Changes;
   readonly queues: Queues;
   readonly requestLogs: RequestLogs;
+  readonly uploads: Uploads;
   readonly providers: readonly Provider[];
   /** The provider of this name; throws `CloudError` when it is not configured any more. */
   provider(name: string): Provider;
+  /** The ways to machines that are reached over SSH. */
+  readonly ssh: SshReach;
   readonly agents: Agents;
   /** The agent on a node of a cluster. */
   agent(cluster: Cluster, rank: number): Agent;
   readonly watches: Watches;
+  readonly balancers: Balancers;
   /** How each noun's reconciler is told to look at a row now. */
   readonly nudges: Map<string, (id: string) => Promise<void>>;
   now(): Date;

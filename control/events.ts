@@ -7,8 +7,13 @@ export interface NewEvent {
   from?: string;
   to?: string;
   reason: string;
+  /** A remark that nobody should miss. */
+  isNoteworthy?: boolean;
   at: Date;
 }
+
+/** Which events are listed: `noteworthy` is moves, and remarks that nobody should miss. */
+export type EventKind = "moves" | "remarks" | "ends" | "noteworthy";
 
 export interface StoredEvent {
   from: string | null;
@@ -19,20 +24,20 @@ export interface StoredEvent {
 
 /** Adds a row to the log of events. */
 export async function addEvent(db: Connection, event: NewEvent): Promise<void> {
-  const { noun, id, from = null, to = null, reason, at } = event;
+  const { noun, id, from = null, to = null, reason, isNoteworthy = false, at } = event;
   const row = { noun, subject_id: id, from_status: from, to_status: to, reason };
   await db
     .insertInto("events")
-    .values({ ...row, at: at.getTime() })
+    .values({ ...row, is_noteworthy: Number(isNoteworthy), at: at.getTime() })
     .execute();
 }
 
-/** The newest events of a thing, at most `limit`, oldest first; `moves` leaves out remarks. */
+/** The newest events of a thing, at most `limit`, oldest first. */
 export async function listEvents(
   db: Connection,
   noun: string,
   id: string,
-  { kind, limit }: { kind: "moves" | "remarks" | "ends"; limit: number },
+  { kind, limit }: { kind: EventKind; limit: number },
 ): Promise<StoredEvent[]> {
   const query = db
     .selectFrom("events")
@@ -43,6 +48,9 @@ export async function listEvents(
     moves: query.where("to_status", "is not", null),
     remarks: query.where("to_status", "is", null),
     ends: query.where("to_status", "=", "GONE"),
+    noteworthy: query.where(({ eb, or }) =>
+      or([eb("to_status", "is not", null), eb("is_noteworthy", "=", 1)]),
+    ),
   }[kind];
   const rows = await chosen.orderBy("seq", "desc").limit(limit).execute();
   return rows.reverse().map((row) => ({

@@ -3,6 +3,7 @@ import type { Changes } from "../common/changes.ts";
 import { errorCodeOf } from "../common/errors.ts";
 
 const chunkBytes = 64 * 1024;
+const newline = 10;
 
 /** The bytes of a file from an offset to its present end; none when there is no file. */
 export async function* readFrom(file: string, offset: number): AsyncGenerator<Buffer> {
@@ -32,19 +33,42 @@ export async function sizeOf(file: string): Promise<number> {
   return found?.size ?? 0;
 }
 
-/** Where the last `lines` lines of a file begin; 0 when it has no more than these. */
-export async function offsetOfLastLines(file: string, lines: number): Promise<number> {
-  let size = 0;
-  const starts: number[] = [0];
-  for await (const chunk of readFrom(file, 0)) {
-    for (let at = chunk.indexOf(10); at >= 0; at = chunk.indexOf(10, at + 1)) {
-      starts.push(size + at + 1);
-      if (starts.length > lines + 1) starts.shift();
+/** Bytes of a file that mean nothing, from the first to the one after the last. */
+interface Hole {
+  readonly from: number;
+  readonly to: number;
+}
+
+/**
+ * Where the last `lines` lines of a file begin, found from its end; 0 when it has no more than these.
+ * A hole ends the line before it.
+ */
+export async function offsetOfLastLines(
+  file: string,
+  lines: number,
+  hole: Hole | null = null,
+): Promise<number> {
+  const size = await sizeOf(file);
+  if (size === 0) return 0;
+  await using handle = await open(file);
+  const block = Buffer.alloc(chunkBytes);
+  let missing = lines;
+  for (let end = size; end > 0; ) {
+    if (end === hole?.to) end = hole.from;
+    const least = hole !== null && end > hole.to ? hole.to : 0;
+    const start = Math.max(least, end - chunkBytes);
+    const { bytesRead } = await handle.read(block, 0, end - start, start);
+    // The newline at the very end closes the last line; it does not begin another.
+    let at = start + bytesRead === size ? bytesRead - 1 : bytesRead;
+    while (at > 0) {
+      at = block.subarray(0, bytesRead).lastIndexOf(newline, at - 1);
+      if (at < 0) break;
+      missing -= 1;
+      if (missing === 0) return start + at + 1;
     }
-    size += chunk.length;
+    end = start;
   }
-  const complete = starts.at(-1) === size ? starts.length - 1 : starts.length;
-  return complete <= lines ? (starts[0] ?? 0) : (starts[complete - lines] ?? 0);
+  return 0;
 }
 
 /**

@@ -1,5 +1,5 @@
 import { errorTypes, toAppError } from "../common/errors.ts";
-import { untilSignal } from "../common/programs.ts";
+import { openServiceManager, untilSignal } from "../common/programs.ts";
 import { operations as rows } from "../contract/api.ts";
 import { clusters } from "./clusters/reconcile.ts";
 import { startCollector } from "./collector.ts";
@@ -11,27 +11,36 @@ import { closeContext, openContext } from "./open.ts";
 import { operations } from "./operations.ts";
 import { startReconciler } from "./reconciler.ts";
 import { startRequests } from "./requests/run.ts";
+import { services } from "./services/reconcile.ts";
+import { replicas } from "./services/replicas/reconcile.ts";
+import { sshHosts } from "./ssh-pools/reconcile.ts";
 
 /** Serves until it is told to stop; what it works on goes on after the next start. */
 async function main(): Promise<void> {
   const stopped = untilSignal("SIGTERM", "SIGINT");
   const config = readConfig(process.env);
+  const service = openServiceManager(process.env);
   const log = openLog("control", config.logLevel);
   const lock = lockHome(config.home);
   const ctx = await openContext(config, log);
-  const reconciling = startReconciler(ctx, clusters);
+  const reconciling = [clusters, services, replicas, sshHosts].map((noun) =>
+    startReconciler(ctx, noun),
+  );
   const collector = startCollector(ctx);
   const requests = await startRequests(ctx, operations);
   const server = buildServer(ctx, rows, operations);
   const address = await listen(server, config);
   lock.tell(address);
   log.info({ ...address, home: config.home }, "listening");
+  service.ready(`listens on ${address.host}:${address.port}`);
 
-  log.info({ signal: await stopped }, "stopping");
+  const signal = await stopped;
+  log.info({ signal }, "stopping");
+  service.stopping(`stops after ${signal}`);
   await server.close();
   await requests.stop();
   await collector.stop();
-  await reconciling.stop();
+  await Promise.all(reconciling.map((noun) => noun.stop()));
   await closeContext(ctx);
   lock.release();
 }

@@ -7,14 +7,17 @@ import { addEvent } from "./events.ts";
 /** What changes with a status, in the same transaction. */
 type Also = (tx: Connection) => Promise<void>;
 
+/** Where the rows of a noun are. */
+const tables = { cluster: "clusters", service: "services", replica: "replicas" } as const;
+
 /**
- * Moves a cluster to another status, together with the event that tells of it: the only writer of
- * the status column. False when the row is no longer where the caller saw it; someone else was
+ * Moves a row to another status, together with the event that tells of it: the only writer of
+ * status columns. False when the row is no longer where the caller saw it; someone else was
  * first.
  */
 export async function move<S extends string>(
   ctx: Context,
-  machine: Machine<S>,
+  machine: Machine<S, keyof typeof tables>,
   row: { id: string; status: NoInfer<S> },
   to: NoInfer<S>,
   reason: string,
@@ -36,15 +39,16 @@ export async function move<S extends string>(
 }
 
 interface Move {
+  noun: keyof typeof tables;
   id: string;
   from: string;
   to: string;
   at: Date;
 }
 
-async function setStatus(tx: Connection, { id, from, to, at }: Move): Promise<boolean> {
+async function setStatus(tx: Connection, { noun, id, from, to, at }: Move): Promise<boolean> {
   const { numUpdatedRows } = await tx
-    .updateTable("clusters")
+    .updateTable(tables[noun])
     .set({ status: to as never, status_changed_at: at.getTime() })
     .where("id", "=", id)
     .where("status", "=", from as never)

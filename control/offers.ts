@@ -1,41 +1,117 @@
-import { fail } from "../common/errors.ts";
+import { AppError, fail } from "../common/errors.ts";
+import { product } from "../common/product.ts";
+import { hintOf } from "../contract/spelling.ts";
 import type { ResourceRequest } from "../contract/task/resource-request.ts";
 import type { Resources } from "../contract/task/resources.ts";
+import type { Task } from "../contract/task.ts";
 import type { Cluster } from "./clusters/schema.ts";
 import type { Context } from "./context.ts";
-import { meets, type Need, type Offer } from "./providers/provider.ts";
+import { isWithin, meets, type Need, type Offer, type Provider } from "./providers/provider.ts";
+
+/** What is asked of the machines of a cluster. */
+export type Asked = Pick<Task, "resources" | "nodes"> & Pick<Need, "network" | "isSpot">;
+
+/**
+ * What a service's task asks of the machines of each replica, on spot or not; left out where the task
+ * makes no difference of it. Of others what the task asks.
+ */
+export const askedOfReplica = ({ resources, nodes, service }: Task, isSpot?: boolean): Asked => ({
+  resources: ofKind(resources, isSpot),
+  nodes,
+  ...(isSpot === true && { isSpot }),
+  ...(service?.isolation === "netns" && { network: "own" }),
+});
+
+/** Where candidates differ in being spot, only those count that are what is asked for. */
+function ofKind(resources: Resources, isSpot: boolean | undefined): Resources {
+  const candidates = resources.candidates.filter(({ useSpot }) => useSpot === isSpot);
+  return candidates.length === 0 ? resources : { ...resources, candidates };
+}
+
+/** Whether a task asks for spot machines where there are any; `use_spot` has no effect elsewhere. */
+export const asksForSpot = ({ providers }: Context, { candidates }: Resources): boolean =>
+  candidates.some(
+    ({ useSpot, cloud }) =>
+      useSpot &&
+      providers.some(
+        ({ name, hasSpot }) => hasSpot === true && (cloud === undefined || isWithin(name, cloud)),
+      ),
+  );
 
 /**
  * The machine to take for each node of a task: of the first candidate that can be had, or the
- * cheapest of all. Throws `ResourcesUnavailableError` saying what was asked and what there is.
+ * cheapest of all. Throws `NotSupportedError` where no machine ever will do, and
+ * `ResourcesUnavailableError` saying what was asked and what there is.
  */
-export async function chooseOffer(
-  ctx: Context,
-  resources: Resources,
-  signal: AbortSignal,
-): Promise<Offer> {
-  const { candidates, choose } = resources;
-  const offers = (
-    await Promise.all(candidates.map((candidate) => offersOf(ctx, candidate, signal)))
-  ).flat();
-  const [first] = choose === "inOrder" ? offers : offers.sort(byPrice);
+export async function chooseOffer(ctx: Context, asked: Asked, signal: AbortSignal): Promise<Offer> {
+  const { resources, nodes } = asked;
+  const offers = await offersFor(ctx, asked, signal);
+  const [first] = resources.choose === "inOrder" ? offers : offers.sort(byPrice);
   if (first !== undefined) return first;
-  const there = (await offersOf(ctx, undefined, signal)).map(describeOffer).join("; ");
+  await refuseImpossible(ctx, asked, signal);
+  const [kind, on] = asked.isSpot ? [{ isSpot: true as const }, " on spot"] : [{}, ""];
+  const there = (await offersOf(ctx, kind, signal)).map(describeOffer).join("; ");
   fail(
     "ResourcesUnavailableError",
-    `nothing offers ${describeNeeds(resources)}; there is: ${there || "nothing at all"}`,
+    `nothing offers ${times(nodes)}${describeNeeds(resources)}${on}; there is${on}: ` +
+      `${there || "nothing at all"}${await hintOn(ctx, asked)}`,
   );
+}
+
+/** What else helps where `infra` led nowhere: what may have been meant, or where to look for hosts. */
+async function hintOn({ providers }: Context, asked: Asked): Promise<string> {
+  const infras = needsOf(asked).flatMap(({ infra }) => infra ?? []);
+  const known = (await Promise.all(providers.map(placesOf))).flat();
+  const unknown = infras.find((infra) => !known.includes(infra));
+  const asksForHosts = infras.some((infra) => isWithin(infra, "ssh"));
+  const wayOut = asksForHosts ? `how the hosts of pools are: ${product.word} ssh status` : "";
+  const hint = unknown === undefined ? wayOut : hintOf(unknown, known, wayOut);
+  return hint && `; ${hint}`;
+}
+
+/** What `infra` may name of a provider; empty while it has nothing to give, to whomever. */
+export const placesOf = async ({ name, places }: Provider): Promise<string[]> =>
+  (await places?.()) ?? [name];
+
+/** Throws `NotSupportedError`, saying what to do, where no machine will ever do for what is asked. */
+export async function refuseImpossible(
+  ctx: Context,
+  asked: Asked,
+  signal: AbortSignal,
+): Promise<void> {
+  const refusals = needsOf(asked).flatMap((need) =>
+    ctx.providers.map((provider) => provider.refusal?.(need)),
+  );
+  const why = refusals.find((refusal) => refusal !== undefined);
+  if (why !== undefined && (await offersFor(ctx, asked, signal)).length === 0)
+    fail("NotSupportedError", why);
+}
+
+/** Whether there is a machine for each node now; not where a provider cannot say. */
+export const isOffered = (ctx: Context, asked: Asked, signal: AbortSignal): Promise<boolean> =>
+  offersFor(ctx, asked, signal).then(
+    (offers) => offers.length > 0,
+    (error: unknown) => {
+      if (!(error instanceof AppError)) throw error;
+      return false;
+    },
+  );
+
+const needsOf = ({ resources, nodes, network, isSpot }: Asked): Need[] =>
+  resources.candidates
+    .map(needOf)
+    .filter((need) => need !== undefined)
+    .map((need) => ({ ...need, nodes, ...(network && { network }), ...(isSpot && { isSpot }) }));
+
+async function offersFor(ctx: Context, asked: Asked, signal: AbortSignal): Promise<Offer[]> {
+  return (await Promise.all(needsOf(asked).map((need) => offersOf(ctx, need, signal)))).flat();
 }
 
 const byPrice = (a: Offer, b: Offer): number => a.dollarsPerHour - b.dollarsPerHour;
 
-async function offersOf(
-  ctx: Context,
-  candidate: ResourceRequest | undefined,
-  signal: AbortSignal,
-): Promise<Offer[]> {
-  const need = candidate === undefined ? {} : needOf(candidate);
-  if (need === undefined) return [];
+const times = (nodes: number): string => (nodes === 1 ? "" : `${nodes} × `);
+
+async function offersOf(ctx: Context, need: Need, signal: AbortSignal): Promise<Offer[]> {
   const all = await Promise.all(ctx.providers.map((provider) => provider.offers(need, signal)));
   return all.flat();
 }
@@ -57,7 +133,7 @@ function needOf(candidate: ResourceRequest): Need | undefined {
 export const candidateOf = ({ candidates }: Resources, offer: Offer): ResourceRequest | undefined =>
   candidates.find((candidate) => {
     const need = needOf(candidate);
-    return need !== undefined && meets(offer, need);
+    return need !== undefined && meets(offer, { ...need, ...(offer.isSpot && { isSpot: true }) });
   });
 
 function infraOf({ cloud, region, zone }: ResourceRequest): string | undefined {
@@ -82,9 +158,10 @@ function describe(candidate: ResourceRequest): string {
 }
 
 /** A machine in a few words: `local (2 CPUs, 24 GB)`. */
-export function describeOffer({ infra, cpus, memoryGb, accelerators }: Offer): string {
+export function describeOffer({ infra, cpus, memoryGb, accelerators, isSpot }: Offer): string {
   const gpus = accelerators === null ? [] : [`${accelerators.name}:${accelerators.count}`];
-  return `${infra} (${[...gpus, `${cpus} CPUs`, `${memoryGb} GB`].join(", ")})`;
+  const spot = isSpot ? ["spot"] : [];
+  return `${infra} (${[...gpus, `${cpus} CPUs`, `${memoryGb} GB`, ...spot].join(", ")})`;
 }
 
 /** The machines of a cluster in a few words: `2 nodes on local (2 CPUs, 24 GB)`. */

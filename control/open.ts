@@ -8,13 +8,19 @@ import type { Config } from "./config.ts";
 import type { Context } from "./context.ts";
 import { openBatch } from "./db/batch.ts";
 import { openDatabase } from "./db/open.ts";
+import { openBundles } from "./doors/ssh/bundles.ts";
 import type { Logger } from "./log.ts";
 import { openProviders } from "./providers/index.ts";
 import { openRequestLogs } from "./requests/log.ts";
 import { openQueues } from "./requests/queue.ts";
+import { openBalancers } from "./services/balancing/balancers.ts";
+import { openHostBook } from "./ssh-pools/book.ts";
+import { keyFolderOf } from "./ssh-pools/keys.ts";
+import { openReach } from "./ssh-pools/reach.ts";
+import { openUploads } from "./uploads/uploads.ts";
 
 /** What a test puts in the place of the real thing. */
-export type Replaced = Partial<Pick<Context, "providers" | "now">>;
+export type Replaced = Partial<Pick<Context, "providers" | "now" | "balancers">>;
 
 /** Opens everything that control keeps under its home. */
 export async function openContext(
@@ -24,28 +30,37 @@ export async function openContext(
 ): Promise<Context> {
   const home = join(config.home, "control");
   const changes = openChanges();
-  const providers = replaced.providers ?? openProviders(config, log);
+  const now = replaced.now ?? (() => new Date());
+  const db = await openDatabase(join(home, "state.db"));
+  const seal = openSeal(join(home, "seal.key"));
+  const keyring = { keyFolder: keyFolderOf(config), agentSocket: config.sshAgentSocket };
+  const bundles = openBundles(join(home, "bundles"));
+  const ssh = openReach({ db, seal, keyring, bundles, now });
+  const hosts = { book: openHostBook(db, ssh), ways: ssh };
+  const providers = replaced.providers ?? openProviders(config, log, hosts);
   const provider = (name: string) =>
     providers.find((one) => one.name === name) ??
     fail("CloudError", `the provider ${name} is not configured`);
   const agents = openAgents();
-  const db = await openDatabase(join(home, "state.db"));
   const ctx: Context = {
     config,
     log,
     db,
     batch: openBatch(db),
-    seal: openSeal(join(home, "seal.key")),
+    seal,
     changes,
     queues: openQueues({ long: config.longAtOnce, short: config.shortAtOnce }),
     requestLogs: openRequestLogs(join(home, "requests"), changes),
+    uploads: openUploads(join(home, "clients"), now),
     providers,
     provider,
+    ssh,
     agents,
     agent: (cluster, rank) => agents.of(provider(cluster.provider), cluster, rank),
     watches: openWatches(() => ctx),
+    balancers: replaced.balancers ?? openBalancers(() => ctx),
     nudges: new Map(),
-    now: replaced.now ?? (() => new Date()),
+    now,
   };
   return ctx;
 }
@@ -53,6 +68,9 @@ export async function openContext(
 /** Closes what `openContext` opened. */
 export async function closeContext(ctx: Context): Promise<void> {
   await ctx.watches.stop();
+  await ctx.balancers.stop();
   await ctx.agents.close();
+  ctx.ssh.forwards.closeAll();
+  ctx.ssh.connections.close();
   await ctx.db.destroy();
 }

@@ -1,13 +1,15 @@
 import { jobOperations } from "../contract/operations/jobs.ts";
 import { pageOperations } from "../contract/operations/pages.ts";
 import { poolOperations } from "../contract/operations/pools.ts";
-import { serveOperations } from "../contract/operations/serve.ts";
 import { storageOperations } from "../contract/operations/storage.ts";
 import { volumeOperations } from "../contract/operations/volumes.ts";
 import { type Bound, bind } from "./bind.ts";
 import { cloudOperations } from "./clouds/operations.ts";
 import { clusterOperations } from "./clusters/operations.ts";
 import { requestOperations } from "./requests/operations.ts";
+import { serviceOperations } from "./services/operations.ts";
+import { sshPoolOperations } from "./ssh-pools/operations.ts";
+import { uploadOperations } from "./uploads/operations.ts";
 import { workspaceOperations } from "./workspaces/operations.ts";
 
 /**
@@ -23,7 +25,6 @@ const emptyLists: Bound[] = [
   })),
   bind(jobOperations.queue, async () => []),
   bind(poolOperations.status, async () => []),
-  bind(serveOperations.status, async () => []),
   bind(storageOperations.list, async () => []),
   bind(volumeOperations.list, async () => []),
 ];
@@ -41,6 +42,9 @@ export const operations: Bound[] = [
   ...clusterOperations,
   ...cloudOperations,
   ...workspaceOperations,
+  ...serviceOperations,
+  ...sshPoolOperations,
+  ...uploadOperations,
   ...emptyLists,
   home,
 ];

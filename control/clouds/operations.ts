@@ -2,40 +2,86 @@ import { fail } from "../../common/errors.ts";
 import type { InputOf } from "../../common/operation.ts";
 import { cloudOperations as rows } from "../../contract/operations/clouds.ts";
 import { taskOperations } from "../../contract/operations/tasks.ts";
+import { hintOf } from "../../contract/spelling.ts";
+import type { ReplicaPolicy } from "../../contract/task/replica-policy.ts";
 import { parseTask } from "../../contract/task.ts";
 import { type Bound, bind, type Call } from "../bind.ts";
 import type { Context } from "../context.ts";
-import { chooseOffer, describeOffer } from "../offers.ts";
+import { askedOfReplica, chooseOffer, describeOffer, placesOf } from "../offers.ts";
 
 const workspace = "default";
+type CountsInput = InputOf<typeof rows.listAcceleratorCounts>;
 
 /** What can be had where, and whether a task fits it. */
 export const cloudOperations: Bound[] = [
   bind(rows.check, check),
   bind(rows.enabledClouds, async (ctx) => enabledNames(ctx)),
-  bind(rows.enabledCloudsBatch, async (ctx, { workspaces }) =>
-    Object.fromEntries(namesIn(workspaces).map((name) => [name, enabledNames(ctx)])),
-  ),
+  bind(rows.enabledCloudsBatch, async (ctx, { workspaces }) => {
+    const enabled = await enabledNames(ctx);
+    return Object.fromEntries(namesIn(workspaces).map((name) => [name, enabled]));
+  }),
+  bind(rows.listAcceleratorCounts, acceleratorCounts),
   bind(taskOperations.validate, validate),
   bind(taskOperations.optimize, optimize),
 ];
 
-const enabledNames = (ctx: Context): string[] => ctx.providers.map(({ name }) => name);
+/** The clouds that have anything to give. */
+async function enabledNames({ providers }: Context): Promise<string[]> {
+  const places = await Promise.all(providers.map(placesOf));
+  return providers.filter((_, index) => places[index]?.length !== 0).map(({ name }) => name);
+}
 
 const namesIn = (list: string): string[] => list.split(",").filter((name) => name !== "");
 
 /** Asks each provider what it has, and says so. */
 async function check(ctx: Context, input: InputOf<typeof rows.check>, call: Call) {
-  const unknown = input.clouds?.find((name) => !enabledNames(ctx).includes(name));
+  const names = ctx.providers.map(({ name }) => name);
+  const unknown = input.clouds?.find((name) => !names.includes(name));
   if (unknown !== undefined)
-    fail("ValueError", `there is no cloud ${unknown}; there is ${enabledNames(ctx).join(", ")}`);
-  const chosen = ctx.providers.filter(({ name }) => input.clouds?.includes(name) ?? true);
+    fail(
+      "ValueError",
+      `there is no cloud ${unknown}; ${hintOf(unknown, names, `there is ${names.join(", ")}`)}`,
+    );
+  const wanted = input.clouds ?? (await enabledNames(ctx));
+  const chosen = ctx.providers.filter(({ name }) => wanted.includes(name));
   for (const provider of chosen) {
-    const offers = await provider.offers({}, call.signal);
-    call.print(`${provider.name}: ${offers.map(describeOffer).join("; ") || "nothing to offer"}\n`);
+    const offers = (await provider.offers({}, call.signal)).map(describeOffer);
+    const shortages = (await provider.shortages?.()) ?? [];
+    const isSilent = offers.length === 0 && shortages.length > 0;
+    const offered = `${provider.name}: ${offers.join("; ") || "nothing to offer"}`;
+    call.print(`${[...(isSilent ? [] : [offered]), ...shortages].join("\n")}\n`);
   }
   const capabilities = chosen.map(({ name }) => [name, ["compute" as const]]);
   return { [input.workspace ?? workspace]: Object.fromEntries(capabilities) };
+}
+
+/** What machines have of accelerators now; prices and regions are not told yet. */
+async function acceleratorCounts(
+  { providers }: Context,
+  { clouds, name_filter: filter, quantity_filter: count }: CountsInput,
+  call: Call,
+) {
+  const wanted = providers.filter(({ name }) => clouds === null || [clouds].flat().includes(name));
+  const offers = await Promise.all(wanted.map((one) => one.offers({}, call.signal)));
+  const pattern = filter === null ? undefined : patternOf(filter);
+  const found = new Map<string, Set<number>>();
+  for (const { accelerators } of offers.flat()) {
+    if (accelerators === null || (count !== null && accelerators.count !== count)) continue;
+    if (pattern?.test(accelerators.name) === false) continue;
+    const counts = found.get(accelerators.name) ?? new Set();
+    found.set(accelerators.name, counts.add(accelerators.count));
+  }
+  return Object.fromEntries(
+    [...found].map(([name, counts]) => [name, [...counts].sort((a, b) => a - b)]),
+  );
+}
+
+function patternOf(text: string): RegExp {
+  try {
+    return new RegExp(text);
+  } catch {
+    fail("ValueError", `name_filter: ${text} is not a regular expression`);
+  }
 }
 
 /** Reads a document; what is wrong with it is the answer's error. */
@@ -50,12 +96,18 @@ async function optimize(
   { dag }: InputOf<typeof taskOperations.optimize>,
   call: Call,
 ) {
-  for (const { name, nodes, resources } of parseTask(dag).tasks) {
-    const offer = await chooseOffer(ctx, resources, call.signal);
-    const price = offer.dollarsPerHour * nodes;
-    call.print(
-      `${name ?? "task"}: ${nodes} × ${describeOffer(offer)}, $${price.toFixed(2)} an hour\n`,
-    );
+  for (const task of parseTask(dag).tasks) {
+    const { name = "task", nodes, service } = task;
+    const offer = await chooseOffer(ctx, askedOfReplica(task), call.signal);
+    const price = `$${(offer.dollarsPerHour * nodes).toFixed(2)} an hour`;
+    const each = service === undefined ? "" : `${countOf(service.replicas)}, each `;
+    call.print(`${name}: ${each}${nodes} × ${describeOffer(offer)}, ${price}\n`);
   }
   return null;
 }
+
+/** How many replicas there are to be: `2 replicas`, `1 to 4 replicas`. */
+const countOf = ({ min, max }: ReplicaPolicy): string => {
+  const count = min === max ? `${max}` : `${min} to ${max}`;
+  return `${count} ${count === "1" ? "replica" : "replicas"}`;
+};

@@ -1,137 +1,127 @@
-import { setTimeout as sleep } from "node:timers/promises";
 import { AppError, fail } from "../../common/errors.ts";
 import { agentOperations } from "../../contract/agent-api.ts";
+import type { Idle } from "../../contract/agent-shapes.ts";
 import { clusterMachine } from "../../contract/statuses.ts";
 import type { Context } from "../context.ts";
 import { move } from "../move.ts";
-import { nodeIdOf } from "./agents.ts";
-import type { Action, Observed } from "./plan.ts";
-import { elapsed, narrate, remark } from "./provision-log.ts";
+import { create } from "./create.ts";
+import { hasHooks, tellHooks } from "./hooks/told.ts";
+import { adopt, adoptLifecycles, endAll, endOfNodes, tell } from "./lifecycles/adopt.ts";
+import { leave, leaveWithout } from "./lifecycles/leave.ts";
+import { begin, fetchLogs, rouse, skipHooks, tellHead } from "./lifecycles/prepare.ts";
+import { listOpen } from "./lifecycles/store.ts";
+import { noteGone } from "./lifecycles/wanted.ts";
+import { type Action, lost, type Observed } from "./planning.ts";
+import { narrate, remark } from "./provision-log.ts";
 import { agentAutostop, type Cluster, settingsOf } from "./schema.ts";
-import { beginUsage, endUsage, getCluster, setUp } from "./store.ts";
+import { getCluster, setUp, setWanted } from "./store.ts";
+import { beginUsage, endUsage } from "./usage-store.ts";
 
-const agentStartMs = 30_000;
-const createAgainMs = 3_000;
-const healthTimeoutMs = 2_000;
-/** An agent that does not answer for so long is taken for hung, and replaced. */
-const hungMs = 5_000;
-const jobGraceMs = 5_000;
-const endJobsMs = 20_000;
+/** One pass over a cluster, as far as its actions need to know. */
+interface Pass {
+  readonly ctx: Context;
+  readonly cluster: Cluster;
+  readonly nodes: readonly Observed[];
+  /** Whether there is another look at an agent that goes away meanwhile. */
+  readonly looksAgain: boolean;
+  readonly signal: AbortSignal;
+}
 
-/** Does one thing of a plan; every one may be repeated. */
-export async function act(
-  ctx: Context,
-  cluster: Cluster,
-  nodes: Observed[],
-  action: Action,
-  signal: AbortSignal,
-): Promise<void> {
-  const provider = ctx.provider(cluster.provider);
-  switch (action.do) {
-    case "move":
-      return moveCluster(ctx, cluster, nodes, action, signal);
-    case "create":
-      return create(ctx, cluster, action.rank, "runs", signal);
-    case "revive":
-      return create(ctx, cluster, action.rank, "has its agent back", signal);
-    case "replace":
-      await provider.endAgent?.(nodeIdOf(cluster, action.rank), signal);
-      return create(ctx, cluster, action.rank, "has an agent of this version", signal);
-    case "configure":
-      return configure(ctx, cluster, action.rank, nodes, signal);
-    case "endJobs":
-      return endJobs(ctx, cluster, signal);
-    case "stop": {
-      ctx.watches.forget(cluster.id);
-      if (provider.stop === undefined)
-        fail("NotSupportedError", `${provider.name} cannot stop nodes; take the cluster down`);
-      return provider.stop(action.nodeId, signal);
-    }
-    case "destroy":
-      ctx.watches.forget(cluster.id);
-      return provider.destroy(action.nodeId, signal);
+type Deed<Name extends Action["do"]> = (
+  pass: Pass,
+  action: Extract<Action, { do: Name }>,
+) => Promise<unknown>;
+
+/** How each thing of a plan is done; every one may be repeated. */
+const deeds: { readonly [Name in Action["do"]]: Deed<Name> } = {
+  move: moveCluster,
+  want: wantAs,
+  create: ({ ctx, cluster, signal }, { rank }) =>
+    create(ctx, cluster, rank, { news: "runs" }, signal),
+  revive: ({ ctx, cluster, signal }, { rank }) =>
+    create(ctx, cluster, rank, { news: "has its agent back" }, signal),
+  replace: ({ ctx, cluster, signal }, { rank }) =>
+    create(ctx, cluster, rank, { news: "has an agent of this version", replaces: true }, signal),
+  configure,
+  tellHooks: ({ ctx, cluster, signal }, { rank }) => tellHooks(ctx, cluster, [rank], signal),
+  adopt: ({ ctx, cluster, signal }, { rank }) => adoptLifecycles(ctx, cluster, rank, signal),
+  endLifecycles: ({ ctx, cluster }, { ranks }) => endOfNodes(ctx, cluster.id, ranks),
+  takeBack,
+  skipHooks: ({ ctx, cluster, signal }, { rank, id }) => skipHooks(ctx, cluster, rank, id, signal),
+  rouseHead: ({ ctx, cluster, signal }, { replaces }) => rouse(ctx, cluster, replaces, signal),
+  tellHead: ({ ctx, cluster, signal }) => tellHead(ctx, cluster, signal),
+  begin: ({ ctx, cluster, signal }) => begin(ctx, cluster, signal),
+  fetchLogs: ({ ctx, cluster, looksAgain, signal }) => fetchLogs(ctx, cluster, looksAgain, signal),
+  leave: ({ ctx, cluster }) => leave(ctx, cluster),
+  leaveWithout: ({ ctx, cluster }, { why }) => leaveWithout(ctx, cluster, why),
+  stop,
+  destroy: ({ ctx, cluster, signal }, { nodeId }) => {
+    ctx.watches.forget(cluster.id);
+    return ctx.provider(cluster.provider).destroy(nodeId, signal);
+  },
+};
+
+/** What is asked only of agents that have just answered; other deeds wait for theirs. */
+const asks: ReadonlySet<Action["do"]> = new Set([
+  "move",
+  "configure",
+  "tellHooks",
+  "adopt",
+  "takeBack",
+]);
+
+/** Does one thing of a plan; answers `later` where the rest waits for the next pass, or `lost`. */
+export async function act(pass: Pass, action: Action): Promise<unknown> {
+  const deed = deeds[action.do] as (pass: Pass, action: Action) => Promise<unknown>;
+  try {
+    return await deed(pass, action);
+  } catch (error) {
+    const isAway = error instanceof AppError && error.type === "UnreachableError";
+    if (isAway && pass.looksAgain && asks.has(action.do) && !pass.signal.aborted) return lost;
+    throw error;
   }
 }
 
 async function moveCluster(
-  ctx: Context,
-  cluster: Cluster,
-  nodes: Observed[],
+  { ctx, cluster, nodes, signal }: Pass,
   { to, reason }: Extract<Action, { do: "move" }>,
-  signal: AbortSignal,
 ): Promise<void> {
-  if (to === "UP") await tellAutostop(ctx, await getCluster(ctx.db, cluster.id), signal);
+  const now = await getCluster(ctx.db, cluster.id);
+  const idle = to === "UP" ? await tellAutostop(ctx, now, signal) : undefined;
   const at = ctx.now().getTime();
   const isOff = to === "STOPPED" || to === "GONE";
+  let lines: string[] = [];
   const moved = await move(ctx, clusterMachine, cluster, to, reason, async (tx) => {
-    if (to === "UP")
-      await setUp(
-        tx,
-        cluster.id,
-        nodes.map(({ address }) => address),
-      );
+    const addresses = nodes.map(({ address }) => address);
+    if (to === "UP") await setUp(tx, cluster.id, addresses);
     if (to === "UP") await beginUsage(tx, cluster.id, at);
     if (isOff) await endUsage(tx, cluster.id, at);
+    if (isOff) lines = await endAll(ctx, tx, await listOpen(tx, cluster.id));
   });
-  if (moved && isOff) ctx.agents.forget(cluster.id);
-  if (moved) narrate(ctx, cluster.id, `cluster ${cluster.name} is ${to}: ${reason}`);
+  if (!moved) return;
+  if (isOff) ctx.agents.forget(cluster.id);
+  if (idle !== undefined) noteIdle(ctx, now, idle);
+  tell(ctx, cluster.id, lines);
+  narrate(ctx, cluster.id, `cluster ${cluster.name} is ${to}: ${reason}`);
 }
 
-/** Creates a node and waits until its agent answers, or until something else is wanted. */
-async function create(
-  ctx: Context,
-  cluster: Cluster,
-  rank: number,
-  news: string,
-  signal: AbortSignal,
+/** What happened to a cluster is what its owner set for that case. */
+async function wantAs(
+  { ctx, cluster }: Pass,
+  { wanted, because }: Extract<Action, { do: "want" }>,
 ): Promise<void> {
-  const since = ctx.now();
-  if (await createUntilAnswer(ctx, cluster, rank, signal))
-    await remark(ctx, cluster.id, `node ${rank} ${news} (${elapsed(since, ctx.now())})`);
-}
-
-/** False when something else came to be wanted of the cluster meanwhile. */
-async function createUntilAnswer(
-  ctx: Context,
-  cluster: Cluster,
-  rank: number,
-  signal: AbortSignal,
-): Promise<boolean> {
-  const provider = ctx.provider(cluster.provider);
-  const agent = ctx.agent(cluster, rank);
-  const until = performance.now() + agentStartMs;
-  let endAt = performance.now() + hungMs;
-  let createAt = 0;
-  for (let pauseMs = 10; ; pauseMs = Math.min(pauseMs * 1.5, 500)) {
-    const now = performance.now();
-    const isHung = now > endAt;
-    if (isHung) {
-      await provider.endAgent?.(nodeIdOf(cluster, rank), signal);
-      endAt = Number.POSITIVE_INFINITY;
-    }
-    // Again, as an agent may die at its start.
-    if (isHung || now > createAt) {
-      await provider.create(cluster, rank, signal);
-      createAt = performance.now() + createAgainMs;
-    }
-    try {
-      await agent.call(agentOperations.health, {}, { signal, timeoutMs: healthTimeoutMs });
-      return true;
-    } catch (error) {
-      const isUnreachable = error instanceof AppError && error.type === "UnreachableError";
-      if (signal.aborted || !isUnreachable || performance.now() > until) throw error;
-    }
-    if ((await getCluster(ctx.db, cluster.id)).wanted !== cluster.wanted) return false;
-    await sleep(pauseMs, undefined, { signal });
-  }
+  await ctx.batch(async (tx) => {
+    await setWanted(tx, cluster.id, { wanted, because });
+    await noteGone(ctx, { ...cluster, wanted, wantedBecause: because }, tx);
+  });
+  const isLost = wanted === "GONE" && (await hasHooks(ctx, cluster, "down"));
+  const loss = isLost ? "; what its hooks wrote went with it" : "";
+  await remark(ctx, cluster.id, `cluster ${cluster.name} ${because}${loss}`);
 }
 
 async function configure(
-  ctx: Context,
-  cluster: Cluster,
-  rank: number,
-  nodes: Observed[],
-  signal: AbortSignal,
+  { ctx, cluster, nodes, signal }: Pass,
+  { rank }: Extract<Action, { do: "configure" }>,
 ): Promise<void> {
   const agent = ctx.agent(cluster, rank);
   await agent.call(agentOperations.configure, settingsOf(cluster, rank, nodes), { signal });
@@ -139,28 +129,40 @@ async function configure(
 }
 
 /** An agent keeps what it was told across a stop, also that its idle timer has run out. */
-async function tellAutostop(ctx: Context, cluster: Cluster, signal: AbortSignal): Promise<void> {
+function tellAutostop(ctx: Context, cluster: Cluster, signal: AbortSignal): Promise<Idle> {
   const head = ctx.agent(cluster, 0);
-  await head.call(agentOperations.setAutostop, agentAutostop(cluster), { signal });
+  return head.call(agentOperations.setAutostop, agentAutostop(cluster), { signal });
 }
 
-/** Ends what runs before nodes go; a head that does not answer holds nothing up. */
-async function endJobs(ctx: Context, cluster: Cluster, signal: AbortSignal): Promise<void> {
+/** What the idle timer sees is shown from the first moment on. */
+function noteIdle(ctx: Context, cluster: Cluster, idle: Idle): void {
+  const { id, autostop } = cluster;
+  ctx.watches.keep(cluster);
+  // What the node told meanwhile is newer.
+  if (autostop !== null && ctx.watches.idleOf(id) === undefined) ctx.watches.noteIdle(id, idle);
+}
+
+/** What the head has announced does not come: it takes jobs again, unless it is being taken away. */
+async function takeBack(
+  { ctx, cluster, signal }: Pass,
+  { id }: Extract<Action, { do: "takeBack" }>,
+): Promise<void> {
   const head = ctx.agent(cluster, 0);
-  try {
-    const jobs = await head.call(
-      agentOperations.listJobs,
-      { active: "true" },
-      { signal, timeoutMs: 2_000 },
-    );
-    if (jobs.length > 0) await remark(ctx, cluster.id, `ending ${jobs.length} job(s)`);
-    const options = { signal, timeoutMs: endJobsMs };
-    const body = { graceMs: jobGraceMs };
-    await Promise.all(
-      jobs.map(({ id }) => head.call(agentOperations.cancelJob, { id, ...body }, options)),
-    );
-  } catch (error) {
-    if (signal.aborted) throw error;
-    ctx.log.info({ err: error, clusterId: cluster.id }, "jobs not ended first");
-  }
+  const told = await head.call(agentOperations.cancelLifecycle, { id }, { signal });
+  const isOurs = (await listOpen(ctx.db, cluster.id)).some((one) => one.id === id);
+  // A notice that it had met stays open.
+  const isOver = isOurs && told.endedAt !== null;
+  const status = isOver ? "CANCELLED" : told.status;
+  await adopt(ctx, { ...told, clusterId: cluster.id, rank: 0, status });
+}
+
+async function stop(
+  { ctx, cluster, signal }: Pass,
+  { nodeId }: Extract<Action, { do: "stop" }>,
+): Promise<void> {
+  ctx.watches.forget(cluster.id);
+  const provider = ctx.provider(cluster.provider);
+  if (provider.stop === undefined)
+    fail("NotSupportedError", `${provider.name} cannot stop nodes; take the cluster down`);
+  await provider.stop(nodeId, signal);
 }

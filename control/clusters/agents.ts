@@ -1,5 +1,6 @@
 import type { Dispatcher } from "undici";
 import { type Agent, agentBehind } from "../doors/agent.ts";
+import { nodeIdOf } from "../doors/node-id.ts";
 import type { Provider } from "../providers/provider.ts";
 import type { Cluster } from "./schema.ts";
 
@@ -11,9 +12,6 @@ export interface Agents {
   close(): Promise<void>;
 }
 
-/** How providers know a node. */
-export const nodeIdOf = ({ id }: Pick<Cluster, "id">, rank: number): string => `${id}-${rank}`;
-
 /** Opens no door yet. */
 export function openAgents(): Agents {
   const doors = new Map<string, Map<number, { door: Dispatcher; agent: Agent }>>();
@@ -24,7 +22,7 @@ export function openAgents(): Agents {
       const known = ranks.get(rank);
       if (known !== undefined) return known.agent;
       const door = provider.door(nodeIdOf({ id }, rank));
-      const agent = agentBehind(door, `node ${rank} of ${name}`);
+      const agent = agentBehind(door, `the agent of node ${rank} of ${name}`);
       ranks.set(rank, { door, agent });
       return agent;
     },

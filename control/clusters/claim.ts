@@ -9,16 +9,23 @@ import { sizeOf } from "../growing-file.ts";
 import { candidateOf, chooseOffer, describeMachines, describeNeeds } from "../offers.ts";
 import type { Offer } from "../providers/provider.ts";
 import { nudge } from "../reconciler.ts";
-import { autostopOf } from "./autostop.ts";
-import { applyAutostop } from "./lifecycle.ts";
+import { withoutSecrets } from "../task.ts";
+import { apply } from "./apply.ts";
+import { autostopNews, autostopOf } from "./autostop.ts";
+import { refuseManaged } from "./find.ts";
+import { bringsHooks, keptHooks, launchedHooks, noneKept } from "./hooks/kept.ts";
+import { setHooks } from "./hooks/store.ts";
+import { entriesOf } from "./hooks/told.ts";
+import { hooksLine, remarkOnNotice } from "./hooks/view.ts";
+import { setRelaunched } from "./launch-store.ts";
+import { takeIdleStopBack } from "./lifecycles/take-back.ts";
+import { newCluster } from "./new-cluster.ts";
 import { provisionLogOf } from "./provision-log.ts";
 import { type Cluster, isLeaving, type Wish } from "./schema.ts";
-import { addCluster, findCluster, findLive, setRelaunched } from "./store.ts";
-import { withoutSecrets } from "./task.ts";
+import { addCluster, findCluster, findLive, getCluster } from "./store.ts";
 import { makeWish, untilSettled } from "./wait.ts";
 
 type Input = InputOf<typeof rows.launch>;
-const workspace = "default";
 
 /**
  * The live cluster of this name, made when there is none: one cluster, however many ask at once. A
@@ -28,58 +35,74 @@ export async function claim(ctx: Context, input: Input, task: Task, call: Call):
   const { wish } = call.progress;
   const known = wish && (await findCluster(ctx.db, wish.clusterId));
   if (wish !== undefined && known !== undefined) {
-    tell(known, call);
+    await tell(ctx, known, task, call);
     return wish;
   }
+  return claimAnew(ctx, input, task, call);
+}
+
+/** As `claim`, whatever this request wished before. */
+export async function claimAnew(ctx: Context, input: Input, task: Task, call: Call): Promise<Wish> {
   for (;;) {
     const live = await findLive(ctx.db, input.cluster_name);
     if (live === undefined) {
-      const offer = await chooseOffer(ctx, task.resources, call.signal);
-      const made = await make(ctx, newCluster(ctx, input, task, offer, call), call);
+      const offer = await chooseOffer(ctx, task, call.signal);
+      const made = await make(ctx, launched(ctx, input, task, offer, call), task, call);
       if (made !== undefined) return made;
-    } else if (isLeaving(live)) await untilSettled(ctx, live, call);
+    } else if (isLeaving(live)) await untilFree(ctx, live, input, call);
     else {
+      refuseManaged(live);
       refuseMismatch(live, task);
       return relaunch(ctx, live, input, task, call);
     }
   }
 }
 
+/** Waits until a cluster is what others want of it, or has the idle timer's wish taken back. */
+async function untilFree(ctx: Context, live: Cluster, input: Input, call: Call): Promise<void> {
+  const because = `launch by ${call.user.name}`;
+  const isTaken = input.cancel_stop && (await takeIdleStopBack(ctx, live, because));
+  await untilSettled(ctx, isTaken ? await getCluster(ctx.db, live.id) : live, call);
+}
+
 /** Writes a new cluster; undefined when another launch of the name was first. */
-async function make(ctx: Context, cluster: Cluster, call: Call): Promise<Wish | undefined> {
+async function make(
+  ctx: Context,
+  cluster: Cluster,
+  task: Task,
+  call: Call,
+): Promise<Wish | undefined> {
   const wish = { clusterId: cluster.id, isNew: true, printed: 0 };
+  const hooks = launchedHooks(ctx, task, { ...cluster, before: noneKept });
   await call.remember({ wish });
-  if (!(await ctx.batch((tx) => addCluster(tx, cluster)))) return undefined;
-  tell(cluster, call);
+  const isMade = await ctx.batch(async (tx) => {
+    const isAdded = await addCluster(tx, cluster);
+    if (isAdded && hooks !== undefined) await setHooks(tx, cluster.id, hooks);
+    return isAdded;
+  });
+  if (!isMade) return undefined;
+  await tell(ctx, cluster, task, call, autostopNews(cluster.autostop));
   void nudge(ctx, "cluster", cluster.id);
   return wish;
 }
 
-const tell = (cluster: Cluster, call: Call): void =>
+async function tell(ctx: Context, cluster: Cluster, task: Task, call: Call, news = "") {
+  const { hooks } = await keptHooks(ctx, cluster.id);
   call.print(`Cluster ${cluster.name}: ${describeMachines(cluster)}\n`);
+  call.print(news);
+  call.print(hooksLine(entriesOf(hooks, cluster), !bringsHooks(task)));
+  call.print(remarkOnNotice(ctx.provider(cluster.provider), task.hooks));
+}
 
-function newCluster(ctx: Context, input: Input, task: Task, offer: Offer, call: Call): Cluster {
-  const now = ctx.now().getTime();
-  return {
+const launched = (ctx: Context, input: Input, task: Task, offer: Offer, call: Call): Cluster =>
+  newCluster(ctx, task, offer, {
     id: randomBytes(6).toString("hex"),
     name: input.cluster_name,
-    status: "INIT",
-    wanted: "UP",
     wantedBecause: `launch by ${call.user.name}`,
     user: call.user,
-    workspace,
-    provider: offer.provider,
-    nodes: task.nodes,
-    offer,
+    madeFor: null,
     ...launchOf(input, task, call, { offer, autostop: null }),
-    addresses: [],
-    labels: { ...candidateOf(task.resources, offer)?.labels },
-    problem: null,
-    everUp: false,
-    launchedAt: now,
-    statusChangedAt: now,
-  };
-}
+  });
 
 /** What every launch sets; autostop stays as it is where the launch does not mention it. */
 function launchOf(
@@ -117,10 +140,16 @@ async function relaunch(
 ): Promise<Wish> {
   const launched = launchOf(input, task, call, live);
   const launchedAt = ctx.now().getTime();
-  tell(live, call);
+  const before = await keptHooks(ctx, live.id);
+  const { autostop } = launched;
+  const hooks = launchedHooks(ctx, task, { ...live, autostop, before, user: call.user });
   const wish = { clusterId: live.id, printed: await sizeOf(provisionLogOf(ctx, live.id)) };
-  await ctx.batch((tx) => setRelaunched(tx, live.id, { ...launched, launchedAt }));
-  if (live.status === "UP") await applyAutostop(ctx, { ...live, ...launched }, call.signal);
+  await ctx.batch(async (tx) => {
+    await setRelaunched(tx, live.id, { ...launched, launchedAt });
+    if (hooks !== undefined) await setHooks(tx, live.id, hooks);
+  });
+  await tell(ctx, { ...live, autostop }, task, call, autostopNews(autostop, live.autostop));
+  await apply(ctx, live, call.signal);
   await makeWish(ctx, wish, { wanted: "UP", because: `launch by ${call.user.name}` }, call);
   return wish;
 }

@@ -1,8 +1,11 @@
 import { glob, rm, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import type { Context } from "../context.ts";
+import { clientsOf } from "../downloads.ts";
 import { dropClusters, listGone } from "./history-store.ts";
-import { clientsOf, provisionLogOf } from "./provision-log.ts";
+import { canNameFolder, copyFolderOf } from "./hooks/log-copy.ts";
+import { dropLifecycle, listSurplus } from "./lifecycles/store.ts";
+import { provisionLogOf } from "./provision-log.ts";
 
 const atOnce = 100;
 const dayMs = 86_400_000;
@@ -21,13 +24,24 @@ export async function collectClusters(ctx: Context): Promise<void> {
   }
 }
 
+/** Forgets lifecycles of live clusters that are too old to be shown, with what their hooks wrote. */
+export async function collectLifecycles(ctx: Context): Promise<void> {
+  const old = await listSurplus(ctx.db);
+  const folders = old.filter(({ id }) => canNameFolder(id)).map((one) => copyFolderOf(ctx, one));
+  await Promise.all(folders.map((folder) => rm(folder, { recursive: true, force: true })));
+  await ctx.batch(async (tx) => {
+    for (const one of old) await dropLifecycle(tx, one);
+  });
+}
+
 /** Deletes the copies of logs that were made for a download more than a day ago. */
 export async function collectDownloads(ctx: Context): Promise<void> {
   const before = ctx.now().getTime() - dayMs;
   const cwd = clientsOf(ctx);
-  for await (const name of glob("*/logs/*/run.log", { cwd })) {
+  for await (const name of glob("*/logs/*/*.log", { cwd })) {
     const file = join(cwd, name);
-    const { mtimeMs } = await stat(file);
+    // A folder goes as a whole: the rest of its files is gone then.
+    const { mtimeMs = Number.POSITIVE_INFINITY } = (await stat(file).catch(() => undefined)) ?? {};
     if (mtimeMs < before) await rm(dirname(file), { recursive: true, force: true });
   }
 }

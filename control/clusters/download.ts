@@ -1,9 +1,7 @@
 import { createReadStream, createWriteStream } from "node:fs";
 import { mkdir, readdir, realpath, stat } from "node:fs/promises";
 import { join, posix, relative } from "node:path";
-import type { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
-import { ZipFile } from "yazl";
 import { fail } from "../../common/errors.ts";
 import type { InputOf } from "../../common/operation.ts";
 import { product } from "../../common/product.ts";
@@ -11,10 +9,12 @@ import { agentOperations as agentApi } from "../../contract/agent-api.ts";
 import type { clusterOperations as rows } from "../../contract/operations/clusters.ts";
 import type { Call, Reply } from "../bind.ts";
 import type { Context } from "../context.ts";
+import { downloadsOf } from "../downloads.ts";
+import { fetchFiles, readPlace } from "./files/fetch.ts";
+import { type Member, zipOf } from "./files/zip.ts";
 import { getUp } from "./find.ts";
 import { headOf } from "./head.ts";
-import { findJob, latestJobId } from "./jobs.ts";
-import { downloadsOf } from "./provision-log.ts";
+import { getJob, latestJobId } from "./jobs.ts";
 import type { Cluster } from "./schema.ts";
 
 /** What clients are told control's home is: none of its real paths is shown. */
@@ -39,8 +39,7 @@ function toJobId(text: string): number {
 }
 
 async function downloadLog(ctx: Context, cluster: Cluster, id: number, call: Call) {
-  if ((await findJob(ctx, cluster, id, call.signal)) === undefined)
-    fail("JobNotFoundError", `cluster ${cluster.name} has no job ${id}`);
+  await getJob(ctx, cluster, id, call.signal);
   const { folder, shown } = downloadsOf(ctx, call.user.id);
   const place = `${cluster.name}-${id}`;
   await mkdir(join(folder, place), { recursive: true, mode: 0o700 });
@@ -50,21 +49,21 @@ async function downloadLog(ctx: Context, cluster: Cluster, id: number, call: Cal
   return `${shown}/${place}`;
 }
 
-/** Folders of the caller as one zip, sent while it is made. */
+/** Folders of the caller, or what lies on a node, as one zip that is sent while it is made. */
 export async function download(
   ctx: Context,
   input: InputOf<typeof rows.download>,
   call: Call,
 ): Promise<Reply> {
+  const place = input.folder_paths.map(readPlace).find((found) => found !== undefined);
+  if (place !== undefined) return fetchFiles(ctx, place, input, call);
   const folders = await Promise.all(input.folder_paths.map((path) => resolve(ctx, path, call)));
-  const files: ZippedFile[] = [];
+  const files: Member[] = [];
   for (const { real, shown } of folders)
     for (const path of await filesIn(real)) {
-      const name = relative(real, path);
-      files.push({
-        path,
-        name: input.relative === "items" ? name : posix.join(shown, name).slice(1),
-      });
+      const below = relative(real, path);
+      const name = input.relative === "items" ? below : posix.join(shown, below).slice(1);
+      files.push({ kind: "file", name, mode: 0o600, open: () => createReadStream(path) });
     }
   return {
     headers: {
@@ -74,28 +73,6 @@ export async function download(
     },
     body: zipOf(files),
   };
-}
-
-interface ZippedFile {
-  path: string;
-  name: string;
-}
-
-/** A zip that is made while it is read; whoever closes it closes the file in hand. */
-function zipOf(files: ZippedFile[]): Readable {
-  const zip = new ZipFile();
-  const body = zip.outputStream as unknown as Readable;
-  let inHand: Readable | undefined;
-  zip.on("error", (error: Error) => body.destroy(error));
-  body.on("close", () => inHand?.destroy());
-  for (const { path, name } of files)
-    zip.addReadStreamLazy(name, { mode: 0o100_600 }, (take) => {
-      if (body.destroyed) return;
-      inHand = createReadStream(path).on("error", (error) => body.destroy(error));
-      take(null, inHand);
-    });
-  zip.end();
-  return body;
 }
 
 /** A path that a client names, as the folder it stands for; only the caller's own are found. */

@@ -1,19 +1,62 @@
 import { fail } from "../../common/errors.ts";
+import { product } from "../../common/product.ts";
+import { hintOf } from "../../contract/spelling.ts";
 import type { Context } from "../context.ts";
 import type { Cluster } from "./schema.ts";
-import { findLive } from "./store.ts";
+import { findLive, listLiveNames } from "./store.ts";
+
+/** Among so many names a close one is looked for. */
+const mostNames = 1_000;
 
 /** The live cluster of this name; throws `ClusterDoesNotExist`. */
 export async function getLive(ctx: Context, name: string): Promise<Cluster> {
   const cluster = await findLive(ctx.db, name);
-  return cluster ?? fail("ClusterDoesNotExist", `there is no cluster ${name}; status lists them`);
+  if (cluster !== undefined) return cluster;
+  const hint = await hintOfName(ctx, name, "status lists them");
+  return fail("ClusterDoesNotExist", `there is no cluster ${name}; ${hint}`);
+}
+
+/** What to tell whoever asks for a cluster that there never was. */
+export const neverWas = async (ctx: Context, name: string): Promise<string> =>
+  `there was no cluster ${name}; ${await hintOfName(ctx, name, "cost-report lists them")}`;
+
+const hintOfName = async ({ db }: Context, name: string, wayOut: string): Promise<string> =>
+  hintOf(name, await listLiveNames(db, "", mostNames), wayOut);
+
+/** Throws `ConflictError` for a cluster that no user launched: whoever made it looks after it. */
+export function refuseManaged({ name, madeFor }: Cluster): void {
+  if (madeFor !== null)
+    fail(
+      "ConflictError",
+      `cluster ${name} is part of ${madeFor.what}, which looks after it; ${product.word} serve says what can be done`,
+    );
 }
 
 /** The live cluster of this name, which must be up; throws `ClusterNotUpError` as well. */
 export async function getUp(ctx: Context, name: string): Promise<Cluster> {
   const cluster = await getLive(ctx, name);
   if (cluster.status === "UP") return cluster;
-  const { status, wanted } = cluster;
-  const hint = status === "STOPPED" && wanted === "STOPPED" ? "; start it first" : "";
-  return fail("ClusterNotUpError", `cluster ${name} is ${status}, not UP${hint}`, { status });
+  const { status } = cluster;
+  const says = `cluster ${name} is ${status}, not UP; ${wayOutOf(cluster)}`;
+  return fail("ClusterNotUpError", says, { status });
+}
+
+/**
+ * What can be done about a cluster that is not up, or not for long; `keep` is the command that keeps
+ * an idle one up.
+ */
+export function wayOutOf(
+  { name, status, wanted, problem }: Cluster,
+  keep = `${product.word} autostop --cancel ${name}`,
+): string {
+  const start = `${product.word} start ${name}`;
+  const again =
+    wanted === "GONE"
+      ? `launch it again once it is gone: ${product.word} launch -c ${name}`
+      : `start it again once it is stopped: ${start}`;
+  if (wanted === "UP" && problem !== null) return `its last attempt failed; try again: ${start}`;
+  if (wanted === "UP") return `it is on its way: ${product.word} logs --provision ${name}`;
+  if (status === wanted) return `start it first: ${start}`;
+  if (status !== "AUTOSTOPPING") return again;
+  return `keep it up while its hooks run: ${keep}; or ${again}`;
 }

@@ -9,17 +9,20 @@ import { findCluster } from "./store.ts";
 const patienceMs = 10_000;
 const pauseMs = 100;
 
+/** The agent of a cluster's head, for the calls of users. */
+export const headOf = (ctx: Context, cluster: Cluster): Agent => nodeOf(ctx, cluster, 0);
+
 /**
- * The agent of a cluster's head, for the calls of users: while it is away it is asked again, as
- * every call of its API may be repeated. Throws `UnreachableError` when it stays away.
+ * The agent of a node, for the calls of users: while it is away it is asked again, as every call of
+ * its API may be repeated. Throws `UnreachableError` when it stays away.
  */
-export function headOf(ctx: Context, cluster: Cluster): Agent {
-  const head = () => ctx.agent(cluster, 0);
+export function nodeOf(ctx: Context, cluster: Cluster, rank: number): Agent {
+  const node = () => ctx.agent(cluster, rank);
   const stays = async () => (await findCluster(ctx.db, cluster.id))?.wanted === "UP";
   return {
     call: (row, input, options = {}) =>
-      patiently(() => head().call(row, input, options), stays, options.signal),
-    open: (row, input, signal) => patiently(() => head().open(row, input, signal), stays, signal),
+      patiently(() => node().call(row, input, options), stays, options.signal),
+    open: (row, input, signal) => patiently(() => node().open(row, input, signal), stays, signal),
   };
 }
 

@@ -14,6 +14,7 @@ export async function listGone(db: Connection, before: number, limit: number): P
 
 /** Forgets clusters, what happened to them and what they cost. */
 export async function dropClusters(db: Connection, ids: readonly string[]): Promise<void> {
+  await db.deleteFrom("lifecycles").where("cluster_id", "in", ids).execute();
   await db.deleteFrom("usage_intervals").where("cluster_id", "in", ids).execute();
   await db
     .deleteFrom("events")
@@ -21,4 +22,22 @@ export async function dropClusters(db: Connection, ids: readonly string[]): Prom
     .where("subject_id", "in", ids)
     .execute();
   await db.deleteFrom("clusters").where("id", "in", ids).execute();
+}
+
+/** The reason of the latest move of each live cluster. */
+export async function listLastEvents(db: Connection): Promise<Map<string, string>> {
+  const latest = db
+    .selectFrom("events")
+    .innerJoin("clusters", "clusters.id", "events.subject_id")
+    .select(({ fn }) => fn.max("events.seq").as("seq"))
+    .where("clusters.status", "<>", "GONE")
+    .where("events.noun", "=", "cluster")
+    .where("events.to_status", "is not", null)
+    .groupBy("events.subject_id");
+  const rows = await db
+    .selectFrom("events")
+    .select(["subject_id", "reason"])
+    .where("seq", "in", latest)
+    .execute();
+  return new Map(rows.map(({ subject_id: id, reason }) => [id, reason]));
 }

@@ -2,23 +2,28 @@ import { Readable } from "node:stream";
 import { fail } from "../../common/errors.ts";
 import type { InputOf } from "../../common/operation.ts";
 import type { clusterOperations as rows } from "../../contract/operations/clusters.ts";
-import { jobExitCodes } from "../../contract/statuses.ts";
 import type { Call, Reply } from "../bind.ts";
 import type { Context } from "../context.ts";
-import { listEvents } from "../events.ts";
+import { type EventKind, listEvents } from "../events.ts";
 import { followFile, offsetOfLastLines, readFrom, sizeOf } from "../growing-file.ts";
 import { listRequests } from "../requests/store.ts";
 import { eventRecord } from "../wire/history-records.ts";
 import { neutralise } from "../wire/neutralise.ts";
-import { getLive } from "./find.ts";
+import { neverWas } from "./find.ts";
 import { provisionLogOf } from "./provision-log.ts";
 import { type Cluster, clusterKey } from "./schema.ts";
-import { findCluster, findLatest, listSince, listUsage } from "./store.ts";
+import { findCluster, findLatest, listSince } from "./store.ts";
+import { listUsage } from "./usage-store.ts";
 import { toCostRecord } from "./view.ts";
 
 const dayMs = 86_400_000;
 const eventsAtMost = 10_000;
-const eventKinds = { STATUS_CHANGE: "moves", DEBUG: "remarks", TERMINAL: "ends" } as const;
+const eventKinds = {
+  STATUS_CHANGE: "moves",
+  DEBUG: "remarks",
+  TERMINAL: "ends",
+  NOTEWORTHY: "noteworthy",
+} as const satisfies Record<string, EventKind>;
 
 /** What live clusters and those of the last days cost, newest launch first. */
 export async function costReport(ctx: Context, input: InputOf<typeof rows.costReport>) {
@@ -40,7 +45,7 @@ export async function clusterEvents(ctx: Context, input: InputOf<typeof rows.clu
     fail("ValueError", `event_type must be one of ${Object.keys(eventKinds).join(", ")}`);
   const cluster =
     id === null ? await findLatest(ctx.db, name ?? "") : await findCluster(ctx.db, id);
-  if (cluster === undefined) fail("ValueError", `there was no cluster ${name ?? id}`);
+  if (cluster === undefined) fail("ValueError", await neverWas(ctx, name ?? id ?? ""));
   const kind = eventKinds[type as keyof typeof eventKinds];
   const limit = Math.min(input.limit ?? eventsAtMost, eventsAtMost);
   const events = await listEvents(ctx.db, "cluster", cluster.id, { kind, limit });
@@ -61,7 +66,7 @@ export async function provisionLogs(
 ): Promise<Reply> {
   const { cluster_name: name, worker, follow, tail } = input;
   const cluster = await findLatest(ctx.db, name);
-  if (cluster === undefined) return fail("NotFoundError", `there was no cluster ${name}`);
+  if (cluster === undefined) return fail("NotFoundError", await neverWas(ctx, name));
   const file = provisionLogOf(ctx, cluster.id);
   if ((await sizeOf(file)) === 0) fail("NotFoundError", `cluster ${name} has no provisioning log`);
   if (worker !== null && (worker < 0 || worker >= cluster.nodes))
@@ -93,15 +98,4 @@ async function* linesAbout(rank: number, chunks: AsyncGenerator<Buffer>): AsyncG
     const about = lines.filter((line) => line.startsWith(`node ${rank} `));
     if (about.length > 0) yield `${about.join("\n")}\n`;
   }
-}
-
-/** Hooks are not run yet, so there is no log of one; said plainly, with a code that is not 0. */
-export async function autostopLogs(
-  ctx: Context,
-  input: InputOf<typeof rows.autostopLogs>,
-  call: Call,
-) {
-  const { name } = await getLive(ctx, input.cluster_name);
-  call.print(`cluster ${name} has run no hook, so there is no log of one\n`);
-  return jobExitCodes.NOT_FOUND;
 }

@@ -6,50 +6,12 @@ import type { clusterOperations as rows } from "../../contract/operations/cluste
 import { jobMachine } from "../../contract/statuses.ts";
 import type { Call } from "../bind.ts";
 import type { Context } from "../context.ts";
-import { sizeOf } from "../growing-file.ts";
 import { jobRecord } from "../wire/job-record.ts";
-import { getLive, getUp } from "./find.ts";
+import { getLive, getUp, refuseManaged } from "./find.ts";
 import { headOf } from "./head.ts";
-import { applyAutostop } from "./lifecycle.ts";
-import { provisionLogOf } from "./provision-log.ts";
-import { type Cluster, clusterKey, isChanging } from "./schema.ts";
-import { setAutostop, setCommand } from "./store.ts";
-import { submitJob } from "./submit.ts";
-import { readTask, withoutSecrets } from "./task.ts";
-import { toHandle } from "./view.ts";
-import { untilReached } from "./wait.ts";
+import { type Cluster, clusterKey } from "./schema.ts";
 
 const cancelTimeoutMs = 60_000;
-
-/** Runs a task on a cluster that is up, or on its way there. Setup is left out. */
-export async function exec(ctx: Context, input: InputOf<typeof rows.exec>, call: Call) {
-  const task = readTask(input.task, "exec");
-  const cluster = await upSoon(ctx, input.cluster_name, call);
-  if (input.dryrun) return { job_id: null, handle: toHandle(cluster) };
-  const command = withoutSecrets(call.command, task) || cluster.command;
-  await ctx.batch((tx) => setCommand(tx, cluster.id, command));
-  const job = await submitJob(ctx, cluster, task, { withSetup: false }, call);
-  if (input.down) await downWhenIdle(ctx, cluster, call);
-  return { job_id: job?.id ?? null, handle: toHandle(cluster) };
-}
-
-/** The cluster once it is up, and to stay so; waits for a launch or start that is under way. */
-async function upSoon(ctx: Context, name: string, call: Call): Promise<Cluster> {
-  const cluster = await getLive(ctx, name);
-  const { status, wanted, wantedBecause } = cluster;
-  if (status === "UP" && wanted !== "UP")
-    fail("ClusterNotUpError", `cluster ${name} does not stay up (${wantedBecause})`, { status });
-  if (wanted !== "UP" || !isChanging(cluster) || cluster.problem !== null) return getUp(ctx, name);
-  await call.note(`waits until cluster ${name} is UP`);
-  const printed = await sizeOf(provisionLogOf(ctx, cluster.id));
-  return untilReached(ctx, cluster.id, "UP", call, { printed });
-}
-
-async function downWhenIdle(ctx: Context, cluster: Cluster, call: Call): Promise<void> {
-  const autostop = { idleMinutes: 0, down: true, waitFor: "jobs" } as const;
-  await ctx.batch((tx) => setAutostop(tx, cluster.id, autostop));
-  await applyAutostop(ctx, { ...cluster, autostop }, call.signal);
-}
 
 /** Jobs of a cluster, newest first. */
 export async function queue(ctx: Context, input: InputOf<typeof rows.queue>, call: Call) {
@@ -90,10 +52,11 @@ export async function cancel(ctx: Context, input: InputOf<typeof rows.cancel>, c
   const cluster = input.try_cancel_if_cluster_is_init
     ? await getLive(ctx, input.cluster_name)
     : await getUp(ctx, input.cluster_name);
+  refuseManaged(cluster);
   const chosen = ids ?? (await choose(ctx, cluster, all || allUsers, allUsers, call));
   const options = { signal: call.signal, timeoutMs: cancelTimeoutMs };
   const head = headOf(ctx, cluster);
-  for (const id of chosen) await head.call(agentApi.getJob, { id }, options);
+  for (const id of chosen) await getJob(ctx, cluster, id, call.signal);
   const ended = await Promise.all(
     chosen.map(async (id) => {
       const job = await head.call(agentApi.cancelJob, { id }, options);
@@ -150,6 +113,11 @@ export async function findJob(ctx: Context, cluster: Cluster, id: number, signal
       throw error;
     });
 }
+
+/** The job with this id; throws `JobNotFoundError`. */
+export const getJob = async (ctx: Context, cluster: Cluster, id: number, signal: AbortSignal) =>
+  (await findJob(ctx, cluster, id, signal)) ??
+  fail("JobNotFoundError", `cluster ${cluster.name} has no job ${id}; queue lists them`);
 
 /** The id of the job that was submitted last; throws `JobNotFoundError` when there is none. */
 export async function latestJobId(

@@ -5,11 +5,16 @@ import type { Task } from "../../contract/task.ts";
 import type { Call } from "../bind.ts";
 import type { Context } from "../context.ts";
 import { chooseOffer, describeMachines } from "../offers.ts";
-import { claim, refuseMismatch } from "./claim.ts";
-import { type Cluster, isClusterName } from "./schema.ts";
+import { nudge } from "../reconciler.ts";
+import { readTask, remarksOn } from "../task.ts";
+import { claim, claimAnew, refuseMismatch } from "./claim.ts";
+import { type Cargo, checkFiles, readCargo } from "./files/cargo.ts";
+import { remarkOnNotice } from "./hooks/view.ts";
+import { isIdleStop } from "./lifecycles/take-back.ts";
+import { findOpenOfHead } from "./lifecycles/wanted.ts";
+import { type Cluster, clusterKey, isClusterName, type Wish } from "./schema.ts";
 import { findLive, getCluster } from "./store.ts";
-import { submitJob } from "./submit.ts";
-import { readTask, remarksOn } from "./task.ts";
+import { isAboutToGo, submitJob } from "./submit.ts";
 import { toHandle } from "./view.ts";
 import { undo, untilReached } from "./wait.ts";
 
@@ -20,10 +25,46 @@ export async function launch(ctx: Context, input: Input, call: Call) {
   const task = readTask(input.task, "launch");
   call.print(remarksOn(input.task));
   if (input.dryrun) return plan(ctx, input, task, call);
+  const cargoes = await readCargo(ctx, task, input, "all", call);
 
-  const up = await bringUp(ctx, input, task, call);
-  const job = await submitJob(ctx, up, task, { withSetup: !input.no_setup }, call);
-  return { job_id: job?.id ?? null, handle: toHandle(up) };
+  for (let wish = await claim(ctx, input, task, call); ; ) {
+    const done = await handIn(ctx, input, { task, cargoes }, wish, call);
+    if (done !== undefined) return done;
+    wish = await claimAnew(ctx, input, task, call);
+  }
+}
+
+/** Runs the task once its cluster is up; undefined when the cluster is stopped under its hands. */
+async function handIn(
+  ctx: Context,
+  input: Input,
+  { task, cargoes }: { task: Task; cargoes: readonly Cargo[] },
+  wish: Wish,
+  call: Call,
+) {
+  const up = await bringUp(ctx, input, wish, call);
+  if (up === undefined) return undefined;
+  try {
+    const job = await submitJob(ctx, up, task, { withSetup: !input.no_setup, cargoes }, call);
+    return { job_id: job?.id ?? null, handle: toHandle(up) };
+  } catch (error) {
+    if (!isAboutToGo(error)) throw error;
+    await untilDecided(ctx, up, error.message, call);
+    return undefined;
+  }
+}
+
+/** Waits until what makes a head refuse jobs is over, or has become what is wanted of the cluster. */
+async function untilDecided(ctx: Context, { id, name }: Cluster, why: string, call: Call) {
+  await nudge(ctx, "cluster", id, call.signal);
+  await call.note(`waits until cluster ${name} takes jobs again: ${why}`);
+  const look = async () => {
+    const { status, wanted } = await getCluster(ctx.db, id);
+    if (status !== "UP" || wanted !== "UP") return true;
+    return (await findOpenOfHead(ctx.db, { id })) === undefined || undefined;
+  };
+  await call.aside(ctx.changes.until(clusterKey(id), look, call.signal));
+  await call.note(null);
 }
 
 /** What the row's shapes cannot say of a launch. */
@@ -34,7 +75,8 @@ export function checkLaunch(input: Input): void {
       `${JSON.stringify(input.cluster_name)} cannot name a cluster: begin with a letter, end with ` +
         "a letter or digit, use letters, digits, - _ and . in between, 120 at most",
     );
-  readTask(input.task, "launch");
+  const task = readTask(input.task, "launch");
+  if (!input.dryrun) checkFiles(task, "all");
 }
 
 /** Says what a launch would take, and makes nothing. */
@@ -43,19 +85,24 @@ async function plan(ctx: Context, input: Input, task: Task, call: Call) {
   const live = await findLive(ctx.db, name);
   if (live !== undefined) refuseMismatch(live, task);
   const { nodes } = live ?? task;
-  const offer = live?.offer ?? (await chooseOffer(ctx, task.resources, call.signal));
+  const offer = live?.offer ?? (await chooseOffer(ctx, task, call.signal));
   call.print(`Cluster ${name}: ${describeMachines({ nodes, offer })}\n`);
+  call.print(remarkOnNotice(ctx.provider(offer.provider), task.hooks));
   return { job_id: null, handle: null };
 }
 
-/** The cluster of this launch, once it is up; one that it made is removed when it cannot be had. */
-async function bringUp(ctx: Context, input: Input, task: Task, call: Call): Promise<Cluster> {
-  const { clusterId: id, isNew, printed } = await claim(ctx, input, task, call);
+/**
+ * The cluster of this launch, once it is up; undefined when its idle timer was first. One that the
+ * launch made is removed when it cannot be had.
+ */
+async function bringUp(ctx: Context, input: Input, wish: Wish, call: Call) {
+  const { clusterId: id, isNew, printed } = wish;
   try {
     return await untilReached(ctx, id, "UP", call, { keepTrying: input.retry_until_up, printed });
   } catch (error) {
     if (call.signal.aborted) throw error;
     const { wanted, problem, name } = await getCluster(ctx.db, id);
+    if (await isIdleStop(ctx, { id, name })) return undefined;
     if (isNew && wanted === "UP" && problem !== null)
       await undo(ctx, { id, name }, "its launch failed");
     throw error;

@@ -1,15 +1,18 @@
 import { AppError, fail } from "../../common/errors.ts";
 import type { InputOf } from "../../common/operation.ts";
-import { agentOperations } from "../../contract/agent-api.ts";
 import type { clusterOperations as rows } from "../../contract/operations/clusters.ts";
 import { clusterMachine } from "../../contract/statuses.ts";
 import type { Call } from "../bind.ts";
 import type { Context } from "../context.ts";
 import { move } from "../move.ts";
-import { getLive, getUp } from "./find.ts";
-import { headOf } from "./head.ts";
-import { type AutostopSetting, agentAutostop, type Cluster, isLeaving } from "./schema.ts";
-import { endUsage, getCluster, setAutostop } from "./store.ts";
+import { keepAutostop } from "./apply.ts";
+import { settingOf } from "./autostop.ts";
+import { getLive, refuseManaged } from "./find.ts";
+import { endAll, tell } from "./lifecycles/adopt.ts";
+import { listOpen } from "./lifecycles/store.ts";
+import { type Cluster, isLeaving } from "./schema.ts";
+import { getCluster } from "./store.ts";
+import { endUsage } from "./usage-store.ts";
 import { toHandle } from "./view.ts";
 import { reach, untilSettled } from "./wait.ts";
 
@@ -21,8 +24,7 @@ export async function start(ctx: Context, input: InputOf<typeof rows.start>, cal
   const find = async () => {
     const cluster = await settled(ctx, input.cluster_name, call);
     if (minutes === null) return cluster;
-    const setting =
-      minutes < 0 ? null : { idleMinutes: minutes, down, waitFor: waitFor ?? "jobs_and_ssh" };
+    const setting = settingOf({ idleMinutes: minutes, down, waitFor }, cluster.autostop);
     await keepAutostop(ctx, cluster, setting, call.signal);
     return cluster;
   };
@@ -36,21 +38,29 @@ async function settled(ctx: Context, name: string, call: Call): Promise<Cluster>
     const cluster = await getLive(ctx, name);
     if (cluster.wanted === "GONE")
       fail("ConflictError", `cluster ${name} is being taken down (${cluster.wantedBecause})`);
+    refuseManaged(cluster);
     if (!isLeaving(cluster)) return cluster;
     await untilSettled(ctx, cluster, call);
   }
 }
 
+type StopOrDown = InputOf<typeof rows.stop>;
+
 /** Turns the nodes of a cluster off and keeps their disks. */
-export async function stop(ctx: Context, input: InputOf<typeof rows.stop>, call: Call) {
+export async function stop(ctx: Context, input: StopOrDown, call: Call) {
   const because = `stop by ${call.user.name}`;
-  const find = () => stoppable(ctx, input.cluster_name);
-  await reach(ctx, find, { wanted: "STOPPED", because }, call);
+  const find = async () => {
+    const cluster = await stoppable(ctx, input.cluster_name);
+    await warnOfPreemption(ctx, cluster, "whether it is stopped or gone is the provider's", call);
+    return cluster;
+  };
+  await reach(ctx, find, { wanted: "STOPPED", because, skipHooks: skipsHooks(input) }, call);
   return null;
 }
 
 async function stoppable(ctx: Context, name: string): Promise<Cluster> {
   const cluster = await getLive(ctx, name);
+  refuseManaged(cluster);
   if (cluster.wanted === "GONE")
     fail("ConflictError", `cluster ${name} is being taken down (${cluster.wantedBecause})`);
   refuseUnstoppable(ctx, cluster);
@@ -58,17 +68,34 @@ async function stoppable(ctx: Context, name: string): Promise<Cluster> {
 }
 
 /** Known beforehand, so that no job ends for a stop that cannot be. */
-function refuseUnstoppable(ctx: Context, { provider }: Cluster): void {
+export function refuseUnstoppable(ctx: Context, { provider }: Cluster): void {
   if (ctx.provider(provider).stop === undefined)
     fail("NotSupportedError", `${provider} cannot stop nodes; take the cluster down`);
 }
 
+/** Who purges wants it to go whatever happens. */
+const skipsHooks = ({ skip_hooks: skips, purge: purges }: StopOrDown): boolean => skips || purges;
+
+/** Says what becomes of the hooks of a stop or teardown that meets a preemption. */
+async function warnOfPreemption(ctx: Context, cluster: Cluster, but: string, call: Call) {
+  for (const { rank, events, because } of await listOpen(ctx.db, cluster.id))
+    if (events.includes("preemption"))
+      call.print(`warning: node ${rank} is being taken away (${because}); ${but}\n`);
+}
+
 /** Deletes the nodes of a cluster and their disks. */
-export async function down(ctx: Context, input: InputOf<typeof rows.down>, call: Call) {
+export async function down(ctx: Context, input: StopOrDown, call: Call) {
   const because = `down by ${call.user.name}`;
-  const find = () => getLive(ctx, input.cluster_name);
+  const find = async () => {
+    const cluster = await getLive(ctx, input.cluster_name);
+    // One that goes anyhow may be joined, and purged where it cannot.
+    if (cluster.wanted !== "GONE") refuseManaged(cluster);
+    await warnOfPreemption(ctx, cluster, "hooks for down run only while there is time", call);
+    return cluster;
+  };
+  const desire = { wanted: "GONE", because, skipHooks: skipsHooks(input) } as const;
   try {
-    await reach(ctx, find, { wanted: "GONE", because }, call);
+    await reach(ctx, find, desire, call);
   } catch (error) {
     const { wish } = call.progress;
     if (!input.purge || wish === undefined || call.signal.aborted) throw error;
@@ -82,37 +109,11 @@ async function purge(ctx: Context, id: string, error: unknown): Promise<void> {
   const cluster = await getCluster(ctx.db, id);
   const why = error instanceof AppError ? error.message : "an error of ours";
   const at = ctx.now().getTime();
-  await move(ctx, clusterMachine, cluster, "GONE", `purged; nodes may be left: ${why}`, (tx) =>
-    endUsage(tx, id, at),
-  );
-}
-
-/** Sets or cancels what happens to a cluster once it is idle. */
-export async function autostop(ctx: Context, input: InputOf<typeof rows.autostop>, call: Call) {
-  if (input.hook !== null)
-    fail("NotSupportedError", "hooks are not run yet in this version; leave hook out");
-  const cluster = await getUp(ctx, input.cluster_name);
-  const { idle_minutes: idleMinutes, down: isDown, wait_for: waitFor } = input;
-  const setting =
-    idleMinutes < 0 ? null : { idleMinutes, down: isDown, waitFor: waitFor ?? "jobs_and_ssh" };
-  if (setting !== null && !isDown) refuseUnstoppable(ctx, cluster);
-  await keepAutostop(ctx, cluster, setting, call.signal);
-  return null;
-}
-
-async function keepAutostop(
-  ctx: Context,
-  cluster: Cluster,
-  setting: AutostopSetting | null,
-  signal: AbortSignal,
-): Promise<void> {
-  await ctx.batch((tx) => setAutostop(tx, cluster.id, setting));
-  const now = await getCluster(ctx.db, cluster.id);
-  if (now.status === "UP") await applyAutostop(ctx, now, signal);
-}
-
-/** Tells the head when it is idle for long enough. */
-export async function applyAutostop(ctx: Context, cluster: Cluster, signal: AbortSignal) {
-  const setting = agentAutostop(cluster);
-  await headOf(ctx, cluster).call(agentOperations.setAutostop, setting, { signal });
+  const reason = `purged; nodes may be left: ${why}`;
+  let lines: string[] = [];
+  await move(ctx, clusterMachine, cluster, "GONE", reason, async (tx) => {
+    await endUsage(tx, id, at);
+    lines = await endAll(ctx, tx, await listOpen(tx, id));
+  });
+  tell(ctx, id, lines);
 }

@@ -30,14 +30,10 @@ export async function logs(
   if (job === undefined) return notFound(cluster, id);
   const { tail, offset, follow } = input;
   const query = { id, tail: Math.max(tail, 0), offset, follow: follow ? "true" : "false" };
-  const first = await headOf(ctx, cluster).open(agentApi.readLog, query, call.signal);
-  const start = Number(first.headers[offsetHeader] ?? offset);
-  const body = Readable.from(
-    neutralise(chunksOf(ctx, cluster, query, start, first.body, call.signal)),
-  );
+  const { start, chunks } = await openJobLog(ctx, cluster, query, call.signal);
   return {
     headers: { [offsetHeader]: String(start) },
-    body,
+    body: Readable.from(neutralise(chunks)),
     exitCode: () => exitCodeAfter(ctx, cluster, id, call.signal),
   };
 }
@@ -47,6 +43,25 @@ function notFound(cluster: Cluster, id: number): LogReply {
   return { body: text, exitCode: async () => jobExitCodes.NOT_FOUND };
 }
 
+interface Query {
+  readonly id: number;
+  readonly tail: number;
+  readonly offset: number;
+  readonly follow: string;
+}
+
+/** The log of a job from where it is asked for, and at which byte that is. */
+export async function openJobLog(
+  ctx: Context,
+  cluster: Cluster,
+  query: Query,
+  signal: AbortSignal,
+) {
+  const first = await headOf(ctx, cluster).open(agentApi.readLog, query, signal);
+  const start = Number(first.headers[offsetHeader] ?? query.offset);
+  return { start, chunks: chunksOf(ctx, cluster, query, start, first.body, signal) };
+}
+
 /**
  * The bytes of a log; an agent that went away is asked again from where it left off, unless its
  * cluster goes away too.
@@ -54,7 +69,7 @@ function notFound(cluster: Cluster, id: number): LogReply {
 async function* chunksOf(
   ctx: Context,
   cluster: Cluster,
-  { id, follow }: { id: number; follow: string },
+  { id, follow }: Query,
   start: number,
   first: Readable,
   signal: AbortSignal,

@@ -1,22 +1,24 @@
 import { clusterOperations as rows } from "../../contract/operations/clusters.ts";
 import { type Bound, bind } from "../bind.ts";
 import { download, downloadLogs } from "./download.ts";
-import { autostopLogs, clusterEvents, costReport, provisionLogs } from "./history.ts";
-import { cancel, exec, jobStatus, queue } from "./jobs.ts";
+import { checkExec, exec } from "./exec.ts";
+import { clusterEvents, costReport, provisionLogs } from "./history.ts";
+import { autostopLogs, hookLogs } from "./hooks/logs.ts";
+import { cancel, jobStatus, queue } from "./jobs.ts";
 import { checkLaunch, launch } from "./launch.ts";
-import { autostop, down, start, stop } from "./lifecycle.ts";
+import { down, start, stop } from "./lifecycle.ts";
 import { logs } from "./logs.ts";
+import { autostop, checkAutostop } from "./set-autostop.ts";
 import { endpoints, status } from "./status.ts";
-import { readTask } from "./task.ts";
 
 /** Clusters: their life, their jobs, what they wrote, did and cost. */
 export const clusterOperations: Bound[] = [
   bind(rows.launch, launch, checkLaunch),
-  bind(rows.exec, exec, ({ task }) => void readTask(task, "exec")),
+  bind(rows.exec, exec, checkExec),
   bind(rows.start, start),
   bind(rows.stop, stop),
   bind(rows.down, down),
-  bind(rows.autostop, autostop),
+  bind(rows.autostop, autostop, checkAutostop),
   bind(rows.status, status),
   bind(rows.endpoints, endpoints),
   bind(rows.queue, queue),
@@ -27,6 +29,7 @@ export const clusterOperations: Bound[] = [
   bind(rows.download, download),
   bind(rows.provisionLogs, provisionLogs),
   bind(rows.autostopLogs, autostopLogs),
+  bind(rows.hookLogs, hookLogs),
   bind(rows.costReport, costReport),
   bind(rows.clusterEvents, clusterEvents),
 ];

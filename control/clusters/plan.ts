@@ -1,71 +1,108 @@
-import type { ClusterStatus } from "../../contract/statuses.ts";
+import { departure, endOfStop } from "./lifecycles/plan.ts";
+import type { StoredLifecycle } from "./lifecycles/store.ts";
+import {
+  type Action,
+  headOf,
+  isOn,
+  isRunning,
+  moveTo,
+  type Observed,
+  type Step,
+} from "./planning.ts";
 import type { Cluster, Wanted } from "./schema.ts";
 
-/** A node as the provider and its agent tell of it. */
-export interface Observed {
-  id: string;
-  rank: number;
-  state: "running" | "stopped";
-  address: string;
-  /** `outdated` runs other code than ours; `unset` does not know its place; `off` was not asked. */
-  agent: "well" | "unset" | "outdated" | "silent" | "off";
-}
-
-export type Action =
-  | { do: "move"; to: ClusterStatus; reason: string }
-  | { do: "create"; rank: number }
-  | { do: "revive"; rank: number }
-  | { do: "replace"; rank: number }
-  | { do: "configure"; rank: number }
-  | { do: "endJobs" }
-  | { do: "stop"; nodeId: string }
-  | { do: "destroy"; nodeId: string };
-
-/** Actions that go side by side. */
-export type Step = Action[];
-type Plan = (cluster: Cluster, nodes: Observed[]) => Step[];
+/** `open` are the lifecycles that are known to be under way, `at` is now. */
+type Plan = (
+  cluster: Cluster,
+  nodes: Observed[],
+  open: readonly StoredLifecycle[],
+  at: number,
+) => Step[];
 
 /** What to do next, by what is wanted. Pure, and complete: a wish without a plan does not compile. */
 export const plans: Record<Wanted, Plan> = {
-  UP: (cluster, nodes) => {
+  UP: (cluster, nodes, open) => {
     if (cluster.status === "STOPPED") return moveTo(cluster, "INIT", cluster.wantedBecause);
+    const left = open.filter(({ status }) => status === "LEAVING").map(({ rank }) => rank);
+    if (left.length > 0) return [[{ do: "endLifecycles", ranks: left }]];
+    if (wentByItself(cluster, nodes)) return [[goneByItself(cluster)]];
     const missing = ranksOf(cluster).filter((rank) => !isRunning(nodes, rank));
     if (missing.length > 0)
       return [
         ...moveTo(cluster, "INIT", `${listOf(missing)} not running`),
+        ...endingOf(open, missing),
         missing.map((rank) => ({ do: "create", rank })),
       ];
-    const silent = nodes.filter(({ agent }) => agent === "silent");
-    if (silent.length > 0) return [silent.map(({ rank }) => ({ do: "revive", rank }))];
-    const outdated = nodes.filter(({ agent }) => agent === "outdated");
-    if (outdated.length > 0) return [outdated.map(({ rank }) => ({ do: "replace", rank }))];
-    const unset = nodes.filter(({ agent }) => agent === "unset");
-    if (unset.length > 0) return [unset.map(({ rank }) => ({ do: "configure", rank }))];
-    return moveTo(cluster, "UP", "every node runs");
+    const needed = [repair, compare, release].map((look) => look(nodes, open, cluster));
+    return needed.find((step) => step.length > 0) ?? moveTo(cluster, "UP", "every node runs");
   },
-  STOPPED: (cluster, nodes) =>
-    nodes.some(isOn)
-      ? [[{ do: "endJobs" }], nodes.map(({ id }) => ({ do: "stop", nodeId: id }))]
-      : moveTo(cluster, "STOPPED", cluster.wantedBecause),
-  GONE: (cluster, nodes) =>
-    nodes.length > 0
-      ? [
-          ...(nodes.some(isOn) ? [[{ do: "endJobs" } as const]] : []),
-          nodes.map(({ id }) => ({ do: "destroy", nodeId: id })),
-        ]
-      : moveTo(cluster, "GONE", cluster.wantedBecause),
+  STOPPED: (cluster, nodes, open, at) =>
+    departure(cluster, nodes, open, at) ??
+    (nodes.some(isOn)
+      ? [nodes.map(({ id }) => ({ do: "stop", nodeId: id }))]
+      : moveTo(cluster, "STOPPED", cluster.wantedBecause)),
+  GONE: (cluster, nodes, open, at) =>
+    departure(cluster, nodes, open, at) ??
+    endOfStop(cluster, nodes, open) ??
+    (nodes.length > 0
+      ? [nodes.map(({ id }) => ({ do: "destroy", nodeId: id }))]
+      : moveTo(cluster, "GONE", cluster.wantedBecause)),
 };
 
-const isOn = ({ state }: Observed): boolean => state === "running";
+/** A look at what nodes need that are all there. */
+type Look = (nodes: Observed[], open: readonly StoredLifecycle[], cluster: Cluster) => Step[];
+
+/** Agents first, then what they are told. */
+const repair: Look = (nodes) => {
+  const needs: [
+    isNeeded: (node: Observed) => boolean,
+    act: "revive" | "replace" | "configure" | "tellHooks",
+  ][] = [
+    [({ agent }) => agent === "silent", "revive"],
+    [({ agent }) => agent === "outdated", "replace"],
+    [({ agent }) => agent === "unset", "configure"],
+    [({ knowsHooks }) => !knowsHooks, "tellHooks"],
+  ];
+  for (const [isNeeded, deed] of needs) {
+    const found = nodes.filter(isNeeded);
+    if (found.length > 0) return [found.map(({ rank }) => ({ do: deed, rank }))];
+  }
+  return [];
+};
+
+/** What a node began or ended that is not written down yet; an idle stop only of a cluster that is up. */
+const compare: Look = (nodes, open, { status }) => {
+  const news = nodes.filter(({ rank, lifecycle }) => {
+    if (lifecycle === null) return open.some((one) => one.rank === rank);
+    const isWelcome = lifecycle.events.includes("preemption") || status === "UP";
+    return isWelcome && lifecycle.known === "new";
+  });
+  return news.length > 0 ? [news.map(({ rank }) => ({ do: "adopt", rank }))] : [];
+};
+
+/** A stop that is not wanted any more, or that has been. A preemption ends by itself. */
+const release: Look = (nodes) => {
+  const { id, events = [] } = headOf(nodes)?.lifecycle ?? {};
+  const isAsked = events.some((event) => event !== "preemption");
+  return id !== undefined && isAsked ? [[{ do: "takeBack", id }]] : [];
+};
+
+/** The idle timer turned its nodes off while nobody was there to do it. */
+const wentByItself = ({ status, nodes: count, autostop }: Cluster, nodes: Observed[]): boolean =>
+  status === "UP" && autostop !== null && nodes.length === count && !nodes.some(isOn);
+
+const goneByItself = ({ autostop }: Cluster): Action => ({
+  do: "want",
+  wanted: autostop?.down ? "GONE" : "STOPPED",
+  because: "was idle and turned itself off while control was away",
+});
+
+function endingOf(open: readonly StoredLifecycle[], missing: number[]): Step[] {
+  const ranks = missing.filter((rank) => open.some((one) => one.rank === rank));
+  return ranks.length > 0 ? [[{ do: "endLifecycles", ranks }]] : [];
+}
 
 const ranksOf = ({ nodes }: Cluster): number[] => [...Array(nodes).keys()];
 
-const isRunning = (nodes: Observed[], rank: number): boolean =>
-  nodes.some((node) => node.rank === rank && isOn(node));
-
 const listOf = (ranks: number[]): string =>
   ranks.length === 1 ? `node ${ranks[0]} is` : `nodes ${ranks.join(", ")} are`;
-
-/** A step, or none where the cluster is there already. */
-const moveTo = (cluster: Cluster, to: ClusterStatus, reason: string): Step[] =>
-  cluster.status === to ? [] : [[{ do: "move", to, reason }]];

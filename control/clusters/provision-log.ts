@@ -1,6 +1,5 @@
 import { appendFileSync, mkdirSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { protocol } from "../../common/product.ts";
 import type { Context } from "../context.ts";
 import { addEvent } from "../events.ts";
 import { clusterKey } from "./schema.ts";
@@ -27,12 +26,3 @@ export async function remark(ctx: Context, clusterId: string, line: string): Pro
 /** How long something took, for people: `0.42 s`. */
 export const elapsed = (since: Date, now: Date): string =>
   `${((now.getTime() - since.getTime()) / 1000).toFixed(2)} s`;
-
-/** The folder that has one of its own for each user. */
-export const clientsOf = (ctx: Context): string => join(ctx.config.home, "control", "clients");
-
-/** The folder under which a user's downloads lie, and the name clients know it by. */
-export const downloadsOf = (ctx: Context, userId: string) => ({
-  folder: join(clientsOf(ctx), encodeURIComponent(userId), "logs"),
-  shown: `~/.${protocol.requestPrefix}/api_server/clients/${userId}/${protocol.requestPrefix}_logs`,
-});

@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import { AppError } from "../../common/errors.ts";
 import { agentOperations } from "../../contract/agent-api.ts";
+import type { Health } from "../../contract/agent-shapes.ts";
 import { clusterMachine } from "../../contract/statuses.ts";
 import type { Context } from "../context.ts";
 import { move } from "../move.ts";
@@ -8,14 +9,21 @@ import type { NodeState } from "../providers/provider.ts";
 import type { Reconciler } from "../reconciler.ts";
 import { failureOf } from "../requests/schema.ts";
 import { act } from "./act.ts";
-import { type Observed, plans } from "./plan.ts";
+import { knowsHooks } from "./hooks/told.ts";
+import { isReleased } from "./lifecycles/plan.ts";
+import { findLifecycle, listOpen, type StoredLifecycle } from "./lifecycles/store.ts";
+import { plans } from "./plan.ts";
+import { later, lost, type Observed } from "./planning.ts";
 import { remark } from "./provision-log.ts";
 import { type Cluster, clusterKey, settingsOf } from "./schema.ts";
 import { findCluster, listUnsettled, listUp, setProblem } from "./store.ts";
+import { tellOwner } from "./watch.ts";
 
 const healthTimeoutMs = 2_000;
 /** More rounds than any way from one wish to another takes. */
 const roundsAtMost = 20;
+/** How often a pass looks again at agents that go away while they are spoken to. */
+const lossesAtMost = 3;
 
 /** Brings clusters from what is to what is wanted. */
 export const clusters: Reconciler = {
@@ -32,13 +40,25 @@ async function due(ctx: Context): Promise<string[]> {
   return [...(await listUnsettled(ctx.db)), ...unheard];
 }
 
-/** Observe, plan, act, until nothing is left to do. */
 async function reconcile(ctx: Context, id: string, signal: AbortSignal): Promise<void> {
+  try {
+    await settle(ctx, id, signal);
+  } finally {
+    const cluster = await findCluster(ctx.db, id);
+    if (cluster !== undefined) tellOwner(ctx, cluster);
+  }
+}
+
+/** Observe, plan, act, until nothing is left to do. */
+async function settle(ctx: Context, id: string, signal: AbortSignal): Promise<void> {
+  let losses = 0;
   for (let round = 0; round < roundsAtMost; round += 1) {
     const cluster = await findCluster(ctx.db, id);
     if (cluster === undefined || cluster.status === "GONE") return ctx.watches.forget(id);
     try {
-      if (!(await goOn(ctx, cluster, signal))) return ctx.watches.keep(cluster);
+      const outcome = await goOn(ctx, cluster, losses < lossesAtMost, signal);
+      if (outcome === "settled") return ctx.watches.keep(cluster);
+      if (outcome === lost) losses += 1;
     } catch (error) {
       if (!signal.aborted) await tellProblem(ctx, cluster, error);
       throw error;
@@ -47,26 +67,47 @@ async function reconcile(ctx: Context, id: string, signal: AbortSignal): Promise
   throw new AppError("InternalError", `cluster ${id} does not settle`);
 }
 
-/** One round; false when there was nothing to do. */
-async function goOn(ctx: Context, cluster: Cluster, signal: AbortSignal): Promise<boolean> {
-  const nodes = await observe(ctx, cluster, signal);
-  const steps = plans[cluster.wanted](cluster, nodes);
-  for (const step of steps)
-    await Promise.all(step.map((action) => act(ctx, cluster, nodes, action, signal)));
+/** One round; settled when there was nothing to do, or not yet. */
+async function goOn(
+  ctx: Context,
+  cluster: Cluster,
+  looksAgain: boolean,
+  signal: AbortSignal,
+): Promise<"settled" | "changed" | typeof lost> {
+  const open = await listOpen(ctx.db, cluster.id);
+  const nodes = await observe(ctx, cluster, open, signal);
+  const steps = plans[cluster.wanted](cluster, nodes, open, ctx.now().getTime());
+  const pass = { ctx, cluster, nodes, looksAgain, signal };
+  for (const step of steps) {
+    const results = await Promise.all(step.map((action) => act(pass, action)));
+    if (results.includes(lost)) return lost;
+    if (results.includes(later)) return "settled";
+  }
   if (cluster.problem !== null && cluster.status === cluster.wanted)
     await setProblem(ctx.db, cluster, null);
-  return steps.length > 0;
+  return steps.length > 0 ? "changed" : "settled";
 }
 
-async function observe(ctx: Context, cluster: Cluster, signal: AbortSignal): Promise<Observed[]> {
+/** Of a cluster that is left only the head is asked, for as long as it has a say. */
+async function observe(
+  ctx: Context,
+  cluster: Cluster,
+  open: readonly StoredLifecycle[],
+  signal: AbortSignal,
+): Promise<Observed[]> {
   const nodes = await ctx.provider(cluster.provider).list(cluster, signal);
+  const isAsked = ({ rank, state }: NodeState) =>
+    state === "running" && (cluster.wanted === "UP" || (rank === 0 && !isReleased(cluster, open)));
   return Promise.all(
     nodes.map(async (node) => ({
       ...node,
-      agent: cluster.wanted === "UP" ? await askAgent(ctx, cluster, node, nodes, signal) : "off",
+      ...(isAsked(node) ? await askAgent(ctx, cluster, node, nodes, signal) : unasked),
     })),
   );
 }
+
+type Answer = Pick<Observed, "agent" | "knowsHooks" | "lifecycle">;
+const unasked: Answer = { agent: "off", knowsHooks: true, lifecycle: null };
 
 async function askAgent(
   ctx: Context,
@@ -74,8 +115,7 @@ async function askAgent(
   node: NodeState,
   nodes: NodeState[],
   signal: AbortSignal,
-): Promise<Observed["agent"]> {
-  if (node.state !== "running") return "off";
+): Promise<Answer> {
   const options = { signal, timeoutMs: healthTimeoutMs };
   const health = await ctx
     .agent(cluster, node.rank)
@@ -84,11 +124,38 @@ async function askAgent(
       if (signal.aborted) throw error;
       return undefined;
     });
-  if (health === undefined) return "silent";
+  if (health === undefined) return { ...unasked, agent: "silent" };
   const { agentBuild = health.build } = ctx.provider(cluster.provider);
-  if (health.build !== agentBuild) return "outdated";
-  const place = settingsOf(cluster, node.rank, nodes);
-  return isDeepStrictEqual(health.node, place) ? "well" : "unset";
+  if (health.build !== agentBuild) return { ...unasked, agent: "outdated" };
+  return {
+    agent: isPlaced(cluster, node, nodes, health) ? "well" : "unset",
+    knowsHooks: knowsHooks(health, cluster),
+    lifecycle: await recognised(ctx, cluster, node.rank, health),
+  };
+}
+
+/** Whether a node knows its place. While others are missing it need not know where they are. */
+function isPlaced(
+  cluster: Cluster,
+  { rank }: NodeState,
+  nodes: NodeState[],
+  { node }: Health,
+): boolean {
+  if (nodes.length === cluster.nodes)
+    return isDeepStrictEqual(node, settingsOf(cluster, rank, nodes));
+  return node?.clusterId === cluster.id && node.rank === rank;
+}
+
+async function recognised(
+  ctx: Context,
+  { id: clusterId }: Cluster,
+  rank: number,
+  { lifecycle }: Health,
+): Promise<Observed["lifecycle"]> {
+  if (lifecycle === null) return null;
+  const row = await findLifecycle(ctx.db, { clusterId, rank, id: lifecycle.id });
+  const known = row === undefined ? "new" : row.endedAt === null ? "open" : "over";
+  return { ...lifecycle, known };
 }
 
 /** Keeps why it failed, tells of it unless it is what failed before, and no longer calls a cluster UP that could not be made whole. */

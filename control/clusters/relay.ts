@@ -1,8 +1,8 @@
-import { setTimeout as sleep } from "node:timers/promises";
 import { AppError, fail } from "../../common/errors.ts";
 import { agentOperations as api } from "../../contract/agent-api.ts";
 import type { JobPart, Part } from "../../contract/agent-shapes.ts";
 import type { Context } from "../context.ts";
+import { openRounds, type Rounds } from "./rounds.ts";
 import type { Cluster } from "./schema.ts";
 
 /**
@@ -10,46 +10,17 @@ import type { Cluster } from "./schema.ts";
  * what the head wants goes to the worker, how the worker's rank fares and what it prints comes
  * back. Whoever was away compares states, so nothing depends on a message.
  */
-export interface Relays {
-  /** Has the states of head and workers compared soon. */
-  sync(): void;
-  /** Resolves once everything ended, after the signal. */
-  done(): Promise<void>;
-}
-
-const retryMs = 300;
-
-/** Opens the relays of a cluster; they work until the signal aborts. */
-export function openRelays(ctx: Context, cluster: Cluster, signal: AbortSignal): Relays {
+export function openRelays(ctx: Context, cluster: Cluster, signal: AbortSignal): Rounds {
   const pumps: Pumps = new Map();
-  let again = false;
-  let running: Promise<void> | undefined;
-
-  function sync(): void {
-    again = true;
-    running ??= syncAll().finally(() => {
-      running = undefined;
-    });
-  }
-
-  async function syncAll(): Promise<void> {
-    while (again && !signal.aborted) {
-      again = false;
-      try {
-        await syncJobs(ctx, cluster, pumps, signal);
-      } catch (error) {
-        if (signal.aborted) return;
-        ctx.log.debug({ err: error, clusterId: cluster.id }, "ranks not relayed");
-        await sleep(retryMs, undefined, { signal }).catch(() => {});
-        again = true;
-      }
-    }
-  }
-
+  const rounds = openRounds(
+    () => syncJobs(ctx, cluster, pumps, signal),
+    (err) => ctx.log.debug({ err, clusterId: cluster.id }, "ranks not relayed"),
+    signal,
+  );
   return {
-    sync,
+    ...rounds,
     async done() {
-      await running;
+      await rounds.done();
       await Promise.all(pumps.values());
     },
   };
@@ -101,27 +72,51 @@ async function syncPart(
   if (state.status === "ENDED" && (await pump) < state.logBytes)
     fail("UnreachableError", `the log of rank ${rank} is not whole yet`);
   if (state.status === part.status && wanted !== "end") return;
-  const { status, exitCode } = state;
-  await head.call(api.reportPart, { id, rank, status, exitCode }, { signal });
+  const { status, exitCode, reason } = state;
+  await head.call(api.reportPart, { id, rank, status, exitCode, reason }, { signal });
 }
 
-/** A worker that does not know the job yet gets its spec. */
+/**
+ * A worker that does not know the job yet gets its spec. One that had begun and does not know it is
+ * another node than it was, and what it ran is lost with that one.
+ */
 async function tellWorker(
   ctx: Context,
   cluster: Cluster,
   id: number,
-  { rank, wanted, graceMs }: JobPart,
+  { rank, wanted, graceMs, status, logBytes }: JobPart,
   signal: AbortSignal,
 ): Promise<Part> {
   const worker = ctx.agent(cluster, rank);
   try {
     return await worker.call(api.putPart, { id, wanted, graceMs }, { signal });
   } catch (error) {
-    if (!(error instanceof AppError) || error.type !== "ValueError") throw error;
+    const isKnown = await knows(ctx, cluster, rank, error, signal);
+    if (isKnown) throw error;
   }
+  if (status !== "WAITING") return lostPart(id, rank, logBytes);
   const spec = await ctx.agent(cluster, 0).call(api.getPartSpec, { id }, { signal });
   return worker.call(api.putPart, { id, wanted, graceMs, spec }, { signal });
 }
+
+/** Whether the node of a rank may know the job that it was asked about: one that is gone does not. */
+async function knows(
+  ctx: Context,
+  cluster: Cluster,
+  rank: number,
+  error: unknown,
+  signal: AbortSignal,
+): Promise<boolean> {
+  if (!(error instanceof AppError) || signal.aborted) return true;
+  if (error.type !== "UnreachableError") return error.type !== "ValueError";
+  const nodes = await ctx.provider(cluster.provider).list(cluster, signal);
+  return nodes.some((node) => node.rank === rank);
+}
+
+const lostPart = (jobId: number, rank: number, logBytes: number): Part => {
+  const reason = `node ${rank} was lost`;
+  return { jobId, status: "ENDED", exitCode: null, reason, logBytes };
+};
 
 /** Hands the head what a worker's rank prints, from where the head stands, until the rank ended. */
 async function pumpLog(

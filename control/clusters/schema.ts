@@ -1,4 +1,5 @@
 import type { Autostop, NodeSettings } from "../../contract/agent-shapes.ts";
+import type { Hook, HookEvent } from "../../contract/hooks.ts";
 import type { ClusterStatus } from "../../contract/statuses.ts";
 import type { NodeState, Offer } from "../providers/provider.ts";
 import type { Failure, User } from "../requests/schema.ts";
@@ -22,6 +23,18 @@ export interface AutostopSetting {
   idleMinutes: number;
   down: boolean;
   waitFor: Autostop["waitFor"];
+  /** The older way to write a hook: it runs before those of the list. */
+  hook: AutostopHook | null;
+}
+
+export type AutostopHook = Pick<Hook, "run" | "timeoutSeconds">;
+
+/** What a cluster is there for that no user launched: the row that looks after it. */
+export interface MadeFor {
+  /** For people: `service chat`. */
+  readonly what: string;
+  readonly noun: string;
+  readonly id: string;
 }
 
 /** A named set of nodes that live and die together. Instants are epoch milliseconds. */
@@ -32,8 +45,12 @@ export interface Cluster {
   wanted: Wanted;
   /** Who or what wants that, for people: `stop by ann`. */
   wantedBecause: string;
+  /** No hook shall hold that up. */
+  skipHooks: boolean;
   user: User;
   workspace: string;
+  /** Null where a user launched it. */
+  madeFor: MadeFor | null;
   provider: string;
   nodes: number;
   offer: Offer;
@@ -46,6 +63,8 @@ export interface Cluster {
   command: string;
   /** Null: it never stops by itself. */
   autostop: AutostopSetting | null;
+  /** Another one with each change of the hooks; null before the first launch that had any. */
+  hooksVersion: string | null;
   /** Why the last attempt to reach what is wanted failed; null when none did. */
   problem: Failure | null;
   everUp: boolean;
@@ -83,6 +102,10 @@ export function isChanging({ status, wanted }: Pick<Cluster, "status" | "wanted"
 export const isLeaving = (cluster: Pick<Cluster, "status" | "wanted">): boolean =>
   isChanging(cluster) && (cluster.wanted !== "UP" || cluster.status === "AUTOSTOPPING");
 
+/** Whose hooks run before what is wanted of a cluster that is left. */
+export const eventOf = ({ wanted }: Pick<Cluster, "wanted">): HookEvent =>
+  wanted === "GONE" ? "down" : "stop";
+
 /** The machines of a cluster in a few words: `2x(cpus=4, mem=16, H100:8)`. */
 export function resourcesText({ nodes, offer }: Pick<Cluster, "nodes" | "offer">): string {
   const { cpus, memoryGb, accelerators } = offer;
@@ -92,7 +115,11 @@ export function resourcesText({ nodes, offer }: Pick<Cluster, "nodes" | "offer">
 }
 
 /** What a node is told about itself. */
-export function settingsOf(cluster: Cluster, rank: number, nodes: NodeState[]): NodeSettings {
+export function settingsOf(
+  cluster: Cluster,
+  rank: number,
+  nodes: readonly NodeState[],
+): NodeSettings {
   const { offer } = cluster;
   return {
     clusterId: cluster.id,

@@ -4,11 +4,14 @@ import type { clusterOperations as rows } from "../../contract/operations/cluste
 import { expandPorts } from "../../contract/task/ports.ts";
 import type { Call } from "../bind.ts";
 import type { Context } from "../context.ts";
+import { fitsGlob } from "../glob.ts";
 import { nudge } from "../reconciler.ts";
 import { getUp } from "./find.ts";
-import { fitsGlob } from "./glob.ts";
+import { listLastEvents } from "./history-store.ts";
+import { openHookView } from "./hooks/view.ts";
+import { listGoingOn } from "./lifecycles/store.ts";
 import { type Cluster, isChanging } from "./schema.ts";
-import { listLastEvents, listLive } from "./store.ts";
+import { listLive } from "./store.ts";
 import { toStatusRecord } from "./view.ts";
 
 type Input = InputOf<typeof rows.status>;
@@ -25,22 +28,27 @@ export async function status(ctx: Context, input: Input, call: Call) {
   const { summary_response: summary, include_handle: handle } = input;
   const isShort = summary || clusters.length === 0;
   const lastEvents = isShort ? new Map<string, string>() : await listLastEvents(ctx.db);
-  return clusters.map((cluster) => {
-    const lastEvent = lastEvents.get(cluster.id);
-    return toStatusRecord(cluster, {
+  const lifecycles = await listGoingOn(ctx.db, ctx.now().getTime());
+  const hooksOf = await openHookView(ctx);
+  return clusters.map((cluster) =>
+    toStatusRecord(cluster, {
       summary,
       handle,
-      ...(lastEvent !== undefined && { lastEvent }),
-    });
-  });
+      lastEvent: lastEvents.get(cluster.id),
+      idle: ctx.watches.idleOf(cluster.id),
+      lifecycles: lifecycles.get(cluster.id) ?? [],
+      hooks: hooksOf(cluster),
+    }),
+  );
 }
 
 function choose(clusters: Cluster[], input: Input, call: Call): Cluster[] {
   const { cluster_names: names, all_users: allUsers } = input;
   return clusters.filter(
-    ({ name, user }) =>
+    ({ name, user, madeFor }) =>
       (allUsers || user.id === call.user.id) &&
-      (names === null || names.some((glob) => fitsGlob(glob, name))),
+      // What others look after is shown to whom asks for it by name.
+      (names?.some((glob) => fitsGlob(glob, name)) ?? madeFor === null),
   );
 }
 
@@ -70,7 +78,8 @@ export async function endpoints(ctx: Context, input: InputOf<typeof rows.endpoin
   const provider = ctx.provider(cluster.provider);
   const [head] = await provider.list(cluster, call.signal);
   if (head === undefined) fail("ClusterNotUpError", `cluster ${cluster.name} has no head`);
-  return Object.fromEntries(asked.map((port) => [String(port), provider.endpoint(head, port)]));
+  const entryOf = async (port: number) => [String(port), await provider.endpoint(head, port)];
+  return Object.fromEntries(await Promise.all(asked.map(entryOf)));
 }
 
 function toPort(text: number | string): number {

@@ -1,9 +1,17 @@
-import type { Selectable } from "kysely";
+import { type ExpressionBuilder, type Selectable, sql } from "kysely";
 import { fail } from "../../common/errors.ts";
 import type { Connection } from "../db/open.ts";
 import type { Tables } from "../db/tables.ts";
 import type { Failure } from "../requests/schema.ts";
-import type { AutostopSetting, Cluster, Wanted } from "./schema.ts";
+import type { Cluster, Wanted } from "./schema.ts";
+
+/** What every reader needs; the hooks may be large, and few do. */
+const columns = [
+  ...["id", "name", "status", "wanted", "wanted_because", "user_id", "user_name"],
+  ...["workspace", "provider", "nodes", "offer", "addresses", "ports", "labels", "task_yaml"],
+  ...["command", "autostop", "problem", "ever_up", "launched_at", "status_changed_at"],
+  ...["hooks_version", "skip_hooks", "made_for"],
+] as const;
 
 /** Writes a new cluster; false when a live one has the name. */
 export async function addCluster(db: Connection, cluster: Cluster): Promise<boolean> {
@@ -17,7 +25,11 @@ export async function addCluster(db: Connection, cluster: Cluster): Promise<bool
 
 /** The cluster with this id, also one that is gone. */
 export async function findCluster(db: Connection, id: string): Promise<Cluster | undefined> {
-  const row = await db.selectFrom("clusters").selectAll().where("id", "=", id).executeTakeFirst();
+  const row = await db
+    .selectFrom("clusters")
+    .select(columns)
+    .where("id", "=", id)
+    .executeTakeFirst();
   return row && toCluster(row);
 }
 
@@ -30,7 +42,7 @@ export async function getCluster(db: Connection, id: string): Promise<Cluster> {
 export async function findLive(db: Connection, name: string): Promise<Cluster | undefined> {
   const row = await db
     .selectFrom("clusters")
-    .selectAll()
+    .select(columns)
     .where("name", "=", name)
     .where("status", "<>", "GONE")
     .executeTakeFirst();
@@ -41,7 +53,7 @@ export async function findLive(db: Connection, name: string): Promise<Cluster | 
 export async function findLatest(db: Connection, name: string): Promise<Cluster | undefined> {
   const row = await db
     .selectFrom("clusters")
-    .selectAll()
+    .select(columns)
     .where("name", "=", name)
     .orderBy("launched_at", "desc")
     .limit(1)
@@ -53,7 +65,7 @@ export async function findLatest(db: Connection, name: string): Promise<Cluster 
 export async function listLive(db: Connection): Promise<Cluster[]> {
   const rows = await db
     .selectFrom("clusters")
-    .selectAll()
+    .select(columns)
     .where("status", "<>", "GONE")
     .orderBy("launched_at", "desc")
     .execute();
@@ -64,7 +76,7 @@ export async function listLive(db: Connection): Promise<Cluster[]> {
 export async function listSince(db: Connection, since: number): Promise<Cluster[]> {
   const rows = await db
     .selectFrom("clusters")
-    .selectAll()
+    .select(columns)
     .where((where) =>
       where.or([where("status", "<>", "GONE"), where("status_changed_at", ">=", since)]),
     )
@@ -104,51 +116,72 @@ export async function listUp(db: Connection): Promise<string[]> {
   return rows.map(({ id }) => id);
 }
 
+/** What is wanted of a cluster, by whom or what; `skipHooks`: no hook shall hold it up. */
+export interface Desire {
+  wanted: Wanted;
+  because: string;
+  skipHooks?: boolean;
+}
+
 /**
- * Writes what a cluster should be, and forgets why an earlier attempt failed. One that is gone stays
- * so: nothing is wanted of it any more.
+ * Writes what a cluster should be, and forgets why an earlier attempt failed. Changes nothing of one
+ * that is gone, or that is being taken down and would only be stopped.
  */
-export async function setWanted(db: Connection, id: string, wanted: Wanted, because: string) {
-  await db
+export async function setWanted(db: Connection, id: string, desire: Desire): Promise<void> {
+  const { wanted, because, skipHooks = false } = desire;
+  const skip = skipHooks ? 1 : 0;
+  const query = db
     .updateTable("clusters")
-    .set({ wanted, wanted_because: because, problem: null })
+    .set(({ eb, ref }) => ({
+      wanted,
+      wanted_because: because,
+      problem: null,
+      // Who joins does not take back that hooks are skipped.
+      skip_hooks: eb
+        .case()
+        .when("wanted", "=", wanted)
+        .then(sql<number>`max(${ref("skip_hooks")}, ${skip})`)
+        .else(skip)
+        .end(),
+    }))
     .where("id", "=", id)
-    .where("status", "<>", "GONE")
-    .execute();
+    .where("status", "<>", "GONE");
+  if (wanted === "STOPPED") await query.where("wanted", "<>", "GONE").execute();
+  else await query.execute();
 }
 
-/** What a launch on a cluster that exists changes. */
-export interface Relaunch {
-  taskYaml: string;
-  command: string;
-  ports: string[];
-  autostop: AutostopSetting | null;
-  launchedAt: number;
-}
-
-/** Writes down the latest launch of a cluster. */
-export async function setRelaunched(db: Connection, id: string, launch: Relaunch) {
-  await db
+/**
+ * Takes back that a cluster is stopped or taken down, while its hooks still run: it stays up. False
+ * where that is not wanted, or it is too late.
+ */
+export async function takeBack(
+  db: Connection,
+  { id, wanted }: Pick<Cluster, "id" | "wanted">,
+  because: string,
+): Promise<boolean> {
+  const { numUpdatedRows } = await db
     .updateTable("clusters")
-    .set({
-      task_yaml: launch.taskYaml,
-      command: launch.command,
-      ports: JSON.stringify(launch.ports),
-      autostop: launch.autostop && JSON.stringify(launch.autostop),
-      launched_at: launch.launchedAt,
-    })
+    .set({ wanted: "UP", wanted_because: because, problem: null, skip_hooks: 0 })
     .where("id", "=", id)
-    .execute();
+    .where("wanted", "=", wanted)
+    .where("wanted", "<>", "UP")
+    .where("status", "in", ["UP", "AUTOSTOPPING"])
+    .where(isNotLeft)
+    .executeTakeFirst();
+  return numUpdatedRows === 1n;
 }
 
-export async function setAutostop(db: Connection, id: string, autostop: AutostopSetting | null) {
-  const text = autostop && JSON.stringify(autostop);
-  await db.updateTable("clusters").set({ autostop: text }).where("id", "=", id).execute();
-}
-
-export async function setCommand(db: Connection, id: string, command: string) {
-  await db.updateTable("clusters").set({ command }).where("id", "=", id).execute();
-}
+/** Nobody asks the provider to stop or delete its nodes yet. */
+const isNotLeft = ({ not, exists, selectFrom }: ExpressionBuilder<Tables, "clusters">) =>
+  not(
+    exists(
+      selectFrom("lifecycles")
+        .select("lifecycles.id")
+        .whereRef("lifecycles.cluster_id", "=", "clusters.id")
+        .where("lifecycles.ended_at", "is", null)
+        .where("lifecycles.status", "=", "LEAVING"),
+    ),
+  );
 
 /** Keeps why what was wanted could not be reached; does nothing once something else is wanted. */
 export async function setProblem(
@@ -174,61 +207,7 @@ export async function setUp(db: Connection, id: string, addresses: string[]): Pr
     .execute();
 }
 
-/** Marks that the nodes of a cluster run from now on. */
-export async function beginUsage(db: Connection, id: string, at: number): Promise<void> {
-  const open = await db
-    .selectFrom("usage_intervals")
-    .select("started_at")
-    .where("cluster_id", "=", id)
-    .where("ended_at", "is", null)
-    .executeTakeFirst();
-  if (open !== undefined) return;
-  await db.insertInto("usage_intervals").values({ cluster_id: id, started_at: at }).execute();
-}
-
-/** Marks that no node of a cluster runs any more. */
-export async function endUsage(db: Connection, id: string, at: number): Promise<void> {
-  await db
-    .updateTable("usage_intervals")
-    .set({ ended_at: at })
-    .where("cluster_id", "=", id)
-    .where("ended_at", "is", null)
-    .execute();
-}
-
-/** When the nodes of clusters ran: pairs of start and end, oldest first. */
-export async function listUsage(
-  db: Connection,
-): Promise<Map<string, [start: number, end: number | null][]>> {
-  const rows = await db.selectFrom("usage_intervals").selectAll().orderBy("started_at").execute();
-  const byCluster = new Map<string, [number, number | null][]>();
-  for (const { cluster_id: id, started_at: start, ended_at: end } of rows) {
-    const intervals = byCluster.get(id) ?? [];
-    byCluster.set(id, intervals);
-    intervals.push([start, end]);
-  }
-  return byCluster;
-}
-
-/** The reason of the latest move of each live cluster. */
-export async function listLastEvents(db: Connection): Promise<Map<string, string>> {
-  const latest = db
-    .selectFrom("events")
-    .innerJoin("clusters", "clusters.id", "events.subject_id")
-    .select(({ fn }) => fn.max("events.seq").as("seq"))
-    .where("clusters.status", "<>", "GONE")
-    .where("events.noun", "=", "cluster")
-    .where("events.to_status", "is not", null)
-    .groupBy("events.subject_id");
-  const rows = await db
-    .selectFrom("events")
-    .select(["subject_id", "reason"])
-    .where("seq", "in", latest)
-    .execute();
-  return new Map(rows.map(({ subject_id: id, reason }) => [id, reason]));
-}
-
-type Row = Selectable<Tables["clusters"]>;
+type Row = Pick<Selectable<Tables["clusters"]>, (typeof columns)[number]>;
 
 const toRow = (cluster: Cluster): Row => ({
   id: cluster.id,
@@ -252,6 +231,9 @@ const toRow = (cluster: Cluster): Row => ({
   ever_up: cluster.everUp ? 1 : 0,
   launched_at: cluster.launchedAt,
   status_changed_at: cluster.statusChangedAt,
+  hooks_version: cluster.hooksVersion,
+  skip_hooks: cluster.skipHooks ? 1 : 0,
+  made_for: cluster.madeFor && JSON.stringify(cluster.madeFor),
 });
 
 const toCluster = (row: Row): Cluster => ({
@@ -270,9 +252,12 @@ const toCluster = (row: Row): Cluster => ({
   labels: JSON.parse(row.labels),
   taskYaml: row.task_yaml,
   command: row.command,
-  autostop: row.autostop === null ? null : JSON.parse(row.autostop),
+  autostop: row.autostop === null ? null : { hook: null, ...JSON.parse(row.autostop) },
   problem: row.problem === null ? null : JSON.parse(row.problem),
   everUp: row.ever_up === 1,
   launchedAt: row.launched_at,
   statusChangedAt: row.status_changed_at,
+  hooksVersion: row.hooks_version,
+  skipHooks: row.skip_hooks === 1,
+  madeFor: row.made_for === null ? null : JSON.parse(row.made_for),
 });

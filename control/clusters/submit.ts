@@ -1,31 +1,49 @@
-import { fail } from "../../common/errors.ts";
+import { AppError } from "../../common/errors.ts";
 import { agentOperations } from "../../contract/agent-api.ts";
-import type { Job } from "../../contract/agent-shapes.ts";
+import type { Job, JobSidecar } from "../../contract/agent-shapes.ts";
 import type { Task } from "../../contract/task.ts";
 import type { Call } from "../bind.ts";
 import type { Context } from "../context.ts";
 import { candidateOf } from "../offers.ts";
+import { secretsOf } from "../task.ts";
+import type { Cargo } from "./files/cargo.ts";
+import { deliverFiles } from "./files/deliver.ts";
 import { headOf } from "./head.ts";
 import type { Cluster } from "./schema.ts";
 
 /** What a job takes of a node's CPUs when it asks for none in particular. */
 const usualCpus = 0.5;
 
-/** Hands a task to the head of a cluster; undefined when the task has nothing to run. */
+/** Whether a head refused a job because it, or the cluster, is about to go. */
+export const isAboutToGo = (error: unknown): error is AppError =>
+  error instanceof AppError &&
+  error.type === "ConflictError" &&
+  typeof error.details["lifecycle"] === "string";
+
+/** What goes along with a task. */
+interface Given {
+  readonly withSetup: boolean;
+  readonly cargoes: readonly Cargo[];
+  /** Beside the variables of the task. */
+  readonly env?: Readonly<Record<string, string>>;
+  readonly sidecar?: JobSidecar | null;
+}
+
+/**
+ * Brings a task's files to the nodes of a cluster, then hands the task to its head; undefined when
+ * the task has nothing to run.
+ */
 export async function submitJob(
   ctx: Context,
   cluster: Cluster,
   task: Task,
-  { withSetup }: { withSetup: boolean },
+  { cargoes, ...given }: Given,
   call: Call,
 ): Promise<Job | undefined> {
-  const submission = submissionOf(cluster, task, withSetup, call);
-  if (submission.setup === null && submission.run === null) return undefined;
-  if (task.nodes > cluster.nodes)
-    fail(
-      "ResourcesMismatchError",
-      `the task asks for ${task.nodes} nodes, cluster ${cluster.name} has ${cluster.nodes}`,
-    );
+  const submission = submissionOf(cluster, task, given, call);
+  const hasNothing = submission.setup === null && submission.run === null;
+  await deliverFiles(ctx, cluster, cargoes, call);
+  if (hasNothing) return undefined;
   const options = { signal: call.signal };
   const job = await headOf(ctx, cluster).call(agentOperations.submit, submission, options);
   call.print(`Job submitted, ID: ${job.id}\n`);
@@ -33,21 +51,24 @@ export async function submitJob(
 }
 
 /** The job as the head is told of it; by the call's id it knows a second attempt. */
-const submissionOf = (cluster: Cluster, task: Task, withSetup: boolean, call: Call) => ({
+const submissionOf = (
+  cluster: Cluster,
+  task: Task,
+  { withSetup, env = {}, sidecar = null }: Omit<Given, "cargoes">,
+  call: Call,
+) => ({
   submissionId: call.id,
   name: task.name ?? "-",
   userId: call.user.id,
   userName: call.user.name,
   setup: withSetup ? (task.setup ?? null) : null,
   run: task.run ?? null,
-  env: { ...task.envs },
-  secrets: revealed(task),
+  env: { ...task.envs, ...env },
+  secrets: secretsOf(task),
+  sidecar,
   nodes: task.nodes,
   ...demandOf(cluster, task),
 });
-
-const revealed = ({ secrets }: Task): Record<string, string> =>
-  Object.fromEntries(Object.entries(secrets).map(([name, secret]) => [name, secret.reveal()]));
 
 /** What the job takes of each node, and the words for it. */
 function demandOf({ offer }: Cluster, { resources, nodes }: Task) {

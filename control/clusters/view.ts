@@ -1,7 +1,13 @@
-import type { ClusterStatusRecord, CostReportRecord } from "../../contract/records/clusters.ts";
+import type { Idle } from "../../contract/agent-shapes.ts";
+import type {
+  ClusterStatusRecord,
+  CostReportRecord,
+  HookRecord,
+} from "../../contract/records/clusters.ts";
 import { clusterRecord } from "../wire/cluster-record.ts";
 import { type Handle, type HandleRecord, handleRecord, poolResources } from "../wire/handles.ts";
 import { costRecord } from "../wire/history-records.ts";
+import type { StoredLifecycle } from "./lifecycles/store.ts";
 import { type Cluster, resourcesText } from "./schema.ts";
 
 /** What clients keep of a cluster. */
@@ -19,10 +25,21 @@ export const toHandle = (cluster: Cluster): HandleRecord => {
   return handleRecord(handle);
 };
 
+/** What is known of a cluster besides its row, and how much of it is wanted. */
+export interface Showing {
+  readonly summary: boolean;
+  readonly handle: boolean;
+  readonly lastEvent?: string | undefined;
+  readonly idle?: Idle | undefined;
+  /** The lifecycles that are under way, before those whose hook goes on although they are over. */
+  readonly lifecycles: readonly StoredLifecycle[];
+  readonly hooks: readonly HookRecord[];
+}
+
 /** A live cluster as `/status` shows it; a summary leaves out what is long. */
 export function toStatusRecord(
   cluster: Cluster,
-  { summary, handle, lastEvent }: { summary: boolean; handle: boolean; lastEvent?: string },
+  { summary, handle, lastEvent, idle, lifecycles, hooks }: Showing,
 ): ClusterStatusRecord {
   const { status } = cluster;
   if (status === "GONE") throw new Error("a cluster that is gone has no record");
@@ -32,6 +49,10 @@ export function toStatusRecord(
     statusChangedAt: new Date(cluster.statusChangedAt),
     everUp: cluster.everUp,
     autostop: cluster.autostop,
+    idle: cluster.autostop === null ? undefined : idle,
+    // What was asked of the cluster is led by its head.
+    lifecycle: lifecycles.find(({ rank }) => rank === 0) ?? lifecycles[0],
+    hooks,
     handle: handle ? toHandle(cluster) : null,
     lastUse: cluster.command,
     labels: cluster.labels,

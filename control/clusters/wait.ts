@@ -6,13 +6,14 @@ import { hasMovedTo, lastSeq } from "../events.ts";
 import { readFrom, sizeOf } from "../growing-file.ts";
 import { nudge } from "../reconciler.ts";
 import type { Failure } from "../requests/schema.ts";
+import { hookHint } from "./hooks/hint.ts";
 import { provisionLogOf, remark } from "./provision-log.ts";
 import { type Cluster, clusterKey, type Wanted, type Wish } from "./schema.ts";
-import { getCluster, setWanted } from "./store.ts";
+import { type Desire, getCluster, setWanted } from "./store.ts";
 
 /** Writes down what a cluster should be and has the reconciler begin. */
-async function want(ctx: Context, id: string, wanted: Wanted, because: string) {
-  await ctx.batch((tx) => setWanted(tx, id, wanted, because));
+export async function want(ctx: Context, id: string, desire: Desire) {
+  await ctx.batch((tx) => setWanted(tx, id, desire));
   ctx.changes.notify(clusterKey(id));
   void nudge(ctx, "cluster", id);
 }
@@ -22,16 +23,9 @@ export interface ReachOptions {
   keepTrying?: boolean;
 }
 
-/** What is wished of a cluster, and who or what wishes it. */
-interface Desire {
-  wanted: Wanted;
-  because: string;
-}
-
 /** Writes a call's wish down; side by side, so that one transaction has both or neither. */
-export async function makeWish(ctx: Context, wish: Wish, { wanted, because }: Desire, call: Call) {
-  const { clusterId: id } = wish;
-  await Promise.all([want(ctx, id, wanted, because), call.remember({ wish })]);
+export async function makeWish(ctx: Context, wish: Wish, desire: Desire, call: Call) {
+  await Promise.all([want(ctx, wish.clusterId, desire), call.remember({ wish })]);
 }
 
 /**
@@ -70,16 +64,11 @@ export async function untilReached(
   call: Call,
   { keepTrying = false, printed: shown, after }: WaitOptions,
 ): Promise<Cluster> {
-  const file = provisionLogOf(ctx, id);
-  let printed = shown;
-  const printNews = async () => {
-    const news = await buffer(readFrom(file, printed));
-    printed += news.length;
-    call.print(news.toString());
-  };
+  const { printNews, printHint } = printersOf(ctx, id, shown, call);
   const look = async () => {
     await printNews();
     const cluster = await getCluster(ctx.db, id);
+    await printHint(cluster);
     if (cluster.status === wanted && cluster.wanted === wanted) return cluster;
     if (after !== undefined && (await hasMovedTo(ctx.db, "cluster", id, wanted, after)))
       return cluster;
@@ -91,6 +80,25 @@ export async function untilReached(
   // The line about a move is written once the move is.
   await printNews();
   return reached;
+}
+
+/** What prints the rest of a cluster's provisioning log, and, once, how to read along with hooks. */
+function printersOf(ctx: Context, id: string, shown: number, call: Call) {
+  const file = provisionLogOf(ctx, id);
+  let printed = shown;
+  let hint = "";
+  return {
+    async printNews(): Promise<void> {
+      const news = await buffer(readFrom(file, printed));
+      printed += news.length;
+      call.print(news.toString());
+    },
+    async printHint(cluster: Cluster): Promise<void> {
+      if (hint !== "") return;
+      hint = await hookHint(ctx, cluster);
+      call.print(hint);
+    },
+  };
 }
 
 const errorOf = ({ type, message, details }: Failure): AppError =>
@@ -138,5 +146,5 @@ export async function undo(
   because: string,
 ): Promise<void> {
   await remark(ctx, cluster.id, `cluster ${cluster.name} is removed: ${because}`);
-  await want(ctx, cluster.id, "GONE", because);
+  await want(ctx, cluster.id, { wanted: "GONE", because });
 }

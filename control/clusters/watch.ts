@@ -1,21 +1,26 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { agentOperations } from "../../contract/agent-api.ts";
-import type { AgentEvent } from "../../contract/agent-shapes.ts";
-import { clusterMachine } from "../../contract/statuses.ts";
+import type { AgentEvent, Idle } from "../../contract/agent-shapes.ts";
 import type { Context } from "../context.ts";
 import { linesOf } from "../doors/lines.ts";
 import { openSilence } from "../doors/silence.ts";
-import { move } from "../move.ts";
 import { nudge } from "../reconciler.ts";
+import { openHookLogPump } from "./hooks/log-pump.ts";
+import { adoptLifecycles } from "./lifecycles/adopt.ts";
 import { openRelays } from "./relay.ts";
+import { openRounds, type Rounds } from "./rounds.ts";
 import { type Cluster, clusterKey } from "./schema.ts";
-import { findCluster, getCluster, setWanted } from "./store.ts";
+import { findCluster } from "./store.ts";
 
-/** Keeps an ear on the agents of clusters that are up: one held response a node. */
+/** Keeps an ear on the agents of clusters that are on: one held response a node. */
 export interface Watches {
-  /** Listens to the cluster's nodes while it is up, and no longer. */
+  /** Listens to the cluster's nodes until it is stopped or gone. */
   keep(cluster: Cluster): void;
   has(clusterId: string): boolean;
+  /** What the idle timer of a cluster with autostop saw when its head last told of something. */
+  idleOf(clusterId: string): Idle | undefined;
+  /** Keeps what an idle timer was heard to see. */
+  noteIdle(clusterId: string, idle: Idle | undefined): void;
   forget(clusterId: string): void;
   stop(): Promise<void>;
 }
@@ -25,9 +30,15 @@ const longestPauseMs = 5_000;
 /** An agent says every five seconds that it lives. */
 const silenceMs = 15_000;
 
+interface Watched {
+  readonly abort: AbortController;
+  readonly done: Promise<void>;
+  idle?: Idle | undefined;
+}
+
 /** Opens no ear yet. */
 export function openWatches(world: () => Context): Watches {
-  const watched = new Map<string, { abort: AbortController; done: Promise<void> }>();
+  const watched = new Map<string, Watched>();
 
   function forget(id: string): void {
     watched.get(id)?.abort.abort();
@@ -36,12 +47,17 @@ export function openWatches(world: () => Context): Watches {
 
   return {
     keep(cluster) {
-      if (cluster.status !== "UP") return forget(cluster.id);
+      if (cluster.status === "STOPPED") return forget(cluster.id);
       if (watched.has(cluster.id)) return;
       const abort = new AbortController();
       watched.set(cluster.id, { abort, done: watchCluster(world(), cluster, abort.signal) });
     },
     has: (id) => watched.has(id),
+    idleOf: (id) => watched.get(id)?.idle,
+    noteIdle(id, idle) {
+      const one = watched.get(id);
+      if (one !== undefined) one.idle = idle;
+    },
     forget,
     async stop() {
       const all = [...watched.values()];
@@ -51,15 +67,77 @@ export function openWatches(world: () => Context): Watches {
   };
 }
 
+/** What compares states whenever a node tells of something, and when it could not be heard. */
+interface Ear {
+  /** Without an event: something may have been missed. */
+  heard(event?: AgentEvent): void;
+  /** The node is away: it may be gone for good, which other nodes have to know. */
+  lost(): void;
+  done(): Promise<void>;
+}
+
 async function watchCluster(ctx: Context, cluster: Cluster, signal: AbortSignal): Promise<void> {
   const relays = cluster.nodes > 1 ? openRelays(ctx, cluster, signal) : undefined;
-  const heard = (event?: AgentEvent) => {
-    if (event?.kind !== "idle") relays?.sync();
-    ctx.changes.notify(clusterKey(cluster.id));
-  };
   const ranks = [...Array(cluster.nodes).keys()];
-  await Promise.all(ranks.map((rank) => watchNode(ctx, cluster, rank, heard, signal)));
-  await relays?.done();
+  const ears = ranks.map((rank) => openEar(ctx, cluster, rank, relays, signal));
+  await Promise.all(ears.map((ear, rank) => watchNode(ctx, cluster, rank, ear, signal)));
+  await Promise.all([...ears.map((ear) => ear.done()), relays?.done()]);
+}
+
+function openEar(
+  ctx: Context,
+  cluster: Cluster,
+  rank: number,
+  relays: Rounds | undefined,
+  signal: AbortSignal,
+): Ear {
+  const { id: clusterId } = cluster;
+  const failed = (err: unknown) => ctx.log.debug({ err, clusterId, rank }, "node not compared");
+  const lifecycles = openRounds(() => compare(ctx, cluster, rank, signal), failed, signal);
+  const idle = openRounds(() => lookAtIdle(ctx, cluster, signal), failed, signal);
+  const pump = openHookLogPump(ctx, cluster, rank, signal);
+  let isAway = false;
+  return {
+    heard(event) {
+      // The reconciler failed while it was away, and may wait for a minute by now.
+      if (isAway) void nudge(ctx, "cluster", clusterId);
+      isAway = false;
+      if (event === undefined || event.kind === "lifecycle") {
+        lifecycles.sync();
+        pump.sync();
+      }
+      if (rank === 0) idle.sync();
+      if (event?.kind !== "idle") relays?.sync();
+      ctx.changes.notify(clusterKey(clusterId));
+      tellOwner(ctx, cluster);
+    },
+    lost() {
+      isAway = true;
+      relays?.sync();
+    },
+    async done() {
+      await Promise.all([lifecycles.done(), idle.done(), pump.done()]);
+    },
+  };
+}
+
+/** Whoever had a cluster made looks after what happens there. */
+export function tellOwner(ctx: Context, { madeFor }: Pick<Cluster, "madeFor">): void {
+  if (madeFor !== null) void nudge(ctx, madeFor.noun, madeFor.id);
+}
+
+/** Whatever is new of a node's lifecycles is the reconciler's to go on with. */
+async function compare(ctx: Context, cluster: Cluster, rank: number, signal: AbortSignal) {
+  if (await adoptLifecycles(ctx, cluster, rank, signal)) void nudge(ctx, "cluster", cluster.id);
+}
+
+async function lookAtIdle(ctx: Context, { id }: Cluster, signal: AbortSignal): Promise<void> {
+  const cluster = await findCluster(ctx.db, id);
+  const isTimed = cluster !== undefined && cluster.autostop !== null;
+  const idle = isTimed
+    ? await ctx.agent(cluster, 0).call(agentOperations.getIdle, {}, { signal })
+    : undefined;
+  ctx.watches.noteIdle(id, idle);
 }
 
 /** Listens again whenever the response breaks off, and has the cluster looked at. */
@@ -67,16 +145,17 @@ async function watchNode(
   ctx: Context,
   cluster: Cluster,
   rank: number,
-  heard: (event?: AgentEvent) => void,
+  ear: Ear,
   signal: AbortSignal,
 ): Promise<void> {
   for (let pauseMs = firstPauseMs; !signal.aborted; ) {
     try {
-      await listen(ctx, cluster, rank, heard, signal);
+      await listen(ctx, cluster, rank, ear, signal);
       pauseMs = firstPauseMs;
     } catch (error) {
       if (signal.aborted) return;
       ctx.log.debug({ err: error, clusterId: cluster.id, rank }, "agent not heard");
+      ear.lost();
     }
     void nudge(ctx, "cluster", cluster.id);
     await sleep(pauseMs, undefined, { signal }).catch(() => {});
@@ -89,42 +168,16 @@ async function listen(
   ctx: Context,
   cluster: Cluster,
   rank: number,
-  heard: (event?: AgentEvent) => void,
+  ear: Ear,
   signal: AbortSignal,
 ): Promise<void> {
   const agent = ctx.agent(cluster, rank);
   const { lastSeq } = await agent.call(agentOperations.health, {}, { signal });
   using silence = openSilence(silenceMs, signal);
   const { body } = await agent.open(agentOperations.events, { after: lastSeq }, silence.signal);
-  heard();
-  if (rank === 0) await stopIfIdle(ctx, cluster.id, signal);
+  ear.heard();
   for await (const line of linesOf(body)) {
     silence.heard();
-    if (line === "") continue;
-    const event: AgentEvent = JSON.parse(line);
-    heard(event);
-    if (rank === 0 && event.kind === "idle") await stopIfIdle(ctx, cluster.id, signal);
+    if (line !== "") ear.heard(JSON.parse(line));
   }
-}
-
-/** The idle timer has run out: what the user set for that case is wanted from now on. */
-async function stopIfIdle(ctx: Context, id: string, signal: AbortSignal): Promise<void> {
-  const cluster = await findCluster(ctx.db, id);
-  if (cluster?.status !== "UP" || cluster.wanted !== "UP" || cluster.autostop === null) return;
-  const head = ctx.agent(cluster, 0);
-  const seen = await head.call(agentOperations.getIdle, {}, { signal });
-  if (!seen.due) return;
-  const { down, idleMinutes } = cluster.autostop;
-  const reason = `idle for ${idleMinutes} min`;
-  if (!(await move(ctx, clusterMachine, cluster, "AUTOSTOPPING", reason))) return;
-  // No job is submitted from here on; one that was on its way is seen, or refused, by the head.
-  const { due } = await head.call(agentOperations.claimIdle, {}, { signal });
-  if (due)
-    await ctx.batch(async (tx) => {
-      const { status, wanted } = await getCluster(tx, id);
-      if (status === "AUTOSTOPPING" && wanted === "UP")
-        await setWanted(tx, id, down ? "GONE" : "STOPPED", reason);
-    });
-  ctx.changes.notify(clusterKey(id));
-  void nudge(ctx, "cluster", id);
 }

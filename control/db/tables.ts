@@ -1,5 +1,13 @@
 import type { Generated } from "kysely";
-import type { ClusterStatus, RequestStatus } from "../../contract/statuses.ts";
+import type { Lifecycle } from "../../contract/lifecycle-shapes.ts";
+import type { UpdateMode } from "../../contract/records/services.ts";
+import type {
+  ClusterStatus,
+  LifecycleStatus,
+  ReplicaStatus,
+  RequestStatus,
+  ServiceStatus,
+} from "../../contract/statuses.ts";
 
 /** The columns of `migrations/`, as Kysely sees them. Instants are epoch milliseconds. */
 export interface Tables {
@@ -42,6 +50,105 @@ export interface Tables {
     ever_up: number;
     launched_at: number;
     status_changed_at: number;
+    hooks: Uint8Array | null;
+    hooks_version: string | null;
+    skip_hooks: Generated<number>;
+    made_for: Generated<string | null>;
+  };
+  lifecycles: {
+    id: string;
+    cluster_id: string;
+    rank: number;
+    revision: number;
+    events: string;
+    cause: Lifecycle["cause"];
+    because: string;
+    status: LifecycleStatus;
+    skip_hooks: number;
+    hooks: number;
+    runs: string;
+    deadline_at: number | null;
+    started_at: number;
+    ended_at: number | null;
+    hook_until: number | null;
+  };
+  ssh_pools: { name: string; config: Uint8Array; updated_at: number };
+  ssh_hosts: {
+    pool: string;
+    name: string;
+    machine: string | null;
+    facts: string | null;
+    problem: string | null;
+    is_draining: Generated<number>;
+    is_dirty: Generated<number>;
+    looked_at: number | null;
+    deployed_at: number | null;
+  };
+  ssh_nodes: {
+    cluster_id: string;
+    rank: number;
+    cluster_name: string;
+    pool: string;
+    host: string;
+    machine: string;
+    state: "claimed" | "running" | "stopped";
+  };
+  ssh_host_keys: { machine: string; kind: string; fingerprint: string; seen_at: number };
+  services: {
+    id: string;
+    name: string;
+    status: ServiceStatus;
+    reason: string;
+    wanted: "UP" | "GONE";
+    wanted_because: string;
+    user_id: string;
+    user_name: string;
+    workspace: string;
+    host: string;
+    port: number;
+    version: number;
+    scaling: string;
+    problem: string | null;
+    ready_at: number | null;
+    created_at: number;
+    status_changed_at: number;
+  };
+  service_versions: {
+    service_id: string;
+    version: number;
+    task: Uint8Array;
+    command: string;
+    mode: UpdateMode;
+    because: string;
+    created_at: number;
+    ready_at: number | null;
+    given_up: string | null;
+  };
+  replicas: {
+    id: string;
+    service_id: string;
+    number: number;
+    version: number;
+    status: ReplicaStatus;
+    reason: string;
+    wanted: "UP" | "GONE";
+    wanted_because: string;
+    is_spot: number;
+    accelerators: string | null;
+    cluster_id: string | null;
+    cluster_name: string;
+    job_id: number | null;
+    unplaced: number;
+    host: string | null;
+    port: number | null;
+    server_port: number | null;
+    listen_port: number | null;
+    run_at: number | null;
+    ready_at: number | null;
+    drain_until: number | null;
+    created_at: number;
+    status_changed_at: number;
+    ended_at: number | null;
   };
   usage_intervals: { cluster_id: string; started_at: number; ended_at: number | null };
   events: {
@@ -51,6 +158,7 @@ export interface Tables {
     from_status: string | null;
     to_status: string | null;
     reason: string;
+    is_noteworthy: Generated<number>;
     at: number;
   };
 }

@@ -4,7 +4,7 @@ import { pipeline } from "node:stream/promises";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { AppError, errorCodeOf, toAppError } from "../../common/errors.ts";
 import type { InputOf, Mode } from "../../common/operation.ts";
-import type { Bound, LogReply, Reply } from "../bind.ts";
+import type { Bound, LogReply, RawBody, Reply } from "../bind.ts";
 import type { Context } from "../context.ts";
 import { type Caller, cancelled, end, endFailed, runNow, submit } from "../requests/run.ts";
 import { requestIdHeaders } from "../wire/versions.ts";
@@ -61,7 +61,14 @@ function hangUpSignal({ reply }: Exchange): AbortSignal {
 
 function runDirectly(exchange: Exchange): Promise<unknown> {
   const { ctx, bound, input, caller, req } = exchange;
-  return runNow(ctx, bound, { id: req.id, input, caller, signal: hangUpSignal(exchange) });
+  const signal = hangUpSignal(exchange);
+  return runNow(ctx, bound, { id: req.id, input, caller, signal, body: rawBodyOf(exchange) });
+}
+
+function rawBodyOf({ bound, req }: Exchange): RawBody | null {
+  if (bound.row.input.rawBody === undefined) return null;
+  const stream = req.body instanceof Readable ? req.body : Readable.from([]);
+  return { type: req.headers["content-type"] ?? "", stream };
 }
 
 async function answerReply(exchange: Exchange): Promise<unknown> {

@@ -3,10 +3,11 @@ import type { AddressInfo } from "node:net";
 import fastify, { type FastifyInstance, type FastifyRequest } from "fastify";
 import { AppError, errorCodeOf, fail, toAppError } from "../../common/errors.ts";
 import { type InputOf, type Operation, routeOf } from "../../common/operation.ts";
-import { envNames, readEnv } from "../../common/product.ts";
+import { envNames, product, readEnv } from "../../common/product.ts";
 import type { Bound } from "../bind.ts";
 import type { Context } from "../context.ts";
 import type { Caller } from "../requests/run.ts";
+import { isUserId } from "../requests/schema.ts";
 import {
   clientVersionOf,
   requestIdHeaders,
@@ -81,7 +82,7 @@ export async function listen(
     if (errorCodeOf(error) !== "EADDRINUSE") throw error;
     fail(
       "ConflictError",
-      `port ${port} of ${host} is taken; stop what listens there, or name another port`,
+      `port ${port} of ${host} is taken; stop what listens there, or name another one: ${product.word} api start --port N, which clients then find by OUTRIGGER_ENDPOINT=http://${host}:N`,
     );
   });
   return { host, port: (app.server.address() as AddressInfo).port };
@@ -136,12 +137,10 @@ function callerOf(req: FastifyRequest, input: InputOf<Operation>): Caller {
   };
   const id = readEnv(env, "USER_ID") ?? "local";
   const name = readEnv(env, "USER") ?? id;
-  if (!userId.test(id) || !userName.test(name)) refuseCaller();
+  if (!isUserId(id) || !userName.test(name)) refuseCaller();
   return { user: { id, name }, clientApi: clientVersionOf(req.headers) ?? null, command };
 }
 
-/** Ids name folders, and both are shown to others. */
-const userId = /^[a-zA-Z0-9][\w.@+-]{0,127}$/;
 const userName = /^\P{Cc}{1,256}$/u;
 
 function refuseCaller(): never {

@@ -4,12 +4,13 @@ import type { InputOf } from "../../common/operation.ts";
 import { product, protocol } from "../../common/product.ts";
 import { requestOperations as rows } from "../../contract/operations/requests.ts";
 import type { RequestPayload } from "../../contract/records/requests.ts";
-import { type Bound, bind, type Call, type Progress, type Reply } from "../bind.ts";
-import { findCluster, listLiveNames } from "../clusters/store.ts";
+import { type Bound, bind, type Call, type Reply } from "../bind.ts";
+import { listLiveNames } from "../clusters/store.ts";
 import type { Context } from "../context.ts";
 import { streamIdHeaders } from "../wire/versions.ts";
-import { cancelled, end } from "./run.ts";
-import { hasEnded, requestKey, type StoredRequest } from "./schema.ts";
+import { cancel } from "./cancel.ts";
+import { getRequest, resolveId } from "./find.ts";
+import { hasEnded, requestKey } from "./schema.ts";
 import * as store from "./store.ts";
 import { streamOf } from "./stream.ts";
 import { toFetched, toListed } from "./view.ts";
@@ -84,38 +85,6 @@ async function status(ctx: Context, input: InputOf<typeof rows.status>) {
   return requests.map(toListed);
 }
 
-/** Cancels what was named, or all; itself and other cancels are spared. */
-async function cancel(ctx: Context, input: InputOf<typeof rows.cancel>, call: Call) {
-  const { request_ids: prefixes, user_id: userId } = input;
-  const ids = prefixes
-    ? await Promise.all(prefixes.map((prefix) => resolveId(ctx, prefix)))
-    : (
-        await store.listRequests(ctx.db, { unendedOnly: true, ...(userId !== null && { userId }) })
-      ).flatMap(({ id, name }) => (name === rows.cancel.name ? [] : [id]));
-  const ended = await Promise.all(ids.map((id) => (id === call.id ? false : cancelOne(ctx, id))));
-  return ids.filter((_, index) => ended[index]);
-}
-
-async function cancelOne(ctx: Context, id: string): Promise<boolean> {
-  const request = await store.findRequest(ctx.db, id);
-  if (request === undefined || hasEnded(request)) return false;
-  const farewell = `'${protocol.requestPrefix}.${request.name}' request ${id} cancelled\n`;
-  ctx.requestLogs.append(id, (await leftBehind(ctx, id)) + farewell);
-  const ended = await end(ctx, id, { status: "CANCELLED" });
-  ctx.queues.abort(id, cancelled);
-  return ended;
-}
-
-/** A word about the cluster that was made for a request and goes up all the same. */
-async function leftBehind(ctx: Context, id: string): Promise<string> {
-  const work = await store.findWork(ctx.db, id);
-  const { wish }: Progress = JSON.parse(work?.progress ?? "{}");
-  const cluster = wish?.isNew ? await findCluster(ctx.db, wish.clusterId) : undefined;
-  if (cluster?.wanted !== "UP") return "";
-  const { name } = cluster;
-  return `cluster ${name} goes on; take it down with \`${product.word} down ${name}\`\n`;
-}
-
 async function health() {
   return {
     status: "healthy" as const,
@@ -127,23 +96,3 @@ async function health() {
     user: null,
   };
 }
-
-/** The one request that an id or a prefix names. */
-async function resolveId(ctx: Context, prefix: string): Promise<string> {
-  const ids = await store.findIds(ctx.db, prefix, 2);
-  const exact = ids.find((id) => id === prefix);
-  if (exact !== undefined) return exact;
-  const [id] = ids;
-  if (prefix === "" || id === undefined) return notFound(prefix);
-  if (ids.length > 1)
-    fail("ValueError", `several requests begin with ${prefix}; give more of the id`);
-  return id;
-}
-
-async function getRequest(ctx: Context, id: string): Promise<StoredRequest> {
-  const request = await store.findRequest(ctx.db, id);
-  return request ?? notFound(id);
-}
-
-const notFound = (id: string): never =>
-  fail("NotFoundError", `there is no request ${id}; ended ones are forgotten after a day`);

@@ -1,8 +1,10 @@
 import { randomUUID } from "node:crypto";
 import { AppError, toAppError } from "../../common/errors.ts";
 import type { InputOf, Operation } from "../../common/operation.ts";
-import type { Bound, Call, Progress } from "../bind.ts";
+import type { Bound, Call, Progress, RawBody } from "../bind.ts";
 import type { Context } from "../context.ts";
+import type { Connection } from "../db/open.ts";
+import { dropPassing, isPassing } from "./passing.ts";
 import { printerOf } from "./print.ts";
 import { type Ending, failureOf, requestKey, type User } from "./schema.ts";
 import * as store from "./store.ts";
@@ -75,6 +77,7 @@ async function runRequest(
       bound.run(ctx, input as never, call).then((value) => succeed(ctx, id, value)),
       ctx.batch((tx) => store.setRunning(tx, id)),
     ]);
+    if (isPassing(work)) await dropPassing(ctx);
   } catch (error) {
     if (signal.reason === stopping) return;
     if (signal.reason === cancelled) return;
@@ -91,11 +94,11 @@ const succeed = (ctx: Context, id: string, value: unknown): Promise<boolean> =>
 export function runNow(
   ctx: Context,
   bound: Bound,
-  { id, input, caller, signal }: Direct,
+  { id, input, caller, signal, body = null }: Direct,
 ): Promise<unknown> {
   const { user, clientApi, command } = caller;
   const work = { id, user_id: user.id, user_name: user.name, client_api: clientApi, command };
-  return bound.run(ctx, input as never, callOf(ctx, { ...work, progress: null }, signal));
+  return bound.run(ctx, input as never, callOf(ctx, { ...work, progress: null }, signal, body));
 }
 
 interface Direct {
@@ -103,6 +106,7 @@ interface Direct {
   input: InputOf<Operation>;
   caller: Caller;
   signal: AbortSignal;
+  body?: RawBody | null;
 }
 
 interface Work {
@@ -114,7 +118,7 @@ interface Work {
   command: string;
 }
 
-function callOf(ctx: Context, work: Work, signal: AbortSignal): Call {
+function callOf(ctx: Context, work: Work, signal: AbortSignal, body: RawBody | null = null): Call {
   const { id } = work;
   const progress: Progress = JSON.parse(work.progress ?? "{}");
   return {
@@ -123,11 +127,15 @@ function callOf(ctx: Context, work: Work, signal: AbortSignal): Call {
     clientApi: work.client_api,
     command: work.command,
     signal,
+    body,
     progress,
     print: printerOf(ctx.requestLogs, id),
-    remember: (added) => {
+    remember: (added, also) => {
       Object.assign(progress, added);
-      return ctx.batch((tx) => store.setProgress(tx, id, progress));
+      return ctx.batch(async (tx) => {
+        await also?.(tx);
+        await store.setProgress(tx, id, progress);
+      });
     },
     aside: (wait) => ctx.queues.aside(id, wait),
     note: (text) => ctx.batch((tx) => store.setStatusNote(tx, id, text)),
@@ -141,9 +149,21 @@ export function endFailed(ctx: Context, id: string, error: unknown): Promise<boo
   return end(ctx, id, failureOf(error));
 }
 
-/** Ends a request and wakes those who wait for it. False when it had ended before. */
-export async function end(ctx: Context, id: string, ending: Ending): Promise<boolean> {
-  const ended = await ctx.batch((tx) => store.setEnded(tx, id, ending, ctx.now().getTime()));
+/**
+ * Ends a request and wakes those who wait for it. False when it had ended before. `also` joins the
+ * transaction.
+ */
+export async function end(
+  ctx: Context,
+  id: string,
+  ending: Ending,
+  also: (tx: Connection) => Promise<void> = async () => {},
+): Promise<boolean> {
+  const ended = await ctx.batch(async (tx) => {
+    const isEnded = await store.setEnded(tx, id, ending, ctx.now().getTime());
+    if (isEnded) await also(tx);
+    return isEnded;
+  });
   ctx.changes.notify(requestKey(id));
   return ended;
 }

@@ -7,6 +7,9 @@ export interface User {
   name: string;
 }
 
+/** Whether an id can name a user: it names folders, and is shown to others. */
+export const isUserId = (id: string): boolean => /^[a-zA-Z0-9][\w.@+-]{0,127}$/.test(id);
+
 /** What is stored of an error; details hold no secret. */
 export interface Failure {
   type: string;

@@ -172,6 +172,23 @@ export async function listRequests(
   return rows.map((row) => toRequest({ return_value: null, error: null, ...row }));
 }
 
+/** Ids of the requests of some names that ended after an instant, and not after another one. */
+export async function listEndedBetween(
+  db: Connection,
+  names: readonly string[],
+  after: number,
+  until: number,
+): Promise<string[]> {
+  const rows = await db
+    .selectFrom("requests")
+    .select("id")
+    .where("name", "in", names)
+    .where("finished_at", ">", after)
+    .where("finished_at", "<=", until)
+    .execute();
+  return rows.map(({ id }) => id);
+}
+
 /** Forgets requests that ended before an instant, at most `limit`; returns their ids. */
 export async function dropEnded(db: Connection, before: number, limit: number): Promise<string[]> {
   const old = db.selectFrom("requests").select("id").where("finished_at", "<", before).limit(limit);

@@ -1,7 +1,9 @@
+import { existsSync } from "node:fs";
 import { protocol } from "../../common/product.ts";
 import type { Context } from "../context.ts";
 import { followFile, offsetOfLastLines, readFrom } from "../growing-file.ts";
 import { controlLine } from "../wire/control-lines.ts";
+import { droppedLine, isDropped } from "./passing.ts";
 import { hasEnded, requestKey, type StoredRequest } from "./schema.ts";
 import * as store from "./store.ts";
 
@@ -19,11 +21,13 @@ export interface StreamOptions {
 /** What a request prints, until it has ended and all is out. */
 export async function* streamOf(
   ctx: Context,
-  { id }: StoredRequest,
+  request: StoredRequest,
   { tail, follow, format }: StreamOptions,
   signal: AbortSignal,
 ): AsyncGenerator<Buffer> {
+  const { id } = request;
   const file = ctx.requestLogs.fileOf(id);
+  if (isDropped(request, ctx.now()) && !existsSync(file)) return yield Buffer.from(droppedLine);
   const offset = tail > 0 ? await offsetOfLastLines(file, tail) : 0;
   const chunks = follow
     ? followFile(ctx.changes, requestKey(id), file, () => isOver(ctx, id), offset, signal)

@@ -1,7 +1,13 @@
-import type { ClusterStatusRecord } from "../../contract/records/clusters.ts";
+import type { ClusterStatusRecord, HookRecord } from "../../contract/records/clusters.ts";
 import type { ClusterStatus } from "../../contract/statuses.ts";
 import { seconds, withoutNulls } from "./fields.ts";
 import type { HandleRecord } from "./handles.ts";
+import {
+  type IdleView,
+  idleRecord,
+  type LifecycleView,
+  lifecycleRecord,
+} from "./lifecycle-record.ts";
 import { encodedNull } from "./pickle.ts";
 
 /** A cluster as the wire shows it. */
@@ -15,6 +21,10 @@ export interface ClusterView {
   readonly nodes: number;
   /** Null is off. */
   readonly autostop: { readonly idleMinutes: number; readonly down: boolean } | null;
+  readonly idle?: IdleView | undefined;
+  /** The one that is under way. */
+  readonly lifecycle?: LifecycleView | undefined;
+  readonly hooks?: readonly HookRecord[];
   readonly userId: string;
   readonly userName: string;
   readonly workspace: string;
@@ -58,6 +68,9 @@ export const clusterRecord = (cluster: ClusterView): ClusterStatusRecord => ({
   labels: { ...cluster.labels },
   storage_mounts_metadata: encodedNull,
   ...withoutNulls({
+    idle: cluster.idle && idleRecord(cluster.idle),
+    lifecycle: cluster.lifecycle && lifecycleRecord(cluster.lifecycle),
+    hooks: cluster.hooks?.length ? [...cluster.hooks] : undefined,
     last_creation_yaml: cluster.creationYaml,
     last_creation_command: cluster.creationCommand,
     last_event: cluster.lastEvent,

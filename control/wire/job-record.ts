@@ -16,6 +16,8 @@ export interface JobView {
   readonly resourcesText: string;
   /** The folder of its logs on the cluster. */
   readonly logPath: string;
+  /** Why it ended so, where the status does not say. */
+  readonly reason: string | null;
   readonly metadata?: Readonly<Record<string, unknown>>;
 }
 
@@ -31,5 +33,5 @@ export const jobRecord = (job: JobView): ClusterJobRecord => ({
   resources: job.resourcesText,
   status: job.status,
   log_path: job.logPath,
-  metadata: { ...job.metadata },
+  metadata: { ...job.metadata, ...(job.reason !== null && { reason: job.reason }) },
 });

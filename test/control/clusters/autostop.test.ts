@@ -1,20 +1,18 @@
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
-import { JobSubmission } from "../../../contract/agent-shapes.ts";
 import { clusterOperations as rows } from "../../../contract/operations/clusters.ts";
-import { aSubmission, until } from "../../helpers/agent.ts";
-import { testWorld } from "../../helpers/world.ts";
+import { until } from "../../helpers/agent.ts";
+import { hooked, name, withHooks } from "./hooked-cluster.ts";
 
-const name = { cluster_name: "demo" };
-const demo = { ...name, task: "run: echo hi" };
+const plain = { ...name, task: "run: echo hi" };
 
-/** A world with a cluster that is up. */
-async function withCluster(t: TestContext, more: object = {}) {
-  const world = await testWorld(t);
-  await world.run(rows.launch, { ...demo, ...more });
-  const { id } = await world.cluster("demo");
-  return { world, id, agent: () => world.provider.agentOf(id) };
-}
+/** A world with a cluster that is up and has no hooks. */
+const withCluster = (t: TestContext, launch: object = {}) =>
+  withHooks(t, { task: plain.task, launch });
+
+/** One with hooks that the test ends, and an idle timer. */
+const withIdle = (t: TestContext, launch: object = {}) =>
+  withHooks(t, { task: hooked, holds: true, launch: { idle_minutes_to_autostop: 5, ...launch } });
 
 test("autostop is kept, told to the head, and left alone by a launch that says nothing", async (t) => {
   const { world, agent } = await withCluster(t);
@@ -22,7 +20,7 @@ test("autostop is kept, told to the head, and left alone by a launch that says n
 
   await world.run(rows.autostop, { ...name, idle_minutes: 10, down: true, wait_for: "jobs" });
   assert.deepEqual(agent().node.autostop, asked);
-  await world.run(rows.launch, demo);
+  await world.run(rows.launch, plain);
   assert.deepEqual(agent().node.autostop, asked);
 
   const [record] = await world.run(rows.status, {});
@@ -32,7 +30,7 @@ test("autostop is kept, told to the head, and left alone by a launch that says n
 test("autostop is changed by a launch that mentions it, and cancelled by a negative one", async (t) => {
   const { world, agent } = await withCluster(t, { idle_minutes_to_autostop: 5 });
 
-  await world.run(rows.launch, { ...demo, idle_minutes_to_autostop: 7 });
+  await world.run(rows.launch, { ...plain, idle_minutes_to_autostop: 7 });
   assert.equal(agent().node.autostop.idleMs, 7 * 60_000);
 
   await world.run(rows.autostop, { ...name, idle_minutes: -1 });
@@ -46,7 +44,6 @@ test("a cluster that was idle for long enough stops, and may be started again", 
   agent().becomeIdle();
   await world.untilStatus("demo", "STOPPED");
   await world.run(rows.start, name);
-  agent().print(1, "still here\n");
 
   assert.deepEqual(await world.moves("demo"), [
     "INIT>UP",
@@ -55,36 +52,9 @@ test("a cluster that was idle for long enough stops, and may be started again", 
     "STOPPED>INIT",
     "INIT>UP",
   ]);
-  assert.equal(agent().node.due, false, "the timer that ran out begins anew");
+  assert.equal(agent().node.lifecycles[0]?.status, "DONE", "the head takes jobs again");
   assert.equal(agent().node.autostop.idleMs, 5 * 60_000);
-});
-
-test("a job that arrives while an idle cluster is about to stop keeps it up", async (t) => {
-  const { world, agent } = await withCluster(t, { idle_minutes_to_autostop: 5 });
-  agent().end(1, "SUCCEEDED");
-  agent().submitOnClaim(JobSubmission.parse(aSubmission("echo late")));
-
-  agent().becomeIdle();
-  const moves = await until(async () => {
-    const found = await world.moves("demo");
-    return found.length > 2 ? found : undefined;
-  });
-
-  assert.deepEqual(moves, ["INIT>UP", "UP>AUTOSTOPPING", "AUTOSTOPPING>UP"]);
-  assert.equal(agent().node.jobs[1]?.status, "RUNNING");
-});
-
-test("an idle cluster that is about to stop takes no more jobs", async (t) => {
-  const { world, agent } = await withCluster(t, { idle_minutes_to_autostop: 5 });
-  const release = world.provider.holds("stop");
-  agent().becomeIdle();
-  await world.provider.held("stop");
-
-  assert.equal(agent().node.claimed, true);
-  release();
-  await world.untilStatus("demo", "STOPPED");
-  await world.run(rows.start, name);
-  assert.equal(agent().node.claimed, false);
+  assert.equal((await world.run(rows.exec, plain)).job_id, 2);
 });
 
 test("a cluster that is idle for long enough is taken down when that was asked", async (t) => {
@@ -94,6 +64,127 @@ test("a cluster that is idle for long enough is taken down when that was asked",
 
   await world.untilStatus("demo", "GONE");
   assert.deepEqual(await world.moves("demo"), ["INIT>UP", "UP>AUTOSTOPPING", "AUTOSTOPPING>GONE"]);
+});
+
+test("the hooks of an idle cluster run before it stops; it is AUTOSTOPPING all the while", async (t) => {
+  const { world, agent, hookRuns, untilLifecycle } = await withIdle(t);
+  agent().becomeIdle();
+  await hookRuns();
+  await world.untilStatus("demo", "AUTOSTOPPING");
+  const { wanted, wantedBecause } = await world.cluster("demo");
+
+  agent().endHook();
+  await world.untilStatus("demo", "STOPPED");
+
+  assert.deepEqual([wanted, wantedBecause], ["STOPPED", "idle for 5 min"]);
+  const { cause, status } = await untilLifecycle(() => true);
+  assert.deepEqual([cause, status], ["idle", "DONE"]);
+});
+
+test("autostop that is cancelled while the hooks run keeps the cluster up", async (t) => {
+  const { world, agent, hookRuns, remarks, untilLifecycle } = await withIdle(t);
+  agent().becomeIdle();
+  await hookRuns();
+  await world.untilStatus("demo", "AUTOSTOPPING");
+
+  await world.run(rows.autostop, { ...name, idle_minutes: -1 });
+  agent().endHook();
+
+  assert.deepEqual(await world.moves("demo"), ["INIT>UP", "UP>AUTOSTOPPING", "AUTOSTOPPING>UP"]);
+  assert.equal(agent().node.autostop.idleMs, null);
+  assert.equal((await untilLifecycle(() => true)).status, "CANCELLED");
+  const line = "what the idle timer began is taken back (autostop cancelled by local)";
+  assert.equal((await remarks())[0], line);
+});
+
+test("who cancels autostop is told of a stop that a user asked for, and how to take it back", async (t) => {
+  const { world, agent, hookRuns } = await withIdle(t);
+  const stop = await world.call(rows.stop, name);
+  await hookRuns();
+
+  const id = await world.call(rows.autostop, { ...name, idle_minutes: -1 });
+  await world.get(rows.autostop, id);
+
+  assert.equal(
+    await world.printed(id),
+    `stop by local is under way and goes on; take it back with: outrigger api cancel ${stop}\n`,
+  );
+  agent().endHook();
+  await world.get(rows.stop, stop);
+});
+
+test("autostop that is cancelled too late says so", async (t) => {
+  const { world, agent } = await withCluster(t, { idle_minutes_to_autostop: 5 });
+  const release = world.provider.holds("stop");
+  agent().becomeIdle();
+  await world.provider.held("stop");
+
+  await assert.rejects(world.run(rows.autostop, { ...name, idle_minutes: -1 }), {
+    type: "ClusterNotUpError",
+    message: "cluster demo cannot be kept up any more (idle for 5 min)",
+  });
+  release();
+  await world.untilStatus("demo", "STOPPED");
+});
+
+test("autostop that is cancelled before control knows of the idle stop keeps the cluster up", async (t) => {
+  const { world, agent, id } = await withIdle(t);
+  world.ctx.watches.forget(id);
+  agent().becomeIdle();
+
+  await world.run(rows.autostop, { ...name, idle_minutes: -1 });
+  await world.look("demo");
+
+  assert.deepEqual(await world.moves("demo"), ["INIT>UP"]);
+  assert.equal(agent().node.lifecycles[0]?.status, "CANCELLED");
+});
+
+for (const [down, status, loss] of [
+  [false, "STOPPED", ""],
+  [true, "GONE", "; what its hooks wrote went with it"],
+] as const)
+  test(`a cluster that turned itself off while control was away is ${status}`, async (t) => {
+    const { world, id, remarks } = await withHooks(t, {
+      launch: { idle_minutes_to_autostop: 5, down },
+    });
+    await world.provider.stop?.(`${id}-0`, AbortSignal.timeout(60_000));
+
+    await world.look("demo");
+
+    assert.equal((await world.cluster("demo")).status, status);
+    assert.deepEqual(await remarks(), [
+      `cluster demo was idle and turned itself off while control was away${loss}`,
+    ]);
+  });
+
+test("what hooks wrote while control was away can be read once the cluster is started", async (t) => {
+  const { world, agent, id } = await withIdle(t);
+  world.ctx.watches.forget(id);
+  agent().becomeIdle();
+  agent().printHook("saved\n");
+  agent().endHook();
+  await world.provider.stop?.(`${id}-0`, AbortSignal.timeout(60_000));
+  await world.look("demo");
+  const read = async () => {
+    const reading = await world.call(rows.hookLogs, name);
+    return [await world.get(rows.hookLogs, reading), await world.printed(reading)];
+  };
+
+  const message =
+    "the nodes of cluster demo stopped while control was away; what hooks wrote is on them, " +
+    "start it to read that: outrigger start demo";
+  await assert.rejects(read(), { type: "NotFoundError", message });
+  await world.run(rows.start, name);
+  assert.deepEqual(await read(), [0, "saved\n"]);
+});
+
+test("a cluster without autostop that was turned off is turned on again", async (t) => {
+  const { world, id } = await withHooks(t);
+  await world.provider.stop?.(`${id}-0`, AbortSignal.timeout(60_000));
+
+  await world.look("demo");
+
+  assert.deepEqual(await world.moves("demo"), ["INIT>UP", "UP>INIT", "INIT>UP"]);
 });
 
 test("autostop that a start sets reaches the head although its agent kept another", async (t) => {
@@ -107,4 +198,20 @@ test("autostop that a start sets reaches the head although its agent kept anothe
     down: true,
     waitFor: "jobs_and_ssh",
   });
+});
+
+test("what the idle timer sees is kept for clusters that have one", async (t) => {
+  const { world, agent, id } = await withCluster(t);
+  const { watches } = world.ctx;
+  await until(() => watches.has(id) || undefined);
+  assert.equal(watches.idleOf(id), undefined);
+
+  await world.run(rows.autostop, { ...name, idle_minutes: 5 });
+  assert.equal(watches.idleOf(id)?.idleMs, 300_000);
+  agent().node.idle = { keptAliveBy: ["ssh"] };
+  agent().end(1, "SUCCEEDED");
+
+  await until(() => watches.idleOf(id)?.keptAliveBy.includes("ssh") || undefined);
+  await world.run(rows.autostop, { ...name, idle_minutes: -1 });
+  assert.equal(watches.idleOf(id), undefined);
 });

@@ -3,7 +3,10 @@ import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { clusterOperations as rows } from "../../../contract/operations/clusters.ts";
+import { copyFileOf, openCopy } from "../../../control/clusters/hooks/log-copy.ts";
+import { putLifecycle } from "../../../control/clusters/lifecycles/store.ts";
 import { collect } from "../../../control/collector.ts";
+import { aLifecycle } from "../../helpers/clusters.ts";
 import { testWorld, type World } from "../../helpers/world.ts";
 
 const name = { cluster_name: "demo" };
@@ -16,23 +19,52 @@ const historyOf = async ({ ctx: { db } }: World) => ({
   clusters: (await db.selectFrom("clusters").select("name").execute()).map((row) => row.name),
   usage: (await db.selectFrom("usage_intervals").selectAll().execute()).length,
   events: (await db.selectFrom("events").selectAll().execute()).length,
+  lifecycles: (await db.selectFrom("lifecycles").selectAll().execute()).length,
 });
 
 test("clusters that are gone for long are forgotten, with all that was kept of them", async (t) => {
   const world = await testWorld(t);
   await world.run(rows.launch, { ...demo, cluster_name: "stays" });
   const before = await historyOf(world);
-  await world.run(rows.launch, demo);
+  await world.run(rows.launch, { ...demo, task: "{config: {hooks: [{run: save}]}, run: 'true'}" });
+  const { id } = await world.cluster("demo");
   await world.run(rows.down, name);
 
   world.advance(29 * dayMs);
   await collect(world.ctx);
   assert.equal((await historyOf(world)).clusters.length, 2);
+  assert.ok(existsSync(join(world.home, "control/clusters", id, "hooks")));
   world.advance(2 * dayMs);
   await collect(world.ctx);
 
   assert.deepEqual(await historyOf(world), before);
   assert.deepEqual(foldersOf(world), [(await world.cluster("stays")).id]);
+});
+
+test("of a live cluster only the lifecycles are kept that can be shown", async (t) => {
+  const world = await testWorld(t);
+  const { ctx } = world;
+  await world.run(rows.launch, demo);
+  const { id: clusterId } = await world.cluster("demo");
+  const names = [...Array(105).keys()].map((number) => `l${number}`);
+  for (const [startedAt, id] of names.entries()) {
+    const endedAt = id === "l1" ? null : startedAt;
+    await putLifecycle(ctx.db, aLifecycle({ id, clusterId, startedAt, endedAt }));
+    await using _ = await openCopy(
+      copyFileOf(ctx, { clusterId, lifecycleId: id, event: "stop", rank: 0 }),
+    );
+  }
+  const worker = { id: "worker", clusterId, rank: 1, endedAt: 0 };
+  await putLifecycle(ctx.db, aLifecycle(worker));
+  await putLifecycle(ctx.db, aLifecycle({ id: "../../..", clusterId, startedAt: -1, endedAt: 0 }));
+
+  await collect(ctx);
+
+  const kept = (await ctx.db.selectFrom("lifecycles").select("id").execute()).map(({ id }) => id);
+  const wanted = [...names.slice(5), "l1", "worker"];
+  assert.deepEqual(kept.toSorted(), wanted.toSorted());
+  const folders = readdirSync(join(world.home, "control/clusters", clusterId, "hooks"));
+  assert.deepEqual(folders.toSorted(), wanted.filter((id) => id !== "worker").toSorted());
 });
 
 test("a negative time remembers clusters for ever", async (t) => {

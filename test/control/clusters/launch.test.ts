@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { AppError } from "../../../common/errors.ts";
 import { clusterOperations as rows } from "../../../contract/operations/clusters.ts";
+import { taskOperations as taskRows } from "../../../contract/operations/tasks.ts";
 import { testWorld } from "../../helpers/world.ts";
 
 const demo = { cluster_name: "demo", task: "run: echo hi" };
@@ -85,7 +86,44 @@ test("a task that fits nothing is told what there is", async (t) => {
     { type: "ResourcesUnavailableError", message: /nothing offers B200:8; there is: fake/ },
   );
 
+  await assert.rejects(
+    world.run(rows.launch, { ...demo, task: "resources: {infra: ssh/lab}\nrun: 'true'" }),
+    {
+      message:
+        /nothing offers infra ssh\/lab; .*; how the hosts of pools are: outrigger ssh status/,
+    },
+  );
   assert.deepEqual(await world.run(rows.status, {}), []);
+});
+
+/** What `infra` is asked for, and what is said at the end besides what there is. */
+const nowhere: readonly [string, RegExp][] = [
+  ["fkae", /there is: fake \([^()]*\); did you mean `fake`\?$/],
+  ["fake/lba", /did you mean `fake\/lab`\?$/],
+  ["elsewhere", /there is: fake \([^()]*\)$/],
+  ["fake/lab", /there is: fake \([^()]*\)$/],
+  ["ssh/other", /; how the hosts of pools are: outrigger ssh status$/],
+];
+
+for (const [infra, message] of nowhere)
+  test(`whoever asks for machines of ${infra} is told what may help`, async (t) => {
+    const world = await testWorld(t);
+    Object.assign(world.provider, { places: async () => ["fake", "fake/lab", "fake/lab2"] });
+
+    const task = `resources: {infra: ${infra}}\nrun: 'true'`;
+    await assert.rejects(world.run(rows.launch, { ...demo, task }), { message });
+  });
+
+test("the plan of a service tells how many replicas there are to be", async (t) => {
+  const world = await testWorld(t);
+  const plan = async (service: string) => {
+    const dag = `{name: chat, resources: {ports: 80}, run: serve, service: {readiness_probe: /, ${service}}}`;
+    return world.printed(await world.call(taskRows.optimize, { dag, request_options: null }));
+  };
+
+  assert.match(await plan("replicas: 2"), /^chat: 2 replicas, each 1 × fake .* an hour$/m);
+  const policy = "replica_policy: {min_replicas: 0, max_replicas: 1, target_qps_per_replica: 1}";
+  assert.match(await plan(policy), /^chat: 0 to 1 replicas, each/m);
 });
 
 test("a dry run plans and makes nothing", async (t) => {

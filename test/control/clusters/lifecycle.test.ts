@@ -169,7 +169,7 @@ test("whatever needs a cluster that is up is told its status", async (t) => {
   for (const call of calls)
     await assert.rejects(call(), {
       type: "ClusterNotUpError",
-      message: "cluster demo is STOPPED, not UP; start it first",
+      message: "cluster demo is STOPPED, not UP; start it first: outrigger start demo",
     });
 });
 

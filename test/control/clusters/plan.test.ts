@@ -1,19 +1,15 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { clusterMachine } from "../../../contract/statuses.ts";
-import { type Observed, plans, type Step } from "../../../control/clusters/plan.ts";
-import type { Cluster } from "../../../control/clusters/schema.ts";
-import { aCluster, aNode } from "../../helpers/clusters.ts";
-
-type Case = [name: string, cluster: Partial<Cluster>, nodes: Observed[], steps: Step[]];
+import { plans } from "../../../control/clusters/plan.ts";
+import type { Observed, Step } from "../../../control/clusters/planning.ts";
+import { aCluster, aLifecycle, aNode } from "../../helpers/clusters.ts";
+import { type Case, leads, now, off, pair, takeBack, testPlans } from "./planning.ts";
 
 const up: Step = [{ do: "move", to: "UP", reason: "every node runs" }];
 const init = (reason: string): Step => [{ do: "move", to: "INIT", reason }];
-const endJobs: Step = [{ do: "endJobs" }];
-const pair = { nodes: 2 };
-const stopping = { wanted: "STOPPED", wantedBecause: "stop by ada" } as const;
-const leaving = { wanted: "GONE", wantedBecause: "down by ada" } as const;
-const off = { state: "stopped", agent: "off" } as const;
+const idle = { autostop: { idleMinutes: 5, down: false, waitFor: "jobs", hook: null } } as const;
+const alone = "was idle and turned itself off while control was away";
 
 const cases: Case[] = [
   ["up and whole: nothing", {}, [aNode(0)], []],
@@ -98,74 +94,120 @@ const cases: Case[] = [
   ["whole, autostop taken back: up", { status: "AUTOSTOPPING" }, [aNode(0)], [up]],
 
   [
-    "stop: jobs end, then nodes stop side by side",
-    { ...pair, ...stopping },
-    [aNode(0), aNode(1)],
-    [
-      endJobs,
-      [
-        { do: "stop", nodeId: "c1-0" },
-        { do: "stop", nodeId: "c1-1" },
-      ],
-    ],
+    "up, nodes lack the hooks: they are told",
+    pair,
+    [aNode(0), aNode(1, { knowsHooks: false })],
+    [[{ do: "tellHooks", rank: 1 }]],
   ],
   [
-    "stop, all are off",
-    stopping,
-    [aNode(0, off)],
-    [[{ do: "move", to: "STOPPED", reason: "stop by ada" }]],
+    "up, the idle timer began a stop: it is adopted",
+    idle,
+    [aNode(0, leads({ cause: "idle", known: "new" }))],
+    [[{ do: "adopt", rank: 0 }]],
   ],
   [
-    "stop before there is a node",
-    { ...stopping, status: "INIT" },
+    "being repaired, the idle timer began a stop: that is taken back",
+    { ...idle, status: "INIT" },
+    [aNode(0, leads({ cause: "idle", known: "new" }))],
+    [takeBack],
+  ],
+  [
+    "up, a worker was told that it is taken away: that is adopted",
+    pair,
+    [aNode(0), aNode(1, leads({ events: ["preemption"], known: "new" }))],
+    [[{ do: "adopt", rank: 1 }]],
+  ],
+  [
+    "up, a preemption that is known: it ends by itself",
+    {},
+    [aNode(0, leads({ events: ["preemption"] }))],
     [],
-    [[{ do: "move", to: "STOPPED", reason: "stop by ada" }]],
+    [aLifecycle({ events: ["preemption"] })],
   ],
-  ["stopped and wanted so: nothing", { ...stopping, status: "STOPPED" }, [aNode(0, off)], []],
-
   [
-    "down: jobs end, then nodes go side by side",
-    { ...pair, ...leaving },
-    [aNode(0), aNode(1)],
+    "up, a preemption that a stop met which was taken back",
+    {},
+    [aNode(0, leads({ events: ["preemption", "stop"], status: "READY" }))],
+    [takeBack],
+    [aLifecycle({ events: ["preemption", "stop"], status: "READY" })],
+  ],
+  [
+    "up, a stop was taken back: the head is told",
+    { status: "AUTOSTOPPING" },
+    [aNode(0, leads())],
+    [takeBack],
+    [aLifecycle()],
+  ],
+  [
+    "started again, the head still holds the stop: it is told",
+    { status: "INIT" },
+    [aNode(0, leads({ status: "READY", known: "over" }))],
+    [takeBack],
+  ],
+  [
+    "up, what is written down ended meanwhile: it is compared",
+    {},
+    [aNode(0)],
+    [[{ do: "adopt", rank: 0 }]],
+    [aLifecycle()],
+  ],
+  [
+    "up, a preempted worker is gone: that ended, and it is replaced",
+    pair,
+    [aNode(0)],
     [
-      endJobs,
-      [
-        { do: "destroy", nodeId: "c1-0" },
-        { do: "destroy", nodeId: "c1-1" },
-      ],
+      init("node 1 is not running"),
+      [{ do: "endLifecycles", ranks: [1] }],
+      [{ do: "create", rank: 1 }],
     ],
+    [aLifecycle({ rank: 1, events: ["preemption"] })],
   ],
   [
-    "down of one that is half gone",
-    { ...pair, ...leaving },
-    [aNode(1)],
-    [endJobs, [{ do: "destroy", nodeId: "c1-1" }]],
+    "wanted up again although its nodes were leaving",
+    {},
+    [aNode(0)],
+    [[{ do: "endLifecycles", ranks: [0] }]],
+    [aLifecycle({ status: "LEAVING" })],
   ],
-  ["down, nothing is left", leaving, [], [[{ do: "move", to: "GONE", reason: "down by ada" }]]],
+  [
+    "up, every node turned itself off: the idle timer was alone",
+    idle,
+    [aNode(0, off)],
+    [[{ do: "want", wanted: "STOPPED", because: alone }]],
+  ],
+  [
+    "up, every node turned itself off, to be taken down",
+    { autostop: { ...idle.autostop, down: true } },
+    [aNode(0, off)],
+    [[{ do: "want", wanted: "GONE", because: alone }]],
+  ],
+  [
+    "up, every node is off, and no idle timer did it",
+    {},
+    [aNode(0, off)],
+    [init("node 0 is not running"), [{ do: "create", rank: 0 }]],
+  ],
+  [
+    "up, one of two nodes is off: no idle timer did it",
+    { ...idle, ...pair },
+    [aNode(0), aNode(1, off)],
+    [init("node 1 is not running"), [{ do: "create", rank: 1 }]],
+  ],
 ];
 
-for (const [name, given, nodes, steps] of cases)
-  test(`plan: ${name}`, () => {
-    const cluster = aCluster(given);
-
-    assert.deepEqual(plans[cluster.wanted](cluster, nodes), steps);
-  });
+testPlans(cases);
 
 test("no plan asks for a move that the machine does not allow", () => {
   const states: Observed[][] = [[], [aNode(0)], [aNode(0, off)], [aNode(0, { agent: "unset" })]];
+  const opens = [[], [aLifecycle()], [aLifecycle({ status: "LEAVING" })]];
   for (const status of clusterMachine.names)
     for (const wanted of ["UP", "STOPPED", "GONE"] as const)
-      for (const nodes of states) {
-        if (status === "GONE") continue;
-        const steps = plans[wanted](aCluster({ status, wanted }), nodes);
-        for (const action of steps.flat())
-          if (action.do === "move")
-            assert.ok(clusterMachine.allows(status, action.to), `${status}>${action.to}`);
-      }
-});
-
-test("jobs are ended only where nodes still run", () => {
-  assert.deepEqual(plans.GONE(aCluster(leaving), [aNode(0, off)]).flat(), [
-    { do: "destroy", nodeId: "c1-0" },
-  ]);
+      for (const nodes of states)
+        for (const open of opens) {
+          if (status === "GONE") continue;
+          const steps = plans[wanted](aCluster({ status, wanted }), nodes, open, now);
+          for (const action of steps.flat())
+            if (action.do === "move")
+              assert.ok(clusterMachine.allows(status, action.to), `${status}>${action.to}`);
+        }
 });

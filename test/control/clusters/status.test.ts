@@ -1,6 +1,9 @@
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
+import { AppError } from "../../../common/errors.ts";
 import { clusterOperations as rows } from "../../../contract/operations/clusters.ts";
+import { putLifecycle, type StoredLifecycle } from "../../../control/clusters/lifecycles/store.ts";
+import { aLifecycle } from "../../helpers/clusters.ts";
 import { testWorld } from "../../helpers/world.ts";
 
 const task = "run: 'true'";
@@ -42,6 +45,24 @@ test("status chooses by name, pattern and user", async (t) => {
   assert.deepEqual(await names({ cluster_names: [] }), []);
   assert.deepEqual(await names({ all_users: false, ...asUser("ben") }), ["serve"]);
   assert.deepEqual(await names({ all_users: false, ...asUser("cid") }), []);
+});
+
+test("whoever misspells the name of a cluster is told of one that is spelled so", async (t) => {
+  const { world } = await withClusters(t);
+
+  const asked = world.run(rows.queue, { cluster_name: "tarin-2" });
+
+  await assert.rejects(asked, {
+    type: "ClusterDoesNotExist",
+    message: "there is no cluster tarin-2; did you mean `train-2`?",
+  });
+  for (const asked of [
+    world.run(rows.clusterEvents, { cluster_name: "tarin-2", event_type: "DEBUG" }),
+    world.run(rows.hookLogs, { cluster_name: "tarin-2" }),
+  ])
+    await assert.rejects(asked, {
+      message: "there was no cluster tarin-2; did you mean `train-2`?",
+    });
 });
 
 test("a hostile pattern costs no more than any other", async (t) => {
@@ -94,6 +115,22 @@ test("a summary leaves out what is long, and the handle where nobody wants it", 
   assert.equal(record?.last_creation_yaml, undefined);
   assert.equal(record?.last_event, undefined);
   assert.equal(record?.handle, "gAROLg==");
+});
+
+test("status tells of the lifecycle that is under way, the head's before others", async (t) => {
+  const { world } = await withClusters(t);
+  const { id: clusterId } = await world.cluster("serve");
+  const tell = (more: Partial<StoredLifecycle>) =>
+    putLifecycle(world.ctx.db, aLifecycle({ clusterId, ...more }));
+  const told = async () => {
+    const found = await world.run(rows.status, { summary_response: true });
+    return found.map(({ name, lifecycle }) => `${name} ${lifecycle?.id}`);
+  };
+  await tell({ id: "head", startedAt: 1 });
+  await tell({ id: "worker", rank: 1, startedAt: 2 });
+  await tell({ id: "over", startedAt: 3, endedAt: 4 });
+
+  assert.deepEqual(await told(), ["serve head", "train-2 undefined", "train-1 undefined"]);
 });
 
 test("status with refresh looks at the nodes first", async (t) => {
@@ -166,4 +203,20 @@ test("endpoints tells the ports that a task opened, and no others", async (t) =>
   });
   for (const port of [-1, 0, 70_000, "http", ""])
     await assert.rejects(ask(port), { type: "ValueError", message: /is not a port/ });
+});
+
+test("status says what keeps a cluster up from the first moment on", async (t) => {
+  const world = await testWorld(t);
+  await world.run(rows.launch, { cluster_name: "demo", task, idle_minutes_to_autostop: 10 });
+  const { node } = world.provider.agentOf((await world.cluster("demo")).id);
+  await world.run(rows.stop, { cluster_name: "demo" });
+  node.idle = { keptAliveBy: ["job 1"] };
+  node.onGetIdle = () => {
+    throw new AppError("RuntimeError", "nobody has asked it yet");
+  };
+
+  await world.run(rows.start, { cluster_name: "demo" });
+
+  const [record] = await world.run(rows.status, {});
+  assert.deepEqual(record?.idle?.kept_alive_by, ["job 1"]);
 });

@@ -191,7 +191,7 @@ export const refusedCases: Record<string, RefusedCase> = {
   "a pipeline": {
     send: launch("name: p\n---\nrun: a\n---\nrun: b"),
     status: 422,
-    says: /launch takes one task.*pipeline of 2; .*jobs launch/,
+    says: /launch takes one task.*pipeline of 2; .*no managed jobs yet/,
   },
   "a pipeline for exec": {
     send: ["POST", "/exec", { task: "run: a\n---\nrun: b", cluster_name: "demo" }],
@@ -199,9 +199,14 @@ export const refusedCases: Record<string, RefusedCase> = {
     says: /exec takes one task/,
   },
   "what this version cannot serve yet": {
-    send: launch("workdir: .\nrun: 'true'"),
+    send: launch("workdir: {url: https://host/repository.git}\nrun: 'true'"),
     status: 400,
-    says: /this version cannot serve workdir yet/,
+    says: /this version cannot serve workdir from git yet/,
+  },
+  "files that did not come along": {
+    send: launch("workdir: /somewhere\nrun: 'true'"),
+    status: 400,
+    says: /workdir: \/somewhere did not come with the request/,
   },
   "an API number that is none": {
     send: ["GET", "/api/health", undefined, { "x-skypilot-api-version": "new" }],

@@ -6,7 +6,7 @@ import { operations } from "../../../control/operations.ts";
 import { testWorld } from "../../helpers/world.ts";
 
 /** Rows of the API that have no code yet. It only ever falls. */
-const notBuiltYet = 77;
+const notBuiltYet = 64;
 
 test("every operation with code is a row, once", () => {
   const bound = operations.map(({ row }) => row);

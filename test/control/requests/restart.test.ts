@@ -75,7 +75,7 @@ async function overtakenAfterCrash(
   const id = await world.call(row, demo);
   await world.provider.held(row === clusters.start ? "create" : "stop");
   const { id: clusterId } = await world.cluster("demo");
-  await setWanted(world.ctx.db, clusterId, wish, "another wish");
+  await setWanted(world.ctx.db, clusterId, { wanted: wish, because: "another wish" });
   const after = await world.crash();
   release();
   return { after, id };

@@ -102,7 +102,7 @@ test("without an id it is the newest request's", async (t) => {
   const id = await world.call(clusters.autostopLogs, { cluster_name: "demo" });
   await world.get(clusters.autostopLogs, id);
 
-  assert.match((await world.http("GET", "/api/stream")).text, /has run no hook/);
+  assert.match((await world.http("GET", "/api/stream")).text, /has run no hook of autostop/);
   release();
 });
 

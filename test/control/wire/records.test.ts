@@ -18,6 +18,8 @@ import { jobRecord } from "../../../control/wire/job-record.ts";
 import { encodedNull } from "../../../control/wire/pickle.ts";
 import { fetchedRequest, listedRequest, type RequestView } from "../../../control/wire/records.ts";
 import { resultFor } from "../../../control/wire/results.ts";
+import { aLifecycle } from "../../helpers/clusters.ts";
+import { aRun } from "../../helpers/lifecycles.ts";
 import { askPython, noPython } from "./python.ts";
 
 const handle = handleRecord({
@@ -75,6 +77,32 @@ test("a cluster leaves out what is not known, but not the keys that are always t
   assert.deepEqual([record.autostop, record.to_down], [-1, false]);
   assert.equal(record.region, "here");
   assert.ok(!("cloud" in record));
+});
+
+test("a cluster tells of its idle timer and of the lifecycle that is under way", () => {
+  const idle = { idleSince: 1_700_000_000_500, stopsAt: 1_700_000_600_500, keptAliveBy: [] };
+  const runs = [
+    aRun({ status: "FAILED", exitCode: 3, startedAt: 1_000, endedAt: 2_200 }),
+    aRun({ index: 2, startedAt: 3_000 }),
+  ];
+  const lifecycle = aLifecycle({ startedAt: 1_000, deadlineAt: 61_000, hooks: 3, runs });
+  const record = clusterRecord(aCluster({ idle, lifecycle }));
+
+  assert.deepEqual(ClusterStatusRecord.parse(record), record);
+  assert.deepEqual(record.idle, {
+    since: 1_700_000_000,
+    stops_at: 1_700_000_600,
+    kept_alive_by: [],
+  });
+  const first = { index: 0, event: "stop", status: "FAILED", exit_code: 3, reason: null };
+  assert.deepEqual(record.lifecycle, {
+    ...{ id: "l1", action: "stop", cause: "user", because: "stop by ada", phase: "HOOKS", node: 0 },
+    ...{ started_at: 1, deadline_at: 61 },
+    hook: { index: 2, of: 3, started_at: 3, timeout: 60 },
+    hooks_run: [{ ...first, seconds: 1.2 }],
+  });
+  const quiet = clusterRecord(aCluster());
+  assert.ok(!("idle" in quiet) && !("lifecycle" in quiet));
 });
 
 test("young clients read handles as JSON, older ones as a pickle", () => {
@@ -180,11 +208,13 @@ test("a job keeps the fractions of its seconds", () => {
     endedAt: null,
     resourcesText: "1x[CPU:1]",
     logPath: "~/logs/3",
+    reason: "rank 1: run exited with 9",
   });
 
   assert.deepEqual(ClusterJobRecord.parse(record), record);
   assert.deepEqual([record.submitted_at, record.start_at, record.end_at], [1.5, 2, null]);
   assert.equal(record.job_name, "-");
+  assert.deepEqual(record.metadata, { reason: "rank 1: run exited with 9" });
 });
 
 test("a cost adds up what was used, and an open interval ends now", () => {

@@ -1,7 +1,7 @@
-import { AppError, fail } from "../../common/errors.ts";
-import { formatIssues, type TaskIssue, toValidationItems } from "../../contract/task/issues.ts";
-import type { ResourceRequest } from "../../contract/task/resource-request.ts";
-import { readTask as readDocument, singleTask, type Task } from "../../contract/task.ts";
+import { AppError, fail } from "../common/errors.ts";
+import { formatIssues, type TaskIssue, toValidationItems } from "../contract/task/issues.ts";
+import type { ResourceRequest } from "../contract/task/resource-request.ts";
+import { readTask as readDocument, singleTask, type Task } from "../contract/task.ts";
 
 /**
  * The one task of a document. Throws `InvalidTaskError` with every issue and its place, or says
@@ -25,19 +25,28 @@ const toItems = (issues: readonly TaskIssue[]) =>
     return { ...item, msg: `line ${line}, column ${column}: ${item.msg}` };
   });
 
-/** A command line as it may be kept: the values of the task's secrets stand in many of them. */
-export const withoutSecrets = (command: string, { secrets }: Task): string =>
-  Object.values(secrets)
-    .map((secret) => secret.reveal())
-    .filter((value) => value !== "")
-    .reduce((text, value) => text.replaceAll(value, "[secret]"), command);
+/** The secrets of a task, readable: for those who run it alone. */
+export const secretsOf = ({ secrets }: Task): Record<string, string> =>
+  Object.fromEntries(Object.entries(secrets).map(([name, secret]) => [name, secret.reveal()]));
 
-/** Remarks on a document that is accepted all the same, a line each. */
-export function remarksOn(text: string): string {
+/** A command line as it may be kept: the values of the task's secrets stand in many of them. */
+export const withoutSecrets = (command: string, task: Task): string =>
+  withoutValues(command, secretsOf(task));
+
+/** A text as others may see it, without the values of secrets. */
+export const withoutValues = (text: string, secrets: Readonly<Record<string, string>>): string =>
+  Object.values(secrets)
+    .filter((value) => value !== "")
+    .reduce((rest, value) => rest.replaceAll(value, "[secret]"), text);
+
+/** Remarks on a document that is accepted all the same, a line each; not on what is `used`. */
+export function remarksOn(text: string, used: readonly string[] = []): string {
   const reading = readDocument(text);
   if (!reading.ok) return "";
   const { warnings, tasks } = reading.document;
-  const idle = tasks.flatMap((task) => namesIn(withoutEffect, task));
+  const idle = tasks
+    .flatMap((task) => namesIn(withoutEffect, task))
+    .filter((name) => !used.includes(name));
   const remark = `without effect here: ${idle.join(", ")}\n`;
   return (
     warnings.map((warning) => `${formatIssues([warning])}\n`).join("") + (idle[0] ? remark : "")
@@ -52,15 +61,13 @@ const isFilled = (value: object | undefined): boolean =>
 
 /** What nothing here does yet and a task could not run right without: refused. */
 const unbuilt: Uses = {
-  workdir: ({ workdir }) => workdir !== undefined,
-  file_mounts: ({ fileMounts }) => isFilled(fileMounts),
+  "workdir from git": ({ workdir }) => workdir?.kind === "git",
+  "buckets in file_mounts": ({ fileMounts }) =>
+    Object.values(fileMounts).some(({ kind }) => kind !== "path"),
   volumes: ({ volumes }) => isFilled(volumes),
   managed_secrets: ({ managedSecrets }) => isFilled(managedSecrets),
   "secrets from a store": ({ storedSecrets }) => isFilled(storedSecrets),
   pool: ({ pool }) => pool !== undefined,
-  "config.hooks": ({ hooks }) => isFilled(hooks),
-  "autostop.hook": ({ resources: { autostop } }) =>
-    autostop !== undefined && autostop !== "off" && autostop.hook !== undefined,
   "resources.image_id": (_, { image }) => image !== undefined,
   "resources.instance_type": (_, { instanceType }) => instanceType !== undefined,
   "resources.volumes": (_, { networkDisks }) => isFilled(networkDisks),

@@ -1,0 +1,40 @@
+import { agentOperations } from "../../contract/agent-api.ts";
+import type { Context } from "../context.ts";
+import { nudge } from "../reconciler.ts";
+import { headOf } from "./head.ts";
+import { haveSameHooks, tellHooks } from "./hooks/told.ts";
+import { setAutostop } from "./launch-store.ts";
+import { type AutostopSetting, agentAutostop, type Cluster } from "./schema.ts";
+import { getCluster } from "./store.ts";
+
+/** Keeps what happens to a cluster once it is idle, and tells its nodes. */
+export async function keepAutostop(
+  ctx: Context,
+  cluster: Cluster,
+  setting: AutostopSetting | null,
+  signal: AbortSignal,
+): Promise<void> {
+  await ctx.batch((tx) => setAutostop(tx, cluster.id, setting));
+  await apply(ctx, cluster, signal);
+}
+
+/** Tells the nodes of a cluster that is up what was set since `before`: autostop and hooks. */
+export async function apply(ctx: Context, before: Cluster, signal: AbortSignal): Promise<void> {
+  const cluster = await getCluster(ctx.db, before.id);
+  if (cluster.status !== "UP") return;
+  const call = headOf(ctx, cluster).call;
+  const idle = await call(agentOperations.setAutostop, agentAutostop(cluster), { signal });
+  ctx.watches.noteIdle(cluster.id, cluster.autostop === null ? undefined : idle);
+  if (!haveSameHooks(before, cluster)) await tellAll(ctx, cluster, signal);
+}
+
+/** A node that cannot be told now is told by the next look at it. */
+async function tellAll(ctx: Context, cluster: Cluster, signal: AbortSignal): Promise<void> {
+  try {
+    await tellHooks(ctx, cluster, [...Array(cluster.nodes).keys()], signal);
+  } catch (error) {
+    signal.throwIfAborted();
+    ctx.log.info({ err: error, clusterId: cluster.id }, "a node was not told of its hooks");
+    void nudge(ctx, "cluster", cluster.id);
+  }
+}

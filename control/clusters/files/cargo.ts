@@ -1,0 +1,86 @@
+import { fail } from "../../../common/errors.ts";
+import { product } from "../../../common/product.ts";
+import type { Entry } from "../../../contract/files-api.ts";
+import type { Task } from "../../../contract/task.ts";
+import type { Call } from "../../bind.ts";
+import type { Context } from "../../context.ts";
+import { pathInUpload } from "../../wire/upload-place.ts";
+
+/** What a task brings to one place of its nodes. */
+export interface Cargo {
+  /** `workdir`, or where it goes. */
+  readonly name: string;
+  readonly destination: string;
+  readonly entries: readonly Entry[];
+}
+
+interface Upload {
+  readonly file_mounts_blob_id?: string | null | undefined;
+}
+
+/** Which of a task's files go along: a job on a cluster that is there brings its working folder alone. */
+export type Scope = "all" | "workdir";
+
+/** Throws for files of a task that its client did not send. */
+export function checkFiles(task: Task, scope: Scope): void {
+  localFilesOf(task, scope);
+}
+
+/** The files of a task as its client sent them. Throws `NotFoundError` when they are gone again. */
+export async function readCargo(
+  ctx: Context,
+  task: Task,
+  { file_mounts_blob_id: blobId = null }: Upload,
+  scope: Scope,
+  call: Call,
+): Promise<Cargo[]> {
+  const wanted = localFilesOf(task, scope);
+  if (wanted.length === 0) return [];
+  const files = await ctx.uploads.read(call.user.id, blobId);
+  if (files === undefined)
+    fail("NotFoundError", "the uploaded files of the task are not here any more; launch again");
+  return wanted.map(({ name, destination, place }) => ({
+    name,
+    destination,
+    entries: entriesBelow(files, place),
+  }));
+}
+
+/** Folders and files of the caller that a task names, each with its place in the upload. */
+function localFilesOf({ workdir, fileMounts, uploadedPaths }: Task, scope: Scope) {
+  const placeOf = (name: string, source: string): string =>
+    uploadedPaths[source] ??
+    fail(
+      "ValueError",
+      `${name}: ${source} did not come with the request; clients send files first`,
+    );
+  const mounts = scope === "all" ? Object.entries(fileMounts) : [];
+  return [
+    ...(workdir?.kind === "folder"
+      ? [
+          {
+            name: "workdir",
+            destination: `~/${product.word}_workdir`,
+            place: placeOf("workdir", workdir.path),
+          },
+        ]
+      : []),
+    ...mounts.flatMap(([name, mount]) =>
+      mount.kind === "path"
+        ? [{ name, destination: name, place: placeOf(name, mount.source) }]
+        : [],
+    ),
+  ];
+}
+
+/** What lies at and below a place of an upload, by paths from there; a folder where it is empty. */
+function entriesBelow(files: readonly Entry[], place: string): Entry[] {
+  const root = pathInUpload(place);
+  const below = files.flatMap((entry): Entry[] => {
+    if (entry.path === root) return [{ ...entry, path: "" }];
+    if (!entry.path.startsWith(`${root}/`)) return [];
+    return [{ ...entry, path: entry.path.slice(root.length + 1) }];
+  });
+  const isThere = below.some(({ path }) => path === "");
+  return isThere ? below : [{ kind: "folder", path: "" }, ...below];
+}

@@ -1,0 +1,159 @@
+import { createReadStream } from "node:fs";
+import { Readable } from "node:stream";
+import { setTimeout as sleep } from "node:timers/promises";
+import { AppError, fail } from "../../../common/errors.ts";
+import { type Content, type FilesOffered, fileOperations } from "../../../contract/files-api.ts";
+import { bytesText } from "../../../contract/sizes.ts";
+import type { Call } from "../../bind.ts";
+import type { Context } from "../../context.ts";
+import { openSilence } from "../../doors/silence.ts";
+import { nudge } from "../../reconciler.ts";
+import type { Cluster } from "../schema.ts";
+import { findCluster } from "../store.ts";
+import type { Cargo } from "./cargo.ts";
+import { describeOffers } from "./text.ts";
+
+/** How long an agent may be away; one that crashed is started again within that. */
+const patienceMs = 60_000;
+const pauseMs = 200;
+/** Comparing a manifest may mean reading every file. */
+const offerMs = 15 * 60_000;
+/** How long nothing may move while contents are sent. */
+const silenceMs = 60_000;
+const dayMs = 24 * 3_600_000;
+const tellEveryMs = 5_000;
+const mostRounds = 5;
+
+/** One node on its way to have its files. */
+interface Delivery {
+  readonly ctx: Context;
+  readonly cluster: Cluster;
+  readonly rank: number;
+  readonly call: Call;
+  readonly signal: AbortSignal;
+  /** Something moved. */
+  readonly heard: () => void;
+}
+
+/**
+ * Has the files of a task on every node of its cluster, side by side; only contents that a node lacks
+ * are sent. Says what changed. Goes on where it was after control or an agent was away.
+ */
+export async function deliverFiles(
+  ctx: Context,
+  cluster: Cluster,
+  cargoes: readonly Cargo[],
+  call: Call,
+): Promise<void> {
+  const failed = new AbortController();
+  const signal = AbortSignal.any([call.signal, failed.signal]);
+  for (const cargo of cargoes) {
+    const ranks = [...Array(cluster.nodes).keys()];
+    const deliveries = ranks.map((rank) => {
+      const node = { ctx, cluster, rank, call, signal };
+      return persistently(node, (heard) => deliver({ ...node, heard }, cargo));
+    });
+    const offers = await Promise.all(deliveries).catch(async (error: unknown) => {
+      failed.abort(error);
+      await Promise.allSettled(deliveries);
+      throw error;
+    });
+    for (const line of describeOffers(cargo.name, offers)) call.print(`${line}\n`);
+  }
+}
+
+/** Offers a cargo until nothing is missing; what the first offer found to do. */
+async function deliver(delivery: Delivery, cargo: Cargo): Promise<FilesOffered> {
+  let first: FilesOffered | undefined;
+  for (let round = 1; round <= mostRounds; round += 1) {
+    const offered = await offer(delivery, cargo);
+    delivery.heard();
+    first ??= offered;
+    if (offered.missing.length === 0) return first;
+    await send(delivery, cargo.name, offered.missing);
+  }
+  return fail("RuntimeError", `node ${delivery.rank} lacks contents that it was sent; try again`);
+}
+
+function offer({ ctx, cluster, rank, signal }: Delivery, { destination, entries }: Cargo) {
+  const lines = Iterator.from(entries).map((entry) => Buffer.from(`${JSON.stringify(entry)}\n`));
+  const bytes = Readable.from(inBlocks(lines), { objectMode: false });
+  const options = { signal, timeoutMs: offerMs, bytes };
+  return ctx.agent(cluster, rank).call(fileOperations.offerFiles, { destination }, options);
+}
+
+const blockBytes = 64 * 1024;
+
+/** Many short lines cost more than few long ones. */
+function* inBlocks(lines: Iterable<Buffer>): Generator<Buffer> {
+  let block: Buffer[] = [];
+  let size = 0;
+  for (const line of lines) {
+    block.push(line);
+    size += line.length;
+    if (size < blockBytes) continue;
+    yield Buffer.concat(block);
+    block = [];
+    size = 0;
+  }
+  yield Buffer.concat(block);
+}
+
+/** Streams contents to a node; nothing of them is held. */
+async function send(delivery: Delivery, name: string, contents: readonly Content[]): Promise<void> {
+  const { ctx, cluster, rank, signal, heard } = delivery;
+  using silence = openSilence(silenceMs, signal);
+  const moved = () => {
+    silence.heard();
+    heard();
+  };
+  const bytes = Readable.from(bytesOf(delivery, name, contents, moved), { objectMode: false });
+  const options = { signal: silence.signal, timeoutMs: dayMs, bytes };
+  await ctx.agent(cluster, rank).call(fileOperations.sendContents, {}, options);
+}
+
+async function* bytesOf(
+  { ctx, rank, call }: Delivery,
+  name: string,
+  contents: readonly Content[],
+  moved: () => void,
+): AsyncGenerator<Buffer> {
+  const all = bytesText(contents.reduce((sum, { size }) => sum + size, 0));
+  let sent = 0;
+  let toldAt = performance.now();
+  for (const content of contents) {
+    yield Buffer.from(`${JSON.stringify(content)}\n`);
+    for await (const chunk of createReadStream(
+      ctx.uploads.contentOf(call.user.id, content.sha256),
+    )) {
+      yield chunk;
+      moved();
+      sent += chunk.length;
+      if (performance.now() - toldAt < tellEveryMs) continue;
+      toldAt = performance.now();
+      call.print(`${name}: ${bytesText(sent)} of ${all} sent to node ${rank}\n`);
+    }
+  }
+}
+
+/** Works again while an agent is away for a moment, as long as the cluster is wanted. */
+async function persistently<T>(
+  { ctx, cluster, signal }: Omit<Delivery, "heard">,
+  work: (heard: () => void) => Promise<T>,
+): Promise<T> {
+  let heardAt = performance.now();
+  const heard = () => {
+    heardAt = performance.now();
+  };
+  for (;;) {
+    try {
+      return await work(heard);
+    } catch (error) {
+      const isAway = error instanceof AppError && error.type === "UnreachableError";
+      if (!isAway || signal.aborted || performance.now() - heardAt > patienceMs) throw error;
+      if ((await findCluster(ctx.db, cluster.id))?.wanted !== "UP") throw error;
+    }
+    void nudge(ctx, "cluster", cluster.id);
+    await sleep(pauseMs, undefined, { signal });
+  }
+}

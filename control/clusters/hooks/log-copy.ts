@@ -1,0 +1,179 @@
+import { execFile } from "node:child_process";
+import { randomUUID } from "node:crypto";
+import { constants } from "node:fs";
+import { mkdir, open, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { promisify } from "node:util";
+import { errorCodeOf } from "../../../common/errors.ts";
+import { type Gap, gapLine, gapOf, type HookEvent } from "../../../contract/hooks.ts";
+import type { Context } from "../../context.ts";
+import { readFrom, sizeOf } from "../../growing-file.ts";
+import { provisionLogOf } from "../provision-log.ts";
+
+/** What one node's hooks wrote for one event of one lifecycle. */
+export interface HookLogName {
+  readonly clusterId: string;
+  readonly lifecycleId: string;
+  readonly event: HookEvent;
+  readonly rank: number;
+}
+
+/** What control knows of its copy of a log. */
+export interface CopyState {
+  /** Bytes that were left out; what the file has there means nothing. */
+  readonly gap: Gap | null;
+  /** Nothing more comes. */
+  readonly isWhole: boolean;
+}
+
+/** A copy that is written to. Its byte offsets are those of the node, for ever. */
+export interface OpenCopy extends AsyncDisposable {
+  /** The offset of the byte that it lacks next. */
+  readonly size: number;
+  /** Puts bytes where they belong; those between its end and them are left out. */
+  write(at: number, bytes: Buffer): Promise<void>;
+  /** Marks that every byte is here, until more is written. */
+  finish(): Promise<void>;
+}
+
+/** Wakes those who read hook logs of a cluster. */
+export const hookLogKey = (clusterId: string): string => `hook-logs:${clusterId}`;
+
+/** They lie with all else that is kept of their cluster. */
+const folderOf = (ctx: Context, clusterId: string): string =>
+  join(dirname(provisionLogOf(ctx, clusterId)), "hooks");
+
+const idPattern = /^[\w-]{1,64}$/;
+
+/** Whether there may be copies of a lifecycle: a node belongs to its user, who may call one anything. */
+export const canNameFolder = (lifecycleId: string): boolean => idPattern.test(lifecycleId);
+
+/** The folder of all copies of a lifecycle. */
+export const copyFolderOf = (
+  ctx: Context,
+  { clusterId, id }: { readonly clusterId: string; readonly id: string },
+): string => join(folderOf(ctx, clusterId), id);
+
+/** The file of a copy. */
+export function copyFileOf(ctx: Context, { clusterId, lifecycleId, event, rank }: HookLogName) {
+  const name = rank === 0 ? `${event}.log` : `${event}.${rank}.log`;
+  return join(copyFolderOf(ctx, { clusterId, id: lifecycleId }), name);
+}
+
+/** The files of all copies that there are of a cluster's logs. */
+export async function listCopyFiles(ctx: Context, clusterId: string): Promise<Set<string>> {
+  const folder = folderOf(ctx, clusterId);
+  const names = await readdir(folder, { recursive: true }).catch((error: unknown) => {
+    if (errorCodeOf(error) === "ENOENT") return [];
+    throw error;
+  });
+  return new Set(names.filter((name) => name.endsWith(".log")).map((name) => join(folder, name)));
+}
+
+const stateFileOf = (file: string): string => file.replace(/log$/, "json");
+
+/** What is known of a copy; nothing at first. */
+export async function copyStateOf(file: string): Promise<CopyState> {
+  try {
+    return JSON.parse(await readFile(stateFileOf(file), "utf8"));
+  } catch (error) {
+    if (errorCodeOf(error) === "ENOENT") return { gap: null, isWhole: false };
+    throw error;
+  }
+}
+
+/** Appears whole or not at all. */
+async function saveState(file: string, state: CopyState): Promise<void> {
+  const draft = `${file}.${randomUUID()}`;
+  await writeFile(draft, JSON.stringify(state), { mode: 0o600 });
+  await rename(draft, stateFileOf(file)).catch(async (error: unknown) => {
+    await rm(draft, { force: true });
+    throw error;
+  });
+}
+
+/**
+ * Opens a copy where it was left, or a new one. Several may write it: they write the same. `stays`
+ * is told why what is left out could not be given back to the disk.
+ */
+export async function openCopy(file: string, stays = (_: unknown) => {}): Promise<OpenCopy> {
+  await mkdir(dirname(file), { recursive: true, mode: 0o700 });
+  const handle = await open(file, constants.O_RDWR | constants.O_CREAT, 0o600);
+  let { size } = await handle.stat();
+  let state = await copyStateOf(file);
+
+  /** Readers learn of it before the bytes are gone. */
+  async function save({ gap, isWhole }: CopyState): Promise<void> {
+    state = { gap: merged(state.gap, gap), isWhole };
+    await saveState(file, state);
+    if (gap !== null && state.gap !== null) await punch(file, state.gap).catch(stays);
+  }
+
+  return {
+    get size() {
+      return size;
+    },
+    async write(at, bytes) {
+      if (state.isWhole) await save({ gap: null, isWhole: false });
+      if (at > size) await save({ gap: { from: size, to: at }, isWhole: false });
+      for (let done = 0; done < bytes.length; )
+        done += (await handle.write(bytes, done, bytes.length - done, at + done)).bytesWritten;
+      size = Math.max(size, at + bytes.length);
+      const gap = gapOf(size, false);
+      if (gap !== undefined && gap.to > (state.gap?.to ?? 0)) await save({ gap, isWhole: false });
+    },
+    finish: () => save({ gap: gapOf(size, true) ?? null, isWhole: true }),
+    [Symbol.asyncDispose]: () => handle.close(),
+  };
+}
+
+const merged = (one: Gap | null, other: Gap | null): Gap | null =>
+  one === null || other === null
+    ? (one ?? other)
+    : { from: Math.min(one.from, other.from), to: Math.max(one.to, other.to) };
+
+/** Gives the disk back what is left out. Rejects where that cannot be. */
+async function punch(file: string, { from, to }: Gap): Promise<void> {
+  const range = ["--offset", String(from), "--length", String(to - from)];
+  await promisify(execFile)("fallocate", ["--punch-hole", ...range, file]);
+}
+
+/**
+ * What a copy has from an offset on, with a line where bytes were left out. Before it reads to the
+ * present end it asks whether that is the last time.
+ */
+export async function* readCopy(
+  file: string,
+  offset: number,
+  isLast: (at: number) => Promise<boolean>,
+): AsyncGenerator<Buffer> {
+  for (let at = offset; ; ) {
+    const last = await isLast(at);
+    at = yield* readToEnd(file, at);
+    if (last) return;
+  }
+}
+
+/** Reads what is there when it begins; returns the offset after that. */
+async function* readToEnd(file: string, offset: number): AsyncGenerator<Buffer, number> {
+  const end = await sizeOf(file);
+  let at = offset;
+  for await (const chunk of readFrom(file, at)) {
+    const gap = gapWithin((await copyStateOf(file)).gap, at, chunk.length);
+    if (gap !== undefined) {
+      if (gap.from > at) yield chunk.subarray(0, gap.from - at);
+      yield Buffer.from(gapLine(gap));
+      return yield* readToEnd(file, gap.to);
+    }
+    at += chunk.length;
+    yield chunk;
+    if (at >= end) break;
+  }
+  return at;
+}
+
+/** What of the gap a reader meets who has read so many bytes at an offset. Asked after the reading. */
+function gapWithin(gap: Gap | null, at: number, length: number): Gap | undefined {
+  if (gap === null || gap.to <= at || gap.from >= at + length) return undefined;
+  return { from: Math.max(gap.from, at), to: gap.to };
+}

@@ -1,0 +1,57 @@
+import { type Hook, hookEvents, secondsOf } from "../../../contract/hooks.ts";
+import type { HookRecord } from "../../../contract/records/clusters.ts";
+import type { Context } from "../../context.ts";
+import type { Provider } from "../../providers/provider.ts";
+import { withoutValues } from "../../task.ts";
+import type { Cluster } from "../schema.ts";
+import { type KeptHooks, noneKept, openHooks } from "./kept.ts";
+import { listLiveHooks } from "./store.ts";
+import { entriesOf } from "./told.ts";
+
+/** What people see of the hooks that a cluster has. */
+
+const shownAtMost = 80;
+
+/** `hooks: 3 (stop, preemption, down), kept`; nothing where there are none. */
+export function hooksLine(hooks: readonly Hook[], isKept: boolean): string {
+  if (hooks.length === 0) return "";
+  const events = hookEvents.filter((event) => hooks.some((hook) => hook.events.includes(event)));
+  return `hooks: ${hooks.length} (${events.join(", ")})${isKept ? ", kept" : ""}\n`;
+}
+
+/** A line about preemption hooks that may take longer than a provider gives them; else nothing. */
+export function remarkOnNotice(
+  { name, noticeSeconds }: Provider,
+  hooks: readonly Hook[] = [],
+): string {
+  const seconds = secondsOf(hooks, "preemption");
+  if (noticeSeconds === undefined || seconds <= noticeSeconds) return "";
+  return (
+    `warning: the hooks for preemption may take ${seconds} s in all, but ${name} takes a node away ` +
+    `${noticeSeconds} s after its notice; what takes longer is cut off\n`
+  );
+}
+
+/** What tells of the hooks of any live cluster. */
+export async function openHookView(ctx: Context): Promise<(cluster: Cluster) => HookRecord[]> {
+  const sealed = await listLiveHooks(ctx.db);
+  return (cluster) => {
+    const own = sealed.get(cluster.id);
+    return hookRecords(cluster, own === undefined ? noneKept : openHooks(ctx, own));
+  };
+}
+
+/** The hooks of a cluster in their order, as `/status` shows them. */
+export const hookRecords = (
+  cluster: Pick<Cluster, "autostop">,
+  { hooks, secrets }: Pick<KeptHooks, "hooks" | "secrets">,
+): HookRecord[] =>
+  entriesOf(hooks, cluster).map(({ run, events, timeoutSeconds }, index) => ({
+    events: [...events],
+    timeout: timeoutSeconds,
+    run: firstLineOf(withoutValues(run, secrets)),
+    ...(index === 0 && cluster.autostop?.hook && { is_legacy: true }),
+  }));
+
+const firstLineOf = (text: string): string =>
+  [...(text.trim().split("\n")[0] ?? "")].slice(0, shownAtMost).join("");

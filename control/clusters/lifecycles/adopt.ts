@@ -1,0 +1,191 @@
+import { isDeepStrictEqual } from "node:util";
+import { agentOperations as api } from "../../../contract/agent-api.ts";
+import type { Lifecycle } from "../../../contract/lifecycle-shapes.ts";
+import { clusterMachine } from "../../../contract/statuses.ts";
+import type { Context } from "../../context.ts";
+import type { Connection } from "../../db/open.ts";
+import { addEvent } from "../../events.ts";
+import { move } from "../../move.ts";
+import { narrate } from "../provision-log.ts";
+import { type Cluster, clusterKey } from "../schema.ts";
+import { getCluster, setWanted } from "../store.ts";
+import { merged, newsOf, without } from "./news.ts";
+import {
+  dropLifecycle,
+  findLifecycle,
+  listLifecycles,
+  listOpen,
+  putLifecycle,
+  type StoredLifecycle,
+} from "./store.ts";
+
+/** Of a node's lifecycles only the newest can have changed. */
+const lookedAt = 20;
+
+/**
+ * Writes down what a node tells of its lifecycles: also those that it began by itself. What is new
+ * becomes events of the cluster, each once; a stop of the idle timer becomes what is wanted. False
+ * when nothing was new.
+ */
+export async function adoptLifecycles(
+  ctx: Context,
+  cluster: Cluster,
+  rank: number,
+  signal: AbortSignal,
+): Promise<boolean> {
+  const { id } = cluster;
+  const told = await ctx.agent(cluster, rank).call(api.listLifecycles, {}, { signal });
+  const known = (await listLifecycles(ctx.db, id)).filter((one) => one.rank === rank);
+  const isKnown = (one: Lifecycle) => {
+    const before = known.find((row) => row.id === one.id);
+    return before !== undefined && isDeepStrictEqual(before, merged(id, rank, before, one));
+  };
+  let isNew = false;
+  for (const one of told.slice(0, lookedAt).toReversed())
+    if (!isKnown(one)) isNew = (await adopt(ctx, { clusterId: id, rank, ...one })) || isNew;
+  return (await endUntold(ctx, id, rank, told)) || isNew;
+}
+
+/** A lifecycle as a node of a cluster tells it. */
+type Told = Lifecycle & Pick<StoredLifecycle, "clusterId" | "rank">;
+
+/** Writes down what a node tells of one lifecycle; false when nothing was new. */
+export async function adopt(ctx: Context, told: Told): Promise<boolean> {
+  if (await adoptIdleStop(ctx, told)) return true;
+  const { lines, isNew } = await ctx.batch((tx) => record(ctx, tx, told));
+  tell(ctx, told.clusterId, lines);
+  return isNew;
+}
+
+/** The idle timer of a cluster that is up has run out: what was set for that case is wanted. */
+async function adoptIdleStop(ctx: Context, told: Told): Promise<boolean> {
+  const { clusterId, rank } = told;
+  if (rank !== 0 || told.cause !== "idle" || told.endedAt !== null) return false;
+  const cluster = await getCluster(ctx.db, clusterId);
+  if (cluster.status !== "UP" || cluster.autostop === null) return false;
+  if ((await findLifecycle(ctx.db, told)) !== undefined) return false;
+  let lines: string[] = [];
+  const wanted = told.events.includes("down") ? "GONE" : "STOPPED";
+  const isMoved = await move(
+    ctx,
+    clusterMachine,
+    cluster,
+    "AUTOSTOPPING",
+    told.because,
+    async (tx) => {
+      await setWanted(tx, clusterId, { wanted, because: told.because });
+      ({ lines } = await record(ctx, tx, told));
+    },
+  );
+  tell(ctx, clusterId, lines);
+  return isMoved;
+}
+
+/** The same within a transaction: the row, and an event for each line that is new. */
+async function record(
+  ctx: Context,
+  tx: Connection,
+  told: Told,
+): Promise<{ lines: string[]; isNew: boolean }> {
+  const before = await findLifecycle(tx, told);
+  const now = merged(told.clusterId, told.rank, before, told);
+  if (isDeepStrictEqual(before, now)) return { lines: [], isNew: false };
+  if (before === undefined && now.endedAt === null) await dropJoined(tx, now);
+  return { lines: await write(ctx, tx, before, now), isNew: true };
+}
+
+/** A node has one lifecycle at a time: one of ours that it answered with another is that other. */
+async function dropJoined(tx: Connection, now: StoredLifecycle): Promise<void> {
+  for (const one of await listOpen(tx, now.clusterId))
+    if (one.rank === now.rank && one.runs.length === 0) await dropLifecycle(tx, one);
+}
+
+/**
+ * Writes what became of a lifecycle, and of hooks that were lost with it, within a transaction;
+ * answers the lines to tell of it.
+ */
+export async function write(
+  ctx: Context,
+  tx: Connection,
+  before: StoredLifecycle | undefined,
+  now: StoredLifecycle,
+  losses: readonly string[] = [],
+): Promise<string[]> {
+  const { clusterId: id } = now;
+  const at = ctx.now();
+  const news = [
+    ...newsOf(await getCluster(tx, id), before, now, at.getTime()),
+    ...losses.map((line) => ({ line, at: at.getTime(), isNoteworthy: true })),
+  ];
+  await putLifecycle(tx, now);
+  for (const { line: reason, at, isNoteworthy = false } of news)
+    await addEvent(tx, { noun: "cluster", id, reason, isNoteworthy, at: new Date(at) });
+  return news.map(({ line }) => line);
+}
+
+/** What a node does not know is over: it is another machine, or was never told. */
+async function endUntold(
+  ctx: Context,
+  clusterId: string,
+  rank: number,
+  told: readonly Lifecycle[],
+): Promise<boolean> {
+  const isOver = (one: StoredLifecycle) =>
+    one.rank === rank && one.status !== "LEAVING" && !told.some(({ id }) => id === one.id);
+  if (!(await listOpen(ctx.db, clusterId)).some(isOver)) return false;
+  const lines = await ctx.batch(async (tx) => {
+    const { wanted } = await getCluster(tx, clusterId);
+    const over = (await listOpen(tx, clusterId))
+      .filter(isOver)
+      // One of ours may be on its way to the node.
+      .filter(({ cause }) => cause === "provider" || wanted === "UP");
+    return endAll(ctx, tx, over);
+  });
+  tell(ctx, clusterId, lines);
+  return lines.length > 0;
+}
+
+/**
+ * Ends lifecycles whose nodes went, within a transaction; answers the lines to tell. What was on its
+ * way to a stop that is not wanted any more is CANCELLED.
+ */
+export async function endAll(
+  ctx: Context,
+  tx: Connection,
+  lifecycles: readonly StoredLifecycle[],
+): Promise<string[]> {
+  const lines: string[] = [];
+  for (const one of lifecycles) {
+    const { status, wanted } = await getCluster(tx, one.clusterId);
+    const isTakenBack = wanted === "UP" && status !== "STOPPED" && one.cause !== "provider";
+    const end = without(one, isTakenBack ? "CANCELLED" : "DONE", ctx.now().getTime());
+    lines.push(...(await write(ctx, tx, one, end)));
+  }
+  return lines;
+}
+
+/** Ends the lifecycles of nodes that are not there any more. */
+export async function endOfNodes(
+  ctx: Context,
+  clusterId: string,
+  ranks: readonly number[],
+): Promise<void> {
+  const lines = await ctx.batch(async (tx) => {
+    const open = await listOpen(tx, clusterId);
+    return endAll(
+      ctx,
+      tx,
+      open.filter(({ rank }) => ranks.includes(rank)),
+    );
+  });
+  tell(ctx, clusterId, lines);
+}
+
+/** Says in log and provisioning log what became events. */
+export function tell(ctx: Context, clusterId: string, lines: readonly string[]): void {
+  for (const line of lines) {
+    ctx.log.info({ clusterId, line }, "lifecycle news");
+    narrate(ctx, clusterId, line);
+  }
+  ctx.changes.notify(clusterKey(clusterId));
+}

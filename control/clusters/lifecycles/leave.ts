@@ -1,0 +1,39 @@
+import type { Context } from "../../context.ts";
+import type { Connection } from "../../db/open.ts";
+import { runningOf } from "../hooks/time.ts";
+import { hasHooks } from "../hooks/told.ts";
+import { type Cluster, clusterKey, eventOf } from "../schema.ts";
+import { getCluster } from "../store.ts";
+import { tell, write } from "./adopt.ts";
+import { without } from "./news.ts";
+import { putLifecycle } from "./store.ts";
+import { findOpenOfHead, newLifecycle } from "./wanted.ts";
+
+/** From here on the provider is called: nothing is taken back. Nothing happens when it just was. */
+export async function leave(ctx: Context, cluster: Cluster): Promise<void> {
+  await ctx.batch(async (tx) => {
+    if (!(await isStillWanted(tx, cluster))) return;
+    const head = await findOpenOfHead(tx, cluster);
+    if (head !== undefined) await putLifecycle(tx, { ...head, status: "LEAVING" });
+  });
+  ctx.changes.notify(clusterKey(cluster.id));
+}
+
+/** As `leave`, though hooks that should run before cannot; an event says so. */
+export async function leaveWithout(ctx: Context, cluster: Cluster, loss: string): Promise<void> {
+  const event = eventOf(cluster);
+  const hasAny = await hasHooks(ctx, cluster, event);
+  const lines = await ctx.batch(async (tx) => {
+    if (!(await isStillWanted(tx, cluster))) return [];
+    const head = (await findOpenOfHead(tx, cluster)) ?? newLifecycle(ctx, cluster);
+    const isLoss = head.status === "HOOKS" && (hasAny || runningOf(head) !== undefined);
+    const kept = head.events.filter((before) => before === "preemption" || before === event);
+    const events = [...new Set([...kept, event])];
+    const now = without({ ...head, events }, "LEAVING", ctx.now().getTime());
+    return write(ctx, tx, head, now, isLoss ? [loss] : []);
+  });
+  tell(ctx, cluster.id, lines);
+}
+
+const isStillWanted = async (tx: Connection, { id, wanted }: Cluster): Promise<boolean> =>
+  (await getCluster(tx, id)).wanted === wanted;

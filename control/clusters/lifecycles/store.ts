@@ -1,0 +1,167 @@
+import { type Selectable, sql } from "kysely";
+import type { HookEvent } from "../../../contract/hooks.ts";
+import type { HookRun, Lifecycle } from "../../../contract/lifecycle-shapes.ts";
+import type { LifecycleStatus } from "../../../contract/statuses.ts";
+import type { Connection } from "../../db/open.ts";
+import type { Tables } from "../../db/tables.ts";
+import { hookOverAt } from "../hooks/time.ts";
+
+/** How many lifecycles of a cluster can be shown. */
+const shownAtMost = 100;
+/** More of a node's own than it is asked for: what it tells of is known. */
+const keptOfNode = 40;
+
+/** One stop, teardown or preemption of a cluster, as one of its nodes told of it. */
+export interface StoredLifecycle {
+  id: string;
+  clusterId: string;
+  /** The node that leads it: the head, or the one that is taken away. */
+  rank: number;
+  /** What the node last told of it; 0 before it told anything. */
+  revision: number;
+  /** Whose hooks run, the most urgent first. */
+  events: HookEvent[];
+  cause: Lifecycle["cause"];
+  because: string;
+  status: LifecycleStatus;
+  /** The node was told that no hook shall hold it up. */
+  skipsHooks: boolean;
+  /** How many entries the list has that is run. */
+  hooks: number;
+  runs: HookRun[];
+  deadlineAt: number | null;
+  startedAt: number;
+  /** Null: it is open. */
+  endedAt: number | null;
+}
+
+/** Writes a lifecycle as it now is. */
+export async function putLifecycle(db: Connection, lifecycle: StoredLifecycle): Promise<void> {
+  const { id, cluster_id, rank, ...changes } = toRow(lifecycle);
+  await db
+    .insertInto("lifecycles")
+    .values({ id, cluster_id, rank, ...changes })
+    .onConflict((conflict) => conflict.columns(["cluster_id", "id", "rank"]).doUpdateSet(changes))
+    .execute();
+}
+
+/** What names a lifecycle. */
+export type LifecycleKey = Pick<StoredLifecycle, "clusterId" | "id" | "rank">;
+
+export async function findLifecycle(
+  db: Connection,
+  { clusterId, id, rank }: LifecycleKey,
+): Promise<StoredLifecycle | undefined> {
+  const row = await db
+    .selectFrom("lifecycles")
+    .selectAll()
+    .where("cluster_id", "=", clusterId)
+    .where("id", "=", id)
+    .where("rank", "=", rank)
+    .executeTakeFirst();
+  return row && toLifecycle(row);
+}
+
+const newestFirst = (db: Connection) =>
+  db.selectFrom("lifecycles").selectAll().orderBy("started_at", "desc").orderBy("rank");
+
+/** The lifecycles of a cluster, newest first. */
+export async function listLifecycles(
+  db: Connection,
+  clusterId: string,
+  limit = shownAtMost,
+): Promise<StoredLifecycle[]> {
+  const rows = await newestFirst(db).where("cluster_id", "=", clusterId).limit(limit).execute();
+  return rows.map(toLifecycle);
+}
+
+/** The lifecycles of a cluster that are under way, newest first. */
+export async function listOpen(db: Connection, clusterId: string): Promise<StoredLifecycle[]> {
+  const rows = await newestFirst(db)
+    .where("cluster_id", "=", clusterId)
+    .where("ended_at", "is", null)
+    .execute();
+  return rows.map(toLifecycle);
+}
+
+/**
+ * Every lifecycle that is under way, or was taken back while its hook goes on, by cluster; those under
+ * way first, then newest first.
+ */
+export async function listGoingOn(
+  db: Connection,
+  at: number,
+): Promise<Map<string, StoredLifecycle[]>> {
+  const open = await newestFirst(db).where("ended_at", "is", null).execute();
+  const over = await newestFirst(db).where("hook_until", ">", at).execute();
+  return Map.groupBy([...open, ...over].map(toLifecycle), ({ clusterId }) => clusterId);
+}
+
+/** Lifecycles that are over and that too many came after. */
+export async function listSurplus(db: Connection): Promise<LifecycleKey[]> {
+  const placed = db
+    .selectFrom("lifecycles")
+    .select(["cluster_id", "id", "rank", "ended_at"])
+    .select([
+      place`partition by cluster_id`.as("place"),
+      place`partition by cluster_id, "rank"`.as("place_of_node"),
+    ]);
+  const rows = await db
+    .selectFrom(placed.as("placed"))
+    .select(["cluster_id", "id", "rank"])
+    .where("ended_at", "is not", null)
+    .where("place", ">", shownAtMost)
+    .where("place_of_node", ">", keptOfNode)
+    .execute();
+  return rows.map(({ cluster_id: clusterId, id, rank }) => ({ clusterId, id, rank }));
+}
+
+const place = (partition: TemplateStringsArray) =>
+  sql<number>`row_number() over (${sql.raw(partition.join(""))} order by started_at desc, "rank")`;
+
+/** Forgets a lifecycle. */
+export async function dropLifecycle(db: Connection, { clusterId, id, rank }: LifecycleKey) {
+  await db
+    .deleteFrom("lifecycles")
+    .where("cluster_id", "=", clusterId)
+    .where("id", "=", id)
+    .where("rank", "=", rank)
+    .execute();
+}
+
+type Row = Selectable<Tables["lifecycles"]>;
+
+const toRow = (lifecycle: StoredLifecycle): Row => ({
+  id: lifecycle.id,
+  cluster_id: lifecycle.clusterId,
+  rank: lifecycle.rank,
+  revision: lifecycle.revision,
+  events: JSON.stringify(lifecycle.events),
+  cause: lifecycle.cause,
+  because: lifecycle.because,
+  status: lifecycle.status,
+  skip_hooks: lifecycle.skipsHooks ? 1 : 0,
+  hooks: lifecycle.hooks,
+  runs: JSON.stringify(lifecycle.runs),
+  deadline_at: lifecycle.deadlineAt,
+  started_at: lifecycle.startedAt,
+  ended_at: lifecycle.endedAt,
+  hook_until: lifecycle.endedAt === null ? null : (hookOverAt(lifecycle) ?? null),
+});
+
+const toLifecycle = (row: Row): StoredLifecycle => ({
+  id: row.id,
+  clusterId: row.cluster_id,
+  rank: row.rank,
+  revision: row.revision,
+  events: JSON.parse(row.events),
+  cause: row.cause,
+  because: row.because,
+  status: row.status,
+  skipsHooks: row.skip_hooks === 1,
+  hooks: row.hooks,
+  runs: JSON.parse(row.runs),
+  deadlineAt: row.deadline_at,
+  startedAt: row.started_at,
+  endedAt: row.ended_at,
+});

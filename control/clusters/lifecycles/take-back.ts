@@ -1,0 +1,52 @@
+import type { Context } from "../../context.ts";
+import type { Connection } from "../../db/open.ts";
+import { addEvent } from "../../events.ts";
+import { nudge } from "../../reconciler.ts";
+import { listAskedFor } from "../asked-for.ts";
+import type { Cluster } from "../schema.ts";
+import { getCluster, takeBack } from "../store.ts";
+import { tell } from "./adopt.ts";
+import { listLifecycles } from "./store.ts";
+import { findOpenOfHead } from "./wanted.ts";
+
+type Named = Pick<Cluster, "id" | "name">;
+
+/**
+ * Takes back what the idle timer began, while its hooks still run: the cluster is wanted up again.
+ * False where it began nothing, a user wants the same, or it is too late. `also` joins the
+ * transaction.
+ */
+export async function takeIdleStopBack(
+  ctx: Context,
+  { id, name }: Named,
+  because: string,
+  also: (tx: Connection) => Promise<void> = async () => {},
+): Promise<boolean> {
+  const line = `what the idle timer began is taken back (${because})`;
+  const isTaken = await ctx.batch(async (tx) => {
+    const { wanted } = await getCluster(tx, id);
+    const head = await findOpenOfHead(tx, { id });
+    if (head?.cause !== "idle" || (await isAskedFor(tx, name))) return false;
+    if (!(await takeBack(tx, { id, wanted }, because))) return false;
+    const event = { noun: "cluster", id, reason: line, isNoteworthy: true, at: ctx.now() };
+    await addEvent(tx, event);
+    await also(tx);
+    return true;
+  });
+  if (!isTaken) return false;
+  tell(ctx, id, [line]);
+  void nudge(ctx, "cluster", id);
+  return true;
+}
+
+/** Whether a cluster is stopped or taken down, and nobody but the idle timer wants that. */
+export async function isIdleStop(ctx: Context, { id, name }: Named): Promise<boolean> {
+  const { wanted } = await getCluster(ctx.db, id);
+  if (wanted === "UP" || (await isAskedFor(ctx.db, name))) return false;
+  const newest = (await listLifecycles(ctx.db, id, 10)).find(({ rank }) => rank === 0);
+  return newest?.cause === "idle";
+}
+
+/** Whether somebody waits for a cluster to be stopped or taken down. */
+const isAskedFor = async (db: Connection, name: string): Promise<boolean> =>
+  (await listAskedFor(db, name)).length > 0;

@@ -1,0 +1,137 @@
+import { fail } from "../../common/errors.ts";
+import type { Job, JobSidecar } from "../../contract/agent-shapes.ts";
+import { redactSecrets, type Task } from "../../contract/task.ts";
+import type { Call } from "../bind.ts";
+import type { Context } from "../context.ts";
+import { askedOfReplica, candidateOf, chooseOffer } from "../offers.ts";
+import { nudge } from "../reconciler.ts";
+import { readCargo } from "./files/cargo.ts";
+import { launchedHooks, noneKept } from "./hooks/kept.ts";
+import { setHooks } from "./hooks/store.ts";
+import { listOpen } from "./lifecycles/store.ts";
+import { openJobLog } from "./logs.ts";
+import { newCluster } from "./new-cluster.ts";
+import type { Cluster, MadeFor } from "./schema.ts";
+import { addCluster, findCluster } from "./store.ts";
+import { submitJob } from "./submit.ts";
+import { want } from "./wait.ts";
+
+/** Clusters that another noun of control makes, uses and takes down; its row is nudged by what they do. */
+
+export interface Managed {
+  readonly id: string;
+  readonly name: string;
+  readonly madeFor: MadeFor;
+  readonly user: Cluster["user"];
+  readonly because: string;
+  readonly task: Task;
+  readonly taskYaml: string;
+  /** On a spot machine, or on none; left out where the task makes no difference of it. */
+  readonly isSpot?: boolean;
+}
+
+/**
+ * Writes a cluster that is to be up; the same id twice is the same cluster. Throws
+ * `ResourcesUnavailableError` when there is no machine for it, `ConflictError` when its name is taken.
+ */
+export async function addManaged(
+  ctx: Context,
+  { task: whole, taskYaml, because, isSpot, ...managed }: Managed,
+  signal: AbortSignal,
+): Promise<Cluster> {
+  const known = await findCluster(ctx.db, managed.id);
+  if (known !== undefined) return known;
+  const asked = askedOfReplica(whole, isSpot);
+  const task = { ...whole, resources: asked.resources };
+  const offer = await chooseOffer(ctx, asked, signal);
+  const cluster = newCluster(ctx, task, offer, {
+    ...managed,
+    wantedBecause: because,
+    taskYaml: redactSecrets(taskYaml),
+    command: "",
+    ports: [...(candidateOf(task.resources, offer)?.ports ?? [])],
+    autostop: null,
+  });
+  const hooks = launchedHooks(ctx, task, { ...cluster, before: noneKept });
+  const isAdded = await ctx.batch(async (tx) => {
+    const isNew = await addCluster(tx, cluster);
+    if (isNew && hooks !== undefined) await setHooks(tx, cluster.id, hooks);
+    return isNew;
+  });
+  if (!isAdded) fail("ConflictError", `there is a cluster ${cluster.name} already`);
+  void nudge(ctx, "cluster", cluster.id);
+  return cluster;
+}
+
+/** Wants a cluster gone, hooks and all. */
+export const wantGone = (ctx: Context, clusterId: string, because: string): Promise<void> =>
+  want(ctx, clusterId, { wanted: "GONE", because });
+
+/** Why a cluster that was up is lost; undefined while it is not. Throws where nobody can say. */
+export async function lossOf(
+  ctx: Context,
+  cluster: Cluster,
+  signal: AbortSignal,
+): Promise<string | undefined> {
+  if (cluster.wanted !== "UP") return `its cluster goes: ${cluster.wantedBecause}`;
+  const nodes = await ctx.provider(cluster.provider).list(cluster, signal);
+  return nodes.length < cluster.nodes ? "its machine is gone" : undefined;
+}
+
+/** Why a machine of a cluster is about to be lost; undefined while it is not. */
+export async function noticeOf(ctx: Context, { id }: Cluster): Promise<string | undefined> {
+  const open = await listOpen(ctx.db, id);
+  const notice = open.find(({ events }) => events.includes("preemption"));
+  return notice && `its machine is taken away: ${notice.because}`;
+}
+
+/** What a job gets besides its task. */
+export interface ManagedJob {
+  /** The same id twice is the same job. */
+  readonly submissionId: string;
+  readonly env: Readonly<Record<string, string>>;
+  readonly sidecar: JobSidecar | null;
+  readonly blobId: string | null;
+  print(text: string): void;
+}
+
+/** Brings a task's files to a cluster that is up and hands the task in; undefined when it has no run. */
+export async function submitManaged(
+  ctx: Context,
+  cluster: Cluster,
+  task: Task,
+  { submissionId, env, sidecar, blobId, print }: ManagedJob,
+  signal: AbortSignal,
+): Promise<Job | undefined> {
+  const call = callFor(cluster, { id: submissionId, print, signal });
+  const cargoes = await readCargo(ctx, task, { file_mounts_blob_id: blobId }, "all", call);
+  const more = { withSetup: true, cargoes, env, sidecar };
+  return submitJob(ctx, cluster, task, more, call);
+}
+
+/**
+ * The log of a job byte for byte, for as long as it runs where it is followed; an agent that went
+ * away is asked again from where it left off.
+ */
+export async function* readManagedLog(
+  ctx: Context,
+  cluster: Cluster,
+  { jobId: id, tail, follow }: { jobId: number; tail: number; follow: boolean },
+  signal: AbortSignal,
+): AsyncGenerator<Buffer> {
+  const query = { id, tail, offset: 0, follow: follow ? "true" : "false" };
+  yield* (await openJobLog(ctx, cluster, query, signal)).chunks;
+}
+
+/** What is asked for without a request: it has no record to write into, and is repeated by its row. */
+const callFor = ({ user }: Cluster, own: Pick<Call, "id" | "print" | "signal">): Call => ({
+  ...own,
+  user,
+  clientApi: null,
+  command: "",
+  body: null,
+  progress: {},
+  remember: async () => {},
+  aside: (wait) => wait,
+  note: async () => {},
+});

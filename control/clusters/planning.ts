@@ -1,0 +1,67 @@
+import type { Health } from "../../contract/agent-shapes.ts";
+import type { ClusterStatus } from "../../contract/statuses.ts";
+import type { StoredLifecycle } from "./lifecycles/store.ts";
+import type { Cluster, Wanted } from "./schema.ts";
+
+/** A node as the provider and its agent tell of it. */
+export interface Observed {
+  id: string;
+  rank: number;
+  state: "running" | "stopped";
+  address: string;
+  /** `outdated` runs other code than ours; `unset` does not know its place; `off` was not asked. */
+  agent: "well" | "unset" | "outdated" | "silent" | "off";
+  /** It has the hooks of the cluster as they now are. */
+  knowsHooks: boolean;
+  lifecycle: LedLifecycle | null;
+}
+
+/** What an agent leads, and whether that is written down: as under way, or as over. */
+export type LedLifecycle = NonNullable<Health["lifecycle"]> & { known: "new" | "open" | "over" };
+
+export type Action =
+  | { do: "move"; to: ClusterStatus; reason: string }
+  | { do: "want"; wanted: Wanted; because: string }
+  | { do: "create"; rank: number }
+  | { do: "revive"; rank: number }
+  | { do: "replace"; rank: number }
+  | { do: "configure"; rank: number }
+  | { do: "tellHooks"; rank: number }
+  | { do: "adopt"; rank: number }
+  | { do: "takeBack"; id: string }
+  | { do: "endLifecycles"; ranks: number[] }
+  | { do: "skipHooks"; rank: number; id: string }
+  | { do: "rouseHead"; replaces: boolean }
+  | { do: "tellHead" }
+  | { do: "begin" }
+  | { do: "fetchLogs" }
+  | { do: "leave" }
+  | { do: "leaveWithout"; why: string }
+  | { do: "stop"; nodeId: string }
+  | { do: "destroy"; nodeId: string };
+
+/** What an action answers that cannot be done yet: the next pass goes on with it. */
+export const later = "later";
+
+/** What an action answers whose agent went away after it had answered: another look finds it so. */
+export const lost = "lost";
+
+/** Actions that go side by side. */
+export type Step = Action[];
+
+/** The node that leads a cluster, if there is one. */
+export const headOf = (nodes: Observed[]): Observed | undefined =>
+  nodes.find(({ rank }) => rank === 0);
+
+/** What is under way at the head. */
+export const ofHead = (open: readonly StoredLifecycle[]): StoredLifecycle | undefined =>
+  open.find(({ rank }) => rank === 0);
+
+export const isOn = ({ state }: Observed): boolean => state === "running";
+
+export const isRunning = (nodes: Observed[], rank: number): boolean =>
+  nodes.some((node) => node.rank === rank && isOn(node));
+
+/** A step, or none where the cluster is there already. */
+export const moveTo = (cluster: Cluster, to: ClusterStatus, reason: string): Step[] =>
+  cluster.status === to ? [] : [[{ do: "move", to, reason }]];

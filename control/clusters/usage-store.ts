@@ -1,0 +1,37 @@
+import type { Connection } from "../db/open.ts";
+
+/** Marks that the nodes of a cluster run from now on. */
+export async function beginUsage(db: Connection, id: string, at: number): Promise<void> {
+  const open = await db
+    .selectFrom("usage_intervals")
+    .select("started_at")
+    .where("cluster_id", "=", id)
+    .where("ended_at", "is", null)
+    .executeTakeFirst();
+  if (open !== undefined) return;
+  await db.insertInto("usage_intervals").values({ cluster_id: id, started_at: at }).execute();
+}
+
+/** Marks that no node of a cluster runs any more. */
+export async function endUsage(db: Connection, id: string, at: number): Promise<void> {
+  await db
+    .updateTable("usage_intervals")
+    .set({ ended_at: at })
+    .where("cluster_id", "=", id)
+    .where("ended_at", "is", null)
+    .execute();
+}
+
+/** When the nodes of clusters ran: pairs of start and end, oldest first. */
+export async function listUsage(
+  db: Connection,
+): Promise<Map<string, [start: number, end: number | null][]>> {
+  const rows = await db.selectFrom("usage_intervals").selectAll().orderBy("started_at").execute();
+  const byCluster = new Map<string, [number, number | null][]>();
+  for (const { cluster_id: id, started_at: start, ended_at: end } of rows) {
+    const intervals = byCluster.get(id) ?? [];
+    byCluster.set(id, intervals);
+    intervals.push([start, end]);
+  }
+  return byCluster;
+}

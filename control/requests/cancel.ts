@@ -1,0 +1,88 @@
+import type { InputOf } from "../../common/operation.ts";
+import { product, protocol } from "../../common/product.ts";
+import { clusterOperations } from "../../contract/operations/clusters.ts";
+import { requestOperations as rows } from "../../contract/operations/requests.ts";
+import type { Call, Progress } from "../bind.ts";
+import { type Cluster, clusterKey, type Wanted } from "../clusters/schema.ts";
+import { findCluster, takeBack } from "../clusters/store.ts";
+import type { Context } from "../context.ts";
+import type { Connection } from "../db/open.ts";
+import { addEvent } from "../events.ts";
+import { nudge } from "../reconciler.ts";
+import { resolveId } from "./find.ts";
+import { cancelled, end } from "./run.ts";
+import { hasEnded, type StoredRequest } from "./schema.ts";
+import * as store from "./store.ts";
+
+/** What a user's cancel takes back, by the request's name: the cluster stays up while hooks run. */
+const wishes: Readonly<Record<string, Wanted>> = {
+  [clusterOperations.stop.name]: "STOPPED",
+  [clusterOperations.down.name]: "GONE",
+};
+
+/** Cancels what was named, or all; itself and other cancels are spared. */
+export async function cancel(ctx: Context, input: InputOf<typeof rows.cancel>, call: Call) {
+  const { request_ids: prefixes, user_id: userId } = input;
+  const ids = prefixes
+    ? await Promise.all(prefixes.map((prefix) => resolveId(ctx, prefix)))
+    : (
+        await store.listRequests(ctx.db, { unendedOnly: true, ...(userId !== null && { userId }) })
+      ).flatMap(({ id, name }) => (name === rows.cancel.name ? [] : [id]));
+  const ended = await Promise.all(
+    ids.map((id) => (id === call.id ? false : cancelOne(ctx, id, call))),
+  );
+  return ids.filter((_, index) => ended[index]);
+}
+
+async function cancelOne(ctx: Context, id: string, call: Call): Promise<boolean> {
+  const request = await store.findRequest(ctx.db, id);
+  if (request === undefined || hasEnded(request)) return false;
+  const cluster = await clusterOf(ctx, id);
+  const farewell = `'${protocol.requestPrefix}.${request.name}' request ${id} cancelled\n`;
+  const ended = await end(ctx, id, { status: "CANCELLED" }, async (tx) => {
+    const word = cluster && (await leftBehind(ctx, tx, request, cluster, call));
+    ctx.requestLogs.append(id, (word ?? "") + farewell);
+  });
+  ctx.queues.abort(id, cancelled);
+  if (cluster === undefined) return ended;
+  ctx.changes.notify(clusterKey(cluster.id));
+  void nudge(ctx, "cluster", cluster.id);
+  return ended;
+}
+
+/** The cluster that a request has wished something of, and whether it was made for it. */
+async function clusterOf(ctx: Context, id: string) {
+  const work = await store.findWork(ctx.db, id);
+  const { wish }: Progress = JSON.parse(work?.progress ?? "{}");
+  const cluster = wish && (await findCluster(ctx.db, wish.clusterId));
+  return cluster && { ...cluster, isNew: wish?.isNew === true };
+}
+
+/** A word about what becomes of the cluster; undefined where the request wished nothing lasting. */
+async function leftBehind(
+  ctx: Context,
+  tx: Connection,
+  request: StoredRequest,
+  { id, name, wanted: wantedBefore, isNew }: Cluster & { isNew: boolean },
+  call: Call,
+): Promise<string | undefined> {
+  const wanted = wishes[request.name];
+  if (wanted === undefined)
+    return isNew && wantedBefore === "UP"
+      ? `cluster ${name} goes on; take it down with \`${product.word} down ${name}\`\n`
+      : undefined;
+  const because = `${request.name} cancelled by ${call.user.name}`;
+  const isShared = await isWishedElsewhere(tx, request);
+  if (isShared || !(await takeBack(tx, { id, wanted }, because)))
+    return `the ${request.name} of cluster ${name} goes on\n`;
+  const reason = `the ${request.name} is taken back (${because})`;
+  await addEvent(tx, { noun: "cluster", id, reason, isNoteworthy: true, at: ctx.now() });
+  return `cluster ${name} stays up: ${reason}\n`;
+}
+
+/** Whether another request that has not ended wishes the same of the cluster. */
+async function isWishedElsewhere(tx: Connection, { id, name, clusterName }: StoredRequest) {
+  if (clusterName === null) return false;
+  const others = await store.listRequests(tx, { clusterName, unendedOnly: true });
+  return others.some((one) => one.id !== id && one.name === name);
+}

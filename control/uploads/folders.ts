@@ -1,0 +1,63 @@
+import { readFile, rename, utimes, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { errorCodeOf } from "../../common/errors.ts";
+import { Entry } from "../../contract/files-api.ts";
+
+/** Files that a user uploaded: contents by their digest, and lists of what lies where. */
+export interface Shelf {
+  /** A content a file, by its digest. */
+  readonly contents: string;
+  /** A manifest a blob, by its id. */
+  readonly blobs: string;
+  /** A folder an upload that is not complete yet. */
+  readonly parts: string;
+  /** The manifest of everything that came without a blob's id. */
+  readonly merged: string;
+}
+
+/** Where a user's files lie. */
+export function shelfOf(root: string, userId: string): Shelf {
+  const folder = join(root, encodeURIComponent(userId), "files");
+  return {
+    contents: join(folder, "contents"),
+    blobs: join(folder, "blobs"),
+    parts: join(folder, "parts"),
+    merged: join(folder, "merged"),
+  };
+}
+
+/** The manifest of a blob, or of what came without one. */
+export const manifestOf = (shelf: Shelf, blobId: string | null): string =>
+  blobId === null ? shelf.merged : join(shelf.blobs, blobId);
+
+/** What a manifest lists; undefined when there is none. */
+export async function readManifest(file: string): Promise<Entry[] | undefined> {
+  const text = await orNothing(readFile(file, "utf8"));
+  return text
+    ?.split("\n")
+    .filter(Boolean)
+    .map((line) => Entry.parse(JSON.parse(line)));
+}
+
+/** Writes a manifest whole or not at all. */
+export async function writeManifest(file: string, entries: Iterable<Entry>): Promise<void> {
+  const lines = Iterator.from(entries).map((entry) => `${JSON.stringify(entry)}\n`);
+  await writeFile(`${file}.new`, lines, { mode: 0o600, flush: true });
+  await rename(`${file}.new`, file);
+}
+
+/** Counts a file as used now; false when there is none. */
+export async function renew(file: string, now: Date): Promise<boolean> {
+  const renewed = await orNothing(utimes(file, now, now).then(() => true));
+  return renewed ?? false;
+}
+
+/** A result, or undefined where the file that it is about is not there. */
+export async function orNothing<T>(work: Promise<T>): Promise<T | undefined> {
+  try {
+    return await work;
+  } catch (error) {
+    if (errorCodeOf(error) === "ENOENT") return undefined;
+    throw error;
+  }
+}

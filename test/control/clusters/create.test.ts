@@ -1,0 +1,91 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { fail } from "../../../common/errors.ts";
+import { clusterOperations as rows } from "../../../contract/operations/clusters.ts";
+import { testWorld } from "../../helpers/world.ts";
+
+const minute = 60_000;
+
+test("the time that a node's creation takes is not its agent's", async (t) => {
+  const world = await testWorld(t);
+  const { provider } = world;
+  const ended: string[] = [];
+  Object.assign(provider, { endAgent: async (id: string) => void ended.push(id) });
+  const { create } = provider;
+  const slowly: typeof create = async (...given) => {
+    world.advance(minute);
+    await create(...given);
+    for (const { node } of provider.machines.values())
+      node.onCall = () => {
+        node.onCall = () => {};
+        fail("UnreachableError", "it is still starting");
+      };
+  };
+  Object.assign(provider, { create: slowly });
+
+  await world.run(rows.launch, { cluster_name: "demo", task: "{}" });
+
+  assert.deepEqual(provider.calls, ["create 0"]);
+  assert.deepEqual(ended, []);
+});
+
+test("an agent that does not answer is taken for hung, and another started", async (t) => {
+  const world = await testWorld(t);
+  const { provider } = world;
+  const endAgent = async () => {
+    provider.calls.push("end");
+    provider.agentsStart = true;
+  };
+  Object.assign(provider, { endAgent });
+  provider.agentsStart = false;
+  const launch = await world.call(rows.launch, { cluster_name: "demo", task: "{}" });
+  await provider.created(0);
+
+  world.advance(6_000);
+  await world.get(rows.launch, launch);
+
+  assert.deepEqual(provider.calls, ["create 0", "end", "create 0"]);
+});
+
+for (const last of ["configure", "setAutostop"])
+  test(`an agent that dies at ${last} is started again, and the launch goes on`, async (t) => {
+    const world = await testWorld(t);
+    const { provider } = world;
+    provider.agentsStart = false;
+    const launch = await world.call(rows.launch, { cluster_name: "demo", task: "{}" });
+    await provider.created(0);
+    const { id } = await world.cluster("demo");
+    const node = provider.machines.get(`${id}-0`)?.node ?? assert.fail("no node");
+    node.onCall = (name) => {
+      if (name !== last) return;
+      node.onCall = () => {};
+      void provider.silence(id, 0);
+    };
+    provider.agentsStart = true;
+    world.advance(4_000);
+    await world.get(rows.launch, launch);
+
+    assert.equal((await world.cluster("demo")).status, "UP");
+    assert.deepEqual(await world.moves("demo"), ["INIT>UP"]);
+  });
+
+test("an agent that dies each time that it is spoken to fails its launch", async (t) => {
+  const world = await testWorld(t);
+  const { provider } = world;
+  provider.agentsStart = false;
+  const launch = await world.call(rows.launch, { cluster_name: "demo", task: "{}" });
+  await provider.created(0);
+  const { id } = await world.cluster("demo");
+  const node = provider.machines.get(`${id}-0`)?.node ?? assert.fail("no node");
+  let deaths = 0;
+  node.onCall = (name) => {
+    if (name !== "setAutostop") return;
+    deaths += 1;
+    void provider.silence(id, 0);
+  };
+  provider.agentsStart = true;
+  world.advance(4_000);
+
+  await assert.rejects(world.get(rows.launch, launch), { type: "UnreachableError" });
+  assert.ok(deaths >= 4, `${deaths} deaths`);
+});

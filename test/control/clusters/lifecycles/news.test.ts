@@ -1,0 +1,158 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { HookRun, Lifecycle } from "../../../../contract/lifecycle-shapes.ts";
+import { merged, newsOf, without } from "../../../../control/clusters/lifecycles/news.ts";
+import type { StoredLifecycle } from "../../../../control/clusters/lifecycles/store.ts";
+import { aLifecycle } from "../../../helpers/clusters.ts";
+
+const aRun = (more: Partial<HookRun> = {}): HookRun => ({
+  index: 1,
+  event: "stop",
+  status: "SUCCEEDED",
+  exitCode: 0,
+  reason: null,
+  startedAt: 1_000,
+  endedAt: 2_234,
+  timeoutSeconds: 60,
+  ...more,
+});
+
+const told = (more: Partial<Lifecycle> = {}): Lifecycle => {
+  const { clusterId: _, rank: __, skipsHooks: ___, status: ____, ...rest } = aLifecycle();
+  return { ...rest, status: "HOOKS", logs: [], ...more };
+};
+
+const one = { nodes: 1 };
+const linesOf = (before: StoredLifecycle, now: StoredLifecycle) =>
+  newsOf(one, before, now, 0).map(({ line }) => line);
+const lines: [run: Partial<HookRun>, line: string][] = [
+  [{}, "hook 2 of 3 (stop) succeeded after 1.2 s"],
+  [
+    { status: "FAILED", exitCode: 3 },
+    "hook 2 of 3 (stop) exited with 3 after 1.2 s; the stop goes on",
+  ],
+  [
+    { status: "FAILED", exitCode: 3, tail: "saving\nno space left" },
+    "hook 2 of 3 (stop) exited with 3 after 1.2 s; the stop goes on; it printed last:\n  saving\n  no space left",
+  ],
+  [
+    { status: "FAILED", exitCode: 137 },
+    "hook 2 of 3 (stop) exited with 137 (killed by SIGKILL, perhaps out of memory) after 1.2 s; the stop goes on",
+  ],
+  [{ tail: "saved" }, "hook 2 of 3 (stop) succeeded after 1.2 s"],
+  [
+    { status: "FAILED", exitCode: null, reason: "no bash", startedAt: null },
+    "hook 2 of 3 (stop) failed: no bash; the stop goes on",
+  ],
+  [
+    { status: "TIMED_OUT", exitCode: 124, event: "down" },
+    "hook 2 of 3 (down) was ended after 1.2 s, as it had 60 s (code 124); the teardown goes on",
+  ],
+  [
+    { status: "INTERRUPTED", reason: "the node went", event: "preemption" },
+    "hook 2 of 3 (preemption) was interrupted after 1.2 s: the node went",
+  ],
+  [
+    { status: "SKIPPED", reason: "down by ann", startedAt: null, endedAt: null },
+    "hook 2 of 3 (stop) was skipped: down by ann; the stop goes on",
+  ],
+];
+for (const [run, line] of lines)
+  test(`news: ${line}`, () => {
+    const events = [run.event ?? "stop"];
+    const now = aLifecycle({ hooks: 3, events, runs: [aRun(run)] });
+
+    assert.deepEqual(linesOf(aLifecycle({ hooks: 3, events }), now), [line]);
+    assert.deepEqual(linesOf(now, now), [], "told once");
+  });
+
+const skipped = aRun({ status: "SKIPPED", reason: "why", startedAt: null, endedAt: null });
+const ways: [what: string, more: Partial<StoredLifecycle>, comes: string][] = [
+  ["was taken back", { status: "CANCELLED", endedAt: 1 }, "; the cluster goes on"],
+  ["became a teardown", { events: ["down"] }, "; the teardown goes on"],
+  ["met a preemption", { events: ["preemption", "stop"] }, "; the stop goes on"],
+  ["was taken back while its node goes", { events: ["preemption"] }, ""],
+];
+for (const [what, more, comes] of ways)
+  test(`what comes after a hook that was skipped, of a stop that ${what}`, () => {
+    const now = aLifecycle({ hooks: 3, ...more, runs: [skipped] });
+    const before = aLifecycle({ ...now, runs: [] });
+
+    assert.deepEqual(linesOf(before, now), [`hook 2 of 3 (stop) was skipped: why${comes}`]);
+  });
+
+test("news of a hook is from when it ended, but never from the future", () => {
+  const at = (run: HookRun, now: number) =>
+    newsOf(one, undefined, aLifecycle({ runs: [run] }), now).map((news) => news.at);
+
+  assert.deepEqual(at(aRun(), 9_000), [2_234]);
+  assert.deepEqual(at(aRun(), 2_000), [2_000]);
+  assert.deepEqual(at(skipped, 9_000), [9_000]);
+});
+
+test("what has ended or is left to the provider stays so, but results are still taken", () => {
+  for (const status of ["LEAVING", "DONE"] as const) {
+    const running = aRun({ index: 0, status: "RUNNING", endedAt: null });
+    const before = aLifecycle({ status, endedAt: status === "DONE" ? 1 : null, runs: [running] });
+
+    const now = merged("c1", 0, before, told({ status: "READY", runs: [aRun({ index: 0 })] }));
+
+    assert.deepEqual([now.status, now.endedAt], [before.status, before.endedAt]);
+    assert.equal(now.runs[0]?.status, "SUCCEEDED");
+  }
+});
+
+test("of what a hook printed last little is kept, and nothing that steers a terminal", () => {
+  const tail = `${"x".repeat(9_000)}\n\u001b[31mred\u001b[0m\r\u0007\n\n${"a\tb\n".repeat(30)}last`;
+  const kept = (given: string) =>
+    merged("c1", 0, undefined, told({ runs: [aRun({ tail: given })] })).runs[0]?.tail ?? "";
+
+  assert.equal(kept(tail), `${"a\tb\n".repeat(19)}last`);
+  assert.equal(
+    kept(`${"y".repeat(500)}\n\u001b[31mred\u001b[0m\r\u0007`),
+    `${"y".repeat(200)}\nred`,
+  );
+  assert.equal(kept(kept(tail)), kept(tail), "what is kept stays the same");
+});
+
+test("an answer that a later one overtook changes nothing", () => {
+  const before = aLifecycle({ revision: 7, status: "READY", runs: [aRun({ index: 0 })] });
+  const running = aRun({ index: 0, status: "RUNNING", endedAt: null });
+  const older: Partial<Lifecycle>[] = [
+    { status: "HOOKS", runs: [running] },
+    { status: "HOOKS", runs: [aRun(), aRun({ index: 2 })] },
+    { status: "DONE", endedAt: 9, runs: [] },
+  ];
+
+  for (const more of older)
+    assert.deepEqual(merged("c1", 0, before, told({ revision: 6, ...more })), before);
+});
+
+test("a lifecycle that was ready and became a teardown runs hooks again", () => {
+  const before = aLifecycle({ revision: 7, status: "READY", runs: [aRun({ index: 0 })] });
+  const runs = [aRun({ index: 0 }), aRun({ event: "down", status: "RUNNING", endedAt: null })];
+
+  const now = merged("c1", 0, before, told({ revision: 8, events: ["down"], runs }));
+
+  assert.deepEqual([now.status, now.events, now.runs], ["HOOKS", ["down"], runs]);
+});
+
+test("what the head leads is as the head tells it", () => {
+  const now = merged("c1", 2, aLifecycle({ rank: 2, skipsHooks: true }), told({ status: "READY" }));
+
+  assert.deepEqual([now.status, now.rank, now.skipsHooks], ["READY", 2, true]);
+  assert.equal(Object.hasOwn(now, "logs"), false);
+});
+
+test("a hook whose node goes was interrupted", () => {
+  const running = aRun({ index: 0, status: "RUNNING", endedAt: null });
+
+  const now = without(aLifecycle({ runs: [running, aRun()] }), "DONE", 9_000);
+
+  assert.deepEqual(
+    now.runs.map(({ status }) => status),
+    ["INTERRUPTED", "SUCCEEDED"],
+  );
+  assert.deepEqual([now.status, now.endedAt], ["DONE", 9_000]);
+  assert.equal(without(aLifecycle(), "LEAVING", 9_000).endedAt, null);
+});

@@ -1,0 +1,60 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { Context } from "../../control/context.ts";
+import { askedOfReplica, chooseOffer, refuseImpossible } from "../../control/offers.ts";
+import type { Need, Offer, Provider } from "../../control/providers/provider.ts";
+import { readTask } from "../../control/task.ts";
+import { aCluster } from "../helpers/clusters.ts";
+
+const aTask = (isolation: string) =>
+  readTask(`service: {ports: 80, isolation: ${isolation}}`, "serve.up");
+
+/** A control whose providers offer something only where nobody asks for networks. */
+function aWorld(...providers: Partial<Provider>[]) {
+  const asked: Need[] = [];
+  const offers = async (need: Need): Promise<Offer[]> => {
+    asked.push(need);
+    return need.network === undefined ? [aCluster().offer] : [];
+  };
+  const ctx = { providers: providers.map((one) => ({ offers, ...one })) } as unknown as Context;
+  return { ctx, asked };
+}
+
+const refusing: Partial<Provider> = {
+  refusal: ({ network }) => network && "run control as root",
+};
+
+test("only replicas that are to be apart ask for networks of their own", async (t) => {
+  const { ctx, asked } = aWorld({});
+
+  await chooseOffer(ctx, askedOfReplica(aTask("none")), t.signal);
+  await assert.rejects(chooseOffer(ctx, askedOfReplica(aTask("netns")), t.signal));
+
+  assert.deepEqual(asked.slice(0, 2), [{ nodes: 1 }, { nodes: 1, network: "own" }]);
+});
+
+test("what no machine will ever give is refused with what to do", async (t) => {
+  const { ctx } = aWorld(refusing);
+  const error = { name: "NotSupportedError", message: "run control as root" };
+
+  await assert.rejects(refuseImpossible(ctx, askedOfReplica(aTask("netns")), t.signal), error);
+  await assert.rejects(chooseOffer(ctx, askedOfReplica(aTask("netns")), t.signal), error);
+  await refuseImpossible(ctx, askedOfReplica(aTask("none")), t.signal);
+});
+
+test("what one provider refuses may come from another", async (t) => {
+  const { ctx } = aWorld(refusing, { offers: async () => [aCluster().offer] });
+
+  await refuseImpossible(ctx, askedOfReplica(aTask("netns")), t.signal);
+  const offer = await chooseOffer(ctx, askedOfReplica(aTask("netns")), t.signal);
+
+  assert.equal(offer.provider, "fake");
+});
+
+test("what is only taken now is not refused for ever", async (t) => {
+  const { ctx } = aWorld({});
+  const asked = askedOfReplica(aTask("netns"));
+
+  await refuseImpossible(ctx, asked, t.signal);
+  await assert.rejects(chooseOffer(ctx, asked, t.signal), { name: "ResourcesUnavailableError" });
+});

@@ -1,0 +1,169 @@
+import assert from "node:assert/strict";
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, utimesSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { Readable } from "node:stream";
+import { type TestContext, test } from "node:test";
+import { openUploads } from "../../../control/uploads/uploads.ts";
+import { until } from "../../helpers/agent.ts";
+import { sha256Of } from "../../helpers/files.ts";
+import { zipOf } from "./zips.ts";
+
+const blob = sha256Of("a blob");
+const hourMs = 3_600_000;
+
+function openShelf(t: TestContext) {
+  const root = mkdtempSync(join(tmpdir(), "uploads-"));
+  t.after(() => rmSync(root, { recursive: true }));
+  let now = Date.now();
+  const uploads = openUploads(root, () => new Date(now));
+  const under = (...parts: string[]) => join(root, "u1/files", ...parts);
+  return {
+    uploads,
+    list: (name: string) => (existsSync(under(name)) ? readdirSync(under(name)) : []),
+    under,
+    pass: (ms: number) => {
+      now += ms;
+    },
+    /** Sends bytes in chunks, in the order that is named. */
+    async send(bytes: Buffer, blobId: string | null, { id = blobId ?? "v1", order = [0] } = {}) {
+      const size = Math.ceil(bytes.length / order.length);
+      const answers = order.map((index) => {
+        const part = bytes.subarray(index * size, (index + 1) * size);
+        const chunk = { uploadId: id, index, total: order.length };
+        return () => uploads.take("u1", blobId, chunk, Readable.from([part]));
+      });
+      const told: Awaited<ReturnType<typeof uploads.take>>[] = [];
+      for (const answer of answers) told.push(await answer());
+      return told;
+    },
+    async paths(blobId: string | null) {
+      return (await uploads.read("u1", blobId))?.map(({ path }) => path);
+    },
+  };
+}
+
+test("chunks may come in any order, and the last one has them unpacked", async (t) => {
+  const shelf = openShelf(t);
+  const bytes = await zipOf({ "p/a": "text", "p/b": "text" });
+
+  assert.equal(await shelf.uploads.hasBlob("u1", blob), false);
+  const told = await shelf.send(bytes, blob, { order: [2, 0, 1] });
+
+  assert.deepEqual(told, [
+    { status: "uploading", missing_chunks: ["part0", "part1"] },
+    { status: "uploading", missing_chunks: ["part1"] },
+    { status: "completed", missing_chunks: null },
+  ]);
+  assert.equal(await shelf.uploads.hasBlob("u1", blob), true);
+  assert.deepEqual(await shelf.paths(blob), ["p/a", "p/b"]);
+  assert.deepEqual(shelf.list("contents"), [sha256Of("text")]);
+  assert.equal(readFileSync(shelf.uploads.contentOf("u1", sha256Of("text")), "utf8"), "text");
+  assert.deepEqual(shelf.list("parts"), []);
+});
+
+test("a blob is its owner's alone", async (t) => {
+  const shelf = openShelf(t);
+  await shelf.send(await zipOf({ a: "x" }), blob);
+
+  assert.equal(await shelf.uploads.hasBlob("u2", blob), false);
+  assert.equal(await shelf.uploads.read("u2", blob), undefined);
+});
+
+test("a blob that is there is not taken again, and chunks at once are unpacked once", async (t) => {
+  const shelf = openShelf(t);
+  const bytes = await zipOf({ a: "x" });
+  const half = Math.ceil(bytes.length / 2);
+  const parts = [bytes.subarray(0, half), bytes.subarray(half)];
+
+  const told = await Promise.all(
+    parts.map((part, index) =>
+      shelf.uploads.take("u1", blob, { uploadId: blob, index, total: 2 }, Readable.from([part])),
+    ),
+  );
+
+  assert.ok(told.some(({ status }) => status === "completed"));
+  assert.deepEqual(await shelf.send(Buffer.from("whatever"), blob), [
+    { status: "completed", missing_chunks: null },
+  ]);
+});
+
+test("an upload that is no zip leaves nothing, and may be sent again", async (t) => {
+  const shelf = openShelf(t);
+
+  await assert.rejects(shelf.send(Buffer.from("no zip"), blob), { name: "ValueError" });
+  await assert.rejects(shelf.send(await zipOf({ "p/a": "x", "@@#b": "y" }), blob), {
+    name: "ValueError",
+  });
+
+  assert.equal(await shelf.uploads.hasBlob("u1", blob), false);
+  assert.deepEqual(shelf.list("parts"), []);
+  await shelf.send(await zipOf({ a: "x" }), blob);
+  assert.deepEqual(await shelf.paths(blob), ["a"]);
+});
+
+test("a chunk beyond the last one is refused, and a client that hangs up leaves no part", async (t) => {
+  const shelf = openShelf(t);
+  const take = (index: number, body: Readable) =>
+    shelf.uploads.take("u1", blob, { uploadId: blob, index, total: 2 }, body);
+  const cut = new Readable({ read() {} });
+  cut.push("half");
+
+  await assert.rejects(take(2, Readable.from([])), { name: "ValueError", message: /chunk 2 of 2/ });
+  const hungUp = assert.rejects(take(0, cut), { name: "ValueError", message: /hung up/ });
+  await until(() => shelf.list(`parts/${blob}`).length > 0 || undefined);
+  cut.destroy(Object.assign(new Error("aborted"), { code: "ECONNRESET" }));
+  await hungUp;
+
+  assert.deepEqual(readdirSync(shelf.under("parts", blob)), []);
+});
+
+test("what comes without a blob's id is added to what the user sent before", async (t) => {
+  const shelf = openShelf(t);
+  await shelf.send(await zipOf({ p: null, "p/a": "one", "p/gone": "x", q: "q", "r/s": "r" }), null);
+  await shelf.send(
+    await zipOf({ p: null, "p/a": "two", r: "now a file", "q/x": "now below" }),
+    null,
+  );
+
+  assert.deepEqual((await shelf.paths(null))?.toSorted(), ["p", "p/a", "q/x", "r"]);
+});
+
+test("what nobody used for a day goes, but not what a request needs", async (t) => {
+  const shelf = openShelf(t);
+  const other = sha256Of("another blob");
+  await shelf.send(await zipOf({ a: "only here", b: "in both" }), blob);
+  await shelf.send(await zipOf({ b: "in both" }), other);
+  const age = () => {
+    for (const name of shelf.list("contents"))
+      utimesSync(shelf.under("contents", name), new Date(0), new Date(0));
+  };
+
+  shelf.pass(23 * hourMs);
+  assert.equal(await shelf.uploads.hasBlob("u1", other), true);
+  shelf.pass(2 * hourMs);
+  age();
+  await shelf.uploads.collect(new Set([blob]));
+  assert.equal(shelf.list("contents").length, 2);
+  await shelf.uploads.collect(new Set());
+
+  assert.deepEqual(shelf.list("blobs"), [other]);
+  assert.deepEqual(shelf.list("contents"), [sha256Of("in both")]);
+});
+
+test("an upload that took too long a break goes", async (t) => {
+  const shelf = openShelf(t);
+  await shelf.uploads.take(
+    "u1",
+    blob,
+    { uploadId: blob, index: 0, total: 2 },
+    Readable.from(["half"]),
+  );
+
+  await shelf.uploads.collect(new Set());
+  assert.equal(shelf.list("parts").length, 1);
+  shelf.pass(2 * hourMs);
+  await shelf.uploads.collect(new Set());
+
+  assert.deepEqual(shelf.list("parts"), []);
+});

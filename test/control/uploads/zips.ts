@@ -1,0 +1,27 @@
+import { buffer } from "node:stream/consumers";
+import { ZipFile } from "yazl";
+
+/** What goes into a zip at a path: a text, a text with its mode, or nothing for a folder. */
+type Member = string | { text: string; mode: number } | null;
+
+export const linkTo = (target: string): Member => ({ text: target, mode: 0o120_777 });
+
+/**
+ * A zip as clients send it. What is written `@` in a name becomes `.`, and `#` becomes `/`: the
+ * library that makes zips refuses names that lead elsewhere.
+ */
+export async function zipOf(members: Readonly<Record<string, Member>>): Promise<Buffer> {
+  const zip = new ZipFile();
+  for (const [name, member] of Object.entries(members)) {
+    if (member === null) zip.addEmptyDirectory(name);
+    else {
+      const { text, mode } =
+        typeof member === "string" ? { text: member, mode: 0o100_644 } : member;
+      zip.addBuffer(Buffer.from(text), name, { mode });
+    }
+  }
+  zip.end();
+  const bytes = await buffer(zip.outputStream as NodeJS.ReadableStream & AsyncIterable<Buffer>);
+  if (!/[@#]/.test(Object.keys(members).join(""))) return bytes;
+  return Buffer.from(bytes.toString("latin1").replaceAll("@", ".").replaceAll("#", "/"), "latin1");
+}
