@@ -1,5 +1,6 @@
 import type { OptionRow } from "./catalog/options.ts";
 import type { CommandRow } from "./catalog/row.ts";
+import { groupSummaries } from "./help.ts";
 
 export type Shell = "bash" | "zsh" | "fish";
 
@@ -14,6 +15,7 @@ export const scripts: Record<Shell, (commands: readonly CommandRow[]) => string>
 const operandKinds: readonly (readonly [RegExp, string])[] = [
   [/^[[<](cluster|clusters|names)\b/, "cluster_name"],
   [/^[[<](request|requests)\b/, "api_request"],
+  [/^[[<](service|services)\b/, "service_name"],
   [/^\[entrypoint\b/, "file"],
   [/^<shell>/, "shell"],
 ];
@@ -25,15 +27,32 @@ const wordsOf = ({ flags }: OptionRow) => flags.match(/--?[\w-]+/g) ?? [];
 const shownOptions = ({ options }: CommandRow) => options.filter(({ hidden }) => !hidden);
 const flagsOf = (row: CommandRow) => [...shownOptions(row).flatMap(wordsOf), "--help"].join(" ");
 
-/** The words that may come first, and below which of them others follow. */
-function treeOf(commands: readonly CommandRow[]) {
-  const tops = [...new Set(commands.map(({ name }) => name.split(" ")[0] ?? ""))];
-  const subs = commands.flatMap(({ name }) => {
-    const [top, sub] = name.split(" ");
-    return sub === undefined ? [] : [{ top, sub }];
-  });
-  return { tops, subs: subs.map(({ sub }) => sub), parent: subs[0]?.top ?? "" };
+/** The words that may come first. */
+const topsOf = (commands: readonly CommandRow[]) => [
+  ...new Set(commands.map(({ name }) => name.split(" ")[0] ?? "")),
+];
+
+/** The first words that others follow, each with those. */
+function groupsOf(commands: readonly CommandRow[]): [string, string[]][] {
+  const below = (top: string) =>
+    commands.flatMap(({ name }) =>
+      name.startsWith(`${top} `) ? [name.slice(top.length + 1)] : [],
+    );
+  return topsOf(commands)
+    .map((top): [string, string[]] => [top, below(top)])
+    .filter(([, subs]) => subs.length > 0);
 }
+
+/** Those first words as a pattern of `case`. */
+const groupPattern = (commands: readonly CommandRow[]) =>
+  groupsOf(commands)
+    .map(([top]) => top)
+    .join("|");
+
+const groupCases = (commands: readonly CommandRow[]): string =>
+  groupsOf(commands)
+    .map(([top, subs]) => `    '${top}') flags='${subs.join(" ")} --help' ;;`)
+    .join("\n");
 
 function cases(commands: readonly CommandRow[]): string {
   return commands
@@ -43,18 +62,17 @@ function cases(commands: readonly CommandRow[]): string {
 
 /** The part that bash and zsh share: what may stand where, by the words before. */
 function decide(commands: readonly CommandRow[]): string {
-  const { tops, subs, parent } = treeOf(commands);
   return `  local flags='' kind=none
   case "$command" in
-    '') flags='${tops.join(" ")} --help --version' ;;
-    '${parent}') flags='${subs.join(" ")} --help' ;;
+    '') flags='${topsOf(commands).join(" ")} --help --version' ;;
+${groupCases(commands)}
 ${cases(commands)}
   esac
   case "$before" in -c|--cluster) kind=cluster_name flags='' ;; esac
   case "$word" in
     -*) candidates=$flags ;;
     *) case "$kind" in
-      cluster_name|api_request)
+      cluster_name|api_request|service_name)
         candidates=$(outrigger complete "$kind" "$word" 2>/dev/null) ;;
       shell) candidates='bash zsh fish' ;;
       none) candidates=$flags ;;
@@ -64,15 +82,14 @@ ${cases(commands)}
 }
 
 function bash(commands: readonly CommandRow[]): string {
-  const { parent } = treeOf(commands);
   return `# Completion of outrigger for bash: source <(outrigger completion bash)
 _outrigger() {
   local word=\${COMP_WORDS[COMP_CWORD]} before=\${COMP_WORDS[COMP_CWORD-1]}
   local command='' candidates='' files=''
   if [ "$COMP_CWORD" -gt 1 ]; then
     command=\${COMP_WORDS[1]}
-    if [ "$command" = '${parent}' ] && [ "$COMP_CWORD" -gt 2 ]; then
-      command="$command \${COMP_WORDS[2]}"
+    if [ "$COMP_CWORD" -gt 2 ]; then
+      case "$command" in ${groupPattern(commands)}) command="$command \${COMP_WORDS[2]}" ;; esac
     fi
   fi
 ${decide(commands)}
@@ -83,7 +100,6 @@ complete -o filenames -F _outrigger outrigger`;
 }
 
 function zsh(commands: readonly CommandRow[]): string {
-  const { parent } = treeOf(commands);
   return `#compdef outrigger
 # Completion of outrigger for zsh: outrigger completion zsh > a folder of your fpath/_outrigger
 _outrigger() {
@@ -91,8 +107,8 @@ _outrigger() {
   local command='' candidates='' files=''
   if [ "$CURRENT" -gt 2 ]; then
     command=\${words[2]}
-    if [ "$command" = '${parent}' ] && [ "$CURRENT" -gt 3 ]; then
-      command="$command \${words[3]}"
+    if [ "$CURRENT" -gt 3 ]; then
+      case "$command" in ${groupPattern(commands)}) command="$command \${words[3]}" ;; esac
     fi
   fi
 ${decide(commands)}
@@ -112,7 +128,10 @@ function fish(commands: readonly CommandRow[]): string {
   ]);
   return [
     "# Completion of outrigger for fish: save as ~/.config/fish/completions/outrigger.fish",
-    "complete -c outrigger -f -n __fish_use_subcommand -a api -d 'The control plane itself.'",
+    ...groupsOf(commands).map(
+      ([top]) =>
+        `complete -c outrigger -f -n __fish_use_subcommand -a ${top} -d '${groupSummaries[top]}.'`,
+    ),
     ...lines,
   ].join("\n");
 }

@@ -77,7 +77,7 @@ async function readPieces(stream: OpenStream, sink: Sink, position: Position): P
 }
 
 /** Whether an interruption may pass: our errors say so themselves, a broken connection does. */
-function mayPass(error: unknown, signal: AbortSignal): boolean {
+export function mayPass(error: unknown, signal: AbortSignal): boolean {
   if (signal.aborted) return false;
   return error instanceof AppError && errorTypes[error.type].retry;
 }

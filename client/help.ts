@@ -2,6 +2,16 @@ import { commands } from "./catalog.ts";
 
 const helpFlags = new Set(["-h", "--help"]);
 const notePlace = "      ";
+/** Between an example and its note. */
+const gap = 3;
+
+/** What the words are about that only group others. */
+export const groupSummaries: Readonly<Record<string, string>> = {
+  api: "The control plane itself",
+  agent: "The agent of this machine",
+  ssh: "Machines of your own",
+  serve: "Services, endpoints that are kept alive",
+};
 
 export const examples = `
 Examples:
@@ -11,14 +21,18 @@ Examples:
   outrigger logs dev                                what it wrote
   outrigger status                                  what there is
   outrigger down dev                                gone
+  outrigger serve up service.yaml                   a model server behind one address
 
 Answers go to stdout, everything else to stderr; NO_COLOR is honoured.
 OUTRIGGER_ENDPOINT names the control plane (http://127.0.0.1:46580 when unset).
-Exit codes: 1 failed, 2 usage, 3 not found, 4 not allowed, 5 conflict, 6 time-out, 7 unavailable;
-100 to 103 where a job was followed.`;
+Exit codes: 1 failed, 2 usage, 3 not found, 4 not allowed, 5 conflict, 6 time-out, 7 unavailable; 100 to 103 where a job was followed.`;
 
-/** The words to parse: a wish for help about a command that there is not is dropped, and refused so. */
+/**
+ * The words to parse: `help stop` is `stop --help`, and a wish for help about a command that there is not is
+ * dropped, and refused so.
+ */
 export function knownWords(words: readonly string[]): readonly string[] {
+  if (words[0] === "help") return knownWords([...words.slice(1), "--help"]);
   return namesCommand(words) ? words : words.filter((word) => !helpFlags.has(word));
 }
 
@@ -35,19 +49,29 @@ function namesCommand([first = "-", second = "-"]: readonly string[]): boolean {
   );
 }
 
-/** Help text that fits the width; the note of an example goes below it where there is no room beside. */
+const exampleLine = /^( {2,}\S.*?) {2,}(\S.*)$/;
+
+/** Help text that fits the width; the notes of examples are all beside them, or all below. */
 export function wrap(text: string, width: number): string {
-  return text
-    .split("\n")
-    .flatMap((line) => (line.length <= width ? [line] : wrapLine(line, width)))
-    .join("\n");
+  const blocks: string[][] = [];
+  for (const line of text.split("\n")) {
+    const last = blocks.at(-1);
+    if (last?.every((one) => exampleLine.test(one)) && exampleLine.test(line)) last.push(line);
+    else blocks.push([line]);
+  }
+  return blocks.flatMap((lines) => wrapBlock(lines, width)).join("\n");
 }
 
-function wrapLine(line: string, width: number): string[] {
-  const [, example, note] = /^( {2,}\S.*?) {2,}(\S.*)$/.exec(line) ?? [];
-  if (example !== undefined && note !== undefined)
+/** Examples that stand one below the other, or one line of another kind. */
+function wrapBlock(lines: readonly string[], width: number): string[] {
+  const rows = lines.map((line) => exampleLine.exec(line) ?? [line, line]);
+  const column = Math.max(...rows.map(([, example = ""]) => example.length)) + gap;
+  const isBeside = rows.every(([, , note = ""]) => column + note.length <= width);
+  return rows.flatMap(([line = "", example = "", note]) => {
+    if (note === undefined) return line.startsWith(" ") ? [line] : fill(line.split(" "), "", width);
+    if (isBeside) return [example.padEnd(column) + note];
     return [example, ...fill(note.split(" "), notePlace, width)];
-  return line.startsWith(" ") ? [line] : fill(line.split(" "), "", width);
+  });
 }
 
 /** The words in lines as full as the width allows, each behind the indent. */

@@ -6,7 +6,7 @@ import type { OptionRow, Parse } from "./catalog/options.ts";
 import type { CommandRow } from "./catalog/row.ts";
 import { commands } from "./catalog.ts";
 import { Declined, interruptedExit } from "./declined.ts";
-import { examples, knownWords, wrap } from "./help.ts";
+import { examples, groupSummaries, knownWords, wrap } from "./help.ts";
 import type { Client } from "./sdk.ts";
 import { type Env, readSettings } from "./settings.ts";
 import { openTerminal, type Streams, type Terminal } from "./terminal.ts";
@@ -24,13 +24,15 @@ export interface Surroundings {
 export async function run(words: readonly string[], outer: Surroundings): Promise<number> {
   const terminal = openTerminal(outer.streams, outer.env);
   let code = 0;
-  const program = toProgram(async (row, operands, options) => {
+  const dispatch: Dispatch = async (row, operands, options) => {
     const { world, close } = openWorld(words, terminal, outer);
     const command = await row.load();
     code = (await command(world, operands, options as never).finally(close)) ?? 0;
-  }, outer.streams);
+  };
   try {
-    await program.parseAsync(knownWords(words), { from: "user" });
+    const itself = commands.find(({ name, readsItself }) => readsItself && name === words[0]);
+    if (itself !== undefined) await dispatch(itself, words.slice(1), {});
+    else await toProgram(dispatch, outer.streams).parseAsync(knownWords(words), { from: "user" });
     return code;
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : usageExit;
@@ -58,7 +60,7 @@ function tell(terminal: Terminal, error: unknown, { env, signal }: Surroundings)
 /** The width of help that goes to no terminal. */
 const usualWidth = 100;
 
-type Dispatch = (row: CommandRow, operands: string[], options: object) => Promise<void>;
+type Dispatch = (row: CommandRow, operands: readonly string[], options: object) => Promise<void>;
 
 function toProgram(dispatch: Dispatch, { stdout, stderr }: Streams): Command {
   const width = stdout.columns || usualWidth;
@@ -70,6 +72,7 @@ function toProgram(dispatch: Dispatch, { stdout, stderr }: Streams): Command {
     .helpCommand(false)
     .exitOverride()
     .showSuggestionAfterError()
+    .showHelpAfterError(helpHint(product.word))
     .configureHelp({ subcommandTerm: termOf, minWidthToWrap: 10 })
     .configureOutput({
       writeOut: (text) => void stdout.write(text),
@@ -81,6 +84,8 @@ function toProgram(dispatch: Dispatch, { stdout, stderr }: Streams): Command {
   return program;
 }
 
+const helpHint = (command: string) => `What there is: ${command} --help`;
+
 /** Name and operands: that a command has options goes without saying. */
 const termOf = (command: Command) =>
   [command.name(), command.usage().replace("[options]", "")].join(" ").replace(/ +/g, " ").trim();
@@ -91,6 +96,7 @@ function declare(program: Command, row: CommandRow, dispatch: Dispatch, width: n
   const command = parent
     .command(`${second ?? first} ${row.operands ?? ""}`.trim(), { hidden: row.hidden ?? false })
     .description(row.summary)
+    .showHelpAfterError(helpHint(`${product.word} ${row.name}`))
     .action(() => dispatch(row, command.args, command.opts()));
   if (second === undefined) command.helpGroup(row.group);
   const { more } = row;
@@ -106,8 +112,9 @@ function groupOf(program: Command, name: string, group: string): Command {
   const words = below.map((row) => row.name.slice(name.length + 1));
   return program
     .command(name)
-    .description(`The control plane itself: ${words.join(", ")}.`)
+    .description(`${groupSummaries[name] ?? name}: ${words.join(", ")}.`)
     .usage("<command>")
+    .showHelpAfterError(helpHint(`${product.word} ${name}`))
     .helpCommand(false)
     .helpGroup(group);
 }

@@ -10,6 +10,8 @@ const clearLine = "\r\u001b[K";
 export interface Progress extends Sink {
   /** Begins a step; the one before is done. */
   step(text: string): void;
+  /** Says the step under way in other words; only who watches sees it. */
+  reword(text: string): void;
   /** Ends the last step with the mark of its outcome. */
   end(outcome: Outcome): void;
 }
@@ -27,8 +29,15 @@ interface Step {
   readonly startedMs: number;
 }
 
-/** Shows steps as they come; as a sink it shows a request's text and takes its spinner for steps. */
-export function openProgress(terminal: Terminal, clock: () => number = Date.now): Progress {
+/**
+ * Shows steps as they come; as a sink it shows a request's text and takes its spinner for steps. The
+ * text goes to the note side, or where `write` has it.
+ */
+export function openProgress(
+  terminal: Terminal,
+  clock: () => number = Date.now,
+  write: Sink["write"] = terminal.draw,
+): Progress {
   const steps = openSteps(terminal, clock);
   let isMidLine = false;
   const onFreshLine = () => {
@@ -39,12 +48,14 @@ export function openProgress(terminal: Terminal, clock: () => number = Date.now)
   };
   return {
     step: (text) => onFreshLine().begin(text),
+    reword: (text) => onFreshLine().reword(text),
     end: (outcome) => onFreshLine().end(outcome),
     write(bytes) {
       steps.pause();
-      terminal.draw(bytes);
+      const written = write(bytes);
       isMidLine = bytes.at(-1) !== 10;
       if (!isMidLine) steps.resume();
+      return written;
     },
     // Control lines come where a line begins.
     control(code, message) {
@@ -75,7 +86,11 @@ function openSteps(terminal: Terminal, clock: () => number) {
     if (!terminal.isLive) terminal.note(text);
     resume();
   };
-  return { begin, end, pause: spinner.hide, resume };
+  const reword = (text: string) => {
+    if (step !== undefined) step = { ...step, text };
+    resume();
+  };
+  return { begin, reword, end, pause: spinner.hide, resume };
 }
 
 /** A line that is drawn again and again until it is hidden; nothing where nobody watches. */

@@ -1,4 +1,4 @@
-import { type Operation, toHttpCall } from "../common/operation.ts";
+import { hasOpenBody, type Operation, toHttpCall } from "../common/operation.ts";
 import { product } from "../common/product.ts";
 import type { Question } from "./transport.ts";
 
@@ -11,7 +11,8 @@ export interface CallerFields {
 
 /** The HTTP request of an operation: each field travels where its row says; others are left out. */
 export function questionOf(row: Operation, input: object, caller: CallerFields): Question {
-  const said = { ...caller, entrypoint: `${product.word}.${row.name}`, ...input };
+  const fields = { ...caller, entrypoint: `${product.word}.${row.name}` };
+  const said = hasOpenBody(row) ? { ...input } : { ...fields, ...input };
   const { method, path, body } = toHttpCall(row, said);
   return { method, path, ...(body && { json: body }) };
 }

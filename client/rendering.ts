@@ -9,6 +9,8 @@ export interface Column<Row> {
   readonly right?: true;
   /** How narrow it may become where room is short; as wide as its texts when absent. */
   readonly least?: number;
+  /** Becomes narrower only once the others are as narrow as they may be. */
+  readonly last?: true;
   /** Left out where room is still short, the last one of these first. */
   readonly spare?: true;
 }
@@ -62,9 +64,13 @@ function fit<Row>(
       1,
     );
   const widths = natural.map((one, index) => (shown.includes(index) ? one : 0));
+  const firstToShrink = (able: number[]) => {
+    const others = able.filter((index) => !columns[index]?.last);
+    return others.length > 0 ? others : able;
+  };
   const excess = (index: number) => (widths[index] ?? 0) - (least[index] ?? 0);
   while (lengthWith(widths) > room) {
-    const able = shown.filter((index) => excess(index) > 0);
+    const able = firstToShrink(shown.filter((index) => excess(index) > 0));
     const widest = able.reduce((a, b) => ((widths[b] ?? 0) > (widths[a] ?? 0) ? b : a));
     widths[widest] = (widths[widest] ?? 0) - 1;
   }
@@ -121,12 +127,14 @@ const bad: Style = "red";
 const statusStyles: Readonly<Record<string, Style>> = {
   ...{ UP: good, SUCCEEDED: good, READY: good, healthy: good },
   ...{ INIT: under, PENDING: under, SETTING_UP: under, RUNNING: under, AUTOSTOPPING: under },
-  ...{ STOPPED: off, CANCELLED: off, TERMINATED: off },
-  ...{ FAILED: bad, FAILED_SETUP: bad, FAILED_DRIVER: bad },
+  ...{ CONTROLLER_INIT: under, REPLICA_INIT: under, PROVISIONING: under, STARTING: under },
+  ...{ STOPPED: off, CANCELLED: off, TERMINATED: off, NO_REPLICA: off, SHUTTING_DOWN: off },
+  ...{ NOT_READY: bad, PREEMPTED: bad, CONTROLLER_FAILED: bad },
 };
 
 /** The colour of a status, the same for every noun. */
-export const styleOfStatus = (status: string): Style | undefined => statusStyles[status];
+export const styleOfStatus = (status: string): Style | undefined =>
+  statusStyles[status] ?? (/^FAILED/.test(status) ? bad : undefined);
 
 /** `1 cluster`, `2 clusters`. */
 export const count = (many: number, noun: string): string =>

@@ -1,6 +1,12 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { AppError, errorTypes, fail } from "../common/errors.ts";
-import type { GivenInputOf, Operation, OutputOf } from "../common/operation.ts";
+import {
+  type GivenInputOf,
+  type Operation,
+  type OutputOf,
+  routeOf,
+  toHttpCall,
+} from "../common/operation.ts";
 import { failureOfRecord } from "./failures.ts";
 import { type FollowOptions, follow, reconnectDelaysMs, type Sink } from "./follow.ts";
 import { callerEnv, type Identity } from "./identity.ts";
@@ -40,6 +46,14 @@ export interface Client {
   call<Op extends Operation>(row: Op, input: GivenInputOf<Op>): Promise<Submitted<Op>>;
   /** Waits for a request; its result. */
   get<T>(id: RequestId<T>): Promise<T>;
+  /** Sends a form to a row that takes one; its result. */
+  upload<Op extends Operation>(row: Op, form: FormData): Promise<OutputOf<Op>>;
+  /** Sends bytes to a row that takes them; its result. Sent again when the connection is lost. */
+  uploadBytes<Op extends Operation>(
+    row: Op,
+    input: GivenInputOf<Op>,
+    content: Uint8Array,
+  ): Promise<OutputOf<Op>>;
   /** Follows the text of a request until it ends. */
   stream(id: string, sink: Sink, options?: StreamOptions): Promise<void>;
   /** Sends an operation, follows its text, waits for its result. */
@@ -52,6 +66,8 @@ export interface Client {
   callAndGet<Op extends Operation>(row: Op, input: GivenInputOf<Op>): Promise<OutputOf<Op>>;
   /** Follows an operation that streams in its own answer; the exit code of a `log` one, else 0. */
   logs<Op extends Operation>(row: Op, input: GivenInputOf<Op>, sink: Sink): Promise<number>;
+  /** The bytes of a `file` row as they come; read them to their end. */
+  open<Op extends Operation>(row: Op, input: GivenInputOf<Op>): Promise<AsyncIterable<Uint8Array>>;
   /** Whether control answers, and as whom it knows us. */
   health(timeoutMs?: number): Promise<Health>;
   /** A plain GET of a path that no row is needed for. */
@@ -70,6 +86,15 @@ export function openClient(options: ClientOptions): Client {
   const link = linkOf(transport, options);
   const client: Client = {
     call: (row, input) => call(link, row, input),
+    upload: async (row, form) =>
+      readJson(await (await link.send({ ...routeOf(row), bytes: await bytesOf(form) })).text()),
+    uploadBytes(row, input, content) {
+      const { method, path } = toHttpCall(row, input as Record<string, unknown>);
+      const bytes = { type: row.input.rawBody ?? "", content };
+      const sendOnce = async () =>
+        readJson(await (await link.send({ method, path, bytes })).text());
+      return persist(sendOnce, link.following) as never;
+    },
     get: (id) => persist(() => getResult(link, id), link.following),
     stream: (id, sink, how = {}) => streamRequest(link, id, sink, how),
     async callAndStream(row, input, sink) {
@@ -83,6 +108,7 @@ export function openClient(options: ClientOptions): Client {
       const id = await streamAnswer(link, row, input as object, sink);
       return id === undefined ? 0 : Number((await client.get(id)) ?? 0);
     },
+    open: async (row, input) => (await link.submit(row, input as object)).body,
     health: (timeoutMs = 2_500) => readPath(link, { path: "/api/health", timeoutMs }),
     read: (path, query = {}) => readPath(link, { path, query }),
     close: () => transport.close(),
@@ -198,6 +224,12 @@ async function persist<T>(
 
 const isLost = (error: unknown) =>
   error instanceof AppError && error.cause !== undefined && errorTypes[error.type].retry;
+
+async function bytesOf(form: FormData) {
+  const sent = new Response(form);
+  const type = sent.headers.get("content-type") ?? "";
+  return { type, content: new Uint8Array(await sent.arrayBuffer()) };
+}
 
 /** The wire's JSON, as the row promises it. */
 function readJson<T>(text: string): T {

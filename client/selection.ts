@@ -1,6 +1,8 @@
-import { AppError, fail } from "../common/errors.ts";
+import { matchesGlob } from "node:path";
+import { type ErrorType, fail } from "../common/errors.ts";
 import { clusterOperations } from "../contract/operations/clusters.ts";
 import type { ClusterStatusRecord } from "../contract/records/clusters.ts";
+import { hintOf } from "../contract/spelling.ts";
 import { isPattern } from "./arguments.ts";
 import { Declined } from "./declined.ts";
 import { count } from "./rendering.ts";
@@ -27,46 +29,99 @@ export function listClusters(
   });
 }
 
-/** Throws `ClusterDoesNotExist` naming each plain word that no cluster answers to. */
-export function requireAll(names: readonly string[], found: readonly { name: string }[]): void {
-  const known = new Set(found.map(({ name }) => name));
-  const missing = names.filter((name) => !isPattern(name) && !known.has(name));
-  if (missing.length > 0)
-    fail("ClusterDoesNotExist", `there is no cluster ${missing.join(", ")}; status lists them`);
+/** A sort of things that command lines name. */
+export interface Kind<Row extends Named> {
+  readonly noun: string;
+  /** The error for one that there is not. */
+  readonly missing: ErrorType;
+  /** The command that lists them. */
+  readonly lister: string;
+  /** Those that the words name; all of the caller's when there are no words. */
+  readonly list: (client: Client, names: readonly string[]) => Promise<Row[]>;
+}
+
+interface Named {
+  readonly name: string;
+}
+
+const clusters: Kind<ClusterStatusRecord> = {
+  noun: "cluster",
+  missing: "ClusterDoesNotExist",
+  lister: "status",
+  list: listClusters,
+};
+
+/** Throws the kind's own error naming each plain word that none answers to, and what is spelled so. */
+export async function requireAll(
+  { connect }: Pick<World, "connect">,
+  names: readonly string[],
+  found: readonly Named[],
+  { noun, missing: type, lister, list }: Kind<Named> = clusters,
+): Promise<void> {
+  const met = new Set(found.map(({ name }) => name));
+  const missing = names.filter((name) => !isPattern(name) && !met.has(name));
+  const [first] = missing;
+  if (first === undefined) return;
+  const known = (await list(await connect(), [])).map(({ name }) => name);
+  const hint = hintOf(first, known, `${lister} lists them`);
+  fail(type, `there is no ${noun} ${missing.join(", ")}; ${hint}`);
 }
 
 /** What to say when there is nothing: that the patterns match none, or else that there is none. */
-export const sayNone = (words: readonly string[], none: string): string =>
-  words.length === 0 ? none : `No cluster matches ${words.join(", ")}.`;
+export const sayNone = (words: readonly string[], none: string, noun = "cluster"): string =>
+  words.length === 0 ? none : `No ${noun} matches ${words.join(", ")}.`;
 
-/** What is to be done to clusters, for messages: `stop`. */
-export interface Deed {
+/** What is to be done, for messages: `stop`. */
+export interface Deed<Row> {
   readonly verb: string;
   /** Nobody can undo it, so an empty answer is a no. */
   readonly isFinal?: true;
+  /** What whoever is asked should know; nothing where all is as usual. */
+  readonly warning?: (row: Row) => string | undefined;
 }
 
+/** The clusters to act on, after asking; throws as `select` does. */
+export const selectClusters = (
+  world: World,
+  deed: Deed<ClusterStatusRecord>,
+  words: readonly string[],
+  options: SelectionOptions,
+): Promise<ClusterStatusRecord[]> => select(world, clusters, deed, words, options);
+
 /**
- * The clusters to act on, after asking. Throws `Declined` when the answer was no, and
+ * Those of a kind to act on, after asking. Throws `Declined` when the answer was no, and
  * `UsageError` when nothing is named, or nobody can be asked about what was not named one by one.
  */
-export async function selectClusters(
+export async function select<Row extends Named>(
   world: World,
-  { verb, isFinal }: Deed,
+  kind: Kind<Row>,
+  { verb, isFinal, warning = () => undefined }: Deed<Row>,
   words: readonly string[],
   { all = false, yes = false }: SelectionOptions,
-): Promise<ClusterStatusRecord[]> {
-  if (words.length === 0 && !all) fail("UsageError", `name the clusters to ${verb}, or say --all`);
-  const found = await listClusters(await world.connect(), all ? [] : words);
-  requireAll(words, found);
+): Promise<Row[]> {
+  const { noun, missing } = kind;
+  if (words.length === 0 && !all) fail("UsageError", `name the ${noun}s to ${verb}, or say --all`);
+  const unordered = await kind.list(await world.connect(), all ? [] : words);
+  await requireAll(world, words, unordered, kind);
+  const found = all ? unordered : inOrderOf(words, unordered);
   const names = found.map(({ name }) => name);
+  if (names.length === 0 && !all) fail(missing, `no ${noun} matches ${words.join(", ")}`);
   if (names.length === 0) {
-    world.terminal.note(sayNone(words, `No cluster to ${verb}.`));
+    world.terminal.note(`No ${noun} to ${verb}.`);
     return [];
   }
   const sweeping = all || words.some(isPattern);
-  if (!yes) await agree(world, `${capital(verb)} ${listed(names)}?`, { sweeping, isFinal });
+  if (yes) return found;
+  if (world.terminal.canAsk)
+    for (const text of found.map(warning)) if (text !== undefined) world.terminal.note(text);
+  await agree(world, `${capital(verb)} ${listed(names, noun)}?`, { sweeping, isFinal });
   return found;
+}
+
+/** The rows in the order of the words that name them; those of a pattern stand where it does. */
+function inOrderOf<Row extends Named>(words: readonly string[], rows: readonly Row[]): Row[] {
+  const placeOf = ({ name }: Named) => words.findIndex((word) => matchesGlob(name, word));
+  return rows.toSorted((a, b) => placeOf(a) - placeOf(b));
 }
 
 /**
@@ -89,26 +144,7 @@ export async function agree(
   }
 }
 
-/** Does one thing to each cluster; goes on after a failure and throws the first one at the end. */
-export async function forEach(
-  world: World,
-  clusters: readonly ClusterStatusRecord[],
-  act: (cluster: ClusterStatusRecord) => Promise<void>,
-): Promise<void> {
-  const failures: unknown[] = [];
-  const isOne = clusters.length === 1;
-  for (const cluster of clusters) {
-    await act(cluster).catch((error: unknown) => {
-      if (isOne || world.signal.aborted || !(error instanceof AppError)) throw error;
-      const mark = world.terminal.paintNote("red", "✗");
-      world.terminal.note(`${mark} ${cluster.name}: ${error.message}`);
-      failures.push(error);
-    });
-  }
-  if (failures.length > 0) throw failures[0];
-}
-
-const listed = (names: readonly string[]) =>
-  names.length === 1 ? names.join() : `${count(names.length, "cluster")}: ${names.join(", ")}`;
+const listed = (names: readonly string[], noun: string) =>
+  names.length === 1 ? names.join() : `${count(names.length, noun)}: ${names.join(", ")}`;
 
 const capital = (word: string) => word.charAt(0).toUpperCase() + word.slice(1);

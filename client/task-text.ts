@@ -11,6 +11,8 @@ import {
   type YAMLMap,
 } from "yaml";
 import { fail } from "../common/errors.ts";
+import { formatIssues } from "../contract/task/issues.ts";
+import { parseYaml } from "../contract/task/yaml-text.ts";
 import type { TaskOptions } from "./arguments.ts";
 
 /** Where the values of a task come from, beside its file. */
@@ -18,6 +20,13 @@ export interface TaskPlace {
   readonly cwd: string;
   readonly env: Readonly<Record<string, string>>;
   readonly secrets: Readonly<Record<string, string>>;
+}
+
+/** A task as the user wrote it. */
+export interface Entrypoint {
+  readonly text: string;
+  /** The name of the file that it stands in, as the user gave it; undefined for a command. */
+  readonly file?: string;
 }
 
 /** The keys under `resources` that an option sets; the first is set, the rest make room for it. */
@@ -36,17 +45,17 @@ const resourceKeys = {
 type ResourceOption = keyof typeof resourceKeys;
 
 /**
- * The text of an entrypoint: the YAML file it names, else a task that runs the words as a command.
+ * The task of an entrypoint: the YAML file it names, else a task that runs the words as a command.
  * Throws `NotFoundError` for a YAML file that is not there.
  */
-export function readEntrypoint(words: readonly string[], cwd: string): string {
+export function readEntrypoint(words: readonly string[], cwd: string): Entrypoint {
   const [first] = words;
-  if (first === undefined) return "{}\n";
+  if (first === undefined) return { text: "{}\n" };
   const file = resolve(cwd, expandHome(first));
   if (words.length === 1 && existsSync(file) && statSync(file).isFile())
-    return readFileSync(file, "utf8");
+    return { text: readFileSync(file, "utf8"), file: first };
   if (words.length === 1 && /\.ya?ml$/.test(first)) fail("NotFoundError", `no file ${first}`);
-  return stringify({ run: words.join(" ") });
+  return { text: stringify({ run: words.join(" ") }) };
 }
 
 /** The task as it is sent: the options laid over its YAML, local paths made absolute. */
@@ -54,14 +63,24 @@ export function toTaskText(source: string, options: TaskOptions, place: TaskPlac
   const documents = [...parseAllDocuments(source)];
   if (documents.length === 0) documents.push(parseDocument("{}"));
   for (const document of documents) {
-    const [error] = document.errors;
-    if (error !== undefined) fail("InvalidTaskError", `the task is not YAML: ${error.message}`);
+    if (document.errors.length > 0)
+      fail("InvalidTaskError", formatIssues(parseYaml(source).issues));
     if (isHeader(document, documents.length)) continue;
     mergeOptions(document, options);
     mergeValues(document, "envs", place.env);
     mergeValues(document, "secrets", place.secrets);
     resolvePaths(document, place.cwd);
   }
+  return documents.map(String).join("");
+}
+
+/** The task with what control must know of uploaded files: each lies in the archive by its own path. */
+export function withUploadedPaths(text: string, paths: readonly string[]): string {
+  const documents = [...parseAllDocuments(text)];
+  const mapping = Object.fromEntries(paths.map((path) => [path, path]));
+  for (const document of documents)
+    if (!isHeader(document as Document, documents.length))
+      document.set("file_mounts_mapping", document.createNode(mapping));
   return documents.map(String).join("");
 }
 
@@ -72,14 +91,22 @@ export const isEmptyTask = (source: string): boolean =>
     return isEmpty && errors.length === 0;
   });
 
+/** Where a task may name local files. */
+interface LocalFields {
+  readonly workdir?: unknown;
+  readonly file_mounts?: object | null;
+  readonly service?: { readonly tls?: object | null } | null;
+}
+
 /** The local files and folders that a task names, as they stand in its text. */
 export function localPathsOf(taskText: string): string[] {
   const documents = parseAllDocuments(taskText);
   return [...documents].flatMap((document) => {
     const task: unknown = document.toJS();
     if (typeof task !== "object" || task === null) return [];
-    const { workdir, file_mounts: mounts } = task as { workdir?: unknown; file_mounts?: object };
-    return [workdir, ...Object.values(mounts ?? {})].filter(isLocalPath);
+    const { workdir, file_mounts: mounts, service } = task as LocalFields;
+    const tls = Object.values(service?.tls ?? {});
+    return [workdir, ...Object.values(mounts ?? {}), ...tls].filter(isLocalPath);
   });
 }
 
@@ -127,6 +154,8 @@ function resolvePaths(document: Document, cwd: string): void {
     if (isLocalPath(value)) document.setIn(path, resolve(cwd, expandHome(value)));
   };
   absolute(["workdir"]);
+  if (document.hasIn(["service", "tls"]))
+    for (const file of ["keyfile", "certfile"]) absolute(["service", "tls", file]);
   const mounts = document.get("file_mounts");
   if (!isMap(mounts)) return;
   for (const { key } of mounts.items) {

@@ -8,6 +8,8 @@ export interface Question {
   readonly path: string;
   readonly query?: Readonly<Record<string, unknown>>;
   readonly json?: unknown;
+  /** A body in place of JSON. */
+  readonly bytes?: { readonly type: string; readonly content: Uint8Array };
   readonly signal?: AbortSignal | undefined;
   /** How long to wait for the answer's head; for ever when absent. */
   readonly timeoutMs?: number;
@@ -34,11 +36,12 @@ export function openTransport(endpoint: string): Transport {
   const agent = new Agent({ connect: { timeout: 5_000 }, headersTimeout: 0, bodyTimeout: 0 });
   const own = ownHeaders();
   return {
-    async send({ method, path, query = {}, json, signal, timeoutMs = 0 }) {
+    async send({ method, path, query = {}, json, bytes, signal, timeoutMs = 0 }) {
       const url = new URL(`${endpoint}${path}`);
       for (const [name, value] of queryPairs(query)) url.searchParams.append(name, value);
-      const headers = json === undefined ? own : { ...own, "content-type": "application/json" };
-      const body = json === undefined ? null : JSON.stringify(json);
+      const type = json === undefined ? bytes?.type : "application/json";
+      const headers = type === undefined ? own : { ...own, "content-type": type };
+      const body = json === undefined ? (bytes?.content ?? null) : JSON.stringify(json);
       const answer = await request(url, {
         ...{ method, headers, body, dispatcher: agent, headersTimeout: timeoutMs },
         ...(signal && { signal }),

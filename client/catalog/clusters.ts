@@ -10,8 +10,16 @@ const asking =
 
 const purge: OptionRow = {
   flags: "-p, --purge",
-  means: "Forget the cluster even when its provider fails; look for leftovers yourself.",
+  means:
+    "Skip its hooks, and forget the cluster even when its provider fails; look for leftovers yourself.",
 };
+const skipHooks: OptionRow = {
+  flags: "--skip-hooks",
+  means: "End the hook that runs and begin no other.",
+};
+const whileHooks =
+  "While its hooks run: outrigger logs --hook CLUSTER shows what they write; asked again with " +
+  "--skip-hooks it does not wait for them.";
 
 /** Commands about clusters. */
 export const clusterCommands: readonly CommandRow[] = [
@@ -30,6 +38,7 @@ export const clusterCommands: readonly CommandRow[] = [
       option.retry,
       { flags: "--no-setup", means: "Skip the setup script." },
       { flags: "--fast", means: "Skip provisioning and setup when the cluster is up." },
+      option.cancelStop,
       ...option.taskOptions,
       ...option.machineOptions,
       option.later,
@@ -50,7 +59,13 @@ Examples:
     group: clusters,
     operands: "[cluster] [entrypoint...]",
     summary: "Run a task on a cluster that is up.",
-    options: [option.clusterOption, option.detach, ...option.taskOptions, option.later],
+    options: [
+      option.clusterOption,
+      option.detach,
+      option.cancelStop,
+      ...option.taskOptions,
+      option.later,
+    ],
     more: `The first word names the cluster, unless -c does. ${option.jobExits}
 
 Examples:
@@ -98,8 +113,8 @@ Examples:
     group: clusters,
     operands: "[names...]",
     summary: "Stop clusters and keep their disks.",
-    options: [option.all, option.yes, purge, option.later],
-    more: `${names}\n${asking}`,
+    options: [option.all, option.yes, purge, skipHooks, option.later],
+    more: `${names}\n${asking}\n\n${whileHooks}`,
     load: async () => (await import("../commands/lifecycle.ts")).stop,
   },
   {
@@ -107,8 +122,8 @@ Examples:
     group: clusters,
     operands: "[names...]",
     summary: "Tear clusters down, disks included.",
-    options: [option.all, option.yes, purge, option.later],
-    more: `${names}\n${asking}`,
+    options: [option.all, option.yes, purge, skipHooks, option.later],
+    more: `${names}\n${asking}\n\n${whileHooks}`,
     load: async () => (await import("../commands/lifecycle.ts")).down,
   },
   {
@@ -124,7 +139,7 @@ Examples:
         means: "Idle minutes before it happens; 5 when absent.",
         parse: wholeNumber(0),
       },
-      { flags: "--cancel", means: "Cancel it." },
+      { flags: "--cancel", means: "Cancel it, also while its hooks run." },
       { flags: "--down", means: "Tear down instead of stopping." },
       option.waitFor,
       option.later,

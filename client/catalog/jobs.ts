@@ -23,7 +23,7 @@ export const jobCommands: readonly CommandRow[] = [
   {
     name: "logs",
     group: jobs,
-    operands: "<cluster> [jobs...]",
+    operands: "[cluster] [jobs...]",
     summary: "Follow the log of a job; of the latest one when none is named.",
     options: [
       { flags: "--no-follow", means: "What there is now, then end." },
@@ -35,11 +35,42 @@ export const jobCommands: readonly CommandRow[] = [
       },
       { flags: "--provision", means: "The log of the latest launch instead." },
       { flags: "--worker <rank>", means: "With --provision: of this node.", parse: wholeNumber(0) },
-      { flags: "--autostop", means: "The log of the hooks before the idle action instead." },
+      {
+        flags: "--hook [event]",
+        means: "The log of the hooks for stop, preemption or down instead; else of the newest.",
+      },
+      {
+        flags: "--autostop",
+        means: "The log of the hooks of the latest idle stop or teardown instead.",
+      },
       { ...option.output, means: "With --status: how to print it." },
     ],
-    more: option.jobExits,
+    more: `${option.jobExits}
+
+Logs of hooks can be read while they run, and once the cluster is stopped or gone. With --hook a word that is alone names the cluster; of two words the one that is no event does, or the last one.
+
+Examples:
+  outrigger logs dev                                the latest job
+  outrigger logs --hook dev                         the hooks that run, or ran last
+  outrigger logs --hook down dev                    those that ran before it was taken down
+  outrigger logs --hook stop stop                   those of a cluster that is named stop`,
     load: async () => (await import("../commands/logs.ts")).logs,
+  },
+  {
+    name: "download",
+    group: jobs,
+    operands: "<cluster:path> [local]",
+    summary: "Fetch a file or folder from a node; only what is not here yet is sent.",
+    options: [
+      { flags: "--rank <n>", means: "Of which node; 0 is the head.", parse: wholeNumber(0) },
+    ],
+    more: `PATH is below the folder that jobs start in; ~/PATH is below the node's home. A folder becomes LOCAL, a file LOCAL or a file in it; without LOCAL it comes here by its own name. What lies here besides stays. A download that broke off goes on where it was.
+
+Examples:
+  outrigger download dev:results                    to ./results
+  outrigger download dev:results/model.pt models/   to models/model.pt
+  outrigger download dev:~/logs logs --rank 1       from the second node`,
+    load: async () => (await import("../commands/download.ts")).download,
   },
   {
     name: "cancel",
@@ -58,11 +89,11 @@ export const jobCommands: readonly CommandRow[] = [
   {
     name: "events",
     group: insight,
-    operands: "<cluster>",
+    operands: "[cluster]",
     summary: "What happened to a cluster, also to one that is gone.",
     options: [
       { flags: "-n, --limit <n>", means: "Only the newest.", parse: wholeNumber(1) },
-      { flags: "--debug", means: "The finer events." },
+      { flags: "--debug", means: "The finer events, too." },
       option.output,
     ],
     load: async () => (await import("../commands/events.ts")).events,

@@ -40,6 +40,10 @@ export const idle: OptionRow = {
   means: "Stop the cluster after so many idle minutes.",
   parse: wholeNumber(0),
 };
+export const cancelStop: OptionRow = {
+  flags: "--cancel-stop",
+  means: "Take an idle stop or teardown back whose hooks still run.",
+};
 export const retry: OptionRow = {
   flags: "-r, --retry-until-up",
   means: "Keep trying until there is capacity.",
@@ -50,9 +54,8 @@ export const waitFor: OptionRow = {
   choices: ["jobs_and_ssh", "jobs", "none"],
 };
 
-/** What `launch` and `exec` may change about the task. */
-export const taskOptions: readonly OptionRow[] = [
-  { flags: "-n, --name <name>", means: "Name of the task." },
+/** What a command line may change about the task that it brings. */
+export const taskChanges: readonly OptionRow[] = [
   { flags: "--workdir <folder>", means: "Folder to bring along; the task starts in it." },
   { flags: "--num-nodes <n>", means: "How many nodes.", parse: wholeNumber(1) },
   { flags: "--gpus <gpus>", means: "GPUs of each node: H100, H100:8." },
@@ -66,7 +69,13 @@ export const taskOptions: readonly OptionRow[] = [
   { flags: "--secret-file <file>", means: "As --env-file, but never shown." },
 ];
 
-/** What only `launch` may say about the machines. */
+/** What `launch` and `exec` may change about the task. */
+export const taskOptions: readonly OptionRow[] = [
+  { flags: "-n, --name <name>", means: "Name of the task." },
+  ...taskChanges,
+];
+
+/** What only `launch` and services may say about the machines. */
 export const machineOptions: readonly OptionRow[] = [
   { flags: "--infra <where>", means: "Where: local, k8s/my-context, aws/us-east-1." },
   { flags: "--cpus <n>", means: "vCPUs of each node: 4, 4+." },
@@ -87,5 +96,5 @@ export const tail: OptionRow = {
 
 /** How commands that follow a job end. */
 export const jobExits =
-  "Exits with the job's own ending: 0 succeeded, 100 failed, 101 not finished, 102 not found,\n" +
+  "Exits with the job's own ending: 0 succeeded, 100 failed, 101 not finished, 102 not found, " +
   "103 cancelled. Ctrl-C leaves the job alone.";

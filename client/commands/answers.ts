@@ -8,6 +8,8 @@ export interface OutputOptions {
 interface Answer<Row> {
   readonly rows: readonly Row[];
   readonly columns: readonly Column<Row>[];
+  /** Nothing is cut or left out, though lines wrap. */
+  readonly isWhole?: boolean;
   /** Said on the note side when there are no rows. */
   readonly empty: string;
 }
@@ -16,9 +18,10 @@ interface Answer<Row> {
 export function answerRows<Row>(
   { terminal }: World,
   { output }: OutputOptions,
-  { rows, columns, empty }: Answer<Row>,
+  { rows, columns, isWhole = false, empty }: Answer<Row>,
 ): void {
-  const { columns: width, paint } = terminal;
+  const { paint } = terminal;
+  const width = isWhole ? Number.POSITIVE_INFINITY : terminal.columns;
   if (output === "json") terminal.answer(JSON.stringify(rows, null, 2));
   else if (rows.length === 0) terminal.note(empty);
   else terminal.answer(table(columns, rows, { width, paint }));

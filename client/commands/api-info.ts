@@ -1,5 +1,6 @@
-import { protocol } from "../../common/product.ts";
-import { sheet, styleOfStatus } from "../rendering.ts";
+import { product, protocol } from "../../common/product.ts";
+import { type Column, sheet, styleOfStatus, table } from "../rendering.ts";
+import type { Health } from "../sdk.ts";
 import type { World } from "../world.ts";
 import type { OutputOptions } from "./answers.ts";
 
@@ -17,14 +18,32 @@ export async function info(
     terminal.answer(JSON.stringify({ endpoint, ...health }, null, 2));
     return;
   }
-  const { status, version, commit, api_version: api, user } = health;
+  const { status, user } = health;
   const style = styleOfStatus(status);
   const facts = [
     ["Endpoint", endpoint],
     ["Health", style === undefined ? status : terminal.paint(style, status)],
-    ["Version", `${version}${commit ? ` (${commit.slice(0, 12)})` : ""}`],
-    ["API", `${api}; this client speaks ${protocol.apiVersion}`],
     ["User", user ? `${user.name ?? "-"} (${user.id})` : settings.userName],
   ] as const;
-  terminal.answer(sheet(facts, terminal.paint));
+  const { paint, columns: width } = terminal;
+  terminal.answer(sheet(facts, paint));
+  terminal.answer(`\n${table(columns, versionsOf(health), { width, paint })}`);
 }
+
+interface Versions {
+  readonly of: string;
+  readonly control: string;
+  readonly client: string;
+}
+
+const versionsOf = ({ version, commit, api_version: api }: Health): Versions[] => [
+  { of: "Build", control: commit.slice(0, 12) || "-", client: product.version },
+  { of: "Protocol", control: version, client: protocol.version },
+  { of: "API version", control: api, client: String(protocol.apiVersion) },
+];
+
+const columns: readonly Column<Versions>[] = [
+  { title: "VERSIONS", text: ({ of }) => of },
+  { title: "CONTROL PLANE", text: ({ control }) => control, least: 13 },
+  { title: "THIS CLIENT", text: ({ client }) => client },
+];

@@ -6,7 +6,8 @@ import { ago, type Column, count, styleOfStatus } from "../rendering.ts";
 import { agree } from "../selection.ts";
 import type { World } from "../world.ts";
 import { answerRows, type OutputOptions } from "./answers.ts";
-import { carryOut, shortId } from "./following.ts";
+import { carryOut } from "./carry-out.ts";
+import { shortId } from "./left-alone.ts";
 
 interface StatusOptions extends OutputOptions {
   readonly allStatus?: boolean;
@@ -31,8 +32,7 @@ export async function status(
   ids: readonly string[],
   options: StatusOptions,
 ): Promise<undefined> {
-  const client = await world.connect();
-  const rows: RequestRow[] = await client.read("/api/status", {
+  const rows = await listRequests(world, {
     request_ids: ids.length > 0 ? ids : undefined,
     all_status: options.allStatus ?? false,
     limit: options.limit ?? usualLimit,
@@ -45,6 +45,9 @@ export async function status(
     empty: "No request waits or runs; --all-status shows those that ended.",
   });
 }
+
+const listRequests = async (world: World, query: Record<string, unknown>): Promise<RequestRow[]> =>
+  (await world.connect()).read("/api/status", query);
 
 function requireEach(ids: readonly string[], rows: readonly RequestRow[]): void {
   const missing = ids.filter((id) => !rows.some((row) => row.request_id.startsWith(id)));
@@ -75,9 +78,7 @@ export async function logs(
 }
 
 async function newestId(world: World): Promise<string> {
-  const client = await world.connect();
-  const query = { all_status: true, limit: 1 };
-  const [newest] = await client.read<RequestRow[]>("/api/status", query);
+  const [newest] = await listRequests(world, { all_status: true, limit: 1 });
   return newest?.request_id ?? fail("NotFoundError", "there is no request yet");
 }
 
@@ -95,7 +96,10 @@ export async function cancel(
 ): Promise<undefined> {
   if (ids.length === 0 && !all) fail("UsageError", "name the requests to cancel, or say --all");
   const what = all ? "all of your requests" : ids.join(", ");
-  if (!yes) await agree(world, `Cancel ${what}?`, { sweeping: all });
+  if (!yes) {
+    if (!all) requireEach(ids, await listRequests(world, { request_ids: ids, all_status: true }));
+    await agree(world, `Cancel ${what}?`, { sweeping: all });
+  }
   const user_id = readIdentity(world.settings).id;
   const input = all ? { request_ids: null, user_id } : { request_ids: [...ids], user_id: null };
   const more = { title: `Cancelling ${what}`, later };

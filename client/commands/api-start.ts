@@ -4,6 +4,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { AppError, fail, isErrorType } from "../../common/errors.ts";
 import { programArgs } from "../../common/programs.ts";
 import type { ControlProcess } from "../../contract/control-pid.ts";
+import { become } from "../become.ts";
 import {
   addressOf,
   controlEnv,
@@ -32,7 +33,7 @@ export async function start(
   const running = findControl(world.settings);
   if (running !== undefined) return tellRunning(world, running, options);
   const env = controlEnv(world.env, world.settings, options);
-  if (options.foreground) become(env);
+  if (options.foreground) become("control", [], env);
   await startDetached(world, env);
 }
 
@@ -50,15 +51,6 @@ function tellRunning(
   }
   terminal.note(`A control plane runs already, as pid ${running.pid}.`);
   terminal.answer(address ?? settings.endpoint);
-}
-
-/** Turns this process into control, so that its pid and its signals are control's own. */
-function become(env: Record<string, string>): never {
-  const { execPath, execve } = process;
-  if (execve === undefined)
-    fail("NotSupportedError", "this Node.js has no execve; take 24 or later");
-  execve(execPath, [execPath, ...programArgs("control")], env);
-  return fail("InternalError", "control did not take over");
 }
 
 async function startDetached(world: World, env: Record<string, string>): Promise<void> {

@@ -1,5 +1,6 @@
 import { fail } from "../../common/errors.ts";
 import { clusterOperations } from "../../contract/operations/clusters.ts";
+import { count } from "../rendering.ts";
 import type { SelectionOptions } from "../selection.ts";
 import type { World } from "../world.ts";
 import { actOn } from "./lifecycle.ts";
@@ -14,6 +15,8 @@ interface AutostopOptions extends SelectionOptions {
 
 const usualIdleMinutes = 5;
 const never = -1;
+const whenText = (minutes: number) =>
+  minutes === 0 ? "as soon as it is idle" : `after ${count(minutes, "idle minute")}`;
 
 /** `outrigger autostop`. */
 export async function autostop(
@@ -24,11 +27,13 @@ export async function autostop(
   const { cancel = false, down = false, idleMinutes } = options;
   if (cancel && idleMinutes !== undefined) fail("UsageError", "--cancel and -i exclude each other");
   const minutes = cancel ? never : (idleMinutes ?? usualIdleMinutes);
-  const what = down ? "Autodown" : "Autostop";
+  const what = down ? "autodown" : "autostop";
   await actOn(world, words, options, {
     verb: cancel ? "cancel autostop of" : "set autostop of",
     title: (name) =>
-      cancel ? `${name}: autostop cancelled` : `${name}: ${what} after ${minutes}m`,
+      cancel
+        ? `Cancelling autostop of ${name}`
+        : `Setting ${what} of ${name}: ${whenText(minutes)}`,
     row: clusterOperations.autostop,
     input: (cluster_name) => ({
       cluster_name,

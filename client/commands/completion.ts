@@ -1,6 +1,8 @@
 import { fail } from "../../common/errors.ts";
 import { commands } from "../catalog.ts";
 import { type Shell, scripts } from "../completion-scripts.ts";
+import type { Client } from "../sdk.ts";
+import { listServices } from "../services.ts";
 import type { World } from "../world.ts";
 
 const isShell = (word: string): word is Shell => Object.hasOwn(scripts, word);
@@ -14,17 +16,22 @@ export async function completion(
   terminal.answer(scripts[shell](commands.filter(({ hidden }) => !hidden)));
 }
 
-/** What control completes. */
-const kinds = new Set(["cluster_name", "api_request"]);
+/** What there is to complete, and where its names come from. */
+const kinds: Readonly<Record<string, (client: Client, incomplete: string) => Promise<string[]>>> = {
+  cluster_name: (client, incomplete) => client.read("/api/completion/cluster_name", { incomplete }),
+  api_request: (client, incomplete) => client.read("/api/completion/api_request", { incomplete }),
+  service_name: async (client, incomplete) => {
+    const names = (await listServices(client, [])).map(({ name }) => name);
+    return names.filter((name) => name.startsWith(incomplete));
+  },
+};
 
 /** `outrigger complete`: a name a line; nothing at all when control cannot be asked. */
 export async function complete(
   world: World,
   [kind = "", incomplete = ""]: readonly string[],
 ): Promise<undefined> {
-  if (!kinds.has(kind)) fail("UsageError", `nothing completes ${kind}`);
-  const client = await world.connect();
-  const path = `/api/completion/${kind}`;
-  const names = await client.read<string[]>(path, { incomplete }).catch(() => []);
+  const list = kinds[kind] ?? fail("UsageError", `nothing completes ${kind}`);
+  const names = await list(await world.connect(), incomplete).catch(() => []);
   if (names.length > 0) world.terminal.answer(names.join("\n"));
 }

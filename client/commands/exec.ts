@@ -1,14 +1,16 @@
 import { fail } from "../../common/errors.ts";
 import { clusterOperations } from "../../contract/operations/clusters.ts";
 import type { TaskOptions } from "../arguments.ts";
+import { inOwnPlaces } from "../own-places.ts";
 import { readEntrypoint } from "../task-text.ts";
 import type { World } from "../world.ts";
-import { carryOut } from "./following.ts";
-import { afterSubmit, taskOf } from "./launch.ts";
+import { carryOut } from "./carry-out.ts";
+import { afterSubmit, taskOf, withFiles } from "./launch.ts";
 
 export interface ExecOptions extends TaskOptions {
   readonly cluster?: string;
   readonly detachRun?: boolean;
+  readonly cancelStop?: boolean;
   readonly async?: boolean;
 }
 
@@ -22,11 +24,16 @@ export async function exec(
     options.cluster === undefined ? [operands[0], operands.slice(1)] : [options.cluster, operands];
   if (cluster === undefined) fail("UsageError", "name the cluster: outrigger exec CLUSTER TASK");
   if (words.length === 0) fail("UsageError", `say what to run on ${cluster}: a file or a command`);
+  const source = readEntrypoint(words, world.cwd);
+  const task = taskOf(world, source, options);
   const input = {
-    task: taskOf(world, readEntrypoint(words, world.cwd), options),
+    ...(await withFiles(world, task, "workdir")),
     cluster_name: cluster,
+    cancel_stop: options.cancelStop ?? false,
   };
   const more = { title: `Submitting to ${cluster}`, later: options.async };
-  const result = await carryOut(world, clusterOperations.exec, input, more);
+  const result = await inOwnPlaces(source, input.task, () =>
+    carryOut(world, clusterOperations.exec, input, more),
+  );
   return afterSubmit(world, cluster, result?.job_id, options);
 }

@@ -1,54 +1,9 @@
-import type { GivenInputOf, Operation, OutputOf } from "../../common/operation.ts";
 import { clusterOperations } from "../../contract/operations/clusters.ts";
+import { jobExitCodes } from "../../contract/statuses.ts";
 import { interruptedExit } from "../declined.ts";
-import { openProgress } from "../progress.ts";
-import type { RequestId } from "../sdk.ts";
+import { withhold } from "../withheld.ts";
 import type { World } from "../world.ts";
 import { latestJobId, tellEnding } from "./job-ending.ts";
-
-/**
- * Sends an operation and shows its steps until it is done; its result. With `later` it prints the
- * id of the request instead, and returns undefined.
- */
-export async function carryOut<Op extends Operation>(
-  world: World,
-  row: Op,
-  input: GivenInputOf<Op>,
-  { title, later = false }: { title: string; later?: boolean | undefined },
-): Promise<OutputOf<Op> | undefined> {
-  const client = await world.connect();
-  const id = (await client.call(row, input)) as RequestId<OutputOf<Op>>;
-  if (later) {
-    world.terminal.answer(id);
-    world.terminal.note(`Follow it: outrigger api logs ${shortId(id)}`);
-    return undefined;
-  }
-  return followRequest(world, id, { title, deed: deedOf(row) });
-}
-
-/** What the operation does, in a word: `launch`. */
-const deedOf = ({ name }: Operation) => name.split(/[._]/).at(-1) ?? name;
-
-async function followRequest<T>(
-  world: World,
-  id: RequestId<T>,
-  { title, deed }: { title: string; deed: string },
-): Promise<T> {
-  const client = await world.connect();
-  const progress = openProgress(world.terminal);
-  progress.step(title);
-  try {
-    await client.stream(id, progress);
-    const result = await client.get(id);
-    progress.end("done");
-    return result;
-  } catch (error) {
-    progress.end(world.signal.aborted ? "left" : "failed");
-    if (world.signal.aborted)
-      world.terminal.note(`The ${deed} goes on; follow it: outrigger api logs ${shortId(id)}`);
-    throw error;
-  }
-}
 
 export interface JobLog {
   readonly cluster: string;
@@ -73,19 +28,22 @@ export async function followJob(
     return terminal.write(bytes);
   };
   const input = { cluster_name: cluster, job_id: jobId, follow, tail };
+  const refusal = `cluster ${cluster} has no job ${jobId}\n`;
+  const sink = withhold({ write, control: () => {} }, (text) => refusal.startsWith(text));
   try {
-    const code = await client.logs(clusterOperations.logs, input, { write, control: () => {} });
+    const code = await client.logs(clusterOperations.logs, input, sink);
+    const isRefused = code === jobExitCodes.NOT_FOUND && sink.text === refusal;
+    if (isRefused) terminal.note(`${terminal.paintNote("red", "error:")} ${refusal.trimEnd()}`);
+    else await sink.release();
     if (!follow || jobId === null) return code;
     if (!endedLine && terminal.isLive) terminal.note("");
     await tellEnding(world, { cluster, jobId, code });
     return code;
   } catch (error) {
+    await sink.release();
     if (!world.signal.aborted) throw error;
     const job = jobId === null ? cluster : `${cluster} ${jobId}`;
     terminal.note(`\nThe job goes on. Come back: outrigger logs ${job}`);
     return interruptedExit;
   }
 }
-
-/** The beginning of a request's id, which control takes for the whole. */
-export const shortId = (id: string): string => id.slice(0, 8);

@@ -1,5 +1,6 @@
 import { AppError } from "../../common/errors.ts";
 import { clusterOperations } from "../../contract/operations/clusters.ts";
+import type { ClusterJobRecord } from "../../contract/records/clusters.ts";
 import { type JobStatus, jobExitCodes } from "../../contract/statuses.ts";
 import { styleOfStatus } from "../rendering.ts";
 import type { Client } from "../sdk.ts";
@@ -22,30 +23,45 @@ export async function latestJobId(client: Client, cluster: string): Promise<numb
 /** Says how a job ended; nothing about one that did not. */
 export async function tellEnding(world: World, ended: EndedLog): Promise<void> {
   const { terminal } = world;
-  const status = await endingOf(world, ended);
-  if (status === undefined) return;
+  const ending = await endingOf(world, ended);
+  if (ending === undefined) return;
+  const { status, reason } = ending;
   const word = status.replace(
     /^FAILED_(.+)$/,
     (_, part: string) => `FAILED (${part.toLowerCase()})`,
   );
   const told = terminal.paintNote(styleOfStatus(status) ?? "bold", `Job ${ended.jobId} ${word}`);
-  terminal.note(`${told} on ${terminal.paintNote("bold", ended.cluster)}`);
+  const why = reason === undefined ? "" : `: ${reason}`;
+  terminal.note(`${told} on ${terminal.paintNote("bold", ended.cluster)}${why}`);
 }
 
-/** The status behind the code. Of a failure it asks for the kind, which a cluster that went cannot tell. */
-async function endingOf(world: World, { cluster, jobId, code }: EndedLog) {
-  if (code === jobExitCodes.SUCCEEDED) return "SUCCEEDED";
-  if (code === jobExitCodes.CANCELLED) return "CANCELLED";
+interface Ending {
+  readonly status: JobStatus;
+  readonly reason?: string;
+}
+
+/** The status behind the code. Of a failure it asks for kind and reason, which a cluster that went cannot tell. */
+async function endingOf(
+  world: World,
+  { cluster, jobId, code }: EndedLog,
+): Promise<Ending | undefined> {
+  if (code === jobExitCodes.SUCCEEDED) return { status: "SUCCEEDED" };
+  if (code === jobExitCodes.CANCELLED) return { status: "CANCELLED" };
   if (code !== jobExitCodes.FAILED) return undefined;
   const client = await world.connect();
-  const input = { cluster_name: cluster, job_ids: [jobId] };
-  const statuses = await client
-    .callAndGet(clusterOperations.jobStatus, input)
-    .catch((error: unknown): Record<string, JobStatus | null> => {
+  const input = { cluster_name: cluster, skip_finished: false, all_users: true };
+  const jobs = await client
+    .callAndGet(clusterOperations.queue, input)
+    .catch((error: unknown): ClusterJobRecord[] => {
       if (!(error instanceof AppError)) throw error;
-      return {};
+      return [];
     });
-  return statuses[jobId] ?? "FAILED";
+  const job = jobs.find(({ job_id: id }) => id === jobId);
+  const reason = job?.metadata["reason"];
+  return {
+    status: job?.status ?? "FAILED",
+    ...(typeof reason === "string" && { reason }),
+  };
 }
 
 /** Says how to come back to a job, and how to be rid of what is left of it. */

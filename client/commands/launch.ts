@@ -1,16 +1,23 @@
 import { randomBytes } from "node:crypto";
-import { AppError, fail } from "../../common/errors.ts";
+import { fail } from "../../common/errors.ts";
 import { clusterOperations } from "../../contract/operations/clusters.ts";
-import { taskOperations } from "../../contract/operations/tasks.ts";
 import { jobExitCodes } from "../../contract/statuses.ts";
 import { madeUpName, type TaskOptions, variablesOf } from "../arguments.ts";
-import { openProgress } from "../progress.ts";
+import { inOwnFile, inOwnPlaces } from "../own-places.ts";
 import { agree, listClusters } from "../selection.ts";
-import { isLocal } from "../settings.ts";
-import { isEmptyTask, localPathsOf, readEntrypoint, toTaskText } from "../task-text.ts";
+import {
+  type Entrypoint,
+  isEmptyTask,
+  localPathsOf,
+  readEntrypoint,
+  toTaskText,
+} from "../task-text.ts";
+import type { Scope, SentTask } from "../upload.ts";
 import type { World } from "../world.ts";
-import { carryOut, followJob } from "./following.ts";
+import { carryOut } from "./carry-out.ts";
+import { followJob } from "./following.ts";
 import { tellWays } from "./job-ending.ts";
+import { showPlan } from "./plan.ts";
 
 export interface LaunchOptions extends TaskOptions {
   readonly cluster?: string;
@@ -22,6 +29,7 @@ export interface LaunchOptions extends TaskOptions {
   readonly retryUntilUp?: boolean;
   readonly setup: boolean;
   readonly fast?: boolean;
+  readonly cancelStop?: boolean;
   readonly async?: boolean;
 }
 
@@ -33,16 +41,18 @@ export async function launch(
 ): Promise<number> {
   const { terminal, settings } = world;
   const source = readEntrypoint(operands, world.cwd);
-  if (isEmptyTask(source)) requireName(world, options);
+  if (isEmptyTask(source.text)) requireName(world, options);
   const task = taskOf(world, source, options);
   const cluster = options.cluster ?? madeUpName(settings.userName, randomBytes(2).toString("hex"));
   const asks = terminal.canAsk && !options.yes && !options.dryrun;
-  if (asks) await agreeToLaunch(world, cluster, task, options);
+  if (asks) await inOwnPlaces(source, task, () => agreeToLaunch(world, cluster, task, options));
 
   const title = `${options.dryrun ? "Planning" : "Launching"} ${cluster}`;
-  const input = launchInput(cluster, task, options);
+  const input = { ...launchInput(cluster, options), ...(await sent(world, task, options)) };
   const more = { title, later: options.async };
-  const result = await carryOut(world, clusterOperations.launch, input, more);
+  const result = await inOwnPlaces(source, input.task, () =>
+    carryOut(world, clusterOperations.launch, input, more),
+  );
   return afterSubmit(world, cluster, result?.job_id, options);
 }
 
@@ -68,7 +78,7 @@ export async function afterSubmit(
   if (detachRun) {
     terminal.note(`Job ${jobId} on ${terminal.paintNote("bold", cluster)}`);
     tellWays(world, { cluster, jobId, code: jobExitCodes.NOT_FINISHED });
-    terminal.answer(String(jobId));
+    if (!Number.isFinite(terminal.columns)) terminal.answer(String(jobId));
     return 0;
   }
   const code = await followJob(world, { cluster, jobId });
@@ -76,24 +86,27 @@ export async function afterSubmit(
   return code;
 }
 
-/** The task as it is sent. Throws for local files that the control plane could not see. */
-export function taskOf(world: World, source: string, options: TaskOptions): string {
-  const { cwd, settings } = world;
-  const env = variablesOf(options.env, options.envFile, world);
-  const secrets = variablesOf(options.secret, options.secretFile, world);
-  const text = toTaskText(source, options, { cwd, env, secrets });
-  const [path] = isLocal(settings.endpoint) ? [] : localPathsOf(text);
-  if (path !== undefined)
-    fail(
-      "NotSupportedError",
-      `${path} is on this machine and ${settings.endpoint} is not; name a git repository or a bucket`,
-    );
-  return text;
+/** The task for control, whose local files it then has; a plan needs none of them. */
+const sent = (world: World, task: string, { dryrun = false }: LaunchOptions) =>
+  dryrun ? { task } : withFiles(world, task, "all");
+
+/** A task for control, which then has the local files that it names. */
+export async function withFiles(world: World, text: string, scope: Scope): Promise<SentTask> {
+  if (localPathsOf(text).length === 0) return { task: text, file_mounts_blob_id: null };
+  const { sendFiles } = await import("../upload.ts");
+  return sendFiles(world, text, scope);
 }
 
-function launchInput(cluster: string, task: string, options: LaunchOptions) {
+/** The task as its options have it. */
+export function taskOf(world: World, source: Entrypoint, options: TaskOptions): string {
+  const { cwd } = world;
+  const env = variablesOf(options.env, options.envFile, world);
+  const secrets = variablesOf(options.secret, options.secretFile, world);
+  return inOwnFile(source, () => toTaskText(source.text, options, { cwd, env, secrets }));
+}
+
+function launchInput(cluster: string, options: LaunchOptions) {
   return {
-    task,
     cluster_name: cluster,
     dryrun: options.dryrun ?? false,
     retry_until_up: options.retryUntilUp ?? false,
@@ -101,6 +114,7 @@ function launchInput(cluster: string, task: string, options: LaunchOptions) {
     down: options.down ?? false,
     no_setup: !options.setup,
     fast: options.fast ?? false,
+    cancel_stop: options.cancelStop ?? false,
   };
 }
 
@@ -114,23 +128,11 @@ async function agreeToLaunch(
   const [existing] = await listClusters(client, [cluster]);
   if (existing !== undefined)
     return agree(world, `Run on cluster '${cluster}', which is ${existing.status}?`);
-  await showPlan(world, cluster, task, options);
-  await agree(world, `Launch a new cluster '${cluster}'?`);
-}
-
-/** Shows which machines the task would get, where control can tell. */
-async function showPlan(world: World, cluster: string, task: string, options: LaunchOptions) {
-  const client = await world.connect();
-  const request_options = {
+  await showPlan(world, task, {
     cluster_name: cluster,
     idle_minutes_to_autostop: options.idleMinutesToAutostop ?? null,
     down: options.down ?? false,
     dryrun: false,
-  };
-  const progress = openProgress(world.terminal);
-  const input = { dag: task, request_options };
-  await client.callAndStream(taskOperations.optimize, input, progress).catch((error: unknown) => {
-    if (!(error instanceof AppError) || error.type !== "NotImplementedError") throw error;
   });
-  progress.end("done");
+  await agree(world, `Launch a new cluster '${cluster}'?`);
 }

@@ -2,12 +2,14 @@ import { fail } from "../../common/errors.ts";
 import type { GivenInputOf } from "../../common/operation.ts";
 import { clusterOperations } from "../../contract/operations/clusters.ts";
 import type { ClusterStatusRecord } from "../../contract/records/clusters.ts";
-import { type Deed, forEach, type SelectionOptions, selectClusters } from "../selection.ts";
+import { type Deed, type SelectionOptions, selectClusters } from "../selection.ts";
 import type { World } from "../world.ts";
-import { carryOut } from "./following.ts";
+import { carryOutAll } from "./carry-out.ts";
+import { isUnderWay } from "./under-way.ts";
 
 interface EndOptions extends SelectionOptions {
   readonly purge?: boolean;
+  readonly skipHooks?: boolean;
   readonly async?: boolean;
 }
 
@@ -29,7 +31,7 @@ export async function stop(world: World, words: Words, options: EndOptions): Pro
     title: (name) => `Stopping ${name}`,
     reaches: "STOPPED",
     row: clusterOperations.stop,
-    input: (cluster_name) => ({ cluster_name, purge: options.purge ?? false }),
+    input: (cluster_name) => ({ cluster_name, ...howOf(options) }),
   });
 }
 
@@ -38,11 +40,24 @@ export async function down(world: World, words: Words, options: EndOptions): Pro
   await actOn(world, words, options, {
     verb: "tear down",
     isFinal: true,
+    warning: warningOfDown,
     title: (name) => `Tearing down ${name}`,
     row: clusterOperations.down,
-    input: (cluster_name) => ({ cluster_name, purge: options.purge ?? false }),
+    input: (cluster_name) => ({ cluster_name, ...howOf(options) }),
   });
 }
+
+/** Hooks run on nodes; those of a cluster that is stopped are off. */
+function warningOfDown({ name, status, hooks }: ClusterStatusRecord): string | undefined {
+  const isLoss = status === "STOPPED" && hooks?.some(({ events }) => events.includes("down"));
+  if (!isLoss) return undefined;
+  return `${name} is STOPPED: its hooks for down will not run, unless you start it first: outrigger start ${name}`;
+}
+
+const howOf = ({ purge = false, skipHooks = false }: EndOptions) => ({
+  purge,
+  skip_hooks: skipHooks,
+});
 
 /** `outrigger start`. */
 export async function start(world: World, words: Words, options: StartOptions): Promise<undefined> {
@@ -66,15 +81,15 @@ export async function start(world: World, words: Words, options: StartOptions): 
 
 type Row = (typeof clusterOperations)["start" | "stop" | "down" | "autostop"];
 
-interface Act<Op extends Row> extends Deed {
+interface Act<Op extends Row> extends Deed<ClusterStatusRecord> {
   readonly title: (name: string) => string;
-  /** The status it leads to; of a cluster that was there before, that is what is said. */
+  /** The status it leads to; of a cluster that was there before, and about to stay, that is said. */
   readonly reaches?: ClusterStatusRecord["status"];
   readonly row: Op;
   readonly input: (name: string) => GivenInputOf<Op>;
 }
 
-/** Picks the clusters, asks, and does the same thing to each. */
+/** Picks the clusters, asks, and has the same thing done to all of them at once. */
 export async function actOn<Op extends Row>(
   world: World,
   words: Words,
@@ -83,8 +98,12 @@ export async function actOn<Op extends Row>(
 ): Promise<void> {
   const { async: later = false } = options;
   const clusters = await selectClusters(world, deed, words, options);
-  await forEach(world, clusters, async ({ name, status }) => {
-    await carryOut(world, row, input(name), { title: title(name), later });
-    if (status === reaches && !later) world.terminal.note(`${name} is ${status} already`);
-  });
+  const errands = clusters.map(({ name, status, lifecycle }) => ({
+    ...{ name, title: title(name), input: input(name) },
+    done() {
+      if (status === reaches && !isUnderWay({ lifecycle }))
+        world.terminal.note(`${name} is ${status} already`);
+    },
+  }));
+  await carryOutAll(world, row, errands, { later });
 }

@@ -7,6 +7,7 @@ import { styleOfStatus } from "../rendering.ts";
 import type { World } from "../world.ts";
 import type { OutputOptions } from "./answers.ts";
 import { followJob } from "./following.ts";
+import { hookLogChoice, showHookLog } from "./hook-logs.ts";
 import { syncDown } from "./sync-down.ts";
 
 interface LogsOptions extends OutputOptions {
@@ -17,15 +18,22 @@ interface LogsOptions extends OutputOptions {
   readonly provision?: boolean;
   readonly worker?: number;
   readonly autostop?: boolean;
+  readonly hook?: string | true;
 }
 
 /** `outrigger logs`. */
 export async function logs(
   world: World,
-  [cluster = "", ...words]: readonly string[],
+  operands: readonly string[],
   options: LogsOptions,
 ): Promise<number> {
-  const { follow, tail = 0, worker = null } = options;
+  const { follow, tail = 0, worker = null, hook } = options;
+  if (hook !== undefined) {
+    refuseBesideHook(options);
+    return showHookLog(world, hookLogChoice(hook, operands), { follow, tail });
+  }
+  const [cluster, ...words] = operands;
+  if (cluster === undefined) fail("UsageError", "name the cluster: outrigger logs CLUSTER");
   const client = await world.connect();
   const sink = answerSink(world.terminal);
   const jobIds = jobIdsOf(words);
@@ -34,13 +42,31 @@ export async function logs(
     return client.logs(clusterOperations.provisionLogs, input, sink);
   }
   if (options.autostop) {
-    const input = { cluster_name: cluster, follow, tail };
-    return client.callAndStream(clusterOperations.autostopLogs, input, sink);
+    const input = { cluster_name: cluster, autostop: true, follow, tail };
+    return client.callAndStream(clusterOperations.hookLogs, input, sink);
   }
   if (options.status) return answerStatus(world, cluster, jobIds, options);
   if (options.syncDown) return syncDown(world, cluster, jobIds);
   if (jobIds.length > 1) fail("UsageError", "one job at a time; several only with --sync-down");
   return followJob(world, { cluster, jobId: jobIds[0] ?? null, follow, tail });
+}
+
+/** Options that ask for something else than the log of hooks. */
+const besideHook = {
+  status: "--status",
+  provision: "--provision",
+  syncDown: "--sync-down",
+  worker: "--worker",
+  autostop: "--autostop",
+  output: "--output",
+} as const satisfies Partial<Record<keyof LogsOptions, string>>;
+
+function refuseBesideHook(options: LogsOptions): void {
+  const given = Object.entries(besideHook).flatMap(([name, flag]) =>
+    options[name as keyof typeof besideHook] === undefined ? [] : [flag],
+  );
+  if (given.length > 0)
+    fail("UsageError", `--hook shows the log of hooks; leave ${given.join(", ")} out`);
 }
 
 /** What an ended job means for the exit code; one that goes on is not finished. */

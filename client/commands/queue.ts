@@ -42,7 +42,7 @@ export async function queue(
 async function clustersOf(world: World, names: readonly string[]): Promise<string[]> {
   if (names.length > 0 && !names.some(isPattern)) return [...names];
   const found = await listClusters(await world.connect(), names);
-  requireAll(names, found);
+  await requireAll(world, names, found);
   return found.filter(({ status }) => status === "UP").map(({ name }) => name);
 }
 

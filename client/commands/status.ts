@@ -5,6 +5,7 @@ import { ago, type Column, styleOfStatus } from "../rendering.ts";
 import { requireAll, sayNone } from "../selection.ts";
 import type { World } from "../world.ts";
 import { answerRows, type OutputOptions } from "./answers.ts";
+import { autostopOf, underWayOf } from "./under-way.ts";
 
 interface StatusOptions extends OutputOptions {
   readonly verbose?: boolean;
@@ -32,11 +33,12 @@ export async function status(
     include_handle: options.ip ?? false,
     summary_response: !options.verbose,
   });
-  requireAll(names, rows);
+  await requireAll(world, names, rows);
   if (options.ip) return answerAddress(world, rows);
   answerRows(world, options, {
     rows,
-    columns: columnsOf(world, options),
+    columns: columnsOf(world, options, rows),
+    isWhole: options.verbose ?? false,
     empty: sayNone(names, "No clusters. Launch one: outrigger launch -c dev 'echo hello'"),
   });
 }
@@ -44,26 +46,45 @@ export async function status(
 /** Cut where room is short, then left out. */
 const givesAll = { least: 12, spare: true } as const;
 
-function columnsOf(world: World, options: StatusOptions): Column<ClusterStatusRecord>[] {
+const usualColumns = 80;
+
+type StatusColumn = Column<ClusterStatusRecord>;
+
+const user: StatusColumn = { title: "USER", text: (row) => row.user_name, spare: true };
+
+const verbose: readonly StatusColumn[] = [
+  { title: "WORKSPACE", text: (row) => row.workspace, spare: true },
+  { title: "LAST EVENT", text: (row) => row.last_event ?? "-", ...givesAll },
+  { title: "COMMAND", text: (row) => row.last_creation_command ?? "-", ...givesAll },
+];
+
+function columnsOf(
+  world: World,
+  options: StatusOptions,
+  rows: readonly ClusterStatusRecord[],
+): StatusColumn[] {
   const now = world.now();
   const others = options.allUsers || options.everyone || options.verbose;
-  const user: Column<ClusterStatusRecord> = {
-    title: "USER",
-    text: (row) => row.user_name,
-    spare: true,
+  const isBusy = rows.some(({ lifecycle }) => lifecycle);
+  const underWay: StatusColumn = {
+    title: "UNDER WAY",
+    text: (row) => underWayOf(row, now),
+    least: world.terminal.columns < usualColumns ? 24 : 44,
+    last: true,
   };
-  const verbose: Column<ClusterStatusRecord>[] = [
-    { title: "WORKSPACE", text: (row) => row.workspace, spare: true },
-    { title: "LAST EVENT", text: (row) => row.last_event ?? "-", ...givesAll },
-    { title: "COMMAND", text: (row) => row.last_creation_command ?? "-", ...givesAll },
-  ];
   return [
     { title: "NAME", text: (row) => row.name, least: 24 },
     ...(others ? [user] : []),
     { title: "STATUS", text: (row) => row.status, style: (row) => styleOfStatus(row.status) },
+    ...(isBusy ? [underWay] : []),
     { title: "INFRA", text: infraOf, ...givesAll },
-    { title: "RESOURCES", text: (row) => row.resources_str ?? "-", least: 12 },
-    { title: "AUTOSTOP", text: autostopOf },
+    {
+      title: "RESOURCES",
+      text: (row) => row.resources_str ?? "-",
+      least: 12,
+      ...(isBusy && { spare: true as const }),
+    },
+    { title: "AUTOSTOP", text: (row) => autostopOf(row, now), least: 8 },
     { title: "LAUNCHED", text: (row) => ago(row.launched_at, now), spare: true },
     ...(options.verbose ? verbose : []),
   ];
@@ -71,11 +92,6 @@ function columnsOf(world: World, options: StatusOptions): Column<ClusterStatusRe
 
 const infraOf = ({ cloud, region }: ClusterStatusRecord) =>
   [cloud?.toLowerCase(), region].filter(Boolean).join("/") || "-";
-
-function autostopOf({ autostop, to_down }: ClusterStatusRecord): string {
-  if (autostop < 0) return "-";
-  return `${autostop}m${to_down ? " (down)" : ""}`;
-}
 
 function answerAddress({ terminal }: World, rows: readonly ClusterStatusRecord[]): undefined {
   const [row] = rows;
@@ -107,6 +123,7 @@ async function answerEndpoints(
   const lines = Object.entries(found).map(([at, address]) =>
     port ? address : `${at}: ${address}`,
   );
-  if (lines.length === 0) fail("NotFoundError", `${cluster} exposes no such port`);
+  if (lines.length === 0)
+    fail("NotFoundError", `${cluster} exposes ${port ? `no port ${port}` : "no port"}`);
   world.terminal.answer(lines.join("\n"));
 }

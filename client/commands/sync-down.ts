@@ -1,9 +1,9 @@
 import { mkdir, open } from "node:fs/promises";
 import { homedir } from "node:os";
 import { join } from "node:path";
-import { AppError } from "../../common/errors.ts";
 import { product } from "../../common/product.ts";
 import { clusterOperations } from "../../contract/operations/clusters.ts";
+import { cannotWrite } from "../local-files.ts";
 import type { World } from "../world.ts";
 
 /** Writes the log of each job to a file of its own and prints the file's name. */
@@ -29,10 +29,7 @@ export async function syncDown(
 
 /** A new file whose writes resolve once the system has them; each failure names the file. */
 export async function openFile(folder: string, file: string) {
-  const named = (cause: unknown): never => {
-    const why = cause instanceof Error ? cause.message : String(cause);
-    throw new AppError("RuntimeError", `cannot write ${file}: ${why}`, {}, cause);
-  };
+  const named = cannotWrite(file);
   await mkdir(folder, { recursive: true }).catch(named);
   const out = await open(file, "w").catch(named);
   return {

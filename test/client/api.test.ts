@@ -3,6 +3,7 @@ import { type ChildProcess, execFile, spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, readFileSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
+import { type AddressInfo, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
@@ -95,6 +96,22 @@ test("a control plane that cannot start says why", async (t) => {
 
   assert.equal(code, 2);
   assert.match(stderr, /^error: OUTRIGGER_HOST: 192\.0\.2\.1 is not a loopback address/m);
+});
+
+test("a port that is taken is answered with how to take another", async (t) => {
+  const { outrigger } = await realCommandLine(t);
+  const other = createServer().listen(0, "127.0.0.1");
+  t.after(() => other.close());
+  await once(other, "listening");
+  const { port } = other.address() as AddressInfo;
+
+  const { code, stderr } = await outrigger("api", "start", "--port", String(port));
+
+  assert.equal(code, 5);
+  assert.match(
+    stderr,
+    /port \d+ of 127\.0\.0\.1 is taken; .* api start --port N, .*OUTRIGGER_ENDPOINT=/,
+  );
 });
 
 test("a control plane listens where it is asked to, or it does not", () => {

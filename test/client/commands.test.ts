@@ -21,7 +21,9 @@ const calls: readonly [string, string, Fields][] = [
     "POST /launch",
     { retry_until_up: true, dryrun: true, fast: true },
   ],
-  ["exec dev -d x", "POST /exec", { cluster_name: "dev" }],
+  ["launch -c dev -d --cancel-stop x", "POST /launch", { cancel_stop: true }],
+  ["exec dev -d x", "POST /exec", { cluster_name: "dev", cancel_stop: false }],
+  ["exec dev -d --cancel-stop x", "POST /exec", { cancel_stop: true }],
   ["exec -d -c dev x", "POST /exec", { cluster_name: "dev" }],
   ["status", "POST /status", { cluster_names: null, refresh: "NONE", all_users: false }],
   ["status -u", "POST /status", { all_users: true }],
@@ -33,13 +35,24 @@ const calls: readonly [string, string, Fields][] = [
   ["logs dev --no-follow", "POST /logs", { job_id: null, follow: false, tail: 0 }],
   ["logs dev 3 --no-follow --tail 9", "POST /logs", { job_id: 3, follow: false, tail: 9 }],
   ["logs dev --status", "POST /job_status", { job_ids: null }],
-  ["logs dev --autostop", "POST /autostop_logs", { cluster_name: "dev", follow: true }],
+  ["logs dev --autostop", "POST /hook_logs", { cluster_name: "dev", autostop: true, follow: true }],
+  ["logs --hook dev", "POST /hook_logs", { cluster_name: "dev", event: null, follow: true }],
+  ["logs --hook stop dev", "POST /hook_logs", { cluster_name: "dev", event: "stop", tail: 0 }],
+  ["logs --hook=stop dev --tail 3", "POST /hook_logs", { event: "stop", tail: 3 }],
+  ["logs dev --hook down", "POST /hook_logs", { cluster_name: "dev", event: "down" }],
+  ["logs --hook dev down", "POST /hook_logs", { cluster_name: "dev", event: "down" }],
+  ["logs dev --hook --no-follow", "POST /hook_logs", { event: null, follow: false }],
+  ["logs --hook stop", "POST /hook_logs", { cluster_name: "stop", event: null }],
+  ["logs --hook stop down", "POST /hook_logs", { cluster_name: "down", event: "stop" }],
+  ["logs --hook stop stop", "POST /hook_logs", { cluster_name: "stop", event: "stop" }],
   ["logs dev --provision", "POST /provision_logs", { cluster_name: "dev", worker: null }],
   ["cancel dev 1 2", "POST /cancel", { job_ids: [1, 2], all: false, all_users: false }],
   ["cancel dev -a -y", "POST /cancel", { job_ids: null, all: true }],
   ["cancel dev -y", "POST /cancel", { job_ids: null, all: false }],
   ["stop dev", "POST /stop", { cluster_name: "dev", purge: false }],
-  ["down -y -p dev", "POST /down", { cluster_name: "dev", purge: true }],
+  ["down -y -p dev", "POST /down", { cluster_name: "dev", purge: true, skip_hooks: false }],
+  ["down -y --skip-hooks dev", "POST /down", { purge: false, skip_hooks: true }],
+  ["stop --skip-hooks dev", "POST /stop", { skip_hooks: true }],
   [
     "start dev -f -i 9 --down --wait-for jobs",
     "POST /start",
@@ -53,7 +66,7 @@ const calls: readonly [string, string, Fields][] = [
   [
     "events dev -n 3",
     "POST /cluster_events",
-    { cluster_name: "dev", event_type: "STATUS_CHANGE", include_timestamps: true, limit: 3 },
+    { cluster_name: "dev", event_type: "NOTEWORTHY", include_timestamps: true, limit: 3 },
   ],
   ["check -v local", "POST /check", { clouds: ["local"], verbose: true }],
   ["api cancel 1234", "POST /api/cancel", { request_ids: ["1234"], user_id: null }],
@@ -124,7 +137,11 @@ test("launch shows the job's log on stdout alone and exits as the job did", asyn
     sendJson(res, 200, { return_value: value });
   };
   const stream: Handler = (_seen, res) => void res.end("1 node up\n");
-  const more = { "GET /api/get": getAnswers, "GET /api/stream": stream };
+  const queue: Handler = (_seen, res) => sendJson(res, 404, { detail: "gone" });
+  const more = {
+    ...{ "GET /api/get": getAnswers, "GET /api/stream": stream },
+    "POST /queue": queue,
+  };
   const control = await fakeControl(t, { ...usual, ...more });
   const outrigger = await commandLine(t, control.endpoint);
 

@@ -38,8 +38,10 @@ async function offers(t: TestContext, line: string): Promise<string[]> {
 
 test("bash offers commands, options, sub-commands and clusters", async (t) => {
   assert.deepEqual(await offers(t, "outrigger la"), ["launch"]);
+  assert.deepEqual(await offers(t, "outrigger si"), ["sidecar"]);
   assert.deepEqual(await offers(t, "outrigger launch --detach"), ["--detach-run"]);
   assert.deepEqual(await offers(t, "outrigger api st"), ["start", "stop", "status"]);
+  assert.deepEqual(await offers(t, "outrigger agent u"), ["uninstall"]);
   assert.deepEqual(await offers(t, "outrigger down d"), ["dev-1", "dev-2"]);
   assert.deepEqual(await offers(t, "outrigger launch -c d"), ["dev-1", "dev-2"]);
   assert.deepEqual(await offers(t, "outrigger completion z"), ["zsh"]);

@@ -11,7 +11,9 @@ export interface Seen {
   readonly path: string;
   readonly query: URLSearchParams;
   readonly headers: IncomingMessage["headers"];
+  /** Empty for a body that is no JSON. */
   readonly body: Record<string, unknown>;
+  readonly text: string;
 }
 
 /** Answers by hand. */
@@ -80,9 +82,13 @@ async function readCall(req: IncomingMessage): Promise<Seen> {
     path: url.pathname,
     query: url.searchParams,
     headers: req.headers,
-    body: sent === "" ? {} : JSON.parse(sent),
+    body: isJson(req) ? JSON.parse(sent) : {},
+    text: sent,
   };
 }
+
+const isJson = ({ headers }: IncomingMessage): boolean =>
+  headers["content-type"] === "application/json";
 
 function findEnding(call: Seen, requests: ReadonlyMap<string, Ending>): [string, Ending] {
   const prefix = call.query.get("request_id") ?? "";

@@ -6,9 +6,10 @@ import { fakeControl, type Handler, type Routes, sendJson } from "./fake-control
 import { usual } from "./usual-routes.ts";
 
 /** A control plane where job 7 ends with a code and a status. */
-const endingWith = (code: number, status: string): Routes => {
+const endingWith = (code: number, status: string, reason?: string): Routes => {
   const results: Readonly<Record<string, unknown>> = {
     ...{ "launch-1": { job_id: 7, handle: null }, "log-1": code, "status-1": { 7: status } },
+    "queue-1": [{ job_id: 7, status, metadata: reason === undefined ? {} : { reason } }],
   };
   const stored =
     (id: string): Handler =>
@@ -19,6 +20,7 @@ const endingWith = (code: number, status: string): Routes => {
     "POST /launch": stored("launch-1"),
     "POST /exec": stored("launch-1"),
     "POST /job_status": stored("status-1"),
+    "POST /queue": stored("queue-1"),
     "GET /api/stream": (_seen, res) => void res.end(""),
     "GET /api/get": ({ query }, res) =>
       sendJson(res, 200, {
@@ -57,8 +59,17 @@ for (const [line, exit, status, told, colour] of endings)
     assert.ok(!plain.stderr.includes(colour));
   });
 
+test("a failure is told with its reason", async (t) => {
+  const control = await fakeControl(t, endingWith(100, "FAILED", "rank 1: run exited with 9"));
+  const outrigger = await commandLine(t, control.endpoint);
+
+  const { stderr } = await outrigger(["logs", "dev", "7"]);
+
+  assert.equal(stderr, "Job 7 FAILED on dev: rank 1: run exited with 9\n");
+});
+
 test("a failure on a cluster that went is told without its kind", async (t) => {
-  const { "POST /job_status": _, ...routes } = endingWith(100, "FAILED_SETUP");
+  const { "POST /queue": _, ...routes } = endingWith(100, "FAILED_SETUP");
   const control = await fakeControl(t, routes);
   const outrigger = await commandLine(t, control.endpoint);
 
@@ -109,4 +120,32 @@ test("Ctrl-C in a launch is no failure of it", async (t) => {
   assert.ok(!stderr.includes("✗") && !stderr.includes(red), stderr);
   assert.match(stripVTControlCharacters(stderr), /… Launching dev\n/);
   assert.match(stderr, /The launch goes on; follow it: outrigger api logs launch-1/);
+});
+
+test("the id of a job that is not followed stands alone only for programs", async (t) => {
+  const control = await fakeControl(t, endingWith(0, "RUNNING"));
+  const outrigger = await commandLine(t, control.endpoint);
+
+  const piped = await outrigger(["exec", "dev", "-d", "x"]);
+  const shown = await outrigger(["exec", "dev", "-d", "x"], { columns: 80 });
+
+  assert.deepEqual([piped.stdout, shown.stdout], ["7\n", ""]);
+  assert.match(shown.stderr, /outrigger logs dev 7/);
+});
+
+test("that there is no such job is said once, on stderr", async (t) => {
+  const control = await fakeControl(t, {
+    ...endingWith(102, ""),
+    "POST /logs": (_seen, res) =>
+      void res
+        .writeHead(200, { "x-skypilot-request-id": "log-1" })
+        .end("cluster dev has no job 99\n"),
+  });
+  const outrigger = await commandLine(t, control.endpoint);
+
+  for (const line of ["logs dev 99", "logs dev 99 --no-follow"]) {
+    const { code, stdout, stderr } = await outrigger(wordsOf(line));
+
+    assert.deepEqual([code, stdout, stderr], [102, "", "error: cluster dev has no job 99\n"], line);
+  }
 });

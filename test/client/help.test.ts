@@ -1,16 +1,18 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { commands } from "../../client/catalog.ts";
-import { wrap } from "../../client/help.ts";
+import { examples, wrap } from "../../client/help.ts";
 import { commandLine } from "./command-line.ts";
 
 const nowhere = "http://127.0.0.1:1";
+/** The commands whose help is made from their rows. */
+const ours = commands.filter(({ readsItself }) => !readsItself);
 
 test("no line of help is wider than the terminal", async (t) => {
   const outrigger = await commandLine(t, nowhere);
 
   for (const columns of [70, 80, 120])
-    for (const name of ["", ...commands.map((row) => row.name)]) {
+    for (const name of ["", ...ours.map((row) => row.name)]) {
       const { code, stdout } = await outrigger([...name.split(" "), "--help"].filter(Boolean), {
         columns,
       });
@@ -23,13 +25,16 @@ test("no line of help is wider than the terminal", async (t) => {
     }
 });
 
-test("prose is filled, and the note of an example goes below it", () => {
+test("prose is filled, and the notes of examples stand all beside them or all below", () => {
   const text = "One two three four\n\n  outrigger launch  what it does\n  short";
 
   assert.equal(
     wrap(text, 20),
     "One two three four\n\n  outrigger launch\n      what it does\n  short",
   );
+  const two = "  outrigger logs      what\n  outrigger logs dev   why";
+  assert.equal(wrap(two, 27), "  outrigger logs       what\n  outrigger logs dev   why");
+  assert.equal(wrap(two, 26), "  outrigger logs\n      what\n  outrigger logs dev\n      why");
   assert.equal(wrap("One two three four", 9), "One two\nthree\nfour");
   assert.equal(wrap("averyveryverylongword", 9), "averyveryverylongword");
 });
@@ -50,4 +55,44 @@ test("the usage of exec shows where the cluster goes", async (t) => {
   const { stdout } = await outrigger(["exec", "--help"]);
 
   assert.match(stdout, /^Usage: outrigger exec \[options\] \[cluster\] \[entrypoint\.\.\.\]$/m);
+});
+
+test("`help` is another word for --help", async (t) => {
+  const outrigger = await commandLine(t, nowhere);
+
+  for (const line of ["", "stop", "api start"]) {
+    const words = line.split(" ").filter(Boolean);
+    const help = await outrigger(["help", ...words]);
+    assert.deepEqual(help, await outrigger([...words, "--help"]));
+    assert.equal(help.code, 0);
+  }
+  const unknown = await outrigger(["help", "foo"]);
+  assert.match(unknown.stderr, /unknown command 'foo'/);
+});
+
+test("what is misspelt is told where help is", async (t) => {
+  const outrigger = await commandLine(t, nowhere);
+
+  for (const [line, command] of [
+    ["foo", "outrigger"],
+    ["api foo", "outrigger api"],
+    ["stop --foo", "outrigger stop"],
+  ] as const) {
+    const { stderr } = await outrigger(line.split(" "));
+    assert.match(stderr, new RegExp(`^What there is: ${command} --help$`, "m"));
+  }
+});
+
+test("no sentence of help is broken by hand, as the terminal's width breaks it", () => {
+  for (const { name, more = "" } of commands) assert.doesNotMatch(more, /\n[a-z0-9-]/, name);
+  assert.doesNotMatch(examples, /\n[a-z0-9-]/);
+});
+
+test("the help of stop and down says that --purge skips hooks", async (t) => {
+  const outrigger = await commandLine(t, nowhere);
+
+  for (const name of ["stop", "down"]) {
+    const { stdout } = await outrigger([name, "--help"]);
+    assert.match(stdout, /--purge +Skip its hooks/);
+  }
 });

@@ -4,18 +4,40 @@ import { commandLine, wordsOf } from "./command-line.ts";
 import { type Ending, fakeControl } from "./fake-control.ts";
 import { two, usual } from "./usual-routes.ts";
 
+/** The hooks of a stop run. */
+const aStop = {
+  id: "l1",
+  action: "stop",
+  cause: "user",
+  because: "stop by ann",
+  phase: "HOOKS",
+  node: 0,
+  started_at: 1,
+  deadline_at: null,
+  hook: null,
+  hooks_run: [],
+};
 const [devUp, dev2Stopped] = two.result as unknown[];
 const up: Ending = { result: [devUp] };
 const stopped: Ending = { result: [dev2Stopped] };
+const takenBack: Ending = {
+  result: [{ ...(devUp as object), lifecycle: { ...aStop, phase: "CANCELLED" } }],
+};
+const stopping: Ending = { result: [{ ...(devUp as object), lifecycle: aStop }] };
 
 /** A command line, the clusters it finds, and all it says of what it did. */
 const outcomes: readonly [string, Ending, string][] = [
   ["stop dev", up, "Stopping dev\n"],
   ["stop dev-2", stopped, "Stopping dev-2\ndev-2 is STOPPED already\n"],
   ["start dev", up, "Starting dev\ndev is UP already\n"],
+  ["start dev", stopping, "Starting dev\n"],
+  ["start dev", takenBack, "Starting dev\ndev is UP already\n"],
   ["start dev-2", stopped, "Starting dev-2\n"],
   ["stop -a -y", two, "Stopping dev\nStopping dev-2\ndev-2 is STOPPED already\n"],
   ["down dev-2", stopped, "Tearing down dev-2\n"],
+  ["autostop dev -i 0", up, "Setting autostop of dev: as soon as it is idle\n"],
+  ["autostop dev -i 1 --down", up, "Setting autodown of dev: after 1 idle minute\n"],
+  ["autostop dev", up, "Setting autostop of dev: after 5 idle minutes\n"],
 ];
 
 for (const [line, found, told] of outcomes)

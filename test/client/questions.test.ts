@@ -41,6 +41,30 @@ for (const [line, typed, expected, route, calls] of answers)
     assert.equal(code, expected);
   });
 
+test("nobody is asked about a cluster that there is not", async (t) => {
+  const control = await fakeControl(t, { ...usual, "POST /status": two });
+  const outrigger = await commandLine(t, control.endpoint);
+
+  for (const line of ["cancel dve", "cancel dve 7", "down dve", "autostop dve -i 5"]) {
+    const { code, stderr } = await outrigger(wordsOf(line), { typed: "y\n" });
+    assert.equal(code, 3, line);
+    assert.match(stderr, /there is no cluster dve; did you mean `dev`\?\n$/, line);
+  }
+});
+
+test("nobody is asked about a job that there is not", async (t) => {
+  const result = { 7: "RUNNING", 8: null, 99: null };
+  const control = await fakeControl(t, { ...usual, "POST /job_status": { result } });
+  const outrigger = await commandLine(t, control.endpoint);
+
+  const { code, stderr } = await outrigger(wordsOf("cancel dev 7 8 99"), { typed: "y\n" });
+
+  assert.equal(code, 3);
+  assert.match(stderr, /cluster dev has no job 8, 99; queue lists them\n$/);
+  assert.deepEqual(control.to("POST /job_status")[0]?.body["job_ids"], [7, 8, 99]);
+  assert.equal(control.to("POST /cancel").length, 0);
+});
+
 test("a question says what an empty answer means, and is asked again when not understood", async (t) => {
   const control = await fakeControl(t, { ...usual, "POST /status": two });
   const outrigger = await commandLine(t, control.endpoint);
@@ -52,4 +76,24 @@ test("a question says what an empty answer means, and is asked again when not un
   assert.match(one.stderr, /Stop 2 clusters: dev, dev-2\? \[Y\/n\]/);
   assert.match(sweep.stderr, /Stop 2 clusters: dev, dev-2\? \[y\/N\]/);
   assert.equal(twice.stderr.match(/Tear down 2 clusters: dev, dev-2\? \[y\/N\]/g)?.length, 2);
+});
+
+test("who is asked to tear down a stopped cluster is told that its hooks will not run", async (t) => {
+  const hooks = [{ events: ["down"], timeout: 60, run: "save" }];
+  const [dev, dev2] = two.result as object[];
+  const result = [
+    { ...dev, hooks },
+    { ...dev2, hooks },
+  ];
+  const control = await fakeControl(t, { ...usual, "POST /status": { result } });
+  const outrigger = await commandLine(t, control.endpoint);
+  const told = /^dev-2 is STOPPED: its hooks for down will not run/m;
+
+  const down = await outrigger(["down", "dev", "dev-2"], { typed: "n\n" });
+  const start = await outrigger(["start", "dev-2"], { typed: "n\n" });
+  const sure = await outrigger(["down", "-y", "dev", "dev-2"]);
+
+  assert.match(down.stderr, told);
+  assert.equal(down.stderr.match(/will not run/g)?.length, 1);
+  for (const { stderr } of [start, sure]) assert.doesNotMatch(stderr, told);
 });

@@ -115,3 +115,14 @@ test("words for times and counts", () => {
     "A     1\nLong  2",
   );
 });
+
+test("a column that is the last to shrink keeps its room before one that is narrower", () => {
+  const two: Column<string>[] = [
+    { title: "A", text: () => "a".repeat(30), least: 5, last: true },
+    { title: "B", text: () => "b".repeat(20), least: 5 },
+  ];
+  const at = (width: number) => table(two, ["row"], { width, paint: plain });
+
+  assert.match(at(40), /a{30} {2}b{7}…$/);
+  assert.match(at(20), /a{12}… {2}b{4}…$/);
+});

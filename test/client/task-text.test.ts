@@ -83,9 +83,10 @@ test("an entrypoint is a file, or a command", (t) => {
   t.after(() => rmSync(folder, { recursive: true }));
   writeFileSync(join(folder, "task.yaml"), "run: from file\n");
 
-  assert.equal(readEntrypoint(["task.yaml"], folder), "run: from file\n");
-  assert.deepEqual(parse(readEntrypoint(["echo: 'a b'"], folder)), { run: "echo: 'a b'" });
-  assert.deepEqual(parse(readEntrypoint(["echo", "hi"], folder)), { run: "echo hi" });
+  const read = (...words: string[]) => readEntrypoint(words, folder);
+  assert.deepEqual(read("task.yaml"), { text: "run: from file\n", file: "task.yaml" });
+  assert.deepEqual(parse(read("echo: 'a b'").text), { run: "echo: 'a b'" });
+  assert.deepEqual(read("echo", "hi"), { text: "run: echo hi\n" });
   assert.throws(() => readEntrypoint(["other.yaml"], folder), { name: "NotFoundError" });
 });
 

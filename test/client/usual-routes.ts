@@ -1,4 +1,4 @@
-import type { Ending, Handler, Routes } from "./fake-control.ts";
+import { type Ending, type Handler, type Routes, sendJson } from "./fake-control.ts";
 
 const cluster = (name: string, status = "UP") => ({
   ...{ name, status, launched_at: 1_700_000_000, autostop: 30, to_down: true, nodes: 1 },
@@ -18,12 +18,13 @@ export const usual: Routes = {
   "POST /status": oneOf,
   "POST /queue": { result: [] },
   "POST /logs": jobLog,
-  "POST /autostop_logs": { log: "hook ran\n", result: 0 },
+  "POST /hook_logs": { log: "saving\n", result: 0 },
   "POST /provision_logs": (_seen, res) => void res.end("made\n"),
-  "POST /job_status": { result: { 1: "SUCCEEDED" } },
+  "POST /job_status": { result: { 1: "SUCCEEDED", 2: "SUCCEEDED", 7: "SUCCEEDED" } },
   "POST /cost_report": { result: [] },
   "POST /cluster_events": { result: [{ reason: "made", transitioned_at: 1_700_000_000 }] },
   "POST /check": { log: "local: enabled\n", result: {} },
+  "GET /api/status": (_seen, res) => sendJson(res, 200, [{ request_id: "1234-5678" }]),
   "POST /api/cancel": { result: [] },
   ...Object.fromEntries(
     ["cancel", "stop", "down", "start", "autostop"].map((name) => [`POST /${name}`, {}]),

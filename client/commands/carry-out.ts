@@ -1,0 +1,129 @@
+import { AppError } from "../../common/errors.ts";
+import type { GivenInputOf, Operation, OutputOf } from "../../common/operation.ts";
+import { openProgress } from "../progress.ts";
+import type { RequestId } from "../sdk.ts";
+import type { World } from "../world.ts";
+import { isLost, type Sent, shortId, tellLeft } from "./left-alone.ts";
+
+/** One of several things to ask for. */
+export interface Errand<Op extends Operation> {
+  /** The cluster it is about. */
+  readonly name: string;
+  readonly title: string;
+  readonly input: GivenInputOf<Op>;
+  /** Called once it is done, unless nobody waits for it. */
+  done(): void;
+}
+
+/**
+ * Sends an operation and shows its steps until it is done; its result. With `later` it prints the
+ * id of the request instead, and returns undefined.
+ */
+export async function carryOut<Op extends Operation>(
+  world: World,
+  row: Op,
+  input: GivenInputOf<Op>,
+  { title, later = false }: { title: string; later?: boolean | undefined },
+): Promise<OutputOf<Op> | undefined> {
+  const sent = await send(world, row, { title, input });
+  if (later) return tellLater(world, sent);
+  return finish(world, sent).catch((error: unknown) => {
+    tellLeft(world, [sent], error);
+    throw error;
+  });
+}
+
+/**
+ * Sends an operation once for each errand, in their order, then shows the steps of one after the
+ * other. Goes on after a failure, and throws the first one at the end.
+ */
+export async function carryOutAll<Op extends Operation>(
+  world: World,
+  row: Op,
+  errands: readonly Errand<Op>[],
+  { later }: { readonly later: boolean },
+): Promise<void> {
+  const failures = openFailures(world, errands.length);
+  const sent = await sendAll(world, row, errands, failures);
+  for (const [at, one] of sent.entries()) {
+    if (later) tellLater(world, one);
+    else
+      await finish(world, one).then(one.done, (error: unknown) => {
+        if (tellLeft(world, sent.slice(at), error)) throw error;
+        failures.add(one.name, error);
+      });
+  }
+  failures.throwFirst();
+}
+
+type Failures = ReturnType<typeof openFailures>;
+
+/** Of several things each failure is told as it comes; of one it is thrown at once. */
+function openFailures({ terminal }: World, of: number) {
+  const failures: unknown[] = [];
+  return {
+    add(name: string, error: unknown): void {
+      if (of === 1 || !(error instanceof AppError)) throw error;
+      terminal.note(`${terminal.paintNote("red", "✗")} ${name}: ${error.message}`);
+      failures.push(error);
+    },
+    throwFirst(): void {
+      if (failures.length > 0) throw failures[0];
+    },
+  };
+}
+
+async function sendAll<Op extends Operation>(
+  world: World,
+  row: Op,
+  errands: readonly Errand<Op>[],
+  failures: Failures,
+) {
+  const sent: (Sent<OutputOf<Op>> & Errand<Op>)[] = [];
+  for (const [at, errand] of errands.entries())
+    try {
+      sent.push({ ...(await send(world, row, errand)), ...errand });
+    } catch (error) {
+      if (tellLeft(world, sent, error) && world.signal.aborted) {
+        const rest = errands.slice(at).map(({ name }) => name);
+        world.terminal.note(`Perhaps not sent: ${rest.join(", ")}; look: outrigger api status`);
+        throw error;
+      }
+      failures.add(errand.name, error);
+    }
+  return sent;
+}
+
+async function send<Op extends Operation>(
+  world: World,
+  row: Op,
+  errand: Pick<Errand<Op>, "title" | "input"> & { readonly name?: string },
+): Promise<Sent<OutputOf<Op>>> {
+  const client = await world.connect();
+  const id = (await client.call(row, errand.input)) as RequestId<OutputOf<Op>>;
+  return { id, title: errand.title, deed: deedOf(row), name: errand.name };
+}
+
+/** What the operation does, in a word: `launch`; of services in the words of the command. */
+const deedOf = ({ name, tag }: Operation) =>
+  tag === "serve" ? name.replace(/[._]/g, " ") : (name.split(/[._]/).at(-1) ?? name);
+
+function tellLater({ terminal }: World, { id }: Sent<unknown>): undefined {
+  terminal.answer(id);
+  terminal.note(`Follow it: outrigger api logs ${shortId(id)}`);
+}
+
+async function finish<T>(world: World, { id, title }: Sent<T>): Promise<T> {
+  const client = await world.connect();
+  const progress = openProgress(world.terminal);
+  progress.step(title);
+  try {
+    await client.stream(id, progress);
+    const result = await client.get(id);
+    progress.end("done");
+    return result;
+  } catch (error) {
+    progress.end(world.signal.aborted || isLost(error) ? "left" : "failed");
+    throw error;
+  }
+}

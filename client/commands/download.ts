@@ -1,0 +1,104 @@
+import { realpath, stat } from "node:fs/promises";
+import { join, posix, resolve } from "node:path";
+import { errorCodeOf, fail } from "../../common/errors.ts";
+import { product } from "../../common/product.ts";
+import { bytesText } from "../../contract/sizes.ts";
+import { fetchFiles, type Watcher } from "../fetch.ts";
+import type { FetchPlan, Target } from "../fetch-plan.ts";
+import { openProgress, type Progress } from "../progress.ts";
+import { count } from "../rendering.ts";
+import type { World } from "../world.ts";
+import { isLost } from "./left-alone.ts";
+
+interface DownloadOptions {
+  readonly rank?: number;
+}
+
+/** `outrigger download`. Prints where the files are; 1 when some could not come along. */
+export async function download(
+  world: World,
+  [place = "", given]: readonly string[],
+  { rank = 0 }: DownloadOptions,
+): Promise<number> {
+  const { terminal, signal } = world;
+  const target = targetOf(world, nameOf(place), given);
+  const progress = openProgress(terminal);
+  const source = { client: await world.connect(), place, rank, signal };
+  try {
+    const plan = await fetchFiles(source, target, watch(progress, place));
+    progress.end("done");
+    for (const { path, why } of plan.left)
+      terminal.note(`${terminal.paintNote("red", "✗")} left out ${path || place}: ${why}`);
+    terminal.answer(plan.root);
+    return plan.left.length > 0 ? 1 : 0;
+  } catch (error) {
+    const isOpen = signal.aborted || isLost(error);
+    progress.end(isOpen ? "left" : "failed");
+    if (isOpen) terminal.note("What came is kept; the same command goes on from there.");
+    throw error;
+  }
+}
+
+function watch(progress: Progress, place: string): Watcher {
+  const looking = `Looking at ${place}`;
+  let total = 0;
+  let title = "";
+  let shown = "";
+  progress.step(looking);
+  const tell = (text: string) => {
+    if (text !== shown) progress.reword(text);
+    shown = text;
+  };
+  return {
+    looking: (listed) => {
+      if (listed > 0 && listed % 100 === 0) tell(`${looking}: ${count(listed, "file")}`);
+    },
+    begins(plan) {
+      title = describe(plan);
+      total = sizeOf(plan);
+      progress.step(title);
+    },
+    came: (bytes) => tell(`${title}: ${Math.floor((100 * bytes) / Math.max(1, total))} %`),
+  };
+}
+
+function describe({ listed, files, modes, links }: FetchPlan): string {
+  const changed = files.length + modes.length + links.length;
+  if (changed === 0) return `${count(listed, "file")}, all here already`;
+  return `Fetching ${changed} of ${count(listed, "file")}, ${bytesText(sizeOf({ files }))}`;
+}
+
+const sizeOf = ({ files }: Pick<FetchPlan, "files">) =>
+  files.reduce((sum, { size }) => sum + size, 0);
+
+/** What the last part of `CLUSTER:PATH` is called here. */
+function nameOf(place: string): string {
+  const [, cluster, path = ""] = /^([^:/~]+):(.*)$/s.exec(place) ?? [];
+  if (cluster === undefined)
+    fail("UsageError", `say what to fetch: ${product.word} download CLUSTER:PATH`);
+  const name = posix.basename(path);
+  return ["", "~", ".", ".."].includes(name) ? cluster : name;
+}
+
+/** A folder becomes the one that is given; a file goes into one that is there. */
+function targetOf({ cwd }: World, name: string, given: string | undefined): Target {
+  const here = resolve(cwd, given ?? name);
+  return async (kind) => {
+    const isInto = kind === "file" && given !== undefined;
+    if (isInto && (given.endsWith("/") || (await isFolder(here)))) return join(here, name);
+    return kind === "folder" ? followed(here) : here;
+  };
+}
+
+const isFolder = (path: string): Promise<boolean> =>
+  stat(path).then(
+    (stats) => stats.isDirectory(),
+    () => false,
+  );
+
+/** Whoever names a link to a folder means the folder. */
+const followed = (path: string): Promise<string> =>
+  realpath(path).catch((error: unknown) => {
+    if (errorCodeOf(error) === "ENOENT") return path;
+    throw error;
+  });

@@ -1,0 +1,126 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { fail } from "../../common/errors.ts";
+import type { ReplicaInfo, ServiceStatusRecord } from "../../contract/records/services.ts";
+import { interruptedExit } from "../declined.ts";
+import { mayPass, reconnectDelaysMs } from "../follow.ts";
+import { openProgress, type Progress } from "../progress.ts";
+import { listServices } from "../services.ts";
+import type { World } from "../world.ts";
+import { isLost } from "./left-alone.ts";
+import { howMany, isAmiss, isReady, reasonLines } from "./serve-reasons.ts";
+
+/** What a look at a service says to whoever waits for it; undefined is: wait on. */
+export type Verdict = { readonly failed: string } | "reached" | undefined;
+
+export interface Wait {
+  readonly name: string;
+  readonly title: string;
+  readonly judge: (service: ServiceStatusRecord) => Verdict;
+}
+
+const firstPauseMs = 250;
+const longestPauseMs = 3_000;
+
+/**
+ * Watches a service, telling what becomes of its replicas, until it is where it was to be; answers
+ * it. Of Ctrl-C it says that the service goes on, and answers the exit code. Throws `RuntimeError`
+ * when the service will not get there.
+ */
+export async function followService(
+  world: World,
+  wait: Wait,
+): Promise<ServiceStatusRecord | number> {
+  const progress = openProgress(world.terminal);
+  progress.step(wait.title);
+  try {
+    const service = await untilReached(world, wait, progress);
+    progress.end("done");
+    return service;
+  } catch (error) {
+    const isLeft = world.signal.aborted || isLost(error);
+    progress.end(isLeft ? "left" : "failed");
+    if (isLeft) tellGoesOn(world, wait.name);
+    if (!world.signal.aborted) throw error;
+    return interruptedExit;
+  }
+}
+
+function tellGoesOn({ terminal, signal }: World, name: string): void {
+  const when = signal.aborted ? "" : ", also while control is away";
+  terminal.note(`Service ${name} goes on without you${when}.`);
+  terminal.note(`  ${terminal.paintNote("dim", "look".padEnd(8))}outrigger serve status ${name}`);
+  terminal.note(`  ${terminal.paintNote("dim", "down".padEnd(8))}outrigger serve down ${name}`);
+}
+
+async function untilReached(
+  world: World,
+  { name, title, judge }: Wait,
+  progress: Progress,
+): Promise<ServiceStatusRecord> {
+  const tell = openTelling(progress);
+  for (let looks = 0; ; looks += 1) {
+    const service = await look(world, name);
+    tell(service);
+    progress.reword(`${title}: ${howMany(service)} ready`);
+    const verdict = judge(service);
+    if (verdict === "reached") return service;
+    if (verdict !== undefined) fail("RuntimeError", verdict.failed);
+    const pauseMs = Math.min(firstPauseMs * 1.2 ** looks, longestPauseMs);
+    await sleep(pauseMs, undefined, { signal: world.signal });
+  }
+}
+
+/** How the service is now; a control plane that is away for a moment is waited for. */
+async function look(world: World, name: string): Promise<ServiceStatusRecord> {
+  const client = await world.connect();
+  for (let failures = 0; ; failures += 1) {
+    try {
+      const [service] = await listServices(client, [name]);
+      return service ?? fail("NotFoundError", `service ${name} is gone: it was taken down`);
+    } catch (error) {
+      const delayMs = reconnectDelaysMs[failures];
+      if (delayMs === undefined || !mayPass(error, world.signal)) throw error;
+      await sleep(delayMs, undefined, { signal: world.signal });
+    }
+  }
+}
+
+/** Tells each change of a replica once; those of older versions only from the second look on. */
+function openTelling(progress: Progress): (service: ServiceStatusRecord) => void {
+  const told = new Map<number, ReplicaInfo>();
+  return (service) => {
+    for (const replica of service.replica_info.toSorted(readyFirst)) {
+      const before = told.get(replica.replica_id);
+      told.set(replica.replica_id, replica);
+      const isOld = before === undefined && replica.version !== service.version;
+      const lines = isOld ? [] : newsOf(replica, before);
+      if (lines.length > 0) progress.write(Buffer.from(`${lines.join("\n")}\n`));
+    }
+  };
+}
+
+/** One that got ready is told of before the one that goes for it. */
+const readyFirst = (a: ReplicaInfo, b: ReplicaInfo): number =>
+  Number(isReady(b)) - Number(isReady(a)) || a.replica_id - b.replica_id;
+
+/** What is new of a replica; what it printed last may be known only a while after it failed. */
+function newsOf(replica: ReplicaInfo, before: ReplicaInfo | undefined): string[] {
+  const { replica_id: id, status, status_reason: reason = "" } = replica;
+  const isPending = status === "PENDING";
+  const lines = reasonLines(
+    `  replica ${id} ${status}`,
+    isAmiss(replica) || isPending ? replica : {},
+  );
+  if (status !== before?.status) return lines;
+  // It may wait for a machine for long.
+  if (isPending) return reason === before.status_reason ? [] : lines;
+  const elsewhere = elsewhereOf(replica);
+  if (elsewhere !== undefined && elsewhere !== elsewhereOf(before))
+    return [`  replica ${id} ${status}: ${elsewhere}`];
+  const isMore = isAmiss(replica) && reason.startsWith(`${before.status_reason};`);
+  return isMore ? [`  replica ${id} printed last:`, ...lines.slice(1)] : [];
+}
+
+/** Of one that starts, where its server listens instead of where it is asked: that may last long. */
+const elsewhereOf = ({ status, status_reason: reason = "" }: ReplicaInfo): string | undefined =>
+  status === "STARTING" ? /; (it listens on [^;]+)/.exec(reason)?.[1] : undefined;

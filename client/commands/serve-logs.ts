@@ -1,0 +1,76 @@
+import { AppError, fail } from "../../common/errors.ts";
+import type { GivenInputOf } from "../../common/operation.ts";
+import { serveOperations } from "../../contract/operations/serve.ts";
+import { answerSink } from "../progress.ts";
+import { withhold } from "../withheld.ts";
+import type { World } from "../world.ts";
+import { syncDownService } from "./serve-sync-down.ts";
+
+interface LogsOptions {
+  readonly controller?: boolean;
+  readonly loadBalancer?: boolean;
+  readonly follow: boolean;
+  readonly tail?: number;
+  readonly syncDown?: boolean;
+}
+
+/** A part of a service that has a log. */
+interface Part {
+  readonly target: "controller" | "load_balancer" | "replica";
+  readonly replica_id: number | null;
+}
+
+/** `outrigger serve logs`. */
+export async function serveLogs(
+  world: World,
+  [name = "", ...words]: readonly string[],
+  options: LogsOptions,
+): Promise<number> {
+  const parts = partsOf(words, options);
+  const { follow, tail = null, syncDown } = options;
+  if (syncDown) return syncDownService(world, name, { ...allOf(parts), tail });
+  const [part, ...others] = parts;
+  if (part === undefined || others.length > 0)
+    fail(
+      "UsageError",
+      "say whose log: a replica's id, --controller or --load-balancer; several only with -s",
+    );
+  return showLog(world, { service_name: name, ...part, follow, tail });
+}
+
+const longestRefusal = 4_096;
+
+/** Of a log that is not followed, why there is none is its text, too: that is told once. */
+async function showLog(
+  world: World,
+  input: GivenInputOf<typeof serveOperations.logs>,
+): Promise<number> {
+  const client = await world.connect();
+  const mayRefuse = (text: string) => !input.follow && text.length <= longestRefusal;
+  const sink = withhold(answerSink(world.terminal), mayRefuse);
+  try {
+    const code = await client.logs(serveOperations.logs, input, sink);
+    await sink.release();
+    return code;
+  } catch (error) {
+    const isRefusal = error instanceof AppError && sink.text === `${error.message}\n`;
+    if (!isRefusal) await sink.release();
+    throw error;
+  }
+}
+
+function partsOf(words: readonly string[], { controller, loadBalancer }: LogsOptions): Part[] {
+  const odd = words.find((word) => !/^\d+$/.test(word));
+  if (odd !== undefined) fail("UsageError", `${odd} is not a replica's id`);
+  return [
+    ...(controller ? [{ target: "controller", replica_id: null } as const] : []),
+    ...(loadBalancer ? [{ target: "load_balancer", replica_id: null } as const] : []),
+    ...words.map((word) => ({ target: "replica", replica_id: Number(word) }) as const),
+  ];
+}
+
+/** Which parts, and of which replicas; no part is every part. */
+const allOf = (parts: readonly Part[]) => ({
+  targets: [...new Set(parts.map(({ target }) => target))],
+  replica_ids: parts.flatMap(({ replica_id: id }) => id ?? []),
+});

@@ -1,0 +1,59 @@
+import type { ReplicaInfo, ServiceStatusRecord } from "../../contract/records/services.ts";
+
+/** How many replicas are ready of those that there should be: `1 of 2`. */
+export function howMany({
+  replica_info: replicas,
+  target_num_replicas: target,
+}: ServiceStatusRecord): string {
+  return `${replicas.filter(isReady).length} of ${target ?? replicas.length}`;
+}
+
+export const isReady = ({ status }: Pick<ReplicaInfo, "status">): boolean => status === "READY";
+
+/** Whether something went wrong with a replica, or it is on its way out. */
+export const isAmiss = ({ status }: Pick<ReplicaInfo, "status">): boolean =>
+  /^(FAILED|NOT_READY|PREEMPTED|SHUTTING_DOWN)/.test(status);
+
+/** Why something is as it is, after what it is about; what a replica printed last stands below. */
+export function reasonLines(about: string, { status_reason: reason = "" }: Reasoned): string[] {
+  const [first = "", ...rest] = reason.trimEnd().split("\n");
+  return [first === "" ? about : `${about}: ${first}`, ...rest.map((line) => `    ${line}`)];
+}
+
+interface Reasoned {
+  readonly status_reason?: string | undefined;
+}
+
+/** Why a service is so is what there is to say of its replicas. */
+const toldByReplicas: readonly ServiceStatusRecord["status"][] = [
+  "READY",
+  "REPLICA_INIT",
+  "FAILED",
+];
+
+/** What there is to say of services and replicas that are not as they should be. */
+export function tellReasons(services: readonly ServiceStatusRecord[]): string[] {
+  return services.flatMap((service) => {
+    const { name, given_up: givenUp, replica_info: replicas } = service;
+    const isTold = toldByReplicas.includes(service.status) || !service.status_reason;
+    const own = isTold ? [] : reasonLines(`${name} ${service.status}`, service);
+    const old = givenUp
+      ? reasonLines(`${name} version ${service.version}`, { status_reason: `given up: ${givenUp}` })
+      : [];
+    const of = replicas.filter((one) => !isReady(one)).toSorted(byId);
+    return [...own, ...old, ...reasonsOf(name, of)];
+  });
+}
+
+const byId = (a: ReplicaInfo, b: ReplicaInfo): number => a.replica_id - b.replica_id;
+
+/** Replicas that fare alike for the same reason are told of together. */
+function reasonsOf(name: string, replicas: readonly ReplicaInfo[]): string[] {
+  const alike = Map.groupBy(replicas, ({ status, status_reason }) => `${status} ${status_reason}`);
+  return [...alike.values()].flatMap((group) => {
+    const [first, ...more] = group;
+    const ids = group.map(({ replica_id: id }) => id).join(", ");
+    const about = `${name} replica${more.length > 0 ? "s" : ""} ${ids}`;
+    return first === undefined ? [] : reasonLines(`${about} ${first.status}`, first);
+  });
+}

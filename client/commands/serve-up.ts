@@ -1,0 +1,127 @@
+import { randomBytes } from "node:crypto";
+import { parseAllDocuments } from "yaml";
+import { fail } from "../../common/errors.ts";
+import { serveOperations } from "../../contract/operations/serve.ts";
+import type { ServiceStatusRecord } from "../../contract/records/services.ts";
+import { madeUpName, type TaskOptions } from "../arguments.ts";
+import { inOwnPlaces } from "../own-places.ts";
+import { agree } from "../selection.ts";
+import { readEntrypoint } from "../task-text.ts";
+import type { World } from "../world.ts";
+import { carryOut } from "./carry-out.ts";
+import { taskOf, withFiles } from "./launch.ts";
+import { showPlan } from "./plan.ts";
+import { curlOf } from "./serve-curl.ts";
+import { followService, type Verdict } from "./serve-following.ts";
+import { howMany } from "./serve-reasons.ts";
+
+export interface ServeOptions extends TaskOptions {
+  readonly detach?: boolean;
+  readonly yes?: boolean;
+  readonly async?: boolean;
+}
+
+interface UpOptions extends ServeOptions {
+  readonly serviceName?: string;
+}
+
+/** `outrigger serve up`: a service, and how to ask it. */
+export async function serveUp(
+  world: World,
+  operands: readonly string[],
+  options: UpOptions,
+): Promise<number> {
+  const { terminal, settings } = world;
+  if (operands.length === 0) fail("UsageError", "say what to serve: outrigger serve up FILE");
+  const source = readEntrypoint(operands, world.cwd);
+  const task = taskOf(world, source, options);
+  const name =
+    options.serviceName ??
+    nameIn(task) ??
+    madeUpName(settings.userName, randomBytes(2).toString("hex"));
+  if (terminal.canAsk && !options.yes)
+    await inOwnPlaces(source, task, async () => {
+      await showPlan(world, task, null);
+      refuseNoService(task);
+      await agree(world, `Bring service '${name}' up?`);
+    });
+  const input = { ...(await withFiles(world, task, "service")), service_name: name };
+  const more = { title: `Bringing ${name} up`, later: options.async };
+  const result = await inOwnPlaces(source, input.task, () =>
+    carryOut(world, serveOperations.up, input, more),
+  );
+  if (result === undefined) return 0;
+  const [, endpoint] = result;
+  const service = options.detach ? undefined : await untilReady(world, name);
+  if (typeof service === "number") return service;
+  if (service !== undefined) tellReady(world, service);
+  terminal.answer(endpoint);
+  tellWays(world, name, curlOf(task, endpoint));
+  return 0;
+}
+
+/** Throws `ValueError` for a task that is no service, so that nobody is asked about it. */
+function refuseNoService(taskText: string): void {
+  if (!parseAllDocuments(taskText).some((document) => document.has("service")))
+    fail(
+      "ValueError",
+      "the task has no `service` section; write how replicas are asked: docs/task.md",
+    );
+}
+
+/** The name that the task gives itself. */
+function nameIn(taskText: string): string | undefined {
+  const [document] = parseAllDocuments(taskText);
+  const name: unknown = document?.get("name");
+  return typeof name === "string" && name !== "" ? name : undefined;
+}
+
+const untilReady = (world: World, name: string) =>
+  followService(world, { name, title: `Waiting for ${name}`, judge: judgeUp });
+
+/** Whether a service that was brought up is ready, or will not be so soon. */
+export function judgeUp(service: ServiceStatusRecord): Verdict {
+  const { name, status, status_reason: reason = "" } = service;
+  if (status === "READY" || status === "NO_REPLICA") return "reached";
+  if (status === "FAILED" && hasNewestFailed(service))
+    return {
+      failed: `service ${name} is FAILED: its replicas fail one after another; it is tried again, ever more slowly, until you take it down: outrigger serve down ${name}`,
+    };
+  if (status === "CONTROLLER_FAILED") return { failed: `service ${name} is ${status}: ${reason}` };
+  if (status === "SHUTTING_DOWN" || status === "FAILED_CLEANUP")
+    return { failed: `service ${name} is being taken down` };
+}
+
+/**
+ * Whether it is the newest version that fails, as a service may have been FAILED before it, and none
+ * of it is on its way.
+ */
+function hasNewestFailed({ version, replica_info: replicas }: ServiceStatusRecord): boolean {
+  const newest = replicas.filter((one) => one.version === version).map(({ status }) => status);
+  const isUnderWay = newest.some((one) => /^(PENDING|PROVISIONING|STARTING)$/.test(one));
+  return !isUnderWay && newest.some((one) => one.startsWith("FAILED"));
+}
+
+function tellReady({ terminal }: World, service: ServiceStatusRecord): void {
+  const { name, status, policy } = service;
+  const isFixed = policy?.startsWith("Fixed-size");
+  const how =
+    status === "READY"
+      ? `${howMany(service)} replicas; the others follow`.replace(
+          /^(\d+) of \1 .*/,
+          "every replica",
+        )
+      : isFixed
+        ? "it is to have no replica"
+        : "scaled to zero; the next request brings a replica up";
+  terminal.note(`${terminal.paintNote("green", `Service ${name} ${status}`)}: ${how}`);
+}
+
+/** Says how to ask a service, and how to come back to it. */
+function tellWays({ terminal }: World, name: string, curl: string): void {
+  const hint = (label: string, command: string) =>
+    terminal.note(`  ${terminal.paintNote("dim", label.padEnd(8))}${command}`);
+  hint("ask", curl);
+  hint("status", `outrigger serve status ${name}`);
+  hint("down", `outrigger serve down ${name}`);
+}

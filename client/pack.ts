@@ -1,0 +1,63 @@
+import { createHash } from "node:crypto";
+import { createReadStream, createWriteStream } from "node:fs";
+import { Readable, Transform } from "node:stream";
+import { pipeline } from "node:stream/promises";
+import { ZipFile } from "yazl";
+import { AppError } from "../common/errors.ts";
+import type { ReadItem } from "./gather.ts";
+
+const linkMode = 0o120_777;
+const fileMode = 0o100_000;
+
+/** The name of a set of files: the same files, wherever they are packed, have the same one. */
+export function blobIdOf(items: readonly ReadItem[]): string {
+  const lines = items.map((item) => JSON.stringify(Object.entries(item).toSorted())).toSorted();
+  return createHash("sha256").update(lines.join("\n")).digest("hex");
+}
+
+/**
+ * Packs files by their whole paths, without the slash in front. Throws `ConflictError` for one that
+ * is not any more what it was when it was gathered.
+ */
+export async function packInto(
+  file: string,
+  items: readonly ReadItem[],
+  { compress }: { compress: boolean },
+): Promise<void> {
+  const zip = new ZipFile();
+  const bytes = Readable.from(zip.outputStream as Readable, { objectMode: false });
+  zip.on("error", (error: Error) => bytes.destroy(changed(error.message)));
+  for (const item of items) add(zip, item, compress, (error) => bytes.destroy(error));
+  zip.end();
+  await pipeline(bytes, createWriteStream(file, { mode: 0o600 }));
+}
+
+function add(
+  zip: ZipFile,
+  item: ReadItem,
+  compress: boolean,
+  failed: (error: Error) => void,
+): void {
+  const name = item.path.replace(/^\/+/, "");
+  if (item.kind === "folder") zip.addEmptyDirectory(name);
+  if (item.kind === "link")
+    zip.addBuffer(Buffer.from(item.target), name, { mode: linkMode, compress: false });
+  if (item.kind !== "file") return;
+  const { size, mode, path, sha256 } = item;
+  zip.addReadStreamLazy(name, { size, mode: fileMode | mode, compress }, (take) => {
+    const checked = new Transform({ transform, flush });
+    const hash = createHash("sha256");
+    function transform(chunk: Buffer, _encoding: string, done: (e: null, c: Buffer) => void) {
+      hash.update(chunk);
+      done(null, chunk);
+    }
+    function flush(done: (error?: Error) => void) {
+      done(hash.digest("hex") === sha256 ? undefined : changed(path));
+    }
+    pipeline(createReadStream(path), checked).catch(failed);
+    take(null, checked);
+  });
+}
+
+const changed = (what: string): AppError =>
+  new AppError("ConflictError", `${what} changed while it was packed; ask again`);

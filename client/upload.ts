@@ -1,0 +1,121 @@
+import { mkdtemp, open, rm, stat } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fail } from "../common/errors.ts";
+import { product } from "../common/product.ts";
+import { uploadOperations } from "../contract/operations/uploads.ts";
+import { bytesText } from "../contract/sizes.ts";
+import { fillTemplate } from "../contract/task/substitution.ts";
+import { readTask, type Task } from "../contract/task.ts";
+import { gather, type ReadItem } from "./gather.ts";
+import { readIdentity } from "./identity.ts";
+import { blobIdOf, packInto } from "./pack.ts";
+import { openProgress } from "./progress.ts";
+import { count } from "./rendering.ts";
+import type { Client } from "./sdk.ts";
+import { isLocal } from "./settings.ts";
+import { withUploadedPaths } from "./task-text.ts";
+import type { World } from "./world.ts";
+
+/** A task whose files control has, as a launch or exec carries it. */
+export interface SentTask {
+  readonly task: string;
+  readonly file_mounts_blob_id: string | null;
+}
+
+/**
+ * Which files of a task go along: a job on a cluster that is up brings its working folder alone, a
+ * service also the certificate that its clients are met with.
+ */
+export type Scope = "all" | "workdir" | "service";
+
+const chunkBytes = 16 * 1024 * 1024;
+
+/** Sends the local files that a task names, unless control has them already. */
+export async function sendFiles(world: World, text: string, scope: Scope): Promise<SentTask> {
+  const reading = readTask(text);
+  // What is wrong with the task is for control to say.
+  const roots = reading.ok ? reading.document.tasks.flatMap((task) => rootsOf(task, scope)) : [];
+  if (roots.length === 0) return { task: text, file_mounts_blob_id: null };
+  const items = await gather(roots);
+  const blobId = blobIdOf(items);
+  const client = await world.connect();
+  const owner = readIdentity(world.settings).id;
+  const asked = { user_hash: owner, blob_id: blobId };
+  const { exists } = await client.call(uploadOperations.hasBlob, asked);
+  if (!exists) await upload(world, client, { owner, blobId, items });
+  return { task: withUploadedPaths(text, roots), file_mounts_blob_id: blobId };
+}
+
+function rootsOf(task: Task, scope: Scope): string[] {
+  const { workdir, fileMounts } = task;
+  const mounts = scope === "workdir" ? [] : Object.values(fileMounts);
+  const roots = [
+    ...(workdir?.kind === "folder" ? [workdir.path] : []),
+    ...mounts.flatMap((mount) => (mount.kind === "path" ? [mount.source] : [])),
+    ...(scope === "service" ? certificateOf(task) : []),
+  ];
+  if (roots.includes("/")) fail("ValueError", "the whole machine cannot be sent; name a folder");
+  return [...new Set(roots)];
+}
+
+function certificateOf({ service, secrets }: Task): string[] {
+  if (service?.tls === undefined) return [];
+  const { keyFile, certFile } = fillTemplate(service.tls, secrets);
+  return [keyFile, certFile];
+}
+
+interface Parcel {
+  readonly owner: string;
+  readonly blobId: string;
+  readonly items: readonly ReadItem[];
+}
+
+async function upload(world: World, client: Client, parcel: Parcel): Promise<void> {
+  const { items } = parcel;
+  const files = items.filter(({ kind }) => kind === "file").length;
+  const bytes = items.reduce((sum, item) => sum + (item.kind === "file" ? item.size : 0), 0);
+  const title = `Sending ${count(files, "file")}, ${bytesText(bytes)}`;
+  const folder = await mkdtemp(join(tmpdir(), `${product.word}-`));
+  const progress = openProgress(world.terminal);
+  progress.step(title);
+  try {
+    const archive = join(folder, "files.zip");
+    await packInto(archive, items, { compress: !isLocal(world.settings.endpoint) });
+    const tell = (part: number) => progress.reword(`${title}: ${Math.round(100 * part)} %`);
+    await sendChunks(client, parcel, archive, tell, world.signal);
+    progress.end("done");
+  } catch (error) {
+    progress.end(world.signal.aborted ? "left" : "failed");
+    throw error;
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+async function sendChunks(
+  client: Client,
+  { owner, blobId }: Parcel,
+  archive: string,
+  tell: (part: number) => void,
+  signal: AbortSignal,
+): Promise<void> {
+  const { size } = await stat(archive);
+  const total = Math.ceil(size / chunkBytes);
+  const file = await open(archive);
+  try {
+    for (let index = 0; index < total; index += 1) {
+      signal.throwIfAborted();
+      const content = Buffer.alloc(Math.min(chunkBytes, size - index * chunkBytes));
+      await file.read(content, 0, content.length, index * chunkBytes);
+      const place = { chunk_index: index, total_chunks: total };
+      const chunk = { user_hash: owner, upload_id: blobId, ...place };
+      const { status } = await client.uploadBytes(uploadOperations.uploadBlob, chunk, content);
+      if (status === "completed") return;
+      tell((index + 1) / total);
+    }
+  } finally {
+    await file.close();
+  }
+  fail("RuntimeError", "control lost a part of the files; ask again");
+}

@@ -1,0 +1,35 @@
+import type { Sink } from "./follow.ts";
+
+/** A sink that keeps a text back for as long as it may be the refusal that ends the request. */
+export interface Withheld extends Sink {
+  /** What is still kept back. */
+  readonly text: string;
+  /** Lets go of what is kept back: it was no refusal. */
+  release(): Promise<void>;
+}
+
+/** Keeps the text back while, from its first byte, all that came of it `mayRefuse`. */
+export function withhold(sink: Sink, mayRefuse: (text: string) => boolean): Withheld {
+  let held: Buffer = Buffer.alloc(0);
+  let isReleased = false;
+
+  async function release(): Promise<void> {
+    isReleased = true;
+    const rest = held;
+    held = Buffer.alloc(0);
+    if (rest.length > 0) await sink.write(rest);
+  }
+
+  return {
+    get text() {
+      return held.toString();
+    },
+    release,
+    async write(bytes) {
+      if (isReleased) return sink.write(bytes);
+      held = Buffer.concat([held, bytes]);
+      if (!mayRefuse(held.toString())) await release();
+    },
+    control: (code, message) => sink.control(code, message),
+  };
+}

@@ -1,0 +1,136 @@
+import assert from "node:assert/strict";
+import { mkdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { test } from "node:test";
+import { commandLine } from "./command-line.ts";
+import { fakeControl, type Handler, sendJson } from "./fake-control.ts";
+import { usual } from "./usual-routes.ts";
+
+/** Keeps the forms that it is sent. */
+function keyRoute() {
+  const names: string[] = [];
+  const answer: Handler = ({ text }, res) => {
+    const name = /name="key_name"\r\n\r\n(.*)\r\n/.exec(text)?.[1] ?? "";
+    names.push(name);
+    sendJson(res, 200, { status: "success", key_path: `/keys/${name}` });
+  };
+  return { names, answer };
+}
+
+const done: Handler = (_seen, res) => sendJson(res, 200, { status: "success" });
+
+test("ssh up writes the pools of a file down with their keys, then deploys those", async (t) => {
+  const { names, answer } = keyRoute();
+  const control = await fakeControl(t, {
+    ...usual,
+    "POST /ssh_node_pools/keys": answer,
+    "POST /ssh_node_pools": done,
+    "POST /ssh_node_pools/deploy": { result: null, log: "lab/a: ready in 0.1 s\n" },
+  });
+  const outrigger = await commandLine(t, control.endpoint);
+  await mkdir(join(outrigger.folder, "other"));
+  for (const file of ["id", "other/id"]) await writeFile(join(outrigger.folder, file), file);
+  const pools = {
+    lab: { user: "ana", identity_file: "id", hosts: ["a", { ip: "b", identity_file: "other/id" }] },
+    attic: { hosts: [{ ip: "c", identity_file: "id" }], identity_file: "id" },
+  };
+  await writeFile(join(outrigger.folder, "pools.yaml"), JSON.stringify(pools));
+
+  const { code, stdout, stderr } = await outrigger(["ssh", "up", "-f", "pools.yaml"]);
+
+  assert.equal(code, 0, stderr);
+  assert.deepEqual(names, ["id", "id-2"]);
+  const [sent] = control.to("POST /ssh_node_pools");
+  assert.deepEqual(Object.keys(sent?.body ?? {}), ["lab", "attic"]);
+  const infras = control.to("POST /ssh_node_pools/deploy").map(({ body }) => body["infra"]);
+  assert.deepEqual(infras, ["lab", "attic"]);
+  assert.equal(stdout, "lab/a: ready in 0.1 s\n".repeat(2));
+});
+
+test("ssh status tells of each host, ssh down cleans up what it is told", async (t) => {
+  const control = await fakeControl(t, {
+    ...usual,
+    "GET /ssh_node_pools": (_seen, res) => sendJson(res, 200, { lab: { hosts: ["a"] } }),
+    "GET /ssh_node_pools/lab/status": (_seen, res) =>
+      sendJson(res, 200, {
+        pool_name: "lab",
+        context_name: "ssh-lab",
+        status: "Ready",
+        reason: "a: free (Linux x86_64, 8 CPUs)\nb: nothing listens on port 22; is it on?",
+      }),
+    "POST /ssh_node_pools/down": { result: null },
+  });
+  const outrigger = await commandLine(t, control.endpoint);
+
+  const { stdout } = await outrigger(["ssh", "status"]);
+  assert.match(stdout, /^lab +Ready +a +free \(Linux x86_64, 8 CPUs\)$/m);
+  assert.match(stdout, /^lab +Ready +b +nothing listens on port 22; is it on\?$/m);
+  const json = JSON.parse((await outrigger(["ssh", "status", "lab", "-o", "json"])).stdout);
+  assert.equal(json[0].context_name, "ssh-lab");
+
+  await outrigger(["ssh", "down", "ssh/lab"]);
+  assert.deepEqual(control.to("POST /ssh_node_pools/down")[0]?.body["infra"], "ssh/lab");
+});
+
+test("without pools every command about them says how there are some", async (t) => {
+  const control = await fakeControl(t, {
+    "GET /ssh_node_pools": (_seen, res) => sendJson(res, 200, {}),
+  });
+  const outrigger = await commandLine(t, control.endpoint);
+
+  for (const verb of ["up", "down", "status"]) {
+    const { code, stdout, stderr } = await outrigger(["ssh", verb]);
+    assert.deepEqual([code, stdout], [0, ""]);
+    assert.match(stderr, /^No pools\. .* outrigger ssh up -f FILE\n$/);
+  }
+});
+
+test("ssh status says whole why a host cannot be used, and names no pool that there is not", async (t) => {
+  const why = "nothing listens on port 22, and nobody has been heard of there for a long while now";
+  const control = await fakeControl(t, {
+    "GET /ssh_node_pools": (_seen, res) => sendJson(res, 200, { lab: { hosts: ["a"] } }),
+    "GET /ssh_node_pools/lab/status": (_seen, res) =>
+      sendJson(res, 200, { ...{ pool_name: "lab", status: "Not Ready" }, reason: `a: ${why}` }),
+  });
+  const outrigger = await commandLine(t, control.endpoint);
+
+  const { stdout } = await outrigger(["ssh", "status", "ssh/lab"], { columns: 80 });
+  const { code, stderr } = await outrigger(["ssh", "status", "lba"]);
+
+  assert.ok(stdout.includes(why), stdout);
+  assert.equal(code, 3);
+  assert.match(stderr, /there is no pool lba; did you mean `lab`\?/);
+});
+
+test("who watches hosts being made ready sees what is done; the answer goes to stdout", async (t) => {
+  const control = await fakeControl(t, {
+    "POST /ssh_node_pools/deploy": { result: null, log: "lab/a: ready in 0.1 s\n" },
+    "POST /ssh_node_pools/down": { error: { type: "CloudError", message: "a is off" } },
+  });
+  const outrigger = await commandLine(t, control.endpoint);
+
+  const up = await outrigger(["ssh", "up", "lab"], { columns: 80, env: { NO_COLOR: "1" } });
+  const down = await outrigger(["ssh", "down", "lab"], { columns: 80, env: { NO_COLOR: "1" } });
+
+  assert.equal(up.stdout, "lab/a: ready in 0.1 s\n");
+  assert.match(up.stderr, /✓ Making the hosts of lab ready/);
+  assert.match(down.stderr, /✗ Cleaning the hosts of lab\n.*a is off/);
+});
+
+test("ssh keys lists and uploads; a file that is not there is named", async (t) => {
+  const { names, answer } = keyRoute();
+  const control = await fakeControl(t, {
+    ...usual,
+    "POST /ssh_node_pools/keys": answer,
+    "GET /ssh_node_pools/keys": (_seen, res) => sendJson(res, 200, ["one", "two"]),
+  });
+  const outrigger = await commandLine(t, control.endpoint);
+  await writeFile(join(outrigger.folder, "id"), "key");
+
+  assert.equal((await outrigger(["ssh", "keys"])).stdout, "NAME\none\ntwo\n");
+  assert.match((await outrigger(["ssh", "keys", "id"])).stderr, /Uploaded \/keys\/id\./);
+  assert.deepEqual(names, ["id"]);
+  const { code, stderr } = await outrigger(["ssh", "keys", "none"]);
+  assert.equal(code, 3);
+  assert.match(stderr, /there is no file none/);
+});

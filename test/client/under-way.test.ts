@@ -1,0 +1,96 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { autostopOf, underWayOf } from "../../client/commands/under-way.ts";
+import type { ClusterStatusRecord, LifecycleRecord } from "../../contract/records/clusters.ts";
+import { commandLine } from "./command-line.ts";
+import { fakeControl } from "./fake-control.ts";
+import { two } from "./usual-routes.ts";
+
+const now = new Date(1_700_000_000_000);
+const inSeconds = (seconds: number) => 1_700_000_000 + seconds;
+
+const aStop: LifecycleRecord = {
+  id: "l1",
+  action: "stop",
+  cause: "user",
+  because: "stop by ann",
+  phase: "HOOKS",
+  node: 0,
+  started_at: inSeconds(-60),
+  deadline_at: null,
+  hook: { index: 1, of: 3, started_at: inSeconds(-41), timeout: 3600 },
+  hooks_run: [],
+};
+
+const preempted = { action: "preemption", because: "AWS", deadline_at: inSeconds(27) } as const;
+
+/** What of a stop is different, how many nodes there are, and what is said of it. */
+const lifecycles: readonly [Partial<LifecycleRecord>, number, string][] = [
+  [{}, 1, "stopping: hook 2 of 3, 41s (stop by ann)"],
+  [{ action: "down", because: "down by ann" }, 1, "going down: hook 2 of 3, 41s (down by ann)"],
+  [{ hook: null }, 1, "stopping: hooks (stop by ann)"],
+  [{ hook: null, phase: "JOBS" }, 1, "stopping: ending jobs (stop by ann)"],
+  [{ hook: null, phase: "LEAVING" }, 1, "stopping: nodes leave (stop by ann)"],
+  [{ phase: "CANCELLED" }, 1, "taken back: hook 2 of 3, 41s (stop by ann)"],
+  [preempted, 1, "taken away: hook 2 of 3, 41s, gone in 27s (AWS)"],
+  [{ ...preempted, node: 1 }, 2, "node 1 taken away: hook 2 of 3, 41s, gone in 27s (AWS)"],
+  [{ ...preempted, deadline_at: inSeconds(-1) }, 1, "taken away: hook 2 of 3, 41s, gone now (AWS)"],
+];
+
+for (const [more, nodes, wanted] of lifecycles)
+  test(`what is under way: ${wanted}`, () => {
+    assert.equal(underWayOf({ lifecycle: { ...aStop, ...more }, nodes }, now), wanted);
+  });
+
+const idle = (stops_at: number | null, ...kept_alive_by: string[]) => ({
+  since: null,
+  stops_at,
+  kept_alive_by,
+});
+
+/** Of a record, and what its autostop is shown as. */
+const timers: readonly [Partial<ClusterStatusRecord>, string][] = [
+  [{ autostop: -1 }, "-"],
+  [{}, "10m"],
+  [{ to_down: true }, "10m (down)"],
+  [{ idle: idle(inSeconds(250)) }, "10m (stops in 4m)"],
+  [{ idle: idle(inSeconds(250)), to_down: true }, "10m (down in 4m)"],
+  [{ idle: idle(inSeconds(0)) }, "10m (stops now)"],
+  [{ idle: idle(null, "job 3") }, "10m (job 3)"],
+  [{ idle: idle(null, "hook 1 of 2 (stop)"), to_down: true, lifecycle: aStop }, "10m"],
+  [
+    {
+      idle: idle(null, "hook 1 of 2 (stop)"),
+      lifecycle: { ...aStop, phase: "CANCELLED" },
+    },
+    "10m (hook 1 of 2 (stop))",
+  ],
+  [{ idle: idle(null, "job 3", "ssh"), to_down: true }, "10m (down, job 3 +1)"],
+];
+
+for (const [more, wanted] of timers)
+  test(`autostop is shown as ${wanted}`, () => {
+    const row = { autostop: 10, to_down: false, ...more } as ClusterStatusRecord;
+    assert.equal(autostopOf(row, now), wanted);
+  });
+
+test("status shows what is under way where something is, and fits the terminal", async (t) => {
+  const [dev, dev2] = two.result as object[];
+  const busy = { result: [{ ...dev, lifecycle: aStop }, dev2] };
+  const control = await fakeControl(t, { "POST /status": busy });
+  const outrigger = await commandLine(t, control.endpoint);
+
+  const wide = await outrigger(["status"]);
+  const narrow = await outrigger(["status"], { columns: 80, env: { NO_COLOR: "1" } });
+  const verbose = await outrigger(["status", "-v"], { columns: 80, env: { NO_COLOR: "1" } });
+  const json = await outrigger(["status", "-o", "json"]);
+
+  assert.match(wide.stdout, /^NAME +STATUS +UNDER WAY /m);
+  assert.match(wide.stdout, /^dev +UP +stopping: hook 2 of 3, .* \(stop by ann\) /m);
+  assert.match(wide.stdout, /^dev-2 +STOPPED +- /m);
+  assert.match(narrow.stdout, /stopping: hook 2 of 3, .* \(stop by/);
+  assert.match(narrow.stdout, /^NAME +STATUS +UNDER WAY +INFRA +AUTOSTOP$/m);
+  assert.match(verbose.stdout, /RESOURCES +AUTOSTOP +LAUNCHED +WORKSPACE +LAST EVENT +COMMAND/);
+  assert.ok(narrow.stdout.split("\n").every((line) => line.length <= 80));
+  assert.deepEqual(JSON.parse(json.stdout), busy.result);
+});
