@@ -7,7 +7,7 @@ import { until } from "../helpers/agent.ts";
 import { findAgent, listNodeHomes, startControl, type TestControl } from "../helpers/programs.ts";
 import { aTask, clusterOf } from "./cluster.ts";
 
-test("an agent is killed under a running job", { timeout: 30_000 }, async (t) => {
+test("an agent is killed under a running job", { timeout: 300_000 }, async (t) => {
   const env = { OUTRIGGER_LOCAL_ACCELERATORS: "H100:1" };
   const control = await startControl(t, { env });
   const cluster = clusterOf(control, "demo");
@@ -35,7 +35,7 @@ test("an agent is killed under a running job", { timeout: 30_000 }, async (t) =>
   ]);
 });
 
-test("an agent is killed before it ever answered", { timeout: 30_000 }, async (t) => {
+test("an agent is killed before it ever answered", { timeout: 300_000 }, async (t) => {
   const control = await startControl(t);
   const cluster = clusterOf(control, "demo");
   const launching = cluster.launch(aTask("echo well"));
@@ -44,14 +44,17 @@ test("an agent is killed before it ever answered", { timeout: 30_000 }, async (t
   assert.deepEqual(await cluster.follow(await launching), { code: 0, text: "well\n" });
 });
 
-test("agents are killed under a job on two nodes", { timeout: 30_000 }, async (t) => {
+test("agents are killed under a job on two nodes", { timeout: 300_000 }, async (t) => {
   const control = await startControl(t);
   const cluster = clusterOf(control, "demo");
   const at = (name: string) => join(control.home, name);
   const count = 'for i in {1..150}; do echo "line $i"; read -rt 0.01 <> <(:); done';
   for (const [rank, name] of ["head", "worker"].entries())
     await t.test(name, async () => {
-      const run = `touch ${at(name)}$OUTRIGGER_NODE_RANK; ${count}; exit $OUTRIGGER_NODE_RANK`;
+      // The end of the rank that fails is the end of the other one, so that has said all before.
+      const said = at(`${name}-said`);
+      const meet = `touch ${said}$OUTRIGGER_NODE_RANK; until [ -e ${said}0 ]; do sleep 0.05; done`;
+      const run = `touch ${at(name)}$OUTRIGGER_NODE_RANK; ${count}; ${meet}; exit $OUTRIGGER_NODE_RANK`;
       const id = await cluster.launch(aTask(run, { num_nodes: 2 }));
       const followed = cluster.follow(id);
       await until(() => (existsSync(at(`${name}0`)) && existsSync(at(`${name}1`))) || undefined);

@@ -31,7 +31,7 @@ async function withJob(t: TestContext) {
 
 const untilGone = (pid: number) => until(() => findProcess(pid)?.alive !== true || undefined);
 
-test("an agent that hangs is replaced, its jobs live on", { timeout: 60_000 }, async (t) => {
+test("an agent that hangs is replaced, its jobs live on", { timeout: 300_000 }, async (t) => {
   const { control, agent, assertWell } = await withJob(t);
 
   process.kill(agent, "SIGSTOP");
@@ -43,7 +43,9 @@ test("an agent that hangs is replaced, its jobs live on", { timeout: 60_000 }, a
   await assertWell();
 });
 
-test("an agent of another version is replaced, its jobs live on", async (t) => {
+test("an agent of another version is replaced, its jobs live on", {
+  timeout: 300_000,
+}, async (t) => {
   const { control, node, agent, assertWell } = await withJob(t);
   await control.end("SIGTERM");
   process.kill(agent, "SIGTERM");
@@ -51,8 +53,9 @@ test("an agent of another version is replaced, its jobs live on", async (t) => {
   const socket = join(node, ".outrigger/agent/agent.sock");
   const older = await startAgent(node, { OUTRIGGER_SOCKET: socket, OUTRIGGER_BUILD: "older" });
 
+  const left = once(older, "exit");
   await control.start();
-  await once(older, "exit");
+  await left;
 
   assert.equal(older.exitCode, 0);
   await assertWell();

@@ -1,13 +1,12 @@
 import assert from "node:assert/strict";
-import { existsSync } from "node:fs";
-import { join } from "node:path";
 import { test } from "node:test";
 import { clusterOperations as rows } from "../../contract/operations/clusters.ts";
 import { until } from "../helpers/agent.ts";
-import { listNodeHomes, startControl } from "../helpers/programs.ts";
+import { freezeAgent, listNodeHomes, startControl } from "../helpers/programs.ts";
 import { aTask, clusterOf } from "./cluster.ts";
+import { hookedCluster, withHooks } from "./hooked.ts";
 
-test("operations that meet on one cluster", { timeout: 30_000 }, async (t) => {
+test("operations that meet on one cluster", { timeout: 300_000 }, async (t) => {
   const control = await startControl(t);
   const { client, home } = control;
   const of = (name: string) => ({ cluster_name: name });
@@ -29,34 +28,45 @@ test("operations that meet on one cluster", { timeout: 30_000 }, async (t) => {
 
   await t.test("a stop while a launch is under way ends the launch, which says why", async () => {
     const cluster = clusterOf(control, "stopped");
-    const launching = assert.rejects(cluster.launch(aTask("true")), {
+    const launchAndStop = async () => {
+      const launching = cluster.launch(aTask("true")).catch((error: Error) => error);
+      await freezeAgent(await until(() => listNodeHomes(home)[0]));
+      await cluster.stop();
+      const outcome = await launching;
+      assert.equal(await cluster.status(), "STOPPED");
+      await cluster.down();
+      return outcome;
+    };
+
+    const refused = await until(async () => {
+      const outcome = await launchAndStop();
+      // Where this process slept, the launch was over before.
+      return typeof outcome === "number" ? undefined : outcome;
+    });
+
+    await assert.rejects(Promise.reject(refused), {
       type: "ClusterNotUpError",
       message: /cluster stopped is being stopped meanwhile \(stop by ana\)/,
     });
-    await until(() => listNodeHomes(home).length === 1 || undefined);
-    await cluster.stop();
-    await launching;
-    assert.equal(await cluster.status(), "STOPPED");
-    await cluster.down();
   });
 
   await t.test(
     "a start during a down is refused; a launch waits and gets a new cluster",
     async () => {
-      const cluster = clusterOf(control, "gone");
-      const asked = join(home, "asked");
-      const slow = `trap "touch ${asked}; sleep 0.5; exit" TERM; sleep 987 & wait`;
-      await cluster.untilJob(await cluster.launch(aTask(slow)), "RUNNING");
+      const cluster = hookedCluster(control, "gone");
+      await cluster.launch(withHooks([cluster.hook("slow", { does: cluster.gated })]));
       const [before] = listNodeHomes(home);
       const going = cluster.down();
-      await until(() => existsSync(asked) || undefined);
+      await cluster.untilRan("slow down");
       await assert.rejects(cluster.start(), {
         type: "ConflictError",
         message: /cluster gone is being taken down \(down by ana\)/,
       });
       await assert.rejects(cluster.stop(), { type: "ConflictError" });
       await assert.rejects(cluster.exec(aTask("true")), { type: "ClusterNotUpError" });
-      assert.equal(await cluster.launch(aTask("true")), 1);
+      const launch = await client.call(rows.launch, { ...of("gone"), task: aTask("true") });
+      cluster.open();
+      assert.equal((await client.get(launch)).job_id, 1);
       assert.equal(await going, null);
       assert.notEqual(listNodeHomes(home)[0], before);
       await cluster.down();
@@ -76,7 +86,7 @@ test("operations that meet on one cluster", { timeout: 30_000 }, async (t) => {
   });
 });
 
-test("a cluster that cannot be had", { timeout: 30_000 }, async (t) => {
+test("a cluster that cannot be had", { timeout: 300_000 }, async (t) => {
   // The agent's socket would have too long a path, so no node can be created.
   const control = await startControl(t, { homeLength: 90 });
   const cluster = clusterOf(control, "demo");

@@ -7,13 +7,16 @@ import { until } from "../helpers/agent.ts";
 import { listNodeHomes, startControl, type TestControl } from "../helpers/programs.ts";
 import { aTask, clusterOf } from "./cluster.ts";
 
-test("control goes away while a log is followed", { timeout: 30_000 }, async (t) => {
+test("control goes away while a log is followed", { timeout: 300_000 }, async (t) => {
   const control = await startControl(t);
   const cluster = clusterOf(control, "demo");
   const wanted = Array.from({ length: 400 }, (_, index) => `line ${index + 1}\n`).join("");
   const ran = join(control.home, "ran");
+  const gate = join(control.home, "gate");
   const run = `echo ran >> ${ran}
-    for i in {1..400}; do echo "line $i"; read -rt 0.005 <> <(:); done; exit 5`;
+    for i in {1..200}; do echo "line $i"; read -rt 0.005 <> <(:); done
+    until [ -e ${gate} ]; do sleep 0.05; done
+    for i in {201..400}; do echo "line $i"; read -rt 0.005 <> <(:); done; exit 5`;
 
   for (const signal of ["SIGKILL", "SIGTERM"] as const)
     await t.test(signal, async () => {
@@ -25,24 +28,25 @@ test("control goes away while a log is followed", { timeout: 30_000 }, async (t)
       const code = await control.end(signal);
       assert.equal(code, signal === "SIGTERM" ? 0 : null);
       await raw.broken;
+      writeFileSync(gate, "");
       await control.start();
       await raw.read();
       assert.equal(raw.text(), wanted);
       assert.deepEqual(await resumed, { code: 100, text: wanted });
       assert.equal(await cluster.jobStatus(id), "FAILED");
       assert.equal(readFileSync(ran, "utf8"), "ran\n");
-      rmSync(ran);
+      for (const file of [ran, gate]) rmSync(file);
     });
 });
 
-test("control is killed while a job runs on two nodes", { timeout: 30_000 }, async (t) => {
+test("control is killed while a job runs on two nodes", { timeout: 300_000 }, async (t) => {
   const control = await startControl(t);
   const cluster = clusterOf(control, "demo");
   const begun = join(control.home, "begun-");
   const run = `
     echo ran >> ~/ran
     for i in {1..100}; do echo "line $i"; done; touch ${begun}$OUTRIGGER_NODE_RANK
-    until [ -e ${begun}on ]; do sleep 0.02; done
+    until [ -e ${begun}on ]; do sleep 0.05; done
     for i in {101..200}; do echo "line $i"; done`;
   const id = await cluster.launch(aTask(run, { num_nodes: 2 }));
   const followed = cluster.follow(id);

@@ -8,6 +8,7 @@ import * as fc from "fast-check";
 import { clusterOperations as rows } from "../../contract/operations/clusters.ts";
 import {
   findAgent,
+  kill,
   listNodeHomes,
   processesOf,
   startControl,
@@ -34,16 +35,20 @@ const sayLines = 'for i in {1..50}; do echo "line $i"; read -rt 0.01 <> <(:); do
 test(`control and its agent are killed at random; KILL_SEED=${seed}`, async (t) => {
   const control = await startControl(t);
   const operations = Object.entries(operationsOf(control));
-  const kills = fc.sample(anyKill, { seed, numRuns: rounds });
+  const deaths = fc.sample(anyKill, { seed, numRuns: rounds });
 
-  for (const [index, kill] of kills.entries()) {
+  for (const [index, death] of deaths.entries()) {
     const [name, begin] = operations[index % operations.length] ?? assert.fail();
-    const victims = kill.victims.join(" and ");
-    await t.test(`${name}, ${victims} after ${kill.afterMs} ms`, { timeout: 20_000 }, async () => {
-      const endsWell = await begin();
-      await carryOut(control, kill);
-      await endsWell();
-    });
+    const victims = death.victims.join(" and ");
+    await t.test(
+      `${name}, ${victims} after ${death.afterMs} ms`,
+      { timeout: 300_000 },
+      async () => {
+        const endsWell = await begin();
+        await carryOut(control, death);
+        await endsWell();
+      },
+    );
   }
 });
 
@@ -51,7 +56,7 @@ async function carryOut(control: TestControl, { victims, afterMs }: Kill): Promi
   await sleep(afterMs);
   const [node = ""] = listNodeHomes(control.home);
   const agent = victims.includes("agent") ? findAgent(node) : undefined;
-  if (agent !== undefined) process.kill(agent, "SIGKILL");
+  if (agent !== undefined) kill(agent);
   if (!victims.includes("control")) return;
   await control.end("SIGKILL");
   await control.start();

@@ -11,7 +11,7 @@ import { listNodeHomes, processesOf, startControl } from "../helpers/programs.ts
 import { aTask, clusterOf } from "./cluster.ts";
 import { filesOfZip } from "./zip.ts";
 
-test("a cluster and its jobs, from launch to down", { timeout: 30_000 }, async (t) => {
+test("a cluster and its jobs, from launch to down", { timeout: 300_000 }, async (t) => {
   const control = await startControl(t);
   const { home, client } = control;
   const cluster = clusterOf(control, "demo");

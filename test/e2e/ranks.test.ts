@@ -14,7 +14,7 @@ for prefix in OUTRIGGER SKYPILOT; do
 done
 echo "MASTER_ADDR=$MASTER_ADDR"`;
 
-test("jobs on several nodes", { timeout: 30_000 }, async (t) => {
+test("jobs on several nodes", { timeout: 300_000 }, async (t) => {
   const control = await startControl(t);
   const three = clusterOf(control, "three");
   const at = (name: string) => join(control.home, name);
@@ -46,7 +46,7 @@ test("jobs on several nodes", { timeout: 30_000 }, async (t) => {
   await t.test("no rank runs before every rank is set up", async () => {
     const setup = `
       if [ $OUTRIGGER_SETUP_NODE_RANK = 1 ]; then
-        until [ -e ${at("go")} ]; do sleep 0.02; done
+        until [ -e ${at("go")} ]; do sleep 0.05; done
       fi
       touch ${at("set-up-")}$OUTRIGGER_SETUP_NODE_RANK`;
     const run = `ls ${control.home} | grep -c set-up-; touch ${at("ran-")}$OUTRIGGER_NODE_RANK`;
@@ -66,7 +66,7 @@ test("jobs on several nodes", { timeout: 30_000 }, async (t) => {
   await t.test("a rank that fails ends the others", async () => {
     const run = `
       if [ $OUTRIGGER_NODE_RANK = 2 ]; then
-        until [ "$(ls ${control.home} | grep -c sleeps-)" = 2 ]; do sleep 0.02; done; exit 9
+        until [ "$(ls ${control.home} | grep -c sleeps-)" = 2 ]; do sleep 0.05; done; exit 9
       fi
       touch ${at("sleeps-")}$OUTRIGGER_NODE_RANK; setsid sleep 987 & sleep 987`;
     const id = await three.launch(aTask(run, { num_nodes: 3 }));

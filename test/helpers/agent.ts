@@ -20,10 +20,8 @@ import type { JobStatus } from "../../contract/statuses.ts";
 type Rows = typeof agentOperations;
 type Given<Name extends keyof Rows> = GivenInputOf<Rows[Name]>;
 
-/** A real agent on a home of its own, and a client that speaks its rows. */
-export interface TestAgent {
-  readonly home: string;
-  readonly pid: number;
+/** Speaks the rows of the agent at a socket. */
+export interface AgentClient {
   /** Its answer; throws an `Error` whose name is the error's type. */
   call<Name extends keyof Rows>(
     name: Name,
@@ -35,6 +33,12 @@ export interface TestAgent {
     name: Name,
     input: Given<Name>,
   ): Promise<{ headers: Record<string, string>; body: Readable }>;
+}
+
+/** A real agent on a home of its own, and a client that speaks its rows. */
+export interface TestAgent extends AgentClient {
+  readonly home: string;
+  readonly pid: number;
   /** The answer to any HTTP request: status and parsed JSON. */
   request(
     method: "GET" | "POST" | "PUT",
@@ -56,6 +60,10 @@ export interface TestAgent {
 interface Options extends Partial<NodeSettings> {
   /** Start it without telling it who it is. */
   readonly bare?: boolean;
+  /** A folder to live in; otherwise it gets one of its own. */
+  readonly home?: string;
+  /** Settings beside those that control starts its agents on this machine with. */
+  readonly env?: Readonly<Record<string, string>>;
 }
 
 interface Cleaner {
@@ -63,7 +71,10 @@ interface Cleaner {
 }
 
 const finals: JobStatus[] = ["SUCCEEDED", "FAILED", "FAILED_SETUP", "FAILED_DRIVER", "CANCELLED"];
-const patienceMs = 15_000;
+/** Only there to end a hang: a busy machine may take far longer than a quiet one. */
+const patienceMs = 120_000;
+/** A look costs the test and whom it asks milliseconds of processor time. */
+const longestPauseMs = 20;
 const root = join(import.meta.dirname, "../..");
 /** Makes the start of an agent three times as fast. */
 const compileCache = join(root, "node_modules/.cache/compiled");
@@ -71,39 +82,20 @@ let submissions = 0;
 
 /** Starts an agent; its processes and files are gone once the test is. */
 export async function startAgent(t: Cleaner, options: Options = {}): Promise<TestAgent> {
-  const home = mkdtempSync(join(tmpdir(), "node-"));
-  const pool = new Pool("http://agent", {
-    connect: { socketPath: join(home, ".outrigger/agent/agent.sock") },
-    connections: null,
-    headersTimeout: 0,
-    bodyTimeout: 0,
-  });
+  const home = options.home ?? mkdtempSync(join(tmpdir(), "node-"));
+  const pool = openPool(join(home, ".outrigger/agent/agent.sock"));
   t.after(async () => {
     await endTree({ roots: [], mark: `HOME=${home}` }, 0);
     await pool.destroy();
     rmSync(home, { recursive: true, force: true, maxRetries: 3 });
   });
-  let process = await startProcess(home);
-
-  async function send(row: Operation, input: unknown, bytes?: Uint8Array) {
-    const { method, path, body } = toHttpCall(row, input as Record<string, unknown>);
-    const sent = bytes ?? (body === undefined ? null : JSON.stringify(body));
-    const answer = await pool.request({ method, path, body: sent });
-    if (answer.statusCode < 400) return answer;
-    const { type, message } = (await answer.body.json()) as { type: string; message: string };
-    throw Object.assign(new Error(message), { name: type });
-  }
+  let process = await startProcess(home, options.env);
 
   const agent: TestAgent = {
+    ...clientOver(pool),
     home,
     get pid() {
       return process.pid ?? 0;
-    },
-    call: async (name, input, bytes) =>
-      (await (await send(agentOperations[name], input, bytes)).body.json()) as never,
-    async open(name, input) {
-      const { headers, body } = await send(agentOperations[name], input);
-      return { headers: headers as Record<string, string>, body };
     },
     async request(method, path, body = "") {
       const answer = await pool.request({ method, path, body: method === "GET" ? null : body });
@@ -119,17 +111,51 @@ export async function startAgent(t: Cleaner, options: Options = {}): Promise<Tes
       return text((await agent.open("readLog", { id })).body);
     },
     async end(signal) {
-      const exit = process.exitCode === null ? once(process, "exit") : undefined;
+      const exit = hasEnded(process) ? undefined : once(process, "exit");
       process.kill(signal);
       await exit;
       return process.exitCode;
     },
     async start() {
-      process = await startProcess(home);
+      process = await startProcess(home, options.env);
     },
   };
   if (!options.bare) await agent.call("configure", aNode(options));
   return agent;
+}
+
+const openPool = (socketPath: string): Pool =>
+  new Pool("http://agent", {
+    connect: { socketPath },
+    connections: null,
+    headersTimeout: 0,
+    bodyTimeout: 0,
+  });
+
+/** A client of whichever agent serves a socket; closed with the test. */
+export function agentClient(t: Cleaner, socket: string): AgentClient {
+  const pool = openPool(socket);
+  t.after(() => pool.destroy());
+  return clientOver(pool);
+}
+
+function clientOver(pool: Pool): AgentClient {
+  async function send(row: Operation, input: unknown, bytes?: Uint8Array) {
+    const { method, path, body } = toHttpCall(row, input as Record<string, unknown>);
+    const sent = bytes ?? (body === undefined ? null : JSON.stringify(body));
+    const answer = await pool.request({ method, path, body: sent });
+    if (answer.statusCode < 400) return answer;
+    const { type, message } = (await answer.body.json()) as { type: string; message: string };
+    throw Object.assign(new Error(message), { name: type });
+  }
+  return {
+    call: async (name, input, bytes) =>
+      (await (await send(agentOperations[name], input, bytes)).body.json()) as never,
+    async open(name, input) {
+      const { headers, body } = await send(agentOperations[name], input);
+      return { headers: headers as Record<string, string>, body };
+    },
+  };
 }
 
 /** Everything a stream brings, as text. */
@@ -149,11 +175,13 @@ export async function* eventsOf(body: Readable): AsyncGenerator<AgentEvent> {
   }
 }
 
-/** Looks again and again until something is found. */
+/** Looks again and again, ever less often, until something is found. */
 export async function until<T>(look: () => Promise<T | undefined> | T | undefined): Promise<T> {
-  for (const end = Date.now() + patienceMs; Date.now() < end; await sleep(5)) {
+  const end = Date.now() + patienceMs;
+  for (let pauseMs = 2; Date.now() < end; pauseMs = Math.min(pauseMs * 1.5, longestPauseMs)) {
     const found = await look();
     if (found !== undefined) return found;
+    await sleep(pauseMs);
   }
   throw new Error(`waited ${patienceMs} ms in vain for ${look}`);
 }
@@ -193,7 +221,14 @@ export async function startProcess(
   env: Readonly<Record<string, string>> = {},
 ): Promise<ChildProcess> {
   const child = spawn(process.execPath, [join(root, "agent/main.ts")], {
-    env: { HOME: home, PATH: process.env["PATH"], NODE_COMPILE_CACHE: compileCache, ...env },
+    env: {
+      HOME: home,
+      PATH: process.env["PATH"],
+      NODE_COMPILE_CACHE: compileCache,
+      OUTRIGGER_ON_TERM: "leave",
+      OUTRIGGER_NOTICES: "none",
+      ...env,
+    },
     stdio: ["ignore", "ignore", "pipe"],
   });
   let said = "";
@@ -201,7 +236,11 @@ export async function startProcess(
   child.stderr.setEncoding("utf8").on("data", (chunk) => {
     said = (said + chunk).slice(-10_000);
   });
-  await until(() => (said.includes('"listening"') || child.exitCode !== null ? true : undefined));
-  if (child.exitCode === null) return child;
+  await until(() => said.includes('"listening"') || hasEnded(child) || undefined);
+  if (!hasEnded(child)) return child;
   throw new Error(`the agent did not start: ${said}`);
 }
+
+/** Whether a process that we started has exited or was killed. */
+export const hasEnded = ({ exitCode, signalCode }: ChildProcess): boolean =>
+  exitCode !== null || signalCode !== null;

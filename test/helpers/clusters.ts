@@ -1,4 +1,5 @@
-import type { Observed } from "../../control/clusters/plan.ts";
+import type { StoredLifecycle } from "../../control/clusters/lifecycles/store.ts";
+import type { Observed } from "../../control/clusters/planning.ts";
 import type { Cluster } from "../../control/clusters/schema.ts";
 
 /** A cluster that is up and wanted so; the rest has defaults. */
@@ -8,6 +9,7 @@ export const aCluster = (more: Partial<Cluster> = {}): Cluster => ({
   status: "UP",
   wanted: "UP",
   wantedBecause: "launch by ada",
+  skipHooks: false,
   user: { id: "u1", name: "ada" },
   workspace: "default",
   provider: "fake",
@@ -29,10 +31,31 @@ export const aCluster = (more: Partial<Cluster> = {}): Cluster => ({
   taskYaml: "run: 'true'",
   command: "launch",
   autostop: null,
+  hooksVersion: null,
+  madeFor: null,
   problem: null,
   everUp: true,
   launchedAt: 0,
   statusChangedAt: 0,
+  ...more,
+});
+
+/** A stop by a user whose hooks run. */
+export const aLifecycle = (more: Partial<StoredLifecycle> = {}): StoredLifecycle => ({
+  id: "l1",
+  clusterId: "c1",
+  rank: 0,
+  revision: 1,
+  events: ["stop"],
+  cause: "user",
+  because: "stop by ada",
+  status: "HOOKS",
+  skipsHooks: false,
+  hooks: 0,
+  runs: [],
+  deadlineAt: null,
+  startedAt: 0,
+  endedAt: null,
   ...more,
 });
 
@@ -43,5 +66,7 @@ export const aNode = (rank: number, more: Partial<Observed> = {}): Observed => (
   state: "running",
   address: `10.0.0.${rank}`,
   agent: "well",
+  knowsHooks: true,
+  lifecycle: null,
   ...more,
 });

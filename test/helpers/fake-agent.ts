@@ -4,70 +4,42 @@ import { type Bound, serve } from "../../agent/server.ts";
 import { type Changes, openChanges } from "../../common/changes.ts";
 import { fail } from "../../common/errors.ts";
 import { agentOperations } from "../../contract/agent-api.ts";
-import type {
-  AgentEvent,
-  Autostop,
-  Job,
-  JobSubmission,
-  NodeSettings,
-} from "../../contract/agent-shapes.ts";
-import { type JobStatus, jobMachine } from "../../contract/statuses.ts";
-
-/** A job on a fake node: it runs until the test ends it. */
-export interface FakeJob extends Job {
-  submission: JobSubmission;
-  text: string;
-}
-
-/** What an agent would hold on disk; it outlives the agent. */
-export interface FakeNode {
-  readonly id: string;
-  readonly socket: string;
-  settings: NodeSettings | null;
-  autostop: Autostop;
-  /** The idle timer has run out. */
-  due: boolean;
-  /** Somebody is about to stop it: it takes no jobs. */
-  claimed: boolean;
-  /** What comes before a claim is answered. */
-  onClaim(): void;
-  readonly jobs: FakeJob[];
-  readonly events: AgentEvent[];
-}
+import type { JobStatus } from "../../contract/statuses.ts";
+import {
+  controlsOf,
+  idleOf,
+  type LifecycleControls,
+  lifecycleHealth,
+  lifecycleRows,
+} from "./fake-lifecycles.ts";
+import {
+  addJob,
+  endJob,
+  type FakeJob,
+  type FakeNode,
+  getJob,
+  isOver,
+  more,
+  toJob,
+} from "./fake-node.ts";
 
 /** An agent that speaks its real API and runs nothing. */
-export interface FakeAgent {
+export interface FakeAgent extends LifecycleControls {
   readonly node: FakeNode;
   /** Calls that it was sent, by the names of their rows. */
   readonly calls: string[];
   print(jobId: number, text: string): void;
   end(jobId: number, status: JobStatus): void;
-  /** Has the idle timer run out. */
-  becomeIdle(): void;
-  /** Has a job arrive that control sent on its way just before it claims the idle node. */
-  submitOnClaim(submission: JobSubmission): void;
   /** Ends the agent alone; its node stays. */
   close(): Promise<void>;
 }
-
-export const aFakeNode = (id: string, socket: string): FakeNode => ({
-  id,
-  socket,
-  settings: null,
-  autostop: { idleMs: null, down: false, waitFor: "jobs_and_ssh" },
-  due: false,
-  claimed: false,
-  onClaim() {},
-  jobs: [],
-  events: [],
-});
 
 /** Starts an agent on the socket of a node. */
 export async function startFakeAgent(node: FakeNode): Promise<FakeAgent> {
   const changes = openChanges();
   const calls: string[] = [];
   const log = openLog("error");
-  const bound = counted(bind(node, changes), calls);
+  const bound = counted(bind(node, changes), node, calls);
   const server = await serve(agentOperations, bound, { socket: node.socket, log });
   return {
     node,
@@ -77,13 +49,7 @@ export async function startFakeAgent(node: FakeNode): Promise<FakeAgent> {
       changes.notify("job");
     },
     end: (jobId, status) => endJob(node, changes, getJob(node, jobId), status),
-    becomeIdle() {
-      node.due = true;
-      addEvent(node, changes, { kind: "idle", status: "due" });
-    },
-    submitOnClaim(submission) {
-      node.onClaim = () => void addJob(node, changes, submission);
-    },
+    ...controlsOf(node, changes),
     async close() {
       const closed = once(server, "close");
       server.close();
@@ -96,11 +62,12 @@ export async function startFakeAgent(node: FakeNode): Promise<FakeAgent> {
 type Rows = typeof agentOperations;
 
 /** The same, but each call is written down. */
-function counted(bound: Bound<Rows>, calls: string[]): Bound<Rows> {
+function counted(bound: Bound<Rows>, node: FakeNode, calls: string[]): Bound<Rows> {
   const entries = Object.entries(bound).map(([name, run]) => [
     name,
     (...given: never[]) => {
       calls.push(name);
+      node.onCall(name);
       return (run as (...given: never[]) => unknown)(...given);
     },
   ]);
@@ -118,13 +85,7 @@ function bind(node: FakeNode, changes: Changes): Bound<Rows> {
     startedAt: 0,
     node: node.settings,
     lastSeq: node.events.length,
-  });
-  const idle = () => ({
-    ...node.autostop,
-    idleSince: null,
-    stopsAt: null,
-    keptAliveBy: [],
-    due: node.due,
+    ...lifecycleHealth(node),
   });
   return {
     health,
@@ -140,6 +101,7 @@ function bind(node: FakeNode, changes: Changes): Bound<Rows> {
         .slice(0, limit)
         .map(toJob),
     getJob: ({ id }) => toJob(getJob(node, id)),
+    listPorts: ({ id }) => [...getJob(node, id).ports],
     cancelJob({ id }) {
       endJob(node, changes, getJob(node, id), "CANCELLED");
       return toJob(getJob(node, id));
@@ -152,69 +114,28 @@ function bind(node: FakeNode, changes: Changes): Bound<Rows> {
     },
     setAutostop(autostop) {
       node.autostop = autostop;
-      node.due = false;
-      node.claimed = false;
-      return idle();
+      return idleOf(node);
     },
-    getIdle: idle,
-    claimIdle() {
-      node.onClaim();
-      node.claimed = node.due;
-      return idle();
+    getIdle() {
+      node.onGetIdle();
+      return idleOf(node);
     },
+    ...lifecycleRows(node, changes, health),
     events: ({ after }, { signal }) => ({
       type: "application/x-ndjson",
       content: linesOf(changes, node, after, signal),
     }),
+    offerFiles: () => ({ missing: [], files: 0, changed: 0, changedBytes: 0, removed: 0 }),
+    sendContents: () => ({ received: 0 }),
     listParts: notHere,
     getPartSpec: notHere,
     reportPart: notHere,
     appendPartLog: notHere,
     putPart: notHere,
     readPartLog: notHere,
+    listFiles: notHere,
+    readFiles: notHere,
   };
-}
-
-const isOver = (status: JobStatus): boolean => jobMachine.isFinal(status);
-
-const getJob = ({ jobs }: FakeNode, id: number): FakeJob =>
-  jobs.find((job) => job.id === id) ?? fail("JobNotFoundError", `there is no job ${id}`);
-
-const toJob = ({ submission: _, text: __, ...job }: FakeJob): Job => job;
-
-function addJob(node: FakeNode, changes: Changes, submission: JobSubmission): FakeJob {
-  const known = node.jobs.find(({ submissionId }) => submissionId === submission.submissionId);
-  if (known !== undefined) return known;
-  if (node.claimed) fail("ConflictError", "the node is about to stop");
-  const id = node.jobs.length + 1;
-  const { submissionId, name, userId, userName, nodes, resources, metadata } = submission;
-  const job: FakeJob = {
-    ...{ id, submissionId, name, userId, userName, nodes, resources, metadata },
-    status: "RUNNING",
-    reason: null,
-    exitCode: null,
-    submittedAt: 1_000,
-    startedAt: 2_000,
-    endedAt: null,
-    logPath: `jobs/${id}/run.log`,
-    submission,
-    text: "",
-  };
-  node.jobs.push(job);
-  node.due = false;
-  addEvent(node, changes, { kind: "job", jobId: id, status: job.status });
-  return job;
-}
-
-function endJob(node: FakeNode, changes: Changes, job: FakeJob, status: JobStatus): void {
-  if (isOver(job.status)) return;
-  Object.assign(job, { status, endedAt: 3_000 });
-  addEvent(node, changes, { kind: "job", jobId: job.id, status });
-}
-
-function addEvent(node: FakeNode, changes: Changes, event: Omit<AgentEvent, "seq" | "at">): void {
-  node.events.push({ seq: node.events.length + 1, at: 1_000, ...event });
-  changes.notify("job");
 }
 
 async function* linesOf(changes: Changes, node: FakeNode, after: number, signal: AbortSignal) {
@@ -245,6 +166,3 @@ async function* textOf(
     yield fresh;
   }
 }
-
-const more = <T extends { length: number }>(found: T): T | undefined =>
-  found.length > 0 ? found : undefined;

@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import { openChanges } from "../../common/changes.ts";
 import type { AppError } from "../../common/errors.ts";
+import { nodeIdOf } from "../../control/doors/node-id.ts";
 import { openUnixDoor } from "../../control/doors/unix.ts";
 import {
   meets,
@@ -8,7 +9,8 @@ import {
   type Offer,
   type Provider,
 } from "../../control/providers/provider.ts";
-import { aFakeNode, type FakeAgent, type FakeNode, startFakeAgent } from "./fake-agent.ts";
+import { type FakeAgent, startFakeAgent } from "./fake-agent.ts";
+import { aFakeNode, type FakeNode } from "./fake-node.ts";
 
 /** What a test can have go wrong, or wait. */
 type Duty = "create" | "stop" | "destroy" | "list";
@@ -26,6 +28,8 @@ export interface FakeProvider extends Provider {
   readonly calls: string[];
   readonly machines: ReadonlyMap<string, Machine>;
   offer: Offer | undefined;
+  /** Its spot machine; undefined while none is left. */
+  spotOffer: Offer | undefined;
   /** Whether a node that is created has an agent that answers. */
   agentsStart: boolean;
   /** Has a duty fail from now on; undefined mends it. */
@@ -61,9 +65,15 @@ const anOffer: Offer = {
   dollarsPerHour: 2,
 };
 
+const aSpotOffer: Offer = { ...anOffer, dollarsPerHour: 0.5, isSpot: true };
+
 export interface FakeProviderOptions {
   /** Leaves the power to stop nodes out. */
   readonly cannotStop?: boolean;
+  /** How long before it takes a node away it says so. */
+  readonly noticeSeconds?: number;
+  /** Has spot machines as well. */
+  readonly hasSpot?: boolean;
 }
 
 /** Opens a cloud whose sockets lie in a folder. */
@@ -94,15 +104,20 @@ export function openFakeProvider(folder: string, options: FakeProviderOptions = 
 
   const provider: FakeProvider = {
     name: "fake",
+    ...(options.noticeSeconds !== undefined && { noticeSeconds: options.noticeSeconds }),
+    ...(options.hasSpot === true && { hasSpot: true as const }),
     calls,
     machines,
     offer: anOffer,
+    spotOffer: options.hasSpot === true ? aSpotOffer : undefined,
     agentsStart: true,
     offers: async (need) =>
-      provider.offer !== undefined && meets(provider.offer, need) ? [provider.offer] : [],
+      [provider.offer, provider.spotOffer].flatMap((offer) =>
+        offer !== undefined && meets(offer, need) ? [offer] : [],
+      ),
     async create(cluster, rank, signal) {
       await duty("create", String(rank), signal);
-      const id = `${cluster.id}-${rank}`;
+      const id = nodeIdOf(cluster, rank);
       const known = machines.get(id);
       const machine = known ?? {
         node: aFakeNode(id, socketOf(id)),
@@ -136,7 +151,7 @@ export function openFakeProvider(folder: string, options: FakeProviderOptions = 
       },
     }),
     door: (nodeId) => openUnixDoor(socketOf(nodeId)),
-    endpoint: (node, port) => `${node.address}:${port}`,
+    endpoint: async (node, port) => `${node.address}:${port}`,
     fails(name, error) {
       if (error === undefined) failures.delete(name);
       else failures.set(name, error);
@@ -152,20 +167,20 @@ export function openFakeProvider(folder: string, options: FakeProviderOptions = 
     held: (name) => holds.get(name)?.reached.promise ?? Promise.resolve(),
     created: async (rank) => {
       const look = async () => [...machines.values()].some((one) => one.rank === rank) || undefined;
-      await made.until(String(rank), look, AbortSignal.timeout(5_000));
+      await made.until(String(rank), look, AbortSignal.timeout(60_000));
     },
     agentOf(clusterId, rank = 0) {
-      const agent = machines.get(`${clusterId}-${rank}`)?.agent;
+      const agent = machines.get(nodeIdOf({ id: clusterId }, rank))?.agent;
       if (agent === undefined) throw new Error(`no agent on node ${rank} of ${clusterId}`);
       return agent;
     },
     async lose(clusterId, rank) {
-      const machine = machines.get(`${clusterId}-${rank}`);
-      machines.delete(`${clusterId}-${rank}`);
+      const machine = machines.get(nodeIdOf({ id: clusterId }, rank));
+      machines.delete(nodeIdOf({ id: clusterId }, rank));
       if (machine !== undefined) await turnOff(machine);
     },
     async silence(clusterId, rank) {
-      const machine = machines.get(`${clusterId}-${rank}`);
+      const machine = machines.get(nodeIdOf({ id: clusterId }, rank));
       const agent = machine?.agent;
       if (machine !== undefined) machine.agent = undefined;
       await agent?.close();

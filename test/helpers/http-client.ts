@@ -32,7 +32,8 @@ export interface HttpClient {
   close(): Promise<void>;
 }
 
-const patienceMs = 5_000;
+/** Only there to end a hang. */
+const patienceMs = 120_000;
 
 /** Opens no connection yet. */
 export function openHttpClient(socketPath: string): HttpClient {

@@ -1,4 +1,4 @@
-import { type ChildProcess, spawn } from "node:child_process";
+import { spawn } from "node:child_process";
 import { once } from "node:events";
 import {
   closeSync,
@@ -15,8 +15,10 @@ import { join } from "node:path";
 import { text as allText } from "node:stream/consumers";
 import { type Client, openClient } from "../../client/sdk.ts";
 import { endTree } from "../../common/end-processes.ts";
-import { listProcesses, type ProcessStat } from "../../common/process-tree.ts";
-import { until } from "./agent.ts";
+import { errorCodeOf } from "../../common/errors.ts";
+import { listProcesses, listTerminals, type ProcessStat } from "../../common/process-tree.ts";
+import { hasEnded, until } from "./agent.ts";
+import { claimPorts, type OwnPorts } from "./ports.ts";
 
 /** A real control plane on a home of its own, and a client that speaks to it. */
 export interface TestControl {
@@ -25,6 +27,8 @@ export interface TestControl {
   readonly endpoint: string;
   readonly client: Client;
   readonly pid: number;
+  /** What its services may listen on. */
+  readonly ports: OwnPorts;
   /** Starts it again on the same home and port. */
   start(): Promise<void>;
   /** Ends it alone; answers its exit code, null when the signal killed it. */
@@ -66,7 +70,8 @@ export async function startControl(
     rmSync(folder, { recursive: true, force: true, maxRetries: 3 });
     if (strays.length > 0) throw new Error(`left over: ${strays.join("; ")}`);
   });
-  const control = await openControl(home, environmentOf(home, env));
+  const ports = await claimPorts(t);
+  const control = await openControl(home, environmentOf(home, ports, env), ports);
   close = async () => {
     await control.client.close();
     await control.end("SIGKILL");
@@ -74,13 +79,16 @@ export async function startControl(
   return control;
 }
 
-async function openControl(home: string, env: Record<string, string>): Promise<TestControl> {
+async function openControl(
+  home: string,
+  env: Record<string, string>,
+  ports: OwnPorts,
+): Promise<TestControl> {
   let { process, port } = await startProcess(home, { ...env, OUTRIGGER_PORT: "0" });
   const endpoint = `http://127.0.0.1:${port}`;
   const identity = { id: "u1", name: "ana" };
   return {
-    home,
-    endpoint,
+    ...{ home, endpoint, ports },
     client: openClient({ endpoint, identity, delaysMs, origin: "a test" }),
     get pid() {
       return process.pid ?? 0;
@@ -131,16 +139,38 @@ export function peakMemoryOf(pid: number): number {
 /** The agent that serves a node's home now. */
 export function findAgent(nodeHome: string): number | undefined {
   const agents = processesOf(`HOME=${nodeHome}\0`);
-  return agents.find(({ pid }) => readProc(pid, "cmdline").includes("agent/main.ts"))?.pid;
+  return agents.find(({ pid }) => commandOf(pid).includes("agent/main.ts"))?.pid;
 }
 
-function environmentOf(home: string, env: Readonly<Record<string, string>>) {
+/** Why no node here is ever idle; false when one can be. */
+export const whyNeverIdle = (): string | false =>
+  listTerminals().length > 0 &&
+  "who sits at an SSH terminal keeps every node of this machine awake";
+
+/** Holds a node's new agent still, before anybody can reach it unless we sleep; lets it go again when called. */
+export async function freezeAgent(nodeHome: string): Promise<() => void> {
+  const pid = await until(() => findAgent(nodeHome));
+  process.kill(pid, "SIGSTOP");
+  return () => process.kill(pid, "SIGCONT");
+}
+
+function environmentOf(
+  home: string,
+  { balancers, replicas }: OwnPorts,
+  env: Readonly<Record<string, string>>,
+) {
   const { PATH = "", NODE_COMPILE_CACHE = join(tmpdir(), "outrigger-compile-cache") } = process.env;
-  return { HOME: home, OUTRIGGER_HOME: home, USER: "ana", PATH, NODE_COMPILE_CACHE, ...env };
+  const ports = { OUTRIGGER_BALANCER_PORTS: balancers, OUTRIGGER_REPLICA_PORTS: replicas };
+  return {
+    HOME: home,
+    OUTRIGGER_HOME: home,
+    USER: "ana",
+    PATH,
+    NODE_COMPILE_CACHE,
+    ...ports,
+    ...env,
+  };
 }
-
-const hasEnded = ({ exitCode, signalCode }: ChildProcess): boolean =>
-  exitCode !== null || signalCode !== null;
 
 /** Resolves once it listens, with the port; throws what it logged when it leaves instead. */
 async function startProcess(home: string, env: Record<string, string>) {
@@ -164,19 +194,40 @@ function readPort(file: string, pid: number | undefined): number | undefined {
   return holder.pid === pid ? holder.port : undefined;
 }
 
+/** How long whatever a killed program was just running has to end. */
+const strayMs = 10_000;
+
 /** Ends every process of a home; describes those that nothing of ours would have ended. */
 async function endAll(home: string): Promise<string[]> {
   const nodes = listNodeHomes(home);
-  const isOfNode = ({ pid }: ProcessStat) =>
-    nodes.some((node) => surroundingsOf(pid).includes(`HOME=${node}\0`));
-  const strays = processesOf(home).filter((process) => !isOfNode(process));
-  const described = strays.map(({ pid, name }) => `${name} ${readProc(pid, "cmdline")}`);
+  const isStray = ({ pid }: ProcessStat) => {
+    const surroundings = surroundingsOf(pid);
+    return surroundings !== "" && !nodes.some((node) => surroundings.includes(`HOME=${node}\0`));
+  };
+  const end = Date.now() + strayMs;
+  const strays = await until(() => {
+    const found = processesOf(home).filter(isStray);
+    return found.length === 0 || Date.now() > end ? found : undefined;
+  });
+  const described = strays.map(({ pid, name }) => `${name} ${commandOf(pid)}`);
   for (const node of nodes) await endTree({ roots: [], mark: `HOME=${node}` }, 0);
-  for (const { pid } of processesOf(home)) process.kill(pid, "SIGKILL");
+  for (const { pid } of processesOf(home)) kill(pid);
   return described;
 }
 
-const surroundingsOf = (pid: number): string => readProc(pid, "environ") + readProc(pid, "cmdline");
+/** Kills a process; one that has ended meanwhile is as good. */
+export function kill(pid: number): void {
+  try {
+    process.kill(pid, "SIGKILL");
+  } catch (error) {
+    if (errorCodeOf(error) !== "ESRCH") throw error;
+  }
+}
+
+/** The command line of a process; empty once it is gone. */
+export const commandOf = (pid: number): string => readProc(pid, "cmdline");
+
+const surroundingsOf = (pid: number): string => readProc(pid, "environ") + commandOf(pid);
 
 function readProc(pid: number, file: string): string {
   try {

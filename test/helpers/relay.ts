@@ -40,8 +40,8 @@ async function carry(head: TestAgent, worker: TestAgent, id: number): Promise<vo
   if (wish === undefined) return;
   const { wanted, graceMs, logBytes: offset } = wish;
   const spec = await head.call("getPartSpec", { id });
-  const { status, exitCode } = await worker.call("putPart", { id, wanted, graceMs, spec });
+  const { status, exitCode, reason } = await worker.call("putPart", { id, wanted, graceMs, spec });
   const log = await text((await worker.open("readPartLog", { id, offset })).body);
   if (log !== "") await head.call("appendPartLog", { id, rank, offset }, Buffer.from(log));
-  await head.call("reportPart", { id, rank, status, exitCode });
+  await head.call("reportPart", { id, rank, status, exitCode, reason });
 }

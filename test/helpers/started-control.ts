@@ -9,6 +9,9 @@ import { closeContext, openContext } from "../../control/open.ts";
 import { operations } from "../../control/operations.ts";
 import { type Reconciling, startReconciler } from "../../control/reconciler.ts";
 import { startRequests } from "../../control/requests/run.ts";
+import { services } from "../../control/services/reconcile.ts";
+import { replicas } from "../../control/services/replicas/reconcile.ts";
+import type { FakeBalancers } from "./fake-balancers.ts";
 import type { FakeProvider } from "./fake-provider.ts";
 import { type HttpClient, openHttpClient } from "./http-client.ts";
 
@@ -31,10 +34,14 @@ export interface StartOptions {
   readonly config?: Partial<Config>;
   /** Leaves the requests in their queues. */
   readonly queuesClosed?: boolean;
+  /** In the place of real ones. */
+  readonly balancers?: FakeBalancers;
   /** A bug of ours is expected in the log. */
   readonly mayFail?: boolean;
 }
 
+/** Rows are looked at when something happens to them, and seldom otherwise. */
+const everyMs = 60_000;
 /** As pino numbers levels. */
 const errorLevel = 50;
 
@@ -42,15 +49,21 @@ const errorLevel = 50;
 export async function startControl(
   home: string,
   provider: FakeProvider,
-  { config = {}, queuesClosed = false, mayFail = false }: StartOptions,
+  { config = {}, queuesClosed = false, mayFail = false, balancers }: StartOptions,
 ): Promise<StartedControl> {
   const logged: string[] = [];
   const log = pino({ level: "debug" }, { write: (line: string) => void logged.push(line) });
   let skewMs = 0;
   const now = () => new Date(Date.now() + skewMs);
   const settings = { ...readConfig({ OUTRIGGER_HOME: home }), ...config };
-  const ctx = await openContext(settings, log, { providers: [provider], now });
-  const reconciling = startReconciler(ctx, { ...clusters, everyMs: 60_000 });
+  const balanced = balancers && { balancers: balancers.open((): Context => ctx) };
+  const ctx: Context = await openContext(settings, log, {
+    providers: [provider],
+    now,
+    ...balanced,
+  });
+  const reconciling = startReconciler(ctx, { ...clusters, everyMs });
+  const others = [services, replicas].map((noun) => startReconciler(ctx, { ...noun, everyMs }));
   const requests = queuesClosed ? undefined : await startRequests(ctx, operations);
   const server = buildServer(ctx, rows, operations);
   await server.listen({ path: `${home}.sock` });
@@ -60,7 +73,7 @@ export async function startControl(
     await client.close();
     await server.close();
     await requests?.stop();
-    await reconciling.stop();
+    await Promise.all([reconciling, ...others].map((noun) => noun.stop()));
     await closeContext(ctx);
     const bugs = logged.filter((line) => JSON.parse(line).level >= errorLevel);
     if (!mayFail) assert.deepEqual(bugs, [], "control logged a bug of ours");

@@ -54,7 +54,9 @@ interface Cleaner {
   after(clean: () => Promise<void>): void;
 }
 
-const patienceMs = 5_000;
+/** Only there to end a hang. */
+const patienceMs = 120_000;
+const longestPauseMs = 10;
 /** Where a flush costs nothing, on the systems that have such a place. */
 const inMemory = "/dev/shm";
 
@@ -141,11 +143,13 @@ function looksOf({ ctx, reconciling }: StartedControl): Looks {
   };
 }
 
-/** Looks again and again; some of what tests wait for tells nobody. */
+/** Looks again and again, ever less often; some of what tests wait for tells nobody. */
 async function until<T>(look: () => Promise<T | undefined>): Promise<T> {
-  for (const end = Date.now() + patienceMs; Date.now() < end; await sleep(2)) {
+  const end = Date.now() + patienceMs;
+  for (let pauseMs = 1; Date.now() < end; pauseMs = Math.min(pauseMs * 1.5, longestPauseMs)) {
     const found = await look();
     if (found !== undefined) return found;
+    await sleep(pauseMs);
   }
   return assert.fail(`waited ${patienceMs} ms in vain for ${look}`);
 }

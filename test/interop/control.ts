@@ -9,8 +9,8 @@ import { killGroup } from "./command.ts";
 /** On this port existing clients believe to be on the control plane's own machine. */
 const portOfLocalMode = 46_580;
 const program = resolve(import.meta.dirname, "../../bin/outrigger");
-const readyWithinMs = 20_000;
-const stopWithinMs = 15_000;
+const readyWithinMs = 60_000;
+const stopWithinMs = 60_000;
 
 /** A control plane of our own, on loopback. */
 export interface Control {

@@ -1,14 +1,19 @@
 import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
 import { envOf, protocol } from "../../common/product.ts";
 import { type Ended, runCommand } from "./command.ts";
 import { type Control, killProcessesOf, processesOf, startControl } from "./control.ts";
 import { decodeWithClient } from "./encodings.ts";
 import { hasPython, installClient, newestVersion } from "./existing-client.ts";
+import { openPool } from "./pool.ts";
+import { serviceFiles, serviceSteps } from "./services.ts";
 import { decoding, faultOf, type Step, stepsAgainst, taskFiles } from "./steps.ts";
 
-const stepTimeoutMs = 60_000;
+const stepTimeoutMs = 300_000;
+const patienceMs = 60_000;
+const pauseMs = 200;
 const logTailLength = 8_000;
 const interrupted = new AbortController();
 for (const name of ["SIGINT", "SIGTERM"] as const)
@@ -49,7 +54,10 @@ async function drive(
 ): Promise<boolean> {
   const home = join(folder, "home");
   await mkdir(home);
-  for (const [name, text] of Object.entries(taskFiles)) await writeFile(join(home, name), text);
+  for (const [name, text] of Object.entries({ ...taskFiles, ...serviceFiles })) {
+    await mkdir(dirname(join(home, name)), { recursive: true });
+    await writeFile(join(home, name), text);
+  }
   const env = {
     PATH: [bin, process.env["PATH"]].join(":"),
     HOME: home,
@@ -61,10 +69,17 @@ async function drive(
     return false;
 
   const isWell = async (step: Step) => {
-    const ended = await runCommand([join(bin, protocol.requestPrefix), ...step.args], options);
-    return report(lineOf(step), ended, faultOf(step, ended, home));
+    const patientUntil = performance.now() + (step.isPatient ? patienceMs : 0);
+    for (;;) {
+      const ended = await runCommand([join(bin, protocol.requestPrefix), ...step.args], options);
+      const fault = faultOf(step, ended, home);
+      if (fault === undefined || performance.now() > patientUntil)
+        return report(lineOf(step), ended, fault);
+      await delay(pauseMs, undefined, { signal });
+    }
   };
-  for (const row of stepsAgainst(control.url)) {
+  await using pool = await openPool(home);
+  for (const row of [...stepsAgainst(control.url), ...serviceSteps, ...pool.steps]) {
     const well = await Promise.all(row.map(isWell));
     if (well.every(Boolean)) continue;
     await printLogs(folder);

@@ -1,4 +1,4 @@
-import { readFileSync } from "node:fs";
+import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { jobExitCodes } from "../../contract/statuses.ts";
 import type { Ended } from "./command.ts";
@@ -8,13 +8,16 @@ export interface Step {
   readonly args: readonly string[];
   readonly exitCode: number;
   readonly shows: readonly RegExp[];
-  /** A file below the client's home that holds this text afterwards. */
+  /** A file below the client's home that holds this text afterwards; a pattern may name it. */
   readonly brings?: { readonly file: string; readonly text: string };
+  /** Whether it is repeated for a while until this comes of it. */
+  readonly isPatient?: boolean;
 }
 
-type More = Partial<Pick<Step, "exitCode" | "brings">>;
+type More = Partial<Pick<Step, "exitCode" | "brings" | "isPatient">>;
 
-const step = (line: string, shows: readonly RegExp[], more: More = {}): Step => ({
+/** A command as one types it. */
+export const step = (line: string, shows: readonly RegExp[], more: More = {}): Step => ({
   args: line.match(/'[^']*'|\S+/g)?.map((word) => word.replaceAll("'", "")) ?? [],
   exitCode: 0,
   shows,
@@ -24,7 +27,7 @@ const step = (line: string, shows: readonly RegExp[], more: More = {}): Step => 
 /** What the cluster's first job prints. */
 const knownLine = "hello from the outrigger interop run";
 
-/** The tasks that are launched, by the names of their files. */
+/** The tasks that are launched and their files, by the names of their files. */
 export const taskFiles: Readonly<Record<string, string>> = {
   "task.yaml": `run: echo ${knownLine}\n`,
   "values.yaml": `name: values
@@ -32,11 +35,19 @@ envs: {GREETING: moin}
 secrets: {TOKEN: nobody-may-see}
 run: echo "$GREETING, \${#TOKEN} letters"
 `,
+  "project/hello.txt": "hello from a file\n",
+  "project/sub/run.sh": "cat hello.txt ~/mounted/note.txt\n",
+  "note.txt": "hello from a mount\n",
+  "files.yaml": `workdir: project
+file_mounts: {~/mounted/note.txt: note.txt}
+run: bash sub/run.sh
+`,
   "broken.yaml": "run: [not closed\n",
   "misspelt.yaml": "run: echo never\nresorces: {cpus: 1}\n",
 };
 
 const failed: More = { exitCode: 1 };
+const notFound: More = { exitCode: jobExitCodes.NOT_FOUND };
 const ofJobOne = { file: "sky_logs/it-1/run.log", text: `${knownLine}\n` };
 
 /** The life of one cluster, as a user of the existing client lives it; steps of one row meet. */
@@ -63,11 +74,24 @@ export const stepsAgainst = (url: string): Step[][] => [
     step("logs it 5 --status", [/Job 5: CANCELLED/], { exitCode: jobExitCodes.CANCELLED }),
     step("status it", [/^it .*\bUP +- /m]),
   ],
+  [
+    step("launch -y -c it files.yaml", [
+      /hello from a file\n.*hello from a mount/,
+      /workdir: 2 of 2 files changed, 51 bytes/,
+    ]),
+  ],
+  [
+    step("exec it --workdir project 'cat hello.txt'", [
+      /hello from a file/,
+      /workdir: 2 files, none changed/,
+    ]),
+  ],
   [step("autostop -y it -i 5", [/autostopped after 5 minutes of idleness/])],
   [step("status it", [/^it .*\bUP +5m /m]), step("cost-report", [/^it .*\$ 0\.00/m])],
   [step("autostop -y it --cancel", [/Cancelling auto.* on cluster 'it'\.\.\.done/])],
   [
     step("status it", [/^it .*\bUP +- /m]),
+    step("logs --autostop it", [/cluster it has run no hook of autostop/], notFound),
     step("launch -y -c none --dryrun task.yaml", [/^Cluster none: 1 node on local/m]),
     step("launch -y -c none --gpus H100:99 true", [/nothing offers H100:99/], failed),
     step("launch -y -c none broken.yaml", [/YAML Error: .*/, /line 1, column 6/], failed),
@@ -97,12 +121,11 @@ export function faultOf(step: Step, { exitCode, text }: Ended, home: string): st
   return step.brings && faultOfFile(join(home, step.brings.file), step.brings.text);
 }
 
-function faultOfFile(file: string, wanted: string): string | undefined {
-  try {
-    return readFileSync(file, "utf8") === wanted ? undefined : `${file} holds something else`;
-  } catch {
-    return `there is no ${file}`;
-  }
+function faultOfFile(pattern: string, wanted: string): string | undefined {
+  const files = globSync(pattern);
+  if (files.length === 0) return `there is no ${pattern}`;
+  const isThere = files.some((file) => readFileSync(file, "utf8").includes(wanted));
+  return isThere ? undefined : `${pattern} holds something else`;
 }
 
 /** The row of a job in the table of jobs. */

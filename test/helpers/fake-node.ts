@@ -1,0 +1,123 @@
+import type { Changes } from "../../common/changes.ts";
+import { fail } from "../../common/errors.ts";
+import type {
+  AgentEvent,
+  Autostop,
+  Idle,
+  Job,
+  JobSubmission,
+  NodeSettings,
+} from "../../contract/agent-shapes.ts";
+import type { HookSet } from "../../contract/lifecycle-shapes.ts";
+import { type JobStatus, jobMachine } from "../../contract/statuses.ts";
+import type { FakeLifecycle } from "./fake-lifecycles.ts";
+
+/** A job on a fake node: it runs until the test ends it. */
+export interface FakeJob extends Job {
+  submission: JobSubmission;
+  text: string;
+  /** What its processes listen on. */
+  ports: number[];
+}
+
+/** What an agent would hold on disk; it outlives the agent. */
+export interface FakeNode {
+  readonly id: string;
+  readonly socket: string;
+  settings: NodeSettings | null;
+  autostop: Autostop;
+  /** What the idle timer sees besides its setting. */
+  idle: Partial<Idle>;
+  hooks: HookSet | null;
+  /** Oldest first. */
+  readonly lifecycles: FakeLifecycle[];
+  /** How many of them the node began by itself. */
+  ownLifecycles: number;
+  /** A hook runs until the test ends it; otherwise it succeeds at once. */
+  holdsHooks: boolean;
+  /** What comes before a call of any row; it may throw. */
+  onCall(name: string): void;
+  /** What comes before a lifecycle is begun for control; it may throw. */
+  onBegin(): void;
+  /** What comes once it is begun, and before that is answered; it may throw. */
+  onBegun(): void;
+  /** What comes before the idle timer is asked; it may throw. */
+  onGetIdle(): void;
+  /** What comes once lifecycles are listed, and before that is answered. */
+  onListed(): void | Promise<void>;
+  /** What comes before a hook's log is read; it may throw. */
+  onReadLog(): void;
+  readonly jobs: FakeJob[];
+  readonly events: AgentEvent[];
+}
+
+export const aFakeNode = (id: string, socket: string): FakeNode => ({
+  id,
+  socket,
+  settings: null,
+  autostop: { idleMs: null, down: false, waitFor: "jobs_and_ssh" },
+  idle: {},
+  hooks: null,
+  lifecycles: [],
+  ownLifecycles: 0,
+  holdsHooks: false,
+  onCall() {},
+  onBegin() {},
+  onBegun() {},
+  onListed() {},
+  onReadLog() {},
+  onGetIdle() {},
+  jobs: [],
+  events: [],
+});
+
+export const isOver = (status: JobStatus): boolean => jobMachine.isFinal(status);
+
+export const getJob = ({ jobs }: FakeNode, id: number): FakeJob =>
+  jobs.find((job) => job.id === id) ?? fail("JobNotFoundError", `there is no job ${id}`);
+
+export const toJob = ({ submission: _, text: __, ports: ___, ...job }: FakeJob): Job => job;
+
+export function addJob(node: FakeNode, changes: Changes, submission: JobSubmission): FakeJob {
+  const known = node.jobs.find(({ submissionId }) => submissionId === submission.submissionId);
+  if (known !== undefined) return known;
+  const open = node.lifecycles.find(({ endedAt }) => endedAt === null);
+  if (open !== undefined)
+    fail("ConflictError", `the node is about to leave (${open.because})`, { lifecycle: open.id });
+  const id = node.jobs.length + 1;
+  const { submissionId, name, userId, userName, nodes, resources, metadata } = submission;
+  const job: FakeJob = {
+    ...{ id, submissionId, name, userId, userName, nodes, resources, metadata },
+    status: "RUNNING",
+    reason: null,
+    exitCode: null,
+    submittedAt: 1_000,
+    startedAt: 2_000,
+    endedAt: null,
+    logPath: `jobs/${id}/run.log`,
+    submission,
+    text: "",
+    ports: [],
+  };
+  node.jobs.push(job);
+  addEvent(node, changes, { kind: "job", jobId: id, status: job.status });
+  return job;
+}
+
+export function endJob(node: FakeNode, changes: Changes, job: FakeJob, status: JobStatus): void {
+  if (isOver(job.status)) return;
+  Object.assign(job, { status, endedAt: 3_000 });
+  addEvent(node, changes, { kind: "job", jobId: job.id, status });
+}
+
+export function addEvent(
+  node: FakeNode,
+  changes: Changes,
+  event: Omit<AgentEvent, "seq" | "at">,
+): void {
+  node.events.push({ seq: node.events.length + 1, at: 1_000, ...event });
+  changes.notify("job");
+}
+
+export const more = <T extends { length: number }>(found: T): T | undefined =>
+  found.length > 0 ? found : undefined;
