@@ -2,6 +2,7 @@ import { chmod, cp, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { build } from "esbuild";
+import { builtins } from "./bundle/builtins.ts";
 
 const root = join(import.meta.dirname, "..");
 const { values } = parseArgs({
@@ -17,11 +18,14 @@ const bundles = {
   outrigger: "client/main.ts",
   control: "control/main.ts",
   agent: "agent/main.ts",
+  sidecar: "sidecar/main.ts",
+  balancer: "control/balancer/main.ts",
 } as const;
 
-/** Packages in the older module format ask for `require`. */
+/** Packages in the older module format ask for `require` and for their folder. */
 const requireForModules =
-  'import{createRequire as requireOf}from"node:module";const require=requireOf(import.meta.url);';
+  'const require=process.getBuiltinModule("node:module").createRequire(import.meta.url),' +
+  "__dirname=import.meta.dirname;";
 
 await rm(dist, { recursive: true, force: true });
 await build({
@@ -29,6 +33,7 @@ await build({
   outdir: dist,
   outExtension: { ".js": ".mjs" },
   bundle: true,
+  plugins: [builtins],
   platform: "node",
   target: "node24",
   format: "esm",
@@ -37,8 +42,11 @@ await build({
   minifyWhitespace: true,
   sourcemap: values.sourcemap,
   banner: { js: requireForModules },
+  // Compiled parts that SSH uses where they fit the running Node.js; in a bundle it goes without.
+  external: ["*.node", "cpu-features"],
   legalComments: "none",
   logLevel: "warning",
 });
 await cp(join(root, "control/db/migrations"), join(dist, "migrations"), { recursive: true });
+await cp(join(root, "systemd"), join(dist, "systemd"), { recursive: true });
 for (const name of Object.keys(bundles)) await chmod(join(dist, `${name}.mjs`), 0o755);

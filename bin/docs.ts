@@ -3,13 +3,17 @@ import { dirname } from "node:path";
 import { parseArgs } from "node:util";
 import { errorCodeOf } from "../common/errors.ts";
 import { apiPage } from "./docs/api.ts";
+import { hooksPage } from "./docs/hooks.ts";
 import { settingsPage } from "./docs/settings.ts";
+import { sidecarPage } from "./docs/sidecar.ts";
 import { statusesPage } from "./docs/statuses.ts";
 
 /** The pages that are made from tables. To add one, add its row. */
 const pages = [
   { file: "docs/api.md", render: apiPage },
+  { file: "docs/hooks.md", render: hooksPage },
   { file: "docs/settings.md", render: settingsPage },
+  { file: "docs/sidecar.md", render: sidecarPage },
   { file: "docs/statuses.md", render: statusesPage },
 ];
 

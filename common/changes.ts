@@ -6,10 +6,14 @@ export interface Changes {
   /** Wakes everyone who waits for the key. */
   notify(key: string): void;
   /**
-   * Calls `look` now and after each change of the key, until it finds something, and returns that.
-   * Rejects with the signal's reason when it aborts.
+   * Calls `look` now and after each change of the key, or of any of the keys, until it finds
+   * something, and returns that. Rejects with the signal's reason when it aborts.
    */
-  until<T>(key: string, look: () => Promise<T | undefined>, signal: AbortSignal): Promise<T>;
+  until<T>(
+    keys: string | readonly string[],
+    look: () => Promise<T | undefined>,
+    signal: AbortSignal,
+  ): Promise<T>;
 }
 
 interface Waiter {
@@ -29,14 +33,14 @@ export function openChanges(): Changes {
   }
 
   async function until<T>(
-    key: string,
+    keys: string | readonly string[],
     look: () => Promise<T | undefined>,
     signal: AbortSignal,
   ): Promise<T> {
     const waiter: Waiter = { changed: false, wake() {} };
     const abort = () => waiter.wake();
     signal.addEventListener("abort", abort, { once: true });
-    add(waiting, key, waiter);
+    for (const key of [keys].flat()) add(waiting, key, waiter);
     try {
       for (;;) {
         signal.throwIfAborted();
@@ -50,7 +54,7 @@ export function openChanges(): Changes {
       }
     } finally {
       signal.removeEventListener("abort", abort);
-      remove(waiting, key, waiter);
+      for (const key of [keys].flat()) remove(waiting, key, waiter);
     }
   }
 

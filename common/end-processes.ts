@@ -1,9 +1,12 @@
+import { rmdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { errorCodeOf } from "./errors.ts";
 import {
   findBearers,
   findTree,
   isAlive,
+  listSubgroups,
   ownerOf,
   type ProcessId,
   type ProcessStat,
@@ -23,15 +26,24 @@ const longestPauseMs = 100;
 /**
  * Ends a tree: TERM to each of its processes, up to `graceMs`, then KILL as often as something of it
  * is found. Answers what is left: processes of other users, and what is not dead ten seconds after
- * the grace; nearly always nothing.
+ * the grace; nearly always nothing. Its control group is gone with the last of it.
  */
 export async function endTree(
   tree: Tree,
   graceMs: number,
   signal?: AbortSignal,
 ): Promise<Survivor[]> {
-  const look: Look = (left) => findTree({ ...tree, roots: [...tree.roots, ...left] });
-  return endFound(look, tree.roots, graceMs, signal);
+  const { group, roots } = tree;
+  const look: Look = (left) => findTree({ ...tree, roots: [...roots, ...left] });
+  const survivors = await endFound(look, { roots, group }, graceMs, signal);
+  if (group !== undefined) removeGroup(group);
+  return survivors;
+}
+
+/** Removes a control group, unless somebody is in it. */
+export function removeGroup(group: string): void {
+  for (const below of listSubgroups(group)) removeGroup(below);
+  ignoring(["ENOENT", "EBUSY"], () => rmdirSync(group));
 }
 
 /**
@@ -48,7 +60,7 @@ export function endBearers(
     const isFound = ({ pid }: ProcessId) => found.some((one) => one.pid === pid);
     return [...found, ...left.filter((one) => !isFound(one) && isAlive(one))];
   };
-  return endFound(look, [], graceMs, signal);
+  return endFound(look, { roots: [] }, graceMs, signal);
 }
 
 /** Says of each survivor why it was left: `process 123 (sleep) belongs to root and was left`. */
@@ -68,14 +80,20 @@ type Look = (left: readonly ProcessStat[]) => ProcessStat[];
 
 async function endFound(
   look: Look,
-  roots: readonly ProcessId[],
+  { roots, group }: Pick<Tree, "roots" | "group">,
   graceMs: number,
   signal?: AbortSignal,
 ): Promise<Survivor[]> {
   const sure = lookAgain(look);
   const left = await askToEnd(sure, roots, performance.now() + graceMs, signal);
-  return left.length === 0 ? [] : kill(sure, left, performance.now() + dyingMs, signal);
+  if (left.length === 0) return [];
+  if (group !== undefined) killGroup(group);
+  return kill(sure, left, performance.now() + dyingMs, signal);
 }
+
+/** Kills everybody in a control group and below it, in one go. Source: the kernel's cgroup-v2.rst. */
+const killGroup = (group: string): void =>
+  ignoring(["ENOENT", "ENODEV"], () => writeFileSync(join(group, "cgroup.kill"), "1"));
 
 /** Who starts another and ends while /proc is read can hide both; a second look finds the other. */
 const lookAgain =
@@ -136,6 +154,14 @@ function* growingPauses(): Generator<number> {
 
 const pause = (ms: number, signal?: AbortSignal): Promise<void> =>
   sleep(ms, undefined, signal === undefined ? {} : { signal });
+
+function ignoring(codes: readonly string[], act: () => void): void {
+  try {
+    act();
+  } catch (error) {
+    if (!codes.includes(errorCodeOf(error) ?? "")) throw error;
+  }
+}
 
 /** Signals each of them; answers the pids of those that are not ours to signal. */
 function signalAll(

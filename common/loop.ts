@@ -10,11 +10,11 @@ export interface Loop {
 const longestWaitMs = 60_000;
 
 /**
- * Runs `tick` again and again, one at a time, `everyMs` apart with ±20 % jitter. A tick that throws
- * doubles the wait, up to a minute; `failed` is told.
+ * Runs `tick` again and again, one at a time, `everyMs` apart with ±20 % jitter, which may be another
+ * time after each tick. A tick that throws doubles the wait, up to a minute; `failed` is told.
  */
 export function startLoop(
-  everyMs: number,
+  everyMs: number | (() => number),
   tick: (signal: AbortSignal) => Promise<void>,
   failed: (error: unknown) => void,
 ): Loop {
@@ -36,7 +36,8 @@ export function startLoop(
       }
       if (nudged) continue;
       wake = new AbortController();
-      await sleep(waitMs(everyMs, failures), undefined, {
+      const usualMs = typeof everyMs === "number" ? everyMs : everyMs();
+      await sleep(waitMs(usualMs, failures), undefined, {
         signal: AbortSignal.any([stopping.signal, wake.signal]),
         ref: false,
       }).catch(() => {});

@@ -100,11 +100,21 @@ export function toHttpCall(row: Operation, input: Readonly<Record<string, unknow
   for (const name of Object.keys(row.input.query?.shape ?? {}))
     for (const value of [input[name]].flat())
       if (value !== undefined && value !== null) query.append(name, String(value));
-  const fields = Object.keys(row.input.body?.shape ?? {});
-  const given = fields.filter((name) => input[name] !== undefined);
+  const given = bodyFields(row, input).filter((name) => input[name] !== undefined);
   return {
     method,
     path: query.size === 0 ? filled : `${filled}?${query}`,
     body: row.input.body && Object.fromEntries(given.map((name) => [name, input[name]])),
   };
+}
+
+/** A body with names of its own, such as pools by name, has all that travels nowhere else. */
+export const hasOpenBody = ({ input: { body } }: Operation): boolean =>
+  body?.def.catchall !== undefined;
+
+function bodyFields(row: Operation, input: object): string[] {
+  const { path, query, body } = row.input;
+  if (!hasOpenBody(row)) return Object.keys(body?.shape ?? {});
+  const elsewhere = { ...path?.shape, ...query?.shape };
+  return Object.keys(input).filter((name) => !Object.hasOwn(elsewhere, name));
 }

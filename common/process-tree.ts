@@ -1,4 +1,5 @@
-import { readdirSync, readFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
 import { errorCodeOf } from "./errors.ts";
 
 /** A process as the kernel lists it; `startTicks` tells it from a later one with the same pid. */
@@ -18,11 +19,16 @@ export interface ProcessStat {
 /** One process for ever: a pid alone is given to others once it is free. */
 export type ProcessId = Pick<ProcessStat, "pid" | "startTicks">;
 
-/** What belongs together: the sessions, groups and descendants of the roots, and who bears the mark. */
+/**
+ * What belongs together: the sessions, groups and descendants of the roots, who bears the mark, and
+ * who is in the control group.
+ */
 export interface Tree {
   readonly roots: readonly ProcessId[];
   /** `NAME=value`; whoever has it in its environment belongs to the tree, wherever it went. */
   readonly mark: string;
+  /** Folder of a control group (cgroups v2), where there is one: no process can leave it by itself. */
+  readonly group?: string | undefined;
 }
 
 /** The id of this boot: processes of another one are gone. */
@@ -51,12 +57,25 @@ export function listProcesses(): ProcessStat[] {
 export function findTree(tree: Tree): ProcessStat[] {
   const all = listProcesses();
   const roots = rootsStillOurs(tree, all);
-  const members = new Set<number>();
+  const members = new Set(tree.group === undefined ? [] : listGroup(tree.group));
   for (const { pid, session, group } of all)
     if (roots.has(pid) || roots.has(session) || roots.has(group) || bears(pid, tree.mark))
       members.add(pid);
   addDescendants(members, all);
   return all.filter(({ pid, alive }) => alive && members.has(pid) && pid !== process.pid);
+}
+
+/** The pids in a control group and those below it; none when it is not there. */
+function listGroup(group: string): number[] {
+  const pids = readIfThere(join(group, "cgroup.procs"))?.match(/\d+/g) ?? [];
+  return [...pids.map(Number), ...listSubgroups(group).flatMap(listGroup)];
+}
+
+/** The control groups below one; none when it is not there. */
+export function listSubgroups(group: string): string[] {
+  if (!existsSync(group)) return [];
+  const entries = readdirSync(group, { withFileTypes: true });
+  return entries.filter((entry) => entry.isDirectory()).map(({ name }) => join(group, name));
 }
 
 /** Those who have the mark, `NAME=value`, in their environment; never the caller itself. */
@@ -120,12 +139,14 @@ function parseStat(pid: number, text: string): ProcessStat {
 }
 
 /** A file of /proc, or undefined when the process went away or is not ours to see. */
-function readProc(path: string): string | undefined {
+const readProc = (path: string): string | undefined => readIfThere(`/proc/${path}`);
+
+function readIfThere(path: string): string | undefined {
   try {
-    return readFileSync(`/proc/${path}`, "latin1");
+    return readFileSync(path, "latin1");
   } catch (error) {
     const code = errorCodeOf(error) ?? "";
-    if (["ENOENT", "ESRCH", "EACCES", "EPERM"].includes(code)) return undefined;
+    if (["ENOENT", "ENODEV", "ESRCH", "EACCES", "EPERM"].includes(code)) return undefined;
     throw error;
   }
 }

@@ -2,26 +2,39 @@ import type * as z from "zod";
 import { AgentSettings } from "../../agent/config.ts";
 import { settingName } from "../../common/config.ts";
 import { envNames } from "../../common/product.ts";
-import { clientVariables, taskVariables } from "../../contract/variables.ts";
+import { clientVariables, replicaVariables, taskVariables } from "../../contract/variables.ts";
+import { BalancerSettings } from "../../control/balancer/config.ts";
 import { Settings } from "../../control/config.ts";
+import {
+  flagOf,
+  defaultOf as sidecarDefaultOf,
+  sidecarSettings,
+  variableOf,
+} from "../../sidecar/config.ts";
 import { code, page, table } from "./markdown.ts";
 
 /** Every setting of every program. */
 export const settingsPage = (): string =>
   page(
     "Settings",
-    "control/config.ts, agent/config.ts and contract/variables.ts",
+    "the config.ts of each program and contract/variables.ts",
     "Settings are environment variables. A variable of ours that nobody knows is refused by name.",
     "## Control plane",
     settingsTable(Settings),
     "## Agent",
     settingsTable(AgentSettings),
+    "## Sidecar",
+    "Here each variable is a flag, too, and a field of the file of `--config`; [more](sidecar.md).",
+    sidecarTable,
+    "## Balancer",
+    "Control starts one for each service, and sets all of these.",
+    settingsTable(BalancerSettings),
     "## Clients",
     variablesTable(clientVariables),
     "## What a task sees",
     "Each also under the name that the protocol's existing tasks use; `CUDA_VISIBLE_DEVICES` and " +
       "`MASTER_ADDR` beside them.",
-    variablesTable(taskVariables),
+    variablesTable({ ...taskVariables, ...replicaVariables }),
   );
 
 const variablesTable = (variables: Readonly<Record<string, string>>): string =>
@@ -32,6 +45,16 @@ const variablesTable = (variables: Readonly<Record<string, string>>): string =>
       means,
     ]),
   );
+
+const sidecarTable: string = table(
+  ["Variable", "Flag", "Default", "Means"],
+  Object.entries(sidecarSettings).map(([name, { means }]) => [
+    code(variableOf(name)),
+    code(`--${flagOf(name)}`),
+    sidecarDefaultOf(name) ? code(sidecarDefaultOf(name).slice(2, -1)) : "–",
+    means,
+  ]),
+);
 
 const settingsTable = (settings: z.ZodObject): string =>
   table(

@@ -12,15 +12,15 @@ export const statusesPage = (): string =>
 
 interface Shown {
   readonly name: string;
-  readonly initial: string;
+  readonly initials: readonly string[];
   readonly states: Readonly<
     Record<string, { readonly means: string; readonly to: readonly string[] }>
   >;
 }
 
-const machineParts = ({ name, initial, states }: Shown): string[] => [
+const machineParts = ({ name, initials, states }: Shown): string[] => [
   `## ${name[0]?.toUpperCase()}${name.slice(1)}`,
-  `Begins as ${code(initial)}.`,
+  `Begins as ${initials.map(code).join(" or ")}.`,
   table(
     ["Status", "Means", "May become"],
     Object.entries(states).map(([status, { means, to }]) => [
