@@ -3,7 +3,7 @@ export interface Figure {
   readonly what: string;
   readonly measured: number;
   readonly unit: string;
-  readonly target?: { readonly atMost: number } | { readonly atLeast: number };
+  readonly target?: { readonly atMost: number } | { readonly atLeast: number } | undefined;
 }
 
 const headings = ["figure", "target", "measured", ""];

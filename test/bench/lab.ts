@@ -18,7 +18,11 @@ export interface Lab extends AsyncDisposable {
   readonly signal: AbortSignal;
   /** A new folder with a short path. */
   folder(): string;
-  /** Starts Node.js on a file, with nothing in its environment but this and the usual. */
+  /** Where the bundle of a program lies. */
+  bundle(name: string): string;
+  /** Starts any program, with nothing in its environment but this and the usual. */
+  program(command: string, words: string[], env?: Record<string, string>): ChildProcess;
+  /** Starts Node.js on a file. */
   start(file: string, words: string[], env: Record<string, string>): ChildProcess;
   /** Starts the command line. */
   cli(form: Form, words: string[], env: Record<string, string>): ChildProcess;
@@ -57,23 +61,28 @@ export function openLab(shared: string, signal: AbortSignal): Lab {
     return child;
   }
 
-  function start(file: string, words: string[], env: Record<string, string>): ChildProcess {
+  const bundle = (name: string) => join(shared, "bundles", `${name}.mjs`);
+
+  function program(command: string, words: string[], env: Record<string, string> = {}) {
     const { PATH = "", HOME = "/" } = process.env;
     const usual = { PATH, HOME, NODE_COMPILE_CACHE: join(shared, "compiled") };
     return started(
-      spawn(process.execPath, [...nodeFlags, file, ...words], {
+      spawn(command, words, {
         env: { ...usual, ...env },
         stdio: ["ignore", "pipe", "pipe"],
       }),
     );
   }
 
+  const start = (file: string, words: string[], env: Record<string, string>) =>
+    program(process.execPath, [...nodeFlags, file, ...words], env);
+
   const load = (file: string, ...args: string[]) =>
     started(fork(join(import.meta.dirname, file), args, { execArgv: nodeFlags }));
 
   function cli(form: Form, words: string[], env: Record<string, string>): ChildProcess {
-    const bundled = join(shared, "bundles/outrigger.mjs");
-    return start(form === "bundle" ? bundled : join(root, "client/main.ts"), words, env);
+    const file = form === "bundle" ? bundle("outrigger") : join(root, "client/main.ts");
+    return start(file, words, env);
   }
 
   async function control(form: Form, home = folder()): Promise<Control> {
@@ -90,6 +99,8 @@ export function openLab(shared: string, signal: AbortSignal): Lab {
   return {
     signal,
     folder,
+    bundle,
+    program,
     start,
     cli,
     load,

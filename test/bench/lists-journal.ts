@@ -1,4 +1,4 @@
-import { addJob, setJob } from "../../agent/job-store.ts";
+import { addJob, setJob } from "../../agent/jobs/store.ts";
 import { openJournal, transaction } from "../../agent/journal.ts";
 import { JobSubmission } from "../../contract/agent-shapes.ts";
 import { caller } from "./lab.ts";

@@ -81,6 +81,7 @@ const aCluster = (index: number): Cluster => ({
   wantedBecause: "stop by bench",
   user: caller,
   workspace: "default",
+  madeFor: null,
   provider: "local",
   nodes: 1,
   offer: {
@@ -100,7 +101,9 @@ const aCluster = (index: number): Cluster => ({
   taskYaml:
     "name: train\nnum_nodes: 1\nsetup: pip install -r requirements.txt\nrun: python train.py\n",
   command: "outrigger launch -c seeded train.yaml",
-  autostop: { idleMinutes: 10, down: false, waitFor: "jobs_and_ssh" },
+  autostop: { idleMinutes: 10, down: false, waitFor: "jobs_and_ssh", hook: null },
+  hooksVersion: null,
+  skipHooks: false,
   problem: null,
   everUp: true,
   launchedAt: Date.now() - index * 1_000,

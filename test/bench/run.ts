@@ -1,5 +1,6 @@
 import { availableParallelism, loadavg } from "node:os";
 import { agentMemory } from "./agent-memory.ts";
+import { balancerBenches } from "./balancer/benches.ts";
 import { cliStart } from "./cli-start.ts";
 import { controlMemory } from "./control-memory.ts";
 import { type Figure, tableOf } from "./figures.ts";
@@ -9,9 +10,16 @@ import { followVolume } from "./follow-volume.ts";
 import { type Lab, openLab, openShared } from "./lab.ts";
 import { lists } from "./lists.ts";
 import { longPolls } from "./long-polls.ts";
+import { preemption } from "./preemption.ts";
 import { roundTrips } from "./round-trips.ts";
+import { serviceBenches } from "./services.ts";
+import { sidecarBenches } from "./sidecar/benches.ts";
+import { sshBenches } from "./ssh/benches.ts";
 
-/** Every bench by the name it is asked for with: `npm run bench -- round-trips lists`. */
+/**
+ * Every bench by the name it is asked for with: `npm run bench -- round-trips lists`. What several
+ * names begin with asks for all of them: `npm run bench -- sidecar`.
+ */
 const benches: Record<string, (lab: Lab) => Promise<Figure[]>> = {
   "round-trips": roundTrips,
   lists,
@@ -20,17 +28,25 @@ const benches: Record<string, (lab: Lab) => Promise<Figure[]>> = {
   "follow-volume": followVolume,
   "control-memory": controlMemory,
   "long-polls": longPolls,
+  preemption,
   "agent-memory": agentMemory,
   "cli-start": cliStart,
+  ...sidecarBenches,
+  ...balancerBenches,
+  ...serviceBenches,
+  ...sshBenches,
 };
 
 /** No bench takes longer. */
-const limitMs = 60_000;
+const limitMs = 120_000;
 
+const names = Object.keys(benches);
+const namesFor = (asked: string) =>
+  names.filter((name) => name === asked || name.startsWith(`${asked}-`));
 const asked = process.argv.slice(2);
-const unknown = asked.filter((name) => !Object.hasOwn(benches, name));
+const unknown = asked.filter((name) => namesFor(name).length === 0);
 if (unknown.length > 0) {
-  console.error(`no bench ${unknown.join(", ")}; there are ${Object.keys(benches).join(", ")}`);
+  console.error(`no bench ${unknown.join(", ")}; there are ${names.join(", ")}`);
   process.exit(2);
 }
 
@@ -39,7 +55,7 @@ for (const signal of ["SIGINT", "SIGTERM"] as const)
   process.once(signal, () => interrupted.abort());
 using shared = openShared();
 const figures: Figure[] = [];
-for (const name of asked.length > 0 ? asked : Object.keys(benches))
+for (const name of asked.length > 0 ? asked.flatMap(namesFor) : names)
   figures.push(...(await runBench(name)));
 console.log(`\n${tableOf(figures)}`);
 
