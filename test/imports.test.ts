@@ -28,8 +28,8 @@ interface Rule {
 const shared = [/^common\//, /^contract\//];
 /** What every noun of control builds on. */
 const ground =
-  /^control\/(bind|context|events|growing-file|move|offers|reconciler|wire\/.*|doors\/.*)(\.ts)?$/;
-const noun = "(clouds|clusters|requests|workspaces)";
+  /^control\/(bind|context|downloads|events|glob|growing-file|move|offers|reconciler|short-tail|task|wire\/.*|doors\/.*)(\.ts)?$/;
+const noun = "(clouds|clusters|requests|services|ssh-pools|uploads|workspaces)";
 
 /** Who may import whom. */
 const rules: readonly Rule[] = [
@@ -42,15 +42,22 @@ const rules: readonly Rule[] = [
     room: /^control\//,
     may: [...shared, /^control\//, /^sidecar\/(forward\/|head\.ts)/],
   },
+  { room: /^control\/balancer\//, may: [...shared, /^sidecar\/(forward\/|head\.ts)/] },
   {
     room: new RegExp(`^control/${noun}/`),
-    may: [...shared, ground, new RegExp(`^control/${noun}/(schema|store)\\.ts$`)],
+    may: [
+      ...shared,
+      ground,
+      new RegExp(`^control/${noun}/(schema|store)\\.ts$`),
+      // What makes clusters for other nouns.
+      /^control\/clusters\/managed\.ts$/,
+    ],
     types: [/^control\/(providers\/provider|db\/open|db\/tables)\.ts$/],
   },
   {
     room: /^control\/(providers|wire|doors|db)\//,
     may: [...shared, /^control\/(providers|wire|doors|db)\//],
-    types: [/^control\/(config\.ts|log\.ts|\w+\/schema\.ts)$/],
+    types: [/^control\/(config\.ts|log\.ts|[\w-]+\/schema\.ts)$/],
   },
   {
     room: /^control\/http\//,
@@ -83,9 +90,11 @@ function edgesOf(from: string): Edge[] {
 
 const fits = (patterns: readonly RegExp[], file: string) => patterns.some((one) => one.test(file));
 
-/** Within its own folder everyone may import everything. */
-const isAtHome = ({ from, to }: Edge) =>
-  dirname(from) === dirname(to) && dirname(from).includes("/");
+/** Within its noun or part, `control/clusters`, everyone may import everything. */
+const isAtHome = ({ from, to }: Edge) => {
+  const home = /^[\w-]+\/[\w-]+\//.exec(from)?.[0];
+  return home !== undefined && to.startsWith(home);
+};
 
 for (const { room, may, types = [] } of rules)
   test(`${room.source} imports what it may, and nothing else`, () => {
@@ -171,5 +180,5 @@ const testFiles = (): string[] =>
 test("the environment is read by main programs alone", () => {
   const readers = files.filter((file) => /\bprocess\.env\b/.test(textOf(file)));
 
-  for (const file of readers) assert.match(file, /^[a-z]+\/main\.ts$/);
+  for (const file of readers) assert.match(file, /^([a-z]+|control\/balancer)\/main\.ts$/);
 });

@@ -4,6 +4,7 @@ import { chmod, copyFile, mkdir, mkdtemp, rm, symlink, utimes, writeFile } from 
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { type TestContext, test } from "node:test";
+import { programArgs } from "../../common/programs.ts";
 
 const source = join(import.meta.dirname, "../../bin");
 const pinned = `node-${process.platform}-${process.arch}`;
@@ -82,6 +83,19 @@ test("the bundle runs as long as no source is newer", async (t) => {
 
   assert.match(fresh.stdout, /dist\/outrigger\.mjs\n$/);
   assert.match(stale.stdout, /client\/main\.ts\n$/);
+});
+
+test("the sidecar is started at once, as it is started elsewhere", async (t) => {
+  const root = await checkout(t, { [`node_modules/${pinned}/bin/node`]: node("pinned") });
+  const flags = programArgs("sidecar").slice(0, -1).join(" ");
+
+  const source = await run(join(root, "bin/outrigger"), ["sidecar", "--key", "a  b", "--", "c"]);
+  await mkdir(join(root, "dist"));
+  await writeFile(join(root, "dist/sidecar.mjs"), "");
+  const bundled = await run(join(root, "bin/outrigger"), ["sidecar"]);
+
+  assert.equal(source.stdout, `pinned ${flags} ${root}/sidecar/main.ts --key a  b -- c\n`);
+  assert.equal(bundled.stdout, `pinned ${flags} ${root}/dist/sidecar.mjs\n`);
 });
 
 test("dependencies are installed once, and again when the lock file changes", async (t) => {

@@ -15,6 +15,12 @@ test("a machine allows what its table says", () => {
   assert.ok(!light.allows("RED", "OFF"));
   assert.ok(!light.allows("RED", "RED"));
   assert.deepEqual(light.names.filter(light.isFinal), ["OFF"]);
+  assert.deepEqual(light.initials, ["RED"]);
+  const either = machine("lamp", ["ON", "BROKEN"], {
+    ON: { to: ["BROKEN"], means: "it shines" },
+    BROKEN: { to: [], means: "it does not" },
+  });
+  assert.deepEqual([either.initial, either.initials], ["ON", ["ON", "BROKEN"]]);
 });
 
 const machines = Object.values(statuses).filter((value) => "states" in value);
@@ -22,7 +28,7 @@ const machines = Object.values(statuses).filter((value) => "states" in value);
 for (const {
   name,
   names,
-  initial,
+  initials,
   states,
   isFinal,
   allows,
@@ -36,7 +42,7 @@ for (const {
     const all = names as readonly string[];
     const before = (to: string) => all.filter((status) => allows(status as "RED", to as "RED"));
 
-    assert.deepEqual(from([initial], (status) => states[status as "RED"].to).size, names.length);
+    assert.deepEqual(from(initials, (status) => states[status as "RED"].to).size, names.length);
     assert.deepEqual(from(names.filter(isFinal), before).size, names.length);
     for (const status of names) assert.match(states[status].means, /^[a-z]/);
   });

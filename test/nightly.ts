@@ -1,0 +1,69 @@
+import { spawnSync } from "node:child_process";
+import { join } from "node:path";
+
+interface Row {
+  readonly files: readonly string[];
+  readonly env: Readonly<Record<string, string>>;
+}
+
+/** The tests that can go on for longer, and for how long they do at night. */
+const rows: Readonly<Record<string, Row>> = {
+  "a million streams at the sidecar": {
+    files: [
+      "sidecar/differential.test.ts",
+      "sidecar/authorize.test.ts",
+      "sidecar/hostile-answers.test.ts",
+    ],
+    env: { SIDECAR_CASES: "1000000" },
+  },
+  "a key changed under 1,000 streams": {
+    files: ["sidecar/rotation.test.ts"],
+    env: { SIDECAR_STREAMS: "1000" },
+  },
+  "1,000 slow clients, 1,000 stalled uploads": {
+    files: ["sidecar/slow.test.ts"],
+    env: { SIDECAR_SLOW: "1000" },
+  },
+  "10,000 tasks of every property": {
+    files: ["contract/task-properties.test.ts"],
+    env: { TASK_CASES: "10000" },
+  },
+  "1,000 lifecycles": {
+    files: ["agent/lifecycles/many.test.ts"],
+    env: { LIFECYCLES: "1000" },
+  },
+  "200 kills of control and agents, 200 in a stop, 200 in a lifecycle": {
+    files: [
+      "e2e/killed-at-random.test.ts",
+      "e2e/hooks-killed.test.ts",
+      "agent/lifecycles/killed.test.ts",
+    ],
+    env: { KILL_ROUNDS: "200" },
+  },
+};
+
+const asked = process.argv.slice(2);
+const isAsked = (what: string) => asked.length === 0 || asked.some((word) => what.includes(word));
+
+// `npm run nightly` runs them all, `npm run nightly -- kills` those with the word.
+const chosen = Object.entries(rows).filter(([what]) => isAsked(what));
+if (chosen.length === 0) {
+  console.error(`nothing is called so; there are:\n${Object.keys(rows).join("\n")}`);
+  process.exitCode = 2;
+}
+const failed = chosen.filter(([what, row]) => !passes(what, row));
+if (failed.length > 0) {
+  console.error(`failed: ${failed.map(([what]) => what).join("; ")}`);
+  process.exitCode = 1;
+}
+
+function passes(what: string, { files, env }: Row): boolean {
+  console.log(`\n${what}`);
+  const paths = files.map((file) => join(import.meta.dirname, file));
+  const args = ["--test", "--test-concurrency=1", ...paths];
+  const { status } = spawnSync(process.execPath, args, {
+    stdio: "inherit",
+    env: { ...process.env, ...env },
+  });
+  return status === 0;
+}
