@@ -1,9 +1,7 @@
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { AppError } from "../../../../common/errors.ts";
 import { clusterOperations as rows } from "../../../../contract/operations/clusters.ts";
-import { copyFileOf } from "../../../../control/clusters/hooks/log-copy.ts";
 import { listLifecycles } from "../../../../control/clusters/lifecycles/store.ts";
 import { listEvents } from "../../../../control/events.ts";
 import { testWorld } from "../../../helpers/world.ts";
@@ -245,61 +243,6 @@ test("a stopped cluster without hooks for down goes without a word", async (t) =
   await world.run(rows.down, name);
 
   assert.deepEqual(await remarks(), []);
-});
-
-test("what hooks wrote is fetched before the nodes go, also when nobody was listening", async (t) => {
-  const { world, agent, id, hookRuns, untilLifecycle } = await withHooks(t, { holds: true });
-  const stop = await world.call(rows.stop, name);
-  await hookRuns();
-  const { id: lifecycleId } = await untilLifecycle(({ runs }) => runs.length > 0);
-  world.ctx.watches.forget(id);
-
-  agent().printHook("the last words\n");
-  agent().endHook();
-  await world.look("demo");
-  await world.get(rows.stop, stop);
-
-  const copy = { clusterId: id, lifecycleId, event: "stop", rank: 0 } as const;
-  assert.equal(readFileSync(copyFileOf(world.ctx, copy), "utf8"), "the last words\n");
-});
-
-test("logs that cannot be fetched hold nothing up; an event says so", async (t) => {
-  const { world, agent, hookRuns, remarks } = await withHooks(t, { holds: true });
-  agent().node.onReadLog = () => {
-    throw new AppError("RuntimeError", "the disk is broken");
-  };
-  const stop = await world.call(rows.stop, name);
-  await hookRuns();
-  agent().printHook("lost\n");
-  agent().endHook();
-  await world.get(rows.stop, stop);
-
-  assert.equal((await remarks()).at(-1), "node 0 went before the logs of its hooks were here");
-});
-
-test("logs of a head whose agent dies meanwhile are fetched once it is back", async (t) => {
-  const { world, agent, id, hookRuns, untilLifecycle, remarks } = await withHooks(t, {
-    holds: true,
-  });
-  const { node } = agent();
-  let deaths = 0;
-  node.onReadLog = () => {
-    deaths += 1;
-    if (deaths <= 2) throw new AppError("UnreachableError", "other side closed");
-  };
-  const stop = await world.call(rows.stop, name);
-  await hookRuns();
-  const { id: lifecycleId } = await untilLifecycle(({ runs }) => runs.length > 0);
-  world.ctx.watches.forget(id);
-  agent().printHook("the last words\n");
-  agent().endHook();
-  await world.look("demo");
-  await world.get(rows.stop, stop);
-
-  const copy = { clusterId: id, lifecycleId, event: "stop", rank: 0 } as const;
-  assert.equal(readFileSync(copyFileOf(world.ctx, copy), "utf8"), "the last words\n");
-  assert.ok(deaths > 2);
-  assert.ok(!(await remarks()).some((line) => line.includes("went before the logs")));
 });
 
 test("hooks that were changed just before a stop are the ones that run", async (t) => {
