@@ -1,9 +1,11 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { AppError } from "../../common/errors.ts";
+import { AppError, fail } from "../../common/errors.ts";
 import { agentOperations } from "../../contract/agent-api.ts";
+import type { Health } from "../../contract/agent-shapes.ts";
 import type { Context } from "../context.ts";
 import type { Agent } from "../doors/agent.ts";
 import { nodeIdOf } from "../doors/node-id.ts";
+import type { Provider } from "../providers/provider.ts";
 import { elapsed, remark } from "./provision-log.ts";
 import type { Cluster } from "./schema.ts";
 import { getCluster } from "./store.ts";
@@ -13,6 +15,8 @@ const createAgainMs = 3_000;
 const healthTimeoutMs = 2_000;
 /** An agent that does not answer for so long is taken for hung, and replaced. */
 const hungMs = 5_000;
+/** An agent that is of another build still after so many turns is not ours to replace. */
+const turnsAtMost = 3;
 
 export interface CreateOptions {
   /** What the cluster's events say of it. */
@@ -25,9 +29,14 @@ export interface CreateOptions {
   readonly onlyAgent?: boolean;
 }
 
+/** Whether an agent runs other code than the one that its provider starts. */
+export const isOutdated = ({ agentBuild }: Provider, { build }: Health): boolean =>
+  agentBuild !== undefined && build !== agentBuild;
+
 /**
  * Creates a node, or its agent, and waits until that answers, or until something else is wanted.
- * Throws `UnreachableError` when it does not in time.
+ * Throws `UnreachableError` when it does not in time, and `CloudError` when the agent that was to be
+ * replaced comes back each time.
  */
 export async function create(
   ctx: Context,
@@ -38,14 +47,28 @@ export async function create(
 ): Promise<void> {
   const since = ctx.now();
   const provider = ctx.provider(cluster.provider);
-  if (replaces) await provider.endAgent?.(nodeIdOf(cluster, rank), signal);
   const begin = async () => {
     if (onlyAgent && !(await isRunning(ctx, cluster, rank, signal))) return false;
     await provider.create(cluster, rank, signal);
     return true;
   };
-  if (await beginUntilAnswer(ctx, cluster, rank, { begin, withinMs }, signal))
-    await remark(ctx, cluster.id, `node ${rank} ${news} (${elapsed(since, ctx.now())})`);
+  for (let turn = 1; ; turn += 1) {
+    if (replaces) await provider.endAgent?.(nodeIdOf(cluster, rank), signal);
+    const health = await beginUntilAnswer(ctx, cluster, rank, { begin, withinMs }, signal);
+    if (health === undefined) return;
+    if (!replaces || !isOutdated(provider, health))
+      return remark(ctx, cluster.id, `node ${rank} ${news} (${elapsed(since, ctx.now())})`);
+    if (turn === turnsAtMost) refuseBuild(cluster, rank, provider, health);
+  }
+}
+
+function refuseBuild({ name }: Cluster, rank: number, ours: Provider, { build }: Health): never {
+  fail(
+    "CloudError",
+    `node ${rank} of ${name} has an agent of build ${build} again however often it is replaced by ` +
+      `build ${ours.agentBuild}: something else starts it there; stop that (a unit of systemd, ` +
+      "another control plane), then start the cluster again, or take it down",
+  );
 }
 
 async function isRunning(ctx: Context, cluster: Cluster, rank: number, signal: AbortSignal) {
@@ -53,14 +76,14 @@ async function isRunning(ctx: Context, cluster: Cluster, rank: number, signal: A
   return nodes.some((node) => node.rank === rank && node.state === "running");
 }
 
-/** False when it cannot be begun, or when something else came to be wanted of the cluster. */
+/** Undefined when it cannot be begun, or when something else came to be wanted of the cluster. */
 async function beginUntilAnswer(
   ctx: Context,
   cluster: Cluster,
   rank: number,
   { begin, withinMs }: { begin: () => Promise<boolean>; withinMs: number },
   signal: AbortSignal,
-): Promise<boolean> {
+): Promise<Health | undefined> {
   const provider = ctx.provider(cluster.provider);
   const agent = ctx.agent(cluster, rank);
   const waited = openStopwatch(ctx);
@@ -74,13 +97,13 @@ async function beginUntilAnswer(
     }
     // Again, as an agent may die at its start.
     if (isHung || waited.ms() >= createAt) {
-      if (!(await waited.without(begin))) return false;
+      if (!(await waited.without(begin))) return undefined;
       createAt = waited.ms() + createAgainMs;
     }
-    const silence = await silenceOf(agent, signal);
-    if (silence === undefined) return true;
-    if (waited.ms() > withinMs) throw silence;
-    if ((await getCluster(ctx.db, cluster.id)).wanted !== cluster.wanted) return false;
+    const answer = await askHealth(agent, signal);
+    if (!(answer instanceof AppError)) return answer;
+    if (waited.ms() > withinMs) throw answer;
+    if ((await getCluster(ctx.db, cluster.id)).wanted !== cluster.wanted) return undefined;
     await sleep(pauseMs, undefined, { signal });
   }
 }
@@ -99,11 +122,11 @@ function openStopwatch({ now }: Context) {
   };
 }
 
-/** Why an agent does not answer; undefined when it does. */
-async function silenceOf(agent: Agent, signal: AbortSignal): Promise<AppError | undefined> {
+/** What an agent answers, or why it does not. */
+async function askHealth(agent: Agent, signal: AbortSignal): Promise<Health | AppError> {
+  const options = { signal, timeoutMs: healthTimeoutMs };
   try {
-    await agent.call(agentOperations.health, {}, { signal, timeoutMs: healthTimeoutMs });
-    return undefined;
+    return await agent.call(agentOperations.health, {}, options);
   } catch (error) {
     signal.throwIfAborted();
     if (error instanceof AppError && error.type === "UnreachableError") return error;

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
-import { AppError } from "../../common/errors.ts";
+import { fail } from "../../common/errors.ts";
 import { agentOperations } from "../../contract/agent-api.ts";
 import type { Health } from "../../contract/agent-shapes.ts";
 import { clusterMachine } from "../../contract/statuses.ts";
@@ -9,6 +9,7 @@ import type { NodeState } from "../providers/provider.ts";
 import type { Reconciler } from "../reconciler.ts";
 import { failureOf } from "../requests/schema.ts";
 import { act } from "./act.ts";
+import { isOutdated } from "./create.ts";
 import { knowsHooks } from "./hooks/told.ts";
 import { isReleased } from "./lifecycles/plan.ts";
 import { findLifecycle, listOpen, type StoredLifecycle } from "./lifecycles/store.ts";
@@ -52,10 +53,11 @@ async function reconcile(ctx: Context, id: string, signal: AbortSignal): Promise
 /** Observe, plan, act, until nothing is left to do. */
 async function settle(ctx: Context, id: string, signal: AbortSignal): Promise<void> {
   let losses = 0;
-  for (let round = 0; round < roundsAtMost; round += 1) {
+  for (let round = 1; ; round += 1) {
     const cluster = await findCluster(ctx.db, id);
     if (cluster === undefined || cluster.status === "GONE") return ctx.watches.forget(id);
     try {
+      if (round > roundsAtMost) refuseUnsettled(cluster);
       const outcome = await goOn(ctx, cluster, losses < lossesAtMost, signal);
       if (outcome === "settled") return ctx.watches.keep(cluster);
       if (outcome === lost) losses += 1;
@@ -64,7 +66,15 @@ async function settle(ctx: Context, id: string, signal: AbortSignal): Promise<vo
       throw error;
     }
   }
-  throw new AppError("InternalError", `cluster ${id} does not settle`);
+}
+
+/** Nothing failed, and yet its nodes are never as they were made. */
+function refuseUnsettled({ name }: Cluster): never {
+  fail(
+    "CloudError",
+    `cluster ${name} does not settle: its nodes needed something more at each of ${roundsAtMost} ` +
+      "looks; see its events for what was done, and take it down if they tell nothing",
+  );
 }
 
 /** One round; settled when there was nothing to do, or not yet. */
@@ -125,8 +135,7 @@ async function askAgent(
       return undefined;
     });
   if (health === undefined) return { ...unasked, agent: "silent" };
-  const { agentBuild = health.build } = ctx.provider(cluster.provider);
-  if (health.build !== agentBuild) return { ...unasked, agent: "outdated" };
+  if (isOutdated(ctx.provider(cluster.provider), health)) return { ...unasked, agent: "outdated" };
   return {
     agent: isPlaced(cluster, node, nodes, health) ? "well" : "unset",
     knowsHooks: knowsHooks(health, cluster),

@@ -89,3 +89,38 @@ test("an agent that dies each time that it is spoken to fails its launch", async
   await assert.rejects(world.get(rows.launch, launch), { type: "UnreachableError" });
   assert.ok(deaths >= 4, `${deaths} deaths`);
 });
+
+test("an agent that always comes back with another build fails its launch", async (t) => {
+  const world = await testWorld(t);
+  const { provider } = world;
+  const ended: string[] = [];
+  const endAgent = async (id: string) => void ended.push(id);
+  Object.assign(provider, { agentBuild: "ours", endAgent });
+
+  await assert.rejects(world.run(rows.launch, { cluster_name: "demo", task: "{}" }), {
+    type: "CloudError",
+    message: /node 0 of demo has an agent of build 0 again .* replaced by build ours: .* stop that/,
+  });
+
+  assert.equal(ended.length, 3);
+});
+
+test("a cluster on which there is always something to do fails its launch", async (t) => {
+  const world = await testWorld(t);
+  const { provider } = world;
+  provider.agentsStart = false;
+  const launch = await world.call(rows.launch, { cluster_name: "demo", task: "{}" });
+  await provider.created(0);
+  const { id } = await world.cluster("demo");
+  const node = provider.machines.get(`${id}-0`)?.node ?? assert.fail("no node");
+  node.onCall = (name) => {
+    if (name === "health") node.settings = null;
+  };
+  provider.agentsStart = true;
+  world.advance(4_000);
+
+  await assert.rejects(world.get(rows.launch, launch), {
+    type: "CloudError",
+    message: /^cluster demo does not settle/,
+  });
+});
