@@ -4,7 +4,7 @@ import { openArrivals } from "./arrivals.ts";
 import { openHold } from "./hold.ts";
 import { Replicas } from "./replicas.ts";
 import { reportsOf } from "./reports.ts";
-import { type Choice, chooseBy, nextRoute } from "./routing.ts";
+import { type Choice, chooseBy, nextRoute, refusalToHold } from "./routing.ts";
 
 /** What follows plans, routes by them, and tells what it sees. */
 export interface Balancer {
@@ -34,7 +34,7 @@ export function openBalancer(now: () => number = Date.now): Balancer {
 
   function sorted(): void {
     replicas.sort();
-    hold.release(() => nextRoute(routing));
+    hold.release(() => nextRoute(routing) ?? refusalToHold(routing));
     changed();
   }
 

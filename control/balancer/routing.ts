@@ -43,9 +43,13 @@ export function chooseBy(routing: Routing): Choose {
     const forget = hold.add(replicas.plan.hold, tell);
     // Whoever scales from zero waits for this.
     if (hold.count === 1) routing.changed();
-    return forget ?? (replicas.plan.hold.requests === 0 ? "noneToCome" : "noUpstream");
+    return forget ?? refusalToHold(routing) ?? "noUpstream";
   };
 }
+
+/** What those are answered who would wait for what will not come; undefined where they may wait. */
+export const refusalToHold = ({ replicas }: Pick<Routing, "replicas">): "noneToCome" | undefined =>
+  replicas.plan.hold.requests === 0 ? "noneToCome" : undefined;
 
 const isSpent = (deadEnds: readonly DeadEnd[]): boolean =>
   deadEnds.length >= triesAtMost ||

@@ -50,7 +50,7 @@ test("requests that come before the first plan wait for it", async (t) => {
   const answer = bed.get();
   await bed.report(({ held, revision }) => held === 1 && revision === null);
 
-  await bed.plan([one]);
+  await bed.plan([one], { hold: minute });
 
   assert.match(await answer, /^HTTP\/1\.1 200 /);
 });
@@ -76,15 +76,28 @@ test("no more wait than may, and none of them longer than it may", async (t) => 
   );
 });
 
+/** Without `Retry-After`. */
+const noneToCome =
+  /^HTTP\/1\.1 503 (?![\s\S]*retry-after)[\s\S]*\{"error":"no replica is ready, and none will be brought up"\}$/i;
+
 test("where no replica will come a request is told so at once", async (t) => {
   const bed = await aBalancer(t);
   await bed.plan([], { hold: { requests: 0, ms: 0 } });
 
-  const answer = await bed.get();
+  assert.match(await bed.get(), noneToCome);
+});
 
-  assert.match(answer, /^HTTP\/1\.1 503 /);
-  assert.doesNotMatch(answer, /retry-after/i);
-  assert.match(answer, /\{"error":"no replica is ready, and none will be brought up"\}$/);
+test("requests that wait are told so once no replica will come any more", async (t) => {
+  const bed = await aBalancer(t);
+  await bed.plan([], { hold: { requests: 2, ms: 600_000 } });
+  const answers = [bed.get("/a"), bed.get("/b")];
+  await bed.report(({ held }) => held === 2);
+
+  await bed.plan([], { hold: { requests: 0, ms: 0 } });
+
+  for (const answer of answers) assert.match(await answer, noneToCome);
+  const { held, open } = bed.balancer.report();
+  assert.deepEqual([held, open], [0, 0]);
 });
 
 test("a connection goes on after a request that had to wait in vain", async (t) => {
