@@ -114,13 +114,8 @@ function newsOf(replica: ReplicaInfo, before: ReplicaInfo | undefined): string[]
   if (status !== before?.status) return lines;
   // It may wait for a machine for long.
   if (isPending) return reason === before.status_reason ? [] : lines;
-  const elsewhere = elsewhereOf(replica);
-  if (elsewhere !== undefined && elsewhere !== elsewhereOf(before))
-    return [`  replica ${id} ${status}: ${elsewhere}`];
+  const { hint } = replica;
+  if (hint !== undefined && hint !== before.hint) return [`  replica ${id} ${status}: ${hint}`];
   const isMore = isAmiss(replica) && reason.startsWith(`${before.status_reason};`);
   return isMore ? [`  replica ${id} printed last:`, ...lines.slice(1)] : [];
 }
-
-/** Of one that starts, where its server listens instead of where it is asked: that may last long. */
-const elsewhereOf = ({ status, status_reason: reason = "" }: ReplicaInfo): string | undefined =>
-  status === "STARTING" ? /; (it listens on [^;]+)/.exec(reason)?.[1] : undefined;

@@ -103,15 +103,14 @@ function hasNewestFailed({ version, replica_info: replicas }: ServiceStatusRecor
 }
 
 function tellReady({ terminal }: World, service: ServiceStatusRecord): void {
-  const { name, status, policy } = service;
-  const isFixed = policy?.startsWith("Fixed-size");
+  const { name, status, max_replicas: most } = service;
   const how =
     status === "READY"
       ? `${howMany(service)} replicas; the others follow`.replace(
           /^(\d+) of \1 .*/,
           "every replica",
         )
-      : isFixed
+      : most === 0
         ? "it is to have no replica"
         : "scaled to zero; the next request brings a replica up";
   terminal.note(`${terminal.paintNote("green", `Service ${name} ${status}`)}: ${how}`);

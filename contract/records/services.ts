@@ -33,6 +33,12 @@ export const ReplicaInfo = z
       .string()
       .optional()
       .describe("Why it has that status; of a failed one with the last lines that it printed."),
+    hint: z
+      .string()
+      .optional()
+      .describe(
+        "Of one that starts: where its server listens instead of on $PORT, and what helps.",
+      ),
     cloud: z.string().optional(),
     region: z.string().optional(),
     resources_str: z.string().optional(),
@@ -68,6 +74,7 @@ export const ServiceStatusRecord = z
     yaml_content: z.string().nullable().describe("Task of the newest version."),
     pool_yaml: z.string().describe("Pool as the user wrote it; empty for services."),
     target_num_replicas: z.int().nullable(),
+    max_replicas: z.int().optional().describe("Never more than so many; 0 is to have none."),
     target_reason: z.string().optional().describe("Why it should have so many replicas."),
     replica_info: z.array(ReplicaInfo),
     endpoint: z.string().nullable().describe("Address of the balancer; null for pools."),

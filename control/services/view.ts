@@ -2,6 +2,7 @@ import type { ReplicaInfo, ServiceStatusRecord } from "../../contract/records/se
 import { describeNeeds } from "../offers.ts";
 import { encodedNull } from "../wire/pickle.ts";
 import { shownTask } from "./keys.ts";
+import { strayOf } from "./replicas/stray-ports.ts";
 import { placeOf, type Replica, type Seen, type Service, type Version } from "./schema.ts";
 import type { OpenVersion } from "./versions/task.ts";
 
@@ -57,6 +58,7 @@ export function toServiceRecord(shown: ServiceShown): ServiceStatusRecord {
     yaml_content: shownTask(newest),
     pool_yaml: "",
     target_num_replicas: scaling.target,
+    max_replicas: spec.replicas.max,
     target_reason: targetReason(shown),
     replica_info: replicas.flatMap((one) =>
       one.status === "GONE" ? [] : [toReplicaInfo(one, one.status, shown.seen)],
@@ -82,6 +84,7 @@ const targetReason = ({ service: { scaling }, isWithoutSpot }: ServiceShown): st
 function toReplicaInfo(replica: Replica, status: ReplicaInfo["status"], seen: Seen): ReplicaInfo {
   const { number, clusterName, version, host, port, isSpot, createdAt, endedAt } = replica;
   const isThere = host !== null && port !== null && endedAt === null;
+  const hint = status === "STARTING" ? strayOf(replica.reason) : undefined;
   return {
     replica_id: number,
     name: clusterName,
@@ -93,6 +96,7 @@ function toReplicaInfo(replica: Replica, status: ReplicaInfo["status"], seen: Se
     launched_at: Math.floor(createdAt / 1000),
     handle: encodedNull,
     status_reason: reasonOf(replica, seen),
+    ...(hint !== undefined && { hint }),
   };
 }
 

@@ -259,16 +259,16 @@ test("the files of service.tls go along with the service", async (t) => {
 });
 
 test("serve up says once that a server listens elsewhere than on $PORT", async (t) => {
-  const startingFor = (status_reason: string) =>
+  const startingFor = (status_reason: string, more: { hint?: string } = {}) =>
     aService({
       status: "REPLICA_INIT",
-      replica_info: [aReplica(1, { status: "STARTING", status_reason })],
+      replica_info: [aReplica(1, { status: "STARTING", status_reason, ...more })],
     });
-  const stray = "handed in; it listens on 8000, not on $PORT, which is 8080: use $PORT";
+  const hint = "it listens on 8000, not on $PORT, which is 8080: use $PORT";
   const { outrigger } = await here(t, [
     startingFor("handed in; its probe says: refused"),
-    startingFor(`${stray}; its probe says: refused`),
-    startingFor(`${stray}; its probe says: timeout`),
+    startingFor("handed in; its probe says: refused", { hint }),
+    startingFor("handed in; its probe says: timeout", { hint }),
     aService({ replica_info: [aReplica(1)] }),
   ]);
 
@@ -284,3 +284,17 @@ test("serve up says once that a server listens elsewhere than on $PORT", async (
     ],
   );
 });
+
+for (const [max_replicas, how] of [
+  [0, "it is to have no replica"],
+  [2, "scaled to zero; the next request brings a replica up"],
+] as const)
+  test(`serve up of a service without replicas says why, where it may have ${max_replicas}`, async (t) => {
+    const none = { status: "NO_REPLICA", replica_info: [], target_num_replicas: 0 } as const;
+    const { outrigger } = await here(t, [aService({ ...none, max_replicas })]);
+
+    const { code, stderr } = await outrigger(up);
+
+    assert.equal(code, 0, stderr);
+    assert.ok(stderr.includes(`Service chat NO_REPLICA: ${how}\n`), stderr);
+  });

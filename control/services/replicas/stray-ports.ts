@@ -9,7 +9,8 @@ import { findReplica, setReplica } from "./store.ts";
 
 const askedMs = 5_000;
 const shownPorts = 3;
-const before = "; it listens on ";
+const beginning = "it listens on ";
+const before = `; ${beginning}`;
 
 /** Says of a replica whose probe is not answered that its server listens elsewhere, while it does. */
 export async function noteStray(
@@ -34,6 +35,12 @@ const isRefused = ({ balancers }: Context, { serviceId, number }: Replica): bool
 /** Why a replica has its status, with where its server listens instead, and with nothing older of that. */
 export const withStray = (reason: string, stray: string): string =>
   `${reason.split(before)[0]}${stray}`;
+
+/** What such a reason says of that; undefined where it says nothing. */
+export function strayOf(reason: string): string | undefined {
+  const [, rest] = reason.split(before);
+  return rest && `${beginning}${rest}`;
+}
 
 /**
  * Where the server of a replica listens while nothing listens on its `$PORT`, and what to do about it;

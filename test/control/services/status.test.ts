@@ -40,6 +40,7 @@ test("the record of a service is what the contract says, whole", async (t) => {
     pool_yaml: "",
     status_reason: "2 of 2 are ready",
     target_num_replicas: 2,
+    max_replicas: 2,
     target_reason: "2 replicas are asked for",
   });
   const [first] = replica_info;

@@ -18,6 +18,8 @@ async function reasonWith(bed: ServiceBed, ...ports: number[]): Promise<string> 
   return (await bed.record()).replica_info[0]?.status_reason ?? "";
 }
 
+const hintOf = async (bed: ServiceBed) => (await bed.record()).replica_info[0]?.hint;
+
 test("while a replica starts, it is said that its server listens elsewhere than on $PORT", async (t) => {
   const bed = await withService(t, one, unanswered);
   await bed.untilReplica(1, "STARTING");
@@ -28,11 +30,16 @@ test("while a replica starts, it is said that its server listens elsewhere than 
     await reasonWith(bed, 8000),
     "its task was handed in; it listens on 8000, not on $PORT, which is 8080: use $PORT, or name its port in the task; its probe says: refused",
   );
+  assert.equal(
+    await hintOf(bed),
+    "it listens on 8000, not on $PORT, which is 8080: use $PORT, or name its port in the task",
+  );
   assert.match(
     await reasonWith(bed, 1, 2, 3, 4, 5),
     /listens on 1, 2, 3 and 2 more, not on \$PORT/,
   );
   assert.equal(await reasonWith(bed, 8000, 8080), usual, "of metrics nothing is said");
+  assert.equal(await hintOf(bed), undefined);
 });
 
 test("a replica that failed says where its server listened, and what it printed last", async (t) => {
@@ -49,6 +56,7 @@ test("a replica that failed says where its server listened, and what it printed 
     (await bed.replica(1)).reason,
     "it was not ready 1200 s after its run began: refused; it listens on 8000, not on $PORT, which is 8080: use $PORT, or name its port in the task; it printed last:\nserving on 8000",
   );
+  assert.equal(await hintOf(bed), undefined);
 });
 
 test("where its sidecar listens does not count", async (t) => {
