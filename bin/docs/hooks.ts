@@ -73,6 +73,8 @@ const orderAndTime = `- Hooks of an event run one after another, in the order in
   whose hook was seen running is waited for until that has had its time, unless its node is gone.
 - A stop or teardown also waits for what other nodes save that are being taken away, until their notice is over.
 - A cluster that is stopped runs no hooks when it is taken down: no node is on. An event says so; start it first.
+- While control is away the idle timer of the head goes on: hooks run, and ten minutes later the head turns itself off
+  where it can. Other nodes stay on until control is back, which ends them at once; events say so.
 - A hook that stops its own cluster waits for itself, until its time is over: leave that to autostop.
 - \`stop --skip-hooks\` and \`down --skip-hooks\` end the hook that runs and begin no other; so does \`--purge\`.`;
 

@@ -7,6 +7,7 @@ import {
   isRunning,
   moveTo,
   type Observed,
+  ofHead,
   type Step,
 } from "./planning.ts";
 import type { Cluster, Wanted } from "./schema.ts";
@@ -25,7 +26,7 @@ export const plans: Record<Wanted, Plan> = {
     if (cluster.status === "STOPPED") return moveTo(cluster, "INIT", cluster.wantedBecause);
     const left = open.filter(({ status }) => status === "LEAVING").map(({ rank }) => rank);
     if (left.length > 0) return [[{ do: "endLifecycles", ranks: left }]];
-    if (wentByItself(cluster, nodes)) return [[goneByItself(cluster)]];
+    if (wentByItself(cluster, nodes, open)) return [[goneByItself(cluster, nodes)]];
     const missing = ranksOf(cluster).filter((rank) => !isRunning(nodes, rank));
     if (missing.length > 0)
       return [
@@ -87,14 +88,23 @@ const release: Look = (nodes) => {
   return id !== undefined && isAsked ? [[{ do: "takeBack", id }]] : [];
 };
 
-/** The idle timer turned its nodes off while nobody was there to do it. */
-const wentByItself = ({ status, nodes: count, autostop }: Cluster, nodes: Observed[]): boolean =>
-  status === "UP" && autostop !== null && nodes.length === count && !nodes.some(isOn);
+/** The idle timer turned the head off while nobody was there to do it; only control can end the workers. */
+const wentByItself = (
+  { status, autostop }: Cluster,
+  nodes: Observed[],
+  open: readonly StoredLifecycle[],
+): boolean => {
+  const head = headOf(nodes);
+  const isOff = head !== undefined && !isOn(head);
+  return status === "UP" && autostop !== null && isOff && ofHead(open) === undefined;
+};
 
-const goneByItself = ({ autostop }: Cluster): Action => ({
+const goneByItself = ({ autostop }: Cluster, nodes: Observed[]): Action => ({
   do: "want",
   wanted: autostop?.down ? "GONE" : "STOPPED",
-  because: "was idle and turned itself off while control was away",
+  because: nodes.some(isOn)
+    ? "was idle: its head turned itself off while control was away, its other nodes stayed on"
+    : "was idle and turned itself off while control was away",
 });
 
 function endingOf(open: readonly StoredLifecycle[], missing: number[]): Step[] {

@@ -5,6 +5,7 @@ import { test } from "node:test";
 import { clusterOperations as rows } from "../../contract/operations/clusters.ts";
 import { startProcess, until } from "../helpers/agent.ts";
 import { findAgent, processesOf, startControl, whyNeverIdle } from "../helpers/programs.ts";
+import { aTask } from "./cluster.ts";
 import { type HookedCluster, hookedCluster, withHooks } from "./hooked.ts";
 
 test("a node that is idle while control is away ends by itself", {
@@ -53,6 +54,35 @@ test("a node that is idle while control is away ends by itself", {
   const log = "saved\n[outrigger] hook 2 of 2 (stop) failed";
   await until(async () => (await stops.hookLog()).text.startsWith(log) || undefined);
   assert.deepEqual(stops.ran(), []);
+});
+
+test("a worker whose head ended by itself goes once control is back", {
+  skip: whyNeverIdle(),
+  timeout: 300_000,
+}, async (t) => {
+  const control = await startControl(t);
+  const cluster = hookedCluster(control, "demo");
+  const of = { cluster_name: "demo" };
+  const task = aTask("true", { num_nodes: 2 });
+  const first = await cluster.launch(task, { idle_minutes_to_autostop: 60 });
+  await cluster.untilJob(first, "SUCCEEDED");
+  const job = await cluster.exec(aTask(cluster.gated));
+  await cluster.untilJob(job, "RUNNING");
+  await control.client.callAndGet(rows.autostop, { ...of, idle_minutes: 0 });
+  const [head, worker] = [await cluster.nodeHome(0), await cluster.nodeHome(1)];
+  await control.end("SIGKILL");
+  await beImpatient(head);
+  cluster.open();
+  await until(() => processesOf(head).length === 0 || undefined);
+  assert.ok(findAgent(worker), "nobody is there to end the worker");
+
+  await control.start();
+  await cluster.untilStatus("STOPPED");
+
+  assert.deepEqual(processesOf(worker), []);
+  const because =
+    "was idle: its head turned itself off while control was away, its other nodes stayed on";
+  assert.ok((await cluster.events()).includes(`UP → STOPPED: ${because}`));
 });
 
 /** Replaces the agent of a node by one that does not wait for control. */

@@ -157,6 +157,26 @@ for (const [down, status, loss] of [
     ]);
   });
 
+for (const [down, status, deed] of [
+  [false, "STOPPED", "stop 1"],
+  [true, "GONE", "destroy 1"],
+] as const)
+  test(`a cluster whose head alone turned itself off is ${status}, its worker too`, async (t) => {
+    const { world, id, remarks } = await withHooks(t, {
+      task: `num_nodes: 2\n${plain.task}`,
+      launch: { idle_minutes_to_autostop: 5, down },
+    });
+    await world.provider.stop?.(`${id}-0`, AbortSignal.timeout(60_000));
+
+    await world.look("demo");
+
+    assert.equal((await world.cluster("demo")).status, status);
+    assert.ok(world.provider.calls.includes(deed));
+    assert.deepEqual(await remarks(), [
+      "cluster demo was idle: its head turned itself off while control was away, its other nodes stayed on",
+    ]);
+  });
+
 test("what hooks wrote while control was away can be read once the cluster is started", async (t) => {
   const { world, agent, id } = await withIdle(t);
   world.ctx.watches.forget(id);

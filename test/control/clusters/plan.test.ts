@@ -10,6 +10,8 @@ const up: Step = [{ do: "move", to: "UP", reason: "every node runs" }];
 const init = (reason: string): Step => [{ do: "move", to: "INIT", reason }];
 const idle = { autostop: { idleMinutes: 5, down: false, waitFor: "jobs", hook: null } } as const;
 const alone = "was idle and turned itself off while control was away";
+const headAlone =
+  "was idle: its head turned itself off while control was away, its other nodes stayed on";
 
 const cases: Case[] = [
   ["up and whole: nothing", {}, [aNode(0)], []],
@@ -180,6 +182,23 @@ const cases: Case[] = [
     { autostop: { ...idle.autostop, down: true } },
     [aNode(0, off)],
     [[{ do: "want", wanted: "GONE", because: alone }]],
+  ],
+  [
+    "up, the head of two nodes turned itself off: the worker goes too",
+    { ...idle, ...pair },
+    [aNode(0, off), aNode(1)],
+    [[{ do: "want", wanted: "STOPPED", because: headAlone }]],
+  ],
+  [
+    "up, the head was taken away: no idle timer did it",
+    idle,
+    [aNode(0, off)],
+    [
+      init("node 0 is not running"),
+      [{ do: "endLifecycles", ranks: [0] }],
+      [{ do: "create", rank: 0 }],
+    ],
+    [aLifecycle({ events: ["preemption"] })],
   ],
   [
     "up, every node is off, and no idle timer did it",
