@@ -26,6 +26,13 @@ export const failuresOf = (replicas: readonly Replica[], version: number): Repli
     .filter((one) => one.version === version && hasFailed(one))
     .sort((a, b) => endOf(b) - endOf(a));
 
+/** Those of a version that failed since the latest got ready that is still there. */
+export function failedSinceReady(replicas: readonly Replica[], version: number): Replica[] {
+  const there = replicas.filter((one) => one.version === version && one.endedAt === null);
+  const since = Math.max(0, ...there.map(({ readyAt }) => readyAt ?? 0));
+  return failuresOf(replicas, version).filter((one) => endOf(one) > since);
+}
+
 /** Those that failed one after another: since one was healthy for long. */
 export function failedInARow(
   replicas: readonly Replica[],

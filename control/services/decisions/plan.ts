@@ -3,9 +3,9 @@ import type { ServiceStatus } from "../../../contract/statuses.ts";
 import type { ReplicaPolicy } from "../../../contract/task/replica-policy.ts";
 import type { Service as ServiceSpec } from "../../../contract/task/service.ts";
 import { isOpen, type Replica, type Service, type Version } from "../schema.ts";
-import { failedInARow, failuresOf, lacksSpot } from "./back-off.ts";
+import { failedInARow, failedSinceReady, failuresOf, lacksSpot } from "./back-off.ts";
 import { startsOf, surplusOf } from "./counts.ts";
-import { isPreparing, leavingOfUpdate, standbysOf } from "./update.ts";
+import { isUnderWay, leavingOfUpdate, standbysOf, switchesAtOnce } from "./update.ts";
 
 /** Which replicas a service should have, by what it has. Pure. */
 
@@ -108,15 +108,16 @@ function rolesOf(
 }
 
 /**
- * A version is hopeless while it has not served: none of it was ever ready, or its set is still to take
- * over at once. What is ready of such a set makes up for none that failed.
+ * A version is hopeless by what fails until it has taken over. What is ready of a set that is to take
+ * over at once makes up for none that failed; else it does for those that failed before.
  */
 function giveUpOf(view: ServiceView, live: readonly Replica[], goal: Version): Decision["giveUp"] {
   const isBack = ({ version, readyAt, givenUp }: Version) =>
     version < goal.version && readyAt !== null && givenUp === null;
   if (!view.versions.some(isBack)) return undefined;
-  if (goal.readyAt !== null && !isPreparing(view, live, goal)) return undefined;
-  const failed = failuresOf(view.replicas, goal.version).filter((one) => !lacksSpot(one));
+  if (goal.readyAt !== null && !isUnderWay(view, live, goal)) return undefined;
+  const failuresIn = switchesAtOnce(goal) ? failuresOf : failedSinceReady;
+  const failed = failuresIn(view.replicas, goal.version).filter((one) => !lacksSpot(one));
   if (failed.length < failuresToGiveUp) return undefined;
   const before = goal.readyAt === null ? "and none was ready" : "before all of it was ready";
   const because =

@@ -13,7 +13,7 @@ const isProved = ({ status }: Replica): boolean => status === "READY" || status 
 /** The replicas of other versions that may go now. */
 export function leavingOfUpdate(view: View, live: readonly Replica[], goal: Version): Leave[] {
   const because = `version ${goal.version}: ${goal.because}`;
-  const going = [...leavingOlder(view, live, goal), ...leavingGivenUp(live, goal)];
+  const going = [...leavingOlder(view, live, goal), ...leavingGivenUp(view, live, goal)];
   return going.map((replica) => ({ replica, because }));
 }
 
@@ -24,17 +24,23 @@ const olderOf = (live: readonly Replica[], goal: Version): Replica[] =>
 function leavingOlder(view: View, live: readonly Replica[], goal: Version): Replica[] {
   const older = olderOf(live, goal);
   if (switchesAtOnce(goal)) return isSwitched(view, live, goal) ? older : [];
-  const proved = older
+  return leavingFor(
+    view,
+    older,
+    live.filter((one) => one.version === goal.version),
+  );
+}
+
+/** Who goes at once, as others take their place: what never took requests, and what is not needed. */
+function leavingFor(view: View, leaving: readonly Replica[], others: readonly Replica[]) {
+  const proved = leaving
     .filter(isProved)
     .toSorted(
       (a, b) =>
         Number(isReady(a)) - Number(isReady(b)) || a.version - b.version || b.number - a.number,
     );
-  const fresh = live.filter((one) => one.version === goal.version && isReady(one)).length;
-  return [
-    ...older.filter((one) => !isProved(one)),
-    ...proved.slice(0, dispensable(view, proved.length + fresh)),
-  ];
+  const count = proved.length + others.filter(isReady).length;
+  return [...leaving.filter((one) => !isProved(one)), ...proved.slice(0, dispensable(view, count))];
 }
 
 /** How many of so many may go without leaving fewer than an update may have. */
@@ -43,22 +49,23 @@ function dispensable({ service, spec }: View, count: number): number {
   return Math.max(0, count - Math.max(0, needed));
 }
 
-/** Newer than the version to have is only what was given up: it serves where nothing else does. */
-function leavingGivenUp(live: readonly Replica[], goal: Version): Replica[] {
-  const newer = live.filter(({ version }) => version > goal.version);
-  const isServed = live.some((one) => one.version <= goal.version && isReady(one));
-  return isServed ? newer : newer.filter((one) => !isProved(one));
+/** Newer than the version to have is only what was given up: it serves until enough else does. */
+function leavingGivenUp(view: View, live: readonly Replica[], goal: Version): Replica[] {
+  const isNewer = ({ version }: Replica) => version > goal.version;
+  const others = live.filter((one) => !isNewer(one));
+  return leavingFor(view, live.filter(isNewer), others);
 }
 
 /** The new replicas that get no request yet: old ones serve until the new set is whole. */
 export function standbysOf(view: View, live: readonly Replica[], goal: Version): Set<Replica> {
-  if (!isPreparing(view, live, goal) || !olderOf(live, goal).some(isReady)) return new Set();
+  const isPreparing = switchesAtOnce(goal) && isUnderWay(view, live, goal);
+  if (!isPreparing || !olderOf(live, goal).some(isReady)) return new Set();
   return new Set(live.filter(({ version }) => version === goal.version));
 }
 
-/** Whether old replicas still hold the place of a new set, which is not whole. */
-export const isPreparing = (view: View, live: readonly Replica[], goal: Version): boolean =>
-  switchesAtOnce(goal) && olderOf(live, goal).length > 0 && !isSwitched(view, live, goal);
+/** Whether old replicas still hold the place of new ones, which are too few. */
+export const isUnderWay = (view: View, live: readonly Replica[], goal: Version): boolean =>
+  olderOf(live, goal).length > 0 && !isSwitched(view, live, goal);
 
 /** A blue-green update brings the whole new set up before the old one goes. */
 export const switchesAtOnce = ({ mode }: Pick<Version, "mode">): boolean => mode === "blue_green";

@@ -243,6 +243,6 @@ for (const mode of ["rolling", "blue_green"] as const)
 
     assert.deepEqual(leaving(alone), [3]);
     assert.deepEqual([alone.roles.get(1), alone.roles.get(2)], ["serving", "serving"]);
-    assert.deepEqual(leaving(replaced), [2, 3]);
+    assert.deepEqual(leaving(replaced), [3, 2]);
     assert.deepEqual([replaced.roles.get(1), replaced.roles.get(2)], ["serving", "draining"]);
   });

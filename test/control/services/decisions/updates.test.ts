@@ -176,6 +176,66 @@ for (const failsAfterS of [60, 3_000])
     checkSettled(trace, 1, 3);
   });
 
+/** A healthy service of three, and a rolling update of which only these get ready. */
+function halfway(update: Document["update"] & object, ...healthy: readonly number[]) {
+  const policy = aPolicy(3);
+  const service = new Simulator({ policy, update });
+  service.pass(60);
+  const life = ({ number }: { number: number }) =>
+    healthy.includes(number) ? { readyAfterMs: 20_000 } : crashes();
+  service.update({ policy, update, life });
+  return service;
+}
+
+for (const [maxSurge, maxUnavailable] of [
+  [1, 0],
+  [0, 1],
+  [3, 0],
+] as const)
+  test(`a rolling version of which one is ready and the rest fail is given up, and enough serve meanwhile: surge ${maxSurge}`, () => {
+    const service = halfway({ maxSurge, maxUnavailable }, 4);
+    const trace = service.pass(400);
+
+    const least = Math.min(...trace.map(({ serving }) => serving));
+    const most = Math.max(...trace.map(({ live }) => live));
+    assert.equal(least, 3 - maxUnavailable);
+    assert.ok(most <= 3 + maxSurge, String(most));
+    const because = service.versions[1]?.givenUp ?? "";
+    assert.match(because, /^3 replicas of version 2 failed before all .*; the latest: crashed$/);
+    checkNoFlapping(trace);
+    checkSettled(trace, 1, 3);
+  });
+
+test("failures of a rolling version before another one got ready do not count any more", () => {
+  const service = halfway({ maxSurge: 1, maxUnavailable: 0 }, 6, 9, 12);
+  service.pass(900);
+
+  assert.equal(service.versions[1]?.givenUp, null);
+  checkSettled(service.trace, 2, 3);
+});
+
+test("a rolling version that gets ready and fails soon after, again and again, is given up", () => {
+  const policy = aPolicy(5);
+  const service = new Simulator({ policy });
+  service.pass(60);
+  const life = () => ({ readyAfterMs: 10_000, failsAfterMs: 15_000 });
+  service.update({ policy, life });
+  service.pass(400);
+
+  assert.notEqual(service.versions[1]?.givenUp, null);
+  checkSettled(service.trace, 1, 5);
+});
+
+test("a rolling version that has taken over is not given up for what fails later", () => {
+  const service = halfway({ maxSurge: 1, maxUnavailable: 0 }, 4, 5, 6);
+  service.pass(200);
+  checkSettled(service.trace, 2, 3);
+  for (const number of [4, 5]) service.lose(number);
+  service.pass(400);
+
+  assert.equal(service.versions[1]?.givenUp, null);
+});
+
 test("a blue-green version that has taken over is not given up for what fails later", () => {
   const policy = aPolicy(2);
   const service = new Simulator({ policy });
