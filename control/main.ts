@@ -13,6 +13,7 @@ import { startReconciler } from "./reconciler.ts";
 import { startRequests } from "./requests/run.ts";
 import { services } from "./services/reconcile.ts";
 import { replicas } from "./services/replicas/reconcile.ts";
+import { sshLeftovers } from "./ssh-pools/leftovers.ts";
 import { sshHosts } from "./ssh-pools/reconcile.ts";
 
 /** Serves until it is told to stop; what it works on goes on after the next start. */
@@ -23,7 +24,7 @@ async function main(): Promise<void> {
   const log = openLog("control", config.logLevel);
   const lock = lockHome(config.home);
   const ctx = await openContext(config, log);
-  const reconciling = [clusters, services, replicas, sshHosts].map((noun) =>
+  const reconciling = [clusters, services, replicas, sshHosts, sshLeftovers].map((noun) =>
     startReconciler(ctx, noun),
   );
   const collector = startCollector(ctx);

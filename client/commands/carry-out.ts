@@ -33,6 +33,12 @@ export async function carryOut<Op extends Operation>(
   });
 }
 
+interface AllOptions {
+  readonly later: boolean;
+  /** What they print is what was asked for: it goes to stdout. */
+  readonly answers?: boolean;
+}
+
 /**
  * Sends an operation once for each errand, in their order, then shows the steps of one after the
  * other. Goes on after a failure, and throws the first one at the end.
@@ -41,14 +47,14 @@ export async function carryOutAll<Op extends Operation>(
   world: World,
   row: Op,
   errands: readonly Errand<Op>[],
-  { later }: { readonly later: boolean },
+  { later, answers = false }: AllOptions,
 ): Promise<void> {
   const failures = openFailures(world, errands.length);
   const sent = await sendAll(world, row, errands, failures);
   for (const [at, one] of sent.entries()) {
     if (later) tellLater(world, one);
     else
-      await finish(world, one).then(one.done, (error: unknown) => {
+      await finish(world, one, answers).then(one.done, (error: unknown) => {
         if (tellLeft(world, sent.slice(at), error)) throw error;
         failures.add(one.name, error);
       });
@@ -104,18 +110,22 @@ async function send<Op extends Operation>(
   return { id, title: errand.title, deed: deedOf(row), name: errand.name };
 }
 
-/** What the operation does, in a word: `launch`; of services in the words of the command. */
-const deedOf = ({ name, tag }: Operation) =>
-  tag === "serve" ? name.replace(/[._]/g, " ") : (name.split(/[._]/).at(-1) ?? name);
+/** What the operation does, in a word: `launch`; of services and pools in the words of the command. */
+function deedOf({ name, requestName = name, tag }: Operation): string {
+  if (tag === "serve") return name.replace(/[._]/g, " ");
+  const verb = requestName.split(/[._]/).at(-1) ?? name;
+  return tag === "ssh_node_pools" ? `ssh ${verb}` : verb;
+}
 
 function tellLater({ terminal }: World, { id }: Sent<unknown>): undefined {
   terminal.answer(id);
   terminal.note(`Follow it: outrigger api logs ${shortId(id)}`);
 }
 
-async function finish<T>(world: World, { id, title }: Sent<T>): Promise<T> {
+async function finish<T>(world: World, { id, title }: Sent<T>, answers = false): Promise<T> {
+  const { terminal } = world;
   const client = await world.connect();
-  const progress = openProgress(world.terminal);
+  const progress = openProgress(terminal, Date.now, answers ? terminal.write : terminal.draw);
   progress.step(title);
   try {
     await client.stream(id, progress);

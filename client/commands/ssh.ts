@@ -3,13 +3,12 @@ import { fail } from "../../common/errors.ts";
 import type { OutputOf } from "../../common/operation.ts";
 import { sshNodePoolOperations as rows } from "../../contract/operations/ssh-node-pools.ts";
 import { hintOf } from "../../contract/spelling.ts";
-import { openProgress } from "../progress.ts";
 import type { Column } from "../rendering.ts";
 import type { Client } from "../sdk.ts";
 import { uploadKey, writePools } from "../ssh-pools.ts";
 import type { World } from "../world.ts";
 import { answerRows, type OutputOptions } from "./answers.ts";
-import { isLost } from "./left-alone.ts";
+import { carryOutAll } from "./carry-out.ts";
 
 type Words = readonly string[];
 type Status = OutputOf<typeof rows.status>;
@@ -21,38 +20,41 @@ export async function up(
   options: { readonly file?: string },
 ): Promise<undefined> {
   const written = options.file === undefined ? [] : await writePools(world, options.file);
-  const title = (hosts: string) => `Making ${hosts} ready`;
-  await eachPool(world, names.length > 0 ? names : written, { row: rows.deployAll, title });
+  await eachPool(world, names.length > 0 ? names : written, {
+    row: rows.deployAll,
+    title: (hosts) => `Making ${hosts} ready`,
+  });
 }
 
 /** `outrigger ssh down`. */
-export const down = (world: World, names: Words): Promise<undefined> =>
-  eachPool(world, names, { row: rows.downAll, title: (hosts) => `Cleaning ${hosts}` });
+export const down = (
+  world: World,
+  names: Words,
+  { force = false }: { readonly force?: boolean },
+): Promise<undefined> =>
+  eachPool(world, names, { row: rows.downAll, force, title: (hosts) => `Cleaning ${hosts}` });
 
 interface PoolDeed {
   readonly row: (typeof rows)["deployAll" | "downAll"];
+  readonly force?: boolean;
   readonly title: (hosts: string) => string;
 }
 
-/** One pool after the other, or all at once. */
-async function eachPool(world: World, names: Words, { row, title }: PoolDeed): Promise<undefined> {
-  const { terminal } = world;
-  const client = await world.connect();
-  if (names.length === 0 && (await listPools(client)).length === 0) {
-    terminal.note(noPools);
-    return;
-  }
-  for (const infra of names.length > 0 ? names : [null]) {
-    const progress = openProgress(terminal, Date.now, terminal.write);
-    progress.step(title(infra === null ? "every host" : `the hosts of ${infra}`));
-    try {
-      await client.callAndStream(row, { infra }, progress);
-      progress.end("done");
-    } catch (error) {
-      progress.end(world.signal.aborted || isLost(error) ? "left" : "failed");
-      throw error;
-    }
-  }
+/** Each pool by itself, or all at once. */
+async function eachPool(
+  world: World,
+  names: Words,
+  { row, title, force }: PoolDeed,
+): Promise<undefined> {
+  const isEmpty = names.length === 0 && (await listPools(await world.connect())).length === 0;
+  if (isEmpty) return void world.terminal.note(noPools);
+  const errands = (names.length > 0 ? names : [null]).map((infra) => ({
+    name: infra ?? "every pool",
+    title: title(infra === null ? "every host" : `the hosts of ${infra}`),
+    input: { infra, ...(force && { force }) },
+    done() {},
+  }));
+  await carryOutAll(world, row, errands, { later: false, answers: true });
 }
 
 const noPools = "No pools. Write some down in a file, then: outrigger ssh up -f FILE";

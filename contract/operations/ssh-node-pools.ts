@@ -8,6 +8,10 @@ const pool = path({ pool_name: z.string() });
 const all = body("SSHUpBody", {
   infra: optional(z.string()).describe("One pool; null is all."),
   cleanup: z.boolean().default(false).describe("Clean up instead of deploying."),
+  force: z
+    .boolean()
+    .default(false)
+    .describe("Where it cleans up: forget hosts that left their pool and cannot be cleaned."),
 });
 const Done = z.object({ status: z.literal("success") });
 

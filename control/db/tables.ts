@@ -94,6 +94,17 @@ export interface Tables {
     state: "claimed" | "running" | "stopped";
   };
   ssh_host_keys: { machine: string; kind: string; fingerprint: string; seen_at: number };
+  ssh_leftovers: {
+    id: string;
+    pool: string;
+    name: string;
+    machine: string;
+    entry: Uint8Array;
+    facts: string;
+    problem: string | null;
+    left_at: number;
+    tried_at: number;
+  };
   services: {
     id: string;
     name: string;

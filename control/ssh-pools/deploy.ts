@@ -1,26 +1,40 @@
 import { fail, toAppError } from "../../common/errors.ts";
 import type { Call } from "../bind.ts";
 import type { Context } from "../context.ts";
-import { cleanHost, type ReachedHost, removeNodeOn } from "../doors/ssh/agent-service.ts";
+import { cleanHost, removeNodeOn } from "../doors/ssh/agent-service.ts";
 import { installAgent } from "../doors/ssh/install.ts";
 import { askToLinger } from "../doors/ssh/linger.ts";
 import { describeHost } from "../doors/ssh/probe.ts";
 import { machineOf } from "../doors/ssh/target.ts";
+import { cleanLeftOf, findTwin, takeBack } from "./leave.ts";
 import { keepingProblem, lookAt } from "./look.ts";
-import type { Host, HostRef } from "./schema.ts";
+import type { Host, Leftover } from "./schema.ts";
 import { findNodeOn, listHosts, listNodes, setHost } from "./store.ts";
 
-/** Makes all hosts of pools ready for clusters; throws `RuntimeError` that names those that are not. */
+/**
+ * Makes all hosts of pools ready for clusters; throws `RuntimeError` that names those that are not. What
+ * hosts left behind that are no more is removed where they are on.
+ */
 export async function deployPools(ctx: Context, pools: readonly string[], call: Call) {
-  await overHosts(ctx, pools, call, { verb: "deploy", done: "ready" }, (host) =>
+  const left = async () => void (await cleanLeftOf(ctx, pools, call, { force: false }));
+  await overHosts(ctx, pools, call, { verb: "deploy", done: "ready", left }, (host) =>
     deployHost(ctx, host, call.signal),
   );
 }
 
-/** Removes all that is ours from the hosts of pools; throws as `deployPools`. */
-export async function cleanPools(ctx: Context, pools: readonly string[], call: Call) {
+/**
+ * Removes all that is ours from the hosts of pools, and what those left that are no more, which `force`
+ * gives up where it cannot be done; throws as `deployPools`.
+ */
+export async function cleanPools(
+  ctx: Context,
+  pools: readonly string[],
+  call: Call,
+  force = false,
+): Promise<void> {
   for (const pool of pools) await refuseWhileUsed(ctx, pool);
-  await overHosts(ctx, pools, call, { verb: "clean up", done: "clean" }, (host) =>
+  const left = () => cleanLeftOf(ctx, pools, call, { force });
+  await overHosts(ctx, pools, call, { verb: "clean up", done: "clean", left }, (host) =>
     cleanUp(ctx, host, call.signal),
   );
 }
@@ -36,6 +50,8 @@ export async function refuseWhileUsed(ctx: Context, pool: string): Promise<void>
 interface Doing {
   readonly verb: string;
   readonly done: string;
+  /** Sees to what hosts left that are no more; answers where that failed. */
+  left(): Promise<readonly Leftover[] | undefined>;
 }
 
 /** All hosts side by side; a bad one holds up no other. */
@@ -43,7 +59,7 @@ async function overHosts(
   ctx: Context,
   pools: readonly string[],
   call: Call,
-  { verb, done }: Doing,
+  { verb, done, left }: Doing,
   work: (host: Host) => Promise<string>,
 ): Promise<void> {
   const hosts = (await Promise.all(pools.map((pool) => listHosts(ctx.db, pool)))).flat();
@@ -60,11 +76,12 @@ async function overHosts(
       call.print(`${host.pool}/${host.name}: ${toAppError(error).message}\n`);
     }
   };
-  await call.aside(Promise.all(hosts.map(one)));
+  const [still = []] = await call.aside(Promise.all([left(), ...hosts.map(one)]));
+  failed.push(...still.map(({ pool, name }) => `${pool}/${name}`));
   if (failed.length === 0) return;
   fail(
     "RuntimeError",
-    `cannot ${verb} ${failed.length} of ${hosts.length} hosts: ${failed.sort().join(", ")}; the log has the reasons`,
+    `cannot ${verb} ${failed.length} of ${hosts.length + still.length} hosts: ${failed.sort().join(", ")}; the log has the reasons`,
   );
 }
 
@@ -73,12 +90,13 @@ async function deployHost(ctx: Context, host: Host, signal: AbortSignal): Promis
   const reached = await lookAt(ctx, host, signal);
   const node = await findNodeOn(ctx.db, machineOf(reached.target));
   if (host.deployedAt === null) await setHost(ctx.db, host, { isDirty: true });
+  const wasLeft = await takeBack(ctx, host, reached);
   const { facts } = await keepingProblem(ctx, host, signal, async () => {
-    if (host.isDirty && node === undefined) await removeNodeOn(reached, signal);
+    if ((host.isDirty || wasLeft) && node === undefined) await removeNodeOn(reached, signal);
     await installAgent(reached.ssh, reached, ctx.ssh.bundles, signal);
     return (await askToLinger(reached, signal)) ? lookAt(ctx, host, signal) : reached;
   });
-  const isDirty = host.isDirty && node !== undefined;
+  const isDirty = (host.isDirty || wasLeft) && node !== undefined;
   await setHost(ctx.db, host, { isDirty, deployedAt: ctx.now().getTime() });
   return describeHost(facts);
 }
@@ -92,18 +110,4 @@ async function cleanUp(ctx: Context, host: Host, signal: AbortSignal): Promise<s
   if (twin === undefined) await keepingProblem(ctx, host, signal, () => cleanHost(reached, signal));
   await setHost(ctx.db, host, { isDirty: false });
   return twin === undefined ? "" : `its files stay for ${twin.pool}/${twin.name}`;
-}
-
-/** Another deployed host that is the same user of the same machine, and has its files in common. */
-export async function findTwin(
-  ctx: Context,
-  { pool, name }: HostRef,
-  { target, facts }: ReachedHost,
-): Promise<Host | undefined> {
-  const isSame = (other: Host) =>
-    other.machine === machineOf(target) && other.facts?.user === facts.user;
-  return (await listHosts(ctx.db)).find(
-    (other) =>
-      (other.pool !== pool || other.name !== name) && other.deployedAt !== null && isSame(other),
-  );
 }

@@ -1,41 +1,122 @@
+import { product } from "../../common/product.ts";
+import type { SshNodePoolConfig } from "../../contract/records/ssh-node-pools.ts";
+import type { Call } from "../bind.ts";
 import type { Context } from "../context.ts";
-import { cleanHost, type ReachedHost } from "../doors/ssh/agent-service.ts";
-import { findTwin } from "./deploy.ts";
-import type { Host } from "./schema.ts";
+import type { Connection } from "../db/open.ts";
+import type { ReachedHost } from "../doors/ssh/agent-service.ts";
+import { machineOf } from "../doors/ssh/target.ts";
+import { nudge } from "../reconciler.ts";
+import { entriesOf } from "./document.ts";
+import * as leftovers from "./leftover-store.ts";
+import type { Host, HostRef, Leftover } from "./schema.ts";
+import { findHostKey, listHosts, setHost } from "./store.ts";
 
-/** No longer than a host that is away takes to be found out. */
-const cleanMs = 10_000;
-
-/** A host that leaves its pool, and the way there that nobody knows afterwards. */
-interface Way {
-  readonly host: Host;
-  readonly reached: ReachedHost;
+/**
+ * Writes down what stays of ours on hosts as their pool's document, as it was, logs in on them; answers
+ * its ids.
+ */
+export async function leaveBehind(
+  { seal, now }: Context,
+  tx: Connection,
+  hosts: readonly Host[],
+  before: SshNodePoolConfig,
+): Promise<string[]> {
+  const at = now().getTime();
+  const entries = new Map(entriesOf(before).map((entry) => [entry.name, entry]));
+  const ids: string[] = [];
+  for (const { pool, name, machine, facts, deployedAt, isDirty } of hosts) {
+    const entry = entries.get(name);
+    const hasOurs = deployedAt !== null || isDirty;
+    if (facts === null || machine === null || entry === undefined || !hasOurs) continue;
+    const id = `${facts.user}@${machine}`;
+    const more = { machine, entry, facts, problem: null, leftAt: at, triedAt: at };
+    await leftovers.putLeftover(tx, seal, { id, pool, name, ...more });
+    ids.push(id);
+  }
+  return ids;
 }
 
-/** The ways to those hosts that have something of ours. */
-export async function waysTo(ctx: Context, hosts: readonly Host[]): Promise<Way[]> {
-  const { connections: ssh, targetOf } = ctx.ssh;
-  const wayTo = async (host: Host): Promise<Way[]> => {
-    const { facts, deployedAt, isDirty } = host;
-    if (facts === null || (deployedAt === null && !isDirty)) return [];
-    const target = await targetOf(host).catch(() => undefined);
-    return target === undefined ? [] : [{ host, reached: { ssh, target, facts } }];
-  };
-  return (await Promise.all(hosts.map(wayTo))).flat();
+/** Tries now to remove what was left; what cannot be reached is tried again by itself. */
+export async function cleanLeft(ctx: Context, ids: readonly string[], signal?: AbortSignal) {
+  await Promise.all(ids.map((id) => nudge(ctx, "ssh_leftover", id, signal)));
 }
 
-/** Removes what is ours from hosts that left their pool. It is tried once: who cannot be reached keeps it. */
-export async function cleanLeft(ctx: Context, ways: readonly Way[]): Promise<void> {
-  const cleanOne = async ({ host, reached }: Way) => {
-    if ((await findTwin(ctx, host, reached)) !== undefined) return;
-    const { pool, name } = host;
-    try {
-      await cleanHost(reached, AbortSignal.timeout(cleanMs));
-      ctx.log.info({ pool, name }, "host left its pool clean");
-    } catch (error) {
-      const why = error instanceof Error ? error.message : String(error);
-      ctx.log.warn({ pool, name, why }, "host left its pool with files of ours");
-    }
-  };
-  await Promise.all(ways.map(cleanOne));
+/**
+ * Tries now to remove what hosts of pools left behind, and tells of each; answers what is still there.
+ * With `force` nothing is: it is given up.
+ */
+export async function cleanLeftOf(
+  ctx: Context,
+  pools: readonly string[],
+  call: Call,
+  { force }: { readonly force: boolean },
+): Promise<Leftover[]> {
+  const list = async () =>
+    (await leftovers.listLeftovers(ctx.db, ctx.seal)).filter(({ pool }) => pools.includes(pool));
+  const before = await list();
+  await cleanLeft(
+    ctx,
+    before.map(({ id }) => id),
+    call.signal,
+  );
+  const still = await list();
+  for (const { id, pool, name } of before)
+    if (!still.some((one) => one.id === id))
+      call.print(`${pool}/${name}: nothing of ours is left at ${id}\n`);
+  for (const one of still) {
+    if (force) await leftovers.deleteLeftover(ctx.db, one.id);
+    const told = force ? `given up; ~/.${product.word} stays at ${one.id}` : howLeft(one);
+    call.print(`${one.pool}/${one.name}: ${told}\n`);
+  }
+  return force ? [] : still;
+}
+
+/** Why something of ours is still on a host, and what to do about it. */
+export function howLeft({ id, pool, problem }: Leftover): string {
+  const why = problem?.replace(/^host \S+: /, "") ?? "it is being removed";
+  return (
+    `what is ours at ${id} could not be removed yet: ${why}. It is tried again by itself; to give ` +
+    `it up: ${product.word} ssh down ${pool} --force`
+  );
+}
+
+/** Makes what was left in a home its host's again, which is deployed there; whether there was any. */
+export async function takeBack(
+  ctx: Context,
+  host: HostRef,
+  { target, facts }: ReachedHost,
+): Promise<boolean> {
+  const keyOf = async (machine: string, pinned?: string | null) =>
+    pinned ?? (await findHostKey(ctx.db, machine))?.fingerprint;
+  const machine = machineOf(target);
+  const key = await keyOf(machine, target.hostKey);
+  const ids: string[] = [];
+  for (const left of await leftovers.listLeftovers(ctx.db, ctx.seal)) {
+    if (left.facts.user !== facts.user) continue;
+    // The same machine may be found on another port, or in another way.
+    const leftKey = await keyOf(left.machine, left.entry.host_key);
+    if (left.machine === machine || (key !== undefined && key === leftKey)) ids.push(left.id);
+  }
+  if (ids.length === 0) return false;
+  await ctx.batch(async (tx) => {
+    await setHost(tx, host, { isDirty: true });
+    for (const id of ids) await leftovers.deleteLeftover(tx, id);
+  });
+  // Whoever removes it just now is waited for.
+  await cleanLeft(ctx, ids);
+  return true;
+}
+
+/** Another deployed host that is the same user of the same machine, and has its files in common. */
+export async function findTwin(
+  ctx: Context,
+  { pool, name }: HostRef,
+  { target, facts }: ReachedHost,
+): Promise<Host | undefined> {
+  const isSame = (other: Host) =>
+    other.machine === machineOf(target) && other.facts?.user === facts.user;
+  return (await listHosts(ctx.db)).find(
+    (other) =>
+      (other.pool !== pool || other.name !== name) && other.deployedAt !== null && isSame(other),
+  );
 }

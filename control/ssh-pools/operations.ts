@@ -9,6 +9,7 @@ import { availability, nodeInfo } from "./accelerators.ts";
 import { cleanPools, deployPools } from "./deploy.ts";
 import { masked } from "./document.ts";
 import { listKeys, uploadKey } from "./keys.ts";
+import { listLeftovers } from "./leftover-store.ts";
 import { poolStatus } from "./status.ts";
 import { listPoolNames, listPools } from "./store.ts";
 import { forgetPool, updatePools } from "./update.ts";
@@ -40,17 +41,17 @@ export const sshPoolOperations: Bound[] = [
     await deployPools(ctx, await poolsOf(ctx, name), call);
     return null;
   }),
-  bind(rows.deployAll, async (ctx, { infra, cleanup }, call) => {
-    const act = cleanup ? cleanPools : deployPools;
-    await act(ctx, await poolsOf(ctx, infra), call);
+  bind(rows.deployAll, async (ctx, { infra, cleanup, force }, call) => {
+    const pools = await poolsOf(ctx, infra);
+    await (cleanup ? cleanPools(ctx, pools, call, force) : deployPools(ctx, pools, call));
     return null;
   }),
   bind(rows.down, async (ctx, { pool_name: name }, call) => {
     await cleanPools(ctx, await poolsOf(ctx, name), call);
     return null;
   }),
-  bind(rows.downAll, async (ctx, { infra }, call) => {
-    await cleanPools(ctx, await poolsOf(ctx, infra), call);
+  bind(rows.downAll, async (ctx, { infra, force }, call) => {
+    await cleanPools(ctx, await poolsOf(ctx, infra), call, force);
     return null;
   }),
   bind(kubernetesOperations.kubernetesGpuAvailability, availability),
@@ -58,9 +59,13 @@ export const sshPoolOperations: Bound[] = [
   bind(rows.status, (ctx, { pool_name: name }, call) => poolStatus(ctx, name, call.signal)),
 ];
 
-/** The pool of this name, or `ssh/name`; null names all. Throws `NotFoundError`. */
+/**
+ * The pool of this name, or `ssh/name`; null names all. One that is forgotten counts while something of
+ * ours is left on its hosts. Throws `NotFoundError`.
+ */
 async function poolsOf(ctx: Context, infra: string | null): Promise<string[]> {
-  const names = await listPoolNames(ctx.db);
+  const left = (await listLeftovers(ctx.db, ctx.seal)).map(({ pool }) => pool);
+  const names = [...new Set([...(await listPoolNames(ctx.db)), ...left])];
   if (infra === null || infra === "ssh") return names;
   const name = infra.replace(/^ssh\//, "");
   if (names.includes(name)) return [name];

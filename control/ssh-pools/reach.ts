@@ -5,7 +5,7 @@ import type { Bundles } from "../doors/ssh/bundles.ts";
 import { openSshConnections, type SshConnections } from "../doors/ssh/connections.ts";
 import { type Forwards, openForwards } from "../doors/ssh/forwards.ts";
 import type { SshTarget } from "../doors/ssh/target.ts";
-import { entriesOf } from "./document.ts";
+import { entriesOf, type HostEntry } from "./document.ts";
 import type { HostRef } from "./schema.ts";
 import { addHostKey, findHostKey, findPool } from "./store.ts";
 import { type Keyring, resolveTarget } from "./target.ts";
@@ -17,6 +17,8 @@ export interface SshReach {
   readonly forwards: Forwards;
   /** How to log in on a host; throws `NotFoundError`, or `ConfigError` when its key is missing. */
   targetOf(host: HostRef): Promise<SshTarget>;
+  /** How to log in as an entry says; throws as `targetOf`. */
+  resolve(entry: HostEntry): Promise<SshTarget>;
   /** Reads how to log in anew: a pool or a key was changed. */
   forget(): void;
 }
@@ -33,11 +35,13 @@ export interface ReachOptions {
 export function openReach({ db, seal, keyring, bundles, now }: ReachOptions): SshReach {
   const targets = new Map<string, Promise<SshTarget>>();
 
-  async function resolve({ pool, name }: HostRef): Promise<SshTarget> {
+  const resolve = (entry: HostEntry) => resolveTarget(entry, keyring);
+
+  async function find({ pool, name }: HostRef): Promise<SshTarget> {
     const config = await findPool(db, seal, pool);
     const entry = config && entriesOf(config).find((one) => one.name === name);
     if (entry === undefined) fail("NotFoundError", `the pool ${pool} has no host ${name}`);
-    return resolveTarget(entry, keyring);
+    return resolve(entry);
   }
 
   return {
@@ -54,11 +58,12 @@ export function openReach({ db, seal, keyring, bundles, now }: ReachOptions): Ss
       const key = JSON.stringify([host.pool, host.name]);
       const known = targets.get(key);
       if (known !== undefined) return known;
-      const target = resolve(host);
+      const target = find(host);
       targets.set(key, target);
       target.catch(() => targets.delete(key));
       return target;
     },
+    resolve,
     forget: () => targets.clear(),
   };
 }

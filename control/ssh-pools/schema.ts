@@ -1,5 +1,6 @@
 import type { HostFacts } from "../doors/ssh/probe.ts";
 import type { SshTarget } from "../doors/ssh/target.ts";
+import type { HostEntry } from "./document.ts";
 
 /** A machine of a pool, by the name that the pool's document gives it. */
 export interface HostRef {
@@ -35,6 +36,20 @@ export interface HostNode {
   rank: number;
   host: HostRef;
   state: "claimed" | "running" | "stopped";
+}
+
+/** What is still ours on a machine that its pool reaches no more, or in another way. */
+export interface Leftover extends HostRef {
+  /** Whose home it is in, and where: `ana@[10.0.0.5]:22`. */
+  readonly id: string;
+  readonly machine: string;
+  /** How to log in there. */
+  readonly entry: HostEntry;
+  readonly facts: HostFacts;
+  /** Why it was not removed when that was last tried. */
+  readonly problem: string | null;
+  readonly leftAt: number;
+  readonly triedAt: number;
 }
 
 /** Who has which host; each has at most one node. */

@@ -2,6 +2,8 @@ import type { OutputOf } from "../../common/operation.ts";
 import type { sshNodePoolOperations } from "../../contract/operations/ssh-node-pools.ts";
 import type { Context } from "../context.ts";
 import { describeHost } from "../doors/ssh/probe.ts";
+import { howLeft } from "./leave.ts";
+import { listLeftovers } from "./leftover-store.ts";
 import { lookAt } from "./look.ts";
 import { contextOf, type Host, type HostNode, isReady } from "./schema.ts";
 import { listHosts, listNodes } from "./store.ts";
@@ -20,7 +22,11 @@ export async function poolStatus(ctx: Context, pool: string, signal: AbortSignal
   const hosts = await listHosts(ctx.db, pool);
   const nodes = await listNodes(ctx.db, { pool });
   const isUsable = hosts.some(isReady);
-  const lines = hosts.map((host) => howIs(host, nodes));
+  const left = await listLeftovers(ctx.db, ctx.seal, pool);
+  const lines = [
+    ...hosts.map((host) => howIs(host, nodes)),
+    ...left.map((one) => `${one.name}: ${howLeft(one)}`),
+  ];
   return {
     pool_name: pool,
     context_name: contextOf(pool),

@@ -6,25 +6,21 @@ import type { Connection } from "../db/open.ts";
 import { nudge } from "../reconciler.ts";
 import { refuseWhileUsed } from "./deploy.ts";
 import { entriesOf, type HostEntry, readPools, unmasked } from "./document.ts";
-import { cleanLeft, waysTo } from "./leave.ts";
+import { cleanLeft, leaveBehind } from "./leave.ts";
 import type { Host, HostNode } from "./schema.ts";
 import * as store from "./store.ts";
 
 /** Replaces the pools that a document names: all of them or, when one is wrong, none. */
 export async function updatePools(ctx: Context, document: unknown): Promise<void> {
   const pools = readPools(document);
-  const left = await Promise.all(
-    [...pools].map(async ([name, config]) =>
-      leavingIn(await store.listHosts(ctx.db, name), config),
-    ),
-  );
-  const ways = await waysTo(ctx, left.flat());
-  await ctx.batch(async (tx) => {
-    for (const [name, config] of pools) await updatePool(ctx, tx, name, config);
+  const left = await ctx.batch(async (tx) => {
+    const ids: string[] = [];
+    for (const [name, config] of pools) ids.push(...(await updatePool(ctx, tx, name, config)));
+    return ids;
   });
   ctx.ssh.forget();
   await Promise.all([...pools].map(([name, config]) => leaveHosts(ctx, name, config)));
-  await cleanLeft(ctx, ways);
+  await cleanLeft(ctx, left);
 }
 
 /** Those hosts that a pool's new document has no more. */
@@ -33,19 +29,31 @@ function leavingIn(hosts: readonly Host[], config: SshNodePoolConfig): Host[] {
   return hosts.filter(({ name }) => !names.has(name));
 }
 
-async function updatePool(ctx: Context, tx: Connection, name: string, given: SshNodePoolConfig) {
+/** Writes a pool down; answers what is left behind. */
+async function updatePool(
+  ctx: Context,
+  tx: Connection,
+  name: string,
+  given: SshNodePoolConfig,
+): Promise<string[]> {
   const before = (await store.findPool(tx, ctx.seal, name)) ?? {};
   const config = unmasked(given, before);
-  const entries = entriesOf(config);
   const nodes = await store.listNodes(tx, { pool: name });
-  const leaving = leavingIn(await store.listHosts(tx, name), config);
-  for (const host of leaving) refuseWhileNode(name, host.name, nodes);
+  const hosts = await store.listHosts(tx, name);
+  const leaving = leavingIn(hosts, config);
+  const changed = changedIn(hosts, before, config);
+  const strangers = changed.filter(({ hasOtherUser }) => hasOtherUser).map(({ host }) => host);
+  for (const host of [...leaving, ...strangers]) refuseWhileNode(name, host.name, nodes);
+  const unused = changed.filter(({ host }) => nodeOn(nodes, host.name) === undefined);
+  const moved = unused.filter(({ isElsewhere }) => isElsewhere).map(({ host }) => host);
+  const left = await leaveBehind(ctx, tx, [...leaving, ...moved], before);
   await store.putPool(tx, ctx.seal, { name, config, at: ctx.now().getTime() });
   for (const host of leaving) await store.deleteHost(tx, host);
-  for (const { name: host, drain = false } of entries)
+  for (const { name: host, drain = false } of entriesOf(config))
     await store.putHost(tx, { pool: name, name: host }, drain !== false);
-  const changed = changedIn(before, config).filter((host) => nodeOn(nodes, host) === undefined);
-  for (const host of changed) await store.setHost(tx, { pool: name, name: host }, unseen);
+  for (const { host, isElsewhere } of unused)
+    await store.setHost(tx, host, { ...unseen, ...(isElsewhere && { isDirty: false }) });
+  return left;
 }
 
 const nodeOn = (nodes: readonly HostNode[], host: string): HostNode | undefined =>
@@ -64,14 +72,29 @@ function refuseWhileNode(pool: string, host: string, nodes: readonly HostNode[])
 /** What is known of a host that may be another machine now. */
 const unseen = { machine: null, facts: null, problem: null, deployedAt: null, lookedAt: null };
 
+interface Changed {
+  readonly host: Host;
+  readonly hasOtherUser: boolean;
+  /** What is ours there lies in another home, or may be on another machine. */
+  readonly isElsewhere: boolean;
+}
+
 /** Hosts of both documents that are reached in another way. */
-function changedIn(before: SshNodePoolConfig, after: SshNodePoolConfig): string[] {
+function changedIn(
+  hosts: readonly Host[],
+  before: SshNodePoolConfig,
+  after: SshNodePoolConfig,
+): Changed[] {
   const wayOf = ({ drain: _drain, host_key: _key, ...way }: HostEntry) => way;
-  const ways = new Map(entriesOf(before).map((entry) => [entry.name, wayOf(entry)]));
-  return entriesOf(after)
-    .filter(({ name }) => ways.has(name))
-    .filter((entry) => !isDeepStrictEqual(ways.get(entry.name), wayOf(entry)))
-    .map(({ name }) => name);
+  const old = new Map(entriesOf(before).map((entry) => [entry.name, wayOf(entry)]));
+  const ways = new Map(entriesOf(after).map((entry) => [entry.name, wayOf(entry)]));
+  return hosts.flatMap((host) => {
+    const [was, is] = [old.get(host.name), ways.get(host.name)];
+    if (was === undefined || is === undefined || isDeepStrictEqual(was, is)) return [];
+    const hasOtherUser = was.user !== is.user && is.user !== host.facts?.user;
+    const isElsewhere = hasOtherUser || was.port !== is.port || was.proxy_jump !== is.proxy_jump;
+    return [{ host, hasOtherUser, isElsewhere }];
+  });
 }
 
 /** Has clusters leave the hosts that are drained now: their reconciler finds others. */
@@ -98,8 +121,13 @@ async function leaveHost(ctx: Context, node: HostNode): Promise<void> {
 /** Forgets a pool that no cluster is on; throws `NotFoundError` when there is none. */
 export async function forgetPool(ctx: Context, name: string): Promise<void> {
   await refuseWhileUsed(ctx, name);
-  const ways = await waysTo(ctx, await store.listHosts(ctx.db, name));
-  if (!(await store.deletePool(ctx.db, name))) fail("NotFoundError", `there is no pool ${name}`);
+  const left = await ctx.batch(async (tx) => {
+    const config = await store.findPool(tx, ctx.seal, name);
+    if (config === undefined) fail("NotFoundError", `there is no pool ${name}`);
+    const ids = await leaveBehind(ctx, tx, await store.listHosts(tx, name), config);
+    await store.deletePool(tx, name);
+    return ids;
+  });
   ctx.ssh.forget();
-  await cleanLeft(ctx, ways);
+  await cleanLeft(ctx, left);
 }

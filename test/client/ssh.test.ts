@@ -117,6 +117,37 @@ test("who watches hosts being made ready sees what is done; the answer goes to s
   assert.match(down.stderr, /✗ Cleaning the hosts of lab\n.*a is off/);
 });
 
+test("Ctrl-C leaves hosts that are being made ready alone, and says how to come back", async (t) => {
+  const abort = new AbortController();
+  const follows: Handler = (_seen, res) => void res.write("a: ready\n", () => abort.abort());
+  const control = await fakeControl(t, {
+    ...usual,
+    "POST /ssh_node_pools/deploy": { result: null },
+    "GET /api/stream": follows,
+  });
+  const outrigger = await commandLine(t, control.endpoint);
+
+  const { code, stderr } = await outrigger(["ssh", "up", "lab", "attic"], { signal: abort.signal });
+
+  assert.equal(code, 130);
+  for (const pool of ["lab", "attic"])
+    assert.match(
+      stderr,
+      new RegExp(`^The ssh up of ${pool} goes on; follow it: outrigger api logs \\S+$`, "m"),
+    );
+});
+
+test("ssh down gives up what cannot be cleaned only when it is told to", async (t) => {
+  const control = await fakeControl(t, { ...usual, "POST /ssh_node_pools/down": { result: null } });
+  const outrigger = await commandLine(t, control.endpoint);
+
+  await outrigger(["ssh", "down", "lab"]);
+  await outrigger(["ssh", "down", "lab", "--force"]);
+
+  const asked = control.to("POST /ssh_node_pools/down").map(({ body }) => body["force"] ?? false);
+  assert.deepEqual(asked, [false, true]);
+});
+
 test("ssh keys lists and uploads; a file that is not there is named", async (t) => {
   const { names, answer } = keyRoute();
   const control = await fakeControl(t, {

@@ -28,6 +28,8 @@ const facts: Fact[] = JSON.parse(readFileSync(file, "utf8").replaceAll("<product
 /** Fields of ours that the facts do not have, by route. */
 const additions: Record<string, Fields> = {
   "POST /logs": { offset: "integer = 0" },
+  "POST /ssh_node_pools/deploy": { force: "boolean = false" },
+  "POST /ssh_node_pools/down": { force: "boolean = false" },
   "POST /stop": { skip_hooks: "boolean = false" },
   "POST /down": { skip_hooks: "boolean = false" },
   "POST /download": {

@@ -67,3 +67,17 @@ CREATE TABLE replicas (
 );
 CREATE INDEX replicas_open ON replicas (service_id) WHERE ended_at IS NULL;
 CREATE INDEX replicas_by_cluster ON replicas (cluster_id);
+
+-- What is ours on machines that left their pool, or that it logs in on in another way now, until it is
+-- removed. `entry` is how to log in there, sealed; `facts` is JSON.
+CREATE TABLE ssh_leftovers (
+  id       TEXT PRIMARY KEY,
+  pool     TEXT NOT NULL,
+  name     TEXT NOT NULL,
+  machine  TEXT NOT NULL,
+  entry    BLOB NOT NULL,
+  facts    TEXT NOT NULL,
+  problem  TEXT,
+  left_at  INTEGER NOT NULL,
+  tried_at INTEGER NOT NULL
+);

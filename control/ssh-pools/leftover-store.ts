@@ -1,0 +1,70 @@
+import type { Selectable } from "kysely";
+import type { Seal } from "../../common/seal.ts";
+import type { Connection } from "../db/open.ts";
+import type { Tables } from "../db/tables.ts";
+import type { HostEntry } from "./document.ts";
+import type { Leftover } from "./schema.ts";
+
+/** What is left of a pool, or of all, by the names of its hosts. */
+export async function listLeftovers(
+  db: Connection,
+  seal: Seal,
+  pool?: string,
+): Promise<Leftover[]> {
+  const query = db.selectFrom("ssh_leftovers").selectAll().orderBy("pool").orderBy("name");
+  const rows = await (pool === undefined ? query : query.where("pool", "=", pool)).execute();
+  return rows.map((row) => toLeftover(row, seal));
+}
+
+export async function findLeftover(
+  db: Connection,
+  seal: Seal,
+  id: string,
+): Promise<Leftover | undefined> {
+  const row = await db
+    .selectFrom("ssh_leftovers")
+    .selectAll()
+    .where("id", "=", id)
+    .executeTakeFirst();
+  return row && toLeftover(row, seal);
+}
+
+/** Writes what is left in a home; what was written of it before is forgotten. */
+export async function putLeftover(db: Connection, seal: Seal, leftover: Leftover): Promise<void> {
+  const { id, pool, name, machine, entry, facts, problem, leftAt, triedAt } = leftover;
+  const row = {
+    ...{ pool, name, machine, problem, left_at: leftAt, tried_at: triedAt },
+    ...{ entry: seal.seal(JSON.stringify(entry)), facts: JSON.stringify(facts) },
+  };
+  await db
+    .insertInto("ssh_leftovers")
+    .values({ id, ...row })
+    .onConflict((conflict) => conflict.column("id").doUpdateSet(row))
+    .execute();
+}
+
+/** Writes why it is still there. */
+export async function setLeftover(
+  db: Connection,
+  id: string,
+  { problem, triedAt }: Pick<Leftover, "problem" | "triedAt">,
+): Promise<void> {
+  const change = { problem, tried_at: triedAt };
+  await db.updateTable("ssh_leftovers").set(change).where("id", "=", id).execute();
+}
+
+export async function deleteLeftover(db: Connection, id: string): Promise<void> {
+  await db.deleteFrom("ssh_leftovers").where("id", "=", id).execute();
+}
+
+const toLeftover = (row: Selectable<Tables["ssh_leftovers"]>, seal: Seal): Leftover => ({
+  id: row.id,
+  pool: row.pool,
+  name: row.name,
+  machine: row.machine,
+  entry: JSON.parse(seal.open(row.entry)) as HostEntry,
+  facts: JSON.parse(row.facts),
+  problem: row.problem,
+  leftAt: row.left_at,
+  triedAt: row.tried_at,
+});
