@@ -64,6 +64,7 @@ export function reactTo(signal: Signal, before: Heard, nowMs: number): [Reaction
   const { isLeaving, interrupts, interruptedMs } = before;
   const after = { ...before, isLeaving: true };
   const orderly = isLeaving ? "ignore" : "leave in order";
+  // The terminal is gone; settings are read at the start alone.
   if (signal === "SIGHUP") return ["ignore", before];
   if (signal === "SIGTERM") return [orderly, after];
   if (signal === "SIGQUIT") return ["skip hooks", after];
