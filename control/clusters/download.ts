@@ -12,7 +12,7 @@ import type { Context } from "../context.ts";
 import { downloadsOf } from "../downloads.ts";
 import { fetchFiles, readPlace } from "./files/fetch.ts";
 import { type Member, zipOf } from "./files/zip.ts";
-import { getUp } from "./find.ts";
+import { getReadable } from "./find.ts";
 import { headOf } from "./head.ts";
 import { getJob, latestJobId } from "./jobs.ts";
 import type { Cluster } from "./schema.ts";
@@ -26,7 +26,7 @@ export async function downloadLogs(
   input: InputOf<typeof rows.downloadLogs>,
   call: Call,
 ) {
-  const cluster = await getUp(ctx, input.cluster_name);
+  const cluster = await getReadable(ctx, input.cluster_name);
   const ids = input.job_ids?.map(toJobId) ?? [await latestJobId(ctx, cluster, call.signal)];
   const paths: Record<string, string> = {};
   for (const id of ids) paths[String(id)] = await downloadLog(ctx, cluster, id, call);

@@ -33,12 +33,26 @@ export function refuseManaged({ name, madeFor }: Cluster): void {
 }
 
 /** The live cluster of this name, which must be up; throws `ClusterNotUpError` as well. */
-export async function getUp(ctx: Context, name: string): Promise<Cluster> {
-  const cluster = await getLive(ctx, name);
-  if (cluster.status === "UP") return cluster;
-  const { status } = cluster;
-  const says = `cluster ${name} is ${status}, not UP; ${wayOutOf(cluster)}`;
+export const getUp = async (ctx: Context, name: string): Promise<Cluster> =>
+  requireUp(await getLive(ctx, name), wayOutOf);
+
+/** As `getUp`, for whoever only reads what jobs left: of a stopped cluster it says where that is. */
+export const getReadable = async (ctx: Context, name: string): Promise<Cluster> =>
+  requireUp(await getLive(ctx, name), wayToRead);
+
+function requireUp(cluster: Cluster, wayOut: (cluster: Cluster) => string): Cluster {
+  const { name, status } = cluster;
+  if (status === "UP") return cluster;
+  const says = `cluster ${name} is ${status}, not UP; ${wayOut(cluster)}`;
   return fail("ClusterNotUpError", says, { status });
+}
+
+function wayToRead(cluster: Cluster): string {
+  const { name, status, wanted, hooksVersion } = cluster;
+  if (status !== "STOPPED" || wanted !== "STOPPED") return wayOutOf(cluster);
+  const hooks =
+    hooksVersion === null ? "" : `; what hooks wrote is here: ${product.word} logs --hook ${name}`;
+  return `jobs and their logs are kept on its nodes, start it to read them: ${product.word} start ${name}${hooks}`;
 }
 
 /**

@@ -7,7 +7,7 @@ import { jobMachine } from "../../contract/statuses.ts";
 import type { Call } from "../bind.ts";
 import type { Context } from "../context.ts";
 import { jobRecord } from "../wire/job-record.ts";
-import { getLive, getUp, refuseManaged } from "./find.ts";
+import { getLive, getReadable, getUp, refuseManaged } from "./find.ts";
 import { headOf } from "./head.ts";
 import { type Cluster, clusterKey } from "./schema.ts";
 
@@ -15,7 +15,7 @@ const cancelTimeoutMs = 60_000;
 
 /** Jobs of a cluster, newest first. */
 export async function queue(ctx: Context, input: InputOf<typeof rows.queue>, call: Call) {
-  const cluster = await getUp(ctx, input.cluster_name);
+  const cluster = await getReadable(ctx, input.cluster_name);
   const jobs = await headOf(ctx, cluster).call(
     agentApi.listJobs,
     {
@@ -38,7 +38,7 @@ const toRecord = (job: Job) =>
 
 /** Statuses by job id; null for an id that the cluster does not know. */
 export async function jobStatus(ctx: Context, input: InputOf<typeof rows.jobStatus>, call: Call) {
-  const cluster = await getUp(ctx, input.cluster_name);
+  const cluster = await getReadable(ctx, input.cluster_name);
   const ids = input.job_ids ?? [await latestJobId(ctx, cluster, call.signal)];
   const found = await Promise.all(ids.map((id) => findJob(ctx, cluster, id, call.signal)));
   return Object.fromEntries(ids.map((id, index) => [String(id), found[index]?.status ?? null]));

@@ -8,7 +8,7 @@ import { jobExitCodes, jobMachine } from "../../contract/statuses.ts";
 import type { Call, LogReply } from "../bind.ts";
 import type { Context } from "../context.ts";
 import { neutralise } from "../wire/neutralise.ts";
-import { getUp } from "./find.ts";
+import { getReadable } from "./find.ts";
 import { headOf } from "./head.ts";
 import { findJob, latestJobId } from "./jobs.ts";
 import type { Cluster } from "./schema.ts";
@@ -24,7 +24,7 @@ export async function logs(
   input: InputOf<typeof rows.logs>,
   call: Call,
 ): Promise<LogReply> {
-  const cluster = await getUp(ctx, input.cluster_name);
+  const cluster = await getReadable(ctx, input.cluster_name);
   const id = input.job_id ?? (await latestJobId(ctx, cluster, call.signal));
   const job = await findJob(ctx, cluster, id, call.signal);
   if (job === undefined) return notFound(cluster, id);

@@ -161,7 +161,7 @@ test("whatever needs a cluster that is up is told its status", async (t) => {
   await world.run(rows.stop, name);
   const calls = [
     () => world.run(rows.exec, demo),
-    () => world.run(rows.queue, name),
+    () => world.run(rows.cancel, { ...name, job_ids: null, all: true }),
     () => world.run(rows.autostop, { ...name, idle_minutes: 5 }),
     () => world.run(rows.endpoints, { cluster: "demo" }),
   ];
@@ -172,6 +172,32 @@ test("whatever needs a cluster that is up is told its status", async (t) => {
       message: "cluster demo is STOPPED, not UP; start it first: outrigger start demo",
     });
 });
+
+for (const [hooks, more] of [
+  ["", ""],
+  [
+    "\nconfig: { hooks: [{ run: save }] }",
+    "; what hooks wrote is here: outrigger logs --hook demo",
+  ],
+] as const)
+  test(`whoever reads of a stopped cluster${hooks && " with hooks"} is told where that is`, async (t) => {
+    const { world } = await withCluster(t, { task: `${demo.task}${hooks}` });
+    await world.run(rows.stop, name);
+    const calls = [
+      () => world.run(rows.queue, name),
+      () => world.run(rows.jobStatus, { ...name, job_ids: null }),
+      () => world.run(rows.logs, { ...name, job_id: null }),
+      () => world.run(rows.downloadLogs, { ...name, job_ids: null }),
+    ];
+
+    for (const call of calls)
+      await assert.rejects(call(), {
+        type: "ClusterNotUpError",
+        message:
+          "cluster demo is STOPPED, not UP; jobs and their logs are kept on its nodes, " +
+          `start it to read them: outrigger start demo${more}`,
+      });
+  });
 
 test("start with down needs to know when", async (t) => {
   const { world } = await withCluster(t);
