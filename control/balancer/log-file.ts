@@ -1,5 +1,6 @@
-import { renameSync, statSync } from "node:fs";
+import { appendFileSync, linkSync, readFileSync, renameSync, rmSync, statSync } from "node:fs";
 import type { pino } from "pino";
+import { errorCodeOf } from "../../common/errors.ts";
 import { earlierLogOf } from "../../contract/balancer-api.ts";
 
 export type Destination = ReturnType<typeof pino.destination>;
@@ -20,7 +21,7 @@ export function turnOver(
     const found = lookAt(file);
     const isOwn = found?.ino === own;
     if (isOwn && (found?.size ?? 0) < bytesAtMost) return;
-    if (isOwn) renameSync(file, earlierLogOf(file));
+    if (isOwn && own !== undefined) turn(file, own);
     for (const destination of destinations) destination.reopen();
     own = lookAt(file)?.ino;
   }
@@ -33,6 +34,27 @@ export function turnOver(
         // It goes on where it is; the next write tries again.
       }
     });
+}
+
+/**
+ * Keeps a file under its earlier name where it is still the one that is meant: another balancer, which
+ * saw it full at the same moment, may have turned that already, and what is there now is begun anew.
+ */
+export function turn(file: string, inode: number): void {
+  const aside = `${file}.${process.pid}`;
+  renameSync(file, aside);
+  if (lookAt(aside)?.ino === inode) renameSync(aside, earlierLogOf(file));
+  else putBack(aside, file);
+}
+
+function putBack(aside: string, file: string): void {
+  try {
+    linkSync(aside, file);
+  } catch (error) {
+    if (errorCodeOf(error) !== "EEXIST") throw error;
+    appendFileSync(file, readFileSync(aside));
+  }
+  rmSync(aside);
 }
 
 const lookAt = (file: string) => statSync(file, { throwIfNoEntry: false });

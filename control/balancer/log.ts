@@ -41,6 +41,7 @@ const patience = {
   sync: false,
   minLength: 8_192,
   maxLength: waitingBytesAtMost,
+  // Of nothing, too, so that whoever writes no line sees that another one has turned the file.
   periodicFlush: 1_000,
 };
 

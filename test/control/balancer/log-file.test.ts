@@ -1,10 +1,19 @@
 import assert from "node:assert/strict";
-import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
+import {
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { earlierLogOf } from "../../../contract/balancer-api.ts";
 import { type Logs, openLogs } from "../../../control/balancer/log.ts";
+import { turn } from "../../../control/balancer/log-file.ts";
 import { newPassage } from "../../../sidecar/forward/passage.ts";
 import { until } from "../../helpers/agent.ts";
 
@@ -90,6 +99,44 @@ test("what is told at once, and by another balancer, goes to the new file as wel
     told.map(({ msg }) => msg),
     ["told by one", "told by the other"],
   );
+});
+
+/** Files that this process has open, also such as are gone. */
+const openFiles = () =>
+  readdirSync("/proc/self/fd").map((fd) => {
+    try {
+      return readlinkSync(`/proc/self/fd/${fd}`);
+    } catch {
+      return "";
+    }
+  });
+
+test("a balancer that writes nothing holds no file that another one turned", async (t) => {
+  const { file, logs } = logsIn(t, 2);
+  const [one, silent] = logs;
+  assert.ok(one && silent);
+  const last = await untilTurned(one, file, 0);
+  const isHeld = () => openFiles().some((path) => path.startsWith(earlierLogOf(file)));
+  await until(() => !isHeld() || undefined);
+  await untilTurned(one, file, last);
+
+  silent.log.info("told after two turns");
+
+  const all = [...linesOf(earlierLogOf(file)), ...linesOf(file)];
+  assert.ok(all.some(({ msg }) => msg === "told after two turns"));
+});
+
+test("what another balancer has turned already is turned by nobody else", (t) => {
+  const { file } = logsIn(t, 0);
+  writeFileSync(file, "full\n");
+  const inode = inodeOf(file) ?? 0;
+  turn(file, inode);
+  writeFileSync(file, "begun anew\n");
+
+  turn(file, inode);
+
+  const texts = [earlierLogOf(file), file].map((path) => readFileSync(path, "utf8"));
+  assert.deepEqual(texts, ["full\n", "begun anew\n"]);
 });
 
 test("without an access log only what the balancer does is written, and at once", async (t) => {
