@@ -1,42 +1,75 @@
 import { fail } from "../../common/errors.ts";
 import { clusterOperations } from "../../contract/operations/clusters.ts";
-import { jobIdsOf } from "../arguments.ts";
+import { isPattern, jobIdsOf } from "../arguments.ts";
 import { count } from "../rendering.ts";
 import { agree, listClusters, requireAll } from "../selection.ts";
 import type { World } from "../world.ts";
 import { carryOut } from "./carry-out.ts";
 
-interface CancelOptions {
-  readonly all?: boolean;
-  readonly allUsers?: boolean;
+interface CancelOptions extends Partial<Whose> {
   readonly yes?: boolean;
   readonly async?: boolean;
 }
 
-/** `outrigger cancel`. */
+/** Whose jobs, where none is named. */
+interface Whose {
+  readonly all: boolean;
+  readonly allUsers: boolean;
+}
+
+/** `outrigger cancel`. What is asked about is named, and no other job is cancelled in its place. */
 export async function cancel(
   world: World,
   [cluster = "", ...words]: readonly string[],
   { all = false, allUsers = false, yes = false, async: later }: CancelOptions,
 ): Promise<undefined> {
-  const ids = jobIdsOf(words);
-  if ((all || allUsers) && ids.length > 0) fail("UsageError", "name jobs or say --all, not both");
-  const what = whatOf(ids, { all, allUsers });
-  const sweeping = ids.length === 0;
-  if (!yes) {
-    await requireAll(world, [cluster], await listClusters(await world.connect(), [cluster]));
-    await requireJobs(world, cluster, ids);
-    await agree(world, `Cancel ${what} on ${cluster}?`, { sweeping });
+  const named = jobIdsOf(words);
+  if ((all || allUsers) && named.length > 0) fail("UsageError", "name jobs or say --all, not both");
+  if (isPattern(cluster))
+    fail("UsageError", `${cluster} is a pattern; jobs are cancelled on one cluster, name that`);
+  const whose = { all, allUsers };
+  const ids = yes ? named : await agreed(world, cluster, named, whose);
+  if (ids === undefined) {
+    world.terminal.note(`No job to cancel on ${cluster}.`);
+    return;
   }
-  const job_ids = ids.length > 0 ? ids : null;
-  const input = { cluster_name: cluster, job_ids, all, all_users: allUsers };
-  const title = `Cancelling ${what} on ${cluster}`;
+  const isNamed = ids.length > 0 && !all && !allUsers;
+  const input = { cluster_name: cluster, job_ids: isNamed ? ids : null, all, all_users: allUsers };
+  const title = `Cancelling ${isNamed ? jobsText(ids) : whatOf(whose)} on ${cluster}`;
   await carryOut(world, clusterOperations.cancel, input, { title, later });
+}
+
+/** The jobs that whoever is asked agrees to; undefined when there is none. */
+async function agreed(
+  world: World,
+  cluster: string,
+  named: number[],
+  whose: Whose,
+): Promise<number[] | undefined> {
+  await requireAll(world, [cluster], await listClusters(await world.connect(), [cluster]));
+  if (named.length > 0) {
+    await requireJobs(world, cluster, named);
+    await agree(world, `Cancel ${jobsText(named)} on ${cluster}?`);
+    return named;
+  }
+  const ids = await listActive(world, cluster, whose);
+  if (ids.length === 0) return undefined;
+  const question = `Cancel ${whatOf(whose)} on ${cluster}: ${jobsText(ids)}?`;
+  await agree(world, question, { sweeping: true });
+  return ids;
+}
+
+/** What control takes `all` and `allUsers` for, or neither: the latest of the caller's. */
+async function listActive(world: World, cluster: string, { all, allUsers }: Whose) {
+  const client = await world.connect();
+  const filter = { cluster_name: cluster, skip_finished: true, all_users: allUsers };
+  const active = await client.callAndGet(clusterOperations.queue, filter);
+  const ids = active.map(({ job_id }) => job_id);
+  return all || allUsers ? ids : ids.slice(0, 1);
 }
 
 /** Throws `JobNotFoundError` naming each job that the cluster has not. */
 async function requireJobs(world: World, cluster: string, ids: readonly number[]): Promise<void> {
-  if (ids.length === 0) return;
   const client = await world.connect();
   const input = { cluster_name: cluster, job_ids: [...ids] };
   const statuses = await client.callAndGet(clusterOperations.jobStatus, input);
@@ -48,9 +81,10 @@ async function requireJobs(world: World, cluster: string, ids: readonly number[]
     );
 }
 
-function whatOf(ids: readonly number[], { all, allUsers }: { all: boolean; allUsers: boolean }) {
+function whatOf({ all, allUsers }: Whose): string {
   if (allUsers) return "all jobs of everyone";
-  if (all) return "all of your jobs";
-  if (ids.length === 0) return "your latest running job";
-  return ids.length === 1 ? `job ${ids[0]}` : `${count(ids.length, "job")} (${ids.join(", ")})`;
+  return all ? "all of your jobs" : "your latest running job";
 }
+
+const jobsText = (ids: readonly number[]): string =>
+  ids.length === 1 ? `job ${ids[0]}` : `${count(ids.length, "job")} (${ids.join(", ")})`;

@@ -9,6 +9,8 @@ const oneRequest: Routes = {
     sendJson(res, 200, [{ request_id: "1234", name: "launch", status: "RUNNING", created_at: 1 }]),
 };
 
+const oneJob: Ending = { result: [{ job_id: 7 }] };
+
 const endings: readonly [string, Routes, number, RegExp][] = [
   ["status other", { "POST /status": two }, 3, /there is no cluster other; status lists them/],
   ["stop dve", { "POST /status": two }, 3, /there is no cluster dve; did you mean `dev`\?$/m],
@@ -26,7 +28,8 @@ const endings: readonly [string, Routes, number, RegExp][] = [
   ["down", { "POST /status": two }, 2, /--all/],
   ["down --all", { "POST /status": two }, 2, /say -y/],
   ["stop 'de*'", { "POST /status": two }, 2, /say -y/],
-  ["cancel dev", { "POST /status": two }, 2, /say -y/],
+  ["cancel dev", { "POST /status": two, "POST /queue": oneJob }, 2, /dev: job 7\? .* say -y/],
+  ["cancel 'd*' -y", {}, 2, /d\* is a pattern; jobs are cancelled on one cluster, name that$/m],
   ["cancel dev 1 -a", {}, 2, /not both/],
   ["start dev --down", {}, 2, /-i/],
   ["exec dev", {}, 2, /what to run/],

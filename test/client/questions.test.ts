@@ -7,6 +7,8 @@ import { two, usual } from "./usual-routes.ts";
 const ctrlC = "\u0003";
 const ctrlD = "\u0004";
 
+const withJobs = { ...usual, "POST /queue": { result: [{ job_id: 7 }, { job_id: 5 }] } };
+
 /** A command line, what is typed at its question, its exit code, and how often it acts. */
 const answers: readonly [string, string, number, string, number][] = [
   ["down dev", "y\n", 0, "POST /down", 1],
@@ -26,12 +28,13 @@ const answers: readonly [string, string, number, string, number][] = [
   ["stop --all", "\n", 1, "POST /stop", 0],
   ["cancel dev 7", "\n", 0, "POST /cancel", 1],
   ["cancel dev --all", "\n", 1, "POST /cancel", 0],
+  ["cancel dev", "\n", 1, "POST /cancel", 0],
   ["api cancel --all", ctrlC, 130, "POST /api/cancel", 0],
 ];
 
 for (const [line, typed, expected, route, calls] of answers)
   test(`\`outrigger ${line}\`, answered ${JSON.stringify(typed)}, ends with ${expected}`, async (t) => {
-    const control = await fakeControl(t, usual);
+    const control = await fakeControl(t, withJobs);
     const outrigger = await commandLine(t, control.endpoint);
 
     const { code, stderr } = await outrigger(wordsOf(line), { typed });
@@ -63,6 +66,55 @@ test("nobody is asked about a job that there is not", async (t) => {
   assert.match(stderr, /cluster dev has no job 8, 99; queue lists them\n$/);
   assert.deepEqual(control.to("POST /job_status")[0]?.body["job_ids"], [7, 8, 99]);
   assert.equal(control.to("POST /cancel").length, 0);
+});
+
+test("who is asked about jobs is told which, and no other is cancelled", async (t) => {
+  const control = await fakeControl(t, withJobs);
+  const outrigger = await commandLine(t, control.endpoint);
+  const cases = [
+    ["cancel dev", "Cancel your latest running job on dev: job 7?", { job_ids: [7], all: false }],
+    [
+      "cancel dev -a",
+      "Cancel all of your jobs on dev: 2 jobs (7, 5)?",
+      { job_ids: null, all: true },
+    ],
+    ["cancel dev -u", "Cancel all jobs of everyone on dev: 2 jobs (7, 5)?", { all_users: true }],
+    ["cancel dev 7", "Cancel job 7 on dev?", { job_ids: [7], all: false }],
+  ] as const;
+
+  for (const [line, question, sent] of cases) {
+    const { code, stderr } = await outrigger(wordsOf(line), { typed: "y\n" });
+
+    assert.equal(code, 0, stderr);
+    assert.ok(stderr.includes(question), stderr);
+    assert.partialDeepStrictEqual(control.to("POST /cancel").at(-1)?.body, sent);
+    const unasked = await outrigger(wordsOf(`${line} -y`), { typed: "" });
+    assert.equal(unasked.code, 0);
+    assert.doesNotMatch(unasked.stderr, /\?/);
+  }
+  assert.equal(control.to("POST /cancel").length, 2 * cases.length);
+});
+
+test("jobs of several clusters are not cancelled at once, and nobody is asked whether", async (t) => {
+  const control = await fakeControl(t, withJobs);
+  const outrigger = await commandLine(t, control.endpoint);
+
+  for (const line of ["cancel 'd*'", "cancel 'd*' -y"]) {
+    const { code, stderr } = await outrigger(wordsOf(line), { typed: "y\n" });
+
+    assert.equal(code, 2, line);
+    assert.match(stderr, /d\* is a pattern; jobs are cancelled on one cluster, name that\n$/);
+  }
+  assert.equal(control.to("POST /cancel").length, 0);
+});
+
+test("nobody is asked about jobs where none runs", async (t) => {
+  const control = await fakeControl(t, usual);
+  const outrigger = await commandLine(t, control.endpoint);
+
+  const { code, stderr } = await outrigger(wordsOf("cancel dev -a"), { typed: "" });
+
+  assert.deepEqual([code, stderr], [0, "No job to cancel on dev.\n"]);
 });
 
 test("a question says what an empty answer means, and is asked again when not understood", async (t) => {
