@@ -290,8 +290,8 @@ for (const [max_replicas, how] of [
   [2, "scaled to zero; the next request brings a replica up"],
 ] as const)
   test(`serve up of a service without replicas says why, where it may have ${max_replicas}`, async (t) => {
-    const none = { status: "NO_REPLICA", replica_info: [], target_num_replicas: 0 } as const;
-    const { outrigger } = await here(t, [aService({ ...none, max_replicas })]);
+    const none = { replica_info: [], target_num_replicas: 0, max_replicas };
+    const { outrigger } = await here(t, [aService({ status: "NO_REPLICA", ...none })]);
 
     const { code, stderr } = await outrigger(up);
 

@@ -1,14 +1,14 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { closeSync, mkdirSync, openSync } from "node:fs";
-import { readdir, rm } from "node:fs/promises";
+import { readdir, rename, rm } from "node:fs/promises";
 import { getCompileCacheDir } from "node:module";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { settingName } from "../../../common/config.ts";
 import { endBearers } from "../../../common/end-processes.ts";
 import { AppError, errorCodeOf } from "../../../common/errors.ts";
-import { findProcess, type ProcessId } from "../../../common/process-tree.ts";
+import { findProcess, isAlive, type ProcessId } from "../../../common/process-tree.ts";
 import { buildOf, programArgs } from "../../../common/programs.ts";
 import { balancerOperations as api, type BalancerHealth } from "../../../contract/balancer-api.ts";
 import type { Context } from "../../context.ts";
@@ -27,6 +27,7 @@ export interface Reached {
 
 /** A balancer that was told to end. */
 export interface Leaving {
+  /** Where it was to be reached. */
   readonly socket: string;
   /** What it is; undefined where it was gone already. */
   readonly process: ProcessId | undefined;
@@ -69,7 +70,7 @@ export async function findBalancer(
 
 /**
  * Has the balancers of a service finish what is open for so long and end, all but the one behind a
- * socket, and answers which these are; what is left of one that is gone is removed.
+ * socket. Answers who is still ending, also since before; what is left of one that is gone is removed.
  */
 export async function endBalancers(
   ctx: Context,
@@ -77,14 +78,48 @@ export async function endBalancers(
   { drainMs, except }: { drainMs: number; except?: string },
   signal: AbortSignal,
 ): Promise<Leaving[]> {
-  const all = await socketsIn(serviceFolder(ctx, service.id));
+  const folder = serviceFolder(ctx, service.id);
+  const gone: Leaving[] = [];
+  for (const socket of await socketsIn(folder)) {
+    const isThere = socket === except || (await endBehind(service, socket, drainMs, signal));
+    if (!isThere) gone.push({ socket, process: undefined });
+  }
+  return [...gone, ...(await leavingIn(folder))];
+}
+
+/**
+ * Tells a balancer to end; false where it is gone. Its socket is nobody's to reach it by any more, but says
+ * by its name who it is, as control may begin anew meanwhile. Who was not told yet ends as it misses it.
+ */
+async function endBehind(
+  service: Service,
+  socket: string,
+  drainMs: number,
+  signal: AbortSignal,
+): Promise<boolean> {
+  const other = await reach(service, socket, signal);
+  const found = other && findProcess(other.health.pid);
+  if (found === undefined) await rm(socket, { force: true });
+  else await rename(socket, leftName(socket, found));
+  await other?.api.call(api.end, { drainMs }, { signal });
+  await other?.close();
+  return found !== undefined;
+}
+
+const leftName = (socket: string, { pid, startTicks }: ProcessId): string =>
+  socket.replace(/sock$/, `${pid}-${startTicks}.left`);
+
+const leftNames = /^(?<build>.+)\.(?<pid>\d+)-(?<startTicks>\d+)\.left$/;
+
+/** Those of a folder that were told to end and have not yet. */
+async function leavingIn(folder: string): Promise<Leaving[]> {
   const leaving: Leaving[] = [];
-  for (const socket of all.filter((path) => path !== except)) {
-    const other = await reach(service, socket, signal);
-    leaving.push({ socket, process: other && findProcess(other.health.pid) });
-    await other?.api.call(api.end, { drainMs }, { signal });
-    await other?.close();
-    await rm(socket, { force: true });
+  for (const name of await namesIn(folder)) {
+    const { build, pid, startTicks } = leftNames.exec(name)?.groups ?? {};
+    const process = { pid: Number(pid), startTicks: Number(startTicks) };
+    if (build === undefined) continue;
+    if (isAlive(process)) leaving.push({ socket: join(folder, `${build}.sock`), process });
+    else await rm(join(folder, name), { force: true });
   }
   return leaving;
 }
@@ -100,9 +135,11 @@ export async function untilGone(
 }
 
 async function socketsIn(folder: string): Promise<string[]> {
-  const names = await readdir(folder).catch(() => []);
+  const names = await namesIn(folder);
   return names.filter((name) => name.endsWith(".sock")).map((name) => join(folder, name));
 }
+
+const namesIn = (folder: string): Promise<string[]> => readdir(folder).catch(() => []);
 
 async function reach(
   { name }: Service,

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import { existsSync, readdirSync, readFileSync, renameSync } from "node:fs";
 import { connect, createServer } from "node:net";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { type BalancerHealth, earlierLogOf } from "../../../../contract/balancer-api.ts";
 import type { Context } from "../../../../control/context.ts";
@@ -210,6 +210,58 @@ test("no plan is told for all while one of another build finishes what it has", 
   await until(() => next.told(service.id));
   assert.equal(meanwhile, undefined);
   await next.end(service, 0, signal);
+});
+
+/** A balancer of another build that finishes what it has, and the control plane that had it do so. */
+async function withLeaving(t: TestContext) {
+  const ctx = await withBalancers(t);
+  await ctx.balancers.keep(service, signal);
+  await ctx.balancers.plan(service, { ...nothing, hold: { requests: 1, ms: 600_000 } }, signal);
+  const client = connect(await portOf(ctx), service.host).on("error", () => {});
+  t.after(() => client.destroy());
+  client.write("GET / HTTP/1.1\r\nHost: a\r\n\r\n");
+  await until(() => ctx.balancers.seen(service.id)?.held === 1 || undefined);
+  const pid = await pidOf(ctx);
+  t.after(() => isAlive(pid) && process.kill(pid, "SIGKILL"));
+  await ctx.balancers.stop();
+  const [socket = ""] = socketsOf(ctx);
+  renameSync(socket, socket.replace(/\w+\.sock$/, "older.sock"));
+  const next = anew(t, ctx);
+  await next.keep(service, signal);
+  await next.plan(service, nothing, signal);
+  await next.stop();
+  return { ctx, client, pid };
+}
+
+test("one of another build that ends is found again by the control plane after", async (t) => {
+  const { ctx, client, pid } = await withLeaving(t);
+
+  const last = anew(t, ctx);
+  await last.keep(service, signal);
+  await last.plan(service, nothing, signal);
+  const meanwhile = last.told(service.id);
+  const wasThere = isAlive(pid);
+  client.destroy();
+
+  await until(() => last.told(service.id));
+  assert.deepEqual([meanwhile, wasThere], [undefined, true]);
+  await last.end(service, 0, signal);
+  await until(() => !isAlive(pid) || undefined);
+});
+
+test("one that still ends is ended with its service, also by the control plane after", async (t) => {
+  const { ctx, pid } = await withLeaving(t);
+  const folder = serviceFolder(ctx, service.id);
+  const [left = ""] = readdirSync(folder).filter((name) => name.endsWith(".left"));
+  const [socket = ""] = socketsOf(ctx);
+  // The name of its own build, which this test took from it.
+  const own = left.replace("older", basename(socket, ".sock"));
+  renameSync(join(folder, left), join(folder, own));
+
+  await anew(t, ctx).end(service, 0, signal);
+
+  assert.equal(isAlive(pid), false);
+  assert.deepEqual(await pidsOf(ctx), []);
 });
 
 test("its log is a file that it begins anew itself", async (t) => {
