@@ -6,14 +6,17 @@ import type { Context } from "../../context.ts";
 import { pathInUpload } from "../../wire/upload-place.ts";
 import type { VersionTask } from "../schema.ts";
 import type { OpenVersion } from "./task.ts";
-import { checkPair } from "./tls.ts";
+import { checkPair, remarkOnCertificate } from "./tls.ts";
 
 interface Given {
   readonly task: string;
   readonly file_mounts_blob_id?: string | null | undefined;
 }
 
-/** A task with what its files say that must outlive the upload. Throws for files that did not come. */
+/**
+ * A task with what its files say that must outlive the upload, remarked on where clients will refuse it.
+ * Throws for files that did not come.
+ */
 export async function versionTaskOf(
   ctx: Context,
   { task: yaml, file_mounts_blob_id: blobId = null }: Given,
@@ -41,5 +44,6 @@ async function readTls(
   };
   const tls = { key: await read(keyFile), cert: await read(certFile) };
   checkPair(tls, { key: keyFile, cert: certFile });
+  call.print(remarkOnCertificate(tls.cert, certFile, ctx.now()));
   return tls;
 }

@@ -25,6 +25,15 @@ export function checkPair(pair: Pair, files: Pair): void {
   );
 }
 
+/** What clients hold against a certificate that is accepted all the same, a line; empty is nothing. */
+export function remarkOnCertificate(cert: string, file: string, now: Date): string {
+  const { validFromDate: from, validToDate: to } = new X509Certificate(cert);
+  if (now < from)
+    return `service.tls: ${file} is not valid before ${from.toISOString()}; clients refuse it until then\n`;
+  if (now <= to) return "";
+  return `service.tls: ${file} expired at ${to.toISOString()}; clients refuse it until an update brings another\n`;
+}
+
 function read<T>(open: () => T, problemOf: (error: unknown) => string): T {
   try {
     return open();

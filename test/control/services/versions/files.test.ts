@@ -11,7 +11,11 @@ import { readServiceTask } from "../../../../control/services/versions/task.ts";
 import { aPair } from "../../balancer/certificates.ts";
 
 /** A control plane whose uploads hold these files, by the paths that they have in the archive. */
-function withUploads(t: TestContext, files: Readonly<Record<string, string>>) {
+function withUploads(
+  t: TestContext,
+  files: Readonly<Record<string, string>>,
+  now: () => Date = () => new Date(),
+) {
   const folder = mkdtempSync(join(tmpdir(), "version-files-"));
   t.after(() => rmSync(folder, { recursive: true }));
   const entries = Object.keys(files).map((path, at) => ({
@@ -24,15 +28,20 @@ function withUploads(t: TestContext, files: Readonly<Record<string, string>>) {
     read: async () => entries,
     contentOf: (_user: string, sha256: string) => join(folder, sha256),
   };
-  return { uploads } as unknown as Context;
+  return { uploads, now } as unknown as Context;
 }
 
-const call = { user: { id: "u1", name: "ana" } } as Call;
+const printed: string[] = [];
+const call = {
+  user: { id: "u1", name: "ana" },
+  print: (text: string) => void printed.push(text),
+} as Call;
 const yaml = `service: { ports: 8080, tls: { keyfile: /certs/key.pem, certfile: /certs/cert.pem } }
 file_mounts_mapping: { /certs/key.pem: /certs/key.pem, /certs/cert.pem: certs/cert.pem }
 run: serve
 `;
 const open = readServiceTask(yaml, "serve.up");
+const [pair, other] = [aPair(), aPair()];
 
 test("key and certificate of a service are read from the upload, wherever a client puts slashes", async (t) => {
   const { key, cert } = aPair();
@@ -43,6 +52,32 @@ test("key and certificate of a service are read from the upload, wherever a clie
   assert.deepEqual(tls, { key, cert });
 });
 
+/** Days from now, and what is said then of a certificate that was made for one day. */
+const days: readonly [number, RegExp][] = [
+  [
+    -2,
+    /^service\.tls: \/certs\/cert\.pem is not valid before 2\S+Z; clients refuse it until then\n$/,
+  ],
+  [0, /^$/],
+  [
+    2,
+    /^service\.tls: \/certs\/cert\.pem expired at 2\S+Z; clients refuse it until an update brings another\n$/,
+  ],
+];
+
+for (const [after, remark] of days)
+  test(`a certificate is accepted, and remarked on where clients refuse it: after ${after} days`, async (t) => {
+    const { key, cert } = pair;
+    const at = new Date(Date.now() + after * 86_400_000);
+    const ctx = withUploads(t, { "certs/key.pem": key, "certs/cert.pem": cert }, () => at);
+    printed.length = 0;
+
+    const { tls } = await versionTaskOf(ctx, { task: yaml, file_mounts_blob_id: "b" }, open, call);
+
+    assert.deepEqual(tls, { key, cert });
+    assert.match(printed.join(""), remark);
+  });
+
 test("a key that did not come is named", async (t) => {
   const ctx = withUploads(t, { "certs/cert.pem": "" });
 
@@ -52,7 +87,6 @@ test("a key that did not come is named", async (t) => {
   });
 });
 
-const [pair, other] = [aPair(), aPair()];
 const locked = execFileSync("openssl", ["pkey", "-aes256", "-passout", "pass:open-4711"], {
   input: pair.key,
   encoding: "utf8",
