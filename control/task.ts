@@ -76,6 +76,7 @@ const unbuilt: Uses = {
 /** What makes no difference to a job on a machine of ours: said, and left at that. */
 const withoutEffect: Uses = {
   service: ({ service }) => service !== undefined,
+  "service.replica_policy.spot_placer": ({ service }) => service?.replicas.spotPlacer !== undefined,
   event_callback: ({ eventCallback }) => eventCallback !== undefined,
   config: ({ config }) => isFilled(config),
   "resources.use_spot": (_, { useSpot }) => useSpot,

@@ -4,10 +4,18 @@ import { cloudOperations as rows } from "../../contract/operations/clouds.ts";
 import { taskOperations } from "../../contract/operations/tasks.ts";
 import { hintOf } from "../../contract/spelling.ts";
 import type { ReplicaPolicy } from "../../contract/task/replica-policy.ts";
-import { parseTask } from "../../contract/task.ts";
+import { parseTask, type Task } from "../../contract/task.ts";
 import { type Bound, bind, type Call } from "../bind.ts";
 import type { Context } from "../context.ts";
-import { askedOfReplica, chooseOffer, describeOffer, placesOf } from "../offers.ts";
+import {
+  type Asked,
+  askedOfReplica,
+  asksForSpot,
+  chooseOffer,
+  describeOffer,
+  isOffered,
+  placesOf,
+} from "../offers.ts";
 
 const workspace = "default";
 type CountsInput = InputOf<typeof rows.listAcceleratorCounts>;
@@ -98,12 +106,21 @@ async function optimize(
 ) {
   for (const task of parseTask(dag).tasks) {
     const { name = "task", nodes, service } = task;
-    const offer = await chooseOffer(ctx, askedOfReplica(task), call.signal);
+    const offer = await chooseOffer(ctx, await askedOf(ctx, task, call.signal), call.signal);
     const price = `$${(offer.dollarsPerHour * nodes).toFixed(2)} an hour`;
     const each = service === undefined ? "" : `${countOf(service.replicas)}, each `;
-    call.print(`${name}: ${each}${nodes} × ${describeOffer(offer)}, ${price}\n`);
+    const base = offer.isSpot ? (service?.replicas.baseOndemandReplicas ?? 0) : 0;
+    const others = base > 0 ? `; ${base} of them on demand` : "";
+    call.print(`${name}: ${each}${nodes} × ${describeOffer(offer)}, ${price}${others}\n`);
   }
   return null;
+}
+
+/** What is asked for a task: of a service that uses spot on spot, while there is any. */
+async function askedOf(ctx: Context, task: Task, signal: AbortSignal): Promise<Asked> {
+  const onSpot = askedOfReplica(task, true);
+  const usesSpot = task.service !== undefined && asksForSpot(ctx, task.resources);
+  return usesSpot && (await isOffered(ctx, onSpot, signal)) ? onSpot : askedOfReplica(task);
 }
 
 /** How many replicas there are to be: `2 replicas`, `1 to 4 replicas`. */

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { serveOperations as rows } from "../../../../contract/operations/serve.ts";
+import { taskOperations as tasks } from "../../../../contract/operations/tasks.ts";
 import { until } from "../../../helpers/agent.ts";
 import { aTask, type ServiceBed, serviceBed, withService } from "../bed.ts";
 
@@ -104,6 +105,39 @@ test("where no provider has spot machines a task that asks for them runs on othe
     "2 replicas are asked for; none on a spot machine, as no provider has any",
     "2 replicas are asked for",
   ]);
+});
+
+test("spot_placer is remarked on, as it makes no difference", async (t) => {
+  const { world } = await serviceBed(t, hasSpot);
+  const remark = async (policy: string) => {
+    const request = await world.call(rows.up, { task: onSpot(policy), service_name: "chat" });
+    await world.get(rows.up, request).catch(() => {});
+    return /^without effect here: (.*)$/m.exec(await world.printed(request))?.[1];
+  };
+
+  const placed = await remark(policyOf(", spot_placer: dynamic_fallback"));
+
+  assert.equal(placed, "service.replica_policy.spot_placer");
+  assert.equal(await remark(policyOf()), undefined);
+});
+
+test("the plan of a service has the price of spot machines where it uses them and there are any", async (t) => {
+  const { world } = await serviceBed(t, hasSpot);
+  const { provider } = world;
+  const plan = async (task: string) => {
+    const asked = { dag: task, request_options: null };
+    return (await world.printed(await world.call(tasks.optimize, asked))).trim();
+  };
+  const machine = "fake (H100:8, 4 CPUs, 16 GB";
+
+  const base = onSpot(policyOf(", base_ondemand_fallback_replicas: 1"));
+  const spot = `chat: 2 replicas, each 1 × ${machine}, spot), $0.50 an hour`;
+  const onDemand = `chat: 2 replicas, each 1 × ${machine}), $2.00 an hour`;
+  assert.equal(await plan(onSpot()), spot);
+  assert.equal(await plan(base), `${spot}; 1 of them on demand`);
+  assert.equal(await plan(aTask()), onDemand);
+  provider.spotOffer = undefined;
+  assert.equal(await plan(onSpot()), onDemand);
 });
 
 test("an infra without spot machines has none, though another provider has", async (t) => {
