@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { join } from "node:path";
 import { after, test } from "node:test";
 import { aNode, aSubmission, startAgent } from "../helpers/agent.ts";
+import { mainOf } from "../helpers/tested.ts";
 
 const agent = await startAgent({ after });
 const job = aSubmission("true");
@@ -61,7 +61,7 @@ test("a node stays who it is while it works, and forgets its jobs when it become
 });
 
 test("a setting that nobody knows is refused by name", () => {
-  const main = join(import.meta.dirname, "../../agent/main.ts");
+  const main = mainOf("agent");
   const { status, stderr } = spawnSync(process.execPath, [main], {
     env: { HOME: agent.home, OUTRIGGER_SOKET: "x" },
     encoding: "utf8",

@@ -7,6 +7,7 @@ import { until } from "../helpers/agent.ts";
 import { type ModelClient, openModelClient } from "../helpers/model-client.ts";
 import { type Answers, type kinds, type Load, startLoad } from "../helpers/model-load.ts";
 import { commandOf, listNodeHomes, processesOf, type TestControl } from "../helpers/programs.ts";
+import { mainOf } from "../helpers/tested.ts";
 
 type Rows = typeof rows;
 type Result<Name extends keyof Rows> = Promise<OutputOf<Rows[Name]>>;
@@ -168,7 +169,7 @@ export const untilAnswers = (client: ModelClient) =>
 export const balancersOf = ({ home }: Pick<TestControl, "home">): number[] =>
   processesOf(home)
     .map(({ pid }) => pid)
-    .filter((pid) => commandOf(pid).includes("control/balancer/main.ts"));
+    .filter((pid) => commandOf(pid).includes(mainOf("balancer")));
 
 /** Kills the only balancer, and waits for the one in its place. */
 export async function endBalancer(control: TestControl): Promise<void> {

@@ -16,6 +16,7 @@ import {
 import { agentOperations } from "../../contract/agent-api.ts";
 import type { AgentEvent, Job, JobSubmission, NodeSettings } from "../../contract/agent-shapes.ts";
 import type { JobStatus } from "../../contract/statuses.ts";
+import { testedArgs } from "./tested.ts";
 
 type Rows = typeof agentOperations;
 type Given<Name extends keyof Rows> = GivenInputOf<Rows[Name]>;
@@ -75,9 +76,8 @@ const finals: JobStatus[] = ["SUCCEEDED", "FAILED", "FAILED_SETUP", "FAILED_DRIV
 const patienceMs = 120_000;
 /** A look costs the test and whom it asks milliseconds of processor time. */
 const longestPauseMs = 20;
-const root = join(import.meta.dirname, "../..");
 /** Makes the start of an agent three times as fast. */
-const compileCache = join(root, "node_modules/.cache/compiled");
+const compileCache = join(import.meta.dirname, "../../node_modules/.cache/compiled");
 let submissions = 0;
 
 /** Starts an agent; its processes and files are gone once the test is. */
@@ -220,7 +220,7 @@ export async function startProcess(
   home: string,
   env: Readonly<Record<string, string>> = {},
 ): Promise<ChildProcess> {
-  const child = spawn(process.execPath, [join(root, "agent/main.ts")], {
+  const child = spawn(process.execPath, testedArgs("agent"), {
     env: {
       HOME: home,
       PATH: process.env["PATH"],

@@ -19,6 +19,7 @@ import { errorCodeOf } from "../../common/errors.ts";
 import { listProcesses, listTerminals, type ProcessStat } from "../../common/process-tree.ts";
 import { hasEnded, until } from "./agent.ts";
 import { claimPorts, type OwnPorts } from "./ports.ts";
+import { mainOf, testedArgs } from "./tested.ts";
 
 /** A real control plane on a home of its own, and a client that speaks to it. */
 export interface TestControl {
@@ -48,7 +49,6 @@ interface Cleaner {
   after(clean: () => Promise<void>): void;
 }
 
-const root = join(import.meta.dirname, "../..");
 /** Short waits, for longer than any restart takes. */
 const delaysMs = Array<number>(300).fill(50);
 
@@ -107,7 +107,7 @@ async function openControl(
 }
 
 async function runCli(words: string[], cwd: string, env: Record<string, string>) {
-  const child = spawn(process.execPath, [join(root, "client/main.ts"), ...words], {
+  const child = spawn(process.execPath, [mainOf("outrigger"), ...words], {
     cwd,
     env,
     stdio: ["ignore", "pipe", "pipe"],
@@ -139,7 +139,7 @@ export function peakMemoryOf(pid: number): number {
 /** The agent that serves a node's home now. */
 export function findAgent(nodeHome: string): number | undefined {
   const agents = processesOf(`HOME=${nodeHome}\0`);
-  return agents.find(({ pid }) => commandOf(pid).includes("agent/main.ts"))?.pid;
+  return agents.find(({ pid }) => commandOf(pid).includes(mainOf("agent")))?.pid;
 }
 
 /** Why no node here is ever idle; false when one can be. */
@@ -176,7 +176,7 @@ function environmentOf(
 async function startProcess(home: string, env: Record<string, string>) {
   const log = join(home, "control.log");
   const out = openSync(log, "a", 0o600);
-  const child = spawn(process.execPath, [join(root, "control/main.ts")], {
+  const child = spawn(process.execPath, testedArgs("control"), {
     env,
     stdio: ["ignore", out, out],
   });

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import type { TestContext } from "node:test";
-import { programArgs } from "../../common/programs.ts";
+import { testedArgs } from "../helpers/tested.ts";
 import { dial } from "./raw.ts";
 
 /** The real program, started. */
@@ -20,7 +20,7 @@ export function start(
   t: TestContext,
   args: readonly string[],
   env: Record<string, string> = {},
-  program = [...programArgs("sidecar"), "--listen", "127.0.0.1:0"],
+  program = [...testedArgs("sidecar"), "--listen", "127.0.0.1:0"],
 ): Started {
   const flags = [...program, ...args];
   const child = spawn(process.execPath, flags, {

@@ -5,8 +5,8 @@ import { existsSync, readFileSync } from "node:fs";
 import { connect, createServer, type Socket } from "node:net";
 import { type TestContext, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
-import { programArgs } from "../../common/programs.ts";
 import { findPort } from "../../sidecar/wrap.ts";
+import { testedArgs } from "../helpers/tested.ts";
 import { bearer, goodKey } from "./bed.ts";
 
 const count = Number(process.env["SIDECAR_SLOW"] ?? 20);
@@ -63,7 +63,7 @@ async function aSlowBed(t: TestContext, serve: (socket: Socket) => void) {
   const port = await findPort();
   const address = upstream.address() as { port: number };
   const where = ["--listen", `127.0.0.1:${port}`, "--upstream", `127.0.0.1:${address.port}`];
-  const args = [...programArgs("sidecar"), ...where, "--key", goodKey, "--access-log", "off"];
+  const args = [...testedArgs("sidecar"), ...where, "--key", goodKey, "--access-log", "off"];
   const sidecar = spawn(process.execPath, args, { stdio: ["ignore", "inherit", "pipe"] });
   const sockets: Socket[] = [];
   t.after(() => {

@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { findProcess } from "../../common/process-tree.ts";
 import { findPort } from "../../sidecar/wrap.ts";
+import { mainOf } from "../helpers/tested.ts";
 import { ask, portOf, start } from "./program.ts";
 
 const fixture = (name: string) => join(import.meta.dirname, "../fixtures", name);
@@ -79,7 +80,7 @@ test("a command that does not end is killed, with what has left its group and se
 });
 
 test("the command line becomes the sidecar, with every word and every signal", async (t) => {
-  const line = join(import.meta.dirname, "../../client/main.ts");
+  const line = mainOf("outrigger");
   const words = ["--listen", "127.0.0.1:0", "--key", "k", "--", process.execPath, server, "{port}"];
   const sidecar = start(t, words, {}, [line, "sidecar"]);
   const port = await portOf(sidecar);

@@ -7,9 +7,9 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { type TestContext, test } from "node:test";
 import { Pool } from "undici";
-import { programArgs } from "../../../common/programs.ts";
 import type { BalancerPlan, BalancerReport } from "../../../contract/balancer-api.ts";
 import { linesOf } from "../../../control/doors/lines.ts";
+import { testedArgs } from "../../helpers/tested.ts";
 import { dial, type Wire } from "../../sidecar/raw.ts";
 import { aPlan, aProbe, aServer, type Server1 } from "./bed.ts";
 
@@ -31,7 +31,7 @@ interface Started {
 async function start(t: TestContext, env: Record<string, string> = {}): Promise<Started> {
   const folder = mkdtempSync(join(tmpdir(), "balancer-"));
   const socket = env["OUTRIGGER_SOCKET"] ?? join(folder, "balancer.sock");
-  const child = spawn(process.execPath, programArgs("balancer"), {
+  const child = spawn(process.execPath, testedArgs("balancer"), {
     env: { PATH: process.env["PATH"], OUTRIGGER_SOCKET: socket, OUTRIGGER_BUILD: "b1", ...env },
     stdio: ["ignore", "ignore", "pipe"],
   });
@@ -271,7 +271,7 @@ test("it does not start with settings it does not know, or without a socket", as
   ] as const;
 
   for (const [env, message] of cases) {
-    const child = spawn(process.execPath, programArgs("balancer"), {
+    const child = spawn(process.execPath, testedArgs("balancer"), {
       env,
       stdio: ["ignore", "ignore", "pipe"],
     });
