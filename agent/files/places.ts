@@ -3,6 +3,7 @@ import { isAbsolute, join, normalize } from "node:path";
 import { AppError, type ErrorType, errorCodeOf, fail } from "../../common/errors.ts";
 import { product, protocol } from "../../common/product.ts";
 import type { Agent } from "../context.ts";
+import { isWithin } from "./ledger.ts";
 
 type Home = Pick<Agent, "config">;
 
@@ -11,6 +12,8 @@ export function destinationOf(agent: Home, destination: string): string {
   const place = placeOf(agent, destination);
   if (place === "/" || place === homeOf(agent))
     fail("ValueError", `${destination} cannot be a destination; name a folder or file below it`);
+  if (isWithin(agent.config.agentFolder, place))
+    fail("ValueError", `${destination} cannot be a destination: it is the agent's own`);
   return place;
 }
 

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { constants } from "node:fs";
-import { type FileHandle, lstat, open, readdir, readlink } from "node:fs/promises";
+import { type FileHandle, lstat, open, readdir, readlink, realpath } from "node:fs/promises";
 import { dirname, join, relative } from "node:path";
 import { errorCodeOf, fail } from "../../common/errors.ts";
 import type { FileEntry, Listed, Stretch, StretchHead } from "../../contract/files-api.ts";
@@ -13,8 +13,8 @@ import { findSource } from "./places.ts";
 /** One reading of files below a path. */
 interface Tour {
   readonly root: string;
-  /** The agent's own files are nobody's. */
-  readonly leftOut: string;
+  /** The agent's own folder, which is left out. */
+  readonly own: string;
   /** Bytes move. */
   readonly heard: () => void;
   readonly signal: AbortSignal;
@@ -40,12 +40,14 @@ export async function readFiles(
   return { type: "application/octet-stream", content: readAll(tour, stretches) };
 }
 
-const openTour = async (agent: Agent, path: string, signal: AbortSignal): Promise<Tour> => ({
-  root: await findSource(agent, path),
-  leftOut: agent.config.agentFolder,
-  heard: openActivity(agent),
-  signal,
-});
+async function openTour(agent: Agent, path: string, signal: AbortSignal): Promise<Tour> {
+  const root = await findSource(agent, path);
+  const own = await realpath(agent.config.agentFolder);
+  if (isWithin(own, root)) fail("ValueError", `${root} on this node ${isOurs}`);
+  return { root, own, heard: openActivity(agent), signal };
+}
+
+const isOurs = "is the agent's own, which nobody reads";
 
 async function* asLines(entries: AsyncIterable<Listed>): AsyncGenerator<string> {
   for await (const entry of entries) yield `${JSON.stringify(entry)}\n`;
@@ -57,7 +59,7 @@ async function* walk(tour: Tour, path: string): AsyncGenerator<Listed> {
     const stats = await lstat(there);
     if (stats.isFile()) yield await readEntry(tour, path);
     if (stats.isSymbolicLink()) yield { kind: "link", path, target: await targetOf(tour, there) };
-    if (!stats.isDirectory() || there === tour.leftOut) return;
+    if (!stats.isDirectory() || there === tour.own) return;
     const names = await readdir(there);
     yield { kind: "folder", path };
     for (const name of names.toSorted()) yield* walk(tour, path === "" ? name : `${path}/${name}`);
@@ -99,8 +101,9 @@ async function* readAll(
   stretches: readonly Stretch[],
 ): AsyncGenerator<string | Uint8Array> {
   for (const stretch of stretches) {
-    const there = join(tour.root, stretch.path);
-    const file = await openFile(there).catch((error: unknown) => headOf(0, whyOf(error)));
+    const file = await openWithin(tour, stretch.path).catch((error: unknown) =>
+      headOf(0, whyOf(error)),
+    );
     if (typeof file === "string") yield file;
     else yield* readStretch(tour, file, stretch);
   }
@@ -129,6 +132,16 @@ async function* readStretch(
 
 const headOf = (bytes: number, problem?: string): string =>
   `${JSON.stringify({ bytes, ...(problem !== undefined && { problem }) } satisfies StretchHead)}\n`;
+
+/**
+ * Opens a file of a tour, unless links on the way lead to what is the agent's own: to open the journal
+ * and close it again gives its lock away. Source: fcntl(2), "Record locking and file descriptors".
+ */
+async function openWithin({ root, own }: Tour, path: string): Promise<FileHandle> {
+  const there = join(root, path);
+  if (isWithin(own, await realpath(dirname(there)))) fail("ValueError", `it ${isOurs}`);
+  return openFile(there);
+}
 
 /** A file that became a pipe is opened without waiting for a writer, and refused. */
 const flags = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;

@@ -4,16 +4,19 @@ import {
   appendFileSync,
   chmodSync,
   mkdirSync,
+  mkdtempSync,
+  rmSync,
   symlinkSync,
   truncateSync,
   writeFileSync,
 } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { buffer, text } from "node:stream/consumers";
 import { after, test } from "node:test";
 import { type Listed, type Stretch, StretchHead } from "../../../contract/files-api.ts";
 import { openFrames } from "../../../contract/frames.ts";
-import { startAgent } from "../../helpers/agent.ts";
+import { startAgent, startProcess } from "../../helpers/agent.ts";
 import { sha256Of } from "../../helpers/files.ts";
 import { peakMemoryOf } from "../../helpers/programs.ts";
 
@@ -89,6 +92,37 @@ test("the agent's own folder is left out of home", async () => {
     paths.filter((path) => path.startsWith(".outrigger/agent")),
     [],
   );
+});
+
+test("no way leads to the agent's own files, and its journal stays locked", async () => {
+  symlinkSync(join(agent.home, ".outrigger/agent"), join(workdir, "way"));
+  const own = { name: "ValueError", message: /is the agent's own, which nobody reads$/ };
+  for (const path of ["~/.outrigger/agent", "~/.outrigger/agent/journal.db", "way", "way/key"])
+    await assert.rejects(list(path), own, path);
+
+  const asked = [
+    await read("~", { path: ".outrigger/agent/journal.db", offset: 0, end: 1 }),
+    await read("", { path: "way/journal.db", offset: 0, end: 1 }),
+  ];
+
+  const refused = ["it is the agent's own, which nobody reads"];
+  assert.deepEqual(asked, [refused, refused]);
+  const another = startProcess(agent.home, { OUTRIGGER_SOCKET: join(agent.home, "other.sock") });
+  await assert.rejects(another, /another agent serves/);
+});
+
+test("the agent's own folder is left out of a home behind a link as well", async (t) => {
+  const place = mkdtempSync(join(tmpdir(), "home-"));
+  mkdirSync(join(place, "true"));
+  symlinkSync("true", join(place, "home"));
+  const linked = await startAgent(t, { home: join(place, "home") });
+  t.after(() => rmSync(place, { recursive: true, force: true }));
+
+  const { body } = await linked.open("listFiles", { path: "~" });
+
+  const listed = await text(body);
+  assert.match(listed, /"path":"\.outrigger"/);
+  assert.doesNotMatch(listed, /journal\.db/);
 });
 
 test("what is not there, or is no file, is told", async () => {
