@@ -1,8 +1,9 @@
-import { closeSync, openSync, readSync, statSync, watch, writeSync } from "node:fs";
+import { closeSync, openSync, readSync, statSync, writeSync } from "node:fs";
 import { setTimeout as sleep, setImmediate as yieldToOthers } from "node:timers/promises";
 import { type Agent, keys } from "../context.ts";
 import { folderOf, logOf, rankLogOf } from "../folders.ts";
 import { transaction } from "../journal.ts";
+import { watchPath } from "../watch.ts";
 import { listParts, setPart } from "./part-store.ts";
 import { findJob, type MergePiece, setMerge } from "./store.ts";
 
@@ -26,8 +27,8 @@ export interface Merging extends Disposable {
 export function mergeLogs(agent: Agent, id: number): Merging {
   let isLast = false;
   const over = new AbortController();
-  const watcher = watch(folderOf(agent, id), (_, name) => {
-    if (name?.startsWith("rank-")) agent.changes.notify(keys.merge(id));
+  const unwatch = watchPath(folderOf(agent, id), (name) => {
+    if (name?.startsWith("rank-") ?? true) agent.changes.notify(keys.merge(id));
   });
   const signal = AbortSignal.any([over.signal, agent.stopping]);
   const merging = mergeAgain(agent, id, () => isLast, signal);
@@ -40,7 +41,7 @@ export function mergeLogs(agent: Agent, id: number): Merging {
       return merging;
     },
     [Symbol.dispose]() {
-      watcher.close();
+      unwatch();
       over.abort();
     },
   };
