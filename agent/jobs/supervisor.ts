@@ -16,18 +16,31 @@ const retryMs = 1_000;
  */
 export function superviseWork(agent: Agent): Promise<never> {
   const led = new Set<string>();
+  let retry: NodeJS.Timeout | undefined;
   const look = async (): Promise<undefined> => {
     for (const { id } of listUnsettled(agent))
       lead(agent, led, `lifecycle ${id}`, () => driveLifecycle(agent, id));
     const node = findNode(agent.journal);
     if (node === undefined) return;
-    if (findOpenLifecycle(agent) === undefined) while (startNextJob(agent) !== undefined);
+    clearTimeout(retry);
+    if (!tryStartJobs(agent)) retry = setTimeout(() => agent.changes.notify(keys.work), retryMs);
     for (const id of listStartedIds(agent.journal))
       lead(agent, led, `job ${id}`, () => driveJob(agent, id));
     for (const { jobId, rank } of listLiveParts(agent.journal, node.rank))
       lead(agent, led, `part ${jobId}`, () => drivePart(agent, jobId, rank));
   };
   return agent.changes.until<never>(keys.work, look, agent.stopping);
+}
+
+/** A full disk must not end the agent: what runs needs it, and so do hooks. */
+function tryStartJobs(agent: Agent): boolean {
+  try {
+    if (findOpenLifecycle(agent) === undefined) while (startNextJob(agent) !== undefined);
+    return true;
+  } catch (error) {
+    agent.log.error({ error }, "a job cannot be started; trying again");
+    return false;
+  }
 }
 
 /** Leads a thing to its end unless somebody does already; what goes wrong on our side is tried again. */
