@@ -55,7 +55,8 @@ export async function serve<Rows extends Record<string, Operation>>(
   server.keepAliveTimeout = 0;
   rmSync(socket, { force: true });
   const { promise, resolve, reject } = Promise.withResolvers<void>();
-  server.once("error", reject).once("listening", resolve);
+  // Later ones are about a caller who could not be let in, and no reason to leave.
+  server.on("error", reject).once("listening", resolve);
   listenPrivately(server, socket);
   await promise;
   return server;
@@ -126,6 +127,8 @@ async function sendStream(
 /** Resolves once the bytes have left; rejects when the caller went away instead. */
 function sent(res: ServerResponse, chunk: string | Uint8Array, signal: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
+    // Who went while the chunk was made gets no other: what is written to nobody is over at once.
+    signal.throwIfAborted();
     const leave = () => reject(signal.reason);
     signal.addEventListener("abort", leave, { once: true });
     res.write(chunk, () => {

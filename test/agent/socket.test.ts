@@ -1,10 +1,14 @@
 import assert from "node:assert/strict";
+import { once } from "node:events";
 import { mkdirSync, mkdtempSync, rmSync, statSync } from "node:fs";
+import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
+import * as z from "zod";
 import { openLog } from "../../agent/log.ts";
-import { serve } from "../../agent/server.ts";
+import { type Bound, serve } from "../../agent/server.ts";
+import { operation } from "../../common/operation.ts";
 
 test("the socket is its owner's alone, and nothing else of the agent is touched by that", async (t) => {
   const folder = mkdtempSync(join(tmpdir(), "s-"));
@@ -21,4 +25,55 @@ test("the socket is its owner's alone, and nothing else of the agent is touched 
   assert.equal(server.keepAliveTimeout, 0, "it ends no connection that a call may come on");
   assert.equal(statSync(socket).mode & 0o777, 0o600);
   assert.equal(statSync(join(folder, "meanwhile")).mode & 0o100, 0o100);
+});
+
+test("a stream ends when its reader goes while the next chunk is made", async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), "s-"));
+  const socket = join(folder, "a.sock");
+  const stream = {
+    mode: "stream",
+    summary: "A stream.",
+    access: "any",
+    input: {},
+    output: z.unknown(),
+  } as const;
+  const rows = { stream: operation({ name: "stream", route: "GET /", ...stream }) };
+  const gone = Promise.withResolvers<void>();
+  const ended = Promise.withResolvers<number>();
+  async function* content() {
+    let chunks = 0;
+    try {
+      yield "first";
+      await gone.promise;
+      for (; chunks < 1_000; chunks += 1) yield "more";
+    } finally {
+      ended.resolve(chunks);
+    }
+  }
+  const run: Bound<typeof rows>["stream"] = (_, { signal }) => {
+    signal.addEventListener("abort", () => gone.resolve());
+    return { type: "text/plain", content: content() };
+  };
+  const server = await serve(rows, { stream: run }, { socket, log: openLog("error") });
+  t.after(() => {
+    server.close();
+    rmSync(folder, { recursive: true });
+  });
+
+  const reader = connect(socket).end("GET / HTTP/1.1\r\nhost: agent\r\n\r\n");
+  await once(reader, "data");
+  reader.destroy();
+
+  assert.equal(await ended.promise, 0);
+});
+
+test("a caller who cannot be let in is no reason to leave", async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), "s-"));
+  const server = await serve({}, {}, { socket: join(folder, "a.sock"), log: openLog("error") });
+  t.after(() => {
+    server.close();
+    rmSync(folder, { recursive: true });
+  });
+
+  for (const _ of [1, 2]) assert.ok(server.emit("error", new Error("accept EMFILE")));
 });
