@@ -5,77 +5,79 @@ import { type FrontParts, type Serving, serve } from "../../sidecar/forward/serv
 
 type Tls = BalancerPlan["tls"];
 
-/** Where clients come in. */
-export interface Entrance {
-  readonly place: { readonly host: string; readonly port: number };
-  /**
-   * Meets clients like this from now on; it listens from the first call. Those that are there stay.
-   * Throws `ConfigError` when it cannot listen.
-   */
-  open(tls: Tls): Promise<void>;
-  /** Waits no longer for what is under way at replicas that are gone. */
-  leaveLost(): void;
-  /** Lets nobody in, and waits until all who are there have left; answers how many were cut. */
-  close(drainMs: number): Promise<number>;
+interface Place {
+  readonly host: string;
+  readonly port: number;
 }
 
 /** Idle connections may ask once more for so long: a request may be on its way there. */
 const graceMs = 1_000;
 
-/** An entrance that is still closed. One process may take the place over from another. */
-export function makeEntrance(
-  parts: FrontParts,
-  place: { readonly host: string; readonly port: number },
-  drainMs: number,
-): Entrance {
-  const leaving: Promise<number>[] = [];
-  const servings = new Set<Serving>();
-  let { port } = place;
-  let now: { readonly serving: Serving; readonly tls: Tls } | undefined;
-  let turn: Promise<void> = Promise.resolve();
+/** Where clients come in, closed at first. One process may take the place over from another. */
+export class Entrance {
+  readonly #parts: FrontParts;
+  readonly #host: string;
+  readonly #drainMs: number;
+  readonly #leaving: Promise<number>[] = [];
+  readonly #servings = new Set<Serving>();
+  #port: number;
+  #now: { readonly serving: Serving; readonly tls: Tls } | undefined;
+  #turn: Promise<void> = Promise.resolve();
 
-  async function meet(tls: Tls): Promise<void> {
-    if (now !== undefined && isDeepStrictEqual(now.tls, tls)) return;
-    if (now?.tls && tls) now.serving.renew(tls);
-    const before = now?.serving;
-    const isSame = before !== undefined && (now?.tls === null) === (tls === null);
-    const serving = isSame ? before : await begin(tls);
-    now = { serving, tls };
+  constructor(parts: FrontParts, { host, port }: Place, drainMs: number) {
+    this.#parts = parts;
+    this.#host = host;
+    this.#port = port;
+    this.#drainMs = drainMs;
+  }
+
+  get place(): Place {
+    return { host: this.#host, port: this.#port };
+  }
+
+  /**
+   * Meets clients like this from now on; it listens from the first call. Those that are there stay.
+   * Throws `ConfigError` when it cannot listen.
+   */
+  open(tls: Tls): Promise<void> {
+    const mine = this.#turn.then(() => this.#meet(tls));
+    this.#turn = mine.catch(() => {});
+    return mine;
+  }
+
+  /** Waits no longer for what is under way at replicas that are gone. */
+  leaveLost(): void {
+    for (const serving of this.#servings) serving.leaveLost();
+  }
+
+  /** Lets nobody in, and waits until all who are there have left; answers how many were cut. */
+  async close(drainMs: number): Promise<number> {
+    await this.#turn;
+    if (this.#now !== undefined) this.#leaving.push(this.#now.serving.drain(drainMs, graceMs));
+    const cut = await Promise.all(this.#leaving);
+    return cut.reduce((sum, one) => sum + one, 0);
+  }
+
+  async #meet(tls: Tls): Promise<void> {
+    const { serving: before, tls: was = null } = this.#now ?? {};
+    if (before !== undefined && isDeepStrictEqual(was, tls)) return;
+    if (was && tls) before?.renew(tls);
+    const isSame = before !== undefined && (was === null) === (tls === null);
+    const serving = isSame ? before : await this.#begin(tls);
+    this.#now = { serving, tls };
     if (before === undefined || isSame) return;
     await before.stopListening();
-    leaving.push(before.drain(drainMs, graceMs).finally(() => servings.delete(before)));
+    const left = before.drain(this.#drainMs, graceMs);
+    this.#leaving.push(left.finally(() => this.#servings.delete(before)));
   }
 
-  async function begin(tls: Tls): Promise<Serving> {
-    const serving = await serve(
-      parts,
-      { host: place.host, port, isShared: true },
-      tls ?? undefined,
-    );
-    port = serving.address.port;
-    servings.add(serving);
+  async #begin(tls: Tls): Promise<Serving> {
+    const place = { ...this.place, isShared: true };
+    const serving = await serve(this.#parts, place, tls ?? undefined);
+    this.#port = serving.address.port;
+    this.#servings.add(serving);
     return serving;
   }
-
-  return {
-    get place() {
-      return { host: place.host, port };
-    },
-    open(tls) {
-      const mine = turn.then(() => meet(tls));
-      turn = mine.catch(() => {});
-      return mine;
-    },
-    leaveLost() {
-      for (const serving of servings) serving.leaveLost();
-    },
-    async close(ms) {
-      await turn;
-      if (now !== undefined) leaving.push(now.serving.drain(ms, graceMs));
-      const cut = await Promise.all(leaving);
-      return cut.reduce((sum, one) => sum + one, 0);
-    },
-  };
 }
 
 /** Throws `ValueError` when a certificate cannot be used. */

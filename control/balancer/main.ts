@@ -4,7 +4,7 @@ import { balancerOperations } from "../../contract/balancer-api.ts";
 import { openSplice } from "../../sidecar/forward/splice.ts";
 import { openBalancer } from "./balancer.ts";
 import { readConfig } from "./config.ts";
-import { makeEntrance } from "./entrance.ts";
+import { Entrance } from "./entrance.ts";
 import { openLogs } from "./log.ts";
 import { bindOperations } from "./operations.ts";
 import { serveControl } from "./server.ts";
@@ -18,7 +18,7 @@ async function main(): Promise<void> {
   const balancer = openBalancer();
   const { choose } = balancer;
   const parts = { limits, choose, authorize: () => "", observer: access, engine: openSplice() };
-  const entrance = makeEntrance(parts, listen, drainMs);
+  const entrance = new Entrance(parts, listen, drainMs);
   const { bound, ended } = bindOperations(balancer, entrance, build);
   const control = await serveControl(balancerOperations, bound, { socket, log });
   log.info({ socket, pid: process.pid }, "waits for its plan");

@@ -4,7 +4,7 @@ import type { Decision } from "../decisions/plan.ts";
 import { capacityOf } from "../decisions/scale.ts";
 import type { Replica } from "../schema.ts";
 import type { OpenVersion } from "../versions/task.ts";
-import type { Plan } from "./balancers.ts";
+import type { Plan } from "./kept.ts";
 
 /** While no replica is ready so many requests wait, for so long. */
 const hold = { requests: 1_000, ms: 300_000 };

@@ -6,7 +6,7 @@ import type { Duplex } from "node:stream";
 import type { BalancerPlan, BalancerReport } from "../../../contract/balancer-api.ts";
 import { type Balancer, openBalancer } from "../../../control/balancer/balancer.ts";
 import { readConfig } from "../../../control/balancer/config.ts";
-import { type Entrance, makeEntrance } from "../../../control/balancer/entrance.ts";
+import { Entrance } from "../../../control/balancer/entrance.ts";
 import { bindOperations } from "../../../control/balancer/operations.ts";
 import type { ForwardLimits } from "../../../sidecar/forward/front.ts";
 import type { TlsPair } from "../../../sidecar/forward/listen.ts";
@@ -178,7 +178,7 @@ export async function aBalancer(
   };
   const parts = { choose, observer, authorize: () => "", engine: openSplice() };
   const own = { host: "127.0.0.1", port: 0 };
-  const entrance = makeEntrance({ ...parts, limits: { ...limits, ...more } }, own, 0);
+  const entrance = new Entrance({ ...parts, limits: { ...limits, ...more } }, own, 0);
   t.after(async () => {
     balancer.stop();
     await entrance.close(0);

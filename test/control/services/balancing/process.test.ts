@@ -8,11 +8,8 @@ import { type BalancerHealth, earlierLogOf } from "../../../../contract/balancer
 import type { Context } from "../../../../control/context.ts";
 import { agentBehind } from "../../../../control/doors/agent.ts";
 import { openUnixDoor } from "../../../../control/doors/unix.ts";
-import {
-  type Balancers,
-  openBalancers,
-  type Plan,
-} from "../../../../control/services/balancing/balancers.ts";
+import { type Balancers, openBalancers } from "../../../../control/services/balancing/balancers.ts";
+import type { Plan } from "../../../../control/services/balancing/kept.ts";
 import { healthOf } from "../../../../control/services/balancing/process.ts";
 import { balancerLogOf, serviceFolder } from "../../../../control/services/folders.ts";
 import { until } from "../../../helpers/agent.ts";
@@ -260,7 +257,7 @@ test("one that still ends is ended with its service, also by the control plane a
 
   await anew(t, ctx).end(service, 0, signal);
 
-  assert.equal(isAlive(pid), false);
+  await until(() => !isAlive(pid) || undefined);
   assert.deepEqual(await pidsOf(ctx), []);
 });
 
