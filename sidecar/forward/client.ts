@@ -141,9 +141,10 @@ export class Client implements Peer {
   }
 
   drained(): void {
-    this.awaitNext();
-    if (this.#exchange !== undefined) this.#exchange.resume();
-    else if (this.#requests.phase === "answer") this.goOn();
+    if (this.#exchange !== undefined) {
+      this.awaitNext();
+      this.#exchange.resume();
+    } else if (this.#requests.phase === "answer") this.goOn();
     else this.resume();
   }
 
@@ -160,7 +161,7 @@ export class Client implements Peer {
     this.#record("answered");
     const { canFollow, phase } = this.#requests;
     if (!canFollow || phase !== "answer") this.#linger();
-    else if (this.out.isClear) this.goOn();
+    else this.goOn();
   }
 
   /** From now on bytes go both ways as they are. */
@@ -196,9 +197,10 @@ export class Client implements Peer {
     if (!requests.canFollow) this.#linger();
   }
 
-  /** Takes the next request. */
+  /** Takes the next request, once what was answered has left: till then the client is not read. */
   goOn(): void {
     if (this.front.isDraining) return void this.#linger();
+    if (!this.out.isClear) return;
     this.awaitBytes(this.front.limits.idleMs);
     this.resume();
     this.#requests.goOn("head");
@@ -251,7 +253,7 @@ export class Client implements Peer {
   /** Takes no further request, but for one that begins soon. */
   drain(graceMs: number): void {
     const { phase, isPartial } = this.#requests;
-    if (phase !== "head" || isPartial) return;
+    if ((phase !== "head" && phase !== "discard") || isPartial) return;
     if (graceMs === 0) this.#linger();
     else this.awaitBytes(graceMs);
   }

@@ -134,7 +134,9 @@ export class Requests {
 
   #discard(bytes: Buffer, from: number, to: number): number {
     const end = readBody(this.#body, bytes, from, to);
-    if (this.#body.isWhole) this.#client.goOn();
+    if (!this.#body.isWhole) return end;
+    this.phase = "answer";
+    this.#client.goOn();
     return end;
   }
 }

@@ -1,0 +1,66 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { aSidecar, type Bed, bearer, engines } from "./bed.ts";
+
+const nextTurn = () => new Promise(setImmediate);
+const refused = "GET / HTTP/1.1\r\nHost: a\r\n\r\n";
+
+/** Requests that are answered without an upstream, and what else may follow on their connection. */
+const askedOn = {
+  "a refusal with a short body": "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\n\r\nx",
+  "an answer that there is no upstream": `GET / HTTP/1.1\r\nHost: a\r\n${bearer}\r\n`,
+} as const;
+
+const soleClient = async (bed: Bed) => {
+  while (bed.serving.clients.size === 0) await nextTurn();
+  const [client] = bed.serving.clients;
+  return client ?? assert.fail();
+};
+
+for (const [name, engine] of Object.entries(engines)) {
+  for (const [what, request] of Object.entries(askedOn))
+    test(`${name}: after ${what}, who does not read is not asked for more`, async (t) => {
+      const limits = { stalledMs: 500, idleMs: 500 };
+      const bed = await aSidecar(t, engine, { ...limits, choose: () => "noUpstream" });
+      const wire = bed.dial();
+      const count = 200_000;
+
+      wire.socket.pause();
+      wire.send(request.repeat(count));
+      await soleClient(bed);
+      while (bed.serving.clients.size > 0) await nextTurn();
+
+      assert.ok(bed.passages.length < count / 2, String(bed.passages.length));
+    });
+
+  test(`${name}: who reads late and then asks nothing more is sent away`, {
+    timeout: 120_000,
+  }, async (t) => {
+    const limits = { stalledMs: 1_000, idleMs: 1_000, upstreamMs: 3_600_000 };
+    const bed = await aSidecar(t, engine, limits);
+    const wire = bed.dial();
+    const client = await soleClient(bed);
+
+    wire.socket.pause();
+    const isHeldUp = () => client.socket.writableLength > 0;
+    for (let sent = 100; !isHeldUp(); sent += 100) {
+      wire.send(refused.repeat(100));
+      while (bed.passages.length < sent && !isHeldUp()) await nextTurn();
+    }
+    wire.socket.resume();
+
+    await wire.gone();
+  });
+
+  test(`${name}: a drain waits for no body that nobody wants`, { timeout: 60_000 }, async (t) => {
+    const bed = await aSidecar(t, engine);
+    const owing = bed.dial();
+    owing.send("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\n\r\n");
+    await owing.answer();
+
+    const drained = bed.serving.drain(3_600_000);
+
+    assert.equal(await owing.end(), "");
+    assert.equal(await drained, 0);
+  });
+}
