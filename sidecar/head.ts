@@ -36,7 +36,8 @@ export interface RequestHead extends Hops {
   minor: number;
   framing: Framing;
   length: number;
-  expectsContinue: boolean;
+  /** Whether it says that the body may wait for an answer, and then never come. */
+  expects: boolean;
   wantsWebSocket: boolean;
   /** Whether the target is a whole URL, whose authority then stands for Host. */
   isAbsolute: boolean;
@@ -65,7 +66,7 @@ export const newRequestHead = (rules: HeadRules): RequestHead => ({
   minor: 1,
   framing: "none",
   length: 0,
-  expectsContinue: false,
+  expects: false,
   wantsWebSocket: false,
   isAbsolute: false,
   from: 0,
@@ -110,7 +111,7 @@ export function clearHead(head: RequestHead): RequestHead {
   head.minor = 1;
   head.framing = "none";
   head.length = 0;
-  head.expectsContinue = false;
+  head.expects = false;
   head.wantsWebSocket = false;
   head.isAbsolute = false;
   head.hostFrom = -1;
@@ -153,7 +154,6 @@ function checkWhole(head: RequestHead): Found {
 }
 
 const webSocket = bytesOf("websocket");
-const continues = bytesOf("100-continue");
 
 /** The headers that a request's way depends on; all others are passed on as they are. */
 const fields = fieldsOf<RequestHead>({
@@ -211,8 +211,8 @@ function takeAuthorization(head: RequestHead): Refusal | undefined {
 }
 
 /** A client of HTTP/1.0 knows no answer before the answer. Source: RFC 9110 section 10.1.1. */
-function takeExpect(head: RequestHead, bytes: Uint8Array): Refusal | undefined {
-  head.expectsContinue = equalsAnyCase(bytes, line.valueFrom, line.valueTo, continues);
+function takeExpect(head: RequestHead): Refusal | undefined {
+  head.expects = true;
   return head.minor === 0 ? drop(head) : undefined;
 }
 

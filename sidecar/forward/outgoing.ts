@@ -55,4 +55,4 @@ const discardAtMost = 65_536;
  * not: only the end of the connection is sure.
  */
 export const canDiscard = (head: RequestHead): boolean =>
-  head.framing !== "chunked" && head.length <= discardAtMost && !head.expectsContinue;
+  head.framing !== "chunked" && head.length <= discardAtMost && !head.expects;

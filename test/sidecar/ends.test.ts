@@ -120,6 +120,7 @@ for (const [name, engine] of Object.entries(engines)) {
       long: "Content-Length: 3000000\r\n",
       chunked: "Transfer-Encoding: chunked\r\n",
       expected: "Content-Length: 3\r\nExpect: 100-continue\r\n",
+      "expected among others": "Content-Length: 3\r\nExpect: 100-continue\r\nExpect: a\r\n",
     };
 
     for (const [what, lines] of Object.entries(bodies)) {
