@@ -1,6 +1,6 @@
 import { fail } from "../common/errors.ts";
 import { bytesOf } from "./bytes.ts";
-import { isSendable, type Key } from "./keys.ts";
+import type { Key } from "./keys.ts";
 
 /**
  * Reads keys, one a line; empty lines and lines that begin with `#` are skipped:
@@ -47,7 +47,8 @@ function parseSecret(secret: string, where: string): Key["secret"] {
       fail("ConfigError", `the digest in ${where} must have 64 hexadecimal digits`);
     return { sha256: Buffer.from(digits, "hex") };
   }
-  if (!isSendable(secret)) fail("ConfigError", `the key in ${where} must be visible ASCII`);
+  if (!/^[\x21-\x7e]+$/.test(secret))
+    fail("ConfigError", `the key in ${where} must be visible ASCII`);
   return { plain: bytesOf(secret) };
 }
 

@@ -39,34 +39,46 @@ function readKeyFile(file: string): string {
 const lookEveryMs = 250;
 
 /**
- * Reads the sources again when told to, and whenever a file has changed. While one cannot be used,
- * the keys before hold on.
+ * Has the keys be those of the sources: reads these now, again when told to, and whenever a file has
+ * changed. Throws `ConfigError` when they cannot be used now; later on, the keys before hold on.
  */
-export function watchKeys(
+export function followKeys(
   keys: Keys,
   sources: KeySources,
   env: Env,
   log: Pick<Logger, "info" | "error">,
 ): { reload: () => void; stop: () => void } {
-  let seen = sources.keyFile.map(stampOf).join();
+  let seen = "";
+  const read = () => {
+    // Looked at first: what changes while it is read will look changed.
+    seen = stampsOf(sources);
+    keys.replace(readKeys(sources, env));
+  };
   const reload = () => {
-    seen = sources.keyFile.map(stampOf).join();
     try {
-      keys.replace(readKeys(sources, env));
+      read();
       log.info({ keys: keys.count }, "keys read again");
     } catch (error) {
       log.error({ reason: toAppError(error).message }, "keys stay as they were");
     }
   };
+  read();
   // A look finds also what a watch does not: files swapped through links, or on other machines.
   const look = () => {
-    if (sources.keyFile.map(stampOf).join() !== seen) reload();
+    if (stampsOf(sources) !== seen) reload();
   };
   const looking = setInterval(look, lookEveryMs).unref();
   return { reload, stop: () => clearInterval(looking) };
 }
 
+const stampsOf = ({ keyFile }: KeySources): string => keyFile.map(stampOf).join();
+
+/** The time of its last change tells also of a file that may be read only now: its mtime does not. */
 function stampOf(file: string): string {
-  const stat = statSync(file, { bigint: true, throwIfNoEntry: false });
-  return stat === undefined ? "none" : `${stat.ino} ${stat.mtimeNs} ${stat.size}`;
+  try {
+    const { ino, ctimeNs, size } = statSync(file, { bigint: true });
+    return `${ino} ${ctimeNs} ${size}`;
+  } catch (error) {
+    return String(errorCodeOf(error));
+  }
 }

@@ -1,4 +1,4 @@
-import { byte, bytesOf, equalsAnyCase } from "./bytes.ts";
+import { bytesOf, equalsAnyCase } from "./bytes.ts";
 
 /** A key that opens the way, or the SHA-256 of one. `id` is what logs and metrics call it. */
 export interface Key {
@@ -21,8 +21,8 @@ export interface Keys {
 /** From so many keys on, hashing what was sent once is cheaper than comparing it with each. */
 const comparedAtMost = 16;
 
-/** Opens a set of keys. */
-export function openKeys(first: readonly Key[]): Keys {
+/** Opens a set of keys, which lets nobody in while it is empty. */
+export function openKeys(first: readonly Key[] = []): Keys {
   let keys = first;
   let [plain, hashed] = split(first);
 
@@ -86,7 +86,3 @@ function isSame(key: Buffer, bytes: Uint8Array, from: number, to: number): boole
 
 const isExpired = ({ expiresAt }: Key): boolean =>
   expiresAt !== undefined && expiresAt.getTime() <= Date.now();
-
-/** Whether a key can be sent in a header: visible characters without a blank. */
-export const isSendable = (key: string): boolean =>
-  key !== "" && [...bytesOf(key)].every((code) => code > byte.space && code < byte.del);

@@ -7,7 +7,7 @@ import { engines } from "./forward/engines.ts";
 import { always } from "./forward/route.ts";
 import { serve } from "./forward/serve.ts";
 import { helpText } from "./help.ts";
-import { readKeys, watchKeys } from "./key-sources.ts";
+import { followKeys } from "./key-sources.ts";
 import { openKeys } from "./keys.ts";
 import { limitsOf } from "./limits.ts";
 import { openAccessLog, openLog } from "./log.ts";
@@ -20,9 +20,8 @@ import { findPort, wrapCommand } from "./wrap.ts";
 async function run(config: Config): Promise<number> {
   const stopped = untilSignal("SIGTERM", "SIGINT");
   const log = openLog(config.logLevel);
-  const keys = openKeys(readKeys(config, process.env));
-  const watch = watchKeys(keys, config, process.env, log);
-  process.on("SIGHUP", watch.reload);
+  const keys = openKeys();
+  process.on("SIGHUP", followKeys(keys, config, process.env, log).reload);
   const upstream = config.upstream ?? (await commandAddress(config));
   const metrics = openMetrics();
   const access = openAccessLog(config.accessLog);
@@ -48,7 +47,7 @@ async function run(config: Config): Promise<number> {
   const reason = await Promise.race([stopped, wrapped?.exited ?? stopped]);
   log.info({ reason }, "stopping");
   const code = await endAll(serving, wrapped, config.drainSeconds * 1_000, log);
-  access?.close();
+  await access?.close();
   return code;
 }
 

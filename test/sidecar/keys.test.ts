@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
-import { mkdtempSync, renameSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { mkdtempSync, renameSync, rmSync, symlinkSync, utimesSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { test } from "node:test";
+import { type TestContext, test } from "node:test";
 import { AppError } from "../../common/errors.ts";
 import { parseKeys } from "../../sidecar/key-file.ts";
-import { readKeys, watchKeys } from "../../sidecar/key-sources.ts";
+import { followKeys, readKeys } from "../../sidecar/key-sources.ts";
 import { type Key, openKeys, sha256 } from "../../sidecar/keys.ts";
 import { aKey } from "./bed.ts";
 
@@ -89,6 +89,7 @@ test("a line that is not understood is refused, and not shown", () => {
     "no time": ["hidden expires=soon", /expires/],
     "a short digest": ["sha256:abc", /64/],
     "what no header can hold": ["hidd\u00e4n", /visible/],
+    "a letter whose lower byte is one of ASCII": ["hidden\u0141", /visible/],
     "one id twice": ["a id=x\nb id=x", /two keys/],
   } as const;
 
@@ -111,21 +112,14 @@ test("without a key nothing starts", () => {
   failsWith(() => readKeys({ ...none, key: ["# nothing"] }, {}), /no key is configured/);
 });
 
-test("a file that changes or is swapped is read anew; one that is broken changes nothing", async (t) => {
+/** Keys that follow a file of a folder; `key` is read after it. */
+function aFollowed(t: TestContext, key: readonly string[] = []) {
   const folder = mkdtempSync(join(tmpdir(), "keys-"));
   const file = join(folder, "keys");
   writeFileSync(file, "one");
-  const sources = { keyEnv: [], keyFile: [file], key: [] };
-  const keys = openKeys(readKeys(sources, {}));
+  const keys = openKeys();
   let wake = (_: string) => {};
   const log = { info: () => wake("read"), error: () => wake("kept") };
-  const watch = watchKeys(keys, sources, {}, log as never);
-  t.after(() => {
-    watch.stop();
-    rmSync(folder, { recursive: true });
-  });
-  const opens = (key: string) =>
-    keys.find(Buffer.from(`Bearer ${key}`), 0, key.length + 7) !== undefined;
   const after = async (change: () => void) => {
     const next = new Promise<string>((resolve) => {
       wake = resolve;
@@ -133,16 +127,70 @@ test("a file that changes or is swapped is read anew; one that is broken changes
     change();
     return next;
   };
+  return {
+    folder,
+    file,
+    after,
+    follow() {
+      const following = followKeys(keys, { keyEnv: [], keyFile: [file], key }, {}, log as never);
+      t.after(() => {
+        following.stop();
+        rmSync(folder, { recursive: true });
+      });
+    },
+    opens: (key: string) =>
+      keys.find(Buffer.from(`Bearer ${key}`), 0, key.length + 7) !== undefined,
+    /** Puts a link in place of the file, at one go. */
+    swap(to: string) {
+      symlinkSync(to, join(folder, "link"));
+      renameSync(join(folder, "link"), file);
+    },
+  };
+}
+
+test("a file that changes or is swapped is read anew; one that is broken changes nothing", async (t) => {
+  const { folder, file, after, follow, opens, swap } = aFollowed(t);
+  follow();
+  assert.equal(opens("one"), true);
 
   assert.equal(await after(() => writeFileSync(file, "two")), "read");
   assert.deepEqual([opens("one"), opens("two")], [false, true]);
-  const swap = () => {
-    writeFileSync(join(folder, "next"), "six");
-    symlinkSync("next", join(folder, "link"));
-    renameSync(join(folder, "link"), file);
-  };
-  assert.equal(await after(swap), "read");
+  writeFileSync(join(folder, "next"), "six");
+  assert.equal(await after(() => swap("next")), "read");
   assert.deepEqual([opens("two"), opens("six")], [false, true]);
   assert.equal(await after(() => rmSync(file)), "kept");
   assert.equal(opens("six"), true);
+});
+
+test("a file that cannot even be looked at changes nothing, and is read when it can", async (t) => {
+  const { folder, file, after, follow, opens, swap } = aFollowed(t);
+  follow();
+
+  assert.equal(await after(() => swap("keys")), "kept", "a link to itself");
+  assert.equal(opens("one"), true);
+  writeFileSync(join(folder, "next"), "two");
+  assert.equal(await after(() => renameSync(join(folder, "next"), file)), "read");
+  assert.deepEqual([opens("one"), opens("two")], [false, true]);
+});
+
+test("a file is read anew whatever time of change it was given", async (t) => {
+  const { file, after, follow, opens } = aFollowed(t);
+  const longAgo = new Date(0);
+  utimesSync(file, longAgo, longAgo);
+  follow();
+
+  const change = () => {
+    writeFileSync(file, "two");
+    utimesSync(file, longAgo, longAgo);
+  };
+  assert.equal(await after(change), "read");
+  assert.equal(opens("two"), true);
+});
+
+test("a file that changes while the keys are read for the first time is read anew", async (t) => {
+  const changes = { flatMap: () => writeFileSync(followed.file, "two") ?? [] };
+  const followed = aFollowed(t, Object.assign([], changes));
+
+  assert.equal(await followed.after(followed.follow), "read");
+  assert.equal(followed.opens("two"), true);
 });

@@ -3,23 +3,24 @@ import { mkdtempSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
-import { watchKeys } from "../../sidecar/key-sources.ts";
+import { followKeys } from "../../sidecar/key-sources.ts";
 import type { Keys } from "../../sidecar/keys.ts";
 import { aSidecar, engines } from "./bed.ts";
 
 const streamCount = Number(process.env["SIDECAR_STREAMS"] ?? 200);
 const event = (text: string) => `${text.length.toString(16)}\r\n${text}\r\n`;
 
-/** Has the keys follow a file; answers how to write to it and wait until that holds. */
-function keyFile(t: TestContext, keys: Keys): (text: string) => Promise<void> {
+/** Has the keys follow a file of one; answers how to write to it and wait until that holds. */
+function keyFile(t: TestContext, keys: Keys, key: string): (text: string) => Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), "rotation-"));
   const file = join(folder, "keys");
+  writeFileSync(file, key);
   const sources = { keyEnv: [], keyFile: [file], key: [] };
   let wake = () => {};
   const log = { info: () => wake(), error: assert.fail };
-  const watch = watchKeys(keys, sources, {}, log as never);
+  const following = followKeys(keys, sources, {}, log as never);
   t.after(() => {
-    watch.stop();
+    following.stop();
     rmSync(folder, { recursive: true });
   });
   return (text) =>
@@ -33,8 +34,7 @@ function keyFile(t: TestContext, keys: Keys): (text: string) => Promise<void> {
 for (const [name, engine] of Object.entries(engines))
   test(`${name}: another key in the file breaks none of ${streamCount} streams, and shuts the old one out`, async (t) => {
     const bed = await aSidecar(t, engine, { connections: streamCount + 10 });
-    const write = keyFile(t, bed.keys);
-    await write("key-0\n");
+    const write = keyFile(t, bed.keys, "key-0\n");
     bed.upstream.answer = (wire) =>
       wire.send(`HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n${event("one")}`);
     const ask = (key: string) => {
