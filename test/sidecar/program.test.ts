@@ -1,10 +1,12 @@
 import assert from "node:assert/strict";
-import { execFile } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { execFile, spawn } from "node:child_process";
+import { once } from "node:events";
+import { closeSync, mkdtempSync, openSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
 import { promisify } from "node:util";
+import { programArgs } from "../../common/programs.ts";
 import { httpProxyLimits } from "../../sidecar/forward/engines.ts";
 import { findPort } from "../../sidecar/wrap.ts";
 import { ask, portOf, start } from "./program.ts";
@@ -45,6 +47,7 @@ test("it does not start without a key, an upstream, or with settings it does not
     [["--key", "k", "--upstream", "127.0.0.1:1", "--head-bytes", "0"], {}, 2, /above 0/],
     [["--key", "k", "--command-port", "70000", "--", "true"], {}, 2, /from 1 to 65535/],
     [["--key", "k", "--upstream", "127.0.0.1:1", "--command-port", "2"], {}, 2, /for a command/],
+    [["--key", "k", "--upstream", "127.0.0.1:1", "--access-log", "/nowhere/a"], {}, 2, /ENOENT/],
     [["--key", "k"], { OUTRIGGER_SIDECAR_KEYS: "x" }, 2, /OUTRIGGER_SIDECAR_KEYS/],
   ];
 
@@ -95,6 +98,30 @@ test("SIGHUP reads the keys again and breaks no stream", async (t) => {
   assert.match(await ask(t, port, "first"), /^HTTP\/1\.1 401 /);
   upstream.wires[0]?.send("cd");
   assert.match(await stream.answer(), /\r\n\r\nabcd$/);
+});
+
+test("a log on a disk that is full ends nothing", async (t) => {
+  const upstream = await rawUpstream(t);
+  const port = await findPort();
+  const where = ["--listen", `127.0.0.1:${port}`, "--upstream", `127.0.0.1:${upstream.port}`];
+  const full = openSync("/dev/full", "w");
+  const args = [...programArgs("sidecar"), ...where, "--key", "k"];
+  const sidecar = spawn(process.execPath, args, { stdio: ["ignore", "ignore", full] });
+  t.after(() => {
+    sidecar.kill("SIGKILL");
+    closeSync(full);
+  });
+  const exited = once(sidecar, "exit");
+  const headers = { Authorization: "Bearer k" };
+  const asked = async () => (await fetch(`http://127.0.0.1:${port}`, { headers })).status;
+
+  let status = 0;
+  while (status === 0 && sidecar.exitCode === null) status = await asked().catch(() => 0);
+  assert.equal(status, 200);
+  sidecar.kill("SIGHUP");
+  assert.equal(await asked(), 200);
+  sidecar.kill("SIGTERM");
+  assert.equal((await exited)[0], 0);
 });
 
 test("metrics and health are told on an address of their own", async (t) => {
