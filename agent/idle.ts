@@ -7,7 +7,7 @@ import { addEvent } from "./events.ts";
 import { listLiveParts } from "./jobs/part-store.ts";
 import { listActiveIds } from "./jobs/store.ts";
 import { findSetting, type Journal, putSetting, transaction } from "./journal.ts";
-import { beginLifecycle } from "./lifecycles/lifecycles.ts";
+import { beginLifecycle, cancelLifecycle } from "./lifecycles/lifecycles.ts";
 import { findOpenLifecycle, listUnsettled } from "./lifecycles/store.ts";
 import { findNode } from "./node.ts";
 
@@ -87,13 +87,21 @@ export function readIdle(agent: Agent): Idle {
 
 /** Begins to stop the node when it was idle for long enough, for as long as the agent lives. */
 export function watchIdle(agent: Agent): Promise<never> {
-  if (getTimer(agent).isOff) putTimer(agent, { isOff: false, hadJob: false });
+  if (getTimer(agent).isOff) comeBack(agent);
   let timer: NodeJS.Timeout | undefined;
   const lookAgain = async (): Promise<undefined> => {
     clearTimeout(timer);
-    timer = setTimeout(() => agent.changes.notify(keys.idle), tryCheck(agent));
+    timer = setTimeout(() => agent.changes.notify(keys.idle), tryCheck(agent)).unref();
   };
   return agent.changes.until<never>(keys.idle, lookAgain, agent.stopping);
+}
+
+/** The node is on again: what turned it off is done, also where no boot tells of it. */
+function comeBack(agent: Agent): void {
+  putTimer(agent, { isOff: false, hadJob: false });
+  const open = findOpenLifecycle(agent);
+  if (open?.cause === "idle" && open.status === "READY")
+    cancelLifecycle(agent, open.id, "the node turned itself off");
 }
 
 /** A full disk must not end the agent while it leads hooks. */

@@ -3,7 +3,6 @@ import { promisify } from "node:util";
 import { waitMs } from "../common/loop.ts";
 import { type Agent, keys } from "./context.ts";
 import { countTurnOff } from "./idle.ts";
-import { cancelLifecycle } from "./lifecycles/lifecycles.ts";
 import { findOpenLifecycle } from "./lifecycles/store.ts";
 import type { Dismissal } from "./signals.ts";
 import { untilDue } from "./timer.ts";
@@ -49,8 +48,8 @@ async function turnOff(agent: Agent, id: string): Promise<boolean> {
     log.warn(facts, "nobody came to stop the node; turning it off");
     try {
       await run("/bin/sh", ["-c", command], { env: { ...config.baseEnv }, timeout: patienceMs });
+      // The lifecycle stays open until the node is on again: no job that waits may begin here.
       countTurnOff(agent);
-      cancelLifecycle(agent, id, "the node turned itself off");
       return true;
     } catch (error) {
       log.error({ lifecycle: id, error }, "the node cannot turn itself off; trying again");

@@ -1,8 +1,10 @@
 import assert from "node:assert/strict";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
 import { type TestContext, test } from "node:test";
 import { setImmediate } from "node:timers/promises";
+import { watchIdle } from "../../agent/idle.ts";
 import { beginLifecycle, cancelLifecycle, getRow } from "../../agent/lifecycles/lifecycles.ts";
 import { saveLifecycle } from "../../agent/lifecycles/store.ts";
 import { untilTurnedOff } from "../../agent/power-off.ts";
@@ -89,7 +91,30 @@ test("only an idle stop that waits all the time turns the node off", async (t) =
   await pass(1);
   assert.equal((await off).exitCode, 0);
   assert.equal(readFileSync(join(home, "off"), "utf8"), "off\n");
-  assert.equal(getRow(world, "last").status, "DONE");
+  assert.equal(getRow(world, "last").status, "READY");
+  watchIdle(world).catch(() => {});
+  assert.equal(getRow(world, "last").status, "DONE", "once the node is on again");
+});
+
+test("a job that waits does not begin on a node that turns itself off", async (t) => {
+  const { agent, home } = await anAgent(t, "touch ~/off");
+  const all = { demand: { cpus: 4, accelerators: 0 } };
+  await agent.submit("touch ~/up; sleep 1000", all);
+  await until(() => existsSync(join(home, "up")) || undefined);
+  const waits = await agent.submit("touch ~/begun", all);
+  await agent.call("setAutostop", { ...soon, waitFor: "none" });
+  await until(() => findBearers(`HOME=${home}`).length === 0 || undefined);
+
+  const journal = new DatabaseSync(join(home, ".outrigger/agent/journal.db"), { readOnly: true });
+  const rows = journal.prepare("SELECT status FROM jobs ORDER BY id").all();
+  journal.close();
+  assert.deepEqual(
+    rows.map(({ status }) => status),
+    ["CANCELLED", "PENDING"],
+  );
+  assert.equal(existsSync(join(home, "begun")), false);
+  await agent.start();
+  assert.equal((await agent.untilJob(waits.id)).status, "SUCCEEDED");
 });
 
 test("a node that cannot turn itself off waits on", async (t) => {
