@@ -21,6 +21,7 @@ export const httpProxyLimits = {
   length: "a request that could have a body and has none arrives with Content-Length: 0",
   chunks: "chunks are cut anew, so their extensions are lost, and the Trailer header",
   answers: "one with a head above 16 KB, or with bytes after its end, is answered 502",
+  early: "an answer before the body is over is lost when the upstream then resets the connection",
   untilClose: "an answer that ends with its connection arrives in chunks",
   connections: "a connection to the upstream serves one request",
   webSockets: "WebSockets are carried by splice",

@@ -1,4 +1,5 @@
 import type { Duplex } from "node:stream";
+import { hearOut } from "./hear-out.ts";
 import type { Address } from "./route.ts";
 import { dial, hasLeft, lead, type Peer, reset, send, write } from "./sockets.ts";
 
@@ -10,7 +11,7 @@ export class Line {
 
   constructor(to: Address, peer: Peer) {
     if ("connect" in to) void this.#await(to.connect(), peer);
-    else this.#stream = dial(to, peer);
+    else this.#stream = hearOut(dial(to, peer), peer);
   }
 
   async #await(connecting: Promise<Duplex>, peer: Peer): Promise<void> {

@@ -137,6 +137,30 @@ for (const [name, engine] of Object.entries(engines)) {
   });
 }
 
+test("splice: an answer before the body is over arrives, though the upstream resets", async (t) => {
+  const bed = await aSidecar(t);
+  const wire = bed.dial();
+  wire.send(request("Content-Length: 100\r\n"), "abc");
+  const upstream = await bed.upstream.connection(1);
+  await upstream.until(() => upstream.text.endsWith("abc"));
+  const [client] = bed.serving.clients;
+  upstream.socket.pause();
+  wire.send("unread");
+  while (client?.passage.bytesIn !== 9) await new Promise(setImmediate);
+
+  // All within one turn, so that what is sent first is looked at first, and fails to leave.
+  wire.send("more");
+  upstream.send("HTTP/1.1 413 Too Large\r\nContent-Length: 2\r\n\r\nno");
+  upstream.socket.destroy();
+
+  assert.match(await wire.end(), /^HTTP\/1\.1 413 Too Large\r\n[\s\S]*\r\n\r\nno$/);
+  assert.equal(wire.ended, "end");
+  assert.deepEqual(
+    bed.passages.map(({ outcome, status }) => [outcome, status]),
+    [["answered", 413]],
+  );
+});
+
 test("splice: a request on a connection that has just died is sent once more if it is safe", async (t) => {
   const bed = await aSidecar(t);
   const dieOnSecond = (answered = new Set<unknown>()) => {
