@@ -21,7 +21,8 @@ interface Ended {
 /** The real command line with a home folder of its own; what it started is stopped with the test. */
 async function realCommandLine(t: TestContext) {
   const home = await mkdtemp(join(tmpdir(), "outrigger-api-"));
-  const env: NodeJS.ProcessEnv = { ...process.env, OUTRIGGER_HOME: home };
+  // At a terminal the test runner asks what it starts for colours.
+  const env: NodeJS.ProcessEnv = { ...process.env, OUTRIGGER_HOME: home, FORCE_COLOR: "0" };
   const outrigger = (...words: string[]): Promise<Ended> =>
     new Promise((resolve) =>
       execFile(launcher, words, { env }, (error, stdout, stderr) =>
