@@ -5,6 +5,7 @@ import { inHeadsAlone } from "../chunked.ts";
 import { Channel } from "./channel.ts";
 import type { Engine } from "./front.ts";
 import type { Address } from "./route.ts";
+import { keepAliveMs } from "./sockets.ts";
 import { openSplice } from "./splice.ts";
 
 /** Names that only one hop may see. Source: RFC 9110 section 7.6.1. */
@@ -75,6 +76,7 @@ function mend(proxy: HttpProxy, channels: WeakMap<Duplex, Channel>): void {
   });
   proxy.on("proxyReq", (outgoing, req) => {
     outgoing.path = req.url ?? "/";
+    outgoing.setSocketKeepAlive(true, keepAliveMs);
     req.socket.once("close", () => outgoing.destroy());
     req.prependOnceListener("end", () => addTrailers(outgoing, req.rawTrailers));
     outgoing.once("upgrade", (_, socket) => {

@@ -88,9 +88,16 @@ const onread = (peer: Peer) => ({
   },
 });
 
+/**
+ * A machine whose power fails says nothing: an upstream that is silent for so long is asked by the
+ * system whether it is there, ten times within ten seconds, and cut when it is not.
+ */
+export const keepAliveMs = 15_000;
+const keepAlive = { keepAlive: true, keepAliveInitialDelay: keepAliveMs };
+
 /** Opens a connection for a peer. */
 export const dial = (to: NetConnectOpts, peer: Peer): Socket =>
-  tellPeer(connect({ ...options, ...to, onread: onread(peer) }), peer);
+  tellPeer(connect({ ...options, ...keepAlive, ...to, onread: onread(peer) }), peer);
 
 /** Takes over a stream that somebody else has connected. */
 export const lead = <Line extends Duplex>(line: Line, peer: Peer): Line =>
