@@ -44,11 +44,15 @@ export const asksForSpot = ({ providers }: Context, { candidates }: Resources): 
  * `ResourcesUnavailableError` saying what was asked and what there is.
  */
 export async function chooseOffer(ctx: Context, asked: Asked, signal: AbortSignal): Promise<Offer> {
-  const { resources, nodes } = asked;
   const offers = await offersFor(ctx, asked, signal);
-  const [first] = resources.choose === "inOrder" ? offers : offers.sort(byPrice);
+  const [first] = asked.resources.choose === "inOrder" ? offers : offers.sort(byPrice);
   if (first !== undefined) return first;
-  await refuseImpossible(ctx, asked, signal);
+  refuseUnsupported(ctx, asked);
+  return refuseUnoffered(ctx, asked, signal);
+}
+
+async function refuseUnoffered(ctx: Context, asked: Asked, signal: AbortSignal): Promise<never> {
+  const { resources, nodes } = asked;
   const [kind, on] = asked.isSpot ? [{ isSpot: true as const }, " on spot"] : [{}, ""];
   const there = (await offersOf(ctx, kind, signal)).map(describeOffer).join("; ");
   fail(
@@ -73,18 +77,35 @@ async function hintOn({ providers }: Context, asked: Asked): Promise<string> {
 export const placesOf = async ({ name, places }: Provider): Promise<string[]> =>
   (await places?.()) ?? [name];
 
-/** Throws `NotSupportedError`, saying what to do, where no machine will ever do for what is asked. */
+/**
+ * Throws what `chooseOffer` does where no replica of a service could ever have a machine: one that is
+ * only taken or away now may be had later.
+ */
 export async function refuseImpossible(
   ctx: Context,
-  asked: Asked,
+  task: Task,
   signal: AbortSignal,
 ): Promise<void> {
-  const refusals = needsOf(asked).flatMap((need) =>
-    ctx.providers.map((provider) => provider.refusal?.(need)),
-  );
+  const asked = askedOfReplica(task);
+  if ((await offersFor(ctx, asked, signal)).length > 0) return;
+  refuseUnsupported(ctx, asked);
+  const onSpot = asksForSpot(ctx, task.resources) ? [askedOfReplica(task, true)] : [];
+  const needs = [asked, ...onSpot].flatMap(needsOf);
+  const could = needs.flatMap((need) => ctx.providers.map((one) => couldOffer(one, need, signal)));
+  if (!(await Promise.all(could)).includes(true)) await refuseUnoffered(ctx, asked, signal);
+}
+
+/** Whether a provider may have what is needed at another time. */
+async function couldOffer(provider: Provider, need: Need, signal: AbortSignal): Promise<boolean> {
+  if (need.isSpot) return provider.hasSpot === true;
+  return provider.couldOffer?.(need) ?? (await provider.offers(need, signal)).length > 0;
+}
+
+/** Throws `NotSupportedError`, saying what to do, where a provider says that it never will do. */
+function refuseUnsupported({ providers }: Context, asked: Asked): void {
+  const refusals = needsOf(asked).flatMap((need) => providers.map((one) => one.refusal?.(need)));
   const why = refusals.find((refusal) => refusal !== undefined);
-  if (why !== undefined && (await offersFor(ctx, asked, signal)).length === 0)
-    fail("NotSupportedError", why);
+  if (why !== undefined) fail("NotSupportedError", why);
 }
 
 /** Whether there is a machine for each node now; not where a provider cannot say. */

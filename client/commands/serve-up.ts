@@ -85,7 +85,7 @@ export function judgeUp(service: ServiceStatusRecord): Verdict {
   if (status === "READY" || status === "NO_REPLICA") return "reached";
   if (status === "FAILED" && hasNewestFailed(service))
     return {
-      failed: `service ${name} is FAILED: its replicas fail one after another; it is tried again, ever more slowly, until you take it down: outrigger serve down ${name}`,
+      failed: `service ${name} is FAILED: its replicas fail one after another${lastFailure(service)}; it is tried again, ever more slowly, until you take it down: outrigger serve down ${name}`,
     };
   if (status === "CONTROLLER_FAILED") return { failed: `service ${name} is ${status}: ${reason}` };
   if (status === "SHUTTING_DOWN" || status === "FAILED_CLEANUP")
@@ -100,6 +100,16 @@ function hasNewestFailed({ version, replica_info: replicas }: ServiceStatusRecor
   const newest = replicas.filter((one) => one.version === version).map(({ status }) => status);
   const isUnderWay = newest.some((one) => /^(PENDING|PROVISIONING|STARTING)$/.test(one));
   return !isUnderWay && newest.some((one) => one.startsWith("FAILED"));
+}
+
+/** Why the newest replica that failed did, without what it printed. */
+function lastFailure({ version, replica_info: replicas }: ServiceStatusRecord): string {
+  const failed = replicas.filter(
+    (one) => one.version === version && one.status.startsWith("FAILED") && one.status_reason,
+  );
+  const last = failed.toSorted((a, b) => a.replica_id - b.replica_id).at(-1);
+  const [reason] = last?.status_reason?.split(/(?:; it printed last:)?\n/) ?? [];
+  return reason === undefined ? "" : ` (replica ${last?.replica_id}: ${reason})`;
 }
 
 function tellReady({ terminal }: World, service: ServiceStatusRecord): void {

@@ -74,6 +74,9 @@ export interface Provider {
   /** Why it can never give what is needed, and what to do; absent where it says nothing. */
   readonly refusal?: (need: Need) => string | undefined;
 
+  /** Whether it may offer what is needed once nothing is taken or away. Absent where `offers` says that. */
+  readonly couldOffer?: (need: Need) => Promise<boolean>;
+
   /** What it has and can give nobody now, and why; absent where there is no such thing. */
   readonly shortages?: () => Promise<string[]>;
 

@@ -1,6 +1,6 @@
 import { fail } from "../../common/errors.ts";
-import type { ReadyHost } from "../ssh-pools/schema.ts";
-import { meets, type Need, type Offer } from "./provider.ts";
+import type { Host, ReadyHost } from "../ssh-pools/schema.ts";
+import { isWithin, meets, type Need, type Offer } from "./provider.ts";
 
 /** What of an offer tells machines apart. */
 type Machine = Pick<Offer, "cpus" | "memoryGb" | "accelerators">;
@@ -24,6 +24,15 @@ export function offersOf(free: readonly ReadyHost[], need: Need): Offer[] {
   });
   const distinct = new Map(offers.map((offer) => [`${offer.infra} ${offer.instanceType}`, offer]));
   return [...distinct.values()];
+}
+
+/** Whether a pool has hosts enough that satisfy a need: one that was never seen may. */
+export function couldFit(hosts: readonly Host[], need: Need): boolean {
+  const { infra = "ssh", nodes = 1 } = need;
+  const fits = ({ pool, facts }: Host): boolean =>
+    facts === null ? isWithin(`ssh/${pool}`, infra) : meets(toOffer(pool, facts), need);
+  const pools = Map.groupBy(hosts.filter(fits), ({ pool }) => pool);
+  return [...pools.values()].some((fitting) => fitting.length >= nodes);
 }
 
 /** The smallest hosts that are at least what was offered; throws `ResourcesUnavailableError`. */

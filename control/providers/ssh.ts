@@ -19,7 +19,7 @@ import type { Logger } from "../log.ts";
 import type { Host, HostBook, HostNode } from "../ssh-pools/schema.ts";
 import { honest } from "./honest.ts";
 import type { ClusterRef, Need, NodeState, Offer, Provider } from "./provider.ts";
-import { chooseHosts, offersOf } from "./ssh-hosts.ts";
+import { chooseHosts, couldFit, offersOf } from "./ssh-hosts.ts";
 
 /** How hosts are reached, and what they get. */
 export interface Ways {
@@ -155,6 +155,7 @@ export function sshProvider(book: HostBook, ways: Ways, log: Logger): Provider {
   return {
     name: "ssh",
     shortages: book.listShortages,
+    couldOffer: async (need) => couldFit(await book.listHosts(), need),
     async places() {
       const pools = (await book.listPools()).map((pool) => `ssh/${pool}`);
       return pools.length === 0 ? [] : ["ssh", ...pools];

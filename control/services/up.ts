@@ -6,7 +6,7 @@ import { serviceMachine } from "../../contract/statuses.ts";
 import type { Call } from "../bind.ts";
 import { isClusterName } from "../clusters/schema.ts";
 import type { Context } from "../context.ts";
-import { askedOfReplica, refuseImpossible } from "../offers.ts";
+import { refuseImpossible } from "../offers.ts";
 import { nudge } from "../reconciler.ts";
 import { firstScaling } from "./decisions/scale.ts";
 import { withoutKeys } from "./keys.ts";
@@ -68,7 +68,7 @@ async function add(
 ): Promise<void> {
   const { service_name: name } = input;
   if ((await findLiveService(ctx.db, name)) !== undefined) refuseTaken(name);
-  await refuseImpossible(ctx, askedOfReplica(open.task), call.signal);
+  await refuseImpossible(ctx, open.task, call.signal);
   const task = await versionTaskOf(ctx, input, open, call);
   const version = firstVersion(ctx, id, open, call);
   const isAdded = await inTurn(ctx, async () => {

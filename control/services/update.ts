@@ -5,7 +5,7 @@ import type { Call } from "../bind.ts";
 import type { Context } from "../context.ts";
 import type { Connection } from "../db/open.ts";
 import { addEvent } from "../events.ts";
-import { askedOfReplica, refuseImpossible } from "../offers.ts";
+import { refuseImpossible } from "../offers.ts";
 import { nudge } from "../reconciler.ts";
 import { getLiveService } from "./find.ts";
 import { withoutKeys } from "./keys.ts";
@@ -26,7 +26,7 @@ export async function update(ctx: Context, input: Input, call: Call): Promise<nu
   const open = readServiceTask(input.task, "serve.update");
   call.print(remarksOnService(ctx, input.task, open.task));
   await refuseOtherTls(ctx, service, open.spec.tls !== undefined);
-  await refuseImpossible(ctx, askedOfReplica(open.task), call.signal);
+  await refuseImpossible(ctx, open.task, call.signal);
   const task = await versionTaskOf(ctx, input, open, call);
   const next = {
     command: withoutKeys(call.command, open),

@@ -9,6 +9,7 @@ export function openHostBook(db: Database, { targetOf }: Pick<SshReach, "targetO
   return {
     targetOf,
     listPools: () => store.listPoolNames(db),
+    listHosts: () => store.listHosts(db),
     listFree: () => listFree(db),
     listShortages: () => listShortages(db),
     nodesOf: (clusterId) => store.listNodes(db, { clusterId }),

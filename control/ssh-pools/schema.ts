@@ -55,6 +55,7 @@ export interface Leftover extends HostRef {
 /** Who has which host; each has at most one node. */
 export interface HostBook {
   listPools(): Promise<string[]>;
+  listHosts(): Promise<Host[]>;
   /** Hosts that are deployed, well and nobody's. */
   listFree(): Promise<ReadyHost[]>;
   /** Each pool of which no host is free, and how its hosts are. */

@@ -100,7 +100,10 @@ test("serve up of a service whose replicas fail says why, once, and ends with 1"
     /^ {2}replica 1 FAILED: run exited with 1; it printed last:\n {4}loading\n/m,
   );
   assert.equal(stderr.match(/out of memory/g)?.length, 2);
-  assert.match(stderr, /^error: service chat is FAILED: .* outrigger serve down chat$/m);
+  assert.match(
+    stderr,
+    /^error: service chat is FAILED: .* \(replica 2: run exited with 1\); .* outrigger serve down chat$/m,
+  );
 });
 
 /** How a service that is FAILED has its replicas, and whether there is still hope for it. */

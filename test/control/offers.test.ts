@@ -37,24 +37,36 @@ test("what no machine will ever give is refused with what to do", async (t) => {
   const { ctx } = aWorld(refusing);
   const error = { name: "NotSupportedError", message: "run control as root" };
 
-  await assert.rejects(refuseImpossible(ctx, askedOfReplica(aTask("netns")), t.signal), error);
+  await assert.rejects(refuseImpossible(ctx, aTask("netns"), t.signal), error);
   await assert.rejects(chooseOffer(ctx, askedOfReplica(aTask("netns")), t.signal), error);
-  await refuseImpossible(ctx, askedOfReplica(aTask("none")), t.signal);
+  await refuseImpossible(ctx, aTask("none"), t.signal);
 });
 
 test("what one provider refuses may come from another", async (t) => {
   const { ctx } = aWorld(refusing, { offers: async () => [aCluster().offer] });
 
-  await refuseImpossible(ctx, askedOfReplica(aTask("netns")), t.signal);
+  await refuseImpossible(ctx, aTask("netns"), t.signal);
   const offer = await chooseOffer(ctx, askedOfReplica(aTask("netns")), t.signal);
 
   assert.equal(offer.provider, "fake");
 });
 
 test("what is only taken now is not refused for ever", async (t) => {
-  const { ctx } = aWorld({});
-  const asked = askedOfReplica(aTask("netns"));
+  const { ctx } = aWorld({ couldOffer: async () => true });
+  const { ctx: without } = aWorld({ couldOffer: async () => false });
+  const task = aTask("netns");
+  const error = { name: "ResourcesUnavailableError", message: /^nothing offers any machine; / };
 
-  await refuseImpossible(ctx, asked, t.signal);
-  await assert.rejects(chooseOffer(ctx, asked, t.signal), { name: "ResourcesUnavailableError" });
+  await refuseImpossible(ctx, task, t.signal);
+  await assert.rejects(chooseOffer(ctx, askedOfReplica(task), t.signal), error);
+  await assert.rejects(refuseImpossible(without, task, t.signal), error);
+});
+
+test("a spot machine of a provider that has such may come at any time", async (t) => {
+  const { ctx } = aWorld({ hasSpot: true, offers: async () => [] });
+  const { ctx: without } = aWorld({ offers: async () => [] });
+  const task = readTask("{service: {ports: 80}, resources: {use_spot: true}}", "serve.up");
+
+  await refuseImpossible(ctx, task, t.signal);
+  await assert.rejects(refuseImpossible(without, task, t.signal), { message: /^nothing offers/ });
 });

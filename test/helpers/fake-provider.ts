@@ -115,6 +115,7 @@ export function openFakeProvider(folder: string, options: FakeProviderOptions = 
       [provider.offer, provider.spotOffer].flatMap((offer) =>
         offer !== undefined && meets(offer, need) ? [offer] : [],
       ),
+    couldOffer: async (need) => meets(anOffer, need),
     async create(cluster, rank, signal) {
       await duty("create", String(rank), signal);
       const id = nodeIdOf(cluster, rank);

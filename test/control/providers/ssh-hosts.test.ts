@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Need } from "../../../control/providers/provider.ts";
-import { chooseHosts, offersOf } from "../../../control/providers/ssh-hosts.ts";
+import { chooseHosts, couldFit, offersOf } from "../../../control/providers/ssh-hosts.ts";
 import { aHost } from "../../helpers/hosts.ts";
 
 const offered = (hosts: ReturnType<typeof aHost>[], need: Need = {}) =>
@@ -38,6 +38,18 @@ test("only what was asked for is offered, where it was asked for", () => {
   assert.equal(offered([small, attic], { infra: "ssh" }).length, 2);
   assert.deepEqual(offered([small], { infra: "aws" }), []);
   assert.deepEqual(offered([small], { cpus: { count: 9, orMore: true } }), []);
+});
+
+test("hosts that are taken or away count for what could be offered, and so does one never seen", () => {
+  const away = { ...gpus, problem: "it does not answer" };
+  const unseen = { ...small, facts: null, deployedAt: null };
+  const H100 = { name: "H100", count: 8 };
+
+  assert.equal(couldFit([small, away], { accelerators: H100 }), true);
+  assert.equal(couldFit([small, away], { accelerators: H100, nodes: 2 }), false);
+  assert.equal(couldFit([away, unseen], { accelerators: H100, nodes: 2 }), true);
+  assert.equal(couldFit([unseen], { infra: "ssh/lab" }), true);
+  assert.equal(couldFit([unseen], { infra: "ssh/attic" }), false);
 });
 
 test("the smallest hosts that fit are taken, of the pool that was offered", () => {

@@ -181,6 +181,24 @@ test("a cluster of a user that has a replica's name costs that replica, and the 
   assert.deepEqual({ madeFor, status }, { madeFor: null, status: "UP" });
 });
 
+test("what nothing will ever offer is refused at once, and leaves no service, or the version as it was", async (t) => {
+  const { world, record } = await withService(t);
+  const task = aTask().replace("ports: 8080", "ports: 8080, accelerators: B200:8");
+  const error = {
+    type: "ResourcesUnavailableError",
+    message: /^nothing offers B200:8; there is: /,
+  };
+
+  await assert.rejects(world.run(rows.up, { task, service_name: "other" }), error);
+  await assert.rejects(
+    world.run(rows.update, { task, service_name: "chat", mode: "rolling" }),
+    error,
+  );
+
+  assert.equal((await record()).version, 1);
+  assert.equal((await listLiveServices(world.ctx.db)).length, 1);
+});
+
 test("no machine for a replica is said of it, and it is tried again ever later", async (t) => {
   const bed = await serviceBed(t);
   await bed.world.run(rows.up, { ...chat, task: aTask("").replace("replicas: 2", "replicas: 1") });

@@ -145,7 +145,7 @@ test("an infra without spot machines has none, though another provider has", asy
   const task = onSpot(policyOf(), "use_spot: true, infra: ssh/lab");
 
   const request = await world.call(rows.up, { task, service_name: "lab" });
-  await world.get(rows.up, request);
+  await assert.rejects(world.get(rows.up, request), { message: /^nothing offers infra ssh.lab/ });
 
   assert.match(await world.printed(request), /without effect here: resources.use_spot/);
 });
