@@ -7,8 +7,7 @@ import { test } from "node:test";
 import { endTree } from "../../common/end-processes.ts";
 import { findProcess } from "../../common/process-tree.ts";
 import { agentClient, until } from "../helpers/agent.ts";
-
-const program = join(import.meta.dirname, "../../agent/main.ts");
+import { mainOf } from "../helpers/tested.ts";
 
 test("an agent that was started by hand outlives its terminal", async (t) => {
   const home = mkdtempSync(join(tmpdir(), "terminal-"));
@@ -17,7 +16,7 @@ test("an agent that was started by hand outlives its terminal", async (t) => {
     rmSync(home, { recursive: true, force: true });
   });
   const env = { HOME: home, PATH: process.env["PATH"], OUTRIGGER_NOTICES: "none" };
-  const line = `exec '${process.execPath}' '${program}'`;
+  const line = `exec '${process.execPath}' '${mainOf("agent")}'`;
   const terminal = spawn("script", ["-qc", line, "/dev/null"], { env, stdio: "ignore" });
   const agent = agentClient(t, join(home, ".outrigger/agent/agent.sock"));
   const { pid } = await until(() => agent.call("health", {}).catch(() => undefined));

@@ -6,8 +6,8 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { endTree } from "../../common/end-processes.ts";
 import { agentClient, aNode, aSubmission, text, until } from "../helpers/agent.ts";
+import { mainOf } from "../helpers/tested.ts";
 
-const program = join(import.meta.dirname, "../../agent/main.ts");
 /** As if others of the user had every watcher there is. */
 const unwatched = ["-rU", "sh", "-c", 'echo 0 > /proc/sys/user/max_inotify_instances && exec "$@"'];
 const canTakeAll = spawnSync("unshare", [...unwatched, "sh", "true"]).status === 0;
@@ -21,7 +21,10 @@ test("logs are followed and merged although nobody may watch a file", {
     rmSync(home, { recursive: true, force: true });
   });
   const env = { HOME: home, PATH: process.env["PATH"], OUTRIGGER_NOTICES: "none" };
-  spawn("unshare", [...unwatched, "sh", process.execPath, program], { env, stdio: "ignore" });
+  spawn("unshare", [...unwatched, "sh", process.execPath, mainOf("agent")], {
+    env,
+    stdio: "ignore",
+  });
   const agent = agentClient(t, join(home, ".outrigger/agent/agent.sock"));
   await until(() => agent.call("health", {}).catch(() => undefined));
   await agent.call("configure", aNode({ addresses: ["127.0.0.1", "127.0.0.2"] }));
