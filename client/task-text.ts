@@ -12,6 +12,7 @@ import {
 } from "yaml";
 import { fail } from "../common/errors.ts";
 import { formatIssues } from "../contract/task/issues.ts";
+import { splitParts } from "../contract/task/parts.ts";
 import { parseYaml } from "../contract/task/yaml-text.ts";
 import type { TaskOptions } from "./arguments.ts";
 
@@ -60,11 +61,10 @@ export function readEntrypoint(words: readonly string[], cwd: string): Entrypoin
 
 /** The task as it is sent: the options laid over its YAML, local paths made absolute. */
 export function toTaskText(source: string, options: TaskOptions, place: TaskPlace): string {
-  const documents = [...parseAllDocuments(source)];
+  refuseUnsound(source);
+  const documents = documentsOf(source);
   if (documents.length === 0) documents.push(parseDocument("{}"));
   for (const document of documents) {
-    if (document.errors.length > 0)
-      fail("InvalidTaskError", formatIssues(parseYaml(source).issues));
     if (isHeader(document, documents.length)) continue;
     mergeOptions(document, options);
     mergeValues(document, "envs", place.env);
@@ -74,9 +74,20 @@ export function toTaskText(source: string, options: TaskOptions, place: TaskPlac
   return documents.map(String).join("");
 }
 
+/** Throws `InvalidTaskError` for a text of which there is no tree to edit; the rest is for control to say. */
+function refuseUnsound(source: string): void {
+  const yaml = parseYaml(source);
+  const issues = [...yaml.issues];
+  if (issues.length === 0) splitParts(yaml, { issues, warnings: [] });
+  if (issues.length > 0) fail("InvalidTaskError", formatIssues(issues));
+}
+
+/** The documents of a text, also where a key is given twice: `refuseUnsound` names it. */
+const documentsOf = (text: string) => [...parseAllDocuments(text, { uniqueKeys: false })];
+
 /** The task with what control must know of uploaded files: each lies in the archive by its own path. */
 export function withUploadedPaths(text: string, paths: readonly string[]): string {
-  const documents = [...parseAllDocuments(text)];
+  const documents = documentsOf(text);
   const mapping = Object.fromEntries(paths.map((path) => [path, path]));
   for (const document of documents)
     if (!isHeader(document as Document, documents.length))
@@ -86,7 +97,7 @@ export function withUploadedPaths(text: string, paths: readonly string[]): strin
 
 /** Whether a text says nothing at all: no task is meant by it. */
 export const isEmptyTask = (source: string): boolean =>
-  parseAllDocuments(source).every(({ contents, errors }) => {
+  documentsOf(source).every(({ contents, errors }) => {
     const isEmpty = contents === null || (isMap(contents) && contents.items.length === 0);
     return isEmpty && errors.length === 0;
   });
@@ -100,8 +111,7 @@ interface LocalFields {
 
 /** The local files and folders that a task names, as they stand in its text. */
 export function localPathsOf(taskText: string): string[] {
-  const documents = parseAllDocuments(taskText);
-  return [...documents].flatMap((document) => {
+  return documentsOf(taskText).flatMap((document) => {
     const task: unknown = document.toJS();
     if (typeof task !== "object" || task === null) return [];
     const { workdir, file_mounts: mounts, service } = task as LocalFields;
@@ -119,7 +129,6 @@ function isHeader(document: Document, documents: number): boolean {
 
 function mergeOptions(document: Document, options: TaskOptions): void {
   if (document.contents === null) document.contents = document.createNode({}) as never;
-  if (!isMap(document.contents)) fail("InvalidTaskError", "the task must be a mapping");
   if (options.name !== undefined) document.set("name", options.name);
   if (options.workdir !== undefined) document.set("workdir", options.workdir);
   if (options.numNodes !== undefined) document.set("num_nodes", options.numNodes);

@@ -12,6 +12,7 @@ import {
   type Tags,
 } from "yaml";
 import { fieldOf, type IssueType, maxIssues, type Path, type TaskIssue } from "./issues.ts";
+import { inOurWords } from "./yaml-words.ts";
 
 /** No task of a person comes near these. What exceeds them is refused before it costs much. */
 const maxTextBytes = 512 * 1024;
@@ -54,9 +55,9 @@ export function parseYaml(text: string): YamlText {
   const { documents, excess } = compose(text, lines);
   if (excess !== undefined) return refused(excess.offset, excess.message);
   const issues = errorsOf(documents).map(({ pos, message }) =>
-    issueAt(pos[0], [], `not valid YAML: ${lowerFirst(message)}`, "yaml_syntax"),
+    issueAt(pos[0], [], `not valid YAML: ${inOurWords(message)}`, "yaml_syntax"),
   );
-  return { documents, issues, issueAt, lineAt };
+  return { documents, issues: firstOfEachLine(issues), issueAt, lineAt };
 }
 
 interface Excess {
@@ -108,7 +109,9 @@ function numbersOfYaml11(tags: Tags): Tags {
 const errorsOf = (documents: readonly Document.Parsed[]) =>
   documents.flatMap(({ errors, warnings }) => [...errors, ...warnings]).slice(0, maxIssues);
 
-const lowerFirst = (text: string) => text.charAt(0).toLowerCase() + text.slice(1);
+/** What else is found on a line follows from the first mistake on it. */
+const firstOfEachLine = (issues: readonly TaskIssue[]) =>
+  issues.filter(({ line }, at) => issues.findIndex((one) => one.line === line) === at);
 
 /** The entry that a path leads to: where it begins, and its value. Stops where the path ends early. */
 export function findEntry(

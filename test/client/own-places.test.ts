@@ -45,11 +45,30 @@ const refusals: readonly [string, string, string, string[]][] = [
     "run: x\nnum_nodes: 2\n  setup: y\nrun: z\n",
     "launch -y -c dev task.yaml",
     [
-      "task.yaml:2:12: not valid YAML: nested mappings are not allowed in compact mappings",
-      "task.yaml:2:12: not valid YAML: implicit keys need to be on a single line",
+      "task.yaml:2:12: not valid YAML: a value holds `: `, or the line below is indented too far; put the value in quotes, or mend the indentation",
     ],
   ],
-  ["of its kind", "- run: x\n", "exec dev task.yaml", ["the task must be a mapping"]],
+  [
+    "of its kind",
+    "- run: x\n",
+    "exec dev task.yaml",
+    ["task.yaml:1:1: the task must be a mapping of fields, such as `run: ...`"],
+  ],
+  [
+    "of keys given twice",
+    "run: a\nrun: b\nenvs: {A: 1, A: 2}\n",
+    "launch -y -c dev task.yaml",
+    [
+      "task.yaml:2:1: run: `run` is given on lines 1 and 2; keep one of them",
+      "task.yaml:3:14: envs.A: `A` is given twice on line 3; keep one of them",
+    ],
+  ],
+  [
+    "of an alias without its anchor",
+    "workdir: .\nrun: *x\n",
+    "launch -y -c dev task.yaml",
+    ["task.yaml:2:6: run: nothing above is marked `&x`"],
+  ],
   ["that an option brings", "\nrun: x\n", "launch -y -c dev --cpus banana task.yaml", [cpus]],
 ];
 

@@ -177,22 +177,16 @@ testRefused("documents of several parts", [
 ]);
 
 testRefused("text that is not YAML", [
-  [
-    "run: [a",
-    "line 1, column 8: not valid YAML: flow sequence in block collection must be sufficiently indented and end with a ]",
-  ],
+  ["run: [a", "line 1, column 8: not valid YAML: the list is not closed; end it with ]"],
   [
     "a: b: c",
-    "line 1, column 4: not valid YAML: nested mappings are not allowed in compact mappings",
+    "line 1, column 4: not valid YAML: a value holds `: `, or the line below is indented too far; put the value in quotes, or mend the indentation",
   ],
-  ["run: 'a", "line 1, column 8: not valid YAML: missing closing 'quote"],
-  ["\trun: a", "line 1, column 1: not valid YAML: tabs are not allowed as indentation"],
-  [
-    "run: @a",
-    "line 1, column 6: not valid YAML: plain value cannot start with reserved character @",
-  ],
+  ["run: 'a", "line 1, column 8: not valid YAML: the text is not closed; end it with '"],
+  ["\trun: a", "line 1, column 1: not valid YAML: the line is indented with a tab; take spaces"],
+  ["run: @a", "line 1, column 6: not valid YAML: a value cannot begin with `@`; put it in quotes"],
   [
     "run: !python/name:os.system x",
-    "line 1, column 6: not valid YAML: unresolved tag: !python/name:os.system",
+    "line 1, column 6: not valid YAML: nobody knows the tag `!python/name:os.system`; put the value in quotes if it is text",
   ],
 ]);
