@@ -71,6 +71,7 @@ export function openFakeBalancers({ usually = {} }: FakeBalancersOptions = {}): 
   function open(world: () => Context): Balancers {
     const kept = new Set<string>();
     const told = new Map<string, BalancerPlan>();
+    let backAt: number | undefined;
     const listen = () => {
       for (const id of kept) {
         world().changes.notify(serviceKey(id));
@@ -80,6 +81,7 @@ export function openFakeBalancers({ usually = {} }: FakeBalancersOptions = {}): 
     listeners.add(listen);
 
     function adopt({ id }: Service): boolean {
+      backAt ??= world().now().getTime();
       if (runningOf(id) === undefined) {
         kept.delete(id);
         told.delete(id);
@@ -110,6 +112,7 @@ export function openFakeBalancers({ usually = {} }: FakeBalancersOptions = {}): 
         listen();
       },
       told: (id) => told.get(id),
+      backAt: () => backAt,
       seen(id) {
         const running = kept.has(id) ? runningOf(id) : undefined;
         return running && reportOf(running, world().now().getTime());

@@ -19,6 +19,8 @@ export interface Balancers {
   told(serviceId: string): BalancerPlan | undefined;
   /** What a balancer last told; undefined before. */
   seen(serviceId: string): BalancerReport | undefined;
+  /** When this control plane first looked for any: before that, control was away. */
+  backAt(): number | undefined;
   /** Has whatever balances a service finish what is open for so long and end; it may be gone already. */
   end(service: Service, drainMs: number, signal: AbortSignal): Promise<void>;
   /** Listens to none any more; they go on. */
@@ -31,6 +33,7 @@ const leaveMs = 5_000;
 /** Keeps none yet. */
 export function openBalancers(world: () => Context): Balancers {
   const kept = new Map<string, KeptBalancer>();
+  let backAt: number | undefined;
 
   async function forget(serviceId: string): Promise<void> {
     const one = kept.get(serviceId);
@@ -40,6 +43,7 @@ export function openBalancers(world: () => Context): Balancers {
 
   /** Whether the one that is kept is still there; one that is gone is forgotten. */
   async function isKept({ id }: Service, signal: AbortSignal): Promise<boolean> {
+    backAt ??= world().now().getTime();
     const isThere = (await kept.get(id)?.isThere(signal)) === true;
     if (!isThere) await forget(id);
     return isThere;
@@ -60,6 +64,7 @@ export function openBalancers(world: () => Context): Balancers {
     plan: async (service, plan, signal) => kept.get(service.id)?.plan(plan, signal),
     told: (serviceId) => kept.get(serviceId)?.told,
     seen: (serviceId) => kept.get(serviceId)?.report,
+    backAt: () => backAt,
     async end(service, drainMs, signal) {
       await forget(service.id);
       const leaving = await endBalancers(world(), service, { drainMs }, signal);

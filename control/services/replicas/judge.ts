@@ -15,18 +15,20 @@ export interface Verdict {
 
 /**
  * The status that a replica should have instead by what was seen of it then; undefined while it has the
- * right one. Only bad answers speak against it: who was not asked, or not heard, has not failed.
+ * right one. Only bad answers speak against it: who was not asked, or not heard, has not failed. Until
+ * `backAt` control was away, and with it the way to those that are reached through it.
  */
 export function judge(
   { status, statusChangedAt, runAt }: Pick<Replica, "status" | "statusChangedAt" | "runAt">,
   { readiness, failingSince, problem }: Seen,
   { initialDelaySeconds, failureWindowSeconds }: Patience,
   seenAt: number,
+  backAt = 0,
 ): Verdict | undefined {
   if (status === "STARTING") {
     if (readiness === "ready") return { to: "READY", reason: "it answers its probe" };
     if (problem === null || runAt === null) return undefined;
-    if (seenAt - runAt < initialDelaySeconds * 1000) return undefined;
+    if (seenAt - Math.max(runAt, backAt) < initialDelaySeconds * 1000) return undefined;
     const reason = `it was not ready ${initialDelaySeconds} s after its run began: ${problem}`;
     return { to: "FAILED_INITIAL_DELAY", reason };
   }

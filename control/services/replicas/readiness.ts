@@ -14,7 +14,7 @@ export async function judgeAll(ctx: Context, { service, replicas, opened }: Stat
     const probe = opened.get(replica.version)?.spec.probe;
     const one = seen.replicas.find(({ id }) => id === replica.number);
     // A report may be old while the balancer is not heard: no more time has passed for it.
-    const verdict = probe && one && judge(replica, one, probe, seen.at);
+    const verdict = probe && one && judge(replica, one, probe, seen.at, ctx.balancers.backAt());
     if (verdict === undefined) continue;
     // It answers no probe, and may be in the middle of answering requests.
     const isServing = verdict.to === "FAILED_PROBING";

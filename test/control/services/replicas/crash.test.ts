@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { serveOperations as rows } from "../../../../contract/operations/serve.ts";
 import { listLive } from "../../../../control/clusters/store.ts";
+import { setReplica } from "../../../../control/services/replicas/store.ts";
 import { until } from "../../../helpers/agent.ts";
 import { aTask, type ServiceBed, serviceBed, withService } from "../bed.ts";
 
@@ -80,6 +81,26 @@ test("killed while all is well: nothing happens, and it is probed on", async (t)
   assert.equal((await after.replica(1)).statusChangedAt, statusChangedAt);
   assert.equal(after.balancers.of("chat").length, 1, "the balancer is adopted");
   await hasOneOfEach(after);
+});
+
+test("killed while a replica starts: what control was away for does not count", async (t) => {
+  const bed = await withService(t, one, { usually: {} });
+  const { id } = await until(async () => {
+    const replica = await bed.replica(1);
+    return replica.status === "STARTING" && replica.runAt !== null ? replica : undefined;
+  });
+  const longAgo = bed.world.ctx.now().getTime() - 2_000_000;
+  await bed.world.ctx.batch((tx) => setReplica(tx, id, { runAt: longAgo }));
+
+  const after = await bed.crash();
+  after.balancers.sees(1, { problem: "refused", failingSince: 1 });
+  await until(async () => after.world.ctx.balancers.seen((await after.service()).id));
+  await after.look();
+  const { status } = await after.replica(1);
+  after.world.advance(1_201_000);
+  await after.untilReplica(1, "FAILED_INITIAL_DELAY");
+
+  assert.equal(status, "STARTING");
 });
 
 test("killed while a replica is drained: it is drained on, and goes", async (t) => {

@@ -60,6 +60,14 @@ test("a replica that failed for long while control was away is left the time to 
   assert.equal(verdictAt(450), "FAILED_PROBING");
 });
 
+test("a replica that starts has its initial delay again once control is back", () => {
+  const verdictAt = (at: number) =>
+    judge(aReplica("STARTING"), bad, probe, seconds(at), seconds(400))?.to;
+
+  assert.deepEqual([verdictAt(400), verdictAt(499)], [undefined, undefined]);
+  assert.equal(verdictAt(500), "FAILED_INITIAL_DELAY");
+});
+
 test("the reason says what the probe was answered", () => {
   const reasonOf = (status: ReplicaStatus, seen: SeenReplica) =>
     judge(aReplica(status), seen, probe, seconds(200))?.reason;
