@@ -38,8 +38,8 @@ for (const [name, engine] of Object.entries(engines))
   });
 
 test("it asks so for servers that speak TLS", { skip }, async (t) => {
-  const open = new Set<Socket>();
-  const server = createServer((socket) => void open.add(socket)).listen(0, "127.0.0.1");
+  const accepted = Promise.withResolvers<Socket>();
+  const server = createServer(accepted.resolve).listen(0, "127.0.0.1");
   await once(server, "listening");
   t.after(() => server.close());
   const { port } = server.address() as AddressInfo;
@@ -48,6 +48,6 @@ test("it asks so for servers that speak TLS", { skip }, async (t) => {
   const connecting = assert.rejects(to.connect());
 
   await untilAsked(port);
-  for (const socket of open) socket.destroy();
+  (await accepted.promise).destroy();
   await connecting;
 });
