@@ -7,6 +7,8 @@ export function become(program: Program, words: readonly string[], env: Env): ne
   const { execPath, execve } = process;
   if (execve === undefined)
     fail("NotSupportedError", "this Node.js has no execve; take 24 or later");
-  execve(execPath, [execPath, ...programArgs(program), ...words], { ...env } as NodeJS.ProcessEnv);
+  // What is behind `--` Node.js does not take for options of its own, such as `--env-file`.
+  const args = [...programArgs(program).toSpliced(-1, 0, "--"), ...words];
+  execve(execPath, [execPath, ...args], { ...env } as NodeJS.ProcessEnv);
   return fail("InternalError", `the ${program} did not take over`);
 }

@@ -33,7 +33,7 @@ async function checkout(t: TestContext, files: Readonly<Record<string, string>>)
 
 const run = (file: string, words: readonly string[], path = process.env["PATH"]): Promise<Ended> =>
   new Promise((resolve) => {
-    const env = { PATH: path, HOME: tmpdir() };
+    const env = { PATH: path, HOME: tmpdir(), NODE_COMPILE_CACHE: "" };
     execFile(file, words, { env }, (error, stdout, stderr) =>
       resolve({ code: typeof error?.code === "number" ? error.code : 0, stdout, stderr }),
     );
@@ -51,7 +51,10 @@ test("the launcher takes the pinned Node.js, also through links, and hands on ev
   const { stdout } = await run(join(root, "link"), ["launch", "echo a  b", ""]);
 
   const main = join(root, "client/main.ts");
-  assert.equal(stdout, `pinned --disable-warning=ExperimentalWarning ${main} launch echo a  b \n`);
+  assert.equal(
+    stdout,
+    `pinned --disable-warning=ExperimentalWarning -- ${main} launch echo a  b \n`,
+  );
 });
 
 test("without a pinned one it takes one from PATH that is new enough", async (t) => {
@@ -94,8 +97,19 @@ test("the sidecar is started at once, as it is started elsewhere", async (t) => 
   await writeFile(join(root, "dist/sidecar.mjs"), "");
   const bundled = await run(join(root, "bin/outrigger"), ["sidecar"]);
 
-  assert.equal(source.stdout, `pinned ${flags} ${root}/sidecar/main.ts --key a  b -- c\n`);
-  assert.equal(bundled.stdout, `pinned ${flags} ${root}/dist/sidecar.mjs\n`);
+  assert.equal(source.stdout, `pinned ${flags} -- ${root}/sidecar/main.ts --key a  b -- c\n`);
+  assert.equal(bundled.stdout, `pinned ${flags} -- ${root}/dist/sidecar.mjs\n`);
+});
+
+test("no word is taken by Node.js for itself", async () => {
+  const words = ["--env-file", "no-such.env", "echo"];
+
+  const client = await run(join(source, "outrigger"), ["launch", "-y", "-c", "dev", ...words]);
+  const sidecar = await run(join(source, "outrigger"), ["sidecar", ...words]);
+
+  assert.deepEqual(client, { code: 3, stdout: "", stderr: "error: cannot read no-such.env\n" });
+  assert.match(sidecar.stderr, /unknown option '--env-file'/i);
+  assert.equal(sidecar.code, 2);
 });
 
 test("dependencies are installed once, and again when the lock file changes", async (t) => {
