@@ -67,7 +67,7 @@ test("without a pinned one it takes one from PATH that is new enough", async (t)
   assert.match(found.stdout, /^found .* x\n$/);
   assert.equal(old.code, 1);
   assert.equal(old.stdout, "");
-  assert.match(old.stderr, /^outrigger: needs Node\.js 24; run 'npm install' in /);
+  assert.match(old.stderr, /^outrigger: needs Node\.js 24: 'npm install' in \S+ fetches it, /);
 });
 
 test("the bundle runs as long as no source is newer", async (t) => {
