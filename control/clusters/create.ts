@@ -58,15 +58,19 @@ export async function create(
     if (health === undefined) return;
     if (!replaces || !isOutdated(provider, health))
       return remark(ctx, cluster.id, `node ${rank} ${news} (${elapsed(since, ctx.now())})`);
-    if (turn === turnsAtMost) refuseBuild(cluster, rank, provider, health);
+    if (turn === turnsAtMost) refuseBuild(ctx, cluster, rank, health);
   }
 }
 
-function refuseBuild({ name }: Cluster, rank: number, ours: Provider, { build }: Health): never {
+/** Nobody listens meanwhile: each agent that comes and goes would have it tried again at once. */
+function refuseBuild(ctx: Context, cluster: Cluster, rank: number, { build }: Health): never {
+  const { id, name } = cluster;
+  const { agentBuild } = ctx.provider(cluster.provider);
+  ctx.watches.forget(id);
   fail(
     "CloudError",
     `node ${rank} of ${name} has an agent of build ${build} again however often it is replaced by ` +
-      `build ${ours.agentBuild}: something else starts it there; stop that (a unit of systemd, ` +
+      `build ${agentBuild}: something else starts it there; stop that (a unit of systemd, ` +
       "another control plane), then start the cluster again, or take it down",
   );
 }
