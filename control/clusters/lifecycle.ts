@@ -8,6 +8,7 @@ import { move } from "../move.ts";
 import { keepAutostop } from "./apply.ts";
 import { settingOf } from "./autostop.ts";
 import { getLive, refuseManaged } from "./find.ts";
+import { chosenHooks } from "./hooks/hint.ts";
 import { endAll, tell } from "./lifecycles/adopt.ts";
 import { listOpen } from "./lifecycles/store.ts";
 import { type Cluster, isLeaving } from "./schema.ts";
@@ -52,6 +53,7 @@ export async function stop(ctx: Context, input: StopOrDown, call: Call) {
   const find = async () => {
     const cluster = await stoppable(ctx, input.cluster_name);
     await warnOfPreemption(ctx, cluster, "whether it is stopped or gone is the provider's", call);
+    await tellChosen(ctx, cluster, "stop", input, call);
     return cluster;
   };
   await reach(ctx, find, { wanted: "STOPPED", because, skipHooks: skipsHooks(input) }, call);
@@ -83,6 +85,18 @@ async function warnOfPreemption(ctx: Context, cluster: Cluster, but: string, cal
       call.print(`warning: node ${rank} is being taken away (${because}); ${but}\n`);
 }
 
+/** Numbers of hooks that never run look like hooks that were lost. */
+async function tellChosen(
+  ctx: Context,
+  cluster: Cluster,
+  event: "stop" | "down",
+  input: StopOrDown,
+  call: Call,
+): Promise<void> {
+  if (cluster.status === "UP" && !skipsHooks(input))
+    call.print(await chosenHooks(ctx, cluster, event));
+}
+
 /** Deletes the nodes of a cluster and their disks. */
 export async function down(ctx: Context, input: StopOrDown, call: Call) {
   const because = `down by ${call.user.name}`;
@@ -91,6 +105,7 @@ export async function down(ctx: Context, input: StopOrDown, call: Call) {
     // One that goes anyhow may be joined, and purged where it cannot.
     if (cluster.wanted !== "GONE") refuseManaged(cluster);
     await warnOfPreemption(ctx, cluster, "hooks for down run only while there is time", call);
+    await tellChosen(ctx, cluster, "down", input, call);
     return cluster;
   };
   const desire = { wanted: "GONE", because, skipHooks: skipsHooks(input) } as const;

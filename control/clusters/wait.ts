@@ -6,7 +6,7 @@ import { hasMovedTo, lastSeq } from "../events.ts";
 import { readFrom, sizeOf } from "../growing-file.ts";
 import { nudge } from "../reconciler.ts";
 import type { Failure } from "../requests/schema.ts";
-import { hookHint } from "./hooks/hint.ts";
+import { openHookHints } from "./hooks/hint.ts";
 import { provisionLogOf, remark } from "./provision-log.ts";
 import { type Cluster, clusterKey, type Wanted, type Wish } from "./schema.ts";
 import { type Desire, getCluster, setWanted } from "./store.ts";
@@ -82,11 +82,11 @@ export async function untilReached(
   return reached;
 }
 
-/** What prints the rest of a cluster's provisioning log, and, once, how to read along with hooks. */
+/** What prints the rest of a cluster's provisioning log, and which hooks run. */
 function printersOf(ctx: Context, id: string, shown: number, call: Call) {
   const file = provisionLogOf(ctx, id);
   let printed = shown;
-  let hint = "";
+  const hookHint = openHookHints(ctx);
   return {
     async printNews(): Promise<void> {
       const news = await buffer(readFrom(file, printed));
@@ -94,9 +94,7 @@ function printersOf(ctx: Context, id: string, shown: number, call: Call) {
       call.print(news.toString());
     },
     async printHint(cluster: Cluster): Promise<void> {
-      if (hint !== "") return;
-      hint = await hookHint(ctx, cluster);
-      call.print(hint);
+      call.print(await hookHint(cluster));
     },
   };
 }

@@ -35,6 +35,30 @@ test("hooks of a real stop are followed from their node, and named to who waits"
   assert.match(printed, /^hook 1 of 2 \(stop\) exited with 3 /m);
 });
 
+test("who waits for a stop is told which of the hooks are for it, and of each that it runs", async (t) => {
+  const world = await testWorld(t);
+  const hooks = "[{run: save}, {run: flee, events: [preemption]}, {run: tell, events: [stop]}]";
+  await world.run(rows.launch, { ...name, task: `{config: {hooks: ${hooks}}, run: 'true'}` });
+  const agent = world.provider.agentOf((await world.cluster("demo")).id);
+  agent.node.holdsHooks = true;
+  const stop = await world.call(rows.stop, name);
+  for (const index of [1, 3]) {
+    const runs = `hook ${index} of 3 (stop) runs, for `;
+    await until(async () => (await world.printed(stop)).includes(runs) || undefined);
+    agent.endHook();
+  }
+  await world.get(rows.stop, stop);
+  await world.run(rows.start, name);
+  agent.node.holdsHooks = false;
+  const down = await world.call(rows.down, name);
+  await world.get(rows.down, down);
+
+  const printed = await world.printed(stop);
+  assert.match(printed, /^hooks for stop: 1, 3 of 3\n/);
+  assert.equal(printed.match(/read along/g)?.length, 1);
+  assert.match(await world.printed(down), /^hooks for down: 1 of 3$/m);
+});
+
 test("who asked for a teardown reads its hooks' log next, not that of the stop before", async (t) => {
   const world = await testWorld(t);
   const { ctx } = world;
