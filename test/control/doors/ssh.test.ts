@@ -250,6 +250,21 @@ test("a script that takes too long is ended, and one whose host goes away is tol
   await lost;
 });
 
+test("a host whose power fails is noticed by its silence, and what goes over its connection ends", {
+  skip,
+}, async (t) => {
+  const { host, ssh } = await start(t);
+  const script = { what: "sleeping", text: "touch ~/begun; sleep 1000", timeoutMs: 60_000 };
+  const lost = assert.rejects(runOn(ssh, host.target(), script), {
+    message: /the connection was lost while sleeping/,
+  });
+  await host.run("until [ -e /home/ana/begun ]; do :; done");
+
+  await host.swallow();
+
+  await lost;
+});
+
 test("a full disk is called one", { skip }, async (t) => {
   const { host, ssh } = await start(t, { homeMb: 1 });
 
