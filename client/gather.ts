@@ -1,5 +1,5 @@
 import { lstat, readdir, readlink, stat } from "node:fs/promises";
-import { dirname, join, relative, resolve } from "node:path";
+import { dirname, isAbsolute, join, normalize, relative, resolve } from "node:path";
 import { errorCodeOf, fail } from "../common/errors.ts";
 import { type IgnoreRules, rulesOf } from "./ignore-rules.ts";
 import { digestOf } from "./local-files.ts";
@@ -34,11 +34,11 @@ async function* walkRoot(root: string): AsyncGenerator<Item> {
     throw error;
   });
   if (stats.isFile()) yield fileAt(root, stats);
-  else if (stats.isDirectory()) yield* walk(root, await rulesOf(root));
+  else if (stats.isDirectory()) yield* walk(root, root, await rulesOf(root));
   else fail("ValueError", `${root} is neither a file nor a folder`);
 }
 
-async function* walk(folder: string, rules: IgnoreRules): AsyncGenerator<Item> {
+async function* walk(root: string, folder: string, rules: IgnoreRules): AsyncGenerator<Item> {
   yield { kind: "folder", path: folder };
   const entries = await readdir(folder, { withFileTypes: true });
   for (const entry of entries) {
@@ -46,9 +46,9 @@ async function* walk(folder: string, rules: IgnoreRules): AsyncGenerator<Item> {
     if (rules.isLeftOut(path, entry.isDirectory())) continue;
     if (entry.name.includes("\\"))
       fail("ValueError", `${path} cannot be sent: its name has a backslash; leave it out`);
-    if (entry.isDirectory()) yield* walk(path, rules.within(path));
+    if (entry.isDirectory()) yield* walk(root, path, rules.within(path));
     if (entry.isFile()) yield fileAt(path, await lstat(path));
-    if (entry.isSymbolicLink()) yield { kind: "link", path, target: await targetOf(path) };
+    if (entry.isSymbolicLink()) yield { kind: "link", path, target: await targetOf(root, path) };
   }
 }
 
@@ -59,8 +59,11 @@ const fileAt = (path: string, { size, mode }: { size: number; mode: number }): I
   mode: mode & 0o777,
 });
 
-/** A link leads to the same place from wherever its folder lies. */
-async function targetOf(path: string): Promise<string> {
+/** A link within its folder leads to the same place wherever that lies; one that leads out stays as it is. */
+async function targetOf(root: string, path: string): Promise<string> {
   const folder = dirname(path);
-  return relative(folder, resolve(folder, await readlink(path))) || ".";
+  const target = await readlink(path);
+  const isWithin = `${resolve(target)}/`.startsWith(`${root}/`);
+  if (isAbsolute(target) && !isWithin) return normalize(target);
+  return relative(folder, resolve(folder, target)) || ".";
 }

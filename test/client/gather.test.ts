@@ -39,6 +39,7 @@ test("a folder comes whole: files, empty folders, links, permissions", async (t)
   chmodSync(join(root, "a"), 0o755);
   symlinkSync(join(root, "a"), join(root, "b/absolute"));
   symlinkSync("../../../../../../../../../../../far", join(root, "far"));
+  symlinkSync("/etc/hostname", join(root, "out"));
 
   const items = await gather([root, join(root, "a")]);
 
@@ -51,6 +52,7 @@ test("a folder comes whole: files, empty folders, links, permissions", async (t)
     "b/c",
     "empty",
     "far",
+    "out",
   ]);
   const file = byPath.get("a");
   assert.ok(file?.kind === "file" && file.mode === 0o755 && file.size === 4);
@@ -58,6 +60,8 @@ test("a folder comes whole: files, empty folders, links, permissions", async (t)
   assert.equal(link?.kind === "link" && link.target, "../a");
   const far = byPath.get("far");
   assert.equal(far?.kind === "link" && join(root, far.target), "/far");
+  const out = byPath.get("out");
+  assert.equal(out?.kind === "link" && out.target, "/etc/hostname");
 });
 
 test("git's rules hold at every depth, the deeper ones first", async (t) => {

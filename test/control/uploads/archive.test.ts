@@ -43,7 +43,12 @@ test("files, folders and links are read with their permissions", async () => {
 
 test("a slash in front is left out, as is the one that ends a link to a folder", async () => {
   const { entries } = await read(
-    await zipOf({ "#p/l": linkTo("to/"), "#p/d#": linkTo("../x"), "#p/f": "x" }),
+    await zipOf({
+      "#p/l": linkTo("to/"),
+      "#p/d#": linkTo("../x"),
+      "#p/e": linkTo("/etc/x"),
+      "#p/f": "x",
+    }),
   );
 
   assert.deepEqual(
@@ -51,6 +56,7 @@ test("a slash in front is left out, as is the one that ends a link to a folder",
     [
       ["p/l", "to"],
       ["p/d", "../x"],
+      ["p/e", "/etc/x"],
       ["p/f", false],
     ],
   );
@@ -83,7 +89,6 @@ const hostile: Record<string, Parameters<typeof zipOf>[0]> = {
   "a path of dots": { "@": "x" },
   "a path of a slash": { "#": "x" },
   "two slashes in front": { "##etc#x": "x" },
-  "an absolute link": { l: linkTo("/etc/passwd") },
   "a link that climbs out": { "a/l": linkTo("../../x") },
   "an empty link": { l: linkTo("") },
   "a link that is too long": { l: linkTo("x".repeat(5_000)) },
