@@ -1,53 +1,20 @@
 import assert from "node:assert/strict";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { type TestContext, test } from "node:test";
+import { test } from "node:test";
 import { parse } from "yaml";
 import { judgeUp } from "../../client/commands/serve-up.ts";
-import type { ServiceStatusRecord } from "../../contract/records/services.ts";
-import { commandLine } from "./command-line.ts";
-import { fakeControl, type Routes, sendJson } from "./fake-control.ts";
+import { sendJson } from "./fake-control.ts";
 import { aReplica, aService, crash } from "./services.ts";
+import { endpoint, key, serving, up } from "./serving.ts";
 
-const endpoint = "http://127.0.0.1:30001";
-const key = "sk-very-secret";
-const document = `name: chat
-resources: { ports: 8080 }
-secrets: { API_KEY: null }
-service:
-  replicas: 2
-  readiness_probe: { path: /health, headers: { Authorization: Bearer $API_KEY } }
-  auth: { api_key: $API_KEY }
-run: serve
-`;
-
-/** A control plane whose service is one after another what it is given; the last one stays. */
-async function here(t: TestContext, looks: readonly ServiceStatusRecord[], more: Routes = {}) {
-  let look = 0;
-  const control = await fakeControl(t, {
-    "POST /serve/up": { result: ["chat", endpoint] },
-    "POST /serve/update": {},
-    "POST /optimize": { log: "any machine\n" },
-    ...more,
-    get "POST /serve/status"() {
-      const now = looks[Math.min(look, looks.length - 1)];
-      look += 1;
-      return { result: now === undefined ? [] : [now] };
-    },
-  });
-  const outrigger = await commandLine(t, control.endpoint);
-  writeFileSync(join(outrigger.folder, "chat.yaml"), document);
-  return { control, outrigger, looked: () => look };
-}
-
-const up = ["serve", "up", "chat.yaml", "--secret", `API_KEY=${key}`];
 const begins = aService({
   status: "REPLICA_INIT",
   replica_info: [aReplica(1, { status: "STARTING" }), aReplica(2, { status: "PROVISIONING" })],
 });
 
 test("serve up of a task that is no service is refused before anything is asked", async (t) => {
-  const { control, outrigger } = await here(t, []);
+  const { control, outrigger } = await serving(t, []);
 
   const { code, stderr } = await outrigger(["serve", "up", "echo hello"], { typed: "y\n" });
 
@@ -59,7 +26,7 @@ test("serve up of a task that is no service is refused before anything is asked"
 
 test("serve up follows until the service is ready, and says how to ask it without the key", async (t) => {
   const oneReady = aService({ replica_info: [aReplica(1), aReplica(2, { status: "STARTING" })] });
-  const { control, outrigger } = await here(t, [begins, oneReady]);
+  const { control, outrigger } = await serving(t, [begins, oneReady]);
 
   const { code, stdout, stderr } = await outrigger(up);
 
@@ -87,7 +54,7 @@ Service chat READY: 1 of 2 replicas; the others follow
 test("serve up of a service whose replicas fail says why, once, and ends with 1", async (t) => {
   const failed = { status: "FAILED", status_reason: crash } as const;
   const replicas = [aReplica(1, failed), aReplica(2, failed)];
-  const { outrigger } = await here(t, [
+  const { outrigger } = await serving(t, [
     begins,
     aService({ status: "FAILED", replica_info: replicas }),
   ]);
@@ -126,7 +93,7 @@ test("what a replica printed last is shown when it is known later than its failu
   const first = aService({ status: "REPLICA_INIT", replica_info: [aReplica(1, why)] });
   const status_reason = "no good answer; it printed last:\nout of memory";
   const then = { ...first, replica_info: [aReplica(1, { ...why, status_reason })] };
-  const { outrigger } = await here(t, [first, then, aService({ replica_info: [aReplica(2)] })]);
+  const { outrigger } = await serving(t, [first, then, aService({ replica_info: [aReplica(2)] })]);
 
   const { stderr } = await outrigger(up);
 
@@ -143,7 +110,7 @@ test("what a replica waits for is told once, also where it is known later", asyn
       replica_info: [aReplica(1, { status: "PENDING", status_reason })],
     });
   const waits = pending("waits for a machine: nothing offers H100:8 on spot");
-  const { outrigger } = await here(t, [
+  const { outrigger } = await serving(t, [
     pending("1 replica is asked for"),
     waits,
     waits,
@@ -161,7 +128,7 @@ test("what a replica waits for is told once, also where it is known later", asyn
 
 test("Ctrl-C leaves a service that comes up alone, and says so", async (t) => {
   const interrupt = new AbortController();
-  const { outrigger, looked } = await here(t, [begins], {
+  const { outrigger, looked } = await serving(t, [begins], {
     "GET /api/get": (_seen, res) => {
       const value = looked() > 1 ? [begins] : looked() > 0 ? [begins] : ["chat", endpoint];
       if (looked() > 1) interrupt.abort();
@@ -177,7 +144,7 @@ test("Ctrl-C leaves a service that comes up alone, and says so", async (t) => {
 });
 
 test("serve up -d does not wait, and --async prints the request", async (t) => {
-  const { control, outrigger } = await here(t, [begins]);
+  const { control, outrigger } = await serving(t, [begins]);
 
   const detached = await outrigger([...up, "-d", "-n", "other"]);
   const later = await outrigger([...up, "--async"]);
@@ -189,7 +156,7 @@ test("serve up -d does not wait, and --async prints the request", async (t) => {
 });
 
 test("a question comes before a service is brought up or changed", async (t) => {
-  const { control, outrigger } = await here(t, [aService()]);
+  const { control, outrigger } = await serving(t, [aService()]);
 
   const answers = [
     await outrigger(up, { typed: "n\n" }),
@@ -204,41 +171,9 @@ test("a question comes before a service is brought up or changed", async (t) => 
   assert.equal(control.to("POST /serve/up").length + control.to("POST /serve/update").length, 0);
 });
 
-test("serve update waits until the new version serves alone", async (t) => {
-  const both = { version: 2, active_versions: [1, 2] };
-  const { control, outrigger } = await here(t, [
-    aService({ ...both, replica_info: [aReplica(1), aReplica(2), aReplica(3, { version: 2 })] }),
-    aService({
-      version: 2,
-      replica_info: [
-        aReplica(2, { status: "SHUTTING_DOWN" }),
-        aReplica(3, { version: 2 }),
-        aReplica(4, { version: 2 }),
-      ],
-    }),
-  ]);
-
-  const words = ["serve", "update", "chat", "chat.yaml", "--mode", "blue_green"];
-  const { code, stderr } = await outrigger(words);
-
-  assert.equal(code, 0);
-  assert.match(stderr, /replica 3 READY\n.*replica 2 SHUTTING_DOWN/s);
-  assert.match(stderr, /^Service chat runs version 2$/m);
-  assert.equal(control.to("POST /serve/update")[0]?.body["mode"], "blue_green");
-});
-
-test("serve update ends with 1 when the new version is given up", async (t) => {
-  const { outrigger } = await here(t, [aService({ version: 2, given_up: "3 replicas failed" })]);
-
-  const { code, stderr } = await outrigger(["serve", "update", "chat", "chat.yaml"]);
-
-  assert.equal(code, 1);
-  assert.match(stderr, /^error: version 2 of chat is given up, .*: 3 replicas failed$/m);
-});
-
 test("the files of service.tls go along with the service", async (t) => {
   const chunks: string[] = [];
-  const { control, outrigger } = await here(t, [aService()], {
+  const { control, outrigger } = await serving(t, [aService()], {
     "GET /upload_v2/blob": (_seen, res) => sendJson(res, 200, { exists: false }),
     "POST /upload_v2": (seen, res) => {
       chunks.push(seen.text);
@@ -268,7 +203,7 @@ test("serve up says once that a server listens elsewhere than on $PORT", async (
       replica_info: [aReplica(1, { status: "STARTING", status_reason, ...more })],
     });
   const hint = "it listens on 8000, not on $PORT, which is 8080: use $PORT";
-  const { outrigger } = await here(t, [
+  const { outrigger } = await serving(t, [
     startingFor("handed in; its probe says: refused"),
     startingFor("handed in; its probe says: refused", { hint }),
     startingFor("handed in; its probe says: timeout", { hint }),
@@ -294,7 +229,7 @@ for (const [max_replicas, how] of [
 ] as const)
   test(`serve up of a service without replicas says why, where it may have ${max_replicas}`, async (t) => {
     const none = { replica_info: [], target_num_replicas: 0, max_replicas };
-    const { outrigger } = await here(t, [aService({ status: "NO_REPLICA", ...none })]);
+    const { outrigger } = await serving(t, [aService({ status: "NO_REPLICA", ...none })]);
 
     const { code, stderr } = await outrigger(up);
 
