@@ -1,4 +1,4 @@
-import type { ClientRequest, IncomingMessage, ServerResponse } from "node:http";
+import type { ClientRequest, IncomingMessage, Server, ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";
 import type HttpProxy from "http-proxy";
 import { inHeadsAlone } from "../chunked.ts";
@@ -20,6 +20,9 @@ const hopNames = new Set([
   "upgrade",
 ]);
 
+/** The request that came over each connection into the server of `node:http`. */
+type Channels = WeakMap<Duplex, Channel>;
+
 /**
  * The engine for upstreams that need `http-proxy`. What reaches it was checked and written anew, as
  * for `splice`; what it loses on the way is put back where it can be.
@@ -28,7 +31,32 @@ export async function openHttpProxy(): Promise<Engine> {
   const { default: factory } = await import("http-proxy");
   const proxy = factory.createProxyServer({ toProxy: true, preserveHeaderKeyCase: true });
   const splice = openSplice();
-  const channels = new WeakMap<Duplex, Channel>();
+  const channels: Channels = new WeakMap();
+  const server = serverOf(proxy, channels);
+  mend(proxy, channels);
+  const connecting = connectingOf(proxy);
+  return {
+    begin(client, to) {
+      if (client.passage.wantsWebSocket) return splice.begin(client, to);
+      const channel = new Channel(client, to);
+      const { inner } = channel;
+      channels.set(inner, channel);
+      connecting.set(inner, client.front.nowMs + client.front.limits.connectMs);
+      inner.once("close", () => connecting.delete(inner));
+      server.emit("connection", inner);
+      return channel;
+    },
+    sweep(nowMs) {
+      splice.sweep(nowMs);
+      for (const [inner, untilMs] of connecting)
+        if (untilMs < nowMs) channels.get(inner)?.fail("upstreamTimeout");
+    },
+    close: () => splice.close(),
+  };
+}
+
+/** Reads requests for the library. It listens nowhere: its connections are handed to it. */
+function serverOf(proxy: HttpProxy, channels: Channels): Server {
   const forward = (req: IncomingMessage, res: ServerResponse) => {
     const channel = channels.get(req.socket);
     res.once("finish", () => channel?.finish());
@@ -49,18 +77,16 @@ export async function openHttpProxy(): Promise<Engine> {
   });
   server.on("checkExpectation", forward);
   server.on("clientError", (_, socket) => channels.get(socket)?.fail("unsupported"));
-  mend(proxy, channels);
-  return {
-    begin(client, to) {
-      if (client.passage.wantsWebSocket) return splice.begin(client, to);
-      const channel = new Channel(client, to);
-      channels.set(channel.inner, channel);
-      server.emit("connection", channel.inner);
-      return channel;
-    },
-    sweep: (nowMs) => splice.sweep(nowMs),
-    close: () => splice.close(),
-  };
+  return server;
+}
+
+/** Connections whose request has none to the upstream yet, each with when it must have; those that have leave. */
+function connectingOf(proxy: HttpProxy): Map<Duplex, number> {
+  const connecting = new Map<Duplex, number>();
+  proxy.on("proxyReq", ({ socket }, req) =>
+    socket?.once("connect", () => connecting.delete(req.socket)),
+  );
+  return connecting;
 }
 
 /** An upstream as the library takes it, which connects by itself. */
@@ -70,7 +96,7 @@ function targetOf(to: Address): { protocol: string; host: string; port: number }
 }
 
 /** Puts back what is lost: names' case, repeated headers, targets, trailers, early heads, ends. */
-function mend(proxy: HttpProxy, channels: WeakMap<Duplex, Channel>): void {
+function mend(proxy: HttpProxy, channels: Channels): void {
   proxy.on("start", (req) => {
     req.headers = headersOf(req.rawHeaders);
   });

@@ -1,11 +1,26 @@
 import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
 import { createServer } from "node:net";
-import { test } from "node:test";
+import { type TestContext, test } from "node:test";
 import { findPort } from "../../sidecar/wrap.ts";
 import { aSidecar, bodyOf, engines, plain } from "./bed.ts";
-import { unchunk } from "./raw.ts";
+import { dial, unchunk } from "./raw.ts";
 
 const statusLine = (text: string): string => text.slice(0, text.indexOf("\r\n"));
+
+/** A port on which as many wait already as the system takes, and nobody meets them. */
+async function fullPort(t: TestContext): Promise<number> {
+  const script = `const server = require("node:net").createServer();
+    server.listen({ port: 0, host: "127.0.0.1", backlog: 1 }, () => console.log(server.address().port));`;
+  const child = spawn(process.execPath, ["-e", script], { stdio: ["ignore", "pipe", "inherit"] });
+  t.after(() => child.kill("SIGKILL"));
+  const [line] = await once(child.stdout, "data");
+  const port = Number(line);
+  child.kill("SIGSTOP");
+  await Promise.all([1, 2].map(() => once(dial(t, port).socket, "connect")));
+  return port;
+}
 
 for (const [name, engine] of Object.entries(engines)) {
   test(`${name}: an answer's head arrives before its body is there`, async (t) => {
@@ -149,6 +164,28 @@ for (const [name, engine] of Object.entries(engines)) {
     assert.equal(statusLine(answer), "HTTP/1.1 504 Gateway Timeout");
     assert.equal(bodyOf(answer), '{"error":"Gateway Timeout"}');
     await bed.upstream.wires[0]?.end();
+  });
+
+  test(`${name}: only an upstream that is not connected in time is answered 504`, {
+    timeout: 60_000,
+  }, async (t) => {
+    const full = { host: "127.0.0.1", port: await fullPort(t) };
+    const bed = await aSidecar(t, engine, {
+      connectMs: 1_000,
+      upstreamMs: 3_600_000,
+      choose: ({ path }, deadEnds) =>
+        deadEnds[0]?.why ?? { to: path === "/full" ? full : open, done() {} },
+    });
+    const open = { host: "127.0.0.1", port: bed.upstream.port };
+    bed.upstream.answer = () => {};
+    const slow = bed.ask("POST / HTTP/1.1");
+    const upstream = await bed.upstream.connection(1);
+
+    const late = await bed.ask("POST /full HTTP/1.1");
+    upstream.send("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok");
+
+    assert.equal(statusLine(late), "HTTP/1.1 504 Gateway Timeout");
+    assert.equal(statusLine(await slow), "HTTP/1.1 200 OK");
   });
 
   test(`${name}: whoever may ask elsewhere gets no answer in place of the upstream's`, async (t) => {
