@@ -58,7 +58,7 @@ function tell(terminal: Terminal, error: unknown, { env, signal }: Surroundings)
 }
 
 /** The width of help that goes to no terminal. */
-const usualWidth = 100;
+const usualWidth = 80;
 
 type Dispatch = (row: CommandRow, operands: readonly string[], options: object) => Promise<void>;
 
