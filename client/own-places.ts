@@ -1,5 +1,5 @@
 import { AppError } from "../common/errors.ts";
-import type { TaskIssue } from "../contract/task/issues.ts";
+import { formatIssues, type TaskIssue } from "../contract/task/issues.ts";
 import type { Entrypoint } from "./task-text.ts";
 
 /**
@@ -15,14 +15,32 @@ export async function inOwnPlaces<T>(
     return await run();
   } catch (error) {
     if (!isRefusal(error)) throw error;
-    const { readTask } = await import("../contract/task.ts");
-    const issuesOf = (text: string): readonly TaskIssue[] => {
-      const reading = readTask(text);
-      return reading.ok ? [] : reading.issues;
-    };
-    const lines = placedAnew(error.message, issuesOf(sent), issuesOf(source.text));
-    throw refusal(source, lines, error);
+    throw refusal(source, await inPlacesOf(source, sent, error.message), error);
   }
+}
+
+/**
+ * Refuses a task for what this side alone can know of it: each issue is one of the user's own text. Whatever else
+ * is wrong with what would be sent is told with them. Does nothing where there is no issue.
+ */
+export async function refuseOwn(
+  source: Entrypoint,
+  sent: string,
+  own: readonly TaskIssue[],
+): Promise<void> {
+  if (own.length === 0) return;
+  const others = formatIssues(await issuesOf(sent));
+  const lines = [formatIssues(own), others && (await inPlacesOf(source, sent, others))];
+  throw refusal(source, lines.filter(Boolean).join("\n"));
+}
+
+const inPlacesOf = async ({ text }: Entrypoint, sent: string, lines: string) =>
+  placedAnew(lines, await issuesOf(sent), await issuesOf(text));
+
+async function issuesOf(text: string): Promise<readonly TaskIssue[]> {
+  const { readTask } = await import("../contract/task.ts");
+  const reading = readTask(text);
+  return reading.ok ? [] : reading.issues;
 }
 
 /** Runs what reads the user's own text; a refusal names its file. */
@@ -38,13 +56,14 @@ const isRefusal = (error: unknown): error is AppError =>
   error instanceof AppError && error.type === "InvalidTaskError";
 
 /** Places in a file stand as editors know how to jump there: `task.yaml:3:5: ...`. */
-function refusal({ file }: Entrypoint, lines: string, cause: AppError): AppError {
-  if (file === undefined) return new AppError(cause.type, lines, {}, cause);
+function refusal({ file }: Entrypoint, lines: string, cause?: AppError): AppError {
+  const type = "InvalidTaskError";
+  if (file === undefined) return new AppError(type, lines, {}, cause);
   const placed = lines.replace(
     /^line (\d+), column (\d+)(?=: )/gm,
     (_, line: string, column: string) => `${file}:${line}:${column}`,
   );
-  return new AppError(cause.type, `${file} cannot be used as it is:\n${placed}`, {}, cause);
+  return new AppError(type, `${file} cannot be used as it is:\n${placed}`, {}, cause);
 }
 
 /** The lines of a refusal with the places of the source; what options brought stands nowhere in it. */

@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, statSync } from "node:fs";
+import { readFileSync, type Stats, statSync } from "node:fs";
 import { homedir } from "node:os";
 import { join, resolve } from "node:path";
 import {
@@ -47,16 +47,38 @@ type ResourceOption = keyof typeof resourceKeys;
 
 /**
  * The task of an entrypoint: the YAML file it names, else a task that runs the words as a command.
- * Throws `NotFoundError` for a YAML file that is not there.
+ * Throws `NotFoundError` for a YAML file that is not there, `UsageError` for one that is empty or has words
+ * behind it, and for a folder.
  */
 export function readEntrypoint(words: readonly string[], cwd: string): Entrypoint {
-  const [first] = words;
+  const [first, ...more] = words;
   if (first === undefined) return { text: "{}\n" };
-  const file = resolve(cwd, expandHome(first));
-  if (words.length === 1 && existsSync(file) && statSync(file).isFile())
-    return { text: readFileSync(file, "utf8"), file: first };
-  if (words.length === 1 && /\.ya?ml$/.test(first)) fail("NotFoundError", `no file ${first}`);
-  return { text: stringify({ run: words.join(" ") }) };
+  const file = absolutePath(first, cwd);
+  const stats = statsAt(file);
+  const isYaml = /\.ya?ml$/.test(first);
+  if (more.length > 0) {
+    if (isYaml && stats?.isFile()) refuseMore(first, more);
+    return { text: stringify({ run: words.join(" ") }) };
+  }
+  if (stats?.isFile()) return { text: filledText(file, first), file: first };
+  if (stats?.isDirectory())
+    fail("UsageError", `${first} is a folder; name the YAML file of a task, or a command`);
+  if (isYaml) fail("NotFoundError", `no file ${first}`);
+  return { text: stringify({ run: first }) };
+}
+
+const refuseMore = (file: string, more: readonly string[]): never =>
+  fail(
+    "UsageError",
+    `${file} is the file of a task, and nothing can follow it: ${more.join(" ")}; name one file, or put a command in quotes`,
+  );
+
+/** The text of a task file, which must say something. */
+function filledText(file: string, name: string): string {
+  const text = readFileSync(file, "utf8");
+  if (isEmptyTask(text))
+    fail("UsageError", `${name} is empty; write what to run in it, such as \`run: echo hello\``);
+  return text;
 }
 
 /** The task as it is sent: the options laid over its YAML, local paths made absolute. */
@@ -160,7 +182,7 @@ function mergeValues(document: Document, key: string, values: Readonly<Record<st
 function resolvePaths(document: Document, cwd: string): void {
   const absolute = (path: readonly string[]) => {
     const value = document.getIn(path);
-    if (isLocalPath(value)) document.setIn(path, resolve(cwd, expandHome(value)));
+    if (isLocalPath(value)) document.setIn(path, absolutePath(value, cwd));
   };
   absolute(["workdir"]);
   if (document.hasIn(["service", "tls"]))
@@ -173,8 +195,21 @@ function resolvePaths(document: Document, cwd: string): void {
   }
 }
 
-const isLocalPath = (value: unknown): value is string =>
+/** Whether a value is the path of a local file rather than an address. */
+export const isLocalPath = (value: unknown): value is string =>
   typeof value === "string" && !/^\w+:\/\//.test(value);
+
+/** A path as the user wrote it, from the root of this machine. */
+export const absolutePath = (path: string, cwd: string): string => resolve(cwd, expandHome(path));
+
+/** What is at a path; undefined where nothing can be, such as at a long command. */
+export function statsAt(path: string): Stats | undefined {
+  try {
+    return statSync(path);
+  } catch {
+    return undefined;
+  }
+}
 
 const expandHome = (path: string) =>
   path === "~" || path.startsWith("~/") ? join(homedir(), path.slice(1)) : path;

@@ -9,6 +9,7 @@ import { fillTemplate } from "../contract/task/substitution.ts";
 import { readTask, type Task } from "../contract/task.ts";
 import { gather, type ReadItem } from "./gather.ts";
 import { readIdentity } from "./identity.ts";
+import type { Scope } from "./missing-files.ts";
 import { blobIdOf, packInto } from "./pack.ts";
 import { openProgress } from "./progress.ts";
 import { count } from "./rendering.ts";
@@ -22,12 +23,6 @@ export interface SentTask {
   readonly task: string;
   readonly file_mounts_blob_id: string | null;
 }
-
-/**
- * Which files of a task go along: a job on a cluster that is up brings its working folder alone, a
- * service also the certificate that its clients are met with.
- */
-export type Scope = "all" | "workdir" | "service";
 
 const chunkBytes = 16 * 1024 * 1024;
 

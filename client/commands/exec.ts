@@ -25,7 +25,7 @@ export async function exec(
   if (cluster === undefined) fail("UsageError", "name the cluster: outrigger exec CLUSTER TASK");
   if (words.length === 0) fail("UsageError", `say what to run on ${cluster}: a file or a command`);
   const source = readEntrypoint(words, world.cwd);
-  const task = taskOf(world, source, options);
+  const task = await taskOf(world, source, options, "workdir");
   const input = {
     ...(await withFiles(world, task, "workdir")),
     cluster_name: cluster,

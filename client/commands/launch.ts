@@ -3,7 +3,8 @@ import { fail } from "../../common/errors.ts";
 import { clusterOperations } from "../../contract/operations/clusters.ts";
 import { jobExitCodes } from "../../contract/statuses.ts";
 import { madeUpName, type TaskOptions, variablesOf } from "../arguments.ts";
-import { inOwnFile, inOwnPlaces } from "../own-places.ts";
+import { missingFiles, requireFolder, type Scope } from "../missing-files.ts";
+import { inOwnFile, inOwnPlaces, refuseOwn } from "../own-places.ts";
 import { agree, listClusters } from "../selection.ts";
 import {
   type Entrypoint,
@@ -12,7 +13,7 @@ import {
   readEntrypoint,
   toTaskText,
 } from "../task-text.ts";
-import type { Scope, SentTask } from "../upload.ts";
+import type { SentTask } from "../upload.ts";
 import type { World } from "../world.ts";
 import { carryOut } from "./carry-out.ts";
 import { followJob } from "./following.ts";
@@ -42,7 +43,7 @@ export async function launch(
   const { terminal, settings } = world;
   const source = readEntrypoint(operands, world.cwd);
   if (isEmptyTask(source.text)) requireName(world, options);
-  const task = taskOf(world, source, options);
+  const task = await taskOf(world, source, options, options.dryrun ? undefined : "all");
   const cluster = options.cluster ?? madeUpName(settings.userName, randomBytes(2).toString("hex"));
   const asks = terminal.canAsk && !options.yes && !options.dryrun;
   if (asks) await inOwnPlaces(source, task, () => agreeToLaunch(world, cluster, task, options));
@@ -97,12 +98,24 @@ export async function withFiles(world: World, text: string, scope: Scope): Promi
   return sendFiles(world, text, scope);
 }
 
-/** The task as its options have it. */
-export function taskOf(world: World, source: Entrypoint, options: TaskOptions): string {
+/** The task as its options have it, whose local files are there where it has a scope. */
+export async function taskOf(
+  world: World,
+  source: Entrypoint,
+  options: TaskOptions,
+  scope: Scope | undefined,
+): Promise<string> {
   const { cwd } = world;
+  requireFolder(options.workdir, cwd);
   const env = variablesOf(options.env, options.envFile, world);
   const secrets = variablesOf(options.secret, options.secretFile, world);
-  return inOwnFile(source, () => toTaskText(source.text, options, { cwd, env, secrets }));
+  const task = inOwnFile(source, () => toTaskText(source.text, options, { cwd, env, secrets }));
+  if (scope !== undefined) {
+    const missing = missingFiles(source.text, scope, cwd);
+    const own = missing.filter(({ field }) => options.workdir === undefined || field !== "workdir");
+    await refuseOwn(source, task, own);
+  }
+  return task;
 }
 
 function launchInput(cluster: string, options: LaunchOptions) {

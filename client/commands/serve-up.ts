@@ -34,7 +34,7 @@ export async function serveUp(
   const { terminal, settings } = world;
   if (operands.length === 0) fail("UsageError", "say what to serve: outrigger serve up FILE");
   const source = readEntrypoint(operands, world.cwd);
-  const task = taskOf(world, source, options);
+  const task = await taskOf(world, source, options, "service");
   const name =
     options.serviceName ??
     nameIn(task) ??

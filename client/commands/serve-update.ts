@@ -25,7 +25,7 @@ export async function serveUpdate(
   const { terminal } = world;
   const { mode = "rolling" } = options;
   const source = readEntrypoint(words, world.cwd);
-  const task = taskOf(world, source, options);
+  const task = await taskOf(world, source, options, "service");
   if (terminal.canAsk && !options.yes) await agreeToUpdate(world, name, mode);
   const input = { ...(await withFiles(world, task, "service")), service_name: name, mode };
   const more = { title: `Updating ${name}`, later: options.async };

@@ -120,14 +120,15 @@ test("launch with a name and without a task only provisions, and says so", async
   const outrigger = await commandLine(t, control.endpoint);
   await writeFile(join(outrigger.folder, "empty.yaml"), "# nothing yet\n");
 
-  for (const words of [[], ["empty.yaml"]]) {
-    const { code, stdout, stderr } = await outrigger(["launch", "-y", "-c", "dev", ...words]);
+  const { code, stdout, stderr } = await outrigger(["launch", "-y", "-c", "dev"]);
+  const unnamed = await outrigger(["launch", "-y"]);
+  const empty = await outrigger(["launch", "-y", "-c", "dev", "empty.yaml"]);
 
-    assert.deepEqual([code, stdout], [0, ""]);
-    assert.match(stderr, /^No task: dev is provisioned, and nothing runs on it\.$/m);
-  }
-  const unnamed = await outrigger(["launch", "-y", "empty.yaml"]);
+  assert.deepEqual([code, stdout], [0, ""]);
+  assert.match(stderr, /^No task: dev is provisioned, and nothing runs on it\.$/m);
   assert.equal(unnamed.code, 2);
+  assert.deepEqual([empty.code, empty.stdout], [2, ""]);
+  assert.equal(control.to("POST /launch").length, 1);
   assert.equal(control.to("POST /launch").length, 2);
 });
 

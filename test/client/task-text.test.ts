@@ -82,12 +82,25 @@ test("an entrypoint is a file, or a command", (t) => {
   const folder = mkdtempSync(join(tmpdir(), "outrigger-task-"));
   t.after(() => rmSync(folder, { recursive: true }));
   writeFileSync(join(folder, "task.yaml"), "run: from file\n");
+  writeFileSync(join(folder, "empty.yaml"), "# nothing yet\n");
 
   const read = (...words: string[]) => readEntrypoint(words, folder);
   assert.deepEqual(read("task.yaml"), { text: "run: from file\n", file: "task.yaml" });
   assert.deepEqual(parse(read("echo: 'a b'").text), { run: "echo: 'a b'" });
   assert.deepEqual(read("echo", "hi"), { text: "run: echo hi\n" });
-  assert.throws(() => readEntrypoint(["other.yaml"], folder), { name: "NotFoundError" });
+  assert.deepEqual(read("other.yaml", "x"), { text: "run: other.yaml x\n" });
+  assert.equal(parse(read("x".repeat(5_000)).text).run.length, 5_000);
+  assert.throws(() => read("other.yaml"), { name: "NotFoundError" });
+  const refused = (...words: string[]) => ({
+    name: "UsageError",
+    message: new RegExp(words.join()),
+  });
+  assert.throws(
+    () => read("task.yaml", "b.yaml", "c"),
+    refused("^task.yaml .* it: b.yaml c; name"),
+  );
+  assert.throws(() => read("."), refused("^\\. is a folder; name the YAML file"));
+  assert.throws(() => read("empty.yaml"), refused("^empty.yaml is empty; write what"));
 });
 
 test("what is not YAML, or no mapping, is refused", () => {
