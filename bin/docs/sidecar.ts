@@ -68,8 +68,8 @@ sha256:2c26b46b68ffc68ff99b453c1d30413413422d706483bfa0f98a5e886266e7ae  id=team
 \`printf %s "$KEY" | sha256sum\` makes the second form. Keys are compared in a time that does not depend on how much
 of them is right. Without an \`id\` a key is called by its source, as \`API_KEY\` or \`keys:3\`.
 
-A file is read again on SIGHUP, and within a quarter of a second after it changed or was swapped. Requests under
-way go on; whoever comes next needs a key that holds now. To change a key without a refusal: add the new one, move
+A file is read again on SIGHUP, and within a quarter of a second after it changed, was swapped, or got another owner
+or mode. Requests under way go on; whoever comes next needs a key that holds now. To change a key without a refusal: add the new one, move
 the clients, take the old one away. A file that is gone, not understood, or without a key where there is
 no other changes nothing, and the log says so: to let nobody in, stop the sidecar. Replace a file by renaming another into its place: one that is written slowly might be read half.`;
 
