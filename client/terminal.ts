@@ -26,7 +26,7 @@ export interface Terminal {
   draw(text: string | Uint8Array): void;
   /** Width of the note side. */
   readonly noteColumns: number;
-  /** Whether a question would be answered. */
+  /** Whether a question would be read; its answer may come from elsewhere than a terminal. */
   readonly canAsk: boolean;
   /** Asks until it hears yes or no; the end of input is a no. */
   confirm(question: string, how: Asking): Promise<Said>;
@@ -66,7 +66,7 @@ export function openTerminal({ stdin, stdout, stderr }: Streams, env: Env): Term
     write: async (bytes) => {
       if (!stdout.write(bytes)) await once(stdout, "drain");
     },
-    canAsk: stdin.isTTY === true && stderr.isTTY === true,
+    canAsk: stderr.isTTY === true,
     confirm: (question, how) => confirm(stdin, stderr, question, how),
   };
 }
@@ -102,7 +102,7 @@ function confirm(
     lines.off("close", leave).close();
   };
   const leave = (said: Said = signal.aborted ? "interrupted" : "no") => {
-    stderr.write("\n");
+    stderr.write(stdin.isTTY || said !== "no" ? "\n" : `\n${unanswered}\n`);
     end(said);
   };
   lines.on("line", (line) => {
@@ -115,6 +115,8 @@ function confirm(
   lines.prompt();
   return promise;
 }
+
+const unanswered = "There was no answer. Where nobody can give one, say -y if you mean it.";
 
 function saidBy(word: string): Said | undefined {
   if (/^y(es)?$/i.test(word)) return "yes";

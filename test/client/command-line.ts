@@ -24,6 +24,8 @@ interface Conditions {
   readonly signal: AbortSignal;
   /** What is typed at the terminal; without it there is no terminal. */
   readonly typed: string;
+  /** What comes on stdin from elsewhere, while a terminal shows what is asked. */
+  readonly piped: string;
   readonly columns: number;
 }
 
@@ -32,11 +34,12 @@ export async function commandLine(t: TestContext, endpoint: string): Promise<Com
   const folder = await mkdtemp(join(tmpdir(), "outrigger-client-"));
   t.after(() => rm(folder, { recursive: true, force: true }));
   const runHere = async (words: readonly string[], more: Partial<Conditions> = {}) => {
-    const live = more.typed !== undefined || more.columns !== undefined;
-    const stdout = collector(live, more.columns);
-    const stderr = collector(live, more.columns);
-    const stdin = Object.assign(new PassThrough(), { isTTY: more.typed !== undefined });
-    stdin.end(more.typed);
+    const { typed, piped, columns } = more;
+    const live = [typed, piped, columns].some((one) => one !== undefined);
+    const stdout = collector(live, columns);
+    const stderr = collector(live, columns);
+    const stdin = Object.assign(new PassThrough(), { isTTY: typed !== undefined });
+    stdin.end(typed ?? piped);
     const code = await run(words, {
       cwd: folder,
       streams: { stdin, stdout: stdout.stream, stderr: stderr.stream },

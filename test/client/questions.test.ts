@@ -44,6 +44,25 @@ for (const [line, typed, expected, route, calls] of answers)
     assert.equal(code, expected);
   });
 
+test("who sees the question is asked, also where the answer comes from no terminal", async (t) => {
+  const control = await fakeControl(t, usual);
+  const outrigger = await commandLine(t, control.endpoint);
+
+  const no = await outrigger(["down", "dev"], { piped: "n\n" });
+  const nothing = await outrigger(["down", "dev"], { piped: "" });
+  assert.equal(control.to("POST /down").length, 0);
+  const yes = await outrigger(["down", "dev"], { piped: "y\n" });
+  const unseen = await outrigger(["down", "dev"]);
+
+  assert.deepEqual([no.code, nothing.code, yes.code, unseen.code], [1, 1, 0, 0]);
+  assert.match(
+    nothing.stderr,
+    /There was no answer\. .* say -y .*\nNothing was changed\.\n$/,
+  );
+  assert.doesNotMatch(no.stderr, /no answer/);
+  assert.equal(control.to("POST /down").length, 2);
+});
+
 test("nobody is asked about a cluster that there is not", async (t) => {
   const control = await fakeControl(t, { ...usual, "POST /status": two });
   const outrigger = await commandLine(t, control.endpoint);
