@@ -39,11 +39,12 @@ export async function readCargo(
   const files = await ctx.uploads.read(call.user.id, blobId);
   if (files === undefined)
     fail("NotFoundError", "the uploaded files of the task are not here any more; launch again");
-  return wanted.map(({ name, destination, place }) => ({
-    name,
-    destination,
-    entries: entriesBelow(files, place),
-  }));
+  return wanted.map(({ name, destination, place }) => {
+    const entries = entriesBelow(files, place);
+    if (name === "workdir" && entries.some(({ kind, path }) => path === "" && kind !== "folder"))
+      fail("ValueError", "workdir: it is not a folder; jobs start in it, so name the folder");
+    return { name, destination, entries };
+  });
 }
 
 /** Folders and files of the caller that a task names, each with its place in the upload. */
