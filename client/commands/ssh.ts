@@ -57,6 +57,15 @@ async function eachPool(
   await carryOutAll(world, row, errands, { later: false, answers: true });
 }
 
+/** `outrigger ssh forget`. */
+export async function forget(world: World, names: Words): Promise<undefined> {
+  const client = await world.connect();
+  for (const name of names.map(poolOf)) {
+    await client.call(rows.delete, { pool_name: name });
+    world.terminal.note(`Forgot the pool ${name}.`);
+  }
+}
+
 const noPools = "No pools. Write some down in a file, then: outrigger ssh up -f FILE";
 
 const listPools = async (client: Client): Promise<string[]> =>
@@ -70,7 +79,7 @@ export async function status(
 ): Promise<undefined> {
   const client = await world.connect();
   const known = await listPools(client);
-  const asked = names.map((name) => name.replace(/^ssh\//, ""));
+  const asked = names.map(poolOf);
   for (const name of asked)
     if (!known.includes(name))
       fail("NotFoundError", `there is no pool ${name}; ${hintOf(name, known, lister)}`);
@@ -81,24 +90,32 @@ export async function status(
   else answerRows(world, options, { ...hostTable, rows: found.flatMap(hostsOf) });
 }
 
+const poolOf = (name: string): string => name.replace(/^ssh\//, "");
+
 const lister = "ssh status lists them";
 
-/** The reason of a pool has a line for each host. */
-const hostsOf = ({ pool_name: pool, status: state, reason }: Status) =>
-  reason.split("\n").map((line) => {
-    const at = line.indexOf(": ");
-    return { pool, state, host: line.slice(0, Math.max(0, at)), how: line.slice(at + 1).trim() };
-  });
+interface HostRow {
+  readonly pool: string;
+  readonly name: string;
+  readonly status: Status["status"];
+  readonly reason: string;
+}
 
-const columns: Column<ReturnType<typeof hostsOf>[number]>[] = [
+/** A pool without hosts has its own line. */
+const hostsOf = ({ pool_name: pool, status: state, reason, hosts }: Status): HostRow[] =>
+  hosts.length === 0
+    ? [{ pool, name: "-", status: state, reason }]
+    : hosts.map((host) => ({ pool, ...host }));
+
+const columns: Column<HostRow>[] = [
   { title: "POOL", text: ({ pool }) => pool },
+  { title: "HOST", text: ({ name }) => name },
   {
     title: "STATUS",
-    text: ({ state }) => state,
-    style: ({ state }) => (state === "Ready" ? "green" : "yellow"),
+    text: ({ status: state }) => state,
+    style: ({ status: state }) => (state === "Ready" ? "green" : "yellow"),
   },
-  { title: "HOST", text: ({ host }) => host },
-  { title: "HOW IT IS", text: ({ how }) => how },
+  { title: "HOW IT IS", text: ({ reason }) => reason },
 ];
 
 /** Why a host cannot be used is said whole. */

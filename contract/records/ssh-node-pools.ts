@@ -28,12 +28,21 @@ export const SshNodePoolConfig = z
   .meta({ id: "SshNodePoolConfig" });
 export type SshNodePoolConfig = z.output<typeof SshNodePoolConfig>;
 
+const status = z.enum(["Ready", "Not Ready"]);
+
 /** Whether a pool can be used. An unknown one is not ready. */
 export const SshNodePoolStatus = z
   .object({
     pool_name: z.string(),
     context_name: z.string(),
-    status: z.enum(["Ready", "Not Ready"]),
-    reason: z.string(),
+    status,
+    reason: z.string().describe("A line for each host."),
+    hosts: z.array(
+      z.object({
+        name: z.string(),
+        status: status.describe("Whether clusters can be given it, or have it."),
+        reason: z.string(),
+      }),
+    ),
   })
   .meta({ id: "SshNodePoolStatus" });

@@ -6,7 +6,7 @@ import { installAgent } from "../doors/ssh/install.ts";
 import { askToLinger } from "../doors/ssh/linger.ts";
 import { describeHost } from "../doors/ssh/probe.ts";
 import { machineOf } from "../doors/ssh/target.ts";
-import { cleanLeftOf, findTwin, takeBack } from "./leave.ts";
+import { cleanLeftOf, findTwin, howLeft, takeBack } from "./leave.ts";
 import { keepingProblem, lookAt } from "./look.ts";
 import type { Host, Leftover } from "./schema.ts";
 import { findNodeOn, listHosts, listNodes, setHost } from "./store.ts";
@@ -63,7 +63,7 @@ async function overHosts(
   work: (host: Host) => Promise<string>,
 ): Promise<void> {
   const hosts = (await Promise.all(pools.map((pool) => listHosts(ctx.db, pool)))).flat();
-  const failed: string[] = [];
+  const failed = new Map<string, string>();
   const one = async (host: Host) => {
     const begun = performance.now();
     try {
@@ -72,17 +72,25 @@ async function overHosts(
       call.print(`${host.pool}/${host.name}: ${done} in ${seconds} s${told && ` (${told})`}\n`);
     } catch (error) {
       call.signal.throwIfAborted();
-      failed.push(`${host.pool}/${host.name}`);
-      call.print(`${host.pool}/${host.name}: ${toAppError(error).message}\n`);
+      const why = toAppError(error).message;
+      failed.set(`${host.pool}/${host.name}`, why);
+      call.print(`${host.pool}/${host.name}: ${why}\n`);
     }
   };
   const [still = []] = await call.aside(Promise.all([left(), ...hosts.map(one)]));
-  failed.push(...still.map(({ pool, name }) => `${pool}/${name}`));
-  if (failed.length === 0) return;
-  fail(
-    "RuntimeError",
-    `cannot ${verb} ${failed.length} of ${hosts.length + still.length} hosts: ${failed.sort().join(", ")}; the log has the reasons`,
-  );
+  for (const one of still) failed.set(`${one.pool}/${one.name}`, howLeft(one));
+  if (failed.size > 0)
+    fail(
+      "RuntimeError",
+      `cannot ${verb} ${failed.size} of ${hosts.length + still.length} hosts: ${namedWith(failed)}`,
+    );
+}
+
+/** One host with its reason; of several the lines that were printed have them. */
+function namedWith(reasons: ReadonlyMap<string, string>): string {
+  const [[name, why] = ["", ""], ...others] = reasons;
+  if (others.length === 0) return `${name}: ${why.replace(/^host \S+: /, "")}`;
+  return `${[...reasons.keys()].sort().join(", ")}; the line of each says why`;
 }
 
 /** Before the first of our files is there it is written down that the host is to be cleaned of them. */
@@ -103,11 +111,12 @@ async function deployHost(ctx: Context, host: Host, signal: AbortSignal): Promis
 
 /** A host on which no deployment was begun has nothing of ours. */
 async function cleanUp(ctx: Context, host: Host, signal: AbortSignal): Promise<string> {
-  if (host.deployedAt === null && !host.isDirty) return "";
+  if (host.deployedAt === null && !host.isDirty) return "nothing of ours is there";
   const reached = await lookAt(ctx, host, signal);
   await setHost(ctx.db, host, { isDirty: true, deployedAt: null });
   const twin = await findTwin(ctx, host, reached);
   if (twin === undefined) await keepingProblem(ctx, host, signal, () => cleanHost(reached, signal));
   await setHost(ctx.db, host, { isDirty: false });
+  ctx.ssh.connections.retire(reached.target);
   return twin === undefined ? "" : `its files stay for ${twin.pool}/${twin.name}`;
 }

@@ -1,8 +1,11 @@
 import { chmodSync, mkdirSync, readdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import { errorCodeOf, fail } from "../../common/errors.ts";
 import type { RawBody } from "../bind.ts";
 import type { Context } from "../context.ts";
+import { entriesOf, type HostEntry } from "./document.ts";
+import { listLeftovers } from "./leftover-store.ts";
+import { listPools } from "./store.ts";
 
 const largestBytes = 64 * 1024;
 const keyName = /^[A-Za-z0-9_][\w.@+-]{0,127}$/;
@@ -20,6 +23,19 @@ export function listKeys({ config }: Context): string[] {
   } catch (error) {
     if (errorCodeOf(error) === "ENOENT") return [];
     throw error;
+  }
+}
+
+/** Removes uploaded keys that `entries` had, and no pool nor anything that was left on a host needs. */
+export async function dropUnusedKeys(ctx: Context, entries: readonly HostEntry[]): Promise<void> {
+  const pools = [...(await listPools(ctx.db, ctx.seal)).values()].flatMap(entriesOf);
+  const left = (await listLeftovers(ctx.db, ctx.seal)).map(({ entry }) => entry);
+  const folder = keyFolderOf(ctx.config);
+  const fileOf = ({ identity_file: file = "" }: HostEntry): string => resolve(folder, file);
+  const used = new Set([...pools, ...left].map(fileOf));
+  for (const name of listKeys(ctx)) {
+    const file = join(folder, name);
+    if (entries.some((entry) => fileOf(entry) === file) && !used.has(file)) rmSync(file);
   }
 }
 

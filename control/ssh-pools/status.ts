@@ -21,19 +21,29 @@ export async function poolStatus(ctx: Context, pool: string, signal: AbortSignal
   signal.throwIfAborted();
   const hosts = await listHosts(ctx.db, pool);
   const nodes = await listNodes(ctx.db, { pool });
-  const isUsable = hosts.some(isReady);
   const left = await listLeftovers(ctx.db, ctx.seal, pool);
-  const lines = [
-    ...hosts.map((host) => howIs(host, nodes)),
-    ...left.map((one) => `${one.name}: ${howLeft(one)}`),
+  const told = [
+    ...hosts.map((host) => toldOf(host.name, isReady(host), stateOf(host, nodes))),
+    ...left.map((one) => toldOf(one.name, false, howLeft(one))),
   ];
   return {
     pool_name: pool,
     context_name: contextOf(pool),
-    status: isUsable ? "Ready" : "Not Ready",
-    reason: lines.join("\n") || `there is no host in a pool ${pool}`,
+    status: readiness(hosts.some(isReady)),
+    reason:
+      told.map(({ name, reason }) => `${name}: ${reason}`).join("\n") ||
+      `there is no host in a pool ${pool}`,
+    hosts: told,
   };
 }
+
+const readiness = (isReady: boolean): Status["status"] => (isReady ? "Ready" : "Not Ready");
+
+const toldOf = (name: string, isReady: boolean, reason: string): Status["hosts"][number] => ({
+  name,
+  status: readiness(isReady),
+  reason,
+});
 
 /** A host of a pool, and how it is or why it cannot be used. */
 export const howIs = (host: Host, nodes: readonly HostNode[]): string =>

@@ -6,6 +6,7 @@ import type { Connection } from "../db/open.ts";
 import { nudge } from "../reconciler.ts";
 import { refuseWhileUsed } from "./deploy.ts";
 import { entriesOf, type HostEntry, readPools, unmasked } from "./document.ts";
+import { dropUnusedKeys } from "./keys.ts";
 import { cleanLeft, leaveBehind } from "./leave.ts";
 import type { Host, HostNode } from "./schema.ts";
 import * as store from "./store.ts";
@@ -121,13 +122,14 @@ async function leaveHost(ctx: Context, node: HostNode): Promise<void> {
 /** Forgets a pool that no cluster is on; throws `NotFoundError` when there is none. */
 export async function forgetPool(ctx: Context, name: string): Promise<void> {
   await refuseWhileUsed(ctx, name);
-  const left = await ctx.batch(async (tx) => {
+  const { left, entries } = await ctx.batch(async (tx) => {
     const config = await store.findPool(tx, ctx.seal, name);
     if (config === undefined) fail("NotFoundError", `there is no pool ${name}`);
     const ids = await leaveBehind(ctx, tx, await store.listHosts(tx, name), config);
     await store.deletePool(tx, name);
-    return ids;
+    return { left: ids, entries: entriesOf(config) };
   });
   ctx.ssh.forget();
   await cleanLeft(ctx, left);
+  await dropUnusedKeys(ctx, entries);
 }

@@ -57,14 +57,18 @@ test("ssh status tells of each host, ssh down cleans up what it is told", async 
         context_name: "ssh-lab",
         status: "Ready",
         reason: "a: free (Linux x86_64, 8 CPUs)\nb: nothing listens on port 22; is it on?",
+        hosts: [
+          { name: "a", status: "Ready", reason: "free (Linux x86_64, 8 CPUs)" },
+          { name: "b", status: "Not Ready", reason: "nothing listens on port 22; is it on?" },
+        ],
       }),
     "POST /ssh_node_pools/down": { result: null },
   });
   const outrigger = await commandLine(t, control.endpoint);
 
   const { stdout } = await outrigger(["ssh", "status"]);
-  assert.match(stdout, /^lab +Ready +a +free \(Linux x86_64, 8 CPUs\)$/m);
-  assert.match(stdout, /^lab +Ready +b +nothing listens on port 22; is it on\?$/m);
+  assert.match(stdout, /^lab +a +Ready +free \(Linux x86_64, 8 CPUs\)$/m);
+  assert.match(stdout, /^lab +b +Not Ready +nothing listens on port 22; is it on\?$/m);
   const json = JSON.parse((await outrigger(["ssh", "status", "lab", "-o", "json"])).stdout);
   assert.equal(json[0].context_name, "ssh-lab");
 
@@ -90,7 +94,10 @@ test("ssh status says whole why a host cannot be used, and names no pool that th
   const control = await fakeControl(t, {
     "GET /ssh_node_pools": (_seen, res) => sendJson(res, 200, { lab: { hosts: ["a"] } }),
     "GET /ssh_node_pools/lab/status": (_seen, res) =>
-      sendJson(res, 200, { ...{ pool_name: "lab", status: "Not Ready" }, reason: `a: ${why}` }),
+      sendJson(res, 200, {
+        ...{ pool_name: "lab", status: "Not Ready", reason: `a: ${why}` },
+        hosts: [{ name: "a", status: "Not Ready", reason: why }],
+      }),
   });
   const outrigger = await commandLine(t, control.endpoint);
 
@@ -135,6 +142,21 @@ test("Ctrl-C leaves hosts that are being made ready alone, and says how to come 
       stderr,
       new RegExp(`^The ssh up of ${pool} goes on; follow it: outrigger api logs \\S+$`, "m"),
     );
+});
+
+test("ssh forget forgets each pool that it is told, and ssh down says that there is such a thing", async (t) => {
+  const control = await fakeControl(t, {
+    ...usual,
+    "DELETE /ssh_node_pools/lab": done,
+    "DELETE /ssh_node_pools/attic": done,
+  });
+  const outrigger = await commandLine(t, control.endpoint);
+
+  const { code, stderr } = await outrigger(["ssh", "forget", "ssh/lab", "attic"]);
+  const help = await outrigger(["ssh", "down", "--help"]);
+
+  assert.deepEqual([code, stderr], [0, "Forgot the pool lab.\nForgot the pool attic.\n"]);
+  assert.match(help.stdout, /"ssh forget"/);
 });
 
 test("ssh down gives up what cannot be cleaned only when it is told to", async (t) => {

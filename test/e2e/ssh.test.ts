@@ -77,7 +77,7 @@ test("a pool of hosts, from its deployment to its end", { skip, timeout: 300_000
     assert.match(up.stdout, new RegExp(`^other/${address}: ready in `));
     assert.equal((await control.cli("ssh", "keys")).stdout, "NAME\nid\n");
     const { stdout } = await control.cli("ssh", "status", "other");
-    assert.match(stdout, new RegExp(`^other +Ready +${address} +free \\(Linux`, "m"));
+    assert.match(stdout, new RegExp(`^other +${address} +Ready +free \\(Linux`, "m"));
     const forget = await fetch(`${control.endpoint}/ssh_node_pools/other`, { method: "DELETE" });
     assert.equal(forget.status, 200);
   });

@@ -24,6 +24,8 @@ export interface SshConnections {
   ): Promise<Channel>;
   /** Closes the connection to a machine, with everything that goes over it. */
   drop(target: SshTarget): void;
+  /** Closes the connection to a machine as soon as nothing goes over it. */
+  retire(target: SshTarget): void;
   close(): void;
 }
 
@@ -37,6 +39,10 @@ interface Link {
   readonly client: Promise<Client>;
   channels: number;
   idle: NodeJS.Timeout | undefined;
+  /** How long it stays open while nothing goes over it. */
+  idleMs: number;
+  /** Has whoever comes next open another. */
+  forget(): void;
 }
 
 /** Opens no connection yet. */
@@ -57,12 +63,12 @@ export function openSshConnections(knownHosts: KnownHosts): SshConnections {
     const key = keyOf(target);
     const known = links.get(key);
     if (known !== undefined) return known;
-    const link: Link = { client: connect(target), channels: 0, idle: undefined };
+    const link: Link = { client: connect(target), channels: 0, idle: undefined, idleMs, forget };
     links.set(key, link);
-    const forget = () => {
+    function forget() {
       clearTimeout(link.idle);
       if (links.get(key) === link) links.delete(key);
-    };
+    }
     link.client.then((client) => client.once("close", forget), forget);
     return link;
   }
@@ -87,6 +93,12 @@ export function openSshConnections(knownHosts: KnownHosts): SshConnections {
       const link = links.get(keyOf(target));
       links.delete(keyOf(target));
       void link?.client.then((client) => client.destroy()).catch(() => {});
+    },
+    retire(target) {
+      const link = links.get(keyOf(target));
+      if (link === undefined) return;
+      link.idleMs = 0;
+      if (link.channels === 0) closeLater(link);
     },
     close() {
       const all = [...links.values()];
@@ -138,8 +150,15 @@ function count(link: Link, channel: Duplex): void {
   clearTimeout(link.idle);
   channel.once("close", () => {
     link.channels -= 1;
-    if (link.channels > 0) return;
-    link.idle = setTimeout(() => void link.client.then((client) => client.end()), idleMs);
-    link.idle.unref();
+    if (link.channels === 0) closeLater(link);
   });
+}
+
+function closeLater(link: Link): void {
+  clearTimeout(link.idle);
+  link.idle = setTimeout(() => {
+    link.forget();
+    void link.client.then((client) => client.end());
+  }, link.idleMs);
+  link.idle.unref();
 }

@@ -231,6 +231,25 @@ test("a host whose key changed is refused with both fingerprints, until the new 
   assert.equal(await hello(later, host.target({ hostKey: is ?? "" })), "hello from ana\n");
 });
 
+test("a connection that was retired is closed once nothing goes over it", { skip }, async (t) => {
+  const { host, ssh } = await start(t);
+  const target = host.target();
+  const slow = { what: "waiting", text: "until [ -e /tmp/go ]; do sleep 0.1; done", timeoutMs };
+  const waiting = runOn(ssh, target, slow);
+  await hello(ssh, target);
+  ssh.retire(target);
+
+  assert.equal(await hello(ssh, target), "hello from ana\n");
+  assert.equal(await loginsOf(host), 1);
+  await host.run("touch /tmp/go");
+  await waiting;
+  // Whoever comes keeps one that was not retired open.
+  await until(async () => {
+    await hello(ssh, target).catch(() => {});
+    return (await loginsOf(host)) > 1 || undefined;
+  });
+});
+
 test("a script that takes too long is ended, and one whose host goes away is told apart", {
   skip,
 }, async (t) => {

@@ -98,6 +98,20 @@ test("keys are uploaded for control alone, listed by name, and used by name or p
   await assert.rejects(keysOf("c"), { message: /host c: control has no key none; upload it/ });
 });
 
+test("a key that was uploaded for a pool goes with it, unless another pool has it", async (t) => {
+  const world = await testWorld(t);
+  for (const name of ["own", "shared", "other"]) await upload(world, name, "a key");
+  const hosts = [{ ip: "a", identity_file: "own" }];
+  await put(world, { lab: { hosts: [...hosts, "b"], identity_file: "shared" } });
+  await put(world, { attic: { hosts: [{ ip: "c", identity_file: "shared" }] } });
+
+  await world.http("DELETE", "/ssh_node_pools/lab");
+  assert.deepEqual((await world.http("GET", "/ssh_node_pools/keys")).json, ["other", "shared"]);
+
+  await world.http("DELETE", "/ssh_node_pools/attic");
+  assert.deepEqual((await world.http("GET", "/ssh_node_pools/keys")).json, ["other"]);
+});
+
 test("names of keys lead nowhere else, and a key is a short text", async (t) => {
   const world = await testWorld(t);
   const refuses = async (name: string, key: string | Uint8Array<ArrayBuffer>, says: RegExp) => {
@@ -143,6 +157,7 @@ test("a pool that nobody knows is not ready, and cannot be deployed", async (t) 
     context_name: "ssh-none",
     status: "Not Ready",
     reason: "there is no host in a pool none",
+    hosts: [],
   });
 
   const answer = await world.http("POST", "/ssh_node_pools/none/deploy");
