@@ -7,7 +7,7 @@ import { openProgress, type Progress } from "../progress.ts";
 import { listServices } from "../services.ts";
 import type { World } from "../world.ts";
 import { isLost } from "./left-alone.ts";
-import { howMany, isAmiss, isReady, reasonLines } from "./serve-reasons.ts";
+import { howMany, isAmiss, isReady, openReasons } from "./serve-reasons.ts";
 
 /** What a look at a service says to whoever waits for it; undefined is: wait on. */
 export type Verdict = { readonly failed: string } | "reached" | undefined;
@@ -88,12 +88,13 @@ async function look(world: World, name: string): Promise<ServiceStatusRecord> {
 /** Tells each change of a replica once; those of older versions only from the second look on. */
 function openTelling(progress: Progress): (service: ServiceStatusRecord) => void {
   const told = new Map<number, ReplicaInfo>();
+  const reasonLines = openReasons();
   return (service) => {
     for (const replica of service.replica_info.toSorted(readyFirst)) {
       const before = told.get(replica.replica_id);
       told.set(replica.replica_id, replica);
       const isOld = before === undefined && replica.version !== service.version;
-      const lines = isOld ? [] : newsOf(replica, before);
+      const lines = isOld ? [] : newsOf(replica, before, reasonLines);
       if (lines.length > 0) progress.write(Buffer.from(`${lines.join("\n")}\n`));
     }
   };
@@ -104,18 +105,22 @@ const readyFirst = (a: ReplicaInfo, b: ReplicaInfo): number =>
   Number(isReady(b)) - Number(isReady(a)) || a.replica_id - b.replica_id;
 
 /** What is new of a replica; what it printed last may be known only a while after it failed. */
-function newsOf(replica: ReplicaInfo, before: ReplicaInfo | undefined): string[] {
+function newsOf(
+  replica: ReplicaInfo,
+  before: ReplicaInfo | undefined,
+  reasonLines: ReturnType<typeof openReasons>,
+): string[] {
   const { replica_id: id, status, status_reason: reason = "" } = replica;
   const isPending = status === "PENDING";
-  const lines = reasonLines(
-    `  replica ${id} ${status}`,
-    isAmiss(replica) || isPending ? replica : {},
-  );
-  if (status !== before?.status) return lines;
+  const tell = () =>
+    reasonLines(`  replica ${id} ${status}`, isAmiss(replica) || isPending ? replica : {});
+  if (status !== before?.status) return tell();
   // It may wait for a machine for long.
-  if (isPending) return reason === before.status_reason ? [] : lines;
+  if (isPending) return reason === before.status_reason ? [] : tell();
   const { hint } = replica;
   if (hint !== undefined && hint !== before.hint) return [`  replica ${id} ${status}: ${hint}`];
   const isMore = isAmiss(replica) && reason.startsWith(`${before.status_reason};`);
-  return isMore ? [`  replica ${id} printed last:`, ...lines.slice(1)] : [];
+  if (!isMore) return [];
+  const [, ...printed] = tell();
+  return [`  replica ${id} printed ${printed.length > 0 ? "last:" : "the same"}`, ...printed];
 }

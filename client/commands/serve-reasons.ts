@@ -14,11 +14,26 @@ export const isReady = ({ status }: Pick<ReplicaInfo, "status">): boolean => sta
 export const isAmiss = ({ status }: Pick<ReplicaInfo, "status">): boolean =>
   /^(FAILED|NOT_READY|PREEMPTED|SHUTTING_DOWN)/.test(status);
 
-/** Why something is as it is, after what it is about; what a replica printed last stands below. */
-export function reasonLines(about: string, { status_reason: reason = "" }: Reasoned): string[] {
-  const [first = "", ...rest] = reason.trimEnd().split("\n");
-  return [first === "" ? about : `${about}: ${first}`, ...rest.map((line) => `    ${line}`)];
+/**
+ * Tells why something is as it is, after what it is about; what a replica printed last stands below,
+ * once: whoever printed as much, but for its numbers, is said to have.
+ */
+export function openReasons(): (about: string, why: Reasoned) => string[] {
+  const told = new Set<string>();
+  return (about, { status_reason: reason = "" }) => {
+    const [first = "", ...printed] = reason.trimEnd().split("\n");
+    const words = printed.join("\n").replace(/(0x)?\d[\da-f]*/gi, "#");
+    const isTold = words !== "" && told.has(words);
+    told.add(words);
+    const why = isTold ? first.replace(/it printed last:$/, "it printed the same") : first;
+    const below = isTold ? [] : printed.map((line) => `    ${line}`);
+    return [why === "" ? about : `${about}: ${why}`, ...below];
+  };
 }
+
+/** Why something is so, without what was printed last. */
+export const inShort = (reason: string): string =>
+  reason.split("\n")[0]?.replace(/; it printed last:$/, "") ?? "";
 
 interface Reasoned {
   readonly status_reason?: string | undefined;
@@ -33,6 +48,7 @@ const toldByReplicas: readonly ServiceStatusRecord["status"][] = [
 
 /** What there is to say of services and replicas that are not as they should be. */
 export function tellReasons(services: readonly ServiceStatusRecord[]): string[] {
+  const reasonLines = openReasons();
   return services.flatMap((service) => {
     const { name, given_up: givenUp, replica_info: replicas } = service;
     const isTold = toldByReplicas.includes(service.status) || !service.status_reason;
@@ -41,14 +57,18 @@ export function tellReasons(services: readonly ServiceStatusRecord[]): string[] 
       ? reasonLines(`${name} version ${service.version}`, { status_reason: `given up: ${givenUp}` })
       : [];
     const of = replicas.filter((one) => !isReady(one)).toSorted(byId);
-    return [...own, ...old, ...reasonsOf(name, of)];
+    return [...own, ...old, ...reasonsOf(name, of, reasonLines)];
   });
 }
 
 const byId = (a: ReplicaInfo, b: ReplicaInfo): number => a.replica_id - b.replica_id;
 
 /** Replicas that fare alike for the same reason are told of together. */
-function reasonsOf(name: string, replicas: readonly ReplicaInfo[]): string[] {
+function reasonsOf(
+  name: string,
+  replicas: readonly ReplicaInfo[],
+  reasonLines: ReturnType<typeof openReasons>,
+): string[] {
   const alike = Map.groupBy(replicas, ({ status, status_reason }) => `${status} ${status_reason}`);
   return [...alike.values()].flatMap((group) => {
     const [first, ...more] = group;

@@ -13,7 +13,7 @@ import { taskOf, withFiles } from "./launch.ts";
 import { showPlan } from "./plan.ts";
 import { curlOf } from "./serve-curl.ts";
 import { followService, type Verdict } from "./serve-following.ts";
-import { howMany } from "./serve-reasons.ts";
+import { howMany, inShort } from "./serve-reasons.ts";
 
 export interface ServeOptions extends TaskOptions {
   readonly detach?: boolean;
@@ -108,8 +108,9 @@ function lastFailure({ version, replica_info: replicas }: ServiceStatusRecord): 
     (one) => one.version === version && one.status.startsWith("FAILED") && one.status_reason,
   );
   const last = failed.toSorted((a, b) => a.replica_id - b.replica_id).at(-1);
-  const [reason] = last?.status_reason?.split(/(?:; it printed last:)?\n/) ?? [];
-  return reason === undefined ? "" : ` (replica ${last?.replica_id}: ${reason})`;
+  return last === undefined
+    ? ""
+    : ` (replica ${last.replica_id}: ${inShort(last.status_reason ?? "")})`;
 }
 
 function tellReady({ terminal }: World, service: ServiceStatusRecord): void {

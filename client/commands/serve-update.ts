@@ -9,7 +9,7 @@ import type { World } from "../world.ts";
 import { carryOut } from "./carry-out.ts";
 import { taskOf, withFiles } from "./launch.ts";
 import { followService, type Verdict } from "./serve-following.ts";
-import { isReady } from "./serve-reasons.ts";
+import { inShort, isReady } from "./serve-reasons.ts";
 import { judgeUp, type ServeOptions } from "./serve-up.ts";
 
 interface UpdateOptions extends ServeOptions {
@@ -54,7 +54,7 @@ export function judgeUpdate(service: ServiceStatusRecord): Verdict {
   const { name, version, given_up: givenUp, replica_info: replicas } = service;
   if (givenUp)
     return {
-      failed: `version ${version} of ${name} is given up, and the one before goes on: ${givenUp}`,
+      failed: `version ${version} of ${name} is given up, and the one before goes on: ${inShort(givenUp)}`,
     };
   const verdict = judgeUp(service);
   if (verdict !== "reached" || service.status === "NO_REPLICA") return verdict;

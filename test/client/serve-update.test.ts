@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { aReplica, aService } from "./services.ts";
+import { aReplica, aService, crash } from "./services.ts";
 import { serving } from "./serving.ts";
 
 test("serve update waits until the new version serves alone", async (t) => {
@@ -27,10 +27,12 @@ test("serve update waits until the new version serves alone", async (t) => {
 });
 
 test("serve update ends with 1 when the new version is given up", async (t) => {
-  const { outrigger } = await serving(t, [aService({ version: 2, given_up: "3 replicas failed" })]);
+  const { outrigger } = await serving(t, [
+    aService({ version: 2, given_up: `3 failed: ${crash}` }),
+  ]);
 
   const { code, stderr } = await outrigger(["serve", "update", "chat", "chat.yaml"]);
 
   assert.equal(code, 1);
-  assert.match(stderr, /^error: version 2 of chat is given up, .*: 3 replicas failed$/m);
+  assert.match(stderr, /^error: version 2 of chat is given up, .*: 3 failed: run exited with 1$/m);
 });

@@ -273,3 +273,21 @@ test("names of services are completed", async (t) => {
   assert.equal((await outrigger(["complete", "service_name", "ch"])).stdout, "chat\n");
   assert.equal((await outrigger(["complete", "service_name", "x"])).stdout, "");
 });
+
+test("serve status shows once what many printed alike, though their numbers differ", async (t) => {
+  const why = (port: number) => `run exited with 1; it printed last:\nport ${port} at 0x7f${port}`;
+  const status = "FAILED" as const;
+  const service = aService({
+    version: 2,
+    given_up: `3 replicas of version 2 failed; the latest: ${why(1)}`,
+    replica_info: [3, 4].map((id) => aReplica(id, { status, status_reason: why(id) })),
+  });
+  const control = await fakeControl(t, { "POST /serve/status": { result: [service] } });
+  const outrigger = await commandLine(t, control.endpoint);
+
+  const { stdout } = await outrigger(["serve", "status"]);
+
+  assert.equal(stdout.match(/ at 0x7f/g)?.length, 1);
+  for (const id of [3, 4])
+    assert.match(stdout, new RegExp(`^chat replica ${id} FAILED: .*; it printed the same$`, "m"));
+});
