@@ -50,21 +50,38 @@ export function jobIdsOf(words: readonly string[]): number[] {
 
 /**
  * Variables from a file and from `KEY=VALUE` or `KEY` (its value in our environment), which win.
- * Throws `UsageError` for a `KEY` that is not set and `NotFoundError` for a file that is not there.
+ * Throws `UsageError` for a `KEY` that is not set and for a file with other lines, `NotFoundError` for one that
+ * is not there.
  */
 export function variablesOf(
   pairs: readonly string[] = [],
   file: string | undefined,
   { env, cwd }: { env: Env; cwd: string },
 ): Record<string, string> {
-  const fromFile = file === undefined ? {} : parseEnv(readText(file, cwd));
+  const fromFile = file === undefined ? {} : parseFile(readText(file, cwd), file);
   const given = pairs.map((pair): [string, string] => {
     const [key = "", ...rest] = pair.split("=");
     if (!/^[A-Za-z_]\w*$/.test(key)) fail("UsageError", `${key} cannot be a variable's name`);
     const value = rest.length > 0 ? rest.join("=") : env[key];
-    return [key, value ?? fail("UsageError", `${key} is not set here; write ${key}=VALUE`)];
+    return [key, value ?? fail("UsageError", `${key} is not set here; export it first`)];
   });
   return { ...withoutGaps(fromFile), ...Object.fromEntries(given) };
+}
+
+/** Refuses the lines that a parser would drop; they may be secret, so only their numbers are told. */
+function parseFile(text: string, file: string) {
+  const withoutQuoted = text.replace(/=\s*(["'`])[^]*?\1/g, (value) =>
+    value.replace(/[^\n]+/g, "="),
+  );
+  const odd = withoutQuoted
+    .split("\n")
+    .flatMap((line, at) => (/^\s*(#|$)|=/.test(line) ? [] : [at + 1]));
+  if (odd.length > 0)
+    fail(
+      "UsageError",
+      `${file}: no \`=\` on line ${odd.join(", ")}; write KEY=VALUE, or # before a remark`,
+    );
+  return parseEnv(text);
 }
 
 function readText(file: string, cwd: string): string {
@@ -79,6 +96,10 @@ const withoutGaps = (values: Readonly<Record<string, string | undefined>>) =>
   Object.fromEntries(
     Object.entries(values).filter((pair): pair is [string, string] => pair[1] !== undefined),
   );
+
+/** Whether a command line holds the value of a secret, which others of this machine could read. */
+export const holdsSecret = (words: readonly string[]): boolean =>
+  originOf(words) !== originOf([]) + words.map((word) => ` ${quoted(word)}`).join("");
 
 /** The command line as others may see it: what was given as a secret is left out. */
 export function originOf(words: readonly string[]): string {

@@ -1,3 +1,4 @@
+import { holdsSecret, originOf } from "./arguments.ts";
 import { run } from "./program.ts";
 
 /** What shells report for a program that SIGPIPE ended. */
@@ -7,7 +8,11 @@ const interrupted = new AbortController();
 process.once("SIGINT", () => interrupted.abort());
 process.stdout.on("error", () => process.exit(brokenPipe));
 
-process.exitCode = await run(process.argv.slice(2), {
+const words = process.argv.slice(2);
+// Whoever lists processes reads their command lines.
+if (holdsSecret(words)) process.title = originOf(words);
+
+process.exitCode = await run(words, {
   env: process.env,
   cwd: process.cwd(),
   streams: process,

@@ -65,7 +65,12 @@ export const taskChanges: readonly OptionRow[] = [
     parse: collected,
   },
   { flags: "--env-file <file>", means: "Variables for the task, a KEY=VALUE a line." },
-  { flags: "--secret <KEY=VALUE>", means: "As --env, but never shown.", parse: collected },
+  {
+    flags: "--secret <KEY>",
+    means:
+      "As --env, but never shown; KEY=VALUE, too, but others may read that in `ps` for a moment.",
+    parse: collected,
+  },
   { flags: "--secret-file <file>", means: "As --env-file, but never shown." },
 ];
 
@@ -77,7 +82,7 @@ export const taskOptions: readonly OptionRow[] = [
 
 /** What only `launch` and services may say about the machines. */
 export const machineOptions: readonly OptionRow[] = [
-  { flags: "--infra <where>", means: "Where: local, k8s/my-context, aws/us-east-1." },
+  { flags: "--infra <where>", means: "Where: local, ssh/lab." },
   { flags: "--cpus <n>", means: "vCPUs of each node: 4, 4+." },
   { flags: "--memory <gb>", means: "Memory of each node in GB: 16, 16+." },
   { flags: "-t, --instance-type <type>", means: "The machine type itself." },

@@ -50,10 +50,10 @@ Examples:
       ...option.machineOptions,
       option.later,
     ],
-    more: `It waits until the new version has taken over. One that never gets ready is given up, and the one before goes on; that ends with 1.
+    more: `Secrets are those of each version: say --secret again at every update. It waits until the new version has taken over. One that never gets ready is given up, and the one before goes on; that ends with 1.
 
 Examples:
-  outrigger serve update chat service.yaml                      one replica after another
+  outrigger serve update --secret API_KEY chat service.yaml     one replica after another
   outrigger serve update --mode blue_green chat service.yaml    all at once, when all are ready`,
     load: async () => (await import("../commands/serve-update.ts")).serveUpdate,
   },

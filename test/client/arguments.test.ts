@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
 import {
+  holdsSecret,
   jobIdsOf,
   madeUpName,
   originOf,
@@ -24,7 +25,21 @@ test("variables come from a file, the command line and our environment", (t) => 
   assert.throws(() => variablesOf([], "no", { env: {}, cwd }), { name: "NotFoundError" });
 });
 
-test("the origin of a request holds no secret", () => {
+test("lines of a file that are no variables are refused by number, and not shown", (t) => {
+  const cwd = mkdtempSync(join(tmpdir(), "outrigger-env-"));
+  t.after(() => rmSync(cwd, { recursive: true }));
+  writeFileSync(join(cwd, "good"), '# a remark\n\n export A=1\nB="two\nlines"\nC=`x`\n');
+  writeFileSync(join(cwd, "bad"), "A=1\ns3cret\nB='x\ny'\n s3cret too\n");
+  const read = (file: string) => variablesOf([], file, { env: {}, cwd });
+
+  assert.deepEqual(read("good"), { A: "1", B: "two\nlines", C: "x" });
+  assert.throws(() => read("bad"), {
+    name: "UsageError",
+    message: "bad: no `=` on line 2, 5; write KEY=VALUE, or # before a remark",
+  });
+});
+
+test("the origin of a request holds no secret, which is noticed", () => {
   const words = [
     "launch",
     "--secret",
@@ -39,6 +54,9 @@ test("the origin of a request holds no secret", () => {
     originOf(words),
     "outrigger launch --secret 'A=<redacted>' '--secret=B=<redacted>' 'echo it'\\''s' --env C=1",
   );
+  assert.ok(holdsSecret(words));
+  assert.ok(holdsSecret(["--secret=B=s3cret"]));
+  assert.ok(!holdsSecret(["launch", "--secret", "A", "--env", "C=it's", "--secret=B"]));
 });
 
 test("numbers are whole, and large enough", () => {
