@@ -55,10 +55,7 @@ test("who sees the question is asked, also where the answer comes from no termin
   const unseen = await outrigger(["down", "dev"]);
 
   assert.deepEqual([no.code, nothing.code, yes.code, unseen.code], [1, 1, 0, 0]);
-  assert.match(
-    nothing.stderr,
-    /There was no answer\. .* say -y .*\nNothing was changed\.\n$/,
-  );
+  assert.match(nothing.stderr, /There was no answer\. .* say -y .*\nNothing was changed\.\n$/);
   assert.doesNotMatch(no.stderr, /no answer/);
   assert.equal(control.to("POST /down").length, 2);
 });
