@@ -57,7 +57,8 @@ function serviceColumns(now: Date, isWhole: boolean): Column<ServiceStatusRecord
   const more: Column<ServiceStatusRecord>[] = [
     { title: "BALANCING", text: (row) => row.load_balancing_policy ?? "-" },
     { title: "RESOURCES", text: (row) => row.requested_resources_str },
-    { title: "POLICY", text: (row) => row.policy ?? "-" },
+    // Why there are so many has a column of its own.
+    { title: "POLICY", text: (row) => row.policy?.replace(/; \d+ now: .*/s, "") ?? "-" },
     { title: "WHY SO MANY", text: (row) => row.target_reason ?? "-" },
   ];
   return [

@@ -160,7 +160,8 @@ test("serve status shows that a service is on its way to another version", async
 
 test("serve status -v says why a service should have so many replicas", async (t) => {
   const target_reason = "2.0 requests/s need 2 replicas at 1 each";
-  const result = [aService({ target_reason }), aService({ name: "other" })];
+  const policy = `Autoscaling from 1 to 3 replicas; 2 now: ${target_reason}`;
+  const result = [aService({ policy, target_reason }), aService({ name: "other" })];
   const control = await fakeControl(t, { "POST /serve/status": { result } });
   const outrigger = await commandLine(t, control.endpoint);
 
@@ -171,7 +172,7 @@ test("serve status -v says why a service should have so many replicas", async (t
 
   assert.ok(!brief.stdout.includes(target_reason));
   assert.match(whole.stdout, /^NAME .* POLICY +WHY SO MANY$/m);
-  assert.match(whole.stdout, new RegExp(`^chat .* ${target_reason}$`, "m"));
+  assert.match(whole.stdout, new RegExp(`^chat .* from 1 to 3 replicas +${target_reason}$`, "m"));
   assert.match(whole.stdout, /^other .* -$/m);
 });
 

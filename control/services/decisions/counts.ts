@@ -2,7 +2,7 @@ import type { Replica, Version } from "../schema.ts";
 import { holdingUp, lacksSpot, nextTryAt } from "./back-off.ts";
 import { type Kinds, kindsOf, neverSpotOf } from "./kinds.ts";
 import type { Leave, ServiceView, Start } from "./plan.ts";
-import { switchesAtOnce } from "./update.ts";
+import { switchesAtOnce, whyVersion } from "./update.ts";
 
 /** Of the version to have: what is missing and what is too much. Pure. */
 
@@ -32,7 +32,7 @@ export function startsOf(
   const standIns = Math.min(lacking, onDemand - neverSpotOf(view.spec, wantedOf(view)));
   const isUpdate = live.length > ours.length;
   const { reason } = view.service.scaling;
-  const because = isUpdate ? `version ${goal.version}: ${goal.because}` : reason;
+  const because = isUpdate ? whyVersion(view, goal) : reason;
   const missing: Omit<Start, "version">[] = [
     ...Array(lacking - standIns).fill({ isSpot: false, because }),
     ...Array(standIns).fill({ isSpot: false, because: `stands in for a spot replica: ${because}` }),

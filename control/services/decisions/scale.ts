@@ -19,7 +19,7 @@ const windowSeconds = 60;
 /** What a service begins with. */
 export const firstScaling = (policy: ReplicaPolicy): Scaling => ({
   target: policy.min,
-  reason: startReason(policy),
+  reason: boundReason(policy, policy.min),
   pressure: null,
 });
 
@@ -36,7 +36,7 @@ export function scale(
   const { targetQps } = policy;
   const allowed = clip(policy, before.target);
   if (allowed !== before.target)
-    return { target: allowed, reason: startReason(policy), pressure: null };
+    return { target: allowed, reason: boundReason(policy, allowed), pressure: null };
   if (targetQps === undefined) return { ...before, pressure: null };
   const { count, reason } = needed(policy, targetQps, demand);
   if (count === before.target) return { ...before, pressure: null };
@@ -61,10 +61,11 @@ export function capacityOf(
 const clip = ({ min, max }: ReplicaPolicy, count: number): number =>
   Math.min(max, Math.max(min, count));
 
-const startReason = ({ min, max }: ReplicaPolicy): string =>
-  min === max
-    ? `${replicas(min)} ${min === 1 ? "is" : "are"} asked for`
-    : `between ${min} and ${max} are asked for`;
+/** Why a service has so many where nothing but its policy says so. */
+function boundReason({ min, max }: ReplicaPolicy, target: number): string {
+  if (min === max) return `${replicas(min)} ${min === 1 ? "is" : "are"} asked for`;
+  return `the ${target === min ? "fewest" : "most"} of the ${min} to ${max} that are asked for`;
+}
 
 function needed(
   policy: ReplicaPolicy,

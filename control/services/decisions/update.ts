@@ -3,7 +3,7 @@ import type { Leave, ServiceView } from "./plan.ts";
 
 /** How replicas of other versions make room for those of the version to have. Pure. */
 
-type View = Pick<ServiceView, "service" | "spec">;
+type View = Pick<ServiceView, "service" | "spec" | "versions">;
 
 const isReady = ({ status }: Replica): boolean => status === "READY";
 
@@ -12,9 +12,17 @@ const isProved = ({ status }: Replica): boolean => status === "READY" || status 
 
 /** The replicas of other versions that may go now. */
 export function leavingOfUpdate(view: View, live: readonly Replica[], goal: Version): Leave[] {
-  const because = `version ${goal.version}: ${goal.because}`;
+  const because = whyVersion(view, goal);
   const going = [...leavingOlder(view, live, goal), ...leavingGivenUp(view, live, goal)];
   return going.map((replica) => ({ replica, because }));
+}
+
+/** Why replicas are to have the version that they are to have. */
+export function whyVersion({ versions }: Pick<View, "versions">, goal: Version): string {
+  const newest = Math.max(...versions.map(({ version }) => version));
+  return newest > goal.version
+    ? `back to version ${goal.version}: version ${newest} was given up`
+    : `version ${goal.version}: ${goal.because}`;
 }
 
 const olderOf = (live: readonly Replica[], goal: Version): Replica[] =>

@@ -100,7 +100,7 @@ test("a service says why there should be as many replicas as there should be", a
   bed.balancers.tells({ arrivals: Array(60).fill(2), open: 1 });
   await bed.untilReady(1, 2);
 
-  assert.equal(none.target_reason, "between 0 and 2 are asked for");
+  assert.equal(none.target_reason, "the fewest of the 0 to 2 that are asked for");
   assert.equal(none.status_reason, none.target_reason);
   assert.equal((await bed.record()).target_reason, "2.0 requests/s need 2 replicas at 1 each");
 });

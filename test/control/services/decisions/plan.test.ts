@@ -244,5 +244,8 @@ for (const mode of ["rolling", "blue_green"] as const)
     assert.deepEqual(leaving(alone), [3]);
     assert.deepEqual([alone.roles.get(1), alone.roles.get(2)], ["serving", "serving"]);
     assert.deepEqual(leaving(replaced), [3, 2]);
+    const whys = [...plan(2, [given], { versions }).start, ...replaced.leave];
+    for (const { because } of whys)
+      assert.equal(because, "back to version 1: version 2 was given up");
     assert.deepEqual([replaced.roles.get(1), replaced.roles.get(2)], ["serving", "draining"]);
   });

@@ -39,7 +39,7 @@ test("a service begins with its least, and says so", () => {
     reason: "1 replica is asked for",
     pressure: null,
   });
-  assert.equal(firstScaling(policy).reason, "between 1 and 10 are asked for");
+  assert.equal(firstScaling(policy).reason, "the fewest of the 1 to 10 that are asked for");
 });
 
 /** The target before, since when what is needed, requests a second; the target and pressure then. */
