@@ -32,7 +32,7 @@ export function openHookHints(ctx: Context): (cluster: Cluster) => Promise<strin
       const run = runningOf(lifecycle);
       if (run === undefined) continue;
       const key = `${lifecycle.id} ${run.index} ${run.event}`;
-      if (told.has(key)) return "";
+      if (told.has(key)) continue;
       const ways = told.size === 0 ? waysOf(run, name) : "";
       told.add(key);
       const most = run.timeoutSeconds === null ? "" : `, for ${run.timeoutSeconds} s at most`;
