@@ -6,6 +6,8 @@ import { openDecoder, type Piece } from "./stream.ts";
 export interface Sink {
   write(bytes: Buffer): void | Promise<void>;
   control(code: string, message: string): void;
+  /** Told once of an interruption that lasts: nothing comes until it has passed. */
+  away?(): void;
 }
 
 /** An open text stream; `firstByte` is where its text starts within the whole. */
@@ -21,6 +23,9 @@ export interface FollowOptions {
 }
 
 export const reconnectDelaysMs = [1_000, 3_000, 5_000] as const;
+
+/** So many tries in a row without new text are more than a control plane that starts anew. */
+const lasting = 2;
 
 /** How far a reader came, in bytes of text. */
 interface Position {
@@ -50,6 +55,7 @@ export async function follow(
       const delayMs = position && delaysMs[position.failures];
       if (position === undefined || delayMs === undefined || !mayPass(error, signal)) throw error;
       position.failures += 1;
+      if (position.failures === lasting) sink.away?.();
       await sleep(delayMs, undefined, { signal });
     }
   }

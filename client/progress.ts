@@ -57,6 +57,11 @@ export function openProgress(
       if (!isMidLine) steps.resume();
       return written;
     },
+    away() {
+      onFreshLine();
+      tellAway(terminal);
+      steps.resume();
+    },
     // Control lines come where a line begins.
     control(code, message) {
       if (code === "rich_init" || code === "rich_update") steps.begin(plainOf(message));
@@ -132,7 +137,21 @@ function endedLine(terminal: Terminal, step: Step, nowMs: number, outcome: Outco
 
 /** A sink whose text is the answer itself; spinners stay on the note side and leave no lines. */
 export function answerSink(terminal: Terminal): Sink {
-  return { write: (bytes) => terminal.write(bytes), control: () => {} };
+  let isMidLine = false;
+  return {
+    write(bytes) {
+      isMidLine = bytes.at(-1) !== 10;
+      return terminal.write(bytes);
+    },
+    control: () => {},
+    away: () => tellAway(terminal, isMidLine ? "\n" : ""),
+  };
+}
+
+/** Whoever watches should know why nothing comes. */
+function tellAway(terminal: Terminal, before = ""): void {
+  const text = "The control plane is away; waiting for it";
+  if (terminal.isLive) terminal.note(before + terminal.paintNote("dim", text));
 }
 
 function elapsed(ms: number): string {

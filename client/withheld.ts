@@ -31,5 +31,6 @@ export function withhold(sink: Sink, mayRefuse: (text: string) => boolean): With
       if (!mayRefuse(held.toString())) await release();
     },
     control: (code, message) => sink.control(code, message),
+    away: () => sink.away?.(),
   };
 }

@@ -1,6 +1,7 @@
 import { clusterOperations } from "../../contract/operations/clusters.ts";
 import { jobExitCodes } from "../../contract/statuses.ts";
 import { interruptedExit } from "../declined.ts";
+import { answerSink } from "../progress.ts";
 import { withhold } from "../withheld.ts";
 import type { World } from "../world.ts";
 import { latestJobId, tellEnding } from "./job-ending.ts";
@@ -23,13 +24,14 @@ export async function followJob(
   const client = await world.connect();
   const jobId = named ?? (follow ? await latestJobId(client, cluster) : null);
   let endedLine = true;
-  const write = (bytes: Uint8Array) => {
+  const answer = answerSink(terminal);
+  const write = (bytes: Buffer) => {
     endedLine = bytes.at(-1) === newline;
-    return terminal.write(bytes);
+    return answer.write(bytes);
   };
   const input = { cluster_name: cluster, job_id: jobId, follow, tail };
   const refusal = `cluster ${cluster} has no job ${jobId}\n`;
-  const sink = withhold({ write, control: () => {} }, (text) => refusal.startsWith(text));
+  const sink = withhold({ ...answer, write }, (text) => refusal.startsWith(text));
   try {
     const code = await client.logs(clusterOperations.logs, input, sink);
     const isRefused = code === jobExitCodes.NOT_FOUND && sink.text === refusal;

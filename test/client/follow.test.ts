@@ -84,6 +84,24 @@ test("three tries in a row without anything new are enough", async () => {
   assert.equal(shown.text, "one\n");
 });
 
+test("an interruption that lasts is told once, a short one is not", async () => {
+  const { shown, sink } = recorder();
+  const told: string[] = [];
+  const opens = [
+    () => streamOf(0, ["one\n"], true),
+    () => streamOf(0, ["one\ntwo\n"], true),
+    () => Promise.reject(lost()),
+    () => Promise.reject(lost()),
+    () => streamOf(0, ["one\ntwo\nthree\n"]),
+  ];
+  const open = async () => (opens.shift() as () => OpenStream)();
+
+  await follow(open, { ...sink, away: () => void told.push(shown.text) }, { signal, delaysMs });
+
+  assert.deepEqual(told, ["one\ntwo\n"]);
+  assert.equal(shown.text, "one\ntwo\nthree\n");
+});
+
 test("new text gives new patience", async () => {
   const { shown, sink } = recorder();
   const letters = "abcdefgh";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { PassThrough } from "node:stream";
 import { test } from "node:test";
-import { openProgress } from "../../client/progress.ts";
+import { answerSink, openProgress } from "../../client/progress.ts";
 import { openTerminal } from "../../client/terminal.ts";
 
 /** Progress on a terminal, or into a file, with a clock set by hand. */
@@ -46,4 +46,18 @@ test("a terminal sees the step under way, then how each ended and what it took",
   ]);
   progress.end("failed");
   assert.deepEqual(screenOf(text()), ["✗ Submitting", ""]);
+});
+
+test("whoever watches is told that control is away, on a line of its own", async () => {
+  const stdout = Object.assign(new PassThrough(), { isTTY: true, columns: 80 });
+  const stdin = new PassThrough();
+  const terminal = openTerminal({ stdin, stdout, stderr: stdout }, { NO_COLOR: "1" });
+  const sink = answerSink(terminal);
+
+  await sink.write(Buffer.from("half a line"));
+  sink.away?.();
+  const silent = answerSink({ ...terminal, isLive: false });
+  silent.away?.();
+
+  assert.equal(String(stdout.read()), "half a line\nThe control plane is away; waiting for it\n");
 });
