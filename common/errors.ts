@@ -34,7 +34,7 @@ export const errorTypes = {
   CloudError: { http: 502, exit: 7, retry: true },
   StorageError: { http: 502, exit: 7, retry: true },
   JobFailedError: { http: 409, exit: 8, retry: false },
-  NotSupportedError: { http: 400, exit: 1, retry: false },
+  NotSupportedError: { http: 400, exit: 2, retry: false },
   NotImplementedError: { http: 501, exit: 1, retry: false },
   CommandError: { http: 500, exit: 1, retry: false },
   RuntimeError: { http: 500, exit: 1, retry: false },

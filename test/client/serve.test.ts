@@ -233,13 +233,13 @@ test("serve logs -s writes each log that control gathers to a file of its own", 
 
 test("serve logs -s says why control gathers nothing", async (t) => {
   const message = "service chat has no replica 9";
-  const error = { type: "ValueError", message };
+  const error = { type: "NotFoundError", message };
   const control = await fakeControl(t, { "POST /serve/sync-down-logs": { error } });
   const outrigger = await commandLine(t, control.endpoint);
 
   const { code, stdout, stderr } = await outrigger(wordsOf("serve logs chat 9 -s"));
 
-  assert.deepEqual([code, stdout], [2, ""]);
+  assert.deepEqual([code, stdout], [3, ""]);
   assert.match(stderr, new RegExp(message));
 });
 

@@ -18,6 +18,12 @@ test("every error type has a status of HTTP and an exit code", () => {
   }
 });
 
+test("what a task cannot be ends commands as other mistakes of it do, however it is told", () => {
+  const { NotSupportedError, InvalidTaskError, ValueError } = errorTypes;
+
+  assert.deepEqual([NotSupportedError.exit, InvalidTaskError.exit, ValueError.exit], [2, 2, 2]);
+});
+
 test("fail throws an error of the type, with its details", () => {
   assert.throws(() => fail("ConflictError", "port 80 is taken", { port: 80 }), {
     name: "ConflictError",

@@ -43,12 +43,12 @@ export function checkLogs({ target, replica_id: number }: Input): void {
     fail("ValueError", "replica_id goes with the target replica, and with no other");
 }
 
-/** A replica of a service, also one that is gone; throws `ValueError`. */
+/** A replica of a service, also one that is gone; throws `NotFoundError`. */
 export async function getReplica(
   ctx: Context,
   { id, name }: Service,
   number: number,
 ): Promise<Replica> {
   const replica = await findNumber(ctx.db, id, number);
-  return replica ?? fail("ValueError", `service ${name} has no replica ${number}`);
+  return replica ?? fail("NotFoundError", `service ${name} has no replica ${number}`);
 }

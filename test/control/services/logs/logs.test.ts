@@ -150,7 +150,7 @@ test("why there is no log is its text for who does not follow: such clients ask 
     const why = "service chat has no replica 9";
     assert.equal(text, follow ? "" : `${why}\n`);
     const id = String(headers["x-outrigger-request-id"]);
-    await assert.rejects(world.get(rows.logs, id), { type: "ValueError", message: why });
+    await assert.rejects(world.get(rows.logs, id), { type: "NotFoundError", message: why });
   }
 });
 
@@ -174,7 +174,7 @@ test("logs are copied for a download, those of one replica too", async (t) => {
   assert.deepEqual(readdirSync(two), ["replica_2.log"]);
   assert.match(readFileSync(join(two, "replica_2.log"), "utf8"), /from two\n$/);
   await assert.rejects(download({ targets: "replica", replica_ids: [9] }), {
-    type: "ValueError",
+    type: "NotFoundError",
     message: "service chat has no replica 9",
   });
 });
