@@ -103,13 +103,13 @@ function placeOf({ env }: World, { user: wantsUsers = false }: InstallOptions): 
 function checkForSystemd({ isUsers }: Place): void {
   if (!existsSync("/run/systemd/system"))
     fail(
-      "NotSupportedError",
+      "RuntimeError",
       "this machine does not run systemd; have something else start what this shows: outrigger agent install --dry-run",
     );
   const folder = `/run/user/${userInfo().uid}/systemd`;
   if (isUsers && !existsSync(folder))
     fail(
-      "NotSupportedError",
+      "RuntimeError",
       "you have no systemd of your own here; run it as root, or log in anew after: loginctl enable-linger",
     );
 }

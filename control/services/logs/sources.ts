@@ -36,7 +36,10 @@ export async function* partLog(
   yield* readTurned(file, tail || null, follow ? untilMore : undefined);
 }
 
-/** What was told while a replica was brought up, then what its job prints; of its last lines, the job's. */
+/**
+ * What was told while a replica was brought up, then what its job prints; of its last lines, the job's.
+ * Who follows it is told why the replica goes.
+ */
 export async function* replicaLog(
   ctx: Context,
   given: Replica,
@@ -58,6 +61,8 @@ export async function* replicaLog(
   }
   if (known !== null || follow)
     yield* jobLog(ctx, await find(), { tail: known === null ? null : tail, follow }, signal);
+  const { number, wanted, wantedBecause } = await find();
+  if (follow && wanted === "GONE") yield Buffer.from(`replica ${number} goes: ${wantedBecause}\n`);
 }
 
 /** From its node while that can be asked, then what was kept of it. */

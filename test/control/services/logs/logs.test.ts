@@ -81,6 +81,17 @@ test("of a replica what was told while it was brought up, then what its job prin
   assert.equal(await followed.text, "Job submitted, ID: 1\nhello\nworld\n");
 });
 
+test("who follows the log of a replica through a teardown is told of it", async (t) => {
+  const bed = await withService(t, one);
+  await bed.untilReady(1);
+  (await agentOf(bed, 1)).print(1, "hello\n");
+
+  const followed = await open(bed, { target: "replica", replica_id: 1, follow: true });
+  await bed.world.run(rows.down, { service_names: ["chat"] });
+
+  assert.match(await followed.text, /\nhello\nreplica 1 goes: down by \S+\n$/);
+});
+
 test("the log of a replica that failed, and of one that is gone, can still be read", async (t) => {
   const bed = await withService(t, one);
   await bed.untilReady(1);
