@@ -53,7 +53,7 @@ async function updatePool(
   for (const { name: host, drain = false } of entriesOf(config))
     await store.putHost(tx, { pool: name, name: host }, drain !== false);
   for (const { host, isElsewhere } of unused)
-    await store.setHost(tx, host, { ...unseen, ...(isElsewhere && { isDirty: false }) });
+    await store.setHost(tx, host, isElsewhere ? unseen : undeployed(host));
   return left;
 }
 
@@ -70,8 +70,17 @@ function refuseWhileNode(pool: string, host: string, nodes: readonly HostNode[])
   );
 }
 
+/** What is asked anew of every host that is reached in another way. */
+const unasked = { problem: null, deployedAt: null, lookedAt: null };
+
 /** What is known of a host that may be another machine now. */
-const unseen = { machine: null, facts: null, problem: null, deployedAt: null, lookedAt: null };
+const unseen = { ...unasked, machine: null, facts: null, isDirty: false };
+
+/** What is known of one where what is ours still lies. */
+const undeployed = ({ deployedAt, isDirty }: Host) => ({
+  ...unasked,
+  isDirty: isDirty || deployedAt !== null,
+});
 
 interface Changed {
   readonly host: Host;
