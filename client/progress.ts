@@ -16,11 +16,12 @@ export interface Progress extends Sink {
   end(outcome: Outcome): void;
 }
 
-/** How a step ended for us; what was `left` goes on without us. */
+/** How a step ended for us; what was `left` goes on without us, of what is `needless` nothing was to do. */
 const marks = {
   done: { style: "green", mark: "✓" },
   failed: { style: "red", mark: "✗" },
   left: { style: "dim", mark: "…" },
+  needless: { style: "dim", mark: "-" },
 } as const;
 export type Outcome = keyof typeof marks;
 

@@ -1,5 +1,6 @@
 import { fail } from "../../common/errors.ts";
 import { clusterOperations } from "../../contract/operations/clusters.ts";
+import { jobMachine } from "../../contract/statuses.ts";
 import { isPattern, jobIdsOf } from "../arguments.ts";
 import { count } from "../rendering.ts";
 import { agree, listClusters, requireAll } from "../selection.ts";
@@ -28,35 +29,32 @@ export async function cancel(
   if (isPattern(cluster))
     fail("UsageError", `${cluster} is a pattern; jobs are cancelled on one cluster, name that`);
   const whose = { all, allUsers };
-  const ids = yes ? named : await agreed(world, cluster, named, whose);
-  if (ids === undefined) {
+  await requireAll(world, [cluster], await listClusters(await world.connect(), [cluster]));
+  const found = named.length > 0 ? named : await listActive(world, cluster, whose);
+  const needless = named.length > 0 ? await haveEnded(world, cluster, named) : found.length === 0;
+  if (!yes && found.length === 0) {
     world.terminal.note(`No job to cancel on ${cluster}.`);
     return;
   }
+  if (!yes) await agreeToCancel(world, cluster, named, found, whose);
+  const ids = yes ? named : found;
   const isNamed = ids.length > 0 && !all && !allUsers;
   const input = { cluster_name: cluster, job_ids: isNamed ? ids : null, all, all_users: allUsers };
   const title = `Cancelling ${isNamed ? jobsText(ids) : whatOf(whose)} on ${cluster}`;
-  await carryOut(world, clusterOperations.cancel, input, { title, later });
+  await carryOut(world, clusterOperations.cancel, input, { title, later, needless });
 }
 
-/** The jobs that whoever is asked agrees to; undefined when there is none. */
-async function agreed(
+/** Asks about jobs that are named, or those that are meant where none is. */
+function agreeToCancel(
   world: World,
   cluster: string,
-  named: number[],
+  named: readonly number[],
+  ids: readonly number[],
   whose: Whose,
-): Promise<number[] | undefined> {
-  await requireAll(world, [cluster], await listClusters(await world.connect(), [cluster]));
-  if (named.length > 0) {
-    await requireJobs(world, cluster, named);
-    await agree(world, `Cancel ${jobsText(named)} on ${cluster}?`);
-    return named;
-  }
-  const ids = await listActive(world, cluster, whose);
-  if (ids.length === 0) return undefined;
+): Promise<void> {
+  if (named.length > 0) return agree(world, `Cancel ${jobsText(named)} on ${cluster}?`);
   const question = `Cancel ${whatOf(whose)} on ${cluster}: ${jobsText(ids)}?`;
-  await agree(world, question, { sweeping: true });
-  return ids;
+  return agree(world, question, { sweeping: true });
 }
 
 /** What control takes `all` and `allUsers` for, or neither: the latest of the caller's. */
@@ -68,8 +66,8 @@ async function listActive(world: World, cluster: string, { all, allUsers }: Whos
   return all || allUsers ? ids : ids.slice(0, 1);
 }
 
-/** Throws `JobNotFoundError` naming each job that the cluster has not. */
-async function requireJobs(world: World, cluster: string, ids: readonly number[]): Promise<void> {
+/** Whether all of the jobs have ended; throws `JobNotFoundError` naming each that the cluster has not. */
+async function haveEnded(world: World, cluster: string, ids: readonly number[]): Promise<boolean> {
   const client = await world.connect();
   const input = { cluster_name: cluster, job_ids: [...ids] };
   const statuses = await client.callAndGet(clusterOperations.jobStatus, input);
@@ -79,7 +77,11 @@ async function requireJobs(world: World, cluster: string, ids: readonly number[]
       "JobNotFoundError",
       `cluster ${cluster} has no job ${missing.join(", ")}; queue lists them`,
     );
+  return ids.every((id) => hasEnded(statuses[id]));
 }
+
+const hasEnded = (status: string | null | undefined) =>
+  jobMachine.names.some((name) => name === status && jobMachine.isFinal(name));
 
 function whatOf({ all, allUsers }: Whose): string {
   if (allUsers) return "all jobs of everyone";

@@ -11,8 +11,17 @@ export interface Errand<Op extends Operation> {
   readonly name: string;
   readonly title: string;
   readonly input: GivenInputOf<Op>;
+  /** Whether it was so before, as far as is known. */
+  readonly needless?: boolean;
   /** Called once it is done, unless nobody waits for it. */
   done(): void;
+}
+
+interface CarryOutOptions {
+  readonly title: string;
+  readonly later?: boolean | undefined;
+  /** Whether it was so before, as far as is known. */
+  readonly needless?: boolean;
 }
 
 /**
@@ -23,11 +32,11 @@ export async function carryOut<Op extends Operation>(
   world: World,
   row: Op,
   input: GivenInputOf<Op>,
-  { title, later = false }: { title: string; later?: boolean | undefined },
+  { title, later = false, needless = false }: CarryOutOptions,
 ): Promise<OutputOf<Op> | undefined> {
   const sent = await send(world, row, { title, input });
   if (later) return tellLater(world, sent);
-  return finish(world, sent).catch((error: unknown) => {
+  return finish(world, { ...sent, needless }).catch((error: unknown) => {
     tellLeft(world, [sent], error);
     throw error;
   });
@@ -122,7 +131,11 @@ function tellLater({ terminal }: World, { id }: Sent<unknown>): undefined {
   terminal.note(`Follow it: outrigger api logs ${shortId(id)}`);
 }
 
-async function finish<T>(world: World, { id, title }: Sent<T>, answers = false): Promise<T> {
+async function finish<T>(
+  world: World,
+  { id, title, needless = false }: Sent<T> & { readonly needless?: boolean },
+  answers = false,
+): Promise<T> {
   const { terminal } = world;
   const client = await world.connect();
   const progress = openProgress(terminal, Date.now, answers ? terminal.write : terminal.draw);
@@ -130,7 +143,7 @@ async function finish<T>(world: World, { id, title }: Sent<T>, answers = false):
   try {
     await client.stream(id, progress);
     const result = await client.get(id);
-    progress.end("done");
+    progress.end(needless ? "needless" : "done");
     return result;
   } catch (error) {
     progress.end(world.signal.aborted || isLost(error) ? "left" : "failed");

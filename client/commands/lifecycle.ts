@@ -98,12 +98,14 @@ export async function actOn<Op extends Row>(
 ): Promise<void> {
   const { async: later = false } = options;
   const clusters = await selectClusters(world, deed, words, options);
-  const errands = clusters.map(({ name, status, lifecycle }) => ({
-    ...{ name, title: title(name), input: input(name) },
-    done() {
-      if (status === reaches && !isUnderWay({ lifecycle }))
-        world.terminal.note(`${name} is ${status} already`);
-    },
-  }));
+  const errands = clusters.map(({ name, status, lifecycle }) => {
+    const needless = status === reaches && !isUnderWay({ lifecycle });
+    return {
+      ...{ name, title: title(name), input: input(name), needless },
+      done() {
+        if (needless) world.terminal.note(`${name} is ${status} already`);
+      },
+    };
+  });
   await carryOutAll(world, row, errands, { later });
 }

@@ -50,6 +50,26 @@ for (const [line, found, told] of outcomes)
     assert.deepEqual([code, stderr], [0, told]);
   });
 
+test("no tick stands before what was so already", async (t) => {
+  const result = { 7: "SUCCEEDED", 8: "RUNNING" };
+  const jobs = { "POST /job_status": { result }, "POST /queue": { result: [] } };
+  const control = await fakeControl(t, { ...usual, ...jobs, "POST /status": two });
+  const outrigger = await commandLine(t, control.endpoint);
+  const said = async (line: string) => {
+    const { stderr } = await outrigger(wordsOf(line), { columns: 80, env: { NO_COLOR: "1" } });
+    return stderr
+      .match(/^.*[✓-] (?=\w+ing )/gm)
+      ?.map((mark) => mark.trim().at(-1))
+      .join("");
+  };
+
+  assert.equal(await said("stop -y dev dev-2"), "✓-");
+  assert.equal(await said("start -y dev dev-2"), "-✓");
+  assert.equal(await said("cancel -y dev 7"), "-");
+  assert.equal(await said("cancel -y dev 7 8"), "✓");
+  assert.equal(await said("cancel -y dev"), "-");
+});
+
 test("who does not wait is not told how it ended", async (t) => {
   const control = await fakeControl(t, usual);
   const outrigger = await commandLine(t, control.endpoint);
