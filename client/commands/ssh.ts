@@ -57,12 +57,14 @@ async function eachPool(
   await carryOutAll(world, row, errands, { later: false, answers: true });
 }
 
-/** `outrigger ssh forget`. */
+/** `outrigger ssh forget`: tells what is still ours on the hosts. */
 export async function forget(world: World, names: Words): Promise<undefined> {
   const client = await world.connect();
   for (const name of names.map(poolOf)) {
     await client.call(rows.delete, { pool_name: name });
     world.terminal.note(`Forgot the pool ${name}.`);
+    const { hosts: left } = await client.call(rows.status, { pool_name: name });
+    for (const { name: host, reason } of left) world.terminal.note(`${name}/${host}: ${reason}`);
   }
 }
 
@@ -79,13 +81,14 @@ export async function status(
 ): Promise<undefined> {
   const client = await world.connect();
   const known = await listPools(client);
-  const asked = names.map(poolOf);
-  for (const name of asked)
-    if (!known.includes(name))
-      fail("NotFoundError", `there is no pool ${name}; ${hintOf(name, known, lister)}`);
+  const asked = names.length > 0 ? names.map(poolOf) : known;
   const found = await Promise.all(
-    (asked.length > 0 ? asked : known).map((pool_name) => client.call(rows.status, { pool_name })),
+    asked.map((pool_name) => client.call(rows.status, { pool_name })),
   );
+  // A pool that is forgotten is told of while something is left on its hosts.
+  for (const { pool_name: name, hosts } of found)
+    if (!known.includes(name) && hosts.length === 0)
+      fail("NotFoundError", `there is no pool ${name}; ${hintOf(name, known, lister)}`);
   if (options.output === "json") world.terminal.answer(JSON.stringify(found, null, 2));
   else answerRows(world, options, { ...hostTable, rows: found.flatMap(hostsOf) });
 }

@@ -19,6 +19,11 @@ function keyRoute() {
 
 const done: Handler = (_seen, res) => sendJson(res, 200, { status: "success" });
 
+const statusOf =
+  (pool: string, hosts: object[]): Handler =>
+  (_seen, res) =>
+    sendJson(res, 200, { pool_name: pool, status: "Not Ready", reason: "", hosts });
+
 test("ssh up writes the pools of a file down with their keys, then deploys those", async (t) => {
   const { names, answer } = keyRoute();
   const control = await fakeControl(t, {
@@ -98,6 +103,7 @@ test("ssh status says whole why a host cannot be used, and names no pool that th
         ...{ pool_name: "lab", status: "Not Ready", reason: `a: ${why}` },
         hosts: [{ name: "a", status: "Not Ready", reason: why }],
       }),
+    "GET /ssh_node_pools/lba/status": statusOf("lba", []),
   });
   const outrigger = await commandLine(t, control.endpoint);
 
@@ -149,6 +155,8 @@ test("ssh forget forgets each pool that it is told, and ssh down says that there
     ...usual,
     "DELETE /ssh_node_pools/lab": done,
     "DELETE /ssh_node_pools/attic": done,
+    "GET /ssh_node_pools/lab/status": statusOf("lab", []),
+    "GET /ssh_node_pools/attic/status": statusOf("attic", []),
   });
   const outrigger = await commandLine(t, control.endpoint);
 
@@ -157,6 +165,23 @@ test("ssh forget forgets each pool that it is told, and ssh down says that there
 
   assert.deepEqual([code, stderr], [0, "Forgot the pool lab.\nForgot the pool attic.\n"]);
   assert.match(help.stdout, /"ssh forget"/);
+});
+
+test("what is left on hosts of a pool that is forgotten is told then, and by ssh status", async (t) => {
+  const reason = "what is ours at ana@[a]:22 could not be removed yet: it is off";
+  const control = await fakeControl(t, {
+    "GET /ssh_node_pools": (_seen, res) => sendJson(res, 200, {}),
+    "DELETE /ssh_node_pools/lab": done,
+    "GET /ssh_node_pools/lab/status": statusOf("lab", [{ name: "a", status: "Not Ready", reason }]),
+  });
+  const outrigger = await commandLine(t, control.endpoint);
+
+  const { stderr } = await outrigger(["ssh", "forget", "lab"]);
+  const { code, stdout } = await outrigger(["ssh", "status", "lab"]);
+
+  assert.equal(stderr, `Forgot the pool lab.\nlab/a: ${reason}\n`);
+  assert.equal(code, 0);
+  assert.ok(stdout.includes(reason), stdout);
 });
 
 test("ssh down gives up what cannot be cleaned only when it is told to", async (t) => {
