@@ -52,14 +52,23 @@ export async function chooseOffer(ctx: Context, asked: Asked, signal: AbortSigna
 }
 
 async function refuseUnoffered(ctx: Context, asked: Asked, signal: AbortSignal): Promise<never> {
-  const { resources, nodes } = asked;
   const [kind, on] = asked.isSpot ? [{ isSpot: true as const }, " on spot"] : [{}, ""];
   const there = (await offersOf(ctx, kind, signal)).map(describeOffer).join("; ");
   fail(
     "ResourcesUnavailableError",
-    `nothing offers ${times(nodes)}${describeNeeds(resources)}${on}; there is${on}: ` +
-      `${there || "nothing at all"}${await hintOn(ctx, asked)}`,
+    `nothing offers ${describeAsked(asked)}${on}; there is${on}: ` +
+      `${there || "nothing at all"}${await shortagesIn(ctx, asked)}${await hintOn(ctx, asked)}`,
   );
+}
+
+/** Why the places that were asked for by name have nothing now. */
+async function shortagesIn({ providers }: Context, asked: Asked): Promise<string> {
+  const infras = needsOf(asked).flatMap(({ infra }) => infra ?? []);
+  const all = (await Promise.all(providers.map((one) => one.shortages?.() ?? []))).flat();
+  const named = all.filter((text) =>
+    infras.some((infra) => isWithin(text.slice(0, text.indexOf(":")), infra)),
+  );
+  return named.map((text) => `; ${text.replaceAll(/\n\s*/g, ", ")}`).join("");
 }
 
 /** What else helps where `infra` led nowhere: what may have been meant, or where to look for hosts. */
@@ -130,8 +139,6 @@ async function offersFor(ctx: Context, asked: Asked, signal: AbortSignal): Promi
 
 const byPrice = (a: Offer, b: Offer): number => a.dollarsPerHour - b.dollarsPerHour;
 
-const times = (nodes: number): string => (nodes === 1 ? "" : `${nodes} × `);
-
 async function offersOf(ctx: Context, need: Need, signal: AbortSignal): Promise<Offer[]> {
   const all = await Promise.all(ctx.providers.map((provider) => provider.offers(need, signal)));
   return all.flat();
@@ -166,6 +173,15 @@ function infraOf({ cloud, region, zone }: ResourceRequest): string | undefined {
 export const describeNeeds = ({ candidates }: Resources): string =>
   candidates.map(describe).join(" or ");
 
+/** The same of all nodes together: `2 nodes with H100:8`. */
+export function describeAsked({ resources, nodes }: Pick<Asked, "resources" | "nodes">): string {
+  const needs = describeNeeds(resources);
+  if (nodes === 1) return needs;
+  return `${nodes} nodes${needs === anyMachine ? "" : ` with ${needs}`}`;
+}
+
+const anyMachine = "any machine";
+
 function describe(candidate: ResourceRequest): string {
   const { cpus, memory, accelerator } = candidate;
   const infra = infraOf(candidate);
@@ -175,7 +191,7 @@ function describe(candidate: ResourceRequest): string {
     memory && `${memory.gb}${memory.orMore ? "+" : ""} GB of memory`,
     infra && `infra ${infra}`,
   ];
-  return parts.filter(Boolean).join(", ") || "any machine";
+  return parts.filter(Boolean).join(", ") || anyMachine;
 }
 
 /** A machine in a few words: `local (2 CPUs, 24 GB)`. */

@@ -1,6 +1,6 @@
 import { AppError, fail } from "../common/errors.ts";
 import { formatIssues, type TaskIssue, toValidationItems } from "../contract/task/issues.ts";
-import type { ResourceRequest } from "../contract/task/resource-request.ts";
+import { defaultDiskGb, type ResourceRequest } from "../contract/task/resource-request.ts";
 import { readTask as readDocument, singleTask, type Task } from "../contract/task.ts";
 
 /**
@@ -82,6 +82,7 @@ const withoutEffect: Uses = {
   "resources.use_spot": (_, { useSpot }) => useSpot,
   "resources.job_recovery": ({ resources }) => resources.jobRecovery !== undefined,
   "resources.local_disk": (_, { localDisk }) => localDisk !== undefined,
+  "resources.disk_size": (_, { diskGb }) => diskGb !== defaultDiskGb,
   "resources.disk_tier": (_, { diskTier }) => diskTier !== "medium",
   "resources.network_tier": (_, { networkTier }) => networkTier !== "standard",
   "resources.ephemeral_storage": (_, { ephemeralStorageGb }) => ephemeralStorageGb !== undefined,

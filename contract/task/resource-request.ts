@@ -29,7 +29,8 @@ export interface ResourceRequest extends Where {
   readonly networkDisks: readonly NetworkDisk[];
 }
 
-const defaultDiskGb = 256;
+/** What a disk has where a task says nothing of it. */
+export const defaultDiskGb = 256;
 
 /** The requests that one mapping of resources stands for: one for each kind of accelerator. */
 export function toRequests(place: Place, given: GivenResources): ResourceRequest[] {

@@ -6,7 +6,7 @@ import { redactSecrets, type Task } from "../../contract/task.ts";
 import type { Call } from "../bind.ts";
 import type { Context } from "../context.ts";
 import { sizeOf } from "../growing-file.ts";
-import { candidateOf, chooseOffer, describeMachines, describeNeeds } from "../offers.ts";
+import { candidateOf, chooseOffer, describeAsked, describeMachines } from "../offers.ts";
 import type { Offer } from "../providers/provider.ts";
 import { nudge } from "../reconciler.ts";
 import { withoutSecrets } from "../task.ts";
@@ -125,8 +125,8 @@ export function refuseMismatch(cluster: Cluster, { nodes, resources }: Task): vo
   if (isLarge && candidateOf(resources, cluster.offer) !== undefined) return;
   fail(
     "ResourcesMismatchError",
-    `cluster ${cluster.name} has ${describeMachines(cluster)}, the task asks for ${nodes} with ` +
-      `${describeNeeds(resources)}; take the cluster down first, or launch under another name`,
+    `cluster ${cluster.name} has ${describeMachines(cluster)}, the task asks for ` +
+      `${describeAsked({ nodes, resources })}; take the cluster down first, or launch under another name`,
   );
 }
 

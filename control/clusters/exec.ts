@@ -8,7 +8,7 @@ import type { Call } from "../bind.ts";
 import type { Context } from "../context.ts";
 import { sizeOf } from "../growing-file.ts";
 import { nudge } from "../reconciler.ts";
-import { readTask, withoutSecrets } from "../task.ts";
+import { readTask, remarksOn, withoutSecrets } from "../task.ts";
 import { keepAutostop } from "./apply.ts";
 import { settingOf } from "./autostop.ts";
 import { refuseMismatch } from "./claim.ts";
@@ -28,6 +28,7 @@ type ExecInput = InputOf<typeof rows.exec>;
 /** Runs a task on a cluster that is up, or on its way there. Setup is left out. */
 export async function exec(ctx: Context, input: ExecInput, call: Call) {
   const task = readTask(input.task, "exec");
+  call.print(remarksOn(input.task));
   const cluster = await upSoon(ctx, input, call);
   refuseMismatch(cluster, task);
   if (input.dryrun) return { job_id: null, handle: toHandle(cluster) };

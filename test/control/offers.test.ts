@@ -42,6 +42,25 @@ test("what no machine will ever give is refused with what to do", async (t) => {
   await refuseImpossible(ctx, aTask("none"), t.signal);
 });
 
+test("whoever asks for a place by name is told why it has nothing now", async (t) => {
+  const shortages = async () => [
+    "ssh/lab: no host is free\n  a: node 0 of dev\n  b: it is off",
+    "ssh/attic: no host is free",
+  ];
+  const places = async () => ["ssh", "ssh/lab", "ssh/attic"];
+  const { ctx } = aWorld({ offers: async () => [], shortages, places });
+  const ask = (infra: string) =>
+    chooseOffer(ctx, readTask(`{num_nodes: 2, resources: {infra: ${infra}}}`, "launch"), t.signal);
+
+  await assert.rejects(ask("ssh/lab"), {
+    message:
+      /^nothing offers 2 nodes with infra ssh.lab; .*; ssh.lab: no host is free, a: node 0 of dev, b: it is off; how/,
+  });
+  await assert.rejects(ask("ssh"), {
+    message: /no host is free, a: .*; ssh.attic: no host is free/,
+  });
+});
+
 test("what one provider refuses may come from another", async (t) => {
   const { ctx } = aWorld(refusing, { offers: async () => [aCluster().offer] });
 

@@ -78,6 +78,33 @@ test("a task that does not fit the cluster of that name is refused", async (t) =
   assert.deepEqual(world.provider.calls, ["create 0"]);
 });
 
+test("a task that asks for more nodes than there are is told so in plain words", async (t) => {
+  const world = await testWorld(t);
+  await world.run(rows.launch, demo);
+  const refusals = [
+    ["num_nodes: 5", /, the task asks for 5 nodes; take/],
+    ["num_nodes: 5\nresources: {cpus: 64}", /, the task asks for 5 nodes with 64 CPUs; take/],
+  ] as const;
+
+  for (const [task, message] of refusals)
+    await assert.rejects(world.run(rows.launch, { ...demo, task: `${task}\nrun: 'true'` }), {
+      message,
+    });
+});
+
+test("what makes no difference here is named, also on a cluster that is there", async (t) => {
+  const world = await testWorld(t);
+  await world.run(rows.launch, demo);
+  const task = "resources: {disk_size: 10, use_spot: true}\nrun: 'true'";
+
+  for (const row of [rows.launch, rows.exec]) {
+    const id = await world.call(row, { ...demo, task });
+    await world.get(row, id).catch(() => {});
+    const printed = await world.printed(id);
+    assert.match(printed, /^without effect here: resources.use_spot, resources.disk_size$/m);
+  }
+});
+
 test("a task that fits nothing is told what there is", async (t) => {
   const world = await testWorld(t);
 
