@@ -1,12 +1,20 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { fail } from "../../common/errors.ts";
 import { isAlive } from "../../common/process-tree.ts";
-import { findControl } from "../control-process.ts";
+import { product } from "../../common/product.ts";
+import type { ControlProcess } from "../../contract/control-pid.ts";
+import { addressOf, findControl } from "../control-process.ts";
+import { readIdentity } from "../identity.ts";
 import { openProgress } from "../progress.ts";
+import { count } from "../rendering.ts";
+import { openClient } from "../sdk.ts";
+import { listClusters } from "../selection.ts";
 import type { World } from "../world.ts";
 
 const stopLimitMs = 30_000;
 const lookEveryMs = 50;
+/** A control plane that hangs is stopped all the same. */
+const askLimitMs = 2_500;
 
 /** `outrigger api stop`. */
 export async function stop(world: World): Promise<undefined> {
@@ -16,6 +24,7 @@ export async function stop(world: World): Promise<undefined> {
     terminal.note(`No control plane of ${settings.home} runs.`);
     return;
   }
+  const left = await clustersOf(world, control);
   const progress = openProgress(terminal);
   progress.step(`Stopping the control plane, pid ${control.pid}`);
   process.kill(control.pid, "SIGTERM");
@@ -28,4 +37,29 @@ export async function stop(world: World): Promise<undefined> {
     await sleep(lookEveryMs, undefined, { signal: world.signal });
   }
   progress.end("done");
+  if (left.length > 0)
+    terminal.note(
+      `${count(left.length, "cluster")} ${left.length === 1 ? "goes" : "go"} on: ${left.join(", ")}`,
+    );
+}
+
+/** The clusters that are not stopped, of everyone; none where control does not say so in time. */
+async function clustersOf(
+  { settings, signal }: World,
+  control: ControlProcess,
+): Promise<readonly string[]> {
+  const endpoint = addressOf(control);
+  if (endpoint === undefined) return [];
+  const client = openClient({
+    ...{ endpoint, identity: readIdentity(settings), origin: `${product.word} api stop` },
+    signal: AbortSignal.any([signal, AbortSignal.timeout(askLimitMs)]),
+  });
+  try {
+    const clusters = await listClusters(client, [], true);
+    return clusters.filter(({ status }) => status !== "STOPPED").map(({ name }) => name);
+  } catch {
+    return [];
+  } finally {
+    await client.close();
+  }
 }
