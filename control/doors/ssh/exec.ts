@@ -37,7 +37,37 @@ export async function execOn(
   script: RemoteScript,
   signal?: AbortSignal,
 ): Promise<Ran> {
-  const { what, text, args = [], input, shell = "bash", timeoutMs } = script;
+  const { what, input, timeoutMs } = script;
+  const source = input instanceof Uint8Array ? Readable.from([input]) : input;
+  const late = () =>
+    new AppError("TimeoutError", `host ${nameOf(target)}: ${what} took more than ${timeoutMs} ms`);
+  let begun: Begun | undefined;
+  try {
+    begun = await begin(ssh, target, script, signal);
+    // A script that ends without reading all of its input is not an error of its own.
+    if (source !== undefined) pipeline(source, begun.channel).catch(() => {});
+    return await within(begun.ran, timeoutMs, late, signal);
+  } catch (error) {
+    // What reads it may hang, and is not waited for.
+    source?.destroy();
+    // Only where its input is still open: whatever reads that ends by itself.
+    begun?.channel.signal("KILL");
+    begun?.channel.destroy();
+    throw error;
+  }
+}
+
+interface Begun {
+  readonly channel: ClientChannel;
+  readonly ran: Promise<Ran>;
+}
+
+async function begin(
+  ssh: SshConnections,
+  target: SshTarget,
+  { what, text, args = [], input, shell = "bash" }: RemoteScript,
+  signal?: AbortSignal,
+): Promise<Begun> {
   const command = scriptCommand(shell, text, args) + (input === undefined ? " < /dev/null" : "");
   // Its end may come together with the answer that it was begun.
   let ran = Promise.withResolvers<Ran>().promise;
@@ -50,19 +80,7 @@ export async function execOn(
       }),
     signal,
   );
-  const fed = input && feed(channel, input);
-  const late = () =>
-    new AppError("TimeoutError", `host ${nameOf(target)}: ${what} took more than ${timeoutMs} ms`);
-  try {
-    return await within(ran, timeoutMs, late, signal);
-  } catch (error) {
-    // Only where its input is still open: whatever reads that ends by itself.
-    channel.signal("KILL");
-    channel.destroy();
-    throw error;
-  } finally {
-    await fed;
-  }
+  return { channel, ran };
 }
 
 /** As `execOn`; answers what it printed, and throws what it complained of when it fails. */
@@ -85,10 +103,6 @@ function complaintOf(said: string, code: number | null): string {
   if (code === 127 && /bash/.test(said)) return "it has no bash; install bash";
   return said;
 }
-
-/** A script that ends without reading all of its input is not an error of its own. */
-const feed = (channel: ClientChannel, input: Readable | Uint8Array): Promise<void> =>
-  pipeline(input instanceof Readable ? input : Readable.from([input]), channel).catch(() => {});
 
 function readRan(channel: ClientChannel, target: SshTarget, what: string): Promise<Ran> {
   const { promise, resolve, reject } = Promise.withResolvers<Ran>();
