@@ -9,6 +9,8 @@ export interface Column<Row> {
   readonly right?: true;
   /** How narrow it may become where room is short; as wide as its texts when absent. */
   readonly least?: number;
+  /** Goes on below where room is short, and is cut nowhere. */
+  readonly wraps?: true;
   /** Becomes narrower only once the others are as narrow as they may be. */
   readonly last?: true;
   /** Left out where room is still short, the last one of these first. */
@@ -17,7 +19,7 @@ export interface Column<Row> {
 
 const gap = "  ";
 
-/** A table that fits the width: it cuts with an ellipsis, leaves columns out, and never wraps. */
+/** A table that fits the width: it cuts with an ellipsis, leaves columns out, and wraps those alone that are to. */
 export function table<Row>(
   columns: readonly Column<Row>[],
   rows: readonly Row[],
@@ -40,9 +42,37 @@ export function table<Row>(
     return placed.join(gap).trimEnd();
   };
   const titles = columns.map(({ title }) => title);
-  const body = rows.map((row, at) => line(cells[at] ?? [], (i) => columns[i]?.style?.(row)));
+  const body = rows.flatMap((row, at) => {
+    const folded = (cells[at] ?? []).map((text, index) =>
+      columns[index]?.wraps ? fold(text, widths[index] ?? 0) : [text],
+    );
+    const height = Math.max(...folded.map(({ length }) => length));
+    return Array.from({ length: height }, (_, below) =>
+      line(
+        folded.map((lines) => lines[below] ?? ""),
+        (index) => columns[index]?.style?.(row),
+      ),
+    );
+  });
   return [line(titles, () => "bold"), ...body].join("\n");
 }
+
+/** A text in lines of a width, broken between words where that can be. */
+function fold(text: string, width: number): string[] {
+  const lines = [""];
+  for (const word of text.split(" ")) {
+    const last = lines.at(-1) ?? "";
+    if (last === "") lines[lines.length - 1] = word;
+    else if (lengthOf(last) + 1 + lengthOf(word) <= width) lines[lines.length - 1] += ` ${word}`;
+    else lines.push(word);
+  }
+  return width === 0 ? lines : lines.flatMap((one) => pieces([...one], width));
+}
+
+const pieces = (letters: readonly string[], width: number): string[] =>
+  letters.length <= width
+    ? [letters.join("")]
+    : [letters.slice(0, width).join(""), ...pieces(letters.slice(width), width)];
 
 /** The width of each column; 0 for those that are left out. The first one always shows. */
 function fit<Row>(

@@ -16,7 +16,7 @@ interface EventRow {
 
 const columns: readonly Column<EventRow>[] = [
   { title: "WHEN", text: ({ transitioned_at: at }) => localTime(at), style: () => "dim" },
-  { title: "WHAT", text: ({ reason }) => reason, least: 12 },
+  { title: "WHAT", text: ({ reason }) => reason, least: 12, wraps: true },
 ];
 
 /** `outrigger events`. */

@@ -24,7 +24,7 @@ export async function serveStatus(
   const isWhole = options.verbose ?? false;
   const empty = sayNone(names, "No services. Bring one up: outrigger serve up FILE", "service");
   const columns = serviceColumns(world.now(), isWhole);
-  answerRows(world, options, { rows: found, columns, isWhole, empty });
+  answerRows(world, options, { rows: found, columns, isWhole, whole: "-v", empty });
   if (options.output === "json") return;
   const rows = found.flatMap(replicasOf);
   if (rows.length > 0) {

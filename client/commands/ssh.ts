@@ -118,11 +118,10 @@ const columns: Column<HostRow>[] = [
     text: ({ status: state }) => state,
     style: ({ status: state }) => (state === "Ready" ? "green" : "yellow"),
   },
-  { title: "HOW IT IS", text: ({ reason }) => reason },
+  { title: "HOW IT IS", text: ({ reason }) => reason, least: 12, wraps: true },
 ];
 
-/** Why a host cannot be used is said whole. */
-const hostTable = { columns, isWhole: true, empty: noPools };
+const hostTable = { columns, empty: noPools };
 
 /** `outrigger ssh keys`. */
 export async function keys(world: World, files: Words, options: OutputOptions): Promise<undefined> {

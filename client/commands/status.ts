@@ -39,6 +39,7 @@ export async function status(
     rows,
     columns: columnsOf(world, options, rows),
     isWhole: options.verbose ?? false,
+    whole: "-v",
     empty: sayNone(names, "No clusters. Launch one: outrigger launch -c dev 'echo hello'"),
   });
 }
@@ -81,10 +82,10 @@ function columnsOf(
     {
       title: "RESOURCES",
       text: (row) => row.resources_str ?? "-",
-      least: 12,
+      least: 18,
       ...(isBusy && { spare: true as const }),
     },
-    { title: "AUTOSTOP", text: (row) => autostopOf(row, now), least: 8 },
+    { title: "AUTOSTOP", text: (row) => autostopOf(row, now), least: isBusy ? 8 : 21 },
     { title: "LAUNCHED", text: (row) => ago(row.launched_at, now), spare: true },
     ...(options.verbose ? verbose : []),
   ];

@@ -62,3 +62,17 @@ test("events of a cluster that there was not, or of none", async (t) => {
     [2, "error: name the cluster: outrigger events CLUSTER\n"],
   );
 });
+
+test("why something happened is told whole at a narrow terminal, and on one line elsewhere", async (t) => {
+  const reason = `hook 1 of 3 (stop) exited with 3; ${"it printed a lot ".repeat(6).trim()}`;
+  const told = { result: [{ reason, transitioned_at: 20 }] };
+  const control = await fakeControl(t, { "POST /cluster_events": told });
+  const outrigger = await commandLine(t, control.endpoint);
+
+  const narrow = await outrigger(["events", "dev"], { columns: 60, env: { NO_COLOR: "1" } });
+  const piped = await outrigger(["events", "dev"]);
+
+  assert.ok(narrow.stdout.replaceAll(/\s+/g, " ").includes(reason));
+  for (const line of narrow.stdout.split("\n")) assert.ok(line.length <= 60, line);
+  assert.ok(piped.stdout.includes(`  ${reason}\n`));
+});

@@ -53,6 +53,26 @@ test("where room is short the widest column is cut first, with an ellipsis", () 
   ]);
 });
 
+test("a column that wraps goes on below, between words where that can be", () => {
+  const wrapping = columns.map((one) =>
+    one.title === "WHAT" ? { ...one, wraps: true as const } : one,
+  );
+  const long = { name: "dev", jobs: 3, what: "a b-word-that-is-longer-than-the-line c" };
+
+  assert.deepEqual(
+    table(wrapping, [long, ...rows.slice(1)], { width: 32, paint: plain }).split("\n"),
+    [
+      "NAME          JOBS  WHAT",
+      "dev              3  a",
+      "                    b-word-that-",
+      "                    is-longer-th",
+      "                    an-the-line",
+      "                    c",
+      "a-cluster-w…    12  CPU only",
+    ],
+  );
+});
+
 test("columns that are spare go before names become too short to type", () => {
   const spare: readonly Column<Row>[] = [
     { title: "NAME", text: (row) => row.name, least: 26 },

@@ -107,10 +107,14 @@ test("ssh status says whole why a host cannot be used, and names no pool that th
   });
   const outrigger = await commandLine(t, control.endpoint);
 
-  const { stdout } = await outrigger(["ssh", "status", "ssh/lab"], { columns: 80 });
+  const { stdout } = await outrigger(["ssh", "status", "ssh/lab"], {
+    columns: 80,
+    env: { NO_COLOR: "1" },
+  });
   const { code, stderr } = await outrigger(["ssh", "status", "lba"]);
 
-  assert.ok(stdout.includes(why), stdout);
+  assert.ok(stdout.replaceAll(/\s+/g, " ").includes(why), stdout);
+  for (const line of stdout.split("\n")) assert.ok(line.length <= 80, line);
   assert.equal(code, 3);
   assert.match(stderr, /there is no pool lba; did you mean `lab`\?/);
 });

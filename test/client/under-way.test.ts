@@ -83,6 +83,7 @@ test("status shows what is under way where something is, and fits the terminal",
   const wide = await outrigger(["status"]);
   const narrow = await outrigger(["status"], { columns: 80, env: { NO_COLOR: "1" } });
   const verbose = await outrigger(["status", "-v"], { columns: 80, env: { NO_COLOR: "1" } });
+  const whole = await outrigger(["status", "-v"], { columns: 300, env: { NO_COLOR: "1" } });
   const json = await outrigger(["status", "-o", "json"]);
 
   assert.match(wide.stdout, /^NAME +STATUS +UNDER WAY /m);
@@ -90,7 +91,29 @@ test("status shows what is under way where something is, and fits the terminal",
   assert.match(wide.stdout, /^dev-2 +STOPPED +- /m);
   assert.match(narrow.stdout, /stopping: hook 2 of 3, .* \(stop by/);
   assert.match(narrow.stdout, /^NAME +STATUS +UNDER WAY +INFRA +AUTOSTOP$/m);
-  assert.match(verbose.stdout, /RESOURCES +AUTOSTOP +LAUNCHED +WORKSPACE +LAST EVENT +COMMAND/);
+  assert.match(verbose.stdout, /^NAME +dev\nUSER +ana\n(.+\n)+\nNAME +dev-2\n/);
+  assert.match(verbose.stdout, /^UNDER WAY +stopping: hook 2 of 3, .* \(stop by ann\)$/m);
+  assert.match(whole.stdout, /RESOURCES +AUTOSTOP +LAUNCHED +WORKSPACE +LAST EVENT +COMMAND/);
   assert.ok(narrow.stdout.split("\n").every((line) => line.length <= 80));
   assert.deepEqual(JSON.parse(json.stdout), busy.result);
+});
+
+test("whoever reads a name that was cut is told what shows it whole, and when a stop comes is cut nowhere", async (t) => {
+  const [dev] = two.result as object[];
+  const name = "a-cluster-with-a-name-that-nobody-would-type-out-by-hand";
+  const idle = { stops_at: now.getTime() / 1000 + 240, kept_alive_by: [] };
+  const resources_str = "2x(cpus=2, mem=24)";
+  const row = { ...dev, name, idle, autostop: 10, to_down: false, resources_str };
+  const control = await fakeControl(t, { "POST /status": { result: [row] } });
+  const outrigger = await commandLine(t, control.endpoint);
+  const at = (columns: number) => outrigger(["status"], { columns, env: { NO_COLOR: "1" } });
+
+  const [narrow, wide] = [await at(80), await at(200)];
+
+  assert.match(
+    narrow.stdout,
+    /^a-cluster-with-a-name-th\S*… .* 2x\(cpus=2, mem=24\) .*10m \(.*\)/m,
+  );
+  assert.match(narrow.stderr, /^Some were cut to fit; -v shows them whole\.$/m);
+  assert.doesNotMatch(wide.stderr, /cut/);
 });
