@@ -75,7 +75,10 @@ Environment="${powerOff}=touch $root/stopped"
 END
 "$node" "$folder/${word}.mjs" agent install ${manager === "user" ? "--user" : ""}`;
 
-/** Kills whatever has one of the texts in its environment: $signal, then KILL after $grace tenths. */
+/**
+ * Kills whatever has one of the texts in its environment: $signal, then KILL after $grace tenths. What
+ * no signal ends has what it holds, so nothing is done after that.
+ */
 const endMarked = `
 end_marked() {
   for ((n = 0; n < 100; n += 1)); do
@@ -88,7 +91,7 @@ end_marked() {
     sleep 0.1
   done
   echo "processes cannot be ended: $found" >&2
-  return 1
+  exit 1
 }`;
 
 /** Programs of earlier versions go, once nothing runs on them; $node and $folder stay. */

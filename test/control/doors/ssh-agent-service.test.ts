@@ -1,0 +1,35 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { removeNodeOn } from "../../../control/doors/ssh/agent-service.ts";
+import { openSshConnections } from "../../../control/doors/ssh/connections.ts";
+import { runOn } from "../../../control/doors/ssh/exec.ts";
+import { probeHost } from "../../../control/doors/ssh/probe.ts";
+import { startSshHost, whyNoHosts } from "../../helpers/ssh-hosts.ts";
+
+const skip = whyNoHosts();
+
+/** As one is that waits for a disk or a driver: there signals do nothing either. */
+const noSignals = "kill() { :; }; export -f kill";
+
+test("a host on which something cannot be ended is not clean, and keeps its files", {
+  skip,
+}, async (t) => {
+  const host = await startSshHost(t);
+  const ssh = openSshConnections({ find: async () => undefined, keep: async (_, key) => key });
+  t.after(() => ssh.close());
+  const target = host.target();
+  const facts = await probeHost(ssh, target);
+  const text = `mkdir -p ~/.outrigger/jobs/1; cd; echo '${noSignals}' > .bashrc
+    OUTRIGGER_JOB_FOLDER=~/.outrigger/jobs/1 sleep 1000 < /dev/null > /dev/null 2>&1 &`;
+  await runOn(ssh, target, { what: "beginning a job", text, timeoutMs: 60_000 });
+
+  await assert.rejects(removeNodeOn({ ssh, target, facts }), {
+    name: "CloudError",
+    message: /cleaning up failed: processes cannot be ended: \/proc\/\d+\/environ$/,
+  });
+  await host.run("test -d /home/ana/.outrigger/jobs/1");
+
+  await host.run("rm /home/ana/.bashrc");
+  await removeNodeOn({ ssh, target, facts });
+  await host.run("! pgrep -u ana sleep && ! test -e /home/ana/.outrigger/jobs");
+});
