@@ -25,13 +25,15 @@ export interface TaskOptions {
   readonly secretFile?: string;
 }
 
-/** A whole number that is at least `least`; throws `UsageError`. */
+/** A whole number that is at least `least` and at most `most`; throws `UsageError`. */
 export const wholeNumber =
-  (least: number) =>
+  (least: number, most = Number.POSITIVE_INFINITY) =>
   (text: string): number => {
     const value = Number(text);
-    if (!Number.isInteger(value) || value < least || text.trim() === "")
-      fail("UsageError", `${JSON.stringify(text)} is not a whole number of at least ${least}`);
+    const bounds =
+      most === Number.POSITIVE_INFINITY ? `of at least ${least}` : `from ${least} to ${most}`;
+    if (!Number.isInteger(value) || value < least || value > most || text.trim() === "")
+      fail("UsageError", `${JSON.stringify(text)} is not a whole number ${bounds}`);
     return value;
   };
 
@@ -70,7 +72,7 @@ export function variablesOf(
 
 /** Refuses the lines that a parser would drop; they may be secret, so only their numbers are told. */
 function parseFile(text: string, file: string) {
-  const withoutQuoted = text.replace(/=\s*(["'`])[^]*?\1/g, (value) =>
+  const withoutQuoted = text.replace(/=\s*(["'`])[\s\S]*?\1/g, (value) =>
     value.replace(/[^\n]+/g, "="),
   );
   const odd = withoutQuoted

@@ -13,6 +13,11 @@ export const groupSummaries: Readonly<Record<string, string>> = {
   serve: "Services, endpoints that are kept alive",
 };
 
+/** What a group of words is taken for and is not. */
+export const groupNotes: Readonly<Record<string, string>> = {
+  ssh: "It opens no shell. On a cluster, a command is run by: outrigger exec CLUSTER COMMAND",
+};
+
 export const examples = `
 Examples:
   outrigger api start                               a control plane on this machine

@@ -6,7 +6,7 @@ import type { OptionRow, Parse } from "./catalog/options.ts";
 import type { CommandRow } from "./catalog/row.ts";
 import { commands } from "./catalog.ts";
 import { Declined, interruptedExit } from "./declined.ts";
-import { examples, groupSummaries, knownWords, wrap } from "./help.ts";
+import { examples, groupNotes, groupSummaries, knownWords, wrap } from "./help.ts";
 import type { Client } from "./sdk.ts";
 import { type Env, readSettings } from "./settings.ts";
 import { openTerminal, type Streams, type Terminal } from "./terminal.ts";
@@ -92,7 +92,7 @@ const termOf = (command: Command) =>
 
 function declare(program: Command, row: CommandRow, dispatch: Dispatch, width: number): void {
   const [first = "", second] = row.name.split(" ");
-  const parent = second === undefined ? program : groupOf(program, first, row.group);
+  const parent = second === undefined ? program : groupOf(program, first, row.group, width);
   const command = parent
     .command(`${second ?? first} ${row.operands ?? ""}`.trim(), { hidden: row.hidden ?? false })
     .description(row.summary)
@@ -105,7 +105,7 @@ function declare(program: Command, row: CommandRow, dispatch: Dispatch, width: n
 }
 
 /** The command that only groups others, such as `api`. */
-function groupOf(program: Command, name: string, group: string): Command {
+function groupOf(program: Command, name: string, group: string, width: number): Command {
   const found = program.commands.find((command) => command.name() === name);
   if (found !== undefined) return found;
   const below = commands.filter((row) => row.name.startsWith(`${name} `));
@@ -116,7 +116,8 @@ function groupOf(program: Command, name: string, group: string): Command {
     .usage("<command>")
     .showHelpAfterError(helpHint(`${product.word} ${name}`))
     .helpCommand(false)
-    .helpGroup(group);
+    .helpGroup(group)
+    .addHelpText("after", () => wrap(groupNotes[name] ?? "", width).replace(/^(?=.)/, "\n"));
 }
 
 function toOption({ flags, means, parse, choices, hidden }: OptionRow): Option {

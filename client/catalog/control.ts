@@ -17,7 +17,7 @@ export const controlCommands: readonly CommandRow[] = [
       {
         flags: "--port <port>",
         means: "Port to listen on; 46580 when absent.",
-        parse: wholeNumber(0),
+        parse: wholeNumber(0, 65_535),
       },
     ],
     more: "Keeps its files and its log (control.log) in OUTRIGGER_HOME, ~/.outrigger when unset.",
@@ -59,7 +59,7 @@ export const controlCommands: readonly CommandRow[] = [
     group: control,
     operands: "[request]",
     summary: "Follow what a request prints; the newest one when none is named.",
-    options: [{ flags: "--no-follow", means: "What there is now, then end." }, option.tail],
+    options: [...option.noFollow, option.tail],
     load: async () => (await import("../commands/api-requests.ts")).logs,
   },
   {

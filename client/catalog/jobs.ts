@@ -26,7 +26,7 @@ export const jobCommands: readonly CommandRow[] = [
     operands: "[cluster] [jobs...]",
     summary: "Follow the log of a job; of the latest one when none is named.",
     options: [
-      { flags: "--no-follow", means: "What there is now, then end." },
+      ...option.noFollow,
       option.tail,
       { flags: "--status", means: "Print the job's status instead." },
       {

@@ -93,6 +93,12 @@ export const machineOptions: readonly OptionRow[] = [
   { flags: "--no-use-spot", means: "Do not.", hidden: true },
 ];
 
+/** To follow is the default; saying so is taken, too. */
+export const noFollow: readonly OptionRow[] = [
+  { flags: "--no-follow", means: "What there is now, then end." },
+  { flags: "-f, --follow", means: "Go on until it ends; the default." },
+];
+
 export const tail: OptionRow = {
   flags: "--tail <lines>",
   means: "Only the last lines.",

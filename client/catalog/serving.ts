@@ -83,7 +83,7 @@ Examples:
     options: [
       { flags: "--controller", means: "What was decided about the service, and why." },
       { flags: "--load-balancer", means: "Of the balancer: its requests, a line each." },
-      { flags: "--no-follow", means: "What there is now, then end." },
+      ...option.noFollow,
       option.tail,
       {
         flags: "-s, --sync-down",

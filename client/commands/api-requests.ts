@@ -69,7 +69,7 @@ function columnsOf(now: Date): Column<RequestRow>[] {
 export async function logs(
   world: World,
   [id]: readonly string[],
-  { follow, tail }: { readonly follow: boolean; readonly tail?: number },
+  { follow = true, tail }: { readonly follow?: boolean; readonly tail?: number },
 ): Promise<undefined> {
   const client = await world.connect();
   const wanted = id ?? (await newestId(world));

@@ -11,7 +11,7 @@ import { hookLogChoice, showHookLog } from "./hook-logs.ts";
 import { syncDown } from "./sync-down.ts";
 
 interface LogsOptions extends OutputOptions {
-  readonly follow: boolean;
+  readonly follow?: boolean;
   readonly tail?: number;
   readonly status?: boolean;
   readonly syncDown?: boolean;
@@ -27,7 +27,7 @@ export async function logs(
   operands: readonly string[],
   options: LogsOptions,
 ): Promise<number> {
-  const { follow, tail = 0, worker = null, hook } = options;
+  const { follow = true, tail = 0, worker = null, hook } = options;
   if (hook !== undefined) {
     refuseBesideHook(options);
     return showHookLog(world, hookLogChoice(hook, operands), { follow, tail });

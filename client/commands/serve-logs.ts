@@ -9,7 +9,7 @@ import { syncDownService } from "./serve-sync-down.ts";
 interface LogsOptions {
   readonly controller?: boolean;
   readonly loadBalancer?: boolean;
-  readonly follow: boolean;
+  readonly follow?: boolean;
   readonly tail?: number;
   readonly syncDown?: boolean;
 }
@@ -27,7 +27,7 @@ export async function serveLogs(
   options: LogsOptions,
 ): Promise<number> {
   const parts = partsOf(words, options);
-  const { follow, tail = null, syncDown } = options;
+  const { follow = true, tail = null, syncDown } = options;
   if (syncDown) return syncDownService(world, name, { ...allOf(parts), tail });
   const [part, ...others] = parts;
   if (part === undefined || others.length > 0)

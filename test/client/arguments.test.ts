@@ -64,6 +64,8 @@ test("numbers are whole, and large enough", () => {
   assert.deepEqual(jobIdsOf(["1", "22"]), [1, 22]);
   for (const bad of ["0", "x", "1.5", "", "-1"])
     assert.throws(() => wholeNumber(1)(bad), { name: "UsageError" }, bad);
+  assert.equal(wholeNumber(0, 65_535)("65535"), 65_535);
+  assert.throws(() => wholeNumber(0, 65_535)("65536"), /"65536" is not .* number from 0 to 65535$/);
   assert.throws(() => jobIdsOf(["1", "dev"]), { name: "UsageError" });
 });
 

@@ -32,6 +32,7 @@ const calls: readonly [string, string, Fields][] = [
   ["status -v", "POST /status", { summary_response: false }],
   ["queue dev -s -u", "POST /queue", { cluster_name: "dev", skip_finished: true, all_users: true }],
   ["logs dev 3", "POST /logs", { job_id: 3, follow: true, tail: 0 }],
+  ["logs dev 3 -f", "POST /logs", { job_id: 3, follow: true, tail: 0 }],
   ["logs dev --no-follow", "POST /logs", { job_id: null, follow: false, tail: 0 }],
   ["logs dev 3 --no-follow --tail 9", "POST /logs", { job_id: 3, follow: false, tail: 9 }],
   ["logs dev --status", "POST /job_status", { job_ids: null }],

@@ -49,6 +49,16 @@ for (const line of ["foo --help", "foo -h", "api foo --help", "foo"])
     assert.match(stderr, /unknown command 'foo'/);
   });
 
+test("a group that is taken for something else says what it is not", async (t) => {
+  const outrigger = await commandLine(t, nowhere);
+
+  const ssh = await outrigger(["ssh", "--help"], { columns: 120 });
+  const serve = await outrigger(["serve", "--help"]);
+
+  assert.match(ssh.stdout, /\n\nIt opens no shell\. .* outrigger exec CLUSTER COMMAND\n$/);
+  assert.doesNotMatch(serve.stdout, /shell|\n\n$/);
+});
+
 test("the usage of exec shows where the cluster goes", async (t) => {
   const outrigger = await commandLine(t, nowhere);
 
