@@ -12,7 +12,13 @@ function closestOf(word: string, known: readonly string[]): string | undefined {
     .map((name) => ({ name, distance: distanceOf(word.toLowerCase(), name.toLowerCase()) }))
     .filter(({ name, distance }) => distance <= allowed && 2 * distance < longer(word, name))
     .sort((a, b) => a.distance - b.distance);
-  return ranked[0]?.name;
+  return ranked[0]?.name ?? wholeOf(word, known);
+}
+
+/** The only known name of which the word is a part: `num_nodes` for `nodes`. */
+function wholeOf(word: string, known: readonly string[]): string | undefined {
+  const [name, ...others] = known.filter((one) => one.split("_").includes(word.toLowerCase()));
+  return others.length === 0 ? name : undefined;
 }
 
 /** Most of a word must be there, also of a short one. */

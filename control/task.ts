@@ -47,7 +47,10 @@ export function remarksOn(text: string, used: readonly string[] = []): string {
   const idle = tasks
     .flatMap((task) => namesIn(withoutEffect, task))
     .filter((name) => !used.includes(name));
-  const remark = `without effect here: ${idle.join(", ")}\n`;
+  const named = idle.map((name) =>
+    name === "service" ? "service (bring it up with `outrigger serve up`)" : name,
+  );
+  const remark = `without effect here: ${named.join(", ")}\n`;
   return (
     warnings.map((warning) => `${formatIssues([warning])}\n`).join("") + (idle[0] ? remark : "")
   );

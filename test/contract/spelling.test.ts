@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { hintOf } from "../../contract/spelling.ts";
 
-const known = ["f", "dev", "train", "train-2"];
+const known = ["f", "dev", "train", "train-2", "num_nodes", "disk_size", "max_size"];
 
 /** What was written, and what is told. */
 const words: readonly [string, string][] = [
@@ -11,6 +11,8 @@ const words: readonly [string, string][] = [
   ["trains", "did you mean `train`?"],
   ["train-3", "did you mean `train-2`?"],
   ["nowhere", "look"],
+  ["nodes", "did you mean `num_nodes`?"],
+  ["size", "look"],
   ["g", "look"],
   ["de", "did you mean `dev`?"],
   ["", "look"],

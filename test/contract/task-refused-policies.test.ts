@@ -119,6 +119,6 @@ testRefused("network disks", [
   [
     "resources: {volumes: [{path: /a, storage_type: instance, attach_mode: read, size: 3}]}",
     "line 1, column 58: resources.volumes[0].attach_mode: must be one of read_only, read_write",
-    "line 1, column 77: resources.volumes[0].size: unknown field `size`; known are path, name, disk_size, disk_tier, auto_delete, storage_type, attach_mode",
+    "line 1, column 77: resources.volumes[0].size: unknown field `size`; did you mean `disk_size`?",
   ],
 ]);

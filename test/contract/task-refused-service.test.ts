@@ -51,7 +51,7 @@ testRefused("services", [
     "service: {ports: 80, readiness_probe: {path: /, expected_status: 299-200, method: FETCH, interval: 5}}",
     "line 1, column 49: service.readiness_probe.expected_status: must be a status or a range of them: 200 or 200-299",
     "line 1, column 75: service.readiness_probe.method: must be one of GET, HEAD, POST, PUT",
-    "line 1, column 90: service.readiness_probe.interval: unknown field `interval`; known are path, headers, post_data, method, scheme, initial_delay_seconds, timeout_seconds, interval_seconds, success_threshold, failure_threshold, failure_window_seconds, expected_status",
+    "line 1, column 90: service.readiness_probe.interval: unknown field `interval`; did you mean `interval_seconds`?",
   ],
   [
     "service: {ports: 80, readiness_probe: {path: /, scheme: https}, auth: {api_key: k}}",
@@ -131,7 +131,7 @@ testRefused("services", [
   ],
   [
     "service: {ports: 80, auth: {key: x, api_key: y}}",
-    "line 1, column 29: service.auth.key: unknown field `key`; known are api_key",
+    "line 1, column 29: service.auth.key: unknown field `key`; did you mean `api_key`?",
   ],
   ["service: 5", "line 1, column 1: service: must be a mapping of names to values"],
 ]);

@@ -124,7 +124,7 @@ testRefused("volumes", [
   ],
   [
     "volumes: {/a: {size: 10, config: {access: x}}}",
-    'line 1, column 35: volumes["/a"].config.access: unknown field `access`; known are storage_class_name, access_mode, namespace, host_path, cleanup_on_deletion',
+    'line 1, column 35: volumes["/a"].config.access: unknown field `access`; did you mean `access_mode`?',
   ],
   [
     "volumes: {/a: v, /a/: w}",

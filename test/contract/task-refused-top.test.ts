@@ -115,7 +115,7 @@ testRefused("variables", [
     "managed_secrets: [{A: {}}, {B: {path: /x}}]",
     "line 1, column 20: managed_secrets[0].A: needs `mount_path`, where the file is to lie",
     "line 1, column 29: managed_secrets[1].B: needs `mount_path`, where the file is to lie",
-    "line 1, column 33: managed_secrets[1].B.path: unknown field `path`; known are mount_path",
+    "line 1, column 33: managed_secrets[1].B.path: unknown field `path`; did you mean `mount_path`?",
   ],
 ]);
 
