@@ -42,7 +42,7 @@ function stepOf({ phase, hook }: LifecycleRecord, now: Date): string {
 }
 
 /**
- * When a cluster stops by itself: `10m (stops in 4m)`, `10m (job 3)`; `-` when it does not. While
+ * When a cluster stops by itself: `10m (stops in 4m)`, `10m (waits for job 3)`; `-` when it does not. While
  * something else is under way it is `10m`.
  */
 export function autostopOf(row: ClusterStatusRecord, now: Date): string {
@@ -51,7 +51,8 @@ export function autostopOf(row: ClusterStatusRecord, now: Date): string {
   if (isUnderWay(row)) return `${autostop}m`;
   const stopsAt = idle?.stops_at ?? null;
   const [first, ...others] = idle?.kept_alive_by ?? [];
-  const keeper = others.length > 0 ? `${first} +${others.length}` : first;
+  const more = others.length > 0 ? ` +${others.length}` : "";
+  const keeper = first && `waits for ${first}${more}`;
   const facts =
     stopsAt === null
       ? [isDown && "down", keeper].filter(Boolean).join(", ")

@@ -56,16 +56,16 @@ const timers: readonly [Partial<ClusterStatusRecord>, string][] = [
   [{ idle: idle(inSeconds(250)) }, "10m (stops in 4m)"],
   [{ idle: idle(inSeconds(250)), to_down: true }, "10m (down in 4m)"],
   [{ idle: idle(inSeconds(0)) }, "10m (stops now)"],
-  [{ idle: idle(null, "job 3") }, "10m (job 3)"],
+  [{ idle: idle(null, "job 3") }, "10m (waits for job 3)"],
   [{ idle: idle(null, "hook 1 of 2 (stop)"), to_down: true, lifecycle: aStop }, "10m"],
   [
     {
       idle: idle(null, "hook 1 of 2 (stop)"),
       lifecycle: { ...aStop, phase: "CANCELLED" },
     },
-    "10m (hook 1 of 2 (stop))",
+    "10m (waits for hook 1 of 2 (stop))",
   ],
-  [{ idle: idle(null, "job 3", "ssh"), to_down: true }, "10m (down, job 3 +1)"],
+  [{ idle: idle(null, "job 3", "ssh"), to_down: true }, "10m (down, waits for job 3 +1)"],
 ];
 
 for (const [more, wanted] of timers)
