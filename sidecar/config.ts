@@ -2,6 +2,7 @@ import { readFileSync } from "node:fs";
 import { parseArgs } from "node:util";
 import { AppError, errorCodeOf, fail } from "../common/errors.ts";
 import { product } from "../common/product.ts";
+import { hintOf } from "../contract/spelling.ts";
 import {
   address,
   choice,
@@ -87,7 +88,7 @@ export function readConfig(args: readonly string[], env: Env): Config | undefine
   const values = names.map((name) => [name, readOne(name, given[name])]);
   const config = { ...Object.fromEntries(values), command } as Config;
   if ((config.upstream === undefined) === (command.length === 0))
-    fail("UsageError", "give either --upstream HOST:PORT or -- COMMAND");
+    fail("UsageError", `give either --upstream HOST:PORT or -- COMMAND; ${wayOut}`);
   if (config.upstream !== undefined && config.commandPort !== undefined)
     fail("UsageError", "--command-port is for a command; --upstream HOST:PORT has a port already");
   return config;
@@ -134,9 +135,16 @@ function parse(args: readonly string[]) {
     });
     return { values, positionals: args.slice(own.length + 1) };
   } catch (error) {
-    fail("UsageError", error instanceof Error ? error.message : String(error));
+    const message = error instanceof Error ? error.message : String(error);
+    const [, unknown] = /^Unknown option '--([^']+)'/.exec(message) ?? [];
+    if (unknown === undefined) fail("UsageError", message);
+    const flags = names.map((name) => `--${flagOf(name)}`);
+    const hint = hintOf(`--${unknown}`, flags, wayOut);
+    fail("UsageError", `unknown option '--${unknown}'; ${hint}`);
   }
 }
+
+const wayOut = `see ${product.word} sidecar --help`;
 
 /** Variables hold lists with blanks between. One of ours that nobody knows is refused by name. */
 function readVariables(env: Env): Texts {

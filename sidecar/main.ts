@@ -67,7 +67,7 @@ main().then(
   (code) => process.exit(code),
   (error: unknown) => {
     const { type, message, cause } = toAppError(error);
-    console.error(`${type}: ${message}`, ...(cause === undefined ? [] : [cause]));
+    console.error(`error: ${message}`, ...(cause === undefined ? [] : [cause]));
     process.exit(errorTypes[type].exit);
   },
 );

@@ -89,6 +89,6 @@ for (const whose of ["clients", "the server"])
     assert.equal((await agent.untilJob(id)).status, "FAILED");
     const log = await agent.log(id);
     if (whose === "clients")
-      assert.equal(log, `ConfigError: cannot listen on 127.0.0.1:${port}: EADDRINUSE\n`);
+      assert.equal(log, `error: cannot listen on 127.0.0.1:${port}: EADDRINUSE\n`);
     else assert.match(log, new RegExp(`EADDRINUSE: .* 127.0.0.1:${port}`));
   });
