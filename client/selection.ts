@@ -77,7 +77,7 @@ export interface Deed<Row> {
   /** Nobody can undo it, so an empty answer is a no. */
   readonly isFinal?: true;
   /** What whoever is asked should know; nothing where all is as usual. */
-  readonly warning?: (row: Row) => string | undefined;
+  readonly warning?: (row: Row) => string | undefined | Promise<string | undefined>;
 }
 
 /** The clusters to act on, after asking; throws as `select` does. */
@@ -113,7 +113,8 @@ export async function select<Row extends Named>(
   const sweeping = all || words.some(isPattern);
   if (yes) return found;
   if (world.terminal.canAsk)
-    for (const text of found.map(warning)) if (text !== undefined) world.terminal.note(text);
+    for (const text of await Promise.all(found.map(warning)))
+      if (text !== undefined) world.terminal.note(text);
   await agree(world, `${capital(verb)} ${listed(names, noun)}?`, { sweeping, isFinal });
   return found;
 }

@@ -14,8 +14,10 @@ import {
   type WantedAddress,
 } from "../control-process.ts";
 import { openProgress } from "../progress.ts";
+import { count } from "../rendering.ts";
 import { openTransport } from "../transport.ts";
 import type { World } from "../world.ts";
+import { liveClusters } from "./api-stop.ts";
 
 interface StartOptions extends WantedAddress {
   readonly foreground?: boolean;
@@ -72,6 +74,9 @@ async function startDetached(world: World, env: Record<string, string>): Promise
     terminal.answer(address);
     terminal.note(`${terminal.paintNote("dim", "log   ")}${logFile}`);
     terminal.note(`${terminal.paintNote("dim", "stop  ")}outrigger api stop`);
+    const live = await liveClusters(world, address, "start");
+    if (live.length > 0)
+      terminal.note(`${count(live.length, "cluster")} went on: ${live.join(", ")}`);
     if (address !== settings.endpoint)
       terminal.note(`Use it: export OUTRIGGER_ENDPOINT=${address}`);
   } catch (error) {

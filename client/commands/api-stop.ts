@@ -2,7 +2,6 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { fail } from "../../common/errors.ts";
 import { isAlive } from "../../common/process-tree.ts";
 import { product } from "../../common/product.ts";
-import type { ControlProcess } from "../../contract/control-pid.ts";
 import { addressOf, findControl } from "../control-process.ts";
 import { readIdentity } from "../identity.ts";
 import { openProgress } from "../progress.ts";
@@ -24,7 +23,7 @@ export async function stop(world: World): Promise<undefined> {
     terminal.note(`No control plane of ${settings.home} runs.`);
     return;
   }
-  const left = await clustersOf(world, control);
+  const left = await liveClusters(world, addressOf(control), "stop");
   const progress = openProgress(terminal);
   progress.step(`Stopping the control plane, pid ${control.pid}`);
   process.kill(control.pid, "SIGTERM");
@@ -44,14 +43,14 @@ export async function stop(world: World): Promise<undefined> {
 }
 
 /** The clusters that are not stopped, of everyone; none where control does not say so in time. */
-async function clustersOf(
+export async function liveClusters(
   { settings, signal }: World,
-  control: ControlProcess,
+  endpoint: string | undefined,
+  verb: "start" | "stop",
 ): Promise<readonly string[]> {
-  const endpoint = addressOf(control);
   if (endpoint === undefined) return [];
   const client = openClient({
-    ...{ endpoint, identity: readIdentity(settings), origin: `${product.word} api stop` },
+    ...{ endpoint, identity: readIdentity(settings), origin: `${product.word} api ${verb}` },
     signal: AbortSignal.any([signal, AbortSignal.timeout(askLimitMs)]),
   });
   try {

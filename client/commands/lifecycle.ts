@@ -28,6 +28,7 @@ type Words = readonly string[];
 export async function stop(world: World, words: Words, options: EndOptions): Promise<undefined> {
   await actOn(world, words, options, {
     verb: "stop",
+    warning: (row) => warningOfJobs(world, row),
     title: (name) => `Stopping ${name}`,
     reaches: "STOPPED",
     row: clusterOperations.stop,
@@ -40,11 +41,23 @@ export async function down(world: World, words: Words, options: EndOptions): Pro
   await actOn(world, words, options, {
     verb: "tear down",
     isFinal: true,
-    warning: warningOfDown,
+    warning: (row) => warningOfDown(row) ?? warningOfJobs(world, row),
     title: (name) => `Tearing down ${name}`,
     row: clusterOperations.down,
     input: (cluster_name) => ({ cluster_name, ...howOf(options) }),
   });
+}
+
+/** Which jobs end with a cluster; nothing where that is not known. */
+async function warningOfJobs(world: World, { name, status }: ClusterStatusRecord) {
+  if (status !== "UP") return undefined;
+  const client = await world.connect();
+  const asked = { cluster_name: name, skip_finished: true, all_users: true };
+  const jobs = await client.callAndGet(clusterOperations.queue, asked).catch(() => []);
+  if (jobs.length === 0) return undefined;
+  const ids = jobs.map(({ job_id: id }) => id).toSorted((a, b) => a - b);
+  const [noun, verb] = ids.length === 1 ? ["Job", "has"] : ["Jobs", "have"];
+  return `${noun} ${ids.join(", ")} of ${name} ${verb} not ended, and will be cancelled.`;
 }
 
 /** Hooks run on nodes; those of a cluster that is stopped are off. */

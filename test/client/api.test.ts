@@ -90,6 +90,23 @@ test("in the background it is started once, told about, and stopped", async (t) 
   assert.ok(existsSync(join(home, "control.log")));
 });
 
+test("who starts a control plane again is told of the clusters that went on", async (t) => {
+  const { env, outrigger } = await realCommandLine(t);
+  const start = async () => {
+    const { stdout, stderr } = await outrigger("api", "start", "--port", "0");
+    env["OUTRIGGER_ENDPOINT"] = stdout.trim();
+    return stderr;
+  };
+  const first = await start();
+  await outrigger("launch", "-y", "-c", "dev", "true");
+  await outrigger("api", "stop");
+  const again = await start();
+  await outrigger("down", "-y", "dev");
+
+  assert.doesNotMatch(first, /cluster/);
+  assert.match(again, /^1 cluster went on: dev$/m);
+});
+
 test("a control plane that cannot start says why", async (t) => {
   const { outrigger } = await realCommandLine(t);
 

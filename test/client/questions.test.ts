@@ -60,6 +60,19 @@ test("who sees the question is asked, also where the answer comes from no termin
   assert.equal(control.to("POST /down").length, 2);
 });
 
+test("who is asked about a cluster is told which jobs end with it", async (t) => {
+  const control = await fakeControl(t, withJobs);
+  const outrigger = await commandLine(t, control.endpoint);
+
+  for (const verb of ["stop", "down"]) {
+    const { stderr } = await outrigger([verb, "dev"], { typed: "n\n" });
+    assert.match(stderr, /^Jobs 5, 7 of dev have not ended, and will be cancelled\.\n.*dev\? /m);
+  }
+  const asked = control.to("POST /queue").length;
+  await outrigger(["stop", "-y", "dev"], { typed: "" });
+  assert.equal(control.to("POST /queue").length, asked, "only for whoever is asked");
+});
+
 test("nobody is asked about a cluster that there is not", async (t) => {
   const control = await fakeControl(t, { ...usual, "POST /status": two });
   const outrigger = await commandLine(t, control.endpoint);
