@@ -20,6 +20,8 @@ export interface Uploads {
   take(userId: string, blobId: string | null, chunk: Chunk, body: Readable): Promise<Progress>;
   /** What a blob holds, by whole paths without the slash in front; undefined when it is not here. */
   read(userId: string, blobId: string | null): Promise<Entry[] | undefined>;
+  /** Keeps what a user sent without a blob's id as it now is, as a blob; its id, undefined when nothing came. */
+  keepMerged(userId: string): Promise<string | undefined>;
   /** The file that has a content. */
   contentOf(userId: string, sha256: string): string;
   /** Deletes what was not used for a while and is in none of these blobs. */
@@ -39,9 +41,12 @@ export function openUploads(root: string, now: () => Date): Uploads {
   const unpacking = new Map<string, Promise<void>>();
 
   /** One archive of a user at a time, in their order. */
-  function inTurn(userId: string, work: () => Promise<void>): Promise<void> {
+  function inTurn<T>(userId: string, work: () => Promise<T>): Promise<T> {
     const turn = (unpacking.get(userId) ?? Promise.resolve()).then(work);
-    const settled = turn.catch(() => {});
+    const settled = turn.then(
+      () => {},
+      () => {},
+    );
     unpacking.set(userId, settled);
     void settled.then(() => {
       if (unpacking.get(userId) === settled) unpacking.delete(userId);
@@ -71,9 +76,23 @@ export function openUploads(root: string, now: () => Date): Uploads {
       const file = manifestOf(shelfOf(root, userId), blobId);
       return (await renew(file, now())) ? readManifest(file) : undefined;
     },
+    keepMerged: (userId) => inTurn(userId, () => keepMerged(shelfOf(root, userId), now)),
     contentOf: (userId, sha256) => join(shelfOf(root, userId).contents, sha256),
     collect: (blobsInUse) => collectShelves(root, blobsInUse, now()),
   };
+}
+
+/** What is sent later changes nothing of it. */
+async function keepMerged(shelf: Shelf, now: () => Date): Promise<string | undefined> {
+  const entries = await readManifest(shelf.merged);
+  if (entries === undefined) return undefined;
+  await renew(shelf.merged, now());
+  const blobId = createHash("sha256").update(JSON.stringify(entries)).digest("hex");
+  const file = manifestOf(shelf, blobId);
+  if (await renew(file, now())) return blobId;
+  await mkdir(dirname(file), { recursive: true, mode: 0o700 });
+  await writeManifest(file, entries);
+  return blobId;
 }
 
 /** Unpacks a complete archive, unless that was done since its last chunk came. */

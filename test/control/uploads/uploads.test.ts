@@ -129,6 +129,22 @@ test("what comes without a blob's id is added to what the user sent before", asy
   assert.deepEqual((await shelf.paths(null))?.toSorted(), ["p", "p/a", "q/x", "r"]);
 });
 
+test("what came without a blob's id is kept as it was then, under an id of its own", async (t) => {
+  const shelf = openShelf(t);
+  assert.equal(await shelf.uploads.keepMerged("u1"), undefined);
+  await shelf.send(await zipOf({ a: "one" }), null);
+
+  const kept = (await shelf.uploads.keepMerged("u1")) ?? assert.fail("nothing was kept");
+  assert.equal(await shelf.uploads.keepMerged("u1"), kept);
+  await shelf.send(await zipOf({ a: "two", b: "x" }), null);
+
+  assert.deepEqual(
+    (await shelf.uploads.read("u1", kept))?.map((entry) => entry.kind === "file" && entry.sha256),
+    [sha256Of("one")],
+  );
+  assert.notEqual(await shelf.uploads.keepMerged("u1"), kept);
+});
+
 test("what nobody used for a day goes, but not what a request needs", async (t) => {
   const shelf = openShelf(t);
   const other = sha256Of("another blob");
