@@ -5,6 +5,7 @@ import { clusterMachine } from "../../contract/statuses.ts";
 import type { Context } from "../context.ts";
 import { move } from "../move.ts";
 import { create } from "./create.ts";
+import { bringFiles } from "./files/bring.ts";
 import { hasHooks, tellHooks } from "./hooks/told.ts";
 import { adopt, adoptLifecycles, endAll, endOfNodes, tell } from "./lifecycles/adopt.ts";
 import { leave, leaveWithout } from "./lifecycles/leave.ts";
@@ -42,6 +43,7 @@ const deeds: { readonly [Name in Action["do"]]: Deed<Name> } = {
     create(ctx, cluster, rank, { news: "has its agent back" }, signal),
   replace: ({ ctx, cluster, signal }, { rank }) =>
     create(ctx, cluster, rank, { news: "has an agent of this version", replaces: true }, signal),
+  bringFiles: ({ ctx, cluster, signal }, { ranks }) => bringFiles(ctx, cluster, ranks, signal),
   configure,
   tellHooks: ({ ctx, cluster, signal }, { rank }) => tellHooks(ctx, cluster, [rank], signal),
   adopt: ({ ctx, cluster, signal }, { rank }) => adoptLifecycles(ctx, cluster, rank, signal),
@@ -64,6 +66,7 @@ const deeds: { readonly [Name in Action["do"]]: Deed<Name> } = {
 /** What is asked only of agents that have just answered; other deeds wait for theirs. */
 const asks: ReadonlySet<Action["do"]> = new Set([
   "move",
+  "bringFiles",
   "configure",
   "tellHooks",
   "adopt",

@@ -53,7 +53,7 @@ export const plans: Record<Wanted, Plan> = {
 /** A look at what nodes need that are all there. */
 type Look = (nodes: Observed[], open: readonly StoredLifecycle[], cluster: Cluster) => Step[];
 
-/** Agents first, then what they are told. */
+/** Agents first, then what they are told: who does not know its place runs nothing, so files come before that. */
 const repair: Look = (nodes) => {
   const needs: [
     isNeeded: (node: Observed) => boolean,
@@ -61,15 +61,22 @@ const repair: Look = (nodes) => {
   ][] = [
     [({ agent }) => agent === "silent", "revive"],
     [({ agent }) => agent === "outdated", "replace"],
-    [({ agent }) => agent === "unset", "configure"],
+    [({ agent }) => agent === "new" || agent === "unset", "configure"],
     [({ knowsHooks }) => !knowsHooks, "tellHooks"],
   ];
   for (const [isNeeded, deed] of needs) {
     const found = nodes.filter(isNeeded);
-    if (found.length > 0) return [found.map(({ rank }) => ({ do: deed, rank }))];
+    if (found.length > 0)
+      return [...filesFor(found), found.map(({ rank }) => ({ do: deed, rank }))];
   }
   return [];
 };
+
+/** Nodes that are new have nothing; others have what jobs made of their files. */
+function filesFor(nodes: Observed[]): Step[] {
+  const ranks = nodes.filter(({ agent }) => agent === "new").map(({ rank }) => rank);
+  return ranks.length > 0 ? [[{ do: "bringFiles", ranks }]] : [];
+}
 
 /** What a node began or ended that is not written down yet; an idle stop only of a cluster that is up. */
 const compare: Look = (nodes, open, { status }) => {

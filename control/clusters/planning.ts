@@ -9,8 +9,8 @@ export interface Observed {
   rank: number;
   state: "running" | "stopped";
   address: string;
-  /** `outdated` runs other code than ours; `unset` does not know its place; `off` was not asked. */
-  agent: "well" | "unset" | "outdated" | "silent" | "off";
+  /** `outdated` runs other code than ours; `new` was never told its place, `unset` another; `off` was not asked. */
+  agent: "well" | "new" | "unset" | "outdated" | "silent" | "off";
   /** It has the hooks of the cluster as they now are. */
   knowsHooks: boolean;
   lifecycle: LedLifecycle | null;
@@ -25,6 +25,7 @@ export type Action =
   | { do: "create"; rank: number }
   | { do: "revive"; rank: number }
   | { do: "replace"; rank: number }
+  | { do: "bringFiles"; ranks: number[] }
   | { do: "configure"; rank: number }
   | { do: "tellHooks"; rank: number }
   | { do: "adopt"; rank: number }

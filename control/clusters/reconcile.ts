@@ -137,22 +137,22 @@ async function askAgent(
   if (health === undefined) return { ...unasked, agent: "silent" };
   if (isOutdated(ctx.provider(cluster.provider), health)) return { ...unasked, agent: "outdated" };
   return {
-    agent: isPlaced(cluster, node, nodes, health) ? "well" : "unset",
+    agent: placeOf(cluster, node, nodes, health),
     knowsHooks: knowsHooks(health, cluster),
     lifecycle: await recognised(ctx, cluster, node.rank, health),
   };
 }
 
-/** Whether a node knows its place. While others are missing it need not know where they are. */
-function isPlaced(
+/** What a node knows of its place. While others are missing it need not know where they are. */
+function placeOf(
   cluster: Cluster,
   { rank }: NodeState,
   nodes: NodeState[],
   { node }: Health,
-): boolean {
-  if (nodes.length === cluster.nodes)
-    return isDeepStrictEqual(node, settingsOf(cluster, rank, nodes));
-  return node?.clusterId === cluster.id && node.rank === rank;
+): "well" | "new" | "unset" {
+  if (node?.clusterId !== cluster.id || node.rank !== rank) return "new";
+  if (nodes.length !== cluster.nodes) return "well";
+  return isDeepStrictEqual(node, settingsOf(cluster, rank, nodes)) ? "well" : "unset";
 }
 
 async function recognised(

@@ -1,8 +1,10 @@
 import { type ExpressionBuilder, type Selectable, sql } from "kysely";
 import { fail } from "../../common/errors.ts";
+import type { Seal } from "../../common/seal.ts";
 import type { Connection } from "../db/open.ts";
 import type { Tables } from "../db/tables.ts";
 import type { Failure } from "../requests/schema.ts";
+import type { KeptParcel } from "./files/kept.ts";
 import type { Cluster, Wanted } from "./schema.ts";
 
 /** What every reader needs; the hooks may be large, and few do. */
@@ -83,6 +85,20 @@ export async function listSince(db: Connection, since: number): Promise<Cluster[
     .orderBy("launched_at", "desc")
     .execute();
   return rows.map(toCluster);
+}
+
+/** Ids of the blobs that nodes of live clusters would need were they made anew. */
+export async function listLiveBlobs(db: Connection, seal: Seal): Promise<string[]> {
+  const rows = await db
+    .selectFrom("clusters")
+    .select("parcels")
+    .where("status", "<>", "GONE")
+    .where("parcels", "is not", null)
+    .execute();
+  const parcels = rows.flatMap(({ parcels }): KeptParcel[] =>
+    parcels === null ? [] : JSON.parse(seal.open(parcels)),
+  );
+  return parcels.map(({ blobId }) => blobId);
 }
 
 /** Names of live clusters that begin with a text. */

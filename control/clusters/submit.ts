@@ -8,6 +8,7 @@ import { candidateOf } from "../offers.ts";
 import { secretsOf } from "../task.ts";
 import type { Cargo } from "./files/cargo.ts";
 import { deliverFiles } from "./files/deliver.ts";
+import { keepParcels } from "./files/kept.ts";
 import { headOf } from "./head.ts";
 import type { Cluster } from "./schema.ts";
 
@@ -42,12 +43,26 @@ export async function submitJob(
 ): Promise<Job | undefined> {
   const submission = submissionOf(cluster, task, given, call);
   const hasNothing = submission.setup === null && submission.run === null;
-  await deliverFiles(ctx, cluster, cargoes, call);
+  await bringToAll(ctx, cluster, cargoes, call);
   if (hasNothing) return undefined;
   const options = { signal: call.signal };
   const job = await headOf(ctx, cluster).call(agentOperations.submit, submission, options);
   call.print(`Job submitted, ID: ${job.id}\n`);
   return job;
+}
+
+/** Written down first, so that a node which is made anew meanwhile gets them, too. */
+async function bringToAll(
+  ctx: Context,
+  cluster: Cluster,
+  cargoes: readonly Cargo[],
+  call: Call,
+): Promise<void> {
+  const ranks = [...Array(cluster.nodes).keys()];
+  const tell = (line: string) => call.print(`${line}\n`);
+  await keepParcels(ctx, cluster.id, cargoes, false);
+  await deliverFiles(ctx, cluster, cargoes, { ranks, isPatient: true, tell }, call.signal);
+  await keepParcels(ctx, cluster.id, cargoes, true);
 }
 
 /** The job as the head is told of it; by the call's id it knows a second attempt. */

@@ -54,6 +54,7 @@ export interface Tables {
     hooks_version: string | null;
     skip_hooks: Generated<number>;
     made_for: Generated<string | null>;
+    parcels: Generated<Uint8Array | null>;
   };
   lifecycles: {
     id: string;

@@ -1,6 +1,7 @@
 import type { Dirent } from "node:fs";
 import { readdir, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
+import { listLiveBlobs } from "../clusters/store.ts";
 import type { Context } from "../context.ts";
 import { findWork, listUnended } from "../requests/store.ts";
 import { listServiceBlobs } from "../services/store.ts";
@@ -12,11 +13,12 @@ const blobMs = 24 * hourMs;
 /** How long an upload may take a break, and a content is kept that no manifest names yet. */
 const unfinishedMs = hourMs;
 
-/** Deletes uploads that no unended request and no service needs and nobody used for a day. */
+/** Deletes uploads that no unended request, service or cluster needs and nobody used for a day. */
 export async function collectUploads(ctx: Context): Promise<void> {
   await ctx.uploads.collect(await listBlobsInUse(ctx));
 }
 
+/** Clusters last: a request hands its blob to one before it ends. */
 async function listBlobsInUse(ctx: Context): Promise<Set<string>> {
   const inUse = new Set<string>();
   for (const { id } of await listUnended(ctx.db)) {
@@ -26,6 +28,7 @@ async function listBlobsInUse(ctx: Context): Promise<Set<string>> {
     if (typeof blobId === "string") inUse.add(blobId);
   }
   for (const blobId of await listServiceBlobs(ctx.db, ctx.seal)) inUse.add(blobId);
+  for (const blobId of await listLiveBlobs(ctx.db, ctx.seal)) inUse.add(blobId);
   return inUse;
 }
 

@@ -125,7 +125,11 @@ function bind(node: FakeNode, changes: Changes): Bound<Rows> {
       type: "application/x-ndjson",
       content: linesOf(changes, node, after, signal),
     }),
-    offerFiles: () => ({ missing: [], files: 0, changed: 0, changedBytes: 0, removed: 0 }),
+    async offerFiles({ destination }) {
+      node.offered.push(destination);
+      await node.onOffer();
+      return { missing: [], files: 0, changed: 0, changedBytes: 0, removed: 0 };
+    },
     sendContents: () => ({ received: 0 }),
     listParts: notHere,
     getPartSpec: notHere,

@@ -47,6 +47,10 @@ export interface FakeNode {
   onListed(): void | Promise<void>;
   /** What comes before a hook's log is read; it may throw. */
   onReadLog(): void;
+  /** What comes once files were offered for a destination; it may throw. */
+  onOffer(): void | Promise<void>;
+  /** Destinations that files were offered for, as often as they were. */
+  readonly offered: string[];
   readonly jobs: FakeJob[];
   readonly events: AgentEvent[];
 }
@@ -67,6 +71,8 @@ export const aFakeNode = (id: string, socket: string): FakeNode => ({
   onListed() {},
   onReadLog() {},
   onGetIdle() {},
+  onOffer() {},
+  offered: [],
   jobs: [],
   events: [],
 });

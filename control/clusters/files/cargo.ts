@@ -6,11 +6,19 @@ import type { Call } from "../../bind.ts";
 import type { Context } from "../../context.ts";
 import { pathInUpload } from "../../wire/upload-place.ts";
 
-/** What a task brings to one place of its nodes. */
-export interface Cargo {
+/** Which of a user's uploaded files go to one place of the nodes of a cluster. */
+export interface Parcel {
   /** `workdir`, or where it goes. */
   readonly name: string;
   readonly destination: string;
+  readonly userId: string;
+  readonly blobId: string;
+  /** Where it lies in the upload. */
+  readonly place: string;
+}
+
+/** A parcel and what is in it. */
+export interface Cargo extends Parcel {
   readonly entries: readonly Entry[];
 }
 
@@ -36,15 +44,28 @@ export async function readCargo(
 ): Promise<Cargo[]> {
   const wanted = localFilesOf(task, scope);
   if (wanted.length === 0) return [];
-  const files = await ctx.uploads.read(call.user.id, blobId);
-  if (files === undefined)
+  const userId = call.user.id;
+  const kept = blobId ?? (await ctx.uploads.keepMerged(userId));
+  const files = kept === undefined ? undefined : await ctx.uploads.read(userId, kept);
+  if (kept === undefined || files === undefined)
     fail("NotFoundError", "the uploaded files of the task are not here any more; launch again");
   return wanted.map(({ name, destination, place }) => {
     const entries = entriesBelow(files, place);
     if (name === "workdir" && entries.some(({ kind, path }) => path === "" && kind !== "folder"))
       fail("ValueError", "workdir: it is not a folder; jobs start in it, so name the folder");
-    return { name, destination, entries };
+    return { name, destination, userId, blobId: kept, place, entries };
   });
+}
+
+/** What is in a parcel that was kept. Throws `NotFoundError` when its upload is gone. */
+export async function readParcel(ctx: Context, parcel: Parcel): Promise<Cargo> {
+  const files =
+    (await ctx.uploads.read(parcel.userId, parcel.blobId)) ??
+    fail(
+      "NotFoundError",
+      "its upload is not here any more; take the cluster down and launch again",
+    );
+  return { ...parcel, entries: entriesBelow(files, parcel.place) };
 }
 
 /** Folders and files of the caller that a task names, each with its place in the upload. */

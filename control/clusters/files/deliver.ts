@@ -4,7 +4,6 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { AppError, fail } from "../../../common/errors.ts";
 import { type Content, type FilesOffered, fileOperations } from "../../../contract/files-api.ts";
 import { bytesText } from "../../../contract/sizes.ts";
-import type { Call } from "../../bind.ts";
 import type { Context } from "../../context.ts";
 import { openSilence } from "../../doors/silence.ts";
 import { nudge } from "../../reconciler.ts";
@@ -24,41 +23,51 @@ const dayMs = 24 * 3_600_000;
 const tellEveryMs = 5_000;
 const mostRounds = 5;
 
+/** Who gets files, and who hears of it. */
+interface Addressees {
+  readonly ranks: readonly number[];
+  /** Waits for agents that are away; it is for others to bring them back. */
+  readonly isPatient?: boolean;
+  /** Takes a line for people. */
+  tell(line: string): void;
+}
+
 /** One node on its way to have its files. */
 interface Delivery {
   readonly ctx: Context;
   readonly cluster: Cluster;
   readonly rank: number;
-  readonly call: Call;
+  readonly tell: (line: string) => void;
   readonly signal: AbortSignal;
   /** Something moved. */
   readonly heard: () => void;
 }
 
 /**
- * Has the files of a task on every node of its cluster, side by side; only contents that a node lacks
- * are sent. Says what changed. Goes on where it was after control or an agent was away.
+ * Has files on nodes of a cluster, side by side; only contents that a node lacks are sent. Says what
+ * changed. Goes on where it was after control or an agent was away.
  */
 export async function deliverFiles(
   ctx: Context,
   cluster: Cluster,
   cargoes: readonly Cargo[],
-  call: Call,
+  { ranks, isPatient = false, tell }: Addressees,
+  until: AbortSignal,
 ): Promise<void> {
   const failed = new AbortController();
-  const signal = AbortSignal.any([call.signal, failed.signal]);
+  const signal = AbortSignal.any([until, failed.signal]);
   for (const cargo of cargoes) {
-    const ranks = [...Array(cluster.nodes).keys()];
     const deliveries = ranks.map((rank) => {
-      const node = { ctx, cluster, rank, call, signal };
-      return persistently(node, (heard) => deliver({ ...node, heard }, cargo));
+      const node = { ctx, cluster, rank, tell, signal };
+      const work = (heard: () => void) => deliver({ ...node, heard }, cargo);
+      return isPatient ? persistently(node, work) : work(() => {});
     });
     const offers = await Promise.all(deliveries).catch(async (error: unknown) => {
       failed.abort(error);
       await Promise.allSettled(deliveries);
       throw error;
     });
-    for (const line of describeOffers(cargo.name, offers)) call.print(`${line}\n`);
+    describeOffers(cargo.name, offers, { ranks, nodes: cluster.nodes }).forEach(tell);
   }
 }
 
@@ -70,7 +79,7 @@ async function deliver(delivery: Delivery, cargo: Cargo): Promise<FilesOffered> 
     delivery.heard();
     first ??= offered;
     if (offered.missing.length === 0) return first;
-    await send(delivery, cargo.name, offered.missing);
+    await send(delivery, cargo, offered.missing);
   }
   return fail("RuntimeError", `node ${delivery.rank} lacks contents that it was sent; try again`);
 }
@@ -100,21 +109,21 @@ function* inBlocks(lines: Iterable<Buffer>): Generator<Buffer> {
 }
 
 /** Streams contents to a node; nothing of them is held. */
-async function send(delivery: Delivery, name: string, contents: readonly Content[]): Promise<void> {
+async function send(delivery: Delivery, cargo: Cargo, contents: readonly Content[]): Promise<void> {
   const { ctx, cluster, rank, signal, heard } = delivery;
   using silence = openSilence(silenceMs, signal);
   const moved = () => {
     silence.heard();
     heard();
   };
-  const bytes = Readable.from(bytesOf(delivery, name, contents, moved), { objectMode: false });
+  const bytes = Readable.from(bytesOf(delivery, cargo, contents, moved), { objectMode: false });
   const options = { signal: silence.signal, timeoutMs: dayMs, bytes };
   await ctx.agent(cluster, rank).call(fileOperations.sendContents, {}, options);
 }
 
 async function* bytesOf(
-  { ctx, rank, call }: Delivery,
-  name: string,
+  { ctx, rank, tell }: Delivery,
+  { name, userId }: Cargo,
   contents: readonly Content[],
   moved: () => void,
 ): AsyncGenerator<Buffer> {
@@ -123,15 +132,13 @@ async function* bytesOf(
   let toldAt = performance.now();
   for (const content of contents) {
     yield Buffer.from(`${JSON.stringify(content)}\n`);
-    for await (const chunk of createReadStream(
-      ctx.uploads.contentOf(call.user.id, content.sha256),
-    )) {
+    for await (const chunk of createReadStream(ctx.uploads.contentOf(userId, content.sha256))) {
       yield chunk;
       moved();
       sent += chunk.length;
       if (performance.now() - toldAt < tellEveryMs) continue;
       toldAt = performance.now();
-      call.print(`${name}: ${bytesText(sent)} of ${all} sent to node ${rank}\n`);
+      tell(`${name}: ${bytesText(sent)} of ${all} sent to node ${rank}`);
     }
   }
 }

@@ -2,16 +2,20 @@ import type { FilesOffered } from "../../../contract/files-api.ts";
 import { bytesText } from "../../../contract/sizes.ts";
 
 /**
- * What came of files on each node: a line for all nodes where it is the same, otherwise one for each.
- * `workdir: 3 of 120 files changed, 1.2 MB`.
+ * What came of files on nodes of a cluster: a line for all of its nodes where it is the same, otherwise
+ * one for each. `workdir: 3 of 120 files changed, 1.2 MB`.
  */
-export function describeOffers(name: string, offers: readonly FilesOffered[]): string[] {
+export function describeOffers(
+  name: string,
+  offers: readonly FilesOffered[],
+  { ranks, nodes }: { ranks: readonly number[]; nodes: number },
+): string[] {
   const texts = offers.map(describe);
   const [first = ""] = texts;
-  if (texts.length === 1) return [`${name}: ${first}`];
-  if (texts.every((text) => text === first))
-    return [`${name}: ${first} (on each of ${texts.length} nodes)`];
-  return texts.map((text, rank) => `${name}: ${text} (node ${rank})`);
+  if (nodes === 1) return [`${name}: ${first}`];
+  if (texts.length === nodes && texts.every((text) => text === first))
+    return [`${name}: ${first} (on each of ${nodes} nodes)`];
+  return texts.map((text, at) => `${name}: ${text} (node ${ranks[at]})`);
 }
 
 function describe({ files, changed, changedBytes, removed }: FilesOffered): string {

@@ -53,6 +53,7 @@ function stepsOfHead(
     );
   if (head.agent === "silent" || head.agent === "outdated")
     return [[{ do: "rouseHead", replaces: head.agent === "outdated" }]];
+  if (head.agent === "new") return leaveWithout(whyNew(cluster, open));
   return nextOfHead(cluster, head, open);
 }
 
@@ -68,6 +69,13 @@ const whyOff = (
         whenRunning: "node 0 was lost",
         otherwise: `the head of ${name} does not run`,
       });
+
+/** There is nothing to save; told its place, it would be taken for one that has its files. */
+const whyNew = ({ name }: Cluster, open: readonly StoredLifecycle[]): string =>
+  lossOf(ofHead(open), {
+    whenRunning: "node 0 was lost",
+    otherwise: `the head of ${name} was replaced, and nothing has run there yet`,
+  });
 
 const leaveWithout = (why: string): Step[] => [[{ do: "leaveWithout", why }]];
 

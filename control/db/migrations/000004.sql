@@ -1,5 +1,7 @@
 -- What a cluster was made for, as JSON; null for those of users.
 ALTER TABLE clusters ADD COLUMN made_for TEXT;
+-- Which uploaded files its nodes have where, sealed; null before the first that were brought.
+ALTER TABLE clusters ADD COLUMN parcels BLOB;
 
 -- Services. `scaling` is JSON: what the autoscaler keeps from one decision to the next.
 CREATE TABLE services (

@@ -92,6 +92,18 @@ const cases: Case[] = [
       ],
     ],
   ],
+  [
+    "a node that is new gets its files before anybody is told a place",
+    { ...pair, status: "INIT" },
+    [aNode(0, { agent: "unset" }), aNode(1, { agent: "new" })],
+    [
+      [{ do: "bringFiles", ranks: [1] }],
+      [
+        { do: "configure", rank: 0 },
+        { do: "configure", rank: 1 },
+      ],
+    ],
+  ],
   ["whole but INIT: up", { status: "INIT" }, [aNode(0)], [up]],
   ["whole, autostop taken back: up", { status: "AUTOSTOPPING" }, [aNode(0)], [up]],
 
@@ -217,7 +229,13 @@ const cases: Case[] = [
 testPlans(cases);
 
 test("no plan asks for a move that the machine does not allow", () => {
-  const states: Observed[][] = [[], [aNode(0)], [aNode(0, off)], [aNode(0, { agent: "unset" })]];
+  const states: Observed[][] = [
+    [],
+    [aNode(0)],
+    [aNode(0, off)],
+    [aNode(0, { agent: "unset" })],
+    [aNode(0, { agent: "new" })],
+  ];
   const opens = [[], [aLifecycle()], [aLifecycle({ status: "LEAVING" })]];
   for (const status of clusterMachine.names)
     for (const wanted of ["UP", "STOPPED", "GONE"] as const)

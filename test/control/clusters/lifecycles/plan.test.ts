@@ -33,10 +33,16 @@ const cases: Case[] = [
     [begin],
   ],
   [
-    "stop, a head that knows nothing of itself",
+    "stop, a head that knows another place",
     stopping,
     [aNode(0, { agent: "unset" })],
     [[{ do: "configure", rank: 0 }]],
+  ],
+  [
+    "stop, a head that is new: it stays so, and gets its files once it is started",
+    stopping,
+    [aNode(0, { agent: "new" })],
+    without("hooks skipped: the head of demo was replaced, and nothing has run there yet"),
   ],
   [
     "stop, the head is away: it is looked for",

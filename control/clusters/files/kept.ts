@@ -1,0 +1,42 @@
+import type { Context } from "../../context.ts";
+import type { Parcel } from "./cargo.ts";
+import { listParcels, setParcels } from "./store.ts";
+
+/** A parcel that a cluster remembers, for nodes that it gets later. */
+export interface KeptParcel extends Parcel {
+  /** Every node had it; otherwise it is on its way, or did not get there. */
+  readonly hasArrived: boolean;
+}
+
+/** Writes down that parcels are on their way to all nodes of a cluster, or that they have arrived. */
+export async function keepParcels(
+  ctx: Context,
+  clusterId: string,
+  parcels: readonly Parcel[],
+  hasArrived: boolean,
+): Promise<void> {
+  if (parcels.length === 0) return;
+  await ctx.batch(async (tx) => {
+    const before = await listParcels(tx, ctx.seal, clusterId);
+    await setParcels(tx, ctx.seal, clusterId, withParcels(before, parcels, hasArrived));
+  });
+}
+
+/**
+ * What a cluster remembers then: the latest parcel for each destination, in the order in which they
+ * came. What had arrived before stays until another one has: who fails to bring his takes nothing away.
+ */
+export function withParcels(
+  before: readonly KeptParcel[],
+  parcels: readonly Parcel[],
+  hasArrived: boolean,
+): KeptParcel[] {
+  const destinations = new Set(parcels.map(({ destination }) => destination));
+  const stays = (kept: KeptParcel) =>
+    !destinations.has(kept.destination) || (kept.hasArrived && !hasArrived);
+  const added = parcels.map(({ name, destination, userId, blobId, place }) => ({
+    ...{ name, destination, userId, blobId, place },
+    hasArrived,
+  }));
+  return [...before.filter(stays), ...added];
+}

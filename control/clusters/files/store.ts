@@ -1,0 +1,24 @@
+import type { Seal } from "../../../common/seal.ts";
+import type { Connection } from "../../db/open.ts";
+import type { KeptParcel } from "./kept.ts";
+
+/** What the nodes of a cluster were brought, in that order; empty before the first time. */
+export async function listParcels(db: Connection, seal: Seal, id: string): Promise<KeptParcel[]> {
+  const row = await db
+    .selectFrom("clusters")
+    .select("parcels")
+    .where("id", "=", id)
+    .executeTakeFirst();
+  return row?.parcels ? JSON.parse(seal.open(row.parcels)) : [];
+}
+
+/** Replaces what a cluster's nodes were brought. */
+export async function setParcels(
+  db: Connection,
+  seal: Seal,
+  id: string,
+  parcels: readonly KeptParcel[],
+): Promise<void> {
+  const sealed = seal.seal(JSON.stringify(parcels));
+  await db.updateTable("clusters").set({ parcels: sealed }).where("id", "=", id).execute();
+}
