@@ -32,7 +32,10 @@ export async function run(words: readonly string[], outer: Surroundings): Promis
   try {
     const itself = commands.find(({ name, readsItself }) => readsItself && name === words[0]);
     if (itself !== undefined) await dispatch(itself, words.slice(1), {});
-    else await toProgram(dispatch, outer.streams).parseAsync(knownWords(words), { from: "user" });
+    else
+      await toProgram(dispatch, outer.streams, terminal).parseAsync(knownWords(words), {
+        from: "user",
+      });
     return code;
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : usageExit;
@@ -62,7 +65,7 @@ const usualWidth = 80;
 
 type Dispatch = (row: CommandRow, operands: readonly string[], options: object) => Promise<void>;
 
-function toProgram(dispatch: Dispatch, { stdout, stderr }: Streams): Command {
+function toProgram(dispatch: Dispatch, { stdout, stderr }: Streams, terminal: Terminal): Command {
   const width = stdout.columns || usualWidth;
   const program = new Command(product.word)
     .description("Run AI workloads on clusters: launch, watch, stop.")
@@ -77,6 +80,8 @@ function toProgram(dispatch: Dispatch, { stdout, stderr }: Streams): Command {
     .configureOutput({
       writeOut: (text) => void stdout.write(text),
       writeErr: (text) => void stderr.write(text),
+      outputError: (text, write) =>
+        write(text.replace(/^error:/, terminal.paintNote("red", "error:"))),
       getOutHelpWidth: () => width,
     })
     .addHelpText("after", () => wrap(examples, width));

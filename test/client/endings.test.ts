@@ -138,3 +138,17 @@ test("a terminal gets colours and ticks, unless NO_COLOR says no; nothing is wid
   for (const line of plain.stdout.split("\n")) assert.ok(line.length <= 40, line);
   assert.match(stopped.stderr, /✓ Stopping dev\n/);
 });
+
+test("every error begins with the same red word at a terminal", async (t) => {
+  const control = await fakeControl(t, usual);
+  const outrigger = await commandLine(t, control.endpoint);
+
+  for (const line of ["luanch", "stop --nonsense", "launch -c dev none.yaml"])
+    for (const [columns, error] of [
+      [80, "\u001b[31merror:\u001b[39m "],
+      [undefined, "error: "],
+    ] as const) {
+      const { stderr } = await outrigger(wordsOf(line), columns === undefined ? {} : { columns });
+      assert.ok(stderr.startsWith(error), JSON.stringify(stderr));
+    }
+});
