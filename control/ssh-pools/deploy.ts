@@ -1,6 +1,7 @@
 import { fail, toAppError } from "../../common/errors.ts";
 import type { Call } from "../bind.ts";
 import type { Context } from "../context.ts";
+import type { Connection } from "../db/open.ts";
 import { cleanHost, removeNodeOn } from "../doors/ssh/agent-service.ts";
 import { installAgent } from "../doors/ssh/install.ts";
 import { askToLinger } from "../doors/ssh/linger.ts";
@@ -32,7 +33,7 @@ export async function cleanPools(
   call: Call,
   force = false,
 ): Promise<void> {
-  for (const pool of pools) await refuseWhileUsed(ctx, pool);
+  for (const pool of pools) await refuseWhileUsed(ctx.db, pool);
   const left = () => cleanLeftOf(ctx, pools, call, { force });
   await overHosts(ctx, pools, call, { verb: "clean up", done: "clean", left }, (host) =>
     cleanUp(ctx, host, call.signal),
@@ -40,8 +41,8 @@ export async function cleanPools(
 }
 
 /** Throws `ConflictError` while clusters are on the pool. */
-export async function refuseWhileUsed(ctx: Context, pool: string): Promise<void> {
-  const nodes = await listNodes(ctx.db, { pool });
+export async function refuseWhileUsed(db: Connection, pool: string): Promise<void> {
+  const nodes = await listNodes(db, { pool });
   const names = [...new Set(nodes.map(({ clusterName }) => clusterName))];
   if (names.length > 0)
     fail("ConflictError", `pool ${pool} is used by ${names.join(", ")}; take that down first`);
@@ -104,8 +105,11 @@ async function deployHost(ctx: Context, host: Host, signal: AbortSignal): Promis
     await installAgent(reached.ssh, reached, ctx.ssh.bundles, signal);
     return (await askToLinger(reached, signal)) ? lookAt(ctx, host, signal) : reached;
   });
+  const deployedAt = ctx.now().getTime();
+  const wasClean = host.deployedAt !== null && !host.isDirty && !wasLeft;
   const isDirty = (host.isDirty || wasLeft) && node !== undefined;
-  await setHost(ctx.db, host, { isDirty, deployedAt: ctx.now().getTime() });
+  // One that was clean may have been left by its cluster meanwhile.
+  await setHost(ctx.db, host, wasClean ? { deployedAt } : { deployedAt, isDirty });
   return describeHost(facts);
 }
 
@@ -113,9 +117,14 @@ async function deployHost(ctx: Context, host: Host, signal: AbortSignal): Promis
 async function cleanUp(ctx: Context, host: Host, signal: AbortSignal): Promise<string> {
   if (host.deployedAt === null && !host.isDirty) return "nothing of ours is there";
   const reached = await lookAt(ctx, host, signal);
-  await setHost(ctx.db, host, { isDirty: true, deployedAt: null });
+  // A cluster may have come to it while it was looked at.
+  await ctx.batch(async (tx) => {
+    await refuseWhileUsed(tx, host.pool);
+    await setHost(tx, host, { isDirty: true, deployedAt: null });
+  });
   const twin = await findTwin(ctx, host, reached);
   if (twin === undefined) await keepingProblem(ctx, host, signal, () => cleanHost(reached, signal));
+  else if (host.isDirty) await setHost(ctx.db, twin, { isDirty: true });
   await setHost(ctx.db, host, { isDirty: false });
   ctx.ssh.connections.retire(reached.target);
   return twin === undefined ? "" : `its files stay for ${twin.pool}/${twin.name}`;

@@ -6,6 +6,7 @@ import type { Reconciler } from "../reconciler.ts";
 import { findTwin } from "./leave.ts";
 import * as store from "./leftover-store.ts";
 import type { Leftover } from "./schema.ts";
+import { setHost } from "./store.ts";
 
 /** No longer than a host that is away takes to be found out. */
 const cleanMs = 10_000;
@@ -38,6 +39,8 @@ async function reconcile(ctx: Context, id: string, signal: AbortSignal): Promise
     const reached = await reach(ctx, left);
     const twin = await findTwin(ctx, left, reached);
     if (twin === undefined) await cleanHost(reached, AbortSignal.any([signal, limit]));
+    // What a cluster left running there is not the twin's.
+    else await setHost(ctx.db, twin, { isDirty: true });
     await store.deleteLeftover(ctx.db, id);
     ctx.log.info({ pool, name, id }, "nothing is left on a host");
   } catch (error) {

@@ -121,10 +121,19 @@ export async function listNodes(
   return (await query.execute()).map(toNode);
 }
 
-/** The machines that are nodes. */
+/**
+ * The machines that are nodes, and those that are yet to be cleaned of one: other pools that have them
+ * too must not give them away either.
+ */
 export async function listTaken(db: Connection): Promise<Set<string>> {
-  const rows = await db.selectFrom("ssh_nodes").select("machine").execute();
-  return new Set(rows.map(({ machine }) => machine));
+  const nodes = await db.selectFrom("ssh_nodes").select("machine").execute();
+  const dirty = await db
+    .selectFrom("ssh_hosts")
+    .select("machine")
+    .where("is_dirty", "=", 1)
+    .where("deployed_at", "is not", null)
+    .execute();
+  return new Set([...nodes, ...dirty].flatMap(({ machine }) => machine ?? []));
 }
 
 /** The node that a machine is, whichever pool it is of. */

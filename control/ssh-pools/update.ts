@@ -11,16 +11,27 @@ import { cleanLeft, leaveBehind } from "./leave.ts";
 import type { Host, HostNode } from "./schema.ts";
 import * as store from "./store.ts";
 
+/** What follows once new documents are written down. */
+interface Written {
+  /** The ids of what is left behind. */
+  readonly left: string[];
+  /** Those that are nodes no more. */
+  readonly drained: HostNode[];
+}
+
 /** Replaces the pools that a document names: all of them or, when one is wrong, none. */
 export async function updatePools(ctx: Context, document: unknown): Promise<void> {
   const pools = readPools(document);
-  const left = await ctx.batch(async (tx) => {
-    const ids: string[] = [];
-    for (const [name, config] of pools) ids.push(...(await updatePool(ctx, tx, name, config)));
-    return ids;
+  const { left, drained } = await ctx.batch(async (tx) => {
+    const written: Written = { left: [], drained: [] };
+    for (const [name, config] of pools) {
+      written.left.push(...(await updatePool(ctx, tx, name, config)));
+      written.drained.push(...(await drainNow(tx, name, config)));
+    }
+    return written;
   });
   ctx.ssh.forget();
-  await Promise.all([...pools].map(([name, config]) => leaveHosts(ctx, name, config)));
+  await Promise.all(drained.map((node) => tellLeaving(ctx, node)));
   await cleanLeft(ctx, left);
 }
 
@@ -107,21 +118,24 @@ function changedIn(
   });
 }
 
-/** Has clusters leave the hosts that are drained now: their reconciler finds others. */
-async function leaveHosts(ctx: Context, pool: string, config: SshNodePoolConfig): Promise<void> {
+/** Takes the hosts that are drained now from their clusters; answers the nodes that they were. */
+async function drainNow(
+  tx: Connection,
+  pool: string,
+  config: SshNodePoolConfig,
+): Promise<HostNode[]> {
   const drained = entriesOf(config).filter(({ drain }) => drain === "now");
-  const nodes = await store.listNodes(ctx.db, { pool });
+  const nodes = await store.listNodes(tx, { pool });
   const leaving = nodes.filter(({ host }) => drained.some(({ name }) => name === host.name));
-  await Promise.all(leaving.map((node) => leaveHost(ctx, node)));
+  for (const node of leaving) {
+    await store.deleteNode(tx, node);
+    await store.setHost(tx, node.host, { isDirty: true });
+  }
+  return leaving;
 }
 
-/** Nobody hears the old agent any more once the connection is closed. */
-async function leaveHost(ctx: Context, node: HostNode): Promise<void> {
-  const { clusterId, rank, host } = node;
-  await ctx.batch(async (tx) => {
-    await store.deleteNode(tx, node);
-    await store.setHost(tx, host, { isDirty: true });
-  });
+/** Nobody hears the old agent any more once the connection is closed; reconcilers find another host. */
+async function tellLeaving(ctx: Context, { clusterId, rank, host }: HostNode): Promise<void> {
   ctx.log.info({ clusterId, rank, ...host }, "host taken from its cluster");
   await ctx.ssh.targetOf(host).then(ctx.ssh.connections.drop, () => {});
   void nudge(ctx, "cluster", clusterId);
@@ -130,8 +144,8 @@ async function leaveHost(ctx: Context, node: HostNode): Promise<void> {
 
 /** Forgets a pool that no cluster is on; throws `NotFoundError` when there is none. */
 export async function forgetPool(ctx: Context, name: string): Promise<void> {
-  await refuseWhileUsed(ctx, name);
   const { left, entries } = await ctx.batch(async (tx) => {
+    await refuseWhileUsed(tx, name);
     const config = await store.findPool(tx, ctx.seal, name);
     if (config === undefined) fail("NotFoundError", `there is no pool ${name}`);
     const ids = await leaveBehind(ctx, tx, await store.listHosts(tx, name), config);

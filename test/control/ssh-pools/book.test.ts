@@ -88,6 +88,15 @@ test("a host that was given back is free again; a dirty one only once it was cle
   assert.equal(await book.find("c-1-0"), undefined);
 });
 
+test("a machine that one pool has yet to clean is given away by no other", async (t) => {
+  const { book, ctx } = await aBook(t);
+
+  await setHost(ctx.db, { pool: "lab", name: "a" }, { isDirty: true });
+
+  assert.deepEqual(await free(book), ["lab/b", "lab/c"]);
+  assert.match(String(await book.listShortages()), /^ssh\/attic: no host is free/);
+});
+
 test("a host that is another machine now has to be looked at again, unless a cluster is on it", async (t) => {
   const { book, ctx } = await aBook(t);
   await book.claim(aClaim("c1", 2), first);
