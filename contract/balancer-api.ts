@@ -110,6 +110,15 @@ export const BalancerHealth = z.object({
 });
 export type BalancerHealth = z.output<typeof BalancerHealth>;
 
+/**
+ * What becomes of the socket of a balancer that only finishes what is open: nobody reaches it there any more,
+ * but its name says who it is, as long as it lives.
+ */
+export const leftSocketOf = (
+  socket: string,
+  { pid, startTicks }: Record<"pid" | "startTicks", number>,
+): string => socket.replace(/sock$/, `${pid}-${startTicks}.left`);
+
 /** What the log of a balancer was before it was begun anew, as it was full. */
 export const earlierLogOf = (file: string): string => `${file}.1`;
 

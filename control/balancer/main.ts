@@ -23,7 +23,11 @@ async function main(): Promise<void> {
   const control = await serveControl(balancerOperations, bound, { socket, log });
   log.info({ socket, pid: process.pid }, "waits for its plan");
 
-  const told = Promise.race([stopped, control.lost]).then(() => drainMs);
+  // Who is told to by others says so to control, which has another take the place.
+  const told = Promise.race([stopped, control.lost]).then(() => {
+    control.leave();
+    return drainMs;
+  });
   const ms = await Promise.race([ended, told]);
   log.info({ drainMs: ms }, "stopping");
   const cut = await entrance.close(ms);

@@ -61,6 +61,8 @@ function statusOf(probe: ProbePlan, place: Place, signal: AbortSignal): Promise<
     signal,
   })
     .on("error", reject)
+    // Without a word of an error where it answers by another protocol.
+    .once("close", () => reject(new Error("no answer")))
     .once("response", (answer: IncomingMessage) => {
       resolve(answer.statusCode ?? 0);
       answer.on("error", () => {}).resume();

@@ -1,7 +1,9 @@
-import { rmSync, statSync } from "node:fs";
+import { renameSync, rmSync, statSync } from "node:fs";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { type AppError, errorTypes, fail, toAppError } from "../../common/errors.ts";
 import { type InputOf, type Operation, type OutputOf, routeOf } from "../../common/operation.ts";
+import { findProcess } from "../../common/process-tree.ts";
+import { leftSocketOf } from "../../contract/balancer-api.ts";
 import type { Logger } from "./log.ts";
 
 /** What an operation does; a `stream` row answers objects, of which each becomes a line. */
@@ -24,7 +26,9 @@ interface Row {
 export interface ControlSide {
   /** Resolves once the socket is not ours any more: control cannot find us, and never will. */
   readonly lost: Promise<void>;
-  /** Takes the socket away, unless a newer balancer has made it its own. */
+  /** Lets control find us no more, unless a newer balancer has our place, and breaks all calls off. */
+  leave(): void;
+  /** Takes away what is left of the socket. */
   close(): void;
 }
 
@@ -54,15 +58,25 @@ export async function serveControl<Rows extends Record<string, Operation>>(
   listenPrivately(() => server.listen(socket));
   await promise;
   const { ino } = statSync(socket);
+  const left = leftSocketOf(
+    socket,
+    findProcess(process.pid) ?? fail("RuntimeError", "/proc has no such process"),
+  );
   const isOurs = () => statSync(socket, { throwIfNoEntry: false })?.ino === ino;
   const lost = Promise.withResolvers<void>();
   const watch = setInterval(() => isOurs() || lost.resolve(), lookEveryMs).unref();
   return {
     lost: lost.promise,
+    leave() {
+      clearInterval(watch);
+      if (isOurs()) renameSync(socket, left);
+      server.closeAllConnections();
+    },
     close() {
       clearInterval(watch);
       // The server itself is left open: closed, it would remove whatever has its path by now.
       if (isOurs()) rmSync(socket, { force: true });
+      rmSync(left, { force: true });
     },
   };
 }

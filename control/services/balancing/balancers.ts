@@ -1,8 +1,9 @@
+import { AppError } from "../../../common/errors.ts";
 import type { BalancerPlan, BalancerReport } from "../../../contract/balancer-api.ts";
 import type { Context } from "../../context.ts";
 import type { Service } from "../schema.ts";
 import { KeptBalancer, type Plan } from "./kept.ts";
-import { endBalancers, findBalancer, reachBalancer, untilGone } from "./process.ts";
+import { endBalancers, findBalancer, killSilent, reachBalancer, untilGone } from "./process.ts";
 
 /** The balancers of services: processes of their own, which outlive control. */
 export interface Balancers {
@@ -30,15 +31,43 @@ export interface Balancers {
 /** Connections at rest are left a second to ask once more. */
 const leaveMs = 5_000;
 
+/** For so long one may be too busy to answer. */
+const longestSilenceMs = 60_000;
+
+type Find = typeof findBalancer;
+
 /** Keeps none yet. */
-export function openBalancers(world: () => Context): Balancers {
+export function openBalancers(world: () => Context, silenceMs = longestSilenceMs): Balancers {
   const kept = new Map<string, KeptBalancer>();
+  /** Since when a balancer of a service has not answered, by what was to be done with it. */
+  const silent = new Map<string, number>();
   let backAt: number | undefined;
 
   async function forget(serviceId: string): Promise<void> {
     const one = kept.get(serviceId);
     kept.delete(serviceId);
     await one?.leave();
+  }
+
+  /** One that does not answer may be busy, but not for ever: then it is killed, and not there the next time. */
+  async function heard<T>(
+    duty: "keep" | "plan" | "end",
+    service: Service,
+    work: Promise<T>,
+    signal: AbortSignal,
+  ): Promise<T> {
+    const key = `${duty} ${service.id}`;
+    try {
+      const result = await work;
+      silent.delete(key);
+      return result;
+    } catch (error) {
+      if (!(error instanceof AppError) || error.type !== "UnreachableError") throw error;
+      const since = silent.get(key) ?? performance.now();
+      silent.set(key, since);
+      if (performance.now() - since >= silenceMs) await killSilent(world(), service, signal);
+      throw error;
+    }
   }
 
   /** Whether the one that is kept is still there; one that is gone is forgotten. */
@@ -49,27 +78,32 @@ export function openBalancers(world: () => Context): Balancers {
     return isThere;
   }
 
+  /** Whether there is one, by a way to find it where none is kept. */
+  async function keepBy(find: Find, service: Service, signal: AbortSignal): Promise<boolean> {
+    if (await isKept(service, signal)) return true;
+    const reached = await find(world(), service, signal);
+    if (reached !== undefined) kept.set(service.id, new KeptBalancer(world(), service, reached));
+    return reached !== undefined;
+  }
+
+  async function end(service: Service, drainMs: number, signal: AbortSignal): Promise<void> {
+    await forget(service.id);
+    const leaving = await endBalancers(world(), service, { drainMs }, signal);
+    await untilGone(leaving, drainMs + leaveMs, signal);
+  }
+
   return {
     async keep(service, signal) {
-      if (await isKept(service, signal)) return;
-      const reached = await reachBalancer(world(), service, signal);
-      kept.set(service.id, new KeptBalancer(world(), service, reached));
+      await heard("keep", service, keepBy(reachBalancer, service, signal), signal);
     },
-    async adopt(service, signal) {
-      if (await isKept(service, signal)) return true;
-      const reached = await findBalancer(world(), service, signal);
-      if (reached !== undefined) kept.set(service.id, new KeptBalancer(world(), service, reached));
-      return reached !== undefined;
-    },
-    plan: async (service, plan, signal) => kept.get(service.id)?.plan(plan, signal),
+    adopt: (service, signal) =>
+      heard("keep", service, keepBy(findBalancer, service, signal), signal),
+    plan: async (service, plan, signal) =>
+      heard("plan", service, Promise.resolve(kept.get(service.id)?.plan(plan, signal)), signal),
     told: (serviceId) => kept.get(serviceId)?.told,
     seen: (serviceId) => kept.get(serviceId)?.report,
     backAt: () => backAt,
-    async end(service, drainMs, signal) {
-      await forget(service.id);
-      const leaving = await endBalancers(world(), service, { drainMs }, signal);
-      await untilGone(leaving, drainMs + leaveMs, signal);
-    },
+    end: (service, drainMs, signal) => heard("end", service, end(service, drainMs, signal), signal),
     async stop() {
       await Promise.all([...kept.keys()].map(forget));
     },

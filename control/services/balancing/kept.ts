@@ -11,7 +11,7 @@ import { linesOf } from "../../doors/lines.ts";
 import { openSilence } from "../../doors/silence.ts";
 import { nudge } from "../../reconciler.ts";
 import { type Service, serviceKey } from "../schema.ts";
-import { endBalancers, healthOf, type Leaving, type Reached } from "./process.ts";
+import { endBalancers, type Leaving, type Reached, reach } from "./process.ts";
 
 /** A plan, which gets its revision as it is told. */
 export type Plan = Omit<BalancerPlan, "revision">;
@@ -42,8 +42,12 @@ export class KeptBalancer {
     this.#done = this.#listen(this.#abort.signal);
   }
 
+  /** Asks anew who listens: one that leaves still answers on the connections that it has. */
   async isThere(signal: AbortSignal): Promise<boolean> {
-    return (await healthOf(this.#reached.api, signal)) !== undefined;
+    const { socket, health } = this.#reached;
+    const found = await reach(this.#service, socket, signal);
+    await found?.close();
+    return found?.health.pid === health.pid;
   }
 
   /** The plan that all requests go by, as of `Balancers`. */

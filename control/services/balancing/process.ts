@@ -10,7 +10,11 @@ import { endBearers } from "../../../common/end-processes.ts";
 import { AppError, errorCodeOf } from "../../../common/errors.ts";
 import { findProcess, isAlive, type ProcessId } from "../../../common/process-tree.ts";
 import { buildOf, programArgs } from "../../../common/programs.ts";
-import { balancerOperations as api, type BalancerHealth } from "../../../contract/balancer-api.ts";
+import {
+  balancerOperations as api,
+  type BalancerHealth,
+  leftSocketOf,
+} from "../../../contract/balancer-api.ts";
 import type { Context } from "../../context.ts";
 import { type Agent, agentBehind } from "../../doors/agent.ts";
 import { openUnixDoor } from "../../doors/unix.ts";
@@ -100,14 +104,11 @@ async function endBehind(
   const other = await reach(service, socket, signal);
   const found = other && findProcess(other.health.pid);
   if (found === undefined) await rm(socket, { force: true });
-  else await rename(socket, leftName(socket, found));
+  else await rename(socket, leftSocketOf(socket, found));
   await other?.api.call(api.end, { drainMs }, { signal });
   await other?.close();
   return found !== undefined;
 }
-
-const leftName = (socket: string, { pid, startTicks }: ProcessId): string =>
-  socket.replace(/sock$/, `${pid}-${startTicks}.left`);
 
 const leftNames = /^(?<build>.+)\.(?<pid>\d+)-(?<startTicks>\d+)\.left$/;
 
@@ -134,6 +135,19 @@ export async function untilGone(
     await endBearers(`${settingName("socket")}=${socket}`, graceMs, signal);
 }
 
+/** Kills those balancers of a service that do not answer; another may take the place of each. */
+export async function killSilent(
+  ctx: Context,
+  service: Service,
+  signal: AbortSignal,
+): Promise<void> {
+  for (const socket of await socketsIn(serviceFolder(ctx, service.id)))
+    await reach(service, socket, signal).then(
+      (reached) => reached?.close(),
+      () => untilGone([{ socket, process: undefined }], 0, signal),
+    );
+}
+
 async function socketsIn(folder: string): Promise<string[]> {
   const names = await namesIn(folder);
   return names.filter((name) => name.endsWith(".sock")).map((name) => join(folder, name));
@@ -141,7 +155,8 @@ async function socketsIn(folder: string): Promise<string[]> {
 
 const namesIn = (folder: string): Promise<string[]> => readdir(folder).catch(() => []);
 
-async function reach(
+/** Over a connection of its own: undefined where nobody listens any more. */
+export async function reach(
   { name }: Service,
   socket: string,
   signal: AbortSignal,

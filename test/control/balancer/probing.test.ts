@@ -48,6 +48,8 @@ for (const [status, expectedStatus, problem] of statuses)
 test("what is no answer is told in a word, without anything that was said", async (t) => {
   assert.equal(await problemOf(t, "secret secret secret\r\n\r\n"), "invalid");
   assert.equal(await problemOf(t, ""), "reset");
+  const other = "HTTP/1.1 101 Switching\r\nConnection: Upgrade\r\nUpgrade: secret\r\n\r\n";
+  assert.equal(await problemOf(t, other), "invalid");
   const upstream = await rawUpstream(t);
   upstream.answer = () => {};
   const silent = await ask(aProbe({ timeoutMs: 20 }), at(upstream.port), never);

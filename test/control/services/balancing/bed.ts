@@ -1,0 +1,99 @@
+import assert from "node:assert/strict";
+import { existsSync, readdirSync } from "node:fs";
+import { connect } from "node:net";
+import { join } from "node:path";
+import type { TestContext } from "node:test";
+import type { BalancerHealth } from "../../../../contract/balancer-api.ts";
+import type { Context } from "../../../../control/context.ts";
+import { agentBehind } from "../../../../control/doors/agent.ts";
+import { openUnixDoor } from "../../../../control/doors/unix.ts";
+import { type Balancers, openBalancers } from "../../../../control/services/balancing/balancers.ts";
+import type { Plan } from "../../../../control/services/balancing/kept.ts";
+import { healthOf } from "../../../../control/services/balancing/process.ts";
+import { serviceFolder } from "../../../../control/services/folders.ts";
+import { until } from "../../../helpers/agent.ts";
+import { kill } from "../../../helpers/programs.ts";
+import { testWorld } from "../../../helpers/world.ts";
+import { aService } from "../rows.ts";
+
+/** Real balancers, as processes. */
+
+export const { signal } = new AbortController();
+export const service = aService();
+export const nothing: Plan = {
+  policy: "least_load",
+  probes: {},
+  replicas: [],
+  tls: null,
+  hold: { requests: 0, ms: 0 },
+};
+
+/** A world whose balancer is gone before its folder is, whatever a test did to it. */
+export async function withBalancers(t: TestContext): Promise<Context> {
+  let ctx: Context | undefined;
+  t.after(async () => {
+    for (const pid of ctx === undefined ? [] : await pidsOf(ctx)) kill(pid);
+  });
+  ctx = (await testWorld(t)).ctx;
+  return ctx;
+}
+
+/** Whoever answers now. */
+export async function pidsOf(ctx: Context): Promise<number[]> {
+  const pids = await Promise.all(socketsOf(ctx).map(pidAt));
+  return pids.filter((pid) => pid !== undefined);
+}
+
+/** Where balancers of the service listen to control. */
+export const socketsOf = (ctx: Context): string[] => {
+  const folder = serviceFolder(ctx, service.id);
+  const names = existsSync(folder) ? readdirSync(folder) : [];
+  return names.filter((name) => name.endsWith(".sock")).map((name) => join(folder, name));
+};
+
+/** Who answers at a socket. */
+export const pidAt = async (socket: string): Promise<number | undefined> =>
+  (await healthAt(socket))?.pid;
+
+async function healthAt(socket: string): Promise<BalancerHealth | undefined> {
+  const door = openUnixDoor(socket);
+  return healthOf(agentBehind(door, "it"), signal).finally(() => door.destroy());
+}
+
+/** Where clients connect. */
+export async function portOf(ctx: Context): Promise<number> {
+  const [health] = await Promise.all(socketsOf(ctx).map(healthAt));
+  return health?.listen.port ?? assert.fail("nobody answers");
+}
+
+export async function pidOf(ctx: Context): Promise<number> {
+  const [pid] = await pidsOf(ctx);
+  return pid ?? assert.fail("nobody answers");
+}
+
+/** As another control plane has them, after the one before. */
+export function anew(t: TestContext, ctx: Context): Balancers {
+  const balancers = openBalancers(() => ctx);
+  t.after(() => balancers.stop());
+  return balancers;
+}
+
+/** Whether a process is there. */
+export const isAlive = (pid: number): boolean => {
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    return false;
+  }
+};
+
+/** Has the balancer of a service kept, and hold a request of a client. */
+export async function withHeld(t: TestContext, ctx: Context) {
+  await ctx.balancers.keep(service, signal);
+  await ctx.balancers.plan(service, { ...nothing, hold: { requests: 1, ms: 600_000 } }, signal);
+  const client = connect(await portOf(ctx), service.host).on("error", () => {});
+  t.after(() => client.destroy());
+  client.write("GET / HTTP/1.1\r\nHost: a\r\n\r\n");
+  await until(() => ctx.balancers.seen(service.id)?.held === 1 || undefined);
+  return client;
+}
