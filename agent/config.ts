@@ -41,7 +41,9 @@ export const AgentSettings = z.object({
   powerOffCommand: z
     .string()
     .optional()
-    .describe("Shell command that turns this node off; without it the node cannot do so itself."),
+    .describe(
+      "Shell command that turns this node off; without it the node cannot do so itself. Where whatever starts the agent starts it again when it leaves, it must not end before the node is off.",
+    ),
   selfStopAfterSeconds: Seconds.default(600).describe(
     "How long a node that was idle and is ready to go waits for control before it turns itself off.",
   ),
