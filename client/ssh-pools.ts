@@ -1,8 +1,8 @@
 import { readFile } from "node:fs/promises";
 import { basename, join, resolve } from "node:path";
-import { parse } from "yaml";
 import { errorCodeOf, fail } from "../common/errors.ts";
 import { sshNodePoolOperations as rows } from "../contract/operations/ssh-node-pools.ts";
+import { readPools } from "./pool-text.ts";
 import type { World } from "./world.ts";
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -12,7 +12,7 @@ type Uploaded = Map<string, string>;
 /** Writes the pools of a YAML file down, their keys uploaded; answers their names. */
 export async function writePools(world: World, file: string): Promise<string[]> {
   const client = await world.connect();
-  const document = parsed(file, String(await read(world, file)));
+  const document = readPools(file, String(await read(world, file)));
   const uploaded: Uploaded = new Map();
   const pools: Record<string, unknown> = {};
   for (const [name, pool] of Object.entries(document))
@@ -28,16 +28,6 @@ export async function uploadKey(world: World, file: string, name: string): Promi
   form.set("key_name", name);
   form.set("key_file", new Blob([await read(world, file)]), name);
   return (await client.upload(rows.uploadKey, form)).key_path;
-}
-
-function parsed(file: string, text: string): Fields {
-  try {
-    const document: unknown = parse(text);
-    if (isFields(document)) return document;
-  } catch (error) {
-    fail("UsageError", `${file} is not YAML: ${error instanceof Error ? error.message : error}`);
-  }
-  return fail("UsageError", `${file} must map names to pools`);
 }
 
 const isFields = (value: unknown): value is Fields =>
