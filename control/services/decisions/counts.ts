@@ -2,6 +2,7 @@ import type { Replica, Version } from "../schema.ts";
 import { holdingUp, lacksSpot, nextTryAt } from "./back-off.ts";
 import { type Kinds, kindsOf, neverSpotOf } from "./kinds.ts";
 import type { Leave, ServiceView, Start } from "./plan.ts";
+import { capacityOf } from "./scale.ts";
 import { switchesAtOnce, whyVersion } from "./update.ts";
 
 /** Of the version to have: what is missing and what is too much. Pure. */
@@ -52,8 +53,13 @@ function triable(view: ServiceView, failed: readonly Replica[], missing: number)
 
 const removalOrder = ["PENDING", "PROVISIONING", "STARTING", "NOT_READY", "READY"];
 
-/** More of a kind than wanted: what is the least use goes first, then the newest. */
+/** More of a kind than wanted: what is the least use goes first, then who takes the least, then the newest. */
 export function surplusOf(view: ServiceView, live: readonly Replica[], goal: Version): Leave[] {
+  const { policy } = view.spec;
+  const takes = ({ accelerators }: Replica) => capacityOf(policy, accelerators) ?? 0;
+  const byUse = (a: Replica, b: Replica) =>
+    rankOf(b) - rankOf(a) || takes(b) - takes(a) || a.number - b.number;
+  // What is of the most use first: as many as are needed are counted in this order.
   const ours = ofVersion(live, goal).toSorted(byUse);
   const kinds = kindsWanted(view, ours);
   const beyond = (isSpot: boolean, wanted: number) =>
@@ -68,6 +74,4 @@ export function surplusOf(view: ServiceView, live: readonly Replica[], goal: Ver
   ];
 }
 
-/** What is of the most use first. */
-const byUse = (a: Replica, b: Replica): number =>
-  removalOrder.indexOf(b.status) - removalOrder.indexOf(a.status) || a.number - b.number;
+const rankOf = ({ status }: Replica): number => removalOrder.indexOf(status);

@@ -249,3 +249,10 @@ for (const mode of ["rolling", "blue_green"] as const)
       assert.equal(because, "back to version 1: version 2 was given up");
     assert.deepEqual([replaced.roles.get(1), replaced.roles.get(2)], ["serving", "draining"]);
   });
+
+test("of unlike machines those stay that take the most, as so many are counted", () => {
+  const of = (number: number, name: string) => ready(number, { accelerators: { name, count: 1 } });
+  const policy = { targetQps: { A100: 10, T4: 2 } };
+
+  assert.deepEqual(leaving(plan(1, [of(1, "T4"), of(2, "A100"), of(3, "T4")], { policy })), [1, 3]);
+});
