@@ -20,17 +20,20 @@ export interface Balancer {
   stop(): void;
 }
 
-/** Opens a balancer that waits for its first plan. */
-export function openBalancer(now: () => number = Date.now): Balancer {
+/** Opens a balancer that waits for its first plan; arrivals go by a clock that nobody sets. */
+export function openBalancer(
+  now: () => number = Date.now,
+  steady: () => number = () => performance.now(),
+): Balancer {
   const listeners = new Set<() => void>();
   const hold = openHold<Choice>("noUpstream");
-  const arrivals = openArrivals(now());
+  const arrivals = openArrivals(steady());
   const tally = { open: 0 };
   const changed = () => {
     for (const listener of listeners) listener();
   };
   const replicas = new Replicas({ now, changed: sorted });
-  const routing = { replicas, arrivals, hold, tally, now, changed };
+  const routing = { replicas, arrivals, hold, tally, now: steady, changed };
 
   function sorted(): void {
     replicas.sort();
@@ -41,7 +44,7 @@ export function openBalancer(now: () => number = Date.now): Balancer {
   const report = (): BalancerReport => ({
     revision: replicas.revision,
     replicas: [...replicas].map((replica) => replica.report()),
-    arrivals: arrivals.list(now()),
+    arrivals: arrivals.list(steady()),
     held: hold.count,
     open: tally.open + hold.count,
     at: now(),

@@ -2,6 +2,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { arrivalSeconds } from "../../../contract/balancer-api.ts";
 import { openArrivals } from "../../../control/balancer/arrivals.ts";
+import { openBalancer } from "../../../control/balancer/balancer.ts";
+import { newPassage } from "../../../sidecar/forward/passage.ts";
 
 const startMs = 1_000_000_500;
 const sum = (counts: readonly number[]): number => counts.reduce((all, one) => all + one, 0);
@@ -41,4 +43,21 @@ test("a clock that is set back loses nothing", () => {
   arrivals.count(startMs + 2_000);
 
   assert.equal(sum(arrivals.list(startMs + 6_500)), 2);
+});
+
+test("a balancer counts on when the clock of its machine is set back", () => {
+  let [wall, steady] = [startMs, 0];
+  const balancer = openBalancer(
+    () => wall,
+    () => steady,
+  );
+  const arrive = () => balancer.choose(newPassage(""), [], () => {});
+  const forgets = [arrive()];
+
+  [wall, steady] = [startMs - 3_600_000, 1_500];
+  forgets.push(arrive());
+  steady = 2_500;
+
+  assert.deepEqual(balancer.report().arrivals, [1, 1]);
+  for (const forget of forgets) if (typeof forget === "function") forget();
 });

@@ -165,7 +165,7 @@ export async function aBalancer(
   now = Date.now,
 ): Promise<Bed> {
   const { limits } = readConfig({ OUTRIGGER_SOCKET: "unused" });
-  const balancer = openBalancer(now);
+  const balancer = openBalancer(now, now);
   const passages: Passage[] = [];
   const observer = {
     wantsPath: true,
