@@ -10,6 +10,8 @@ import type { Replica } from "../schema.ts";
 /** What is kept of a replica's log once its cluster goes. */
 const keptLines = 100_000;
 const keptBytes = 64 * 1024 * 1024;
+/** Of the last lines of a job so much is read at most. */
+const lastBytes = 64 * 1024;
 /** A node that is not well must not hold up its own removal. */
 const patienceMs = 60_000;
 
@@ -21,7 +23,7 @@ export function printTo(file: string): (text: string) => void {
   };
 }
 
-/** The last lines of what a job printed; empty when its node does not answer. */
+/** The end of the last lines of what a job printed; empty when its node does not answer. */
 export async function lastLines(
   ctx: Context,
   cluster: Cluster,
@@ -34,9 +36,10 @@ export async function lastLines(
   try {
     const limit = AbortSignal.any([signal, AbortSignal.timeout(patienceMs)]);
     const { body } = await ctx.agent(cluster, 0).open(api.readLog, query, limit);
-    const chunks: Buffer[] = [];
-    for await (const chunk of body) chunks.push(chunk);
-    return Buffer.concat(chunks).toString();
+    let last = Buffer.alloc(0);
+    // A line may be as long as the log.
+    for await (const chunk of body) last = Buffer.concat([last, chunk]).subarray(-lastBytes);
+    return last.toString();
   } catch {
     signal.throwIfAborted();
     return "";

@@ -4,6 +4,7 @@ import { test } from "node:test";
 import type { Cluster } from "../../../../control/clusters/schema.ts";
 import type { Context } from "../../../../control/context.ts";
 import { noteLastWords, withWords } from "../../../../control/services/replicas/last-words.ts";
+import { lastLines } from "../../../../control/services/replicas/log.ts";
 import { addReplica, findReplica } from "../../../../control/services/replicas/store.ts";
 import { addService, addVersion } from "../../../../control/services/store.ts";
 import { testWorld } from "../../../helpers/world.ts";
@@ -31,6 +32,19 @@ test("a replica that its probe gave up says what it printed last, once and witho
 
   await noteLastWords(seeing, {} as Cluster, noted ?? replica, signal);
   assert.equal((await findReplica(ctx.db, replica.id))?.reason, noted?.reason);
+});
+
+test("of a log without an end of a line no more is read than is shown", async (t) => {
+  const { ctx } = await testWorld(t);
+  const line = Buffer.alloc(1_000_000, "x");
+  const body = () => Readable.from([line, line, Buffer.from("end")]);
+  const agent = () => ({ open: async () => ({ body: body() }) });
+  const seeing = { ...ctx, agent } as unknown as Context;
+  const { signal } = new AbortController();
+
+  const last = await lastLines(seeing, {} as Cluster, aReplica({ jobId: 1 }), 10, signal);
+
+  assert.ok(last.length < 100_000 && last.endsWith("xend"));
 });
 
 test("who printed nothing has no last words", () => {
