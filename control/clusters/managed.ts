@@ -5,7 +5,7 @@ import type { Call } from "../bind.ts";
 import type { Context } from "../context.ts";
 import { askedOfReplica, candidateOf, chooseOffer } from "../offers.ts";
 import { nudge } from "../reconciler.ts";
-import { readCargo } from "./files/cargo.ts";
+import { checkFiles, readCargo } from "./files/cargo.ts";
 import { launchedHooks, noneKept } from "./hooks/kept.ts";
 import { setHooks } from "./hooks/store.ts";
 import { listOpen } from "./lifecycles/store.ts";
@@ -94,6 +94,9 @@ export interface ManagedJob {
   readonly blobId: string | null;
   print(text: string): void;
 }
+
+/** Throws for files of a task that its client did not send. */
+export const checkManagedFiles = (task: Task): void => checkFiles(task, "all");
 
 /** Brings a task's files to a cluster that is up and hands the task in; undefined when it has no run. */
 export async function submitManaged(

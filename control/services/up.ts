@@ -4,6 +4,7 @@ import type { InputOf } from "../../common/operation.ts";
 import type { serveOperations as rows } from "../../contract/operations/serve.ts";
 import { serviceMachine } from "../../contract/statuses.ts";
 import type { Call } from "../bind.ts";
+import { checkManagedFiles } from "../clusters/managed.ts";
 import { isClusterName } from "../clusters/schema.ts";
 import type { Context } from "../context.ts";
 import { refuseImpossible } from "../offers.ts";
@@ -53,7 +54,7 @@ function beginningOf({ spec: { replicas } }: Pick<OpenVersion, "spec">): string 
 export function checkUp(input: Input): void {
   if (!isClusterName(input.service_name))
     fail("ValueError", `${JSON.stringify(input.service_name)} cannot name a service: ${nameRule}`);
-  readServiceTask(input.task, "serve.up");
+  checkManagedFiles(readServiceTask(input.task, "serve.up").task);
 }
 
 const nameRule =

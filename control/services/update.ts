@@ -2,6 +2,7 @@ import { fail } from "../../common/errors.ts";
 import type { InputOf } from "../../common/operation.ts";
 import type { serveOperations as rows } from "../../contract/operations/serve.ts";
 import type { Call } from "../bind.ts";
+import { checkManagedFiles } from "../clusters/managed.ts";
 import type { Context } from "../context.ts";
 import type { Connection } from "../db/open.ts";
 import { addEvent } from "../events.ts";
@@ -72,7 +73,7 @@ async function addNext(
 
 /** What the row's shapes cannot say of an update. */
 export function checkUpdate({ task }: Input): void {
-  readServiceTask(task, "serve.update");
+  checkManagedFiles(readServiceTask(task, "serve.update").task);
 }
 
 function refuseLeaving({ name, wanted, wantedBecause }: Service): void {

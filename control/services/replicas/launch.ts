@@ -1,4 +1,4 @@
-import { AppError } from "../../../common/errors.ts";
+import { AppError, type ErrorType } from "../../../common/errors.ts";
 import { envOf } from "../../../common/product.ts";
 import type { JobSidecar } from "../../../contract/agent-shapes.ts";
 import { fillTemplate } from "../../../contract/task/substitution.ts";
@@ -85,9 +85,22 @@ export async function handIn(
   const cluster = await findCluster(ctx.db, replica.clusterId ?? "");
   if (cluster === undefined || cluster.wanted !== "UP")
     return { to: "PREEMPTED", reason: cluster?.wantedBecause ?? "its cluster is gone" };
-  if (cluster.status === "UP") return submit(ctx, replica, cluster, signal);
+  if (cluster.status === "UP")
+    return submit(ctx, replica, cluster, signal).catch((error) => refused(error));
   if (cluster.problem === null) return undefined;
   return { to: "FAILED_PROVISION", reason: cluster.problem.message };
+}
+
+/** Tried again, these would be answered alike. */
+const hopeless: readonly ErrorType[] = [
+  ...(["ValueError", "InvalidTaskError", "NotFoundError"] as const),
+  ...(["TooLargeError", "NotSupportedError"] as const),
+];
+
+/** What becomes of a replica whose task cannot be handed in; throws what may pass. */
+function refused(error: unknown): Outcome {
+  if (!(error instanceof AppError && hopeless.includes(error.type))) throw error;
+  return { to: "FAILED_PROVISION", reason: `its task cannot be handed in: ${error.message}` };
 }
 
 async function submit(
