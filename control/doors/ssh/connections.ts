@@ -37,6 +37,7 @@ const loginsAtOnce = 64;
 
 interface Link {
   readonly client: Promise<Client>;
+  /** Those that are being opened count, too. */
   channels: number;
   idle: NodeJS.Timeout | undefined;
   /** How long it stays open while nothing goes over it. */
@@ -81,8 +82,7 @@ export function openSshConnections(knownHosts: KnownHosts): SshConnections {
     const link = linkTo(target);
     const opened = link.client.then((client) => openOn(client, target, open, link));
     return within(opened, limitMs, () => late(target), signal).catch((error) => {
-      // Whoever does not wait any more must not leave an open channel behind.
-      opened.then((late) => late.destroy()).catch(() => {});
+      destroyOnceOpen(opened);
       throw signal?.aborted ? error : sshTrouble(target, error);
     });
   }
@@ -131,27 +131,35 @@ function openOn<Channel extends Duplex>(
   link: Link,
 ): Promise<Channel> {
   const { promise, resolve, reject } = Promise.withResolvers<Channel>();
+  link.channels += 1;
+  clearTimeout(link.idle);
+  promise.catch(() => release(link));
   const closed = () => reject(new Error("it was lost"));
   client.once("close", closed);
   try {
     open(client, (error, channel) => {
       if (error) return reject(error);
-      count(link, channel);
+      channel.once("close", () => release(link));
       resolve(channel);
     });
   } catch (error) {
     reject(error);
   }
-  return within(promise, channelMs, () => late(target)).finally(() => client.off("close", closed));
+  return within(promise, channelMs, () => late(target))
+    .catch((error) => {
+      destroyOnceOpen(promise);
+      throw error;
+    })
+    .finally(() => client.off("close", closed));
 }
 
-function count(link: Link, channel: Duplex): void {
-  link.channels += 1;
-  clearTimeout(link.idle);
-  channel.once("close", () => {
-    link.channels -= 1;
-    if (link.channels === 0) closeLater(link);
-  });
+/** Whoever does not wait any more must not leave an open channel behind. */
+const destroyOnceOpen = (opened: Promise<Duplex>): void =>
+  void opened.then((late) => late.destroy()).catch(() => {});
+
+function release(link: Link): void {
+  link.channels -= 1;
+  if (link.channels === 0) closeLater(link);
 }
 
 function closeLater(link: Link): void {
