@@ -1,7 +1,7 @@
 import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { errorCodeOf, fail } from "../common/errors.ts";
+import { AppError, fail } from "../common/errors.ts";
 import { findProcess } from "../common/process-tree.ts";
 import { type ControlProcess, controlPidFile } from "../contract/control-pid.ts";
 
@@ -33,6 +33,9 @@ export function lockHome(home: string): Lock {
 /** A database that nobody refers to is closed, and with it the home given back. */
 const claims = new Set<DatabaseSync>();
 
+/** Source: sqlite.org/rescode.html, SQLITE_BUSY. */
+const busyCode = 5;
+
 /**
  * A file that is ours until it is closed; undefined while it is another process's. Node.js itself
  * has no such locks, but a database is one, and the kernel opens it when its owner dies.
@@ -45,8 +48,9 @@ function claimFile(file: string): DatabaseSync | undefined {
     return claim;
   } catch (error) {
     claim.close();
-    if (errorCodeOf(error) === "ERR_SQLITE_ERROR") return undefined;
-    throw error;
+    if (!(error instanceof Error)) throw error;
+    if ("errcode" in error && error.errcode === busyCode) return undefined;
+    throw new AppError("RuntimeError", `${file} cannot be locked: ${error.message}`, {}, error);
   }
 }
 

@@ -1,5 +1,12 @@
 import { DatabaseSync, type StatementSync } from "node:sqlite";
-import { type Dialect, SqliteAdapter, SqliteDialect, SqliteQueryCompiler } from "kysely";
+import {
+  type Dialect,
+  type Driver,
+  SqliteAdapter,
+  SqliteDialect,
+  SqliteQueryCompiler,
+} from "kysely";
+import { AppError } from "../../common/errors.ts";
 
 /** Room for the statements of a program; more than it has is a sign of built-in values. */
 const statementsKept = 500;
@@ -20,10 +27,22 @@ export function nodeSqliteDialect(file: string): Dialect {
   });
   return {
     createAdapter: () => new SqliteAdapter(),
-    createDriver: () => dialect.createDriver(),
+    createDriver: () => withSureRollback(dialect.createDriver(), database),
     createIntrospector: (db) => dialect.createIntrospector(db),
     createQueryCompiler: () => new SqliteQueryCompiler(),
   };
+}
+
+/**
+ * SQLite may end a transaction by itself where a write failed; what then went wrong is that write, not
+ * that there is nothing left to roll back. Source: sqlite.org/lang_transaction.html, section 3.
+ */
+function withSureRollback(driver: Driver, database: DatabaseSync): Driver {
+  const rollback = driver.rollbackTransaction.bind(driver);
+  driver.rollbackTransaction = async (connection) => {
+    if (database.isTransaction) await rollback(connection);
+  };
+  return driver;
 }
 
 function prepare(
@@ -45,12 +64,25 @@ function asKyselyStatement(statement: StatementSync) {
   const parametersOf = (given: readonly unknown[]) => given as Parameters;
   return {
     reader: statement.columns().length > 0,
-    all: (given: readonly unknown[]) => statement.all(...parametersOf(given)),
+    all: (given: readonly unknown[]) => tellingFull(() => statement.all(...parametersOf(given))),
     run(given: readonly unknown[]) {
-      const { changes, lastInsertRowid } = statement.run(...parametersOf(given));
+      const { changes, lastInsertRowid } = tellingFull(() => statement.run(...parametersOf(given)));
       return { changes, lastInsertRowid };
     },
     iterate: (given: readonly unknown[]) =>
       statement.iterate(...parametersOf(given)) as IterableIterator<unknown>,
   };
+}
+
+/** Source: sqlite.org/rescode.html, SQLITE_FULL. */
+const fullCode = 13;
+
+/** Runs a statement; that the disk is full is an error for whoever asked, too. */
+function tellingFull<T>(run: () => T): T {
+  try {
+    return run();
+  } catch (error) {
+    if (!(error instanceof Error && "errcode" in error && error.errcode === fullCode)) throw error;
+    throw new AppError("RuntimeError", "the disk of control is full", {}, error);
+  }
 }

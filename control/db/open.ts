@@ -1,6 +1,7 @@
 import { mkdirSync, readdirSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { Kysely, sql, type Transaction } from "kysely";
+import { fail } from "../../common/errors.ts";
 import { nodeSqliteDialect } from "./node-sqlite.ts";
 import type { Tables } from "./tables.ts";
 
@@ -8,20 +9,34 @@ export type Database = Kysely<Tables>;
 /** The database, or a transaction on it: what a store function needs. */
 export type Connection = Database | Transaction<Tables>;
 
-/** Opens the embedded database, made and brought up to date when it is not. */
+/**
+ * Opens the embedded database, made and brought up to date when it is not. Throws `ConfigError` for one
+ * that a newer version has changed.
+ */
 export async function openDatabase(file: string): Promise<Database> {
   if (file !== ":memory:") mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
   const db = new Kysely<Tables>({ dialect: nodeSqliteDialect(file) });
-  await migrate(db);
-  return db;
+  try {
+    await migrate(db, file);
+    return db;
+  } catch (error) {
+    await db.destroy();
+    throw error;
+  }
 }
 
 /** Runs what `migrations/` has beyond the database's version, each file in a transaction. */
-async function migrate(db: Database): Promise<void> {
+async function migrate(db: Database, name: string): Promise<void> {
   const folder = join(import.meta.dirname, "migrations");
   const files = readdirSync(folder).sort();
   const { rows } = await sql<{ user_version: number }>`PRAGMA user_version`.execute(db);
   const version = rows[0]?.user_version ?? 0;
+  if (version > files.length)
+    fail(
+      "ConfigError",
+      `${name} is of a newer version of control, which has changed what it holds; start that version, ` +
+        "or put back a copy from before it",
+    );
   for (const [index, file] of files.entries()) {
     if (index < version) continue;
     const statements = statementsOf(readFileSync(join(folder, file), "utf8"));

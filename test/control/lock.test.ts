@@ -48,6 +48,16 @@ test("whatever the file of the last owner says, a free home is free", (t) => {
   }
 });
 
+test("a lock that fails for another reason is no other control plane", (t) => {
+  const home = aHome(t);
+  writeFileSync(join(home, "control.lock"), "no database".repeat(100));
+
+  assert.throws(() => lockHome(home), {
+    name: "RuntimeError",
+    message: /control\.lock cannot be locked: file is not a database/,
+  });
+});
+
 test("of many who start at once one gets the home", async (t) => {
   const home = aHome(t);
   const others = Array.from({ length: 4 }, () => startHolder(t, home));

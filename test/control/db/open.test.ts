@@ -2,14 +2,19 @@ import assert from "node:assert/strict";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { test } from "node:test";
+import { type TestContext, test } from "node:test";
 import { sql } from "kysely";
 import { openDatabase } from "../../../control/db/open.ts";
+import { addEvent } from "../../../control/events.ts";
 
-test("a database is made once and opened again as it was", async (t) => {
+function aFolder(t: TestContext): string {
   const folder = mkdtempSync(join(tmpdir(), "db-"));
   t.after(() => rmSync(folder, { recursive: true }));
-  const file = join(folder, "new/folder/state.db");
+  return folder;
+}
+
+test("a database is made once and opened again as it was", async (t) => {
+  const file = join(aFolder(t), "new/folder/state.db");
 
   const first = await openDatabase(file);
   await sql`insert into events (noun, subject_id, reason, at) values ('n', 'id', 'why', 1)`.execute(
@@ -38,4 +43,51 @@ test("no two live clusters have one name", async () => {
 
   assert.match(rows[0]?.sql ?? "", /UNIQUE INDEX .* ON clusters \(name\) WHERE status <> 'GONE'/);
   await db.destroy();
+});
+
+test("a database that a newer version has changed is refused", async (t) => {
+  const file = join(aFolder(t), "state.db");
+  const db = await openDatabase(file);
+  await sql`PRAGMA user_version = 9999`.execute(db);
+  await db.destroy();
+
+  await assert.rejects(openDatabase(file), {
+    name: "ConfigError",
+    message: /state\.db is of a newer version of control/,
+  });
+});
+
+test("a full disk is told as such, and what is written once it has room again is there", async (t) => {
+  const db = await openDatabase(join(aFolder(t), "state.db"));
+  t.after(() => db.destroy());
+  const add = (reason: string) =>
+    db.transaction().execute((tx) => addEvent(tx, { noun: "n", id: "i", reason, at: new Date() }));
+  await sql`PRAGMA max_page_count = 1`.execute(db);
+
+  await assert.rejects(add("x".repeat(100_000)), {
+    name: "RuntimeError",
+    message: "the disk of control is full",
+  });
+  await sql`PRAGMA max_page_count = 1000000`.execute(db);
+  await add("there is room");
+
+  const rows = await db.selectFrom("events").select("reason").execute();
+  assert.deepEqual(
+    rows.map(({ reason }) => reason),
+    ["there is room"],
+  );
+});
+
+test("a write with which its transaction ends by itself is what went wrong", async (t) => {
+  const db = await openDatabase(":memory:");
+  t.after(() => db.destroy());
+  await sql`create trigger broken before insert on events
+    begin select raise(rollback, 'the write broke'); end`.execute(db);
+
+  await assert.rejects(
+    db
+      .transaction()
+      .execute((tx) => addEvent(tx, { noun: "n", id: "i", reason: "", at: new Date() })),
+    { message: "the write broke" },
+  );
 });
