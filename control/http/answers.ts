@@ -6,7 +6,15 @@ import { AppError, errorCodeOf, toAppError } from "../../common/errors.ts";
 import type { InputOf, Mode } from "../../common/operation.ts";
 import type { Bound, LogReply, RawBody, Reply } from "../bind.ts";
 import type { Context } from "../context.ts";
-import { type Caller, cancelled, end, endFailed, runNow, submit } from "../requests/run.ts";
+import {
+  type Caller,
+  cancelled,
+  endFailed,
+  endSurely,
+  runNow,
+  submit,
+  succeed,
+} from "../requests/run.ts";
 import { requestIdHeaders } from "../wire/versions.ts";
 
 /** A call whose input is checked, on its way to an answer. */
@@ -83,25 +91,28 @@ async function answerLog(exchange: Exchange): Promise<unknown> {
   const { ctx, bound, input, caller, reply } = exchange;
   const gone = hangUpSignal(exchange);
   const id = await submit(ctx, bound.row, input, caller);
-  await ctx.queues.direct(id, (ended) =>
-    followLog(exchange, id, AbortSignal.any([gone, ended])).catch(async (error) => {
-      if (gone.aborted) await end(ctx, id, { status: "CANCELLED" });
-      else if (!ended.aborted) await endFailed(ctx, id, error);
+  await ctx.queues.direct(id, async (ended) => {
+    try {
+      const exitCode = await followLog(exchange, id, AbortSignal.any([gone, ended]));
+      await succeed(ctx, id, exitCode, ended);
+    } catch (error) {
+      if (gone.aborted) await endSurely(ctx, id, { status: "CANCELLED" }, ended);
+      else if (!ended.aborted) await endFailed(ctx, id, error, ended);
       if (!reply.raw.headersSent && !gone.aborted)
         await send(exchange, 200, requestIdHeaders(id), Readable.from([]));
-    }),
-  );
+    }
+  });
   return reply;
 }
 
-async function followLog(exchange: Exchange, id: string, signal: AbortSignal): Promise<void> {
+/** Sends the text of a job; answers its exit code. */
+async function followLog(exchange: Exchange, id: string, signal: AbortSignal): Promise<number> {
   const { ctx, bound, input, caller } = exchange;
   const reply = (await runNow(ctx, bound, { id, input, caller, signal })) as LogReply;
   const chunks = reply.body instanceof Readable ? reply.body : [reply.body ?? ""];
   const headers = { ...requestIdHeaders(id), ...reply.headers };
   await send(exchange, 200, headers, Readable.from(untilCancelled(chunks, signal)));
-  const exitCode = await reply.exitCode();
-  await end(ctx, id, { status: "SUCCEEDED", returnValue: JSON.stringify(exitCode) });
+  return reply.exitCode();
 }
 
 /** To a client that reads a text whose request is cancelled, the text just ends. */

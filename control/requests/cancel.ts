@@ -10,6 +10,7 @@ import type { Connection } from "../db/open.ts";
 import { addEvent } from "../events.ts";
 import { nudge } from "../reconciler.ts";
 import { resolveId } from "./find.ts";
+import { printerOf } from "./print.ts";
 import { cancelled, end } from "./run.ts";
 import { hasEnded, type StoredRequest } from "./schema.ts";
 import * as store from "./store.ts";
@@ -41,7 +42,8 @@ async function cancelOne(ctx: Context, id: string, call: Call): Promise<boolean>
   const farewell = `'${protocol.requestPrefix}.${request.name}' request ${id} cancelled\n`;
   const ended = await end(ctx, id, { status: "CANCELLED" }, async (tx) => {
     const word = cluster && (await leftBehind(ctx, tx, request, cluster, call));
-    ctx.requestLogs.append(id, (word ?? "") + farewell);
+    // A line that is there is not printed again, as when the transaction is tried a second time.
+    printerOf(ctx.requestLogs, id)((word ?? "") + farewell);
   });
   ctx.queues.abort(id, cancelled);
   if (cluster === undefined) return ended;

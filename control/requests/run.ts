@@ -1,5 +1,7 @@
 import { randomUUID } from "node:crypto";
+import { setTimeout as sleep } from "node:timers/promises";
 import { AppError, toAppError } from "../../common/errors.ts";
+import { waitMs } from "../../common/loop.ts";
 import type { InputOf, Operation } from "../../common/operation.ts";
 import type { Bound, Call, Progress, RawBody } from "../bind.ts";
 import type { Context } from "../context.ts";
@@ -74,21 +76,22 @@ async function runRequest(
     const call = callOf(ctx, { ...work, command }, signal);
     // Side by side, so that the start and the end of a quick request share a disk flush.
     await Promise.all([
-      bound.run(ctx, input as never, call).then((value) => succeed(ctx, id, value)),
-      ctx.batch((tx) => store.setRunning(tx, id)),
+      bound.run(ctx, input as never, call).then((value) => succeed(ctx, id, value, signal)),
+      ctx
+        .batch((tx) => store.setRunning(tx, id))
+        .catch((fault) => ctx.log.error({ err: fault, requestId: id }, "start not written down")),
     ]);
     if (isPassing(work)) await dropPassing(ctx);
   } catch (error) {
     if (signal.reason === stopping) return;
     if (signal.reason === cancelled) return;
-    await endFailed(ctx, id, error).catch((fault) =>
-      ctx.log.error({ err: fault, requestId: id }, "request not ended"),
-    );
+    await endFailed(ctx, id, error, signal);
   }
 }
 
-const succeed = (ctx: Context, id: string, value: unknown): Promise<boolean> =>
-  end(ctx, id, { status: "SUCCEEDED", returnValue: JSON.stringify(value ?? null) });
+/** Ends a request with its result, as `endSurely` does. */
+export const succeed = (ctx: Context, id: string, value: unknown, signal: AbortSignal) =>
+  endSurely(ctx, id, { status: "SUCCEEDED", returnValue: JSON.stringify(value ?? null) }, signal);
 
 /** Runs an operation that does not wait in a queue: its answer is the result. */
 export function runNow(
@@ -143,10 +146,27 @@ function callOf(ctx: Context, work: Work, signal: AbortSignal, body: RawBody | n
 }
 
 /** Ends a request with its error. A fault of ours is for whoever runs control, the rest history. */
-export function endFailed(ctx: Context, id: string, error: unknown): Promise<boolean> {
+export function endFailed(ctx: Context, id: string, error: unknown, signal: AbortSignal) {
   const isOurs = toAppError(error).type === "InternalError";
   ctx.log[isOurs ? "error" : "info"]({ err: error, requestId: id }, "request failed");
-  return end(ctx, id, failureOf(error));
+  return endSurely(ctx, id, failureOf(error), signal);
+}
+
+const firstRetryMs = 500;
+
+/**
+ * Ends a request, if need be once the disk has room again: nobody else would, and whoever waits for its
+ * end waits without limit. On abort it tries no more; what has not ended goes on after the next start.
+ */
+export async function endSurely(ctx: Context, id: string, ending: Ending, signal: AbortSignal) {
+  for (let failures = 0; ; failures += 1)
+    try {
+      return void (await end(ctx, id, ending));
+    } catch (error) {
+      ctx.log.error({ err: error, requestId: id }, "request not ended yet");
+      if (signal.aborted) return;
+      await sleep(waitMs(firstRetryMs, failures), undefined, { signal }).catch(() => {});
+    }
 }
 
 /**
@@ -160,6 +180,8 @@ export async function end(
   also: (tx: Connection) => Promise<void> = async () => {},
 ): Promise<boolean> {
   const ended = await ctx.batch(async (tx) => {
+    // The disk may have been full when its start was to be written down.
+    if (ending.status === "SUCCEEDED") await store.setRunning(tx, id);
     const isEnded = await store.setEnded(tx, id, ending, ctx.now().getTime());
     if (isEnded) await also(tx);
     return isEnded;

@@ -6,6 +6,7 @@ import type { AppError } from "../../../common/errors.ts";
 import { clusterOperations as clusters } from "../../../contract/operations/clusters.ts";
 import { requestOperations as rows } from "../../../contract/operations/requests.ts";
 import { collect } from "../../../control/collector.ts";
+import type { Batch } from "../../../control/db/batch.ts";
 import { until } from "../../helpers/agent.ts";
 import { testWorld } from "../../helpers/world.ts";
 import { demo, list, withLaunch } from "./held-launch.ts";
@@ -116,6 +117,29 @@ test("a running request is cancelled: its work ends, its stream says so and ends
   release();
   await world.untilStatus("demo", "UP");
   assert.equal(world.provider.agentOf((await world.cluster("demo")).id).node.jobs.length, 0);
+});
+
+test("a cancel is told once, though another write of its moment fails and it is tried again", async (t) => {
+  const { world, id, release } = await withLaunch(t);
+  const { batch, requestLogs } = world.ctx;
+  let refusals = 0;
+  const refuseOnce = async () => {
+    if (refusals === 0 && requestLogs.read(id).includes("cancelled")) {
+      refusals += 1;
+      assert.fail("refused");
+    }
+  };
+  t.mock.method(world.ctx, "batch", (write: Parameters<Batch>[0]) => {
+    const written = batch(write);
+    batch(refuseOnce).catch(() => {});
+    return written;
+  });
+
+  await world.cancel(id);
+
+  assert.equal(refusals, 1);
+  assert.equal((await world.printed(id)).match(/request .* cancelled\n/g)?.length, 1);
+  release();
 });
 
 test("a launch that is cancelled says that its new cluster goes on, and how to end it", async (t) => {
