@@ -16,14 +16,21 @@ export function parseJson(text: string): unknown {
 
 const refusal = (msg: string) => invalidInput([{ loc: ["body"], msg, type: "json_invalid" }]);
 
-/** How deep brackets are nested at most; those inside strings count for nothing. */
+/**
+ * How deep brackets are nested at most; those inside strings count for nothing. Each sign is looked at
+ * once, whatever the text: a string without an end is one to the end of the text.
+ */
 function depthOf(text: string): number {
   let depth = 0;
   let deepest = 0;
-  for (const [token] of text.matchAll(/"(?:[^"\\]|\\.)*"|[[{]|[\]}]/g)) {
-    if (token === "[" || token === "{") depth += 1;
-    else if (token === "]" || token === "}") depth -= 1;
-    deepest = Math.max(deepest, depth);
+  let inString = false;
+  for (let at = 0; at < text.length; at += 1) {
+    const sign = text[at];
+    if (inString && sign === "\\") at += 1;
+    else if (sign === '"') inString = !inString;
+    else if (inString) continue;
+    else if (sign === "[" || sign === "{") deepest = Math.max(deepest, ++depth);
+    else if (sign === "]" || sign === "}") depth -= 1;
   }
   return deepest;
 }

@@ -26,6 +26,12 @@ export const refusedCases: Record<string, RefusedCase> = {
     loc: ["body"],
     says: /is not JSON/,
   },
+  "JSON with a string of quotes that does not end": {
+    send: ["POST", "/launch", `["${'\\"'.repeat(2_000_000)}`],
+    status: 422,
+    loc: ["body"],
+    says: /is not JSON: Unterminated string/,
+  },
   "a body that is no object": {
     send: ["POST", "/launch", "[]"],
     status: 422,
@@ -65,6 +71,11 @@ export const refusedCases: Record<string, RefusedCase> = {
     send: [...launch("run: true"), { origin: "https://evil.example" }],
     status: 403,
     says: /https:\/\/evil\.example are refused/,
+  },
+  "a web page of a service on this machine": {
+    send: [...launch("run: true"), { host: "127.0.0.1:46580", origin: "http://127.0.0.1:30001" }],
+    status: 403,
+    says: /http:\/\/127\.0\.0\.1:30001 are refused/,
   },
   "10 MB": { send: ["POST", "/launch", large], status: 413, says: /larger than 4194304 bytes/ },
   "fields that are missing": {
