@@ -53,8 +53,10 @@ export async function setLeftover(
   await db.updateTable("ssh_leftovers").set(change).where("id", "=", id).execute();
 }
 
-export async function deleteLeftover(db: Connection, id: string): Promise<void> {
-  await db.deleteFrom("ssh_leftovers").where("id", "=", id).execute();
+/** Forgets what is left in a home; with an instant only where nobody has left anything there since. */
+export async function deleteLeftover(db: Connection, id: string, leftAt?: number): Promise<void> {
+  const query = db.deleteFrom("ssh_leftovers").where("id", "=", id);
+  await (leftAt === undefined ? query : query.where("left_at", "=", leftAt)).execute();
 }
 
 const toLeftover = (row: Selectable<Tables["ssh_leftovers"]>, seal: Seal): Leftover => ({

@@ -41,7 +41,7 @@ async function reconcile(ctx: Context, id: string, signal: AbortSignal): Promise
     if (twin === undefined) await cleanHost(reached, AbortSignal.any([signal, limit]));
     // What a cluster left running there is not the twin's.
     else await setHost(ctx.db, twin, { isDirty: true });
-    await store.deleteLeftover(ctx.db, id);
+    await store.deleteLeftover(ctx.db, id, left.leftAt);
     ctx.log.info({ pool, name, id }, "nothing is left on a host");
   } catch (error) {
     signal.throwIfAborted();

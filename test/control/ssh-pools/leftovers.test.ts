@@ -1,7 +1,11 @@
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import { fail } from "../../../common/errors.ts";
-import { findLeftover, listLeftovers } from "../../../control/ssh-pools/leftover-store.ts";
+import {
+  findLeftover,
+  listLeftovers,
+  putLeftover,
+} from "../../../control/ssh-pools/leftover-store.ts";
 import { sshLeftovers } from "../../../control/ssh-pools/leftovers.ts";
 import { listHosts, setHost } from "../../../control/ssh-pools/store.ts";
 import { updatePools } from "../../../control/ssh-pools/update.ts";
@@ -84,4 +88,29 @@ test("a name that leads to another machine by now is no way to what was left", a
 
   const { problem } = (await findLeftover(ctx.db, ctx.seal, id)) ?? assert.fail("it is gone");
   assert.equal(problem, "it was [b]:22, and its name leads to [a]:22 now");
+});
+
+test("what is left in a home while it is looked after is not forgotten with what was there", async (t) => {
+  const { ctx, left } = await aPool(t);
+  const b = { pool: "attic", name: "b" };
+  await updatePools(ctx, { attic: { hosts: [{ ip: "b" }] } });
+  await setHost(ctx.db, b, { machine: "[a]:22", facts: aHost("a").facts, deployedAt: 1 });
+  await updatePools(ctx, { lab: { hosts: [] } });
+  const [id = ""] = await left();
+  const found = (await findLeftover(ctx.db, ctx.seal, id)) ?? assert.fail("nothing is left");
+  const resolve = async (entry: Parameters<typeof ctx.ssh.resolve>[0]) => {
+    const again = { ...found, pool: "cellar", leftAt: found.leftAt + 1 };
+    await putLeftover(ctx.db, ctx.seal, again);
+    return ctx.ssh.resolve(entry);
+  };
+
+  await sshLeftovers.reconcile(
+    { ...ctx, ssh: { ...ctx.ssh, resolve } },
+    id,
+    new AbortController().signal,
+  );
+
+  assert.equal((await findLeftover(ctx.db, ctx.seal, id))?.pool, "cellar");
+  await sshLeftovers.reconcile(ctx, id, new AbortController().signal);
+  assert.deepEqual(await left(), []);
 });
