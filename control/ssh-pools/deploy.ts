@@ -122,7 +122,8 @@ async function cleanUp(ctx: Context, host: Host, signal: AbortSignal): Promise<s
     await refuseWhileUsed(tx, host.pool);
     await setHost(tx, host, { isDirty: true, deployedAt: null });
   });
-  const twin = await findTwin(ctx, host, reached);
+  const machine = machineOf(reached.target);
+  const twin = await findTwin(ctx.db, host, machine, reached.facts.user);
   if (twin === undefined) await keepingProblem(ctx, host, signal, () => cleanHost(reached, signal));
   else if (host.isDirty) await setHost(ctx.db, twin, { isDirty: true });
   await setHost(ctx.db, host, { isDirty: false });

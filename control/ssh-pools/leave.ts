@@ -31,6 +31,9 @@ export async function leaveBehind(
     const id = `${facts.user}@${machine}`;
     const more = { machine, entry, facts, problem: null, leftAt: at, triedAt: at };
     await leftovers.putLeftover(tx, seal, { id, pool, name, ...more });
+    // What a cluster left running there is for the pool to clean that keeps it.
+    const twin = isDirty && (await findTwin(tx, { pool, name }, machine, facts.user));
+    if (twin) await setHost(tx, twin, { isDirty });
     ids.push(id);
   }
   return ids;
@@ -109,14 +112,13 @@ export async function takeBack(
 
 /** Another deployed host that is the same user of the same machine, and has its files in common. */
 export async function findTwin(
-  ctx: Context,
+  db: Connection,
   { pool, name }: HostRef,
-  { target, facts }: ReachedHost,
+  machine: string,
+  user: string,
 ): Promise<Host | undefined> {
-  const isSame = (other: Host) =>
-    other.machine === machineOf(target) && other.facts?.user === facts.user;
-  return (await listHosts(ctx.db)).find(
-    (other) =>
-      (other.pool !== pool || other.name !== name) && other.deployedAt !== null && isSame(other),
-  );
+  return (await listHosts(db))
+    .filter((other) => other.pool !== pool || other.name !== name)
+    .filter(({ deployedAt }) => deployedAt !== null)
+    .find((other) => other.machine === machine && other.facts?.user === user);
 }

@@ -6,7 +6,6 @@ import type { Reconciler } from "../reconciler.ts";
 import { findTwin } from "./leave.ts";
 import * as store from "./leftover-store.ts";
 import type { Leftover } from "./schema.ts";
-import { setHost } from "./store.ts";
 
 /** No longer than a host that is away takes to be found out. */
 const cleanMs = 10_000;
@@ -37,10 +36,8 @@ async function reconcile(ctx: Context, id: string, signal: AbortSignal): Promise
   const { pool, name } = left;
   try {
     const reached = await reach(ctx, left);
-    const twin = await findTwin(ctx, left, reached);
+    const twin = await findTwin(ctx.db, left, left.machine, left.facts.user);
     if (twin === undefined) await cleanHost(reached, AbortSignal.any([signal, limit]));
-    // What a cluster left running there is not the twin's.
-    else await setHost(ctx.db, twin, { isDirty: true });
     await store.deleteLeftover(ctx.db, id, left.leftAt);
     ctx.log.info({ pool, name, id }, "nothing is left on a host");
   } catch (error) {

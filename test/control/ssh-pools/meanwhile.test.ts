@@ -5,7 +5,6 @@ import { type TestContext, test } from "node:test";
 import type { Context } from "../../../control/context.ts";
 import { openHostBook } from "../../../control/ssh-pools/book.ts";
 import { cleanPools, deployPools } from "../../../control/ssh-pools/deploy.ts";
-import { sshLeftovers } from "../../../control/ssh-pools/leftovers.ts";
 import { lookAt } from "../../../control/ssh-pools/look.ts";
 import { findHost, setHost } from "../../../control/ssh-pools/store.ts";
 import { forgetPool, updatePools } from "../../../control/ssh-pools/update.ts";
@@ -100,7 +99,6 @@ test("what a cluster left running is cleaned by the pool that keeps the machine"
   await setHost(ctx.db, { ...lab, pool: "attic" }, { isDirty: false });
   await setHost(ctx.db, lab, { isDirty: true, deployedAt: 1 });
   await updatePools(ctx, { lab: { hosts: [] } });
-  await sshLeftovers.reconcile(ctx, `ana@[${host.address}]:22`, never);
   assert.equal(await isDirty("attic"), true);
 });
 
