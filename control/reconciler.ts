@@ -36,6 +36,8 @@ export function startReconciler(ctx: Context, reconciler: Reconciler): Reconcili
   const rows = new Map<string, Row>();
   const queue: string[] = [];
   const passes = new Set<Promise<void>>();
+  /** How many of the passes are over rows that failed before. */
+  let retries = 0;
 
   function nudge(id: string): Promise<void> {
     if (stopping.signal.aborted) return Promise.resolve();
@@ -54,7 +56,7 @@ export function startReconciler(ctx: Context, reconciler: Reconciler): Reconcili
     for (let index = 0; index < queue.length && passes.size < reconciler.atOnce; ) {
       const id = queue[index] as string;
       const row = rows.get(id);
-      if (row === undefined || row.running) {
+      if (row === undefined || row.running || isHeldBack(row)) {
         index += 1;
         continue;
       }
@@ -64,8 +66,14 @@ export function startReconciler(ctx: Context, reconciler: Reconciler): Reconcili
     }
   }
 
+  /** Rows that fail may take their time about it: half of the places is always for others. */
+  const isHeldBack = ({ failures }: Row): boolean =>
+    failures > 0 && retries >= Math.max(1, Math.floor(reconciler.atOnce / 2));
+
   async function run(id: string, row: Row): Promise<void> {
     const waiting = row.waiting.splice(0);
+    const retry = Number(row.failures > 0);
+    retries += retry;
     row.running = true;
     try {
       await reconciler.reconcile(ctx, id, stopping.signal);
@@ -75,6 +83,7 @@ export function startReconciler(ctx: Context, reconciler: Reconciler): Reconcili
       if (!stopping.signal.aborted) log.warn({ err: error, id, failures: row.failures }, "failed");
     }
     row.running = false;
+    retries -= retry;
     for (const resolve of waiting) resolve();
     if (row.waiting.length === 0) rest(id, row);
     setImmediate(take);

@@ -106,6 +106,20 @@ test("a row whose pass failed is tried again later, and later still", async (t) 
   assert.equal(begun.length, 4, "one that is well is left alone");
 });
 
+test("rows that fail again and again leave places for others, however many they are", async (t) => {
+  const { begun, reconciling, end } = byHand(t, { atOnce: 4 });
+  const failing = ["a", "b", "c", "d"];
+  for (const id of failing) void reconciling.nudge(id);
+  for (const id of failing) await end(id, new Error("away"));
+
+  for (const id of [...failing, "well"]) void reconciling.nudge(id);
+  assert.deepEqual(begun.slice(4), ["a", "b", "well"]);
+  await end("a", new Error("still away"));
+  await end("b");
+
+  assert.deepEqual(begun.slice(4), ["a", "b", "well", "c", "d"]);
+});
+
 test("a nudge does not wait for the time of a failed row", async (t) => {
   const { begun, reconciling, end } = byHand(t);
   const failed = reconciling.nudge("a");
