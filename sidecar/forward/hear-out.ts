@@ -24,9 +24,14 @@ export function hearOut(socket: Socket, peer: Peer): Socket {
 }
 
 function readRest(fd: number, peer: Peer): void {
+  for (let to = readMore(fd); to > 0; to = readMore(fd)) peer.read(shared, to);
+}
+
+/** How many bytes more are in the shared buffer; none where there is no more. */
+function readMore(fd: number): number {
   try {
-    for (let to = readSync(fd, shared); to > 0; to = readSync(fd, shared)) peer.read(shared, to);
+    return readSync(fd, shared);
   } catch {
-    // There is no more.
+    return 0;
   }
 }
