@@ -26,7 +26,9 @@ export function startCollector(ctx: Context): Loop {
   );
 }
 
-/** One round of it. */
+/** One round of it; where one of them fails the others still make room. */
 export async function collect(ctx: Context): Promise<void> {
-  for (const one of collectors) await one(ctx);
+  const failures: unknown[] = [];
+  for (const one of collectors) await one(ctx).catch((error) => failures.push(error));
+  if (failures.length > 0) throw new AggregateError(failures, "some old things were left");
 }

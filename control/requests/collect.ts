@@ -1,5 +1,5 @@
 import type { Context } from "../context.ts";
-import { dropEnded } from "./store.ts";
+import { dropRequests, listEndedBefore } from "./store.ts";
 
 const atOnce = 500;
 const hourMs = 3_600_000;
@@ -10,8 +10,10 @@ export async function collectRequests(ctx: Context): Promise<void> {
   if (hours < 0) return;
   const before = ctx.now().getTime() - hours * hourMs;
   for (;;) {
-    const ids = await ctx.batch((tx) => dropEnded(tx, before, atOnce));
+    const ids = await listEndedBefore(ctx.db, before, atOnce);
+    // First, so that no crash leaves a text that nothing knows of any more.
     await Promise.all(ids.map((id) => ctx.requestLogs.remove(id)));
+    await ctx.batch((tx) => dropRequests(tx, ids));
     if (ids.length < atOnce) return;
   }
 }

@@ -77,7 +77,7 @@ async function status(ctx: Context, input: InputOf<typeof rows.status>) {
   const found =
     prefixes && (await Promise.all(prefixes.map((id) => store.findIds(ctx.db, id, 100))));
   const requests = await store.listRequests(ctx.db, {
-    ...(found && { ids: found.flat() }),
+    ...(found && { ids: [...new Set(found.flat())].slice(0, listedAtMost) }),
     ...(!found && !all && { unendedOnly: true }),
     ...(!found && clusterName !== null && { clusterName }),
     ...(!found && { limit: limit ?? listedAtMost }),

@@ -189,11 +189,24 @@ export async function listEndedBetween(
   return rows.map(({ id }) => id);
 }
 
-/** Forgets requests that ended before an instant, at most `limit`; returns their ids. */
-export async function dropEnded(db: Connection, before: number, limit: number): Promise<string[]> {
-  const old = db.selectFrom("requests").select("id").where("finished_at", "<", before).limit(limit);
-  const rows = await db.deleteFrom("requests").where("id", "in", old).returning("id").execute();
+/** Ids of requests that ended before an instant, at most `limit`. */
+export async function listEndedBefore(
+  db: Connection,
+  before: number,
+  limit: number,
+): Promise<string[]> {
+  const rows = await db
+    .selectFrom("requests")
+    .select("id")
+    .where("finished_at", "<", before)
+    .limit(limit)
+    .execute();
   return rows.map(({ id }) => id);
+}
+
+/** Forgets requests. */
+export async function dropRequests(db: Connection, ids: readonly string[]): Promise<void> {
+  await db.deleteFrom("requests").where("id", "in", ids).execute();
 }
 
 /** Compares by range, so that the index serves and no letter of the prefix is a wildcard. */

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { readdirSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import type { AppError } from "../../../common/errors.ts";
@@ -80,6 +80,15 @@ test("api/status lists what has not ended; more on demand", async (t) => {
   assert.deepEqual(await ids(`?request_ids=${ended}&request_ids=${id}`), [ended, id]);
   assert.deepEqual(await ids("?request_ids=zz"), []);
   release();
+});
+
+test("a request that many prefixes fit is listed once", async (t) => {
+  const world = await testWorld(t);
+  await Promise.all(Array.from({ length: 100 }, () => world.call(clusters.status, {})));
+
+  const listed = await list(world, `?${"request_ids=&".repeat(400)}`);
+
+  assert.equal(listed.length, 100);
 });
 
 test("a listed request tells who waits for what and why", async (t) => {
@@ -231,6 +240,25 @@ test("requests are forgotten some time after they ended, with their logs", async
   assert.ok(!logs().includes(`${ended}.log`));
   assert.equal((await world.http("GET", `/api/get?request_id=${ended}`)).status, 404);
   release();
+});
+
+test("a request is forgotten after its log, and what cannot be forgotten holds up nothing else", async (t) => {
+  const world = await testWorld(t);
+  const id = await world.call(clusters.status, {});
+  await world.get(clusters.status, id);
+  const log = join(world.home, "control/requests", `${id}.log`);
+  const download = join(world.home, "control/clients/u1/logs/old");
+  for (const folder of [log, download]) mkdirSync(folder, { recursive: true });
+  writeFileSync(join(download, "run.log"), "");
+  world.advance(25 * hourMs);
+
+  await assert.rejects(collect(world.ctx), /some old things were left/);
+
+  assert.equal((await list(world, "?all_status=true")).length, 1);
+  assert.ok(!existsSync(download));
+  rmSync(log, { recursive: true });
+  await collect(world.ctx);
+  assert.deepEqual(await list(world, "?all_status=true"), []);
 });
 
 test("a negative retention keeps requests for ever", async (t) => {
