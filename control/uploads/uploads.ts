@@ -67,9 +67,10 @@ export function openUploads(root: string, now: () => Date): Uploads {
         return completed;
       }
       const folder = join(shelf.parts, chunk.uploadId);
-      const missing = await keepChunk(folder, chunk, body);
+      const missing = await keepChunk(folder, chunk, body).catch(tellFull);
       if (missing.length > 0) return { status: "uploading", missing_chunks: missing };
-      await inTurn(userId, () => unpack(shelf, blobId, { folder, total: chunk.total }, now));
+      const whole = { folder, total: chunk.total };
+      await inTurn(userId, () => unpack(shelf, blobId, whole, now)).catch(tellFull);
       return completed;
     },
     async read(userId, blobId) {
@@ -114,15 +115,15 @@ async function unpack(
     const entries = await readArchive(whole, limits, (bytes) => keepContent(shelf, bytes, now));
     const before = blobId === null ? ((await readManifest(file)) ?? []) : [];
     await writeManifest(file, merge(before, entries));
-  } catch (error) {
-    if (!isFull(error)) throw error;
-    throw new AppError("RuntimeError", "the disk of control is full", {}, error);
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
 }
 
-const isFull = (error: unknown): boolean => ["ENOSPC", "EDQUOT"].includes(errorCodeOf(error) ?? "");
+function tellFull(error: unknown): never {
+  if (!["ENOSPC", "EDQUOT"].includes(errorCodeOf(error) ?? "")) throw error;
+  throw new AppError("RuntimeError", "the disk of control is full", {}, error);
+}
 
 /** Writes a content down under its digest. */
 async function keepContent(shelf: Shelf, bytes: Readable, now: () => Date): Promise<Content> {

@@ -118,6 +118,23 @@ test("a chunk beyond the last one is refused, and a client that hangs up leaves 
   assert.deepEqual(readdirSync(shelf.under("parts", blob)), []);
 });
 
+test("a disk that is full is told as such, and leaves no part", async (t) => {
+  const shelf = openShelf(t);
+  const body = new Readable({ read() {} });
+  const full = Object.assign(new Error("no space left on device"), { code: "ENOSPC" });
+
+  const taking = shelf.uploads.take("u1", blob, { uploadId: blob, index: 0, total: 1 }, body);
+  const refused = assert.rejects(taking, {
+    name: "RuntimeError",
+    message: "the disk of control is full",
+  });
+  await until(() => shelf.list(`parts/${blob}`).length > 0 || undefined);
+  body.destroy(full);
+  await refused;
+
+  assert.deepEqual(readdirSync(shelf.under("parts", blob)), []);
+});
+
 test("what comes without a blob's id is added to what the user sent before", async (t) => {
   const shelf = openShelf(t);
   await shelf.send(await zipOf({ p: null, "p/a": "one", "p/gone": "x", q: "q", "r/s": "r" }), null);
