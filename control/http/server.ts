@@ -65,7 +65,7 @@ export function buildServer(
     const mismatch = versionMismatch(clientVersionOf(req.headers));
     if (mismatch !== undefined) return reply.code(400).send(mismatch);
   });
-  app.setErrorHandler((error, _req, reply) => sendError(reply, ofFastify(error), ctx.log));
+  app.setErrorHandler((error, req, reply) => sendError(reply, ofFastify(error, req), ctx.log));
   app.setNotFoundHandler(answerUnknown(rows));
   const bound = new Map(operations.map((operation) => [operation.row, operation]));
   for (const row of rows) addRoute(app, ctx, row, bound.get(row));
@@ -152,8 +152,10 @@ function refuseCaller(): never {
 }
 
 /** Fastify's own errors as ours. */
-function ofFastify(error: unknown): AppError {
+function ofFastify(error: unknown, { raw }: FastifyRequest): AppError {
   const code = errorCodeOf(error);
+  if (code === "ECONNRESET" && !raw.complete)
+    return new AppError("RequestCancelled", "the client hung up before its body was whole");
   if (code === "FST_ERR_CTP_BODY_TOO_LARGE")
     return new AppError("TooLargeError", `the body is larger than ${bodyLimitBytes} bytes`);
   if (code?.startsWith("FST_ERR_CTP") && error instanceof Error)

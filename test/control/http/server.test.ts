@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { connect } from "node:net";
 import { test } from "node:test";
 import { operations as rows } from "../../../contract/api.ts";
 import { clusterOperations as clusters } from "../../../contract/operations/clusters.ts";
@@ -92,4 +93,17 @@ test("the pages are served", async (t) => {
 
   assert.equal((await world.http("GET", "/openapi.json")).json["openapi"], "3.1.0");
   assert.match((await world.http("GET", "/docs")).headers["content-type"] ?? "", /^text\/html/);
+});
+
+test("a client that breaks off within its body is nothing to look at", async (t) => {
+  const world = await testWorld(t);
+  const socket = connect(`${world.home}.sock`);
+
+  socket.end(
+    "POST /launch HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n" +
+      'transfer-encoding: chunked\r\n\r\n5\r\n{"a":\r\nno size\r\n',
+  );
+  await socket.resume().toArray();
+
+  assert.equal((await world.http("GET", "/api/health")).status, 200);
 });
