@@ -5,7 +5,7 @@ import type { Connection } from "../db/open.ts";
 import { addEvent } from "../events.ts";
 import { askedOfReplica, asksForSpot, isOffered } from "../offers.ts";
 import { nudge } from "../reconciler.ts";
-import { needBalancer } from "./balancing/need.ts";
+import { need } from "./balancing/need.ts";
 import { balancerPlanOf } from "./balancing/plan.ts";
 import { type Decision, isLive, planService, type Start } from "./decisions/plan.ts";
 import { capacityOf, scale } from "./decisions/scale.ts";
@@ -38,7 +38,7 @@ export async function carryOut(ctx: Context, state: State, signal: AbortSignal):
   const started = await write(ctx, state, scaling, decision, now);
   for (const { id } of started) void nudge(ctx, "replica", id);
   const plan = balancerPlanOf(replicas, decision.roles, { goal: spec, versions: opened });
-  await needBalancer(ctx, service, ctx.balancers.plan(service, plan, signal), signal);
+  await need(ctx, service, ctx.balancers.plan(service, plan, signal), signal);
   if (service.problem !== null) await setService(ctx.db, service.id, { problem: null });
   await moveService(ctx, service, decision.status, decision.reason);
   // What drains may be done by what the balancer has told since.

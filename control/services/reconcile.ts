@@ -1,11 +1,12 @@
 import type { Context } from "../context.ts";
 import type { Reconciler } from "../reconciler.ts";
-import { needBalancer } from "./balancing/need.ts";
+import { need } from "./balancing/need.ts";
 import { carryOut } from "./carry-out.ts";
 import { goDown } from "./go-down.ts";
 import { judgeAll } from "./replicas/readiness.ts";
 import { stateOf } from "./state.ts";
 import { findService, listLiveServices } from "./store.ts";
+import { openReadable } from "./versions/task.ts";
 
 /** Brings services from what is to what is wanted: their balancers, and how many replicas there are. */
 export const services: Reconciler = {
@@ -21,8 +22,9 @@ async function reconcile(ctx: Context, id: string, signal: AbortSignal): Promise
   if (service === undefined) return;
   // Whoever purged it could not know whether this loop was reaching for its balancer.
   if (service.status === "GONE") return ctx.balancers.end(service, 0, signal);
-  if (service.wanted === "GONE") return goDown(ctx, await stateOf(ctx, service), signal);
-  await needBalancer(ctx, service, ctx.balancers.keep(service, signal), signal);
-  await judgeAll(ctx, await stateOf(ctx, service));
+  if (service.wanted === "GONE")
+    return goDown(ctx, await stateOf(ctx, service, openReadable), signal);
+  await need(ctx, service, ctx.balancers.keep(service, signal), signal);
+  await judgeAll(ctx, await need(ctx, service, stateOf(ctx, service), signal));
   await carryOut(ctx, await stateOf(ctx, service), signal);
 }

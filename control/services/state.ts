@@ -16,12 +16,16 @@ export interface State {
   readonly spec: OpenVersion;
 }
 
-/** Reads it; nothing of it is older than the call. */
-export async function stateOf(ctx: Context, service: Service): Promise<State> {
+/** Reads it; nothing of it is older than the call. Throws for versions that `read` does not open. */
+export async function stateOf(
+  ctx: Context,
+  service: Service,
+  read: typeof openVersion = openVersion,
+): Promise<State> {
   const versions = await listVersions(ctx.db, service.id);
   const replicas = await listReplicas(ctx.db, service.id);
   const goal = goalOf(versions);
-  const open = (version: number) => openVersion(ctx, { serviceId: service.id, version });
+  const open = (version: number) => read(ctx, { serviceId: service.id, version });
   const used = new Set([goal.version, ...replicas.map(({ version }) => version)]);
   const opened = new Map(
     await Promise.all([...used].map(async (one) => [one, await open(one)] as const)),

@@ -6,7 +6,7 @@ import { goalOf } from "./decisions/plan.ts";
 import { chooseServices } from "./find.ts";
 import { listReplicas } from "./replicas/store.ts";
 import { listVersions } from "./store.ts";
-import { openVersion } from "./versions/task.ts";
+import { openReadable } from "./versions/task.ts";
 import { toServiceRecord } from "./view.ts";
 
 /** Live services and their replicas, the newest service first. */
@@ -16,14 +16,14 @@ export async function status(ctx: Context, input: InputOf<typeof rows.status>) {
     services.map(async (service) => {
       const { id: serviceId, version } = service;
       const versions = await listVersions(ctx.db, serviceId);
-      const goal = await openVersion(ctx, { serviceId, version: goalOf(versions).version });
+      const goal = await openReadable(ctx, { serviceId, version: goalOf(versions).version });
       const { resources } = goal.task;
       return toServiceRecord({
         service,
         versions,
         replicas: await listReplicas(ctx.db, serviceId),
         seen: ctx.balancers.seen(serviceId),
-        newest: await openVersion(ctx, { serviceId, version }),
+        newest: await openReadable(ctx, { serviceId, version }),
         goal,
         isWithoutSpot:
           resources.candidates.some(({ useSpot }) => useSpot) && !asksForSpot(ctx, resources),

@@ -6,17 +6,17 @@ import type { Service } from "../schema.ts";
 import { setService } from "../store.ts";
 
 /**
- * Does what a service needs its balancer for, and throws as that does. Why it cannot be is kept, and
- * the service is CONTROLLER_FAILED; one that only does not answer may be busy.
+ * What a service cannot do without, such as its balancer; throws as that does. Why it cannot be is kept,
+ * and the service is CONTROLLER_FAILED; a balancer that only does not answer may be busy.
  */
-export async function needBalancer(
+export async function need<T>(
   ctx: Context,
   service: Service,
-  work: Promise<void>,
+  work: Promise<T>,
   signal: AbortSignal,
-): Promise<void> {
+): Promise<T> {
   try {
-    await work;
+    return await work;
   } catch (error) {
     const ending = failureOf(error);
     const isAway = error instanceof AppError && error.type === "UnreachableError";

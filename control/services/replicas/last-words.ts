@@ -18,8 +18,10 @@ export async function lastWords(
   replica: Replica,
   signal: AbortSignal,
 ): Promise<string> {
-  const printed = await lastLines(ctx, cluster, replica, shownLines, signal);
-  return shortTail(withoutKeys(printed, await openVersion(ctx, replica)));
+  // Where nobody knows any more what is a key, nothing is shown.
+  const open = await openVersion(ctx, replica).catch(() => undefined);
+  if (open === undefined) return "";
+  return shortTail(withoutKeys(await lastLines(ctx, cluster, replica, shownLines, signal), open));
 }
 
 /** Why a replica failed, with its last words, once. */

@@ -1,4 +1,4 @@
-import { fail } from "../../../common/errors.ts";
+import { fail, toAppError } from "../../../common/errors.ts";
 import type { Service as ServiceSpec } from "../../../contract/task/service.ts";
 import type { Task } from "../../../contract/task.ts";
 import type { Context } from "../../context.ts";
@@ -31,6 +31,20 @@ export async function openVersion(ctx: Context, key: Key): Promise<OpenVersion> 
   if (known.size >= openedAtMost) known.clear();
   known.set(name, version);
   return version;
+}
+
+/**
+ * As `openVersion`, for whoever shows a service or takes it down: one that cannot be read any more, as this
+ * build refuses what an earlier one took, or its key is lost, stands for no task, and says why.
+ */
+export async function openReadable(ctx: Context, key: Key): Promise<OpenVersion> {
+  try {
+    return await openVersion(ctx, key);
+  } catch (error) {
+    const yaml = `# ${toAppError(error).message.replaceAll("\n", "\n# ")}\n`;
+    const nothing = "{service: {readiness_probe: /, ports: 1}, run: nothing}";
+    return { yaml, blobId: null, tls: null, ...readServiceTask(nothing, "serve.status") };
+  }
 }
 
 /** The task of a service; throws `InvalidTaskError`, or `ValueError` when it is none, or starts no server. */
