@@ -65,6 +65,7 @@ function scalingOf(ctx: Context, { service, spec, replicas }: State, now: number
     arrivals: seen?.arrivals ?? [],
     open: seen?.open ?? 0,
     capacities: replicas.filter(isLive).map(({ accelerators }) => capacityOf(policy, accelerators)),
+    watchedSince: ctx.balancers.backAt() ?? now,
   };
   // Nobody knows the demand while the balancer is not heard.
   return seen === undefined ? service.scaling : scale(policy, service.scaling, demand, now);

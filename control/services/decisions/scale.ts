@@ -11,6 +11,8 @@ export interface Demand {
   readonly open: number;
   /** What each live replica takes, in requests a second; undefined where that is not known. */
   readonly capacities: readonly (number | undefined)[];
+  /** Since when it is watched without a break: before that control was away. */
+  readonly watchedSince: number;
 }
 
 /** The window that a rate is taken over. */
@@ -41,7 +43,8 @@ export function scale(
   const { count, reason } = needed(policy, targetQps, demand);
   if (count === before.target) return { ...before, pressure: null };
   const to = count > before.target ? "up" : "down";
-  const since = before.pressure?.to === to ? before.pressure.since : now;
+  const since =
+    before.pressure?.to === to ? Math.max(before.pressure.since, demand.watchedSince) : now;
   const delayMs = 1000 * (to === "up" ? policy.upscaleDelaySeconds : policy.downscaleDelaySeconds);
   const isDue = before.target === 0 || now - since >= delayMs;
   return isDue ? { target: count, reason, pressure: null } : { ...before, pressure: { to, since } };

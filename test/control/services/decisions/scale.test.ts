@@ -26,6 +26,7 @@ const aDemand = (rate: number, more: Partial<Demand> = {}): Demand => ({
   arrivals: Array(60).fill(rate),
   open: 0,
   capacities: [],
+  watchedSince: 0,
   ...more,
 });
 const pressure = (to: "up" | "down", secondsAgo: number) => ({
@@ -109,4 +110,14 @@ test("what a replica takes is said for its count of accelerators first, then for
   assert.deepEqual([of("A100", 8), of("A100", 4), of("L4", 1)], [60, 10, undefined]);
   assert.equal(capacityOf({ targetQps }, null), undefined);
   assert.equal(capacityOf({ targetQps: 3 }, null), 3);
+});
+
+test("while control was away nobody knows what was needed: the delay begins anew", () => {
+  const back = aDemand(1, { watchedSince: now - 59_000 });
+  const before = at(4, pressure("down", 3_600));
+
+  const held = scale(policy, before, back, now);
+
+  assert.deepEqual(held, at(4, pressure("down", 59)));
+  assert.equal(scale(policy, held, back, now + 1_000).target, 1);
 });

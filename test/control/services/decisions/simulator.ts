@@ -120,7 +120,12 @@ export class Simulator {
     this.#arrivals = [...this.#arrivals, this.rate].slice(-arrivalSeconds);
     const demand = { arrivals: this.#arrivals, open: Math.ceil(this.rate) };
     const capacities = this.#replicas.filter(isLive).map(() => undefined);
-    this.#scaling = scale(policy, this.#scaling, { ...demand, capacities }, this.#now);
+    this.#scaling = scale(
+      policy,
+      this.#scaling,
+      { ...demand, capacities, watchedSince: 0 },
+      this.#now,
+    );
     const decision = planService({
       service: { scaling: this.#scaling },
       versions: this.#versions,
