@@ -1,5 +1,5 @@
 import { homedir } from "node:os";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import * as z from "zod";
 import { pickSet, readSettings } from "../common/config.ts";
 import { fail } from "../common/errors.ts";
@@ -12,10 +12,11 @@ import {
 } from "../contract/variables.ts";
 
 const Port = z.coerce.number().int().min(0).max(65_535);
-const Ports = z.templateLiteral(
-  [z.int(), "-", z.int()],
-  "write the first and the last port: 20000-29999",
-);
+const portsHint = "write the first and the last port: 20000-29999";
+const Ports = z.templateLiteral([z.int(), "-", z.int()], portsHint).refine((text) => {
+  const [first = 0, last = 0] = text.split("-").map(Number);
+  return first > 0 && first <= last && last <= 65_535;
+}, portsHint);
 const AtOnce = z.coerce.number().int().min(1).max(10_000);
 
 /** Every setting of the control plane; each is read from `OUTRIGGER_<NAME>`. */
@@ -84,7 +85,13 @@ export const isLoopback = (host: string): boolean =>
 export function readConfig(env: NodeJS.ProcessEnv): Config {
   const settings = readSettings(Settings, env, ofOthers);
   const nodeEnv = { ...nodeDefaults, ...pickSet(env, ["PATH", ...inheritedVariables]) };
-  const config = { ...settings, nodeEnv, sshAgentSocket: env["SSH_AUTH_SOCK"] ?? null };
+  const config = {
+    ...settings,
+    // What nodes are told of it holds in their own folders, too.
+    home: resolve(settings.home),
+    nodeEnv,
+    sshAgentSocket: env["SSH_AUTH_SOCK"] ?? null,
+  };
   if (!isLoopback(config.host))
     fail(
       "ConfigError",

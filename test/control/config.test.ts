@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { resolve } from "node:path";
 import { test } from "node:test";
 import { readConfig } from "../../control/config.ts";
 
@@ -26,6 +27,18 @@ test("settings that make no sense are refused", () => {
   };
   for (const [name, value] of Object.entries(wrong))
     assert.throws(() => readConfig({ [name]: value }), { message: new RegExp(`^${name}: `) });
+});
+
+test("a range of ports begins before it ends, and has no port that there is not", () => {
+  for (const range of ["5-3", "70000-80000", "-5-3", "0-9"])
+    assert.throws(() => readConfig({ OUTRIGGER_BALANCER_PORTS: range }), {
+      message: "OUTRIGGER_BALANCER_PORTS: write the first and the last port: 20000-29999",
+    });
+  assert.equal(readConfig({ OUTRIGGER_BALANCER_PORTS: "80-80" }).balancerPorts, "80-80");
+});
+
+test("a home that is told from where control starts is one for its nodes, too", () => {
+  assert.equal(readConfig({ OUTRIGGER_HOME: "here" }).home, resolve("here"));
 });
 
 test("nodes of this machine reach the network as control does", () => {
