@@ -44,13 +44,15 @@ export function openForwards(): Forwards {
       const ports = nodes.get(nodeId) ?? new Map<number, Forward>();
       nodes.set(nodeId, ports);
       const known = ports.get(port);
-      if (known === undefined && ports.size >= listenersAtMost)
+      if (known !== undefined) return known.address;
+      if (ports.size >= listenersAtMost)
         fail(
           "NotSupportedError",
           `${listenersAtMost} ports of node ${nodeId} are reached through its connection, and no more can be; let them be reached directly`,
         );
-      const forward = known ?? listen(usualPortOf(nodeId, port), dial);
+      const forward = listen(usualPortOf(nodeId, port), dial);
       ports.set(port, forward);
+      forward.address.catch(() => ports.delete(port));
       return forward.address;
     },
     close,

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { once } from "node:events";
-import { type AddressInfo, connect, createServer, type Socket } from "node:net";
+import { type AddressInfo, connect, createServer, Server, type Socket } from "node:net";
 import { text } from "node:stream/consumers";
 import { type TestContext, test } from "node:test";
 import { isReachable, openForwards } from "../../../control/doors/ssh/forwards.ts";
@@ -47,6 +47,21 @@ test("a port of a node is reached through a listener here until the node is left
   forwards.close("c1-0");
   await cut;
   assert.equal(await isReachable("127.0.0.1", portIn(address)), false);
+});
+
+test("a listener that cannot be opened now is opened for whoever asks again", async (t) => {
+  const { dial } = await anEcho(t);
+  const forwards = openForwards();
+  t.after(forwards.closeAll);
+  const listening = t.mock.method(Server.prototype, "listen", function (this: Server) {
+    setImmediate(() => this.emit("error", new Error("too many open files")));
+    return this;
+  });
+
+  await assert.rejects(forwards.open("c1-0", 8080, dial), { message: "too many open files" });
+  listening.mock.restore();
+
+  assert.equal(await say(await forwards.open("c1-0", 8080, dial), "a"), "you said a");
 });
 
 test("a port of a node has the same listener again, or another where that is taken", async (t) => {
