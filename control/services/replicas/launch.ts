@@ -53,14 +53,13 @@ export async function makeCluster(
   } catch (error) {
     if (!(error instanceof AppError)) throw error;
     const isUnplaced = error.type === "ResourcesUnavailableError";
-    if (mayWait && isUnplaced) return wait(ctx, replica, error);
+    if (mayWait && isUnplaced) return wait(ctx, replica, `waits for a machine: ${error.message}`);
     return { to: "FAILED_PROVISION", reason: error.message, change: { isUnplaced } };
   }
 }
 
 /** Says once why it waits. */
-async function wait(ctx: Context, replica: Replica, { message }: AppError): Promise<undefined> {
-  const reason = `waits for a machine: ${message}`;
+async function wait(ctx: Context, replica: Replica, reason: string): Promise<undefined> {
   if (reason === replica.reason) return;
   await setReplica(ctx.db, replica.id, { reason });
   narrate(ctx, replica.serviceId, `replica ${replica.number} ${reason}`);
@@ -86,7 +85,9 @@ export async function handIn(
   if (cluster === undefined || cluster.wanted !== "UP")
     return { to: "PREEMPTED", reason: cluster?.wantedBecause ?? "its cluster is gone" };
   if (cluster.status === "UP")
-    return submit(ctx, replica, cluster, signal).catch((error) => refused(error));
+    return submit(ctx, replica, cluster, signal).catch((error) =>
+      refused(ctx, replica, error, signal),
+    );
   if (cluster.problem === null) return undefined;
   return { to: "FAILED_PROVISION", reason: cluster.problem.message };
 }
@@ -97,10 +98,20 @@ const hopeless: readonly ErrorType[] = [
   ...(["TooLargeError", "NotSupportedError"] as const),
 ];
 
-/** What becomes of a replica whose task cannot be handed in; throws what may pass. */
-function refused(error: unknown): Outcome {
-  if (!(error instanceof AppError && hopeless.includes(error.type))) throw error;
-  return { to: "FAILED_PROVISION", reason: `its task cannot be handed in: ${error.message}` };
+/** What becomes of a replica whose task cannot be handed in; tells of what may pass, and throws it. */
+async function refused(
+  ctx: Context,
+  replica: Replica,
+  error: unknown,
+  signal: AbortSignal,
+): Promise<Outcome> {
+  signal.throwIfAborted();
+  if (!(error instanceof AppError)) throw error;
+  const { type, message } = error;
+  if (hopeless.includes(type))
+    return { to: "FAILED_PROVISION", reason: `its task cannot be handed in: ${message}` };
+  await wait(ctx, replica, `waits to be handed its task: ${message}`);
+  throw error;
 }
 
 async function submit(

@@ -1,6 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { fail } from "../../../../common/errors.ts";
 import { serveOperations as rows } from "../../../../contract/operations/serve.ts";
+import { until } from "../../../helpers/agent.ts";
+import type { FakeNode } from "../../../helpers/fake-node.ts";
 import { aTask, serviceBed, withService } from "../bed.ts";
 
 const missing = "file_mounts_mapping: {here: blob/here}\nworkdir: here";
@@ -22,4 +25,26 @@ test("a service whose files did not come is refused at once, and so is an update
   await bed.world.run(rows.up, { task: aTask(), service_name: "chat" });
   const update = { task, service_name: "chat", mode: "rolling" } as const;
   await assert.rejects(bed.world.run(rows.update, update), didNotCome);
+});
+
+test("a replica whose node does not take its task for now says so, and gets it later", async (t) => {
+  const bed = await serviceBed(t);
+  const { provider } = bed.world;
+  const { create } = provider;
+  const nodes: FakeNode[] = [];
+  provider.create = async (cluster, rank, ...rest) => {
+    await create(cluster, rank, ...rest);
+    const { node } = provider.machines.get(`${cluster.id}-${rank}`) ?? assert.fail("no node");
+    nodes.push(node);
+    node.onCall = (name) => {
+      if (name === "submit") fail("TimeoutError", "too busy");
+    };
+  };
+  await bed.world.run(rows.up, { task: aTask(), service_name: "chat" });
+
+  const says = /^waits to be handed its task: .*too busy/;
+  await until(async () => says.test((await bed.replica(1)).reason) || undefined);
+  for (const node of nodes) node.onCall = () => {};
+
+  await bed.untilReady(1);
 });
