@@ -106,7 +106,7 @@ export async function submitManaged(
   { submissionId, env, sidecar, blobId, print }: ManagedJob,
   signal: AbortSignal,
 ): Promise<Job | undefined> {
-  const call = callFor(cluster, { id: submissionId, print, signal });
+  const call = callFor(ctx, cluster, { id: submissionId, print, signal });
   const cargoes = await readCargo(ctx, task, { file_mounts_blob_id: blobId }, "all", call);
   const more = { withSetup: true, cargoes, env, sidecar };
   return submitJob(ctx, cluster, task, more, call);
@@ -127,14 +127,20 @@ export async function* readManagedLog(
 }
 
 /** What is asked for without a request: it has no record to write into, and is repeated by its row. */
-const callFor = ({ user }: Cluster, own: Pick<Call, "id" | "print" | "signal">): Call => ({
+const callFor = (
+  ctx: Context,
+  { user }: Cluster,
+  own: Pick<Call, "id" | "print" | "signal">,
+): Call => ({
   ...own,
   user,
   clientApi: null,
   command: "",
   body: null,
   progress: {},
-  remember: async () => {},
+  remember: async (_progress, also) => {
+    if (also !== undefined) await ctx.batch(also);
+  },
   aside: (wait) => wait,
   note: async () => {},
 });

@@ -14,6 +14,10 @@ import { type Desire, getCluster, setWanted } from "./store.ts";
 /** Writes down what a cluster should be and has the reconciler begin. */
 export async function want(ctx: Context, id: string, desire: Desire) {
   await ctx.batch((tx) => setWanted(tx, id, desire));
+  begin(ctx, id);
+}
+
+function begin(ctx: Context, id: string): void {
   ctx.changes.notify(clusterKey(id));
   void nudge(ctx, "cluster", id);
 }
@@ -23,9 +27,10 @@ export interface ReachOptions {
   keepTrying?: boolean;
 }
 
-/** Writes a call's wish down; side by side, so that one transaction has both or neither. */
+/** Writes a call's wish down, and in the same transaction that the call has made it. */
 export async function makeWish(ctx: Context, wish: Wish, desire: Desire, call: Call) {
-  await Promise.all([want(ctx, wish.clusterId, desire), call.remember({ wish })]);
+  await call.remember({ wish }, (tx) => setWanted(tx, wish.clusterId, desire));
+  begin(ctx, wish.clusterId);
 }
 
 /**

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { sql } from "kysely";
 import { clusterOperations as rows } from "../../../contract/operations/clusters.ts";
 import { collectClusters } from "../../../control/clusters/collect.ts";
 import { adoptLifecycles } from "../../../control/clusters/lifecycles/adopt.ts";
@@ -13,6 +14,7 @@ import {
 import { setWanted, takeBack } from "../../../control/clusters/store.ts";
 import { aLifecycle } from "../../helpers/clusters.ts";
 import { aRun } from "../../helpers/lifecycles.ts";
+import { testWorld } from "../../helpers/world.ts";
 import { name, withHooks } from "./hooked-cluster.ts";
 
 /** What holds when two write at once. */
@@ -163,4 +165,15 @@ test("a lifecycle is forgotten with its cluster", async (t) => {
   await collectClusters(world.ctx);
 
   assert.deepEqual(await listLifecycles(world.ctx.db, id), []);
+});
+
+test("a call that cannot write down its wish leaves none", async (t) => {
+  const world = await testWorld(t, { mayFail: true });
+  await world.run(rows.launch, { ...name, task: "run: echo hi" });
+  await sql`create trigger full before update of progress on requests when new.progress is not null
+    begin select raise(abort, 'no room'); end`.execute(world.ctx.db);
+
+  await assert.rejects(world.run(rows.stop, name));
+
+  assert.equal((await world.cluster("demo")).wanted, "UP");
 });
