@@ -1,4 +1,6 @@
 import type { Call, Progress } from "../../../control/bind.ts";
+import type { Context } from "../../../control/context.ts";
+import type { Connection } from "../../../control/db/open.ts";
 
 /** A call that nothing waits for, for tests of what comes in the middle of one. */
 export interface TestCall extends Call {
@@ -6,7 +8,7 @@ export interface TestCall extends Call {
   readonly notes: string[];
 }
 
-export function aCall(progress: Progress = {}): TestCall {
+export function aCall({ batch }: Pick<Context, "batch">, progress: Progress = {}): TestCall {
   const notes: string[] = [];
   const call = {
     id: "a-call",
@@ -17,7 +19,9 @@ export function aCall(progress: Progress = {}): TestCall {
     body: null,
     progress,
     print() {},
-    async remember() {},
+    async remember(_added: Progress, also?: (tx: Connection) => Promise<void>) {
+      if (also !== undefined) await batch(also);
+    },
     aside: <T>(wait: Promise<T>) => wait,
     async note(text: string | null) {
       if (text !== null) notes.push(text);

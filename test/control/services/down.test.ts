@@ -168,7 +168,11 @@ test("a second attempt at a down spares who came up under the name since the fir
   await bed.world.run(rows.down, chat);
   await bed.world.run(rows.up, { task: aTask(), service_name: "chat" });
 
-  await down(bed.world.ctx, { ...chat, purge: false } as never, aCall({ serviceIds: [id] }));
+  await down(
+    bed.world.ctx,
+    { ...chat, purge: false } as never,
+    aCall(bed.world.ctx, { serviceIds: [id] }),
+  );
 
   assert.equal((await bed.service()).wanted, "UP");
 });

@@ -80,7 +80,7 @@ test("control that is killed around an update leaves one version, and all of it 
   const { ctx } = bed.world;
   const input = { ...next, mode: "rolling" as const, file_mounts_blob_id: null };
   const killed = new Error("killed");
-  const attempt = (call: Partial<Call>) => update(ctx, input as never, { ...aCall(), ...call });
+  const attempt = (call: Partial<Call>) => update(ctx, input as never, { ...aCall(ctx), ...call });
 
   await assert.rejects(attempt({ remember: () => Promise.reject(killed) }), killed);
   const before = (await versionsOf(bed)).length;

@@ -48,7 +48,7 @@ test("a host that a cluster gets while it is looked at is not cleaned", { skip }
   const { host, ctx, book, claim } = await aMachine(t, ["lab"]);
   await host.run("mkdir /home/ana/.outrigger");
 
-  const cleaning = cleanPools(interrupted(ctx, claim), ["lab"], aCall());
+  const cleaning = cleanPools(interrupted(ctx, claim), ["lab"], aCall(ctx));
 
   await assert.rejects(cleaning, { message: /pool lab is used by c1; take that down first/ });
   await host.run("test -d /home/ana/.outrigger");
@@ -80,7 +80,7 @@ test("a host that its cluster leaves dirty while it is deployed is nobody's unti
   };
   const ssh = { ...ctx.ssh, bundles: { ...ctx.ssh.bundles, agent } };
 
-  await deployPools({ ...ctx, ssh }, ["lab"], aCall());
+  await deployPools({ ...ctx, ssh }, ["lab"], aCall(ctx));
 
   assert.equal(await isDirty("lab"), true);
   assert.deepEqual(await book.listFree(), []);
@@ -93,7 +93,7 @@ test("what a cluster left running is cleaned by the pool that keeps the machine"
   const lab = { pool: "lab", name: host.address };
 
   await setHost(ctx.db, lab, { isDirty: true });
-  await cleanPools(ctx, ["lab"], aCall());
+  await cleanPools(ctx, ["lab"], aCall(ctx));
   assert.deepEqual([await isDirty("attic"), await isDirty("lab")], [true, false]);
 
   await setHost(ctx.db, { ...lab, pool: "attic" }, { isDirty: false });

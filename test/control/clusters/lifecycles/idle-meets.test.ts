@@ -93,7 +93,7 @@ test("a launch that finds its cluster stopped by the idle timer when it is taken
   await hookRuns();
   await world.untilStatus("demo", "AUTOSTOPPING");
   const input = rows.launch.input.body.parse(plain);
-  const call = aCall({ wish: { clusterId: id, printed: 0 } });
+  const call = aCall(world.ctx, { wish: { clusterId: id, printed: 0 } });
 
   const launching = launch(world.ctx, input, call);
   await until(() => call.notes.length > 0 || undefined);
