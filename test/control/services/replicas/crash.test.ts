@@ -98,6 +98,7 @@ test("killed while a replica starts: what control was away for does not count", 
   await after.look();
   const { status } = await after.replica(1);
   after.world.advance(1_201_000);
+  await after.look();
   await after.untilReplica(1, "FAILED_INITIAL_DELAY");
 
   assert.equal(status, "STARTING");
