@@ -1,10 +1,22 @@
 import assert from "node:assert/strict";
-import { test } from "node:test";
+import { type TestContext, test } from "node:test";
 import { fail } from "../../../common/errors.ts";
 import { clusterOperations as rows } from "../../../contract/operations/clusters.ts";
 import { testWorld } from "../../helpers/world.ts";
 
 const minute = 60_000;
+
+/** A launch whose node is there, and its agent not yet. */
+async function launching(t: TestContext) {
+  const world = await testWorld(t);
+  const { provider } = world;
+  provider.agentsStart = false;
+  const launch = await world.call(rows.launch, { cluster_name: "demo", task: "{}" });
+  await provider.created(0);
+  const { id } = await world.cluster("demo");
+  const node = provider.machines.get(`${id}-0`)?.node ?? assert.fail("no node");
+  return { world, provider, launch, id, node };
+}
 
 test("the time that a node's creation takes is not its agent's", async (t) => {
   const world = await testWorld(t);
@@ -49,13 +61,7 @@ test("an agent that does not answer is taken for hung, and another started", asy
 
 for (const last of ["configure", "setAutostop"])
   test(`an agent that dies at ${last} is started again, and the launch goes on`, async (t) => {
-    const world = await testWorld(t);
-    const { provider } = world;
-    provider.agentsStart = false;
-    const launch = await world.call(rows.launch, { cluster_name: "demo", task: "{}" });
-    await provider.created(0);
-    const { id } = await world.cluster("demo");
-    const node = provider.machines.get(`${id}-0`)?.node ?? assert.fail("no node");
+    const { world, provider, launch, id, node } = await launching(t);
     node.onCall = (name) => {
       if (name !== last) return;
       node.onCall = () => {};
@@ -70,13 +76,7 @@ for (const last of ["configure", "setAutostop"])
   });
 
 test("an agent that dies each time that it is spoken to fails its launch", async (t) => {
-  const world = await testWorld(t);
-  const { provider } = world;
-  provider.agentsStart = false;
-  const launch = await world.call(rows.launch, { cluster_name: "demo", task: "{}" });
-  await provider.created(0);
-  const { id } = await world.cluster("demo");
-  const node = provider.machines.get(`${id}-0`)?.node ?? assert.fail("no node");
+  const { world, provider, launch, id, node } = await launching(t);
   let deaths = 0;
   node.onCall = (name) => {
     if (name !== "setAutostop") return;
@@ -125,13 +125,7 @@ test("a cluster that such an agent comes to tells of it, and is tried again at t
 });
 
 test("a cluster on which there is always something to do fails its launch", async (t) => {
-  const world = await testWorld(t);
-  const { provider } = world;
-  provider.agentsStart = false;
-  const launch = await world.call(rows.launch, { cluster_name: "demo", task: "{}" });
-  await provider.created(0);
-  const { id } = await world.cluster("demo");
-  const node = provider.machines.get(`${id}-0`)?.node ?? assert.fail("no node");
+  const { world, provider, launch, node } = await launching(t);
   node.onCall = (name) => {
     if (name === "health") node.settings = null;
   };
