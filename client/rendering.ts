@@ -130,16 +130,18 @@ const spans = [
   ["s", 1],
 ] as const;
 
-/** A duration with its two largest units: `2h 5m`; `-` when there is none. */
+/** A duration in its largest unit and the one below it: `2h 5m`, `3d 0h`, `42s`; `-` when there is none. */
 export function duration(seconds: number | null | undefined): string {
   if (seconds === null || seconds === undefined || seconds < 0) return "-";
-  let rest = Math.floor(seconds);
-  const parts = spans.flatMap(([unit, size]) => {
+  const largest = spans.findIndex(([, size]) => seconds >= size);
+  const shown = largest < 0 ? spans.slice(-1) : spans.slice(largest, largest + 2);
+  let rest = seconds;
+  const parts = shown.map(([unit, size]) => {
     const count = Math.floor(rest / size);
     rest -= count * size;
-    return count > 0 ? [`${count}${unit}`] : [];
+    return `${count}${unit}`;
   });
-  return parts.slice(0, 2).join(" ") || "0s";
+  return parts.join(" ");
 }
 
 /** How long ago an instant was, in its largest unit: `5m ago`; `-` when it never was. */

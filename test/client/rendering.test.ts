@@ -116,6 +116,9 @@ test("words for times and counts", () => {
   const now = new Date(1_000_000_000_000);
 
   assert.equal(duration(7_509), "2h 5m");
+  assert.equal(duration(1_104 * 86_400 + 125), "1104d 0h");
+  assert.equal(duration(60), "1m 0s");
+  assert.equal(duration(42.9), "42s");
   assert.equal(duration(0.4), "0s");
   assert.equal(duration(null), "-");
   assert.equal(ago(1_000_000_000 - 130, now), "2m ago");
