@@ -8,6 +8,12 @@ export function howMany({
   return `${replicas.filter(isReady).length} of ${target ?? replicas.length}`;
 }
 
+/** What the REPLICAS column counts: those that are ready, out of all that have not failed. */
+export function readyOutOfLive({ replica_info: replicas }: ServiceStatusRecord): string {
+  const live = replicas.filter(({ status }) => !/^(FAILED|UNKNOWN)/.test(status));
+  return `${replicas.filter(isReady).length}/${live.length}`;
+}
+
 export const isReady = ({ status }: Pick<ReplicaInfo, "status">): boolean => status === "READY";
 
 /** Whether something went wrong with a replica, or it is on its way out. */

@@ -5,7 +5,7 @@ import { requireAll, sayNone } from "../selection.ts";
 import { listServices, services } from "../services.ts";
 import type { World } from "../world.ts";
 import { answerRows, type OutputOptions } from "./answers.ts";
-import { howMany, tellReasons } from "./serve-reasons.ts";
+import { readyOutOfLive, tellReasons } from "./serve-reasons.ts";
 
 interface StatusOptions extends OutputOptions {
   readonly verbose?: boolean;
@@ -65,7 +65,7 @@ function serviceColumns(now: Date, isWhole: boolean): Column<ServiceStatusRecord
     { title: "NAME", text: (row) => row.name, least: 16 },
     { title: "VERSION", text: versionsOf, right: true },
     { title: "STATUS", text: (row) => row.status, style: (row) => styleOfStatus(row.status) },
-    { title: "REPLICAS", text: (row) => howMany(row).replace(" of ", "/"), right: true },
+    { title: "REPLICAS", text: (row) => readyOutOfLive(row), right: true },
     { title: "ENDPOINT", text: (row) => row.endpoint ?? "-" },
     { title: "UPTIME", text: (row) => since(row.uptime, now), spare: true },
     ...(isWhole ? more : []),

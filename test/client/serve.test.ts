@@ -97,6 +97,7 @@ test("who takes a service or a replica down is asked, and an empty answer is a n
 const troubled = aService({
   version: 2,
   given_up: "3 replicas of version 2 failed",
+  target_num_replicas: 3,
   replica_info: [
     aReplica(12, { version: 2, status: "FAILED", status_reason: crash }),
     aReplica(2),
