@@ -147,7 +147,7 @@ export const replicaMachine = machine("replica", "PENDING", {
     means: "its task was handed in; it was never ready",
   },
   READY: {
-    to: ["NOT_READY", "PREEMPTED", "FAILED", "SHUTTING_DOWN"],
+    to: ["NOT_READY", "PREEMPTED", "FAILED", "FAILED_PROBING", "SHUTTING_DOWN"],
     means: "answers its probe, and gets requests",
   },
   NOT_READY: {
@@ -159,9 +159,15 @@ export const replicaMachine = machine("replica", "PENDING", {
     means: "finishes what is under way, then its cluster goes",
   },
   PREEMPTED: { to: ["GONE"], means: "its machine was lost" },
-  FAILED: { to: ["GONE"], means: "its setup or run ended" },
-  FAILED_INITIAL_DELAY: { to: ["GONE"], means: "was not ready in time" },
-  FAILED_PROBING: { to: ["GONE"], means: "was ready, and then did not answer for too long" },
+  FAILED: { to: ["GONE"], means: "its setup or run failed" },
+  FAILED_INITIAL_DELAY: {
+    to: ["GONE"],
+    means: "was not ready in time, or its run ended with 0 before it was ready",
+  },
+  FAILED_PROBING: {
+    to: ["GONE"],
+    means: "was ready, then did not answer its probe for too long, or its run ended with 0",
+  },
   FAILED_PROVISION: { to: ["GONE"], means: "its cluster could not be made" },
   FAILED_CLEANUP: {
     to: ["SHUTTING_DOWN", "GONE"],

@@ -1,7 +1,7 @@
 import { AppError } from "../../../common/errors.ts";
 import { agentOperations as api } from "../../../contract/agent-api.ts";
 import type { Job } from "../../../contract/agent-shapes.ts";
-import { jobMachine } from "../../../contract/statuses.ts";
+import { jobMachine, type ReplicaStatus } from "../../../contract/statuses.ts";
 import { lossOf, noticeOf } from "../../clusters/managed.ts";
 import type { Cluster } from "../../clusters/schema.ts";
 import { findCluster } from "../../clusters/store.ts";
@@ -65,9 +65,15 @@ async function ended(
   const notice = await noticeOf(ctx, cluster);
   if (notice !== undefined) return { to: "PREEMPTED", reason: notice };
   const words = await lastWords(ctx, cluster, replica, signal);
-  const how = status === "SUCCEEDED" ? `its run ended with ${exitCode ?? 0}` : (reason ?? status);
-  return { to: "FAILED", reason: withWords(`${how}${portHint(replica, words)}`, words) };
+  const isClean = status === "SUCCEEDED";
+  const how = isClean ? `its run ended with ${exitCode ?? 0}` : (reason ?? status);
+  const to = isClean ? endedCleanly(replica) : "FAILED";
+  return { to, reason: withWords(`${how}${portHint(replica, words)}`, words) };
 }
+
+/** A run that ended with 0 did not fail; its server is gone, and no later probe can be answered. */
+const endedCleanly = ({ readyAt }: Replica): ReplicaStatus =>
+  readyAt === null ? "FAILED_INITIAL_DELAY" : "FAILED_PROBING";
 
 /** A server that insists on a port of its own meets whoever has that. */
 function portHint({ serverPort }: Replica, printed: string): string {

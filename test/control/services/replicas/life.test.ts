@@ -97,6 +97,19 @@ test("a job that ended is why its replica FAILED, with the last lines and withou
   assert.equal(failed?.status_reason, reason);
 });
 
+test("a replica whose run ended with 0 has the status of one that answers no probe", async (t) => {
+  const bed = await withService(t, aTask(), { usually: {} });
+  bed.balancers.sees(2, { readiness: "ready" });
+  await bed.untilReplica(2, "READY");
+  await bed.untilReplica(1, "STARTING");
+
+  for (const number of [1, 2]) (await agentOf(bed, number)).end(1, "SUCCEEDED");
+  const unready = await bed.untilReplica(1, "FAILED_INITIAL_DELAY");
+  const ready = await bed.untilReplica(2, "FAILED_PROBING");
+
+  for (const { reason } of [unready, ready]) assert.match(reason, /^its run ended with 0/);
+});
+
 for (const [taken, told] of [
   [9000, /its port is taken: the server must listen on \$PORT, which is 8080/],
   [8080, /its \$PORT, 8080, is taken: another replica may listen there/],
