@@ -70,6 +70,15 @@ unset __text __group __precious __boot __stat __shell
 command -p "$@"
 command -p ln -s "$?" "$__at.exit"`;
 
+/**
+ * Stands before the first line of every script: gives it the variables and functions that an interactive
+ * bash has after `~/.bashrc`, which often returns early in any other shell. That shell's output
+ * is dropped, and its background processes hold nothing of ours open: it finds the pipe through its parent.
+ */
+const beginning =
+  `if test -n "$BASH" && test -r ~/.bashrc; then eval "$("$BASH" -i -c ` +
+  `'cd "$0"; { export -p; declare -f; } > /proc/$PPID/fd/1' "$PWD" > /dev/null 2>&1; :)"; fi; `;
+
 const adoptedPollMs = 100;
 
 /**
@@ -122,7 +131,8 @@ async function start(script: Script): Promise<string | undefined> {
   try {
     makeWorkdir(script);
     if (script.group !== undefined) makeGroup(script.group);
-    const text = writeText(script) ? "" : script.text;
+    const whole = beginning + script.text;
+    const text = writeText(script, whole) ? "" : whole;
     await once(spawnWrapper(script, text, await openOutput(script)), "exit");
   } catch (error) {
     return `its ${script.name} script could not be started: ${error instanceof Error ? error.message : error}`;
@@ -130,7 +140,7 @@ async function start(script: Script): Promise<string | undefined> {
 }
 
 /** Whether the script is on disk, with room for the whole of it. */
-function writeText({ folder, name, text }: Script): boolean {
+function writeText({ folder, name }: Script, text: string): boolean {
   try {
     writeFileSync(join(folder, `${name}.sh`), text, { mode: 0o600 });
     return true;

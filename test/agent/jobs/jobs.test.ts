@@ -5,6 +5,7 @@ import {
   readdirSync,
   readFileSync,
   readlinkSync,
+  rmSync,
   writeFileSync,
 } from "node:fs";
 import { userInfo } from "node:os";
@@ -159,6 +160,29 @@ test("a script whose process vanishes makes the job FAILED_DRIVER, and says so",
 
   assert.equal(job.status, "FAILED_DRIVER");
   assert.equal(job.reason, "the process of its run script is gone and left no exit code");
+});
+
+test("what setup writes to ~/.bashrc is there for run, also behind an early return", async (t) => {
+  const bashrc = join(agent.home, ".bashrc");
+  t.after(() => rmSync(bashrc, { force: true }));
+  const guard = "case $- in *i*) ;; *) return ;; esac\necho noise; cd /; sleep 60 &\n";
+  for (const before of ["", guard]) {
+    writeFileSync(bashrc, before);
+    const setup = `echo 'export SEEN="a
+ b"; greet() { echo "$1 $SEEN"; }' >> ~/.bashrc`;
+    const { id } = await agent.submit(
+      'greet hello; echo "$0 $# $PWD" | grep -c outrigger_workdir; no',
+      {
+        setup,
+      },
+    );
+    assert.equal((await agent.untilJob(id)).exitCode, 127);
+
+    const [, , , complaint = "", ...rest] = (await agent.log(id)).split("\n");
+    assert.match(await agent.log(id), /^hello a\n b\n1\n/);
+    assert.match(complaint, /run.sh: line 1: no: command not found/);
+    assert.deepEqual(rest, [""]);
+  }
 });
 
 test("events tell every move, in order, after the one a reader saw last", async () => {
