@@ -1,6 +1,7 @@
 import { AppError, fail } from "../common/errors.ts";
 import { product } from "../common/product.ts";
 import { hintOf } from "../contract/spelling.ts";
+import { needsOwnPorts } from "../contract/task/fixed-port.ts";
 import type { ResourceRequest } from "../contract/task/resource-request.ts";
 import type { Resources } from "../contract/task/resources.ts";
 import type { Task } from "../contract/task.ts";
@@ -15,11 +16,11 @@ export type Asked = Pick<Task, "resources" | "nodes"> & Pick<Need, "network" | "
  * What a service's task asks of the machines of each replica, on spot or not; left out where the task
  * makes no difference of it. Of others what the task asks.
  */
-export const askedOfReplica = ({ resources, nodes, service }: Task, isSpot?: boolean): Asked => ({
-  resources: ofKind(resources, isSpot),
-  nodes,
+export const askedOfReplica = (task: Task, isSpot?: boolean): Asked => ({
+  resources: ofKind(task.resources, isSpot),
+  nodes: task.nodes,
   ...(isSpot === true && { isSpot }),
-  ...(service?.isolation === "netns" && { network: "own" }),
+  ...(needsOwnPorts(task) && { network: "own" }),
 });
 
 /** Where candidates differ in being spot, only those count that are what is asked for. */

@@ -21,8 +21,8 @@ export const loadBalancingPolicies = [
   "instance_aware_least_load",
 ] as const;
 
-/** What keeps replicas on one machine apart: `netns` is a network namespace a node. */
-export const isolations = ["none", "netns"] as const;
+/** What keeps replicas on one machine apart: `netns` is a network namespace a node, `auto` is one where the port is fixed. */
+export const isolations = ["auto", "none", "netns"] as const;
 
 /** An endpoint that is kept alive, a cluster behind each of its replicas. */
 export interface Service {
@@ -71,7 +71,7 @@ export function readService(
     replicas,
     loadBalancing: given.load_balancing_policy ?? "least_load",
     port: given.ports ?? portOf(place, resources) ?? 0,
-    isolation: given.isolation ?? "none",
+    isolation: given.isolation ?? "auto",
     update: { maxSurge: given.max_surge ?? 1, maxUnavailable: given.max_unavailable ?? 0 },
     tls: gives(place, "tls") ? readTls(child(place, "tls"), template) : undefined,
     auth: gives(place, "auth") ? readAuth(child(place, "auth"), template) : undefined,

@@ -54,7 +54,7 @@ export function localProvider(config: Config, log: Logger): Provider {
   function refusal({ infra, nodes = 1, network }: Need): string | undefined {
     if (network !== "own" || (infra !== undefined && !isWithin("local", infra))) return undefined;
     const why = nodes > 1 ? `its ${nodes} nodes could not reach one another` : networks.whyNone();
-    return why && `a replica gets no network of its own on this machine: ${why}; ${otherwise}`;
+    return why && `replicas on this machine get no ports of their own: ${why}; ${otherwise}`;
   }
 
   async function offers(need: Need): Promise<Offer[]> {
@@ -151,7 +151,7 @@ export function localProvider(config: Config, log: Logger): Provider {
 }
 
 const otherwise =
-  "leave `service.isolation` out, and have the server listen on $PORT, which differs between replicas";
+  "or have the server listen on $PORT, which differs between replicas (without `isolation: netns`), use one replica, or use an SSH pool";
 
 /** Jobs run in login shells: without a profile of its own a node would lose the PATH it was given. */
 function writeProfile({ nodeEnv: { PATH = "" } }: Config, home: string): void {

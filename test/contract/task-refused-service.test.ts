@@ -19,7 +19,7 @@ testRefused("services", [
   ],
   [
     "service:\n  ports: 80\n  isolation: docker",
-    "line 3, column 3: service.isolation: must be one of none, netns",
+    "line 3, column 3: service.isolation: must be one of auto, none, netns",
   ],
   [
     "service: {ports: 80, max_surge: 0}",

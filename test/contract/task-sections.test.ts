@@ -90,7 +90,7 @@ test("a service has defaults for everything but its port", () => {
 
   assert.equal(service.port, 8080);
   assert.equal(service.loadBalancing, "least_load");
-  assert.equal(service.isolation, "none");
+  assert.equal(service.isolation, "auto");
   assert.deepEqual(service.update, { maxSurge: 1, maxUnavailable: 0 });
   assert.deepEqual([service.replicas.min, service.replicas.max], [1, 1]);
   assert.deepEqual(service.probe, {

@@ -20,6 +20,35 @@ function aWorld(...providers: Partial<Provider>[]) {
   return { ctx, asked };
 }
 
+/** A line of `run`, the rest of the document, and whether two replicas of it need ports of their own. */
+const servers: readonly (readonly [run: string, rest: string, own: boolean])[] = [
+  ["python3 -m http.server 8080", "", true],
+  ["serve --listen 0.0.0.0:8080", "", true],
+  ["serve --port $MINE", "envs: {MINE: 8080}", true],
+  ["python3 -m http.server $PORT", "", false],
+  ["PORT=8080 serve --port $PORT", "", false],
+  ["serve $OUTRIGGER_REPLICA_PORT --not 8080", "", false],
+  ["serve --threads 18080", "", false],
+  ["serve", "", false],
+];
+
+for (const [run, rest, own] of servers)
+  test(`\`${run}\` ${own ? "needs ports of its own" : "can share this machine's ports"}`, () => {
+    const networkOf = (service: string) => {
+      const text = `${rest}\nrun: "${run}"\nservice: {ports: 8080, ${service}}`;
+      return askedOfReplica(readTask(text, "serve.up")).network;
+    };
+
+    assert.equal(networkOf("replicas: 2"), own ? "own" : undefined);
+    assert.equal(
+      networkOf("replica_policy: {min_replicas: 1, max_replicas: 2, target_qps_per_replica: 1}"),
+      own ? "own" : undefined,
+    );
+    assert.equal(networkOf("replicas: 1"), undefined);
+    assert.equal(networkOf("replicas: 2, isolation: none"), undefined);
+    assert.equal(networkOf("replicas: 1, isolation: netns"), "own");
+  });
+
 const refusing: Partial<Provider> = {
   refusal: ({ network }) => network && "run control as root",
 };

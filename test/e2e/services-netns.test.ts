@@ -16,8 +16,7 @@ const server = `
   const answer = (req, res) => res.end(process.env.OUTRIGGER_SERVE_REPLICA_ID);
   require("node:http").createServer(answer).listen(${port}, "0.0.0.0");`;
 
-const refused =
-  /its 2 nodes could not reach one another; leave `service.isolation` out, and have the server listen on \$PORT/;
+const refused = /its 2 nodes could not reach one another; or have the server listen on \$PORT/;
 
 const aService = (more: object = {}, task: object = {}): string =>
   JSON.stringify({
@@ -32,7 +31,6 @@ const aService = (more: object = {}, task: object = {}): string =>
       },
       replicas: 2,
       ports: port,
-      isolation: "netns",
       load_balancing_policy: "round_robin",
       ...more,
     },

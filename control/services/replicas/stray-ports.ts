@@ -77,5 +77,5 @@ function describe(ports: readonly number[], serverPort: number, ofDocument: numb
 /** What helps besides; a port that is neither given nor the document's cannot be had anyhow. */
 function wayOutOf(ports: readonly number[], serverPort: number, ofDocument: number): string {
   if (serverPort === ofDocument) return ", or name its port in the task";
-  return ports.includes(ofDocument) ? ", or service.isolation: netns" : "";
+  return ports.includes(ofDocument) ? ", or set service.isolation: netns" : "";
 }

@@ -14,6 +14,7 @@ import type { NodeState } from "../../../control/providers/provider.ts";
 import { agentClient, aNode, aSubmission, until } from "../../helpers/agent.ts";
 import { aCluster } from "../../helpers/clusters.ts";
 import { namespacesOf, whyNoNamespacesHere as skip } from "../../helpers/namespaces.ts";
+import { asNobody, canBeNobody } from "../../helpers/nobody.ts";
 
 const execute = promisify(execFile);
 const port = 8_080;
@@ -251,11 +252,25 @@ test("nodes of one cluster that could not reach one another are not offered", as
 
   assert.match(
     provider.refusal?.(need) ?? "",
-    /^a replica gets no network of its own on this machine: its 2 nodes could not reach one another; leave `service.isolation` out/,
+    /^replicas on this machine get no ports of their own: its 2 nodes could not reach one another; or have the server listen on \$PORT, .*use one replica, or use an SSH pool$/,
   );
   assert.deepEqual(await provider.offers(need, t.signal), []);
   assert.equal(provider.refusal?.({ ...need, infra: "ssh/lab" }), undefined);
   assert.equal(provider.refusal?.({ nodes: 2 }), undefined);
+});
+
+test("without root, replicas with ports of their own are refused with what to do", {
+  skip: !canBeNobody,
+}, async () => {
+  const refusal = await asNobody(
+    { localProvider: "control/providers/local.ts" },
+    `return localProvider({ home: "/none", nodeEnv: {} }, {}).refusal({ network: "own" });`,
+  );
+
+  assert.equal(
+    refusal,
+    "replicas on this machine get no ports of their own: control must run as root, with CAP_NET_ADMIN and CAP_SYS_ADMIN; or have the server listen on $PORT, which differs between replicas (without `isolation: netns`), use one replica, or use an SSH pool",
+  );
 });
 
 /** A job that answers with a word on the port that every such job has. */

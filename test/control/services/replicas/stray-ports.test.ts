@@ -86,6 +86,6 @@ test("a server that insists on the document's port is told of a network of its o
   const said = async (port: number) =>
     /(?=; it listens)[^;]*;[^;]*/.exec(await reasonWith(bed, port))?.[0];
 
-  assert.equal(await said(8080), `${stray("8080")}, or service.isolation: netns`);
+  assert.equal(await said(8080), `${stray("8080")}, or set service.isolation: netns`);
   assert.equal(await said(9000), stray("9000"));
 });
