@@ -23,7 +23,7 @@ export interface LocalDisk {
 
 /** `4`, `"4"`, `"4+"`. */
 export const cpus: Reader<CpuAmount> = (place) => {
-  const [, digits, plus] = /^(\d+(?:\.\d+)?)(\+?)$/.exec(asText(place.value)) ?? [];
+  const [, digits, plus] = /^(\d{1,15}(?:\.\d{1,15})?)(\+?)$/.exec(asText(place.value)) ?? [];
   if (digits === undefined)
     return refuse(place, 'must be a positive number, or one with a plus: 4 or "4+"');
   return { count: Number(digits), orMore: plus === "+" };

@@ -43,7 +43,19 @@ function ownValue(walk: Walk, node: unknown, path: Path, depth: number): unknown
   if (!isScalar(node)) return null;
   const { value } = node;
   const isPlain = value === null || ["string", "number", "boolean"].includes(typeof value);
-  return isPlain ? value : (node.source ?? "");
+  const plain = isPlain ? value : (node.source ?? "");
+  if (typeof plain === "string") refuseUnwritable(walk, plain, node, path);
+  return plain;
+}
+
+/** Neither a file name, a variable nor a script can hold these; nor can a log show them. */
+function refuseUnwritable(walk: Walk, text: string, node: unknown, path: Path): void {
+  const what = text.includes("\0")
+    ? "a NUL character"
+    : text.isWellFormed()
+      ? ""
+      : "half a character";
+  if (what !== "") note(walk, node, path, `holds ${what}; leave it out`, "value_error");
 }
 
 /** Says once that there is too much, and from then on stops every branch. */
@@ -74,7 +86,8 @@ function mappingOf(
     if (walk.issues.length >= maxIssues) break;
     const name = keyOf(key);
     if (name === undefined) note(walk, key, path, "a key must be plain text", "type_error");
-    else if (isMerge(key)) mergeInto(merged, plainOf(walk, value, path, depth + 1));
+    else if (/\0/.test(name) || !name.isWellFormed()) refuseUnwritable(walk, name, key, path);
+    else if (isMerge(key)) mergeInto(walk, merged, value, path, depth);
     else if (own.has(name)) noteTwice(walk, name, firstAt.get(name), key, path);
     else {
       firstAt.set(name, key);
@@ -88,10 +101,23 @@ function mappingOf(
 const isMerge = (key: unknown) => isScalar(key) && key.value === "<<" && key.type === "PLAIN";
 
 /** The first of several merged mappings wins. Source: YAML merge key, draft of 2005-01-18. */
-function mergeInto(merged: Map<string, unknown>, value: unknown): void {
-  for (const mapping of Array.isArray(value) ? value : [value])
-    for (const [name, item] of Object.entries(mapping ?? {}))
+function mergeInto(
+  walk: Walk,
+  merged: Map<string, unknown>,
+  node: unknown,
+  path: Path,
+  depth: number,
+): void {
+  const value = plainOf(walk, node, path, depth + 1);
+  for (const mapping of Array.isArray(value) ? value : [value]) {
+    if (mapping === undefined) continue;
+    if (typeof mapping !== "object" || mapping === null || Array.isArray(mapping)) {
+      note(walk, node, path, "`<<` takes a mapping, or a list of them", "type_error");
+      return;
+    }
+    for (const [name, item] of Object.entries(mapping))
       if (!merged.has(name)) merged.set(name, item);
+  }
 }
 
 function noteTwice(walk: Walk, name: string, first: unknown, second: unknown, path: Path): void {

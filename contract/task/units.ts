@@ -5,7 +5,7 @@ const gigabytes: Record<string, number> = {
   t: 1024,
   p: 1024 ** 2,
 };
-const sizePattern = /^(\d+(?:\.\d+)?)\s*(?:([kmgtp])(?:b|ib?)?)?$/i;
+const sizePattern = /^(\d{1,15}(?:\.\d{1,15})?)\s*(?:([kmgtp])(?:b|ib?)?)?$/i;
 
 /** Gigabytes (1024-based) of `16`, `512MB`, `1.5Ti`; undefined when the text is no size. */
 export function parseGigabytes(text: string): number | undefined {

@@ -24,8 +24,12 @@ const rows: readonly [RegExp, string][] = [
   ],
 ];
 
-/** What a YAML parser says, in words for whoever wrote the text; a rare thing in the parser's own. */
-export function inOurWords(message: string): string {
+/** Some of the parser's messages quote the text, however long it is. */
+const longestMessage = 300;
+
+/** What a YAML parser says, in words for the author of the text; a rare error in the parser's own. */
+export function inOurWords(said: string): string {
+  const message = said.slice(0, longestMessage);
   const row = rows.find(([pattern]) => pattern.test(message));
   return row ? message.replace(...row) : message.charAt(0).toLowerCase() + message.slice(1);
 }

@@ -2,46 +2,13 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { maxIssues } from "../../contract/task/issues.ts";
 import { readTask, redactSecrets } from "../../contract/task.ts";
+import { readTasks, refusedTasks } from "../fixtures/hostile-tasks.ts";
 import { issueLines, taskOf } from "./task-cases.ts";
 
-const kilobytes = 1024;
-const letters = [..."abcdefghijklm"];
 /** Of processor time; each takes a fraction of a second on a machine of today. */
 const mostMs = 10_000;
 
-/** Each line refers ten times to the one above. */
-const bomb = (link: (name: string) => string) =>
-  letters.map(
-    (name, at) => `${name}: &${name} ${at === 0 ? "{x: 1}" : link(letters[at - 1] ?? "")}`,
-  );
-
-const tenTimes = (name: string) => Array(10).fill(`*${name}`).join(",");
-
-/** A text near the limit of size, or whose meaning is far larger than itself. */
-const hostile: Record<string, string> = {
-  "4 MB of text": "x".repeat(4096 * kilobytes),
-  "4 MB of brackets": "[".repeat(4096 * kilobytes),
-  "nested flow lists": "[".repeat(500 * kilobytes),
-  "nested flow mappings": "{a: ".repeat(100 * kilobytes),
-  "nested block lists": "- ".repeat(250 * kilobytes),
-  "nested block mappings": Array.from({ length: 900 }, (_, at) => `${" ".repeat(at)}a:`).join("\n"),
-  "nested keys": "? ".repeat(250 * kilobytes),
-  "aliases of aliases": bomb((name) => `[${tenTimes(name)}]`).join("\n"),
-  "merges of merges": bomb((name) => `{<<: [${tenTimes(name)}]}`).join("\n"),
-  "an alias of itself": "envs: &a {A: *a}",
-  "many items": `run:\n${"- a\n".repeat(120 * kilobytes)}`,
-  "many keys": Array.from({ length: 40_000 }, (_, at) => `k${at}: 1`).join("\n"),
-  "one key many times": "run: a\n".repeat(70 * kilobytes),
-  "many documents": "---\nrun: a\n".repeat(45 * kilobytes),
-  "many errors": "a: @\n".repeat(100 * kilobytes),
-  "many anchors": Array.from({ length: 30_000 }, (_, at) => `- &a${at} 1`).join("\n"),
-  "many candidates": `resources:\n  any_of:\n${"    - cpus: 0\n".repeat(8000)}`,
-  "a long name": `name: ${"a-".repeat(250 * kilobytes)}`,
-  "a long amount": `resources: {memory: ${"1".repeat(500 * kilobytes)}x}`,
-  "a long list of accelerators": `resources: {accelerators: "{${"A:1,".repeat(100 * kilobytes)}}"}`,
-};
-
-for (const [what, text] of Object.entries(hostile))
+for (const [what, text] of Object.entries(refusedTasks))
   test(`${what}: refused in little time`, () => {
     const before = process.cpuUsage();
     const reading = readTask(text);
@@ -49,15 +16,22 @@ for (const [what, text] of Object.entries(hostile))
     const { user, system } = process.cpuUsage(before);
     assert.equal(reading.ok, false);
     assert.ok(!reading.ok && reading.issues.length > 0 && reading.issues.length <= maxIssues);
+    for (const { message } of reading.issues) assert.ok(message.length <= 400, message);
     assert.ok(user + system < mostMs * 1_000, "took too long");
     assert.equal(typeof redactSecrets(text), "string");
   });
 
-test("a document at the limits of a person is read", () => {
-  const script = "echo hello\n".repeat(20_000);
+for (const [what, { text, reads }] of Object.entries(readTasks))
+  test(`${what}: read`, () => {
+    const [field, value] = reads;
+
+    assert.deepEqual(Object.entries(taskOf(text)).find(([name]) => name === field)?.[1], value);
+  });
+
+test("a document with as many variables as a person may need is read", () => {
   const envs = Object.fromEntries(Array.from({ length: 2000 }, (_, at) => [`V${at}`, "x"]));
 
-  assert.equal(taskOf(JSON.stringify({ run: script, envs })).run, script);
+  assert.deepEqual(taskOf(JSON.stringify({ run: "true", envs })).envs, envs);
 });
 
 test("keys that mean something to JavaScript are keys like any other", () => {
