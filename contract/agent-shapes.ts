@@ -49,6 +49,8 @@ export const JobSubmission = z.object({
   userName: z.string(),
   /** Bash text, run on every rank before any rank's `run`; null runs nothing. */
   setup: z.string().nullable(),
+  /** Skip `setup` on nodes that have completed the same one last. */
+  reusesSetup: z.boolean().default(false),
   /** Bash text; null ends the job once it is set up. */
   run: z.string().nullable(),
   env: Env,
@@ -104,6 +106,7 @@ export type Job = z.output<typeof Job>;
 export const PartSpec = z.object({
   jobId: z.int().positive(),
   setup: z.string().nullable(),
+  reusesSetup: z.boolean().default(false),
   run: z.string().nullable(),
   /** Every variable but those of the node itself (rank, addresses). */
   env: Env,

@@ -7,6 +7,7 @@ import { folderOf, logOf, rankLogOf } from "../folders.ts";
 import { untilWritten } from "../log-pipe.ts";
 import { getNode } from "../node.ts";
 import { listRoots, type Outcome, runScript, signsOf } from "../process.ts";
+import { hasSetup, setLastSetup } from "./last-setup.ts";
 import { movePart } from "./move.ts";
 import {
   findPart,
@@ -48,8 +49,10 @@ const lostSpec: PartFacts = { reason: "the journal has lost what it runs" };
 async function step(agent: Agent, part: PartRow, spec: PartSpec, bootId: string): Promise<void> {
   const { jobId, rank, status, wanted } = part;
   if (wanted === "end") return endPart(agent, part, { exitCode: killedCode }, part.graceMs);
-  if (status === "WAITING" && spec.setup !== null)
+  if (status === "WAITING" && needsSetup(agent, spec)) {
+    setLastSetup(agent.journal, null);
     return movePart(agent, jobId, rank, "SETTING_UP", { bootId });
+  }
   if (status === "WAITING") return movePart(agent, jobId, rank, "READY", { bootId });
   if (status === "READY" && wanted === "setup")
     return untilWanted(agent, part, ["run", "end"], agent.stopping);
@@ -58,11 +61,16 @@ async function step(agent: Agent, part: PartRow, spec: PartSpec, bootId: string)
   const phase = status === "SETTING_UP" ? "setup" : "run";
   const outcome = await runUnlessEnded(agent, part, spec, phase);
   if (outcome === "end is wanted") return;
-  if (phase === "setup" && "code" in outcome && outcome.code === 0)
+  if (phase === "setup" && "code" in outcome && outcome.code === 0) {
+    setLastSetup(agent.journal, spec.setup);
     return movePart(agent, jobId, rank, "READY");
+  }
   const facts = "code" in outcome ? { exitCode: outcome.code } : { reason: outcome.lost };
   return endPart(agent, part, facts, leftoverGraceMs);
 }
+
+const needsSetup = ({ journal }: Agent, { setup, reusesSetup }: PartSpec): boolean =>
+  setup !== null && !(reusesSetup && hasSetup(journal, setup));
 
 /** Runs a script to its end, or until the end of the part is wanted. */
 async function runUnlessEnded(

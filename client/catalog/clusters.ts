@@ -37,7 +37,7 @@ export const clusterCommands: readonly CommandRow[] = [
       { flags: "--down", means: "Tear down instead of stopping; alone: when the job is over." },
       option.retry,
       { flags: "--no-setup", means: "Skip the setup script." },
-      { flags: "--fast", means: "Skip provisioning and setup when the cluster is up." },
+      { flags: "--fast", means: "Skip setup on nodes that have completed the same one already." },
       option.cancelStop,
       ...option.taskOptions,
       ...option.machineOptions,

@@ -41,7 +41,9 @@ export const clusterOperations = {
       no_setup: flag.describe("Skip the setup script."),
       clone_disk_from: optional(z.string()).describe("Start from the disk of this cluster."),
       cancel_stop: cancelStop,
-      fast: flag.describe("Skip provisioning and setup when the cluster is up."),
+      fast: flag.describe(
+        "Skip the setup script on nodes that have completed the same one already.",
+      ),
       quiet_optimizer: flag.describe("Do not show the plan."),
       is_launched_by_jobs_controller: internal,
       [`is_launched_by_${product.word}_serve_controller` as const]: internal,

@@ -45,7 +45,8 @@ async function handIn(
   const up = await bringUp(ctx, input, wish, call);
   if (up === undefined) return undefined;
   try {
-    const job = await submitJob(ctx, up, task, { withSetup: !input.no_setup, cargoes }, call);
+    const given = { withSetup: !input.no_setup, reusesSetup: input.fast, cargoes };
+    const job = await submitJob(ctx, up, task, given, call);
     return { job_id: job?.id ?? null, handle: toHandle(up) };
   } catch (error) {
     if (!isAboutToGo(error)) throw error;

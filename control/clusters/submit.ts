@@ -24,6 +24,8 @@ export const isAboutToGo = (error: unknown): error is AppError =>
 /** What goes along with a task. */
 interface Given {
   readonly withSetup: boolean;
+  /** Nodes skip a setup that they have completed already. */
+  readonly reusesSetup?: boolean;
   readonly cargoes: readonly Cargo[];
   /** Beside the variables of the task. */
   readonly env?: Readonly<Record<string, string>>;
@@ -69,7 +71,7 @@ async function bringToAll(
 const submissionOf = (
   cluster: Cluster,
   task: Task,
-  { withSetup, env = {}, sidecar = null }: Omit<Given, "cargoes">,
+  { withSetup, reusesSetup = false, env = {}, sidecar = null }: Omit<Given, "cargoes">,
   call: Call,
 ) => ({
   submissionId: call.id,
@@ -77,6 +79,7 @@ const submissionOf = (
   userId: call.user.id,
   userName: call.user.name,
   setup: withSetup ? (task.setup ?? null) : null,
+  reusesSetup,
   run: task.run ?? null,
   env: { ...task.envs, ...env },
   secrets: secretsOf(task),

@@ -10,7 +10,15 @@ const prefix = "OUTRIGGER_";
 test("the table of task variables names what scripts see, no more and no less", () => {
   const node = NodeSettings.parse(aNode({}));
   const shared = jobVariables({ nodes: 1, userName: "ann" }, 1, node, 0);
-  const spec = { jobId: 1, setup: "", run: "", secrets: {}, nodes: 1, env: shared };
+  const spec = {
+    jobId: 1,
+    setup: "",
+    run: "",
+    secrets: {},
+    nodes: 1,
+    env: shared,
+    reusesSetup: false,
+  };
   const demand = { cpus: 1, accelerators: 0 };
   const seen = (["setup", "run"] as const).flatMap((phase) =>
     Object.keys(environmentOf({}, "/f", { ...spec, demand }, node, { phase, gpus: [] })),

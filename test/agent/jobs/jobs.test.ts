@@ -185,6 +185,26 @@ test("what setup writes to ~/.bashrc is there for run, also behind an early retu
   }
 });
 
+test("a setup that a node has completed is skipped where the job says so", async () => {
+  const setup = "echo set up >> ~/setups; [ ! -e ~/fail ]";
+  const submit = async (more: object) => {
+    const { id } = await agent.submit("wc -l < ~/setups", { setup, ...more });
+    return [(await agent.untilJob(id)).status, await agent.log(id)];
+  };
+
+  assert.deepEqual(await submit({ reusesSetup: true }), ["SUCCEEDED", "1\n"]);
+  assert.deepEqual(await submit({ reusesSetup: true }), ["SUCCEEDED", "1\n"]);
+  assert.deepEqual(await submit({}), ["SUCCEEDED", "2\n"]);
+
+  writeFileSync(join(agent.home, "fail"), "");
+  assert.deepEqual(await submit({}), ["FAILED_SETUP", ""]);
+  rmSync(join(agent.home, "fail"));
+  assert.deepEqual(await submit({ reusesSetup: true }), ["SUCCEEDED", "4\n"]);
+  const other = { setup: "true" };
+  assert.deepEqual(await submit(other), ["SUCCEEDED", "4\n"]);
+  assert.deepEqual(await submit({ reusesSetup: true }), ["SUCCEEDED", "5\n"]);
+});
+
 test("events tell every move, in order, after the one a reader saw last", async () => {
   const { lastSeq } = await agent.call("health", {});
   const { body } = await agent.open("events", { after: lastSeq });

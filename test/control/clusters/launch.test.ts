@@ -30,6 +30,22 @@ test("a launch prints its plan, how it goes and the id of its job", async (t) =>
   for (const line of lines) assert.match(text, line);
 });
 
+test("a fast launch hands its setup in as one that nodes may have already", async (t) => {
+  const world = await testWorld(t);
+  const task = "setup: echo set up\nrun: echo hi";
+
+  await world.run(rows.launch, { ...demo, task });
+  await world.run(rows.launch, { ...demo, task, fast: true });
+
+  const { id } = await world.cluster("demo");
+  const submissions = world.provider.agentOf(id).node.jobs.map((job) => job.submission);
+  const handedIn = submissions.map(({ setup, reusesSetup }) => [setup, reusesSetup]);
+  assert.deepEqual(handedIn, [
+    ["echo set up", false],
+    ["echo set up", true],
+  ]);
+});
+
 test("two launches of one name at once make one cluster and two jobs", async (t) => {
   const world = await testWorld(t);
 
