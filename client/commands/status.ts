@@ -98,7 +98,8 @@ function answerAddress({ terminal }: World, rows: readonly ClusterStatusRecord[]
   const [row] = rows;
   if (row === undefined || rows.length > 1)
     fail("UsageError", "--ip takes the name of one cluster");
-  if (row.status !== "UP") fail("ClusterNotUpError", `${row.name} is ${row.status}, not UP`);
+  if (row.status !== "UP" && row.status !== "AUTOSTOPPING")
+    fail("ClusterNotUpError", `${row.name} is ${row.status}, not UP`);
   const { stable_internal_external_ips: addresses } = (row.handle ?? {}) as {
     stable_internal_external_ips?: [string, string][] | null;
   };

@@ -1,6 +1,7 @@
 import { fail } from "../../common/errors.ts";
 import { product } from "../../common/product.ts";
 import { hintOf } from "../../contract/spelling.ts";
+import type { ClusterStatus } from "../../contract/statuses.ts";
 import type { Context } from "../context.ts";
 import type { Cluster } from "./schema.ts";
 import { findLive, listLiveNames } from "./store.ts";
@@ -36,13 +37,21 @@ export function refuseManaged({ name, madeFor }: Cluster): void {
 export const getUp = async (ctx: Context, name: string): Promise<Cluster> =>
   requireUp(await getLive(ctx, name), wayOutOf);
 
-/** As `getUp`, for whoever only reads what jobs left: of a stopped cluster it says where that is. */
-export const getReadable = async (ctx: Context, name: string): Promise<Cluster> =>
-  requireUp(await getLive(ctx, name), wayToRead);
+/** As `getUp`, but also takes a cluster whose hooks run before it stops by itself. */
+export const getRunning = async (ctx: Context, name: string): Promise<Cluster> =>
+  requireUp(await getLive(ctx, name), wayOutOf, ["UP", "AUTOSTOPPING"]);
 
-function requireUp(cluster: Cluster, wayOut: (cluster: Cluster) => string): Cluster {
+/** As `getRunning`, to read what jobs left: of a stopped cluster the error says where that is. */
+export const getReadable = async (ctx: Context, name: string): Promise<Cluster> =>
+  requireUp(await getLive(ctx, name), wayToRead, ["UP", "AUTOSTOPPING"]);
+
+function requireUp(
+  cluster: Cluster,
+  wayOut: (cluster: Cluster) => string,
+  enough: readonly ClusterStatus[] = ["UP"],
+): Cluster {
   const { name, status } = cluster;
-  if (status === "UP") return cluster;
+  if (enough.includes(status)) return cluster;
   const says = `cluster ${name} is ${status}, not UP; ${wayOut(cluster)}`;
   return fail("ClusterNotUpError", says, { status });
 }

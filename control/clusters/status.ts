@@ -6,7 +6,7 @@ import type { Call } from "../bind.ts";
 import type { Context } from "../context.ts";
 import { fitsGlob } from "../glob.ts";
 import { nudge } from "../reconciler.ts";
-import { getUp } from "./find.ts";
+import { getRunning } from "./find.ts";
 import { listLastEvents } from "./history-store.ts";
 import { openHookView } from "./hooks/view.ts";
 import { listGoingOn } from "./lifecycles/store.ts";
@@ -66,7 +66,7 @@ async function lookAt(ctx: Context, clusters: Cluster[], signal: AbortSignal): P
 
 /** Where the ports of a cluster are reached, by port. */
 export async function endpoints(ctx: Context, input: InputOf<typeof rows.endpoints>, call: Call) {
-  const cluster = await getUp(ctx, input.cluster);
+  const cluster = await getRunning(ctx, input.cluster);
   const open = expandPorts(cluster.ports);
   const asked = input.port === null ? open : [toPort(input.port)];
   const missing = asked.find((port) => !open.includes(port));

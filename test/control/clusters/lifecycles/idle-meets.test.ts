@@ -50,13 +50,33 @@ test("exec that meets a stop names the way out of it", async (t) => {
       "cluster demo does not stay up (idle for 5 min); keep it up while its hooks run: " +
       `outrigger exec --cancel-stop demo …; or ${start}`,
   });
-  await assert.rejects(world.run(rows.queue, name), {
+  await assert.rejects(world.run(rows.autostop, { ...name, idle_minutes: 5 }), {
     message:
       "cluster demo is AUTOSTOPPING, not UP; keep it up while its hooks run: " +
       `outrigger autostop --cancel demo; or ${start}`,
   });
   agent().endHook();
   await world.untilStatus("demo", "STOPPED");
+});
+
+test("endpoints and jobs of a cluster can be read until its hooks are over", async (t) => {
+  const { world, agent, hookRuns } = await withIdle(t);
+  await world.run(rows.launch, { ...plain, task: "{resources: {ports: 8080}, run: 'true'}" });
+  agent().becomeIdle();
+  await hookRuns();
+  await world.untilStatus("demo", "AUTOSTOPPING");
+
+  assert.deepEqual(await world.run(rows.endpoints, { cluster: "demo" }), {
+    8080: "10.0.0.0:8080",
+  });
+  const ids = (await world.run(rows.queue, name)).map((job) => job.job_id);
+  assert.deepEqual(ids, [2, 1]);
+
+  agent().endHook();
+  await world.untilStatus("demo", "STOPPED");
+  await assert.rejects(world.run(rows.endpoints, { cluster: "demo" }), {
+    type: "ClusterNotUpError",
+  });
 });
 
 test("cancel_stop does not undo what a user wants", async (t) => {
