@@ -52,13 +52,16 @@ async function check(ctx: Context, input: InputOf<typeof rows.check>, call: Call
     );
   const wanted = input.clouds ?? (await enabledNames(ctx));
   const chosen = ctx.providers.filter(({ name }) => wanted.includes(name));
+  const enabled: string[] = [];
   for (const provider of chosen) {
     const offers = (await provider.offers({}, call.signal)).map(describeOffer);
     const shortages = (await provider.shortages?.()) ?? [];
+    if (offers.length > 0) enabled.push(provider.name);
     const isSilent = offers.length === 0 && shortages.length > 0;
     const offered = `${provider.name}: ${offers.join("; ") || "nothing to offer"}`;
     call.print(`${[...(isSilent ? [] : [offered]), ...shortages].join("\n")}\n`);
   }
+  call.print(`Enabled infra: ${enabled.join(", ") || "none"}\n`);
   const capabilities = chosen.map(({ name }) => [name, ["compute" as const]]);
   return { [input.workspace ?? workspace]: Object.fromEntries(capabilities) };
 }

@@ -41,7 +41,7 @@ async function downOne(ctx: Context, id: string, purge: boolean, call: Call): Pr
   const wantedBecause = `down by ${call.user.name}`;
   if (status !== "GONE")
     await ctx.batch((tx) => setService(tx, id, { wanted: "GONE", wantedBecause }));
-  call.print(`Service ${name} is being taken down.\n`);
+  call.print(`Service '${name}' is scheduled to be terminated.\n`);
   void nudge(ctx, "service", id);
   const look = async () => {
     const now = await getService(ctx.db, id);

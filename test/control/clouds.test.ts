@@ -14,14 +14,15 @@ async function checked(world: World): Promise<string> {
 test("check tells what there is, and what there is and cannot be had, with the reason", async (t) => {
   const world = await testWorld(t);
   const offered = await checked(world);
-  assert.match(offered, /^fake: \S+ \(.*\)\n$/);
+  assert.match(offered, /^fake: \S+ \(.*\)\nEnabled infra: fake\n$/);
 
   Object.assign(world.provider, { shortages: async () => [shortage] });
-  assert.equal(await checked(world), `${offered}${shortage}\n`);
+  const summary = "Enabled infra: fake\n";
+  assert.equal(await checked(world), offered.replace(summary, `${shortage}\n${summary}`));
   world.provider.offer = undefined;
-  assert.equal(await checked(world), `${shortage}\n`);
+  assert.equal(await checked(world), `${shortage}\nEnabled infra: none\n`);
   Object.assign(world.provider, { shortages: async () => [] });
-  assert.equal(await checked(world), "fake: nothing to offer\n");
+  assert.equal(await checked(world), "fake: nothing to offer\nEnabled infra: none\n");
 });
 
 test("whoever misspells a cloud is told of one that is spelled so", async (t) => {

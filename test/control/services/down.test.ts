@@ -32,6 +32,11 @@ test("down waits until replicas and balancer are gone, and what is open is finis
   assert.equal(balancer?.endedWithin, 0);
   assert.equal(bed.world.provider.machines.size, 0);
   assert.deepEqual(await bed.world.run(rows.status, { service_names: null }), []);
+  const printed = await bed.world.printed(request);
+  assert.match(
+    printed,
+    /^Service 'chat' is scheduled to be terminated\.\nService chat is gone\.\n/,
+  );
 });
 
 test("what does not finish is cut once its time is over", async (t) => {
