@@ -1,6 +1,7 @@
 import { posix } from "node:path";
 import * as z from "zod";
 import { type Operation, operation } from "../common/operation.ts";
+import { byteCount } from "./caps.ts";
 
 /**
  * How files reach a node, and come back. Control offers a manifest, one entry a line, and sends the
@@ -52,7 +53,7 @@ export const Listed = z.discriminatedUnion("kind", [
 export type Listed = z.output<typeof Listed>;
 
 /** The bytes of a file from `offset` to `end`. */
-export const Stretch = z.object({ path, offset: z.int().min(0), end: z.int().min(0) });
+export const Stretch = z.object({ path, offset: byteCount, end: byteCount });
 export type Stretch = z.output<typeof Stretch>;
 
 /** Comes before a stretch, as a line: how many bytes follow, or why there are none. */

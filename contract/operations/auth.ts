@@ -1,5 +1,6 @@
 import * as z from "zod";
 import { type Operation, operation } from "../../common/operation.ts";
+import { text } from "../caps.ts";
 import { Bytes, optional, query, queryInteger } from "./fields.ts";
 
 /** Log-in of a client through the browser: it makes a verifier, the user approves its challenge. */
@@ -32,8 +33,7 @@ export const authOperations = {
     access: "any",
     input: {
       body: z.object({
-        code_challenge: z
-          .string()
+        code_challenge: text
           .regex(/^[A-Za-z0-9_-]{43}$/)
           .describe("base64url, unpadded, of the verifier's SHA-256."),
       }),
@@ -48,7 +48,7 @@ export const authOperations = {
     summary: "Fetch the token of an approved log-in, once; not found until then.",
     access: "open",
     input: query({
-      code_verifier: optional(z.string()).describe("What the client made; refused without it."),
+      code_verifier: optional(text).describe("What the client made; refused without it."),
     }),
     output: z.object({ token: z.string() }),
     errors: ["ValueError", "NotFoundError"],

@@ -1,5 +1,6 @@
 import * as z from "zod";
 import { type Operation, operation } from "../../common/operation.ts";
+import { integer, listOf, text } from "../caps.ts";
 import { CloudCapability, InstanceTypeRow } from "../records/clouds.ts";
 import { body, optional, query, queryBoolean } from "./fields.ts";
 import { kubernetesOperations } from "./kubernetes.ts";
@@ -8,10 +9,10 @@ import { slurmOperations } from "./slurm.ts";
 const expand = queryBoolean(false).describe("Contexts and pools instead of just their cloud.");
 const catalogFilter = {
   gpus_only: z.boolean().default(true).describe("Leave out other accelerators."),
-  name_filter: optional(z.string()).describe("Regular expression, anywhere in the name."),
-  region_filter: optional(z.string()).describe("Regular expression, anywhere in the region."),
-  quantity_filter: optional(z.int()).describe("Number of accelerators."),
-  clouds: optional(z.union([z.string(), z.array(z.string())])).describe("Null is all."),
+  name_filter: optional(text).describe("Regular expression, anywhere in the name."),
+  region_filter: optional(text).describe("Regular expression, anywhere in the region."),
+  quantity_filter: optional(integer).describe("Number of accelerators."),
+  clouds: optional(z.union([text, listOf(text)])).describe("Null is all."),
 };
 
 /** What can be had where: clouds, their catalogs, Kubernetes and Slurm. */
@@ -24,9 +25,9 @@ export const cloudOperations = {
     summary: "Probe clouds and remember which can be used.",
     access: "any",
     input: body("CheckBody", {
-      clouds: optional(z.array(z.string())).describe("Null is every allowed one."),
+      clouds: optional(listOf(text)).describe("Null is every allowed one."),
       verbose: z.boolean().default(false).describe("More detail in the request's log."),
-      workspace: optional(z.string()).describe("Null is every workspace of the caller."),
+      workspace: optional(text).describe("Null is every workspace of the caller."),
     }),
     output: z
       .record(z.string(), z.record(z.string(), z.array(CloudCapability)))
@@ -41,7 +42,7 @@ export const cloudOperations = {
     summary: "Clouds that a workspace can use.",
     access: "any",
     input: query({
-      workspace: optional(z.string()).describe("Null is the active one."),
+      workspace: optional(text).describe("Null is the active one."),
       expand,
     }),
     output: z.array(z.string()),
@@ -55,7 +56,7 @@ export const cloudOperations = {
     summary: "Clouds that several workspaces can use.",
     access: "any",
     input: query({
-      workspaces: z.string().default("").describe("Names, separated by commas."),
+      workspaces: text.default("").describe("Names, separated by commas."),
       expand,
     }),
     output: z.record(z.string(), z.array(z.string())).describe("By workspace."),

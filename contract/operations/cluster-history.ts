@@ -1,14 +1,15 @@
 import * as z from "zod";
 import { type Operation, operation } from "../../common/operation.ts";
+import { integer, listOf, text } from "../caps.ts";
 import { hookEvents } from "../hooks.ts";
 import { ClusterEventRecord, CostReportRecord, JobExitCode } from "../records/clusters.ts";
 import { Bytes, body, optional, query, queryBoolean, queryInteger } from "./fields.ts";
 
-const pastToo = z.string().describe("Cluster, live or past.");
+const pastToo = text.describe("Cluster, live or past.");
 const flag = z.boolean().default(false);
 const reading = {
   follow: z.boolean().default(true).describe("Keep reading while the hooks run."),
-  tail: z.int().default(0).describe("Last n lines; 0 is everything."),
+  tail: integer.default(0).describe("Last n lines; 0 is everything."),
 };
 
 /** What clusters did and cost, also those that are gone. */
@@ -26,7 +27,7 @@ export const clusterHistoryOperations = {
       }),
       ...body("ProvisionLogsBody", {
         cluster_name: pastToo,
-        worker: optional(z.int()).describe("Rank of a node; null is the head."),
+        worker: optional(integer).describe("Rank of a node; null is the head."),
       }),
     },
     output: Bytes,
@@ -71,8 +72,8 @@ export const clusterHistoryOperations = {
     summary: "What live and past clusters cost.",
     access: "any",
     input: body("CostReportBody", {
-      days: z.int().nullable().default(30).describe("How many days back past clusters go."),
-      cluster_hashes: optional(z.array(z.string())).describe("Only these clusters."),
+      days: integer.nullable().default(30).describe("How many days back past clusters go."),
+      cluster_hashes: optional(listOf(text)).describe("Only these clusters."),
       dashboard_summary_response: flag.describe("Shorter rows."),
     }),
     output: z.array(CostReportRecord),
@@ -85,15 +86,13 @@ export const clusterHistoryOperations = {
     summary: "What happened to a cluster, live or past.",
     access: "any",
     input: body("ClusterEventsBody", {
-      cluster_name: optional(z.string()).describe("Exactly one of this and cluster_hash."),
-      cluster_hash: optional(z.string()),
-      event_type: z
-        .string()
-        .describe(
-          "STATUS_CHANGE, DEBUG or TERMINAL; NOTEWORTHY is STATUS_CHANGE and what of DEBUG nobody should miss.",
-        ),
+      cluster_name: optional(text).describe("Exactly one of this and cluster_hash."),
+      cluster_hash: optional(text),
+      event_type: text.describe(
+        "STATUS_CHANGE, DEBUG or TERMINAL; NOTEWORTHY is STATUS_CHANGE and what of DEBUG nobody should miss.",
+      ),
       include_timestamps: flag.describe("Objects instead of bare texts."),
-      limit: optional(z.int()).describe("Only the newest n."),
+      limit: optional(integer).describe("Only the newest n."),
     }),
     output: z.union([z.array(z.string()), z.array(ClusterEventRecord)]),
     errors: ["ValueError"],

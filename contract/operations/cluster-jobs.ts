@@ -1,12 +1,13 @@
 import * as z from "zod";
 import { type Operation, operation } from "../../common/operation.ts";
 import { product } from "../../common/product.ts";
+import { byteCount, document, filePath, integer, listOf, text } from "../caps.ts";
 import { mostStretches, Stretch } from "../files-api.ts";
 import { ClusterJobRecord, JobExitCode, LaunchResult } from "../records/clusters.ts";
 import { jobMachine } from "../statuses.ts";
 import { Bytes, body, cancelStop, Nothing, nullable, optional, query } from "./fields.ts";
 
-const clusterName = z.string().describe("Target cluster.");
+const clusterName = text.describe("Target cluster.");
 const flag = z.boolean().default(false);
 const clusterErrors = ["ClusterDoesNotExist", "ClusterNotUpError", "NotSupportedError"] as const;
 
@@ -20,12 +21,12 @@ export const clusterJobOperations = {
     summary: "Run a task on a cluster that is up.",
     access: "any",
     input: body("ExecBody", {
-      task: z.string().describe("One task as YAML text; of its files only workdir is synced."),
+      task: document.describe("One task as YAML text; of its files only workdir is synced."),
       cluster_name: clusterName,
       dryrun: flag.describe("Plan only."),
       down: flag.describe("Tear the cluster down when the job is over."),
       cancel_stop: cancelStop,
-      backend: optional(z.string()).describe("Null is the usual one."),
+      backend: optional(text).describe("Null is the usual one."),
     }),
     output: LaunchResult,
     errors: [
@@ -61,7 +62,7 @@ export const clusterJobOperations = {
     access: "any",
     input: body("JobStatusBody", {
       cluster_name: clusterName,
-      job_ids: nullable(z.array(z.int())).describe("Null is the latest job."),
+      job_ids: nullable(listOf(integer)).describe("Null is the latest job."),
     }),
     output: z.record(z.string(), z.enum(jobMachine.names).nullable()).describe("By job id."),
     errors: clusterErrors,
@@ -75,7 +76,7 @@ export const clusterJobOperations = {
     access: "any",
     input: body("CancelBody", {
       cluster_name: clusterName,
-      job_ids: nullable(z.array(z.int())).describe(
+      job_ids: nullable(listOf(integer)).describe(
         "Null without all and all_users is the caller's latest running job.",
       ),
       all: flag.describe("All jobs of the caller; not together with job_ids."),
@@ -94,10 +95,10 @@ export const clusterJobOperations = {
     access: "any",
     input: body("ClusterJobBody", {
       cluster_name: clusterName,
-      job_id: nullable(z.int()).describe("Null is the latest job."),
+      job_id: nullable(integer).describe("Null is the latest job."),
       follow: z.boolean().default(true).describe("Keep streaming until the job ended."),
-      tail: z.int().default(0).describe("Last n lines; 0 is everything."),
-      offset: z.int().min(0).default(0).describe("Byte to begin at, to go on after a lost line."),
+      tail: integer.default(0).describe("Last n lines; 0 is everything."),
+      offset: byteCount.default(0).describe("Byte to begin at, to go on after a lost line."),
     }),
     output: JobExitCode,
     errors: clusterErrors,
@@ -111,8 +112,8 @@ export const clusterJobOperations = {
     access: "any",
     input: body("ClusterJobsDownloadLogsBody", {
       cluster_name: clusterName,
-      job_ids: nullable(z.array(z.string())).describe("Null is the latest job."),
-      local_dir: z.string().default(`~/${product.word}_logs`).describe("Accepted and ignored."),
+      job_ids: nullable(listOf(text)).describe("Null is the latest job."),
+      local_dir: filePath.default(`~/${product.word}_logs`).describe("Accepted and ignored."),
     }),
     output: z.record(z.string(), z.string()).describe("Job id to folder on control."),
     errors: clusterErrors,
@@ -125,22 +126,20 @@ export const clusterJobOperations = {
     access: "any",
     input: {
       ...query({
-        relative: z
-          .string()
+        relative: text
           .default("home")
           .describe("items: names relative to each folder; otherwise whole paths."),
       }),
       ...body("DownloadBody", {
-        folder_paths: z
-          .array(z.string())
-          .describe("Folders within the caller's log folder, or one CLUSTER:PATH."),
-        rank: z.int().min(0).default(0).describe("Of CLUSTER: which node."),
+        folder_paths: listOf(filePath).describe(
+          "Folders within the caller's log folder, or one CLUSTER:PATH.",
+        ),
+        rank: integer.min(0).default(0).describe("Of CLUSTER: which node."),
         answer: z
           .enum(["zip", "list", "contents"])
           .default("zip")
           .describe("Of CLUSTER: a zip, a line of JSON an entry, or the stretches asked for."),
-        stretches: z
-          .array(Stretch)
+        stretches: listOf(Stretch)
           .max(mostStretches)
           .default([])
           .describe("Of `contents`: which bytes of which files, each sent after a line of JSON."),

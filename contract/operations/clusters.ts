@@ -1,12 +1,13 @@
 import * as z from "zod";
 import { type Operation, operation } from "../../common/operation.ts";
 import { product, protocol } from "../../common/product.ts";
+import { document, integer, listOf, longText, text } from "../caps.ts";
 import { ClusterStatusRecord, Handle, LaunchResult } from "../records/clusters.ts";
 import { clusterHistoryOperations } from "./cluster-history.ts";
 import { clusterJobOperations } from "./cluster-jobs.ts";
 import { body, cancelStop, Nothing, optional } from "./fields.ts";
 
-const clusterName = z.string().describe("Target cluster.");
+const clusterName = text.describe("Target cluster.");
 const flag = z.boolean().default(false);
 const internal = flag.describe("Accepted and ignored.");
 const waitFor = optional(z.enum(["jobs_and_ssh", "jobs", "none"])).describe(
@@ -16,7 +17,7 @@ const stopOrDown = body("StopOrDownBody", {
   cluster_name: clusterName,
   purge: flag.describe("Change the record even when the cloud call fails."),
   graceful: flag.describe("Cancel jobs first and wait for uploads to flush."),
-  graceful_timeout: optional(z.int()).describe("Seconds for the graceful part."),
+  graceful_timeout: optional(integer).describe("Seconds for the graceful part."),
   skip_hooks: flag.describe("End the hook that runs and begin no other."),
 });
 
@@ -30,16 +31,16 @@ export const clusterOperations = {
     summary: "Create a cluster, or reuse it, and run a task on it.",
     access: "any",
     input: body("LaunchBody", {
-      task: z.string().describe("One task as YAML text."),
-      cluster_name: z.string().describe("Cluster to create or reuse."),
+      task: document.describe("One task as YAML text."),
+      cluster_name: text.describe("Cluster to create or reuse."),
       retry_until_up: flag.describe("Keep trying until there is capacity."),
-      idle_minutes_to_autostop: optional(z.int()).describe("Overrides the task's autostop."),
+      idle_minutes_to_autostop: optional(integer).describe("Overrides the task's autostop."),
       dryrun: flag.describe("Plan only."),
       down: flag.describe("Overrides the task: tear down instead of stopping when idle."),
-      backend: optional(z.string()).describe("Null is the usual one."),
+      backend: optional(text).describe("Null is the usual one."),
       optimize_target: z.literal([0, 1]).default(0).describe("0 cost, 1 time."),
       no_setup: flag.describe("Skip the setup script."),
-      clone_disk_from: optional(z.string()).describe("Start from the disk of this cluster."),
+      clone_disk_from: optional(text).describe("Start from the disk of this cluster."),
       cancel_stop: cancelStop,
       fast: flag.describe(
         "Skip the setup script on nodes that have completed the same one already.",
@@ -75,7 +76,7 @@ export const clusterOperations = {
     access: "any",
     input: body("StartBody", {
       cluster_name: clusterName,
-      idle_minutes_to_autostop: optional(z.int()).describe("Null keeps what was set before."),
+      idle_minutes_to_autostop: optional(integer).describe("Null keeps what was set before."),
       wait_for: waitFor,
       retry_until_up: flag.describe("Keep trying until there is capacity."),
       down: flag.describe("Tear down instead of stopping; needs idle_minutes_to_autostop."),
@@ -121,11 +122,11 @@ export const clusterOperations = {
     access: "any",
     input: body("AutostopBody", {
       cluster_name: clusterName,
-      idle_minutes: z.int().describe("Idle minutes; negative cancels."),
+      idle_minutes: integer.describe("Idle minutes; negative cancels."),
       wait_for: waitFor,
       down: flag.describe("Tear down instead of stopping."),
-      hook: optional(z.string()).describe("Script to run on the cluster first."),
-      hook_timeout: optional(z.int()).describe("Seconds for the script; null is 3600."),
+      hook: optional(longText).describe("Script to run on the cluster first."),
+      hook_timeout: optional(integer).describe("Seconds for the script; null is 3600."),
     }),
     output: Nothing,
     errors: ["ClusterDoesNotExist", "ClusterNotUpError", "NotSupportedError"],
@@ -139,7 +140,7 @@ export const clusterOperations = {
     access: "any",
     input: {
       ...body("StatusBody", {
-        cluster_names: optional(z.array(z.string())).describe("Names or patterns; null is all."),
+        cluster_names: optional(listOf(text)).describe("Names or patterns; null is all."),
         refresh: z
           .enum(["NONE", "AUTO", "FORCE"])
           .default("NONE")
@@ -163,7 +164,7 @@ export const clusterOperations = {
     access: "any",
     input: body("EndpointsBody", {
       cluster: clusterName,
-      port: optional(z.union([z.int(), z.string()])).describe("Null is all of them."),
+      port: optional(z.union([integer, text])).describe("Null is all of them."),
     }),
     output: z.record(z.string(), z.string()).describe("Port to address."),
     errors: ["ValueError", "ClusterNotUpError"],

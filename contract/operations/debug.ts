@@ -1,5 +1,6 @@
 import * as z from "zod";
 import { type Operation, operation } from "../../common/operation.ts";
+import { caps, integer, listOf, settings, text } from "../caps.ts";
 import { Bytes, body, optional, path } from "./fields.ts";
 
 /** Bundles for people who look for a fault. */
@@ -12,11 +13,13 @@ export const debugOperations = {
     summary: "Collect logs and records in a bundle.",
     access: "admin",
     input: body("CreateDebugDumpBody", {
-      request_ids: optional(z.array(z.string())).describe("Ids or prefixes."),
-      cluster_names: optional(z.array(z.string())),
-      managed_job_ids: optional(z.array(z.int())),
-      recent_minutes: optional(z.number()).describe("Everything of the last n minutes."),
-      client_info: optional(z.record(z.string(), z.unknown())).describe("Facts about the client."),
+      request_ids: optional(listOf(text)).describe("Ids or prefixes."),
+      cluster_names: optional(listOf(text)),
+      managed_job_ids: optional(listOf(integer)),
+      recent_minutes: optional(z.number().min(0).max(caps.integer)).describe(
+        "Everything of the last n minutes.",
+      ),
+      client_info: optional(settings).describe("Facts about the client."),
     }),
     output: z.string().describe("Path of the zip on control."),
     errors: ["ValueError"],
@@ -27,7 +30,7 @@ export const debugOperations = {
     mode: "file",
     summary: "Fetch a bundle; it is deleted then.",
     access: "admin",
-    input: path({ dump_filename: z.string() }),
+    input: path({ dump_filename: text }),
     output: Bytes,
     errors: ["PermissionDeniedError", "NotFoundError"],
   }),

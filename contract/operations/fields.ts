@@ -1,26 +1,25 @@
 import * as z from "zod";
 import { product, protocol } from "../../common/product.ts";
+import { caps, filePath, listOf, longText, mapOf, settings, text } from "../caps.ts";
 
-const Config = z
-  .record(z.string(), z.unknown())
+const Config = settings
   .nullish()
   .describe("Settings of the client, laid over control's for this request.");
-const ConfigPath = z.string().nullish().describe("Where those settings come from, for messages.");
+const ConfigPath = filePath.nullish().describe("Where those settings come from, for messages.");
 
 /** Fields that every JSON body may carry beside its own: who calls, from where, with what settings. */
 export const callerFields = {
-  env_vars: z
-    .record(z.string(), z.string())
+  env_vars: mapOf(longText)
     .default({})
     .describe("Environment of the caller; names the caller where no login layer does."),
-  entrypoint: z.string().default("").describe("Client function that made the call."),
-  entrypoint_command: z.string().default("").describe("Command line, shown as the call's origin."),
+  entrypoint: text.default("").describe("Client function that made the call."),
+  entrypoint_command: longText.default("").describe("Command line, shown as the call's origin."),
   using_remote_api_server: z.boolean().default(false),
   [`override_${product.word}_config` as const]: Config,
   [`override_${product.word}_config_path` as const]: ConfigPath,
   [`override_${protocol.word}_config` as const]: Config,
   [`override_${protocol.word}_config_path` as const]: ConfigPath,
-  file_mounts_blob_id: z.string().nullish().describe("Id of an uploaded blob; null when none."),
+  file_mounts_blob_id: text.nullish().describe("Id of an uploaded blob; null when none."),
 } as const;
 
 /**
@@ -49,12 +48,12 @@ export const queryBoolean = (fallback: boolean) =>
     .meta({ type: "boolean" });
 
 /** A whole number in a query. */
-export const queryInteger = z.coerce.number().int();
+export const queryInteger = z.coerce.number().int().min(-caps.integer).max(caps.integer);
 
 /** A query parameter that may be repeated. */
 export const queryList = z.preprocess(
   (value: string | string[]) => (typeof value === "string" ? [value] : value),
-  z.array(z.string()),
+  listOf(text),
 );
 
 /** A key that must be there although it may be null. */

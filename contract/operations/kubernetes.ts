@@ -1,5 +1,6 @@
 import * as z from "zod";
 import { type Operation, operation } from "../../common/operation.ts";
+import { integer, text } from "../caps.ts";
 import {
   GpuAvailabilityRow,
   KubernetesClusterRecord,
@@ -8,7 +9,7 @@ import {
 import { ManagedJobRecord } from "../records/jobs.ts";
 import { body, optional } from "./fields.ts";
 
-const context = optional(z.string()).describe("Context; null is the current one.");
+const context = optional(text).describe("Context; null is the current one.");
 
 /** Kubernetes clusters that control can reach. */
 export const kubernetesOperations = {
@@ -20,9 +21,9 @@ export const kubernetesOperations = {
     summary: "Accelerators that are free in Kubernetes now.",
     access: "any",
     input: body("RealtimeGpuAvailabilityRequestBody", {
-      context: optional(z.string()).describe("Context; null is every allowed one."),
-      name_filter: optional(z.string()).describe("Pattern of the name, in any case."),
-      quantity_filter: optional(z.int()).describe("Number that is needed."),
+      context: optional(text).describe("Context; null is every allowed one."),
+      name_filter: optional(text).describe("Pattern of the name, in any case."),
+      quantity_filter: optional(integer).describe("Number that is needed."),
       is_ssh: optional(z.boolean()).describe("True: SSH node pools only; false: without them."),
     }),
     output: z.array(z.tuple([z.string(), z.array(GpuAvailabilityRow)])).describe("By context."),

@@ -1,8 +1,9 @@
 import * as z from "zod";
 import { type Operation, operation } from "../../common/operation.ts";
+import { integer, text } from "../caps.ts";
 import { body, Nothing, optional } from "./fields.ts";
 
-const name = optional(z.string()).describe("Null is the usual name.");
+const name = optional(text).describe("Null is the usual name.");
 
 /** A Kubernetes cluster on the machine of control. */
 export const localOperations = {
@@ -16,7 +17,7 @@ export const localOperations = {
     input: body("LocalUpBody", {
       gpus: z.boolean().default(true).describe("Use GPUs where the machine has them."),
       name,
-      port_start: optional(z.int()).describe("First of 100 ports."),
+      port_start: optional(integer).describe("First of 100 ports."),
     }),
     output: Nothing,
     errors: ["RuntimeError"],

@@ -1,5 +1,5 @@
-import * as z from "zod";
 import { type Operation, operation } from "../../common/operation.ts";
+import { text } from "../caps.ts";
 import { Bytes, path } from "./fields.ts";
 
 /** The web interface. */
@@ -19,7 +19,7 @@ export const pageOperations = {
     mode: "page",
     summary: "Files of the web interface.",
     access: "any",
-    input: path({ full_path: z.string().describe("May have slashes.") }),
+    input: path({ full_path: text.describe("May have slashes.") }),
     output: Bytes,
     errors: ["ValueError", "PermissionDeniedError"],
   }),

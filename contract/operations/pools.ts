@@ -1,13 +1,14 @@
 import * as z from "zod";
 import { type Operation, operation } from "../../common/operation.ts";
+import { document, filePath, integer, listOf, text } from "../caps.ts";
 import { ServiceComponent, ServiceStatusRecord, UpdateMode } from "../records/services.ts";
 import { body, Nothing, nullable, optional } from "./fields.ts";
 
 const tag = "jobs";
 const flag = z.boolean().default(false);
-const poolName = z.string().describe("Pool.");
-const poolNames = nullable(z.union([z.string(), z.array(z.string())]));
-const tail = optional(z.int()).describe("Last n lines; null is everything.");
+const poolName = text.describe("Pool.");
+const poolNames = nullable(z.union([text, listOf(text)]));
+const tail = optional(integer).describe("Last n lines; null is everything.");
 
 /** Pools: clusters that are kept warm for managed jobs. */
 export const poolOperations = {
@@ -20,8 +21,8 @@ export const poolOperations = {
     summary: "Create a pool, change it or resize it.",
     access: "any",
     input: body("JobsPoolApplyBody", {
-      task: optional(z.string()).describe("One task with a pool section as YAML text."),
-      workers: optional(z.int()).describe("New number of workers when task is null."),
+      task: optional(document).describe("One task with a pool section as YAML text."),
+      workers: optional(integer).describe("New number of workers when task is null."),
       pool_name: poolName,
       mode: UpdateMode,
     }),
@@ -67,7 +68,7 @@ export const poolOperations = {
     input: body("JobsPoolLogsBody", {
       pool_name: poolName,
       target: ServiceComponent.describe("A pool has no load_balancer."),
-      worker_id: optional(z.int()).describe("Needed for replica."),
+      worker_id: optional(integer).describe("Needed for replica."),
       follow: z.boolean().default(true).describe("Keep streaming."),
       tail,
     }),
@@ -84,11 +85,11 @@ export const poolOperations = {
     access: "any",
     input: body("JobsPoolDownloadLogsBody", {
       pool_name: poolName,
-      local_dir: z.string().describe("Ignored."),
-      targets: nullable(z.union([ServiceComponent, z.array(ServiceComponent)])).describe(
+      local_dir: filePath.describe("Ignored."),
+      targets: nullable(z.union([ServiceComponent, listOf(ServiceComponent)])).describe(
         "Null or empty is all.",
       ),
-      worker_ids: optional(z.array(z.int())).describe("Null or empty is all that live."),
+      worker_ids: optional(listOf(integer)).describe("Null or empty is all that live."),
       tail,
     }),
     output: z.string().describe("Folder on control."),

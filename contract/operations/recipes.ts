@@ -1,10 +1,11 @@
 import * as z from "zod";
 import { type Operation, operation } from "../../common/operation.ts";
+import { document, longText, text } from "../caps.ts";
 import { RecipeRecord } from "../records/recipes.ts";
 import { body, optional } from "./fields.ts";
 
 const tag = "recipes";
-const recipeName = z.string().describe("Recipe.");
+const recipeName = text.describe("Recipe.");
 const flag = z.boolean().default(false);
 
 /** Recipes: tasks that users keep and share. */
@@ -32,7 +33,7 @@ export const recipeOperations = {
     input: body("RecipeListBody", {
       pinned_only: flag,
       my_recipes_only: flag.describe("The caller's own; pinned_only comes first."),
-      recipe_type: optional(z.string()).describe("cluster, job, pool or volume."),
+      recipe_type: optional(text).describe("cluster, job, pool or volume."),
     }),
     output: z.array(RecipeRecord),
     errors: ["ValueError"],
@@ -57,11 +58,11 @@ export const recipeOperations = {
     summary: "Create a recipe.",
     access: "any",
     input: body("RecipeCreateBody", {
-      name: z.string().describe("Letters, digits and dashes, at most 40."),
-      content: z.string().describe("YAML text; no local files."),
-      recipe_type: z.string().describe("cluster, job, pool or volume."),
-      description: optional(z.string()),
-      owner_name: optional(z.string()).describe("Name to show instead of the caller's."),
+      name: text.describe("Letters, digits and dashes, at most 40."),
+      content: document.describe("YAML text; no local files."),
+      recipe_type: text.describe("cluster, job, pool or volume."),
+      description: optional(longText),
+      owner_name: optional(text).describe("Name to show instead of the caller's."),
     }),
     output: RecipeRecord,
     errors: ["ValueError", "InvalidRecipeNameError", "RecipeAlreadyExistsError"],
@@ -76,8 +77,8 @@ export const recipeOperations = {
     access: "any",
     input: body("RecipeUpdateBody", {
       recipe_name: recipeName,
-      description: optional(z.string()).describe("Null leaves it."),
-      content: optional(z.string()).describe("Null leaves it."),
+      description: optional(longText).describe("Null leaves it."),
+      content: optional(document).describe("Null leaves it."),
     }),
     output: RecipeRecord.nullable(),
     errors: ["ValueError"],

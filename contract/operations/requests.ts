@@ -1,9 +1,10 @@
 import * as z from "zod";
 import { type Operation, operation } from "../../common/operation.ts";
+import { caps, filePath, listOf, text } from "../caps.ts";
 import { HealthRecord, PluginInfo, RequestPayload } from "../records/requests.ts";
 import { Bytes, body, optional, query, queryBoolean, queryInteger, queryList } from "./fields.ts";
 
-const completion = query({ incomplete: z.string().describe("Beginning of the name.") });
+const completion = query({ incomplete: text.describe("Beginning of the name.") });
 
 /** Stored requests, and what a client asks of control itself. */
 export const requestOperations = {
@@ -13,7 +14,7 @@ export const requestOperations = {
     mode: "sync",
     summary: "Wait for a request to end and get its result.",
     access: "any",
-    input: query({ request_id: z.string().describe("Id, or a prefix that fits one request.") }),
+    input: query({ request_id: text.describe("Id, or a prefix that fits one request.") }),
     output: RequestPayload,
     errors: ["NotFoundError", "ValueError"],
   }),
@@ -24,8 +25,8 @@ export const requestOperations = {
     summary: "Stream the log of a request, or a log file of control.",
     access: "any",
     input: query({
-      request_id: optional(z.string()).describe("Id or prefix; null is the newest request."),
-      log_path: optional(z.string()).describe("File within the log folder; not with request_id."),
+      request_id: optional(text).describe("Id or prefix; null is the newest request."),
+      log_path: optional(filePath).describe("File within the log folder; not with request_id."),
       tail: optional(queryInteger).describe("Last n lines; null is everything."),
       follow: queryBoolean(true).describe("Keep streaming until the request ended."),
       format: z.enum(["auto", "plain", "html", "console"]).default("auto"),
@@ -41,8 +42,8 @@ export const requestOperations = {
     summary: "Cancel requests.",
     access: "any",
     input: body("RequestCancelBody", {
-      request_ids: optional(z.array(z.string())).describe("Ids or prefixes; null is all."),
-      user_id: optional(z.string()).describe("With request_ids null: only those of this user."),
+      request_ids: optional(listOf(text)).describe("Ids or prefixes; null is all."),
+      user_id: optional(text).describe("With request_ids null: only those of this user."),
     }),
     output: z.array(z.string()).describe("Ids that were cancelled."),
     errors: ["ValueError"],
@@ -56,9 +57,9 @@ export const requestOperations = {
     input: query({
       request_ids: optional(queryList).describe("Ids or prefixes; the rest is ignored then."),
       all_status: queryBoolean(false).describe("Those that ended, too."),
-      limit: optional(queryInteger).describe("At most n."),
+      limit: optional(queryInteger.min(0).max(caps.entries)).describe("At most n."),
       fields: optional(queryList).describe("Columns to read."),
-      cluster_name: optional(z.string()).describe("Only those for this cluster."),
+      cluster_name: optional(text).describe("Only those for this cluster."),
     }),
     output: z.array(RequestPayload),
   }),

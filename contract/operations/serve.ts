@@ -1,13 +1,14 @@
 import * as z from "zod";
 import { type Operation, operation } from "../../common/operation.ts";
+import { document, filePath, integer, listOf, text } from "../caps.ts";
 import { ServiceComponent, ServiceStatusRecord, UpdateMode } from "../records/services.ts";
 import { body, Nothing, nullable, optional } from "./fields.ts";
 
 const tag = "serve";
 const flag = z.boolean().default(false);
-const serviceName = z.string().describe("Service.");
-const serviceNames = nullable(z.union([z.string(), z.array(z.string())]));
-const tail = optional(z.int()).describe("Last n lines; null is everything.");
+const serviceName = text.describe("Service.");
+const serviceNames = nullable(z.union([text, listOf(text)]));
+const tail = optional(integer).describe("Last n lines; null is everything.");
 
 /** Services: an endpoint that is kept alive, a cluster behind each replica. */
 export const serveOperations = {
@@ -20,8 +21,8 @@ export const serveOperations = {
     summary: "Bring a service up.",
     access: "any",
     input: body("ServeUpBody", {
-      task: z.string().describe("One task with a service section as YAML text."),
-      service_name: z.string().describe("Named like a cluster."),
+      task: document.describe("One task with a service section as YAML text."),
+      service_name: text.describe("Named like a cluster."),
     }),
     output: z.tuple([z.string(), z.string()]).describe("Name and address."),
     errors: [
@@ -41,7 +42,7 @@ export const serveOperations = {
     summary: "Move a service to a new version.",
     access: "any",
     input: body("ServeUpdateBody", {
-      task: z.string().describe("The new task as YAML text."),
+      task: document.describe("The new task as YAML text."),
       service_name: serviceName,
       mode: UpdateMode,
     }),
@@ -81,7 +82,7 @@ export const serveOperations = {
     access: "any",
     input: body("ServeTerminateReplicaBody", {
       service_name: serviceName,
-      replica_id: z.int(),
+      replica_id: integer,
       purge: flag.describe("Also when the replica failed."),
     }),
     output: Nothing,
@@ -110,7 +111,7 @@ export const serveOperations = {
     input: body("ServeLogsBody", {
       service_name: serviceName,
       target: ServiceComponent,
-      replica_id: optional(z.int()).describe("Needed for replica, refused otherwise."),
+      replica_id: optional(integer).describe("Needed for replica, refused otherwise."),
       follow: z.boolean().default(true).describe("Keep streaming."),
       tail,
     }),
@@ -127,11 +128,11 @@ export const serveOperations = {
     access: "any",
     input: body("ServeDownloadLogsBody", {
       service_name: serviceName,
-      local_dir: z.string().describe("Ignored."),
-      targets: nullable(z.union([ServiceComponent, z.array(ServiceComponent)])).describe(
+      local_dir: filePath.describe("Ignored."),
+      targets: nullable(z.union([ServiceComponent, listOf(ServiceComponent)])).describe(
         "Null or empty is all.",
       ),
-      replica_ids: optional(z.array(z.int())).describe("Null or empty is all that live."),
+      replica_ids: optional(listOf(integer)).describe("Null or empty is all that live."),
       tail,
     }),
     output: z.string().describe("Folder on control."),

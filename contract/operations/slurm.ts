@@ -1,10 +1,11 @@
 import * as z from "zod";
 import { type Operation, operation } from "../../common/operation.ts";
+import { integer, text } from "../caps.ts";
 import { GpuAvailabilityRow, SlurmNodeInfo } from "../records/clouds.ts";
 import { body, optional } from "./fields.ts";
 
 const nodeInfo = body("SlurmNodeInfoRequestBody", {
-  slurm_cluster_name: optional(z.string()).describe("Null is the first allowed one."),
+  slurm_cluster_name: optional(text).describe("Null is the first allowed one."),
 });
 
 /** Slurm clusters that control can reach. */
@@ -17,9 +18,9 @@ export const slurmOperations = {
     summary: "Accelerators that are free in Slurm now.",
     access: "any",
     input: body("SlurmGpuAvailabilityRequestBody", {
-      slurm_cluster_name: optional(z.string()).describe("Null is every allowed one."),
-      name_filter: optional(z.string()).describe("Pattern of the name."),
-      quantity_filter: optional(z.int()).describe("Number that is needed."),
+      slurm_cluster_name: optional(text).describe("Null is every allowed one."),
+      name_filter: optional(text).describe("Pattern of the name."),
+      quantity_filter: optional(integer).describe("Number that is needed."),
     }),
     output: z
       .array(z.tuple([z.string(), z.array(GpuAvailabilityRow), z.string().nullable()]))

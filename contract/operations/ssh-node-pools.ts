@@ -1,12 +1,13 @@
 import * as z from "zod";
 import { type Operation, operation } from "../../common/operation.ts";
+import { small, text } from "../caps.ts";
 import { SshNodePoolConfig, SshNodePoolStatus } from "../records/ssh-node-pools.ts";
 import { body, Nothing, optional, path } from "./fields.ts";
 
 const tag = "ssh_node_pools";
-const pool = path({ pool_name: z.string() });
+const pool = path({ pool_name: text });
 const all = body("SSHUpBody", {
-  infra: optional(z.string()).describe("One pool; null is all."),
+  infra: optional(text).describe("One pool; null is all."),
   cleanup: z.boolean().default(false).describe("Clean up instead of deploying."),
   force: z
     .boolean()
@@ -34,7 +35,7 @@ export const sshNodePoolOperations = {
     mode: "sync",
     summary: "Replace the pools that the body names; others stay.",
     access: "any",
-    input: { body: z.object({}).catchall(z.unknown()).describe("Pools by name.") },
+    input: { body: small(z.object({}).catchall(z.unknown())).describe("Pools by name.") },
     output: Done,
     errors: ["ValueError"],
   }),

@@ -1,5 +1,6 @@
 import * as z from "zod";
 import { type Operation, operation } from "../../common/operation.ts";
+import { text } from "../caps.ts";
 import { StorageRecord } from "../records/volumes.ts";
 import { body, Nothing } from "./fields.ts";
 
@@ -22,7 +23,7 @@ export const storageOperations = {
     queue: "long",
     summary: "Delete a storage and what is in it.",
     access: "any",
-    input: body("StorageBody", { name: z.string() }),
+    input: body("StorageBody", { name: text }),
     output: Nothing,
     errors: ["ValueError", "StorageError"],
   }),

@@ -1,18 +1,19 @@
 import * as z from "zod";
 import { type Operation, operation } from "../../common/operation.ts";
+import { document, integer, text } from "../caps.ts";
 import { body, Nothing, nullable } from "./fields.ts";
 
 const RequestOptions = z
   .object({
-    cluster_name: nullable(z.string()),
-    idle_minutes_to_autostop: nullable(z.int()),
+    cluster_name: nullable(text),
+    idle_minutes_to_autostop: nullable(integer),
     down: z.boolean(),
     dryrun: z.boolean(),
   })
   .meta({ id: "RequestOptions" });
 
 const dag = {
-  dag: z.string().describe("Tasks as YAML text of several documents."),
+  dag: document.describe("Tasks as YAML text of several documents."),
   request_options: nullable(RequestOptions).describe("The launch that is meant."),
 };
 

@@ -1,5 +1,6 @@
 import * as z from "zod";
 import { type Operation, operation } from "../../common/operation.ts";
+import { integer, text } from "../caps.ts";
 import {
   ServiceAccountRole,
   ServiceAccountRoleChanged,
@@ -9,7 +10,7 @@ import {
 import { body, optional } from "./fields.ts";
 
 const tag = "users";
-const token = { token_id: z.string() };
+const token = { token_id: text };
 
 /** Service accounts and their tokens. */
 export const tokenOperations = {
@@ -32,8 +33,8 @@ export const tokenOperations = {
     summary: "Create a service account and its token; the secret is shown once.",
     access: "signed_in",
     input: body("ServiceAccountTokenCreateBody", {
-      token_name: z.string().describe("Begins with a letter."),
-      expires_in_days: optional(z.int()).describe("Null or 0 is endless."),
+      token_name: text.describe("Begins with a letter."),
+      expires_in_days: optional(integer).describe("Null or 0 is endless."),
     }),
     output: ServiceAccountTokenSecret,
     errors: ["AuthenticationError", "ValueError"],
@@ -69,7 +70,7 @@ export const tokenOperations = {
     access: "owner_or_admin",
     input: body("ServiceAccountTokenUpdateRoleBody", {
       ...token,
-      role: z.string().describe("admin or user."),
+      role: text.describe("admin or user."),
     }),
     output: ServiceAccountRoleChanged,
     errors: ["AuthenticationError", "NotFoundError", "PermissionDeniedError", "ValueError"],
@@ -83,7 +84,7 @@ export const tokenOperations = {
     access: "owner_or_admin",
     input: body("ServiceAccountTokenRotateBody", {
       ...token,
-      expires_in_days: optional(z.int()).describe(
+      expires_in_days: optional(integer).describe(
         "0 is endless; null keeps the time that is left.",
       ),
     }),

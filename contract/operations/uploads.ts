@@ -1,10 +1,11 @@
 import * as z from "zod";
 import { type Operation, operation } from "../../common/operation.ts";
 import { product, protocol } from "../../common/product.ts";
+import { text } from "../caps.ts";
 import { UploadZipFileResponse } from "../records/uploads.ts";
 import { query, queryInteger } from "./fields.ts";
 
-const userHash = z.string().describe("Owner of the files; a log-in has the last word.");
+const userHash = text.describe("Owner of the files; a log-in has the last word.");
 const runName = `(${product.word}|${protocol.requestPrefix})-\\d{4}(-\\d\\d){5}-\\d{6}-[0-9a-f]{8}`;
 const blobId = "[0-9a-f]{64}";
 const chunkOf = (uploadId: z.ZodString) => ({
@@ -26,10 +27,7 @@ export const uploadOperations = {
     summary: "Upload a chunk of a zip; unpacked for its owner once all are there.",
     access: "any",
     input: chunkOf(
-      z
-        .string()
-        .regex(new RegExp(`^${runName}$`))
-        .describe("Time of the run, then 8 hex digits."),
+      text.regex(new RegExp(`^${runName}$`)).describe("Time of the run, then 8 hex digits."),
     ),
     output: UploadZipFileResponse,
     errors: ["ValueError"],
@@ -42,10 +40,7 @@ export const uploadOperations = {
     access: "any",
     input: query({
       user_hash: userHash,
-      blob_id: z
-        .string()
-        .regex(new RegExp(`^${blobId}$`))
-        .describe("64 hex digits."),
+      blob_id: text.regex(new RegExp(`^${blobId}$`)).describe("64 hex digits."),
     }),
     output: z.object({ exists: z.boolean() }),
     errors: ["ValueError"],
@@ -57,8 +52,7 @@ export const uploadOperations = {
     summary: "Upload a chunk of a blob, unpacked once and shared by every request that names it.",
     access: "any",
     input: chunkOf(
-      z
-        .string()
+      text
         .regex(new RegExp(`^(${blobId}|${runName})$`))
         .describe("64 hex digits of its content, or as for /upload."),
     ),

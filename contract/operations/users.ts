@@ -1,5 +1,6 @@
 import * as z from "zod";
 import { type Operation, operation } from "../../common/operation.ts";
+import { document, text } from "../caps.ts";
 import { CurrentRole, UserExportResult, UserImportResult, UserRecord } from "../records/users.ts";
 import { body, Nothing, optional } from "./fields.ts";
 
@@ -35,9 +36,9 @@ export const userOperations = {
     summary: "Create a user with a password.",
     access: "admin",
     input: body("UserCreateBody", {
-      username: z.string().describe("Name to log in with."),
-      password: z.string().describe("Only a hash of it is kept."),
-      role: optional(z.string()).describe("admin or user; null is the usual one."),
+      username: text.describe("Name to log in with."),
+      password: text.describe("Only a hash of it is kept."),
+      role: optional(text).describe("admin or user; null is the usual one."),
     }),
     output: Nothing,
     errors: ["ValueError"],
@@ -50,9 +51,9 @@ export const userOperations = {
     summary: "Change the role or the password of a user.",
     access: "self_or_admin",
     input: body("UserUpdateBody", {
-      user_id: z.string(),
-      role: optional(z.string()).describe("Null leaves it."),
-      password: optional(z.string()).describe("Null leaves it."),
+      user_id: text,
+      role: optional(text).describe("Null leaves it."),
+      password: optional(text).describe("Null leaves it."),
     }),
     output: Nothing,
     errors: ["ValueError", "PermissionDeniedError"],
@@ -64,7 +65,7 @@ export const userOperations = {
     mode: "sync",
     summary: "Delete a user who owns nothing any more.",
     access: "admin",
-    input: body("UserDeleteBody", { user_id: z.string() }),
+    input: body("UserDeleteBody", { user_id: text }),
     output: Nothing,
     errors: ["ValueError"],
   }),
@@ -76,7 +77,7 @@ export const userOperations = {
     summary: "Create users from CSV; names that exist are counted as errors.",
     access: "admin",
     input: body("UserImportBody", {
-      csv_content: z.string().describe("A header with username, password and role comes first."),
+      csv_content: document.describe("A header with username, password and role comes first."),
     }),
     output: UserImportResult,
     errors: ["ValueError"],

@@ -1,13 +1,14 @@
 import * as z from "zod";
 import { type Operation, operation } from "../../common/operation.ts";
+import { document, listOf, mapOf, settings, text } from "../caps.ts";
 import { VolumeRecord } from "../records/volumes.ts";
 import { body, Nothing, optional, query, queryBoolean } from "./fields.ts";
 
 const tag = "volumes";
-const settings = {
-  size: optional(z.string()).describe("Such as 10Gi."),
-  labels: optional(z.record(z.string(), z.string())),
-  config: optional(z.record(z.string(), z.unknown())).describe("Settings of the volume's type."),
+const ofVolume = {
+  size: optional(text).describe("Such as 10Gi."),
+  labels: optional(mapOf(text)),
+  config: optional(settings).describe("Settings of the volume's type."),
   use_existing: optional(z.boolean()).describe("Register what exists instead of creating it."),
 };
 
@@ -33,7 +34,7 @@ export const volumeOperations = {
     summary: "Delete volumes, in the order of their names given.",
     access: "any",
     input: body("VolumeDeleteBody", {
-      names: z.array(z.string()),
+      names: listOf(text),
       purge: z.boolean().default(false).describe("Forget it even when in use or the cloud fails."),
     }),
     output: Nothing,
@@ -47,10 +48,10 @@ export const volumeOperations = {
     summary: "Check the description of a volume.",
     access: "any",
     input: body("VolumeValidateBody", {
-      name: optional(z.string()),
-      volume_type: optional(z.string()).describe("k8s-pvc, k8s-hostpath, …"),
-      infra: optional(z.string()).describe("cloud, cloud/region or cloud/region/zone."),
-      ...settings,
+      name: optional(text),
+      volume_type: optional(text).describe("k8s-pvc, k8s-hostpath, …"),
+      infra: optional(text).describe("cloud, cloud/region or cloud/region/zone."),
+      ...ofVolume,
     }),
     output: Nothing,
     errors: ["ValueError"],
@@ -64,13 +65,13 @@ export const volumeOperations = {
     summary: "Create or register a volume; one that is known stays as it is.",
     access: "any",
     input: body("VolumeApplyBody", {
-      name: z.string(),
-      volume_type: z.string().describe("k8s-pvc, k8s-hostpath, …"),
-      cloud: z.string().describe("Cloud that has the volume."),
-      region: optional(z.string()).describe("Region or context."),
-      zone: optional(z.string()),
-      ...settings,
-      creation_yaml: optional(z.string()).describe("What the user wrote, kept to be shown."),
+      name: text,
+      volume_type: text.describe("k8s-pvc, k8s-hostpath, …"),
+      cloud: text.describe("Cloud that has the volume."),
+      region: optional(text).describe("Region or context."),
+      zone: optional(text),
+      ...ofVolume,
+      creation_yaml: optional(document).describe("What the user wrote, kept to be shown."),
     }),
     output: Nothing,
     errors: ["ValueError"],

@@ -1,10 +1,10 @@
 import * as z from "zod";
 import { type Operation, operation } from "../../common/operation.ts";
+import { settings, text } from "../caps.ts";
 import { WorkspaceConfig } from "../records/workspaces.ts";
 import { body } from "./fields.ts";
 
 const tag = "workspaces";
-const config = z.record(z.string(), z.unknown());
 const workspaces = z.record(z.string(), WorkspaceConfig).describe("Every workspace, by name.");
 
 /** Workspaces, and the configuration of control that they are a part of. */
@@ -29,8 +29,8 @@ export const workspaceOperations = {
     summary: "Replace the configuration of one workspace.",
     access: "admin",
     input: body("UpdateWorkspaceBody", {
-      workspace_name: z.string().default(""),
-      config: config.describe("The whole workspace."),
+      workspace_name: text.default(""),
+      config: settings.describe("The whole workspace."),
     }),
     output: workspaces,
     errors: ["ValueError", "ConflictError"],
@@ -44,8 +44,8 @@ export const workspaceOperations = {
     summary: "Create a workspace.",
     access: "admin",
     input: body("CreateWorkspaceBody", {
-      workspace_name: z.string().default(""),
-      config: config.describe("The whole workspace."),
+      workspace_name: text.default(""),
+      config: settings.describe("The whole workspace."),
     }),
     output: workspaces,
     errors: ["ValueError", "InvalidWorkspaceNameError"],
@@ -58,7 +58,7 @@ export const workspaceOperations = {
     queue: "short",
     summary: "Delete a workspace in which nothing is left.",
     access: "admin",
-    input: body("DeleteWorkspaceBody", { workspace_name: z.string() }),
+    input: body("DeleteWorkspaceBody", { workspace_name: text }),
     output: workspaces,
     errors: ["ValueError", "ConflictError"],
   }),
@@ -71,7 +71,7 @@ export const workspaceOperations = {
     summary: "The whole configuration of control.",
     access: "any",
     input: {},
-    output: config,
+    output: z.record(z.string(), z.unknown()),
   }),
   updateConfig: operation({
     name: "workspaces.update_config",
@@ -81,8 +81,8 @@ export const workspaceOperations = {
     queue: "short",
     summary: "Replace the whole configuration of control.",
     access: "admin",
-    input: body("UpdateConfigBody", { config }),
-    output: config,
+    input: body("UpdateConfigBody", { config: settings }),
+    output: z.record(z.string(), z.unknown()),
     errors: ["ValueError", "InvalidWorkspaceNameError", "ConflictError"],
   }),
 } satisfies Record<string, Operation>;

@@ -15,7 +15,7 @@ import { fieldOf, type IssueType, maxIssues, type Path, type TaskIssue } from ".
 import { inOurWords } from "./yaml-words.ts";
 
 /** No task of a person comes near these. What exceeds them is refused before it costs much. */
-const maxTextBytes = 512 * 1024;
+export const maxTextBytes = 512 * 1024;
 const maxLexemes = 100_000;
 const maxDepth = 100;
 

@@ -14,6 +14,9 @@ export interface InputIssue {
 export const invalidInput = (issues: InputIssue[]): AppError =>
   new AppError("InvalidTaskError", issues.map(lineOf).join("\n"), { issues });
 
+/** More are not reported for each place: a reader corrects the first ones and asks again. */
+const issuesAtMost = 50;
+
 const lineOf = ({ loc, msg }: InputIssue): string => `${loc.join(".")}: ${msg}`;
 
 const places = ["path", "query", "body"] as const;
@@ -34,7 +37,10 @@ export function readInput(row: Operation, req: FastifyRequest): InputOf<Operatio
     if (shape === undefined) continue;
     const parsed = shape.safeParse(given[place], { reportInput: true });
     if (parsed.success) Object.assign(fields, parsed.data);
-    else issues.push(...parsed.error.issues.map((issue) => toIssue(place, issue)));
+    else
+      issues.push(
+        ...parsed.error.issues.slice(0, issuesAtMost).map((issue) => toIssue(place, issue)),
+      );
   }
   if (issues.length > 0) throw invalidInput(issues);
   return fields;
@@ -51,5 +57,19 @@ function toIssue(place: Place, issue: z.core.$ZodIssue): InputIssue {
       msg: issue.path.length > 0 ? "is required" : "a JSON body is required",
       type: "missing",
     };
-  return { loc, msg: issue.message.replace(/^Invalid input: /, ""), type: issue.code ?? "invalid" };
+  return { loc, msg: wordsOf(issue), type: issue.code ?? "invalid" };
+}
+
+/** What a bound counts, by what it is on. */
+const units: Readonly<Record<string, string>> = { string: " characters", array: " items" };
+
+function wordsOf(issue: z.core.$ZodIssue): string {
+  if (issue.code === "too_big") return bound("at most", issue.maximum, issue.origin);
+  if (issue.code === "too_small") return bound("at least", issue.minimum, issue.origin);
+  return issue.message.replace(/^Invalid input: /, "");
+}
+
+function bound(how: string, limit: number | bigint, origin: string): string {
+  const unit = units[origin];
+  return unit === undefined ? `must be ${how} ${limit}` : `must have ${how} ${limit}${unit}`;
 }

@@ -130,7 +130,7 @@ export const refusedCases: Record<string, RefusedCase> = {
     send: ["POST", "/logs", { cluster_name: "demo", job_id: 1, offset: -1 }],
     status: 422,
     loc: ["body", "offset"],
-    says: />=0/,
+    says: /must be at least 0/,
   },
   "an environment that is no map of texts": {
     send: launch("run: 'true'", "demo", { env_vars: { A: 1 } }),

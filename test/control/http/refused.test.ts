@@ -3,6 +3,7 @@ import { after, before, test } from "node:test";
 import { sql } from "kysely";
 import type { Answer } from "../../helpers/http-client.ts";
 import { testWorld, type World } from "../../helpers/world.ts";
+import { capCases } from "./cap-cases.ts";
 import { type RefusedCase, refusedCases } from "./refused-cases.ts";
 
 let world: World;
@@ -22,7 +23,7 @@ const counts = async () => {
   return (await Promise.all(rows)).map(({ rows: [row] }) => row?.n);
 };
 
-for (const [name, { send, status, loc, says }] of Object.entries(refusedCases))
+for (const [name, { send, status, loc, says }] of Object.entries({ ...refusedCases, ...capCases }))
   test(`refused: ${name}`, async () => {
     const [method, path, body, headers = {}] = send;
     const answer = await world.http(method, path, { body, headers });
