@@ -7,7 +7,7 @@ export default async function* failedFiles(events: AsyncIterable<TestEvent>) {
   for (const file of files) yield `${file}\n`;
 }
 
-/** The file that was run, also where a helper declares the test. */
-function fileOf(data: { file?: string | undefined; entryFile?: string }): string {
-  return data.entryFile ?? data.file ?? "unknown";
+/** The test file; where a helper declares the test, what was run: a file, or the group it is in. */
+function fileOf({ file, entryFile }: { file?: string | undefined; entryFile?: string }): string {
+  return file?.endsWith(".test.ts") ? file : (entryFile ?? file ?? "unknown");
 }

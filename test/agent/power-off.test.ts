@@ -105,7 +105,9 @@ test("a job that waits does not begin on a node that turns itself off", async (t
   await agent.call("setAutostop", { ...soon, waitFor: "none" });
   await until(() => findBearers(`HOME=${home}`).length === 0 || undefined);
 
-  const journal = new DatabaseSync(join(home, ".outrigger/agent/journal.db"), { readOnly: true });
+  // A process that ends loses its environment before its locks.
+  const file = join(home, ".outrigger/agent/journal.db");
+  const journal = new DatabaseSync(file, { readOnly: true, timeout: 10_000 });
   const rows = journal.prepare("SELECT status FROM jobs ORDER BY id").all();
   journal.close();
   assert.deepEqual(
