@@ -2,9 +2,11 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { AppError, errorTypes, fail } from "../common/errors.ts";
 import {
   type GivenInputOf,
+  isStored,
   type Operation,
   type OutputOf,
   routeOf,
+  type StoredMode,
   toHttpCall,
 } from "../common/operation.ts";
 import { failureOfRecord } from "./failures.ts";
@@ -17,8 +19,7 @@ import { type Answer, openTransport, type Question, type Transport } from "./tra
 /** The id of a stored request, or a prefix of it; remembers what the request will answer. */
 export type RequestId<T> = string & { readonly answers?: T };
 
-type Stored = "async" | "receipt" | "log";
-type Submitted<Op extends Operation> = Op["mode"] extends Stored
+type Submitted<Op extends Operation> = Op["mode"] extends StoredMode
   ? RequestId<OutputOf<Op>>
   : OutputOf<Op>;
 
@@ -143,8 +144,7 @@ function linkOf(transport: Transport, options: ClientOptions): Link {
 async function call<T>(link: Link, row: Operation, input: unknown): Promise<T> {
   const answer = await link.submit(row, input as object);
   const text = await answer.text();
-  const isStored = row.mode === "async" || row.mode === "receipt" || row.mode === "log";
-  return isStored ? (requestIdOf(answer) as T) : readJson<T>(text);
+  return isStored(row) ? (requestIdOf(answer) as T) : readJson<T>(text);
 }
 
 /** The text of a request: replayed from its start whenever the connection broke. */

@@ -15,6 +15,14 @@ export const modes = {
 } as const;
 export type Mode = keyof typeof modes;
 
+/** Modes whose calls are stored as requests, which other calls find by their id. */
+export const storedModes = ["async", "receipt", "log"] as const satisfies Mode[];
+export type StoredMode = (typeof storedModes)[number];
+
+/** Whether calls of a row are stored as requests. */
+export const isStored = ({ mode }: Pick<Operation, "mode">): boolean =>
+  (storedModes as readonly Mode[]).includes(mode);
+
 /** Who may call an operation, once a login layer knows the caller. */
 export const accesses = {
   open: "answers without login",
@@ -55,6 +63,10 @@ export interface Operation {
   readonly input: Input;
   readonly output: z.ZodType;
   readonly errors?: readonly ErrorType[];
+  /** Existing clients read the result of this log only if they follow it; an error is text to the others. */
+  readonly resultNeedsFollow?: true;
+  /** Its errors are answered 400, encoded as those of stored requests are. */
+  readonly encodesErrors?: true;
 }
 
 type FieldsOf<T> = T extends z.ZodObject ? z.output<T> : unknown;

@@ -1,6 +1,6 @@
-import { AppError, fail } from "../common/errors.ts";
+import { fail } from "../common/errors.ts";
 import { type Header, readHeader, refuseJobNames } from "./task/header.ts";
-import { formatIssues, type TaskIssue, type TaskWarning } from "./task/issues.ts";
+import type { TaskIssue, TaskWarning } from "./task/issues.ts";
 import { type Parts, splitParts } from "./task/parts.ts";
 import { child, gives, refuse } from "./task/place.ts";
 import { readTaskFields, type Task } from "./task/task-fields.ts";
@@ -37,21 +37,13 @@ export function readTask(text: string, given: GivenVariables = {}): TaskReading 
   return { ok: false, issues: issues.toSorted((a, b) => a.line - b.line || a.column - b.column) };
 }
 
-/** As `readTask`; throws `InvalidTaskError` with all issues as text, and as data in `issues`. */
-export function parseTask(text: string, given: GivenVariables = {}): TaskDocument {
-  const reading = readTask(text, given);
-  if (reading.ok) return reading.document;
-  const { issues } = reading;
-  throw new AppError("InvalidTaskError", formatIssues(issues), { issues });
-}
-
-/** The only task of a document; throws `InvalidTaskError` for an operation that takes no more. */
+/** The only task of a document; throws `NotSupportedError` for an operation that takes no more. */
 export function singleTask(document: TaskDocument, operation: string): Task {
   const [task] = document.tasks;
   if (document.kind === "task" && task !== undefined) return task;
   const what = document.kind === "group" ? "job group" : "pipeline";
   fail(
-    "InvalidTaskError",
+    "NotSupportedError",
     `${operation} takes one task, and this document is a ${what} of ${document.tasks.length}; only managed jobs take several, and this version has no managed jobs yet: launch its tasks one by one`,
   );
 }

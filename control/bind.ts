@@ -1,4 +1,5 @@
 import type { Readable } from "node:stream";
+import { fail } from "../common/errors.ts";
 import type { InputOf, Operation, OutputOf } from "../common/operation.ts";
 import type { Wish } from "./clusters/schema.ts";
 import type { Context } from "./context.ts";
@@ -67,7 +68,10 @@ type AnswerOf<Op extends Operation> = Op["mode"] extends "log"
 export interface Bound {
   readonly row: Operation;
   run(ctx: Context, input: never, call: Call): Promise<unknown>;
-  /** What the row's shapes cannot say of an input; runs before a request is stored. Throws. */
+  /**
+   * Throws for an input whose shape is right and whose meaning is not. A call that would be stored is
+   * stored as a request that FAILED with this error; only `InvalidTaskError` is answered 422.
+   */
   check?(input: never): void;
   /** The HTTP status of an answer that was given at once; 200 where it says nothing. */
   statusOf?(answer: never): number;
@@ -79,3 +83,9 @@ export const bind = <Op extends Operation>(
   run: (ctx: Context, input: InputOf<Op>, call: Call) => Promise<AnswerOf<Op>>,
   check?: (input: InputOf<Op>) => void,
 ): Bound => (check === undefined ? { row, run } : { row, run, check });
+
+/** Binds a row without code: each of its calls is refused. */
+export function bindUnbuilt(row: Operation): Bound {
+  const check = () => fail("NotImplementedError", `${row.name} is not built yet in this version`);
+  return { row, run: async () => check(), check };
+}

@@ -1,22 +1,30 @@
 import { AppError, fail } from "../common/errors.ts";
 import { formatIssues, type TaskIssue, toValidationItems } from "../contract/task/issues.ts";
 import { defaultDiskGb, type ResourceRequest } from "../contract/task/resource-request.ts";
-import { readTask as readDocument, singleTask, type Task } from "../contract/task.ts";
+import {
+  readTask as readText,
+  singleTask,
+  type Task,
+  type TaskDocument,
+} from "../contract/task.ts";
 
 /**
- * The one task of a document. Throws `InvalidTaskError` with every issue and its place, or says
- * which operations take a document of several tasks.
+ * The tasks of a document. Throws `InvalidTaskError` with every issue and its place, and
+ * `NotSupportedError` for a task that this version cannot run.
  */
-export function readTask(text: string, operation: string): Task {
-  const reading = readDocument(text);
+export function readDocument(text: string): TaskDocument {
+  const reading = readText(text);
   if (!reading.ok)
     throw new AppError("InvalidTaskError", formatIssues(reading.issues), {
       issues: toItems(reading.issues),
     });
-  const task = singleTask(reading.document, operation);
-  refuseUnbuilt(task);
-  return task;
+  for (const task of reading.document.tasks) refuseUnbuilt(task);
+  return reading.document;
 }
+
+/** The only task of a document, as `readDocument`; throws `NotSupportedError` for several tasks. */
+export const readTask = (text: string, operation: string): Task =>
+  singleTask(readDocument(text), operation);
 
 /** Issues for a 422; whoever wrote the text looks for a line of it, not for a path. */
 const toItems = (issues: readonly TaskIssue[]) =>
@@ -41,7 +49,7 @@ export const withoutValues = (text: string, secrets: Readonly<Record<string, str
 
 /** Remarks on a document that is accepted all the same, a line each; not on what is `used`. */
 export function remarksOn(text: string, used: readonly string[] = []): string {
-  const reading = readDocument(text);
+  const reading = readText(text);
   if (!reading.ok) return "";
   const { warnings, tasks } = reading.document;
   const idle = tasks

@@ -127,6 +127,7 @@ export const jobOperations = {
     route: "POST /jobs/logs",
     tag,
     mode: "log",
+    resultNeedsFollow: true,
     queue: "short",
     summary: "Stream the log of a managed job.",
     access: "any",

@@ -62,6 +62,7 @@ export const poolOperations = {
     route: "POST /jobs/pool_logs",
     tag,
     mode: "log",
+    resultNeedsFollow: true,
     queue: "short",
     summary: "Stream the log of a pool or of one worker.",
     access: "any",

@@ -105,6 +105,7 @@ export const serveOperations = {
     route: "POST /serve/logs",
     tag,
     mode: "log",
+    resultNeedsFollow: true,
     queue: "short",
     summary: "Stream the log of a part of a service.",
     access: "any",

@@ -27,7 +27,14 @@ export const taskOperations = {
     access: "any",
     input: body("ValidateBody", dag),
     output: Nothing,
-    errors: ["ValueError", "InvalidTaskError", "UserRequestRejectedByPolicy"],
+    errors: [
+      "ValueError",
+      "InvalidTaskError",
+      "InvalidClusterNameError",
+      "NotSupportedError",
+      "UserRequestRejectedByPolicy",
+    ],
+    encodesErrors: true,
   }),
   optimize: operation({
     name: "optimize",

@@ -55,6 +55,7 @@ export const volumeOperations = {
     }),
     output: Nothing,
     errors: ["ValueError"],
+    encodesErrors: true,
   }),
   apply: operation({
     name: "volume_apply",

@@ -4,8 +4,9 @@ import { cloudOperations as rows } from "../../contract/operations/clouds.ts";
 import { taskOperations } from "../../contract/operations/tasks.ts";
 import { hintOf } from "../../contract/spelling.ts";
 import type { ReplicaPolicy } from "../../contract/task/replica-policy.ts";
-import { parseTask, type Task } from "../../contract/task.ts";
+import type { Task } from "../../contract/task.ts";
 import { type Bound, bind, type Call } from "../bind.ts";
+import { checkClusterName } from "../clusters/schema.ts";
 import type { Context } from "../context.ts";
 import {
   type Asked,
@@ -16,6 +17,7 @@ import {
   isOffered,
   placesOf,
 } from "../offers.ts";
+import { readDocument } from "../task.ts";
 
 const workspace = "default";
 type CountsInput = InputOf<typeof rows.listAcceleratorCounts>;
@@ -95,9 +97,13 @@ function patternOf(text: string): RegExp {
   }
 }
 
-/** Reads a document; what is wrong with it is the answer's error. */
-async function validate(_ctx: Context, { dag }: InputOf<typeof taskOperations.validate>) {
-  parseTask(dag);
+/** Refuses what a launch of these tasks would refuse as it is submitted. */
+async function validate(
+  _ctx: Context,
+  { dag, request_options: options }: InputOf<typeof taskOperations.validate>,
+) {
+  if (typeof options?.cluster_name === "string") checkClusterName(options.cluster_name);
+  readDocument(dag);
   return null;
 }
 
@@ -107,7 +113,7 @@ async function optimize(
   { dag }: InputOf<typeof taskOperations.optimize>,
   call: Call,
 ) {
-  for (const task of parseTask(dag).tasks) {
+  for (const task of readDocument(dag).tasks) {
     const { name = "task", nodes, service } = task;
     const offer = await chooseOffer(ctx, await askedOf(ctx, task, call.signal), call.signal);
     const price = `$${(offer.dollarsPerHour * nodes).toFixed(2)} an hour`;

@@ -1,4 +1,3 @@
-import { fail } from "../../common/errors.ts";
 import type { InputOf } from "../../common/operation.ts";
 import type { clusterOperations as rows } from "../../contract/operations/clusters.ts";
 import type { Task } from "../../contract/task.ts";
@@ -12,7 +11,7 @@ import { type Cargo, checkFiles, readCargo } from "./files/cargo.ts";
 import { remarkOnNotice } from "./hooks/view.ts";
 import { isIdleStop } from "./lifecycles/take-back.ts";
 import { findOpenOfHead } from "./lifecycles/wanted.ts";
-import { type Cluster, clusterKey, isClusterName, type Wish } from "./schema.ts";
+import { type Cluster, checkClusterName, clusterKey, type Wish } from "./schema.ts";
 import { findLive, getCluster } from "./store.ts";
 import { isAboutToGo, submitJob } from "./submit.ts";
 import { toHandle } from "./view.ts";
@@ -70,12 +69,7 @@ async function untilDecided(ctx: Context, { id, name }: Cluster, why: string, ca
 
 /** What the row's shapes cannot say of a launch. */
 export function checkLaunch(input: Input): void {
-  if (!isClusterName(input.cluster_name))
-    fail(
-      "InvalidClusterNameError",
-      `${JSON.stringify(input.cluster_name)} cannot name a cluster: begin with a letter, end with ` +
-        "a letter or digit, use letters, digits, - _ and . in between, 120 at most",
-    );
+  checkClusterName(input.cluster_name);
   const task = readTask(input.task, "launch");
   if (!input.dryrun) checkFiles(task, "all");
 }

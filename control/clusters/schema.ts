@@ -1,3 +1,4 @@
+import { fail } from "../../common/errors.ts";
 import type { Autostop, NodeSettings } from "../../contract/agent-shapes.ts";
 import type { Hook, HookEvent } from "../../contract/hooks.ts";
 import type { ClusterStatus } from "../../contract/statuses.ts";
@@ -79,6 +80,16 @@ const nameAtMost = 120;
 /** Whether a text may name a cluster. */
 export const isClusterName = (text: string): boolean =>
   text.length <= nameAtMost && namePattern.test(text);
+
+/** Throws `InvalidClusterNameError` for a text that may not name a cluster. */
+export function checkClusterName(text: string): void {
+  if (isClusterName(text)) return;
+  fail(
+    "InvalidClusterNameError",
+    `${JSON.stringify(text)} cannot name a cluster: begin with a letter, end with a letter or ` +
+      `digit, use letters, digits, - _ and . in between, ${nameAtMost} at most`,
+  );
+}
 
 /** The key that wakes those who wait for a cluster. */
 export const clusterKey = (id: string): string => `cluster:${id}`;

@@ -47,12 +47,25 @@ export const answers: Record<Mode, Answer> = {
   page: answerReply,
 };
 
-/** Stores the call as a request, then lets its queue have it. */
+/** Stores the call as a request, then lets its queue have it; one that is refused has FAILED. */
 async function store({ ctx, bound, input, caller, reply }: Exchange): Promise<string> {
-  const id = await submit(ctx, bound.row, input, caller);
-  ctx.queues.push(bound.row.queue ?? "short", id);
+  const refusal = refusalOf(bound, input);
+  const id = await submit(ctx, bound.row, input, caller, refusal);
+  if (refusal === undefined) ctx.queues.push(bound.row.queue ?? "short", id);
   reply.headers(requestIdHeaders(id));
   return id;
+}
+
+/** What the check of a row refuses for its meaning. Throws what is wrong with the form of a task. */
+function refusalOf({ check }: Bound, input: Exchange["input"]): AppError | undefined {
+  try {
+    check?.(input as never);
+    return undefined;
+  } catch (error) {
+    const refusal = toAppError(error);
+    if (refusal.type === "InvalidTaskError") throw refusal;
+    return refusal;
+  }
 }
 
 const hungUp = new AppError("RequestCancelled", "the client hung up");
@@ -67,8 +80,9 @@ function hangUpSignal({ reply }: Exchange): AbortSignal {
   return abort.signal;
 }
 
-function runDirectly(exchange: Exchange): Promise<unknown> {
+async function runDirectly(exchange: Exchange): Promise<unknown> {
   const { ctx, bound, input, caller, req } = exchange;
+  bound.check?.(input as never);
   const signal = hangUpSignal(exchange);
   return runNow(ctx, bound, { id: req.id, input, caller, signal, body: rawBodyOf(exchange) });
 }
@@ -90,7 +104,9 @@ async function answerReply(exchange: Exchange): Promise<unknown> {
 async function answerLog(exchange: Exchange): Promise<unknown> {
   const { ctx, bound, input, caller, reply } = exchange;
   const gone = hangUpSignal(exchange);
-  const id = await submit(ctx, bound.row, input, caller);
+  const refusal = refusalOf(bound, input);
+  const id = await submit(ctx, bound.row, input, caller, refusal);
+  if (refusal !== undefined) return sendRefusal(exchange, id, refusal);
   await ctx.queues.direct(id, async (ended) => {
     try {
       const exitCode = await followLog(exchange, id, AbortSignal.any([gone, ended]));
@@ -98,11 +114,18 @@ async function answerLog(exchange: Exchange): Promise<unknown> {
     } catch (error) {
       if (gone.aborted) await endSurely(ctx, id, { status: "CANCELLED" }, ended);
       else if (!ended.aborted) await endFailed(ctx, id, error, ended);
-      if (!reply.raw.headersSent && !gone.aborted)
-        await send(exchange, 200, requestIdHeaders(id), Readable.from([]));
+      if (!reply.raw.headersSent && !gone.aborted) await sendRefusal(exchange, id, error);
     }
   });
   return reply;
+}
+
+/** A log of nothing, but of the reason where existing clients do not ask for the result. */
+function sendRefusal(exchange: Exchange, id: string, error: unknown): Promise<unknown> {
+  const { follow } = exchange.input as { follow?: boolean };
+  const isUnread = exchange.bound.row.resultNeedsFollow === true && follow === false;
+  const lines = isUnread ? [`${toAppError(error).message}\n`] : [];
+  return send(exchange, 200, requestIdHeaders(id), Readable.from(lines));
 }
 
 /** Sends the text of a job; answers its exit code. */

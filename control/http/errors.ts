@@ -1,6 +1,7 @@
 import type { FastifyReply } from "fastify";
-import { type AppError, errorTypes } from "../../common/errors.ts";
+import { type AppError, errorTypes, toAppError } from "../../common/errors.ts";
 import type { Logger } from "../log.ts";
+import { plainError } from "../wire/errors.ts";
 
 /** Answers an error: `{"detail"}` with the HTTP status of its type, and its type for our clients. */
 export function sendError(reply: FastifyReply, error: AppError, log: Logger): void {
@@ -9,6 +10,13 @@ export function sendError(reply: FastifyReply, error: AppError, log: Logger): vo
   reply
     .code(http)
     .send({ detail: http === 422 ? issuesOf(error) : error.message, type: error.type });
+}
+
+/** Answers an error 400, as existing clients rebuild it. Throws a bug of ours, which stays a 500. */
+export function sendEncoded(reply: FastifyReply, error: unknown): FastifyReply {
+  const known = toAppError(error);
+  if (known.type === "InternalError") throw error;
+  return reply.code(400).send({ detail: plainError(known), type: known.type });
 }
 
 /** A 422 always lists issues. */

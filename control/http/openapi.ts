@@ -1,5 +1,5 @@
 import { type ErrorType, errorTypes } from "../../common/errors.ts";
-import { accesses, modes, type Operation, routeOf } from "../../common/operation.ts";
+import { accesses, isStored, modes, type Operation, routeOf } from "../../common/operation.ts";
 import { headerNames, product } from "../../common/product.ts";
 import { groupOf } from "../../contract/api.ts";
 import { type RowShapes, type Schema, shapesOf } from "./schemas.ts";
@@ -58,6 +58,24 @@ const text: Schema = { type: "string" };
 
 const problems: Record<string, Schema> = {
   ErrorDetail: { type: "object", properties: { detail: text }, required: ["detail"] },
+  EncodedError: {
+    type: "object",
+    properties: {
+      detail: {
+        type: "object",
+        properties: {
+          type: text,
+          own_type: text,
+          message: text,
+          args: { type: "array" },
+          attributes: { type: "object" },
+          stacktrace: { type: "null" },
+        },
+        required: ["type", "message", "args", "attributes"],
+      },
+    },
+    required: ["detail"],
+  },
   HTTPValidationError: {
     type: "object",
     properties: { detail: { type: "array", items: schemaRef("ValidationError") } },
@@ -171,11 +189,12 @@ const invalid: Answer = {
   content: json(schemaRef("HTTPValidationError")),
 };
 
-const stored: readonly Operation["mode"][] = ["async", "receipt", "log"];
-
 /** Errors that are answered at once; those of a stored request come with its result. */
-function refusalsOf({ mode, errors = [] }: Operation): Record<string, Answer> {
-  if (stored.includes(mode)) return {};
+function refusalsOf(row: Operation): Record<string, Answer> {
+  const { errors = [], encodesErrors = false } = row;
+  if (isStored(row)) return {};
+  if (encodesErrors)
+    return { "400": { description: errors.join(", "), content: json(schemaRef("EncodedError")) } };
   const byStatus = Object.groupBy(errors, (type) => String(errorTypes[type].http));
   const answers = Object.entries(byStatus).map(([status, types = []]) => [
     status,

@@ -4,7 +4,7 @@ import fastify, { type FastifyInstance, type FastifyRequest } from "fastify";
 import { AppError, errorCodeOf, fail, toAppError } from "../../common/errors.ts";
 import { type InputOf, type Operation, routeOf } from "../../common/operation.ts";
 import { envNames, product, readEnv } from "../../common/product.ts";
-import type { Bound } from "../bind.ts";
+import { type Bound, bindUnbuilt } from "../bind.ts";
 import type { Context } from "../context.ts";
 import type { Caller } from "../requests/run.ts";
 import { isUserId } from "../requests/schema.ts";
@@ -15,7 +15,7 @@ import {
   versionMismatch,
 } from "../wire/versions.ts";
 import { answers } from "./answers.ts";
-import { sendError } from "./errors.ts";
+import { sendEncoded, sendError } from "./errors.ts";
 import { invalidInput, readInput } from "./input.ts";
 import { parseJson } from "./json.ts";
 import { refuseForeignPages } from "./origin.ts";
@@ -38,7 +38,7 @@ const usualHeaders = ({ id }: { id: string }) => ({
   ...requestIdHeaders(id),
 });
 
-/** The HTTP API: a route a row, bound or not; a row without code answers 501. */
+/** The HTTP API: a route a row, bound or not; a row without code refuses each call. */
 export function buildServer(
   ctx: Context,
   rows: readonly Operation[],
@@ -68,7 +68,7 @@ export function buildServer(
   app.setErrorHandler((error, req, reply) => sendError(reply, ofFastify(error, req), ctx.log));
   app.setNotFoundHandler(answerUnknown(rows));
   const bound = new Map(operations.map((operation) => [operation.row, operation]));
-  for (const row of rows) addRoute(app, ctx, row, bound.get(row));
+  for (const row of rows) addRoute(app, ctx, bound.get(row) ?? bindUnbuilt(row));
   addPages(app, rows);
   return app;
 }
@@ -107,12 +107,8 @@ function readBodies(app: FastifyInstance): void {
   });
 }
 
-function addRoute(
-  app: FastifyInstance,
-  ctx: Context,
-  row: Operation,
-  bound: Bound | undefined,
-): void {
+function addRoute(app: FastifyInstance, ctx: Context, bound: Bound): void {
+  const { row } = bound;
   const { method, path } = routeOf(row);
   app.route({
     method,
@@ -120,11 +116,9 @@ function addRoute(
     config: { rawBody: row.input.rawBody },
     async handler(req, reply) {
       const input = readInput(row, req);
-      if (bound === undefined)
-        fail("NotImplementedError", `${row.name} is not built yet in this version`);
-      bound.check?.(input as never);
       const caller = callerOf(req, input);
-      return answers[row.mode]({ ctx, bound, input, caller, req, reply });
+      const answer = answers[row.mode]({ ctx, bound, input, caller, req, reply });
+      return row.encodesErrors ? answer.catch((error) => sendEncoded(reply, error)) : answer;
     },
   });
 }

@@ -23,12 +23,16 @@ export const stopping = new AppError("RequestCancelled", "control is stopping");
 /** What aborts the work on a request that a user cancelled. */
 export const cancelled = new AppError("RequestCancelled", "cancelled by a user");
 
-/** Writes a request down; once this resolves no crash loses it. Returns its id. */
+/**
+ * Writes a request down; once this resolves no crash loses it. Returns its id. One that comes with a
+ * refusal has FAILED with it.
+ */
 export async function submit(
   ctx: Context,
   row: Operation,
   input: InputOf<Operation>,
   caller: Caller,
+  refusal?: AppError,
 ): Promise<string> {
   const id = randomUUID();
   const work = { input, command: caller.command };
@@ -44,7 +48,11 @@ export async function submit(
     input: ctx.seal.seal(JSON.stringify(work)),
     createdAt: ctx.now().getTime(),
   };
-  await ctx.batch((tx) => store.addRequest(tx, request));
+  if (refusal !== undefined) logFailure(ctx, id, refusal);
+  await ctx.batch(async (tx) => {
+    await store.addRequest(tx, request);
+    if (refusal !== undefined) await store.setEnded(tx, id, failureOf(refusal), request.createdAt);
+  });
   return id;
 }
 
@@ -145,10 +153,15 @@ function callOf(ctx: Context, work: Work, signal: AbortSignal, body: RawBody | n
   };
 }
 
-/** Ends a request with its error. A fault of ours is for whoever runs control, the rest history. */
-export function endFailed(ctx: Context, id: string, error: unknown, signal: AbortSignal) {
+/** A bug of ours is an error for the operator of control, the rest is history. */
+function logFailure(ctx: Context, id: string, error: unknown): void {
   const isOurs = toAppError(error).type === "InternalError";
   ctx.log[isOurs ? "error" : "info"]({ err: error, requestId: id }, "request failed");
+}
+
+/** Ends a request with its error. */
+export function endFailed(ctx: Context, id: string, error: unknown, signal: AbortSignal) {
+  logFailure(ctx, id, error);
   return endSurely(ctx, id, failureOf(error), signal);
 }
 

@@ -1,8 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { AppError } from "../../common/errors.ts";
 import { maxIssues, toValidationItems } from "../../contract/task/issues.ts";
-import { parseTask, readTask, singleTask } from "../../contract/task.ts";
+import { readTask, singleTask } from "../../contract/task.ts";
 import { documentOf, issueLines, taskOf } from "./task-cases.ts";
 
 test("an empty document is an empty task", () => {
@@ -118,19 +117,6 @@ test("the type of an issue tells its kind", () => {
   assert.deepEqual(types("num_nodes: 0"), ["value_error"]);
 });
 
-test("parseTask throws all issues in one error", () => {
-  assert.throws(
-    () => parseTask("num_nodes: 0\nnam: x"),
-    (error) => {
-      assert.ok(error instanceof AppError);
-      assert.equal(error.type, "InvalidTaskError");
-      assert.equal(error.message.split("\n").length, 2);
-      assert.equal(Array.isArray(error.details["issues"]), true);
-      return true;
-    },
-  );
-});
-
 test("operations that take one task refuse several", () => {
   assert.equal(singleTask(documentOf("name: a"), "launch").name, "a");
   assert.throws(() => singleTask(documentOf("name: p\n---\nrun: a\n---\nrun: b"), "launch"), {
@@ -142,6 +128,6 @@ test("operations that take one task refuse several", () => {
   );
   assert.throws(
     () => singleTask(group, "serve up"),
-    /^InvalidTaskError: serve up .* job group of 3;/,
+    /^NotSupportedError: serve up .* job group of 3;/,
   );
 });

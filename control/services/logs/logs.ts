@@ -1,5 +1,5 @@
 import { Readable } from "node:stream";
-import { AppError, fail } from "../../../common/errors.ts";
+import { fail } from "../../../common/errors.ts";
 import type { InputOf } from "../../../common/operation.ts";
 import type { serveOperations as rows } from "../../../contract/operations/serve.ts";
 import type { Call, LogReply } from "../../bind.ts";
@@ -13,20 +13,7 @@ import { partLog, replicaLog } from "./sources.ts";
 type Input = InputOf<typeof rows.logs>;
 
 /** Streams what was decided about a service, what its balancer logs, or what a replica prints. */
-export function logs(ctx: Context, input: Input, call: Call): Promise<LogReply> {
-  return openLog(ctx, input, call).catch((error: unknown) => {
-    if (input.follow || !(error instanceof AppError)) throw error;
-    return told(error);
-  });
-}
-
-/** Existing clients that do not follow a log read its text, and ask for no result. */
-const told = (error: AppError): LogReply => ({
-  body: `${error.message}\n`,
-  exitCode: () => Promise.reject(error),
-});
-
-async function openLog(ctx: Context, input: Input, call: Call): Promise<LogReply> {
+export async function logs(ctx: Context, input: Input, call: Call): Promise<LogReply> {
   const { service_name: name, target, replica_id: number, tail, follow } = input;
   const service = await getLiveService(ctx, name);
   const wanted = { tail: tail === null ? null : Math.max(tail, 0), follow };

@@ -14,8 +14,51 @@ const launch = (task: string, cluster_name = "demo", more: object = {}): Posted 
   "/launch",
   { task, cluster_name, ...more },
 ];
+
+interface BadTask {
+  readonly task: string;
+  /** The first issue's place in the task. */
+  readonly at: readonly (string | number)[];
+  readonly says: RegExp;
+}
+
+/** Texts that are no task, by what is wrong with them. */
+export const badTasks: Record<string, BadTask> = {
+  "YAML that is cut off": { task: "run: 'true\nsetup: x", at: [], says: /line \d+, column \d+/ },
+  "an unknown field of a task, with the one that was meant": {
+    task: "run: 'true'\nnum_node: 2",
+    at: ["num_node"],
+    says: /line 2, column 1: (num_node: )?unknown field `num_node`; did you mean `num_nodes`/,
+  },
+  "a field of the wrong kind": {
+    task: "run: 'true'\nnum_nodes: two",
+    at: ["num_nodes"],
+    says: /line 2, column \d+: /,
+  },
+  "a negative number of nodes": {
+    task: "num_nodes: -1\nrun: 'true'",
+    at: ["num_nodes"],
+    says: /line 1/,
+  },
+  "a hook of an event that there is not": {
+    task: "config: {hooks: [{run: x, events: [never]}]}",
+    at: ["config", "hooks", 0, "events", 0],
+    says: /line 1/,
+  },
+  "a task that is a list": { task: "- a\n- b", at: [], says: /line 1/ },
+  "a task with a key of every object": {
+    task: "run: 'true'\n__proto__: {polluted: 1}",
+    at: ["__proto__"],
+    says: /line 2/,
+  },
+  "YAML that unfolds without end": {
+    task: `a: &a [${'"x",'.repeat(9)}]\n${bomb()}`,
+    at: ["a"],
+    says: /line/,
+  },
+};
+
 const large = JSON.stringify({ task: "x".repeat(10 * 1024 * 1024), cluster_name: "demo" });
-const inTask = (...path: (string | number)[]) => ["body", "task", ...path];
 const text = { "content-type": "text/plain" };
 
 /** Bad inputs of every kind, by what is wrong with them. */
@@ -162,63 +205,6 @@ export const refusedCases: Record<string, RefusedCase> = {
     loc: ["query", "request_id"],
     says: /expected string/,
   },
-
-  "YAML that is cut off": {
-    send: launch("run: 'true\nsetup: x"),
-    status: 422,
-    loc: inTask(),
-    says: /line \d+, column \d+/,
-  },
-  "an unknown field of a task, with the one that was meant": {
-    send: launch("run: 'true'\nnum_node: 2"),
-    status: 422,
-    loc: inTask("num_node"),
-    says: /line 2, column 1: unknown field `num_node`; did you mean `num_nodes`/,
-  },
-  "a field of the wrong kind": {
-    send: launch("run: 'true'\nnum_nodes: two"),
-    status: 422,
-    loc: inTask("num_nodes"),
-    says: /line 2, column \d+: /,
-  },
-  "a negative number of nodes": {
-    send: launch("num_nodes: -1\nrun: 'true'"),
-    status: 422,
-    loc: inTask("num_nodes"),
-    says: /line 1/,
-  },
-  "a task that is a list": { send: launch("- a\n- b"), status: 422, loc: inTask(), says: /line 1/ },
-  "a task with a key of every object": {
-    send: launch("run: 'true'\n__proto__: {polluted: 1}"),
-    status: 422,
-    loc: inTask("__proto__"),
-    says: /line 2/,
-  },
-  "YAML that unfolds without end": {
-    send: launch(`a: &a [${'"x",'.repeat(9)}]\n${bomb()}`),
-    status: 422,
-    says: /line/,
-  },
-  "a pipeline": {
-    send: launch("name: p\n---\nrun: a\n---\nrun: b"),
-    status: 422,
-    says: /launch takes one task.*pipeline of 2; .*no managed jobs yet/,
-  },
-  "a pipeline for exec": {
-    send: ["POST", "/exec", { task: "run: a\n---\nrun: b", cluster_name: "demo" }],
-    status: 422,
-    says: /exec takes one task/,
-  },
-  "what this version cannot serve yet": {
-    send: launch("workdir: {url: https://host/repository.git}\nrun: 'true'"),
-    status: 400,
-    says: /this version cannot serve workdir from git yet/,
-  },
-  "files that did not come along": {
-    send: launch("workdir: /somewhere\nrun: 'true'"),
-    status: 400,
-    says: /workdir: \/somewhere did not come with the request/,
-  },
   "an API number that is none": {
     send: ["GET", "/api/health", undefined, { "x-skypilot-api-version": "new" }],
     status: 400,
@@ -252,12 +238,8 @@ export const refusedCases: Record<string, RefusedCase> = {
   },
 };
 
-for (const name of ["", "1a", "-a", "a-", "a b", "a/b", "../a", "ä", "a\0", "a".repeat(121), "a\n"])
-  refusedCases[`the cluster name ${JSON.stringify(name.slice(0, 9))}`] = {
-    send: launch("run: 'true'", name),
-    status: 400,
-    says: /cannot name a cluster: begin with a letter/,
-  };
+for (const [name, { task, at, says }] of Object.entries(badTasks))
+  refusedCases[name] = { send: launch(task), status: 422, loc: ["body", "task", ...at], says };
 
 for (const id of ["..", "a/b", "", "x".repeat(500)])
   refusedCases[`the user id ${JSON.stringify(id.slice(0, 9))}`] = {

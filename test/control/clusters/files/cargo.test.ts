@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { parseTask, singleTask } from "../../../../contract/task.ts";
 import type { Call } from "../../../../control/bind.ts";
 import { readCargo } from "../../../../control/clusters/files/cargo.ts";
 import type { Context } from "../../../../control/context.ts";
+import { readTask } from "../../../../control/task.ts";
 
 test("a workdir that came as a file reaches no node, where it would be in the way of every job", async () => {
   const place = { mode: 0o600, mtimeMs: 1, size: 1, sha256: "0" };
@@ -12,7 +12,7 @@ test("a workdir that came as a file reaches no node, where it would be in the wa
   const call = { user: { id: "u1", name: "ana" } } as Call;
   const cargoOf = (what: string) => {
     const text = `${what}\nfile_mounts_mapping: { /w: /w }\nrun: x\n`;
-    const task = singleTask(parseTask(text), "launch");
+    const task = readTask(text, "launch");
     return readCargo(ctx, task, { file_mounts_blob_id: "b" }, "all", call);
   };
 

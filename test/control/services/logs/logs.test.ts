@@ -146,10 +146,9 @@ for (const given of [
   test(`${JSON.stringify(given)} does not say whose log is wanted`, async (t) => {
     const bed = await withService(t, one);
 
-    const { status, json } = await bed.world.http("POST", "/serve/logs", { body: ask(given) });
+    const log = bed.world.run(rows.logs, { ...given, service_name: "chat" });
 
-    assert.equal(status, 400);
-    assert.match(String(json["detail"]), /replica_id goes with the target replica/);
+    await assert.rejects(log, { message: /^replica_id goes with the target replica/ });
   });
 
 test("why there is no log is its text for who does not follow: such clients ask for no result", async (t) => {

@@ -1,0 +1,154 @@
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { sql } from "kysely";
+import type { ErrorType } from "../../../common/errors.ts";
+import { isStored } from "../../../common/operation.ts";
+import { operations as rows } from "../../../contract/api.ts";
+import { testWorld, type World } from "../../helpers/world.ts";
+import { badTasks } from "./refused-cases.ts";
+
+type Sent = [path: string, body: Readonly<Record<string, unknown>>];
+
+interface Case {
+  readonly send: Sent;
+  readonly type: ErrorType;
+  readonly says: RegExp;
+}
+
+const run = "run: 'true'";
+const launch = (task: string, cluster_name = "demo"): Sent => ["/launch", { task, cluster_name }];
+const exec = (task: string): Sent => ["/exec", { task, cluster_name: "demo" }];
+
+/** Calls whose shape is right and whose meaning is not. */
+const cases: Record<string, Case> = {
+  "a pipeline": {
+    send: launch("name: p\n---\nrun: a\n---\nrun: b"),
+    type: "NotSupportedError",
+    says: /^launch takes one task.*pipeline of 2; .*no managed jobs yet/,
+  },
+  "a pipeline for exec": {
+    send: exec("run: a\n---\nrun: b"),
+    type: "NotSupportedError",
+    says: /^exec takes one task/,
+  },
+  "a task that this version cannot run": {
+    send: launch(`workdir: {url: https://host/repository.git}\n${run}`),
+    type: "NotSupportedError",
+    says: /^this version cannot serve workdir from git yet/,
+  },
+  "files that did not come along": {
+    send: launch(`workdir: /somewhere\n${run}`),
+    type: "ValueError",
+    says: /^workdir: \/somewhere did not come with the request/,
+  },
+  "a service without a section of its own": {
+    send: ["/serve/up", { task: run, service_name: "web" }],
+    type: "ValueError",
+    says: /^the task has no `service` section/,
+  },
+  "an operation that is not built": {
+    send: ["/jobs/launch", { task: run, name: null }],
+    type: "NotImplementedError",
+    says: /^jobs\.launch is not built yet in this version$/,
+  },
+  "a log that is not built": {
+    send: ["/jobs/logs", { name: null, job_id: 1 }],
+    type: "NotImplementedError",
+    says: /^jobs\.logs is not built yet in this version$/,
+  },
+  "a log of which nobody can say whose it is": {
+    send: ["/serve/logs", { service_name: "web", target: "replica" }],
+    type: "ValueError",
+    says: /^replica_id goes with the target replica/,
+  },
+};
+
+for (const name of ["", "1a", "-a", "a-", "a b", "a/b", "../a", "ä", "a\0", "a".repeat(121), "a\n"])
+  cases[`the cluster name ${JSON.stringify(name.slice(0, 9))}`] = {
+    send: launch(run, name),
+    type: "InvalidClusterNameError",
+    says: /cannot name a cluster: begin with a letter/,
+  };
+
+let world: World;
+const finish: (() => Promise<void>)[] = [];
+before(async () => {
+  world = await testWorld({ after: (clean) => void finish.push(clean) });
+});
+after(async () => {
+  for (const clean of finish) await clean();
+});
+
+const post = ([path, body]: Sent) => world.http("POST", path, { body });
+const count = async (table: string) => {
+  const { rows } = await sql<{ n: number }>`select count(*) as n from ${sql.table(table)}`.execute(
+    world.ctx.db,
+  );
+  return rows[0]?.n ?? 0;
+};
+
+for (const [name, { send, type, says }] of Object.entries(cases))
+  test(`stored as a request that has failed: ${name}`, async () => {
+    const before = await count("requests");
+
+    const answer = await post(send);
+    const id = answer.headers["x-skypilot-request-id"];
+    const record = await world.http("GET", `/api/get?request_id=${id}`);
+
+    assert.equal(answer.status, 200, answer.text);
+    assert.ok(["null", ""].includes(answer.text), "nothing but the id is answered");
+    assert.equal(record.status, 500);
+    assert.equal(record.json["status"], "FAILED");
+    const error = JSON.parse(String(record.json["error"]));
+    assert.equal(error.type, type);
+    assert.match(error.message, says);
+    assert.ok(error.object, "existing clients read the encoded error");
+    assert.equal(await count("requests"), before + 1);
+    assert.equal(await count("clusters"), 0);
+    assert.equal(await count("services"), 0);
+  });
+
+test("no operation that stores its calls refuses one for its meaning by a status of HTTP", async () => {
+  for (const row of rows.filter((row) => isStored(row) && !row.route.includes("{"))) {
+    const [method = "", path = ""] = row.route.split(" ");
+    const { status } = await world.http(method, path, method === "POST" ? { body: {} } : {});
+    assert.ok([200, 422].includes(status), `${row.route} answers ${status}`);
+  }
+});
+
+/** What /validate is asked before a launch. */
+const asked = ([, { task: dag, cluster_name }]: Sent): Sent => {
+  const options = { cluster_name, idle_minutes_to_autostop: null, down: false, dryrun: false };
+  return ["/validate", { dag, request_options: options }];
+};
+/** What only a launch can know: that its tasks are for one cluster, and which files came along. */
+const onlyLaunchKnows = ["a pipeline", "files that did not come along"];
+const validated = [
+  ...Object.entries(cases).filter(([, { send }]) => send[0] === "/launch"),
+  ...Object.entries(badTasks).map(([name, bad]) => [name, { ...bad, send: launch(bad.task) }]),
+] as [string, Pick<Case, "send" | "says">][];
+
+for (const [name, { send, says }] of validated)
+  test(`asked of /validate: ${name}`, async () => {
+    const { status, text, json } = await post(asked(send));
+    if (onlyLaunchKnows.includes(name)) return assert.equal(status, 200);
+
+    assert.equal(status, 400, text);
+    const { message, args, attributes } = json["detail"] as Record<string, string>;
+    assert.match(message ?? "", says);
+    assert.deepEqual([args, attributes], [[message], {}]);
+  });
+
+test("a log that is refused tells a client that does not follow why, as it asks for no result", async () => {
+  const logs = (follow: boolean) => post(["/jobs/logs", { name: null, job_id: 1, follow }]);
+
+  assert.equal((await logs(true)).text, "");
+  assert.equal((await logs(false)).text, "jobs.logs is not built yet in this version\n");
+});
+
+test("a volume that nothing can create is not taken for valid", async () => {
+  const { status, json } = await post(["/volumes/validate", { name: "data" }]);
+
+  assert.equal(status, 400);
+  assert.equal((json["detail"] as { type: string }).type, "NotImplementedError");
+});
