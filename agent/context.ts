@@ -21,6 +21,8 @@ export interface Agent {
   readonly rewrites: Map<string, number>;
   /** Who has an event stream open. */
   readonly readers: Set<Reader>;
+  /** The shells that are open, by id. */
+  readonly shells: Set<string>;
   /** Lifecycles that the disk had no room for yet, by id. */
   readonly unsaved: Map<string, Unsaved>;
   readonly startedAt: number;
@@ -72,6 +74,7 @@ export function openAgent(
     ownGroup: findOwnGroup(),
     rewrites: new Map(),
     readers: new Set(),
+    shells: new Set(),
     unsaved: new Map(),
     startedAt: clock.now(),
     ...clock,

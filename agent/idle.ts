@@ -6,7 +6,7 @@ import { type Agent, keys } from "./context.ts";
 import { addEvent } from "./events.ts";
 import { listLiveParts } from "./jobs/part-store.ts";
 import { listActiveIds } from "./jobs/store.ts";
-import { findSetting, type Journal, putSetting, transaction } from "./journal.ts";
+import { findSetting, putSetting, transaction } from "./journal.ts";
 import { beginLifecycle, cancelLifecycle } from "./lifecycles/lifecycles.ts";
 import { findOpenLifecycle, listUnsettled } from "./lifecycles/store.ts";
 import { findNode } from "./node.ts";
@@ -34,9 +34,10 @@ export interface Timer {
 }
 
 /** What keeps the node awake besides hooks, by what autostop waits for. */
-const watched: Record<Autostop["waitFor"], (journal: Journal) => string[]> = {
-  jobs_and_ssh: (journal) => [
-    ...activeJobs(journal),
+const watched: Record<Autostop["waitFor"], (agent: Agent) => string[]> = {
+  jobs_and_ssh: (agent) => [
+    ...activeJobs(agent),
+    ...(agent.shells.size > 0 ? ["shell"] : []),
     ...(listTerminals().length > 0 ? ["ssh"] : []),
   ],
   jobs: activeJobs,
@@ -141,7 +142,7 @@ const isLeaving = (agent: Agent): boolean => findOpenLifecycle(agent) !== undefi
 
 /** What keeps the node awake. Looking for terminals takes milliseconds: ask only where it matters. */
 const listKeepers = (agent: Agent): string[] => [
-  ...watched[getTimer(agent).autostop.waitFor](agent.journal),
+  ...watched[getTimer(agent).autostop.waitFor](agent),
   ...runningHooks(agent),
 ];
 
@@ -179,7 +180,7 @@ function putTimer(agent: Agent, facts: Partial<Timer>): void {
   agent.changes.notify(keys.idle);
 }
 
-function activeJobs(journal: Journal): string[] {
+function activeJobs({ journal }: Agent): string[] {
   const parts = listLiveParts(journal, findNode(journal)?.rank ?? 0).map(({ jobId }) => jobId);
   return [...new Set([...listActiveIds(journal), ...parts])].map((id) => `job ${id}`);
 }

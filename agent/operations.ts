@@ -23,6 +23,7 @@ import {
 import { type OpenLog, openLogFile } from "./logs.ts";
 import { configureNode, healthOf } from "./node.ts";
 import type { Bound } from "./server.ts";
+import { openShell } from "./shells.ts";
 
 /** What the agent does for each row of its API. */
 export function bindOperations(agent: Agent): Bound<typeof agentOperations> {
@@ -80,6 +81,10 @@ export function bindOperations(agent: Agent): Bound<typeof agentOperations> {
     sendContents: (_input, { body }) => takeContents(agent, body),
     listFiles: (source, { signal }) => listFiles(agent, source, signal),
     readFiles: (wanted, { signal }) => readFiles(agent, wanted, signal),
+    openShell: async (_input, { body, signal }) => ({
+      type: "application/octet-stream",
+      content: await openShell(agent, body, signal),
+    }),
     preempt: (notice) => beginPreemption(agent, notice),
     events: ({ after }, { signal }) => ({
       type: "application/x-ndjson",

@@ -13,6 +13,7 @@ import {
 } from "./agent-shapes.ts";
 import { fileOperations } from "./files-api.ts";
 import { lifecycleOperations } from "./lifecycle-api.ts";
+import { shellOperations } from "./shell-api.ts";
 import { partMachine } from "./statuses.ts";
 
 /**
@@ -221,6 +222,7 @@ export const agentOperations = {
     output: Idle,
   }),
   ...lifecycleOperations,
+  ...shellOperations,
   ...fileOperations,
   events: operation({
     name: "events",

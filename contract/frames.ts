@@ -31,7 +31,7 @@ export function openFrames(body: AsyncIterable<Uint8Array>): Frames {
           rest = rest.subarray(end + 1);
           return line;
         }
-        if (rest.length > longestLine) fail("ValueError", "a line of files is too long");
+        if (rest.length > longestLine) fail("ValueError", "a line is too long");
         if (await more()) continue;
         return rest.length === 0 ? undefined : fail("ValueError", "the files break off");
       }

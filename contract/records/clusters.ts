@@ -82,7 +82,7 @@ export const IdleRecord = z
   .object({
     since: Seconds.nullable().describe("Null while something keeps it alive."),
     stops_at: Seconds.nullable().describe("When it stops if nothing happens until then."),
-    kept_alive_by: z.array(z.string()).describe("job 3, ssh, hook 1 of 2 (stop)."),
+    kept_alive_by: z.array(z.string()).describe("job 3, shell, ssh, hook 1 of 2 (stop)."),
   })
   .meta({ id: "IdleRecord" });
 export type IdleRecord = z.output<typeof IdleRecord>;

@@ -33,6 +33,7 @@ export interface AgentClient {
   open<Name extends keyof Rows>(
     name: Name,
     input: Given<Name>,
+    bytes?: Readable,
   ): Promise<{ headers: Record<string, string>; body: Readable }>;
 }
 
@@ -140,7 +141,7 @@ export function agentClient(t: Cleaner, socket: string): AgentClient {
 }
 
 function clientOver(pool: Pool): AgentClient {
-  async function send(row: Operation, input: unknown, bytes?: Uint8Array) {
+  async function send(row: Operation, input: unknown, bytes?: Uint8Array | Readable) {
     const { method, path, body } = toHttpCall(row, input as Record<string, unknown>);
     const sent = bytes ?? (body === undefined ? null : JSON.stringify(body));
     const answer = await pool.request({ method, path, body: sent });
@@ -151,8 +152,8 @@ function clientOver(pool: Pool): AgentClient {
   return {
     call: async (name, input, bytes) =>
       (await (await send(agentOperations[name], input, bytes)).body.json()) as never,
-    async open(name, input) {
-      const { headers, body } = await send(agentOperations[name], input);
+    async open(name, input, bytes) {
+      const { headers, body } = await send(agentOperations[name], input, bytes);
       return { headers: headers as Record<string, string>, body };
     },
   };

@@ -139,6 +139,7 @@ function bind(node: FakeNode, changes: Changes): Bound<Rows> {
     readPartLog: notHere,
     listFiles: notHere,
     readFiles: notHere,
+    openShell: notHere,
   };
 }
 

@@ -1,0 +1,161 @@
+import { type ChildProcess, execFile, spawn } from "node:child_process";
+import { randomUUID } from "node:crypto";
+import { once } from "node:events";
+import { join } from "node:path";
+import { PassThrough, type Readable } from "node:stream";
+import { setTimeout as sleep } from "node:timers/promises";
+import { endTree } from "../common/end-processes.ts";
+import { fail } from "../common/errors.ts";
+import { findProcess } from "../common/process-tree.ts";
+import { type Frames, openFrames, parseLine } from "../contract/frames.ts";
+import { ShellInput, ShellStart, type TerminalSize, toFrame } from "../contract/shell-api.ts";
+import { type Agent, keys } from "./context.ts";
+import { makeGroup } from "./control-groups.ts";
+import { markOf } from "./environment.ts";
+import { signsOf } from "./process.ts";
+
+const shellsAtMost = 64;
+/** What a shell left in the background has after TERM. */
+const graceMs = 1_000;
+const resizeMs = 5_000;
+
+/**
+ * Opens a shell for a caller who sends its frames; answers the shell's own. Throws `ValueError` for a
+ * start that is none, and `ConflictError` when too many are open.
+ */
+export async function openShell(
+  agent: Agent,
+  body: AsyncIterable<Uint8Array>,
+  gone: AbortSignal,
+): Promise<Readable> {
+  const frames = openFrames(body);
+  const start =
+    parseLine(ShellStart, (await frames.line()) ?? "") ??
+    fail("ValueError", "the first line must say what the shell runs");
+  if (agent.shells.size >= shellsAtMost)
+    fail("ConflictError", `${shellsAtMost} shells are open on this node; close one of them`);
+  const id = randomUUID();
+  const signs = signsOf(agent, markOf(join(agent.config.agentFolder, "..", "shells", id)));
+  if (signs.group !== undefined) makeGroup(signs.group);
+  const child = spawnShell(agent, start, signs);
+  const root = findProcess(child.pid ?? 0);
+  const tree = { ...signs, roots: root === undefined ? [] : [root] };
+  noteShell(agent, () => agent.shells.add(id));
+  const output = new PassThrough().on("error", () => {});
+  const end = () => endTree(tree, graceMs);
+  void lead(child, output, AbortSignal.any([gone, agent.stopping]), end)
+    .catch((error: unknown) => output.destroy(error as Error))
+    .finally(() => noteShell(agent, () => agent.shells.delete(id)));
+  void feed(child, frames).catch(() => child.stdin?.destroy());
+  agent.log.info({ shell: id, terminal: start.terminal !== null }, "shell opened");
+  return output;
+}
+
+function noteShell({ changes }: Agent, note: () => void): void {
+  note();
+  changes.notify(keys.idle);
+}
+
+/** Passes on what the shell writes; once it ends, or nobody reads it any more, all it started ends. */
+async function lead(
+  child: ChildProcess,
+  output: PassThrough,
+  gone: AbortSignal,
+  end: () => Promise<unknown>,
+): Promise<void> {
+  const closed = once(child, "close").catch(() => {});
+  carry(child.stdout, "output", output);
+  carry(child.stderr, "errors", output);
+  try {
+    await once(child, "exit", { signal: gone });
+  } finally {
+    await end();
+  }
+  // What we may not end, as it runs as another user, may hold the output open.
+  await Promise.race([closed, sleep(graceMs, undefined, { ref: false })]);
+  for (const stream of [child.stdout, child.stderr]) stream?.destroy();
+  output.end(toFrame({ kind: "exit", code: child.exitCode, signal: child.signalCode }));
+}
+
+/** Reads no more than is read from us. */
+function carry(from: Readable | null, kind: "output" | "errors", to: PassThrough): void {
+  from?.on("data", (chunk: Buffer) => {
+    to.write(toFrame({ kind, bytes: chunk.length }));
+    if (to.write(chunk)) return;
+    from.pause();
+    to.once("drain", () => from.resume());
+  });
+}
+
+/** Does what the caller's frames say, until there are no more. */
+async function feed(child: ChildProcess, frames: Frames): Promise<void> {
+  const { stdin } = child;
+  const terminal = terminalOf(child);
+  stdin?.on("error", () => {});
+  for (let line = await frames.line(); line !== undefined; line = await frames.line()) {
+    const frame = parseLine(ShellInput, line) ?? fail("ValueError", "a frame is not known");
+    if (frame.kind === "inputEnds") stdin?.end();
+    else if (frame.kind === "resize") resize(await terminal, frame.size);
+    else
+      for await (const chunk of frames.bytes(frame.bytes))
+        if (stdin?.writable && !stdin.write(chunk))
+          await Promise.race([once(stdin, "drain"), once(stdin, "close")]);
+  }
+}
+
+/** The path of the terminal, which it says first; empty for a shell that has none. */
+async function terminalOf({ stdio }: ChildProcess): Promise<string> {
+  const told = stdio[3] as Readable | undefined;
+  const chunks = told && (await Promise.race([once(told, "data"), once(told, "close")]));
+  return String(chunks?.[0] ?? "").trim();
+}
+
+/** The kernel tells the programs at the terminal. */
+function resize(terminal: string, { columns, rows }: TerminalSize): void {
+  if (!/^\/dev\/[\w/]+$/.test(terminal)) return;
+  const words = ["-F", terminal, "rows", String(rows), "columns", String(columns)];
+  execFile("stty", words, { timeout: resizeMs }, () => {});
+}
+
+/** Enters the control group in $1, and is no more precious than others when memory runs out. */
+const enter = `
+case $1 in "") ;; *) echo $$ > "$1/cgroup.procs" ;; esac 2> /dev/null
+(echo 0 > /proc/self/oom_score_adj) 2> /dev/null
+__shell=$(command -pv bash || command -v bash || echo sh)
+`;
+
+const plain = `${enter}
+case $2 in "") exec "$__shell" -l ;; esac
+exec "$__shell" -l -c "$2"`;
+
+/** `script` makes a terminal, and leaves the exit code of what runs there. */
+const atTerminal = `${enter}
+if ! command -pv script > /dev/null; then
+  echo "this node has no \`script\` (util-linux) to make a terminal; install it, or run a command without one" >&2
+  exit 127
+fi
+export __shell __command=$2 __rows=$3 __columns=$4
+exec script -qefc '
+tty >&3
+exec 3>&-
+stty sane rows "$__rows" columns "$__columns"
+case $__command in
+"") exec env -u __shell -u __command -u __rows -u __columns "$__shell" -l ;;
+*) exec env -u __shell -u __command -u __rows -u __columns "$__shell" -l -c "$__command" ;;
+esac' /dev/null 2>&1`;
+
+function spawnShell(
+  { config }: Agent,
+  { command, terminal }: ShellStart,
+  { mark, group = "" }: { mark: string; group?: string | undefined },
+): ChildProcess {
+  const [name = "", value = ""] = mark.split(/=(.*)/s);
+  const size = terminal === null ? [] : [String(terminal.rows), String(terminal.columns)];
+  const script = terminal === null ? plain : atTerminal;
+  return spawn("/bin/sh", ["-c", script, "sh", group, command ?? "", ...size], {
+    cwd: config.baseEnv["HOME"],
+    env: { ...config.baseEnv, TERM: terminal?.type ?? "dumb", [name]: value },
+    detached: true,
+    stdio: ["pipe", "pipe", "pipe", ...(terminal === null ? [] : ["pipe" as const])],
+  });
+}
