@@ -9,6 +9,9 @@ export type Image =
 
 const containerPrefix = "docker:";
 
+/** The key of an image for regions that have none of their own; existing clients write it for every image. */
+export const anyRegion = String(null);
+
 /** `docker:<image>`, the id of a machine image, or such ids by region. */
 export const image: Reader<Image> = (place) => {
   if (!isMapping(place.value)) {
@@ -18,6 +21,8 @@ export const image: Reader<Image> = (place) => {
   const idByRegion = mappingOf(filledText)(place) ?? {};
   const ids = Object.values(idByRegion);
   if (ids.length === 0) return refuse(place, "must name an image for at least one region");
+  const [first = "", ...others] = ids;
+  if (others.length === 0 && anyRegion in idByRegion) return imageOf(first);
   const containers = new Set(ids.filter((id) => id.startsWith(containerPrefix)));
   if (containers.size === 0) return { kind: "machines", idByRegion };
   const [name = ""] = containers;

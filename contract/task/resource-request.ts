@@ -1,7 +1,7 @@
 import { protocol } from "../../common/product.ts";
 import type { Accelerator } from "./accelerators.ts";
 import type { CpuAmount, LocalDisk, MemoryAmount } from "./amounts.ts";
-import type { Image } from "./image.ts";
+import { anyRegion, type Image } from "./image.ts";
 import type { Where } from "./infra.ts";
 import type { DiskTier, NetworkDisk } from "./network-disks.ts";
 import { child, gives, type Place, refuse } from "./place.ts";
@@ -98,7 +98,8 @@ function refuseLostImage(place: Place, image: Image | undefined, where: Where): 
   }
   if (image.kind === "machines") {
     const regions = Object.keys(image.idByRegion);
-    if (where.region !== undefined && !regions.includes(where.region))
+    const isNamed = regions.some((region) => region === where.region || region === anyRegion);
+    if (where.region !== undefined && !isNamed)
       refuse(place, `has no image for the region ${where.region}; it names ${regions.join(", ")}`);
     return;
   }

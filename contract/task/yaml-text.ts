@@ -146,8 +146,12 @@ export function offsetOf(node: unknown): number | undefined {
   return undefined;
 }
 
-/** The key of an entry as text; undefined when it is none: empty, a list, a mapping. */
+/**
+ * The key of an entry as text, `null` for one that is null in any spelling; undefined when it has no
+ * text: empty, a list, a mapping.
+ */
 export function keyOf(key: unknown): string | undefined {
-  if (!isScalar(key) || key.value === null) return undefined;
+  if (!isScalar(key)) return undefined;
+  if (key.value === null) return key.source ? String(null) : undefined;
   return typeof key.value === "string" ? key.value : (key.source ?? String(key.value));
 }

@@ -70,6 +70,20 @@ test("amounts have units and may mean at least", () => {
   assert.deepEqual(first("{local_disk: 200}").localDisk, { mode: "nvme", gb: 200, orMore: false });
 });
 
+test("the region null of an image is any region, however it is spelled", () => {
+  const container = { kind: "container", name: "ubuntu:24.04" };
+  for (const key of ["null", "~", "NULL", "'null'"])
+    assert.deepEqual(first(`{image_id: {${key}: 'docker:ubuntu:24.04'}}`).image, container, key);
+  assert.deepEqual(first("{image_id: {null: ami-1}, infra: aws/eu-west-1}").image, {
+    kind: "machine",
+    id: "ami-1",
+  });
+  assert.deepEqual(first("{image_id: {null: a, us-east-1: b}, infra: aws/eu-west-1}").image, {
+    kind: "machines",
+    idByRegion: { null: "a", "us-east-1": "b" },
+  });
+});
+
 test("accelerators of one kind", () => {
   assert.deepEqual(kindsOf("{accelerators: A100}"), [named("A100")]);
   assert.deepEqual(kindsOf("{gpus: 'A100-80GB:8'}"), [named("A100-80GB", 8)]);

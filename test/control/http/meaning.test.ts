@@ -36,6 +36,11 @@ const cases: Record<string, Case> = {
     type: "NotSupportedError",
     says: /^this version cannot serve workdir from git yet/,
   },
+  "a container, as existing clients write it": {
+    send: launch(`resources: {image_id: {null: 'docker:ubuntu'}}\n${run}`),
+    type: "NotSupportedError",
+    says: /^this version cannot serve resources\.image_id yet/,
+  },
   "files that did not come along": {
     send: launch(`workdir: /somewhere\n${run}`),
     type: "ValueError",
