@@ -4,16 +4,30 @@ import { Readable, Transform } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { ZipFile } from "yazl";
 import { AppError } from "../common/errors.ts";
+import { blobIdOf, type Member } from "../contract/blob-id.ts";
 import type { ReadItem } from "./gather.ts";
 
-const linkMode = 0o120_777;
+const linkMode = 0o120_000;
+const folderMode = 0o040_000;
 const fileMode = 0o100_000;
 
-/** The name of a set of files: the same files, wherever they are packed, have the same one. */
-export function blobIdOf(items: readonly ReadItem[]): string {
-  const lines = items.map((item) => JSON.stringify(Object.entries(item).toSorted())).toSorted();
-  return createHash("sha256").update(lines.join("\n")).digest("hex");
+/** The id of a set of files: the same files, wherever they are packed, have the same one. */
+export const packedId = (items: readonly ReadItem[]): string =>
+  blobIdOf(items.map(memberOf), "modes");
+
+function memberOf(item: ReadItem): Member {
+  const name = nameOf(item);
+  if (item.kind === "file")
+    return { name, mode: fileMode | item.mode, digest: Buffer.from(item.sha256, "hex") };
+  const isFolder = item.kind === "folder";
+  const digest = createHash("sha256")
+    .update(isFolder ? "" : item.target)
+    .digest();
+  return { name, mode: isFolder ? folderMode : linkMode, digest };
 }
+
+const nameOf = ({ kind, path }: ReadItem): string =>
+  `${path.replace(/^\/+/, "")}${kind === "folder" ? "/" : ""}`;
 
 /**
  * Packs files by their whole paths, without the slash in front. Throws `ConflictError` for one that
@@ -38,10 +52,10 @@ function add(
   compress: boolean,
   failed: (error: Error) => void,
 ): void {
-  const name = item.path.replace(/^\/+/, "");
+  const name = nameOf(item);
   if (item.kind === "folder") zip.addEmptyDirectory(name);
   if (item.kind === "link")
-    zip.addBuffer(Buffer.from(item.target), name, { mode: linkMode, compress: false });
+    zip.addBuffer(Buffer.from(item.target), name, { mode: linkMode | 0o777, compress: false });
   if (item.kind !== "file") return;
   const { size, mode, path, sha256 } = item;
   zip.addReadStreamLazy(name, { size, mode: fileMode | mode, compress }, (take) => {

@@ -10,7 +10,7 @@ import { readTask, type Task } from "../contract/task.ts";
 import { gather, type ReadItem } from "./gather.ts";
 import { readIdentity } from "./identity.ts";
 import type { Scope } from "./missing-files.ts";
-import { blobIdOf, packInto } from "./pack.ts";
+import { packedId, packInto } from "./pack.ts";
 import { openProgress } from "./progress.ts";
 import { count } from "./rendering.ts";
 import type { Client } from "./sdk.ts";
@@ -33,7 +33,7 @@ export async function sendFiles(world: World, text: string, scope: Scope): Promi
   const roots = reading.ok ? reading.document.tasks.flatMap((task) => rootsOf(task, scope)) : [];
   if (roots.length === 0) return { task: text, file_mounts_blob_id: null };
   const items = await gather(roots);
-  const blobId = blobIdOf(items);
+  const blobId = packedId(items);
   const client = await world.connect();
   const owner = readIdentity(world.settings).id;
   const asked = { user_hash: owner, blob_id: blobId };

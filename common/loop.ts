@@ -1,4 +1,4 @@
-import { setTimeout as sleep } from "node:timers/promises";
+import { setImmediate, setTimeout as sleep } from "node:timers/promises";
 
 export interface Loop {
   /** Runs the next tick now instead of at its time. */
@@ -60,3 +60,13 @@ export function startLoop(
 /** How long to wait after so many failures in a row; `random` lies between 0 and 1. */
 export const waitMs = (everyMs: number, failures: number, random = Math.random()): number =>
   Math.max(everyMs, Math.min(everyMs * 2 ** failures, longestWaitMs)) * (0.8 + random * 0.4);
+
+/** The items, with a turn of the event loop for others after every few of them. */
+export async function* paced<T>(items: Iterable<T>, atOnce = 500): AsyncGenerator<T> {
+  let count = 0;
+  for (const item of items) {
+    if (count % atOnce === 0) await setImmediate();
+    count += 1;
+    yield item;
+  }
+}

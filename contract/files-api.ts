@@ -16,6 +16,11 @@ const isBelow = (path: string): boolean =>
   path === "" || !(path.includes("\0") || /(^|\/)(\.{0,2})(\/|$)/.test(path));
 
 const path = z.string().max(4_096).refine(isBelow, "must lead to something below its folder");
+const target = z
+  .string()
+  .min(1)
+  .max(4_095)
+  .refine((text) => !text.includes("\0"), "must not have a NUL byte");
 const Sha256 = z.string().regex(/^[0-9a-f]{64}$/);
 
 /** A file, by its content's digest. */
@@ -32,7 +37,7 @@ export type FileEntry = z.output<typeof FileEntry>;
 const kinds = [
   FileEntry,
   z.object({ kind: z.literal("folder"), path }),
-  z.object({ kind: z.literal("link"), path, target: z.string().min(1).max(4_095) }),
+  z.object({ kind: z.literal("link"), path, target }),
 ] as const;
 
 /** What lies at a path below a destination. */

@@ -1,48 +1,56 @@
 import { posix } from "node:path";
-import type { Readable } from "node:stream";
-import { text } from "node:stream/consumers";
 import yauzl from "yauzl";
 import { AppError, errorCodeOf, fail } from "../../common/errors.ts";
-import { type Content, Entry, leadsOut } from "../../contract/files-api.ts";
+import { paced } from "../../common/loop.ts";
+import type { Member } from "../../contract/blob-id.ts";
+import type { Entry } from "../../contract/files-api.ts";
+import { type Keep, readMember, shown } from "./member.ts";
 
 /** What one archive may hold. */
 export interface Limits {
   readonly entries: number;
   /** All files together, unpacked. */
   readonly bytes: number;
+  /** What any archive may unpack to; more only if it is at most `ratio` times its packed size. */
+  readonly modestBytes: number;
+  readonly ratio: number;
 }
 
-/** Keeps a content; answers its digest and size. */
-type Keep = (bytes: Readable) => Promise<Content>;
+/** What an archive holds. */
+export interface Archive {
+  /** By path; of two members with one path the last one counts. */
+  readonly entries: ReadonlyMap<string, Entry>;
+  /** Every member, in their order. */
+  readonly members: readonly Member[];
+}
 
-const longestTargetBytes = 4_095;
-/** Kinds of files, as the upper half of the attributes has them. Source: stat(2). */
-const kindMask = 0o170_000;
-const linkKind = 0o120_000;
-const plainKinds = [0, 0o100_000, 0o040_000];
+/** Source: APPNOTE.TXT section 4.3.7: a local header without its name and extra fields. */
+const localHeaderBytes = 30;
 
 /**
- * Everything that a zip holds, by path; its contents go to `keep`. Throws `ValueError` for what is no
- * zip, leads out of its folder or through a link, and `TooLargeError` for more than the limits.
+ * Everything that a zip holds; its contents go to `keep`. Throws `ValueError` for what is no zip, is
+ * damaged, leads out of its folder or through a link, and `TooLargeError` for more than the limits.
  */
-export async function readArchive(
-  file: string,
-  limits: Limits,
-  keep: Keep,
-): Promise<Map<string, Entry>> {
+export async function readArchive(file: string, limits: Limits, keep: Keep): Promise<Archive> {
   const options = { decodeStrings: false, strictFileNames: true };
   const zip = await yauzl.openPromise(file, options).catch(refuseZip);
   try {
     const entries = new Map<string, Entry>();
+    const members: Member[] = [];
+    const places: Place[] = [];
     let bytes = 0;
-    for await (const member of eachOf(zip)) {
-      bytes += member.uncompressedSize;
-      if (entries.size >= limits.entries || bytes > limits.bytes) refuseSize(limits);
-      const entry = await readMember(zip, member, keep).catch(refuseZip);
+    for await (const found of eachOf(zip)) {
+      // The library ends a content that is longer than its header says.
+      bytes += found.uncompressedSize;
+      checkSize(members.length + 1, bytes, zip.fileSize, limits);
+      const { entry, member } = await readMember(zip, found, keep).catch(refuseZip);
       entries.set(entry.path, entry);
+      members.push(member);
+      places.push(placeOf(found));
     }
-    for (const entry of [...entries.values()]) openFoldersAbove(entry, entries);
-    return entries;
+    refuseOverlaps(places);
+    await openFolders(entries);
+    return { entries, members };
   } finally {
     zip.close();
   }
@@ -56,44 +64,43 @@ async function* eachOf(zip: yauzl.ZipFile): AsyncGenerator<yauzl.Entry> {
   }
 }
 
-async function readMember(zip: yauzl.ZipFile, member: yauzl.Entry, keep: Keep): Promise<Entry> {
-  const name = nameOf(member);
-  // Clients of this protocol write whole paths, some of them with the slash in front.
-  const path = name.replace(/^\//, "").replace(/\/$/, "");
-  const mode = member.externalFileAttributes >>> 16;
-  const kind = mode & kindMask;
-  if (kind === linkKind) return checked(name, await readLink(zip, member, path));
-  if (!plainKinds.includes(kind))
-    fail("ValueError", `the archive has ${shown(name)}, which is no file, folder or link`);
-  if (name.endsWith("/")) return checked(name, { kind: "folder", path });
-  // Checked before anything is kept.
-  const bare = { kind: "file", path, size: 0, mode: mode & 0o777 || 0o644, sha256: "0".repeat(64) };
-  const entry = checked(name, bare as Entry);
-  return { ...entry, ...(await keep(await zip.openReadStreamPromise(member))) };
+function checkSize(count: number, bytes: number, packedBytes: number, limits: Limits): void {
+  if (count > limits.entries)
+    fail("TooLargeError", `the archive has more than ${limits.entries} files and folders`);
+  if (bytes > limits.bytes)
+    fail(
+      "TooLargeError",
+      `the archive is larger, unpacked, than the ${Math.floor(limits.bytes / 2 ** 20)} MB that are free on the disk of control`,
+    );
+  if (bytes > Math.max(limits.modestBytes, limits.ratio * packedBytes))
+    fail(
+      "TooLargeError",
+      `the archive unpacks to more than ${limits.ratio} times its size; leave such files out and make them in \`setup\``,
+    );
 }
 
-const nameOf = (member: yauzl.Entry): string =>
-  yauzl.getFileNameLowLevel(
-    member.generalPurposeBitFlag,
-    member.fileNameRaw,
-    member.extraFields,
-    true,
-  );
-
-async function readLink(zip: yauzl.ZipFile, member: yauzl.Entry, path: string): Promise<Entry> {
-  if (member.uncompressedSize > longestTargetBytes)
-    fail("ValueError", `the archive has a link with too long a target: ${shown(path)}`);
-  const target = (await text(await zip.openReadStreamPromise(member))).replace(/(?<=.)\/+$/, "");
-  // An absolute one is for the node: nothing is opened through it here.
-  if (target === "" || (!posix.isAbsolute(target) && leadsOut({ path, target })))
-    fail("ValueError", `the archive has a link that leads out of it: ${shown(path)}`);
-  return { kind: "link", path, target };
+/** Where a member lies in the archive. */
+interface Place {
+  readonly start: number;
+  readonly end: number;
 }
 
-function checked(name: string, entry: Entry): Entry {
-  const read = Entry.safeParse(entry);
-  if (read.success && entry.path !== "") return read.data;
-  return fail("ValueError", `the archive has a path that leads out of it: ${shown(name)}`);
+function placeOf({ relativeOffsetOfLocalHeader: start, ...found }: yauzl.Entry): Place {
+  return { start, end: start + localHeaderBytes + found.fileNameLength + found.compressedSize };
+}
+
+/** Members that share their bytes unpack to far more than was sent. */
+function refuseOverlaps(places: Place[]): void {
+  let last = 0;
+  for (const { start, end } of places.sort((one, other) => one.start - other.start)) {
+    if (start < last) fail("ValueError", "the archive has members that share their bytes");
+    last = end;
+  }
+}
+
+/** Checks what lies above each entry. */
+async function openFolders(entries: Map<string, Entry>): Promise<void> {
+  for await (const entry of paced([...entries.values()])) openFoldersAbove(entry, entries);
 }
 
 /**
@@ -108,14 +115,6 @@ function openFoldersAbove({ path }: Entry, entries: Map<string, Entry>): void {
       fail("ValueError", `the archive has ${shown(path)} below ${shown(up)}, which is a file`);
   }
 }
-
-const shown = (name: string): string => JSON.stringify(name.slice(0, 200));
-
-const refuseSize = ({ entries, bytes }: Limits): never =>
-  fail(
-    "TooLargeError",
-    `the archive is larger, unpacked, than the ${Math.floor(bytes / 2 ** 20)} MB or ${entries} files that there is room for`,
-  );
 
 /** The library's errors are about the archive; the system's are ours. */
 function refuseZip(error: unknown): never {

@@ -1,6 +1,8 @@
 import { readFile, rename, utimes, writeFile } from "node:fs/promises";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { errorCodeOf } from "../../common/errors.ts";
+import { flush } from "../../common/files.ts";
+import { paced } from "../../common/loop.ts";
 import { Entry } from "../../contract/files-api.ts";
 
 /** Files that a user uploaded: contents by their digest, and lists of what lies where. */
@@ -33,17 +35,19 @@ export const manifestOf = (shelf: Shelf, blobId: string | null): string =>
 /** What a manifest lists; undefined when there is none. */
 export async function readManifest(file: string): Promise<Entry[] | undefined> {
   const text = await orNothing(readFile(file, "utf8"));
-  return text
-    ?.split("\n")
-    .filter(Boolean)
-    .map((line) => Entry.parse(JSON.parse(line)));
+  if (text === undefined) return undefined;
+  const entries: Entry[] = [];
+  for await (const line of paced(text.split("\n")))
+    if (line !== "") entries.push(Entry.parse(JSON.parse(line)));
+  return entries;
 }
 
-/** Writes a manifest whole or not at all. */
+/** Writes a manifest whole or not at all; it is on disk when this resolves. */
 export async function writeManifest(file: string, entries: Iterable<Entry>): Promise<void> {
   const lines = Iterator.from(entries).map((entry) => `${JSON.stringify(entry)}\n`);
   await writeFile(`${file}.new`, lines, { mode: 0o600, flush: true });
   await rename(`${file}.new`, file);
+  await flush(dirname(file));
 }
 
 /** Counts a file as used now; false when there is none. */

@@ -1,15 +1,17 @@
-import { createHash, randomUUID } from "node:crypto";
-import { createWriteStream, existsSync } from "node:fs";
-import { mkdir, rename, rm, statfs } from "node:fs/promises";
+import { createHash } from "node:crypto";
+import { existsSync } from "node:fs";
+import { mkdir, rm, statfs } from "node:fs/promises";
 import { dirname, join, posix } from "node:path";
-import { type Readable, Transform } from "node:stream";
-import { pipeline } from "node:stream/promises";
+import type { Readable } from "node:stream";
 import { AppError, errorCodeOf, fail } from "../../common/errors.ts";
-import type { Content, Entry } from "../../contract/files-api.ts";
+import { paced } from "../../common/loop.ts";
+import { blobIdOf } from "../../contract/blob-id.ts";
+import type { Entry } from "../../contract/files-api.ts";
 import type { UploadZipFileResponse } from "../../contract/records/uploads.ts";
-import { readArchive } from "./archive.ts";
+import { type Archive, type Limits, readArchive } from "./archive.ts";
 import { type Chunk, joinChunks, keepChunk } from "./chunks.ts";
 import { collectShelves } from "./collect.ts";
+import { addContents, keepContent } from "./contents.ts";
 import { manifestOf, readManifest, renew, type Shelf, shelfOf, writeManifest } from "./folders.ts";
 
 /** The files that users sent for their tasks. */
@@ -30,7 +32,11 @@ export interface Uploads {
 
 type Progress = UploadZipFileResponse;
 
-const mostEntries = 1_000_000;
+const archiveLimits = {
+  entries: 1_000_000,
+  modestBytes: 256 * 1024 * 1024,
+  ratio: 200,
+} satisfies Omit<Limits, "bytes">;
 /** What is left free of the disk. */
 const reserveBytes = 256 * 1024 * 1024;
 
@@ -54,18 +60,10 @@ export function openUploads(root: string, now: () => Date): Uploads {
     return turn;
   }
 
-  async function hasBlob(userId: string, blobId: string): Promise<boolean> {
-    return renew(manifestOf(shelfOf(root, userId), blobId), now());
-  }
-
   return {
-    hasBlob,
+    hasBlob: (userId, blobId) => renew(manifestOf(shelfOf(root, userId), blobId), now()),
     async take(userId, blobId, chunk, body) {
       const shelf = shelfOf(root, userId);
-      if (blobId !== null && (await hasBlob(userId, blobId))) {
-        body.resume();
-        return completed;
-      }
       const folder = join(shelf.parts, chunk.uploadId);
       const missing = await keepChunk(folder, chunk, body).catch(tellFull);
       if (missing.length > 0) return { status: "uploading", missing_chunks: missing };
@@ -106,18 +104,34 @@ async function unpack(
   const file = manifestOf(shelf, blobId);
   if (!existsSync(folder) && existsSync(file)) return;
   if (!existsSync(folder)) fail("ValueError", "the upload could not be unpacked; send it again");
-  await mkdir(shelf.contents, { recursive: true, mode: 0o700 });
-  await mkdir(dirname(file), { recursive: true, mode: 0o700 });
+  // Of an archive that is refused nothing reaches the contents that others share.
+  const fresh = join(folder, "contents");
+  await rm(fresh, { recursive: true, force: true });
+  for (const path of [fresh, shelf.contents, dirname(file)])
+    await mkdir(path, { recursive: true, mode: 0o700 });
   try {
     const whole = await joinChunks(folder, total);
-    const { bavail, bsize } = await statfs(shelf.contents);
-    const limits = { entries: mostEntries, bytes: Math.max(0, bavail * bsize - reserveBytes) };
-    const entries = await readArchive(whole, limits, (bytes) => keepContent(shelf, bytes, now));
+    const limits = { ...archiveLimits, bytes: await freeBytes(shelf.contents) };
+    const archive = await readArchive(whole, limits, (bytes) => keepContent(fresh, bytes));
+    if (blobId !== null) checkId(blobId, archive);
     const before = blobId === null ? ((await readManifest(file)) ?? []) : [];
-    await writeManifest(file, merge(before, entries));
+    const entries = await merge(before, archive.entries);
+    await addContents(fresh, shelf.contents, now);
+    await writeManifest(file, entries);
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
+}
+
+async function freeBytes(folder: string): Promise<number> {
+  const { bavail, bsize } = await statfs(folder);
+  return Math.max(0, bavail * bsize - reserveBytes);
+}
+
+/** An id stands for what is in a blob: whoever asks for it later must find just that. */
+function checkId(blobId: string, { members }: Archive): void {
+  if (blobIdOf(members, "modes") === blobId || blobIdOf(members, "contents") === blobId) return;
+  fail("ValueError", "the archive holds other files than its blob id stands for; send it again");
 }
 
 function tellFull(error: unknown): never {
@@ -125,39 +139,21 @@ function tellFull(error: unknown): never {
   throw new AppError("RuntimeError", "the disk of control is full", {}, error);
 }
 
-/** Writes a content down under its digest. */
-async function keepContent(shelf: Shelf, bytes: Readable, now: () => Date): Promise<Content> {
-  const draft = join(shelf.contents, `${randomUUID()}.new`);
-  const hash = createHash("sha256");
-  let size = 0;
-  const count = new Transform({
-    transform(chunk: Buffer, _encoding, done) {
-      hash.update(chunk);
-      size += chunk.length;
-      done(null, chunk);
-    },
-  });
-  try {
-    await pipeline(bytes, count, createWriteStream(draft, { mode: 0o600 }));
-    const sha256 = hash.digest("hex");
-    const file = join(shelf.contents, sha256);
-    if (await renew(file, now())) await rm(draft);
-    else await rename(draft, file);
-    return { sha256, size };
-  } catch (error) {
-    await rm(draft, { force: true });
-    throw error;
-  }
-}
-
 /** What was there and is not in the way of what came: each upload has its folders whole. */
-function merge(before: readonly Entry[], come: ReadonlyMap<string, Entry>): Entry[] {
-  const folders = new Set([...come.keys()].flatMap(pathsAbove));
+async function merge(before: readonly Entry[], come: ReadonlyMap<string, Entry>): Promise<Entry[]> {
+  if (before.length === 0) return [...come.values()];
+  const folders = new Set<string>();
+  for await (const path of paced(come.keys()))
+    for (const above of pathsAbove(path)) folders.add(above);
   const isInTheWay = ({ kind, path }: Entry) =>
     come.has(path) ||
     (kind !== "folder" && folders.has(path)) ||
     pathsAbove(path).some((above) => come.has(above));
-  return [...before.filter((entry) => !isInTheWay(entry)), ...come.values()];
+  const merged: Entry[] = [];
+  for await (const entry of paced(before)) if (!isInTheWay(entry)) merged.push(entry);
+  if (merged.length + come.size > archiveLimits.entries)
+    fail("TooLargeError", `a user has at most ${archiveLimits.entries} files without a blob id`);
+  return [...merged, ...come.values()];
 }
 
 function pathsAbove(path: string): string[] {

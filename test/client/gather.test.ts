@@ -13,7 +13,7 @@ import { tmpdir } from "node:os";
 import { dirname, join, relative } from "node:path";
 import { type TestContext, test } from "node:test";
 import { gather } from "../../client/gather.ts";
-import { blobIdOf } from "../../client/pack.ts";
+import { packedId } from "../../client/pack.ts";
 
 /** A folder with these files; what is gathered of it, by path. */
 function aFolder(t: TestContext, files: Readonly<Record<string, string>>) {
@@ -146,7 +146,7 @@ test("what is not there is named, and so is what cannot be sent", async (t) => {
 
 test("the same files have the same blob, and a mode, a name or a content makes another", async (t) => {
   const { root } = aFolder(t, { a: "text", b: "x" });
-  const id = async () => blobIdOf(await gather([root]));
+  const id = async () => packedId(await gather([root]));
   const first = await id();
 
   assert.equal(await id(), first);

@@ -10,13 +10,13 @@ import { linkTo, zipOf } from "./zips.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "zip-"));
 after(() => rmSync(folder, { recursive: true }));
-const roomy = { entries: 100, bytes: 1_000_000 };
+const roomy = { entries: 100, bytes: 1_000_000, modestBytes: 1_000_000, ratio: 200 };
 
 async function read(bytes: Buffer, limits = roomy) {
   const file = join(folder, "a.zip");
   writeFileSync(file, bytes);
   const kept: string[] = [];
-  const entries = await readArchive(file, limits, async (content) => {
+  const { entries } = await readArchive(file, limits, async (content) => {
     const held = await text(content);
     kept.push(held);
     return { sha256: sha256Of(held), size: held.length };
@@ -93,6 +93,10 @@ const hostile: Record<string, Parameters<typeof zipOf>[0]> = {
   "an empty link": { l: linkTo("") },
   "a link that is too long": { l: linkTo("x".repeat(5_000)) },
   "something below a file": { a: "x", "a#b": "x" },
+  "a link with a NUL byte in its target": { l: linkTo("a\0b") },
+  "a folder with a content": { d: { text: "x", mode: 0o040_755 } },
+  "a name that no file system takes": { [`a/${"x".repeat(256)}`]: "x" },
+  "a path that is too deep": { [`${"a/".repeat(1_900)}x`]: "x" },
   "a device": { d: { text: "", mode: 0o020_666 } },
   "a pipe": { d: { text: "", mode: 0o010_666 } },
 };
@@ -110,6 +114,50 @@ test("more than there is room for is refused before it is unpacked", async () =>
   await assert.rejects(read(await zipOf({ a: "", b: "", c: "" }), { ...roomy, entries: 2 }), {
     name: "TooLargeError",
   });
+});
+
+test("a modest archive may unpack to any multiple of its size, a large one may not", async () => {
+  const bomb = await zipOf({ a: "0".repeat(900_000) });
+
+  assert.equal((await read(bomb)).entries.length, 1);
+  await assert.rejects(read(bomb, { ...roomy, modestBytes: 500_000 }), {
+    name: "TooLargeError",
+    message: /more than 200 times its size/,
+  });
+});
+
+for (const [what, member] of Object.entries({
+  "a file": "0123456789".repeat(100),
+  "an empty file": "",
+  "a link": linkTo("target"),
+}))
+  test(`${what} whose checksum is wrong is refused`, async () => {
+    const bytes = await zipOf({ "p/a": member });
+    bytes.writeUInt32LE(12_345, bytes.indexOf("PK\x01\x02") + 16);
+
+    await assert.rejects(read(bytes), { name: "ValueError", message: /"p\/a".* wrong checksum/ });
+  });
+
+test("a name that is no UTF-8 although it says so is refused", async () => {
+  const bytes = await zipOf({ "p/ü": "x" });
+  const at = bytes.indexOf("ü", bytes.indexOf("PK\x01\x02"));
+  bytes.write("\xff\xff", at, "latin1");
+
+  await assert.rejects(read(bytes), { name: "ValueError", message: /no UTF-8/ });
+});
+
+test("members that share their bytes are refused", async () => {
+  const bytes = await zipOf({ a: "x", b: "x" });
+  const second = bytes.lastIndexOf("PK\x01\x02");
+  bytes.writeUInt32LE(0, second + 42);
+
+  await assert.rejects(read(bytes), { name: "ValueError", message: /share their bytes/ });
+});
+
+test("what has a folder's mode is a folder, also without a slash", async () => {
+  const { entries } = await read(await zipOf({ d: { text: "", mode: 0o040_755 } }));
+
+  assert.deepEqual(entries, [{ kind: "folder", path: "d" }]);
 });
 
 test("a size that is a lie, a broken archive and no archive are refused", async () => {

@@ -4,12 +4,14 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Readable } from "node:stream";
 import { type TestContext, test } from "node:test";
+import { blobIdOf } from "../../../contract/blob-id.ts";
 import { openUploads } from "../../../control/uploads/uploads.ts";
 import { until } from "../../helpers/agent.ts";
 import { sha256Of } from "../../helpers/files.ts";
-import { zipOf } from "./zips.ts";
+import { idOf, zipOf } from "./zips.ts";
 
-const blob = sha256Of("a blob");
+const one = { a: "x" };
+const blob = idOf(one);
 const hourMs = 3_600_000;
 
 function openShelf(t: TestContext) {
@@ -45,7 +47,9 @@ function openShelf(t: TestContext) {
 
 test("chunks may come in any order, and the last one has them unpacked", async (t) => {
   const shelf = openShelf(t);
-  const bytes = await zipOf({ "p/a": "text", "p/b": "text" });
+  const members = { "p/a": "text", "p/b": "text" };
+  const bytes = await zipOf(members);
+  const blob = idOf(members);
 
   assert.equal(await shelf.uploads.hasBlob("u1", blob), false);
   const told = await shelf.send(bytes, blob, { order: [2, 0, 1] });
@@ -64,15 +68,15 @@ test("chunks may come in any order, and the last one has them unpacked", async (
 
 test("a blob is its owner's alone", async (t) => {
   const shelf = openShelf(t);
-  await shelf.send(await zipOf({ a: "x" }), blob);
+  await shelf.send(await zipOf(one), blob);
 
   assert.equal(await shelf.uploads.hasBlob("u2", blob), false);
   assert.equal(await shelf.uploads.read("u2", blob), undefined);
 });
 
-test("a blob that is there is not taken again, and chunks at once are unpacked once", async (t) => {
+test("chunks that come at once are unpacked once", async (t) => {
   const shelf = openShelf(t);
-  const bytes = await zipOf({ a: "x" });
+  const bytes = await zipOf(one);
   const half = Math.ceil(bytes.length / 2);
   const parts = [bytes.subarray(0, half), bytes.subarray(half)];
 
@@ -83,22 +87,54 @@ test("a blob that is there is not taken again, and chunks at once are unpacked o
   );
 
   assert.ok(told.some(({ status }) => status === "completed"));
-  assert.deepEqual(await shelf.send(Buffer.from("whatever"), blob), [
-    { status: "completed", missing_chunks: null },
-  ]);
+});
+
+test("a blob that is there may be sent again, but nothing else under its id", async (t) => {
+  const shelf = openShelf(t);
+  await shelf.send(await zipOf(one), blob);
+
+  const [again] = await shelf.send(await zipOf(one), blob);
+  assert.equal(again?.status, "completed");
+  await assert.rejects(shelf.send(Buffer.from("whatever"), blob), { name: "ValueError" });
+  await assert.rejects(shelf.send(await zipOf({ a: "y" }), blob), { name: "ValueError" });
+
+  assert.deepEqual(shelf.list("contents"), [sha256Of("x")]);
+  assert.deepEqual(await shelf.paths(blob), ["a"]);
+});
+
+test("an id is the one that existing clients compute, or ours, which has permissions", () => {
+  const members = Object.entries({ "p/": "", "p/a": "text", "/p/l": "a", "p/é😀": "x", "p/￮": "y" })
+    .map(([name, text]) => ({ name, mode: 0o644, digest: Buffer.from(sha256Of(text), "hex") }))
+    .toReversed();
+
+  // Computed by the existing client's own code, version 0.14.0.
+  const theirs = "d3770b3917e546d956aadb9d77be24eae4bd57679d7dfe3b82fc53d37c6c2691";
+  assert.equal(blobIdOf(members, "contents"), theirs);
+  assert.notEqual(blobIdOf(members, "modes"), theirs);
+});
+
+test("an archive that holds other files than its id stands for is refused", async (t) => {
+  const shelf = openShelf(t);
+
+  await assert.rejects(shelf.send(await zipOf({ a: "y" }), blob), {
+    name: "ValueError",
+    message: /other files than its blob id/,
+  });
+
+  assert.equal(await shelf.uploads.hasBlob("u1", blob), false);
+  assert.deepEqual([...shelf.list("contents"), ...shelf.list("parts")], []);
 });
 
 test("an upload that is no zip leaves nothing, and may be sent again", async (t) => {
   const shelf = openShelf(t);
 
   await assert.rejects(shelf.send(Buffer.from("no zip"), blob), { name: "ValueError" });
-  await assert.rejects(shelf.send(await zipOf({ "p/a": "x", "@@#b": "y" }), blob), {
-    name: "ValueError",
-  });
+  const leadsOut = { "p/a": "x", "@@#b": "y" };
+  await assert.rejects(shelf.send(await zipOf(leadsOut), idOf(leadsOut)), { name: "ValueError" });
 
   assert.equal(await shelf.uploads.hasBlob("u1", blob), false);
-  assert.deepEqual(shelf.list("parts"), []);
-  await shelf.send(await zipOf({ a: "x" }), blob);
+  assert.deepEqual([...shelf.list("contents"), ...shelf.list("parts")], []);
+  await shelf.send(await zipOf(one), blob);
   assert.deepEqual(await shelf.paths(blob), ["a"]);
 });
 
@@ -164,8 +200,10 @@ test("what came without a blob's id is kept as it was then, under an id of its o
 
 test("what nobody used for a day goes, but not what a request needs", async (t) => {
   const shelf = openShelf(t);
-  const other = sha256Of("another blob");
-  await shelf.send(await zipOf({ a: "only here", b: "in both" }), blob);
+  const both = { a: "only here", b: "in both" };
+  const blob = idOf(both);
+  const other = idOf({ b: "in both" });
+  await shelf.send(await zipOf(both), blob);
   await shelf.send(await zipOf({ b: "in both" }), other);
   const age = () => {
     for (const name of shelf.list("contents"))

@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import { buffer } from "node:stream/consumers";
 import { ZipFile } from "yazl";
 
@@ -24,4 +25,16 @@ export async function zipOf(members: Readonly<Record<string, Member>>): Promise<
   const bytes = await buffer(zip.outputStream as NodeJS.ReadableStream & AsyncIterable<Buffer>);
   if (!/[@#]/.test(Object.keys(members).join(""))) return bytes;
   return Buffer.from(bytes.toString("latin1").replaceAll("@", ".").replaceAll("#", "/"), "latin1");
+}
+
+/** The id that existing clients compute for such a zip. */
+export function idOf(members: Readonly<Record<string, Member>>): string {
+  const hash = createHash("sha256");
+  const named = Object.entries(members).map(([name, member]) => ({
+    name: `${name.replaceAll("@", ".").replaceAll("#", "/")}${member === null ? "/" : ""}`,
+    text: typeof member === "string" ? member : (member?.text ?? ""),
+  }));
+  for (const { name, text } of named.toSorted((one, other) => (one.name < other.name ? -1 : 1)))
+    hash.update(name).update(createHash("sha256").update(text).digest());
+  return hash.digest("hex");
 }

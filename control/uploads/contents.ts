@@ -1,0 +1,44 @@
+import { createHash, randomUUID } from "node:crypto";
+import { createWriteStream } from "node:fs";
+import { readdir, rename } from "node:fs/promises";
+import { join } from "node:path";
+import { type Readable, Transform } from "node:stream";
+import { pipeline } from "node:stream/promises";
+import { flush } from "../../common/files.ts";
+import type { Content } from "../../contract/files-api.ts";
+import { renew } from "./folders.ts";
+
+/** Flushes that wait for the disk at the same time: a file system carries several out together. */
+const flushedAtOnce = 16;
+
+/** Writes a content into a folder, under its digest. */
+export async function keepContent(folder: string, bytes: Readable): Promise<Content> {
+  const draft = join(folder, `${randomUUID()}.new`);
+  const hash = createHash("sha256");
+  let size = 0;
+  const count = new Transform({
+    transform(chunk: Buffer, _encoding, done) {
+      hash.update(chunk);
+      size += chunk.length;
+      done(null, chunk);
+    },
+  });
+  await pipeline(bytes, count, createWriteStream(draft, { mode: 0o600 }));
+  const sha256 = hash.digest("hex");
+  await rename(draft, join(folder, sha256));
+  return { sha256, size };
+}
+
+/** Adds the contents of a folder to those that a user has; they are on disk when this resolves. */
+export async function addContents(from: string, to: string, now: () => Date): Promise<void> {
+  const names = await readdir(from);
+  async function addNext(): Promise<void> {
+    for (let name = names.pop(); name !== undefined; name = names.pop()) {
+      if (await renew(join(to, name), now())) continue;
+      await flush(join(from, name));
+      await rename(join(from, name), join(to, name));
+    }
+  }
+  await Promise.all(Array.from({ length: flushedAtOnce }, addNext));
+  await flush(to);
+}
