@@ -6,11 +6,11 @@ import { clusterOperations as rows } from "../../../../contract/operations/clust
 import { keepParcels } from "../../../../control/clusters/files/kept.ts";
 import { listParcels } from "../../../../control/clusters/files/store.ts";
 import { collect } from "../../../../control/collector.ts";
-import { sha256Of } from "../../../helpers/files.ts";
 import { testWorld, type World } from "../../../helpers/world.ts";
-import { zipOf } from "../../uploads/zips.ts";
+import { idOf, zipOf } from "../../uploads/zips.ts";
 
-const blob = sha256Of("a blob");
+const files = { "w/a": "text", m: "mounted" };
+const blob = idOf(files);
 const userId = "local";
 const workdir = "~/outrigger_workdir";
 const task = JSON.stringify({
@@ -24,7 +24,7 @@ const launch = { cluster_name: "two", task, file_mounts_blob_id: blob };
 const mount = { name: "~/n", destination: "~/n", userId, blobId: blob, place: "/m" };
 
 async function upload({ ctx }: World, blobId: string | null, uploadId = "one"): Promise<void> {
-  const bytes = await zipOf({ "w/a": "text", m: "mounted" });
+  const bytes = await zipOf(files);
   await ctx.uploads.take(userId, blobId, { uploadId, index: 0, total: 1 }, Readable.from([bytes]));
 }
 
