@@ -18,6 +18,7 @@ import {
   placesOf,
 } from "../offers.ts";
 import { readDocument } from "../task.ts";
+import { namesWith } from "./name-pattern.ts";
 
 const workspace = "default";
 type CountsInput = InputOf<typeof rows.listAcceleratorCounts>;
@@ -76,25 +77,19 @@ async function acceleratorCounts(
 ) {
   const wanted = providers.filter(({ name }) => clouds === null || [clouds].flat().includes(name));
   const offers = await Promise.all(wanted.map((one) => one.offers({}, call.signal)));
-  const pattern = filter === null ? undefined : patternOf(filter);
+  const offered = offers.flat().flatMap(({ accelerators }) => accelerators ?? []);
+  const names = [...new Set(offered.map(({ name }) => name))];
+  const chosen = new Set(filter === null ? names : namesWith("name_filter", filter, names));
   const found = new Map<string, Set<number>>();
-  for (const { accelerators } of offers.flat()) {
-    if (accelerators === null || (count !== null && accelerators.count !== count)) continue;
-    if (pattern?.test(accelerators.name) === false) continue;
+  for (const accelerators of offered) {
+    if (count !== null && accelerators.count !== count) continue;
+    if (!chosen.has(accelerators.name)) continue;
     const counts = found.get(accelerators.name) ?? new Set();
     found.set(accelerators.name, counts.add(accelerators.count));
   }
   return Object.fromEntries(
     [...found].map(([name, counts]) => [name, [...counts].sort((a, b) => a - b)]),
   );
-}
-
-function patternOf(text: string): RegExp {
-  try {
-    return new RegExp(text);
-  } catch {
-    fail("ValueError", `name_filter: ${text} is not a regular expression`);
-  }
 }
 
 /** Refuses what a launch of these tasks would refuse as it is submitted. */

@@ -1,0 +1,27 @@
+import { Script } from "node:vm";
+import { errorCodeOf, fail } from "../../common/errors.ts";
+
+/** Far more than a pattern that people write takes. */
+const longestMs = 20;
+
+const search = new Script("names.filter((name) => new RegExp(pattern).test(name))");
+
+/**
+ * The names in which a caller's regular expression is found. Throws `ValueError` for a pattern that is
+ * none, and for one that takes longer to match than any sensible one.
+ */
+export function namesWith(field: string, pattern: string, names: readonly string[]): string[] {
+  // The time limit does not cover compiling, which only repetition counts make expensive.
+  if (pattern.includes("{")) refuse(field, "repetition counts are not supported; write * or +");
+  try {
+    return search.runInNewContext({ pattern, names: [...names] }, { timeout: longestMs });
+  } catch (error) {
+    const isSlow = errorCodeOf(error) === "ERR_SCRIPT_EXECUTION_TIMEOUT";
+    return refuse(
+      field,
+      isSlow ? "the pattern takes too long to match; simplify it" : "not a regular expression",
+    );
+  }
+}
+
+const refuse = (field: string, why: string): never => fail("ValueError", `${field}: ${why}`);
