@@ -151,9 +151,10 @@ function openWorld(words: readonly string[], terminal: Terminal, outer: Surround
   const connect = async () => {
     const { openClient } = await import("./sdk.ts");
     const { readIdentity } = await import("./identity.ts");
+    const { tokenFor } = await import("./token.ts");
     const { endpoint } = settings;
-    const identity = readIdentity(settings);
-    client ??= openClient({ endpoint, identity, origin: originOf(words), signal });
+    const [identity, token] = [readIdentity(settings), tokenFor(settings, endpoint)];
+    client ??= openClient({ endpoint, identity, token, origin: originOf(words), signal });
     return client;
   };
   const world: World = { env, cwd, settings, terminal, signal, now: () => new Date(), connect };

@@ -9,6 +9,7 @@ import {
   type StoredMode,
   toHttpCall,
 } from "../common/operation.ts";
+import type { Secret } from "../common/secret.ts";
 import { failureOfRecord } from "./failures.ts";
 import { type FollowOptions, follow, reconnectDelaysMs, type Sink } from "./follow.ts";
 import { callerEnv, type Identity } from "./identity.ts";
@@ -34,6 +35,8 @@ export interface Health {
 
 export interface ClientOptions {
   readonly endpoint: string;
+  /** Lets in callers that are not the control plane's own user. */
+  readonly token?: Secret | undefined;
   readonly identity: Identity;
   /** The command line, shown to people as the origin of a request; must hold no secret. */
   readonly origin: string;
@@ -83,7 +86,7 @@ export interface StreamOptions {
 
 /** Opens a client; nothing is connected before the first call. */
 export function openClient(options: ClientOptions): Client {
-  const transport = openTransport(options.endpoint);
+  const transport = openTransport(options.endpoint, options.token);
   const link = linkOf(transport, options);
   const client: Client = {
     call: (row, input) => call(link, row, input),

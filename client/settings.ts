@@ -2,6 +2,7 @@ import { homedir, userInfo } from "node:os";
 import { join, resolve } from "node:path";
 import { fail } from "../common/errors.ts";
 import { product, readEnv } from "../common/product.ts";
+import { Secret } from "../common/secret.ts";
 
 export type Env = Readonly<Record<string, string | undefined>>;
 
@@ -11,6 +12,8 @@ export interface Settings {
   readonly endpoint: string;
   /** Folder of the control plane that `api start` starts, and of this user's identity. */
   readonly home: string;
+  /** What lets us in at `endpoint`, where that is given. */
+  readonly token: Secret | undefined;
   /** Who calls, where that is given; otherwise this user has a hash of their own in `home`. */
   readonly userId: string | undefined;
   readonly userName: string;
@@ -26,9 +29,15 @@ export function readSettings(env: Env): Settings {
   return {
     endpoint: endpoint.replace(/\/+$/, ""),
     home: resolve(readEnv(env, "HOME") || join(homedir(), `.${product.word}`)),
+    token: tokenIn(env),
     userId: readEnv(env, "USER_ID"),
     userName: readEnv(env, "USER") ?? env["USER"] ?? userInfo().username,
   };
+}
+
+function tokenIn(env: Env): Secret | undefined {
+  const token = readEnv(env, "TOKEN")?.trim();
+  return token ? new Secret(token) : undefined;
 }
 
 /** Whether the control plane sees the same files as we do. */

@@ -1,6 +1,7 @@
 import { Agent, request } from "undici";
 import type { Method } from "../common/operation.ts";
 import { headerNames, product, protocol } from "../common/product.ts";
+import type { Secret } from "../common/secret.ts";
 import { failureOf, unreachable } from "./failures.ts";
 
 export interface Question {
@@ -32,9 +33,9 @@ export interface Transport {
 }
 
 /** Opens a transport; nothing is connected before the first question. */
-export function openTransport(endpoint: string): Transport {
+export function openTransport(endpoint: string, token?: Secret): Transport {
   const agent = new Agent({ connect: { timeout: 5_000 }, headersTimeout: 0, bodyTimeout: 0 });
-  const own = ownHeaders();
+  const own = { ...ownHeaders(), ...(token && { authorization: `Bearer ${token.reveal()}` }) };
   return {
     async send({ method, path, query = {}, json, bytes, signal, timeoutMs = 0 }) {
       const url = new URL(`${endpoint}${path}`);

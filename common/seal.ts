@@ -17,7 +17,7 @@ const keyBytes = 32;
 /** A seal whose key lies in a file (mode 0600), made when it is missing. AES-256-GCM. */
 export function openSeal(keyFile: string): Seal {
   // As raw bytes the key would be made ready anew for each text, which takes longer than sealing it.
-  const key = createSecretKey(readKey(keyFile) ?? makeKey(keyFile));
+  const key = createSecretKey(readKey(keyFile));
   return {
     seal(text) {
       const nonce = randomBytes(nonceBytes);
@@ -40,10 +40,15 @@ export function openSeal(keyFile: string): Seal {
   };
 }
 
-function readKey(file: string): Buffer | undefined {
-  const key = readIfThere(file);
-  if (key === undefined || key.length === keyBytes) return key;
+function readKey(file: string): Buffer {
+  const key = readOrMake(file, () => randomBytes(keyBytes));
+  if (key.length === keyBytes) return key;
   fail("ConfigError", `${file} holds no key of ${keyBytes} bytes; put the right one back`);
+}
+
+/** What a file holds; one that is missing is made, whole and with mode 0600, by the first who tries. */
+export function readOrMake(file: string, make: () => Buffer): Buffer {
+  return readIfThere(file) ?? makeFile(file, make());
 }
 
 function readIfThere(file: string): Buffer | undefined {
@@ -55,11 +60,10 @@ function readIfThere(file: string): Buffer | undefined {
   }
 }
 
-/** Writes a new key whole or not at all: the first of two who try at once wins. */
-function makeKey(file: string): Buffer {
+function makeFile(file: string, content: Buffer): Buffer {
   const draft = `${file}.${process.pid}`;
   mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
-  writeFileSync(draft, randomBytes(keyBytes), { mode: 0o600, flush: true });
+  writeFileSync(draft, content, { mode: 0o600, flush: true });
   try {
     linkSync(draft, file);
   } catch (error) {

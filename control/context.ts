@@ -1,5 +1,6 @@
 import type { Changes } from "../common/changes.ts";
 import type { Seal } from "../common/seal.ts";
+import type { Secret } from "../common/secret.ts";
 import type { Agents } from "./clusters/agents.ts";
 import type { Cluster } from "./clusters/schema.ts";
 import type { Watches } from "./clusters/watch.ts";
@@ -23,6 +24,8 @@ export interface Context {
   /** Writes that may share a disk flush with others of the same moment. */
   readonly batch: Batch;
   readonly seal: Seal;
+  /** Lets in callers that are not our own user. */
+  readonly token: Secret;
   readonly changes: Changes;
   readonly queues: Queues;
   readonly requestLogs: RequestLogs;

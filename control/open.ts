@@ -2,6 +2,7 @@ import { join } from "node:path";
 import { openChanges } from "../common/changes.ts";
 import { fail } from "../common/errors.ts";
 import { openSeal } from "../common/seal.ts";
+import { tokenFile } from "../contract/control-pid.ts";
 import { openAgents } from "./clusters/agents.ts";
 import { openWatches } from "./clusters/watch.ts";
 import type { Config } from "./config.ts";
@@ -17,6 +18,7 @@ import { openBalancers } from "./services/balancing/balancers.ts";
 import { openHostBook } from "./ssh-pools/book.ts";
 import { keyFolderOf } from "./ssh-pools/keys.ts";
 import { openReach } from "./ssh-pools/reach.ts";
+import { openToken } from "./token.ts";
 import { openUploads } from "./uploads/uploads.ts";
 
 /** What a test puts in the place of the real thing. */
@@ -48,6 +50,7 @@ export async function openContext(
     db,
     batch: openBatch(db),
     seal,
+    token: openToken(join(config.home, tokenFile)),
     changes,
     queues: openQueues({ long: config.longAtOnce, short: config.shortAtOnce }),
     requestLogs: openRequestLogs(join(home, "requests"), changes),

@@ -15,6 +15,7 @@ import {
 } from "../control-process.ts";
 import { openProgress } from "../progress.ts";
 import { count } from "../rendering.ts";
+import { tokenFor } from "../token.ts";
 import { openTransport } from "../transport.ts";
 import type { World } from "../world.ts";
 import { liveClusters } from "./api-stop.ts";
@@ -99,14 +100,14 @@ async function untilHealthy(
     }
     const control = findControl(world.settings);
     const address = control && control.pid === child.pid ? addressOf(control) : undefined;
-    if (address !== undefined && (await answers(address))) return address;
+    if (address !== undefined && (await answers(world, address))) return address;
     await sleep(lookEveryMs, undefined, { signal: world.signal });
   }
   return fail("TimeoutError", `the control plane did not answer within ${startLimitMs / 1_000} s`);
 }
 
-async function answers(address: string): Promise<boolean> {
-  const transport = openTransport(address);
+async function answers({ settings }: World, address: string): Promise<boolean> {
+  const transport = openTransport(address, tokenFor(settings, address));
   const question = { method: "GET", path: "/api/health", timeoutMs: 2_500 } as const;
   const answered = await transport.send(question).then(
     (answer) => answer.text(),

@@ -8,6 +8,7 @@ import { openProgress } from "../progress.ts";
 import { count } from "../rendering.ts";
 import { openClient } from "../sdk.ts";
 import { listClusters } from "../selection.ts";
+import { tokenFor } from "../token.ts";
 import type { World } from "../world.ts";
 
 const stopLimitMs = 30_000;
@@ -50,7 +51,8 @@ export async function liveClusters(
 ): Promise<readonly string[]> {
   if (endpoint === undefined) return [];
   const client = openClient({
-    ...{ endpoint, identity: readIdentity(settings), origin: `${product.word} api ${verb}` },
+    ...{ endpoint, identity: readIdentity(settings), token: tokenFor(settings, endpoint) },
+    origin: `${product.word} api ${verb}`,
     signal: AbortSignal.any([signal, AbortSignal.timeout(askLimitMs)]),
   });
   try {

@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { product, protocol } from "../../common/product.ts";
+import { envNames, product, protocol } from "../../common/product.ts";
 import { caps, filePath, listOf, longText, mapOf, settings, text } from "../caps.ts";
 
 const Config = settings
@@ -10,6 +10,7 @@ const ConfigPath = filePath.nullish().describe("Where those settings come from, 
 /** Fields that every JSON body may carry beside its own: who calls, from where, with what settings. */
 export const callerFields = {
   env_vars: mapOf(longText)
+    .transform(withoutTokens)
     .default({})
     .describe("Environment of the caller; names the caller where no login layer does."),
   entrypoint: text.default("").describe("Client function that made the call."),
@@ -21,6 +22,12 @@ export const callerFields = {
   [`override_${protocol.word}_config_path` as const]: ConfigPath,
   file_mounts_blob_id: text.nullish().describe("Id of an uploaded blob; null when none."),
 } as const;
+
+/** Clients of this protocol send their environment as it is, what lets them in included. */
+function withoutTokens(env: Record<string, string>): Record<string, string> {
+  const tokens = ["TOKEN", "SERVICE_ACCOUNT_TOKEN"].flatMap(envNames);
+  return Object.fromEntries(Object.entries(env).filter(([name]) => !tokens.includes(name)));
+}
 
 /**
  * A JSON body with fields of its own beside `callerFields`; unknown keys are ignored. Its schema

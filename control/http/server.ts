@@ -14,6 +14,7 @@ import {
   versionHeaders,
   versionMismatch,
 } from "../wire/versions.ts";
+import { openAccess } from "./access.ts";
 import { answers } from "./answers.ts";
 import { sendEncoded, sendError } from "./errors.ts";
 import { invalidInput, readInput } from "./input.ts";
@@ -59,9 +60,11 @@ export function buildServer(
   });
   app.addHttpMethod("GET", { hasBody: true, overrideExisting: true });
   readBodies(app);
+  const access = openAccess(ctx.token, app.server);
   app.addHook("onRequest", async (req, reply) => {
     reply.headers(usualHeaders(req));
     refuseForeignPages(req.headers);
+    await access.check(req.raw);
     const mismatch = versionMismatch(clientVersionOf(req.headers));
     if (mismatch !== undefined) return reply.code(400).send(mismatch);
   });
