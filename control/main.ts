@@ -10,7 +10,7 @@ import { openLog } from "./log.ts";
 import { closeContext, openContext } from "./open.ts";
 import { operations } from "./operations.ts";
 import { startReconciler } from "./reconciler.ts";
-import { startRequests } from "./requests/run.ts";
+import { openRequests } from "./requests/run.ts";
 import { services } from "./services/reconcile.ts";
 import { replicas } from "./services/replicas/reconcile.ts";
 import { sshLeftovers } from "./ssh-pools/leftovers.ts";
@@ -24,14 +24,16 @@ async function main(): Promise<void> {
   const log = openLog("control", config.logLevel);
   const lock = lockHome(config.home);
   const ctx = await openContext(config, log);
+  const requests = await openRequests(ctx, operations);
+  const server = buildServer(ctx, rows, operations);
+  const address = await listen(server, config);
+  lock.tell(address);
+  // Only then what an earlier process left, so that a list or a cancel of it is heard.
   const reconciling = [clusters, services, replicas, sshHosts, sshLeftovers].map((noun) =>
     startReconciler(ctx, noun),
   );
   const collector = startCollector(ctx);
-  const requests = await startRequests(ctx, operations);
-  const server = buildServer(ctx, rows, operations);
-  const address = await listen(server, config);
-  lock.tell(address);
+  requests.start();
   log.info({ ...address, home: config.home }, "listening");
   service.ready(`listens on ${address.host}:${address.port}`);
 

@@ -24,6 +24,8 @@ import { openUploads } from "./uploads/uploads.ts";
 /** What a test puts in the place of the real thing. */
 export type Replaced = Partial<Pick<Context, "providers" | "now" | "balancers">>;
 
+const urgentAtOnce = 16;
+
 /** Opens everything that control keeps under its home. */
 export async function openContext(
   config: Config,
@@ -52,7 +54,11 @@ export async function openContext(
     seal,
     token: openToken(join(config.home, tokenFile)),
     changes,
-    queues: openQueues({ long: config.longAtOnce, short: config.shortAtOnce }),
+    queues: openQueues({
+      long: config.longAtOnce,
+      short: config.shortAtOnce,
+      urgent: urgentAtOnce,
+    }),
     requestLogs: openRequestLogs(join(home, "requests"), changes),
     uploads: openUploads(join(home, "clients"), now),
     providers,

@@ -27,6 +27,7 @@ export interface Tables {
     error: string | null;
     created_at: number;
     finished_at: number | null;
+    runs: Generated<number>;
   };
   clusters: {
     id: string;

@@ -11,6 +11,7 @@ import {
   cancelled,
   endFailed,
   endSurely,
+  queueOf,
   runNow,
   submit,
   succeed,
@@ -51,7 +52,7 @@ export const answers: Record<Mode, Answer> = {
 async function store({ ctx, bound, input, caller, reply }: Exchange): Promise<string> {
   const refusal = refusalOf(bound, input);
   const id = await submit(ctx, bound.row, input, caller, refusal);
-  if (refusal === undefined) ctx.queues.push(bound.row.queue ?? "short", id);
+  if (refusal === undefined) ctx.queues.push(queueOf(bound.row), id);
   reply.headers(requestIdHeaders(id));
   return id;
 }

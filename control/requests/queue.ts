@@ -14,13 +14,14 @@ export interface Queues {
   stop(reason: unknown): Promise<void>;
 }
 
-export type QueueName = "long" | "short";
+/** `urgent` is for what must not wait behind others, such as cancelling them. */
+export type QueueName = "long" | "short" | "urgent";
 type Run = (id: string, signal: AbortSignal) => Promise<void>;
 
 /** Opens the queues; `atOnce` says how many requests of each run at a time. */
 export function openQueues(atOnce: Readonly<Record<QueueName, number>>): Queues {
-  const waiting: Record<QueueName, string[]> = { long: [], short: [] };
-  const busy: Record<QueueName, number> = { long: 0, short: 0 };
+  const waiting: Record<QueueName, string[]> = { long: [], short: [], urgent: [] };
+  const busy: Record<QueueName, number> = { long: 0, short: 0, urgent: 0 };
   const placeOf = new Map<string, QueueName>();
   const running = new Map<string, { abort: AbortController; done: Promise<unknown> }>();
   let run: Run | undefined;
@@ -74,6 +75,7 @@ export function openQueues(atOnce: Readonly<Record<QueueName, number>>): Queues 
     abort: (id, reason) => running.get(id)?.abort.abort(reason),
     start(work) {
       run = work;
+      take("urgent");
       take("long");
       take("short");
     },

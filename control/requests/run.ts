@@ -3,11 +3,13 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { AppError, toAppError } from "../../common/errors.ts";
 import { waitMs } from "../../common/loop.ts";
 import type { InputOf, Operation } from "../../common/operation.ts";
+import { requestOperations as requestRows } from "../../contract/operations/requests.ts";
 import type { Bound, Call, Progress, RawBody } from "../bind.ts";
 import type { Context } from "../context.ts";
 import type { Connection } from "../db/open.ts";
 import { dropPassing, isPassing } from "./passing.ts";
 import { printerOf } from "./print.ts";
+import type { QueueName } from "./queue.ts";
 import { type Ending, failureOf, requestKey, type User } from "./schema.ts";
 import * as store from "./store.ts";
 
@@ -56,26 +58,54 @@ export async function submit(
   return id;
 }
 
-/** Takes on what an earlier process left, then whatever is pushed. */
-export async function startRequests(ctx: Context, operations: readonly Bound[]) {
+/** Queues what an earlier process left; `start` begins to work on it, and on whatever is pushed. */
+export async function openRequests(ctx: Context, operations: readonly Bound[]) {
   const byName = new Map(operations.map((bound) => [bound.row.name, bound]));
-  for (const { id, name, queue } of await store.listUnended(ctx.db)) {
-    if (byName.get(name)?.row.mode === "log") await end(ctx, id, failureOf(followAgain));
-    else ctx.queues.push(queue, id);
+  const left = new Set<string>();
+  for (const { id, name, runs } of await store.listUnended(ctx.db)) {
+    const row = byName.get(name)?.row;
+    const isLog = row?.mode === "log";
+    if (isLog || runs >= runsAtMost) await end(ctx, id, failureOf(isLog ? followAgain : givenUp));
+    else ctx.queues.push(queueOf(row), id);
+    left.add(id);
   }
-  ctx.queues.start((id, signal) => runRequest(ctx, byName, id, signal));
-  return { stop: () => ctx.queues.stop(stopping) };
+  return {
+    start: () =>
+      ctx.queues.start((id, signal) => runRequest(ctx, byName, id, left.delete(id), signal)),
+    async stop() {
+      await ctx.queues.stop(stopping);
+      await ctx
+        .batch(store.forgetRuns)
+        .catch((fault) => ctx.log.warn({ err: fault }, "orderly stop not written down"));
+    },
+  };
 }
 
-const followAgain = new AppError("RuntimeError", "control was restarted; follow the log again");
+/** Where requests of an operation wait for their turn. */
+export const queueOf = (row: Operation | undefined): QueueName =>
+  row === requestRows.cancel ? "urgent" : (row?.queue ?? "short");
 
+/** A request may be what ends control, and is not tried for ever. */
+const runsAtMost = 3;
+
+const followAgain = new AppError("RuntimeError", "control was restarted; follow the log again");
+const givenUp = new AppError(
+  "RuntimeError",
+  `control ended unexpectedly ${runsAtMost} times while it worked on this request, which is not ` +
+    "tried again; look at what it left, and at the log of control, before you repeat it",
+);
+
+/** `isLeft` is of a request that an earlier process left. */
 async function runRequest(
   ctx: Context,
   byName: ReadonlyMap<string, Bound>,
   id: string,
+  isLeft: boolean,
   signal: AbortSignal,
 ): Promise<void> {
   try {
+    // Known on disk before anything that it does can end control.
+    if (isLeft) await ctx.batch((tx) => store.setBegun(tx, id));
     const work = await store.findWork(ctx.db, id);
     if (!work?.input || signal.aborted) return;
     const { input, command } = JSON.parse(ctx.seal.open(work.input));
@@ -85,9 +115,10 @@ async function runRequest(
     // Side by side, so that the start and the end of a quick request share a disk flush.
     await Promise.all([
       bound.run(ctx, input as never, call).then((value) => succeed(ctx, id, value, signal)),
-      ctx
-        .batch((tx) => store.setRunning(tx, id))
-        .catch((fault) => ctx.log.error({ err: fault, requestId: id }, "start not written down")),
+      isLeft ||
+        ctx
+          .batch((tx) => store.setBegun(tx, id))
+          .catch((fault) => ctx.log.error({ err: fault, requestId: id }, "start not written down")),
     ]);
     if (isPassing(work)) await dropPassing(ctx);
   } catch (error) {

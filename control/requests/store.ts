@@ -4,7 +4,7 @@ import type { Connection } from "../db/open.ts";
 import type { Tables } from "../db/tables.ts";
 import type { Ending, StoredRequest } from "./schema.ts";
 
-type Row = Omit<Selectable<Tables["requests"]>, "input" | "progress">;
+type Row = Omit<Selectable<Tables["requests"]>, "input" | "progress" | "runs">;
 export type Columns = keyof Row;
 
 const unended = requestMachine.names.filter((status) => !requestMachine.isFinal(status));
@@ -72,6 +72,21 @@ export async function setRunning(db: Connection, id: string): Promise<boolean> {
   return numUpdatedRows === 1n;
 }
 
+/** Marks a request as worked on, once more. */
+export async function setBegun(db: Connection, id: string): Promise<void> {
+  await setRunning(db, id);
+  await db
+    .updateTable("requests")
+    .set(({ eb }) => ({ runs: eb("runs", "+", 1) }))
+    .where("id", "=", id)
+    .execute();
+}
+
+/** Forgets how often work has begun on requests that have not ended. */
+export async function forgetRuns(db: Connection): Promise<void> {
+  await db.updateTable("requests").set({ runs: 0 }).where("status", "in", unended).execute();
+}
+
 /** Ends a request and forgets its input; false when its machine does not let it, as when it had ended. */
 export async function setEnded(
   db: Connection,
@@ -120,7 +135,7 @@ export async function findWork(db: Connection, id: string) {
 export async function listUnended(db: Connection) {
   return db
     .selectFrom("requests")
-    .select(["id", "name", "queue"])
+    .select(["id", "name", "queue", "runs"])
     .where("status", "in", unended)
     .orderBy("created_at")
     .execute();

@@ -8,7 +8,7 @@ import { buildServer } from "../../control/http/server.ts";
 import { closeContext, openContext } from "../../control/open.ts";
 import { operations } from "../../control/operations.ts";
 import { type Reconciling, startReconciler } from "../../control/reconciler.ts";
-import { startRequests } from "../../control/requests/run.ts";
+import { openRequests } from "../../control/requests/run.ts";
 import { services } from "../../control/services/reconcile.ts";
 import { replicas } from "../../control/services/replicas/reconcile.ts";
 import type { FakeBalancers } from "./fake-balancers.ts";
@@ -64,15 +64,16 @@ export async function startControl(
   });
   const reconciling = startReconciler(ctx, { ...clusters, everyMs });
   const others = [services, replicas].map((noun) => startReconciler(ctx, { ...noun, everyMs }));
-  const requests = queuesClosed ? undefined : await startRequests(ctx, operations);
+  const requests = await openRequests(ctx, operations);
   const server = buildServer(ctx, rows, operations);
   await server.listen({ path: `${home}.sock` });
+  if (!queuesClosed) requests.start();
   const client = openHttpClient(`${home}.sock`);
 
   async function stop(): Promise<void> {
     await client.close();
     await server.close();
-    await requests?.stop();
+    await requests.stop();
     await Promise.all([reconciling, ...others].map((noun) => noun.stop()));
     await closeContext(ctx);
     const bugs = logged.filter((line) => JSON.parse(line).level >= errorLevel);

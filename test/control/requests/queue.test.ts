@@ -24,7 +24,7 @@ function byHand() {
 
 test("requests begin in the order they came, so many at once", async () => {
   const { begun, run, end } = byHand();
-  const queues = openQueues({ long: 2, short: 1 });
+  const queues = openQueues({ long: 2, short: 1, urgent: 1 });
   for (const id of ["a", "b", "c", "d"]) queues.push("long", id);
 
   queues.start(run);
@@ -39,7 +39,7 @@ test("requests begin in the order they came, so many at once", async () => {
 
 test("a full queue holds up no other, nor what is worked on directly", async () => {
   const { begun, run } = byHand();
-  const queues = openQueues({ long: 1, short: 1 });
+  const queues = openQueues({ long: 1, short: 1, urgent: 1 });
   queues.start(run);
   queues.push("long", "slow");
   queues.push("long", "waits");
@@ -53,7 +53,7 @@ test("a full queue holds up no other, nor what is worked on directly", async () 
 
 test("one that steps aside gives its place to the next, and begins no other when it is back", async () => {
   const { begun, run, end } = byHand();
-  const queues = openQueues({ long: 1, short: 1 });
+  const queues = openQueues({ long: 1, short: 1, urgent: 1 });
   queues.start(run);
   for (const id of ["a", "b", "c"]) queues.push("short", id);
   const { promise, resolve } = Promise.withResolvers<string>();
@@ -70,7 +70,7 @@ test("one that steps aside gives its place to the next, and begins no other when
 
 test("what has no place in a queue steps aside without giving one away", async () => {
   const { begun, run } = byHand();
-  const queues = openQueues({ long: 1, short: 1 });
+  const queues = openQueues({ long: 1, short: 1, urgent: 1 });
   queues.start(run);
   for (const id of ["a", "b"]) queues.push("short", id);
 
@@ -81,7 +81,7 @@ test("what has no place in a queue steps aside without giving one away", async (
 
 test("what is aborted is told why; what waits is left alone", async () => {
   const { signals, run } = byHand();
-  const queues = openQueues({ long: 1, short: 1 });
+  const queues = openQueues({ long: 1, short: 1, urgent: 1 });
   queues.start(run);
   queues.push("long", "a");
   queues.push("long", "b");
@@ -95,7 +95,7 @@ test("what is aborted is told why; what waits is left alone", async () => {
 
 test("stopping aborts everything that runs, waits for it and begins nothing more", async () => {
   const { begun, signals, run } = byHand();
-  const queues = openQueues({ long: 1, short: 1 });
+  const queues = openQueues({ long: 1, short: 1, urgent: 1 });
   queues.start(run);
   queues.push("long", "a");
   queues.push("long", "b");
