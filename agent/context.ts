@@ -1,6 +1,6 @@
 import { type Changes, openChanges } from "../common/changes.ts";
 import type { Config } from "./config.ts";
-import { findOwnGroup } from "./control-groups.ts";
+import { findGroupPlaces, type GroupPlace } from "./control-groups.ts";
 import type { Reader } from "./events.ts";
 import { type Journal, openJournal } from "./journal.ts";
 import type { Unsaved } from "./lifecycles/store.ts";
@@ -15,8 +15,8 @@ export interface Agent {
   /** Woken by the keys below. */
   readonly changes: Changes;
   readonly watches: Watches;
-  /** Below it each folder of scripts has a control group; undefined where there are none to be had. */
-  readonly ownGroup: string | undefined;
+  /** Where each folder of scripts has control groups of its own; empty where there are none to be had. */
+  readonly groupPlaces: readonly GroupPlace[];
   /** How often a log was written anew in its place, by path: what was read meanwhile may be wrong. */
   readonly rewrites: Map<string, number>;
   /** Who has an event stream open. */
@@ -71,7 +71,7 @@ export function openAgent(
     journal: openJournal(config.agentFolder),
     changes,
     watches: openWatches((path) => changes.notify(keys.log(path))),
-    ownGroup: findOwnGroup(),
+    groupPlaces: findGroupPlaces(),
     rewrites: new Map(),
     readers: new Set(),
     shells: new Set(),

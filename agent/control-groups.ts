@@ -1,44 +1,190 @@
 import { createHash } from "node:crypto";
-import { accessSync, constants, mkdirSync, readFileSync } from "node:fs";
-import { join } from "node:path";
+import {
+  accessSync,
+  constants,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  readlinkSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { basename, join } from "node:path";
+import { product } from "../common/product.ts";
+import type { Limits } from "../contract/agent-shapes.ts";
+
+/** A control group of this process in one hierarchy, below which it may make others. */
+export interface GroupPlace {
+  readonly path: string;
+  readonly version: 1 | 2;
+  /** What can be limited in the groups below it. */
+  readonly controllers: readonly string[];
+}
+
+/** How each limit is written: the file by the version of the hierarchy, and the text in it. */
+const limitFiles = {
+  memoryBytes: {
+    controller: "memory",
+    file: { 1: "memory.limit_in_bytes", 2: "memory.max" },
+    text: String,
+  },
+  cpus: {
+    controller: "cpu",
+    file: { 1: "cpu.cfs_quota_us", 2: "cpu.max" },
+    text: (cpus: number) => String(Math.round(cpus * cpuPeriodMicros)),
+  },
+  processes: { controller: "pids", file: { 1: "pids.max", 2: "pids.max" }, text: String },
+} as const satisfies Record<keyof Limits, unknown>;
+
+/** The kernel's default, in both versions. */
+const cpuPeriodMicros = 100_000;
+const limited = Object.values(limitFiles).map(({ controller }) => controller);
+const linkName = "groups";
 
 /**
- * Where this process may make control groups: below its own one, if that was delegated to it, as
- * systemd does with `Delegate=yes`. Undefined elsewhere, and before Linux 5.14. Source: cgroups(7).
+ * Where this process may make control groups, the hierarchy that tells best who belongs together
+ * first; empty where there is none. Sources: cgroups(7), the kernel's cgroup-v2.rst.
  */
-export function findOwnGroup(
+export function findGroupPlaces(
   cgroup = readFileSync("/proc/self/cgroup", "utf8"),
   mountinfo = readFileSync("/proc/self/mountinfo", "utf8"),
-): string | undefined {
-  const [, path] = /^0::(\/.*)$/m.exec(cgroup) ?? [];
-  const [, top = "", mountPoint = ""] =
-    /^\S+ \S+ \S+ (\S+) (\S+) .* - cgroup2 /m.exec(mountinfo) ?? [];
-  if (path === undefined || !`${path}/`.startsWith(join(top, "/"))) return undefined;
-  const own = join(mountPoint, path.slice(top.length));
-  return isDelegated(own) ? own : undefined;
+): GroupPlace[] {
+  const unified = findOwn(cgroup, mountinfo, "");
+  const places: GroupPlace[] =
+    unified === undefined ? [] : [{ path: unified, version: 2, controllers: enableIn(unified) }];
+  for (const controller of limited) {
+    const path = findOwn(cgroup, mountinfo, controller);
+    if (path !== undefined) places.push({ path, version: 1, controllers: [controller] });
+  }
+  return places;
 }
 
-/** The control group of the scripts of a folder, below the one that we may make groups in, if any. */
-export function groupOf(own: string | undefined, folder: string): string | undefined {
-  if (own === undefined) return undefined;
+/**
+ * The control groups of the scripts of a folder: one that holds all of their processes, and those
+ * that it takes beside it to limit them. They stay the same once `makeGroups` made them.
+ */
+export function groupsOf(
+  places: readonly GroupPlace[],
+  folder: string,
+  limits: Limits = {},
+): string[] {
+  const made = readGroupLink(join(folder, linkName));
+  if (made.length > 0) return made;
   const digest = createHash("sha256").update(folder).digest("hex").slice(0, 12);
-  return join(own, [...folder.split("/").slice(-2), digest].join("-"));
+  const name = [product.word, ...folder.split("/").slice(-2), digest].join("-");
+  const needed = namesOf(limits).map((limit) => placeFor(places, limit));
+  const chosen = [places[0], ...needed].filter((place) => place !== undefined);
+  return [...new Set(chosen.map(({ path }) => join(path, name)))];
 }
 
-/** Makes a control group unless it is there. Where none can be made, scripts run without one. */
-export function makeGroup(group: string): void {
+/** The control groups that a link in a folder of scripts names; none when it is not there. */
+export function readGroupLink(link: string): string[] {
   try {
-    mkdirSync(group);
+    return readlinkSync(link).split(" ");
   } catch {
-    // Entering it then fails as well, or succeeds because it was there.
+    return [];
   }
 }
 
-/** The root of all groups has no `cgroup.kill`, and is nobody's. */
-function isDelegated(group: string): boolean {
-  try {
-    accessSync(join(group, "cgroup.kill"));
+/**
+ * Makes the control groups of a folder unless they are there, and sets their limits; a link tells
+ * whoever ends the node where they are. Where one cannot be made, scripts run without it.
+ */
+export function makeGroups(
+  places: readonly GroupPlace[],
+  folder: string,
+  groups: readonly string[],
+  limits: Limits = {},
+): void {
+  if (groups.length === 0) return;
+  // On a full disk a link may find no room; the groups are then found by their names.
+  attempt(() => symlinkSync(groups.join(" "), join(folder, linkName)));
+  for (const group of groups) attempt(() => mkdirSync(group));
+  for (const limit of namesOf(limits)) {
+    const place = placeFor(places, limit);
+    const { file, text } = limitFiles[limit];
+    const value = limits[limit];
+    if (place === undefined || value === undefined) continue;
+    const path = join(place.path, basename(groups[0] ?? ""), file[place.version]);
+    attempt(() => writeFileSync(path, text(value)));
+  }
+}
+
+/** How many processes of some control groups were killed because a group exceeded its memory. */
+export function countMemoryKills(groups: readonly string[]): number {
+  const files = groups.flatMap((group) =>
+    ["memory.events", "memory.oom_control"].map((name) => join(group, name)),
+  );
+  const counts = files
+    .filter((file) => existsSync(file))
+    .map((file) => /^oom_kill (\d+)$/m.exec(readFileSync(file, "utf8"))?.[1] ?? 0);
+  return counts.reduce((sum: number, count) => sum + Number(count), 0);
+}
+
+/**
+ * How many processes and threads one job may have where nothing else is asked: three quarters of what
+ * the machine has, so that one that forks without end leaves room to end it.
+ */
+export function mostProcesses(): number {
+  const most = ["pid_max", "threads-max"].map((name) =>
+    Number(readFileSync(`/proc/sys/kernel/${name}`, "utf8")),
+  );
+  return Math.floor(Math.min(...most) * 0.75);
+}
+
+const namesOf = (limits: Limits): (keyof Limits)[] =>
+  (Object.keys(limitFiles) as (keyof Limits)[]).filter((name) => limits[name] !== undefined);
+
+const placeFor = (places: readonly GroupPlace[], limit: keyof Limits): GroupPlace | undefined =>
+  places.find(({ controllers }) => controllers.includes(limitFiles[limit].controller));
+
+/** This process's group in the hierarchy of a controller (v2: "") where we may make others in it. */
+function findOwn(cgroup: string, mountinfo: string, controller: string): string | undefined {
+  const path = findPath(cgroup, controller);
+  const [top, mountPoint] = findMount(mountinfo, controller) ?? [];
+  if (path === undefined || top === undefined || mountPoint === undefined) return undefined;
+  // An escaped character in a path, such as a space, is not worth its trouble.
+  if (/[\\ ]/.test(mountPoint + path) || !`${path}/`.startsWith(join(top, "/"))) return undefined;
+  const own = join(mountPoint, path.slice(top.length));
+  return isWritable(own) ? own : undefined;
+}
+
+function findPath(cgroup: string, controller: string): string | undefined {
+  const rows = cgroup.split("\n").map((line) => /^\d+:([^:]*):(\/.*)$/.exec(line) ?? []);
+  return rows.find(([, names]) => names?.split(",").includes(controller))?.[2];
+}
+
+/** Which group of a hierarchy is mounted, and where. */
+function findMount(mountinfo: string, controller: string): string[] | undefined {
+  const rows = mountinfo.split("\n").map((line) => line.split(" "));
+  const row = rows.find((words) => {
+    const [kind, , options = ""] = words.slice(words.indexOf("-") + 1);
+    return controller === ""
+      ? kind === "cgroup2"
+      : kind === "cgroup" && options.split(",").includes(controller);
+  });
+  return row?.slice(3, 5);
+}
+
+function isWritable(group: string): boolean {
+  return attempt(() => {
     for (const path of [group, join(group, "cgroup.procs")]) accessSync(path, constants.W_OK);
+  });
+}
+
+/**
+ * What can be limited below a v2 group, once we have asked for it. The kernel refuses where processes
+ * are in the group itself, unless it is the root.
+ */
+function enableIn(group: string): string[] {
+  const file = join(group, "cgroup.subtree_control");
+  for (const name of limited) attempt(() => writeFileSync(file, `+${name}`));
+  return existsSync(file) ? readFileSync(file, "utf8").trim().split(" ") : [];
+}
+
+function attempt(act: () => void): boolean {
+  try {
+    act();
     return true;
   } catch {
     return false;

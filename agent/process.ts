@@ -11,15 +11,19 @@ import {
   readBootId,
   type Tree,
 } from "../common/process-tree.ts";
-import { groupOf, makeGroup } from "./control-groups.ts";
+import type { Limits } from "../contract/agent-shapes.ts";
+import { type GroupPlace, groupsOf, makeGroups } from "./control-groups.ts";
 import { openOutput, untilWritten } from "./log-pipe.ts";
 
-/** By what all processes of a script are known, wherever they went. */
-type Signs = Omit<Tree, "roots">;
+/** By what all processes of a script are known, wherever they went, and what they get at most. */
+interface Signs extends Omit<Tree, "roots"> {
+  /** Makes its control groups unless they are there. */
+  readonly makeGroups?: () => void;
+}
 
 /**
  * A script for bash, or for sh where there is none, with everything its process needs. Its control
- * group is made when missing.
+ * groups are made when missing.
  */
 export interface Script extends Signs {
   readonly name: string;
@@ -46,16 +50,16 @@ export type Outcome =
  * whole or not at all and only once: whoever makes `<name>.claim` runs the script, so a script that
  * is started twice runs once. The traps let it outlive the TERM meant for the script; that does not
  * inherit them. `command -p` finds programs whatever the task's PATH is. A script that the disk has
- * no room for comes as the third argument; links still find theirs. It enters its control group before
+ * no room for comes as the third argument; links still find theirs. It enters its control groups before
  * it begins anything, and is no more precious than others when memory runs out, as the agent may be.
  * What is behind the fourth argument stands before the words that run the script.
  */
 const wrapper = `
 trap : TERM INT HUP
-__at=$1/$2 __text=$3 __group=$4
+__at=$1/$2 __text=$3 __groups=$4
 shift 4
 read -r __precious < /proc/self/oom_score_adj
-case $__group in "") ;; *) echo $$ > "$__group/cgroup.procs" ;; esac 2>/dev/null
+for __group in $__groups; do echo $$ > "$__group/cgroup.procs"; done 2>/dev/null
 case $__precious in -*) echo 0 > /proc/self/oom_score_adj ;; esac 2>/dev/null
 read -r __boot < /proc/sys/kernel/random/boot_id
 read -r __stat < "/proc/$$/stat"
@@ -66,7 +70,7 @@ case $__text in
 "") set -- "$@" "$__shell" -l "$__at.sh" ;;
 *) set -- "$@" "$__shell" -l -c "$__text" ;;
 esac
-unset __text __group __precious __boot __stat __shell
+unset __text __group __groups __precious __boot __stat __shell
 command -p "$@"
 command -p ln -s "$?" "$__at.exit"`;
 
@@ -121,16 +125,24 @@ export const listRoots = (folder: string, names: readonly string[]): ProcessId[]
   names.map((name) => findRoot(folder, name)).filter((root) => root !== undefined);
 
 /** The signs of the scripts of a folder, which is the value of the variable that marks them. */
-export const signsOf = (
-  { ownGroup }: { readonly ownGroup: string | undefined },
+export function signsOf(
+  { groupPlaces }: { readonly groupPlaces: readonly GroupPlace[] },
   [name, folder]: [name: string, folder: string],
-): Signs => ({ mark: `${name}=${folder}`, group: groupOf(ownGroup, folder) });
+  limits: Limits = {},
+): Required<Signs> {
+  const groups = groupsOf(groupPlaces, folder, limits);
+  return {
+    mark: `${name}=${folder}`,
+    groups,
+    makeGroups: () => makeGroups(groupPlaces, folder, groups, limits),
+  };
+}
 
 /** Resolves once the wrapper ended; with why, when it could not be started. */
 async function start(script: Script): Promise<string | undefined> {
   try {
     makeWorkdir(script);
-    if (script.group !== undefined) makeGroup(script.group);
+    script.makeGroups?.();
     const whole = beginning + script.text;
     const text = writeText(script, whole) ? "" : whole;
     await once(spawnWrapper(script, text, await openOutput(script)), "exit");
@@ -151,9 +163,9 @@ function writeText({ folder, name }: Script, text: string): boolean {
 }
 
 function spawnWrapper(script: Script, text: string, output: number): ChildProcess {
-  const { name, folder, workdir, env, group = "", through = [] } = script;
+  const { name, folder, workdir, env, groups = [], through = [] } = script;
   try {
-    const words = ["-c", wrapper, "sh", folder, name, text, group, ...through];
+    const words = ["-c", wrapper, "sh", folder, name, text, groups.join(" "), ...through];
     const child = spawn("/bin/sh", words, {
       cwd: workdir,
       env,

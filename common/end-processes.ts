@@ -1,4 +1,4 @@
-import { rmdirSync, writeFileSync } from "node:fs";
+import { existsSync, rmdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { errorCodeOf } from "./errors.ts";
@@ -6,6 +6,7 @@ import {
   findBearers,
   findTree,
   isAlive,
+  listGroup,
   listSubgroups,
   ownerOf,
   type ProcessId,
@@ -21,29 +22,47 @@ export interface Survivor extends ProcessStat {
 
 /** How long what was killed may take to die: one that waits for a disk dies once that answers. */
 const dyingMs = 10_000;
+const emptyingMs = 1_000;
 const longestPauseMs = 100;
 
 /**
  * Ends a tree: TERM to each of its processes, up to `graceMs`, then KILL as often as something of it
  * is found. Answers what is left: processes of other users, and what is not dead ten seconds after
- * the grace; nearly always nothing. Its control group is gone with the last of it.
+ * the grace; nearly always nothing. Its control groups are gone with the last of it.
  */
 export async function endTree(
   tree: Tree,
   graceMs: number,
   signal?: AbortSignal,
 ): Promise<Survivor[]> {
-  const { group, roots } = tree;
+  const { groups = [], roots } = tree;
   const look: Look = (left) => findTree({ ...tree, roots: [...roots, ...left] });
-  const survivors = await endFound(look, { roots, group }, graceMs, signal);
-  if (group !== undefined) removeGroup(group);
+  const survivors = await endFound(look, { roots, groups }, graceMs, signal);
+  for (const group of groups) await removeGroup(group);
   return survivors;
 }
 
-/** Removes a control group, unless somebody is in it. */
-export function removeGroup(group: string): void {
-  for (const below of listSubgroups(group)) removeGroup(below);
-  ignoring(["ENOENT", "EBUSY"], () => rmdirSync(group));
+/** Removes a control group and those below it, unless a process is left in one. */
+async function removeGroup(group: string): Promise<void> {
+  for (const below of listSubgroups(group)) await removeGroup(below);
+  const until = performance.now() + emptyingMs;
+  for (const pauseMs of growingPauses()) {
+    if (removeFolder(group) || listGroup(group).length > 0 || performance.now() > until) return;
+    await sleep(pauseMs);
+  }
+}
+
+/** A group is busy for a moment after its last process ended. */
+function removeFolder(group: string): boolean {
+  try {
+    rmdirSync(group);
+    return true;
+  } catch (error) {
+    const code = errorCodeOf(error) ?? "";
+    if (code === "ENOENT") return true;
+    if (["EBUSY", "EACCES", "EPERM"].includes(code)) return code !== "EBUSY";
+    throw error;
+  }
 }
 
 /**
@@ -80,20 +99,25 @@ type Look = (left: readonly ProcessStat[]) => ProcessStat[];
 
 async function endFound(
   look: Look,
-  { roots, group }: Pick<Tree, "roots" | "group">,
+  { roots, groups = [] }: Pick<Tree, "roots" | "groups">,
   graceMs: number,
   signal?: AbortSignal,
 ): Promise<Survivor[]> {
   const sure = lookAgain(look);
   const left = await askToEnd(sure, roots, performance.now() + graceMs, signal);
   if (left.length === 0) return [];
-  if (group !== undefined) killGroup(group);
+  for (const group of groups) killGroup(group);
   return kill(sure, left, performance.now() + dyingMs, signal);
 }
 
-/** Kills everybody in a control group and below it, in one go. Source: the kernel's cgroup-v2.rst. */
-const killGroup = (group: string): void =>
-  ignoring(["ENOENT", "ENODEV"], () => writeFileSync(join(group, "cgroup.kill"), "1"));
+/**
+ * Kills everybody in a control group and below it, in one go, where that can be done; what is left is
+ * killed one by one. Source: the kernel's cgroup-v2.rst.
+ */
+function killGroup(group: string): void {
+  const file = join(group, "cgroup.kill");
+  if (existsSync(file)) ignoring(["ENOENT", "ENODEV", "EACCES"], () => writeFileSync(file, "1"));
+}
 
 /** Who starts another and ends while /proc is read can hide both; a second look finds the other. */
 const lookAgain =

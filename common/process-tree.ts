@@ -21,14 +21,14 @@ export type ProcessId = Pick<ProcessStat, "pid" | "startTicks">;
 
 /**
  * What belongs together: the sessions, groups and descendants of the roots, who bears the mark, and
- * who is in the control group.
+ * who is in the control groups.
  */
 export interface Tree {
   readonly roots: readonly ProcessId[];
   /** `NAME=value`; whoever has it in its environment belongs to the tree, wherever it went. */
   readonly mark: string;
-  /** Folder of a control group (cgroups v2), where there is one: no process can leave it by itself. */
-  readonly group?: string | undefined;
+  /** Folders of control groups, where there are any: only root can leave one by itself. */
+  readonly groups?: readonly string[];
 }
 
 /** The id of this boot: processes of another one are gone. */
@@ -57,7 +57,7 @@ export function listProcesses(): ProcessStat[] {
 export function findTree(tree: Tree): ProcessStat[] {
   const all = listProcesses();
   const roots = rootsStillOurs(tree, all);
-  const members = new Set(tree.group === undefined ? [] : listGroup(tree.group));
+  const members = new Set(tree.groups?.flatMap(listGroup));
   for (const { pid, session, group } of all)
     if (roots.has(pid) || roots.has(session) || roots.has(group) || bears(pid, tree.mark))
       members.add(pid);
@@ -66,7 +66,7 @@ export function findTree(tree: Tree): ProcessStat[] {
 }
 
 /** The pids in a control group and those below it; none when it is not there. */
-function listGroup(group: string): number[] {
+export function listGroup(group: string): number[] {
   const pids = readIfThere(join(group, "cgroup.procs"))?.match(/\d+/g) ?? [];
   return [...pids.map(Number), ...listSubgroups(group).flatMap(listGroup)];
 }

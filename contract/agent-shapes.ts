@@ -29,6 +29,17 @@ export const Demand = z.object({
 });
 export type Demand = z.output<typeof Demand>;
 
+/**
+ * The most that a job gets of each of its nodes, where the agent may make control groups; what is left
+ * out has no limit but the machine's.
+ */
+export const Limits = z.object({
+  memoryBytes: z.int().positive().optional(),
+  cpus: z.number().positive().optional(),
+  processes: z.int().positive().optional(),
+});
+export type Limits = z.output<typeof Limits>;
+
 /** What stands before the server that a job runs: only requests with the key reach it. */
 export const JobSidecar = z.object({
   /** Where requests come. */
@@ -61,6 +72,7 @@ export const JobSubmission = z.object({
   /** How many nodes it takes, from rank 0 up. */
   nodes: z.int().positive().default(1),
   demand: Demand.prefault({}),
+  limits: Limits.default({}),
   /** Text for people: `1x[CPU:0.5]`. */
   resources: z.string().default(""),
   metadata: z.record(z.string(), z.unknown()).default({}),
@@ -112,6 +124,7 @@ export const PartSpec = z.object({
   env: Env,
   secrets: Env,
   demand: Demand,
+  limits: Limits.default({}),
   nodes: z.int().positive(),
 });
 export type PartSpec = z.output<typeof PartSpec>;

@@ -52,6 +52,20 @@ export const Settings = z.object({
   replicaPorts: Ports.default("20000-29999").describe(
     "What replicas on this machine listen on where several cannot have the port of their document.",
   ),
+  jobLimits: z
+    .enum(["none", "memory", "all"])
+    .default("memory")
+    .describe(
+      "What of a job's `resources` is also the most it gets of a node, where its agent may make control groups: `memory`, `all` (memory and CPUs) or `none`. `memory: 16` is a limit, `16+` is not. By default a job that outgrows its memory is ended instead of its neighbors, while CPUs that are idle are anyone's.",
+    ),
+  jobProcesses: z.coerce
+    .number()
+    .int()
+    .min(16)
+    .optional()
+    .describe(
+      "How many processes and threads a job may have on a node; three quarters of what the machine allows by default.",
+    ),
   localAccelerators: z
     .string()
     .regex(/^[\w-]+:\d+$/, "write NAME:COUNT, such as H100:8")

@@ -39,9 +39,9 @@ export function submitJob(agent: Agent, submission: JobSubmission): JobRow {
   const id = transaction(journal, () => {
     const submittedAt = agent.now();
     const jobId = addJob(journal, submission, submittedAt);
-    const { setup, reusesSetup, run, secrets, demand, nodes, sidecar } = submission;
+    const { setup, reusesSetup, run, secrets, demand, limits, nodes, sidecar } = submission;
     const env = { ...jobVariables(submission, jobId, node, submittedAt), ...submission.env };
-    addSpec(journal, { jobId, setup, reusesSetup, run, env, secrets, demand, nodes });
+    addSpec(journal, { jobId, setup, reusesSetup, run, env, secrets, demand, limits, nodes });
     if (sidecar !== null) addSidecar(journal, jobId, sidecar);
     makeFolder(agent, jobId, nodes);
     addEvent(agent, { kind: "job", jobId, status: "PENDING" });

@@ -108,7 +108,8 @@ export function findSpec({ sql, seal }: Journal, jobId: number): PartSpec | unde
   const row = sql.get`SELECT spec, secrets FROM specs WHERE job_id = ${jobId}`;
   if (row === undefined) return undefined;
   const secrets: unknown = JSON.parse(seal.open(row["secrets"] as Uint8Array));
-  return { ...(JSON.parse(String(row["spec"])) as object), secrets } as PartSpec;
+  const spec = JSON.parse(String(row["spec"])) as object;
+  return { limits: {}, ...spec, secrets } as PartSpec;
 }
 
 /** Writes what stands before the server of a job, sealed: it holds a key. */

@@ -2,6 +2,7 @@ import { describeSurvivors, endTree } from "../../common/end-processes.ts";
 import { readBootId, type Tree } from "../../common/process-tree.ts";
 import type { PartSpec } from "../../contract/agent-shapes.ts";
 import { type Agent, keys } from "../context.ts";
+import { countMemoryKills, mostProcesses } from "../control-groups.ts";
 import { environmentOf, markOf, type Phase, phases } from "../environment.ts";
 import { folderOf, logOf, rankLogOf } from "../folders.ts";
 import { untilWritten } from "../log-pipe.ts";
@@ -65,9 +66,26 @@ async function step(agent: Agent, part: PartRow, spec: PartSpec, bootId: string)
     setLastSetup(agent.journal, spec.setup);
     return movePart(agent, jobId, rank, "READY");
   }
-  const facts = "code" in outcome ? { exitCode: outcome.code } : { reason: outcome.lost };
-  return endPart(agent, part, facts, leftoverGraceMs);
+  return endPart(agent, part, factsOf(agent, part, spec, outcome), leftoverGraceMs);
 }
+
+/** How a script ended; whatever failed after its memory ran out failed for that. */
+function factsOf(agent: Agent, part: PartRow, { limits }: PartSpec, outcome: Outcome): PartFacts {
+  const isFailed = !("code" in outcome) || outcome.code !== 0;
+  const { memoryBytes } = limits;
+  if (
+    isFailed &&
+    memoryBytes !== undefined &&
+    countMemoryKills(treeOf(agent, part.jobId).groups) > 0
+  )
+    return {
+      exitCode: "code" in outcome ? outcome.code : killedCode,
+      reason: `it needed more than its memory of ${inGigabytes(memoryBytes)} GB and was killed`,
+    };
+  return "code" in outcome ? { exitCode: outcome.code } : { reason: outcome.lost };
+}
+
+const inGigabytes = (bytes: number): number => Math.round((bytes / 2 ** 30) * 100) / 100;
 
 const needsSetup = ({ journal }: Agent, { setup, reusesSetup }: PartSpec): boolean =>
   setup !== null && !(reusesSetup && hasSetup(journal, setup));
@@ -90,7 +108,8 @@ async function runUnlessEnded(
   const signal = AbortSignal.any([over.signal, agent.stopping]);
   const logFile = outputOf(agent, part);
   const where = { folder, logFile, workdir, workdirLink };
-  const signs = signsOf(agent, markOf(folder));
+  const limits = { processes: mostProcesses(), ...spec.limits };
+  const signs = signsOf(agent, markOf(folder), limits);
   const run = runScript({ name: phase, text, ...how, ...where, ...signs }, signal);
   const end = untilWanted(agent, part, ["end"], signal).then(() => "end is wanted" as const);
   try {
@@ -129,7 +148,7 @@ async function endPart(
 }
 
 /** Every process of a job on this node. */
-export function treeOf(agent: Agent, jobId: number): Tree {
+export function treeOf(agent: Agent, jobId: number): Required<Tree> {
   const folder = folderOf(agent, jobId);
   return { ...signsOf(agent, markOf(folder)), roots: listRoots(folder, phases) };
 }

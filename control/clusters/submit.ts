@@ -1,8 +1,9 @@
 import { AppError } from "../../common/errors.ts";
 import { agentOperations } from "../../contract/agent-api.ts";
-import type { Job, JobSidecar } from "../../contract/agent-shapes.ts";
+import type { Job, JobSidecar, Limits } from "../../contract/agent-shapes.ts";
 import type { Task } from "../../contract/task.ts";
 import type { Call } from "../bind.ts";
+import type { Config } from "../config.ts";
 import type { Context } from "../context.ts";
 import { candidateOf } from "../offers.ts";
 import { secretsOf } from "../task.ts";
@@ -14,6 +15,7 @@ import type { Cluster } from "./schema.ts";
 
 /** What a job takes of a node's CPUs when it asks for none in particular. */
 const usualCpus = 0.5;
+const gigabyte = 2 ** 30;
 
 /** Whether a head refused a job because it, or the cluster, is about to go. */
 export const isAboutToGo = (error: unknown): error is AppError =>
@@ -43,7 +45,7 @@ export async function submitJob(
   { cargoes, ...given }: Given,
   call: Call,
 ): Promise<Job | undefined> {
-  const submission = submissionOf(cluster, task, given, call);
+  const submission = submissionOf(ctx, cluster, task, given, call);
   const hasNothing = submission.setup === null && submission.run === null;
   await bringToAll(ctx, cluster, cargoes, call);
   if (hasNothing) return undefined;
@@ -69,6 +71,7 @@ async function bringToAll(
 
 /** The job as the head is told of it; by the call's id it knows a second attempt. */
 const submissionOf = (
+  { config }: Pick<Context, "config">,
   cluster: Cluster,
   task: Task,
   { withSetup, reusesSetup = false, env = {}, sidecar = null }: Omit<Given, "cargoes">,
@@ -85,6 +88,7 @@ const submissionOf = (
   secrets: secretsOf(task),
   sidecar,
   nodes: task.nodes,
+  limits: limitsOf(config, cluster, task),
   ...demandOf(cluster, task),
 });
 
@@ -96,5 +100,21 @@ function demandOf({ offer }: Cluster, { resources, nodes }: Task) {
   return {
     demand: { cpus: usualCpus, accelerators },
     resources: `${nodes}x[${named ?? `CPU:${usualCpus}`}]`,
+  };
+}
+
+/** What the job gets of each node at most: what it asked for, where that has no plus. */
+function limitsOf(
+  { jobLimits, jobProcesses }: Config,
+  { offer }: Cluster,
+  { resources }: Task,
+): Limits {
+  const asked = candidateOf(resources, offer);
+  const memory = jobLimits === "none" || asked?.memory?.orMore ? undefined : asked?.memory;
+  const cpus = jobLimits !== "all" || asked?.cpus?.orMore ? undefined : asked?.cpus;
+  return {
+    ...(memory !== undefined && { memoryBytes: Math.ceil(memory.gb * gigabyte) }),
+    ...(cpus !== undefined && cpus.count > 0 && { cpus: cpus.count }),
+    ...(jobProcesses !== undefined && { processes: jobProcesses }),
   };
 }

@@ -7,6 +7,7 @@ import { errorCodeOf, fail } from "../../common/errors.ts";
 import { product } from "../../common/product.ts";
 import { buildOf, programArgs } from "../../common/programs.ts";
 import type { Config } from "../config.ts";
+import { listNodeGroups } from "../doors/node-groups.ts";
 import { nodeIdOf } from "../doors/node-id.ts";
 import { shellWord } from "../doors/ssh/shell.ts";
 import { openUnixDoor } from "../doors/unix.ts";
@@ -158,5 +159,9 @@ function writeProfile({ nodeEnv: { PATH = "" } }: Config, home: string): void {
   writeFileSync(join(home, ".profile"), `export PATH=${shellWord(PATH)}\n`);
 }
 
-/** Whatever has the node's folder as its HOME: its agent and what the agent started. */
-const processesOf = (home: string) => ({ roots: [], mark: `HOME=${home}` });
+/** What has the node's folder as its HOME, and what is in the control groups of its jobs and hooks. */
+const processesOf = (home: string) => ({
+  roots: [],
+  mark: `HOME=${home}`,
+  groups: listNodeGroups(home),
+});

@@ -1,47 +1,85 @@
 import assert from "node:assert/strict";
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
-import { findOwnGroup, groupOf } from "../../agent/control-groups.ts";
+import {
+  countMemoryKills,
+  findGroupPlaces,
+  groupsOf,
+  makeGroups,
+} from "../../agent/control-groups.ts";
 
-/** Stands for the hierarchy: its files are asked for as the kernel's are. */
+/** Stands for the hierarchies: their files are asked for as the kernel's are. */
 const mounted = mkdtempSync(join(tmpdir(), "groups-"));
 after(() => rmSync(mounted, { recursive: true }));
 
-const own = join(mounted, "system.slice/x.service");
-mkdirSync(own, { recursive: true });
-for (const name of ["cgroup.kill", "cgroup.procs"]) writeFileSync(join(own, name), "");
+function aGroup(path: string): string {
+  mkdirSync(join(mounted, path), { recursive: true });
+  writeFileSync(join(mounted, path, "cgroup.procs"), "");
+  return join(mounted, path);
+}
+
+const own = aGroup("system.slice/x.service");
+const memory = aGroup("memory/x");
 
 const mountinfo = (top: string) => `24 18 0:6 / /proc rw,nosuid shared:5 - proc proc rw
 30 24 0:26 ${top} ${mounted} rw,nosuid shared:4 - cgroup2 cgroup2 rw,nsdelegate
+31 24 0:27 / ${mounted}/memory rw,nosuid - cgroup cgroup rw,memory
+32 24 0:28 / ${mounted}/cpu rw,nosuid - cgroup cgroup rw,cpu,cpuacct
 `;
+const pathsOf = (cgroup: string, mounts: string) =>
+  findGroupPlaces(cgroup, mounts).map(({ path }) => path);
 
-test("an agent makes control groups below its own one", () => {
-  const cgroup = "1:cpu:/\n0::/system.slice/x.service\n";
+test("an agent makes control groups below its own ones", () => {
+  const cgroup = "5:memory:/x\n1:cpu,cpuacct:/\n0::/system.slice/x.service\n";
 
-  assert.equal(findOwnGroup(cgroup, mountinfo("/")), own);
-  assert.equal(findOwnGroup("0::/box/system.slice/x.service\n", mountinfo("/box")), own);
+  assert.deepEqual(pathsOf(cgroup, mountinfo("/")), [own, memory]);
+  assert.deepEqual(pathsOf("0::/box/system.slice/x.service\n", mountinfo("/box")), [own]);
 });
 
-test("where nothing was delegated there are no control groups", () => {
-  for (const [cgroup, mounts] of [
+test("where an agent may make none there are no control groups", () => {
+  for (const [cgroup = "", mounts = ""] of [
     ["0::/\n", mountinfo("/")],
     ["0::/elsewhere\n", mountinfo("/")],
     ["0::/boxes/system.slice/x.service\n", mountinfo("/box")],
     ["0::/../system.slice/x.service\n", mountinfo("/")],
-    ["1:cpu:/system.slice/x.service\n", mountinfo("/")],
+    ["1:cpu,cpuacct:/system.slice/x.service\n", mountinfo("/")],
     ["0::/system.slice/x.service\n", "24 18 0:6 / /proc rw - proc proc rw\n"],
   ])
-    assert.equal(findOwnGroup(cgroup, mounts), undefined, cgroup);
+    assert.deepEqual(pathsOf(cgroup, mounts), [], cgroup);
 });
 
-test("each folder of scripts has a control group of its own, with a name that people can read", () => {
-  const first = groupOf(own, "/nodes/a/.outrigger/jobs/3");
-  const second = groupOf(own, "/nodes/b/.outrigger/jobs/3");
+test("each folder of scripts has control groups of its own, with a name that people can read", () => {
+  const places = findGroupPlaces("5:memory:/x\n0::/system.slice/x.service\n", mountinfo("/"));
+  const limits = { memoryBytes: 1 };
+  const first = groupsOf(places, "/nodes/a/.outrigger/jobs/3");
 
-  assert.equal(groupOf(undefined, "/nodes/a"), undefined);
-  assert.match(first ?? "", /\/system\.slice\/x\.service\/jobs-3-[0-9a-f]{12}$/);
-  assert.notEqual(first, second);
-  assert.equal(first, groupOf(own, "/nodes/a/.outrigger/jobs/3"));
+  assert.deepEqual(groupsOf([], "/nodes/a/.outrigger/jobs/3", limits), []);
+  assert.match(first[0] ?? "", /\/system\.slice\/x\.service\/outrigger-jobs-3-[0-9a-f]{12}$/);
+  assert.notDeepEqual(first, groupsOf(places, "/nodes/b/.outrigger/jobs/3"));
+  assert.equal(groupsOf(places, "/nodes/a/.outrigger/jobs/3", limits).length, 2);
+});
+
+test("the limits of a job are written where its hierarchy has them", () => {
+  writeFileSync(join(own, "cgroup.subtree_control"), "cpu pids");
+  const folder = join(mounted, "nodes/a/jobs/4");
+  mkdirSync(folder, { recursive: true });
+  const places = [
+    { path: own, version: 2, controllers: ["cpu", "pids"] },
+    { path: memory, version: 1, controllers: ["memory"] },
+  ] as const;
+  const limits = { memoryBytes: 2 ** 30, cpus: 1.5, processes: 100 };
+  const groups = groupsOf(places, folder, limits);
+  makeGroups(places, folder, groups, limits);
+
+  const [unified = "", apart = ""] = groups;
+  assert.equal(readFileSync(join(apart, "memory.limit_in_bytes"), "utf8"), "1073741824");
+  assert.equal(readFileSync(join(unified, "cpu.max"), "utf8"), "150000");
+  assert.equal(readFileSync(join(unified, "pids.max"), "utf8"), "100");
+  assert.equal(existsSync(join(apart, "pids.max")), false);
+  assert.deepEqual(groupsOf([], folder), groups);
+
+  writeFileSync(join(apart, "memory.oom_control"), "oom_kill_disable 0\nunder_oom 0\noom_kill 2\n");
+  assert.equal(countMemoryKills(groups), 2);
 });

@@ -6,13 +6,13 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { endTree } from "../../common/end-processes.ts";
 import { findProcess } from "../../common/process-tree.ts";
-import { agentClient, until } from "../helpers/agent.ts";
+import { agentClient, nodeTree, until } from "../helpers/agent.ts";
 import { mainOf } from "../helpers/tested.ts";
 
 test("an agent that was started by hand outlives its terminal", async (t) => {
   const home = mkdtempSync(join(tmpdir(), "terminal-"));
   t.after(async () => {
-    await endTree({ roots: [], mark: `HOME=${home}` }, 0);
+    await endTree(nodeTree(home), 0);
     rmSync(home, { recursive: true, force: true });
   });
   const env = { HOME: home, PATH: process.env["PATH"], OUTRIGGER_NOTICES: "none" };

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
 import { endTree } from "../../common/end-processes.ts";
-import { agentClient, aNode, aSubmission, text, until } from "../helpers/agent.ts";
+import { agentClient, aNode, aSubmission, nodeTree, text, until } from "../helpers/agent.ts";
 import { mainOf } from "../helpers/tested.ts";
 
 /** As if others of the user had every watcher there is. */
@@ -17,7 +17,7 @@ test("logs are followed and merged although nobody may watch a file", {
 }, async (t) => {
   const home = mkdtempSync(join(tmpdir(), "unwatched-"));
   t.after(async () => {
-    await endTree({ roots: [], mark: `HOME=${home}` }, 0);
+    await endTree(nodeTree(home), 0);
     rmSync(home, { recursive: true, force: true });
   });
   const env = { HOME: home, PATH: process.env["PATH"], OUTRIGGER_NOTICES: "none" };

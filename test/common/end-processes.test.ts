@@ -18,7 +18,7 @@ async function startInGroup(t: TestContext, fixture: string, below = "") {
   const group = join(unified ?? "", basename(folder));
   mkdirSync(join(group, below), { recursive: true });
   t.after(async () => {
-    await endTree({ roots: [], mark: "TREE=none", group }, 0);
+    await endTree({ roots: [], mark: "TREE=none", groups: [group] }, 0);
     rmSync(folder, { recursive: true });
   });
   const ready = join(folder, "ready");
@@ -38,7 +38,7 @@ test("what hides from session, parent and environment is in its control group", 
 
   assert.deepEqual(findTree(tree), []);
   assert.deepEqual(
-    findTree({ ...tree, group }).map(({ pid }) => pid),
+    findTree({ ...tree, groups: [group] }).map(({ pid }) => pid),
     [found.pid],
   );
 });
@@ -47,7 +47,7 @@ for (const below of ["", "one/two"])
   test(`the end of a tree is the end of its control group ${below}`, { skip }, async (t) => {
     const { group, found } = await startInGroup(t, "hides", below);
 
-    const left = await endTree({ roots: [], mark: "TREE=none", group }, 20);
+    const left = await endTree({ roots: [], mark: "TREE=none", groups: [group] }, 20);
 
     assert.deepEqual(left, []);
     assert.equal(isAlive(found), false);
@@ -57,5 +57,5 @@ for (const below of ["", "one/two"])
 test("a control group that is not there is empty", async () => {
   const group = join(tmpdir(), "no-such-group");
 
-  assert.deepEqual(await endTree({ roots: [], mark: "TREE=none", group }, 0), []);
+  assert.deepEqual(await endTree({ roots: [], mark: "TREE=none", groups: [group] }, 0), []);
 });

@@ -13,9 +13,11 @@ import {
   type OutputOf,
   toHttpCall,
 } from "../../common/operation.ts";
+import type { Tree } from "../../common/process-tree.ts";
 import { agentOperations } from "../../contract/agent-api.ts";
 import type { AgentEvent, Job, JobSubmission, NodeSettings } from "../../contract/agent-shapes.ts";
 import type { JobStatus } from "../../contract/statuses.ts";
+import { listNodeGroups } from "../../control/doors/node-groups.ts";
 import { testedArgs } from "./tested.ts";
 
 type Rows = typeof agentOperations;
@@ -86,7 +88,7 @@ export async function startAgent(t: Cleaner, options: Options = {}): Promise<Tes
   const home = options.home ?? mkdtempSync(join(tmpdir(), "node-"));
   const pool = openPool(join(home, ".outrigger/agent/agent.sock"));
   t.after(async () => {
-    await endTree({ roots: [], mark: `HOME=${home}` }, 0);
+    await endTree(nodeTree(home), 0);
     await pool.destroy();
     rmSync(home, { recursive: true, force: true, maxRetries: 3 });
   });
@@ -124,6 +126,13 @@ export async function startAgent(t: Cleaner, options: Options = {}): Promise<Tes
   if (!options.bare) await agent.call("configure", aNode(options));
   return agent;
 }
+
+/** All that runs for a node, and its control groups. */
+export const nodeTree = (home: string): Tree => ({
+  roots: [],
+  mark: `HOME=${home}`,
+  groups: listNodeGroups(home),
+});
 
 const openPool = (socketPath: string): Pool =>
   new Pool("http://agent", {

@@ -17,7 +17,7 @@ import { type Client, openClient } from "../../client/sdk.ts";
 import { endTree } from "../../common/end-processes.ts";
 import { errorCodeOf } from "../../common/errors.ts";
 import { listProcesses, listTerminals, type ProcessStat } from "../../common/process-tree.ts";
-import { hasEnded, until } from "./agent.ts";
+import { hasEnded, nodeTree, until } from "./agent.ts";
 import { claimPorts, type OwnPorts } from "./ports.ts";
 import { mainOf, testedArgs } from "./tested.ts";
 
@@ -210,7 +210,7 @@ async function endAll(home: string): Promise<string[]> {
     return found.length === 0 || Date.now() > end ? found : undefined;
   });
   const described = strays.map(({ pid, name }) => `${name} ${commandOf(pid)}`);
-  for (const node of nodes) await endTree({ roots: [], mark: `HOME=${node}` }, 0);
+  for (const node of nodes) await endTree(nodeTree(node), 0);
   for (const { pid } of processesOf(home)) kill(pid);
   return described;
 }

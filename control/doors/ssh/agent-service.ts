@@ -1,6 +1,7 @@
 import { settingName } from "../../../common/config.ts";
 import { product, protocol } from "../../../common/product.ts";
 import { programArgs } from "../../../common/programs.ts";
+import { endNodeGroups } from "../node-groups.ts";
 import type { SshConnections } from "./connections.ts";
 import { runOn } from "./exec.ts";
 import type { Installed } from "./install.ts";
@@ -120,7 +121,8 @@ fi`;
 const endWork = `${endMarked}
 [ ! -d ~/.${word} ] || touch ~/.${word}/stopped
 signal=TERM grace=20
-end_marked -e "${markOf("JOB")}=$HOME/.${word}/" -e "${markOf("HOOK")}=$HOME/.${word}/"`;
+end_marked -e "${markOf("JOB")}=$HOME/.${word}/" -e "${markOf("HOOK")}=$HOME/.${word}/"
+${endNodeGroups}`;
 
 /** What a cluster leaves on a host; the agent's files stay for the next one. */
 const removeWork = `

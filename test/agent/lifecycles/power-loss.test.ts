@@ -5,12 +5,12 @@ import { DatabaseSync } from "node:sqlite";
 import { test } from "node:test";
 import { endTree } from "../../../common/end-processes.ts";
 import { readBootId } from "../../../common/process-tree.ts";
-import { startAgent, type TestAgent } from "../../helpers/agent.ts";
+import { nodeTree, startAgent, type TestAgent } from "../../helpers/agent.ts";
 import { aHook, begin, findFile, outcomes, putHooks, untilFile, untilStatus } from "./steps.ts";
 
 /** The journal is flushed to the disk, links are not: those of the last seconds are gone. */
 async function losePower(agent: TestAgent, id: string): Promise<void> {
-  await endTree({ roots: [], mark: `HOME=${agent.home}` }, 0);
+  await endTree(nodeTree(agent.home), 0);
   const folder = join(agent.home, ".outrigger/agent");
   using journal = new DatabaseSync(join(folder, "journal.db"));
   journal.exec(`UPDATE lifecycles SET state = replace(state, '${readBootId()}', 'another')`);

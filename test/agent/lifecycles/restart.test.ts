@@ -5,7 +5,7 @@ import { DatabaseSync } from "node:sqlite";
 import { test } from "node:test";
 import { endTree } from "../../../common/end-processes.ts";
 import { readBootId } from "../../../common/process-tree.ts";
-import { startAgent, type TestAgent, until } from "../../helpers/agent.ts";
+import { nodeTree, startAgent, type TestAgent, until } from "../../helpers/agent.ts";
 import {
   aHook,
   begin,
@@ -24,7 +24,7 @@ import {
 
 /** Counts its starts, then waits until it is let go, and ends with 5. */
 const waits = "echo began >> ~/began; until [ -e ~/go ]; do sleep 0.05; done; exit 5";
-const endAllBut = (agent: TestAgent) => endTree({ roots: [], mark: `HOME=${agent.home}` }, 0);
+const endAllBut = (agent: TestAgent) => endTree(nodeTree(agent.home), 0);
 const folderOf = (agent: TestAgent, id: string) =>
   join(agent.home, ".outrigger/agent/lifecycles", id, "0");
 

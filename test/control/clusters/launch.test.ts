@@ -46,6 +46,22 @@ test("a fast launch hands its setup in as one that nodes may have already", asyn
   ]);
 });
 
+for (const [resources, jobLimits, limits] of [
+  ["{memory: 2, cpus: 1}", "memory", { memoryBytes: 2 ** 31 }],
+  ["{memory: 2+, cpus: 1}", "memory", {}],
+  ["{memory: 2, cpus: 1}", "all", { memoryBytes: 2 ** 31, cpus: 1 }],
+  ["{memory: 2, cpus: 1+}", "none", {}],
+] as const)
+  test(`with limits for ${jobLimits}, ${resources} has so many`, async (t) => {
+    const world = await testWorld(t);
+    Object.assign(world.ctx.config, { jobLimits });
+
+    await world.run(rows.launch, { ...demo, task: `resources: ${resources}\nrun: 'true'` });
+
+    const { id } = await world.cluster("demo");
+    assert.deepEqual(world.provider.agentOf(id).node.jobs[0]?.submission.limits, limits);
+  });
+
 test("two launches of one name at once make one cluster and two jobs", async (t) => {
   const world = await testWorld(t);
 

@@ -1,10 +1,14 @@
 import assert from "node:assert/strict";
+import { existsSync, mkdtempSync, rmdirSync } from "node:fs";
+import { basename, join } from "node:path";
 import { test } from "node:test";
 import { removeNodeOn } from "../../../control/doors/ssh/agent-service.ts";
 import { openSshConnections } from "../../../control/doors/ssh/connections.ts";
 import { runOn } from "../../../control/doors/ssh/exec.ts";
 import { probeHost } from "../../../control/doors/ssh/probe.ts";
+import { until } from "../../helpers/agent.ts";
 import { startSshHost, whyNoHosts } from "../../helpers/ssh-hosts.ts";
+import { findUnified } from "../../systemd/machine.ts";
 
 const skip = whyNoHosts();
 
@@ -32,4 +36,27 @@ test("a host on which something cannot be ended is not clean, and keeps its file
   await host.run("rm /home/ana/.bashrc");
   await removeNodeOn({ ssh, target, facts });
   await host.run("! pgrep -u ana sleep && ! test -e /home/ana/.outrigger/jobs");
+});
+
+test("what hides from everything but its control group ends with the node of a host", {
+  skip: skip || (findUnified() === undefined && "needs control groups v2"),
+}, async (t) => {
+  const host = await startSshHost(t);
+  const ssh = openSshConnections({ find: async () => undefined, keep: async (_, key) => key });
+  t.after(() => ssh.close());
+  const target = host.target({ user: "root" });
+  const facts = await probeHost(ssh, target);
+  const seenHere = mkdtempSync(join(findUnified() ?? "", "test-"));
+  const group = join("/sys/fs/cgroup", basename(seenHere));
+  t.after(() => existsSync(seenHere) && rmdirSync(seenHere));
+  await host.run("mount -t cgroup2 cgroup2 /sys/fs/cgroup");
+  const text = `mkdir -p ~/.outrigger/jobs/1 ${group}/below; ln -s ${group} ~/.outrigger/jobs/1/groups
+    (echo 0 > ${group}/below/cgroup.procs; exec env -i setsid sleep 1001) < /dev/null > /dev/null 2>&1 &`;
+  await runOn(ssh, target, { what: "beginning a job", text, timeoutMs: 60_000 });
+  await until(async () => (await host.run("pgrep -fx 'sleep 1001' || true")) !== "" || undefined);
+
+  await removeNodeOn({ ssh, target, facts });
+
+  await host.run("! pgrep -fx 'sleep 1001'");
+  assert.equal(existsSync(seenHere), false);
 });

@@ -1,14 +1,23 @@
 import assert from "node:assert/strict";
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { pino } from "pino";
+import { findGroupPlaces } from "../../../agent/control-groups.ts";
 import { endTree } from "../../../common/end-processes.ts";
-import { findBearers } from "../../../common/process-tree.ts";
+import { findBearers, findProcess } from "../../../common/process-tree.ts";
 import { readConfig } from "../../../control/config.ts";
+import { listNodeGroups } from "../../../control/doors/node-groups.ts";
 import { localProvider } from "../../../control/providers/local.ts";
-import { startProcess, until } from "../../helpers/agent.ts";
+import {
+  agentClient,
+  aNode,
+  aSubmission,
+  nodeTree,
+  startProcess,
+  until,
+} from "../../helpers/agent.ts";
 import { aCluster } from "../../helpers/clusters.ts";
 
 /** This machine as a cloud, its nodes in a home of their own. */
@@ -50,7 +59,7 @@ test("a node that turns itself off by the command it was given counts as stopped
   const { provider, home } = aProvider(t);
   const cluster = aCluster();
   const node = join(home, "nodes", `${cluster.id}-0`);
-  t.after(async () => void (await endTree({ roots: [], mark: `HOME=${node}` }, 0)));
+  t.after(async () => void (await endTree(nodeTree(node), 0)));
   await provider.create(cluster, 0, t.signal);
   const given = await until(() => settingsOf(node));
   await provider.endAgent?.(`${cluster.id}-0`, t.signal);
@@ -65,6 +74,30 @@ test("a node that turns itself off by the command it was given counts as stopped
   const stateOf = async () => (await provider.list(cluster, t.signal))[0]?.state;
   await until(async () => (await stateOf()) === "stopped" || undefined);
   await until(() => findBearers(`HOME=${node}`).length === 0 || undefined);
+});
+
+test("what hides from everything but its control group ends with its node", {
+  skip: findGroupPlaces().length === 0 && "this account may make no control groups here",
+}, async (t) => {
+  const { provider, home } = aProvider(t);
+  const cluster = aCluster();
+  const id = `${cluster.id}-0`;
+  const node = join(home, "nodes", id);
+  await provider.create(cluster, 0, t.signal);
+  const agent = agentClient(t, join(node, ".outrigger/agent/agent.sock"));
+  const hides = join(import.meta.dirname, "../../fixtures/hides");
+  await until(() => agent.call("configure", aNode()).catch(() => undefined));
+  await agent.call("submit", aSubmission(`${hides} ~/hidden; sleep 1000`));
+  const hidden = join(node, "hidden");
+  const pid = await until(() => (existsSync(hidden) && Number(readFileSync(hidden))) || undefined);
+  const groups = listNodeGroups(node);
+  await provider.endAgent?.(id, t.signal);
+
+  await provider.destroy(id, t.signal);
+
+  assert.notEqual(findProcess(pid)?.alive, true);
+  assert.ok(groups.length > 0);
+  assert.deepEqual(groups.filter(existsSync), []);
 });
 
 /** The settings of the agent that serves a node. */
