@@ -1,6 +1,7 @@
 import { type ChildProcess, execFile, spawn } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { once } from "node:events";
+import { mkdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { PassThrough, type Readable } from "node:stream";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -10,7 +11,6 @@ import { findProcess } from "../common/process-tree.ts";
 import { type Frames, openFrames, parseLine } from "../contract/frames.ts";
 import { ShellInput, ShellStart, type TerminalSize, toFrame } from "../contract/shell-api.ts";
 import { type Agent, keys } from "./context.ts";
-import { makeGroup } from "./control-groups.ts";
 import { markOf } from "./environment.ts";
 import { signsOf } from "./process.ts";
 
@@ -35,14 +35,19 @@ export async function openShell(
   if (agent.shells.size >= shellsAtMost)
     fail("ConflictError", `${shellsAtMost} shells are open on this node; close one of them`);
   const id = randomUUID();
-  const signs = signsOf(agent, markOf(join(agent.config.agentFolder, "..", "shells", id)));
-  if (signs.group !== undefined) makeGroup(signs.group);
+  const folder = join(agent.config.agentFolder, "..", "shells", id);
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  const signs = signsOf(agent, markOf(folder));
+  signs.makeGroups();
   const child = spawnShell(agent, start, signs);
   const root = findProcess(child.pid ?? 0);
   const tree = { ...signs, roots: root === undefined ? [] : [root] };
   noteShell(agent, () => agent.shells.add(id));
   const output = new PassThrough().on("error", () => {});
-  const end = () => endTree(tree, graceMs);
+  const end = async () => {
+    await endTree(tree, graceMs);
+    rmSync(folder, { recursive: true, force: true });
+  };
   void lead(child, output, AbortSignal.any([gone, agent.stopping]), end)
     .catch((error: unknown) => output.destroy(error as Error))
     .finally(() => noteShell(agent, () => agent.shells.delete(id)));
@@ -117,9 +122,10 @@ function resize(terminal: string, { columns, rows }: TerminalSize): void {
   execFile("stty", words, { timeout: resizeMs }, () => {});
 }
 
-/** Enters the control group in $1, and is no more precious than others when memory runs out. */
+/** Enters the control groups in $1, and is no more precious than others when memory runs out. */
 const enter = `
-case $1 in "") ;; *) echo $$ > "$1/cgroup.procs" ;; esac 2> /dev/null
+for __group in $1; do echo $$ > "$__group/cgroup.procs"; done 2> /dev/null
+unset __group
 (echo 0 > /proc/self/oom_score_adj) 2> /dev/null
 __shell=$(command -pv bash || command -v bash || echo sh)
 `;
@@ -147,12 +153,12 @@ esac' /dev/null 2>&1`;
 function spawnShell(
   { config }: Agent,
   { command, terminal }: ShellStart,
-  { mark, group = "" }: { mark: string; group?: string | undefined },
+  { mark, groups }: { mark: string; groups: readonly string[] },
 ): ChildProcess {
   const [name = "", value = ""] = mark.split(/=(.*)/s);
   const size = terminal === null ? [] : [String(terminal.rows), String(terminal.columns)];
   const script = terminal === null ? plain : atTerminal;
-  return spawn("/bin/sh", ["-c", script, "sh", group, command ?? "", ...size], {
+  return spawn("/bin/sh", ["-c", script, "sh", groups.join(" "), command ?? "", ...size], {
     cwd: config.baseEnv["HOME"],
     env: { ...config.baseEnv, TERM: terminal?.type ?? "dumb", [name]: value },
     detached: true,

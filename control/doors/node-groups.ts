@@ -2,13 +2,14 @@ import { globSync, readlinkSync } from "node:fs";
 import { join } from "node:path";
 import { product } from "../../common/product.ts";
 
-/** Where the agent of a node keeps links to the control groups of its jobs and hooks, below its home. */
+/** Where the agent of a node keeps links to the control groups of what it runs, below its home. */
 const links = [
   `.${product.word}/jobs/*/groups`,
+  `.${product.word}/shells/*/groups`,
   `.${product.word}/agent/lifecycles/*/*/groups`,
 ] as const;
 
-/** The control groups of the jobs and hooks of a node of this machine. */
+/** The control groups of the jobs, hooks and shells of a node of this machine. */
 export const listNodeGroups = (home: string): string[] =>
   links
     .flatMap((pattern) => globSync(pattern, { cwd: home }))
