@@ -3,7 +3,6 @@ import { agentOperations } from "../../contract/agent-api.ts";
 import type { Job, JobSidecar, Limits } from "../../contract/agent-shapes.ts";
 import type { Task } from "../../contract/task.ts";
 import type { Call } from "../bind.ts";
-import type { Config } from "../config.ts";
 import type { Context } from "../context.ts";
 import { candidateOf } from "../offers.ts";
 import { secretsOf } from "../task.ts";
@@ -105,7 +104,7 @@ function demandOf({ offer }: Cluster, { resources, nodes }: Task) {
 
 /** What the job gets of each node at most: what it asked for, where that has no plus. */
 function limitsOf(
-  { jobLimits, jobProcesses }: Config,
+  { jobLimits, jobProcesses }: Context["config"],
   { offer }: Cluster,
   { resources }: Task,
 ): Limits {
