@@ -3,9 +3,9 @@ import { join } from "node:path";
 import * as z from "zod";
 import { pickSet, readSettings } from "../common/config.ts";
 import { fail } from "../common/errors.ts";
+import { logLevels } from "../common/log.ts";
 import { product, protocol } from "../common/product.ts";
 import { inheritedVariables } from "../contract/variables.ts";
-import { logLevels } from "./log.ts";
 
 const Seconds = z.coerce.number().min(0).max(86_400);
 

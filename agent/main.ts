@@ -1,12 +1,12 @@
 import { flushCompileCache } from "node:module";
 import { errorTypes, toAppError } from "../common/errors.ts";
-import { openServiceManager } from "../common/programs.ts";
+import { openLog } from "../common/log.ts";
+import { exitOnCrash, openServiceManager } from "../common/programs.ts";
 import { agentOperations } from "../contract/agent-api.ts";
 import { readConfig } from "./config.ts";
 import { openAgent } from "./context.ts";
 import { watchIdle } from "./idle.ts";
 import { superviseWork } from "./jobs/supervisor.ts";
-import { openLog } from "./log.ts";
 import { watchNotices } from "./notices/notices.ts";
 import { bindOperations } from "./operations.ts";
 import { untilTurnedOff } from "./power-off.ts";
@@ -21,7 +21,8 @@ async function main(): Promise<number> {
   const signals = hearSignals();
   const config = readConfig(process.env);
   const service = openServiceManager(process.env);
-  const log = openLog(config.logLevel);
+  const log = openLog("agent", config.logLevel);
+  exitOnCrash((error) => log.error({ error }, "crashed"));
   const stopping = new AbortController();
   const agent = openAgent(config, log, stopping.signal);
   const loops = [superviseWork(agent), watchIdle(agent)];
@@ -49,7 +50,7 @@ main().then(
   (exitCode) => process.exit(exitCode),
   (error: unknown) => {
     const { type, message, cause } = toAppError(error);
-    openLog("info").error({ type, error: cause ?? message }, "the agent cannot go on");
+    openLog("agent", "info").error({ type, error: cause ?? message }, "the agent cannot go on");
     process.exit(errorTypes[type].exit);
   },
 );

@@ -1,9 +1,9 @@
 import { rmSync } from "node:fs";
 import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import { type AppError, errorTypes, fail, toAppError } from "../common/errors.ts";
+import type { Log } from "../common/log.ts";
 import { type InputOf, type Operation, type OutputOf, routeOf } from "../common/operation.ts";
 import { readInput } from "./input.ts";
-import type { Log } from "./log.ts";
 
 // Imported the usual way, `node:http` also loads its WebSocket and with it 9 MB.
 const { createServer } = process.getBuiltinModule("node:http");

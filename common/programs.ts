@@ -77,6 +77,17 @@ export function untilSignal(...signals: NodeJS.Signals[]): Promise<NodeJS.Signal
   });
 }
 
+/**
+ * Has an error that nobody caught logged, and the process ended with 1. Node.js alone would write to stderr
+ * itself, and wait for a reader.
+ */
+export function exitOnCrash(logError: (error: unknown) => void): void {
+  process.once("uncaughtException", (error) => {
+    logError(error);
+    process.exit(1);
+  });
+}
+
 /** Whoever started this process as a service and wants to hear how it is. */
 export interface ServiceManager {
   /** Says that we are at work, and from then on that we still are. */

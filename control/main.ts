@@ -1,5 +1,5 @@
 import { errorTypes, toAppError } from "../common/errors.ts";
-import { openServiceManager, untilSignal } from "../common/programs.ts";
+import { exitOnCrash, openServiceManager, untilSignal } from "../common/programs.ts";
 import { operations as rows } from "../contract/api.ts";
 import { clusters } from "./clusters/reconcile.ts";
 import { startCollector } from "./collector.ts";
@@ -22,6 +22,7 @@ async function main(): Promise<void> {
   const config = readConfig(process.env);
   const service = openServiceManager(process.env);
   const log = openLog("control", config.logLevel);
+  exitOnCrash((err) => log.fatal({ err }, "crashed"));
   const lock = lockHome(config.home);
   const ctx = await openContext(config, log);
   const requests = await openRequests(ctx, operations);

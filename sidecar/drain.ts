@@ -1,8 +1,9 @@
 import { constants } from "node:os";
 import { setTimeout as sleep } from "node:timers/promises";
 import { describeSurvivors } from "../common/end-processes.ts";
+import type { Log } from "../common/log.ts";
 import type { Serving } from "./forward/serve.ts";
-import type { Logger } from "./log.ts";
+
 import type { Wrapped } from "./wrap.ts";
 
 const endings = ["SIGTERM", "SIGINT"] as const;
@@ -23,7 +24,7 @@ export async function endAll(
   serving: Serving,
   wrapped: Wrapped | undefined,
   deadlineMs: number,
-  log: Logger,
+  log: Log,
 ): Promise<number> {
   const again = () => wrapped?.signal("SIGTERM");
   for (const signal of endings) process.on(signal, again);
@@ -34,7 +35,7 @@ export async function endAll(
 
 const killedCode = 128 + constants.signals.SIGKILL;
 
-async function endCommand(wrapped: Wrapped, graceMs: number, log: Logger): Promise<number> {
+async function endCommand(wrapped: Wrapped, graceMs: number, log: Log): Promise<number> {
   wrapped.signal("SIGTERM");
   const code = await Promise.race([wrapped.exited, sleep(graceMs)]);
   if (code !== undefined) return code;

@@ -1,8 +1,8 @@
 import { readFileSync, statSync } from "node:fs";
 import { errorCodeOf, fail, toAppError } from "../common/errors.ts";
+import type { Log } from "../common/log.ts";
 import { parseKeys } from "./key-file.ts";
 import type { Key, Keys } from "./keys.ts";
-import type { Logger } from "./log.ts";
 
 /** Where keys come from: names of variables, files, and keys themselves. */
 export interface KeySources {
@@ -46,7 +46,7 @@ export function followKeys(
   keys: Keys,
   sources: KeySources,
   env: Env,
-  log: Pick<Logger, "info" | "error">,
+  log: Pick<Log, "info" | "error">,
 ): { reload: () => void; stop: () => void } {
   let seen = "";
   const read = () => {

@@ -1,63 +1,45 @@
-import { openSync } from "node:fs";
 import { performance } from "node:perf_hooks";
-import { setTimeout as sleep } from "node:timers/promises";
-import { type Logger, pino } from "pino";
 import { errorCodeOf, fail } from "../common/errors.ts";
+import { Lines, openPlace, type Place, stderr } from "../common/lines.ts";
+import { type Log, type LogLevel, openLog } from "../common/log.ts";
 import type { Passage } from "./forward/passage.ts";
 
-export type { Logger };
+const program = "sidecar";
 
-const options = (level: string) => ({
-  level,
-  base: { program: "sidecar" },
-  timestamp: pino.stdTimeFunctions.isoTime,
-});
-
-/** Where lines go. One that takes no more, as its disk is full or nobody reads, must not end the sidecar. */
-const openLines = (how: Parameters<typeof pino.destination>[0]) =>
-  pino.destination(how).on("error", () => {});
-
-/** The log of what the sidecar itself does: one JSON line an event on stderr. */
-export const openLog = (level: string): Logger =>
-  pino(options(level), openLines({ dest: 2, sync: true }));
-
-/** A line for each request, written within a second. */
-export interface AccessLog {
-  write(passage: Passage): void;
-  /** Ends it with its last lines, if they can be written within a second. */
+/** What the sidecar itself does, one JSON line an event on stderr, and what it forwards. Neither ever waits. */
+export interface Logs {
+  readonly log: Log;
+  /** Writes a line for each request within a second; undefined when that is off. */
+  readonly access: ((passage: Passage) => void) | undefined;
+  /** How many lines were dropped, as nothing took them. */
+  readonly dropped: number;
+  /** Ends both with their last lines, if a disk takes them within a second. */
   close(): Promise<void>;
 }
 
-/** What may wait for a slow reader; lines beyond are dropped. */
-const waitingBytesAtMost = 4_194_304;
-const closeAtMostMs = 1_000;
-
-/** Opens the access log on stderr or a file; undefined when it is off. Throws `ConfigError` when it cannot. */
-export function openAccessLog(where: string): AccessLog | undefined {
-  if (where === "off") return undefined;
-  const destination = openLines({
-    dest: where === "stderr" ? 2 : openFile(where),
-    sync: false,
-    minLength: 8_192,
-    maxLength: waitingBytesAtMost,
-    periodicFlush: 1_000,
-  });
-  const log = pino(options("info"), destination);
+/** Opens both, the access log on stderr, in a file or nowhere. Throws `ConfigError` when it cannot. */
+export function openLogs(level: LogLevel, accessLog: string): Logs {
+  const own = new Lines(program, stderr());
+  const isOwn = accessLog === "stderr" || accessLog === "off";
+  const others = isOwn ? own : new Lines(program, openFile(accessLog));
+  const all = new Set([own, others]);
+  const requests = openLog(program, "info", (line) => others.writeSoon(line));
   return {
-    write: (passage) => log.info(fieldsOf(passage), "request"),
+    log: openLog(program, level, (line) => own.write(line)),
+    access:
+      accessLog === "off" ? undefined : (passage) => requests.info(fieldsOf(passage), "request"),
+    get dropped() {
+      return [...all].reduce((sum, { dropped }) => sum + dropped, 0);
+    },
     async close() {
-      const { promise: ended, resolve } = Promise.withResolvers<void>();
-      destination.once("close", resolve).once("error", resolve).end();
-      await Promise.race([ended, sleep(closeAtMostMs)]);
-      // With lines left, it would try for ever to write them before the process ends.
-      destination.destroy();
+      await Promise.all([...all].map((lines) => lines.close()));
     },
   };
 }
 
-function openFile(file: string): number {
+function openFile(file: string): Place {
   try {
-    return openSync(file, "a");
+    return openPlace(file);
   } catch (error) {
     fail("ConfigError", `the access log ${file} cannot be written: ${errorCodeOf(error)}`);
   }

@@ -1,5 +1,5 @@
 import { errorTypes, toAppError } from "../common/errors.ts";
-import { untilSignal } from "../common/programs.ts";
+import { exitOnCrash, untilSignal } from "../common/programs.ts";
 import { authorizeBy } from "./authorize.ts";
 import { type Config, readConfig } from "./config.ts";
 import { endAll, passSignals } from "./drain.ts";
@@ -10,7 +10,7 @@ import { helpText } from "./help.ts";
 import { followKeys } from "./key-sources.ts";
 import { openKeys } from "./keys.ts";
 import { limitsOf } from "./limits.ts";
-import { openAccessLog, openLog } from "./log.ts";
+import { openLogs } from "./log.ts";
 import { openMetrics } from "./metrics.ts";
 import { serveMonitor } from "./monitor.ts";
 import { observeBy } from "./observe.ts";
@@ -19,23 +19,24 @@ import { findPort, wrapCommand } from "./wrap.ts";
 /** Forwards what carries a key until it, or the command it wraps, is to end. */
 async function run(config: Config): Promise<number> {
   const stopped = untilSignal("SIGTERM", "SIGINT");
-  const log = openLog(config.logLevel);
+  const logs = openLogs(config.logLevel, config.accessLog);
+  const { log } = logs;
+  exitOnCrash((error) => log.error({ error }, "crashed"));
   const keys = openKeys();
   process.on("SIGHUP", followKeys(keys, config, process.env, log).reload);
   const upstream = config.upstream ?? (await commandAddress(config));
   const metrics = openMetrics();
-  const access = openAccessLog(config.accessLog);
   const parts = {
     limits: limitsOf(config),
     authorize: authorizeBy(keys, config.allowPath),
-    observer: observeBy(metrics, access),
+    observer: observeBy(metrics, logs.access),
     choose: always(upstream),
     engine: await engines[config.engine](),
   };
   const serving = await serve(parts, config.listen);
   const monitored = {
     isHealthy: () => !serving.isDraining,
-    metrics: () => metrics.render({ ...serving.gauges(), keys: keys.count }),
+    metrics: () => metrics.render({ ...serving.gauges(), keys: keys.count }, logs.dropped),
   };
   const monitor = config.metrics && (await serveMonitor(monitored, config.metrics));
   const wrapped = config.upstream
@@ -47,7 +48,7 @@ async function run(config: Config): Promise<number> {
   const reason = await Promise.race([stopped, wrapped?.exited ?? stopped]);
   log.info({ reason }, "stopping");
   const code = await endAll(serving, wrapped, config.drainSeconds * 1_000, log);
-  await access?.close();
+  await logs.close();
   return code;
 }
 

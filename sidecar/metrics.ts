@@ -4,8 +4,8 @@ import type { Outcome, Passage } from "./forward/passage.ts";
 /** What is counted of the requests, and read by the page of metrics. */
 export interface Metrics {
   count(passage: Passage): void;
-  /** The page in Prometheus' text format, with gauges of now. */
-  render(gauges: Readonly<Record<string, number>>): string;
+  /** The page in Prometheus' text format, with gauges of now and the log lines dropped so far. */
+  render(gauges: Readonly<Record<string, number>>, linesDropped: number): string;
 }
 
 const prefix = "outrigger_sidecar";
@@ -35,7 +35,7 @@ export function openMetrics(): Metrics {
 
   return {
     count,
-    render: (gauges) =>
+    render: (gauges, linesDropped) =>
       [
         ...metric("requests_total", "counter", "Requests by how they ended and whose key.", [
           ...byKey
@@ -47,6 +47,9 @@ export function openMetrics(): Metrics {
         ...histogram(buckets, seconds),
         ...metric("received_bytes_total", "counter", "Bytes of requests' bodies.", [["", bytesIn]]),
         ...metric("sent_bytes_total", "counter", "Bytes of answers.", [["", bytesOut]]),
+        ...metric("log_lines_dropped_total", "counter", "Log lines that nothing took.", [
+          ["", linesDropped],
+        ]),
         ...Object.entries(gauges).flatMap(([name, value]) =>
           metric(name, "gauge", `${name.replaceAll("_", " ")} now.`, [["", value]]),
         ),

@@ -1,12 +1,12 @@
 import type { Observer } from "./forward/front.ts";
-import type { AccessLog } from "./log.ts";
+import type { Logs } from "./log.ts";
 import type { Metrics } from "./metrics.ts";
 
 /** Counts each request when it has ended, and logs it if there is a log. */
-export const observeBy = (metrics: Metrics, access: AccessLog | undefined): Observer => ({
+export const observeBy = (metrics: Metrics, access: Logs["access"]): Observer => ({
   wantsPath: access !== undefined,
   ended(passage) {
     metrics.count(passage);
-    access?.write(passage);
+    access?.(passage);
   },
 });

@@ -101,11 +101,17 @@ port of their own and without a key: keep it on loopback.
 | \`outrigger_sidecar_requests_total{outcome,key}\` | requests that ended; \`key\` is the id, empty when refused |
 | \`outrigger_sidecar_request_seconds\` | histogram: from the head to the end of the answer |
 | \`outrigger_sidecar_received_bytes_total\`, \`outrigger_sidecar_sent_bytes_total\` | bytes of requests' bodies, of answers |
+| \`outrigger_sidecar_log_lines_dropped_total\` | log lines that nothing took |
 | \`outrigger_sidecar_connections\`, \`outrigger_sidecar_open_requests\`, \`outrigger_sidecar_keys\` | what there is now |
 
 The access log is a JSON line a request, on stderr, in a file (\`--access-log FILE\`) or nowhere (\`off\`): id of the key,
 address, method, path, status, outcome, milliseconds, bytes. Never a header, a body, or what follows the \`?\`, so that
-a key in a query is in no log. A key in the path itself would be: do not put one there.`;
+a key in a query is in no log. A key in the path itself would be: do not put one there.
+
+Requests, signals and exits never wait for a log. When nobody reads stderr, or the disk is full, up to 1 MiB of lines is
+retained and tried again; further lines are dropped and counted, and once there is room a line says how many. To write
+without waiting, the sidecar opens a pipe or a terminal on stderr again, so that others who share it, such as a wrapped
+command, notice nothing. A socket, as under systemd, cannot be opened again: it becomes non-blocking for the command too.`;
 
 const ending = `SIGTERM and SIGINT drain: no new connection or request, what is under way is answered, and what lasts longer than
 \`--drain-seconds\` is cut. Only then a wrapped command gets SIGTERM; a second signal gives it that at once. The command

@@ -1,19 +1,23 @@
-import { appendFileSync, linkSync, readFileSync, renameSync, rmSync, statSync } from "node:fs";
-import type { pino } from "pino";
+import {
+  appendFileSync,
+  closeSync,
+  linkSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+} from "node:fs";
 import { errorCodeOf } from "../../common/errors.ts";
+import type { Place } from "../../common/lines.ts";
 import { earlierLogOf } from "../../contract/balancer-api.ts";
 
-export type Destination = ReturnType<typeof pino.destination>;
-
 /**
- * Has destinations, of which the first writes at once, begin their file anew once it has so many bytes.
- * What it was is kept under another name until the next time.
+ * A file that is begun anew once it has so many bytes. What it was is kept under another name until the next
+ * time. Throws when it cannot be opened.
  */
-export function turnOver(
-  file: string,
-  bytesAtMost: number,
-  destinations: readonly Destination[],
-): void {
+export function turningFile(file: string, bytesAtMost: number): Place {
+  let fd = open(file);
   let own = lookAt(file)?.ino;
 
   /** Another balancer, before or after this one, may have begun it anew. */
@@ -22,19 +26,26 @@ export function turnOver(
     const isOwn = found?.ino === own;
     if (isOwn && (found?.size ?? 0) < bytesAtMost) return;
     if (isOwn && own !== undefined) turn(file, own);
-    for (const destination of destinations) destination.reopen();
+    const before = fd;
+    fd = open(file);
     own = lookAt(file)?.ino;
+    closeSync(before);
   }
 
-  for (const destination of destinations)
-    destination.on("write", () => {
+  return {
+    isFile: true,
+    next() {
       try {
         look();
       } catch {
         // It goes on where it is; the next write tries again.
       }
-    });
+      return fd;
+    },
+  };
 }
+
+const open = (file: string): number => openSync(file, "a", 0o600);
 
 /**
  * Keeps a file under its earlier name where it is still the one that is meant: another balancer, which

@@ -1,65 +1,45 @@
 import { performance } from "node:perf_hooks";
-import { type Logger, pino } from "pino";
+import { Lines, stderr } from "../../common/lines.ts";
+import { type Log, openLog } from "../../common/log.ts";
 import type { Observer } from "../../sidecar/forward/front.ts";
 import type { Passage } from "../../sidecar/forward/passage.ts";
 import type { Config } from "./config.ts";
-import { type Destination, turnOver } from "./log-file.ts";
-
-export type { Logger };
+import { turningFile } from "./log-file.ts";
 
 /** A line for each request, written within a second. */
 export interface AccessLog extends Observer {
-  close(): void;
+  /** Ends it with its last lines, if a disk takes them within a second. */
+  close(): Promise<void>;
 }
 
 /** What the balancer itself does, one JSON line an event, and what it forwards. */
 export interface Logs {
-  readonly log: Logger;
+  readonly log: Log;
   readonly access: AccessLog;
 }
 
-/** What may wait for a slow disk; lines beyond are dropped. */
-const waitingBytesAtMost = 4_194_304;
+const lookEveryMs = 1_000;
 
-const stderr = 2;
-
-/** Opens both in the same place. */
+/** Opens both in the same place: a file, or stderr. Neither ever waits. */
 export function openLogs({ level, access, file, fileBytes }: Config["logs"]): Logs {
-  const place = { dest: file ?? stderr, mode: 0o600 };
-  const prompt = pino.destination({ ...place, sync: true });
-  const isOff = access === "off";
-  const patient = isOff ? undefined : pino.destination({ ...place, ...patience });
-  const all = patient === undefined ? [prompt] : [prompt, patient];
-  // A log that cannot be written any more must not end the balancer.
-  for (const one of all) one.on("error", () => {});
-  if (file !== undefined) turnOver(file, fileBytes, all);
-  const log = logTo(prompt, level);
-  return { log, access: patient === undefined ? nothing : accessTo(patient) };
+  const lines = new Lines(program, file === undefined ? stderr() : turningFile(file, fileBytes));
+  // A balancer that writes nothing sees, too, that another one has turned the file.
+  if (file !== undefined) setInterval(() => lines.look(), lookEveryMs).unref();
+  const log = openLog(program, level, (line) => lines.write(line));
+  return { log, access: access === "off" ? nothing : accessTo(lines) };
 }
 
-const patience = {
-  sync: false,
-  minLength: 8_192,
-  maxLength: waitingBytesAtMost,
-  // Of nothing, too, so that whoever writes no line sees that another one has turned the file.
-  periodicFlush: 1_000,
-};
+const program = "balancer";
 
-const logTo = (destination: Destination, level: string): Logger =>
-  pino(
-    { level, base: { program: "balancer" }, timestamp: pino.stdTimeFunctions.isoTime },
-    destination,
-  );
-
-const nothing: AccessLog = { wantsPath: false, ended() {}, close() {} };
+const nothing: AccessLog = { wantsPath: false, ended() {}, async close() {} };
 
 /** No header, body or query is in it. */
-function accessTo(destination: Destination): AccessLog {
-  const log = logTo(destination, "info");
+function accessTo(lines: Lines): AccessLog {
+  const log = openLog(program, "info", (line) => lines.writeSoon(line));
   return {
     wantsPath: true,
     ended: (passage) => log.info(fieldsOf(passage), "request"),
-    close: () => destination.flushSync(),
+    close: () => lines.close(),
   };
 }
 

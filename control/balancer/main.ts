@@ -1,5 +1,5 @@
 import { errorTypes, toAppError } from "../../common/errors.ts";
-import { untilSignal } from "../../common/programs.ts";
+import { exitOnCrash, untilSignal } from "../../common/programs.ts";
 import { balancerOperations } from "../../contract/balancer-api.ts";
 import { openSplice } from "../../sidecar/forward/splice.ts";
 import { openBalancer } from "./balancer.ts";
@@ -14,7 +14,7 @@ async function main(): Promise<void> {
   const stopped = untilSignal("SIGTERM", "SIGINT");
   const { socket, build, listen, limits, drainMs, logs } = readConfig(process.env);
   const { log, access } = openLogs(logs);
-  process.on("uncaughtExceptionMonitor", (err) => log.fatal({ err }, "crashed"));
+  exitOnCrash((error) => log.error({ error }, "crashed"));
   const balancer = openBalancer();
   const { choose } = balancer;
   const parts = { limits, choose, authorize: () => "", observer: access, engine: openSplice() };
@@ -34,8 +34,8 @@ async function main(): Promise<void> {
   if (cut > 0) log.warn({ requests: cut }, "cut what was still under way");
   balancer.stop();
   control.close();
-  access.close();
   log.info({}, "ended");
+  await access.close();
 }
 
 main().then(

@@ -1,10 +1,10 @@
 import { renameSync, rmSync, statSync } from "node:fs";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { type AppError, errorTypes, fail, toAppError } from "../../common/errors.ts";
+import type { Log } from "../../common/log.ts";
 import { type InputOf, type Operation, type OutputOf, routeOf } from "../../common/operation.ts";
 import { findProcess } from "../../common/process-tree.ts";
 import { leftSocketOf } from "../../contract/balancer-api.ts";
-import type { Logger } from "./log.ts";
 
 /** What an operation does; a `stream` row answers objects, of which each becomes a line. */
 type Run<Op extends Operation> = (
@@ -39,7 +39,7 @@ const bodyBytesAtMost = 4 * 1024 * 1024;
 export async function serveControl<Rows extends Record<string, Operation>>(
   rows: Rows,
   bound: Bound<Rows>,
-  { socket, log }: { socket: string; log: Logger },
+  { socket, log }: { socket: string; log: Log },
 ): Promise<ControlSide> {
   const table = new Map<string, Row>();
   for (const [name, row] of Object.entries(rows)) {
@@ -95,7 +95,7 @@ async function answer(
   table: ReadonlyMap<string, Row>,
   req: IncomingMessage,
   res: ServerResponse,
-  log: Logger,
+  log: Log,
 ): Promise<void> {
   const gone = new AbortController();
   res.once("close", () => gone.abort());
@@ -160,7 +160,7 @@ function sendJson(res: ServerResponse, status: number, value: unknown): void {
   res.end(text);
 }
 
-function sendError(res: ServerResponse, error: AppError, log: Logger): void {
+function sendError(res: ServerResponse, error: AppError, log: Log): void {
   const { type, message, details } = error;
   if (type === "InternalError") log.error({ error: error.cause ?? error }, "an operation failed");
   if (res.headersSent) return void res.destroy();

@@ -6,15 +6,15 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
 import * as z from "zod";
-import { openLog } from "../../agent/log.ts";
 import { type Bound, serve } from "../../agent/server.ts";
+import { openLog } from "../../common/log.ts";
 import { operation } from "../../common/operation.ts";
 
 test("the socket is its owner's alone, and nothing else of the agent is touched by that", async (t) => {
   const folder = mkdtempSync(join(tmpdir(), "s-"));
   const socket = join(folder, "a.sock");
 
-  const serving = serve({}, {}, { socket, log: openLog("error") });
+  const serving = serve({}, {}, { socket, log: openLog("agent", "error") });
   mkdirSync(join(folder, "meanwhile"));
   const server = await serving;
   t.after(() => {
@@ -54,7 +54,7 @@ test("a stream ends when its reader goes while the next chunk is made", async (t
     signal.addEventListener("abort", () => gone.resolve());
     return { type: "text/plain", content: content() };
   };
-  const server = await serve(rows, { stream: run }, { socket, log: openLog("error") });
+  const server = await serve(rows, { stream: run }, { socket, log: openLog("agent", "error") });
   t.after(() => {
     server.close();
     rmSync(folder, { recursive: true });
@@ -69,7 +69,11 @@ test("a stream ends when its reader goes while the next chunk is made", async (t
 
 test("a caller who cannot be let in is no reason to leave", async (t) => {
   const folder = mkdtempSync(join(tmpdir(), "s-"));
-  const server = await serve({}, {}, { socket: join(folder, "a.sock"), log: openLog("error") });
+  const server = await serve(
+    {},
+    {},
+    { socket: join(folder, "a.sock"), log: openLog("agent", "error") },
+  );
   t.after(() => {
     server.close();
     rmSync(folder, { recursive: true });

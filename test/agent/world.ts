@@ -4,7 +4,7 @@ import { join } from "node:path";
 import type { TestContext } from "node:test";
 import { readConfig } from "../../agent/config.ts";
 import { type Agent, keys, openAgent } from "../../agent/context.ts";
-import type { Log } from "../../agent/log.ts";
+import type { Log } from "../../common/log.ts";
 
 /** When a world opens, in epoch milliseconds. */
 export const openedAt = 1_700_000_000_000;

@@ -242,7 +242,7 @@ export async function startProcess(
     stdio: ["ignore", "ignore", "pipe"],
   });
   let said = "";
-  // Read for as long as it lives: a full pipe would hold up the agent.
+  // Read for as long as it lives, as the latest lines are wanted.
   child.stderr.setEncoding("utf8").on("data", (chunk) => {
     said = (said + chunk).slice(-10_000);
   });

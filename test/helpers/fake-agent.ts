@@ -1,8 +1,8 @@
 import { once } from "node:events";
-import { openLog } from "../../agent/log.ts";
 import { type Bound, serve } from "../../agent/server.ts";
 import { type Changes, openChanges } from "../../common/changes.ts";
 import { fail } from "../../common/errors.ts";
+import { openLog } from "../../common/log.ts";
 import { agentOperations } from "../../contract/agent-api.ts";
 import type { JobStatus } from "../../contract/statuses.ts";
 import {
@@ -38,7 +38,7 @@ export interface FakeAgent extends LifecycleControls {
 export async function startFakeAgent(node: FakeNode): Promise<FakeAgent> {
   const changes = openChanges();
   const calls: string[] = [];
-  const log = openLog("error");
+  const log = openLog("agent", "error");
   const bound = counted(bind(node, changes), node, calls);
   const server = await serve(agentOperations, bound, { socket: node.socket, log });
   return {

@@ -1,14 +1,16 @@
 import assert from "node:assert/strict";
 import { execFile, spawn } from "node:child_process";
 import { once } from "node:events";
-import { closeSync, mkdtempSync, openSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
 import { promisify } from "node:util";
-import { programArgs } from "../../common/programs.ts";
 import { httpProxyLimits } from "../../sidecar/forward/engines.ts";
 import { findPort } from "../../sidecar/wrap.ts";
+import { until } from "../helpers/agent.ts";
+import { testedArgs } from "../helpers/tested.ts";
+import { unreadPipe } from "../helpers/unread.ts";
 import { ask, portOf, start } from "./program.ts";
 import { dial, rawUpstream } from "./raw.ts";
 
@@ -100,28 +102,45 @@ test("SIGHUP reads the keys again and breaks no stream", async (t) => {
   assert.match(await stream.answer(), /\r\n\r\nabcd$/);
 });
 
-test("a log on a disk that is full ends nothing", async (t) => {
+test("requests go on while nobody reads the log, and its lines are dropped and counted", async (t) => {
   const upstream = await rawUpstream(t);
-  const port = await findPort();
-  const where = ["--listen", `127.0.0.1:${port}`, "--upstream", `127.0.0.1:${upstream.port}`];
-  const full = openSync("/dev/full", "w");
-  const args = [...programArgs("sidecar"), ...where, "--key", "k"];
-  const sidecar = spawn(process.execPath, args, { stdio: ["ignore", "ignore", full] });
-  t.after(() => {
-    sidecar.kill("SIGKILL");
-    closeSync(full);
+  const [port, monitorPort] = [await findPort(), await findPort()];
+  const pipe = unreadPipe(t);
+  const args = [
+    ...["--listen", `127.0.0.1:${port}`, "--upstream", `127.0.0.1:${upstream.port}`],
+    ...["--metrics", `127.0.0.1:${monitorPort}`, "--key", "k"],
+  ];
+  const sidecar = spawn(process.execPath, [...testedArgs("sidecar"), ...args], {
+    stdio: ["ignore", "ignore", pipe.fd],
   });
+  t.after(() => sidecar.kill("SIGKILL"));
   const exited = once(sidecar, "exit");
-  const headers = { Authorization: "Bearer k" };
-  const asked = async () => (await fetch(`http://127.0.0.1:${port}`, { headers })).status;
+  const health = () => fetch(`http://127.0.0.1:${monitorPort}/healthz`).catch(() => undefined);
+  await until(health);
+  const dropped = async () => {
+    const page = await ask(t, monitorPort, "", "/metrics");
+    return Number(/^outrigger_sidecar_log_lines_dropped_total (\d+)$/m.exec(page)?.[1]);
+  };
+  const wire = dial(t, port);
+  const path = `/${"a".repeat(4_000)}`;
 
-  let status = 0;
-  while (status === 0 && sidecar.exitCode === null) status = await asked().catch(() => 0);
-  assert.equal(status, 200);
-  sidecar.kill("SIGHUP");
-  assert.equal(await asked(), 200);
+  for (let asked = 0; asked < 500; asked += 1) {
+    wire.send(`GET ${path} HTTP/1.1\r\nHost: a\r\n\r\n`);
+    assert.match(await wire.answer(), /^HTTP\/1\.1 401 /);
+  }
+  const unread = await dropped();
+  assert.match(await ask(t, port, "k"), /^HTTP\/1\.1 200 /);
+  let said = "";
+  await until(() => {
+    said += pipe.read();
+    return said.includes("log lines dropped") || undefined;
+  });
+  pipe.fill();
   sidecar.kill("SIGTERM");
-  assert.equal((await exited)[0], 0);
+
+  assert.deepEqual(await exited, [0, null]);
+  assert.ok(unread > 0);
+  assert.match(said, /"dropped":[1-9]\d*,"msg":"log lines dropped"/);
 });
 
 test("metrics and health are told on an address of their own", async (t) => {

@@ -1,4 +1,4 @@
-import { writeSync } from "node:fs";
+import { Lines, stderr } from "./lines.ts";
 
 export const logLevels = ["debug", "info", "warn", "error"] as const;
 export type LogLevel = (typeof logLevels)[number];
@@ -9,13 +9,16 @@ export type Log = Record<LogLevel, (fields: object, message: string) => void>;
 /** Numbers that readers of pino's lines know. */
 const numbers: Record<LogLevel, number> = { debug: 20, info: 30, warn: 40, error: 50 };
 
-/** The agent's log: lines as pino writes them, on stderr. Not pino itself: it would cost 4 MB. */
-export function openLog(least: LogLevel): Log {
+/**
+ * The log of a program: a line an event as pino writes it, on stderr unless said otherwise. pino itself would
+ * cost 4 MB, and make a stderr that is shared non-blocking.
+ */
+export function openLog(program: string, least: LogLevel, lines?: (line: string) => void): Log {
+  const write = lines ?? toStderr(program);
   const writer = (level: LogLevel) => (fields: object, msg: string) => {
     if (numbers[level] < numbers[least]) return;
     const time = new Date().toISOString();
-    const line = { level: numbers[level], time, program: "agent", ...plain(fields), msg };
-    writeLine(`${JSON.stringify(line)}\n`);
+    write(`${JSON.stringify({ level: numbers[level], time, program, ...plain(fields), msg })}\n`);
   };
   return {
     debug: writer("debug"),
@@ -25,11 +28,9 @@ export function openLog(least: LogLevel): Log {
   };
 }
 
-/** A log that nobody reads any more must not end the agent. */
-function writeLine(line: string): void {
-  try {
-    writeSync(2, line);
-  } catch {}
+function toStderr(program: string): (line: string) => void {
+  const lines = new Lines(program, stderr());
+  return (line) => lines.write(line);
 }
 
 function plain(fields: object): object {
