@@ -1,7 +1,7 @@
-import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { parseEnv } from "node:util";
-import { fail } from "../common/errors.ts";
+import { AppError, fail } from "../common/errors.ts";
+import { readNamed } from "../common/files.ts";
 import { product } from "../common/product.ts";
 import type { Env } from "./settings.ts";
 
@@ -86,10 +86,14 @@ function parseFile(text: string, file: string) {
   return parseEnv(text);
 }
 
+const largestEnvFileBytes = 1024 * 1024;
+
 function readText(file: string, cwd: string): string {
   try {
-    return readFileSync(resolve(cwd, file), "utf8");
-  } catch {
+    const named = { mostBytes: largestEnvFileBytes, mayBePipe: true };
+    return readNamed(resolve(cwd, file), named).toString();
+  } catch (error) {
+    if (error instanceof AppError) throw error;
     return fail("NotFoundError", `cannot read ${file}`);
   }
 }

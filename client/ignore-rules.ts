@@ -1,8 +1,9 @@
 import { execFile } from "node:child_process";
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
 import { promisify } from "node:util";
 import ignore, { type Ignore } from "ignore";
+import { readNamed } from "../common/files.ts";
 import { product, protocol } from "../common/product.ts";
 
 /** Which things below a folder stay behind. */
@@ -45,9 +46,12 @@ function only(layer: Layer): IgnoreRules {
   return rules;
 }
 
+const largestBytes = 1024 * 1024;
+const rulesIn = (file: string): string => readNamed(file, { mostBytes: largestBytes }).toString();
+
 /** Unlike in git, a pattern of several parts is meant at any depth unless it begins with a slash. */
 const anywhere = (file: string): string[] =>
-  readFileSync(file, "utf8")
+  rulesIn(file)
     .split("\n")
     .map((line) => (/^[^/!#].*\/./.test(line.trim()) ? `**/${line.trim()}` : line));
 
@@ -68,7 +72,7 @@ function isIgnoredBy(layers: readonly Layer[], path: string, isFolder: boolean):
 
 const layersIn = (folder: string, name: string, where = folder): Layer[] => {
   const file = join(where, name);
-  return existsSync(file) ? [{ folder, rules: ignore().add(readFileSync(file, "utf8")) }] : [];
+  return existsSync(file) ? [{ folder, rules: ignore().add(rulesIn(file)) }] : [];
 };
 
 /** From the folder above up to the repository, the deepest first. */

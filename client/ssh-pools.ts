@@ -1,9 +1,12 @@
-import { readFile } from "node:fs/promises";
 import { basename, join, resolve } from "node:path";
-import { errorCodeOf, fail } from "../common/errors.ts";
+import { AppError, errorCodeOf, fail } from "../common/errors.ts";
+import { readNamed } from "../common/files.ts";
 import { sshNodePoolOperations as rows } from "../contract/operations/ssh-node-pools.ts";
 import { readPools } from "./pool-text.ts";
 import type { World } from "./world.ts";
+
+/** Of a file of pools, or of a key. */
+const largestBytes = 1024 * 1024;
 
 type Fields = Readonly<Record<string, unknown>>;
 /** The keys that were uploaded, by their file; where control has each. */
@@ -12,7 +15,7 @@ type Uploaded = Map<string, string>;
 /** Writes the pools of a YAML file down, their keys uploaded; answers their names. */
 export async function writePools(world: World, file: string): Promise<string[]> {
   const client = await world.connect();
-  const document = readPools(file, String(await read(world, file)));
+  const document = readPools(file, read(world, file).toString());
   const uploaded: Uploaded = new Map();
   const pools: Record<string, unknown> = {};
   for (const [name, pool] of Object.entries(document))
@@ -26,7 +29,7 @@ export async function uploadKey(world: World, file: string, name: string): Promi
   const client = await world.connect();
   const form = new FormData();
   form.set("key_name", name);
-  form.set("key_file", new Blob([await read(world, file)]), name);
+  form.set("key_file", new Blob([read(world, file)]), name);
   return (await client.upload(rows.uploadKey, form)).key_path;
 }
 
@@ -58,11 +61,14 @@ async function keyOf(world: World, file: string, uploaded: Uploaded): Promise<st
   return path;
 }
 
-async function read({ cwd, env }: World, file: string): Promise<Buffer<ArrayBuffer>> {
+function read({ cwd, env }: World, file: string): Buffer<ArrayBuffer> {
   const path = file.startsWith("~/") ? join(env["HOME"] ?? "~", file.slice(2)) : resolve(cwd, file);
-  return readFile(path).catch((error: unknown) => {
+  try {
+    return Buffer.from(readNamed(path, { mostBytes: largestBytes, mayBePipe: true }));
+  } catch (error) {
+    if (error instanceof AppError) throw error;
     const code = errorCodeOf(error);
     if (code === "ENOENT") fail("NotFoundError", `there is no file ${file}`);
     return fail("UsageError", `${file} cannot be read (${code})`);
-  });
+  }
 }

@@ -1,4 +1,4 @@
-import { readFileSync, type Stats, statSync } from "node:fs";
+import { type Stats, statSync } from "node:fs";
 import { homedir } from "node:os";
 import { join, resolve } from "node:path";
 import {
@@ -11,6 +11,7 @@ import {
   type YAMLMap,
 } from "yaml";
 import { fail } from "../common/errors.ts";
+import { readNamed } from "../common/files.ts";
 import { formatIssues } from "../contract/task/issues.ts";
 import { splitParts } from "../contract/task/parts.ts";
 import { parseYaml } from "../contract/task/yaml-text.ts";
@@ -73,9 +74,12 @@ const refuseMore = (file: string, more: readonly string[]): never =>
     `${file} is the file of a task, and nothing can follow it: ${more.join(" ")}; name one file, or put a command in quotes`,
   );
 
+/** Control says what is too much for a task; this keeps what is none from being read. */
+const largestFileBytes = 16 * 1024 * 1024;
+
 /** The text of a task file, which must say something. */
 function filledText(file: string, name: string): string {
-  const text = readFileSync(file, "utf8");
+  const text = readNamed(file, { mostBytes: largestFileBytes }).toString();
   if (isEmptyTask(text))
     fail("UsageError", `${name} is empty; write what to run in it, such as \`run: echo hello\``);
   return text;

@@ -1,4 +1,47 @@
+import { closeSync, constants, fstatSync, openSync, readSync } from "node:fs";
 import { open } from "node:fs/promises";
+import { fail } from "./errors.ts";
+
+/** Where a file comes from that somebody named. */
+interface Named {
+  readonly mostBytes: number;
+  /** Takes a pipe too, as a shell makes for `<(command)`; waits until it ends. */
+  readonly mayBePipe?: boolean;
+}
+
+/**
+ * The content of a file that somebody named. Throws `ValueError` for a device, a folder or a socket and
+ * for more than `mostBytes`, and what the system says when the file cannot be read.
+ */
+export function readNamed(file: string, { mostBytes, mayBePipe = false }: Named): Buffer {
+  // Without it, opening a pipe to which nobody writes never ends.
+  const descriptor = openSync(file, mayBePipe ? "r" : constants.O_RDONLY | constants.O_NONBLOCK);
+  try {
+    const stats = fstatSync(descriptor);
+    if (!stats.isFile() && !(mayBePipe && stats.isFIFO()))
+      fail("ValueError", `${file} is not a regular file`);
+    const bytes = readAtMost(descriptor, mostBytes + 1);
+    if (bytes.length > mostBytes) fail("ValueError", `${file} has more than ${mostBytes} bytes`);
+    return bytes;
+  } finally {
+    closeSync(descriptor);
+  }
+}
+
+/** The size that the system tells is not to be trusted: a file grows, and a pipe has none. */
+function readAtMost(descriptor: number, mostBytes: number): Buffer {
+  const chunks: Buffer[] = [];
+  for (let left = mostBytes; left > 0; ) {
+    const chunk = Buffer.allocUnsafe(Math.min(left, chunkBytes));
+    const size = readSync(descriptor, chunk);
+    if (size === 0) break;
+    chunks.push(chunk.subarray(0, size));
+    left -= size;
+  }
+  return Buffer.concat(chunks);
+}
+
+const chunkBytes = 64 * 1024;
 
 /** Puts on disk what was written to a file, or which names a folder has. */
 export async function flush(path: string): Promise<void> {

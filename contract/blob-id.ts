@@ -1,4 +1,11 @@
 import { createHash } from "node:crypto";
+import * as z from "zod";
+
+/** The id of uploaded files. */
+export const BlobId = z
+  .string()
+  .max(64)
+  .regex(/^[0-9a-f]{64}$/);
 
 /** A file, folder or link of an archive, as the archive names it. */
 export interface Member {

@@ -22,14 +22,21 @@ export const caps = {
   characters: 256 * 1024,
 } as const;
 
+/** Nothing that is handed to a file system or a process may have a NUL: there a text ends. */
+const textOf = (most: number) =>
+  z
+    .string()
+    .max(most)
+    .regex(/^[^\0]*$/, "must not have a NUL character");
+
 /** A name, an id, a pattern. */
-export const text = z.string().max(caps.text);
+export const text = textOf(caps.text);
 
 /** A path in a file system. */
-export const filePath = z.string().max(caps.filePath);
+export const filePath = textOf(caps.filePath);
 
 /** A script, a command line, the value of a variable. */
-export const longText = z.string().max(caps.longText);
+export const longText = textOf(caps.longText);
 
 /** A whole document, such as the YAML of a task. */
 export const document = z.string().max(caps.document);

@@ -1,5 +1,6 @@
-import { readFileSync, statSync } from "node:fs";
+import { statSync } from "node:fs";
 import * as z from "zod";
+import { readNamed } from "../../common/files.ts";
 import type { Notice } from "./notice.ts";
 
 const Text = z.object({
@@ -23,7 +24,7 @@ export function readNoticeFile(path: string, now: number): Notice | undefined {
 /** It is a notice by being there: what cannot be read or is not ours to read says nothing more. */
 function readText(path: string): z.output<typeof Text> {
   try {
-    return Text.parse(JSON.parse(readFileSync(path, "utf8")));
+    return Text.parse(JSON.parse(readNamed(path, { mostBytes: 64 * 1024 }).toString()));
   } catch {
     return {};
   }

@@ -1,5 +1,6 @@
 import * as z from "zod";
 import { envNames, product, protocol } from "../../common/product.ts";
+import { BlobId } from "../blob-id.ts";
 import { caps, filePath, listOf, longText, mapOf, settings, text } from "../caps.ts";
 
 const Config = settings
@@ -20,7 +21,7 @@ export const callerFields = {
   [`override_${product.word}_config_path` as const]: ConfigPath,
   [`override_${protocol.word}_config` as const]: Config,
   [`override_${protocol.word}_config_path` as const]: ConfigPath,
-  file_mounts_blob_id: text.nullish().describe("Id of an uploaded blob; null when none."),
+  file_mounts_blob_id: BlobId.nullish().describe("Id of an uploaded blob; null when none."),
 } as const;
 
 /** Clients of this protocol send their environment as it is, what lets them in included. */

@@ -1,6 +1,7 @@
 import * as z from "zod";
 import { type Operation, operation } from "../../common/operation.ts";
 import { product, protocol } from "../../common/product.ts";
+import { BlobId } from "../blob-id.ts";
 import { text } from "../caps.ts";
 import { UploadZipFileResponse } from "../records/uploads.ts";
 import { query, queryInteger } from "./fields.ts";
@@ -40,7 +41,7 @@ export const uploadOperations = {
     access: "any",
     input: query({
       user_hash: userHash,
-      blob_id: text.regex(new RegExp(`^${blobId}$`)).describe("64 hex digits."),
+      blob_id: BlobId.describe("64 hex digits."),
     }),
     output: z.object({ exists: z.boolean() }),
     errors: ["ValueError"],

@@ -1,20 +1,19 @@
 import * as z from "zod";
+import { filePath, listOf, text } from "../caps.ts";
 
 /** How to log in; what a host leaves out comes from its pool. */
 const login = {
-  user: z.string(),
-  identity_file: z.string().describe("Path of the key on control, or the name of an uploaded one."),
-  password: z.string().describe("Stored sealed; shown as asterisks, which mean: as before."),
+  user: text,
+  identity_file: filePath.describe("Path of the key on control, or the name of an uploaded one."),
+  password: text.describe("Stored sealed; shown as asterisks, which mean: as before."),
   port: z.int().min(1).max(65_535),
-  proxy_jump: z
-    .string()
-    .describe("Machines to go through: `[user@]host[:port]`, with commas between."),
+  proxy_jump: text.describe("Machines to go through: `[user@]host[:port]`, with commas between."),
 };
 
 const HostEntry = z.looseObject({
-  ip: z.string().describe("Address, or a host of control's SSH configuration."),
+  ip: text.describe("Address, or a host of control's SSH configuration."),
   ...z.object(login).partial().shape,
-  host_key: z.string().optional().describe("The fingerprint that it must show: `SHA256:...`."),
+  host_key: text.optional().describe("The fingerprint that it must show: `SHA256:...`."),
   drain: z
     .union([z.boolean(), z.literal("now")])
     .optional()
@@ -23,7 +22,7 @@ const HostEntry = z.looseObject({
 
 /** Machines that control reaches over SSH. */
 export const SshNodePoolConfig = z
-  .looseObject({ hosts: z.array(z.union([z.string(), HostEntry])), ...login })
+  .looseObject({ hosts: listOf(z.union([text, HostEntry])), ...login })
   .partial()
   .meta({ id: "SshNodePoolConfig" });
 export type SshNodePoolConfig = z.output<typeof SshNodePoolConfig>;

@@ -1,10 +1,12 @@
-import { readFile } from "node:fs/promises";
 import { isAbsolute, join } from "node:path";
-import { errorCodeOf, fail } from "../../common/errors.ts";
+import { AppError, errorCodeOf, fail } from "../../common/errors.ts";
+import { readNamed } from "../../common/files.ts";
 import { Secret } from "../../common/secret.ts";
 import type { SshKey, SshTarget } from "../doors/ssh/target.ts";
 import type { HostEntry } from "./document.ts";
 import { atHome, sshConfigOf } from "./ssh-config.ts";
+
+const largestKeyBytes = 64 * 1024;
 
 /** Where the keys of this control plane are. */
 export interface Keyring {
@@ -40,12 +42,11 @@ async function credentialsOf(
 ): Promise<Pick<SshTarget, "keys" | "agentSocket" | "password">> {
   const secret = password === undefined ? null : new Secret(password);
   if (file === undefined) {
-    const found = await Promise.all(usualFiles.map((one) => findKey(atHome(one))));
-    const keys = found.filter((key) => key !== undefined);
+    const keys = usualFiles.flatMap((one) => findUsualKey(atHome(one)) ?? []);
     return { keys, agentSocket, password: secret };
   }
   const path = file.includes("/") ? atHome(file) : join(keyFolder, file);
-  const key = isAbsolute(path) ? await findKey(path) : undefined;
+  const key = isAbsolute(path) ? findNamedKey(name, path) : undefined;
   if (key === undefined)
     fail(
       "ConfigError",
@@ -54,11 +55,32 @@ async function credentialsOf(
   return { keys: [key], agentSocket: null, password: secret };
 }
 
-async function findKey(path: string): Promise<SshKey | undefined> {
+/** Throws `ValueError` for what is there and cannot be a key. */
+function findKey(path: string): SshKey | undefined {
   try {
-    return { name: path, text: new Secret(await readFile(path, "utf8")) };
+    const text = readNamed(path, { mostBytes: largestKeyBytes }).toString();
+    return { name: path, text: new Secret(text) };
   } catch (error) {
     if (["ENOENT", "EACCES", "EISDIR"].includes(errorCodeOf(error) ?? "")) return undefined;
+    throw error;
+  }
+}
+
+function findNamedKey(host: string, path: string): SshKey | undefined {
+  try {
+    return findKey(path);
+  } catch (error) {
+    if (!(error instanceof AppError)) throw error;
+    return fail("ConfigError", `host ${host}: ${error.message}; name the file of a private key`);
+  }
+}
+
+/** `IdentityFile /dev/null` is how a configuration says that there is no key. */
+function findUsualKey(path: string): SshKey | undefined {
+  try {
+    return findKey(path);
+  } catch (error) {
+    if (error instanceof AppError) return undefined;
     throw error;
   }
 }

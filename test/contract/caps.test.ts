@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as z from "zod";
 import { operations } from "../../contract/api.ts";
-import { caps, settings } from "../../contract/caps.ts";
+import { caps, filePath, longText, settings, text } from "../../contract/caps.ts";
 
 interface JsonSchema {
   type?: string | string[];
@@ -41,6 +41,13 @@ test("settings of any shape are limited at every depth", () => {
   assert.equal(settings.safeParse({ a: "x".repeat(caps.characters) }).success, false);
   assert.equal(settings.safeParse(mapOfSize(caps.entries)).success, true);
   assert.equal(settings.safeParse(mapOfSize(caps.entries + 1)).success, false);
+});
+
+test("a text that reaches a file system or a process has no NUL", () => {
+  for (const shape of [text, filePath, longText]) {
+    assert.equal(shape.safeParse("a\nb").success, true);
+    assert.equal(shape.safeParse("a\0b").success, false);
+  }
 });
 
 const mapOfSize = (size: number) =>

@@ -1,5 +1,5 @@
-import { readFile } from "node:fs/promises";
 import { fail } from "../../../common/errors.ts";
+import { readNamed } from "../../../common/files.ts";
 import { fillTemplate } from "../../../contract/task/substitution.ts";
 import type { Call } from "../../bind.ts";
 import type { Context } from "../../context.ts";
@@ -7,6 +7,9 @@ import { pathInUpload } from "../../wire/upload-place.ts";
 import type { VersionTask } from "../schema.ts";
 import type { OpenVersion } from "./task.ts";
 import { checkPair, remarkOnCertificate } from "./tls.ts";
+
+/** Far more than a chain of certificates has. */
+const largestPemBytes = 256 * 1024;
 
 interface Given {
   readonly task: string;
@@ -35,14 +38,17 @@ async function readTls(
   if (spec.tls === undefined) return null;
   const { keyFile, certFile } = fillTemplate(spec.tls, task.secrets);
   const files = await ctx.uploads.read(call.user.id, blobId);
-  const read = async (path: string) => {
+  const read = (path: string): string => {
     const place = pathInUpload(task.uploadedPaths[path] ?? "");
     const entry = files?.find((one) => one.path === place);
     if (entry?.kind !== "file")
       return fail("ValueError", `service.tls: ${path} did not come with the request`);
-    return readFile(ctx.uploads.contentOf(call.user.id, entry.sha256), "utf8");
+    if (entry.size > largestPemBytes)
+      return fail("ValueError", `service.tls: ${path} has more than ${largestPemBytes} bytes`);
+    const file = ctx.uploads.contentOf(call.user.id, entry.sha256);
+    return readNamed(file, { mostBytes: largestPemBytes }).toString();
   };
-  const tls = { key: await read(keyFile), cert: await read(certFile) };
+  const tls = { key: read(keyFile), cert: read(certFile) };
   checkPair(tls, { key: keyFile, cert: certFile });
   call.print(remarkOnCertificate(tls.cert, certFile, ctx.now()));
   return tls;

@@ -68,7 +68,7 @@ const cases: Record<string, Case> = {
   },
 };
 
-for (const name of ["", "1a", "-a", "a-", "a b", "a/b", "../a", "ä", "a\0", "a".repeat(121), "a\n"])
+for (const name of ["", "1a", "-a", "a-", "a b", "a/b", "../a", "ä", "a".repeat(121), "a\n"])
   cases[`the cluster name ${JSON.stringify(name.slice(0, 9))}`] = {
     send: launch(run, name),
     type: "InvalidClusterNameError",

@@ -90,12 +90,24 @@ test("keys are uploaded for control alone, listed by name, and used by name or p
     { ip: "a", identity_file: "lab.pem" },
     { ip: "b", identity_file: path },
   ];
-  await put(world, { lab: { hosts: [...hosts, { ip: "c", identity_file: "none" }] } });
+  await put(world, {
+    lab: {
+      hosts: [
+        ...hosts,
+        { ip: "c", identity_file: "none" },
+        { ip: "d", identity_file: "/dev/zero" },
+      ],
+    },
+  });
   const keysOf = async (name: string) =>
     (await world.ctx.ssh.targetOf({ pool: "lab", name })).keys.map(({ text }) => text.reveal());
   assert.deepEqual(await keysOf("a"), ["a new key"]);
   assert.deepEqual(await keysOf("b"), ["a new key"]);
   await assert.rejects(keysOf("c"), { message: /host c: control has no key none; upload it/ });
+  await assert.rejects(keysOf("d"), {
+    type: "ConfigError",
+    message: /host d: \/dev\/zero is not a regular file/,
+  });
 });
 
 test("a key that was uploaded for a pool goes with it, unless another pool has it", async (t) => {
