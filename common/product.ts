@@ -1,7 +1,7 @@
 /** Our name, and the one that existing clients and task files of this protocol use. */
 export const product = { word: "outrigger", title: "Outrigger", version: "0.1.0" } as const;
 
-/** The protocol that we speak on the wire. Source: the reference's API number 49. */
+/** The protocol that we speak on the wire. Source: the reference's API number 62. */
 export const protocol = {
   word: "skypilot",
   /** Prefix of request names: `sky.launch`. */
@@ -10,7 +10,7 @@ export const protocol = {
   payloadTag: "sky-payload",
   /** Tag that makes a client open a terminal; never sent on behalf of a job. */
   interactiveTag: "sky-interactive",
-  apiVersion: 49,
+  apiVersion: 62,
   minApiVersion: 24,
   version: "1.0.0-dev0",
 } as const;

@@ -44,6 +44,9 @@ export const document = z.string().max(caps.document);
 /** A whole number. */
 export const integer = z.int().min(-caps.integer).max(caps.integer);
 
+/** A point in time, in Unix seconds. */
+export const seconds = z.number().min(0).max(caps.bytes);
+
 /** A size, or a place in a file. */
 export const byteCount = z.int().min(0).max(caps.bytes);
 

@@ -32,27 +32,31 @@ export async function addEvent(db: Connection, event: NewEvent): Promise<void> {
     .execute();
 }
 
-/** The newest events of a thing, at most `limit`, oldest first. */
+/** The newest events of a thing that are of any of these kinds, at most `limit`, oldest first. */
 export async function listEvents(
   db: Connection,
   noun: string,
   id: string,
-  { kind, limit }: { kind: EventKind; limit: number },
+  { kinds, limit }: { kinds: readonly EventKind[]; limit: number },
 ): Promise<StoredEvent[]> {
-  const query = db
+  const rows = await db
     .selectFrom("events")
     .select(["from_status", "to_status", "reason", "at"])
     .where("noun", "=", noun)
-    .where("subject_id", "=", id);
-  const chosen = {
-    moves: query.where("to_status", "is not", null),
-    remarks: query.where("to_status", "is", null),
-    ends: query.where("to_status", "=", "GONE"),
-    noteworthy: query.where(({ eb, or }) =>
-      or([eb("to_status", "is not", null), eb("is_noteworthy", "=", 1)]),
-    ),
-  }[kind];
-  const rows = await chosen.orderBy("seq", "desc").limit(limit).execute();
+    .where("subject_id", "=", id)
+    .where(({ eb, or }) => {
+      const moves = eb("to_status", "is not", null);
+      const fits = {
+        moves,
+        remarks: eb("to_status", "is", null),
+        ends: eb("to_status", "=", "GONE"),
+        noteworthy: or([moves, eb("is_noteworthy", "=", 1)]),
+      };
+      return or(kinds.map((kind) => fits[kind]));
+    })
+    .orderBy("seq", "desc")
+    .limit(limit)
+    .execute();
   return rows.reverse().map((row) => ({
     from: row.from_status,
     to: row.to_status,

@@ -22,6 +22,7 @@ const emptyLists: Bound[] = [
     total: 0,
     total_no_filter: 0,
     status_counts: {},
+    infra_options: [],
   })),
   bind(jobOperations.queue, async () => []),
   bind(poolOperations.status, async () => []),

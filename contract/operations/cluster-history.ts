@@ -74,6 +74,7 @@ export const clusterHistoryOperations = {
     input: body("CostReportBody", {
       days: integer.nullable().default(30).describe("How many days back past clusters go."),
       cluster_hashes: optional(listOf(text)).describe("Only these clusters."),
+      exclude_managed_clusters: flag.describe("Leave out clusters of jobs and services."),
       dashboard_summary_response: flag.describe("Shorter rows."),
     }),
     output: z.array(CostReportRecord),
@@ -89,7 +90,7 @@ export const clusterHistoryOperations = {
       cluster_name: optional(text).describe("Exactly one of this and cluster_hash."),
       cluster_hash: optional(text),
       event_type: text.describe(
-        "STATUS_CHANGE, DEBUG or TERMINAL; NOTEWORTHY is STATUS_CHANGE and what of DEBUG nobody should miss.",
+        "Any of STATUS_CHANGE, DEBUG and TERMINAL, separated by commas; NOTEWORTHY is STATUS_CHANGE and what of DEBUG nobody should miss.",
       ),
       include_timestamps: flag.describe("Objects instead of bare texts."),
       limit: optional(integer).describe("Only the newest n."),

@@ -42,6 +42,8 @@ export const clusterOperations = {
       no_setup: flag.describe("Skip the setup script."),
       clone_disk_from: optional(text).describe("Start from the disk of this cluster."),
       cancel_stop: cancelStop,
+      include_credentials: flag.describe("Accepted and ignored; `/status` has credentials."),
+      resize: flag.describe("Change the number of nodes; refused, as nothing here does that yet."),
       fast: flag.describe(
         "Skip the setup script on nodes that have completed the same one already.",
       ),

@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { type Operation, operation } from "../../common/operation.ts";
-import { caps, integer, listOf, settings, text } from "../caps.ts";
+import { caps, integer, listOf, seconds, settings, text } from "../caps.ts";
 import { Bytes, body, optional, path } from "./fields.ts";
 
 /** Bundles for people who look for a fault. */
@@ -19,6 +19,7 @@ export const debugOperations = {
       recent_minutes: optional(z.number().min(0).max(caps.integer)).describe(
         "Everything of the last n minutes.",
       ),
+      overall_deadline: optional(seconds).describe("Unix seconds by which it is to be done."),
       client_info: optional(settings).describe("Facts about the client."),
     }),
     output: z.string().describe("Path of the zip on control."),

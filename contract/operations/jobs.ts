@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { type Operation, operation } from "../../common/operation.ts";
 import { product } from "../../common/product.ts";
-import { document, filePath, integer, listOf, text } from "../caps.ts";
+import { document, filePath, integer, listOf, seconds, text } from "../caps.ts";
 import { JobExitCode } from "../records/clusters.ts";
 import {
   JobsLaunchResult,
@@ -37,6 +37,9 @@ export const jobOperations = {
       task: document.describe("One task, a chain or a group as YAML text."),
       name: nullable(text).describe("Null is the task's name."),
       pool: optional(text).describe("Run on workers of this pool."),
+      parent_job_id: optional(integer).describe("Job group to join."),
+      parent_task_id: optional(integer).describe("Task of that group that submits this one."),
+      job_group_explicit: flag.describe("Fail where the group cannot be joined."),
       num_jobs: optional(integer).describe("Number of copies; only with pool."),
     }),
     output: JobsLaunchResult,
@@ -74,6 +77,9 @@ export const jobOperations = {
       workspace_match: optional(text).describe("Part of the workspace's name."),
       name_match: optional(text).describe("Part of the job's name."),
       pool_match: optional(text).describe("Part of the pool's name."),
+      infra_match: optional(text).describe("Part of where it runs: cloud/region/zone."),
+      submitted_after: optional(seconds).describe("Unix seconds."),
+      submitted_before: optional(seconds).describe("Unix seconds."),
       page: optional(integer).describe("From 1; needs limit."),
       limit: optional(integer).describe("Jobs on a page."),
       statuses: optional(listOf(text)).describe("Only tasks with one of these."),
@@ -116,6 +122,7 @@ export const jobOperations = {
       all: flag.describe("All jobs of the caller."),
       all_users: flag.describe("All jobs of everyone."),
       pool: optional(text).describe("All jobs of this pool."),
+      task: taskOfJob.describe("Only this task, by number or name; null is the whole job."),
       graceful: flag.describe("Wait for uploads to flush before the cluster goes."),
       graceful_timeout: optional(integer).describe("Seconds for the graceful part."),
     }),
@@ -172,6 +179,8 @@ export const jobOperations = {
     input: body("GetJobEventsBody", {
       job_id: jobId,
       task_id: optional(integer).describe("Only this task and the job as a whole."),
+      task: taskOfJob.describe("As task_id, by number or name."),
+      include_cluster_events: flag.describe("Also what happened to its cluster."),
       limit: integer.nullable().default(10).describe("The newest n; null is all."),
     }),
     output: z.array(ManagedJobEvent),

@@ -17,6 +17,7 @@ export const localOperations = {
     input: body("LocalUpBody", {
       gpus: z.boolean().default(true).describe("Use GPUs where the machine has them."),
       name,
+      num_nodes: integer.default(1).describe("Number of nodes."),
       port_start: optional(integer).describe("First of 100 ports."),
     }),
     output: Nothing,

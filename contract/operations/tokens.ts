@@ -34,6 +34,7 @@ export const tokenOperations = {
     access: "signed_in",
     input: body("ServiceAccountTokenCreateBody", {
       token_name: text.describe("Begins with a letter."),
+      role: optional(text).describe("Role of the service account; null is the usual one."),
       expires_in_days: optional(integer).describe("Null or 0 is endless."),
     }),
     output: ServiceAccountTokenSecret,

@@ -4,7 +4,7 @@ import { product, protocol } from "../../common/product.ts";
 import { BlobId } from "../blob-id.ts";
 import { text } from "../caps.ts";
 import { UploadZipFileResponse } from "../records/uploads.ts";
-import { query, queryInteger } from "./fields.ts";
+import { optional, query, queryInteger } from "./fields.ts";
 
 const userHash = text.describe("Owner of the files; a log-in has the last word.");
 const runName = `(${product.word}|${protocol.requestPrefix})-\\d{4}(-\\d\\d){5}-\\d{6}-[0-9a-f]{8}`;
@@ -42,6 +42,7 @@ export const uploadOperations = {
     input: query({
       user_hash: userHash,
       blob_id: BlobId.describe("64 hex digits."),
+      size_bytes: optional(queryInteger).describe("Size of the zip; accepted and ignored."),
     }),
     output: z.object({ exists: z.boolean() }),
     errors: ["ValueError"],

@@ -1,8 +1,14 @@
 import * as z from "zod";
 import { type Operation, operation } from "../../common/operation.ts";
 import { document, text } from "../caps.ts";
-import { CurrentRole, UserExportResult, UserImportResult, UserRecord } from "../records/users.ts";
-import { body, Nothing, optional } from "./fields.ts";
+import {
+  CurrentRole,
+  UserExportResult,
+  UserImportResult,
+  UserRecord,
+  UserWorkspace,
+} from "../records/users.ts";
+import { body, Nothing, optional, query } from "./fields.ts";
 
 const tag = "users";
 
@@ -27,6 +33,29 @@ export const userOperations = {
     access: "any",
     input: {},
     output: CurrentRole,
+  }),
+  workspace: operation({
+    name: "users.workspace",
+    route: "GET /users/me/workspace",
+    tag,
+    mode: "sync",
+    summary: "Where launches of the caller go that name no workspace.",
+    access: "any",
+    input: query({ requested: optional(text).describe("As if a launch named this one.") }),
+    output: UserWorkspace,
+  }),
+  preferWorkspace: operation({
+    name: "users.prefer_workspace",
+    route: "POST /users/me/workspace",
+    tag,
+    mode: "sync",
+    summary: "Choose where launches of the caller go that name no workspace.",
+    access: "any",
+    input: body("UserPreferredWorkspaceBody", {
+      preferred: optional(text).describe("Null takes the choice back."),
+    }),
+    output: z.object({ preferred: z.string().nullable() }),
+    errors: ["PermissionDeniedError"],
   }),
   create: operation({
     name: "users.create",

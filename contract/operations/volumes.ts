@@ -2,7 +2,7 @@ import * as z from "zod";
 import { type Operation, operation } from "../../common/operation.ts";
 import { document, listOf, mapOf, settings, text } from "../caps.ts";
 import { VolumeRecord } from "../records/volumes.ts";
-import { body, Nothing, optional, query, queryBoolean } from "./fields.ts";
+import { body, Nothing, optional, query, queryBoolean, queryList } from "./fields.ts";
 
 const tag = "volumes";
 const ofVolume = {
@@ -22,7 +22,10 @@ export const volumeOperations = {
     queue: "short",
     summary: "List volumes.",
     access: "any",
-    input: query({ refresh: queryBoolean(false).describe("Ask the clouds first.") }),
+    input: query({
+      refresh: queryBoolean(false).describe("Ask the clouds first."),
+      names: optional(queryList).describe("Only these."),
+    }),
     output: z.array(VolumeRecord),
   }),
   delete: operation({

@@ -106,6 +106,11 @@ export const ClusterStatusRecord = z
     metadata: z.record(z.string(), z.unknown()).nullish(),
     cluster_hash: z.string().describe("Id of this incarnation."),
     cluster_ever_up: z.boolean(),
+    init_kind: z
+      .enum(["launching", "unhealthy"])
+      .nullish()
+      .describe("Of INIT: on its way up, or in need of repair."),
+    init_status_reason: text.describe("Of INIT: why it is."),
     status_updated_at: Seconds.nullable(),
     user_hash: z.string().describe("Id of the owner."),
     user_name: z.string(),
@@ -147,6 +152,7 @@ export const ClusterJobRecord = z
     resources: z.string(),
     status: z.enum(jobMachine.names),
     log_path: z.string().describe("Path of the log on the cluster."),
+    links: z.record(z.string(), z.string()).describe("Title to address."),
     metadata: z
       .record(z.string(), z.unknown())
       .describe("With `reason` where the status alone does not say why it ended."),

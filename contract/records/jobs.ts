@@ -77,6 +77,10 @@ export const ManagedJobRecord = z
     batch_total_batches: z.int().nullable(),
     batch_completed_batches: z.int().nullable(),
     internal_external_ips: z.array(z.tuple([z.string(), z.string()])).nullable(),
+    root_job_id: z.int().nullable().describe("Job group that it is a part of."),
+    parent_job_id: z.int().nullable().describe("Job that submitted it."),
+    parent_task_id: z.int().nullable(),
+    dynamic_task_index: z.int().nullable().describe("Its number within the group."),
     internal_services: z.record(z.string(), z.string().nullable()).nullable(),
   })
   .meta({ id: "ManagedJobRecord" });
@@ -92,6 +96,7 @@ export const ManagedJobQueuePage = z
     total: z.int().describe("Jobs after all filters."),
     total_no_filter: z.int(),
     status_counts: z.record(z.string(), z.int()).describe("Before the filter by status."),
+    infra_options: z.array(z.string()).describe("Where the listed jobs run."),
   })
   .meta({ id: "ManagedJobQueuePage" });
 export type ManagedJobQueuePage = z.output<typeof ManagedJobQueuePage>;

@@ -49,6 +49,7 @@ export const HealthRecord = z
     latest_version: z.string().nullable(),
     external_proxy_auth_enabled: z.boolean(),
     telemetry_enabled: z.boolean(),
+    restrict_config_to_admins: z.boolean(),
   })
   .partial()
   .required({ status: true })

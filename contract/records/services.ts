@@ -41,7 +41,9 @@ export const ReplicaInfo = z
       ),
     cloud: z.string().optional(),
     region: z.string().optional(),
+    infra: z.string().optional().describe("cloud/region."),
     resources_str: z.string().optional(),
+    resources_str_full: z.string().optional(),
     used_by: z.array(z.int()).optional().describe("Managed jobs on this worker."),
   })
   .meta({ id: "ReplicaInfo" });

@@ -13,6 +13,7 @@ export const UserFull = z
     name: z.string().nullable(),
     created_at: Seconds.nullish(),
     user_type: UserType.nullish(),
+    preferred_workspace: z.string().nullish(),
   })
   .meta({ id: "UserFull" });
 
@@ -27,6 +28,22 @@ export const UserRecord = z
   })
   .meta({ id: "UserRecord" });
 export type UserRecord = z.output<typeof UserRecord>;
+
+/** Where the caller's launches go, and which workspaces the caller may use. */
+export const UserWorkspace = z
+  .object({
+    workspace: z.string().nullable().describe("Null where none can be chosen; `note` says why."),
+    source: z
+      .enum(["explicit", "preferred", "default-fallback", "single-membership"])
+      .nullable()
+      .describe("Why it is this one."),
+    note: z.string().nullable(),
+    preferred: z.string().nullable(),
+    accessible: z.array(z.string()).describe("Those that take launches of the caller."),
+    read_only: z.array(z.string()),
+  })
+  .meta({ id: "UserWorkspace" });
+export type UserWorkspace = z.output<typeof UserWorkspace>;
 
 /** Who the caller is; id and name are empty when nobody signed in, and the role is admin. */
 export const CurrentRole = z

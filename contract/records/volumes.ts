@@ -24,6 +24,10 @@ export const VolumeRecord = z
     is_ephemeral: z.boolean().describe("Lives and dies with a cluster."),
     usedby_fetch_failed: z.boolean(),
     error_message: z.string().nullable(),
+    error_may_resolve: z.boolean(),
+    resize_status: z.enum(["in_progress", "pending_on_node", "failed"]).nullable(),
+    resize_target_size: z.string().nullable(),
+    resize_message: z.string().nullable(),
     creation_yaml: z.string().nullable().describe("As the user wrote it."),
   })
   .meta({ id: "VolumeRecord" });

@@ -13,9 +13,13 @@ import {
 } from "./readers.ts";
 import { type Lookup, substitute, substituteText } from "./substitution.ts";
 
-/** A volume at a path of every node: one that exists, or one that lives as long as the cluster. */
+/**
+ * A volume at a path of every node: one that exists, a folder of the host, or one that lives as long as
+ * the cluster.
+ */
 export type VolumeMount =
   | { readonly kind: "named"; readonly name: string; readonly subPath: string | undefined }
+  | { readonly kind: "host"; readonly hostPath: string; readonly mode: "ro" | "rw" }
   | {
       readonly kind: "ephemeral";
       readonly sizeGb: number;
@@ -58,6 +62,14 @@ const subPath: Reader<string> = (place) => {
   );
 };
 
+const hostPath: Reader<string> = (place) => {
+  const path = filledText(place);
+  if (path === undefined || /^\/+[^/]/.test(path)) return path;
+  return refuse(place, "must be an absolute path on the host, and not `/`");
+};
+
+const hostReaders = { host_path: hostPath, mode: choice("ro", "rw") };
+
 const configReaders = {
   storage_class_name: filledText,
   access_mode: filledText,
@@ -79,6 +91,10 @@ const readMount: Reader<VolumeMount> = (place) => {
   if (!isMapping(place.value)) {
     const name = filledText(place);
     return name === undefined ? undefined : { kind: "named", name, subPath: undefined };
+  }
+  if (gives(place, "host_path")) {
+    const { host_path: path, mode = "ro" } = readFields(place, hostReaders);
+    return path === undefined ? undefined : { kind: "host", hostPath: path, mode };
   }
   const given = readFields(place, readers);
   if (!gives(place, "name") && !gives(place, "size"))

@@ -28,11 +28,13 @@ const eventKinds = {
 /** What live clusters and those of the last days cost, newest launch first. */
 export async function costReport(ctx: Context, input: InputOf<typeof rows.costReport>) {
   const { days, cluster_hashes: hashes, dashboard_summary_response: summary } = input;
+  const { exclude_managed_clusters: excludesManaged } = input;
   const now = ctx.now();
   const clusters = await listSince(ctx.db, now.getTime() - (days ?? 30) * dayMs);
   const usage = await listUsage(ctx.db);
   return clusters
     .filter(({ id }) => hashes === null || hashes.includes(id))
+    .filter(({ madeFor }) => !excludesManaged || madeFor === null)
     .map((cluster) => toCostRecord(cluster, usage.get(cluster.id) ?? [], now, summary));
 }
 
@@ -41,14 +43,12 @@ export async function clusterEvents(ctx: Context, input: InputOf<typeof rows.clu
   const { cluster_name: name, cluster_hash: id, event_type: type } = input;
   if ((name === null) === (id === null))
     fail("ValueError", "give exactly one of cluster_name and cluster_hash");
-  if (!Object.hasOwn(eventKinds, type))
-    fail("ValueError", `event_type must be one of ${Object.keys(eventKinds).join(", ")}`);
+  const kinds = type.split(",").map(kindOf);
   const cluster =
     id === null ? await findLatest(ctx.db, name ?? "") : await findCluster(ctx.db, id);
   if (cluster === undefined) fail("ValueError", await neverWas(ctx, name ?? id ?? ""));
-  const kind = eventKinds[type as keyof typeof eventKinds];
   const limit = Math.min(input.limit ?? eventsAtMost, eventsAtMost);
-  const events = await listEvents(ctx.db, "cluster", cluster.id, { kind, limit });
+  const events = await listEvents(ctx.db, "cluster", cluster.id, { kinds, limit });
   const texts = events.map(({ from, to, reason, at }) => ({
     reason: to === null ? reason : `${from} → ${to}: ${reason}`,
     at,
@@ -56,6 +56,12 @@ export async function clusterEvents(ctx: Context, input: InputOf<typeof rows.clu
   return texts.map((event) => eventRecord(event, input.include_timestamps)) as
     | string[]
     | { reason: string; transitioned_at: number }[];
+}
+
+function kindOf(type: string): EventKind {
+  if (Object.hasOwn(eventKinds, type)) return eventKinds[type as keyof typeof eventKinds];
+  const known = Object.keys(eventKinds).join(", ");
+  return fail("ValueError", `event_type must be one or more of ${known}, separated by commas`);
 }
 
 /** How a cluster came to be, until it is; also of one that is gone. */

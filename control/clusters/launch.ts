@@ -1,3 +1,4 @@
+import { fail } from "../../common/errors.ts";
 import type { InputOf } from "../../common/operation.ts";
 import type { clusterOperations as rows } from "../../contract/operations/clusters.ts";
 import type { Task } from "../../contract/task.ts";
@@ -69,6 +70,11 @@ async function untilDecided(ctx: Context, { id, name }: Cluster, why: string, ca
 
 /** What the row's shapes cannot say of a launch. */
 export function checkLaunch(input: Input): void {
+  if (input.resize)
+    fail(
+      "NotSupportedError",
+      "a cluster cannot be resized yet; take it down and launch it with the number of nodes that you want",
+    );
   checkClusterName(input.cluster_name);
   const task = readTask(input.task, "launch");
   if (!input.dryrun) checkFiles(task, "all");

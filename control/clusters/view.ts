@@ -47,6 +47,7 @@ export function toStatusRecord(
     ...shared(cluster),
     status,
     statusChangedAt: new Date(cluster.statusChangedAt),
+    init: initOf(cluster),
     everUp: cluster.everUp,
     autostop: cluster.autostop,
     idle: cluster.autostop === null ? undefined : idle,
@@ -64,6 +65,15 @@ export function toStatusRecord(
     }),
   });
 }
+
+/** Of a cluster that is not up yet: whether it comes up by itself, and why it has not. */
+const initOf = ({ status, wanted, wantedBecause, problem }: Cluster) =>
+  status === "INIT" && wanted === "UP"
+    ? {
+        kind: problem === null ? ("launching" as const) : ("unhealthy" as const),
+        reason: problem?.message ?? wantedBecause,
+      }
+    : null;
 
 /** What both records say of a cluster. */
 const shared = (cluster: Cluster) => ({

@@ -94,5 +94,6 @@ async function health() {
     commit: product.version,
     basic_auth_enabled: false,
     user: null,
+    restrict_config_to_admins: true,
   };
 }

@@ -1,5 +1,6 @@
 import type { InputOf } from "../../common/operation.ts";
 import type { serveOperations as rows } from "../../contract/operations/serve.ts";
+import { listLive } from "../clusters/store.ts";
 import type { Context } from "../context.ts";
 import { asksForSpot } from "../offers.ts";
 import { goalOf } from "./decisions/plan.ts";
@@ -12,6 +13,7 @@ import { toServiceRecord } from "./view.ts";
 /** Live services and their replicas, the newest service first. */
 export async function status(ctx: Context, input: InputOf<typeof rows.status>) {
   const services = await chooseServices(ctx, input.service_names);
+  const clusters = new Map((await listLive(ctx.db)).map((cluster) => [cluster.id, cluster]));
   return Promise.all(
     services.map(async (service) => {
       const { id: serviceId, version } = service;
@@ -21,6 +23,7 @@ export async function status(ctx: Context, input: InputOf<typeof rows.status>) {
       return toServiceRecord({
         service,
         versions,
+        clusters,
         replicas: await listReplicas(ctx.db, serviceId),
         seen: ctx.balancers.seen(serviceId),
         newest: await openReadable(ctx, { serviceId, version }),

@@ -1,4 +1,5 @@
 import type { ReplicaInfo, ServiceStatusRecord } from "../../contract/records/services.ts";
+import { type Cluster, resourcesText } from "../clusters/schema.ts";
 import { describeNeeds } from "../offers.ts";
 import { encodedNull } from "../wire/pickle.ts";
 import { shownTask } from "./keys.ts";
@@ -15,6 +16,8 @@ export interface ServiceShown {
   readonly service: Service;
   readonly versions: readonly Version[];
   readonly replicas: readonly Replica[];
+  /** The live ones, by id. */
+  readonly clusters: ReadonlyMap<string, Cluster>;
   /** Its newest version. */
   readonly newest: OpenVersion;
   /** The version that it goes by: another one where the newest was given up. */
@@ -61,7 +64,7 @@ export function toServiceRecord(shown: ServiceShown): ServiceStatusRecord {
     max_replicas: spec.replicas.max,
     target_reason: targetReason(shown),
     replica_info: replicas.flatMap((one) =>
-      one.status === "GONE" ? [] : [toReplicaInfo(one, one.status, shown.seen)],
+      one.status === "GONE" ? [] : [toReplicaInfo(one, one.status, shown)],
     ),
     endpoint: endpointOf(service, spec.tls !== undefined),
   };
@@ -81,7 +84,11 @@ const targetReason = ({ service: { scaling }, isWithoutSpot }: ServiceShown): st
     ? `${scaling.reason}; none on a spot machine, as no provider has any`
     : scaling.reason;
 
-function toReplicaInfo(replica: Replica, status: ReplicaInfo["status"], seen: Seen): ReplicaInfo {
+function toReplicaInfo(
+  replica: Replica,
+  status: ReplicaInfo["status"],
+  { seen, clusters }: ServiceShown,
+): ReplicaInfo {
   const { number, clusterName, version, host, port, isSpot, createdAt, endedAt } = replica;
   const isThere = host !== null && port !== null && endedAt === null;
   const hint = status === "STARTING" ? strayOf(replica.reason) : undefined;
@@ -97,6 +104,21 @@ function toReplicaInfo(replica: Replica, status: ReplicaInfo["status"], seen: Se
     handle: encodedNull,
     status_reason: reasonOf(replica, seen),
     ...(hint !== undefined && { hint }),
+    ...machineOf(clusters.get(replica.clusterId ?? "")),
+  };
+}
+
+/** What its cluster is made of, while there is one. */
+function machineOf(cluster: Cluster | undefined) {
+  if (cluster === undefined) return undefined;
+  const { provider: cloud, region } = cluster.offer;
+  const resources = resourcesText(cluster);
+  return {
+    cloud,
+    ...(region !== null && { region }),
+    infra: [cloud, ...(region === null ? [] : [region])].join("/"),
+    resources_str: resources,
+    resources_str_full: resources,
   };
 }
 

@@ -16,6 +16,8 @@ export interface ClusterView {
   readonly hash: string;
   readonly status: Exclude<ClusterStatus, "GONE">;
   readonly statusChangedAt?: Date | null;
+  /** Of one in INIT. */
+  readonly init?: { readonly kind: "launching" | "unhealthy"; readonly reason: string } | null;
   readonly launchedAt: Date;
   readonly everUp: boolean;
   readonly nodes: number;
@@ -59,6 +61,8 @@ export const clusterRecord = (cluster: ClusterView): ClusterStatusRecord => ({
   to_down: cluster.autostop?.down ?? false,
   cluster_hash: cluster.hash,
   cluster_ever_up: cluster.everUp,
+  init_kind: cluster.init?.kind ?? null,
+  init_status_reason: cluster.init?.reason ?? null,
   status_updated_at: cluster.statusChangedAt ? seconds(cluster.statusChangedAt) : 0,
   user_hash: cluster.userId,
   user_name: cluster.userName,

@@ -33,5 +33,6 @@ export const jobRecord = (job: JobView): ClusterJobRecord => ({
   resources: job.resourcesText,
   status: job.status,
   log_path: job.logPath,
+  links: {},
   metadata: { ...job.metadata, ...(job.reason !== null && { reason: job.reason }) },
 });

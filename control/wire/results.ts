@@ -34,6 +34,7 @@ const since = {
   autostopping: 29,
   slurmErrors: 36,
   plainHandles: 49,
+  replicasWithoutHandle: 51,
 } as const;
 
 /** Results that differ between clients, by the name of the request without its prefix. */
@@ -84,7 +85,11 @@ function withStatus(record: Json, clientVersion: number): Json {
 
 function withReplicas(record: Json, clientVersion: number): Json {
   const replicas = (record["replica_info"] ?? []) as Json[];
-  return { ...record, replica_info: replicas.map((replica) => withHandle(replica, clientVersion)) };
+  const shown = (replica: Json): Json =>
+    clientVersion >= since.replicasWithoutHandle
+      ? { ...replica, handle: null }
+      : withHandle(replica, clientVersion);
+  return { ...record, replica_info: replicas.map(shown) };
 }
 
 function slurmRows(value: unknown, clientVersion: number): unknown {

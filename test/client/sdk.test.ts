@@ -39,8 +39,8 @@ test("a stored operation answers its id, and its result waits under it", async (
 
   assert.equal(jobs[0]?.job_id, 1);
   const [sent] = control.to("POST /queue");
-  assert.equal(sent?.headers["x-outrigger-api-version"], "49");
-  assert.equal(sent?.headers["x-skypilot-api-version"], "49");
+  assert.equal(sent?.headers["x-outrigger-api-version"], "62");
+  assert.equal(sent?.headers["x-skypilot-api-version"], "62");
   assert.equal(sent?.headers["x-skypilot-version"], sent?.headers["x-outrigger-version"]);
   assert.deepEqual(sent?.body, {
     env_vars: {

@@ -118,6 +118,12 @@ testRefused("volumes", [
     'line 1, column 16: volumes["/a"].size: must be a positive size of a disk: 100, "100GB" or "1TB"',
   ],
   [
+    "volumes: {/a: {host_path: data, mode: x, name: v}}",
+    'line 1, column 16: volumes["/a"].host_path: must be an absolute path on the host, and not `/`',
+    'line 1, column 33: volumes["/a"].mode: must be one of ro, rw',
+    'line 1, column 42: volumes["/a"].name: unknown field `name`; known are host_path, mode',
+  ],
+  [
     "volumes: {/a: {size: 10, sub_path: x, type: nfs}}",
     'line 1, column 26: volumes["/a"].sub_path: goes only with `name`',
     'line 1, column 39: volumes["/a"].type: must be k8s-pvc',

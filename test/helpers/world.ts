@@ -137,7 +137,7 @@ function looksOf({ ctx, reconciling }: StartedControl): Looks {
     look: async (name) => reconciling.nudge((await cluster(name)).id),
     async moves(name) {
       const { id } = await cluster(name);
-      const events = await listEvents(ctx.db, "cluster", id, { kind: "moves", limit: 100 });
+      const events = await listEvents(ctx.db, "cluster", id, { kinds: ["moves"], limit: 100 });
       return events.map(({ from, to }) => `${from}>${to}`);
     },
   };

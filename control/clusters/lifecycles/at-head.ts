@@ -87,6 +87,6 @@ async function waitOf(ctx: Context, cluster: Cluster): Promise<string | undefine
 
 /** Whether an event says so already. */
 async function isTold(ctx: Context, { id }: Cluster, wait: string): Promise<boolean> {
-  const events = await listEvents(ctx.db, "cluster", id, { kind: "remarks", limit: 20 });
+  const events = await listEvents(ctx.db, "cluster", id, { kinds: ["remarks"], limit: 20 });
   return events.some(({ reason }) => reason.endsWith(wait));
 }

@@ -49,6 +49,7 @@ test("the cost report can be asked for some clusters", async (t) => {
 
   assert.equal((await world.run(rows.costReport, { cluster_hashes: [id] })).length, 1);
   assert.deepEqual(await world.run(rows.costReport, { cluster_hashes: ["other"] }), []);
+  assert.equal((await world.run(rows.costReport, { exclude_managed_clusters: true })).length, 1);
 });
 
 test("the events of a cluster tell its moves, oldest first, also once it is gone", async (t) => {
@@ -63,6 +64,9 @@ test("the events of a cluster tell its moves, oldest first, also once it is gone
   assert.deepEqual(await ask({ cluster_name: null, cluster_hash: id }), all);
   assert.deepEqual(await ask({ limit: 1 }), all.slice(1));
   assert.deepEqual(await ask({ event_type: "TERMINAL" }), all.slice(1));
+  const remarks = await ask({ event_type: "DEBUG" });
+  assert.equal((await ask({ event_type: "STATUS_CHANGE,DEBUG" })).length, 2 + remarks.length);
+  await assert.rejects(ask({ event_type: "STATUS_CHANGE,moves" }), { type: "ValueError" });
   const [first] = await ask({ include_timestamps: true });
   assert.deepEqual(Object.keys(first as object).toSorted(), ["reason", "transitioned_at"]);
 });

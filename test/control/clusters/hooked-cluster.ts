@@ -74,7 +74,7 @@ export function asks(world: World, id: string): Hooked {
         return newest !== undefined && isSo(newest) ? newest : undefined;
       }),
     async remarks() {
-      const events = await listEvents(db, "cluster", id, { kind: "remarks", limit: 100 });
+      const events = await listEvents(db, "cluster", id, { kinds: ["remarks"], limit: 100 });
       return events.map(({ reason }) => reason).filter((line) => !/^node \d runs/.test(line));
     },
   };

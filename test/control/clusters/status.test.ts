@@ -154,6 +154,8 @@ test("status with refresh does not wait for what is changing", async (t) => {
   const [record] = await world.run(rows.status, { refresh: "FORCE" });
 
   assert.equal(record?.status, "INIT");
+  assert.equal(record?.init_kind, "launching");
+  assert.equal(record?.init_status_reason, "launch by local");
   release();
 });
 

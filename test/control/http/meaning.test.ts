@@ -41,6 +41,11 @@ const cases: Record<string, Case> = {
     type: "NotSupportedError",
     says: /^this version cannot serve resources\.image_id yet/,
   },
+  "a folder of the host as a volume": {
+    send: launch(`volumes: {/data: {host_path: /mnt/data, mode: rw}}\n${run}`),
+    type: "NotSupportedError",
+    says: /^this version cannot serve volumes yet/,
+  },
   "files that did not come along": {
     send: launch(`workdir: /somewhere\n${run}`),
     type: "ValueError",

@@ -113,7 +113,7 @@ function bedOf(world: World, balancers: FakeBalancers): ServiceBed {
     },
     async events() {
       const { id } = await bed.service();
-      const events = await listEvents(ctx.db, "service", id, { kind: "remarks", limit: 100 });
+      const events = await listEvents(ctx.db, "service", id, { kinds: ["remarks"], limit: 100 });
       return events.map(({ reason }) => reason);
     },
     crash: async () => bedOf(await world.crash(), balancers),

@@ -104,7 +104,7 @@ test("what cannot be removed is said, tried on, and forgotten by purge", async (
 
   assert.equal((await findService(bed.world.ctx.db, id))?.status, "GONE");
   assert.equal(bed.balancers.of("chat")[0]?.endedWithin, 0);
-  const events = await listEvents(bed.world.ctx.db, "service", id, { kind: "ends", limit: 1 });
+  const events = await listEvents(bed.world.ctx.db, "service", id, { kinds: ["ends"], limit: 1 });
   assert.match(events[0]?.reason ?? "", /purged, and may have left something: .*cloud is closed/);
   assert.equal(bed.world.provider.machines.size, 2, "they are still there, and tried on");
   bed.world.provider.fails("destroy", undefined);

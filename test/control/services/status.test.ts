@@ -53,9 +53,15 @@ test("the record of a service is what the contract says, whole", async (t) => {
     endpoint: "http://10.0.0.0:8080",
     is_spot: false,
     launched_at: first?.launched_at,
-    handle: "gAROLg==",
+    handle: null,
     status_reason: "it answers its probe",
+    cloud: "fake",
+    region: "here",
+    infra: "fake/here",
+    resources_str: first?.resources_str,
+    resources_str_full: first?.resources_str,
   });
+  assert.match(first?.resources_str ?? "", /^1x\(.*cpus=4/);
 });
 
 test("status shows the services whose names fit", async (t) => {

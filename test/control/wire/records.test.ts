@@ -157,6 +157,15 @@ test("other results lose what old clients would crash on", () => {
   assert.deepEqual(resultFor("queue", [{ job_id: 1 }], 24), [{ job_id: 1 }]);
 });
 
+test("a replica has no handle for clients that read its machine from the record", () => {
+  const services = [{ name: "s", replica_info: [{ replica_id: 1, handle: encodedNull }] }];
+  const handleFor = (clientVersion: number) =>
+    (resultFor("serve.status", services, clientVersion) as typeof services)[0]?.replica_info[0];
+
+  assert.deepEqual(handleFor(50), { replica_id: 1, handle: encodedNull });
+  assert.deepEqual(handleFor(51), { replica_id: 1, handle: null });
+});
+
 test("a replica's handle may be missing for every client", () => {
   const services = [{ name: "s", replica_info: [{ replica_id: 1, handle: null }] }];
 

@@ -8,8 +8,8 @@ import {
 } from "../../../control/wire/versions.ts";
 
 test("answers carry our versions under both spellings", () => {
-  assert.equal(versionHeaders["x-skypilot-api-version"], "49");
-  assert.equal(versionHeaders["x-outrigger-api-version"], "49");
+  assert.equal(versionHeaders["x-skypilot-api-version"], "62");
+  assert.equal(versionHeaders["x-outrigger-api-version"], "62");
   assert.match(versionHeaders["x-skypilot-version"] ?? "", /dev/);
   assert.deepEqual(requestIdHeaders("r1"), {
     "x-outrigger-request-id": "r1",
@@ -19,7 +19,7 @@ test("answers carry our versions under both spellings", () => {
 
 test("a client may say its number under either name, or not at all", () => {
   assert.equal(clientVersionOf({ "x-skypilot-api-version": "50" }), 50);
-  assert.equal(clientVersionOf({ "x-outrigger-api-version": "49" }), 49);
+  assert.equal(clientVersionOf({ "x-outrigger-api-version": "62" }), 62);
   assert.equal(clientVersionOf({}), undefined);
 });
 

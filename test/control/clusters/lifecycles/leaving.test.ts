@@ -77,7 +77,7 @@ test("a hook that ended while control was away is told of with the time of its e
   await world.get(rows.stop, stop);
 
   const [lifecycle] = await listLifecycles(world.ctx.db, id);
-  const told = await listEvents(world.ctx.db, "cluster", id, { kind: "remarks", limit: 9 });
+  const told = await listEvents(world.ctx.db, "cluster", id, { kinds: ["remarks"], limit: 9 });
   const end = told.find(({ reason }) => reason.startsWith("hook 1 of 3 (stop) succeeded"));
   assert.ok(end);
   assert.equal(end.at.getTime(), lifecycle?.runs[0]?.endedAt);
