@@ -30,31 +30,6 @@ test("a launch prints its plan, how it goes and the id of its job", async (t) =>
   for (const line of lines) assert.match(text, line);
 });
 
-test("a launch that would change the number of nodes is refused", async (t) => {
-  const world = await testWorld(t);
-
-  await assert.rejects(world.run(rows.launch, { ...demo, resize: true }), {
-    type: "NotSupportedError",
-    message: /^a cluster cannot be resized yet; take it down and launch it with/,
-  });
-});
-
-test("a fast launch hands its setup in as one that nodes may have already", async (t) => {
-  const world = await testWorld(t);
-  const task = "setup: echo set up\nrun: echo hi";
-
-  await world.run(rows.launch, { ...demo, task });
-  await world.run(rows.launch, { ...demo, task, fast: true });
-
-  const { id } = await world.cluster("demo");
-  const submissions = world.provider.agentOf(id).node.jobs.map((job) => job.submission);
-  const handedIn = submissions.map(({ setup, reusesSetup }) => [setup, reusesSetup]);
-  assert.deepEqual(handedIn, [
-    ["echo set up", false],
-    ["echo set up", true],
-  ]);
-});
-
 for (const [resources, jobLimits, limits] of [
   ["{memory: 2, cpus: 1}", "memory", { memoryBytes: 2 ** 31 }],
   ["{memory: 2+, cpus: 1}", "memory", {}],
