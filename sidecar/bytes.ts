@@ -8,6 +8,7 @@ export const byte = {
   hash: 0x23,
   star: 0x2a,
   comma: 0x2c,
+  dash: 0x2d,
   slash: 0x2f,
   zero: 0x30,
   nine: 0x39,
@@ -29,11 +30,13 @@ const classOf = (isIn: (code: number) => boolean): ByteClass =>
 
 const alphanumeric = /^[0-9A-Za-z]$/;
 const isOneOf = (chars: string) => (code: number) => chars.includes(String.fromCharCode(code));
-const isAlphanumeric = (code: number) => alphanumeric.test(String.fromCharCode(code));
 const isPunctuation = isOneOf("!#$%&'*+-.^_`|~");
 
+/** Letters and digits. */
+export const isAlphanumeric = classOf((code) => alphanumeric.test(String.fromCharCode(code)));
+
 /** Bytes of methods and header names. Source: RFC 9110 section 5.6.2. */
-export const isToken = classOf((code) => isAlphanumeric(code) || isPunctuation(code));
+export const isToken = classOf((code) => isAlphanumeric[code] === 1 || isPunctuation(code));
 
 /** Bytes of header values: everything but controls, where a tab is none. */
 export const isValue = classOf(
@@ -45,7 +48,7 @@ export const isTarget = classOf(
   (code) => code > byte.space && code !== byte.del && code !== byte.hash,
 );
 
-const isHost = classOf((code) => isAlphanumeric(code) || isOneOf("-._~%")(code));
+const isHost = classOf((code) => isAlphanumeric[code] === 1 || isOneOf("-._~%")(code));
 
 /** The value of each hexadecimal digit, 255 for every other byte. */
 export const hexValue = Uint8Array.from({ length: 256 }, (_, code) => {

@@ -1,4 +1,5 @@
 import { type ByteClass, byte, hexValue, isToken, isValue } from "./bytes.ts";
+import { forwardedPrefix, forwardingNames } from "./forwarding-names.ts";
 
 /**
  * Where a chunked body was left. `size` to `sizeLf` are inside the line of a chunk's size, where an
@@ -146,7 +147,7 @@ const steps: Record<Exclude<State, "data">, Step> = {
   },
   name: (chunks, code) => {
     if (code !== byte.colon) return readName(chunks, code);
-    return inHeadsAlone.has(chunks.name) ? "bad" : "value";
+    return belongsInHead(chunks.name) ? "bad" : "value";
   },
   value: (chunks, code) => {
     if (code === byte.cr) return "lineLf";
@@ -171,12 +172,16 @@ function readName(chunks: Chunks, code: number): State {
  * No trailers, as who adds those to the headers would read another message: what frames, routes or
  * authorizes it. Source: RFC 9110 section 6.5.1.
  */
-export const inHeadsAlone: ReadonlySet<string> = new Set([
+export function belongsInHead(name: string): boolean {
+  const read = name.toLowerCase().replaceAll(/[^a-z0-9]/g, "-");
+  return inHeadsAlone.has(read) || read.startsWith(forwardedPrefix);
+}
+
+const inHeadsAlone: ReadonlySet<string> = new Set([
   "authorization",
   "connection",
   "content-length",
   "expect",
-  "forwarded",
   "host",
   "keep-alive",
   "proxy-authenticate",
@@ -186,9 +191,7 @@ export const inHeadsAlone: ReadonlySet<string> = new Set([
   "trailer",
   "transfer-encoding",
   "upgrade",
-  "x-forwarded-for",
-  "x-forwarded-host",
-  "x-forwarded-proto",
+  ...forwardingNames,
 ]);
 
 function afterExtension(code: number): State | undefined {

@@ -1,4 +1,5 @@
 import { byte, bytesOf, equalsAnyCase, isToken, isValue } from "./bytes.ts";
+import { isPlainName, isReadAs } from "./forwarding-names.ts";
 import type { Refusal } from "./refusals.ts";
 
 /** A header line found by `readLine`: offsets of its name, its trimmed value, and the next line. */
@@ -53,16 +54,18 @@ export function fieldsOf<Head>(table: Readonly<Record<string, Take<Head>>>): Fie
   );
 }
 
-/** Lets the head take the line just read, if it knows the name. */
+/** Lets the head take the line just read, if it knows the name; `alike` takes one that is only read as such a name. */
 export function takeLine<Head>(
   fields: Fields<Head>,
   head: Head,
   bytes: Uint8Array,
+  alike?: Take<Head>,
 ): Refusal | undefined {
   const rows = fields[line.nameTo - line.from];
   if (rows === undefined) return undefined;
   for (const { name, take } of rows)
-    if (equalsAnyCase(bytes, line.from, line.nameTo, name)) return take(head, bytes);
+    if (isReadAs(bytes, line.from, line.nameTo, name))
+      return isPlainName(bytes, line.from, line.nameTo) ? take(head, bytes) : alike?.(head, bytes);
   return undefined;
 }
 

@@ -1,6 +1,7 @@
 import { bytesOf, equalsAnyCase, isAuthorityOnly } from "./bytes.ts";
 import { clearHops, drop, dropNamed, type Hops, newHops, takeConnection } from "./connection.ts";
 import { fieldsOf, isChunked, line, readLength, readLine, takeLine } from "./fields.ts";
+import { forwardingNames, isForwarded, isPlainName } from "./forwarding-names.ts";
 import type { Refusal } from "./refusals.ts";
 import { type Found, readRequestLine } from "./request-line.ts";
 
@@ -133,7 +134,9 @@ function readFields(head: RequestHead, bytes: Uint8Array, to: number): Found {
     }
     if (found !== "line") return found;
     if (++count > head.rules.headCount) return "tooManyHeaders";
-    const refusal = takeLine(fields, head, bytes);
+    const refusal = isForwarded(bytes, line.from, line.nameTo)
+      ? dropForwarded(head, bytes)
+      : takeLine(fields, head, bytes, drop);
     if (refusal !== undefined) return refusal;
   }
   if (head.hostFrom < 0) return "badHost";
@@ -163,10 +166,7 @@ const fields = fieldsOf<RequestHead>({
   "proxy-authorization": drop,
   "proxy-authenticate": drop,
   "http2-settings": drop,
-  "x-forwarded-for": dropForwarded,
-  "x-forwarded-proto": dropForwarded,
-  "x-forwarded-host": dropForwarded,
-  forwarded: dropForwarded,
+  ...Object.fromEntries(forwardingNames.map((name) => [name, dropForwarded])),
   connection: takeConnection,
   host: takeHost,
   "content-length": takeLength,
@@ -176,8 +176,10 @@ const fields = fieldsOf<RequestHead>({
   upgrade: takeUpgrade,
 });
 
-function dropForwarded(head: RequestHead): Refusal | undefined {
-  return head.rules.trustForwarded ? undefined : drop(head);
+/** A proxy that is trusted writes plain names; another spelling came past it. */
+function dropForwarded(head: RequestHead, bytes: Uint8Array): Refusal | undefined {
+  const isTrusted = head.rules.trustForwarded && isPlainName(bytes, line.from, line.nameTo);
+  return isTrusted ? undefined : drop(head);
 }
 
 function takeHost(head: RequestHead, bytes: Uint8Array): Refusal | undefined {

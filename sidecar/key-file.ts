@@ -7,8 +7,8 @@ import type { Key } from "./keys.ts";
  *
  *     KEY [id=NAME] [expires=2027-01-31T00:00:00Z] [note=the rest of the line]
  *
- * KEY is the key itself or `sha256:` and the 64 hexadecimal digits of its SHA-256. `source` names
- * the keys that have no id. Throws `ConfigError`, which never shows the line.
+ * KEY is the key itself or `sha256:`, in any case, and the 64 hexadecimal digits of its SHA-256.
+ * `source` names the keys that have no id. Throws `ConfigError`, which never shows the line.
  */
 export function parseKeys(text: string, source: string): Key[] {
   const lines = text
@@ -41,10 +41,15 @@ function parseLine(line: string, name: string, where: string): Key {
 }
 
 function parseSecret(secret: string, where: string): Key["secret"] {
-  if (secret.startsWith("sha256:")) {
-    const digits = secret.slice("sha256:".length);
-    if (!/^[0-9a-f]{64}$/i.test(digits))
-      fail("ConfigError", `the digest in ${where} must have 64 hexadecimal digits`);
+  if (/^(id|expires|note)=/i.test(secret))
+    fail(
+      "ConfigError",
+      `${where} has no key before its first field; write \`KEY [id=] [expires=]\``,
+    );
+  if (/^sha-?\d+[:=]/i.test(secret)) {
+    const [, digits] = /^sha256:([0-9a-f]{64})$/i.exec(secret) ?? [];
+    if (digits === undefined)
+      fail("ConfigError", `the digest in ${where} must be \`sha256:\` and 64 hexadecimal digits`);
     return { sha256: Buffer.from(digits, "hex") };
   }
   if (!/^[\x21-\x7e]+$/.test(secret))

@@ -1,4 +1,5 @@
 import { httpProxyLimits } from "../../sidecar/forward/engines.ts";
+import { forwardingNames } from "../../sidecar/forwarding-names.ts";
 import { refusals } from "../../sidecar/refusals.ts";
 import { code, page, table } from "./markdown.ts";
 
@@ -6,7 +7,7 @@ import { code, page, table } from "./markdown.ts";
 export const sidecarPage = (): string =>
   page(
     "The sidecar",
-    "bin/docs/sidecar.ts, sidecar/refusals.ts and sidecar/forward/engines.ts",
+    "bin/docs/sidecar.ts, sidecar/refusals.ts, sidecar/forwarding-names.ts and sidecar/forward/engines.ts",
     intro,
     "## Keys",
     keys,
@@ -65,7 +66,7 @@ sk-3f9c0a  id=team-a  expires=2027-01-31T00:00:00Z  note=of the batch jobs
 sha256:2c26b46b68ffc68ff99b453c1d30413413422d706483bfa0f98a5e886266e7ae  id=team-b
 \`\`\`
 
-\`printf %s "$KEY" | sha256sum\` makes the second form. Keys are compared in a time that does not depend on how much
+\`printf %s "$KEY" | sha256sum\` makes the second form. A key cannot begin like a field (\`id=\`) or another digest. Keys are compared in a time that does not depend on how much
 of them is right. Without an \`id\` a key is called by its source, as \`API_KEY\` or \`keys:3\`.
 
 A file is read again on SIGHUP, and within a quarter of a second after it changed, was swapped, or got another owner
@@ -82,8 +83,11 @@ carry the key like everyone else, or use such a path.
 - Headers for one hop (\`Connection\` and what it names, \`Keep-Alive\`, \`TE\`, \`Proxy-*\`, \`Upgrade\`) go no further, in
   both directions.
 - \`Authorization\` goes on, as the server may check too; \`--strip-authorization\` takes it away.
-- \`X-Forwarded-For\`, \`-Proto\` and \`-Host\` are set. A client's own are dropped, and \`Forwarded\` too, but with
-  \`--trust-forwarded\`, for a proxy before the sidecar.
+- \`X-Forwarded-For\`, \`-Proto\` and \`-Host\` are set. Of a client's own, all \`X-Forwarded-*\` are dropped, and
+  ${forwardingNames.map((name) => code(name)).join(", ")}; with
+  \`--trust-forwarded\`, for a proxy in front of the sidecar, they pass.
+- Names that a server may read as one of those above pass in no case: WSGI and CGI read \`X_Forwarded_For\` as
+  \`X-Forwarded-For\`, and \`Content_Length\` as \`Content-Length\`. Other names with underscores pass.
 - Answers pass as they come: events one by one, heads before their bodies, 100 and 103, trailers. An answer that
   breaks off breaks off at the client too. A client that leaves ends its request at the server.
 - WebSockets open with the key. No other upgrade does.

@@ -1,7 +1,7 @@
 import type { ClientRequest, IncomingMessage, Server, ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";
 import type HttpProxy from "http-proxy";
-import { inHeadsAlone } from "../chunked.ts";
+import { belongsInHead } from "../chunked.ts";
 import { Channel } from "./channel.ts";
 import type { Engine } from "./front.ts";
 import type { Address } from "./route.ts";
@@ -181,7 +181,7 @@ function dropHops(headers: Record<string, unknown>): void {
 }
 
 function addTrailers(message: ClientRequest | ServerResponse, raw: readonly string[]): void {
-  const kept = pairsOf(raw).filter(([name]) => !inHeadsAlone.has(name.toLowerCase()));
+  const kept = pairsOf(raw).filter(([name]) => !belongsInHead(name));
   if (kept.length > 0) message.addTrailers(kept);
 }
 

@@ -118,6 +118,30 @@ for (const [name, engine] of Object.entries(engines)) {
     );
   });
 
+  test(`${name}: what a client says of itself in another spelling is believed by nobody`, async (t) => {
+    const spellings = [
+      ...["X_Forwarded_For", "X-Forwarded_Proto", "x.forwarded.host", "X-FORWARDED-PORT"],
+      ...["X-Forwarded-User", "X-Real-IP", "X_Real_IP", "True-Client-IP", "Content_Length"],
+      ...["Transfer_Encoding", "Proxy_Authorization", "X-Original-URL"],
+    ];
+    const said = spellings.map((spelling) => `${spelling}: 9.9.9.9\r\n`).join("");
+    const kept = "X_Own: 1\r\nX-Forward: 2\r\napi_key: 3\r\n";
+    const strict = await aSidecar(t, engine);
+    const trusting = await aSidecar(t, engine, { trustForwarded: true });
+
+    await strict.ask("GET / HTTP/1.1", said + kept);
+    await trusting.ask("GET / HTTP/1.1", said + kept);
+
+    const expected = `GET / HTTP/1.1\r\nHost: a\r\n${bearer}${kept}${forwarded}\r\n`;
+    assert.equal(plain(strict.upstream.requests[0]), expected);
+    const trusted = trusting.upstream.requests[0] ?? "";
+    assert.doesNotMatch(
+      trusted,
+      /^[^:\r\n]*(forwarded|real|length|encoding)[^:]*[_.]|[_.](ip|for)/im,
+    );
+    assert.match(trusted, /^X-Real-IP: 9\.9\.9\.9\r\n/m);
+  });
+
   test(`${name}: the key stays here if that is wanted`, async (t) => {
     const bed = await aSidecar(t, engine, { stripAuthorization: true });
 

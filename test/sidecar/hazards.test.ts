@@ -137,6 +137,7 @@ const badChunks = {
   "trailer with a host": "0\r\nhost: b\r\n\r\n",
   "trailer with a key": "0\r\nAuthorization: Bearer x\r\n\r\n",
   "trailer with an address": "0\r\nX-Forwarded-For: 9.9.9.9\r\n\r\n",
+  "trailer that is read as an address": "0\r\nX_Forwarded_For: 9.9.9.9\r\n\r\n",
   "folded trailer": "0\r\nX: a\r\n b\r\n\r\n",
   "bare LF after trailer": "0\r\nX: a\n\r\n",
   "bare LF at the end": "0\r\n\n",

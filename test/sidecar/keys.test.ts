@@ -80,6 +80,8 @@ test("a file of keys says what each is called, until when it holds, and what for
   assert.equal(second?.note, "of the team");
   assert.deepEqual(third?.secret, { sha256: Buffer.from(digest, "hex") });
   assert.equal(parseKeys("alone\n", "API_KEY")[0]?.id, "API_KEY");
+  const [capitals] = parseKeys(`SHA256:${digest.toUpperCase()}`, "keys");
+  assert.deepEqual(capitals?.secret, { sha256: Buffer.from(digest, "hex") });
 });
 
 test("a line that is not understood is refused, and not shown", () => {
@@ -88,6 +90,9 @@ test("a line that is not understood is refused, and not shown", () => {
     "an unknown field": ["hidden role=admin", /is not/],
     "no time": ["hidden expires=soon", /expires/],
     "a short digest": ["sha256:abc", /64/],
+    "another digest": [`SHA-256:${"hidden".repeat(9)}`, /line 1 .* `sha256:` and 64/],
+    "an id and no key": ["# ours\nid=hidden", /line 2 of the keys in keys has no key before/],
+    "an expiry and no key": ["expires=hidden note=a", /line 1 .* has no key before/],
     "what no header can hold": ["hidd\u00e4n", /visible/],
     "a letter whose lower byte is one of ASCII": ["hidden\u0141", /visible/],
     "one id twice": ["a id=x\nb id=x", /two keys/],
