@@ -17,6 +17,7 @@ const Ports = z.templateLiteral([z.int(), "-", z.int()], portsHint).refine((text
   const [first = 0, last = 0] = text.split("-").map(Number);
   return first > 0 && first <= last && last <= 65_535;
 }, portsHint);
+const Seconds = z.coerce.number().min(0.1).max(86_400);
 const AtOnce = z.coerce.number().int().min(1).max(10_000);
 
 /** Every setting of the control plane; each is read from `OUTRIGGER_<NAME>`. */
@@ -31,6 +32,28 @@ export const Settings = z.object({
     "Slow requests (launch, exec, ...) at work at once; those that only wait do not count.",
   ),
   shortAtOnce: AtOnce.default(128).describe("Quick requests (status, queue, ...) at work at once."),
+  connectionsAtMost: z.coerce
+    .number()
+    .int()
+    .min(1)
+    .default(16_384)
+    .describe("Connections of clients at once; further ones get 503."),
+  connectionsPerAddress: z.coerce
+    .number()
+    .int()
+    .min(1)
+    .default(12_288)
+    .describe("The same from one address, such as this machine's own."),
+  headSeconds: Seconds.default(20).describe("For the head of a request."),
+  stalledSeconds: Seconds.default(30).describe(
+    "For a body that makes no progress; one that comes slowly but steadily has no limit.",
+  ),
+  bodyMemoryMegabytes: z.coerce
+    .number()
+    .int()
+    .min(4)
+    .default(128)
+    .describe("For large bodies on their way in, all together; further ones get 503."),
   requestRetentionHours: z.coerce
     .number()
     .min(-1)

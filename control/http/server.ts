@@ -16,6 +16,8 @@ import {
 } from "../wire/versions.ts";
 import { openAccess } from "./access.ts";
 import { answers } from "./answers.ts";
+import { bodyLimitBytes, openBodyMemory, watchBodies } from "./bodies.ts";
+import { limitConnections } from "./connections.ts";
 import { sendEncoded, sendError } from "./errors.ts";
 import { invalidInput, readInput } from "./input.ts";
 import { parseJson } from "./json.ts";
@@ -23,9 +25,10 @@ import { refuseForeignPages } from "./origin.ts";
 import { addPages } from "./site.ts";
 import { answerUnknown } from "./unknown.ts";
 
-const bodyLimitBytes = 4 * 1024 * 1024;
 /** Longer than clients pool connections, so that ours is not the side that closes first. */
 const keepAliveMs = 75_000;
+/** How often Node.js looks for heads that are late. */
+const checkEveryMs = 5_000;
 
 const securityHeaders = {
   "x-content-type-options": "nosniff",
@@ -45,10 +48,12 @@ export function buildServer(
   rows: readonly Operation[],
   operations: readonly Bound[],
 ): FastifyInstance {
+  const headMs = ctx.config.headSeconds * 1_000;
   const app = fastify({
     bodyLimit: bodyLimitBytes,
     keepAliveTimeout: keepAliveMs,
     requestTimeout: 0,
+    http: { headersTimeout: headMs, connectionsCheckingInterval: Math.min(headMs, checkEveryMs) },
     forceCloseConnections: true,
     exposeHeadRoutes: false,
     genReqId: () => randomUUID(),
@@ -60,6 +65,9 @@ export function buildServer(
   });
   app.addHttpMethod("GET", { hasBody: true, overrideExisting: true });
   readBodies(app);
+  limitConnections(app.server, ctx.config);
+  watchBodies(app.server, ctx.config);
+  const hasRoomFor = openBodyMemory(ctx.config);
   const access = openAccess(ctx.token, app.server);
   app.addHook("onRequest", async (req, reply) => {
     reply.headers(usualHeaders(req));
@@ -67,6 +75,9 @@ export function buildServer(
     await access.check(req.raw);
     const mismatch = versionMismatch(clientVersionOf(req.headers));
     if (mismatch !== undefined) return reply.code(400).send(mismatch);
+    const { rawBody } = req.routeOptions.config as { rawBody?: string };
+    if (rawBody === undefined && !hasRoomFor(req.raw))
+      return reply.code(503).header("retry-after", "1").send({ detail: tooManyBodies });
   });
   app.setErrorHandler((error, req, reply) => sendError(reply, ofFastify(error, req), ctx.log));
   app.setNotFoundHandler(answerUnknown(rows));
@@ -75,6 +86,8 @@ export function buildServer(
   addPages(app, rows);
   return app;
 }
+
+const tooManyBodies = "too many large bodies are on their way to control; try again in a second";
 
 /** Listens, and says where; throws `ConflictError` when the port is taken. */
 export async function listen(
