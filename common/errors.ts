@@ -37,6 +37,7 @@ export const errorTypes = {
   NotSupportedError: { http: 400, exit: 2, retry: false },
   NotImplementedError: { http: 501, exit: 1, retry: false },
   CommandError: { http: 500, exit: 1, retry: false },
+  DiskFullError: { http: 507, exit: 7, retry: false },
   RuntimeError: { http: 500, exit: 1, retry: false },
   InternalError: { http: 500, exit: 1, retry: false },
 } as const satisfies Record<string, { http: number; exit: number; retry: boolean }>;

@@ -1,6 +1,6 @@
 import { closeSync, constants, fstatSync, openSync, readSync } from "node:fs";
 import { open } from "node:fs/promises";
-import { fail } from "./errors.ts";
+import { AppError, errorCodeOf, fail } from "./errors.ts";
 
 /** Where a file comes from that somebody named. */
 interface Named {
@@ -42,6 +42,19 @@ function readAtMost(descriptor: number, mostBytes: number): Buffer {
 }
 
 const chunkBytes = 64 * 1024;
+
+/** Whether a system call failed because a disk or a quota is full. */
+export const isNoRoom = (error: unknown): boolean =>
+  ["ENOSPC", "EDQUOT"].includes(errorCodeOf(error) ?? "");
+
+/** That control cannot keep what it was sent. */
+export const diskFull = (cause: unknown): AppError =>
+  new AppError(
+    "DiskFullError",
+    "the disk of control is full; make room on it, then try again",
+    {},
+    cause,
+  );
 
 /** Puts on disk what was written to a file, or which names a folder has. */
 export async function flush(path: string): Promise<void> {

@@ -65,6 +65,8 @@ export interface Operation {
   readonly errors?: readonly ErrorType[];
   /** Existing clients read the result of this log only if they follow it; an error is text to the others. */
   readonly resultNeedsFollow?: true;
+  /** It changes nothing: while the disk is full, its requests live in memory. */
+  readonly reads?: true;
   /** Its errors are answered 400, encoded as those of stored requests are. */
   readonly encodesErrors?: true;
 }

@@ -1,13 +1,14 @@
 import { type Loop, startLoop } from "../common/loop.ts";
 import { collectClusters, collectDownloads, collectLifecycles } from "./clusters/collect.ts";
 import type { Context } from "./context.ts";
-import { collectRequests } from "./requests/collect.ts";
+import { collectRequests, endUnwritten } from "./requests/collect.ts";
 import { dropPassing } from "./requests/passing.ts";
 import { collectServices } from "./services/collect.ts";
 import { collectUploads } from "./uploads/collect.ts";
 
 const everyMs = 10 * 60_000;
 const collectors = [
+  endUnwritten,
   dropPassing,
   collectRequests,
   collectClusters,

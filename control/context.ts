@@ -12,6 +12,7 @@ import type { Logger } from "./log.ts";
 import type { Provider } from "./providers/provider.ts";
 import type { RequestLogs } from "./requests/log.ts";
 import type { Queues } from "./requests/queue.ts";
+import type { Unwritten } from "./requests/unwritten.ts";
 import type { Balancers } from "./services/balancing/balancers.ts";
 import type { SshReach } from "./ssh-pools/reach.ts";
 import type { Uploads } from "./uploads/uploads.ts";
@@ -28,6 +29,8 @@ export interface Context {
   readonly token: Secret;
   readonly changes: Changes;
   readonly queues: Queues;
+  /** Requests that only read, while the disk is full. */
+  readonly unwritten: Unwritten;
   readonly requestLogs: RequestLogs;
   readonly uploads: Uploads;
   readonly providers: readonly Provider[];

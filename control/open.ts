@@ -14,6 +14,7 @@ import type { Logger } from "./log.ts";
 import { openProviders } from "./providers/index.ts";
 import { openRequestLogs } from "./requests/log.ts";
 import { openQueues } from "./requests/queue.ts";
+import { openUnwritten } from "./requests/unwritten.ts";
 import { openBalancers } from "./services/balancing/balancers.ts";
 import { openHostBook } from "./ssh-pools/book.ts";
 import { keyFolderOf } from "./ssh-pools/keys.ts";
@@ -59,6 +60,7 @@ export async function openContext(
       short: config.shortAtOnce,
       urgent: urgentAtOnce,
     }),
+    unwritten: openUnwritten(),
     requestLogs: openRequestLogs(join(home, "requests"), changes),
     uploads: openUploads(join(home, "clients"), now),
     providers,

@@ -6,7 +6,7 @@ import {
   SqliteDialect,
   SqliteQueryCompiler,
 } from "kysely";
-import { AppError } from "../../common/errors.ts";
+import { diskFull } from "../../common/files.ts";
 
 /** Room for the statements of a program; more than it has is a sign of built-in values. */
 const statementsKept = 500;
@@ -74,15 +74,18 @@ function asKyselyStatement(statement: StatementSync) {
   };
 }
 
-/** Source: sqlite.org/rescode.html, SQLITE_FULL. */
-const fullCode = 13;
+/**
+ * SQLITE_FULL, SQLITE_IOERR_WRITE and SQLITE_IOERR_SHMSIZE: which of them a full disk is depends on the
+ * file that cannot grow. Source: sqlite.org/rescode.html.
+ */
+const fullCodes = [13, 778, 4_874];
 
-/** Runs a statement; that the disk is full is an error for whoever asked, too. */
+/** Runs a statement; that the disk is full is an error for callers, too. */
 function tellingFull<T>(run: () => T): T {
   try {
     return run();
   } catch (error) {
-    if (!(error instanceof Error && "errcode" in error && error.errcode === fullCode)) throw error;
-    throw new AppError("RuntimeError", "the disk of control is full", {}, error);
+    if (!(error instanceof Error && "errcode" in error)) throw error;
+    throw fullCodes.includes(Number(error.errcode)) ? diskFull(error) : error;
   }
 }

@@ -9,7 +9,7 @@ import type { Context } from "../context.ts";
 import type { Connection } from "../db/open.ts";
 import { addEvent } from "../events.ts";
 import { nudge } from "../reconciler.ts";
-import { resolveId } from "./find.ts";
+import { findRequest, resolveId } from "./find.ts";
 import { printerOf } from "./print.ts";
 import { cancelled, end } from "./run.ts";
 import { hasEnded, type StoredRequest } from "./schema.ts";
@@ -36,7 +36,7 @@ export async function cancel(ctx: Context, input: InputOf<typeof rows.cancel>, c
 }
 
 async function cancelOne(ctx: Context, id: string, call: Call): Promise<boolean> {
-  const request = await store.findRequest(ctx.db, id);
+  const request = await findRequest(ctx, id);
   if (request === undefined || hasEnded(request)) return false;
   const cluster = await clusterOf(ctx, id);
   const farewell = `'${protocol.requestPrefix}.${request.name}' request ${id} cancelled\n`;

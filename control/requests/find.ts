@@ -5,6 +5,7 @@ import * as store from "./store.ts";
 
 /** The one request that an id or a prefix names; throws `NotFoundError` or `ValueError`. */
 export async function resolveId(ctx: Context, prefix: string): Promise<string> {
+  if (ctx.unwritten.find(prefix) !== undefined) return prefix;
   const ids = await store.findIds(ctx.db, prefix, 2);
   const exact = ids.find((id) => id === prefix);
   if (exact !== undefined) return exact;
@@ -15,10 +16,13 @@ export async function resolveId(ctx: Context, prefix: string): Promise<string> {
   return id;
 }
 
+/** The request with this id, wherever it is kept. */
+export const findRequest = async (ctx: Context, id: string): Promise<StoredRequest | undefined> =>
+  ctx.unwritten.find(id) ?? store.findRequest(ctx.db, id);
+
 /** The request with this id; throws `NotFoundError`. */
 export async function getRequest(ctx: Context, id: string): Promise<StoredRequest> {
-  const request = await store.findRequest(ctx.db, id);
-  return request ?? notFound(id);
+  return (await findRequest(ctx, id)) ?? notFound(id);
 }
 
 const notFound = (id: string): never =>

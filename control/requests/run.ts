@@ -3,6 +3,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { AppError, toAppError } from "../../common/errors.ts";
 import { waitMs } from "../../common/loop.ts";
 import type { InputOf, Operation } from "../../common/operation.ts";
+import { findOperation } from "../../contract/api.ts";
 import { requestOperations as requestRows } from "../../contract/operations/requests.ts";
 import type { Bound, Call, Progress, RawBody } from "../bind.ts";
 import type { Context } from "../context.ts";
@@ -51,12 +52,19 @@ export async function submit(
     createdAt: ctx.now().getTime(),
   };
   if (refusal !== undefined) logFailure(ctx, id, refusal);
-  await ctx.batch(async (tx) => {
+  const write = ctx.batch(async (tx) => {
     await store.addRequest(tx, request);
     if (refusal !== undefined) await store.setEnded(tx, id, failureOf(refusal), request.createdAt);
   });
+  await write.catch((error: unknown) => {
+    if (!row.reads || !isFull(error)) throw error;
+    ctx.unwritten.add(request);
+    if (refusal !== undefined) ctx.unwritten.end(id, failureOf(refusal), request.createdAt);
+  });
   return id;
 }
+
+const isFull = (error: unknown): boolean => toAppError(error).type === "DiskFullError";
 
 /** Queues what an earlier process left; `start` begins to work on it, and on whatever is pushed. */
 export async function openRequests(ctx: Context, operations: readonly Bound[]) {
@@ -106,7 +114,8 @@ async function runRequest(
   try {
     // Known on disk before anything that it does can end control.
     if (isLeft) await ctx.batch((tx) => store.setBegun(tx, id));
-    const work = await store.findWork(ctx.db, id);
+    const unwritten = ctx.unwritten.findWork(id);
+    const work = unwritten ?? (await store.findWork(ctx.db, id));
     if (!work?.input || signal.aborted) return;
     const { input, command } = JSON.parse(ctx.seal.open(work.input));
     const bound = byName.get(work.name);
@@ -116,6 +125,7 @@ async function runRequest(
     await Promise.all([
       bound.run(ctx, input as never, call).then((value) => succeed(ctx, id, value, signal)),
       isLeft ||
+        unwritten !== undefined ||
         ctx
           .batch((tx) => store.setBegun(tx, id))
           .catch((fault) => ctx.log.error({ err: fault, requestId: id }, "start not written down")),
@@ -207,10 +217,20 @@ export async function endSurely(ctx: Context, id: string, ending: Ending, signal
     try {
       return void (await end(ctx, id, ending));
     } catch (error) {
+      if (isFull(error) && (await endInMemory(ctx, id, ending))) return;
       ctx.log.error({ err: error, requestId: id }, "request not ended yet");
       if (signal.aborted) return;
       await sleep(waitMs(firstRetryMs, failures), undefined, { signal }).catch(() => {});
     }
+}
+
+/** Ends a request that only reads for those who wait for it; its row ends once there is room. */
+async function endInMemory(ctx: Context, id: string, ending: Ending): Promise<boolean> {
+  const request = await store.findRequest(ctx.db, id);
+  if (request === undefined || !findOperation(request.name)?.reads) return false;
+  ctx.unwritten.keepEnd(request, ending, ctx.now().getTime());
+  ctx.changes.notify(requestKey(id));
+  return true;
 }
 
 /**
@@ -223,6 +243,10 @@ export async function end(
   ending: Ending,
   also: (tx: Connection) => Promise<void> = async () => {},
 ): Promise<boolean> {
+  if (ctx.unwritten.end(id, ending, ctx.now().getTime())) {
+    ctx.changes.notify(requestKey(id));
+    return true;
+  }
   const ended = await ctx.batch(async (tx) => {
     // The disk may have been full when its start was to be written down.
     if (ending.status === "SUCCEEDED") await store.setRunning(tx, id);

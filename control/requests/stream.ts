@@ -3,9 +3,9 @@ import { protocol } from "../../common/product.ts";
 import type { Context } from "../context.ts";
 import { followFile, offsetOfLastLines, readFrom } from "../growing-file.ts";
 import { controlLine } from "../wire/control-lines.ts";
+import { findRequest } from "./find.ts";
 import { droppedLine, isDropped } from "./passing.ts";
 import { hasEnded, requestKey, type StoredRequest } from "./schema.ts";
-import * as store from "./store.ts";
 
 /** Silence after which a stream says that it is still there. */
 const heartbeatMs = 30_000;
@@ -37,7 +37,7 @@ export async function* streamOf(
 }
 
 async function isOver(ctx: Context, id: string): Promise<boolean> {
-  const request = await store.findRequest(ctx.db, id);
+  const request = await findRequest(ctx, id);
   return request === undefined || hasEnded(request);
 }
 

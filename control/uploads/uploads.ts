@@ -3,7 +3,8 @@ import { existsSync } from "node:fs";
 import { mkdir, rm, statfs } from "node:fs/promises";
 import { dirname, join, posix } from "node:path";
 import type { Readable } from "node:stream";
-import { AppError, errorCodeOf, fail } from "../../common/errors.ts";
+import { fail } from "../../common/errors.ts";
+import { diskFull, isNoRoom } from "../../common/files.ts";
 import { paced } from "../../common/loop.ts";
 import { blobIdOf } from "../../contract/blob-id.ts";
 import type { Entry } from "../../contract/files-api.ts";
@@ -135,8 +136,7 @@ function checkId(blobId: string, { members }: Archive): void {
 }
 
 function tellFull(error: unknown): never {
-  if (!["ENOSPC", "EDQUOT"].includes(errorCodeOf(error) ?? "")) throw error;
-  throw new AppError("RuntimeError", "the disk of control is full", {}, error);
+  throw isNoRoom(error) ? diskFull(error) : error;
 }
 
 /** What was there and is not in the way of what came: each upload has its folders whole. */

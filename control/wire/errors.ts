@@ -44,6 +44,7 @@ const nearest: Table<string> = {
   VersionMismatchError: "RuntimeError",
   UnreachableError: "RuntimeError",
   JobFailedError: "RuntimeError",
+  DiskFullError: "RuntimeError",
   InternalError: "RuntimeError",
 };
 

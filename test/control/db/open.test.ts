@@ -65,8 +65,8 @@ test("a full disk is told as such, and what is written once it has room again is
   await sql`PRAGMA max_page_count = 1`.execute(db);
 
   await assert.rejects(add("x".repeat(100_000)), {
-    name: "RuntimeError",
-    message: "the disk of control is full",
+    name: "DiskFullError",
+    message: /the disk of control is full/,
   });
   await sql`PRAGMA max_page_count = 1000000`.execute(db);
   await add("there is room");

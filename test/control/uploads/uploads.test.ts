@@ -161,8 +161,8 @@ test("a disk that is full is told as such, and leaves no part", async (t) => {
 
   const taking = shelf.uploads.take("u1", blob, { uploadId: blob, index: 0, total: 1 }, body);
   const refused = assert.rejects(taking, {
-    name: "RuntimeError",
-    message: "the disk of control is full",
+    name: "DiskFullError",
+    message: /the disk of control is full/,
   });
   await until(() => shelf.list(`parts/${blob}`).length > 0 || undefined);
   body.destroy(full);
