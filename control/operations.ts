@@ -1,11 +1,11 @@
 import { jobOperations } from "../contract/operations/jobs.ts";
-import { pageOperations } from "../contract/operations/pages.ts";
 import { poolOperations } from "../contract/operations/pools.ts";
 import { storageOperations } from "../contract/operations/storage.ts";
 import { volumeOperations } from "../contract/operations/volumes.ts";
 import { type Bound, bind } from "./bind.ts";
 import { cloudOperations } from "./clouds/operations.ts";
 import { clusterOperations } from "./clusters/operations.ts";
+import { dashboardOperations } from "./dashboard.ts";
 import { requestOperations } from "./requests/operations.ts";
 import { serviceOperations } from "./services/operations.ts";
 import { sshPoolOperations } from "./ssh-pools/operations.ts";
@@ -30,13 +30,6 @@ const emptyLists: Bound[] = [
   bind(volumeOperations.list, async () => []),
 ];
 
-/** There is no web interface yet; the pages about the API are what a browser finds. */
-const home = bind(pageOperations.home, async () => ({
-  status: 307,
-  headers: { location: "/docs" },
-  body: null,
-}));
-
 /** Every operation that has code. */
 export const operations: Bound[] = [
   ...requestOperations,
@@ -47,5 +40,5 @@ export const operations: Bound[] = [
   ...sshPoolOperations,
   ...uploadOperations,
   ...emptyLists,
-  home,
+  ...dashboardOperations,
 ];

@@ -64,7 +64,7 @@ const rules: readonly Rule[] = [
     may: [
       ...shared,
       /^control\/(http|wire)\//,
-      /^control\/(bind|config|context|log)\.ts$/,
+      /^control\/(bind|config|context|log|page-look)\.ts$/,
       /^control\/requests\/(run|schema|store)\.ts$/,
     ],
   },

@@ -17,7 +17,7 @@ export const pageOperations = {
     name: "dashboard.file",
     route: "GET /dashboard/{full_path}",
     mode: "page",
-    summary: "Files of the web interface.",
+    summary: "What there is in place of a web interface, whatever the path.",
     access: "any",
     input: path({ full_path: text.describe("May have slashes.") }),
     output: Bytes,

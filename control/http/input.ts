@@ -26,7 +26,7 @@ type Place = (typeof places)[number];
 export function readInput(row: Operation, req: FastifyRequest): InputOf<Operation> {
   const { input } = row;
   const given: Record<Place, unknown> = {
-    path: req.params,
+    path: pathOf(req),
     query: req.query,
     body: req.body ?? (input.bodyOptional === true ? {} : undefined),
   };
@@ -44,6 +44,12 @@ export function readInput(row: Operation, req: FastifyRequest): InputOf<Operatio
   }
   if (issues.length > 0) throw invalidInput(issues);
   return fields;
+}
+
+/** The rest of a path, slashes included, goes by the name that rows give it. */
+function pathOf({ params }: FastifyRequest): unknown {
+  const { "*": full_path = "", ...named } = params as Record<string, string>;
+  return { full_path, ...named };
 }
 
 function toIssue(place: Place, issue: z.core.$ZodIssue): InputIssue {

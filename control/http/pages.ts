@@ -1,7 +1,7 @@
 import { accesses, modes } from "../../common/operation.ts";
 import { callerFields } from "../../contract/operations/fields.ts";
+import { script, style } from "../page-look.ts";
 import type { DocumentedOperation, OpenApiDocument } from "./openapi.ts";
-import { script, style } from "./page-look.ts";
 import {
   type Field,
   fieldsOf,

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import type { AddressInfo } from "node:net";
-import fastify, { type FastifyInstance, type FastifyRequest } from "fastify";
+import fastify, { type FastifyInstance, type FastifyRequest, type RouteOptions } from "fastify";
 import { AppError, errorCodeOf, fail, toAppError } from "../../common/errors.ts";
 import { type InputOf, type Operation, routeOf } from "../../common/operation.ts";
 import { envNames, product, readEnv } from "../../common/product.ts";
@@ -24,6 +24,7 @@ import { parseJson } from "./json.ts";
 import { refuseForeignPages } from "./origin.ts";
 import { addPages } from "./site.ts";
 import { answerUnknown } from "./unknown.ts";
+import { refuseTunnels, refuseUnreadable } from "./unreadable.ts";
 
 /** Longer than clients pool connections, so that ours is not the side that closes first. */
 const keepAliveMs = 75_000;
@@ -61,6 +62,7 @@ export function buildServer(
       reply.headers(usualHeaders(req));
       sendError(reply, new AppError("ValueError", error.message), ctx.log);
     },
+    clientErrorHandler: refuseUnreadable,
     routerOptions: { ignoreTrailingSlash: true, maxParamLength: 500 },
   });
   app.addHttpMethod("GET", { hasBody: true, overrideExisting: true });
@@ -68,19 +70,22 @@ export function buildServer(
   limitConnections(app.server, ctx.config);
   watchBodies(app.server, ctx.config);
   const hasRoomFor = openBodyMemory(ctx.config);
+  refuseTunnels(app.server);
   const access = openAccess(ctx.token, app.server);
+  const answerUnknownTo = answerUnknown(rows);
   app.addHook("onRequest", async (req, reply) => {
     reply.headers(usualHeaders(req));
     refuseForeignPages(req.headers);
     await access.check(req.raw);
+    // Before its body is read: what is wrong with that makes no difference here.
+    if (req.is404) return answerUnknownTo(req, reply);
+    if (!takes(req).json && !takes(req).bytes) delete req.headers["content-type"];
     const mismatch = versionMismatch(clientVersionOf(req.headers));
     if (mismatch !== undefined) return reply.code(400).send(mismatch);
-    const { rawBody } = req.routeOptions.config as { rawBody?: string };
-    if (rawBody === undefined && !hasRoomFor(req.raw))
+    if (!takes(req).bytes && !hasRoomFor(req.raw))
       return reply.code(503).header("retry-after", "1").send({ detail: tooManyBodies });
   });
   app.setErrorHandler((error, req, reply) => sendError(reply, ofFastify(error, req), ctx.log));
-  app.setNotFoundHandler(answerUnknown(rows));
   const bound = new Map(operations.map((operation) => [operation.row, operation]));
   for (const row of rows) addRoute(app, ctx, bound.get(row) ?? bindUnbuilt(row));
   addPages(app, rows);
@@ -104,39 +109,56 @@ export async function listen(
   return { host, port: (app.server.address() as AddressInfo).port };
 }
 
-/** JSON only where a row has a JSON body; anything else reaches a row that wants raw bytes. */
+/** JSON where a row has a JSON body, the bytes where it wants them; a body for any other row is dropped. */
 function readBodies(app: FastifyInstance): void {
   app.removeAllContentTypeParsers();
-  app.addContentTypeParser("application/json", { parseAs: "string" }, (_req, text, done) => {
+  app.addContentTypeParser("application/json", { parseAs: "string" }, (req, text, done) => {
     try {
-      done(null, parseJson(text as string));
+      done(null, takes(req).json ? parseJson(text as string) : undefined);
     } catch (error) {
       done(toAppError(error));
     }
   });
   app.addContentTypeParser("*", (req, payload, done) => {
-    const { rawBody } = req.routeOptions.config as { rawBody?: string };
-    if (rawBody !== undefined) return done(null, payload);
+    if (takes(req).bytes) return done(null, payload);
     payload.resume();
-    const msg = `send JSON with content-type: application/json, not ${req.headers["content-type"]}`;
-    done(invalidInput([{ loc: ["body"], msg, type: "json_type" }]));
+    if (takes(req).json) done(noJson(req));
+    else done(null, undefined);
   });
+}
+
+interface Takes {
+  readonly json: boolean;
+  readonly bytes: boolean;
+}
+
+const takes = ({ routeOptions }: FastifyRequest): Takes => routeOptions.config as unknown as Takes;
+
+function noJson({ headers }: FastifyRequest): AppError {
+  const type = headers["content-type"];
+  const not = type ? `, not ${type}` : "";
+  const msg = `send JSON with content-type: application/json${not}`;
+  return invalidInput([{ loc: ["body"], msg, type: "json_type" }]);
 }
 
 function addRoute(app: FastifyInstance, ctx: Context, bound: Bound): void {
   const { row } = bound;
   const { method, path } = routeOf(row);
-  app.route({
+  const url = path.replace("{full_path}", "*").replace(/\{(\w+)\}/g, ":$1");
+  const { body, rawBody } = row.input;
+  const route: RouteOptions = {
     method,
-    url: path.replace(/\{full_path\}/, "*").replace(/\{(\w+)\}/g, ":$1"),
-    config: { rawBody: row.input.rawBody },
+    url,
+    config: { json: body !== undefined, bytes: rawBody !== undefined },
     async handler(req, reply) {
       const input = readInput(row, req);
       const caller = callerOf(req, input);
       const answer = answers[row.mode]({ ctx, bound, input, caller, req, reply });
       return row.encodesErrors ? answer.catch((error) => sendEncoded(reply, error)) : answer;
     },
-  });
+  };
+  app.route(route);
+  if (url.endsWith("/*")) app.route({ ...route, url: url.slice(0, -2) });
 }
 
 /** Without a login layer the caller is whom the body's environment says. */
@@ -162,12 +184,13 @@ function refuseCaller(): never {
 }
 
 /** Fastify's own errors as ours. */
-function ofFastify(error: unknown, { raw }: FastifyRequest): AppError {
+function ofFastify(error: unknown, req: FastifyRequest): AppError {
   const code = errorCodeOf(error);
-  if (code === "ECONNRESET" && !raw.complete)
+  if (code === "ECONNRESET" && !req.raw.complete)
     return new AppError("RequestCancelled", "the client hung up before its body was whole");
   if (code === "FST_ERR_CTP_BODY_TOO_LARGE")
     return new AppError("TooLargeError", `the body is larger than ${bodyLimitBytes} bytes`);
+  if (code === "FST_ERR_CTP_INVALID_MEDIA_TYPE") return noJson(req);
   if (code?.startsWith("FST_ERR_CTP") && error instanceof Error)
     return invalidInput([{ loc: ["body"], msg: error.message, type: "body_invalid" }]);
   return toAppError(error);

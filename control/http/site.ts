@@ -4,15 +4,23 @@ import { type OpenApiDocument, openApiDocument } from "./openapi.ts";
 import { docsPage } from "./pages.ts";
 
 /** What the API says of itself: `/openapi.json` for programs, `/docs` for people. */
+const pages = {
+  "/openapi.json": { type: "application/json; charset=utf-8", of: JSON.stringify },
+  "/docs": { type: "text/html; charset=utf-8", of: docsPage },
+} as const;
+
+/** The routes of the pages, which are no rows. */
+export const pageRoutes = Object.keys(pages).map((path) => ({ method: "GET", path }));
+
+/** Serves the pages; each is made when it is first asked for. */
 export function addPages(app: FastifyInstance, rows: readonly Operation[]): void {
   let document: OpenApiDocument | undefined;
-  const read = () => {
-    document ??= openApiDocument(rows);
-    return document;
-  };
-  app.get("/openapi.json", async () => read());
-  app.get("/docs", async (_req, reply) => {
-    reply.type("text/html; charset=utf-8");
-    return docsPage(read());
-  });
+  for (const [path, { type, of }] of Object.entries(pages)) {
+    let text: string | undefined;
+    app.get(path, async (_req, reply) => {
+      document ??= openApiDocument(rows);
+      text ??= of(document);
+      return reply.type(type).send(text);
+    });
+  }
 }

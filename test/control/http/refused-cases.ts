@@ -215,22 +215,6 @@ export const refusedCases: Record<string, RefusedCase> = {
     status: 400,
     says: /version_mismatch.*speaks API version 23.*needs 24 or newer; upgrade the client/,
   },
-  "a path that is not there": {
-    send: ["GET", "/nowhere?a=b"],
-    status: 404,
-    says: /there is no GET \/nowhere; \/docs lists what there is/,
-  },
-  "a path that cannot be read": { send: ["GET", "/%zz"], status: 400, says: /is not a valid url/ },
-  "the wrong method": {
-    send: ["GET", "/launch"],
-    status: 405,
-    says: /\/launch takes POST, not GET/,
-  },
-  "the wrong method on a path with a parameter": {
-    send: ["DELETE", "/ssh_node_pools/p1/status"],
-    status: 405,
-    says: /takes GET, not DELETE/,
-  },
   "an operation that is not built": {
     send: ["GET", "/users"],
     status: 501,

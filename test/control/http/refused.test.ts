@@ -5,6 +5,7 @@ import type { Answer } from "../../helpers/http-client.ts";
 import { testWorld, type World } from "../../helpers/world.ts";
 import { capCases } from "./cap-cases.ts";
 import { type RefusedCase, refusedCases } from "./refused-cases.ts";
+import { unknownCases } from "./unknown-cases.ts";
 
 let world: World;
 const finish: (() => Promise<void>)[] = [];
@@ -23,7 +24,11 @@ const counts = async () => {
   return (await Promise.all(rows)).map(({ rows: [row] }) => row?.n);
 };
 
-for (const [name, { send, status, loc, says }] of Object.entries({ ...refusedCases, ...capCases }))
+for (const [name, { send, status, loc, says }] of Object.entries({
+  ...refusedCases,
+  ...unknownCases,
+  ...capCases,
+}))
   test(`refused: ${name}`, async () => {
     const [method, path, body, headers = {}] = send;
     const answer = await world.http(method, path, { body, headers });

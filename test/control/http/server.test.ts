@@ -1,10 +1,11 @@
 import assert from "node:assert/strict";
 import { connect } from "node:net";
 import { test } from "node:test";
+import { commands } from "../../../client/catalog.ts";
 import { operations as rows } from "../../../contract/api.ts";
 import { clusterOperations as clusters } from "../../../contract/operations/clusters.ts";
 import { operations } from "../../../control/operations.ts";
-import { testWorld } from "../../helpers/world.ts";
+import { testWorld, type World } from "../../helpers/world.ts";
 
 /** Rows of the API that have no code yet. It only ever falls. */
 const notBuiltYet = 64;
@@ -93,6 +94,67 @@ test("the pages are served", async (t) => {
 
   assert.equal((await world.http("GET", "/openapi.json")).json["openapi"], "3.1.0");
   assert.match((await world.http("GET", "/docs")).headers["content-type"] ?? "", /^text\/html/);
+});
+
+test("links to a web interface lead to a page that says what there is", async (t) => {
+  const world = await testWorld(t);
+  const home = await world.http("GET", "/");
+  const pages = await Promise.all(
+    ["/dashboard", "/dashboard/", "/dashboard/clusters/a?tab=jobs", "/dashboard/x/..%2f.."].map(
+      (path) => world.http("GET", path),
+    ),
+  );
+
+  assert.deepEqual([home.status, home.headers["location"]], [307, "/dashboard/"]);
+  for (const { status, headers, text } of pages) {
+    assert.equal(status, 200);
+    assert.match(headers["content-type"] ?? "", /^text\/html/);
+    assert.match(text, /no web interface[\s\S]*outrigger status[\s\S]*href="\/docs"/);
+    assert.doesNotMatch(text, /<script|https?:|tab=jobs/);
+  }
+  const named = pages[0]?.text.matchAll(/<code>outrigger ([a-z-]+(?: [a-z]+)?)/g) ?? [];
+  for (const [, name = ""] of named)
+    assert.ok(
+      commands.some((row) => row.name === name),
+      name,
+    );
+});
+
+const answerTo = async (world: World, said: string): Promise<string> => {
+  const socket = connect(`${world.home}.sock`);
+  socket.write(said);
+  return Buffer.concat(await socket.toArray()).toString();
+};
+
+test("what is no request is refused with a sentence", async (t) => {
+  const world = await testWorld(t);
+  const host = "host: localhost\r\n";
+  const cases = [
+    [`BREW /status HTTP/1.1\r\n${host}\r\n`, 501, "no operation takes this HTTP method"],
+    [`CONNECT a:1 HTTP/1.1\r\n${host}\r\n`, 501, "no operation takes this HTTP method"],
+    ["GET / HTTP/9\r\n\r\n", 400, "no HTTP request that can be read"],
+    ["\0\0\0\0\r\n\r\n", 501, "no operation takes this HTTP method"],
+    [`GET / HTTP/1.1\r\n${host}a: ${"b".repeat(20_000)}\r\n\r\n`, 431, "larger than 16 KB"],
+    [`POST / HTTP/1.1\r\n${host}content-length: -1\r\n\r\n`, 400, "no HTTP request"],
+  ] as const;
+  for (const [said, status, detail] of cases) {
+    const answer = await answerTo(world, said);
+    const [head = "", body = ""] = answer.split("\r\n\r\n");
+
+    assert.match(head, new RegExp(`^HTTP/1\\.1 ${status} [\\s\\S]*x-skypilot-api-version`), said);
+    assert.match(JSON.parse(body).detail, new RegExp(detail));
+  }
+});
+
+test("a body that no row wants is not looked at", async (t) => {
+  const world = await testWorld(t);
+  const bodies = [
+    { body: "{", headers: {} },
+    { body: "a text", headers: { "content-type": "text/plain" } },
+    { body: "a text", headers: { "content-type": "foo" } },
+  ];
+  for (const options of bodies)
+    assert.equal((await world.http("GET", "/api/health", options)).status, 200);
 });
 
 test("a client that breaks off within its body is nothing to look at", async (t) => {
