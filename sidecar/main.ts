@@ -41,7 +41,7 @@ async function run(config: Config): Promise<number> {
   const monitor = config.metrics && (await serveMonitor(monitored, config.metrics));
   const wrapped = config.upstream
     ? undefined
-    : wrapCommand(config.command, upstream.port, process.env);
+    : wrapCommand(config.command, upstream.port, process.env, config.drainSeconds * 1_000);
   if (wrapped) passSignals(wrapped);
   log.info({ ...serving.address, upstream, monitor, keys: keys.count }, "listening");
 

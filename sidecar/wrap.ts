@@ -5,6 +5,7 @@ import { endTree, type Survivor } from "../common/end-processes.ts";
 import { errorCodeOf } from "../common/errors.ts";
 import { findProcess } from "../common/process-tree.ts";
 import { product } from "../common/product.ts";
+import { startGuard } from "./guard.ts";
 
 /** A command that serves on a loopback port of its own. */
 export interface Wrapped {
@@ -20,19 +21,25 @@ const markName = `${product.word}_wrapped`.toUpperCase();
 
 /**
  * Starts the command, which is to serve on this loopback port: it sees it as `$PORT` and in place of
- * `{port}`. Its output is ours.
+ * `{port}`. Its output is ours. When this process is killed, the command has `graceMs` to end as well.
  */
 export function wrapCommand(
   command: readonly string[],
   port: number,
   env: Readonly<Record<string, string | undefined>>,
+  graceMs: number,
 ): Wrapped {
   const [file = "", ...args] = command.map((word) => word.replaceAll("{port}", String(port)));
   const marked = { ...env, PORT: String(port), [markName]: `${process.pid}.${Date.now()}` };
   // Only who wraps a command waits for what starts it.
   const { spawn } = process.getBuiltinModule("node:child_process");
+  const mark = `${markName}=${marked[markName]}`;
+  const guard = startGuard(mark, graceMs, env["PATH"]);
   const child = spawn(file, args, { stdio: "inherit", env: marked });
+  const root = findProcess(child.pid ?? 0);
+  if (root !== undefined) guard.watch(root);
   const { promise: exited, resolve } = Promise.withResolvers<number>();
+  void exited.then(guard.dismiss);
   child.once("error", (error) => {
     const isMissing = errorCodeOf(error) === "ENOENT";
     console.error(`${file}: ${isMissing ? "command not found" : error.message}`);
@@ -42,11 +49,7 @@ export function wrapCommand(
   return {
     exited,
     signal: (signal) => void child.kill(signal),
-    kill() {
-      const root = findProcess(child.pid ?? 0);
-      const mark = `${markName}=${marked[markName]}`;
-      return endTree({ roots: root === undefined ? [] : [root], mark }, 0);
-    },
+    kill: () => endTree({ roots: root === undefined ? [] : [root], mark }, 0),
   };
 }
 

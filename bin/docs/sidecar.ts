@@ -122,7 +122,11 @@ const ending = `SIGTERM and SIGINT drain: no new connection or request, what is 
 also gets QUIT, USR1, USR2 and WINCH, but not HUP, which reads the keys again. The sidecar ends with the code of the
 command, 128 and the signal's number when a signal ended it, 127 when there is no such command; 2 is a wrong setting. A
 command that ends by itself ends the sidecar; one that has not ended \`--drain-seconds\` after SIGTERM is killed, with
-all that it started. It sees the environment of the sidecar, keys in it among it.`;
+all that it started. It sees the environment of the sidecar, keys in it among it.
+
+A sidecar that is killed takes its command with it: a small shell, started beside the command, notices, sends TERM to all that
+the command started, and after \`--drain-seconds\` KILL. It needs \`sh\` and \`grep\`, and is no parent of the command, whose
+exit code, signals, terminal and stdin stay as they are.`;
 
 const places = `\`\`\`ini
 [Unit]

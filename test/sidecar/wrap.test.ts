@@ -3,8 +3,14 @@ import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
-import { findProcess } from "../../common/process-tree.ts";
+import {
+  findProcess,
+  isAlive,
+  listProcesses,
+  type ProcessStat,
+} from "../../common/process-tree.ts";
 import { findPort } from "../../sidecar/wrap.ts";
+import { until } from "../helpers/agent.ts";
 import { mainOf } from "../helpers/tested.ts";
 import { ask, portOf, start } from "./program.ts";
 
@@ -78,6 +84,37 @@ test("a command that does not end is killed, with what has left its group and se
   await sidecar.line("is killed");
   assert.notEqual(findProcess(pid)?.alive, true);
 });
+
+test("a command ends with a sidecar that is killed, and so does what has left its session", async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), "sidecar-"));
+  t.after(() => rmSync(folder, { recursive: true }));
+  const pidFile = join(folder, "pid");
+  const script = `'${fixture("detaches")}' '${pidFile}'; exec '${server}' "$PORT"`;
+  const sidecar = start(t, ["--key", "k", "--drain-seconds", "60", "--", "bash", "-c", script]);
+  await sidecar.line("serving on");
+  while (!existsSync(pidFile)) await new Promise(setImmediate);
+  const pid = Number(readFileSync(pidFile, "utf8"));
+
+  sidecar.process.kill("SIGKILL");
+
+  await sidecar.line("got SIGTERM");
+  await sidecar.exited;
+  await until(() => findProcess(pid)?.alive !== true || undefined);
+});
+
+for (const [what, name, command] of [
+  ["ignores TERM", "ignores-term", [fixture("ignores-term"), "/dev/null"]],
+  ["has lost its environment", "sleep", ["env", "-i", "sleep", "1000"]],
+] as const)
+  test(`a command that ${what} ends with a sidecar that is killed`, async (t) => {
+    const sidecar = start(t, ["--key", "k", "--drain-seconds", "0.3", "--", ...command]);
+    const isCommand = (one: ProcessStat) => one.parent === sidecar.process.pid && one.name === name;
+    const found = await until(() => listProcesses().find(isCommand));
+
+    sidecar.process.kill("SIGKILL");
+
+    await until(() => !isAlive(found) || undefined);
+  });
 
 test("the command line becomes the sidecar, with every word and every signal", async (t) => {
   const line = mainOf("outrigger");
