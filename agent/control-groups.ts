@@ -11,7 +11,9 @@ import {
 } from "node:fs";
 import { basename, join } from "node:path";
 import { product } from "../common/product.ts";
-import type { Limits } from "../contract/agent-shapes.ts";
+import type { Limits as AllLimits } from "../contract/agent-shapes.ts";
+
+type Limits = Omit<AllLimits, "logBytes">;
 
 /** A control group of this process in one hierarchy, below which it may make others. */
 export interface GroupPlace {

@@ -1,6 +1,7 @@
 import { type FileHandle, open } from "node:fs/promises";
 import { errorCodeOf } from "../common/errors.ts";
 import { type Agent, keys } from "./context.ts";
+import { findGap, isIn } from "./log-gap.ts";
 
 const chunkBytes = 256 * 1024;
 const newline = 10;
@@ -25,7 +26,10 @@ export interface OpenLog {
   readonly bytes: AsyncIterable<Buffer>;
 }
 
-/** Opens a log for a reader; one that is not there is empty. */
+/**
+ * Opens a log for a reader; one that is not there is empty. Bytes that were left out are skipped at the
+ * beginning; where they lie further on the log ends, and the reader asks again from there.
+ */
 export async function openLogFile(
   agent: Agent,
   path: string,
@@ -35,19 +39,27 @@ export async function openLogFile(
   const file = await openOrNothing(path);
   if (file === undefined) return { offset: range.offset, bytes: nothing() };
   const { size } = await file.stat();
-  const offset = range.tail > 0 ? await offsetOfTail(file, size, range.tail) : range.offset;
+  const gap = findGap(path);
+  const wanted =
+    range.tail > 0 ? await offsetOfTail(file, size, range.tail, gap?.to) : range.offset;
+  const offset = isIn(gap, wanted) ? gap.to : wanted;
   const bytes = range.follow
     ? follow(agent, path, file, offset, range.isOver, signal)
-    : read(file, offset, size);
+    : read(path, file, offset, size);
   return { offset, bytes: closing(file, bytes) };
 }
 
 /** Where the last lines of a file begin, found from its end; a last line may lack its newline. */
-export async function offsetOfTail(file: FileHandle, size: number, lines: number): Promise<number> {
+export async function offsetOfTail(
+  file: FileHandle,
+  size: number,
+  lines: number,
+  least = 0,
+): Promise<number> {
   const block = Buffer.allocUnsafe(chunkBytes);
   let missing = lines;
-  for (let end = size; end > 0; ) {
-    const start = Math.max(0, end - chunkBytes);
+  for (let end = size; end > least; ) {
+    const start = Math.max(least, end - chunkBytes);
     const { bytesRead } = await file.read(block, 0, end - start, start);
     const bytes = block.subarray(0, bytesRead);
     // The newline at the very end closes the last line; it does not begin another.
@@ -60,17 +72,26 @@ export async function offsetOfTail(file: FileHandle, size: number, lines: number
     }
     end = start;
   }
-  return 0;
+  return least;
 }
 
-async function* read(file: FileHandle, from: number, to: number): AsyncGenerator<Buffer> {
+/** Ends where bytes were left out, also if they are only now. */
+async function* read(
+  path: string,
+  file: FileHandle,
+  from: number,
+  to: number,
+): AsyncGenerator<Buffer> {
   if (from >= to) return;
   const block = Buffer.allocUnsafe(Math.min(chunkBytes, to - from));
   for (let at = from; at < to; ) {
     const { bytesRead } = await file.read(block, 0, Math.min(block.length, to - at), at);
-    if (bytesRead === 0) return;
-    at += bytesRead;
-    yield block.subarray(0, bytesRead);
+    const gap = findGap(path);
+    const isCut = gap !== undefined && at < gap.to && at + bytesRead > gap.from;
+    const length = isCut ? Math.max(0, gap.from - at) : bytesRead;
+    if (length === 0) return;
+    at += length;
+    yield block.subarray(0, length);
   }
 }
 
@@ -90,11 +111,11 @@ async function* follow(
     for (;;) {
       // Asked before reading: what was written before the end is then surely read.
       const last = isOver();
-      for await (const chunk of read(file, at, await sizeNow())) {
+      for await (const chunk of read(path, file, at, await sizeNow())) {
         at += chunk.length;
         yield chunk;
       }
-      if (last) return;
+      if (last || isIn(findGap(path), at)) return;
       await changes.until(keys.log(path), hasMore, signal);
     }
   } finally {

@@ -29,14 +29,13 @@ export const Demand = z.object({
 });
 export type Demand = z.output<typeof Demand>;
 
-/**
- * The most that a job gets of each of its nodes, where the agent may make control groups; what is left
- * out has no limit but the machine's.
- */
+/** The most that a job gets of each of its nodes; all but the log needs control groups. */
 export const Limits = z.object({
   memoryBytes: z.int().positive().optional(),
   cpus: z.number().positive().optional(),
   processes: z.int().positive().optional(),
+  /** Of its log on the head; the beginning and the end are kept. */
+  logBytes: z.int().positive().optional(),
 });
 export type Limits = z.output<typeof Limits>;
 

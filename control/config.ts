@@ -4,6 +4,7 @@ import * as z from "zod";
 import { pickSet, readSettings } from "../common/config.ts";
 import { fail } from "../common/errors.ts";
 import { envNames } from "../common/product.ts";
+import { usualLogBytes } from "../contract/job-log.ts";
 import {
   clientVariables,
   inheritedVariables,
@@ -88,6 +89,14 @@ export const Settings = z.object({
     .optional()
     .describe(
       "How many processes and threads a job may have on a node; three quarters of what the machine allows by default.",
+    ),
+  jobLogMegabytes: z.coerce
+    .number()
+    .int()
+    .min(64)
+    .default(usualLogBytes / 2 ** 20)
+    .describe(
+      "How much of a job's log is kept on the head: its first 16 MiB, and its end. What lies between takes no room on disk once the log is larger.",
     ),
   localAccelerators: z
     .string()

@@ -1,7 +1,6 @@
 import {
   closeSync,
   existsSync,
-  fstatSync,
   ftruncateSync,
   openSync,
   readdirSync,
@@ -15,7 +14,7 @@ import { basename, dirname, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fail } from "../../common/errors.ts";
 import { findBearers } from "../../common/process-tree.ts";
-import { type Gap, gapOf } from "../../contract/hooks.ts";
+import type { Gap } from "../../contract/hooks.ts";
 import type { Agent } from "../context.ts";
 import { markOfWriter } from "../log-pipe.ts";
 
@@ -28,11 +27,11 @@ const patienceMs = 1_000;
  * who append to it are stopped for a moment, and the end is written anew behind a hole. Whoever read
  * meanwhile learns of it by `agent.rewrites`.
  */
-export async function rewriteLog(agent: Agent, path: string): Promise<void> {
+export async function rewriteLog(agent: Agent, path: string, gap: Gap): Promise<void> {
   const writers = () => findBearers(markOfWriter(path));
   try {
     await untilStopped(writers, path);
-    rewrite(path);
+    rewrite(path, gap);
     agent.rewrites.set(path, (agent.rewrites.get(path) ?? 0) + 1);
   } finally {
     for (const { pid } of writers()) signal(pid, "SIGCONT");
@@ -65,11 +64,9 @@ function findTail(path: string): Tail | undefined {
 }
 
 /** Nothing else of this process runs meanwhile, so nobody new begins to write. */
-function rewrite(path: string): void {
+function rewrite(path: string, gap: Gap): void {
   const log = openSync(path, "r");
   try {
-    const gap = gapOf(fstatSync(log).size, false);
-    if (gap === undefined) return;
     const file = nameOfTail(path, gap);
     const aside = openSync(`${file}.new`, "w", 0o600);
     try {

@@ -42,7 +42,12 @@ export async function keepLogsSmall(agent: Agent, id: string, signal: AbortSigna
 }
 
 /** Whether the bytes take no room on disk any more; what cannot be done now is tried again. */
-async function leaveOut(agent: Agent, path: string, gap: Gap, isFirst: boolean): Promise<boolean> {
+export async function leaveOut(
+  agent: Agent,
+  path: string,
+  gap: Gap,
+  isFirst: boolean,
+): Promise<boolean> {
   try {
     await punch(path, gap);
     return true;
@@ -50,7 +55,7 @@ async function leaveOut(agent: Agent, path: string, gap: Gap, isFirst: boolean):
     if (isFirst) agent.log.warn({ path, error }, "no hole can be punched; writing the log anew");
   }
   try {
-    await rewriteLog(agent, path);
+    await rewriteLog(agent, path, gap);
     return true;
   } catch (error) {
     agent.log.debug({ path, error }, "the log cannot be written anew yet; trying again");

@@ -9,6 +9,7 @@ import { countActivity } from "../idle.ts";
 import { transaction } from "../journal.ts";
 import { refuseWhileLeaving } from "../lifecycles/lifecycles.ts";
 import { getNode } from "../node.ts";
+import { keepLogsSmall } from "./log-size.ts";
 import { mergeLogs } from "./merge.ts";
 import { moveJob, wantPart } from "./move.ts";
 import {
@@ -74,6 +75,7 @@ export function startNextJob(agent: Agent): number | undefined {
 /** Leads a started job to its end by what its ranks do, this node's and those that are reported. */
 export async function driveJob(agent: Agent, id: number): Promise<void> {
   const { journal } = agent;
+  await using _logs = keepLogsSmall(agent, id);
   using merging = getJob(agent, id).nodes > 1 ? mergeLogs(agent, id) : undefined;
   const look = async () => {
     const step = decide(getJob(agent, id), listParts(journal, id));

@@ -5,7 +5,6 @@ import { pipeline } from "node:stream/promises";
 import { fail } from "../../common/errors.ts";
 import type { InputOf } from "../../common/operation.ts";
 import { product } from "../../common/product.ts";
-import { agentOperations as agentApi } from "../../contract/agent-api.ts";
 import type { clusterOperations as rows } from "../../contract/operations/clusters.ts";
 import type { Call, Reply } from "../bind.ts";
 import type { Context } from "../context.ts";
@@ -13,8 +12,8 @@ import { downloadsOf } from "../downloads.ts";
 import { fetchFiles, readPlace } from "./files/fetch.ts";
 import { type Member, zipOf } from "./files/zip.ts";
 import { getReadable } from "./find.ts";
-import { headOf } from "./head.ts";
 import { getJob, latestJobId } from "./jobs.ts";
+import { openJobLog } from "./logs.ts";
 import type { Cluster } from "./schema.ts";
 
 /** What clients are told control's home is: none of its real paths is shown. */
@@ -43,9 +42,9 @@ async function downloadLog(ctx: Context, cluster: Cluster, id: number, call: Cal
   const { folder, shown } = downloadsOf(ctx, call.user.id);
   const place = `${cluster.name}-${id}`;
   await mkdir(join(folder, place), { recursive: true, mode: 0o700 });
-  const head = headOf(ctx, cluster);
-  const { body } = await head.open(agentApi.readLog, { id }, call.signal);
-  await pipeline(body, createWriteStream(join(folder, place, "run.log"), { mode: 0o600 }));
+  const query = { id, tail: 0, offset: 0, follow: "false" };
+  const { chunks } = await openJobLog(ctx, cluster, query, call.signal);
+  await pipeline(chunks, createWriteStream(join(folder, place, "run.log"), { mode: 0o600 }));
   return `${shown}/${place}`;
 }
 

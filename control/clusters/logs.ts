@@ -3,6 +3,8 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { InputOf } from "../../common/operation.ts";
 import { agentOperations as agentApi } from "../../contract/agent-api.ts";
 import type { Job } from "../../contract/agent-shapes.ts";
+import { gapLine } from "../../contract/hooks.ts";
+import { firstLogBytes } from "../../contract/job-log.ts";
 import type { clusterOperations as rows } from "../../contract/operations/clusters.ts";
 import { jobExitCodes, jobMachine } from "../../contract/statuses.ts";
 import type { Call, LogReply } from "../bind.ts";
@@ -63,8 +65,8 @@ export async function openJobLog(
 }
 
 /**
- * The bytes of a log; an agent that went away is asked again from where it left off, unless its
- * cluster goes away too.
+ * The bytes of a log, with a line where some were left out; an agent that went away is asked again from
+ * where it left off, unless its cluster goes away too.
  */
 async function* chunksOf(
   ctx: Context,
@@ -76,21 +78,27 @@ async function* chunksOf(
 ): AsyncGenerator<Buffer> {
   let offset = start;
   let body: Readable | undefined = first;
-  for (let awaySince: number | undefined; ; ) {
+  for (let awaySince: number | undefined; ; body = undefined) {
     try {
-      const rest = { id, follow, offset };
-      body ??= (await ctx.agent(cluster, 0).open(agentApi.readLog, rest, signal)).body;
+      const from = offset;
+      if (body === undefined) {
+        const rest = { id, follow, offset };
+        const opened = await ctx.agent(cluster, 0).open(agentApi.readLog, rest, signal);
+        offset = Number(opened.headers[offsetHeader] ?? offset);
+        body = opened.body;
+        if (offset > from) yield Buffer.from(gapLine({ from, to: offset }));
+      }
       awaySince = undefined;
       for await (const chunk of body) {
         offset += chunk.length;
         yield chunk;
       }
-      return;
+      // Before that nothing is ever left out; later on there may be more behind a gap.
+      if (offset < firstLogBytes || (offset === from && body !== first)) return;
     } catch (error) {
       awaySince ??= performance.now();
       if (signal.aborted || performance.now() - awaySince > patienceMs) throw error;
       if ((await findCluster(ctx.db, cluster.id))?.wanted !== "UP") return;
-      body = undefined;
       await sleep(100, undefined, { signal });
     }
   }

@@ -14,6 +14,7 @@ import type { Cluster } from "./schema.ts";
 
 /** What a job takes of a node's CPUs when it asks for none in particular. */
 const usualCpus = 0.5;
+const megabyte = 2 ** 20;
 const gigabyte = 2 ** 30;
 
 /** Whether a head refused a job because it, or the cluster, is about to go. */
@@ -104,7 +105,7 @@ function demandOf({ offer }: Cluster, { resources, nodes }: Task) {
 
 /** What the job gets of each node at most: what it asked for, where that has no plus. */
 function limitsOf(
-  { jobLimits, jobProcesses }: Context["config"],
+  { jobLimits, jobProcesses, jobLogMegabytes }: Context["config"],
   { offer }: Cluster,
   { resources }: Task,
 ): Limits {
@@ -112,6 +113,7 @@ function limitsOf(
   const memory = jobLimits === "none" || asked?.memory?.orMore ? undefined : asked?.memory;
   const cpus = jobLimits !== "all" || asked?.cpus?.orMore ? undefined : asked?.cpus;
   return {
+    logBytes: jobLogMegabytes * megabyte,
     ...(memory !== undefined && { memoryBytes: Math.ceil(memory.gb * gigabyte) }),
     ...(cpus !== undefined && cpus.count > 0 && { cpus: cpus.count }),
     ...(jobProcesses !== undefined && { processes: jobProcesses }),

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
-import { appendFileSync, truncateSync, writeFileSync } from "node:fs";
+import { appendFileSync, existsSync, statSync, truncateSync, writeFileSync } from "node:fs";
 import { open } from "node:fs/promises";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import { offsetOfTail } from "../../agent/logs.ts";
-import { startAgent, text } from "../helpers/agent.ts";
+import { startAgent, text, until } from "../helpers/agent.ts";
 
 const agent = await startAgent({ after }, { cpus: 8 });
 
@@ -100,3 +100,33 @@ async function residentBytes(): Promise<number> {
   const pages = (await file.readFile("utf8")).split(" ")[1];
   return Number(pages) * 4096;
 }
+
+test("a log that grows beyond its size keeps its beginning and its end, at their offsets", async () => {
+  const size = 100 * 2 ** 20;
+  const limits = { logBytes: 32 * 2 ** 20 };
+  const line = "123456789abcdef\n";
+  const print = `yes ${line.trim()} | head -c ${size}; touch ~/printed; sleep 1000`;
+  const { id } = await agent.submit(print, { limits });
+  const path = join(agent.home, `.outrigger/jobs/${id}/run.log`);
+  await until(
+    () =>
+      (existsSync(join(agent.home, "printed")) && statSync(path).blocks * 512 < 48 * 2 ** 20) ||
+      undefined,
+  );
+
+  const { headers, body } = await agent.open("readLog", { id });
+  const first = await text(body);
+  const rest = await agent.open("readLog", { id, offset: first.length });
+  const from = Number(rest.headers["log-offset"]);
+  const last = await text(rest.body);
+
+  assert.equal(headers["log-offset"], "0");
+  assert.equal(first.length, 16 * 2 ** 20);
+  assert.equal(from + last.length, size);
+  assert.ok(from >= size - 48 * 2 ** 20, `${from}`);
+  assert.ok(last.startsWith(line) && last.endsWith(line));
+  assert.equal(first.includes("\0") || last.includes("\0"), false);
+  const { body: tail } = await agent.open("readLog", { id, tail: 2 });
+  assert.equal(await text(tail), line.repeat(2));
+  await agent.call("cancelJob", { id, graceMs: 0 });
+});

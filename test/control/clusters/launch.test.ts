@@ -43,7 +43,10 @@ for (const [resources, jobLimits, limits] of [
     await world.run(rows.launch, { ...demo, task: `resources: ${resources}\nrun: 'true'` });
 
     const { id } = await world.cluster("demo");
-    assert.deepEqual(world.provider.agentOf(id).node.jobs[0]?.submission.limits, limits);
+    const { logBytes = 0, ...rest } =
+      world.provider.agentOf(id).node.jobs[0]?.submission.limits ?? {};
+    assert.equal(logBytes, 2 ** 30);
+    assert.deepEqual(rest, limits);
   });
 
 test("two launches of one name at once make one cluster and two jobs", async (t) => {

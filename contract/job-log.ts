@@ -1,0 +1,18 @@
+import type { Gap } from "./hooks.ts";
+
+const megabyte = 2 ** 20;
+/** What is always kept of the beginning of a job's log; a gap, if there is one, begins after it. */
+export const firstLogBytes = 16 * megabyte;
+const stepBytes = 16 * megabyte;
+/** The size of a job's log where nothing else is asked for. */
+export const usualLogBytes = 1024 * megabyte;
+
+/**
+ * What is left out of a job's log of so many bytes: all but its beginning and its end. The gap grows
+ * in steps, so that little work is done for each byte.
+ */
+export function jobLogGap(sizeBytes: number, atMostBytes: number): Gap | undefined {
+  const lastBytes = Math.max(0, atMostBytes - firstLogBytes);
+  const to = Math.floor((sizeBytes - lastBytes) / stepBytes) * stepBytes;
+  return to > firstLogBytes ? { from: firstLogBytes, to } : undefined;
+}
