@@ -5,6 +5,7 @@ import type { Wish } from "./clusters/schema.ts";
 import type { Context } from "./context.ts";
 import type { Connection } from "./db/open.ts";
 import type { User } from "./requests/schema.ts";
+import type { Reader } from "./wire/wording.ts";
 
 /** What a request must know when it is worked on again after a restart. */
 export interface Progress {
@@ -23,18 +24,16 @@ export interface RawBody {
 }
 
 /** One call of an operation: who asks, what it may print, when to give up. */
-export interface Call {
+export interface Call extends Reader {
   /** Id of the request; also names the work at the agent, so that a repeated call does it once. */
   readonly id: string;
   readonly user: User;
-  /** API number of the client, null when it did not say. */
-  readonly clientApi: number | null;
   /** The command line that made the call. */
   readonly command: string;
   readonly signal: AbortSignal;
   /** The body of a row whose input is one; null for all others. */
   readonly body: RawBody | null;
-  /** Adds text to the request's log; a line ends with a newline of its own. */
+  /** Adds text to the request's log, worded for the caller; a line ends with a newline of its own. */
   print(text: string): void;
   /** What an earlier attempt at this request kept before control was restarted. */
   readonly progress: Progress;

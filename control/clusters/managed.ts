@@ -1,4 +1,5 @@
 import { fail } from "../../common/errors.ts";
+import { product } from "../../common/product.ts";
 import type { Job, JobSidecar } from "../../contract/agent-shapes.ts";
 import { redactSecrets, type Task } from "../../contract/task.ts";
 import type { Call } from "../bind.ts";
@@ -134,6 +135,7 @@ const callFor = (
 ): Call => ({
   ...own,
   user,
+  program: product.word,
   clientApi: null,
   command: "",
   body: null,

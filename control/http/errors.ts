@@ -2,6 +2,7 @@ import type { FastifyReply } from "fastify";
 import { type AppError, errorTypes, toAppError } from "../../common/errors.ts";
 import type { Logger } from "../log.ts";
 import { plainError } from "../wire/errors.ts";
+import { readerOf, wordedFor } from "../wire/wording.ts";
 
 /** Answers an error: `{"detail"}` with the HTTP status of its type, and its type for our clients. */
 export function sendError(reply: FastifyReply, error: AppError, log: Logger): void {
@@ -9,15 +10,20 @@ export function sendError(reply: FastifyReply, error: AppError, log: Logger): vo
   if (http === 500) log.error({ err: error }, "request not answered");
   reply
     .code(http)
-    .send({ detail: http === 422 ? issuesOf(error) : error.message, type: error.type });
+    .send({ detail: http === 422 ? issuesOf(error) : wordedIn(reply, error), type: error.type });
 }
 
 /** Answers an error 400, as existing clients rebuild it. Throws a bug of ours, which stays a 500. */
 export function sendEncoded(reply: FastifyReply, error: unknown): FastifyReply {
   const known = toAppError(error);
   if (known.type === "InternalError") throw error;
-  return reply.code(400).send({ detail: plainError(known), type: known.type });
+  const { type, details } = known;
+  const detail = plainError({ type, details, message: wordedIn(reply, known) });
+  return reply.code(400).send({ detail, type });
 }
+
+const wordedIn = ({ request }: FastifyReply, { message }: AppError): string =>
+  wordedFor(readerOf(request.headers), message);
 
 /** A 422 always lists issues. */
 const issuesOf = ({ details, message }: AppError): unknown =>

@@ -14,6 +14,7 @@ import {
   versionHeaders,
   versionMismatch,
 } from "../wire/versions.ts";
+import { readerOf } from "../wire/wording.ts";
 import { openAccess } from "./access.ts";
 import { answers } from "./answers.ts";
 import { bodyLimitBytes, openBodyMemory, watchBodies } from "./bodies.ts";
@@ -170,7 +171,7 @@ function callerOf(req: FastifyRequest, input: InputOf<Operation>): Caller {
   const id = readEnv(env, "USER_ID") ?? "local";
   const name = readEnv(env, "USER") ?? id;
   if (!isUserId(id) || !userName.test(name)) refuseCaller();
-  return { user: { id, name }, clientApi: clientVersionOf(req.headers) ?? null, command };
+  return { user: { id, name }, command, ...readerOf(req.headers) };
 }
 
 const userName = /^\P{Cc}{1,256}$/u;

@@ -53,7 +53,7 @@ async function get(ctx: Context, input: InputOf<typeof rows.get>, call: Call): P
     },
     call.signal,
   );
-  const record = toFetched(ended, call.clientApi);
+  const record = toFetched(ended, call);
   return record.status === "FAILED" ? { ...record, detail: record } : record;
 }
 

@@ -3,11 +3,13 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { AppError, toAppError } from "../../common/errors.ts";
 import { waitMs } from "../../common/loop.ts";
 import type { InputOf, Operation } from "../../common/operation.ts";
+import { product } from "../../common/product.ts";
 import { findOperation } from "../../contract/api.ts";
 import { requestOperations as requestRows } from "../../contract/operations/requests.ts";
 import type { Bound, Call, Progress, RawBody } from "../bind.ts";
 import type { Context } from "../context.ts";
 import type { Connection } from "../db/open.ts";
+import { type Reader, wordedFor } from "../wire/wording.ts";
 import { dropPassing, isPassing } from "./passing.ts";
 import { printerOf } from "./print.ts";
 import type { QueueName } from "./queue.ts";
@@ -15,9 +17,8 @@ import { type Ending, failureOf, requestKey, type User } from "./schema.ts";
 import * as store from "./store.ts";
 
 /** Who calls and with what, as the HTTP edge read it. */
-export interface Caller {
+export interface Caller extends Reader {
   user: User;
-  clientApi: number | null;
   command: string;
 }
 
@@ -38,7 +39,7 @@ export async function submit(
   refusal?: AppError,
 ): Promise<string> {
   const id = randomUUID();
-  const work = { input, command: caller.command };
+  const work = { input, command: caller.command, program: caller.program };
   const request = {
     id,
     name: row.name,
@@ -117,10 +118,10 @@ async function runRequest(
     const unwritten = ctx.unwritten.findWork(id);
     const work = unwritten ?? (await store.findWork(ctx.db, id));
     if (!work?.input || signal.aborted) return;
-    const { input, command } = JSON.parse(ctx.seal.open(work.input));
+    const { input, command, program = product.word } = JSON.parse(ctx.seal.open(work.input));
     const bound = byName.get(work.name);
     if (bound === undefined) throw new AppError("NotSupportedError", `${work.name} is gone`);
-    const call = callOf(ctx, { ...work, command }, signal);
+    const call = callOf(ctx, { ...work, command, program }, signal);
     // Side by side, so that the start and the end of a quick request share a disk flush.
     await Promise.all([
       bound.run(ctx, input as never, call).then((value) => succeed(ctx, id, value, signal)),
@@ -148,9 +149,11 @@ export function runNow(
   bound: Bound,
   { id, input, caller, signal, body = null }: Direct,
 ): Promise<unknown> {
-  const { user, clientApi, command } = caller;
-  const work = { id, user_id: user.id, user_name: user.name, client_api: clientApi, command };
-  return bound.run(ctx, input as never, callOf(ctx, { ...work, progress: null }, signal, body));
+  const { user, clientApi, command, program } = caller;
+  const { name } = bound.row;
+  const origin = { user_id: user.id, user_name: user.name, client_api: clientApi };
+  const work = { id, name, ...origin, command, program, progress: null };
+  return bound.run(ctx, input as never, callOf(ctx, work, signal, body));
 }
 
 interface Direct {
@@ -163,25 +166,30 @@ interface Direct {
 
 interface Work {
   id: string;
+  name: string;
   user_id: string;
   user_name: string;
   client_api: number | null;
   progress: string | null;
   command: string;
+  program: string;
 }
 
 function callOf(ctx: Context, work: Work, signal: AbortSignal, body: RawBody | null = null): Call {
-  const { id } = work;
+  const { id, program, client_api: clientApi } = work;
+  const print = printerOf(ctx.requestLogs, id);
   const progress: Progress = JSON.parse(work.progress ?? "{}");
   return {
     id,
     user: { id: work.user_id, name: work.user_name },
-    clientApi: work.client_api,
+    program,
+    clientApi,
     command: work.command,
     signal,
     body,
     progress,
-    print: printerOf(ctx.requestLogs, id),
+    // What a hook wrote is not ours to word.
+    print: isPassing(work) ? print : (text) => print(wordedFor({ program, clientApi }, text)),
     remember: (added, also) => {
       Object.assign(progress, added);
       return ctx.batch(async (tx) => {

@@ -2,15 +2,16 @@ import { AppError, isErrorType } from "../../common/errors.ts";
 import { findOperation } from "../../contract/api.ts";
 import type { RequestPayload } from "../../contract/records/requests.ts";
 import { fetchedRequest, listedRequest, type RequestView } from "../wire/records.ts";
+import { type Reader, wordedFor } from "../wire/wording.ts";
 import type { Failure, StoredRequest } from "./schema.ts";
 
-/** The record of a request that has ended, with its result, for a client of this API number. */
-export function toFetched(request: StoredRequest, clientApi: number | null): RequestPayload {
+/** The record of a request that has ended, with its result, for the client that reads it. */
+export function toFetched(request: StoredRequest, reader: Reader): RequestPayload {
   const outcome = {
     returnValue: request.returnValue ?? "null",
-    error: request.failure && errorOf(request.failure),
+    error: request.failure && errorOf(request.failure, reader),
   };
-  return fetchedRequest(viewOf(request), outcome, clientApi ?? undefined);
+  return fetchedRequest(viewOf(request), outcome, reader.clientApi ?? undefined);
 }
 
 /** The record of a request in a list: without its result. */
@@ -30,5 +31,5 @@ const viewOf = (request: StoredRequest): RequestView => ({
   statusMessage: request.statusNote,
 });
 
-const errorOf = ({ type, message, details }: Failure): AppError =>
-  new AppError(isErrorType(type) ? type : "InternalError", message, details);
+const errorOf = ({ type, message, details }: Failure, reader: Reader): AppError =>
+  new AppError(isErrorType(type) ? type : "InternalError", wordedFor(reader, message), details);

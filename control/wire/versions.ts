@@ -29,16 +29,32 @@ export const streamIdHeaders = (asked: string): Record<string, string> =>
  * Throws `ValueError` when it is not a whole number.
  */
 export function clientVersionOf(headers: Headers): number | undefined {
-  const text = headerNames("API-Version")
-    .map((name) => headers[name.toLowerCase()])
-    .find((value) => typeof value === "string");
+  const text = statedVersions(headers).find((value) => typeof value === "string");
   if (text === undefined) return undefined;
-  if (/^\d{1,6}$/.test(text)) return Number(text);
-  return fail(
-    "ValueError",
-    `the API version of the client must be a whole number, not ${JSON.stringify(text)}; leave the header out if unsure`,
+  return (
+    findClientVersion(headers) ??
+    fail(
+      "ValueError",
+      `the API version of the client must be a whole number, not ${JSON.stringify(text)}; leave the header out if unsure`,
+    )
   );
 }
+
+/** The API number of a client; undefined when it names none that we can read. */
+export function findClientVersion(headers: Headers): number | undefined {
+  const text = statedVersions(headers).find((value) => typeof value === "string");
+  return text !== undefined && /^\d{1,6}$/.test(text) ? Number(text) : undefined;
+}
+
+/** Whether a client knows only the protocol's own name of the header with its version. */
+export function isExistingClient(headers: Headers): boolean {
+  const [ours, protocols] = statedVersions(headers);
+  return ours === undefined && protocols !== undefined;
+}
+
+/** The API number under each name of its header, ours first, as the client wrote it. */
+const statedVersions = (headers: Headers) =>
+  headerNames("API-Version").map((name) => headers[name.toLowerCase()]);
 
 /** The body of the 400 for a client too old for us, undefined for one we can serve. */
 export function versionMismatch(

@@ -13,6 +13,7 @@ export function aCall({ batch }: Pick<Context, "batch">, progress: Progress = {}
   const call = {
     id: "a-call",
     user: { id: "u1", name: "ada" },
+    program: "outrigger",
     clientApi: null,
     command: "",
     signal: new AbortController().signal,

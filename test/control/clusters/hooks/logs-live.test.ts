@@ -75,7 +75,12 @@ test("who asked for a teardown reads its hooks' log next, not that of the stop b
   await says("stopping\n");
   await world.get(rows.stop, stop);
   await world.run(rows.start, name);
-  const caller = { user: { id: "u", name: "ada" }, clientApi: null, command: "" };
+  const caller = {
+    user: { id: "u", name: "ada" },
+    program: "outrigger",
+    clientApi: null,
+    command: "",
+  };
   const down = await submit(ctx, rows.down, rows.down.input.body.parse(name), caller);
 
   const log = await world.call(rows.hookLogs, name);
