@@ -12,8 +12,9 @@ import type { Context } from "../context.ts";
 import { neutralise } from "../wire/neutralise.ts";
 import { getReadable } from "./find.ts";
 import { headOf } from "./head.ts";
+import { withLines } from "./job-lines.ts";
 import { findJob, latestJobId } from "./jobs.ts";
-import type { Cluster } from "./schema.ts";
+import { type Cluster, clusterKey } from "./schema.ts";
 import { findCluster } from "./store.ts";
 
 /** How long an agent may be away before a follower gives up. */
@@ -33,9 +34,15 @@ export async function logs(
   const { tail, offset, follow } = input;
   const query = { id, tail: Math.max(tail, 0), offset, follow: follow ? "true" : "false" };
   const { start, chunks } = await openJobLog(ctx, cluster, query, call.signal);
+  const look = () => findUnlessGone(ctx, cluster, id, call.signal);
+  const text = withLines(call, {
+    ...{ nodes: job.nodes, isWhole: start === 0, ended: look },
+    chunks: neutralise(chunks),
+    begun: async () => (follow ? untilBegun(ctx, cluster, look, call.signal) : job),
+  });
   return {
     headers: { [offsetHeader]: String(start) },
-    body: Readable.from(neutralise(chunks)),
+    body: Readable.from(text),
     exitCode: () => exitCodeAfter(ctx, cluster, id, call.signal),
   };
 }
@@ -103,6 +110,24 @@ async function* chunksOf(
     }
   }
 }
+
+type Look = () => Promise<Job | undefined>;
+
+/** The job once it has begun or ended; undefined where it is gone before. */
+async function untilBegun(ctx: Context, { id }: Cluster, look: Look, signal: AbortSignal) {
+  const hasBegun = async () => {
+    const job = await look();
+    return job?.status === "PENDING" ? undefined : { job };
+  };
+  return (await ctx.changes.until(clusterKey(id), hasBegun, signal)).job;
+}
+
+/** The job; undefined also where its cluster cannot be asked any more. */
+const findUnlessGone = (ctx: Context, cluster: Cluster, id: number, signal: AbortSignal) =>
+  findJob(ctx, cluster, id, signal).catch(() => {
+    signal.throwIfAborted();
+    return undefined;
+  });
 
 /** Jobs are ended before their cluster goes; one that went cannot be asked any more. */
 async function exitCodeAfter(

@@ -1,0 +1,49 @@
+import { product } from "../../common/product.ts";
+import type { Job } from "../../contract/agent-shapes.ts";
+import type { Call } from "../bind.ts";
+import { hasEnded } from "./jobs.ts";
+
+/** A job's log as it is read. */
+export interface JobLog {
+  readonly nodes: number;
+  /** Whether the log is read from its beginning. */
+  readonly isWhole: boolean;
+  readonly chunks: AsyncIterable<Buffer>;
+  /** The job once it has begun or ended; at once where its log is not followed. */
+  begun(): Promise<Job | undefined>;
+  /** The job as it is when its log has been read. */
+  ended(): Promise<Job | undefined>;
+}
+
+/**
+ * The log of a job between the lines that existing clients and scripts wait for. Source: the reference's
+ * wording of "Job started" and "Job finished". Our own client says so in its own words.
+ */
+export const withLines = ({ program }: Pick<Call, "program">, log: JobLog) =>
+  program === product.word ? log.chunks : framed(log);
+
+async function* framed({ nodes, isWhole, chunks, begun, ended }: JobLog): AsyncGenerator<Buffer> {
+  if (isWhole) yield Buffer.from(`├── Waiting for task resources on ${countOf(nodes)}.\n`);
+  const hasBegun = ((await begun())?.startedAt ?? null) !== null;
+  if (isWhole && hasBegun) yield Buffer.from(started);
+  let last: number | undefined;
+  for await (const chunk of chunks) {
+    last = chunk.at(-1) ?? last;
+    yield chunk;
+  }
+  const job = await ended();
+  if (job === undefined || !hasEnded(job)) return;
+  yield Buffer.from(`${last === undefined || last === newline ? "" : "\n"}${endingOf(job)}`);
+}
+
+const newline = 10;
+const started =
+  "└── Job started. Streaming logs... (Ctrl-C to exit log streaming; job will not be killed)\n";
+
+const countOf = (nodes: number): string => `${nodes} node${nodes === 1 ? "" : "s"}`;
+
+function endingOf({ id, status, reason }: Job): string {
+  const hasSucceeded = status === "SUCCEEDED";
+  const why = hasSucceeded || reason === null ? "" : `ERROR: Job ${id}: ${reason}\n`;
+  return `${why}${hasSucceeded ? "✓" : "✗"} Job finished (status: ${status}).\n`;
+}
