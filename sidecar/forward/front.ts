@@ -73,4 +73,6 @@ export interface Front {
   /** A clock for time-outs, a few ticks a second. */
   nowMs: number;
   isDraining: boolean;
+  /** How many connections came so far. */
+  accepted: number;
 }

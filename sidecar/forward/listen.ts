@@ -7,6 +7,8 @@ export interface Place {
   readonly port: number;
   /** Whether others of the same user may listen there too: so one takes over from another. */
   readonly isShared?: boolean;
+  /** How many listeners accept connections there. */
+  readonly listeners?: number;
 }
 
 /** What clients are met with, as PEM texts. */
@@ -15,19 +17,53 @@ export interface TlsPair {
   readonly cert: string;
 }
 
-/** Waits until the server listens; answers where. Throws `ConfigError` when it cannot. */
-export async function listenOn(server: Server, place: Place): Promise<AddressInfo> {
-  const { host, port, isShared = false } = place;
-  const { promise, resolve, reject } = Promise.withResolvers<void>();
-  server.once("error", reject).listen({ host, port, backlog: 4_096, reusePort: isShared }, resolve);
+/** Waits until the server listens; returns where. Throws `ConfigError` when it cannot. */
+export async function listenOn(server: Server, { host, port }: Place): Promise<AddressInfo> {
   try {
-    await promise;
+    return await open(server, { host, port });
   } catch (error) {
-    // Not every system can share a port.
-    if (isShared && errorCodeOf(error) === "ENOTSUP")
-      return listenOn(server, { host, port, isShared: false });
     fail("ConfigError", `cannot listen on ${host}:${port}: ${errorCodeOf(error) ?? error}`);
   }
+}
+
+/**
+ * Has all the servers listen at one place; returns where, and those that do. Node.js accepts one connection a
+ * turn of its loop for each of them, so with several a crowd of new clients waits less. Where a port cannot be shared,
+ * only the first one listens. Throws `ConfigError` when none can.
+ */
+export async function listenTogether(
+  servers: readonly [Server, ...Server[]],
+  place: Place,
+): Promise<{ address: AddressInfo; listening: readonly Server[] }> {
+  const { host, isShared = false } = place;
+  // A port that may be shared could be taken without a word while somebody else has it.
+  const port = isShared ? place.port : await findFree(place);
+  try {
+    const address = await open(servers[0], { host, port, reusePort: true });
+    for (const server of servers.slice(1))
+      await open(server, { host, port: address.port, reusePort: true });
+    return { address, listening: servers };
+  } catch (error) {
+    if (errorCodeOf(error) === "ENOTSUP")
+      return { address: await listenOn(servers[0], { host, port }), listening: [servers[0]] };
+    fail("ConfigError", `cannot listen on ${host}:${port}: ${errorCodeOf(error) ?? error}`);
+  }
+}
+
+async function findFree(place: Place): Promise<number> {
+  const probe = createServer();
+  const { port } = await listenOn(probe, place);
+  await new Promise((resolve) => probe.close(resolve));
+  return port;
+}
+
+async function open(
+  server: Server,
+  where: { host: string; port: number; reusePort?: boolean },
+): Promise<AddressInfo> {
+  const { promise, resolve, reject } = Promise.withResolvers<void>();
+  server.once("error", reject).listen({ ...where, backlog: 4_096 }, resolve);
+  await promise;
   return server.address() as AddressInfo;
 }
 

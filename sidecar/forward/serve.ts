@@ -5,7 +5,7 @@ import { newRequestHead } from "../head.ts";
 import { ownAnswerTo } from "./answers.ts";
 import { Client } from "./client.ts";
 import type { Authorize, Engine, ForwardLimits, Front, Observer } from "./front.ts";
-import { acceptPlain, acceptTls, listenOn, type Place, type TlsPair } from "./listen.ts";
+import { acceptPlain, acceptTls, listenTogether, type Place, type TlsPair } from "./listen.ts";
 import type { Choose } from "./route.ts";
 
 /** What a front is made of. */
@@ -39,6 +39,9 @@ export interface Serving {
   drain(deadlineMs: number, graceMs?: number): Promise<number>;
 }
 
+/** With 16 the last of a crowd waits a tenth as long as with one. */
+const listenersAtOnce = 16;
+const turnsAtMost = 1_000;
 const lookEveryMs = 10;
 /** How late a time-out may be, at most. */
 const sweepMs = 200;
@@ -51,12 +54,18 @@ export async function serve(parts: FrontParts, place: Place, tls?: TlsPair): Pro
     clients: new Set(),
     head: newRequestHead(parts.limits),
     nowMs: performance.now(),
+    accepted: 0,
     isDraining: false,
   };
   const meet = (accepted: Socket) => take(front, accepted);
   const secure = tls && acceptTls(tls, parts.limits.headMs, meet);
-  const server = secure ?? acceptPlain(meet);
-  const address = await listenOn(server, place);
+  // One for TLS: sessions are resumed only at the server that they began with.
+  const count = secure === undefined ? (place.listeners ?? listenersAtOnce) : 1;
+  const others = Array.from({ length: count - 1 }, () => acceptPlain(meet));
+  const { address, listening } = await listenTogether(
+    [secure ?? acceptPlain(meet), ...others],
+    place,
+  );
   const sweeping = setInterval(() => sweep(front), sweepEveryMs(parts.limits)).unref();
   return {
     address,
@@ -69,9 +78,9 @@ export async function serve(parts: FrontParts, place: Place, tls?: TlsPair): Pro
       for (const client of front.clients) client.leaveLost();
     },
     renew: (pair) => secure?.setSecureContext(pair),
-    stopListening: () => stopListening(server),
+    stopListening: () => stopListening(front, listening),
     async drain(deadlineMs, graceMs = 0) {
-      const cut = await drain(front, server, deadlineMs, graceMs);
+      const cut = await drain(front, listening, deadlineMs, graceMs);
       clearInterval(sweeping);
       front.engine.close();
       return cut;
@@ -80,6 +89,7 @@ export async function serve(parts: FrontParts, place: Place, tls?: TlsPair): Pro
 }
 
 function take(front: Front, accepted: Socket): void {
+  front.accepted += 1;
   if (front.clients.size < front.limits.connections) new Client(front, accepted);
   else sendAway(accepted);
 }
@@ -105,23 +115,26 @@ function sweep(front: Front): void {
 const busyIn = ({ clients }: Front): number => [...clients].filter(({ isBusy }) => isBusy).length;
 
 /**
- * Closed with connections that nobody has accepted yet, the system would reset them. The first turn may
- * be of this moment's events, the second one looks for others.
+ * Closed with connections that nobody has accepted yet, the system would reset them. So it waits for a turn
+ * that brought none; the first one may be of this moment's events. Clients that never cease to come are not waited for.
  */
-async function stopListening(server: Server): Promise<void> {
+async function stopListening(front: Front, servers: readonly Server[]): Promise<void> {
   await afterPolling();
-  await afterPolling();
-  server.close();
+  for (let turn = 0, before = -1; turn < turnsAtMost && before !== front.accepted; turn++) {
+    before = front.accepted;
+    await afterPolling();
+  }
+  for (const server of servers) server.close();
 }
 
 async function drain(
   front: Front,
-  server: Server,
+  servers: readonly Server[],
   deadlineMs: number,
   graceMs: number,
 ): Promise<number> {
   front.isDraining = true;
-  await stopListening(server);
+  await stopListening(front, servers);
   for (const client of front.clients) client.drain(graceMs);
   const untilMs = performance.now() + deadlineMs;
   while (front.clients.size > 0 && performance.now() < untilMs) await sleep(lookEveryMs);

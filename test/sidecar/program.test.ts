@@ -62,6 +62,15 @@ test("it does not start without a key, an upstream, or with settings it does not
   );
 });
 
+test("a port that another sidecar listens on is refused", async (t) => {
+  const where = ["--key", "k", "--upstream", "127.0.0.1:1", "--listen"];
+  const port = await portOf(start(t, [...where, "127.0.0.1:0"]));
+  const second = start(t, [...where, `127.0.0.1:${port}`]);
+
+  assert.equal(await second.exited, 2);
+  await second.line(`cannot listen on 127.0.0.1:${port}: EADDRINUSE`);
+});
+
 test("settings come from flags, variables and a file, in this order", async (t) => {
   const folder = mkdtempSync(join(tmpdir(), "sidecar-"));
   t.after(() => rmSync(folder, { recursive: true }));

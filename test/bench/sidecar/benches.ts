@@ -1,4 +1,5 @@
 import { type Bulk, bulk } from "./bulk.ts";
+import { crowdOfClients } from "./crowd.ts";
 import { idleStreams } from "./idle-streams.ts";
 import { requests, type Scenario } from "./requests.ts";
 import { type Bench, benchesOf } from "./rows.ts";
@@ -59,5 +60,6 @@ export const sidecarBenches: Record<string, Bench> = {
   "sidecar-stream-memory": streamMemory,
   "sidecar-idle-streams": idleStreams,
   ...benchesOf(bulks, bulk),
+  "sidecar-crowd": crowdOfClients,
   "sidecar-start": sidecarStart,
 };
