@@ -12,6 +12,7 @@ export const modes = {
   stream: "text, streamed; nothing is stored",
   file: "bytes",
   page: "a page for browsers",
+  socket: "a WebSocket",
 } as const;
 export type Mode = keyof typeof modes;
 

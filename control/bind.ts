@@ -1,4 +1,4 @@
-import type { Readable } from "node:stream";
+import type { Duplex, Readable } from "node:stream";
 import { fail } from "../common/errors.ts";
 import type { InputOf, Operation, OutputOf } from "../common/operation.ts";
 import type { Wish } from "./clusters/schema.ts";
@@ -57,11 +57,18 @@ export interface LogReply extends Reply {
   exitCode(): Promise<number>;
 }
 
+/** The answer of a `socket` operation: what to do with the connection once it is accepted. */
+export interface SocketReply {
+  lead(upgrade: { readonly socket: Duplex; readonly head: Uint8Array }): void;
+}
+
 type AnswerOf<Op extends Operation> = Op["mode"] extends "log"
   ? LogReply
-  : Op["mode"] extends "stream" | "file" | "page"
-    ? Reply
-    : OutputOf<Op>;
+  : Op["mode"] extends "socket"
+    ? SocketReply
+    : Op["mode"] extends "stream" | "file" | "page"
+      ? Reply
+      : OutputOf<Op>;
 
 /** A row and the code that runs it. */
 export interface Bound {

@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { type Operation, operation } from "../../common/operation.ts";
 import { product, protocol } from "../../common/product.ts";
-import { document, integer, listOf, longText, text } from "../caps.ts";
+import { caps, document, integer, listOf, longText, text } from "../caps.ts";
 import { ClusterStatusRecord, Handle, LaunchResult } from "../records/clusters.ts";
 import { clusterHistoryOperations } from "./cluster-history.ts";
 import { clusterJobOperations } from "./cluster-jobs.ts";
@@ -172,6 +172,24 @@ export const clusterOperations = {
     }),
     output: z.record(z.string(), z.string()).describe("Port to address."),
     errors: ["ValueError", "ClusterNotUpError"],
+  }),
+  ssh: operation({
+    name: "ssh",
+    route: "GET /kubernetes-pod-ssh-proxy",
+    mode: "socket",
+    summary: "SSH to a node of a cluster, in binary messages.",
+    access: "any",
+    input: {
+      query: z.object({
+        cluster_name: clusterName,
+        worker: z.coerce.number().int().min(0).max(caps.entries).default(0).describe("Rank."),
+        client_version: optional(z.coerce.number().int().min(0).max(caps.integer)).describe(
+          "API number of the client; above 21, messages begin with a byte that says what they are.",
+        ),
+      }),
+    },
+    output: Nothing,
+    errors: ["ValueError", "ClusterDoesNotExist", "ClusterNotUpError"],
   }),
   ...clusterJobOperations,
   ...clusterHistoryOperations,

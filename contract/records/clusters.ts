@@ -23,6 +23,7 @@ export const ClusterCredentials = z
     ssh_user: z.string(),
     ssh_private_key: z.string().nullable().describe("Path of the key on control."),
     ssh_private_key_content: z.string().optional(),
+    ssh_host_key: z.string().optional().describe("What control proves itself with."),
     ssh_control_name: z.string(),
     ssh_proxy_command: z.string().nullable(),
     docker_user: z.string().optional().describe("User inside the container, where there is one."),

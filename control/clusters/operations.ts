@@ -9,6 +9,7 @@ import { checkLaunch, launch } from "./launch.ts";
 import { down, start, stop } from "./lifecycle.ts";
 import { logs } from "./logs.ts";
 import { autostop, checkAutostop } from "./set-autostop.ts";
+import { openSsh } from "./ssh-door/open.ts";
 import { endpoints, status } from "./status.ts";
 
 /** Clusters: their life, their jobs, what they wrote, did and cost. */
@@ -21,6 +22,7 @@ export const clusterOperations: Bound[] = [
   bind(rows.autostop, autostop, checkAutostop),
   bind(rows.status, status),
   bind(rows.endpoints, endpoints),
+  bind(rows.ssh, openSsh),
   bind(rows.queue, queue),
   bind(rows.jobStatus, jobStatus),
   bind(rows.cancel, cancel),

@@ -11,6 +11,7 @@ import { listLastEvents } from "./history-store.ts";
 import { openHookView } from "./hooks/view.ts";
 import { listGoingOn } from "./lifecycles/store.ts";
 import { type Cluster, isChanging } from "./schema.ts";
+import { sshCredentials } from "./ssh-door/keys.ts";
 import { listLive } from "./store.ts";
 import { toStatusRecord } from "./view.ts";
 
@@ -30,8 +31,10 @@ export async function status(ctx: Context, input: Input, call: Call) {
   const lastEvents = isShort ? new Map<string, string>() : await listLastEvents(ctx.db);
   const lifecycles = await listGoingOn(ctx.db, ctx.now().getTime());
   const hooksOf = await openHookView(ctx);
+  const credentials = input.include_credentials ? await sshCredentials(ctx) : undefined;
   return clusters.map((cluster) =>
     toStatusRecord(cluster, {
+      credentials,
       summary,
       handle,
       lastEvent: lastEvents.get(cluster.id),

@@ -1,9 +1,11 @@
+import { product } from "../../common/product.ts";
 import type { Idle } from "../../contract/agent-shapes.ts";
 import type {
   ClusterStatusRecord,
   CostReportRecord,
   HookRecord,
 } from "../../contract/records/clusters.ts";
+import { sshPorts } from "../../contract/ssh-door.ts";
 import { clusterRecord } from "../wire/cluster-record.ts";
 import { type Handle, type HandleRecord, handleRecord, poolResources } from "../wire/handles.ts";
 import { costRecord } from "../wire/history-records.ts";
@@ -20,6 +22,8 @@ export const toHandle = (cluster: Cluster): HandleRecord => {
       cluster.addresses.length === 0
         ? null
         : cluster.addresses.map((address) => ({ internal: address, external: address })),
+    sshPorts: cluster.addresses.map((_, rank) => sshPorts.first + rank),
+    sshUser: product.word,
     resources: poolResources(cluster.offer),
   };
   return handleRecord(handle);
@@ -34,12 +38,13 @@ export interface Showing {
   /** The lifecycles that are under way, before those whose hook goes on although they are over. */
   readonly lifecycles: readonly StoredLifecycle[];
   readonly hooks: readonly HookRecord[];
+  readonly credentials?: ClusterStatusRecord["credentials"];
 }
 
 /** A live cluster as `/status` shows it; a summary leaves out what is long. */
 export function toStatusRecord(
   cluster: Cluster,
-  { summary, handle, lastEvent, idle, lifecycles, hooks }: Showing,
+  { summary, handle, lastEvent, idle, lifecycles, hooks, credentials }: Showing,
 ): ClusterStatusRecord {
   const { status } = cluster;
   if (status === "GONE") throw new Error("a cluster that is gone has no record");
@@ -55,6 +60,7 @@ export function toStatusRecord(
     lifecycle: lifecycles.find(({ rank }) => rank === 0) ?? lifecycles[0],
     hooks,
     handle: handle ? toHandle(cluster) : null,
+    ...(isRunning(cluster) && { credentials }),
     lastUse: cluster.command,
     labels: cluster.labels,
     ...(!summary && {
@@ -74,6 +80,9 @@ const initOf = ({ status, wanted, wantedBecause, problem }: Cluster) =>
         reason: problem?.message ?? wantedBecause,
       }
     : null;
+
+/** SSH leads to its nodes. */
+const isRunning = ({ status }: Cluster): boolean => status === "UP" || status === "AUTOSTOPPING";
 
 /** What both records say of a cluster. */
 const shared = (cluster: Cluster) => ({

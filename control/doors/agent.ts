@@ -20,6 +20,7 @@ export interface Agent {
     row: Op,
     input: GivenInputOf<Op>,
     signal: AbortSignal,
+    bytes?: Readable,
   ): Promise<{ headers: Record<string, string>; body: Readable }>;
 }
 
@@ -57,8 +58,8 @@ export function agentBehind(door: Dispatcher, name: string): Agent {
         .json()
         .catch((error: unknown) => unreachable(error, until, name))) as never;
     },
-    async open(row, input, signal) {
-      const { headers, body } = await send(row, input, signal);
+    async open(row, input, signal, bytes) {
+      const { headers, body } = await send(row, input, signal, bytes);
       return { headers: headers as Record<string, string>, body };
     },
   };

@@ -4,7 +4,7 @@ import { pipeline } from "node:stream/promises";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { AppError, errorCodeOf, toAppError } from "../../common/errors.ts";
 import type { InputOf, Mode } from "../../common/operation.ts";
-import type { Bound, LogReply, RawBody, Reply } from "../bind.ts";
+import type { Bound, LogReply, RawBody, Reply, SocketReply } from "../bind.ts";
 import type { Context } from "../context.ts";
 import {
   type Caller,
@@ -17,6 +17,7 @@ import {
   succeed,
 } from "../requests/run.ts";
 import { requestIdHeaders } from "../wire/versions.ts";
+import { acceptanceOf } from "./upgrades.ts";
 
 /** A call whose input is checked, on its way to an answer. */
 export interface Exchange {
@@ -46,6 +47,12 @@ export const answers: Record<Mode, Answer> = {
   stream: answerReply,
   file: answerReply,
   page: answerReply,
+  socket: async (exchange) => {
+    const acceptance = acceptanceOf(exchange.req, exchange.reply);
+    const { lead } = (await runDirectly(exchange)) as SocketReply;
+    lead(acceptance.accept());
+    return exchange.reply;
+  },
 };
 
 /** Stores the call as a request, then lets its queue have it; one that is refused has FAILED. */

@@ -122,7 +122,7 @@ function documented(row: Operation, shapes: RowShapes): DocumentedOperation {
     ...(parameters.length === 0 ? {} : { parameters }),
     ...(body === undefined ? {} : { requestBody: body }),
     responses: {
-      "200": successOf(row, shapes),
+      [row.mode === "socket" ? "101" : "200"]: successOf(row, shapes),
       ...refusalsOf(row),
       ...(parameters.length > 0 || body !== undefined ? { "422": invalid } : {}),
     },
@@ -178,6 +178,7 @@ const successes: Record<Operation["mode"], (shapes: RowShapes) => Answer> = {
   stream: () => ({ description: "Text.", content: { "text/plain": { schema: text } } }),
   file: () => ({ description: "A zip.", content: { "application/zip": { schema: {} } } }),
   page: () => ({ description: "A page.", content: { "text/html": { schema: text } } }),
+  socket: () => ({ description: "The connection is a WebSocket from here on." }),
 };
 
 const successOf = (row: Operation, shapes: RowShapes): Answer => successes[row.mode](shapes);

@@ -26,6 +26,7 @@ import { refuseForeignPages } from "./origin.ts";
 import { addPages } from "./site.ts";
 import { answerUnknown } from "./unknown.ts";
 import { refuseTunnels, refuseUnreadable } from "./unreadable.ts";
+import { routeUpgrades, shouldUpgrade } from "./upgrades.ts";
 
 /** Longer than clients pool connections, so that ours is not the side that closes first. */
 const keepAliveMs = 75_000;
@@ -55,7 +56,11 @@ export function buildServer(
     bodyLimit: bodyLimitBytes,
     keepAliveTimeout: keepAliveMs,
     requestTimeout: 0,
-    http: { headersTimeout: headMs, connectionsCheckingInterval: Math.min(headMs, checkEveryMs) },
+    http: {
+      headersTimeout: headMs,
+      connectionsCheckingInterval: Math.min(headMs, checkEveryMs),
+      shouldUpgradeCallback: shouldUpgrade,
+    },
     forceCloseConnections: true,
     exposeHeadRoutes: false,
     genReqId: () => randomUUID(),
@@ -90,6 +95,7 @@ export function buildServer(
   const bound = new Map(operations.map((operation) => [operation.row, operation]));
   for (const row of rows) addRoute(app, ctx, bound.get(row) ?? bindUnbuilt(row));
   addPages(app, rows);
+  routeUpgrades(app);
   return app;
 }
 

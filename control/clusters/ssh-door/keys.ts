@@ -1,0 +1,57 @@
+import { mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { errorCodeOf } from "../../../common/errors.ts";
+import { product } from "../../../common/product.ts";
+import type { ClusterStatusRecord } from "../../../contract/records/clusters.ts";
+import type { Config } from "../../config.ts";
+import type { Context } from "../../context.ts";
+
+type Credentials = NonNullable<ClusterStatusRecord["credentials"]>;
+
+/** A private key and its public half, as OpenSSH writes them. */
+export interface KeyPair {
+  readonly privateText: string;
+  readonly publicText: string;
+}
+
+/** The keys of a home: one proves that control answers, the other lets a user in. */
+export interface DoorKeys {
+  readonly host: KeyPair;
+  readonly user: KeyPair;
+}
+
+/** The keys of this home, made when they are first needed. */
+export const readKeys = async (config: Pick<Config, "home">): Promise<DoorKeys> => ({
+  host: await keyPair(config, "host"),
+  user: await keyPair(config, "user"),
+});
+
+async function keyPair({ home }: Pick<Config, "home">, name: string): Promise<KeyPair> {
+  const folder = join(home, "control", "ssh-door");
+  const file = join(folder, `${name}.json`);
+  try {
+    return JSON.parse(readFileSync(file, "utf8"));
+  } catch (error) {
+    if (errorCodeOf(error) !== "ENOENT") throw error;
+  }
+  const { default: ssh2 } = await import("ssh2");
+  const made = ssh2.utils.generateKeyPairSync("ed25519");
+  const pair: KeyPair = { privateText: made.private, publicText: made.public };
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  writeFileSync(`${file}.new`, JSON.stringify(pair), { mode: 0o600, flush: true });
+  renameSync(`${file}.new`, file);
+  return pair;
+}
+
+/** What a client needs to log in at the door of control. */
+export async function sshCredentials({ config }: Pick<Context, "config">): Promise<Credentials> {
+  const { host, user } = await readKeys(config);
+  return {
+    ssh_user: product.word,
+    ssh_private_key: null,
+    ssh_private_key_content: user.privateText,
+    ssh_host_key: host.publicText,
+    ssh_control_name: product.word,
+    ssh_proxy_command: null,
+  };
+}

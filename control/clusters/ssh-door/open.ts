@@ -1,0 +1,40 @@
+import { fail } from "../../../common/errors.ts";
+import type { InputOf } from "../../../common/operation.ts";
+import type { clusterOperations as rows } from "../../../contract/operations/clusters.ts";
+import { openWebSocket } from "../../../contract/websocket.ts";
+import type { SocketReply } from "../../bind.ts";
+import type { Context } from "../../context.ts";
+import { getRunning } from "../find.ts";
+import { serveSsh } from "./server.ts";
+
+/** Clients above this say of each message what it is. Source: the protocol of existing clients. */
+const lastUntyped = 21;
+const connectionsAtMost = 256;
+const open = new WeakMap<Context, number>();
+
+/** Opens the way to a node for a client that speaks SSH. */
+export async function openSsh(ctx: Context, input: InputOf<typeof rows.ssh>): Promise<SocketReply> {
+  const { cluster_name: name, worker: rank, client_version: version } = input;
+  const cluster = await getRunning(ctx, name);
+  if (rank >= cluster.nodes)
+    fail(
+      "ValueError",
+      `cluster ${name} has ${cluster.nodes} nodes; the last is node ${cluster.nodes - 1}`,
+    );
+  if ((open.get(ctx) ?? 0) >= connectionsAtMost)
+    fail("ConflictError", `${connectionsAtMost} SSH connections are open; close one of them`);
+  return {
+    lead({ socket, head }) {
+      const count = (change: number) => open.set(ctx, (open.get(ctx) ?? 0) + change);
+      const way = openWebSocket(socket, {
+        side: "server",
+        head,
+        isTyped: (version ?? 0) > lastUntyped,
+      });
+      count(1);
+      way.once("close", () => count(-1));
+      way.on("error", (error) => ctx.log.debug({ err: error }, "WebSocket broke"));
+      serveSsh(ctx, { cluster, rank }, way).catch((error) => way.destroy(error));
+    },
+  };
+}
