@@ -145,7 +145,7 @@ const naming =
 
 /** The world of one command line, and how to close what was opened in it. */
 function openWorld(words: readonly string[], terminal: Terminal, outer: Surroundings) {
-  const { env, cwd, signal } = outer;
+  const { env, cwd, streams, signal } = outer;
   const settings = readSettings(env);
   let client: Client | undefined;
   const connect = async () => {
@@ -157,6 +157,7 @@ function openWorld(words: readonly string[], terminal: Terminal, outer: Surround
     client ??= openClient({ endpoint, identity, token, origin: originOf(words), signal });
     return client;
   };
-  const world: World = { env, cwd, settings, terminal, signal, now: () => new Date(), connect };
+  const now = () => new Date();
+  const world: World = { env, cwd, settings, terminal, streams, signal, now, connect };
   return { world, close: async () => client?.close() };
 }

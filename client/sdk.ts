@@ -1,3 +1,4 @@
+import type { Duplex } from "node:stream";
 import { setTimeout as sleep } from "node:timers/promises";
 import { AppError, errorTypes, fail } from "../common/errors.ts";
 import {
@@ -72,6 +73,8 @@ export interface Client {
   logs<Op extends Operation>(row: Op, input: GivenInputOf<Op>, sink: Sink): Promise<number>;
   /** The bytes of a `file` row as they come; read them to their end. */
   open<Op extends Operation>(row: Op, input: GivenInputOf<Op>): Promise<AsyncIterable<Uint8Array>>;
+  /** The bytes of a `socket` row, both ways. */
+  connect<Op extends Operation>(row: Op, input: GivenInputOf<Op>): Promise<Duplex>;
   /** Whether control answers, and as whom it knows us. */
   health(timeoutMs?: number): Promise<Health>;
   /** A plain GET of a path that no row is needed for. */
@@ -113,6 +116,10 @@ export function openClient(options: ClientOptions): Client {
       return id === undefined ? 0 : Number((await client.get(id)) ?? 0);
     },
     open: async (row, input) => (await link.submit(row, input as object)).body,
+    connect(row, input) {
+      const { path } = toHttpCall(row, input as Record<string, unknown>);
+      return transport.connect(path, link.following.signal);
+    },
     health: (timeoutMs = 2_500) => readPath(link, { path: "/api/health", timeoutMs }),
     read: (path, query = {}) => readPath(link, { path, query }),
     close: () => transport.close(),

@@ -42,9 +42,9 @@ export interface Asking {
 }
 
 /** The input of a process; a terminal or not. */
-export type Input = Readable & { isTTY?: boolean };
-/** An output of a process; a terminal has columns. */
-export type Output = Writable & { isTTY?: boolean; columns?: number };
+export type Input = Readable & { isTTY?: boolean; setRawMode?(isRaw: boolean): unknown };
+/** An output of a process; a terminal has a size. */
+export type Output = Writable & { isTTY?: boolean; columns?: number; rows?: number };
 
 export interface Streams {
   readonly stdin: Input;

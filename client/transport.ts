@@ -1,3 +1,4 @@
+import type { Duplex } from "node:stream";
 import { Agent, request } from "undici";
 import type { Method } from "../common/operation.ts";
 import { headerNames, product, protocol } from "../common/product.ts";
@@ -29,6 +30,8 @@ export interface Answer {
 export interface Transport {
   /** Sends one HTTP request; throws an AppError for every answer but 200 and for broken connections. */
   send(question: Question): Promise<Answer>;
+  /** Opens a WebSocket; throws as `send` does. */
+  connect(path: string, signal: AbortSignal): Promise<Duplex>;
   close(): Promise<void>;
 }
 
@@ -52,6 +55,10 @@ export function openTransport(endpoint: string, token?: Secret): Transport {
       const header = (name: string) => firstOf(answer.headers[name.toLowerCase()]);
       const named = (suffix: string) => headerNames(suffix).map(header).find(Boolean);
       return { header, named, text, body: readable(endpoint, answer.body) };
+    },
+    async connect(path, signal) {
+      const { connectSocket } = await import("./websocket.ts");
+      return connectSocket(new URL(`${endpoint}${path}`), own, signal);
     },
     close: () => agent.destroy(),
   };

@@ -1,6 +1,6 @@
 import type { Client } from "./sdk.ts";
 import type { Env, Settings } from "./settings.ts";
-import type { Terminal } from "./terminal.ts";
+import type { Streams, Terminal } from "./terminal.ts";
 
 /** What every command works with. */
 export interface World {
@@ -8,6 +8,8 @@ export interface World {
   readonly cwd: string;
   readonly settings: Settings;
   readonly terminal: Terminal;
+  /** What the terminal is made of, for what passes bytes on. */
+  readonly streams: Streams;
   /** Aborts at Ctrl-C. */
   readonly signal: AbortSignal;
   now(): Date;

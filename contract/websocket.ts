@@ -26,11 +26,16 @@ export const acceptOf = (key: string): string =>
 export function openWebSocket(socket: Duplex, { side, head, isTyped = false }: Sides): Duplex {
   const send = (opcode: number, payload: Uint8Array, done?: (error?: Error | null) => void) =>
     socket.write(toFrame(opcode, payload, side), done);
+  let isOver = false;
   const way = new Duplex({
+    allowHalfOpen: false,
     read: () => void socket.resume(),
     write: (chunk: Buffer, _encoding, done) =>
       send(opcodes.binary, isTyped ? Buffer.concat([Buffer.of(types.data), chunk]) : chunk, done),
-    final: (done) => void send(opcodes.close, Buffer.of(3, 232), () => socket.end(done)),
+    final: (done) => {
+      if (socket.destroyed) done();
+      else send(opcodes.close, Buffer.of(3, 232), () => socket.end(done));
+    },
     destroy: (error, done) => {
       socket.destroy();
       done(error);
@@ -47,25 +52,30 @@ export function openWebSocket(socket: Duplex, { side, head, isTyped = false }: S
     else if (message[0] === types.data) pass(message.subarray(1));
     else if (message[0] === types.ping) answer(opcodes.binary, message);
   }
+  function finish(): void {
+    if (!isOver) way.push(null);
+    isOver = true;
+  }
   function pass(bytes: Buffer): void {
     if (bytes.length > 0 && !way.push(bytes)) socket.pause();
   }
 
   const read = openReader(side, (opcode, payload) => {
     if (opcode === opcodes.ping) answer(opcodes.pong, payload);
-    else if (opcode === opcodes.close) way.push(null);
+    else if (opcode === opcodes.close) finish();
     else if (opcode !== opcodes.pong) hear(payload);
   });
   const take = (chunk: Uint8Array) => {
     try {
-      if (!way.readableEnded) read(chunk);
+      if (!isOver) read(chunk);
     } catch (error) {
       way.destroy(error as Error);
     }
   };
   socket.on("data", take);
-  socket.once("end", () => way.push(null));
-  socket.once("close", () => way.destroy());
+  // What came before the end is still read.
+  socket.once("end", finish);
+  socket.once("close", finish);
   socket.on("error", (error) => way.destroy(error));
   take(head);
   return way;

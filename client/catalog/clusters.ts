@@ -74,6 +74,31 @@ Examples:
     load: async () => (await import("../commands/exec.ts")).exec,
   },
   {
+    name: "shell",
+    group: clusters,
+    operands: "<cluster> [command...]",
+    summary: "Open a shell on a cluster, or run one command there.",
+    options: [
+      {
+        flags: "-n, --node <rank>",
+        means: "Which node; 0, the head, when absent.",
+        parse: wholeNumber(0),
+      },
+      {
+        flags: "--stdio",
+        means: "Carry SSH over stdin and stdout, for ProxyCommand.",
+        hidden: true,
+      },
+    ],
+    more: `Needs no SSH server on the node. COMMAND is one command line for bash, or a program and its arguments; put -- before it. It gets a terminal when you are at one, and its exit code is that of outrigger. What it leaves in the background ends with it; run that as a job.
+
+Examples:
+  outrigger shell dev
+  outrigger shell dev -n 1 -- nvidia-smi -l 5
+  outrigger shell dev -- 'cat > data.json' < data.json`,
+    load: async () => (await import("../commands/shell.ts")).shell,
+  },
+  {
     name: "status",
     group: clusters,
     operands: "[names...]",

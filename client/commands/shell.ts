@@ -1,0 +1,166 @@
+import { once } from "node:events";
+import { constants } from "node:os";
+import { type Duplex, PassThrough } from "node:stream";
+import { pipeline } from "node:stream/promises";
+import type { ClientChannel, ParsedKey, Client as SshClient } from "ssh2";
+import { fail } from "../../common/errors.ts";
+import { clusterOperations as rows } from "../../contract/operations/clusters.ts";
+import type { ClusterStatusRecord } from "../../contract/records/clusters.ts";
+import type { Streams } from "../terminal.ts";
+import type { World } from "../world.ts";
+
+export interface ShellOptions {
+  readonly node?: number;
+  readonly stdio?: boolean;
+}
+
+type Credentials = NonNullable<ClusterStatusRecord["credentials"]>;
+
+const loginMs = 20_000;
+/** A connection is taken for dead when it was asked so often in vain. */
+const keepAlive = { keepaliveInterval: 15_000, keepaliveCountMax: 4 };
+const interruptedCode = 130;
+
+/** `outrigger shell`: a shell on a node, or one command; ends with its exit code. */
+export async function shell(
+  world: World,
+  operands: readonly string[],
+  { node = 0, stdio = false }: ShellOptions,
+): Promise<number> {
+  const [name, ...words] = operands;
+  if (name === undefined) fail("UsageError", "name the cluster: outrigger shell CLUSTER");
+  const client = await world.connect();
+  const way = await client.connect(rows.ssh, { cluster_name: name, worker: node });
+  if (stdio) return relay(world, way);
+  const credentials = await credentialsOf(world, name);
+  const ssh = await logIn(way, credentials);
+  try {
+    return await run(world, name, ssh, commandOf(words));
+  } finally {
+    ssh.end();
+    way.destroy();
+  }
+}
+
+/** One word is a command line; several are a command and its arguments. */
+function commandOf(words: readonly string[]): string | undefined {
+  if (words.length < 2) return words[0];
+  const quoted = words.map((word) =>
+    /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`,
+  );
+  return quoted.join(" ");
+}
+
+/** For `ssh`, which speaks through us. */
+async function relay({ streams }: World, way: Duplex): Promise<number> {
+  const { stdin, stdout } = streams;
+  await Promise.race([
+    pipeline(stdin, way, { end: false }).then(() => once(way.end(), "close")),
+    pipeline(way, stdout, { end: false }),
+  ]).catch(() => {});
+  way.destroy();
+  stdin.destroy();
+  return 0;
+}
+
+/** What lets us in. */
+async function credentialsOf(world: World, name: string): Promise<Credentials> {
+  const client = await world.connect();
+  const [record] = await client.callAndGet(rows.status, {
+    cluster_names: [name],
+    include_credentials: true,
+    include_handle: false,
+    summary_response: true,
+  });
+  return record?.credentials ?? fail("ClusterNotUpError", `cluster ${name} is not up`);
+}
+
+async function logIn(way: Duplex, credentials: Credentials): Promise<SshClient> {
+  const { default: ssh2 } = await import("ssh2");
+  const { ssh_private_key_content: privateKey = "", ssh_host_key: hostKey = "" } = credentials;
+  const known = ssh2.utils.parseKey(hostKey) as ParsedKey;
+  const client = new ssh2.Client();
+  const ready = once(client, "ready");
+  client.connect({
+    ...keepAlive,
+    sock: way as never,
+    username: credentials.ssh_user,
+    privateKey,
+    readyTimeout: loginMs,
+    hostVerifier: (key: Buffer) => key.equals(known.getPublicSSH()),
+  });
+  await ready;
+  client.on("error", () => {});
+  return client;
+}
+
+/** Runs it to its end, with our own terminal where we have one. */
+async function run(
+  { streams, env, signal }: World,
+  name: string,
+  ssh: SshClient,
+  command: string | undefined,
+): Promise<number> {
+  const { stdin, stdout, stderr } = streams;
+  const isTerminal = stdin.isTTY === true && stdout.isTTY === true;
+  const size = () => ({ cols: stdout.columns ?? 80, rows: stdout.rows ?? 24, width: 0, height: 0 });
+  const pty = isTerminal && { ...size(), term: env["TERM"] ?? "xterm" };
+  const channel = await openChannel(ssh, command, pty);
+  const resize = () => {
+    const { cols, rows, width, height } = size();
+    channel.setWindow(rows, cols, height, width);
+  };
+  const leave = () => channel.destroy();
+  signal.addEventListener("abort", leave, { once: true });
+  if (isTerminal) stdin.setRawMode?.(true);
+  stdout.on("resize", resize);
+  try {
+    return await converse(channel, { stdin, stdout, stderr }, name);
+  } catch (error) {
+    if (signal.aborted) return interruptedCode;
+    throw error;
+  } finally {
+    signal.removeEventListener("abort", leave);
+    stdout.off("resize", resize);
+    if (isTerminal) stdin.setRawMode?.(false);
+    stdin.destroy();
+  }
+}
+
+type Pty = false | { cols: number; rows: number; width: number; height: number; term: string };
+
+function openChannel(
+  ssh: SshClient,
+  command: string | undefined,
+  pty: Pty,
+): Promise<ClientChannel> {
+  const { promise, resolve, reject } = Promise.withResolvers<ClientChannel>();
+  const done = (error: Error | undefined, channel: ClientChannel) =>
+    error ? reject(error) : resolve(channel);
+  if (command === undefined) ssh.shell(pty, done);
+  else ssh.exec(command, { pty: pty || false }, done);
+  return promise;
+}
+
+/** Passes everything on both ways; answers the exit code. */
+async function converse(
+  channel: ClientChannel,
+  { stdin, stdout, stderr }: Streams,
+  name: string,
+): Promise<number> {
+  let code: number | undefined;
+  channel.on("exit", (exit: number | null, signal: string | null) => {
+    code = exit ?? 128 + (signalNumbers[signal ?? ""] ?? 0);
+  });
+  const closed = once(channel, "close");
+  const errors = channel.stderr.pipe(new PassThrough());
+  void pipeline(stdin, channel).catch(() => {});
+  await Promise.all([
+    pipeline(channel, stdout, { end: false }),
+    pipeline(errors, stderr, { end: false }),
+  ]).catch(() => {});
+  await closed;
+  return code ?? fail("UnreachableError", `the connection to ${name} was lost`);
+}
+
+const signalNumbers: Readonly<Record<string, number>> = constants.signals;

@@ -1,0 +1,46 @@
+import { randomBytes } from "node:crypto";
+import type { IncomingMessage } from "node:http";
+import type { Duplex } from "node:stream";
+import { text } from "node:stream/consumers";
+import { AppError } from "../common/errors.ts";
+import { acceptOf, openWebSocket } from "../contract/websocket.ts";
+import { failureOf, unreachable } from "./failures.ts";
+
+const handshakeMs = 10_000;
+
+/** Opens a WebSocket as a stream of bytes; throws an AppError for a refusal. */
+export async function connectSocket(
+  url: URL,
+  headers: Readonly<Record<string, string>>,
+  signal: AbortSignal,
+): Promise<Duplex> {
+  const { request } = await (url.protocol === "https:"
+    ? import("node:https")
+    : import("node:http"));
+  const key = randomBytes(16).toString("base64");
+  const asked = request(url, {
+    headers: {
+      ...headers,
+      connection: "Upgrade",
+      upgrade: "websocket",
+      "sec-websocket-version": "13",
+      "sec-websocket-key": key,
+    },
+    signal: AbortSignal.any([signal, AbortSignal.timeout(handshakeMs)]),
+  });
+  const { promise, resolve, reject } = Promise.withResolvers<Duplex>();
+  asked.once("error", (error) => reject(unreachable(url.origin, error)));
+  asked.once("response", (answer) => void refusalOf(answer).then(reject, reject));
+  asked.once("upgrade", ({ headers: said }, socket, head) => {
+    if (said["sec-websocket-accept"] !== acceptOf(key))
+      return reject(new AppError("RuntimeError", `${url.origin} answers no WebSocket`));
+    socket.setNoDelay(true);
+    resolve(openWebSocket(socket, { side: "client", head }));
+  });
+  asked.end();
+  return promise;
+}
+
+async function refusalOf(answer: IncomingMessage): Promise<AppError> {
+  return failureOf(answer.statusCode ?? 0, await text(answer));
+}
