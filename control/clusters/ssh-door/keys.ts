@@ -3,7 +3,6 @@ import { join } from "node:path";
 import { errorCodeOf } from "../../../common/errors.ts";
 import { product } from "../../../common/product.ts";
 import type { ClusterStatusRecord } from "../../../contract/records/clusters.ts";
-import type { Config } from "../../config.ts";
 import type { Context } from "../../context.ts";
 
 type Credentials = NonNullable<ClusterStatusRecord["credentials"]>;
@@ -21,12 +20,12 @@ export interface DoorKeys {
 }
 
 /** The keys of this home, made when they are first needed. */
-export const readKeys = async (config: Pick<Config, "home">): Promise<DoorKeys> => ({
+export const readKeys = async (config: Pick<Context["config"], "home">): Promise<DoorKeys> => ({
   host: await keyPair(config, "host"),
   user: await keyPair(config, "user"),
 });
 
-async function keyPair({ home }: Pick<Config, "home">, name: string): Promise<KeyPair> {
+async function keyPair({ home }: Pick<Context["config"], "home">, name: string): Promise<KeyPair> {
   const folder = join(home, "control", "ssh-door");
   const file = join(folder, `${name}.json`);
   try {
