@@ -1,4 +1,4 @@
-import { chmodSync, mkdirSync } from "node:fs";
+import { chmodSync, existsSync, mkdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync, type SQLTagStore } from "node:sqlite";
 import { errorCodeOf, fail } from "../common/errors.ts";
@@ -9,6 +9,8 @@ export interface Journal {
   readonly db: DatabaseSync;
   readonly sql: SQLTagStore;
   readonly seal: Seal;
+  /** Where the corrupt journal is that this one replaces, until it is rebuilt. */
+  readonly replaces: string | undefined;
 }
 
 /**
@@ -54,18 +56,55 @@ const added = [{ table: "events", column: "lifecycle_id", type: "TEXT" }] as con
 export function openJournal(folder: string): Journal {
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   chmodSync(folder, 0o700);
-  const db = new DatabaseSync(join(folder, "journal.db"));
+  try {
+    return open(folder);
+  } catch (error) {
+    if (!isCorrupt(error)) throw error;
+    setAside(folder);
+    return open(folder);
+  }
+}
+
+/** Says that the journal is whole again. */
+export const endRebuild = (folder: string): void => rmSync(join(folder, marker), { force: true });
+
+/** Whether the database cannot be read any more. Source: SQLite's result codes. */
+export const isCorrupt = (error: unknown): boolean =>
+  error instanceof Error && "errcode" in error && [11, 26].includes(Number(error.errcode) & 0xff);
+
+const file = "journal.db";
+const marker = "rebuilding";
+
+/** The marker comes first: whatever ends the agent now, the next one rebuilds. */
+function setAside(folder: string): void {
+  writeFileSync(join(folder, marker), "");
+  for (const suffix of ["", "-wal", "-shm"]) {
+    const path = join(folder, file + suffix);
+    if (existsSync(path)) renameSync(path, join(folder, `${file}.corrupt${suffix}`));
+  }
+}
+
+function open(folder: string): Journal {
+  const db = new DatabaseSync(join(folder, file));
   try {
     db.exec("PRAGMA locking_mode=EXCLUSIVE; PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL;");
     db.exec(`BEGIN IMMEDIATE; ${schema} COMMIT;`);
     for (const row of added) addColumn(db, row);
+    checkWhole(db);
   } catch (error) {
     db.close();
     if (errorCodeOf(error) === "ERR_SQLITE_ERROR" && /locked/.test(String(error)))
       fail("ConflictError", `another agent serves ${folder}; end it first`);
     throw error;
   }
-  return { db, sql: db.createTagStore(100), seal: openSeal(join(folder, "key")) };
+  const replaces = existsSync(join(folder, marker)) ? join(folder, `${file}.corrupt`) : undefined;
+  return { db, sql: db.createTagStore(100), seal: openSeal(join(folder, "key")), replaces };
+}
+
+function checkWhole(db: DatabaseSync): void {
+  const [first] = db.prepare("PRAGMA quick_check(1)").all();
+  const found = String(Object.values(first ?? {})[0]);
+  if (found !== "ok") throw Object.assign(new Error(found), { errcode: 11 });
 }
 
 function addColumn(db: DatabaseSync, { table, column, type }: (typeof added)[number]): void {
@@ -86,6 +125,13 @@ export function transaction<T>({ db }: Journal, work: () => T): T {
     if (db.isTransaction) db.exec("ROLLBACK");
     throw error;
   }
+}
+
+/** The setting that says when the journal was last rebuilt, and where the corrupt one is. */
+export const rebuiltSetting = "rebuilt";
+export interface Rebuilt {
+  readonly at: number;
+  readonly aside: string;
 }
 
 /** A setting as it was written, or undefined. */

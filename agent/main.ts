@@ -7,11 +7,13 @@ import { readConfig } from "./config.ts";
 import { openAgent } from "./context.ts";
 import { watchIdle } from "./idle.ts";
 import { superviseWork } from "./jobs/supervisor.ts";
+import { isCorrupt } from "./journal.ts";
 import { watchNotices } from "./notices/notices.ts";
 import { bindOperations } from "./operations.ts";
 import { untilTurnedOff } from "./power-off.ts";
+import { rebuildJournal } from "./rebuild.ts";
 import { serve } from "./server.ts";
-import { hearSignals, untilDismissed } from "./signals.ts";
+import { type Dismissal, hearSignals, untilDismissed } from "./signals.ts";
 
 /**
  * Serves the node until it is told to leave; answers the exit code. Jobs go on without it, unless
@@ -25,19 +27,26 @@ async function main(): Promise<number> {
   exitOnCrash((error) => log.error({ error }, "crashed"));
   const stopping = new AbortController();
   const agent = openAgent(config, log, stopping.signal);
+  const { replaces } = agent.journal;
+  if (replaces !== undefined) rebuildJournal(agent, replaces);
+  const corrupt = Promise.withResolvers<Dismissal>();
   const loops = [superviseWork(agent), watchIdle(agent)];
   const ends = [untilDismissed(agent, signals), untilTurnedOff(agent)];
   watchNotices(agent);
   const server = await serve(agentOperations, bindOperations(agent), {
     socket: config.socket,
     log,
+    failed: (error) => {
+      // Whatever starts the agent again has it rebuilt.
+      if (isCorrupt(error)) corrupt.resolve({ because: "the journal is corrupt", exitCode: 1 });
+    },
   });
   log.info({ socket: config.socket, pid: process.pid }, "listening");
   service.ready(`listens on ${config.socket}`);
   // Now and not at its end: agents live long and are killed, and the next one shall start fast.
   flushCompileCache();
 
-  const { because, exitCode } = await Promise.race([...ends, ...loops]);
+  const { because, exitCode } = await Promise.race([...ends, ...loops, corrupt.promise]);
   log.info({ because }, "leaving");
   service.stopping(`leaves: ${because}`);
   stopping.abort();

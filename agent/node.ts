@@ -8,7 +8,14 @@ import { lastSeq } from "./events.ts";
 import { hooksFolderOf, lifecyclesFolderOf } from "./folders.ts";
 import { listLiveParts } from "./jobs/part-store.ts";
 import { listActiveIds } from "./jobs/store.ts";
-import { findSetting, type Journal, putSetting, transaction } from "./journal.ts";
+import {
+  findSetting,
+  type Journal,
+  putSetting,
+  type Rebuilt,
+  rebuiltSetting,
+  transaction,
+} from "./journal.ts";
 import type { LifecycleRow } from "./lifecycles/row.ts";
 
 import { findHooksVersion, findOpenLifecycle, listUnsettled } from "./lifecycles/store.ts";
@@ -19,10 +26,10 @@ const setting = "node";
 export const findNode = (journal: Journal): NodeSettings | undefined =>
   findSetting<NodeSettings>(journal, setting);
 
-/** As `findNode`; throws `ConflictError` before control told. */
+/** As `findNode`; throws `UnreachableError` before control has told it. */
 export const getNode = (journal: Journal): NodeSettings =>
   findNode(journal) ??
-  fail("ConflictError", "the node does not know its cluster yet; send PUT /node first");
+  fail("UnreachableError", "the node has not been told its cluster yet; send PUT /node first");
 
 /** Tells the node who it is; throws `ConflictError` when work of another identity still runs. */
 export function configureNode(agent: Agent, node: NodeSettings): void {
@@ -66,6 +73,7 @@ export function healthOf(agent: Agent): Health {
     hooksVersion: findHooksVersion(journal),
     lifecycle: open === undefined ? null : pickShort(open),
     lastSeq: lastSeq(journal),
+    rebuilt: findSetting<Rebuilt>(journal, rebuiltSetting) ?? null,
   };
 }
 

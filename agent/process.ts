@@ -192,9 +192,18 @@ function makeWorkdir({ workdir, workdirLink: link }: Script): void {
 const isFull = (error: unknown): boolean => ["ENOSPC", "EDQUOT"].includes(errorCodeOf(error) ?? "");
 
 function findRoot(folder: string, name: string): ProcessId | undefined {
+  const claim = findClaim(folder, name);
+  return claim?.bootId === readBootId() ? claim : undefined;
+}
+
+/** The process that began a script, and the boot it belongs to; undefined before it has begun. */
+export function findClaim(
+  folder: string,
+  name: string,
+): (ProcessId & { readonly bootId: string }) | undefined {
   const [pid, startTicks, bootId] = readLink(folder, name, "claim")?.split(" ") ?? [];
-  if (bootId !== readBootId()) return undefined;
-  return { pid: Number(pid), startTicks: Number(startTicks) };
+  if (bootId === undefined) return undefined;
+  return { pid: Number(pid), startTicks: Number(startTicks), bootId };
 }
 
 function readLink(folder: string, name: string, kind: "claim" | "exit"): string | undefined {

@@ -42,14 +42,17 @@ interface Route {
   readonly run: (input: never, exchange: Exchange) => unknown;
 }
 
+/** Is told of whatever an operation throws. */
+type Failed = (error: unknown) => void;
+
 /** Serves a table of operations on a Unix socket that only its owner may open. */
 export async function serve<Rows extends Record<string, Operation>>(
   rows: Rows,
   bound: Bound<Rows>,
-  { socket, log }: { socket: string; log: Log },
+  { socket, log, failed = () => {} }: { socket: string; log: Log; failed?: Failed },
 ): Promise<Server> {
   const routes = Object.entries(rows).map(([name, row]) => toRoute(row, bound[name as keyof Rows]));
-  const server = createServer((req, res) => void answer(routes, req, res, log));
+  const server = createServer((req, res) => void answer(routes, req, res, { log, failed }));
   server.requestTimeout = 0;
   // Only who asks ends a connection at rest: one that ends while it is taken up again loses a call.
   server.keepAliveTimeout = 0;
@@ -79,7 +82,7 @@ async function answer(
   routes: readonly Route[],
   req: IncomingMessage,
   res: ServerResponse,
-  log: Log,
+  { log, failed }: { log: Log; failed: Failed },
 ): Promise<void> {
   const gone = new AbortController();
   res.once("close", () => gone.abort());
@@ -91,6 +94,7 @@ async function answer(
     if (row.mode === "stream") await sendStream(res, result as Stream, gone.signal);
     else sendJson(res, 200, result);
   } catch (error) {
+    failed(error);
     if (gone.signal.aborted) return;
     // The rest of a body that nobody wants must still be read, or the next request never is.
     req.resume();

@@ -165,10 +165,10 @@ export type Idle = z.output<typeof Idle>;
 export const AgentEvent = z.object({
   seq: z.int().positive(),
   at: Millis,
-  kind: z.enum(["job", "part", "idle", "lifecycle"]),
+  kind: z.enum(["job", "part", "idle", "lifecycle", "journal"]),
   jobId: z.int().positive().optional(),
   lifecycleId: z.string().optional(),
-  /** The status it now has; of `idle`, IDLE or BUSY. A lifecycle tells of each of its hooks too. */
+  /** The status it now has; of `idle`, IDLE or BUSY; of `journal`, REBUILT. A lifecycle tells of each of its hooks too. */
   status: z.string(),
 });
 export type AgentEvent = z.output<typeof AgentEvent>;
@@ -187,5 +187,7 @@ export const Health = z.object({
   /** The lifecycle that is under way: it has no end yet. */
   lifecycle: Lifecycle.pick({ id: true, cause: true, events: true, status: true }).nullable(),
   lastSeq: z.int().min(0),
+  /** When a corrupt journal was last replaced, and where the agent keeps it. */
+  rebuilt: z.object({ at: Millis, aside: z.string() }).nullable().default(null),
 });
 export type Health = z.output<typeof Health>;

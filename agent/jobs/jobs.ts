@@ -12,6 +12,7 @@ import { getNode } from "../node.ts";
 import { keepLogsSmall } from "./log-size.ts";
 import { mergeLogs } from "./merge.ts";
 import { moveJob, wantPart } from "./move.ts";
+import { noteJob } from "./on-disk.ts";
 import {
   addPart,
   addSidecar,
@@ -42,9 +43,17 @@ export function submitJob(agent: Agent, submission: JobSubmission): JobRow {
     const jobId = addJob(journal, submission, submittedAt);
     const { setup, reusesSetup, run, secrets, demand, limits, nodes, sidecar } = submission;
     const env = { ...jobVariables(submission, jobId, node, submittedAt), ...submission.env };
-    addSpec(journal, { jobId, setup, reusesSetup, run, env, secrets, demand, limits, nodes });
+    const spec = { jobId, setup, reusesSetup, run, env, secrets, demand, limits, nodes };
+    addSpec(journal, spec);
     if (sidecar !== null) addSidecar(journal, jobId, sidecar);
     makeFolder(agent, jobId, nodes);
+    const note = {
+      clusterId: node.clusterId,
+      rank: headRank,
+      job: factsOf(submission),
+      submittedAt,
+    };
+    noteJob(agent, spec, note, sidecar);
     addEvent(agent, { kind: "job", jobId, status: "PENDING" });
     countActivity(agent);
     return jobId;
@@ -52,6 +61,10 @@ export function submitJob(agent: Agent, submission: JobSubmission): JobRow {
   log.info({ jobId: id, name: submission.name }, "job submitted");
   return getJob(agent, id);
 }
+
+const factsOf = ({ submissionId, name, userId, userName, resources, metadata }: JobSubmission) => ({
+  ...{ submissionId, name, userId, userName, resources, metadata },
+});
 
 /** Starts the job that waits longest when it fits; undefined when none does. */
 export function startNextJob(agent: Agent): number | undefined {

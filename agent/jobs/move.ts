@@ -10,6 +10,7 @@ import { addEvent } from "../events.ts";
 import { logOf } from "../folders.ts";
 import { countJobEnd } from "../idle.ts";
 import { transaction } from "../journal.ts";
+import { noteEnd } from "./on-disk.ts";
 import { dropSpec, findPart, type PartFacts, setPart } from "./part-store.ts";
 import { findJob, type JobFacts, setJob } from "./store.ts";
 
@@ -26,6 +27,7 @@ export function moveJob(agent: Agent, id: number, to: JobStatus, facts: JobFacts
     if (ended) dropSpec(journal, id);
     if (ended) countJobEnd(agent);
   });
+  if (ended) noteEndOf(agent, id);
   log.info({ jobId: id, from, to, reason: facts.reason }, "job moved");
   changes.notify(keys.job(id));
   if (!ended) return;
@@ -56,9 +58,27 @@ export function movePart(
     dropSpec(journal, jobId);
     countJobEnd(agent);
   });
+  if (job === undefined && to === "ENDED")
+    noteEnd(agent, jobId, {
+      status: to,
+      ...endOfPart(facts),
+      startedAt: null,
+      endedAt: agent.now(),
+    });
   log.debug({ jobId, rank, from, to, reason: facts.reason }, "part moved");
   changes.notify(keys.job(jobId));
   if (to === "ENDED") changes.notify(keys.log(logOf(agent, jobId)));
+}
+
+const endOfPart = (facts: PartFacts) => ({
+  reason: facts.reason ?? null,
+  exitCode: facts.exitCode ?? null,
+});
+
+function noteEndOf(agent: Agent, id: number): void {
+  const { status, reason, exitCode, startedAt, endedAt } =
+    findJob(agent.journal, id) ?? fail("InternalError", `there is no job ${id}`);
+  noteEnd(agent, id, { status, reason, exitCode, startedAt, endedAt: endedAt ?? agent.now() });
 }
 
 /** Writes what is wanted of a rank, and tells who relays it. */

@@ -9,6 +9,7 @@ import { transaction } from "../journal.ts";
 import { getNode } from "../node.ts";
 import { getJob } from "./jobs.ts";
 import { movePart, wantPart } from "./move.ts";
+import { noteJob } from "./on-disk.ts";
 import {
   addPart,
   addSpec,
@@ -127,6 +128,12 @@ function addNewPart(
     addSpec(journal, { ...spec, jobId: id });
     addPart(journal, { ...part, status: "WAITING", exitCode: null, ...spec.demand, gpus });
     makeFolder(agent, id, 1);
+    const { clusterId } = getNode(journal);
+    noteJob(
+      agent,
+      { ...spec, jobId: id },
+      { clusterId, rank, job: null, submittedAt: agent.now() },
+    );
   });
 }
 

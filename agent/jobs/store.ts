@@ -29,6 +29,19 @@ export function addJob({ sql }: Journal, job: JobSubmission, submittedAt: number
   return Number(lastInsertRowid);
 }
 
+/** What is known of a job whose row was lost. */
+export type RestoredJob = Omit<JobRow, "verdict" | "merge">;
+
+/** Writes a job whose row was lost. */
+export function restoreJob({ sql }: Journal, job: RestoredJob): void {
+  sql.run`
+    INSERT INTO jobs (id, submission_id, name, user_id, user_name, nodes, resources, metadata, status,
+      reason, exit_code, submitted_at, started_at, ended_at)
+    VALUES (${job.id}, ${job.submissionId}, ${job.name}, ${job.userId}, ${job.userName}, ${job.nodes},
+      ${job.resources}, ${JSON.stringify(job.metadata)}, ${job.status}, ${job.reason},
+      ${job.exitCode}, ${job.submittedAt}, ${job.startedAt}, ${job.endedAt})`;
+}
+
 /** The job, or undefined. */
 export function findJob({ sql }: Journal, id: number): JobRow | undefined {
   return toJobRow(sql.get`SELECT * FROM jobs WHERE id = ${id}`);

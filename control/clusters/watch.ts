@@ -1,9 +1,10 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { agentOperations } from "../../contract/agent-api.ts";
-import type { AgentEvent, Idle } from "../../contract/agent-shapes.ts";
+import type { AgentEvent, Health, Idle } from "../../contract/agent-shapes.ts";
 import type { Context } from "../context.ts";
 import { linesOf } from "../doors/lines.ts";
 import { openSilence } from "../doors/silence.ts";
+import { addEvent, listEvents } from "../events.ts";
 import { nudge } from "../reconciler.ts";
 import { openHookLogPump } from "./hooks/log-pump.ts";
 import { adoptLifecycles } from "./lifecycles/adopt.ts";
@@ -29,6 +30,8 @@ const firstPauseMs = 100;
 const longestPauseMs = 5_000;
 /** An agent says every five seconds that it lives. */
 const silenceMs = 15_000;
+/** Among how many of the newest remarks one is looked for, so that it is not made twice. */
+const remarksLooked = 100;
 
 interface Watched {
   readonly abort: AbortController;
@@ -172,7 +175,8 @@ async function listen(
   signal: AbortSignal,
 ): Promise<void> {
   const agent = ctx.agent(cluster, rank);
-  const { lastSeq } = await agent.call(agentOperations.health, {}, { signal });
+  const { lastSeq, rebuilt } = await agent.call(agentOperations.health, {}, { signal });
+  if (rebuilt) await tellRebuilt(ctx, cluster, rank, rebuilt);
   using silence = openSilence(silenceMs, signal);
   const { body } = await agent.open(agentOperations.events, { after: lastSeq }, silence.signal);
   ear.heard();
@@ -180,4 +184,24 @@ async function listen(
     silence.heard();
     if (line !== "") ear.heard(JSON.parse(line));
   }
+}
+
+/** Adds an event, once, that says that a node's agent has lost its journal and what became of it. */
+async function tellRebuilt(
+  ctx: Context,
+  { id }: Cluster,
+  rank: number,
+  { at, aside }: NonNullable<Health["rebuilt"]>,
+): Promise<void> {
+  const reason =
+    `the journal of the agent of node ${rank} was corrupt, and was rebuilt from the folders of its ` +
+    `jobs at ${new Date(at).toISOString()}; the corrupt one is ${aside} on the node`;
+  const known = await listEvents(ctx.db, "cluster", id, {
+    kinds: ["remarks"],
+    limit: remarksLooked,
+  });
+  if (known.some((event) => event.reason === reason)) return;
+  await ctx.batch((tx) =>
+    addEvent(tx, { noun: "cluster", id, reason, isNoteworthy: true, at: ctx.now() }),
+  );
 }

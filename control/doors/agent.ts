@@ -1,6 +1,6 @@
 import type { Readable } from "node:stream";
 import type { Dispatcher } from "undici";
-import { AppError, fail, isErrorType } from "../../common/errors.ts";
+import { AppError, errorCodeOf, fail, isErrorType } from "../../common/errors.ts";
 import {
   type GivenInputOf,
   type Operation,
@@ -65,10 +65,21 @@ export function agentBehind(door: Dispatcher, name: string): Agent {
   };
 }
 
+const notServed =
+  "it is not running; if it does not come back, see the log of the agent on the node";
+
+/** There is no socket, or nothing listens on it. */
+const isNotServed = (error: unknown): boolean =>
+  ["ECONNREFUSED", "ENOENT"].includes(errorCodeOf(error) ?? "");
+
 function unreachable(error: unknown, signal: AbortSignal, name: string): never {
   if (signal.reason instanceof AppError) throw signal.reason;
   if (error instanceof AppError) throw error;
-  const why = error instanceof Error ? error.message : String(error);
+  const why = isNotServed(error)
+    ? notServed
+    : error instanceof Error
+      ? error.message
+      : String(error);
   throw new AppError("UnreachableError", `${name} does not answer: ${why}`, {}, error);
 }
 

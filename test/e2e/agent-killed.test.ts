@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { clusterOperations as rows } from "../../contract/operations/clusters.ts";
@@ -33,6 +33,36 @@ test("an agent is killed under a running job", { timeout: 300_000 }, async (t) =
     [second, "SUCCEEDED"],
     [third, "SUCCEEDED"],
   ]);
+});
+
+test("a corrupt journal costs a cluster nothing, and an event says so", {
+  timeout: 300_000,
+}, async (t) => {
+  const control = await startControl(t);
+  const cluster = clusterOf(control, "demo");
+  const go = join(control.home, "go");
+  const run = `echo begins; until [ -e ${go} ]; do sleep 0.05; done; echo ends`;
+  const id = await cluster.launch(aTask(run));
+  const followed = cluster.follow(id);
+  const home = listNodeHomes(control.home)[0] ?? "";
+  const revived = killAgent(home);
+  for (const name of ["journal.db", "journal.db-wal"])
+    writeFileSync(join(home, ".outrigger/agent", name), "nothing that is a database");
+
+  const second = await cluster.exec(aTask("echo second"));
+  await revived;
+  writeFileSync(go, "");
+
+  assert.deepEqual(await followed, { code: 0, text: "begins\nends\n" });
+  assert.deepEqual(await cluster.follow(second), { code: 0, text: "second\n" });
+  await assertStayedUp(control);
+  const asked = { cluster_name: "demo", event_type: "DEBUG" } as const;
+  const told = await until(async () => {
+    const events = await control.client.callAndGet(rows.clusterEvents, asked);
+    const found = JSON.stringify(events).match(/the journal of the agent of node 0 was corrupt/g);
+    return found ?? undefined;
+  });
+  assert.equal(told.length, 1);
 });
 
 test("an agent is killed before it ever answered", { timeout: 300_000 }, async (t) => {

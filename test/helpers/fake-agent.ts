@@ -85,6 +85,7 @@ function bind(node: FakeNode, changes: Changes): Bound<Rows> {
     startedAt: 0,
     node: node.settings,
     lastSeq: node.events.length,
+    rebuilt: null,
     ...lifecycleHealth(node),
   });
   return {
