@@ -18,6 +18,7 @@ import {
 } from "../requests/run.ts";
 import { requestIdHeaders } from "../wire/versions.ts";
 import { acceptanceOf } from "./upgrades.ts";
+import { refuseOtherWorkspaces } from "./workspace.ts";
 
 /** A call whose input is checked, on its way to an answer. */
 export interface Exchange {
@@ -67,6 +68,7 @@ async function store({ ctx, bound, input, caller, reply }: Exchange): Promise<st
 /** What the check of a row refuses for its meaning. Throws what is wrong with the form of a task. */
 function refusalOf({ check }: Bound, input: Exchange["input"]): AppError | undefined {
   try {
+    refuseOtherWorkspaces(input);
     check?.(input as never);
     return undefined;
   } catch (error) {

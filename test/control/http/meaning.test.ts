@@ -46,6 +46,11 @@ const cases: Record<string, Case> = {
     type: "NotSupportedError",
     says: /^this version cannot serve volumes yet/,
   },
+  "a workspace that is not there": {
+    send: ["/down", { cluster_name: "demo", override_skypilot_config: { active_workspace: "a" } }],
+    type: "PermissionDeniedError",
+    says: /^active_workspace: there is no workspace "a"; there is only one: default$/,
+  },
   "files that did not come along": {
     send: launch(`workdir: /somewhere\n${run}`),
     type: "ValueError",
