@@ -85,15 +85,16 @@ test("a pool of hosts, from its deployment to its end", { skip, timeout: 300_000
   await t.test(
     "a cluster takes as many hosts as it has nodes, and its jobs run there",
     async () => {
-      const run = "echo $(ip -4 -o addr show eth0); echo made > ~/made";
+      const setup = "echo 'case $- in *i*) ;; *) return ;; esac; export SEEN=set' > ~/.bashrc";
+      const run = "echo $SEEN $(ip -4 -o addr show eth0); echo made > ~/made; rm ~/.bashrc";
       const config = { hooks: [{ run: "echo for $HOOK_EVENT on $(cat ~/made)" }] };
       const resources = { ...place.resources, ports: [8080, 8081] };
-      const id = await pair.launch(aTask(run, { num_nodes: 2, config, resources }));
+      const id = await pair.launch(aTask(run, { num_nodes: 2, setup, config, resources }));
       const { code, text } = await pair.follow(id);
       assert.equal(code, 0, text);
       for (const [rank, name] of ["head", "worker1"].entries()) {
         const { address } = await hostOf(rank);
-        assert.match(text, new RegExp(`^\\(${name}, rank=${rank}\\) .* ${address}/`, "m"));
+        assert.match(text, new RegExp(`^\\(${name}, rank=${rank}\\) set .* ${address}/`, "m"));
       }
       assert.equal((await lab.status()).reason.match(/: free \(/g)?.length, 1);
     },
