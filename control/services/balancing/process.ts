@@ -92,8 +92,9 @@ export async function endBalancers(
 }
 
 /**
- * Tells a balancer to end; false where it is gone. Its socket is nobody's to reach it by any more, but says
- * by its name who it is, as control may begin anew meanwhile. Who was not told yet ends as it misses it.
+ * Tells a balancer to end; false where it is gone. Its socket gets a name that says which process it
+ * belongs to, for the control plane that comes after this one. A balancer that misses its socket ends by
+ * itself, so it ends also where it cannot be told, or where control dies before it is.
  */
 async function endBehind(
   service: Service,
@@ -102,12 +103,25 @@ async function endBehind(
   signal: AbortSignal,
 ): Promise<boolean> {
   const other = await reach(service, socket, signal);
-  const found = other && findProcess(other.health.pid);
-  if (found === undefined) await rm(socket, { force: true });
-  else await rename(socket, leftSocketOf(socket, found));
-  await other?.api.call(api.end, { drainMs }, { signal });
   await other?.close();
-  return found !== undefined;
+  const found = other && findProcess(other.health.pid);
+  if (found === undefined) {
+    await rm(socket, { force: true });
+    return false;
+  }
+  const left = leftSocketOf(socket, found);
+  await rename(socket, left);
+  const door = openUnixDoor(left);
+  const behind = agentBehind(door, `the balancer of ${service.name}`);
+  try {
+    await behind.call(api.end, { drainMs }, { signal });
+  } catch (error) {
+    signal.throwIfAborted();
+    if (!(error instanceof AppError) || error.type !== "UnreachableError") throw error;
+  } finally {
+    await door.destroy();
+  }
+  return true;
 }
 
 const leftNames = /^(?<build>.+)\.(?<pid>\d+)-(?<startTicks>\d+)\.left$/;

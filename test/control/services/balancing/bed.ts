@@ -1,8 +1,11 @@
 import assert from "node:assert/strict";
-import { existsSync, readdirSync } from "node:fs";
-import { connect } from "node:net";
+import { spawn } from "node:child_process";
+import { existsSync, mkdirSync, readdirSync } from "node:fs";
+import { connect, type Socket } from "node:net";
 import { join } from "node:path";
 import type { TestContext } from "node:test";
+import { settingName } from "../../../../common/config.ts";
+import { programArgs } from "../../../../common/programs.ts";
 import type { BalancerHealth } from "../../../../contract/balancer-api.ts";
 import type { Context } from "../../../../control/context.ts";
 import { agentBehind } from "../../../../control/doors/agent.ts";
@@ -87,13 +90,35 @@ export const isAlive = (pid: number): boolean => {
   }
 };
 
-/** Has the balancer of a service kept, and hold a request of a client. */
-export async function withHeld(t: TestContext, ctx: Context) {
-  await ctx.balancers.keep(service, signal);
+/** Starts a balancer of another build, and has it kept; its process id. */
+export async function keepOlder(t: TestContext, ctx: Context): Promise<number> {
+  const folder = serviceFolder(ctx, service.id);
+  mkdirSync(folder, { recursive: true });
+  const socket = join(folder, "older.sock");
+  const env = {
+    ...ctx.config.nodeEnv,
+    [settingName("socket")]: socket,
+    [settingName("build")]: "older",
+  };
+  const older = spawn(process.execPath, programArgs("balancer"), { env, stdio: "ignore" });
+  t.after(() => older.kill("SIGKILL"));
+  await until(() => pidAt(socket));
+  await ctx.balancers.adopt(service, signal);
+  return older.pid ?? assert.fail("no balancer");
+}
+
+/** Has the balancer that is kept hold a request of a client. */
+export async function hold(t: TestContext, ctx: Context): Promise<Socket> {
   await ctx.balancers.plan(service, { ...nothing, hold: { requests: 1, ms: 600_000 } }, signal);
   const client = connect(await portOf(ctx), service.host).on("error", () => {});
   t.after(() => client.destroy());
   client.write("GET / HTTP/1.1\r\nHost: a\r\n\r\n");
   await until(() => ctx.balancers.seen(service.id)?.held === 1 || undefined);
   return client;
+}
+
+/** Has the balancer of a service kept, and hold a request of a client. */
+export async function withHeld(t: TestContext, ctx: Context): Promise<Socket> {
+  await ctx.balancers.keep(service, signal);
+  return hold(t, ctx);
 }

@@ -1,14 +1,15 @@
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
-import { existsSync, readdirSync, renameSync, rmSync } from "node:fs";
-import { basename, join } from "node:path";
+import { existsSync, readdirSync, rmSync } from "node:fs";
 import { type TestContext, test } from "node:test";
 import { openBalancers } from "../../../../control/services/balancing/balancers.ts";
 import { serviceFolder } from "../../../../control/services/folders.ts";
 import { until } from "../../../helpers/agent.ts";
 import {
   anew,
+  hold,
   isAlive,
+  keepOlder,
   nothing,
   pidAt,
   pidOf,
@@ -24,13 +25,10 @@ import {
 
 test("one of another build goes on until its successor listens, and then ends", async (t) => {
   const ctx = await withBalancers(t);
-  await ctx.balancers.keep(service, signal);
+  const old = await keepOlder(t, ctx);
   await ctx.balancers.plan(service, nothing, signal);
-  const old = await pidOf(ctx);
   await ctx.balancers.stop();
-  const [socket = ""] = socketsOf(ctx);
-  const olds = join(serviceFolder(ctx, service.id), "older.sock");
-  renameSync(socket, olds);
+  const [olds = ""] = socketsOf(ctx);
 
   const next = anew(t, ctx);
   await next.keep(service, signal);
@@ -39,17 +37,16 @@ test("one of another build goes on until its successor listens, and then ends", 
   await until(() => !isAlive(old) || undefined);
 
   assert.equal(before, old, "it is there until the other one listens");
-  assert.deepEqual(socketsOf(ctx), [socket]);
+  assert.equal(socketsOf(ctx).includes(olds), false);
   assert.notEqual(await pidOf(ctx), old);
   await next.end(service, 0, signal);
 });
 
 test("no plan is told for all while one of another build finishes what it has", async (t) => {
   const ctx = await withBalancers(t);
-  const client = await withHeld(t, ctx);
+  await keepOlder(t, ctx);
+  const client = await hold(t, ctx);
   await ctx.balancers.stop();
-  const [socket = ""] = socketsOf(ctx);
-  renameSync(socket, join(serviceFolder(ctx, service.id), "older.sock"));
 
   const next = anew(t, ctx);
   await next.keep(service, signal);
@@ -145,12 +142,9 @@ test("one that does not answer holds up no service that goes down for ever", asy
 /** A balancer of another build that finishes what it has, and the control plane that had it do so. */
 async function withLeaving(t: TestContext) {
   const ctx = await withBalancers(t);
-  const client = await withHeld(t, ctx);
-  const pid = await pidOf(ctx);
-  t.after(() => isAlive(pid) && process.kill(pid, "SIGKILL"));
+  const pid = await keepOlder(t, ctx);
+  const client = await hold(t, ctx);
   await ctx.balancers.stop();
-  const [socket = ""] = socketsOf(ctx);
-  renameSync(socket, socket.replace(/\w+\.sock$/, "older.sock"));
   const next = anew(t, ctx);
   await next.keep(service, signal);
   await next.plan(service, nothing, signal);
@@ -176,12 +170,6 @@ test("one of another build that ends is found again by the control plane after",
 
 test("one that still ends is ended with its service, also by the control plane after", async (t) => {
   const { ctx, pid } = await withLeaving(t);
-  const folder = serviceFolder(ctx, service.id);
-  const [left = ""] = readdirSync(folder).filter((name) => name.endsWith(".left"));
-  const [socket = ""] = socketsOf(ctx);
-  // The name of its own build, which this test took from it.
-  const own = left.replace("older", basename(socket, ".sock"));
-  renameSync(join(folder, left), join(folder, own));
 
   await anew(t, ctx).end(service, 0, signal);
 
