@@ -3,22 +3,20 @@ import type { Machine } from "../common/machine.ts";
 import type { Context } from "./context.ts";
 import type { Connection } from "./db/open.ts";
 import { addEvent } from "./events.ts";
+import { type Noun, tableOf } from "./nouns.ts";
 
 /** What changes with a status, in the same transaction. */
 type Also = (tx: Connection) => Promise<void>;
 
-/** Where the rows of a noun are. */
-const tables = { cluster: "clusters", service: "services", replica: "replicas" } as const;
-
 /**
  * Moves a row to another status, together with the event that tells of it: the only writer of
- * status columns. False when the row is no longer where the caller saw it; someone else was
- * first.
+ * status columns. False, and nothing is written, when the row is no longer where the caller saw it, or
+ * something else is wanted of it by now.
  */
 export async function move<S extends string>(
   ctx: Context,
-  machine: Machine<S, keyof typeof tables>,
-  row: { id: string; status: NoInfer<S> },
+  machine: Machine<S, Noun>,
+  row: { id: string; status: NoInfer<S>; wanted: string },
   to: NoInfer<S>,
   reason: string,
   also?: Also,
@@ -28,7 +26,7 @@ export async function move<S extends string>(
     fail("StatusError", `a ${noun} cannot go from ${row.status} to ${to}`);
   const event = { noun, id: row.id, from: row.status, to, reason, at: ctx.now() };
   const moved = await ctx.batch(async (tx) => {
-    const changed = await setStatus(tx, event);
+    const changed = await setStatus(tx, { ...event, wanted: row.wanted });
     if (changed) await addEvent(tx, event);
     if (changed) await also?.(tx);
     return changed;
@@ -39,19 +37,24 @@ export async function move<S extends string>(
 }
 
 interface Move {
-  noun: keyof typeof tables;
+  noun: Noun;
   id: string;
+  wanted: string;
   from: string;
   to: string;
   at: Date;
 }
 
-async function setStatus(tx: Connection, { noun, id, from, to, at }: Move): Promise<boolean> {
+async function setStatus(
+  tx: Connection,
+  { noun, id, wanted, from, to, at }: Move,
+): Promise<boolean> {
   const { numUpdatedRows } = await tx
-    .updateTable(tables[noun])
+    .updateTable(tableOf[noun])
     .set({ status: to as never, status_changed_at: at.getTime() })
     .where("id", "=", id)
     .where("status", "=", from as never)
+    .where("wanted", "=", wanted as never)
     .executeTakeFirst();
   return numUpdatedRows === 1n;
 }

@@ -4,6 +4,7 @@ import type { Idle } from "../../contract/agent-shapes.ts";
 import { clusterMachine } from "../../contract/statuses.ts";
 import type { Context } from "../context.ts";
 import { move } from "../move.ts";
+import { hold } from "../want.ts";
 import { create } from "./create.ts";
 import { bringFiles } from "./files/bring.ts";
 import { hasHooks, tellHooks } from "./hooks/told.ts";
@@ -15,8 +16,9 @@ import { noteGone } from "./lifecycles/wanted.ts";
 import { type Action, lost, type Observed } from "./planning.ts";
 import { narrate, remark } from "./provision-log.ts";
 import { agentAutostop, type Cluster, settingsOf } from "./schema.ts";
-import { getCluster, setUp, setWanted } from "./store.ts";
+import { getCluster, setUp } from "./store.ts";
 import { beginUsage, endUsage } from "./usage-store.ts";
+import { wantCluster } from "./want.ts";
 
 /** One pass over a cluster, as far as its actions need to know. */
 interface Pass {
@@ -113,10 +115,12 @@ async function wantAs(
   { ctx, cluster }: Pass,
   { wanted, because }: Extract<Action, { do: "want" }>,
 ): Promise<void> {
-  await ctx.batch(async (tx) => {
-    await setWanted(tx, cluster.id, { wanted, because });
+  const isWritten = await ctx.batch(async (tx) => {
+    if (!(await hold(tx, "cluster", cluster))) return false;
     await noteGone(ctx, { ...cluster, wanted, wantedBecause: because }, tx);
+    return wantCluster(tx, cluster.id, { wanted, because });
   });
+  if (!isWritten) return;
   const isLost = wanted === "GONE" && (await hasHooks(ctx, cluster, "down"));
   const loss = isLost ? "; what its hooks wrote went with it" : "";
   await remark(ctx, cluster.id, `cluster ${cluster.name} ${because}${loss}`);

@@ -53,7 +53,8 @@ export async function claimAnew(ctx: Context, input: Input, task: Task, call: Ca
     else {
       refuseManaged(live);
       refuseMismatch(live, task);
-      return relaunch(ctx, live, input, task, call);
+      const wish = await relaunch(ctx, live, input, task, call);
+      if (wish !== undefined) return wish;
     }
   }
 }
@@ -130,14 +131,17 @@ export function refuseMismatch(cluster: Cluster, { nodes, resources }: Task): vo
   );
 }
 
-/** Another task on a cluster that exists; it is started when it was stopped. */
+/**
+ * Another task on a cluster that exists; it is started when it was stopped. Undefined where it is being
+ * deleted by now.
+ */
 async function relaunch(
   ctx: Context,
   live: Cluster,
   input: Input,
   task: Task,
   call: Call,
-): Promise<Wish> {
+): Promise<Wish | undefined> {
   const launched = launchOf(input, task, call, live);
   const launchedAt = ctx.now().getTime();
   const before = await keptHooks(ctx, live.id);
@@ -150,6 +154,6 @@ async function relaunch(
   });
   await tell(ctx, { ...live, autostop }, task, call, autostopNews(autostop, live.autostop));
   await apply(ctx, live, call.signal);
-  await makeWish(ctx, wish, { wanted: "UP", because: `launch by ${call.user.name}` }, call);
-  return wish;
+  const desire = { wanted: "UP", because: `launch by ${call.user.name}` } as const;
+  return (await makeWish(ctx, wish, desire, call)) ? wish : undefined;
 }

@@ -15,7 +15,7 @@ import { newCluster } from "./new-cluster.ts";
 import type { Cluster, MadeFor } from "./schema.ts";
 import { addCluster, findCluster } from "./store.ts";
 import { submitJob } from "./submit.ts";
-import { want } from "./wait.ts";
+import { want } from "./want.ts";
 
 /** Clusters that another noun of control makes, uses and takes down; its row is nudged by what they do. */
 
@@ -65,7 +65,7 @@ export async function addManaged(
 }
 
 /** Wants a cluster gone, hooks and all. */
-export const wantGone = (ctx: Context, clusterId: string, because: string): Promise<void> =>
+export const wantGone = (ctx: Context, clusterId: string, because: string): Promise<boolean> =>
   want(ctx, clusterId, { wanted: "GONE", because });
 
 /** Why a cluster that was up is lost; undefined while it is not. Throws where nobody can say. */

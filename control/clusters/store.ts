@@ -1,4 +1,4 @@
-import { type ExpressionBuilder, type Selectable, sql } from "kysely";
+import type { Selectable } from "kysely";
 import { fail } from "../../common/errors.ts";
 import type { Seal } from "../../common/seal.ts";
 import type { Connection } from "../db/open.ts";
@@ -132,72 +132,18 @@ export async function listUp(db: Connection): Promise<string[]> {
   return rows.map(({ id }) => id);
 }
 
-/** What is wanted of a cluster, by whom or what; `skipHooks`: no hook shall hold it up. */
-export interface Desire {
-  wanted: Wanted;
-  because: string;
-  skipHooks?: boolean;
-}
-
-/**
- * Writes what a cluster should be, and forgets why an earlier attempt failed. Changes nothing of one
- * that is gone, or that is being taken down and would only be stopped.
- */
-export async function setWanted(db: Connection, id: string, desire: Desire): Promise<void> {
-  const { wanted, because, skipHooks = false } = desire;
-  const skip = skipHooks ? 1 : 0;
-  const query = db
-    .updateTable("clusters")
-    .set(({ eb, ref }) => ({
-      wanted,
-      wanted_because: because,
-      problem: null,
-      // Who joins does not take back that hooks are skipped.
-      skip_hooks: eb
-        .case()
-        .when("wanted", "=", wanted)
-        .then(sql<number>`max(${ref("skip_hooks")}, ${skip})`)
-        .else(skip)
-        .end(),
-    }))
-    .where("id", "=", id)
-    .where("status", "<>", "GONE");
-  if (wanted === "STOPPED") await query.where("wanted", "<>", "GONE").execute();
-  else await query.execute();
-}
-
-/**
- * Takes back that a cluster is stopped or taken down, while its hooks still run: it stays up. False
- * where that is not wanted, or it is too late.
- */
-export async function takeBack(
+/** Forgets why an earlier attempt failed, as there is a new wish, and sets whether its hooks are skipped. */
+export async function setFresh(
   db: Connection,
-  { id, wanted }: Pick<Cluster, "id" | "wanted">,
-  because: string,
-): Promise<boolean> {
-  const { numUpdatedRows } = await db
+  id: string,
+  { skipHooks }: Pick<Cluster, "skipHooks">,
+): Promise<void> {
+  await db
     .updateTable("clusters")
-    .set({ wanted: "UP", wanted_because: because, problem: null, skip_hooks: 0 })
+    .set({ problem: null, skip_hooks: skipHooks ? 1 : 0 })
     .where("id", "=", id)
-    .where("wanted", "=", wanted)
-    .where("wanted", "<>", "UP")
-    .where("status", "in", ["UP", "AUTOSTOPPING"])
-    .where(isNotLeft)
-    .executeTakeFirst();
-  return numUpdatedRows === 1n;
+    .execute();
 }
-
-/** Nobody asks the provider to stop or delete its nodes yet. */
-const isNotLeft = ({ not, exists, selectFrom }: ExpressionBuilder<Tables, "clusters">) =>
-  not(
-    exists(
-      selectFrom("lifecycles")
-        .select("lifecycles.id")
-        .whereRef("lifecycles.cluster_id", "=", "clusters.id")
-        .where("lifecycles.ended_at", "is", null)
-        .where("lifecycles.status", "=", "LEAVING"),
-    ),
-  );
 
 /** Keeps why what was wanted could not be reached; does nothing once something else is wanted. */
 export async function setProblem(

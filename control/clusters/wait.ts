@@ -4,33 +4,34 @@ import type { Call } from "../bind.ts";
 import type { Context } from "../context.ts";
 import { hasMovedTo, lastSeq } from "../events.ts";
 import { readFrom, sizeOf } from "../growing-file.ts";
-import { nudge } from "../reconciler.ts";
 import type { Failure } from "../requests/schema.ts";
 import { openHookHints } from "./hooks/hint.ts";
 import { provisionLogOf, remark } from "./provision-log.ts";
 import { type Cluster, clusterKey, type Wanted, type Wish } from "./schema.ts";
-import { type Desire, getCluster, setWanted } from "./store.ts";
-
-/** Writes down what a cluster should be and has the reconciler begin. */
-export async function want(ctx: Context, id: string, desire: Desire) {
-  await ctx.batch((tx) => setWanted(tx, id, desire));
-  begin(ctx, id);
-}
-
-function begin(ctx: Context, id: string): void {
-  ctx.changes.notify(clusterKey(id));
-  void nudge(ctx, "cluster", id);
-}
+import { getCluster } from "./store.ts";
+import { type Desire, wake, want, wantCluster } from "./want.ts";
 
 export interface ReachOptions {
   /** Goes on although an attempt failed. */
   keepTrying?: boolean;
 }
 
-/** Writes a call's wish down, and in the same transaction that the call has made it. */
-export async function makeWish(ctx: Context, wish: Wish, desire: Desire, call: Call) {
-  await call.remember({ wish }, (tx) => setWanted(tx, wish.clusterId, desire));
-  begin(ctx, wish.clusterId);
+/**
+ * Writes a call's wish, and in the same transaction that the call has made it. False where it is too
+ * late for that wish.
+ */
+export async function makeWish(
+  ctx: Context,
+  wish: Wish,
+  desire: Desire,
+  call: Call,
+): Promise<boolean> {
+  let isMade = false;
+  await call.remember({ wish }, async (tx) => {
+    isMade = await wantCluster(tx, wish.clusterId, desire);
+  });
+  wake(ctx, wish.clusterId);
+  return isMade;
 }
 
 /**
@@ -44,15 +45,23 @@ export async function reach(
   call: Call,
   options: ReachOptions = {},
 ): Promise<Cluster> {
-  const wish = call.progress.wish ?? (await newWish(ctx, await find(), desire, call));
+  const wish = call.progress.wish ?? (await newWish(ctx, find, desire, call));
   return untilReached(ctx, wish.clusterId, desire.wanted, call, { ...options, ...wish });
 }
 
-async function newWish(ctx: Context, { id }: Cluster, desire: Desire, call: Call): Promise<Wish> {
-  const printed = await sizeOf(provisionLogOf(ctx, id));
-  const wish = { clusterId: id, printed, after: await lastSeq(ctx.db) };
-  await makeWish(ctx, wish, desire, call);
-  return wish;
+/** Finds the cluster anew where it came to be too late for the wish: `find` then waits, or refuses. */
+async function newWish(
+  ctx: Context,
+  find: () => Promise<Cluster>,
+  desire: Desire,
+  call: Call,
+): Promise<Wish> {
+  for (;;) {
+    const { id } = await find();
+    const printed = await sizeOf(provisionLogOf(ctx, id));
+    const wish = { clusterId: id, printed, after: await lastSeq(ctx.db) };
+    if (await makeWish(ctx, wish, desire, call)) return wish;
+  }
 }
 
 type WaitOptions = ReachOptions & Pick<Wish, "printed" | "after">;
@@ -77,7 +86,7 @@ export async function untilReached(
     if (cluster.status === wanted && cluster.wanted === wanted) return cluster;
     if (after !== undefined && (await hasMovedTo(ctx.db, "cluster", id, wanted, after)))
       return cluster;
-    if (cluster.wanted !== wanted) refuseOvertaken(cluster);
+    if (cluster.wanted !== wanted || cluster.status === "GONE") refuseOvertaken(cluster);
     if (cluster.problem !== null && !keepTrying) throw errorOf(cluster.problem);
     return undefined;
   };
@@ -134,7 +143,7 @@ export async function untilSettled(ctx: Context, cluster: Cluster, call: Call): 
   if (note) call.print(`${note}\n`);
   const look = async () => {
     const now = await getCluster(ctx.db, id);
-    const isOver = now.status === now.wanted || now.wanted !== wanted;
+    const isOver = [now.wanted, "GONE"].includes(now.status) || now.wanted !== wanted;
     if (!isOver && now.problem !== null) throw errorOf(now.problem);
     return isOver || undefined;
   };

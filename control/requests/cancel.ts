@@ -3,12 +3,12 @@ import { product, protocol } from "../../common/product.ts";
 import { clusterOperations } from "../../contract/operations/clusters.ts";
 import { requestOperations as rows } from "../../contract/operations/requests.ts";
 import type { Call, Progress } from "../bind.ts";
-import { type Cluster, clusterKey, type Wanted } from "../clusters/schema.ts";
-import { findCluster, takeBack } from "../clusters/store.ts";
+import type { Cluster, Wanted } from "../clusters/schema.ts";
+import { findCluster } from "../clusters/store.ts";
+import { takeBack, wake } from "../clusters/want.ts";
 import type { Context } from "../context.ts";
 import type { Connection } from "../db/open.ts";
 import { addEvent } from "../events.ts";
-import { nudge } from "../reconciler.ts";
 import { findRequest, resolveId } from "./find.ts";
 import { printerOf } from "./print.ts";
 import { cancelled, end } from "./run.ts";
@@ -47,8 +47,7 @@ async function cancelOne(ctx: Context, id: string, call: Call): Promise<boolean>
   });
   ctx.queues.abort(id, cancelled);
   if (cluster === undefined) return ended;
-  ctx.changes.notify(clusterKey(cluster.id));
-  void nudge(ctx, "cluster", cluster.id);
+  wake(ctx, cluster.id);
   return ended;
 }
 

@@ -5,6 +5,7 @@ import type { Connection } from "../db/open.ts";
 import { addEvent } from "../events.ts";
 import { askedOfReplica, asksForSpot, isOffered } from "../offers.ts";
 import { nudge } from "../reconciler.ts";
+import { want } from "../want.ts";
 import { need } from "./balancing/need.ts";
 import { balancerPlanOf } from "./balancing/plan.ts";
 import { type Decision, isLive, planService, type Start } from "./decisions/plan.ts";
@@ -86,11 +87,10 @@ async function write(
   const { lines, added } = await ctx.batch(async (tx) => {
     if (isScaled) await setService(tx, service.id, { scaling });
     if (giveUp !== undefined) await giveUpVersion(tx, service, giveUp);
-    for (const { replica, because: wantedBecause } of leave)
-      await setReplica(tx, replica.id, {
-        ...{ wanted: "GONE" as const, wantedBecause },
-        drainUntil: now + drainMs,
-      });
+    for (const { replica, because } of leave) {
+      await want(tx, "replica", replica.id, { wanted: "GONE", because });
+      await setReplica(tx, replica.id, { drainUntil: now + drainMs });
+    }
     const first = await nextNumber(tx, service.id);
     const added = start.map((one, at) => newReplica(service, first + at, one, now));
     for (const replica of added) await addReplica(tx, replica);

@@ -7,10 +7,11 @@ import type { Call } from "../bind.ts";
 import type { Context } from "../context.ts";
 import { move } from "../move.ts";
 import { nudge } from "../reconciler.ts";
+import { want } from "../want.ts";
 import { chooseServices } from "./find.ts";
 import { narrate } from "./narration.ts";
 import { type Service, serviceKey } from "./schema.ts";
-import { getService, setService } from "./store.ts";
+import { getService } from "./store.ts";
 
 type Input = InputOf<typeof rows.down>;
 
@@ -38,9 +39,9 @@ export function checkDown({ service_names: names, all }: Input): void {
 
 async function downOne(ctx: Context, id: string, purge: boolean, call: Call): Promise<void> {
   const { name, status } = await getService(ctx.db, id);
-  const wantedBecause = `down by ${call.user.name}`;
+  const because = `down by ${call.user.name}`;
   if (status !== "GONE")
-    await ctx.batch((tx) => setService(tx, id, { wanted: "GONE", wantedBecause }));
+    await ctx.batch((tx) => want(tx, "service", id, { wanted: "GONE", because }));
   call.print(`Service '${name}' is scheduled to be terminated.\n`);
   void nudge(ctx, "service", id);
   const look = async () => {

@@ -3,6 +3,7 @@ import { findCluster } from "../clusters/store.ts";
 import type { Context } from "../context.ts";
 import { nudge } from "../reconciler.ts";
 import type { Failure } from "../requests/schema.ts";
+import { want } from "../want.ts";
 import { balancerPlanOf, closingPlanOf } from "./balancing/plan.ts";
 import { moveService } from "./move.ts";
 import { setReplica } from "./replicas/store.ts";
@@ -26,16 +27,15 @@ export async function goDown(ctx: Context, state: State, signal: AbortSignal): P
 }
 
 async function sendAway(ctx: Context, state: State, patienceMs: number): Promise<void> {
-  const { wantedBecause } = state.service;
+  const { wantedBecause: because } = state.service;
   const staying = state.replicas.filter(({ wanted }) => wanted === "UP");
   if (staying.length === 0) return;
   const drainUntil = ctx.now().getTime() + patienceMs;
   await ctx.batch(async (tx) => {
-    for (const one of staying)
-      await setReplica(tx, one.id, {
-        ...{ wanted: "GONE" as const, wantedBecause },
-        ...(isOpen(one) && { drainUntil }),
-      });
+    for (const one of staying) {
+      await want(tx, "replica", one.id, { wanted: "GONE", because });
+      if (isOpen(one)) await setReplica(tx, one.id, { drainUntil });
+    }
   });
 }
 

@@ -66,7 +66,7 @@ export async function dropService(db: Connection, id: string): Promise<void> {
 
 /** Changes of a service that are no move of its status. */
 export type ServiceChange = Partial<
-  Pick<Service, "reason" | "wanted" | "wantedBecause" | "version" | "port" | "readyAt"> & {
+  Pick<Service, "reason" | "version" | "port" | "readyAt"> & {
     scaling: Scaling;
     problem: Failure | null;
   }
@@ -74,13 +74,11 @@ export type ServiceChange = Partial<
 
 /** Writes what changed of a service. */
 export async function setService(db: Connection, id: string, change: ServiceChange): Promise<void> {
-  const { reason, wanted, wantedBecause, version, port, readyAt, scaling, problem } = change;
+  const { reason, version, port, readyAt, scaling, problem } = change;
   await db
     .updateTable("services")
     .set({
       ...(reason !== undefined && { reason }),
-      ...(wanted !== undefined && { wanted }),
-      ...(wantedBecause !== undefined && { wanted_because: wantedBecause }),
       ...(version !== undefined && { version }),
       ...(port !== undefined && { port }),
       ...(readyAt !== undefined && { ready_at: readyAt }),

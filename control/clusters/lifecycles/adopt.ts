@@ -8,7 +8,8 @@ import { addEvent } from "../../events.ts";
 import { move } from "../../move.ts";
 import { narrate } from "../provision-log.ts";
 import { type Cluster, clusterKey } from "../schema.ts";
-import { getCluster, setWanted } from "../store.ts";
+import { getCluster } from "../store.ts";
+import { wantCluster } from "../want.ts";
 import { merged, newsOf, without } from "./news.ts";
 import {
   dropLifecycle,
@@ -62,7 +63,8 @@ async function adoptIdleStop(ctx: Context, told: Told): Promise<boolean> {
   const { clusterId, rank } = told;
   if (rank !== 0 || told.cause !== "idle" || told.endedAt !== null) return false;
   const cluster = await getCluster(ctx.db, clusterId);
-  if (cluster.status !== "UP" || cluster.autostop === null) return false;
+  const isUp = cluster.status === "UP" && cluster.wanted === "UP";
+  if (!isUp || cluster.autostop === null) return false;
   if ((await findLifecycle(ctx.db, told)) !== undefined) return false;
   let lines: string[] = [];
   const wanted = told.events.includes("down") ? "GONE" : "STOPPED";
@@ -73,7 +75,7 @@ async function adoptIdleStop(ctx: Context, told: Told): Promise<boolean> {
     "AUTOSTOPPING",
     told.because,
     async (tx) => {
-      await setWanted(tx, clusterId, { wanted, because: told.because });
+      await wantCluster(tx, clusterId, { wanted, because: told.because });
       ({ lines } = await record(ctx, tx, told));
     },
   );

@@ -1,9 +1,8 @@
 import type { Context } from "../../context.ts";
-import type { Connection } from "../../db/open.ts";
+import { hold } from "../../want.ts";
 import { runningOf } from "../hooks/time.ts";
 import { hasHooks } from "../hooks/told.ts";
 import { type Cluster, clusterKey, eventOf } from "../schema.ts";
-import { getCluster } from "../store.ts";
 import { tell, write } from "./adopt.ts";
 import { without } from "./news.ts";
 import { putLifecycle } from "./store.ts";
@@ -12,7 +11,7 @@ import { findOpenOfHead, newLifecycle } from "./wanted.ts";
 /** From here on the provider is called: nothing is taken back. Nothing happens when it just was. */
 export async function leave(ctx: Context, cluster: Cluster): Promise<void> {
   await ctx.batch(async (tx) => {
-    if (!(await isStillWanted(tx, cluster))) return;
+    if (!(await hold(tx, "cluster", cluster))) return;
     const head = await findOpenOfHead(tx, cluster);
     if (head !== undefined) await putLifecycle(tx, { ...head, status: "LEAVING" });
   });
@@ -24,7 +23,7 @@ export async function leaveWithout(ctx: Context, cluster: Cluster, loss: string)
   const event = eventOf(cluster);
   const hasAny = await hasHooks(ctx, cluster, event);
   const lines = await ctx.batch(async (tx) => {
-    if (!(await isStillWanted(tx, cluster))) return [];
+    if (!(await hold(tx, "cluster", cluster))) return [];
     const head = (await findOpenOfHead(tx, cluster)) ?? newLifecycle(ctx, cluster);
     const isLoss = head.status === "HOOKS" && (hasAny || runningOf(head) !== undefined);
     const kept = head.events.filter((before) => before === "preemption" || before === event);
@@ -34,6 +33,3 @@ export async function leaveWithout(ctx: Context, cluster: Cluster, loss: string)
   });
   tell(ctx, cluster.id, lines);
 }
-
-const isStillWanted = async (tx: Connection, { id, wanted }: Cluster): Promise<boolean> =>
-  (await getCluster(tx, id)).wanted === wanted;

@@ -1,10 +1,10 @@
 import type { Context } from "../../context.ts";
 import type { Connection } from "../../db/open.ts";
 import { addEvent } from "../../events.ts";
-import { nudge } from "../../reconciler.ts";
 import { listAskedFor } from "../asked-for.ts";
 import type { Cluster } from "../schema.ts";
-import { getCluster, takeBack } from "../store.ts";
+import { getCluster } from "../store.ts";
+import { takeBack, wake } from "../want.ts";
 import { tell } from "./adopt.ts";
 import { listLifecycles } from "./store.ts";
 import { findOpenOfHead } from "./wanted.ts";
@@ -35,7 +35,7 @@ export async function takeIdleStopBack(
   });
   if (!isTaken) return false;
   tell(ctx, id, [line]);
-  void nudge(ctx, "cluster", id);
+  wake(ctx, id);
   return true;
 }
 

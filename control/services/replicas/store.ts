@@ -66,7 +66,7 @@ export async function nextNumber(db: Connection, serviceId: string): Promise<num
 export type ReplicaChange = Partial<
   Pick<
     Replica,
-    | ("reason" | "wanted" | "wantedBecause" | "clusterId" | "jobId" | "host" | "port")
+    | ("reason" | "clusterId" | "jobId" | "host" | "port")
     | (
         | "accelerators"
         | "isUnplaced"
@@ -88,7 +88,7 @@ export async function setReplica(db: Connection, id: string, change: ReplicaChan
   await db.updateTable("replicas").set(set).where("id", "=", id).execute();
 }
 
-/** `wantedBecause` is `wanted_because`. */
+/** `clusterId` is `cluster_id`. */
 const columnOf = (name: string): string =>
   name === "isUnplaced"
     ? "unplaced"

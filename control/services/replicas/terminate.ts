@@ -5,6 +5,7 @@ import type { Call } from "../../bind.ts";
 import type { Context } from "../../context.ts";
 import { addEvent } from "../../events.ts";
 import { nudge } from "../../reconciler.ts";
+import { want } from "../../want.ts";
 import { hasFailed } from "../decisions/back-off.ts";
 import { getLiveService } from "../find.ts";
 import { narrate } from "../narration.ts";
@@ -52,11 +53,11 @@ async function sendAway(
   { id, number, endedAt }: Replica,
   call: Call,
 ): Promise<void> {
-  const wantedBecause = `terminated by ${call.user.name}`;
-  const reason = `replica ${number} goes: ${wantedBecause}`;
+  const because = `terminated by ${call.user.name}`;
+  const reason = `replica ${number} goes: ${because}`;
   await call.remember({ serviceId }, async (tx) => {
-    const drain = endedAt === null && { drainUntil: ctx.now().getTime() + drainMs };
-    await setReplica(tx, id, { wanted: "GONE", wantedBecause, ...drain });
+    await want(tx, "replica", id, { wanted: "GONE", because });
+    if (endedAt === null) await setReplica(tx, id, { drainUntil: ctx.now().getTime() + drainMs });
     await addEvent(tx, { noun: "service", id: serviceId, reason, at: ctx.now() });
   });
   narrate(ctx, serviceId, reason);

@@ -11,7 +11,7 @@ import {
   listOpen,
   putLifecycle,
 } from "../../../control/clusters/lifecycles/store.ts";
-import { setWanted, takeBack } from "../../../control/clusters/store.ts";
+import { takeBack, wantCluster } from "../../../control/clusters/want.ts";
 import { aLifecycle } from "../../helpers/clusters.ts";
 import { aRun } from "../../helpers/lifecycles.ts";
 import { testWorld } from "../../helpers/world.ts";
@@ -25,8 +25,8 @@ test("whoever wants a cluster stopped does not undo that it is taken down", asyn
   const { world, id } = await withHooks(t);
   const { db } = world.ctx;
 
-  await setWanted(db, id, { wanted: "GONE", because: "down" });
-  await setWanted(db, id, { wanted: "STOPPED", because: "stop" });
+  await wantCluster(db, id, { wanted: "GONE", because: "down" });
+  await wantCluster(db, id, { wanted: "STOPPED", because: "stop" });
 
   assert.equal((await world.cluster("demo")).wantedBecause, "down");
 });
@@ -35,7 +35,7 @@ test("that hooks are skipped stays with the wish, and goes with it", async (t) =
   const { world, id } = await withHooks(t);
   const { db } = world.ctx;
   const skips = async (wanted: "STOPPED" | "GONE" | "UP", skipHooks?: boolean) => {
-    await setWanted(db, id, { wanted, because: "me", ...(skipHooks && { skipHooks }) });
+    await wantCluster(db, id, { wanted, because: "me", ...(skipHooks && { skipHooks }) });
     return (await world.cluster("demo")).skipHooks;
   };
 
@@ -52,7 +52,7 @@ test("nothing is taken back but what is wanted, and not once the nodes leave", a
   const back = (wanted: "STOPPED" | "GONE" | "UP") => takeBack(db, { id, wanted }, "back");
   await world.reconciling.stop();
   assert.equal(await back("UP"), false);
-  await setWanted(db, id, { wanted: "STOPPED", because: "stop" });
+  await wantCluster(db, id, { wanted: "STOPPED", because: "stop" });
   assert.equal(await back("GONE"), false);
 
   await putLifecycle(db, aLifecycle({ clusterId: id, status: "LEAVING" }));
@@ -110,14 +110,14 @@ test("a lifecycle on its way to the head is not taken for one that is over", asy
   const { world, id } = await withHooks(t);
   const { db } = world.ctx;
   await world.reconciling.stop();
-  await setWanted(db, id, { wanted: "STOPPED", because: "stop" });
+  await wantCluster(db, id, { wanted: "STOPPED", because: "stop" });
   await putLifecycle(db, aLifecycle({ clusterId: id }));
   const cluster = await world.cluster("demo");
 
   await adoptLifecycles(world.ctx, cluster, 0, neverAborts);
   assert.equal((await listOpen(db, id)).length, 1);
 
-  await setWanted(db, id, { wanted: "UP", because: "back" });
+  await wantCluster(db, id, { wanted: "UP", because: "back" });
   await adoptLifecycles(world.ctx, cluster, 0, neverAborts);
   assert.equal((await listOpen(db, id)).length, 0);
 });

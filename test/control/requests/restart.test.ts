@@ -3,7 +3,7 @@ import { appendFileSync } from "node:fs";
 import { type TestContext, test } from "node:test";
 import { clusterOperations as clusters } from "../../../contract/operations/clusters.ts";
 import { narrate, provisionLogOf } from "../../../control/clusters/provision-log.ts";
-import { setWanted } from "../../../control/clusters/store.ts";
+import { wantCluster } from "../../../control/clusters/want.ts";
 import { until } from "../../helpers/agent.ts";
 import { testWorld } from "../../helpers/world.ts";
 import { demo, list, withLaunch } from "./held-launch.ts";
@@ -75,7 +75,7 @@ async function overtakenAfterCrash(
   const id = await world.call(row, demo);
   await world.provider.held(row === clusters.start ? "create" : "stop");
   const { id: clusterId } = await world.cluster("demo");
-  await setWanted(world.ctx.db, clusterId, { wanted: wish, because: "another wish" });
+  await wantCluster(world.ctx.db, clusterId, { wanted: wish, because: "another wish" });
   const after = await world.crash();
   release();
   return { after, id };

@@ -1,0 +1,82 @@
+import type { Context } from "../context.ts";
+import type { Connection } from "../db/open.ts";
+import { nudge } from "../reconciler.ts";
+import * as rows from "../want.ts";
+import { findOpenOfHead } from "./lifecycles/wanted.ts";
+import { type Cluster, clusterKey, type Wanted } from "./schema.ts";
+import { findCluster, setFresh } from "./store.ts";
+
+/** What is wanted of a cluster, by whom or what; `skipHooks`: no hook may delay that. */
+export interface Desire extends rows.Desire<Wanted> {
+  readonly skipHooks?: boolean;
+}
+
+/** As `wantCluster`, in a transaction of its own; the reconciler begins at once. */
+export async function want(ctx: Context, id: string, desire: Desire): Promise<boolean> {
+  const isWritten = await ctx.batch((tx) => wantCluster(tx, id, desire));
+  wake(ctx, id);
+  return isWritten;
+}
+
+/** Has the reconciler, and all who wait for a cluster, look at it now. */
+export function wake(ctx: Context, id: string): void {
+  ctx.changes.notify(clusterKey(id));
+  void nudge(ctx, "cluster", id);
+}
+
+/**
+ * Writes what a cluster should be, and forgets why an earlier attempt failed. False, and nothing is
+ * written, where it is too late: the cluster is gone, its nodes are being deleted, or it would only be
+ * stopped while it is being taken down.
+ */
+export async function wantCluster(db: Connection, id: string, desire: Desire): Promise<boolean> {
+  const before = await held(db, id);
+  if (before === undefined || (await isTooLate(db, before, desire.wanted))) return false;
+  const isJoined = before.wanted === desire.wanted;
+  // Who joins a wish does not take back that hooks are skipped.
+  const skipHooks = desire.skipHooks === true || (isJoined && before.skipHooks);
+  return write(db, id, desire, skipHooks);
+}
+
+async function isTooLate(db: Connection, before: Cluster, wanted: Wanted): Promise<boolean> {
+  if (before.wanted !== "GONE" || wanted === "GONE") return false;
+  return wanted === "STOPPED" || (await isLeft(db, before));
+}
+
+/**
+ * Takes back that a cluster is stopped or taken down, while its hooks still run: it stays up. False
+ * where something else is wanted, or it is too late.
+ */
+export async function takeBack(
+  db: Connection,
+  { id, wanted }: Pick<Cluster, "id" | "wanted">,
+  because: string,
+): Promise<boolean> {
+  const before = await held(db, id);
+  if (before === undefined || before.wanted !== wanted || wanted === "UP") return false;
+  const isOn = before.status === "UP" || before.status === "AUTOSTOPPING";
+  if (!isOn || (await isLeft(db, before))) return false;
+  return write(db, id, { wanted: "UP", because }, false);
+}
+
+/** The cluster as it is, which nobody else writes until the transaction ends. */
+async function held(db: Connection, id: string): Promise<Cluster | undefined> {
+  const seen = await findCluster(db, id);
+  if (seen === undefined || seen.status === "GONE") return undefined;
+  return (await rows.hold(db, "cluster", seen)) ? seen : held(db, id);
+}
+
+/** Whether the provider has been asked to stop or delete its nodes. */
+const isLeft = async (db: Connection, cluster: Cluster): Promise<boolean> =>
+  (await findOpenOfHead(db, cluster))?.status === "LEAVING";
+
+async function write(
+  db: Connection,
+  id: string,
+  desire: Desire,
+  skipHooks: boolean,
+): Promise<boolean> {
+  const isWritten = await rows.want(db, "cluster", id, desire);
+  if (isWritten) await setFresh(db, id, { skipHooks });
+  return isWritten;
+}
