@@ -28,7 +28,7 @@ interface Rule {
 const shared = [/^common\//, /^contract\//];
 /** What every noun of control builds on. */
 const ground =
-  /^control\/(bind|context|downloads|events|glob|growing-file|move|offers|reconciler|short-tail|task|wire\/.*|doors\/.*)(\.ts)?$/;
+  /^control\/(bind|context|downloads|events|glob|growing-file|move|offers|reconciler|short-tail|task|want|wire\/.*|doors\/.*)(\.ts)?$/;
 const noun = "(clouds|clusters|requests|services|ssh-pools|uploads|workspaces)";
 
 /** Who may import whom. */
@@ -48,7 +48,7 @@ const rules: readonly Rule[] = [
     may: [
       ...shared,
       ground,
-      new RegExp(`^control/${noun}/(schema|store)\\.ts$`),
+      new RegExp(`^control/${noun}/(schema|store|want)\\.ts$`),
       // What makes clusters for other nouns.
       /^control\/clusters\/managed\.ts$/,
     ],

@@ -3,6 +3,7 @@ import { test } from "node:test";
 import { clusterMachine } from "../../contract/statuses.ts";
 import { addCluster, findCluster } from "../../control/clusters/store.ts";
 import { move } from "../../control/move.ts";
+import { want } from "../../control/want.ts";
 import { aCluster } from "../helpers/clusters.ts";
 import { testWorld } from "../helpers/world.ts";
 
@@ -22,6 +23,27 @@ test("of two who move a row at once one is first; there is one event", async (t)
     events.map(({ reason }) => reason),
     ["one"],
   );
+});
+
+test("a row is not moved for a wish that was replaced meanwhile", async (t) => {
+  const { ctx } = await testWorld(t);
+  const seen = aCluster({ status: "STOPPED", wanted: "UP" });
+  await addCluster(ctx.db, seen);
+  await want(ctx.db, "cluster", seen.id, { wanted: "GONE", because: "down by ann" });
+
+  assert.equal(await move(ctx, clusterMachine, seen, "INIT", "start by ann"), false);
+
+  assert.equal((await findCluster(ctx.db, seen.id))?.status, "STOPPED");
+  assert.deepEqual(await ctx.db.selectFrom("events").selectAll().execute(), []);
+});
+
+test("a row with its final status is wanted to be nothing else", async (t) => {
+  const { ctx } = await testWorld(t);
+  const gone = aCluster({ status: "GONE", wanted: "GONE" });
+  await addCluster(ctx.db, gone);
+
+  assert.equal(await want(ctx.db, "cluster", gone.id, { wanted: "UP", because: "start" }), false);
+  assert.equal((await findCluster(ctx.db, gone.id))?.wanted, "GONE");
 });
 
 test("a move that the table does not allow is refused", async (t) => {
