@@ -1,13 +1,15 @@
 import { type Loop, startLoop } from "../common/loop.ts";
 import { collectClusters, collectDownloads, collectLifecycles } from "./clusters/collect.ts";
 import type { Context } from "./context.ts";
+import { copyIfDue } from "./db/copies.ts";
+import { databaseOf } from "./home.ts";
 import { collectRequests, endUnwritten } from "./requests/collect.ts";
 import { dropPassing } from "./requests/passing.ts";
 import { collectServices } from "./services/collect.ts";
 import { collectUploads } from "./uploads/collect.ts";
 
 const everyMs = 10 * 60_000;
-const collectors = [
+const collectors: readonly ((ctx: Context, signal?: AbortSignal) => Promise<void>)[] = [
   endUnwritten,
   dropPassing,
   collectRequests,
@@ -16,20 +18,25 @@ const collectors = [
   collectDownloads,
   collectUploads,
   collectServices,
+  copyDatabase,
 ];
+
+async function copyDatabase({ config, log, now }: Context, signal?: AbortSignal): Promise<void> {
+  if (await copyIfDue(databaseOf(config.home), now(), signal)) log.info("database copied");
+}
 
 /** Forgets, every so often, what was kept for long enough. */
 export function startCollector(ctx: Context): Loop {
   return startLoop(
     everyMs,
-    () => collect(ctx),
+    (signal) => collect(ctx, signal),
     (error) => ctx.log.warn({ err: error }, "old things not collected"),
   );
 }
 
 /** One round of it; where one of them fails the others still make room. */
-export async function collect(ctx: Context): Promise<void> {
+export async function collect(ctx: Context, signal?: AbortSignal): Promise<void> {
   const failures: unknown[] = [];
-  for (const one of collectors) await one(ctx).catch((error) => failures.push(error));
+  for (const one of collectors) await one(ctx, signal).catch((error) => failures.push(error));
   if (failures.length > 0) throw new AggregateError(failures, "some old things were left");
 }

@@ -4,6 +4,7 @@ import { operations as rows } from "../contract/api.ts";
 import { clusters } from "./clusters/reconcile.ts";
 import { startCollector } from "./collector.ts";
 import { readConfig } from "./config.ts";
+import { runErrand } from "./errands.ts";
 import { buildServer, listen } from "./http/server.ts";
 import { lockHome } from "./lock.ts";
 import { openLog } from "./log.ts";
@@ -49,7 +50,8 @@ async function main(): Promise<void> {
   lock.release();
 }
 
-main().then(
+const [errand, ...words] = process.argv.slice(2);
+(errand === undefined ? main() : runErrand(errand, words, process.env)).then(
   () => process.exit(0),
   (error: unknown) => {
     const { type, message, cause } = toAppError(error);

@@ -1,3 +1,4 @@
+import { existsSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { openChanges } from "../common/changes.ts";
 import { fail } from "../common/errors.ts";
@@ -8,8 +9,10 @@ import { openWatches } from "./clusters/watch.ts";
 import type { Config } from "./config.ts";
 import type { Context } from "./context.ts";
 import { openBatch } from "./db/batch.ts";
+import { checkDatabase, clearMark, markInUse } from "./db/damage.ts";
 import { openDatabase } from "./db/open.ts";
 import { openBundles } from "./doors/ssh/bundles.ts";
+import { databaseOf } from "./home.ts";
 import type { Logger } from "./log.ts";
 import { openProviders } from "./providers/index.ts";
 import { openRequestLogs } from "./requests/log.ts";
@@ -36,8 +39,14 @@ export async function openContext(
   const home = join(config.home, "control");
   const changes = openChanges();
   const now = replaced.now ?? (() => new Date());
-  const db = await openDatabase(join(home, "state.db"));
-  const seal = openSeal(join(home, "seal.key"));
+  const file = databaseOf(config.home);
+  const sealFile = join(home, "seal.key");
+  mkdirSync(home, { recursive: true, mode: 0o700 });
+  const hasBeenLeft = markInUse(file);
+  // The key is made after the database: until it is there, what is in that means nothing yet.
+  if (existsSync(sealFile) && existsSync(file)) checkDatabase(file, { whole: hasBeenLeft });
+  const db = await openDatabase(file);
+  const seal = openSeal(sealFile);
   const keyring = { keyFolder: keyFolderOf(config), agentSocket: config.sshAgentSocket };
   const bundles = openBundles(join(home, "bundles"));
   const ssh = openReach({ db, seal, keyring, bundles, now });
@@ -84,4 +93,5 @@ export async function closeContext(ctx: Context): Promise<void> {
   ctx.ssh.forwards.closeAll();
   ctx.ssh.connections.close();
   await ctx.db.destroy();
+  clearMark(databaseOf(ctx.config.home));
 }

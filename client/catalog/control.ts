@@ -31,6 +31,15 @@ export const controlCommands: readonly CommandRow[] = [
     load: async () => (await import("../commands/api-stop.ts")).stop,
   },
   {
+    name: "api restore",
+    group: control,
+    operands: "[copy]",
+    summary: "Put a copy of the control plane's database back, the newest when none is named.",
+    options: [],
+    more: "Stop the control plane first. The database before it is kept aside: docs/recovery.md.",
+    load: async () => (await import("../commands/api-restore.ts")).restore,
+  },
+  {
     name: "api info",
     group: control,
     summary: "Show the endpoint, its health and version, and who you are to it.",

@@ -7,6 +7,7 @@ import {
   SqliteQueryCompiler,
 } from "kysely";
 import { diskFull } from "../../common/files.ts";
+import { damaged, isDamage } from "./damage.ts";
 
 /** Room for the statements of a program; more than it has is a sign of built-in values. */
 const statementsKept = 500;
@@ -17,12 +18,13 @@ const statementsKept = 500;
  */
 export function nodeSqliteDialect(file: string): Dialect {
   const database = new DatabaseSync(file, { timeout: 5_000 });
-  database.exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON;");
+  const settings = "journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON;";
+  explained(file, () => database.exec(`PRAGMA ${settings}`));
   const statements = new Map<string, KyselyStatement>();
   const dialect = new SqliteDialect({
     database: {
       close: () => database.close(),
-      prepare: (text: string) => prepare(database, statements, text),
+      prepare: (text: string) => explained(file, () => prepare(database, statements, text, file)),
     },
   });
   return {
@@ -49,10 +51,11 @@ function prepare(
   database: DatabaseSync,
   statements: Map<string, KyselyStatement>,
   text: string,
+  file: string,
 ): KyselyStatement {
   const known = statements.get(text);
   if (known !== undefined) return known;
-  const statement = asKyselyStatement(database.prepare(text));
+  const statement = asKyselyStatement(database.prepare(text), file);
   if (statements.size < statementsKept) statements.set(text, statement);
   return statement;
 }
@@ -60,13 +63,16 @@ function prepare(
 type KyselyStatement = ReturnType<typeof asKyselyStatement>;
 type Parameters = readonly (null | number | bigint | string | Uint8Array)[];
 
-function asKyselyStatement(statement: StatementSync) {
+function asKyselyStatement(statement: StatementSync, file: string) {
   const parametersOf = (given: readonly unknown[]) => given as Parameters;
   return {
     reader: statement.columns().length > 0,
-    all: (given: readonly unknown[]) => tellingFull(() => statement.all(...parametersOf(given))),
+    all: (given: readonly unknown[]) =>
+      explained(file, () => statement.all(...parametersOf(given))),
     run(given: readonly unknown[]) {
-      const { changes, lastInsertRowid } = tellingFull(() => statement.run(...parametersOf(given)));
+      const { changes, lastInsertRowid } = explained(file, () =>
+        statement.run(...parametersOf(given)),
+      );
       return { changes, lastInsertRowid };
     },
     iterate: (given: readonly unknown[]) =>
@@ -80,12 +86,13 @@ function asKyselyStatement(statement: StatementSync) {
  */
 const fullCodes = [13, 778, 4_874];
 
-/** Runs a statement; that the disk is full is an error for callers, too. */
-function tellingFull<T>(run: () => T): T {
+/** Says of a full disk and of a damaged file what they are. */
+function explained<T>(file: string, run: () => T): T {
   try {
     return run();
   } catch (error) {
     if (!(error instanceof Error && "errcode" in error)) throw error;
+    if (isDamage(error)) throw damaged(file, error.message, error);
     throw fullCodes.includes(Number(error.errcode)) ? diskFull(error) : error;
   }
 }

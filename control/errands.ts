@@ -1,0 +1,38 @@
+import { fail } from "../common/errors.ts";
+import { product } from "../common/product.ts";
+import { readConfig } from "./config.ts";
+import { copyErrand, copyNow } from "./db/copies.ts";
+import { restore } from "./db/restore.ts";
+import { databaseOf } from "./home.ts";
+import { lockHome } from "./lock.ts";
+
+type Env = Parameters<typeof readConfig>[0];
+
+/** What control does instead of serving, by the first word of its command line. */
+const errands: Readonly<Record<string, (words: readonly string[], env: Env) => Promise<void>>> = {
+  [copyErrand]: async ([file = "", to = ""]) => copyNow(file, to),
+  restore: async ([name], env) => putBack(readConfig(env).home, name),
+};
+
+/** Runs what the command line asks for. Throws `UsageError` for an unknown word. */
+export async function runErrand(word: string, words: readonly string[], env: Env): Promise<void> {
+  const errand = Object.hasOwn(errands, word) ? errands[word] : undefined;
+  if (errand === undefined) fail("UsageError", `control takes no argument ${word}`);
+  await errand(words, env);
+}
+
+async function putBack(home: string, name: string | undefined): Promise<void> {
+  const lock = lockHome(home);
+  try {
+    const file = databaseOf(home);
+    const { copy, aside } = await restore(file, name, new Date());
+    console.log(`Restored ${file} from ${copy.name}.`);
+    if (aside !== null) console.log(`The database before it is kept: ${aside}`);
+    console.log(`Changes since ${copy.at.toISOString()} are lost.`);
+    console.log(
+      `Next: ${product.word} api start, then ${product.word} api orphans, for clusters created since.`,
+    );
+  } finally {
+    lock.release();
+  }
+}
