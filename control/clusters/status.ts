@@ -71,6 +71,11 @@ async function lookAt(ctx: Context, clusters: Cluster[], signal: AbortSignal): P
 export async function endpoints(ctx: Context, input: InputOf<typeof rows.endpoints>, call: Call) {
   const cluster = await getRunning(ctx, input.cluster);
   const open = expandPorts(cluster.ports);
+  // Existing clients say nothing of an empty answer.
+  if (open.length === 0 && input.port === null)
+    call.print(
+      `cluster ${cluster.name} exposes no port; name ports in the task and launch again\n`,
+    );
   const asked = input.port === null ? open : [toPort(input.port)];
   const missing = asked.find((port) => !open.includes(port));
   if (missing !== undefined)

@@ -7,8 +7,11 @@ import { errorCodeOf } from "../../common/errors.ts";
 import { protocol } from "../../common/product.ts";
 import { runCommand } from "./command.ts";
 
-/** The line of versions that we check against. */
-const wanted = `${protocol.word}>=0.12,<0.13`;
+/** The clients that we check against: of each line the newest release. */
+export const clients = [
+  { line: "0.12", wanted: `${protocol.word}>=0.12,<0.13` },
+  { line: "newest", wanted: protocol.word },
+] as const;
 const env = { ...process.env, PIP_NO_INPUT: "1" };
 const pipOptions = ["--quiet", "--disable-pip-version-check"];
 const hurry = ["--timeout", "5", "--retries", "0"];
@@ -23,8 +26,11 @@ export async function hasPython(signal: AbortSignal): Promise<boolean> {
   return (await runCommand(command, { env, timeoutMs: 60_000, signal })).exitCode === 0;
 }
 
-/** The newest version of the client that the package index offers; undefined when none answers. */
-export async function newestVersion(signal: AbortSignal): Promise<string | undefined> {
+/** The newest version that fits and that the package index offers; undefined when none answers. */
+export async function newestVersion(
+  wanted: string,
+  signal: AbortSignal,
+): Promise<string | undefined> {
   const dryRun = ["--dry-run", "--no-deps", "--ignore-installed", "--report", "-"];
   const command = ["python3", "-m", "pip", "install", ...pipOptions, ...hurry, ...dryRun, wanted];
   const { exitCode, text } = await runCommand(command, { env, timeoutMs: 60_000, signal });

@@ -207,6 +207,16 @@ test("endpoints tells the ports that a task opened, and no others", async (t) =>
     await assert.rejects(ask(port), { type: "ValueError", message: /is not a port/ });
 });
 
+test("endpoints of a cluster without ports says so, where existing clients only abort", async (t) => {
+  const world = await testWorld(t);
+  await world.run(rows.launch, { cluster_name: "demo", task: "run: 'true'" });
+
+  const id = await world.call(rows.endpoints, { cluster: "demo", port: null });
+
+  assert.deepEqual(await world.get(rows.endpoints, id), {});
+  assert.match(await world.printed(id), /^cluster demo exposes no port; name ports in the task/);
+});
+
 test("status says what keeps a cluster up from the first moment on", async (t) => {
   const world = await testWorld(t);
   await world.run(rows.launch, { cluster_name: "demo", task, idle_minutes_to_autostop: 10 });
