@@ -2,7 +2,7 @@ import { fail } from "../common/errors.ts";
 import { hintOf } from "../contract/spelling.ts";
 import { formatIssues, type TaskIssue } from "../contract/task/issues.ts";
 import { child, gives, type Place, refuse } from "../contract/task/place.ts";
-import { toPlain } from "../contract/task/plain.ts";
+import { openPlain } from "../contract/task/plain.ts";
 import {
   filledText,
   integer,
@@ -31,7 +31,7 @@ export function readPools(file: string, text: string): Readonly<Record<string, u
   const yaml = parseYaml(text);
   const issues: TaskIssue[] = [...yaml.issues];
   const root = yaml.documents[0]?.contents ?? null;
-  const value = issues.length > 0 ? {} : toPlain(yaml, root, [], issues);
+  const value = issues.length > 0 ? {} : openPlain(yaml, issues)(root, []);
   const place: Place = { value, path: [], notes: { yaml, root, from: [], issues, warnings: [] } };
   if (isMapping(value)) for (const name of Object.keys(value)) readPool(child(place, name));
   else refuse(place, "must map names of pools to their fields: `lab: {hosts: [10.0.0.5]}`");

@@ -18,7 +18,7 @@ export const caps = {
   /** Items of a list, entries of a map. */
   entries: 1_000,
   /** Values in data of any shape, counted at every depth, and the characters of their texts. */
-  values: 20_000,
+  values: 10_000,
   characters: 256 * 1024,
 } as const;
 

@@ -28,7 +28,7 @@ interface Rule {
 const shared = [/^common\//, /^contract\//];
 /** What every noun of control builds on. */
 const ground =
-  /^control\/(bind|context|downloads|events|glob|growing-file|move|offers|reconciler|short-tail|task|want|wire\/.*|doors\/.*)(\.ts)?$/;
+  /^control\/(bind|context|downloads|events|glob|growing-file|in-turns|move|offers|reconciler|short-tail|task|want|wire\/.*|doors\/.*)(\.ts)?$/;
 const noun = "(clouds|clusters|requests|services|ssh-pools|uploads|workspaces)";
 
 /** Who may import whom. */

@@ -1,6 +1,15 @@
 import { type Hook, type HookEvent, hookEvents } from "../hooks.ts";
 import { child, refuse } from "./place.ts";
-import { integer, isMapping, listOf, needs, type Reader, readFields, text } from "./readers.ts";
+import {
+  integer,
+  isMapping,
+  isWithin,
+  listOf,
+  needs,
+  type Reader,
+  readFields,
+  text,
+} from "./readers.ts";
 
 /** How many hooks there may be, and what one may be and take. */
 export const hookLimits = {
@@ -63,6 +72,7 @@ const events: Reader<HookEvent[]> = (place) => {
     return refuse(place, `must be a list out of ${hookEvents.join(", ")}`, "type_error");
   if (value.length === 0)
     return refuse(place, "must name at least one event; leave it out for all three");
+  if (!isWithin(place, value.length)) return undefined;
   for (const [at, name] of value.entries())
     if (value.indexOf(name) < at) refuse(child(place, at), "is given twice; keep one of them");
   return listOf(event)(place);

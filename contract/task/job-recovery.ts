@@ -1,5 +1,13 @@
 import { child, refuse } from "./place.ts";
-import { choice, integer, isMapping, listOf, type Reader, readFields } from "./readers.ts";
+import {
+  choice,
+  integer,
+  isMapping,
+  isWithin,
+  listOf,
+  type Reader,
+  readFields,
+} from "./readers.ts";
 
 /** How a managed job goes on after it lost its cluster or ended with an error. */
 export interface JobRecovery {
@@ -17,6 +25,7 @@ const exitCodes: Reader<number[]> = (place) => {
     const code = exitCode(place);
     return code === undefined ? undefined : [code];
   }
+  if (!isWithin(place, place.value.length)) return undefined;
   for (const [at, code] of place.value.entries())
     if (place.value.indexOf(code) < at)
       refuse(child(place, at), "is given twice; keep one of them");

@@ -2,8 +2,8 @@ import { isMap, isScalar, type ParsedNode } from "yaml";
 import { isHeader } from "./header.ts";
 import type { Path, TaskIssue, TaskWarning } from "./issues.ts";
 import { type Place, refuse } from "./place.ts";
-import { toPlain } from "./plain.ts";
-import { isMapping } from "./readers.ts";
+import { openPlain } from "./plain.ts";
+import { isMapping, isWithin } from "./readers.ts";
 import { keyOf, type YamlText } from "./yaml-text.ts";
 
 /** The parts of a document: the header, if there is one, and at least one task. */
@@ -18,11 +18,15 @@ export interface Findings {
   readonly warnings: TaskWarning[];
 }
 
+/** No pipeline or job group has more tasks. */
+const mostTasks = 256;
+
 /** Tells header and tasks apart. Empty documents between separators are no parts. */
 export function splitParts(yaml: YamlText, { issues, warnings }: Findings): Parts {
+  const plain = openPlain(yaml, issues);
   const placeOf = (root: ParsedNode | null, from: Path): Place => {
     const notes = { yaml, root, from, issues, warnings };
-    const value = toPlain(yaml, root, from, issues) ?? null;
+    const value = plain(root, from) ?? null;
     return { value, path: [], notes };
   };
   const roots = yaml.documents.map(({ contents }) => contents).filter(isFilled);
@@ -30,13 +34,15 @@ export function splitParts(yaml: YamlText, { issues, warnings }: Findings): Part
   const hasHeader = isHeader(rootKeys(first), roots.length);
   const bodies = hasHeader ? roots.slice(1) : roots;
   const header = hasHeader ? placeOf(first, []) : undefined;
+  const whole = placeOf(null, []);
   if (header !== undefined && bodies.length === 0) {
     refuse(header, "is a header without tasks; add each task below it, after a line `---`");
-    return { header: undefined, tasks: [placeOf(null, [])] };
+    return { header: undefined, tasks: [whole] };
   }
+  if (!isWithin(whole, bodies.length, mostTasks)) return { header: undefined, tasks: [whole] };
   const tasks = bodies.map((root, at) => placeOf(root, bodies.length > 1 ? ["tasks", at] : []));
   for (const task of tasks) refuseNoTask(task);
-  return { header, tasks: tasks.length > 0 ? tasks : [placeOf(null, [])] };
+  return { header, tasks: tasks.length > 0 ? tasks : [whole] };
 }
 
 const isFilled = (root: ParsedNode | null): root is ParsedNode =>

@@ -3,31 +3,29 @@ import { maxIssues, type Path, type TaskIssue } from "./issues.ts";
 import { keyOf, offsetOf, type YamlText } from "./yaml-text.ts";
 
 /** Aliases are counted as often as they are used, so no small text grows without end. */
-const maxNodes = 50_000;
+const maxNodes = 20_000;
 const maxDepth = 100;
 
 interface Walk {
   readonly yaml: YamlText;
   readonly issues: TaskIssue[];
   readonly anchors: Map<string, unknown>;
-  nodes: number;
+  /** What all documents of the text have taken. */
+  readonly spent: { nodes: number };
 }
 
 /**
- * The plain data of a parsed YAML document, aliases and merge keys resolved. What it finds wrong
- * (keys given twice, unknown aliases, too much data) it adds to `issues` and goes on.
+ * Gives the plain data of parsed YAML documents, aliases and merge keys resolved. What it finds wrong
+ * (keys given twice, unknown aliases, too much data in all) it adds to `issues` and goes on.
  */
-export function toPlain(
-  yaml: YamlText,
-  root: ParsedNode | null,
-  path: Path,
-  issues: TaskIssue[],
-): unknown {
-  return plainOf({ yaml, issues, anchors: new Map(), nodes: 0 }, root, path, 0);
+export function openPlain(yaml: YamlText, issues: TaskIssue[]) {
+  const spent = { nodes: 0 };
+  return (root: ParsedNode | null, path: Path): unknown =>
+    plainOf({ yaml, issues, anchors: new Map(), spent }, root, path, 0);
 }
 
 function plainOf(walk: Walk, node: unknown, path: Path, depth: number): unknown {
-  walk.nodes += 1;
+  walk.spent.nodes += 1;
   if (isSpent(walk, node, depth)) return undefined;
   if (isAlias(node)) return aliased(walk, node.source, node, path, depth);
   const value = ownValue(walk, node, path, depth);
@@ -60,10 +58,10 @@ function refuseUnwritable(walk: Walk, text: string, node: unknown, path: Path): 
 
 /** Says once that there is too much, and from then on stops every branch. */
 function isSpent(walk: Walk, node: unknown, depth: number): boolean {
-  if (walk.nodes <= maxNodes && depth <= maxDepth) return false;
-  if (walk.nodes !== Number.POSITIVE_INFINITY)
+  if (walk.spent.nodes <= maxNodes && depth <= maxDepth) return false;
+  if (walk.spent.nodes !== Number.POSITIVE_INFINITY)
     note(walk, node, [], "the task holds too much data; move data into files", "too_large");
-  walk.nodes = Number.POSITIVE_INFINITY;
+  walk.spent.nodes = Number.POSITIVE_INFINITY;
   return true;
 }
 

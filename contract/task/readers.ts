@@ -100,11 +100,22 @@ export const choice =
     );
   };
 
+/** The most entries of a list or a mapping. */
+const mostEntries = 2_000;
+
+/** Refuses a list or a mapping of more entries than `most`; false then. */
+export function isWithin(place: Place, entries: number, most = mostEntries): boolean {
+  if (entries <= most) return true;
+  refuse(place, `has ${entries} entries; at most ${most} are allowed`, "too_large");
+  return false;
+}
+
 /** A list whose items the reader takes; items that it refuses are left out. */
 export const listOf =
   <T>(reader: Reader<T>): Reader<T[]> =>
   (place) => {
     if (!Array.isArray(place.value)) return refuse(place, "must be a list", "type_error");
+    if (!isWithin(place, place.value.length)) return undefined;
     const items: T[] = [];
     for (const index of place.value.keys()) {
       const item = isFull(place) ? undefined : reader(child(place, index));
@@ -127,7 +138,10 @@ export const mappingOf =
 
 /** The keys of a mapping; notes when it is none. */
 export function keysOf(place: Place): string[] | undefined {
-  if (isMapping(place.value)) return Object.keys(place.value);
+  if (isMapping(place.value)) {
+    const keys = Object.keys(place.value);
+    return isWithin(place, keys.length) ? keys : undefined;
+  }
   return refuse(place, "must be a mapping of names to values", "type_error");
 }
 

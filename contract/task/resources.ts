@@ -1,7 +1,7 @@
 import type { Autostop } from "./autostop.ts";
 import type { JobRecovery } from "./job-recovery.ts";
 import { child, gives, isFull, type Place, refuse } from "./place.ts";
-import { data, isMapping, readFields } from "./readers.ts";
+import { data, isMapping, isWithin, readFields } from "./readers.ts";
 import {
   type GivenResources,
   mergeResources,
@@ -24,6 +24,9 @@ export interface Resources {
   readonly configOverrides: Readonly<Record<string, unknown>>;
 }
 
+/** Each costs a look at every provider. */
+const mostCandidates = 256;
+
 /** Fields that describe the task and not a machine, so that candidates cannot differ in them. */
 const shared = ["job_recovery", "priority", "autostop"] as const;
 
@@ -37,7 +40,9 @@ export function readResources(place: Place): Resources {
   const items = list === undefined ? [] : readItems(child(place, list), base);
   const merged = list === undefined ? [{ place, given: base }] : items;
   for (const field of shared) refuseDifferent(merged, field);
-  const requests = merged.map((item) => toRequests(item.place, item.given));
+  const kinds = merged.reduce((sum, { given }) => sum + (given.accelerators?.kinds.length ?? 1), 0);
+  const isReadable = isWithin(place, kinds, mostCandidates);
+  const requests = isReadable ? merged.map((item) => toRequests(item.place, item.given)) : [];
   const first = merged[0]?.given ?? base;
   return {
     choose: list === "ordered" || isOrdered(merged) ? "inOrder" : "cheapest",
@@ -69,7 +74,8 @@ function readItems(list: Place, base: GivenResources): Item[] {
   const { value } = list;
   if (!Array.isArray(value) || value.length === 0)
     refuse(list, "must be a list of at least one mapping of resources", "type_error");
-  const places = Array.isArray(value) ? value.map((_, at) => child(list, at)) : [];
+  const items = Array.isArray(value) && isWithin(list, value.length, mostCandidates) ? value : [];
+  const places = items.map((_, at) => child(list, at));
   return places
     .filter((place) => !isFull(place))
     .map((place) => ({ place, given: mergeResources(base, readItem(place)) }));

@@ -10,13 +10,14 @@ import {
   type ParsedNode,
   Parser,
   type Tags,
+  type YAMLMap,
 } from "yaml";
 import { fieldOf, type IssueType, maxIssues, type Path, type TaskIssue } from "./issues.ts";
 import { inOurWords } from "./yaml-words.ts";
 
 /** No task of a person comes near these. What exceeds them is refused before it costs much. */
 export const maxTextBytes = 512 * 1024;
-const maxLexemes = 100_000;
+const maxLexemes = 30_000;
 const maxDepth = 100;
 
 /** A YAML text, parsed into its documents, with the way back from a path to line and column. */
@@ -136,8 +137,22 @@ function entryOf(
     const item = typeof step === "number" ? node.items[step] : undefined;
     return item === undefined ? undefined : { offset: offsetOf(item), node: item };
   }
-  const pair = isMap(node) ? node.items.find(({ key }) => keyOf(key) === step) : undefined;
+  const pair = isMap(node) ? pairsOf(node).get(step) : undefined;
   return pair && { offset: offsetOf(pair.key), node: pair.value };
+}
+
+type Pairs = ReadonlyMap<unknown, { key: unknown; value: unknown }>;
+
+/** The pairs of a mapping by key, worked out once: places in large mappings are looked up one by one. */
+const pairsByMap = new WeakMap<YAMLMap, Pairs>();
+
+function pairsOf(map: YAMLMap): Pairs {
+  const known = pairsByMap.get(map);
+  if (known !== undefined) return known;
+  // The first of equal keys counts.
+  const pairs = new Map(map.items.toReversed().map((pair) => [keyOf(pair.key), pair]));
+  pairsByMap.set(map, pairs);
+  return pairs;
 }
 
 /** Where a node begins in the text. */

@@ -6,6 +6,7 @@ import type { clusterOperations as rows } from "../../contract/operations/cluste
 import { jobMachine } from "../../contract/statuses.ts";
 import type { Call } from "../bind.ts";
 import type { Context } from "../context.ts";
+import { inTurns } from "../in-turns.ts";
 import { jobRecord } from "../wire/job-record.ts";
 import { getLive, getReadable, getUp, refuseManaged } from "./find.ts";
 import { headOf } from "./head.ts";
@@ -40,7 +41,7 @@ const toRecord = (job: Job) =>
 export async function jobStatus(ctx: Context, input: InputOf<typeof rows.jobStatus>, call: Call) {
   const cluster = await getReadable(ctx, input.cluster_name);
   const ids = input.job_ids ?? [await latestJobId(ctx, cluster, call.signal)];
-  const found = await Promise.all(ids.map((id) => findJob(ctx, cluster, id, call.signal)));
+  const found = await inTurns(ids, (id) => findJob(ctx, cluster, id, call.signal));
   return Object.fromEntries(ids.map((id, index) => [String(id), found[index]?.status ?? null]));
 }
 
@@ -57,12 +58,10 @@ export async function cancel(ctx: Context, input: InputOf<typeof rows.cancel>, c
   const options = { signal: call.signal, timeoutMs: cancelTimeoutMs };
   const head = headOf(ctx, cluster);
   for (const id of chosen) await getJob(ctx, cluster, id, call.signal);
-  const ended = await Promise.all(
-    chosen.map(async (id) => {
-      const job = await head.call(agentApi.cancelJob, { id }, options);
-      return hasEnded(job) ? job : untilEnded(ctx, cluster, id, call.signal);
-    }),
-  );
+  const ended = await inTurns(chosen, async (id) => {
+    const job = await head.call(agentApi.cancelJob, { id }, options);
+    return hasEnded(job) ? job : untilEnded(ctx, cluster, id, call.signal);
+  });
   for (const { id, status } of ended) call.print(`Job ${id} is ${status}\n`);
   if (ended.length === 0) call.print("No job to cancel\n");
   return null;

@@ -91,6 +91,10 @@ export function buildServer(
     if (!takes(req).bytes && !hasRoomFor(req.raw))
       return reply.code(503).header("retry-after", "1").send({ detail: tooManyBodies });
   });
+  app.addHook("onSend", async ({ raw }, reply) => {
+    // What is left of a body that was given up would be taken for the next request.
+    if (raw.destroyed && !raw.complete) reply.header("connection", "close");
+  });
   app.setErrorHandler((error, req, reply) => sendError(reply, ofFastify(error, req), ctx.log));
   const bound = new Map(operations.map((operation) => [operation.row, operation]));
   for (const row of rows) addRoute(app, ctx, bound.get(row) ?? bindUnbuilt(row));

@@ -9,6 +9,7 @@ import { takeBack, wake } from "../clusters/want.ts";
 import type { Context } from "../context.ts";
 import type { Connection } from "../db/open.ts";
 import { addEvent } from "../events.ts";
+import { inTurns } from "../in-turns.ts";
 import { findRequest, resolveId } from "./find.ts";
 import { printerOf } from "./print.ts";
 import { cancelled, end } from "./run.ts";
@@ -25,13 +26,11 @@ const wishes: Readonly<Record<string, Wanted>> = {
 export async function cancel(ctx: Context, input: InputOf<typeof rows.cancel>, call: Call) {
   const { request_ids: prefixes, user_id: userId } = input;
   const ids = prefixes
-    ? await Promise.all(prefixes.map((prefix) => resolveId(ctx, prefix)))
+    ? await inTurns(prefixes, (prefix) => resolveId(ctx, prefix))
     : (
         await store.listRequests(ctx.db, { unendedOnly: true, ...(userId !== null && { userId }) })
       ).flatMap(({ id, name }) => (name === rows.cancel.name ? [] : [id]));
-  const ended = await Promise.all(
-    ids.map((id) => (id === call.id ? false : cancelOne(ctx, id, call))),
-  );
+  const ended = await inTurns(ids, async (id) => id !== call.id && cancelOne(ctx, id, call));
   return ids.filter((_, index) => ended[index]);
 }
 

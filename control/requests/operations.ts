@@ -7,6 +7,7 @@ import type { RequestPayload } from "../../contract/records/requests.ts";
 import { type Bound, bind, type Call, type Reply } from "../bind.ts";
 import { listLiveNames } from "../clusters/store.ts";
 import type { Context } from "../context.ts";
+import { inTurns } from "../in-turns.ts";
 import { streamIdHeaders } from "../wire/versions.ts";
 import { cancel } from "./cancel.ts";
 import { getRequest, resolveId } from "./find.ts";
@@ -74,8 +75,7 @@ async function stream(
 
 async function status(ctx: Context, input: InputOf<typeof rows.status>) {
   const { request_ids: prefixes, all_status: all, limit, cluster_name: clusterName } = input;
-  const found =
-    prefixes && (await Promise.all(prefixes.map((id) => store.findIds(ctx.db, id, 100))));
+  const found = prefixes && (await inTurns(prefixes, (id) => store.findIds(ctx.db, id, 100)));
   const requests = await store.listRequests(ctx.db, {
     ...(found && { ids: [...new Set(found.flat())].slice(0, listedAtMost) }),
     ...(!found && !all && { unendedOnly: true }),

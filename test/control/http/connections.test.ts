@@ -60,6 +60,18 @@ test("half an upload that makes no progress is ended with 408", async (t) => {
   assert.match(await text(socket), /^HTTP\/1.1 408 /);
 });
 
+test("a connection whose body was given up takes no further request", async (t) => {
+  const { open } = await served(t, {});
+  const socket = open();
+
+  socket.write(
+    head(1_000_000, "/ssh_node_pools/keys").replace("application/json", "multipart/form-data"),
+  );
+  socket.write("x".repeat(200_000));
+
+  assert.match(await firstChunk(socket), /^HTTP\/1.1 400 .*connection: close/s);
+});
+
 test("a body that comes slowly but steadily is read to its end", async (t) => {
   const { open } = await served(t, { stalledSeconds: 0.2 });
   const socket = open();
