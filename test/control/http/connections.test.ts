@@ -73,16 +73,16 @@ test("a connection whose body was given up takes no further request", async (t) 
 });
 
 test("a body that comes slowly but steadily is read to its end", async (t) => {
-  const { open } = await served(t, { stalledSeconds: 0.2 });
+  const { open } = await served(t, { stalledSeconds: 0.4 });
   const socket = open();
   const body = `{"cluster_names": ["${"x".repeat(1_000)}"]${" ".repeat(12_000)}}`;
   const answered = firstChunk(socket);
   const beganAt = performance.now();
 
   socket.write(head(body.length));
-  for (let at = 0; at < body.length; at += 600) {
-    socket.write(body.slice(at, at + 600));
-    const pauseUntil = performance.now() + 40;
+  for (let at = 0; at < body.length; at += 300) {
+    socket.write(body.slice(at, at + 300));
+    const pauseUntil = performance.now() + 20;
     await until(() => performance.now() > pauseUntil || undefined);
   }
 
