@@ -17,6 +17,8 @@ export const aHost = (name: string, facts: Partial<HostFacts> = {}): ReadyHost =
     systemd: null,
     user: "ana",
     home: "/home/ana",
+    foreignUnit: null,
+    hasBundles: false,
     node: null,
     address: "10.0.0.1",
     ...facts,

@@ -6,7 +6,7 @@ import type { SshConnections } from "./connections.ts";
 import { runOn } from "./exec.ts";
 import type { Installed } from "./install.ts";
 import { lingerNoMore } from "./linger.ts";
-import type { HostFacts } from "./probe.ts";
+import { agentUnit, type HostFacts, ourDropIn } from "./probe.ts";
 import type { SshTarget } from "./target.ts";
 
 /** A host that was looked at, and the way there. */
@@ -19,7 +19,7 @@ export interface ReachedHost {
 /** Starting or ending an agent with all that it started takes no longer. */
 const scriptMs = 15_000;
 const word = product.word;
-const unit = `${word}-agent`;
+const unit = agentUnit;
 const variable = { socket: settingName("socket"), build: settingName("build") };
 const powerOff = settingName("powerOffCommand");
 const markOf = (kind: string) => `${word.toUpperCase()}_${kind}_FOLDER`;
@@ -32,7 +32,11 @@ const systemd = (user: string) => `
 export XDG_RUNTIME_DIR=\${XDG_RUNTIME_DIR:-/run/user/$(id -u)}
 if [ "${user}" = user ]; then units=~/.config/systemd/user scope=--user; else units=/etc/systemd/system scope=--system; fi
 added=$units/${unit}.service.d
-ctl() { systemctl $scope "$@"; }`;
+ctl() { systemctl $scope "$@"; }
+if [ -e "$units/${unit}.service" ] && [ ! -e "$added/${ourDropIn}" ]; then
+  echo "$units/${unit}.service was installed by hand, and stays with all that it runs" >&2
+  exit 1
+fi`;
 
 /**
  * Without systemd a loop starts the agent again whenever it crashes. The lock is held for as long as
@@ -63,9 +67,9 @@ root=~/.${word}
 node=$1 folder=$2 build=$3
 mkdir -p -m 700 "$root" "$root/agent"
 rm -f "$root/stopped"
-if ctl is-active -q ${unit} && grep -qF "$folder/" "$units/${unit}.service" && grep -qsF "=$build" "$added/pool.conf"; then exit; fi
+if ctl is-active -q ${unit} && grep -qF "$folder/" "$units/${unit}.service" && grep -qsF "=$build" "$added/${ourDropIn}"; then exit; fi
 mkdir -p "$added"
-cat > "$added/pool.conf" <<END
+cat > "$added/${ourDropIn}" <<END
 [Unit]
 ConditionPathExists=!$root/stopped
 [Service]
@@ -134,7 +138,7 @@ if [ "$(readlink ${protocol.requestPrefix}_workdir)" = "$HOME/${word}_workdir" ]
 const removeUnit = (manager: string) => `${systemd(manager)}
 if [ -e "$units/${unit}.service" ]; then
   ctl disable -q ${unit}
-  rm -rf "$added" "$units/${unit}.service"
+  rm -rf "$units/${unit}.service" "$added"
   ctl daemon-reload
 fi
 if [ "${manager}" = user ]; then (cd && rmdir -p .config/systemd/user 2> /dev/null) || true; fi`;

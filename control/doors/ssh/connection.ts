@@ -5,7 +5,7 @@ import type { AuthMethod, Client, ConnectConfig } from "ssh2";
 import { type AppError, fail } from "../../../common/errors.ts";
 import { distrust, type KnownHosts, readHostKey, signaturesOf } from "./host-keys.ts";
 import { machineOf, nameOf, type SshTarget } from "./target.ts";
-import { sshTrouble, within } from "./trouble.ts";
+import { codes, sshTrouble, within } from "./trouble.ts";
 
 const dialMs = 4_000;
 const handshakeMs = 5_000;
@@ -48,10 +48,8 @@ export async function logIn(
   client.setMaxListeners(0);
   const ready = Promise.withResolvers<void>();
   client.once("ready", ready.resolve);
-  client.once("error", ready.reject);
-  client.once("close", () =>
-    ready.reject(Object.assign(new Error("closed"), { level: "handshake" })),
-  );
+  client.once("error", (error) => ready.reject(error.message === lostEarly ? turnedAway() : error));
+  client.once("close", () => ready.reject(turnedAway()));
   try {
     client.connect({
       ...keepAlive,
@@ -82,6 +80,10 @@ export async function logIn(
     throw distrusted ?? sshTrouble(target, error);
   }
 }
+
+/** What `ssh2` says where the other end closes before it says what it is. */
+const lostEarly = "Connection lost before handshake";
+const turnedAway = () => Object.assign(new Error("closed"), { code: codes.turnedAway });
 
 type ParseKey = typeof import("ssh2")["utils"]["parseKey"];
 

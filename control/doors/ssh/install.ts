@@ -1,10 +1,9 @@
 import { createReadStream } from "node:fs";
 import { fail } from "../../../common/errors.ts";
-import { product } from "../../../common/product.ts";
 import type { Bundle, Bundles } from "./bundles.ts";
 import type { SshConnections } from "./connections.ts";
 import { runOn } from "./exec.ts";
-import type { HostFacts } from "./probe.ts";
+import { bundlesFolder, type HostFacts } from "./probe.ts";
 import { nameOf, type SshTarget } from "./target.ts";
 
 /** Where the agent's files lie on a host. */
@@ -22,8 +21,8 @@ const uploadMs = 10 * 60_000;
 const growth = 3.5;
 const megabyte = 2 ** 20;
 const hashLength = 16;
-
-const bundlesFolder = `.${product.word}/bundles`;
+/** Less than the agent, and Node.js, take where none of ours is; known before they are packed. */
+const leastMb = { agent: 2, node: 150 };
 
 /** The bundles out of "$@" that are there. */
 const whichScript = `
@@ -59,6 +58,7 @@ export async function installAgent(
 ): Promise<Installed> {
   checkHost(target, facts);
   const own = ownNode(facts);
+  checkRoughly(target, facts, own === undefined);
   const runtime = own === undefined ? await bundles.runtime(facts.arch) : undefined;
   const agent = await bundles.agent();
   const wanted = [agent, ...(runtime === undefined ? [] : [runtime])];
@@ -101,15 +101,31 @@ const ownNode = ({ node }: HostFacts): string | undefined =>
   node !== null && Number(node.version.split(".")[0]) >= leastNode ? node.path : undefined;
 
 /** Throws why a host cannot be one of ours. */
-export function checkHost(target: SshTarget, { os, hasBash }: HostFacts): void {
+export function checkHost(target: SshTarget, { os, hasBash, foreignUnit }: HostFacts): void {
   const name = nameOf(target);
   if (os !== "Linux") fail("CloudError", `host ${name}: it runs ${os}; hosts must run Linux`);
   if (!hasBash) fail("CloudError", `host ${name}: it has no bash; install bash`);
+  // Facts that were kept by an earlier version do not say.
+  if (foreignUnit)
+    fail(
+      "CloudError",
+      `host ${name}: ${foreignUnit.path} is the unit of an agent that ${foreignUnit.owner} installed by ` +
+        "hand, and stays; have it removed (`outrigger agent uninstall`), or leave the host out of the pool",
+    );
 }
 
-function checkRoom(target: SshTarget, { freeDiskMb, home }: HostFacts, missing: Bundle[]): void {
+/** Packing takes seconds: a disk that is full anyway is named first. */
+function checkRoughly(target: SshTarget, facts: HostFacts, needsNode: boolean): void {
+  if (facts.hasBundles) return;
+  refuseFull(target, facts, leastMb.agent + (needsNode ? leastMb.node : 0));
+}
+
+function checkRoom(target: SshTarget, facts: HostFacts, missing: Bundle[]): void {
   const bytes = missing.reduce((sum, bundle) => sum + bundle.bytes, 0);
-  const neededMb = Math.ceil((bytes * growth) / megabyte);
+  refuseFull(target, facts, Math.ceil((bytes * growth) / megabyte));
+}
+
+function refuseFull(target: SshTarget, { freeDiskMb, home }: HostFacts, neededMb: number): void {
   if (neededMb <= freeDiskMb) return;
   fail(
     "CloudError",

@@ -1,5 +1,6 @@
 import { isIP } from "node:net";
 import { fail } from "../../../common/errors.ts";
+import { product } from "../../../common/product.ts";
 import { acceleratorName } from "../../providers/machine.ts";
 import type { SshConnections } from "./connections.ts";
 import { execOn } from "./exec.ts";
@@ -20,6 +21,10 @@ export interface HostFacts {
   readonly systemd: "system" | "user" | null;
   readonly user: string;
   readonly home: string;
+  /** The unit of an agent that somebody else installed, and who that is; null where there is none. */
+  readonly foreignUnit: { readonly path: string; readonly owner: string } | null;
+  /** Whether programs of ours are there, of whatever version. */
+  readonly hasBundles: boolean;
   /** Its own Node.js. */
   readonly node: { readonly path: string; readonly version: string } | null;
   /** Where others reach it; null where it cannot tell. */
@@ -27,6 +32,11 @@ export interface HostFacts {
 }
 
 const probeMs = 8_000;
+/** Where our programs lie on a host, below the user's home. */
+export const bundlesFolder = `.${product.word}/bundles`;
+/** The agent's unit; what we add to one that we put there ourselves lies in `<unit>.service.d`. */
+export const agentUnit = `${product.word}-agent`;
+export const ourDropIn = "pool.conf";
 
 /** Tells one fact a line. Source of the last: sshd(8), SSH_CONNECTION. */
 const script = `
@@ -49,6 +59,10 @@ else
   [ -e "/var/lib/systemd/linger/$user" ] || folder=/none
 fi
 [ ! -d "$folder" ] || say systemd "$manager"
+if [ $manager = system ]; then units=/etc/systemd/system; else units=$HOME/.config/systemd/user; fi
+unit=$units/${agentUnit}.service
+if [ -e "$unit" ] && [ ! -e "$unit.d/${ourDropIn}" ]; then say foreignUnit "$(ls -ld "$unit" | { read -r _ _ owner _; echo "$owner"; }) $unit"; fi
+[ -z "$(ls -A "$HOME/${bundlesFolder}" 2> /dev/null)" ] || say bundles there
 node=$(command -v node) && say node "$node $("$node" --version)"
 say connection "$SSH_CONNECTION"
 `;
@@ -88,9 +102,17 @@ export function readFacts(text: string): HostFacts | undefined {
     systemd: systemd === "system" || systemd === "user" ? systemd : null,
     user: one("user"),
     home: one("home"),
+    foreignUnit: unitIn(one("foreignUnit")),
+    hasBundles: one("bundles") !== "",
     node: path === "" ? null : { path, version: version.replace(/^v/, "") },
     address: addressIn(one("connection")),
   };
+}
+
+/** `<owner> <path>`. */
+function unitIn(text: string): HostFacts["foreignUnit"] {
+  const [, owner, path] = /^(\S+) (.+)$/.exec(text) ?? [];
+  return owner === undefined || path === undefined ? null : { owner, path };
 }
 
 /** `<client> <port> <server> <port>`. */

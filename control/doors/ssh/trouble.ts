@@ -18,6 +18,19 @@ const isNoServer: Trouble = {
   type: "CloudError",
   says: ({ port }, why) => `what listens on port ${port} ends the connection (${why})`,
 };
+const isTurnedAwayFrom: Trouble = {
+  type: "CloudError",
+  says: ({ port }) =>
+    `port ${port} takes connections and closes them at once; is the machine off and a gateway answers ` +
+    "for it, is this no SSH server, or is it one that is too busy (MaxStartups)?",
+};
+const isLost: Trouble = {
+  type: "CloudError",
+  says: () => "the connection was lost; is it on, and is the network up?",
+};
+
+/** Codes of errors of our own. */
+export const codes = { turnedAway: "TURNED_AWAY", lost: "LOST" } as const;
 
 /** What goes wrong on the way in, by the error's code, or by the level that `ssh2` gives it. */
 const troubles: Readonly<Record<string, Trouble>> = {
@@ -31,7 +44,9 @@ const troubles: Readonly<Record<string, Trouble>> = {
   ENETUNREACH: cannotBeReached,
   ETIMEDOUT: isSilent,
   "client-timeout": isSilent,
-  ECONNRESET: isNoServer,
+  ECONNRESET: isTurnedAwayFrom,
+  [codes.turnedAway]: isTurnedAwayFrom,
+  [codes.lost]: isLost,
   handshake: isNoServer,
   protocol: isNoServer,
   "client-authentication": { type: "CloudError", says: refusal },
@@ -54,6 +69,11 @@ export function sshTrouble(target: SshTarget, error: unknown): AppError {
   const { type, says } = troubles[errorCodeOf(error) ?? levelOf(error)] ?? other;
   return new AppError(type, `host ${nameOf(target)}: ${says(target, why)}`, {}, error);
 }
+
+/** Whether a server, or what answers for it, closed the connection before it said what it is. */
+export const isTurnedAway = (error: unknown): boolean =>
+  error instanceof AppError &&
+  ["ECONNRESET", codes.turnedAway as string].includes(errorCodeOf(error.cause) ?? "");
 
 const other: Trouble = { type: "CloudError", says: (_, why) => `the connection failed: ${why}` };
 

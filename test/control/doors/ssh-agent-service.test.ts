@@ -1,10 +1,11 @@
 import assert from "node:assert/strict";
 import { existsSync, mkdtempSync, rmdirSync } from "node:fs";
-import { basename, join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { test } from "node:test";
-import { removeNodeOn } from "../../../control/doors/ssh/agent-service.ts";
+import { cleanHost, removeNodeOn, startAgentOn } from "../../../control/doors/ssh/agent-service.ts";
 import { openSshConnections } from "../../../control/doors/ssh/connections.ts";
 import { runOn } from "../../../control/doors/ssh/exec.ts";
+import { checkHost } from "../../../control/doors/ssh/install.ts";
 import { probeHost } from "../../../control/doors/ssh/probe.ts";
 import { until } from "../../helpers/agent.ts";
 import { startSshHost, whyNoHosts } from "../../helpers/ssh-hosts.ts";
@@ -59,4 +60,29 @@ test("what hides from everything but its control group ends with the node of a h
 
   await host.run("! pgrep -fx 'sleep 1001'");
   assert.equal(existsSync(seenHere), false);
+});
+
+test("an agent's unit that somebody installed by hand stays, with all that is the agent's", {
+  skip,
+}, async (t) => {
+  const host = await startSshHost(t);
+  const ssh = openSshConnections({ find: async () => undefined, keep: async (_, key) => key });
+  t.after(() => ssh.close());
+  const target = host.target({ user: "root" });
+  const unit = "/etc/systemd/system/outrigger-agent.service";
+  await host.run(`mkdir -p ${dirname(unit)} /root/.outrigger/jobs; touch ${unit}`);
+  const facts = { ...(await probeHost(ssh, target)), systemd: "system" } as const;
+
+  assert.deepEqual(facts.foreignUnit, { owner: "root", path: unit });
+  assert.throws(() => checkHost(target, facts), { message: /is the unit of an agent that root/ });
+  const installed = { node: "/bin/false", folder: "/root/.outrigger/bundles/1" };
+  for (const act of [
+    () => startAgentOn({ ssh, target, facts }, installed, "1"),
+    () => removeNodeOn({ ssh, target, facts }),
+    () => cleanHost({ ssh, target, facts }),
+  ])
+    await assert.rejects(act(), {
+      message: /was installed by hand, and stays with all that it runs/,
+    });
+  await host.run(`test -e ${unit} && test -e /root/.outrigger/jobs && ! test -e ${unit}.d`);
 });

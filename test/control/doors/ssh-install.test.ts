@@ -19,7 +19,7 @@ import { openSshConnections } from "../../../control/doors/ssh/connections.ts";
 import { installAgent } from "../../../control/doors/ssh/install.ts";
 import { probeHost } from "../../../control/doors/ssh/probe.ts";
 import { until } from "../../helpers/agent.ts";
-import { startSshHost, whyNoHosts } from "../../helpers/ssh-hosts.ts";
+import { type SshHostOptions, startSshHost, whyNoHosts } from "../../helpers/ssh-hosts.ts";
 
 const skip = whyNoHosts();
 const folder = "/home/ana/.outrigger/bundles";
@@ -38,8 +38,8 @@ function pack(t: TestContext, file: string, text: string): Bundle {
 }
 
 /** A host without Node.js, and two bundles for it; `with` installs others in their place. */
-async function start(t: TestContext) {
-  const host = await startSshHost(t);
+async function start(t: TestContext, options: SshHostOptions = {}) {
+  const host = await startSshHost(t, options);
   const keys = { find: async () => undefined, keep: async <Key>(_: string, key: Key) => key };
   const ssh = openSshConnections(keys);
   t.after(() => ssh.close());
@@ -125,4 +125,19 @@ test("an upload that is cut leaves nothing, and the next one is whole", { skip }
 
   const { node } = await install();
   assert.equal(await host.run(node), "v24");
+});
+
+test("a disk that is full is named before anything is packed", { skip }, async (t) => {
+  const { host } = await start(t, { homeMb: 20 });
+  const keys = { find: async () => undefined, keep: async <Key>(_: string, key: Key) => key };
+  const ssh = openSshConnections(keys);
+  t.after(() => ssh.close());
+  const target = host.target();
+  const never = () => assert.fail("nothing is to be packed");
+  const bundles: Bundles = { agent: never, runtime: never, inTurn: never };
+  const facts = await probeHost(ssh, target);
+
+  await assert.rejects(installAgent(ssh, { target, facts }, bundles), {
+    message: /host .*: \d+ MB are free in \/home\/ana, and the agent needs 152 MB; make room$/,
+  });
 });

@@ -17,6 +17,7 @@ test("a host tells what it is made of", () => {
       "bash=/usr/bin/bash",
       "user=ana",
       "home=/home/ana",
+      "foreignUnit=root /etc/systemd/system/outrigger-agent.service",
       "systemd=user",
       "node=/usr/bin/node v24.1.0",
       "connection=10.0.0.1 40000 10.0.0.2 22",
@@ -34,6 +35,8 @@ test("a host tells what it is made of", () => {
     systemd: "user",
     user: "ana",
     home: "/home/ana",
+    foreignUnit: { owner: "root", path: "/etc/systemd/system/outrigger-agent.service" },
+    hasBundles: false,
     node: { path: "/usr/bin/node", version: "24.1.0" },
     address: "10.0.0.2",
   });
