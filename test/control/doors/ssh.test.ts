@@ -305,7 +305,7 @@ test("a server that turns connections away while it is busy is asked again", {
   const { host, ssh } = await start(t);
   await host.run("sed -i 's/^MaxStartups .*/MaxStartups 1/' /etc/ssh/sshd_config");
   await host.ssh("down");
-  await host.ssh("up");
+  await host.run("/usr/sbin/sshd -f /etc/ssh/sshd_config -E /var/log/sshd.log");
   const waiting = connect(22, host.address);
   t.after(() => waiting.destroy());
   // It has one that does not log in, and so has no room for another.
