@@ -1,8 +1,6 @@
 import assert from "node:assert/strict";
 import { execFileSync, spawn } from "node:child_process";
-import { once } from "node:events";
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { type AddressInfo, connect, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
@@ -297,57 +295,4 @@ test("a full disk is called one", { skip }, async (t) => {
   });
 
   await assert.rejects(copying, { message: /copying failed: its disk is full/ });
-});
-
-test("a server that turns connections away while it is busy is asked again", {
-  skip,
-}, async (t) => {
-  const { host, ssh } = await start(t);
-  await host.run("sed -i 's/^MaxStartups .*/MaxStartups 1/' /etc/ssh/sshd_config");
-  await host.ssh("down");
-  await host.run("/usr/sbin/sshd -f /etc/ssh/sshd_config -E /var/log/sshd.log");
-  const waiting = connect(22, host.address);
-  t.after(() => waiting.destroy());
-  // It has one that does not log in, and so has no room for another.
-  await once(waiting, "data");
-  const greeted = hello(ssh, host.target());
-  await until(async () => (await droppedBy(host)) > 0 || undefined);
-
-  waiting.destroy();
-
-  assert.equal(await greeted, "hello from ana\n");
-});
-
-const droppedBy = async ({ run }: SshHost): Promise<number> =>
-  Number(await run("grep -c 'MaxStartups' /var/log/sshd.log || true"));
-
-test("a port that takes connections and closes them is not called an SSH server", async (t) => {
-  let taken = 0;
-  const server = createServer((socket) => {
-    taken += 1;
-    socket.destroy();
-  }).listen(0, "127.0.0.1");
-  await once(server, "listening");
-  t.after(() => server.close());
-  const ssh = openSshConnections(openKnownHosts());
-  t.after(() => ssh.close());
-  const { port } = server.address() as AddressInfo;
-  const keys = [{ name: "none", text: new Secret("none") }];
-  const where = { address: "127.0.0.1", port, user: "ana", keys };
-  const target = { ...where, agentSocket: "/nowhere", password: null, hostKey: null, jump: null };
-
-  await assert.rejects(hello(ssh, target), {
-    message: /port \d+ takes connections and closes them at once; is the machine off/,
-  });
-  assert.equal(taken, 5);
-});
-
-test("a connection that a link loses is called lost", { skip }, async (t) => {
-  const { host, ssh } = await start(t);
-  await hello(ssh, host.target());
-  await host.link("down");
-
-  const lost = /the connection was lost; is it on, and is the network up\?|does not open a channel/;
-  await assert.rejects(hello(ssh, host.target()), { message: lost });
-  await assert.rejects(hello(ssh, host.target()), { message: lost });
 });
