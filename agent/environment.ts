@@ -56,6 +56,13 @@ export function environmentOf(
   };
 }
 
+/** The names of the variables that an environment adds to another, or changes there. */
+export const addedTo = (
+  base: Readonly<Record<string, string>>,
+  env: Readonly<Record<string, string>>,
+): string[] =>
+  Object.keys(env).filter((name) => /^[A-Za-z_]\w*$/.test(name) && env[name] !== base[name]);
+
 /** The variable that marks every process of a hook; its value is the hook's folder. */
 export const hookMarkOf = (folder: string): [name: string, value: string] => [
   `${product.word.toUpperCase()}_HOOK_FOLDER`,

@@ -36,6 +36,8 @@ export interface Script extends Signs {
   readonly workdir: string;
   readonly workdirLink: string | null;
   readonly env: Readonly<Record<string, string>>;
+  /** Names of variables that `~/.bashrc` cannot change. */
+  readonly kept?: readonly string[];
   /** The words of a command that starts it, those that run the script being its last; none needs none. */
   readonly through?: readonly string[];
 }
@@ -76,12 +78,14 @@ command -p ln -s "$?" "$__at.exit"`;
 
 /**
  * Stands before the first line of every script: gives it the variables and functions that an interactive
- * bash has after `~/.bashrc`, which often returns early in any other shell. That shell's output
- * is dropped, and its background processes hold nothing of ours open: it finds the pipe through its parent.
+ * bash has after `~/.bashrc`, which often returns early in any other shell. Variables that are `kept`
+ * do not change. That shell's output is dropped, and its background processes hold nothing of ours open:
+ * it finds the pipe through its parent.
  */
-const beginning =
-  `if test -n "$BASH" && test -r ~/.bashrc; then eval "$("$BASH" -i -c ` +
-  `'cd "$0"; { export -p; declare -f; } > /proc/$PPID/fd/1' "$PWD" > /dev/null 2>&1; :)"; fi; `;
+const beginningWith = (kept: readonly string[]): string =>
+  `if test -n "$BASH" && test -r ~/.bashrc; then { __kept="$(declare -p PWD ${kept.join(" ")})"; ` +
+  `eval "$("$BASH" -i -c '{ export -p; declare -f; } > /proc/$PPID/fd/1' > /dev/null; :)"; ` +
+  `eval "$__kept"; unset __kept; } 2> /dev/null; fi; `;
 
 const adoptedPollMs = 100;
 
@@ -143,7 +147,7 @@ async function start(script: Script): Promise<string | undefined> {
   try {
     makeWorkdir(script);
     script.makeGroups?.();
-    const whole = beginning + script.text;
+    const whole = beginningWith(script.kept ?? []) + script.text;
     const text = writeText(script, whole) ? "" : whole;
     await once(spawnWrapper(script, text, await openOutput(script)), "exit");
   } catch (error) {

@@ -5,7 +5,7 @@ import { findTree, type Tree } from "../../common/process-tree.ts";
 import { exitedWith } from "../../contract/exit-codes.ts";
 import { timeoutExitCode } from "../../contract/hooks.ts";
 import { type Agent, keys } from "../context.ts";
-import { hookEnvironmentOf, hookMarkOf } from "../environment.ts";
+import { addedTo, hookEnvironmentOf, hookMarkOf } from "../environment.ts";
 import { hookFolderOf } from "../folders.ts";
 import { getRow, writeLifecycle } from "../lifecycles/lifecycles.ts";
 import type { Ending, Run } from "../lifecycles/row.ts";
@@ -109,7 +109,9 @@ async function runHookScript(
     : { workdir: baseEnv["HOME"] ?? "/", workdirLink: null };
   const logFile = outputOf(agent, id, run);
   const signs = signsOf(agent, hookMarkOf(folder));
-  return runScript({ name: scriptName, folder, text, env, logFile, ...signs, ...where }, signal);
+  const kept = addedTo(baseEnv, env);
+  const script = { name: scriptName, folder, text, env, kept, logFile };
+  return runScript({ ...script, ...signs, ...where }, signal);
 }
 
 /** A log that could not be made is no reason not to run. */

@@ -3,7 +3,7 @@ import { readBootId, type Tree } from "../../common/process-tree.ts";
 import type { PartSpec } from "../../contract/agent-shapes.ts";
 import { type Agent, keys } from "../context.ts";
 import { countMemoryKills, mostProcesses } from "../control-groups.ts";
-import { environmentOf, markOf, type Phase, phases } from "../environment.ts";
+import { addedTo, environmentOf, markOf, type Phase, phases } from "../environment.ts";
 import { folderOf, logOf, rankLogOf } from "../folders.ts";
 import { untilWritten } from "../log-pipe.ts";
 import { getNode } from "../node.ts";
@@ -110,7 +110,8 @@ async function runUnlessEnded(
   const where = { folder, logFile, workdir, workdirLink };
   const limits = { processes: mostProcesses(), ...spec.limits };
   const signs = signsOf(agent, markOf(folder), limits);
-  const run = runScript({ name: phase, text, ...how, ...where, ...signs }, signal);
+  const kept = addedTo(baseEnv, how.env);
+  const run = runScript({ name: phase, text, kept, ...how, ...where, ...signs }, signal);
   const end = untilWanted(agent, part, ["end"], signal).then(() => "end is wanted" as const);
   try {
     return await Promise.race([run, end]);

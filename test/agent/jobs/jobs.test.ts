@@ -165,21 +165,26 @@ test("a script whose process vanishes makes the job FAILED_DRIVER, and says so",
 test("what setup writes to ~/.bashrc is there for run, also behind an early return", async (t) => {
   const bashrc = join(agent.home, ".bashrc");
   t.after(() => rmSync(bashrc, { force: true }));
+  const profile = join(agent.home, ".profile");
+  t.after(() => rmSync(profile));
+  const locked = "export LOCKED=1; readonly LOCKED\n";
+  writeFileSync(profile, locked);
   const guard = "case $- in *i*) ;; *) return ;; esac\necho noise; cd /; sleep 60 &\n";
-  for (const before of ["", guard]) {
+  for (const before of [locked, `${guard}${locked}`]) {
     writeFileSync(bashrc, before);
     const setup = `echo 'export SEEN="a
- b"; greet() { echo "$1 $SEEN"; }' >> ~/.bashrc`;
+ b" OWN=theirs; greet() { echo "$1 $SEEN $OWN"; }' >> ~/.bashrc`;
     const { id } = await agent.submit(
       'greet hello; echo "$0 $# $PWD" | grep -c outrigger_workdir; no',
       {
         setup,
+        env: { OWN: "given" },
       },
     );
     assert.equal((await agent.untilJob(id)).exitCode, 127);
 
     const [, , , complaint = "", ...rest] = (await agent.log(id)).split("\n");
-    assert.match(await agent.log(id), /^hello a\n b\n1\n/);
+    assert.match(await agent.log(id), /^hello a\n b given\n1\n/);
     assert.match(complaint, /run.sh: line 1: no: command not found/);
     assert.deepEqual(rest, [""]);
   }
