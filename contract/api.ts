@@ -5,6 +5,7 @@ import { clusterOperations } from "./operations/clusters.ts";
 import { debugOperations } from "./operations/debug.ts";
 import { jobOperations } from "./operations/jobs.ts";
 import { localOperations } from "./operations/local.ts";
+import { orphanOperations } from "./operations/orphans.ts";
 import { pageOperations } from "./operations/pages.ts";
 import { poolOperations } from "./operations/pools.ts";
 import { recipeOperations } from "./operations/recipes.ts";
@@ -49,6 +50,7 @@ export const operationGroups: readonly Group[] = [
   group("Service accounts", tokenOperations),
   group("Log-in", authOperations),
   group("Web interface", pageOperations),
+  group("Orphans", orphanOperations),
   group("Support", debugOperations),
 ];
 

@@ -1,6 +1,7 @@
 import { errorTypes, toAppError } from "../common/errors.ts";
 import { exitOnCrash, openServiceManager, untilSignal } from "../common/programs.ts";
 import { operations as rows } from "../contract/api.ts";
+import { reportOrphans } from "./clusters/orphans.ts";
 import { clusters } from "./clusters/reconcile.ts";
 import { startCollector } from "./collector.ts";
 import { readConfig } from "./config.ts";
@@ -26,6 +27,7 @@ async function main(): Promise<void> {
   exitOnCrash((err) => log.fatal({ err }, "crashed"));
   const lock = lockHome(config.home);
   const ctx = await openContext(config, log);
+  const stopping = new AbortController();
   const requests = await openRequests(ctx, operations);
   const server = buildServer(ctx, rows, operations);
   const address = await listen(server, config);
@@ -36,12 +38,17 @@ async function main(): Promise<void> {
   );
   const collector = startCollector(ctx);
   requests.start();
+  const reporting = reportOrphans(ctx, stopping.signal).catch((error: unknown) =>
+    log.warn({ err: error }, "orphans not looked for"),
+  );
   log.info({ ...address, home: config.home }, "listening");
   service.ready(`listens on ${address.host}:${address.port}`);
 
   const signal = await stopped;
   log.info({ signal }, "stopping");
   service.stopping(`stops after ${signal}`);
+  stopping.abort();
+  await reporting;
   await server.close();
   await requests.stop();
   await collector.stop();

@@ -5,6 +5,7 @@ import { volumeOperations } from "../contract/operations/volumes.ts";
 import { type Bound, bind } from "./bind.ts";
 import { cloudOperations } from "./clouds/operations.ts";
 import { clusterOperations } from "./clusters/operations.ts";
+import { orphanOperations } from "./clusters/orphans.ts";
 import { dashboardOperations } from "./dashboard.ts";
 import { requestOperations } from "./requests/operations.ts";
 import { serviceOperations } from "./services/operations.ts";
@@ -34,6 +35,7 @@ const emptyLists: Bound[] = [
 export const operations: Bound[] = [
   ...requestOperations,
   ...clusterOperations,
+  ...orphanOperations,
   ...cloudOperations,
   ...workspaceOperations,
   ...serviceOperations,

@@ -40,6 +40,17 @@ export const controlCommands: readonly CommandRow[] = [
     load: async () => (await import("../commands/api-restore.ts")).restore,
   },
   {
+    name: "api orphans",
+    group: control,
+    summary: "List clusters that the control plane's database has lost; adopt or end one.",
+    options: [
+      { flags: "--adopt <cluster>", means: "Add it to the database as yours; its jobs go on." },
+      { flags: "--end <cluster>", means: "End its jobs and its nodes, without hooks." },
+      option.output,
+    ],
+    load: async () => (await import("../commands/api-orphans.ts")).orphans,
+  },
+  {
     name: "api info",
     group: control,
     summary: "Show the endpoint, its health and version, and who you are to it.",

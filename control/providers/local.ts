@@ -19,6 +19,7 @@ import { readState, writeState } from "./local-state.ts";
 import { accelerators } from "./machine.ts";
 import {
   type ClusterRef,
+  type FoundNode,
   isWithin,
   meets,
   type Need,
@@ -33,6 +34,7 @@ const longestSocketPath = 107;
 const graceMs = 2_000;
 /** An agent that is told to leave does so at once, unless it hangs. */
 const agentGraceMs = 1_000;
+const nodeIdShape = /^.+-\d+$/;
 const gigabyte = 2 ** 30;
 /** Where nodes are reached that share the network of this machine. */
 const shared = "127.0.0.1";
@@ -93,12 +95,21 @@ export function localProvider(config: Config, log: Logger): Provider {
     log.debug({ nodeId }, "node created");
   }
 
-  async function list(cluster: ClusterRef): Promise<NodeState[]> {
-    const names = await readdir(root).catch((error: unknown) => {
+  const listHomes = (): Promise<string[]> =>
+    readdir(root).catch((error: unknown) => {
       if (errorCodeOf(error) === "ENOENT") return [];
       throw error;
     });
-    return names
+
+  async function find(): Promise<FoundNode[]> {
+    const isApart = (id: string) => networks.addressOf(id) !== undefined;
+    return (await listHomes())
+      .filter((name) => nodeIdShape.test(name))
+      .map((id) => ({ id, ...(isApart(id) && { network: "own" as const }) }));
+  }
+
+  async function list(cluster: ClusterRef): Promise<NodeState[]> {
+    return (await listHomes())
       .filter((name) => name.startsWith(`${cluster.id}-`))
       .map((id) => ({ id, rank: Number(id.slice(cluster.id.length + 1)) }))
       .map((node) => ({ ...node, ...placeOf(cluster, node.id) }))
@@ -144,6 +155,7 @@ export function localProvider(config: Config, log: Logger): Provider {
     name: "local",
     offers,
     refusal,
+    find,
     ...honest("this machine", { create, list, destroy, stop, endAgent }),
     agentBuild: build,
     door: (nodeId) => openUnixDoor(socketOf(nodeId)),

@@ -49,6 +49,12 @@ export interface NodeState {
   address: string;
 }
 
+/** A node that exists, whether control has its cluster or not. */
+export interface FoundNode {
+  readonly id: string;
+  readonly network?: "own" | undefined;
+}
+
 /**
  * What a cloud must do for us. Every call returns within seconds, may be repeated safely, and
  * throws only AppError: `ResourcesUnavailableError`, `CloudError`, `TimeoutError`.
@@ -87,6 +93,8 @@ export interface Provider {
   /** It has spot machines, though none may be left just now. */
   readonly hasSpot?: true;
   readonly stop?: (nodeId: string, signal: AbortSignal) => Promise<void>;
+  /** Every node of this control plane that exists, from the place itself and not from the database. */
+  readonly find?: (signal: AbortSignal) => Promise<FoundNode[]>;
   /** Which agent `create` starts; one that tells another build is replaced. */
   readonly agentBuild?: string;
   /** Ends a node's agent, hung or not, and nothing that it started; `create` starts another. */

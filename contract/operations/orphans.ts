@@ -1,0 +1,51 @@
+import * as z from "zod";
+import { type Operation, operation } from "../../common/operation.ts";
+import { text } from "../caps.ts";
+import { body } from "./fields.ts";
+
+/** A cluster whose nodes are there, and which the database does not have. */
+export const Orphan = z
+  .object({
+    id: z.string(),
+    name: z.string().nullable().describe("Null where no agent of it answers."),
+    provider: z.string(),
+    nodes: z.int().min(0).describe("How many were found."),
+    jobs: z.int().min(0).nullable().describe("How many of its jobs have not ended."),
+  })
+  .meta({ id: "Orphan" });
+export type Orphan = z.output<typeof Orphan>;
+
+const named = body("OrphanBody", { cluster: text.describe("Its name, or its id.") });
+
+/** Clusters that a lost or restored database does not have. */
+export const orphanOperations = {
+  list: operation({
+    name: "orphans",
+    route: "GET /orphans",
+    mode: "sync",
+    summary: "List clusters whose nodes are there, and which the database does not have.",
+    access: "admin",
+    input: {},
+    output: z.array(Orphan),
+  }),
+  adopt: operation({
+    name: "orphans.adopt",
+    route: "POST /orphans/adopt",
+    mode: "sync",
+    summary: "Add such a cluster to the database as yours; its jobs are not interrupted.",
+    access: "admin",
+    input: named,
+    output: Orphan,
+    errors: ["NotFoundError", "ConflictError", "UnreachableError"],
+  }),
+  end: operation({
+    name: "orphans.end",
+    route: "POST /orphans/end",
+    mode: "sync",
+    summary: "End such a cluster: its jobs and its nodes, without hooks.",
+    access: "admin",
+    input: named,
+    output: Orphan,
+    errors: ["NotFoundError", "ConflictError", "CloudError"],
+  }),
+} satisfies Record<string, Operation>;
