@@ -6,6 +6,7 @@ import type { AuthContext, Connection, ParsedKey, ServerChannel, TcpipRequestInf
 import { sshPorts } from "../../../contract/ssh-door.ts";
 import type { Context } from "../../context.ts";
 import type { Cluster } from "../schema.ts";
+import { apart } from "./apart.ts";
 import { readKeys } from "./keys.ts";
 import { leadSession } from "./session.ts";
 
@@ -93,7 +94,7 @@ async function openWay(ctx: Context, place: Place, to: TcpipRequestInfo): Promis
   const { cluster, rank } = place;
   const jump = to.destPort - sshPorts.first;
   if (jump >= 0 && jump < cluster.nodes)
-    return (channel) => void serveSsh(ctx, { cluster, rank: jump }, channel);
+    return (channel) => void serveSsh(ctx, { cluster, rank: jump }, apart(channel));
   const provider = ctx.provider(cluster.provider);
   const nodes = await provider.list(cluster, AbortSignal.timeout(dialMs));
   const node = nodes.find((one) => one.rank === rank);
