@@ -15,6 +15,7 @@ if (holdsSecret(words)) process.title = originOf(words);
 process.exitCode = await run(words, {
   env: process.env,
   cwd: process.cwd(),
+  program: [process.execPath, ...process.execArgv, process.argv[1] ?? ""],
   streams: process,
   signal: interrupted.signal,
 });

@@ -16,6 +16,8 @@ import type { World } from "./world.ts";
 export interface Surroundings {
   readonly env: Env;
   readonly cwd: string;
+  /** The words that start us again. */
+  readonly program: readonly string[];
   readonly streams: Streams;
   readonly signal: AbortSignal;
 }
@@ -145,7 +147,7 @@ const naming =
 
 /** The world of one command line, and how to close what was opened in it. */
 function openWorld(words: readonly string[], terminal: Terminal, outer: Surroundings) {
-  const { env, cwd, streams, signal } = outer;
+  const { env, cwd, program, streams, signal } = outer;
   const settings = readSettings(env);
   let client: Client | undefined;
   const connect = async () => {
@@ -158,6 +160,9 @@ function openWorld(words: readonly string[], terminal: Terminal, outer: Surround
     return client;
   };
   const now = () => new Date();
-  const world: World = { env, cwd, settings, terminal, streams, signal, now, connect };
+  const world: World = {
+    ...{ env, cwd, program, settings, terminal, streams, signal },
+    ...{ now, connect },
+  };
   return { world, close: async () => client?.close() };
 }

@@ -26,15 +26,19 @@ export async function connectSocket(
       "sec-websocket-version": "13",
       "sec-websocket-key": key,
     },
-    signal: AbortSignal.any([signal, AbortSignal.timeout(handshakeMs)]),
+    signal,
+    timeout: handshakeMs,
   });
   const { promise, resolve, reject } = Promise.withResolvers<Duplex>();
+  asked.once("timeout", () =>
+    asked.destroy(new AppError("TimeoutError", `${url.origin} does not answer`)),
+  );
   asked.once("error", (error) => reject(unreachable(url.origin, error)));
   asked.once("response", (answer) => void refusalOf(answer).then(reject, reject));
   asked.once("upgrade", ({ headers: said }, socket, head) => {
     if (said["sec-websocket-accept"] !== acceptOf(key))
       return reject(new AppError("RuntimeError", `${url.origin} answers no WebSocket`));
-    socket.setNoDelay(true);
+    socket.setTimeout(0).setNoDelay(true);
     resolve(openWebSocket(socket, { side: "client", head }));
   });
   asked.end();

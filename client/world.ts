@@ -6,6 +6,8 @@ import type { Streams, Terminal } from "./terminal.ts";
 export interface World {
   readonly env: Env;
   readonly cwd: string;
+  /** The words that start us again. */
+  readonly program: readonly string[];
   readonly settings: Settings;
   readonly terminal: Terminal;
   /** What the terminal is made of, for what passes bytes on. */

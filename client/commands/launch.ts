@@ -6,6 +6,7 @@ import { madeUpName, type TaskOptions, variablesOf } from "../arguments.ts";
 import { missingFiles, requireFolder, type Scope } from "../missing-files.ts";
 import { inOwnFile, inOwnPlaces, refuseOwn } from "../own-places.ts";
 import { agree, listClusters } from "../selection.ts";
+import { updateSshConfig } from "../ssh-config.ts";
 import {
   type Entrypoint,
   isEmptyTask,
@@ -54,6 +55,7 @@ export async function launch(
   const result = await inOwnPlaces(source, input.task, () =>
     carryOut(world, clusterOperations.launch, input, more),
   );
+  if (!options.async && !options.dryrun) await updateSshConfig(world, [cluster]);
   return afterSubmit(world, cluster, result?.job_id, options);
 }
 

@@ -3,6 +3,7 @@ import type { GivenInputOf } from "../../common/operation.ts";
 import { clusterOperations } from "../../contract/operations/clusters.ts";
 import type { ClusterStatusRecord } from "../../contract/records/clusters.ts";
 import { type Deed, type SelectionOptions, selectClusters } from "../selection.ts";
+import { updateSshConfig } from "../ssh-config.ts";
 import type { World } from "../world.ts";
 import { carryOutAll } from "./carry-out.ts";
 import { isUnderWay } from "./under-way.ts";
@@ -121,4 +122,9 @@ export async function actOn<Op extends Row>(
     };
   });
   await carryOutAll(world, row, errands, { later });
+  if (!later)
+    await updateSshConfig(
+      world,
+      clusters.map(({ name }) => name),
+    );
 }

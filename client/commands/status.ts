@@ -3,6 +3,7 @@ import { clusterOperations } from "../../contract/operations/clusters.ts";
 import type { ClusterStatusRecord } from "../../contract/records/clusters.ts";
 import { ago, type Column, styleOfStatus } from "../rendering.ts";
 import { requireAll, sayNone } from "../selection.ts";
+import { writeSshConfig } from "../ssh-config.ts";
 import type { World } from "../world.ts";
 import { answerRows, type OutputOptions } from "./answers.ts";
 import { autostopOf, underWayOf } from "./under-way.ts";
@@ -29,11 +30,12 @@ export async function status(
     cluster_names: names.length > 0 ? [...names] : null,
     refresh: options.refresh ? "FORCE" : "NONE",
     all_users: Boolean(options.allUsers || options.everyone || names.length > 0),
-    include_credentials: false,
+    include_credentials: options.output !== "json",
     include_handle: options.ip ?? false,
     summary_response: !options.verbose,
   });
   await requireAll(world, names, rows);
+  if (options.output !== "json") writeSshConfig(world, rows);
   if (options.ip) return answerAddress(world, rows);
   answerRows(world, options, {
     rows,

@@ -42,6 +42,7 @@ export async function commandLine(t: TestContext, endpoint: string): Promise<Com
     stdin.end(typed ?? piped);
     const code = await run(words, {
       cwd: folder,
+      program: ["outrigger"],
       streams: { stdin, stdout: stdout.stream, stderr: stderr.stream },
       signal: more.signal ?? new AbortController().signal,
       env: {

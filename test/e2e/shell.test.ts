@@ -1,6 +1,10 @@
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
+import { readdirSync, readFileSync } from "node:fs";
+import { type AddressInfo, createServer } from "node:net";
+import { join } from "node:path";
+import { text } from "node:stream/consumers";
 import { after, test } from "node:test";
 import { findProcess } from "../../common/process-tree.ts";
 import { hasEnded, until } from "../helpers/agent.ts";
@@ -111,4 +115,81 @@ test("what a shell runs ends once its client was killed", async () => {
   process.kill(shell.pid(), "SIGKILL");
 
   await until(() => !findProcess(Number(pid))?.alive || undefined);
+});
+
+/** OpenSSH's `ssh`, with the configuration that our command line has written. */
+async function ssh(...words: string[]) {
+  const file = join(control.home, "ssh/clusters/dev");
+  return run("ssh", ["-F", file, "-o", "LogLevel=ERROR", ...words]);
+}
+
+async function run(program: string, words: readonly string[], input = "") {
+  const env = { HOME: control.home, PATH: process.env["PATH"] };
+  const child = spawn(program, words, { env, stdio: "pipe" });
+  child.stdin.end(input);
+  const [stdout, stderr] = await Promise.all([text(child.stdout), text(child.stderr)]);
+  if (!hasEnded(child)) await once(child, "exit");
+  return { code: child.exitCode, stdout, stderr };
+}
+
+test("ssh CLUSTER leads to its nodes once a command has shown that it is up", async (t) => {
+  assert.equal((await control.cli("status", "dev")).code, 0);
+  const config = readFileSync(join(control.home, ".ssh/config"), "utf8");
+  assert.match(config, new RegExp(`^Include "${control.home}/ssh/clusters/\\*"$`, "m"));
+
+  await t.test("with exit codes, outputs and inputs", async () => {
+    const ran = await ssh("dev", "cat; echo err >&2; exit 5");
+    const other = await ssh("dev-worker1", "pwd");
+
+    assert.deepEqual(ran, { code: 5, stdout: "", stderr: "err\n" });
+    assert.match(other.stdout.trim(), nodeOf(1));
+  });
+
+  await t.test("with ports of the node", async () => {
+    const server = createServer((socket) => socket.end("served")).listen(0, "127.0.0.1");
+    await once(server, "listening");
+    const { port } = server.address() as AddressInfo;
+
+    const served = await ssh("-W", `127.0.0.1:${port}`, "dev");
+    const elsewhere = await ssh("-W", "192.0.2.1:80", "dev");
+    server.close();
+
+    assert.equal(served.stdout, "served");
+    assert.notEqual(elsewhere.code, 0, "of no other machine");
+  });
+
+  /** One connection within another, as the existing client has it. */
+  const hop = (key: string, command: string) => {
+    const file = join(control.home, "ssh/clusters/dev");
+    const through = `ssh -F '${file}' -o LogLevel=ERROR -W '[%h]:%p' dev`;
+    const trusting = ["-o", "StrictHostKeyChecking=no", "-o", "UserKnownHostsFile=/dev/null"];
+    const words = ["-F", "none", "-o", "LogLevel=ERROR", "-o", "BatchMode=yes", ...trusting];
+    const to = ["-i", key, "-o", `ProxyCommand=${through}`, "-p", "10023", "anyone@127.0.0.1"];
+    return run("ssh", [...words, ...to, command]);
+  };
+
+  await t.test("with a node as the way to another", async () => {
+    const key = join(control.home, "ssh/keys/dev");
+    const { stdout } = await hop(key, "pwd; head -c 300000 /dev/zero | wc -c");
+
+    assert.match(stdout.split("\n")[0] ?? "", nodeOf(1));
+    assert.equal(stdout.split("\n")[1]?.trim(), "300000");
+  });
+
+  await t.test("with no other key", async () => {
+    const other = join(control.home, "other");
+    await run("ssh-keygen", ["-q", "-t", "ed25519", "-N", "", "-f", other]);
+
+    const { code, stderr } = await hop(other, "id");
+
+    assert.equal(code, 255);
+    assert.match(stderr, /Permission denied \(publickey\)/);
+  });
+
+  await t.test("until it is down", async () => {
+    assert.equal((await control.cli("down", "-y", "dev")).code, 0);
+
+    assert.deepEqual(readdirSync(join(control.home, "ssh/clusters")), []);
+    assert.deepEqual(readdirSync(join(control.home, "ssh/keys")), []);
+  });
 });

@@ -1,5 +1,6 @@
 import { mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import type { utils } from "ssh2";
 import { errorCodeOf } from "../../../common/errors.ts";
 import { product } from "../../../common/product.ts";
 import type { ClusterStatusRecord } from "../../../contract/records/clusters.ts";
@@ -26,6 +27,7 @@ export const readKeys = async (config: Pick<Context["config"], "home">): Promise
 });
 
 async function keyPair({ home }: Pick<Context["config"], "home">, name: string): Promise<KeyPair> {
+  const { default: ssh2 } = await import("ssh2");
   const folder = join(home, "control", "ssh-door");
   const file = join(folder, `${name}.json`);
   try {
@@ -33,13 +35,21 @@ async function keyPair({ home }: Pick<Context["config"], "home">, name: string):
   } catch (error) {
     if (errorCodeOf(error) !== "ENOENT") throw error;
   }
-  const { default: ssh2 } = await import("ssh2");
-  const made = ssh2.utils.generateKeyPairSync("ed25519");
-  const pair: KeyPair = { privateText: made.private, publicText: made.public };
+  // Nothing is awaited from here on: others who need the pair find this one.
+  const pair = makePair(ssh2.utils);
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   writeFileSync(`${file}.new`, JSON.stringify(pair), { mode: 0o600, flush: true });
   renameSync(`${file}.new`, file);
   return pair;
+}
+
+/** One pair in 256 lacks its first byte, which is zero, and cannot be read. */
+function makePair({ generateKeyPairSync, parseKey }: typeof utils): KeyPair {
+  for (;;) {
+    const { private: privateText, public: publicText } = generateKeyPairSync("ed25519");
+    const isWhole = [privateText, publicText].every((text) => !(parseKey(text) instanceof Error));
+    if (isWhole) return { privateText, publicText };
+  }
 }
 
 /** What a client needs to log in at the door of control. */

@@ -34,7 +34,10 @@ export async function openSsh(ctx: Context, input: InputOf<typeof rows.ssh>): Pr
       count(1);
       way.once("close", () => count(-1));
       way.on("error", (error) => ctx.log.debug({ err: error }, "WebSocket broke"));
-      serveSsh(ctx, { cluster, rank }, way).catch((error) => way.destroy(error));
+      serveSsh(ctx, { cluster, rank }, way).catch((error) => {
+        ctx.log.warn({ err: error }, "SSH is not served");
+        way.destroy();
+      });
     },
   };
 }
