@@ -46,6 +46,11 @@ const namesIn = (list: string): string[] => list.split(",").filter((name) => nam
 
 /** Asks each provider what it has, and says so. */
 async function check(ctx: Context, input: InputOf<typeof rows.check>, call: Call) {
+  if ((input.workspace ?? workspace) !== workspace)
+    fail(
+      "PermissionDeniedError",
+      `there is no workspace ${input.workspace}; there is only one: ${workspace}`,
+    );
   const names = ctx.providers.map(({ name }) => name);
   const unknown = input.clouds?.find((name) => !names.includes(name));
   if (unknown !== undefined)
@@ -66,7 +71,7 @@ async function check(ctx: Context, input: InputOf<typeof rows.check>, call: Call
   }
   call.print(`Enabled infra: ${enabled.join(", ") || "none"}\n`);
   const capabilities = chosen.map(({ name }) => [name, ["compute" as const]]);
-  return { [input.workspace ?? workspace]: Object.fromEntries(capabilities) };
+  return { [workspace]: Object.fromEntries(capabilities) };
 }
 
 /** What machines have of accelerators now; prices and regions are not told yet. */

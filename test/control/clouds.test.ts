@@ -28,6 +28,10 @@ test("check tells what there is, and what there is and cannot be had, with the r
 test("whoever misspells a cloud is told of one that is spelled so", async (t) => {
   const world = await testWorld(t);
 
+  await assert.rejects(world.run(rows.check, { workspace: "other" }), {
+    type: "PermissionDeniedError",
+    message: "there is no workspace other; there is only one: default",
+  });
   await assert.rejects(world.run(rows.check, { clouds: ["fke"] }), {
     message: "there is no cloud fke; did you mean `fake`?",
   });
