@@ -38,8 +38,8 @@ export class Client implements Peer {
     front.clients.add(this);
   }
 
-  read(bytes: Buffer, to: number): Buffer {
-    return this.#requests.read(bytes, to);
+  read(bytes: Buffer, to: number): void {
+    this.#requests.read(bytes, to);
   }
 
   /** Whether a request is under way. */
@@ -85,7 +85,7 @@ export class Client implements Peer {
 
   #begin(to: Address | Refusal | undefined): void {
     if (typeof to === "string") {
-      release(this.request, true);
+      release(this.request);
       this.fail(to);
     } else this.#exchange = to ? this.front.engine.begin(this, to) : new Held(this.request);
   }

@@ -1,6 +1,6 @@
 import { readSync } from "node:fs";
 import type { Socket } from "node:net";
-import { type Peer, shared } from "./sockets.ts";
+import type { Peer } from "./sockets.ts";
 
 /** What Node.js does not list of its sockets. */
 interface Bare {
@@ -23,14 +23,18 @@ export function hearOut(socket: Socket, peer: Peer): Socket {
   return socket;
 }
 
+const restBytes = 65_536;
+
 function readRest(fd: number, peer: Peer): void {
-  for (let to = readMore(fd); to > 0; to = readMore(fd)) peer.read(shared, to);
+  // Not the shared buffer: whoever wrote may not be done with what lies there.
+  const bytes = Buffer.allocUnsafeSlow(restBytes);
+  for (let to = readMore(fd, bytes); to > 0; to = readMore(fd, bytes)) peer.read(bytes, to);
 }
 
-/** How many bytes more are in the shared buffer; none where there is no more. */
-function readMore(fd: number): number {
+/** How many bytes more are in the buffer; none where there is no more. */
+function readMore(fd: number, bytes: Buffer): number {
   try {
-    return readSync(fd, shared);
+    return readSync(fd, bytes);
   } catch {
     return 0;
   }

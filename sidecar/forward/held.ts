@@ -24,6 +24,6 @@ export class Held implements Exchange {
   lose(): void {}
 
   abort(): void {
-    release(this.#request, true);
+    release(this.#request);
   }
 }

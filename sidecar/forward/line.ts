@@ -1,7 +1,7 @@
 import type { Duplex } from "node:stream";
 import { hearOut } from "./hear-out.ts";
 import type { Address } from "./route.ts";
-import { dial, hasLeft, lead, type Peer, reset, send, write } from "./sockets.ts";
+import { dial, lead, type Peer, reset, write } from "./sockets.ts";
 
 /** A connection to an upstream, from the moment that it is asked for; its peer is told of it. */
 export class Line {
@@ -28,19 +28,9 @@ export class Line {
     return this.#stream?.destroyed === false;
   }
 
-  /** Whether all that was written has left. */
-  get isClear(): boolean {
-    return this.#stream === undefined || hasLeft(this.#stream);
-  }
-
-  /** Writes bytes of nobody else; false when they are held back until the peer is `drained`. */
+  /** Writes bytes, which may be overwritten afterwards; false when some are held back until the peer is `drained`. */
   write(bytes: Buffer): boolean {
     return this.#stream === undefined || write(this.#stream, bytes);
-  }
-
-  /** Passes bytes on that may be overwritten afterwards; answers as `write` does. */
-  send(bytes: Buffer, from: number, to: number): boolean {
-    return this.#stream === undefined || send(this.#stream, bytes, from, to);
   }
 
   pause(): void {

@@ -40,9 +40,9 @@ export function keep(outgoing: Outgoing, bytes: Buffer): void {
   outgoing.rest = Buffer.concat(outgoing.rest === undefined ? [bytes] : [outgoing.rest, bytes]);
 }
 
-/** Lets go of the bytes, which are not needed again; when no write holds them, others may use them. */
-export function release(outgoing: Outgoing, isFree: boolean): void {
-  if (isFree) giveBuffer(outgoing.bytes);
+/** Lets go of the bytes, which are not needed again: others may use them. */
+export function release(outgoing: Outgoing): void {
+  giveBuffer(outgoing.bytes);
   outgoing.bytes = shared;
   outgoing.rest = undefined;
 }

@@ -2,7 +2,7 @@ import type { Socket } from "node:net";
 import { type Refusal, refusals } from "../refusals.ts";
 import { ownAnswerTo } from "./answers.ts";
 import type { Passage } from "./passage.ts";
-import { hasLeft, send, sendScratch, write } from "./sockets.ts";
+import { hasLeft, write } from "./sockets.ts";
 
 /** What leaves for a client: written down in its passage; `held` is told when the client reads too slowly. */
 export class Outlet {
@@ -16,17 +16,17 @@ export class Outlet {
     this.#held = held;
   }
 
-  /** Sends a head, and what of the body came with it, from a `scratchFor` buffer. */
+  /** Sends a head, and what of the body came with it. */
   head(buffer: Buffer, length: number, status: number): void {
     if (status >= 200 || status === 101) this.#passage.status = status;
     this.#passage.bytesOut += length;
-    if (!sendScratch(this.#socket, buffer, length)) this.#held();
+    if (!write(this.#socket, buffer.subarray(0, length))) this.#held();
   }
 
   /** Passes bytes of an answer, or of a tunnel, on. */
   pass(bytes: Buffer, from: number, to: number): void {
     this.#passage.bytesOut += to - from;
-    if (!send(this.#socket, bytes, from, to)) this.#held();
+    if (!write(this.#socket, bytes.subarray(from, to))) this.#held();
   }
 
   /** Sends the sidecar's own answer. */

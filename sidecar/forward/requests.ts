@@ -4,7 +4,6 @@ import type { Client } from "./client.ts";
 import { Intake } from "./intake.ts";
 import { canDiscard } from "./outgoing.ts";
 import { beginPassage, pathOf } from "./passage.ts";
-import { bufferAfter, shared } from "./sockets.ts";
 
 /**
  * What the next bytes of a client are: a head; a body that is passed on; nothing yet, as an answer is
@@ -32,12 +31,9 @@ export class Requests {
     return this.phase === "body" && !this.intake.isPaused;
   }
 
-  /** Takes what came; answers into what the next bytes are to be read. */
-  read(bytes: Buffer, to: number): Buffer {
-    const all = this.intake.add(bytes, to);
-    this.#consume(all, this.intake.to);
-    const isBulk = this.phase === "body" || this.phase === "tunnel";
-    return isBulk ? bufferAfter(bytes, to) : shared;
+  /** Takes what came. */
+  read(bytes: Buffer, to: number): void {
+    this.#consume(this.intake.add(bytes, to), this.intake.to);
   }
 
   /** The last request is done with: reads on, and what had to wait first. */

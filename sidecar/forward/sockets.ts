@@ -1,68 +1,107 @@
+import { writeSync } from "node:fs";
 import { connect, type NetConnectOpts, Socket } from "node:net";
 import type { Duplex } from "node:stream";
 
 /** What is told of a connection. One object for each: no listener is made for a request. */
 export interface Peer {
-  /**
-   * Bytes 0 to `to` came; they are overwritten after the call unless the buffer is the peer's own.
-   * Answers into what the next ones are to be read.
-   */
-  read(bytes: Buffer, to: number): Buffer;
+  /** Bytes 0 to `to` came; they are overwritten after the call. */
+  read(bytes: Buffer, to: number): void;
   connected?(): void;
   /** The other side sends no more. */
   ended(): void;
-  /** What `send` held back has left. */
+  /** What `write` held back has left. */
   drained(): void;
   closed(error: Error | undefined): void;
 }
 
-const sharedBytes = 32_768;
-const ownBytes = 131_072;
-const scratchBytes = 65_536;
+const sharedBytes = 131_072;
+const smallBytes = 16_384;
+/** So many may hold what they did not read before all are read in small pieces. */
+const holdingAtMost = 64;
 
-/** All sockets read into this one buffer, so that one at rest needs none. */
+/** All sockets read into this one buffer: what was read has left, or was copied, before the next read. */
 export const shared: Buffer = Buffer.allocUnsafeSlow(sharedBytes);
+const small = shared.subarray(0, smallBytes);
 
-/** Heads and small pieces are put together here; replaced only while a write still holds it. */
-let scratch: Buffer = Buffer.allocUnsafeSlow(scratchBytes);
+/** Heads are put together here, each with what came of its body. */
+const scratch: Buffer = Buffer.allocUnsafeSlow(2 * sharedBytes);
 
-/** Where to put together up to 64 KB for the next `sendScratch`. */
+/** Where to put together bytes for the next `write`. */
 export const scratchFor = (bytes: number): Buffer =>
-  bytes <= scratchBytes ? scratch : Buffer.allocUnsafeSlow(bytes);
+  bytes <= scratch.length ? scratch : Buffer.allocUnsafeSlow(bytes);
+
+/** The connections with bytes that the system did not take, and where those are. */
+const holding = new Map<Duplex, Buffer>();
+/** Memory for such bytes: new memory costs more than the copy. */
+const spare: Buffer[] = [];
+const spareAtMost = 16;
 
 /**
- * What a peer reads into next: a socket that fills a buffer has much to say, gets one of its own,
- * and from then on its bytes are passed on without a copy.
+ * Writes bytes, which may be overwritten afterwards. False when some are held back, copied, and the peer
+ * will be told when they are `drained`.
  */
-export const bufferAfter = (last: Buffer, read: number): Buffer => {
-  if (read < last.length) return last;
-  return last === shared ? Buffer.allocUnsafeSlow(ownBytes) : last;
-};
+export function write(line: Duplex, bytes: Buffer): boolean {
+  const sent = writeNow(line, bytes);
+  if (sent === bytes.length) return true;
+  return hold(line, bytes.subarray(sent));
+}
+
+function hold(line: Duplex, rest: Buffer): boolean {
+  if (!isOwn(line) || line.destroyed || holding.has(line)) return line.write(Buffer.from(rest));
+  const buffer = bufferFor(rest.length);
+  rest.copy(buffer);
+  const hasLeft = line.write(buffer.subarray(0, rest.length));
+  if (hasLeft) giveSpare(buffer);
+  else holding.set(line, buffer);
+  return hasLeft;
+}
+
+/** With few that hold, the same memory serves again and again; with many, each has what it needs. */
+function bufferFor(bytes: number): Buffer {
+  const isSpared = bytes <= sharedBytes && (spare.length > 0 || holding.size < spareAtMost);
+  if (!isSpared) return Buffer.allocUnsafeSlow(bytes);
+  return spare.pop() ?? Buffer.allocUnsafeSlow(sharedBytes);
+}
+
+/** All that was held for a connection has left, or never will. */
+function letGo(line: Duplex): void {
+  const buffer = holding.get(line);
+  if (buffer !== undefined) giveSpare(buffer);
+  holding.delete(line);
+}
+
+function giveSpare(buffer: Buffer): void {
+  if (buffer.length === sharedBytes && spare.length < spareAtMost) spare.push(buffer);
+}
+
+/** Whether it was opened here: then every write that does not leave at once is followed by a `drain`. */
+const isOwn = (line: Duplex): boolean => line.writableHighWaterMark === 1;
 
 /**
- * Writes bytes; false when they are held until `drained`. A stream that was not opened here may hold
- * some without a word, so it gets a copy.
+ * Hands the system what it takes at once; returns how many bytes. Past the stream, as that would hold on to the
+ * whole buffer for the sake of a rest. A write that fails is left to the stream, which tells why.
  */
-export const write = (line: Duplex, bytes: Buffer): boolean =>
-  line.write(line.writableHighWaterMark === 1 ? bytes : Buffer.from(bytes));
+function writeNow(line: Duplex, bytes: Buffer): number {
+  if (!isReady(line)) return 0;
+  try {
+    return writeSync(line._handle.fd, bytes);
+  } catch {
+    return 0;
+  }
+}
+
+/** Whether it is one of our own, open, and has nothing to send before. */
+const isReady = (line: Duplex): line is Duplex & { _handle: { fd: number } } =>
+  isOwn(line) &&
+  line.writableLength === 0 &&
+  line.writable &&
+  line instanceof Socket &&
+  !line.connecting &&
+  (line as unknown as Bare)._handle !== null;
 
 /** Whether all that was written has left, or is a copy of which there are not too many. */
 export const hasLeft = (line: Duplex): boolean =>
-  line.writableHighWaterMark === 1 ? line.writableLength === 0 : !line.writableNeedDrain;
-
-/** Writes the first bytes of a `scratchFor` buffer; false when they are held back. */
-export function sendScratch(line: Duplex, buffer: Buffer, length: number): boolean {
-  const isGone = write(line, buffer.subarray(0, length));
-  if (!isGone && buffer === scratch) scratch = Buffer.allocUnsafeSlow(scratchBytes);
-  return isGone;
-}
-
-/** Passes bytes on; false when they are held back, and it will be told when that is `drained`. */
-export function send(line: Duplex, bytes: Buffer, from: number, to: number): boolean {
-  if (bytes !== shared) return write(line, bytes.subarray(from, to));
-  bytes.copy(scratch, 0, from, to);
-  return sendScratch(line, scratch, to - from);
-}
+  isOwn(line) ? line.writableLength === 0 : !line.writableNeedDrain;
 
 /**
  * Any write that does not leave at once answers false, and every such write is followed by a
@@ -70,20 +109,13 @@ export function send(line: Duplex, bytes: Buffer, from: number, to: number): boo
  */
 const options = { allowHalfOpen: true, writableHighWaterMark: 1, noDelay: true };
 
-/** What the peer that was just told of bytes has answered. */
-let next: Buffer = shared;
-
-/** Node.js asks for a buffer right after it told of bytes, and when a socket is made. */
-function takeNext(): Buffer {
-  const buffer = next;
-  next = shared;
-  return buffer;
-}
+/** Node.js asks for a buffer after each read, and when a socket is made. */
+const takeBuffer = (): Buffer => (holding.size > holdingAtMost ? small : shared);
 
 const onread = (peer: Peer) => ({
-  buffer: takeNext,
+  buffer: takeBuffer,
   callback: (length: number, bytes: Uint8Array) => {
-    next = peer.read(bytes as Buffer, length);
+    peer.read(bytes as Buffer, length);
     return true;
   },
 });
@@ -101,11 +133,11 @@ export const dial = (to: NetConnectOpts, peer: Peer): Socket =>
 
 /** Takes over a stream that somebody else has connected. */
 export const lead = <Line extends Duplex>(line: Line, peer: Peer): Line =>
-  tellPeer(line, peer).on("data", (bytes: Buffer) => void peer.read(bytes, bytes.length));
+  tellPeer(line, peer).on("data", (bytes: Buffer) => peer.read(bytes, bytes.length));
 
 /** What Node.js does not list of its sockets: the handle below, and how to close with a reset. */
 interface Bare {
-  _handle: object | null;
+  _handle: { fd: number } | null;
   resetAndClosing: boolean;
 }
 
@@ -126,11 +158,17 @@ function tellPeer<Line extends Duplex>(line: Line, peer: Peer): Line {
   return line
     .on("connect", () => peer.connected?.())
     .on("end", () => peer.ended())
-    .on("drain", () => peer.drained())
+    .on("drain", () => {
+      letGo(line);
+      peer.drained();
+    })
     .on("error", (error) => {
       failure = error;
     })
-    .on("close", () => peer.closed(failure));
+    .on("close", () => {
+      letGo(line);
+      peer.closed(failure);
+    });
 }
 
 /** Ends a connection at once, so that the other side cannot take what it has for the whole. */

@@ -8,7 +8,7 @@ import { Intake } from "./intake.ts";
 import { Line } from "./line.ts";
 import { keep, type Outgoing, release } from "./outgoing.ts";
 import type { Pool } from "./pool.ts";
-import { bufferAfter, type Peer, scratchFor, shared } from "./sockets.ts";
+import { type Peer, scratchFor } from "./sockets.ts";
 
 /**
  * `connecting`, with a request that waits for it; `idle` in the pool; then what the next bytes are:
@@ -68,7 +68,7 @@ export class Upstream implements Peer, Exchange {
   }
 
   send(bytes: Buffer, from: number, to: number): boolean {
-    if (this.#phase !== "connecting") return this.#line.send(bytes, from, to);
+    if (this.#phase !== "connecting") return this.#line.write(bytes.subarray(from, to));
     if (this.#request !== undefined) keep(this.#request, bytes.subarray(from, to));
     return false;
   }
@@ -112,13 +112,11 @@ export class Upstream implements Peer, Exchange {
     this.#client?.resume();
   }
 
-  read(bytes: Buffer, to: number): Buffer {
+  read(bytes: Buffer, to: number): void {
     const client = this.#client;
     // An upstream that speaks unasked may mean another request than the next one.
     if (client === undefined) this.close();
     else this.#take(client, bytes, to);
-    const isBulk = this.#phase === "body" || this.#phase === "tunnel";
-    return isBulk ? bufferAfter(bytes, to) : shared;
   }
 
   #take(client: Client, bytes: Buffer, to: number): void {
@@ -198,7 +196,7 @@ export class Upstream implements Peer, Exchange {
 
   /** The request cannot be sent again any more. */
   #releaseRequest(): void {
-    if (this.#request !== undefined) release(this.#request, this.#line.isClear);
+    if (this.#request !== undefined) release(this.#request);
     this.#request = undefined;
   }
 

@@ -1,4 +1,6 @@
 import assert from "node:assert/strict";
+import { once } from "node:events";
+import { type AddressInfo, createServer } from "node:net";
 import { test } from "node:test";
 import { aSidecar, type Bed, bearer, engines } from "./bed.ts";
 
@@ -64,3 +66,38 @@ for (const [name, engine] of Object.entries(engines)) {
     assert.equal(await drained, 0);
   });
 }
+
+test("clients that do not read hold only what the system did not take, in small pieces when they are many", async (t) => {
+  const chunk = Buffer.alloc(1_048_576);
+  const endless = createServer((socket) => {
+    const send = () => {
+      while (socket.write(chunk));
+    };
+    socket.on("error", () => {}).on("drain", send);
+    socket.once("data", () => {
+      socket.write("HTTP/1.1 200 OK\r\n\r\n");
+      send();
+    });
+  }).listen(0, "127.0.0.1");
+  t.after(() => endless.close());
+  await once(endless, "listening");
+  const upstreamPort = (endless.address() as AddressInfo).port;
+  const bed = await aSidecar(t, engines.splice, { upstreamPort });
+  const [count, few, smallBytes] = [100, 64, 16_384];
+  const before = process.memoryUsage().arrayBuffers;
+
+  for (let dialled = 0; dialled < count; dialled += 1) {
+    const wire = bed.dial();
+    wire.socket.pause();
+    wire.send(`GET / HTTP/1.1\r\nHost: a\r\n${bearer}\r\n`);
+  }
+  const held = () => [...bed.serving.clients].map(({ socket }) => socket.writableLength);
+  while (held().filter((bytes) => bytes > 0).length < count) await nextTurn();
+
+  const grown = process.memoryUsage().arrayBuffers - before;
+  const large = held().filter((bytes) => bytes > smallBytes);
+  // 64 KB are what the test itself has read.
+  assert.ok(grown / count - 65_536 < 65_536, `${grown / count} bytes for each client`);
+  // What comes next is read into a buffer that was chosen a read ago.
+  assert.ok(large.length < few + 24, `${large.length} hold more than a small piece`);
+});

@@ -108,6 +108,7 @@ for (const [what, name, command] of [
 ] as const)
   test(`a command that ${what} ends with a sidecar that is killed`, async (t) => {
     const sidecar = start(t, ["--key", "k", "--drain-seconds", "0.3", "--", ...command]);
+    await portOf(sidecar);
     const isCommand = (one: ProcessStat) => one.parent === sidecar.process.pid && one.name === name;
     const found = await until(() => listProcesses().find(isCommand));
 
