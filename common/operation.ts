@@ -70,6 +70,8 @@ export interface Operation {
   readonly reads?: true;
   /** Its errors are answered 400, encoded as those of stored requests are. */
   readonly encodesErrors?: true;
+  /** What it answers with another HTTP status than 200 and is no refusal, by that status. */
+  readonly otherAnswers?: Readonly<Record<number, string>>;
 }
 
 type FieldsOf<T> = T extends z.ZodObject ? z.output<T> : unknown;

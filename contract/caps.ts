@@ -22,12 +22,11 @@ export const caps = {
   characters: 256 * 1024,
 } as const;
 
+// biome-ignore lint/suspicious/noControlCharactersInRegex: few readers of our OpenAPI document know \0.
+const noNul = /^[^\u0000]*$/;
+
 /** Nothing that is handed to a file system or a process may have a NUL: there a text ends. */
-const textOf = (most: number) =>
-  z
-    .string()
-    .max(most)
-    .regex(/^[^\0]*$/, "must not have a NUL character");
+const textOf = (most: number) => z.string().max(most).regex(noNul, "must not have a NUL character");
 
 /** A name, an id, a pattern. */
 export const text = textOf(caps.text);
@@ -40,6 +39,13 @@ export const longText = textOf(caps.longText);
 
 /** A whole document, such as the YAML of a task. */
 export const document = z.string().max(caps.document);
+
+/** The YAML of a task, of one with a service section, of one with a pool section. */
+export const [taskText, serviceText, poolText] = [
+  document.meta({ format: "task" }),
+  document.meta({ format: "service-task" }),
+  document.meta({ format: "pool-task" }),
+];
 
 /** A whole number. */
 export const integer = z.int().min(-caps.integer).max(caps.integer);
@@ -67,11 +73,7 @@ export const mapOf = <T extends z.ZodType>(value: T) =>
 export const small = <T extends z.ZodType>(shape: T) =>
   shape
     .refine(isSmall, `must have at most ${caps.values} values and ${caps.characters} characters`)
-    .meta({
-      maxProperties: caps.entries,
-      "x-maxValues": caps.values,
-      "x-maxCharacters": caps.characters,
-    });
+    .meta({ "x-maxValues": caps.values, "x-maxCharacters": caps.characters });
 
 /** Settings of any shape, by name. */
 export const settings = small(mapOf(z.unknown()));

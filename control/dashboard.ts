@@ -3,18 +3,16 @@ import { pageOperations as rows } from "../contract/operations/pages.ts";
 import { type Bound, bind } from "./bind.ts";
 import { style } from "./page-look.ts";
 
-const page = (html: string) => ({
-  headers: {
-    "content-type": "text/html; charset=utf-8",
-    "content-security-policy": "default-src 'none'; style-src 'unsafe-inline'",
-  },
-  body: html,
-});
+const headers = {
+  "content-type": "text/html; charset=utf-8",
+  "content-security-policy": "default-src 'none'; style-src 'unsafe-inline'",
+};
+const elsewhere = { status: 307, headers: { ...headers, location: "/dashboard/" }, body: null };
 
 /** The addresses that clients of this protocol print for people; what stands there is one page. */
 export const dashboardOperations: Bound[] = [
-  bind(rows.home, async () => ({ status: 307, headers: { location: "/dashboard/" }, body: null })),
-  bind(rows.file, async () => page(dashboardPage())),
+  bind(rows.home, async () => elsewhere),
+  bind(rows.file, async () => ({ headers, body: dashboardPage() })),
 ];
 
 /** Where people find on the command line what a web interface would show. */

@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { type Operation, operation } from "../../common/operation.ts";
 import { product } from "../../common/product.ts";
-import { byteCount, document, filePath, integer, listOf, text } from "../caps.ts";
+import { byteCount, filePath, integer, listOf, taskText, text } from "../caps.ts";
 import { mostStretches, Stretch } from "../files-api.ts";
 import { ClusterJobRecord, JobExitCode, LaunchResult } from "../records/clusters.ts";
 import { jobMachine } from "../statuses.ts";
@@ -21,7 +21,7 @@ export const clusterJobOperations = {
     summary: "Run a task on a cluster that is up.",
     access: "any",
     input: body("ExecBody", {
-      task: document.describe("One task as YAML text; of its files only workdir is synced."),
+      task: taskText.describe("One task as YAML text; of its files only workdir is synced."),
       cluster_name: clusterName,
       dryrun: flag.describe("Plan only."),
       down: flag.describe("Tear the cluster down when the job is over."),

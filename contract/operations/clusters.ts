@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { type Operation, operation } from "../../common/operation.ts";
 import { product, protocol } from "../../common/product.ts";
-import { caps, document, integer, listOf, longText, text } from "../caps.ts";
+import { caps, integer, listOf, longText, taskText, text } from "../caps.ts";
 import { ClusterStatusRecord, Handle, LaunchResult } from "../records/clusters.ts";
 import { clusterHistoryOperations } from "./cluster-history.ts";
 import { clusterJobOperations } from "./cluster-jobs.ts";
@@ -31,7 +31,7 @@ export const clusterOperations = {
     summary: "Create a cluster, or reuse it, and run a task on it.",
     access: "any",
     input: body("LaunchBody", {
-      task: document.describe("One task as YAML text."),
+      task: taskText.describe("One task as YAML text."),
       cluster_name: text.describe("Cluster to create or reuse."),
       retry_until_up: flag.describe("Keep trying until there is capacity."),
       idle_minutes_to_autostop: optional(integer).describe("Overrides the task's autostop."),

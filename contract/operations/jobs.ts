@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { type Operation, operation } from "../../common/operation.ts";
 import { product } from "../../common/product.ts";
-import { document, filePath, integer, listOf, seconds, text } from "../caps.ts";
+import { filePath, integer, listOf, seconds, taskText, text } from "../caps.ts";
 import { JobExitCode } from "../records/clusters.ts";
 import {
   JobsLaunchResult,
@@ -34,7 +34,7 @@ export const jobOperations = {
     summary: "Submit a managed job.",
     access: "any",
     input: body("JobsLaunchBody", {
-      task: document.describe("One task, a chain or a group as YAML text."),
+      task: taskText.describe("One task, a chain or a group as YAML text."),
       name: nullable(text).describe("Null is the task's name."),
       pool: optional(text).describe("Run on workers of this pool."),
       parent_job_id: optional(integer).describe("Job group to join."),

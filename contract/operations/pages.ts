@@ -12,6 +12,7 @@ export const pageOperations = {
     access: "any",
     input: {},
     output: Bytes,
+    otherAnswers: { 307: "The page lies at /dashboard/." },
   }),
   file: operation({
     name: "dashboard.file",

@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { type Operation, operation } from "../../common/operation.ts";
-import { document, filePath, integer, listOf, text } from "../caps.ts";
+import { filePath, integer, listOf, poolText, text } from "../caps.ts";
 import { ServiceComponent, ServiceStatusRecord, UpdateMode } from "../records/services.ts";
 import { body, Nothing, nullable, optional } from "./fields.ts";
 
@@ -21,7 +21,7 @@ export const poolOperations = {
     summary: "Create a pool, change it or resize it.",
     access: "any",
     input: body("JobsPoolApplyBody", {
-      task: optional(document).describe("One task with a pool section as YAML text."),
+      task: optional(poolText).describe("One task with a pool section as YAML text."),
       workers: optional(integer).describe("New number of workers when task is null."),
       pool_name: poolName,
       mode: UpdateMode,

@@ -16,6 +16,7 @@ export const requestOperations = {
     access: "any",
     input: query({ request_id: text.describe("Id, or a prefix that fits one request.") }),
     output: RequestPayload,
+    otherAnswers: { 500: "The request failed; the record has its error." },
     errors: ["NotFoundError", "ValueError"],
   }),
   stream: operation({

@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { type Operation, operation } from "../../common/operation.ts";
-import { document, filePath, integer, listOf, text } from "../caps.ts";
+import { filePath, integer, listOf, serviceText, text } from "../caps.ts";
 import { ServiceComponent, ServiceStatusRecord, UpdateMode } from "../records/services.ts";
 import { body, Nothing, nullable, optional } from "./fields.ts";
 
@@ -21,7 +21,7 @@ export const serveOperations = {
     summary: "Bring a service up.",
     access: "any",
     input: body("ServeUpBody", {
-      task: document.describe("One task with a service section as YAML text."),
+      task: serviceText.describe("One task with a service section as YAML text."),
       service_name: text.describe("Named like a cluster."),
     }),
     output: z.tuple([z.string(), z.string()]).describe("Name and address."),
@@ -42,7 +42,7 @@ export const serveOperations = {
     summary: "Move a service to a new version.",
     access: "any",
     input: body("ServeUpdateBody", {
-      task: document.describe("The new task as YAML text."),
+      task: serviceText.describe("The new task as YAML text."),
       service_name: serviceName,
       mode: UpdateMode,
     }),

@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { type Operation, operation } from "../../common/operation.ts";
-import { document, integer, text } from "../caps.ts";
+import { integer, taskText, text } from "../caps.ts";
 import { body, Nothing, nullable } from "./fields.ts";
 
 const RequestOptions = z
@@ -13,7 +13,7 @@ const RequestOptions = z
   .meta({ id: "RequestOptions" });
 
 const dag = {
-  dag: document.describe("Tasks as YAML text of several documents."),
+  dag: taskText.describe("Tasks as YAML text of several documents."),
   request_options: nullable(RequestOptions).describe("The launch that is meant."),
 };
 

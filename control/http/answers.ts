@@ -43,7 +43,11 @@ export const answers: Record<Mode, Answer> = {
     await store(exchange);
     return null;
   },
-  receipt: async (exchange) => ({ status: "success", request_id: await store(exchange) }),
+  receipt: async (exchange) => ({
+    status: "success",
+    request_id: await store(exchange),
+    message: `${exchange.bound.row.name} is stored; ask /api/get for its result`,
+  }),
   log: answerLog,
   stream: answerReply,
   file: answerReply,

@@ -9,6 +9,7 @@ export interface Schema {
   readonly format?: string;
   readonly description?: string;
   readonly default?: unknown;
+  readonly examples?: readonly unknown[];
   readonly enum?: readonly unknown[];
   readonly const?: unknown;
   readonly anyOf?: readonly Schema[];
@@ -85,7 +86,9 @@ const tidy: NonNullable<z.core.ToJSONSchemaParams["override"]> = ({ zodSchema, j
   if (jsonSchema.minimum === Number.MIN_SAFE_INTEGER) delete jsonSchema.minimum;
   if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum;
   if (jsonSchema.additionalProperties === false) delete jsonSchema.additionalProperties;
-  delete jsonSchema.propertyNames;
+  const { propertyNames } = jsonSchema;
+  if (typeof propertyNames !== "object" || propertyNames.pattern === undefined)
+    delete jsonSchema.propertyNames;
   const { def } = zodSchema._zod;
   if (def.type === "default") jsonSchema.default = def.defaultValue;
 };

@@ -1,4 +1,5 @@
 import { randomUUID } from "node:crypto";
+import { maxHeaderSize } from "node:http";
 import type { AddressInfo } from "node:net";
 import fastify, { type FastifyInstance, type FastifyRequest, type RouteOptions } from "fastify";
 import { AppError, errorCodeOf, fail, toAppError } from "../../common/errors.ts";
@@ -69,7 +70,7 @@ export function buildServer(
       sendError(reply, new AppError("ValueError", error.message), ctx.log);
     },
     clientErrorHandler: refuseUnreadable,
-    routerOptions: { ignoreTrailingSlash: true, maxParamLength: 500 },
+    routerOptions: { ignoreTrailingSlash: true, maxParamLength: maxHeaderSize },
   });
   app.addHttpMethod("GET", { hasBody: true, overrideExisting: true });
   readBodies(app);
@@ -98,7 +99,7 @@ export function buildServer(
   app.setErrorHandler((error, req, reply) => sendError(reply, ofFastify(error, req), ctx.log));
   const bound = new Map(operations.map((operation) => [operation.row, operation]));
   for (const row of rows) addRoute(app, ctx, bound.get(row) ?? bindUnbuilt(row));
-  addPages(app, rows);
+  addPages(app, rows, (row) => bound.has(row));
   routeUpgrades(app);
   return app;
 }

@@ -13,12 +13,16 @@ const pages = {
 export const pageRoutes = Object.keys(pages).map((path) => ({ method: "GET", path }));
 
 /** Serves the pages; each is made when it is first asked for. */
-export function addPages(app: FastifyInstance, rows: readonly Operation[]): void {
+export function addPages(
+  app: FastifyInstance,
+  rows: readonly Operation[],
+  isBuilt: (row: Operation) => boolean,
+): void {
   let document: OpenApiDocument | undefined;
   for (const [path, { type, of }] of Object.entries(pages)) {
     let text: string | undefined;
     app.get(path, async (_req, reply) => {
-      document ??= openApiDocument(rows);
+      document ??= openApiDocument(rows, isBuilt);
       text ??= of(document);
       return reply.type(type).send(text);
     });

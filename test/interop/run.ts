@@ -1,6 +1,7 @@
 import { parseArgs } from "node:util";
+import { hasPython, newestVersion } from "../helpers/python.ts";
 import { checkClient } from "./check.ts";
-import { clients, hasPython, newestVersion } from "./existing-client.ts";
+import { clients } from "./existing-client.ts";
 import { openReport } from "./report.ts";
 
 const interrupted = new AbortController();

@@ -1,0 +1,28 @@
+"""What the fuzzer writes where the schema asks for a task, and what it must not wait for."""
+
+import schemathesis
+from hypothesis import strategies as st
+
+TASKS = [
+    "run: 'true'",
+    "name: fuzzed\nrun: echo a",
+    "num_nodes: 2\nrun: 'false'",
+    "envs: {A: a}\nsetup: 'true'\nrun: echo $A",
+    "resources: {cpus: 1}\nrun: 'true'",
+    "resources: {accelerators: 'H100:99'}\nrun: 'true'",
+]
+SERVICES = ["service: {readiness_probe: /, ports: 8080}\nrun: 'true'"]
+POOLS = ["pool: {workers: 1}\nsetup: 'true'"]
+
+for name, texts in {"task": TASKS, "service-task": SERVICES, "pool-task": POOLS}.items():
+    schemathesis.openapi.format(name, st.sampled_from(texts))
+
+
+@schemathesis.hook
+def before_call(context, case, kwargs):
+    """A log that is followed ends with its job, and nobody ends the jobs here."""
+    if case.operation.path.endswith("logs") and isinstance(case.body, dict):
+        if case.body.get("follow", True) is True:
+            case.body["follow"] = False
+    if case.operation.path == "/api/stream" and str((case.query or {}).get("follow", True)) in ("True", "true", "1"):
+        case.query = {**(case.query or {}), "follow": "false"}
