@@ -99,6 +99,27 @@ test("what another user sends is not carried out after they hung up", { skip }, 
   assert.deepEqual(await listed.json(), []);
 });
 
+test("another user gets no WebSocket", { skip }, async () => {
+  const port = new URL(control.endpoint).port;
+  const head = [
+    "GET /kubernetes-pod-ssh-proxy?cluster_name=dev HTTP/1.1",
+    "Host: localhost",
+    "Connection: Upgrade",
+    "Upgrade: websocket",
+    "Sec-WebSocket-Version: 13",
+    "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==",
+  ];
+  const said = await asNobody(
+    {},
+    `const net = await import("node:net");
+     const socket = net.connect(${port}, "127.0.0.1");
+     socket.write(${JSON.stringify(`${head.join("\r\n")}\r\n\r\n`)});
+     return String(await new Promise((resolve) => socket.once("data", resolve)));`,
+  );
+
+  assert.match(String(said), /^HTTP\/1\.1 401 /);
+});
+
 test("our command line takes the token from its environment, and shows it nowhere", {
   skip,
 }, async () => {
