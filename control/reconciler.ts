@@ -1,17 +1,38 @@
 import { startLoop, waitMs } from "../common/loop.ts";
 import type { Context } from "./context.ts";
+import { openLanes } from "./lanes.ts";
 
 /** How the rows of a noun are brought from what is to what is wanted. */
 export interface Reconciler {
   readonly name: string;
   /** How often rows are looked for that are due. */
   readonly everyMs: number;
-  /** How many rows are worked on at a time; never one row twice. */
+  /** How many passes there are at a time; never two over one row. */
   readonly atOnce: number;
   due(ctx: Context): Promise<string[]>;
-  /** Observe, plan, act: one pass, which may be repeated. */
-  reconcile(ctx: Context, id: string, signal: AbortSignal): Promise<void>;
+  /** Observe, plan, act: one pass, which may be repeated. What takes long it has done `aside`. */
+  reconcile(ctx: Context, id: string, signal: AbortSignal, aside: Aside): Promise<void>;
 }
+
+/** What a pass decided on and that takes long. */
+export interface Step<T> {
+  /** Steps of one lane share a limit. */
+  readonly lane: string;
+  /** Whose share of the lane it takes. */
+  readonly user: string;
+  /** Whether the step is for a wish that was replaced; asked when the row is nudged. */
+  isObsolete(): Promise<boolean>;
+  run(signal: AbortSignal): Promise<T>;
+}
+
+/**
+ * Has a step done beside the passes, whose places are for others meanwhile. Rejects with `obsolete`
+ * where it was broken off because something else is wanted by now.
+ */
+export type Aside = <T>(step: Step<T>) => Promise<T>;
+
+/** Why a step was broken off: the next look finds what is wanted instead. */
+export const obsolete = new Error("something else is wanted by now");
 
 export interface Reconciling {
   /** Has a pass over the row begun soon; resolves when one that began after the call is over. */
@@ -20,6 +41,8 @@ export interface Reconciling {
 }
 
 const firstRetryMs = 500;
+/** Of each provider's work at a time; the rest waits its turn. */
+const stepsOfLane = 64;
 
 interface Row {
   running: boolean;
@@ -27,6 +50,8 @@ interface Row {
   retry: NodeJS.Timeout | undefined;
   /** Those who wait for the next pass to be over. */
   waiting: (() => void)[];
+  /** Looks whether the step that is under way is still wanted. */
+  recheck?: (() => void) | undefined;
 }
 
 /** Runs the passes of a noun: nudged rows at once, due rows every so often, failed rows later. */
@@ -36,6 +61,10 @@ export function startReconciler(ctx: Context, reconciler: Reconciler): Reconcili
   const rows = new Map<string, Row>();
   const queue: string[] = [];
   const passes = new Set<Promise<void>>();
+  const lanes = openLanes(stepsOfLane);
+  /** Passes that have a place, and those whose step is over and that wait for one again. */
+  let active = 0;
+  const resuming: (() => void)[] = [];
   /** How many of the passes are over rows that failed before. */
   let retries = 0;
 
@@ -44,6 +73,7 @@ export function startReconciler(ctx: Context, reconciler: Reconciler): Reconcili
     const row = rows.get(id) ?? { running: false, failures: 0, retry: undefined, waiting: [] };
     rows.set(id, row);
     clearTimeout(row.retry);
+    row.recheck?.();
     if (row.waiting.length === 0) queue.push(id);
     const { promise, resolve } = Promise.withResolvers<void>();
     row.waiting.push(resolve);
@@ -52,8 +82,9 @@ export function startReconciler(ctx: Context, reconciler: Reconciler): Reconcili
   }
 
   function take(): void {
+    for (; resuming.length > 0 && active < reconciler.atOnce; active += 1) resuming.shift()?.();
     if (stopping.signal.aborted) return;
-    for (let index = 0; index < queue.length && passes.size < reconciler.atOnce; ) {
+    for (let index = 0; index < queue.length && active < reconciler.atOnce; ) {
       const id = queue[index] as string;
       const row = rows.get(id);
       if (row === undefined || row.running || isHeldBack(row)) {
@@ -61,6 +92,7 @@ export function startReconciler(ctx: Context, reconciler: Reconciler): Reconcili
         continue;
       }
       queue.splice(index, 1);
+      active += 1;
       const pass = run(id, row).finally(() => passes.delete(pass));
       passes.add(pass);
     }
@@ -76,17 +108,45 @@ export function startReconciler(ctx: Context, reconciler: Reconciler): Reconcili
     retries += retry;
     row.running = true;
     try {
-      await reconciler.reconcile(ctx, id, stopping.signal);
+      await reconciler.reconcile(ctx, id, stopping.signal, (step) => beside(row, step));
       row.failures = 0;
     } catch (error) {
       row.failures += 1;
       if (!stopping.signal.aborted) log.warn({ err: error, id, failures: row.failures }, "failed");
     }
     row.running = false;
+    active -= 1;
     retries -= retry;
     for (const resolve of waiting) resolve();
     if (row.waiting.length === 0) rest(id, row);
     setImmediate(take);
+  }
+
+  async function beside<T>(row: Row, step: Step<T>): Promise<T> {
+    const ending = new AbortController();
+    const signal = AbortSignal.any([stopping.signal, ending.signal]);
+    const retry = Number(row.failures > 0);
+    row.recheck = () => void recheck(step, ending);
+    active -= 1;
+    retries -= retry;
+    take();
+    try {
+      return await lanes.run(step.lane, step.user, () => step.run(signal), signal);
+    } catch (error) {
+      throw ending.signal.aborted ? obsolete : error;
+    } finally {
+      row.recheck = undefined;
+      await new Promise<void>((resume) => {
+        resuming.push(resume);
+        take();
+      });
+      retries += retry;
+    }
+  }
+
+  async function recheck({ isObsolete }: Step<unknown>, ending: AbortController): Promise<void> {
+    const isOver = await isObsolete().catch(() => false);
+    if (isOver) ending.abort(obsolete);
   }
 
   /** Forgets a row that is well; comes back to one that failed. */
@@ -99,7 +159,10 @@ export function startReconciler(ctx: Context, reconciler: Reconciler): Reconcili
   const loop = startLoop(
     reconciler.everyMs,
     async () => {
-      for (const id of await reconciler.due(ctx)) if (!rows.has(id)) void nudge(id);
+      for (const id of await reconciler.due(ctx)) {
+        rows.get(id)?.recheck?.();
+        if (!rows.has(id)) void nudge(id);
+      }
     },
     (error) => log.warn({ err: error }, "due rows not found"),
   );

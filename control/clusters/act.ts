@@ -21,7 +21,7 @@ import { beginUsage, endUsage } from "./usage-store.ts";
 import { wantCluster } from "./want.ts";
 
 /** One pass over a cluster, as far as its actions need to know. */
-interface Pass {
+export interface Pass {
   readonly ctx: Context;
   readonly cluster: Cluster;
   readonly nodes: readonly Observed[];
@@ -74,6 +74,27 @@ const asks: ReadonlySet<Action["do"]> = new Set([
   "adopt",
   "takeBack",
 ]);
+
+/** What only writes to the database; everything else may take long. */
+const quick: ReadonlySet<Action["do"]> = new Set([
+  "want",
+  "endLifecycles",
+  "leave",
+  "leaveWithout",
+]);
+
+export const isQuick = (name: Action["do"]): boolean => quick.has(name);
+
+/** What may take minutes: machines are made and booted, programs and files are brought there. */
+const making: ReadonlySet<Action["do"]> = new Set([
+  "create",
+  "revive",
+  "replace",
+  "bringFiles",
+  "rouseHead",
+]);
+
+export const makesNodes = (name: Action["do"]): boolean => making.has(name);
 
 /** Does one thing of a plan; answers `later` where the rest waits for the next pass, or `lost`. */
 export async function act(pass: Pass, action: Action): Promise<unknown> {

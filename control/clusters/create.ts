@@ -8,7 +8,6 @@ import { nodeIdOf } from "../doors/node-id.ts";
 import type { Provider } from "../providers/provider.ts";
 import { elapsed, remark } from "./provision-log.ts";
 import type { Cluster } from "./schema.ts";
-import { getCluster } from "./store.ts";
 
 const agentStartMs = 30_000;
 const createAgainMs = 3_000;
@@ -34,7 +33,7 @@ export const isOutdated = ({ agentBuild }: Provider, { build }: Health): boolean
   agentBuild !== undefined && build !== agentBuild;
 
 /**
- * Creates a node, or its agent, and waits until that answers, or until something else is wanted.
+ * Creates a node, or its agent, and waits until that answers.
  * Throws `UnreachableError` when it does not in time, and `CloudError` when the agent that was to be
  * replaced comes back each time.
  */
@@ -80,7 +79,7 @@ async function isRunning(ctx: Context, cluster: Cluster, rank: number, signal: A
   return nodes.some((node) => node.rank === rank && node.state === "running");
 }
 
-/** Undefined when it cannot be begun, or when something else came to be wanted of the cluster. */
+/** Undefined when it cannot be begun. */
 async function beginUntilAnswer(
   ctx: Context,
   cluster: Cluster,
@@ -107,7 +106,6 @@ async function beginUntilAnswer(
     const answer = await askHealth(agent, signal);
     if (!(answer instanceof AppError)) return answer;
     if (waited.ms() > withinMs) throw answer;
-    if ((await getCluster(ctx.db, cluster.id)).wanted !== cluster.wanted) return undefined;
     await sleep(pauseMs, undefined, { signal });
   }
 }

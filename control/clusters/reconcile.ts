@@ -6,18 +6,18 @@ import { clusterMachine } from "../../contract/statuses.ts";
 import type { Context } from "../context.ts";
 import { move } from "../move.ts";
 import type { NodeState } from "../providers/provider.ts";
-import type { Reconciler } from "../reconciler.ts";
+import { type Aside, obsolete, type Reconciler } from "../reconciler.ts";
 import { failureOf } from "../requests/schema.ts";
-import { act } from "./act.ts";
+import { act, isQuick, makesNodes, type Pass } from "./act.ts";
 import { isOutdated } from "./create.ts";
 import { knowsHooks } from "./hooks/told.ts";
 import { isReleased } from "./lifecycles/plan.ts";
 import { findLifecycle, listOpen, type StoredLifecycle } from "./lifecycles/store.ts";
 import { plans } from "./plan.ts";
-import { later, lost, type Observed } from "./planning.ts";
+import { later, lost, type Observed, type Step } from "./planning.ts";
 import { remark } from "./provision-log.ts";
 import { type Cluster, clusterKey, settingsOf } from "./schema.ts";
-import { findCluster, listUnsettled, listUp, setProblem } from "./store.ts";
+import { findCluster, getCluster, listUnsettled, listUp, setProblem } from "./store.ts";
 import { tellOwner } from "./watch.ts";
 
 const healthTimeoutMs = 2_000;
@@ -41,9 +41,14 @@ async function due(ctx: Context): Promise<string[]> {
   return [...(await listUnsettled(ctx.db)), ...unheard];
 }
 
-async function reconcile(ctx: Context, id: string, signal: AbortSignal): Promise<void> {
+async function reconcile(
+  ctx: Context,
+  id: string,
+  signal: AbortSignal,
+  aside: Aside,
+): Promise<void> {
   try {
-    await settle(ctx, id, signal);
+    await settle(ctx, id, signal, aside);
   } finally {
     const cluster = await findCluster(ctx.db, id);
     if (cluster !== undefined) tellOwner(ctx, cluster);
@@ -51,17 +56,18 @@ async function reconcile(ctx: Context, id: string, signal: AbortSignal): Promise
 }
 
 /** Observe, plan, act, until nothing is left to do. */
-async function settle(ctx: Context, id: string, signal: AbortSignal): Promise<void> {
+async function settle(ctx: Context, id: string, signal: AbortSignal, aside: Aside): Promise<void> {
   let losses = 0;
   for (let round = 1; ; round += 1) {
     const cluster = await findCluster(ctx.db, id);
     if (cluster === undefined || cluster.status === "GONE") return ctx.watches.forget(id);
     try {
       if (round > roundsAtMost) refuseUnsettled(cluster);
-      const outcome = await goOn(ctx, cluster, losses < lossesAtMost, signal);
+      const outcome = await goOn(ctx, cluster, losses < lossesAtMost, signal, aside);
       if (outcome === "settled") return ctx.watches.keep(cluster);
       if (outcome === lost) losses += 1;
     } catch (error) {
+      if (error === obsolete) continue;
       if (!signal.aborted) await tellProblem(ctx, cluster, error);
       throw error;
     }
@@ -83,19 +89,42 @@ async function goOn(
   cluster: Cluster,
   looksAgain: boolean,
   signal: AbortSignal,
+  aside: Aside,
 ): Promise<"settled" | "changed" | typeof lost> {
   const open = await listOpen(ctx.db, cluster.id);
   const nodes = await observe(ctx, cluster, open, signal);
   const steps = plans[cluster.wanted](cluster, nodes, open, ctx.now().getTime());
-  const pass = { ctx, cluster, nodes, looksAgain, signal };
+  const run = (limit: AbortSignal) =>
+    actAll({ ctx, cluster, nodes, looksAgain, signal: limit }, steps);
+  const names = steps.flat().map((action) => action.do);
+  const outcome = names.every(isQuick)
+    ? await run(signal)
+    : await aside({
+        lane: names.some(makesNodes) ? `${cluster.provider} makes` : cluster.provider,
+        user: cluster.user.id,
+        isObsolete: () => isOvertaken(ctx, cluster),
+        run,
+      });
+  if (outcome !== undefined) return outcome;
+  if (cluster.problem !== null && cluster.status === cluster.wanted)
+    await setProblem(ctx.db, cluster, null);
+  return steps.length > 0 ? "changed" : "settled";
+}
+
+/** Does what was planned, step by step; undefined once all of it is done. */
+async function actAll(pass: Pass, steps: Step[]): Promise<"settled" | typeof lost | undefined> {
   for (const step of steps) {
     const results = await Promise.all(step.map((action) => act(pass, action)));
     if (results.includes(lost)) return lost;
     if (results.includes(later)) return "settled";
   }
-  if (cluster.problem !== null && cluster.status === cluster.wanted)
-    await setProblem(ctx.db, cluster, null);
-  return steps.length > 0 ? "changed" : "settled";
+  return undefined;
+}
+
+/** Whether something else is wanted of a cluster than what a pass saw. */
+async function isOvertaken({ db }: Context, { id, wanted, skipHooks }: Cluster): Promise<boolean> {
+  const now = await getCluster(db, id);
+  return now.wanted !== wanted || now.skipHooks !== skipHooks;
 }
 
 /** Of a cluster that is left only the head is asked, for as long as it has a say. */

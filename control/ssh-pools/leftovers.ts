@@ -13,17 +13,17 @@ const minuteMs = 60_000;
 const hourMs = 60 * minuteMs;
 
 /** Removes what is ours from hosts that left their pool, whenever they are on again. */
-export const sshLeftovers: Reconciler = {
+export const sshLeftovers = {
   name: "ssh_leftover",
   everyMs: 15_000,
   atOnce: 64,
-  async due({ db, seal, now }) {
+  async due({ db, seal, now }: Context) {
     const at = now().getTime();
     const all = await store.listLeftovers(db, seal);
     return all.filter((one) => at >= nextTryAt(one)).map(({ id }) => id);
   },
   reconcile,
-};
+} satisfies Reconciler;
 
 /** It waits as long again as it has waited already. */
 const nextTryAt = ({ leftAt, triedAt }: Leftover): number =>

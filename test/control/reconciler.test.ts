@@ -2,7 +2,8 @@ import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import { pino } from "pino";
 import type { Context } from "../../control/context.ts";
-import { nudge, startReconciler } from "../../control/reconciler.ts";
+import { type Aside, nudge, obsolete, startReconciler } from "../../control/reconciler.ts";
+import { until } from "../helpers/agent.ts";
 
 const turn = () => new Promise(setImmediate);
 
@@ -40,6 +41,23 @@ function byHand(t: TestContext, { atOnce = 10, due = [] as string[] } = {}) {
   };
   t.after(stop);
   return { ctx, begun, signals, reconciling, end, stop };
+}
+
+/** A reconciler with one place, whose passes say what came of their step. */
+function withSteps(t: TestContext, pass: (id: string, aside: Aside) => Promise<string>) {
+  const said: string[] = [];
+  const ctx = { log: pino({ level: "silent" }), nudges: new Map() } as unknown as Context;
+  const reconciling = startReconciler(ctx, {
+    name: "thing",
+    everyMs: 86_400_000,
+    atOnce: 1,
+    due: async () => [],
+    async reconcile(_ctx, id, _signal, aside) {
+      said.push(`${id}: ${await pass(id, aside)}`);
+    },
+  });
+  t.after(() => reconciling.stop());
+  return { said, reconciling };
 }
 
 test("a nudged row is worked on at once, and the nudge resolves when it was", async (t) => {
@@ -118,6 +136,55 @@ test("rows that fail again and again leave places for others, however many they 
   await end("b");
 
   assert.deepEqual(begun.slice(4), ["a", "b", "well", "c", "d"]);
+});
+
+test("a step leaves its place to other passes, and its pass goes on once there is one again", async (t) => {
+  const steps = new Map<string, PromiseWithResolvers<string>>();
+  const { said, reconciling } = withSteps(t, async (id, aside) => {
+    const step = Promise.withResolvers<string>();
+    steps.set(id, step);
+    const run = () => step.promise;
+    return aside({ lane: id, user: "ann", isObsolete: async () => false, run });
+  });
+
+  const nudged = ["a", "b"].map((id) => reconciling.nudge(id));
+  await until(() => steps.size === 2 || undefined);
+  steps.get("b")?.resolve("two");
+  steps.get("a")?.resolve("one");
+  await Promise.all(nudged);
+
+  assert.deepEqual(said.sort(), ["a: one", "b: two"]);
+});
+
+test("a nudge breaks a step off whose wish was replaced, and no other", async (t) => {
+  let isObsolete = false;
+  let looks = 0;
+  const { said, reconciling } = withSteps(t, async (_id, aside) => {
+    const run = (signal: AbortSignal) =>
+      new Promise<never>((_, reject) =>
+        signal.addEventListener("abort", () => reject(signal.reason)),
+      );
+    const step = {
+      lane: "cloud",
+      user: "ann",
+      run,
+      async isObsolete() {
+        looks += 1;
+        return isObsolete;
+      },
+    };
+    return aside(step).catch((error) => (error === obsolete ? "broken off" : "failed"));
+  });
+
+  const first = reconciling.nudge("a");
+  void reconciling.nudge("a");
+  await until(() => looks === 1 || undefined);
+  assert.deepEqual(said, []);
+  isObsolete = true;
+  void reconciling.nudge("a");
+
+  await first;
+  assert.deepEqual(said, ["a: broken off"]);
 });
 
 test("a nudge does not wait for the time of a failed row", async (t) => {

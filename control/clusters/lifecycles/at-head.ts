@@ -7,7 +7,6 @@ import { hookOverAt, lossOf, nameOf, preemptionsBeside, runningOf } from "../hoo
 import { later, ofHead } from "../planning.ts";
 import { remark } from "../provision-log.ts";
 import { type Cluster, eventOf } from "../schema.ts";
-import { getCluster } from "../store.ts";
 import { leaveWithout } from "./leave.ts";
 import { listOpen } from "./store.ts";
 
@@ -41,8 +40,6 @@ export async function atHead(
       const why = isAway ? "does not answer" : `cannot be had: ${message}`;
       if (left < pauseMs) return giveUp(ctx, cluster, why);
     }
-    const { wanted, skipHooks } = await getCluster(ctx.db, cluster.id);
-    if (wanted !== cluster.wanted || skipHooks !== cluster.skipHooks) return undefined;
     await sleep(pauseMs, undefined, { signal });
   }
 }
