@@ -18,15 +18,25 @@ const patienceMs = 90_000;
 const pauseMs = 200;
 const linesAtOnce = 3;
 const logTailLength = 8_000;
-const tables = ["basics", "clusters", "services"];
+const tables = ["basics", "clusters", "services", "pools", "last"];
 
-/** Drives a control plane of ours with one version of the existing client. */
-export async function checkClient(report: Report, signal: AbortSignal): Promise<void> {
+/** Ports for the services of each client: control planes that look for free ones meet in the same range. */
+const portsOf = (client: number) => ({
+  task: String(18_080 + client),
+  settings: {
+    OUTRIGGER_REPLICA_PORTS: `${21_000 + client * 100}-${21_099 + client * 100}`,
+    OUTRIGGER_BALANCER_PORTS: `${31_000 + client * 100}-${31_099 + client * 100}`,
+  },
+});
+
+/** Drives a control plane of ours with one version of the existing client; `at` is its number. */
+export async function checkClient(report: Report, at: number, signal: AbortSignal): Promise<void> {
+  const { task: port, settings } = portsOf(at);
   const bin = await installClient(report.version, signal);
   const folder = await mkdtemp(join(tmpdir(), "outrigger-interop-"));
   try {
-    const control = await startControl(join(folder, "control"), signal);
-    await drive(control, bin, folder, report, signal);
+    const control = await startControl(join(folder, "control"), settings, signal);
+    await drive({ control, bin, folder, port }, report, signal);
     await checkEnd(control, folder, report);
     if (report.hasFaults()) await printLogs(folder);
   } finally {
@@ -35,17 +45,22 @@ export async function checkClient(report: Report, signal: AbortSignal): Promise<
   }
 }
 
+interface Bed {
+  readonly control: Control;
+  readonly bin: string;
+  readonly folder: string;
+  readonly port: string;
+}
+
 async function drive(
-  control: Control,
-  bin: string,
-  folder: string,
+  { control, bin, folder, port }: Bed,
   report: Report,
   signal: AbortSignal,
 ): Promise<void> {
   await using stack = new AsyncDisposableStack();
   const home = join(folder, "home");
   const taskFiles = readTaskFiles(await readFile(fileOf("lines", "tasks.txt"), "utf8"));
-  await writeHome(home, taskFiles);
+  await writeHome(home, taskFiles, port);
   const hasPool = await addPool(home, stack);
   const path = [bin, process.env["PATH"]].join(":");
   const env = { PATH: path, HOME: home, ...envOf("DISABLE_USAGE_COLLECTION", "1") };
@@ -65,8 +80,11 @@ async function drive(
       await delay(pauseMs, undefined, { signal });
     }
   };
-  const reader = { version: report.version, values: { url: control.url, version: report.version } };
-  const names = hasPool ? [...tables, "pools"] : tables;
+  const reader = {
+    version: report.version,
+    values: { url: control.url, version: report.version, port },
+  };
+  const names = tables.filter((name) => name !== "pools" || hasPool);
   const texts = await Promise.all(
     names.map((name) => readFile(fileOf("lines", `${name}.txt`), "utf8")),
   );
@@ -78,8 +96,16 @@ async function drive(
 const fileOf = (...path: string[]): string => join(import.meta.dirname, ...path);
 
 /** What the client finds in its home: the files that the lines name. */
-async function writeHome(home: string, taskFiles: readonly TaskFile[]): Promise<void> {
+async function writeHome(
+  home: string,
+  taskFiles: readonly TaskFile[],
+  port: string,
+): Promise<void> {
   await cp(fileOf("files"), home, { recursive: true });
+  for (const name of ["service.yaml", "service-2.yaml"]) {
+    const text = await readFile(fileOf("files", name), "utf8");
+    await writeFile(join(home, name), text.replace("8080", port));
+  }
   await mkdir(join(home, "tasks"));
   for (const { name, text } of taskFiles) await writeFile(join(home, "tasks", name), text);
 }

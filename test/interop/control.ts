@@ -21,14 +21,19 @@ export interface Control {
 }
 
 /** Starts a control plane that keeps everything in a folder, and waits until it answers. */
-export async function startControl(home: string, signal: AbortSignal): Promise<Control> {
+export async function startControl(
+  home: string,
+  settings: NodeJS.ProcessEnv,
+  signal: AbortSignal,
+): Promise<Control> {
   const port = await freePort();
   const url = `http://127.0.0.1:${port}`;
   const logFile = join(home, "control.out");
   await mkdir(home, { recursive: true });
   const log = await open(logFile, "a");
   const args = ["api", "start", "--foreground", "--host", "127.0.0.1", "--port", String(port)];
-  const env = { PATH: process.env["PATH"], HOME: home, OUTRIGGER_HOME: join(home, ".outrigger") };
+  const own = { PATH: process.env["PATH"], HOME: home, OUTRIGGER_HOME: join(home, ".outrigger") };
+  const env = { ...own, ...settings };
   const child = spawn(program, args, { env, detached: true, stdio: ["ignore", log.fd, log.fd] });
   const ended = once(child, "exit");
   ended.catch(() => {});

@@ -13,6 +13,7 @@ import sys
 import tempfile
 import time
 
+import filelock
 import networkx  # noqa: F401  The client imports it once it reads a task.
 from sky.client.cli import command
 
@@ -32,7 +33,7 @@ def begin(order):
 
 
 def end(one, status):
-    """Answers a command that has ended, and ends what it left behind in its session."""
+    """Answers a command that has ended."""
     one["output"].seek(0)
     killed = os.WIFSIGNALED(status)
     answer = {
@@ -76,9 +77,13 @@ def serve():
     return None
 
 
+locks = [one for one in gc.get_objects() if isinstance(one, filelock.BaseFileLock)]
 # At its end each process would otherwise visit, and so copy, all that was imported.
 gc.freeze()
 arguments = serve()
 if arguments is not None:
     sys.argv = ["sky", *arguments]
+    # A lock knows the process that made it, and serves no other.
+    for lock in locks:
+        lock.__init__(lock.lock_file)
     sys.exit(command.cli())

@@ -23,7 +23,7 @@ async function run(showsAll: boolean, signal: AbortSignal): Promise<number> {
     console.log("interop: left out, as the package index of Python cannot be reached from here");
     return 0;
   }
-  await Promise.all(reports.map((report) => checkClient(report, signal)));
+  await Promise.all(reports.map((report, at) => checkClient(report, at, signal)));
   for (const report of reports) console.log(`interop: ${report.summary()}`);
   return reports.some((report) => report.hasFaults()) ? 1 : 0;
 }
