@@ -7,7 +7,7 @@ import { body } from "./fields.ts";
 export const Orphan = z
   .object({
     id: z.string(),
-    name: z.string().nullable().describe("Null where no agent of it answers."),
+    name: z.string().nullable().describe("Null where its nodes do not say."),
     provider: z.string(),
     nodes: z.int().min(0).describe("How many were found."),
     jobs: z.int().min(0).nullable().describe("How many of its jobs have not ended."),
@@ -36,7 +36,7 @@ export const orphanOperations = {
     access: "admin",
     input: named,
     output: Orphan,
-    errors: ["NotFoundError", "ConflictError", "UnreachableError"],
+    errors: ["NotFoundError", "ConflictError"],
   }),
   end: operation({
     name: "orphans.end",

@@ -2,15 +2,15 @@ import { fail } from "../../common/errors.ts";
 import type { InputOf } from "../../common/operation.ts";
 import { product } from "../../common/product.ts";
 import { agentOperations } from "../../contract/agent-api.ts";
-import type { Idle, NodeSettings } from "../../contract/agent-shapes.ts";
+import type { Idle } from "../../contract/agent-shapes.ts";
 import { type Orphan, orphanOperations as rows } from "../../contract/operations/orphans.ts";
 import { type Bound, bind, type Call } from "../bind.ts";
 import type { Context } from "../context.ts";
 import { agentBehind } from "../doors/agent.ts";
 import { addEvent } from "../events.ts";
-import type { FoundNode, Offer, Provider } from "../providers/provider.ts";
+import type { FoundNode, Provider } from "../providers/provider.ts";
 import { nudge } from "../reconciler.ts";
-import { type AutostopSetting, type Cluster, clusterKey } from "./schema.ts";
+import { type AutostopSetting, type Cluster, clusterKey, isClusterName } from "./schema.ts";
 import { addCluster, findCluster } from "./store.ts";
 
 /** Clusters whose nodes are there, and which the database does not have: it was lost, or is an older copy. */
@@ -26,8 +26,8 @@ interface Found {
   readonly shown: Orphan;
   readonly provider: Provider;
   readonly nodes: readonly FoundNode[];
-  /** What its head says; undefined where that does not answer. */
-  readonly head: { readonly node: NodeSettings; readonly idle: Idle } | undefined;
+  /** The idle timer of its head; undefined where that does not answer. */
+  readonly idle: Idle | undefined;
 }
 
 const answerMs = 2_000;
@@ -57,31 +57,32 @@ function byCluster(nodes: readonly FoundNode[]): Map<string, FoundNode[]> {
   return Map.groupBy(nodes, ({ id }) => id.slice(0, id.lastIndexOf("-")));
 }
 
-/** Asks the head of an orphan what it is. */
+/** Asks the head of an orphan, where it is on, what it does. */
 async function look(
   provider: Provider,
   id: string,
   nodes: readonly FoundNode[],
   signal: AbortSignal,
 ): Promise<Found> {
+  const name = nodes[0]?.cluster?.name ?? null;
+  const shown = { id, name, provider: provider.name, nodes: nodes.length, jobs: null };
+  if (!nodes.some(isOn)) return { shown, provider, nodes, idle: undefined };
   const door = provider.door(`${id}-0`);
-  const agent = agentBehind(door, `the agent of node 0 of ${id}`);
+  const agent = agentBehind(door, `the agent of node 0 of ${name ?? id}`);
   const limits = { signal, timeoutMs: answerMs };
-  const shown = { id, name: null, provider: provider.name, nodes: nodes.length, jobs: null };
   try {
-    const { node } = await agent.call(agentOperations.health, {}, limits);
-    if (node === null) return { shown, provider, nodes, head: undefined };
     const idle = await agent.call(agentOperations.getIdle, {}, limits);
     const { length: jobs } = await agent.call(agentOperations.listJobs, { active: "true" }, limits);
-    const named = { ...shown, name: node.clusterName, jobs };
-    return { shown: named, provider, nodes, head: { node, idle } };
+    return { shown: { ...shown, jobs }, provider, nodes, idle };
   } catch {
     signal.throwIfAborted();
-    return { shown, provider, nodes, head: undefined };
+    return { shown, provider, nodes, idle: undefined };
   } finally {
     void door.destroy();
   }
 }
+
+const isOn = ({ state }: FoundNode): boolean => state === "running";
 
 /** The one orphan of a name or id. */
 async function getOrphan(ctx: Context, name: string, signal: AbortSignal): Promise<Found> {
@@ -96,7 +97,7 @@ async function getOrphan(ctx: Context, name: string, signal: AbortSignal): Promi
 
 async function adopt(ctx: Context, input: InputOf<typeof rows.adopt>, call: Call): Promise<Orphan> {
   const found = await getOrphan(ctx, input.cluster, call.signal);
-  const cluster = await clusterOf(ctx, found, call);
+  const cluster = clusterOf(ctx, found, call);
   const { id, name } = cluster;
   const reason = `adopted by ${call.user.name}: its nodes were there, and the database did not have it`;
   const isAdded = await ctx.batch(async (tx) => {
@@ -115,49 +116,41 @@ async function adopt(ctx: Context, input: InputOf<typeof rows.adopt>, call: Call
   return found.shown;
 }
 
-/** What is known of an orphan as the row that it had; its task and its hooks are not known. */
-async function clusterOf(ctx: Context, found: Found, call: Call): Promise<Cluster> {
-  const { shown, provider, nodes, head } = found;
-  if (head === undefined)
-    fail("UnreachableError", `no agent of ${shown.id} says what it is; it can only be ended`);
-  const { node, idle } = head;
+/** What is known of an orphan as the row that it had; its task, owner and hooks are not known. */
+function clusterOf(ctx: Context, { shown, provider, nodes, idle }: Found, call: Call): Cluster {
+  const known = nodes[0]?.cluster ?? null;
+  if (known === null || !isClusterName(known.name))
+    fail(
+      "ConflictError",
+      `the nodes of ${shown.id} do not say what they are; they can only be ended`,
+    );
   const now = ctx.now().getTime();
+  const status = nodes.some(isOn) ? "INIT" : "STOPPED";
   return {
     id: shown.id,
-    name: node.clusterName,
-    status: "INIT",
-    wanted: "UP",
+    name: known.name,
+    status,
+    wanted: status === "INIT" ? "UP" : "STOPPED",
     wantedBecause: `adopted by ${call.user.name}`,
     skipHooks: false,
     user: call.user,
     workspace: "default",
     madeFor: null,
     provider: provider.name,
-    nodes: node.addresses.length,
-    offer: await offerOf(provider, node, nodes[0]?.network, call.signal),
+    nodes: known.nodes,
+    offer: known.offer,
     addresses: [],
     ports: [],
     labels: {},
-    taskYaml: JSON.stringify({ num_nodes: node.addresses.length }),
+    taskYaml: JSON.stringify({ num_nodes: known.nodes }),
     command: call.command,
-    autostop: autostopOf(idle),
+    autostop: idle === undefined ? null : autostopOf(idle),
     hooksVersion: null,
     problem: null,
-    everUp: false,
+    everUp: status === "STOPPED",
     launchedAt: now,
     statusChangedAt: now,
   };
-}
-
-async function offerOf(
-  provider: Provider,
-  { cpus, accelerators, region, zone }: NodeSettings,
-  network: "own" | undefined,
-  signal: AbortSignal,
-): Promise<Offer> {
-  const [usual] = await provider.offers({}, signal);
-  if (usual === undefined) fail("ConflictError", `${provider.name} has no machine of this kind`);
-  return { ...usual, cpus, accelerators, region, zone, ...(network && { network }) };
 }
 
 const autostopOf = ({ idleMs, down, waitFor }: Idle): AutostopSetting | null =>

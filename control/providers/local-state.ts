@@ -1,7 +1,10 @@
-import { readFileSync, renameSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { errorCodeOf } from "../../common/errors.ts";
-import type { NodeState } from "./provider.ts";
+import type { ClusterRef, FoundNode, NodeState } from "./provider.ts";
+
+/** Where a node's folder says which cluster it belongs to. */
+const clusterFile = "cluster.json";
 
 /** Where a node's folder says whether it is on. */
 export const stateFile = "node.json";
@@ -23,5 +26,22 @@ export function readState(home: string): NodeState["state"] {
   } catch (error) {
     if (errorCodeOf(error) === "ENOENT") return "stopped";
     throw error;
+  }
+}
+
+/** Says which cluster a node belongs to, for a control plane that has lost its database. */
+export function writeCluster(home: string, { name, nodes, offer }: ClusterRef): void {
+  const file = join(home, clusterFile);
+  if (existsSync(file)) return;
+  writeFileSync(`${file}.new`, JSON.stringify({ name, nodes, offer }), { flush: true });
+  renameSync(`${file}.new`, file);
+}
+
+/** Which cluster a node belongs to; null where it does not say. */
+export function readCluster(home: string): FoundNode["cluster"] {
+  try {
+    return JSON.parse(readFileSync(join(home, clusterFile), "utf8"));
+  } catch {
+    return null;
   }
 }

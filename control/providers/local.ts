@@ -15,7 +15,7 @@ import type { Logger } from "../log.ts";
 import { honest } from "./honest.ts";
 import { markOf, startAgent } from "./local-agent.ts";
 import { localNetworks } from "./local-network.ts";
-import { readState, writeState } from "./local-state.ts";
+import { readCluster, readState, writeCluster, writeState } from "./local-state.ts";
 import { accelerators } from "./machine.ts";
 import {
   type ClusterRef,
@@ -86,6 +86,7 @@ export function localProvider(config: Config, log: Logger): Provider {
     writeProfile(config, home);
     const isApart = cluster.offer.network === "own";
     if (isApart) await networks.open(nodeId);
+    writeCluster(home, cluster);
     writeState(home, "running");
     const program = [process.execPath, ...programArgs("agent")];
     const command = isApart ? networks.within(nodeId, program) : program;
@@ -102,10 +103,9 @@ export function localProvider(config: Config, log: Logger): Provider {
     });
 
   async function find(): Promise<FoundNode[]> {
-    const isApart = (id: string) => networks.addressOf(id) !== undefined;
     return (await listHomes())
       .filter((name) => nodeIdShape.test(name))
-      .map((id) => ({ id, ...(isApart(id) && { network: "own" as const }) }));
+      .map((id) => ({ id, state: readState(homeOf(id)), cluster: readCluster(homeOf(id)) }));
   }
 
   async function list(cluster: ClusterRef): Promise<NodeState[]> {

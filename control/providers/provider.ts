@@ -52,7 +52,9 @@ export interface NodeState {
 /** A node that exists, whether control has its cluster or not. */
 export interface FoundNode {
   readonly id: string;
-  readonly network?: "own" | undefined;
+  readonly state: NodeState["state"];
+  /** The cluster that it belongs to; null where the node does not say. */
+  readonly cluster: Omit<ClusterRef, "id"> | null;
 }
 
 /**

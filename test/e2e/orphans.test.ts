@@ -9,6 +9,10 @@ import { aTask, clusterOf } from "./cluster.ts";
 test("clusters outlive the database: they are listed, adopted with their jobs, or ended", async (t) => {
   const control = await startControl(t);
   const [kept, left] = [clusterOf(control, "kept"), clusterOf(control, "left")];
+  const off = clusterOf(control, "off");
+  await off.launch(aTask("echo > file"));
+  await off.untilJob(1, "SUCCEEDED");
+  await off.stop();
   await kept.launch(aTask("sleep 300"));
   await left.launch(aTask("sleep 300"));
   await control.client.call(orphanOperations.list, {}).then((found) => assert.deepEqual(found, []));
@@ -29,6 +33,13 @@ test("clusters outlive the database: they are listed, adopted with their jobs, o
   assert.equal(await kept.jobStatus(1), "RUNNING");
   assert.equal(await kept.launch(aTask("true")), 2);
   await kept.untilJob(2, "SUCCEEDED");
+
+  assert.equal((await control.cli("api", "orphans", "--adopt", "off")).code, 0);
+  assert.equal(await off.status(), "STOPPED");
+  await off.start();
+  await off.exec(aTask("cat file"));
+  await off.untilJob(2, "SUCCEEDED");
+  await off.down();
 
   const twice = await control.cli("api", "orphans", "--adopt", "kept");
   assert.match(twice.stderr, /there is no orphan kept/);
