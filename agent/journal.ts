@@ -15,7 +15,8 @@ export interface Journal {
 
 /**
  * `jobs` is the head's. A row of `parts` is a rank: on the head each rank of its jobs, elsewhere the
- * node's own. `sidecars` are the head's alone. `merge_*` is the piece of a rank's log that was last
+ * node's own. `sidecars` are the head's alone. `started_boot` is the boot in which a job was started and
+ * the milliseconds since then. `merge_*` is the piece of a rank's log that was last
  * written into the merged log.
  */
 const schema = `
@@ -28,7 +29,8 @@ const schema = `
     user_id TEXT NOT NULL, user_name TEXT NOT NULL, nodes INTEGER NOT NULL,
     resources TEXT NOT NULL, metadata TEXT NOT NULL, status TEXT NOT NULL, verdict TEXT,
     reason TEXT, exit_code INTEGER, submitted_at INTEGER NOT NULL, started_at INTEGER,
-    ended_at INTEGER, merge_rank INTEGER, merge_from INTEGER, merge_to INTEGER, merge_at INTEGER
+    ended_at INTEGER, merge_rank INTEGER, merge_from INTEGER, merge_to INTEGER, merge_at INTEGER,
+    started_boot TEXT
   ) STRICT;
   CREATE INDEX IF NOT EXISTS jobs_active ON jobs(id) WHERE ended_at IS NULL;
   CREATE TABLE IF NOT EXISTS specs (
@@ -47,7 +49,10 @@ const schema = `
     settled INTEGER NOT NULL, state TEXT NOT NULL, spec BLOB NOT NULL) STRICT;`;
 
 /** Columns that a journal of an earlier agent lacks. */
-const added = [{ table: "events", column: "lifecycle_id", type: "TEXT" }] as const;
+const added = [
+  { table: "events", column: "lifecycle_id", type: "TEXT" },
+  { table: "jobs", column: "started_boot", type: "TEXT" },
+] as const;
 
 /**
  * Opens the journal of a folder, making what is missing. Holds it alone until the process ends, so

@@ -95,7 +95,8 @@ export const lifecycleOperations = {
       "Tell the node that it is taken away, as a provider's notice would. Without `deadlineAt` it has the grace that it was started with.",
     access,
     input: {
-      body: z.object({
+      // People type this one: a name that is not known would be a deadline that nobody keeps.
+      body: z.strictObject({
         because: z.string().default("asked for on the node"),
         deadlineAt: z.int().min(0).nullable().default(null),
       }),

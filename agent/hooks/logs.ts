@@ -63,15 +63,14 @@ export function writeSideFile(agent: Agent, row: LifecycleRow, event: HookEvent)
   const paths = [hookLogOf(agent, row.id, event), keptLogOf(agent, row.id, event)];
   const name = paths.map((path) => findLogName(folder, event, path)).find(Boolean);
   if (name === undefined) return;
-  const { id, because, cause, startedAt, endedAt } = row;
+  const { id, because, cause, startedAt } = row;
+  const runs = row.runs.filter((run) => run.event === event);
+  // A node that goes never learns when its lifecycle has ended.
+  const isOver = row.logs.some((log) => log.event === event && log.sizeBytes !== null);
+  const endedAt = row.endedAt ?? (isOver ? (runs.at(-1)?.endedAt ?? null) : null);
+  const hooks = runs.map(({ event: _, startedMs: __, ending: ___, logFrom: ____, ...run }) => run);
   const bytes = sizeOfHookLog(agent, row, event);
-  const gap = gapOf(
-    bytes,
-    row.logs.some((log) => log.event === event && log.sizeBytes !== null),
-  );
-  const hooks = row.runs
-    .filter((run) => run.event === event)
-    .map(({ event: _, startedMs: __, ending: ___, logFrom: ____, ...run }) => run);
+  const gap = gapOf(bytes, isOver);
   const truncated = gap === undefined ? 0 : gap.to - gap.from;
   const facts = {
     lifecycle: id,

@@ -1,3 +1,4 @@
+import { readBootId } from "../../common/process-tree.ts";
 import { type HookEvent, hookNameOf } from "../../contract/hooks.ts";
 import type { Agent } from "../context.ts";
 import { takeLifecycleFolder } from "../folders.ts";
@@ -51,12 +52,20 @@ export function endRun(agent: Agent, id: string, index: number, end: HookEnd): v
     ? attempt(agent, id, () => findTail(agent, row, before))
     : undefined;
   const run: Run = {
-    ...{ ...before, ...end, ending: null, endedAt: agent.now() },
+    ...{ ...before, ...end, ending: null, endedAt: endInstant(agent, row, before) },
     ...(tail === undefined ? {} : { tail }),
   };
   warn(agent, row, run);
   attempt(agent, id, () => noteLeft(agent, row, run));
   tell(agent, { ...row, runs: row.runs.map((one) => (one === before ? run : one)) }, run);
+}
+
+/** By the clock that nobody sets, as long as that has not begun anew: what a run took stays true. */
+function endInstant(agent: Agent, { bootId }: LifecycleRow, { startedAt, startedMs }: Run): number {
+  const now = agent.now();
+  if (startedAt === null) return now;
+  if (startedMs === null || bootId !== readBootId()) return Math.max(startedAt, now);
+  return Math.round(startedAt + agent.monotonic() - startedMs);
 }
 
 function noteLeft(agent: Agent, row: LifecycleRow, run: Run): void {

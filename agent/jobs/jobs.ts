@@ -1,4 +1,5 @@
 import { fail } from "../../common/errors.ts";
+import { readBootId } from "../../common/process-tree.ts";
 import type { Job, JobSubmission, PartSpec } from "../../contract/agent-shapes.ts";
 import { jobMachine } from "../../contract/statuses.ts";
 import { type Agent, keys } from "../context.ts";
@@ -78,8 +79,9 @@ export function startNextJob(agent: Agent): number | undefined {
   transaction(journal, () => {
     for (let rank = 0; rank < job.nodes; rank += 1)
       addPart(journal, { ...part, rank, wanted: "setup", gpus: rank === headRank ? gpus : [] });
-    const startedAt = agent.now();
-    moveJob(agent, job.id, spec.setup === null ? "RUNNING" : "SETTING_UP", { startedAt });
+    const startedBoot = { bootId: readBootId(), monotonicMs: agent.monotonic() };
+    const started = { startedAt: agent.now(), startedBoot };
+    moveJob(agent, job.id, spec.setup === null ? "RUNNING" : "SETTING_UP", started);
     if (job.nodes > 1) addEvent(agent, { kind: "part", jobId: job.id, status: "WAITING" });
   });
   return job.id;
@@ -137,7 +139,7 @@ export const getSpec = ({ journal }: Agent, id: number): PartSpec =>
 
 /** The job as others see it. */
 export function toJob(agent: Agent, row: JobRow): Job {
-  const { verdict: _verdict, merge: _merge, ...job } = row;
+  const { verdict: _verdict, merge: _merge, startedBoot: _startedBoot, ...job } = row;
   return { ...job, logPath: logOf(agent, job.id) };
 }
 

@@ -1,4 +1,5 @@
 import { fail } from "../../common/errors.ts";
+import { readBootId } from "../../common/process-tree.ts";
 import {
   type JobStatus,
   jobMachine,
@@ -12,17 +13,22 @@ import { countJobEnd } from "../idle.ts";
 import { transaction } from "../journal.ts";
 import { noteEnd } from "./on-disk.ts";
 import { dropSpec, findPart, type PartFacts, setPart } from "./part-store.ts";
-import { findJob, type JobFacts, setJob } from "./store.ts";
+import { findJob, type JobFacts, type JobRow, setJob } from "./store.ts";
 
 /** Moves a job to another status together with the event that tells of it. */
 export function moveJob(agent: Agent, id: number, to: JobStatus, facts: JobFacts = {}): void {
   const { journal, log, changes } = agent;
-  const from = findJob(journal, id)?.status ?? fail("InternalError", `there is no job ${id}`);
+  const before = findJob(journal, id) ?? fail("InternalError", `there is no job ${id}`);
+  const from = before.status;
   if (!jobMachine.allows(from, to))
     fail("StatusError", `job ${id} cannot go from ${from} to ${to}`);
   const ended = jobMachine.isFinal(to);
   transaction(journal, () => {
-    setJob(journal, id, { ...facts, status: to, ...(ended ? { endedAt: agent.now() } : {}) });
+    setJob(journal, id, {
+      ...facts,
+      status: to,
+      ...(ended && { endedAt: endInstant(agent, before) }),
+    });
     addEvent(agent, { kind: "job", jobId: id, status: to });
     if (ended) dropSpec(journal, id);
     if (ended) countJobEnd(agent);
@@ -68,6 +74,14 @@ export function movePart(
   log.debug({ jobId, rank, from, to, reason: facts.reason }, "part moved");
   changes.notify(keys.job(jobId));
   if (to === "ENDED") changes.notify(keys.log(logOf(agent, jobId)));
+}
+
+/** What a job took is measured by the clock that nobody sets, as long as that has not begun anew. */
+function endInstant(agent: Agent, { startedAt, startedBoot, submittedAt }: JobRow): number {
+  const now = agent.now();
+  if (startedAt === null) return Math.max(submittedAt, now);
+  if (startedBoot?.bootId !== readBootId()) return Math.max(startedAt, now);
+  return Math.round(startedAt + agent.monotonic() - startedBoot.monotonicMs);
 }
 
 const endOfPart = (facts: PartFacts) => ({

@@ -9,7 +9,15 @@ export type JobRow = Omit<Job, "logPath"> & {
   readonly verdict: JobStatus | null;
   /** The piece of a rank's log that was last written into the merged log. */
   readonly merge: MergePiece | null;
+  /** When it was started by the clock that nobody sets. */
+  readonly startedBoot: BootInstant | null;
 };
+
+/** An instant that is good for as long as the machine is not rebooted. */
+export interface BootInstant {
+  readonly bootId: string;
+  readonly monotonicMs: number;
+}
 
 /** Bytes `from` to `to` of the log of a rank, and where they begin in the merged log. */
 export interface MergePiece {
@@ -30,7 +38,7 @@ export function addJob({ sql }: Journal, job: JobSubmission, submittedAt: number
 }
 
 /** What is known of a job whose row was lost. */
-export type RestoredJob = Omit<JobRow, "verdict" | "merge">;
+export type RestoredJob = Omit<JobRow, "verdict" | "merge" | "startedBoot">;
 
 /** Writes a job whose row was lost. */
 export function restoreJob({ sql }: Journal, job: RestoredJob): void {
@@ -105,6 +113,7 @@ export interface JobFacts {
   readonly reason?: string | null;
   readonly exitCode?: number | null;
   readonly startedAt?: number;
+  readonly startedBoot?: BootInstant;
   readonly endedAt?: number;
 }
 
@@ -117,6 +126,7 @@ export function setJob({ sql }: Journal, id: number, facts: JobFacts): void {
       reason = coalesce(${facts.reason ?? null}, reason),
       exit_code = coalesce(${facts.exitCode ?? null}, exit_code),
       started_at = coalesce(${facts.startedAt ?? null}, started_at),
+      started_boot = coalesce(${facts.startedBoot ? JSON.stringify(facts.startedBoot) : null}, started_boot),
       ended_at = coalesce(${facts.endedAt ?? null}, ended_at)
     WHERE id = ${id}`;
 }
@@ -148,6 +158,10 @@ function toJobRow(row: Record<string, SQLOutputValue> | undefined): JobRow | und
     startedAt: row["started_at"] as number | null,
     endedAt: row["ended_at"] as number | null,
     merge: toPiece(row),
+    startedBoot:
+      row["started_boot"] === null
+        ? null
+        : (JSON.parse(String(row["started_boot"])) as BootInstant),
   };
 }
 

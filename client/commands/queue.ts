@@ -32,6 +32,9 @@ export async function queue(
       return jobs.map((job) => ({ cluster, ...job }));
     }),
   );
+  for (const { cluster, metadata } of lists.flatMap((list) => list.slice(0, 1)))
+    if (typeof metadata?.["as_of"] === "string")
+      world.terminal.note(`${cluster} does not answer: its jobs are as of ${metadata["as_of"]}.`);
   answerRows(world, options, {
     rows: lists.flat(),
     columns: columnsOf(world.now(), clusters.length > 1),

@@ -23,12 +23,15 @@ import { isAboutToGo, submitJob } from "./submit.ts";
 import { toHandle } from "./view.ts";
 import { untilReached } from "./wait.ts";
 
+const hooksStay = `without effect here: config.hooks (${product.word} launch sets the hooks of a cluster)\n`;
+
 type ExecInput = InputOf<typeof rows.exec>;
 
 /** Runs a task on a cluster that is up, or on its way there. Setup is left out. */
 export async function exec(ctx: Context, input: ExecInput, call: Call) {
   const task = readTask(input.task, "exec");
   call.print(remarksOn(input.task));
+  if (task.hooks !== undefined) call.print(hooksStay);
   const cluster = await upSoon(ctx, input, call);
   refuseMismatch(cluster, task);
   if (input.dryrun) return { job_id: null, handle: toHandle(cluster) };

@@ -10,27 +10,46 @@ import { inTurns } from "../in-turns.ts";
 import { jobRecord } from "../wire/job-record.ts";
 import { getLive, getReadable, getUp, refuseManaged } from "./find.ts";
 import { headOf } from "./head.ts";
+import { findLastQueue } from "./last-queue.ts";
 import { type Cluster, clusterKey } from "./schema.ts";
 
 const cancelTimeoutMs = 60_000;
 
-/** Jobs of a cluster, newest first. */
-export async function queue(ctx: Context, input: InputOf<typeof rows.queue>, call: Call) {
-  const cluster = await getReadable(ctx, input.cluster_name);
-  const jobs = await headOf(ctx, cluster).call(
-    agentApi.listJobs,
-    {
-      active: input.skip_finished ? "true" : "false",
-      ...(!input.all_users && { user: call.user.id }),
-    },
-    { signal: call.signal },
-  );
-  return jobs.map(toRecord);
+type QueueInput = InputOf<typeof rows.queue>;
+
+/** Jobs of a cluster, newest first; those that were last heard of, while its head is away. */
+export async function queue(ctx: Context, input: QueueInput, call: Call) {
+  const user = input.all_users ? undefined : call.user.id;
+  const filter = { active: input.skip_finished ? "true" : "false", user };
+  try {
+    const cluster = await getReadable(ctx, input.cluster_name);
+    const jobs = await headOf(ctx, cluster).call(agentApi.listJobs, filter, {
+      signal: call.signal,
+    });
+    return jobs.map((job) => toRecord(job));
+  } catch (error) {
+    const last = isAway(error) ? await lastOf(ctx, input) : undefined;
+    if (last === undefined) throw error;
+    const asOf = new Date(last.at).toISOString();
+    call.print(`cluster ${input.cluster_name} does not answer; these are its jobs as of ${asOf}\n`);
+    return last.jobs
+      .filter((job) => user === undefined || job.userId === user || job.userName === user)
+      .filter((job) => !input.skip_finished || !hasEnded(job))
+      .map((job) => toRecord(job, asOf));
+  }
 }
 
-const toRecord = (job: Job) =>
+const isAway = (error: unknown): boolean =>
+  error instanceof AppError &&
+  (error.type === "UnreachableError" || error.details["status"] === "INIT");
+
+const lastOf = async (ctx: Context, { cluster_name: name }: QueueInput) =>
+  findLastQueue(ctx, await getLive(ctx, name));
+
+const toRecord = (job: Job, asOf?: string) =>
   jobRecord({
     ...job,
+    metadata: { ...job.metadata, ...(asOf !== undefined && { as_of: asOf }) },
     submittedAt: new Date(job.submittedAt),
     startedAt: job.startedAt === null ? null : new Date(job.startedAt),
     endedAt: job.endedAt === null ? null : new Date(job.endedAt),

@@ -7,6 +7,7 @@ import { openSilence } from "../doors/silence.ts";
 import { addEvent, listEvents } from "../events.ts";
 import { nudge } from "../reconciler.ts";
 import { openHookLogPump } from "./hooks/log-pump.ts";
+import { keepQueue } from "./last-queue.ts";
 import { adoptLifecycles } from "./lifecycles/adopt.ts";
 import { openRelays } from "./relay.ts";
 import { openRounds, type Rounds } from "./rounds.ts";
@@ -30,6 +31,7 @@ const firstPauseMs = 100;
 const longestPauseMs = 5_000;
 /** An agent says every five seconds that it lives. */
 const silenceMs = 15_000;
+const queuePauseMs = 500;
 /** Among how many of the newest remarks one is looked for, so that it is not made twice. */
 const remarksLooked = 100;
 
@@ -99,6 +101,7 @@ function openEar(
   const lifecycles = openRounds(() => compare(ctx, cluster, rank, signal), failed, signal);
   const idle = openRounds(() => lookAtIdle(ctx, cluster, signal), failed, signal);
   const pump = openHookLogPump(ctx, cluster, rank, signal);
+  const queue = openRounds(() => keepQueueSoon(ctx, cluster, signal), failed, signal);
   let isAway = false;
   return {
     heard(event) {
@@ -110,6 +113,7 @@ function openEar(
         pump.sync();
       }
       if (rank === 0) idle.sync();
+      if (rank === 0 && (event === undefined || event.kind === "job")) queue.sync();
       if (event?.kind !== "idle") relays?.sync();
       ctx.changes.notify(clusterKey(clusterId));
       tellOwner(ctx, cluster);
@@ -119,9 +123,15 @@ function openEar(
       relays?.sync();
     },
     async done() {
-      await Promise.all([lifecycles.done(), idle.done(), pump.done()]);
+      await Promise.all([lifecycles.done(), idle.done(), pump.done(), queue.done()]);
     },
   };
+}
+
+/** What comes close together is kept once. */
+async function keepQueueSoon(ctx: Context, cluster: Cluster, signal: AbortSignal): Promise<void> {
+  await keepQueue(ctx, cluster, signal);
+  await sleep(queuePauseMs, undefined, { signal }).catch(() => {});
 }
 
 /** Whoever had a cluster made looks after what happens there. */

@@ -19,3 +19,13 @@ test("a node is told of its end as the page on hooks says", { skip: !hasCurl }, 
   const [lifecycle] = await call("listLifecycles", {});
   assert.deepEqual([lifecycle?.events, lifecycle?.cause], [["preemption"], "provider"]);
 });
+
+test("what is misspelt in a notice is refused by its name", async (t) => {
+  const { request, call } = await startAgent(t);
+
+  const { status, json } = await request("POST", "/preempt", '{"deadline": 5}');
+
+  assert.deepEqual([status, json.type], [400, "ValueError"]);
+  assert.match(json.message, /"deadline"/);
+  assert.deepEqual(await call("listLifecycles", {}), []);
+});

@@ -132,4 +132,4 @@ function fateOf({ status, exitCode, reason, startedAt, endedAt, timeoutSeconds }
   }
 }
 
-const tenths = (ms: number): string => `${(ms / 1000).toFixed(1)} s`;
+const tenths = (ms: number): string => `${(Math.max(0, ms) / 1000).toFixed(1)} s`;

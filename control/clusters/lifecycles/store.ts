@@ -62,8 +62,9 @@ export async function findLifecycle(
   return row && toLifecycle(row);
 }
 
+/** By the order in which control came to know of them: the clock of a node may be set at any time. */
 const newestFirst = (db: Connection) =>
-  db.selectFrom("lifecycles").selectAll().orderBy("started_at", "desc").orderBy("rank");
+  db.selectFrom("lifecycles").selectAll().orderBy(sql`rowid`, "desc");
 
 /** The lifecycles of a cluster, newest first. */
 export async function listLifecycles(

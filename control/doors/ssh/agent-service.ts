@@ -133,7 +133,7 @@ const removeWork = `
 cd
 cat .${word}/agent/files/placed/*.paths 2> /dev/null | xargs -0 -r rm -df -- 2> /dev/null || true
 rm -rf .${word}/{agent,jobs,hooks,shells,stopped} ${word}_workdir
-if [ "$(readlink ${protocol.requestPrefix}_workdir)" = "$HOME/${word}_workdir" ]; then rm ${protocol.requestPrefix}_workdir; fi`;
+if [ "$(readlink ${protocol.requestPrefix}_workdir)" = "$HOME/${word}_workdir" ]; then rm -f ${protocol.requestPrefix}_workdir; fi`;
 
 const removeUnit = (manager: string) => `${systemd(manager)}
 if [ -e "$units/${unit}.service" ]; then

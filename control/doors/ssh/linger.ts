@@ -11,7 +11,7 @@ set -eu
 user=$(id -un)
 if [ "$(id -u)" = 0 ] || [ ! -d /run/systemd/system ] || [ -e "/var/lib/systemd/linger/$user" ]; then exit; fi
 touch ${mark}
-if ! loginctl --no-ask-password enable-linger "$user" 2> /dev/null; then rm ${mark}; exit; fi
+if ! loginctl --no-ask-password enable-linger "$user" 2> /dev/null; then rm -f ${mark}; exit; fi
 for ((n = 0; n < 50; n += 1)); do
   if [ -d "/run/user/$(id -u)/systemd" ]; then break; fi
   sleep 0.1
@@ -22,7 +22,7 @@ echo asked`;
 export const lingerNoMore = `
 if [ -e ${mark} ]; then
   loginctl --no-ask-password disable-linger "$(id -un)"
-  rm ${mark}
+  rm -f ${mark}
 fi`;
 
 /**
