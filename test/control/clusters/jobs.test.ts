@@ -1,9 +1,6 @@
 import assert from "node:assert/strict";
-import { existsSync, readFileSync } from "node:fs";
-import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { clusterOperations as rows } from "../../../contract/operations/clusters.ts";
-import { until } from "../../helpers/agent.ts";
 import { testWorld, type WorldOptions } from "../../helpers/world.ts";
 
 const name = { cluster_name: "demo" };
@@ -274,34 +271,4 @@ test("a followed log ends soon when its cluster is taken down", async (t) => {
   await world.run(rows.down, name);
 
   await read;
-});
-
-test("the queue of a cluster that is away is what its head said last, and says of when", async (t) => {
-  const { world, agent } = await withCluster(t);
-  const { job_id } = await world.run(rows.exec, { ...name, task: "run: second" });
-  const file = join(world.home, "control/clusters", (await world.cluster("demo")).id, "queue.json");
-  await until(
-    () => (existsSync(file) && readFileSync(file, "utf8").includes('"id":2')) || undefined,
-  );
-  await agent().close();
-  const id = await world.call(rows.queue, name);
-
-  const jobs = await world.get(rows.queue, id);
-
-  assert.deepEqual(
-    jobs.map((job) => job.job_id),
-    [job_id, 1],
-  );
-  assert.match(await world.printed(id), /^cluster demo does not answer; .* as of \d{4}-.*Z$/m);
-  assert.match(String(jobs[0]?.metadata?.["as_of"]), /^\d{4}-/);
-});
-
-test("an exec says that the hooks of its task have no effect", async (t) => {
-  const { world } = await withCluster(t);
-  const task = "{run: work, config: {hooks: [{run: save, events: [stop]}]}}";
-
-  const id = await world.call(rows.exec, { ...name, task });
-  await world.get(rows.exec, id);
-
-  assert.match(await world.printed(id), /without effect here: config\.hooks \(outrigger launch/);
 });
