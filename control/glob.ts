@@ -3,6 +3,7 @@
  * their lengths in steps, whatever the pattern: only the latest `*` is ever tried again.
  */
 export function fitsGlob(glob: string, name: string): boolean {
+  if (!glob.includes("*") && !glob.includes("?")) return glob === name;
   let at = 0;
   let star = -1;
   let starAt = 0;

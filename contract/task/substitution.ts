@@ -12,6 +12,9 @@ export interface Template<T> {
   readonly template: T;
 }
 
+/** Characters that references may be replaced by, in all: a short text can name a long value very often. */
+export const filledInAtMost = 1024 * 1024;
+
 const references = /\$\$|\$\{([A-Za-z_]\w*)\}|\$([A-Za-z_]\w*)|\$/g;
 
 /** The value with `$NAME` and `${NAME}` filled in, in every text inside it; `$$` is a dollar sign. */
@@ -48,11 +51,15 @@ export function fillTemplate<T>(
   { template }: Template<T>,
   secrets: Readonly<Record<string, Secret>>,
 ): T {
+  let filledIn = 0;
   return substitute(template, (name) => {
     const secret = Object.hasOwn(secrets, name) ? secrets[name] : undefined;
     if (secret === undefined)
       fail("ValueError", `the secret ${name} has no value; add it to the task`);
-    return secret.reveal();
+    const value = secret.reveal();
+    filledIn += value.length;
+    if (filledIn > filledInAtMost) fail("ValueError", "secrets make the service section too large");
+    return value;
   });
 }
 

@@ -110,7 +110,7 @@ export function readTaskFields(place: Place, variables: GivenVariables): Task {
   const given = isMapping(place.value) ? readFields(place, taskReaders) : {};
   const resources = readResources(child(place, "resources"));
   const environment = readVariables(place, variables);
-  const lookup = lookupOf(environment);
+  const lookup = lookupOf(environment, place);
   return {
     name: given.name,
     workdir: readWorkdir(place, lookup),
@@ -159,7 +159,7 @@ function readKind(
   if ((pool !== undefined || isService) && resources.jobRecovery !== undefined)
     refuse(child(child(place, "resources"), "job_recovery"), "goes only with managed jobs");
   const names = new Set([...Object.keys(variables.secrets), ...variables.storedSecrets]);
-  const lookup = lookupOf({ ...variables, secrets: {} });
+  const lookup = lookupOf({ ...variables, secrets: {} }, place);
   return {
     service: isService
       ? readService(service, resources, (value) => toTemplate(value, lookup, names))

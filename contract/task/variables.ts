@@ -2,7 +2,7 @@ import { envNames } from "../../common/product.ts";
 import { Secret } from "../../common/secret.ts";
 import { child, isFull, type Place, refuse } from "./place.ts";
 import { filledText, isMapping, keysOf, type Reader, readFields, writtenText } from "./readers.ts";
-import type { Lookup } from "./substitution.ts";
+import { filledInAtMost, type Lookup } from "./substitution.ts";
 
 /** Values that the caller gives beside the document; they win over the document's. */
 export interface GivenVariables {
@@ -35,11 +35,27 @@ export function readVariables(task: Place, given: GivenVariables): Variables {
   return { envs, secrets: Object.fromEntries(secrets), storedSecrets: stored };
 }
 
-/** What `$NAME` means outside of the service section: envs and secrets alike, secrets first. */
-export function lookupOf({ envs, secrets }: Variables): Lookup {
+/**
+ * What `$NAME` means outside of the service section: envs and secrets alike, secrets first. Notes at
+ * the task when they fill in too much.
+ */
+export function lookupOf({ envs, secrets }: Variables, task: Place): Lookup {
+  let filledIn = 0;
   return (name) => {
-    if (Object.hasOwn(secrets, name)) return secrets[name]?.reveal();
-    return Object.hasOwn(envs, name) ? envs[name] : undefined;
+    const value = Object.hasOwn(secrets, name)
+      ? secrets[name]?.reveal()
+      : Object.hasOwn(envs, name)
+        ? envs[name]
+        : undefined;
+    if (value === undefined || filledIn > filledInAtMost) return undefined;
+    filledIn += value.length;
+    if (filledIn > filledInAtMost)
+      refuse(
+        task,
+        `its variables fill in more than ${filledInAtMost} characters; shorten their values`,
+        "too_large",
+      );
+    return value;
   };
 }
 

@@ -5,6 +5,7 @@ import { expandPorts } from "../../contract/task/ports.ts";
 import type { Call } from "../bind.ts";
 import type { Context } from "../context.ts";
 import { fitsGlob } from "../glob.ts";
+import { inTurns } from "../in-turns.ts";
 import { nudge } from "../reconciler.ts";
 import { getRunning } from "./find.ts";
 import { listLastEvents } from "./history-store.ts";
@@ -22,10 +23,10 @@ const longestLookMs = 30_000;
 
 /** Live clusters, newest launch first; asked of the provider first where the caller says so. */
 export async function status(ctx: Context, input: Input, call: Call) {
-  const chosen = choose(await listLive(ctx.db), input, call);
+  const chosen = await choose(await listLive(ctx.db), input, call);
   const stale = chosen.filter((cluster) => wantsRefresh(cluster, input.refresh));
   if (stale.length > 0) await call.aside(lookAt(ctx, stale, call.signal));
-  const clusters = stale.length > 0 ? choose(await listLive(ctx.db), input, call) : chosen;
+  const clusters = stale.length > 0 ? await choose(await listLive(ctx.db), input, call) : chosen;
   const { summary_response: summary, include_handle: handle } = input;
   const isShort = summary || clusters.length === 0;
   const lastEvents = isShort ? new Map<string, string>() : await listLastEvents(ctx.db);
@@ -45,14 +46,16 @@ export async function status(ctx: Context, input: Input, call: Call) {
   );
 }
 
-function choose(clusters: Cluster[], input: Input, call: Call): Cluster[] {
+async function choose(clusters: Cluster[], input: Input, call: Call): Promise<Cluster[]> {
   const { cluster_names: names, all_users: allUsers } = input;
-  return clusters.filter(
-    ({ name, user, madeFor }) =>
+  const fits = await inTurns(
+    clusters,
+    async ({ name, user, madeFor }) =>
       (allUsers || user.id === call.user.id) &&
       // What others look after is shown to whom asks for it by name.
       (names?.some((glob) => fitsGlob(glob, name)) ?? madeFor === null),
   );
+  return clusters.filter((_, at) => fits[at]);
 }
 
 /** One that is changing is looked at all the time; its pass ends with the change. */

@@ -1,9 +1,12 @@
 import assert from "node:assert/strict";
+import { randomUUID } from "node:crypto";
 import { once } from "node:events";
 import { after, before, test } from "node:test";
 import { Worker } from "node:worker_threads";
 import { operations } from "../../../contract/api.ts";
+import { caps } from "../../../contract/caps.ts";
 import { clusterOperations as clusters } from "../../../contract/operations/clusters.ts";
+import { addRequest, listUnended } from "../../../control/requests/store.ts";
 import { openLoopProbe } from "../../helpers/loop-probe.ts";
 import { testWorld, type World } from "../../helpers/world.ts";
 import type { CallMade, CallToMake } from "./caller.ts";
@@ -92,3 +95,20 @@ const takers: Readonly<Record<string, (text: string) => Record<string, unknown>>
 for (const [name, inputOf] of Object.entries(takers))
   for (const [what, text] of Object.entries(largestTasks))
     test(`${name} holds nobody up with ${what}`, () => assertShort({ name, input: inputOf(text) }));
+
+test("as many requests as can be named are listed, and cancelled, without holding anybody up", async () => {
+  const ids = Array.from({ length: 2 * caps.entries }, () => randomUUID());
+  const { db, seal } = world.ctx;
+  const input = seal.seal("{}");
+  for (const [at, id] of ids.entries())
+    await addRequest(db, {
+      ...{ id, name: "launch", queue: "long", userId: "u", userName: "ana" },
+      ...{ clusterName: null, clientApi: null, input, createdAt: at },
+    });
+
+  await assertShort({ name: "api.status", input: { limit: caps.entries } });
+  await assertShort({ name: "api_cancel", input: { request_ids: ids.slice(0, caps.entries) } });
+  await assertShort({ name: "api_cancel", input: {} });
+
+  assert.deepEqual(await listUnended(db), []);
+});
