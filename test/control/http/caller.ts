@@ -22,7 +22,9 @@ const largestChunk = "x".repeat(4_000_000);
 
 /** Calls control from a thread of its own, so that its work is not taken for that of control. */
 parentPort?.on("message", async (call: CallToMake) => {
-  parentPort?.postMessage(await makeCall(call));
+  // A body that is refused before its end may be cut off with its connection.
+  const cut = (error: Error): CallMade => ({ status: 400, text: error.message });
+  parentPort?.postMessage(await makeCall(call).catch(cut));
 });
 
 async function makeCall({ name, known = {}, input }: CallToMake): Promise<CallMade> {
