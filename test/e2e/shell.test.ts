@@ -117,6 +117,17 @@ test("what a shell runs ends once its client was killed", async () => {
   await until(() => !findProcess(Number(pid))?.alive || undefined);
 });
 
+test("control ends although a shell is open, and the shell says so", async () => {
+  const shell = openTerminal("dev");
+  shell.type("echo open $((1+1))\r");
+  await shell.see(/open 2/);
+
+  assert.equal(await control.end("SIGTERM"), 0);
+
+  assert.equal(await shell.end(), 7);
+  await control.start();
+});
+
 /** OpenSSH's `ssh`, with the configuration that our command line has written. */
 async function ssh(...words: string[]) {
   const file = join(control.home, "ssh/clusters/dev");

@@ -100,6 +100,13 @@ test("a pool of hosts, from its deployment to its end", { skip, timeout: 300_000
     },
   );
 
+  await t.test("shells open on its hosts, through control", async () => {
+    const ran = await control.cli("shell", "pair", "-n", "1", "--", "whoami; hostname -I; exit 3");
+
+    assert.deepEqual([ran.code, ran.stderr], [3, ""]);
+    assert.match(ran.stdout, new RegExp(`^ana\n.*${(await hostOf(1)).address}`));
+  });
+
   await t.test("a rank that fails ends the other, and its reason is told", async () => {
     const run = "echo begun; [ $OUTRIGGER_NODE_RANK = 0 ] || exit 9; sleep 1000";
     const id = await pair.exec(aTask(run, { num_nodes: 2 }));
