@@ -52,15 +52,25 @@ function makePair({ generateKeyPairSync, parseKey }: typeof utils): KeyPair {
   }
 }
 
-/** What a client needs to log in at the door of control. */
-export async function sshCredentials({ config }: Pick<Context, "config">): Promise<Credentials> {
-  const { host, user } = await readKeys(config);
-  return {
-    ssh_user: product.word,
-    ssh_private_key: null,
-    ssh_private_key_content: user.privateText,
-    ssh_host_key: host.publicText,
-    ssh_control_name: product.word,
-    ssh_proxy_command: null,
-  };
+/**
+ * What a client needs to log in at the door of control; undefined where the keys can be neither read nor
+ * made, as on a full disk.
+ */
+export async function sshCredentials({
+  config,
+  log,
+}: Pick<Context, "config" | "log">): Promise<Credentials | undefined> {
+  try {
+    const { host, user } = await readKeys(config);
+    return {
+      ssh_user: product.word,
+      ssh_private_key: null,
+      ssh_private_key_content: user.privateText,
+      ssh_host_key: host.publicText,
+      ssh_control_name: product.word,
+      ssh_proxy_command: null,
+    };
+  } catch (error) {
+    log.warn({ err: error }, "the keys for SSH cannot be had");
+  }
 }
