@@ -6,6 +6,7 @@ import { hintOf } from "../contract/spelling.ts";
 import {
   address,
   choice,
+  cores,
   count,
   list,
   port,
@@ -33,7 +34,8 @@ export const sidecarSettings = {
   engine: choice(["splice", "http-proxy"], "splice", "What forwards."),
   metrics: address(undefined, "Where GET /metrics and GET /healthz are answered."),
   accessLog: text("FILE", "stderr", "Where a line a request goes; off for nowhere."),
-  connections: count(10_000, "Client connections at once; further ones get 503."),
+  workers: cores(1, "Processes that share the port; auto for one for each available core."),
+  connections: count(10_000, "Client connections at once; further ones get 503. Workers share it."),
   headBytes: count(16_384, "Size of a request's head, at most."),
   headCount: count(100, "Headers of a request, at most."),
   headSeconds: seconds(10, "For a whole head."),

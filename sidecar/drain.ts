@@ -2,8 +2,7 @@ import { constants } from "node:os";
 import { setTimeout as sleep } from "node:timers/promises";
 import { describeSurvivors } from "../common/end-processes.ts";
 import type { Log } from "../common/log.ts";
-import type { Serving } from "./forward/serve.ts";
-
+import type { Forwarder } from "./forwarder.ts";
 import type { Wrapped } from "./wrap.ts";
 
 const endings = ["SIGTERM", "SIGINT"] as const;
@@ -21,14 +20,14 @@ export function passSignals(wrapped: Wrapped): void {
  * has as long again; a second signal ends it at once. Answers the exit code.
  */
 export async function endAll(
-  serving: Serving,
+  forwarder: Forwarder,
   wrapped: Wrapped | undefined,
   deadlineMs: number,
   log: Log,
 ): Promise<number> {
   const again = () => wrapped?.signal("SIGTERM");
   for (const signal of endings) process.on(signal, again);
-  const left = await serving.drain(deadlineMs);
+  const left = await forwarder.drain(deadlineMs);
   if (left > 0) log.warn({ requests: left }, "cut what was still under way");
   return wrapped === undefined ? 0 : endCommand(wrapped, deadlineMs, log);
 }

@@ -2,7 +2,7 @@ import { readFileSync, statSync } from "node:fs";
 import { errorCodeOf, fail, toAppError } from "../common/errors.ts";
 import type { Log } from "../common/log.ts";
 import { parseKeys } from "./key-file.ts";
-import type { Key, Keys } from "./keys.ts";
+import type { Key } from "./keys.ts";
 
 /** Where keys come from: names of variables, files, and keys themselves. */
 export interface KeySources {
@@ -38,37 +38,57 @@ function readKeyFile(file: string): string {
 
 const lookEveryMs = 250;
 
+/** Keys that follow their sources. */
+export interface Following {
+  /** How many there are now. */
+  readonly count: number;
+  /** Reads the sources again. */
+  reload(): void;
+  stop(): void;
+}
+
 /**
- * Has the keys be those of the sources: reads these now, again when told to, and whenever a file has
- * changed. Throws `ConfigError` when they cannot be used now; later on, the keys before hold on.
+ * Has `use` accept the keys of the sources: reads them now, again on `reload`, and whenever a file has changed; each
+ * time is logged once the keys are in use. Throws `ConfigError` when they cannot be used now; later on, the keys
+ * before stay in use.
  */
-export function followKeys(
-  keys: Keys,
+export async function followKeys(
+  use: (keys: readonly Key[]) => Promise<void>,
   sources: KeySources,
   env: Env,
   log: Pick<Log, "info" | "error">,
-): { reload: () => void; stop: () => void } {
+): Promise<Following> {
   let seen = "";
-  const read = () => {
+  let count = 0;
+  async function read(): Promise<void> {
     // Looked at first: what changes while it is read will look changed.
     seen = stampsOf(sources);
-    keys.replace(readKeys(sources, env));
-  };
+    const keys = readKeys(sources, env);
+    await use(keys);
+    count = keys.length;
+  }
+  const again = () =>
+    read().then(
+      () => log.info({ keys: count }, "keys read again"),
+      (error) => log.error({ reason: toAppError(error).message }, "keys stay as they were"),
+    );
+  let reading = read();
+  await reading;
   const reload = () => {
-    try {
-      read();
-      log.info({ keys: keys.count }, "keys read again");
-    } catch (error) {
-      log.error({ reason: toAppError(error).message }, "keys stay as they were");
-    }
+    reading = reading.then(again);
   };
-  read();
   // A look finds also what a watch does not: files swapped through links, or on other machines.
   const look = () => {
     if (stampsOf(sources) !== seen) reload();
   };
   const looking = setInterval(look, lookEveryMs).unref();
-  return { reload, stop: () => clearInterval(looking) };
+  return {
+    get count() {
+      return count;
+    },
+    reload,
+    stop: () => clearInterval(looking),
+  };
 }
 
 const stampsOf = ({ keyFile }: KeySources): string => keyFile.map(stampOf).join();

@@ -1,19 +1,16 @@
 import { errorTypes, toAppError } from "../common/errors.ts";
 import { exitOnCrash, untilSignal } from "../common/programs.ts";
-import { authorizeBy } from "./authorize.ts";
 import { type Config, readConfig } from "./config.ts";
 import { endAll, passSignals } from "./drain.ts";
-import { engines } from "./forward/engines.ts";
-import { always } from "./forward/route.ts";
-import { serve } from "./forward/serve.ts";
+import { openForwarder } from "./forwarder.ts";
 import { helpText } from "./help.ts";
 import { followKeys } from "./key-sources.ts";
-import { openKeys } from "./keys.ts";
-import { limitsOf } from "./limits.ts";
 import { openLogs } from "./log.ts";
-import { openMetrics } from "./metrics.ts";
+import { single } from "./metrics.ts";
+import { renderMetrics } from "./metrics-page.ts";
 import { serveMonitor } from "./monitor.ts";
-import { observeBy } from "./observe.ts";
+import { runWorker, workerVariable } from "./workers/worker.ts";
+import { openWorkers } from "./workers/workers.ts";
 import { findPort, wrapCommand } from "./wrap.ts";
 
 /** Forwards what carries a key until it, or the command it wraps, is to end. */
@@ -22,32 +19,26 @@ async function run(config: Config): Promise<number> {
   const logs = openLogs(config.logLevel, config.accessLog);
   const { log } = logs;
   exitOnCrash((error) => log.error({ error }, "crashed"));
-  const keys = openKeys();
-  process.on("SIGHUP", followKeys(keys, config, process.env, log).reload);
+  const forwarder = (config.workers > 1 ? openWorkers : openForwarder)(config, logs, process.env);
+  const keys = await followKeys(forwarder.use, config, process.env, log);
+  process.on("SIGHUP", keys.reload);
   const upstream = config.upstream ?? (await commandAddress(config));
-  const metrics = openMetrics();
-  const parts = {
-    limits: limitsOf(config),
-    authorize: authorizeBy(keys, config.allowPath),
-    observer: observeBy(metrics, logs.access),
-    choose: always(upstream),
-    engine: await engines[config.engine](),
-  };
-  const serving = await serve(parts, config.listen);
+  const address = await forwarder.listen(config.listen, upstream);
   const monitored = {
-    isHealthy: () => !serving.isDraining,
-    metrics: () => metrics.render({ ...serving.gauges(), keys: keys.count }, logs.dropped),
+    isServing: forwarder.isServing,
+    metrics: async () =>
+      renderMetrics({ ...(await forwarder.samples()), keys: single(keys.count) }),
   };
   const monitor = config.metrics && (await serveMonitor(monitored, config.metrics));
   const wrapped = config.upstream
     ? undefined
     : wrapCommand(config.command, upstream.port, process.env, config.drainSeconds * 1_000);
   if (wrapped) passSignals(wrapped);
-  log.info({ ...serving.address, upstream, monitor, keys: keys.count }, "listening");
+  log.info({ ...address, upstream, monitor, keys: keys.count }, "listening");
 
   const reason = await Promise.race([stopped, wrapped?.exited ?? stopped]);
   log.info({ reason }, "stopping");
-  const code = await endAll(serving, wrapped, config.drainSeconds * 1_000, log);
+  const code = await endAll(forwarder, wrapped, config.drainSeconds * 1_000, log);
   await logs.close();
   return code;
 }
@@ -58,6 +49,8 @@ const commandAddress = async ({ commandPort }: Config) => ({
 });
 
 async function main(): Promise<number> {
+  const worker = process.env[workerVariable];
+  if (worker !== undefined && process.connected) return runWorker(worker);
   const config = readConfig(process.argv.slice(2), process.env);
   if (config !== undefined) return run(config);
   console.log(helpText());

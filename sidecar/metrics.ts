@@ -1,14 +1,34 @@
 import { performance } from "node:perf_hooks";
 import type { Outcome, Passage } from "./forward/passage.ts";
 
-/** What is counted of the requests, and read by the page of metrics. */
+/** Every metric: its type in Prometheus, and its help. */
+export const families = {
+  requests_total: ["counter", "Requests by how they ended and whose key."],
+  request_seconds: ["histogram", "Time from a request's head to the end of its answer."],
+  received_bytes_total: ["counter", "Bytes of requests' bodies."],
+  sent_bytes_total: ["counter", "Bytes of answers."],
+  log_lines_dropped_total: ["counter", "Log lines that nothing took."],
+  workers_replaced_total: ["counter", "Workers that ended by themselves and were replaced."],
+  workers: ["gauge", "Processes that forward now."],
+  connections: ["gauge", "Client connections now."],
+  open_requests: ["gauge", "Requests under way now."],
+  keys: ["gauge", "Keys that are accepted now."],
+} as const;
+
+type Family = keyof typeof families;
+
+/** Values of each metric, by what follows its name: labels, or the part of a histogram. */
+export type Samples = Readonly<Partial<Record<Family, Readonly<Record<string, number>>>>>;
+
+/** A sample without labels. */
+export const single = (value: number) => ({ "": value });
+
+/** Counts requests that ended. */
 export interface Metrics {
   count(passage: Passage): void;
-  /** The page in Prometheus' text format, with gauges of now and the log lines dropped so far. */
-  render(gauges: Readonly<Record<string, number>>, linesDropped: number): string;
+  samples(): Samples;
 }
 
-const prefix = "outrigger_sidecar";
 const bucketsSeconds = [0.001, 0.005, 0.025, 0.1, 0.5, 2.5, 10, 60, 300];
 
 /** Starts to count. */
@@ -33,54 +53,30 @@ export function openMetrics(): Metrics {
     buckets[bucket] = (buckets[bucket] ?? 0) + 1;
   }
 
+  const requests = () =>
+    [...byKey].flatMap(([key, outcomes]) =>
+      [...outcomes].map(([outcome, n]) => [labels({ outcome, key }), n] as const),
+    );
+
   return {
     count,
-    render: (gauges, linesDropped) =>
-      [
-        ...metric("requests_total", "counter", "Requests by how they ended and whose key.", [
-          ...byKey
-            .entries()
-            .flatMap(([key, outcomes]) =>
-              outcomes.entries().map(([outcome, n]) => [labels({ outcome, key }), n] as const),
-            ),
-        ]),
-        ...histogram(buckets, seconds),
-        ...metric("received_bytes_total", "counter", "Bytes of requests' bodies.", [["", bytesIn]]),
-        ...metric("sent_bytes_total", "counter", "Bytes of answers.", [["", bytesOut]]),
-        ...metric("log_lines_dropped_total", "counter", "Log lines that nothing took.", [
-          ["", linesDropped],
-        ]),
-        ...Object.entries(gauges).flatMap(([name, value]) =>
-          metric(name, "gauge", `${name.replaceAll("_", " ")} now.`, [["", value]]),
-        ),
-        "",
-      ].join("\n"),
+    samples: () => ({
+      requests_total: Object.fromEntries(requests()),
+      request_seconds: histogram(buckets, seconds),
+      received_bytes_total: single(bytesIn),
+      sent_bytes_total: single(bytesOut),
+    }),
   };
 }
 
-type Sample = readonly [labels: string, value: number];
-
-const metric = (name: string, type: string, help: string, samples: readonly Sample[]): string[] => [
-  `# HELP ${prefix}_${name} ${help}`,
-  `# TYPE ${prefix}_${name} ${type}`,
-  ...samples.map(([label, value]) => `${prefix}_${name}${label} ${value}`),
-];
-
-function histogram(buckets: Float64Array, seconds: number): string[] {
-  const name = `${prefix}_request_seconds`;
+function histogram(buckets: Float64Array, seconds: number): Record<string, number> {
   const bounds = [...bucketsSeconds.map(String), "+Inf"];
   let total = 0;
-  const lines = bounds.map((le, index) => {
+  const below = bounds.map((le, index) => {
     total += buckets[index] ?? 0;
-    return `${name}_bucket${labels({ le })} ${total}`;
+    return [`_bucket${labels({ le })}`, total] as const;
   });
-  return [
-    `# HELP ${name} Time from a request's head to the end of its answer.`,
-    `# TYPE ${name} histogram`,
-    ...lines,
-    `${name}_sum ${seconds}`,
-    `${name}_count ${total}`,
-  ];
+  return { ...Object.fromEntries(below), _sum: seconds, _count: total };
 }
 
 function labels(values: Readonly<Record<string, string>>): string {

@@ -1,3 +1,4 @@
+import { availableParallelism } from "node:os";
 import { fail } from "../common/errors.ts";
 
 export type Address = { readonly host: string; readonly port: number };
@@ -64,6 +65,16 @@ export const count = (fallback: number, means: string): Setting<number> =>
   single("N", fallback, means, (given) =>
     /^[1-9]\d{0,8}$/.test(given) ? Number(given) : fail("ConfigError", "must be a number above 0"),
   );
+
+const coresAtMost = 256;
+
+export const cores = (fallback: number, means: string): Setting<number> =>
+  single("N|auto", fallback, means, (given) => {
+    if (given === "auto") return Math.min(availableParallelism(), coresAtMost);
+    return /^[1-9]\d{0,2}$/.test(given) && Number(given) <= coresAtMost
+      ? Number(given)
+      : fail("ConfigError", `must be a number from 1 to ${coresAtMost}, or auto`);
+  });
 
 export const port = (means: string): Setting<number | undefined> =>
   single<number | undefined>("PORT", undefined, means, (given) =>

@@ -27,6 +27,8 @@ export const sidecarPage = (): string =>
     ),
     "## What it tells",
     tells,
+    "## Several cores",
+    workers,
     "## Its end",
     ending,
     "## Under systemd, in a container",
@@ -106,7 +108,8 @@ port of their own and without a key: keep it on loopback.
 | \`outrigger_sidecar_request_seconds\` | histogram: from the head to the end of the answer |
 | \`outrigger_sidecar_received_bytes_total\`, \`outrigger_sidecar_sent_bytes_total\` | bytes of requests' bodies, of answers |
 | \`outrigger_sidecar_log_lines_dropped_total\` | log lines that nothing took |
-| \`outrigger_sidecar_connections\`, \`outrigger_sidecar_open_requests\`, \`outrigger_sidecar_keys\` | what there is now |
+| \`outrigger_sidecar_workers_replaced_total\` | workers that ended by themselves and were replaced |
+| \`outrigger_sidecar_workers\`, \`outrigger_sidecar_connections\`, \`outrigger_sidecar_open_requests\`, \`outrigger_sidecar_keys\` | what there is now |
 
 The access log is a JSON line a request, on stderr, in a file (\`--access-log FILE\`) or nowhere (\`off\`): id of the key,
 address, method, path, status, outcome, milliseconds, bytes. Never a header, a body, or what follows the \`?\`, so that
@@ -116,6 +119,23 @@ Requests, signals and exits never wait for a log. When nobody reads stderr, or t
 retained and tried again; further lines are dropped and counted, and once there is room a line says how many. To write
 without waiting, the sidecar opens a pipe or a terminal on stderr again, so that others who share it, such as a wrapped
 command, notice nothing. A socket, as under systemd, cannot be opened again: it becomes non-blocking for the command too.`;
+
+const workers = `One process forwards on one core. \`--workers N\` starts N processes that share the port; \`--workers auto\` starts one for
+each available core. The process you started no longer forwards: it reads the keys, runs the wrapped command, answers
+\`/metrics\` and \`/healthz\`, and takes the signals. From outside nothing else changes:
+
+- Metrics are the sums over all workers. The counters of a worker that ended stay in the sums, up to what it had
+  counted at the previous scrape.
+- New keys are logged as read once every worker uses them. A worker that does not answer within 5 seconds is killed.
+- A worker that ends breaks the connections it had, is logged as a warning, and is replaced: at once, or after
+  100 ms to 30 s if it ran for less than 10 seconds, doubling each time. \`/healthz\` answers 503 while there is none.
+- One signal to the process you started is enough, and workers ignore signals to their group. When that process is killed,
+  its workers end with it.
+- \`--connections\` is divided evenly. The kernel distributes clients by address, so a worker may reach its share before the
+  total is reached.
+
+Each worker takes as much memory as a sidecar of its own, and so does the process that leads them. Without \`--workers\` there
+is one process.`;
 
 const ending = `SIGTERM and SIGINT drain: no new connection or request, what is under way is answered, and what lasts longer than
 \`--drain-seconds\` is cut. Only then a wrapped command gets SIGTERM; a second signal gives it that at once. The command

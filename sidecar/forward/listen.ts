@@ -50,7 +50,8 @@ export async function listenTogether(
   }
 }
 
-async function findFree(place: Place): Promise<number> {
+/** The port of a place, which nobody listens on now. Throws `ConfigError` when it is taken. */
+export async function findFree(place: Place): Promise<number> {
   const probe = createServer();
   const { port } = await listenOn(probe, place);
   await new Promise((resolve) => probe.close(resolve));

@@ -136,8 +136,14 @@ function aFollowed(t: TestContext, key: readonly string[] = []) {
     folder,
     file,
     after,
-    follow() {
-      const following = followKeys(keys, { keyEnv: [], keyFile: [file], key }, {}, log as never);
+    async follow() {
+      const use = async (next: readonly Key[]) => keys.replace(next);
+      const following = await followKeys(
+        use,
+        { keyEnv: [], keyFile: [file], key },
+        {},
+        log as never,
+      );
       t.after(() => {
         following.stop();
         rmSync(folder, { recursive: true });
@@ -155,7 +161,7 @@ function aFollowed(t: TestContext, key: readonly string[] = []) {
 
 test("a file that changes or is swapped is read anew; one that is broken changes nothing", async (t) => {
   const { folder, file, after, follow, opens, swap } = aFollowed(t);
-  follow();
+  await follow();
   assert.equal(opens("one"), true);
 
   assert.equal(await after(() => writeFileSync(file, "two")), "read");
@@ -169,7 +175,7 @@ test("a file that changes or is swapped is read anew; one that is broken changes
 
 test("a file that cannot even be looked at changes nothing, and is read when it can", async (t) => {
   const { folder, file, after, follow, opens, swap } = aFollowed(t);
-  follow();
+  await follow();
 
   assert.equal(await after(() => swap("keys")), "kept", "a link to itself");
   assert.equal(opens("one"), true);
@@ -182,7 +188,7 @@ test("a file is read anew whatever time of change it was given", async (t) => {
   const { file, after, follow, opens } = aFollowed(t);
   const longAgo = new Date(0);
   utimesSync(file, longAgo, longAgo);
-  follow();
+  await follow();
 
   const change = () => {
     writeFileSync(file, "two");

@@ -4,27 +4,28 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { followKeys } from "../../sidecar/key-sources.ts";
-import type { Keys } from "../../sidecar/keys.ts";
+import type { Key, Keys } from "../../sidecar/keys.ts";
 import { aSidecar, engines } from "./bed.ts";
 
 const streamCount = Number(process.env["SIDECAR_STREAMS"] ?? 200);
 const event = (text: string) => `${text.length.toString(16)}\r\n${text}\r\n`;
 
 /** Has the keys follow a file of one; answers how to write to it and wait until that holds. */
-function keyFile(t: TestContext, keys: Keys, key: string): (text: string) => Promise<void> {
+async function keyFile(t: TestContext, keys: Keys, key: string) {
   const folder = mkdtempSync(join(tmpdir(), "rotation-"));
   const file = join(folder, "keys");
   writeFileSync(file, key);
   const sources = { keyEnv: [], keyFile: [file], key: [] };
   let wake = () => {};
   const log = { info: () => wake(), error: assert.fail };
-  const following = followKeys(keys, sources, {}, log as never);
+  const use = async (next: readonly Key[]) => keys.replace(next);
+  const following = await followKeys(use, sources, {}, log as never);
   t.after(() => {
     following.stop();
     rmSync(folder, { recursive: true });
   });
-  return (text) =>
-    new Promise((resolve) => {
+  return (text: string) =>
+    new Promise<void>((resolve) => {
       wake = resolve;
       writeFileSync(`${file}.next`, text);
       renameSync(`${file}.next`, file);
@@ -34,7 +35,7 @@ function keyFile(t: TestContext, keys: Keys, key: string): (text: string) => Pro
 for (const [name, engine] of Object.entries(engines))
   test(`${name}: another key in the file breaks none of ${streamCount} streams, and shuts the old one out`, async (t) => {
     const bed = await aSidecar(t, engine, { connections: streamCount + 10 });
-    const write = keyFile(t, bed.keys, "key-0\n");
+    const write = await keyFile(t, bed.keys, "key-0\n");
     bed.upstream.answer = (wire) =>
       wire.send(`HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n${event("one")}`);
     const ask = (key: string) => {

@@ -1,0 +1,66 @@
+import type { AddressInfo } from "node:net";
+import { authorizeBy } from "./authorize.ts";
+import type { Config } from "./config.ts";
+import { engines } from "./forward/engines.ts";
+import type { Place } from "./forward/listen.ts";
+import { always } from "./forward/route.ts";
+import { type Serving, serve } from "./forward/serve.ts";
+import { type Key, openKeys } from "./keys.ts";
+import { limitsOf } from "./limits.ts";
+import type { Logs } from "./log.ts";
+import { openMetrics, type Samples, single } from "./metrics.ts";
+import { observeBy } from "./observe.ts";
+import type { Address } from "./settings.ts";
+
+/** What forwards requests: this process, or workers that share its port. */
+export interface Forwarder {
+  /** Accepts these keys and no others, from the moment that it resolves. */
+  use(keys: readonly Key[]): Promise<void>;
+  /** Starts to forward to the upstream; returns where. Throws `ConfigError` when it cannot listen. */
+  listen(place: Place, upstream: Address): Promise<AddressInfo>;
+  /** What it has counted, and what there is now. */
+  samples(): Promise<Samples>;
+  /** Takes nothing new, answers what is under way, and cuts the rest at the deadline; returns how many requests. */
+  drain(deadlineMs: number): Promise<number>;
+  /** Whether it takes requests. */
+  isServing(): boolean;
+}
+
+/** A forwarder in this process. */
+export function openForwarder(config: Config, logs: Logs): Forwarder {
+  const keys = openKeys();
+  const metrics = openMetrics();
+  let serving: Serving | undefined;
+  return {
+    async use(next) {
+      keys.replace(next);
+    },
+    async listen(place, upstream) {
+      const parts = {
+        limits: limitsOf(config),
+        authorize: authorizeBy(keys, config.allowPath),
+        observer: observeBy(metrics, logs.access),
+        choose: always(upstream),
+        engine: await engines[config.engine](),
+      };
+      serving = await serve(parts, place);
+      return serving.address;
+    },
+    async samples() {
+      const { connections, open_requests } = serving?.gauges() ?? {
+        connections: 0,
+        open_requests: 0,
+      };
+      return {
+        ...metrics.samples(),
+        log_lines_dropped_total: single(logs.dropped),
+        workers_replaced_total: single(0),
+        workers: single(1),
+        connections: single(connections),
+        open_requests: single(open_requests),
+      };
+    },
+    drain: async (deadlineMs) => serving?.drain(deadlineMs) ?? 0,
+    isServing: () => serving?.isDraining === false,
+  };
+}
