@@ -32,6 +32,7 @@ export const clusterHistoryOperations = {
     },
     output: Bytes,
     errors: ["NotFoundError", "ValueError"],
+    printsErrors: true,
   }),
   autostopLogs: operation({
     name: "autostop_logs",

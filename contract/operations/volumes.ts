@@ -59,6 +59,7 @@ export const volumeOperations = {
     output: Nothing,
     errors: ["ValueError"],
     encodesErrors: true,
+    checksFor: "volume_apply",
   }),
   apply: operation({
     name: "volume_apply",

@@ -1,5 +1,5 @@
 import { child, gives, type Place, refuse, warn } from "./place.ts";
-import { integer, number, readFields } from "./readers.ts";
+import { integer, machines, number, readFields } from "./readers.ts";
 import type { Resources } from "./resources.ts";
 
 /** Clusters that are kept warm for managed jobs. */
@@ -12,7 +12,7 @@ export interface Pool {
   readonly downscaleDelaySeconds: number;
 }
 
-const count = integer({ min: 0 });
+const count = machines(0);
 const delay = number({ min: 0 });
 
 const readers = {

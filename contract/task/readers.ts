@@ -74,6 +74,12 @@ export const integer =
     return Number.isSafeInteger(value) && inBounds(value, bounds) ? value : refuse(place, message);
   };
 
+/** The most nodes of a cluster, replicas of a service, workers of a pool. */
+const mostMachines = 10_000;
+
+/** How many nodes, replicas or workers. */
+export const machines = (min: number): Reader<number> => integer({ min, max: mostMachines });
+
 function inBounds(value: number, { min, max, above }: Bounds): boolean {
   return (
     value >= (min ?? Number.NEGATIVE_INFINITY) &&

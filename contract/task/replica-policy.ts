@@ -2,8 +2,8 @@ import { child, gives, type Place, refuse } from "./place.ts";
 import {
   choice,
   flag,
-  integer,
   isMapping,
+  machines,
   mappingOf,
   needs,
   number,
@@ -27,7 +27,7 @@ export interface ReplicaPolicy {
   readonly spotPlacer: "dynamic_fallback" | undefined;
 }
 
-const count = integer({ min: 0 });
+const count = machines(0);
 const delay = number({ min: 0 });
 const rate = number({ above: 0 });
 

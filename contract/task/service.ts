@@ -7,6 +7,7 @@ import {
   ignored,
   integer,
   isMapping,
+  machines,
   needs,
   readFields,
   writtenText,
@@ -40,7 +41,7 @@ export interface Service {
   readonly auth: Template<{ readonly apiKey: string }> | undefined;
 }
 
-const count = integer({ min: 0 });
+const count = machines(0);
 
 const readers = {
   readiness_probe: data,

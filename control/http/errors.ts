@@ -22,6 +22,14 @@ export function sendEncoded(reply: FastifyReply, error: unknown): FastifyReply {
   return reply.code(400).send({ detail, type });
 }
 
+/** Answers an error as its sentence alone. Throws a bug of ours, which stays a 500. */
+export function sendSentence(reply: FastifyReply, error: unknown): FastifyReply {
+  const known = toAppError(error);
+  if (known.type === "InternalError") throw error;
+  const { http } = errorTypes[known.type];
+  return reply.code(http).type("text/plain; charset=utf-8").send(wordedIn(reply, known));
+}
+
 const wordedIn = ({ request }: FastifyReply, { message }: AppError): string =>
   wordedFor(readerOf(request.headers), message);
 

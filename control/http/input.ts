@@ -52,10 +52,15 @@ function pathOf({ params }: FastifyRequest): unknown {
   return { full_path, ...named };
 }
 
+/** Of a key in a caller's map; the names of our own fields are shorter. */
+const shownCharacters = 80;
+
 function toIssue(place: Place, issue: z.core.$ZodIssue): InputIssue {
   const loc = [
     place,
-    ...issue.path.map((part) => (typeof part === "number" ? part : String(part))),
+    ...issue.path.map((part) =>
+      typeof part === "number" ? part : String(part).slice(0, shownCharacters),
+    ),
   ];
   if (issue.input === undefined)
     return {
@@ -72,6 +77,8 @@ const units: Readonly<Record<string, string>> = { string: " characters", array: 
 function wordsOf(issue: z.core.$ZodIssue): string {
   if (issue.code === "too_big") return bound("at most", issue.maximum, issue.origin);
   if (issue.code === "too_small") return bound("at least", issue.minimum, issue.origin);
+  const [ofKey] = issue.code === "invalid_key" ? issue.issues : [];
+  if (ofKey !== undefined) return `the name ${wordsOf(ofKey)}`;
   return issue.message.replace(/^Invalid input: /, "");
 }
 

@@ -11,6 +11,7 @@ import type { Caller } from "../requests/run.ts";
 import { isUserId } from "../requests/schema.ts";
 import {
   clientVersionOf,
+  isExistingClient,
   requestIdHeaders,
   versionHeaders,
   versionMismatch,
@@ -20,7 +21,7 @@ import { openAccess } from "./access.ts";
 import { answers } from "./answers.ts";
 import { bodyLimitBytes, openBodyMemory, watchBodies } from "./bodies.ts";
 import { limitConnections } from "./connections.ts";
-import { sendEncoded, sendError } from "./errors.ts";
+import { sendEncoded, sendError, sendSentence } from "./errors.ts";
 import { invalidInput, readInput } from "./input.ts";
 import { parseJson } from "./json.ts";
 import { refuseForeignPages } from "./origin.ts";
@@ -166,7 +167,10 @@ function addRoute(app: FastifyInstance, ctx: Context, bound: Bound): void {
       const input = readInput(row, req);
       const caller = callerOf(req, input);
       const answer = answers[row.mode]({ ctx, bound, input, caller, req, reply });
-      return row.encodesErrors ? answer.catch((error) => sendEncoded(reply, error)) : answer;
+      if (row.encodesErrors) return answer.catch((error) => sendEncoded(reply, error));
+      if (row.printsErrors && isExistingClient(req.headers))
+        return answer.catch((error) => sendSentence(reply, error));
+      return answer;
     },
   };
   app.route(route);

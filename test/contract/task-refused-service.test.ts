@@ -67,7 +67,7 @@ testRefused("services", [
   ],
   [
     "service: {ports: 80, replicas: -1}",
-    "line 1, column 22: service.replicas: must be a whole number of at least 0",
+    "line 1, column 22: service.replicas: must be a whole number from 0 to 10000",
   ],
   [
     "service: {ports: 80, replica_policy: {}}",
@@ -112,7 +112,7 @@ testRefused("services", [
   ],
   [
     "service: {ports: 80, replica_policy: {min_replicas: 1, num_overprovision: -1, base_ondemand_fallback_replicas: 2}}\nresources: {use_spot: true}",
-    "line 1, column 56: service.replica_policy.num_overprovision: must be a whole number of at least 0",
+    "line 1, column 56: service.replica_policy.num_overprovision: must be a whole number from 0 to 10000",
     "line 1, column 79: service.replica_policy.base_ondemand_fallback_replicas: must not exceed `min_replicas`, which is 1",
   ],
   [
@@ -147,7 +147,7 @@ testRefused("pools", [
     "pool: {workers: 1, max_workers: 2}",
     "line 1, column 8: pool.workers: cannot stand beside `min_workers` and `max_workers`",
   ],
-  ["pool: {workers: -1}", "line 1, column 8: pool.workers: must be a whole number of at least 0"],
+  ["pool: {workers: -1}", "line 1, column 8: pool.workers: must be a whole number from 0 to 10000"],
   [
     "pool: {workers: 1, queue_length_threshold: 2}",
     "line 1, column 20: pool.queue_length_threshold: needs `max_workers`",

@@ -23,9 +23,10 @@ testRefused("the top level", [
     "qqqqqqqqq: 1",
     "line 1, column 1: qqqqqqqqq: unknown field `qqqqqqqqq`; check its place and spelling",
   ],
-  ["num_nodes: 0", "line 1, column 1: num_nodes: must be a whole number of at least 1"],
-  ["num_nodes: 1.5", "line 1, column 1: num_nodes: must be a whole number of at least 1"],
-  ["num_nodes: two", "line 1, column 1: num_nodes: must be a whole number of at least 1"],
+  ["num_nodes: 0", "line 1, column 1: num_nodes: must be a whole number from 1 to 10000"],
+  ["num_nodes: 10001", "line 1, column 1: num_nodes: must be a whole number from 1 to 10000"],
+  ["num_nodes: 1.5", "line 1, column 1: num_nodes: must be a whole number from 1 to 10000"],
+  ["num_nodes: two", "line 1, column 1: num_nodes: must be a whole number from 1 to 10000"],
   ["setup: {a: b}", "line 1, column 1: setup: must be text"],
   ["run: 5", 'line 1, column 1: run: must be text; write it in quotes: "5"'],
   ["run: [echo, 5]", 'line 1, column 13: run[1]: must be text; write it in quotes: "5"'],
@@ -158,7 +159,7 @@ testRefused("documents of several parts", [
   ],
   [
     "name: p\n---\nrun: a\n---\nnum_nodes: 0\nresources:\n  ports: 0",
-    "line 5, column 1: tasks[1].num_nodes: must be a whole number of at least 1",
+    "line 5, column 1: tasks[1].num_nodes: must be a whole number from 1 to 10000",
     "line 7, column 3: tasks[1].resources.ports: must lie between port 1 and 65535",
   ],
   [

@@ -177,5 +177,12 @@ test("the provisioning log of what never was is not found", async (t) => {
   const ask = (body: object) => world.http("POST", "/provision_logs", { body });
 
   assert.equal((await ask({ cluster_name: "nowhere" })).status, 404);
+  const headers = { "x-skypilot-api-version": "49" };
+  const body = { cluster_name: "nowhere" };
+  const existing = await world.http("POST", "/provision_logs", { body, headers });
+  assert.deepEqual(
+    [existing.status, existing.text],
+    [404, "there was no cluster nowhere; cost-report lists them"],
+  );
   for (const worker of [-1, 1]) assert.equal((await ask({ ...name, worker })).status, 400);
 });

@@ -14,6 +14,12 @@ export const capCases: Record<string, RefusedCase> = {
     loc: ["body", "cluster_name"],
     says: /must have at most 1024 characters/,
   },
+  "a variable's name without end": {
+    send: ["POST", "/status", { env_vars: { ["v".repeat(1_025)]: "" } }],
+    status: 422,
+    loc: ["body", "env_vars", "v".repeat(80)],
+    says: /the name must have at most 1024 characters/,
+  },
   "more variables than a caller has": {
     send: [
       "POST",

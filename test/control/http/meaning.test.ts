@@ -165,5 +165,7 @@ test("a volume that nothing can create is not taken for valid", async () => {
   const { status, json } = await post(["/volumes/validate", { name: "data" }]);
 
   assert.equal(status, 400);
-  assert.equal((json["detail"] as { type: string }).type, "NotImplementedError");
+  const { type, message } = json["detail"] as { type: string; message: string };
+  assert.equal(type, "NotImplementedError");
+  assert.equal(message, "volume_apply is not built yet in this version");
 });
