@@ -8,6 +8,7 @@ const rooms = ["common", "contract", "agent", "sidecar", "client", "control"].fi
   existsSync(join(root, room)),
 );
 const linesAtMost = 300;
+const readmeLinesAtMost = 60;
 
 /** One import: who, what, and whether the types alone are taken. */
 interface Edge {
@@ -168,6 +169,13 @@ test(`no file has more than ${linesAtMost} lines`, () => {
   const linesIn = (file: string) => textOf(file).split("\n").length - 1;
   const everything = [...files, ...testFiles()];
   const long = everything.filter((file) => linesIn(file) > linesAtMost);
+
+  assert.deepEqual(long, []);
+});
+
+test(`no README.md of a room has more than ${readmeLinesAtMost} lines`, () => {
+  const readmes = rooms.map((room) => `${room}/README.md`);
+  const long = readmes.filter((file) => textOf(file).split("\n").length - 1 > readmeLinesAtMost);
 
   assert.deepEqual(long, []);
 });
