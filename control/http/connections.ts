@@ -1,5 +1,6 @@
 import type { Server } from "node:http";
 import type { Socket } from "node:net";
+import type { Duplex } from "node:stream";
 import type { Config } from "../config.ts";
 
 export type ConnectionLimits = Pick<Config, "connectionsAtMost" | "connectionsPerAddress">;
@@ -39,8 +40,13 @@ export function refuseOn(socket: Socket, status: string, detail: string): void {
   const head =
     `HTTP/1.1 ${status}\r\ncontent-type: application/json; charset=utf-8\r\n` +
     `content-length: ${Buffer.byteLength(body)}\r\nconnection: close\r\n\r\n`;
+  part(socket, head + body);
+}
+
+/** Says the last there is to say on a connection, and closes it also when its client does not. */
+export function part(socket: Duplex, answer = ""): void {
   socket.on("error", () => socket.destroy());
-  socket.end(head + body);
+  socket.end(answer);
   socket.resume();
   const timer = setTimeout(() => socket.destroy(), partingMs);
   socket.once("close", () => clearTimeout(timer));

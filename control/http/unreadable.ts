@@ -2,6 +2,7 @@ import type { Server } from "node:http";
 import type { Duplex } from "node:stream";
 import { type ErrorType, errorCodeOf } from "../../common/errors.ts";
 import { versionHeaders } from "../wire/versions.ts";
+import { part } from "./connections.ts";
 
 interface Refusal {
   readonly status: string;
@@ -45,7 +46,7 @@ export function refuseUnreadable(error: Error, socket: Duplex): void {
 
 /** Answers CONNECT, which is no request to us, as a method that nothing takes. */
 export function refuseTunnels(server: Server): void {
-  server.on("connect", (_req, socket) => socket.end(answerOf(unknownMethod)));
+  server.on("connect", (_req, socket) => part(socket, answerOf(unknownMethod)));
 }
 
 function answerOf({ status, type, detail }: Refusal): string {

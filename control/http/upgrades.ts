@@ -4,6 +4,7 @@ import type { Duplex } from "node:stream";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { fail } from "../../common/errors.ts";
 import { acceptOf } from "../../contract/websocket.ts";
+import { part } from "./connections.ts";
 
 interface Upgrade {
   readonly socket: Socket;
@@ -26,7 +27,7 @@ export function routeUpgrades(app: FastifyInstance): void {
     upgrades.set(req, { socket, head });
     const res = new ServerResponse(req);
     res.assignSocket(socket);
-    res.once("finish", () => socket.end());
+    res.once("finish", () => part(socket));
     app.routing(req, res);
   });
   app.addHook("preClose", async () => {

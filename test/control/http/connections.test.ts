@@ -25,8 +25,8 @@ async function served(t: TestContext, config: NonNullable<WorldOptions["config"]
     for (const socket of sockets) socket.destroy();
     await server.close();
   });
-  const open = () => {
-    const socket = connect(port, host);
+  const open = (options: { allowHalfOpen?: boolean } = {}) => {
+    const socket = connect({ port, host, ...options });
     socket.on("error", () => {});
     sockets.push(socket);
     return socket;
@@ -154,3 +154,39 @@ test("large bodies on their way in share a memory, and small ones always pass", 
   second.write(`${head(3_000_000)}{`);
   assert.match(await firstChunk(second), /^HTTP\/1.1 503 .*too many large bodies/s);
 });
+
+const refusedHeads = {
+  "a tunnel": "CONNECT elsewhere:1 HTTP/1.1\r\nhost: elsewhere\r\n\r\n",
+  "a WebSocket where there is none":
+    "GET /api/health HTTP/1.1\r\nhost: 127.0.0.1\r\nconnection: upgrade\r\nupgrade: websocket\r\n\r\n",
+};
+
+for (const [what, head] of Object.entries(refusedHeads)) {
+  test(`a client that asks for ${what} and resets its connection harms nobody`, async (t) => {
+    const { open } = await served(t, {});
+
+    for (let count = 0; count < 20; count += 1) {
+      const socket = open();
+      socket.write(head);
+      await firstChunk(socket);
+      socket.resetAndDestroy();
+    }
+
+    const other = open();
+    other.write(health);
+    assert.match(await firstChunk(other), /^HTTP\/1.1 200 /);
+  });
+
+  test(`a client that asks for ${what} and never hangs up holds no connection`, async (t) => {
+    const { open } = await served(t, { connectionsAtMost: 1 });
+    const socket = open({ allowHalfOpen: true });
+    socket.write(head);
+    await firstChunk(socket);
+
+    await until(async () => {
+      const other = open();
+      other.write(health);
+      return /^HTTP\/1.1 200 /.test(await firstChunk(other)) || undefined;
+    });
+  });
+}
