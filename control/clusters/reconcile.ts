@@ -3,6 +3,7 @@ import { fail } from "../../common/errors.ts";
 import { agentOperations } from "../../contract/agent-api.ts";
 import type { Health } from "../../contract/agent-shapes.ts";
 import { clusterMachine } from "../../contract/statuses.ts";
+import { allEnd } from "../all-end.ts";
 import type { Context } from "../context.ts";
 import { move } from "../move.ts";
 import type { NodeState } from "../providers/provider.ts";
@@ -114,7 +115,7 @@ async function goOn(
 /** Does what was planned, step by step; undefined once all of it is done. */
 async function actAll(pass: Pass, steps: Step[]): Promise<"settled" | typeof lost | undefined> {
   for (const step of steps) {
-    const results = await Promise.all(step.map((action) => act(pass, action)));
+    const results = await allEnd(step.map((action) => act(pass, action)));
     if (results.includes(lost)) return lost;
     if (results.includes(later)) return "settled";
   }

@@ -1,6 +1,7 @@
 import { AppError, fail } from "../../common/errors.ts";
 import { agentOperations as api } from "../../contract/agent-api.ts";
 import type { JobPart, Part } from "../../contract/agent-shapes.ts";
+import { allEnd } from "../all-end.ts";
 import type { Context } from "../context.ts";
 import { openRounds, type Rounds } from "./rounds.ts";
 import type { Cluster } from "./schema.ts";
@@ -46,12 +47,6 @@ async function syncJobs(
       await allEnd(waiting.map((part) => syncPart(ctx, cluster, id, part, pumps, signal)));
     });
   await allEnd(rounds);
-}
-
-/** Waits for all of them, then throws what the first that failed threw. */
-async function allEnd(promises: Promise<void>[]): Promise<void> {
-  const failed = (await Promise.allSettled(promises)).find(({ status }) => status === "rejected");
-  if (failed?.status === "rejected") throw failed.reason;
 }
 
 async function syncPart(

@@ -1,5 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { setImmediate } from "node:timers/promises";
+import { fail } from "../../../common/errors.ts";
 import { clusterOperations as rows } from "../../../contract/operations/clusters.ts";
 import { testWorld } from "../../helpers/world.ts";
 import { name } from "./hooked-cluster.ts";
@@ -34,4 +36,23 @@ test("a launch that waits for its machine is taken down at once, and leaves noth
   await assert.rejects(world.get(rows.launch, launch), { type: "ClusterNotUpError" });
   assert.deepEqual(await world.moves("demo"), ["INIT>GONE"]);
   assert.equal(world.provider.machines.size, 0);
+});
+
+test("a launch that fails at one node leaves none that is still being created", async (t) => {
+  const world = await testWorld(t);
+  const { provider } = world;
+  const { create } = provider;
+  const failing: typeof create = async (cluster, rank, signal) => {
+    if (rank === 0) fail("CloudError", "the cloud is closed");
+    for (let turn = 0; turn < 1_000 && (await world.cluster("demo")).status !== "GONE"; turn += 1)
+      await setImmediate();
+    await create(cluster, rank, signal);
+  };
+  Object.assign(provider, { create: failing });
+
+  const launched = world.run(rows.launch, { ...name, task: `num_nodes: 2\n${task}` });
+
+  await assert.rejects(launched, { type: "CloudError" });
+  await world.untilStatus("demo", "GONE");
+  assert.deepEqual(provider.calls, ["create 1", "destroy 1"]);
 });
