@@ -34,28 +34,41 @@ export interface FakeAgent extends LifecycleControls {
   close(): Promise<void>;
 }
 
+/** A fake agent that serves nothing: what its rows do is called as it is. */
+export interface UnservedAgent extends Omit<FakeAgent, "close"> {
+  readonly bound: Bound<Rows>;
+}
+
 /** Starts an agent on the socket of a node. */
 export async function startFakeAgent(node: FakeNode): Promise<FakeAgent> {
-  const changes = openChanges();
-  const calls: string[] = [];
+  const { bound, ...agent } = openFakeAgent(node);
   const log = openLog("agent", "error");
-  const bound = counted(bind(node, changes), node, calls);
   const server = await serve(agentOperations, bound, { socket: node.socket, log });
   return {
-    node,
-    calls,
-    print(jobId, text) {
-      getJob(node, jobId).text += text;
-      changes.notify("job");
-    },
-    end: (jobId, status) => endJob(node, changes, getJob(node, jobId), status),
-    ...controlsOf(node, changes),
+    ...agent,
     async close() {
       const closed = once(server, "close");
       server.close();
       server.closeAllConnections();
       await closed;
     },
+  };
+}
+
+/** Makes an agent of a node that listens nowhere. */
+export function openFakeAgent(node: FakeNode): UnservedAgent {
+  const changes = openChanges();
+  const calls: string[] = [];
+  return {
+    node,
+    calls,
+    bound: counted(bind(node, changes), node, calls),
+    print(jobId, text) {
+      getJob(node, jobId).text += text;
+      changes.notify("job");
+    },
+    end: (jobId, status) => endJob(node, changes, getJob(node, jobId), status),
+    ...controlsOf(node, changes),
   };
 }
 

@@ -1,0 +1,107 @@
+import { AppError } from "../../common/errors.ts";
+import type { Clock } from "./clock.ts";
+import type { Random } from "./random.ts";
+import type { Place, Trouble } from "./script.ts";
+
+/** What lies between control and the rest of the world: calls take time, and may meet trouble. */
+export interface Network {
+  readonly clock: Clock;
+  /**
+   * Has something done on the other side. The work itself takes no time; what is on its way there
+   * and back may be late, done twice, or lost. A program that was killed gets no answer.
+   */
+  call<T>(place: Place, subject: string, signal: AbortSignal, work: () => Promise<T>): Promise<T>;
+  /** Has the next calls to a place meet trouble. */
+  trouble(place: Place, trouble: Trouble, times: number): void;
+  /** Faults are over. */
+  calm(): void;
+  /** Says, later, whether the program that runs now still does. */
+  sameProgram(): () => boolean;
+  /** The program was killed: whatever is on its way is of no use any more. */
+  killed(): void;
+}
+
+/** How long each way takes, at least and at most. */
+const wayMs: Readonly<Record<Place, readonly [number, number]>> = {
+  agent: [1, 25],
+  list: [5, 60],
+  create: [100, 4_000],
+  stop: [50, 2_000],
+  destroy: [50, 2_000],
+};
+const slowMs = [3_000, 25_000] as const;
+
+/** Opens a network without troubles. `trace` has a line for all that happens. */
+export function openNetwork(clock: Clock, random: Random, trace: (line: string) => void): Network {
+  let program = 0;
+  let troubles: { place: Place; trouble: Trouble; times: number }[] = [];
+
+  function nextTrouble(place: Place): Trouble | undefined {
+    const one = troubles.find((armed) => armed.place === place && armed.times > 0);
+    if (one !== undefined) one.times -= 1;
+    return one?.trouble;
+  }
+
+  function call<T>(
+    place: Place,
+    subject: string,
+    signal: AbortSignal,
+    work: () => Promise<T>,
+  ): Promise<T> {
+    const { promise, resolve, reject } = Promise.withResolvers<T>();
+    const mine = program;
+    const trouble = nextTrouble(place);
+    const isOver = () => mine !== program || signal.aborted;
+    if (signal.aborted) reject(signal.reason);
+    signal.addEventListener("abort", () => reject(signal.reason), { once: true });
+    const wait = () =>
+      random.between(...wayMs[place]) + (trouble === "slow" ? random.between(...slowMs) : 0);
+    const fails = (why: string) => reject(errorOf(place, why));
+
+    async function arrive(): Promise<void> {
+      if (isOver()) return;
+      if (trouble === "refused") return fails("refused");
+      trace(`${place} ${subject}${trouble === undefined ? "" : ` (${trouble})`}`);
+      const first = attempt(work);
+      const answer = trouble === "twice" ? first.then(() => attempt(work)) : first;
+      const { result, error } = await answer;
+      clock.after(wait(), () => {
+        if (isOver()) return;
+        if (trouble === "answer lost") return fails("the answer was lost");
+        if (error === undefined) resolve(result as T);
+        else reject(error);
+      });
+    }
+    clock.after(wait(), () => void arrive());
+    return promise;
+  }
+
+  return {
+    clock,
+    call,
+    trouble: (place, trouble, times) => troubles.push({ place, trouble, times }),
+    calm() {
+      troubles = [];
+    },
+    sameProgram() {
+      const mine = program;
+      return () => mine === program;
+    },
+    killed() {
+      program += 1;
+    },
+  };
+}
+
+/** What work came to; it never rejects. */
+const attempt = <T>(work: () => Promise<T>): Promise<{ result?: T; error?: unknown }> =>
+  work().then(
+    (result) => ({ result }),
+    (error: unknown) => ({ error }),
+  );
+
+/** Agents are behind a connection; a provider throws errors of ours. */
+const errorOf = (place: Place, why: string): Error =>
+  place === "agent"
+    ? new Error(`connection: ${why}`)
+    : new AppError("CloudError", `${place}: ${why}`);

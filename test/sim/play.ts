@@ -1,0 +1,211 @@
+import { createHash } from "node:crypto";
+import { cpSync, mkdtempSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { databaseOf } from "../../control/home.ts";
+import { type Checks, openChecks, Violation } from "./checks.ts";
+import { openClock } from "./clock.ts";
+import { type Cloud, openCloud } from "./cloud.ts";
+import { type Host, openHost } from "./host.ts";
+import { installRandom } from "./machine.ts";
+import { type Network, openNetwork } from "./network.ts";
+import { openRandom } from "./random.ts";
+import type { Step } from "./script.ts";
+
+/** What came of a script. */
+export interface Outcome {
+  /** What was violated first; null where all went well. */
+  readonly failure: Violation | null;
+  /** What happened, a line each. */
+  readonly trace: readonly string[];
+  /** Two runs with the same hash were the same. */
+  readonly hash: string;
+}
+
+/** A step with its number in the whole script. */
+export type Numbered = readonly [number: number, step: Step];
+
+/** How long faults go on after the last step. */
+const faultyMs = 20_000;
+/** Once they are over, everything becomes what is wanted within this time, and what is taken down too. */
+const settlesWithinMs = 15 * 60_000;
+/** More than any run takes; one that takes as many goes in circles. */
+const tasksAtMost = 150_000;
+
+/** Control, its cloud and its users, as they are while a script is played. */
+interface Stage {
+  readonly network: Network;
+  readonly cloud: Cloud;
+  readonly host: Host;
+  readonly checks: Checks;
+  readonly trace: string[];
+  note(line: string): void;
+  /** Notes what a check throws. */
+  guarded(check: () => void): void;
+  failure(): Violation | null;
+  /** Whether anything was committed since this was last asked. */
+  hasChanged(): boolean;
+  /** How often jobs were begun, by the request that handed them in. */
+  readonly begun: Map<string, number>;
+  /** Requests by the number of their steps. */
+  readonly requests: Map<number, string>;
+}
+
+/** Plays steps against a control plane of its own. The same seed and steps give the same outcome. */
+export async function play(
+  seed: number,
+  steps: readonly Numbered[],
+  { folder, template }: { folder: string; template: string },
+): Promise<Outcome> {
+  const home = mkdtempSync(join(folder, "home-"));
+  cpSync(template, home, { recursive: true });
+  const stage = openStage(seed, home);
+  const { network, host, checks, trace } = stage;
+  try {
+    for (const [number, step] of steps)
+      network.clock.after(step.at, () => void take(stage, number, step));
+    host.start();
+    await lead(stage, steps);
+  } finally {
+    await host.close();
+    checks.close();
+    rmSync(home, { recursive: true, force: true });
+  }
+  const hash = createHash("sha256").update(trace.join("\n")).digest("hex");
+  return { failure: stage.failure(), trace, hash };
+}
+
+function openStage(seed: number, home: string): Stage {
+  const trace: string[] = [];
+  const begun = new Map<string, number>();
+  let failure: Violation | null = null;
+  let hasChanged = true;
+  installRandom(openRandom(seed, "control"));
+  const clock = openClock();
+  const note = (line: string) => trace.push(`${(clock.now() / 1_000).toFixed(3)} ${line}`);
+
+  function failed(error: unknown): void {
+    if (failure !== null) return;
+    failure = error instanceof Violation ? error : new Violation("a bug", String(error));
+    note(`FAILED: ${failure.message}: ${failure.detail}`);
+  }
+
+  function guarded(check: () => void): void {
+    try {
+      check();
+    } catch (error) {
+      failed(error);
+    }
+  }
+
+  const network = openNetwork(clock, openRandom(seed, "network"), note);
+  const checks = openChecks(databaseOf(home));
+  const cloud: Cloud = openCloud(network, {
+    ending: (how, clusterId) => guarded(() => checks.ending(how, clusterId)),
+    began: (id) => void begun.set(id, (begun.get(id) ?? 0) + 1),
+    trace: note,
+  });
+  const changed = () => {
+    hasChanged = true;
+    guarded(() => checks.committed(cloud.clusterIds()));
+  };
+  const host = openHost(home, network, () => cloud.provider, { note, failed, changed });
+  return {
+    ...{ network, cloud, host, checks, trace, note, guarded, begun },
+    failure: () => failure,
+    hasChanged() {
+      const had = hasChanged;
+      hasChanged = false;
+      return had;
+    },
+    requests: new Map(),
+  };
+}
+
+/** Lets faults happen, then everything settle, then takes it all down; checks on the way. */
+async function lead(stage: Stage, steps: readonly Numbered[]): Promise<void> {
+  const { network, cloud, host, checks, note } = stage;
+  const last = Math.max(0, ...steps.map(([, { at }]) => at));
+  await network.clock.until(() => stage.failure() !== null, last + faultyMs);
+  note("faults are over");
+  for (const one of [network, cloud, host]) one.calm();
+  await settle(stage, "it does not settle", () => checks.unsettled().length === 0);
+  for (const { name } of checks.live())
+    void call(stage, -1, { operation: "down", user: "ann", input: { cluster_name: name } });
+  const isEmpty = () => checks.unsettled().length + checks.live().length === 0;
+  await settle(stage, "it is not taken down", isEmpty);
+  if (stage.failure() === null) stage.guarded(() => checkEnd(stage, steps));
+}
+
+/** Runs until something is so, which only a commit can bring about. */
+async function settle(stage: Stage, violation: string, isSo: () => boolean): Promise<void> {
+  const { clock } = stage.network;
+  const isStuck = () => clock.count() > tasksAtMost;
+  let isDone = isSo();
+  const look = () => {
+    if (stage.host.program() !== undefined && stage.hasChanged()) isDone = isSo();
+    return isDone || isStuck() || stage.failure() !== null;
+  };
+  const isOver = await clock.until(look, settlesWithinMs);
+  if (isOver && !isStuck()) return;
+  const isBack = stage.host.program() !== undefined;
+  const why = isBack ? stage.checks.unsettled().join("; ") : "control is not back";
+  stage.guarded(() => {
+    throw new Violation(violation, why);
+  });
+}
+
+function checkEnd({ checks, cloud, begun }: Stage, steps: readonly Numbered[]): void {
+  checks.requests();
+  if (cloud.clusterIds().length > 0) throw new Violation("machines are left");
+  // Control cannot know what had begun on a node that was lost before it answered.
+  if (steps.some(([, step]) => step.do === "lose node")) return;
+  for (const [id, times] of begun)
+    if (times > 1) throw new Violation("a job ran again", `${id}: ${times} times`);
+}
+
+/** Does what a step says. */
+async function take(stage: Stage, number: number, step: Step): Promise<void> {
+  const { cloud, host, network, requests, note } = stage;
+  note(`${number} ${JSON.stringify(step)}`);
+  const idOf = (name: string) => stage.checks.live().find((row) => row.name === name)?.id ?? "";
+  switch (step.do) {
+    case "call":
+      return call(stage, number, step);
+    case "cancel": {
+      const input = { request_ids: [requests.get(step.step)].filter((id) => id !== undefined) };
+      return call(stage, number, { operation: "api_cancel", user: step.user, input });
+    }
+    case "idle":
+      return cloud.becomeIdle(idOf(step.name));
+    case "crash":
+      return host.crash(step.statements, step.awayMs);
+    case "restart":
+      return host.restart();
+    case "trouble":
+      return network.trouble(step.place, step.trouble, step.times);
+    case "cut off":
+      return cloud.cutOff(idOf(step.name), step.rank, step.forMs);
+    case "kill agent":
+      return cloud.killAgent(idOf(step.name), step.rank);
+    case "lose node":
+      return cloud.loseNode(idOf(step.name), step.rank);
+  }
+}
+
+interface Wish {
+  readonly operation: string;
+  readonly user: string;
+  readonly input: Record<string, unknown>;
+}
+
+async function call({ host, requests, note }: Stage, number: number, wish: Wish): Promise<void> {
+  const program = host.program();
+  if (program === undefined) return void note(`${number} ${wish.operation}: control is away`);
+  try {
+    const id = await program.call(wish.operation, wish.user, wish.input);
+    requests.set(number, id);
+    note(`${number} ${wish.operation} is ${id}`);
+  } catch (error) {
+    note(`${number} ${wish.operation}: ${error}`);
+  }
+}
