@@ -29,7 +29,7 @@ interface Rule {
 const shared = [/^common\//, /^contract\//];
 /** What every noun of control builds on. */
 const ground =
-  /^control\/(bind|context|downloads|events|glob|growing-file|in-turns|move|offers|reconciler|short-tail|task|want|wire\/.*|doors\/.*)(\.ts)?$/;
+  /^control\/(all-end|bind|context|downloads|events|glob|growing-file|in-turns|move|offers|reconciler|short-tail|task|want|wire\/.*|doors\/.*)(\.ts)?$/;
 const noun = "(clouds|clusters|requests|services|ssh-pools|uploads|workspaces)";
 
 /** Who may import whom. */
@@ -65,7 +65,7 @@ const rules: readonly Rule[] = [
     may: [
       ...shared,
       /^control\/(http|wire)\//,
-      /^control\/(bind|config|context|log|page-look)\.ts$/,
+      /^control\/(all-end|bind|config|context|log|page-look)\.ts$/,
       /^control\/requests\/(run|schema|store)\.ts$/,
     ],
   },
