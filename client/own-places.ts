@@ -1,18 +1,21 @@
 import { AppError } from "../common/errors.ts";
-import { formatIssues, type TaskIssue } from "../contract/task/issues.ts";
+import { formatIssues, type TaskIssue, type TaskWarning } from "../contract/task/issues.ts";
 import type { Entrypoint } from "./task-text.ts";
 
+/** Gives what control prints the places of the user's own text. */
+export type Reword = (printed: Buffer) => Promise<Buffer>;
+
 /**
- * Runs what sends a task. Where control refuses it, the places it names are those of the text that
- * was sent; the error that is thrown names those of the user's own text instead.
+ * Runs what sends a task. Places that control names, in a refusal or in a warning, are those of the text
+ * that was sent; the error that is thrown, and what `reword` answers, name those of the user's own text.
  */
 export async function inOwnPlaces<T>(
   source: Entrypoint,
   sent: string,
-  run: () => Promise<T>,
+  run: (reword: Reword) => Promise<T>,
 ): Promise<T> {
   try {
-    return await run();
+    return await run((printed) => warningsInPlace(source, sent, printed));
   } catch (error) {
     if (!isRefusal(error)) throw error;
     throw refusal(source, await inPlacesOf(source, sent, error.message), error);
@@ -41,6 +44,32 @@ async function issuesOf(text: string): Promise<readonly TaskIssue[]> {
   const { readTask } = await import("../contract/task.ts");
   const reading = readTask(text);
   return reading.ok ? [] : reading.issues;
+}
+
+/** What control prints of a task that it takes, with each warning where the user's file causes it. */
+async function warningsInPlace(
+  { file, text }: Entrypoint,
+  sent: string,
+  printed: Buffer,
+): Promise<Buffer> {
+  if (!printed.includes("line ")) return printed;
+  const own = await warningsOf(text);
+  const placed = new Map<string, string>();
+  for (const warning of await warningsOf(sent)) {
+    const { field, message } = warning;
+    const cause = own.find((one) => one.field === field && one.message === message);
+    const place = cause && file && `${file}:${cause.line}:${cause.column}`;
+    const words = [place ?? file, field, message].filter(Boolean).join(": ");
+    placed.set(formatIssues([warning]), words);
+  }
+  const lines = printed.toString().split("\n");
+  return Buffer.from(lines.map((line) => placed.get(line) ?? line).join("\n"));
+}
+
+async function warningsOf(text: string): Promise<readonly TaskWarning[]> {
+  const { readTask } = await import("../contract/task.ts");
+  const reading = readTask(text);
+  return reading.ok ? reading.document.warnings : [];
 }
 
 /** Runs what reads the user's own text; a refusal names its file. */

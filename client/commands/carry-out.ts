@@ -1,5 +1,6 @@
 import { AppError } from "../../common/errors.ts";
 import type { GivenInputOf, Operation, OutputOf } from "../../common/operation.ts";
+import type { Reword } from "../own-places.ts";
 import { openProgress } from "../progress.ts";
 import type { RequestId } from "../sdk.ts";
 import type { World } from "../world.ts";
@@ -22,6 +23,8 @@ interface CarryOutOptions {
   readonly later?: boolean | undefined;
   /** Whether it was so before, as far as is known. */
   readonly needless?: boolean;
+  /** What is shown in place of the text that the operation prints. */
+  readonly reword?: Reword;
 }
 
 /**
@@ -32,11 +35,11 @@ export async function carryOut<Op extends Operation>(
   world: World,
   row: Op,
   input: GivenInputOf<Op>,
-  { title, later = false, needless = false }: CarryOutOptions,
+  { title, later = false, needless = false, reword }: CarryOutOptions,
 ): Promise<OutputOf<Op> | undefined> {
   const sent = await send(world, row, { title, input });
   if (later) return tellLater(world, sent);
-  return finish(world, { ...sent, needless }).catch((error: unknown) => {
+  return finish(world, { ...sent, needless, ...(reword && { reword }) }).catch((error: unknown) => {
     tellLeft(world, [sent], error);
     throw error;
   });
@@ -133,7 +136,7 @@ function tellLater({ terminal }: World, { id }: Sent<unknown>): undefined {
 
 async function finish<T>(
   world: World,
-  { id, title, needless = false }: Sent<T> & { readonly needless?: boolean },
+  { id, title, needless = false, reword }: Sent<T> & Pick<CarryOutOptions, "needless" | "reword">,
   answers = false,
 ): Promise<T> {
   const { terminal } = world;
@@ -141,7 +144,8 @@ async function finish<T>(
   const progress = openProgress(terminal, Date.now, answers ? terminal.write : terminal.draw);
   progress.step(title);
   try {
-    await client.stream(id, progress);
+    const write = async (bytes: Buffer) => progress.write((await reword?.(bytes)) ?? bytes);
+    await client.stream(id, reword ? { ...progress, write } : progress);
     const result = await client.get(id);
     progress.end(needless ? "needless" : "done");
     return result;

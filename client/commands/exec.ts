@@ -32,8 +32,8 @@ export async function exec(
     cancel_stop: options.cancelStop ?? false,
   };
   const more = { title: `Submitting to ${cluster}`, later: options.async };
-  const result = await inOwnPlaces(source, input.task, () =>
-    carryOut(world, clusterOperations.exec, input, more),
+  const result = await inOwnPlaces(source, input.task, (reword) =>
+    carryOut(world, clusterOperations.exec, input, { ...more, reword }),
   );
   return afterSubmit(world, cluster, result?.job_id, options);
 }

@@ -52,8 +52,8 @@ export async function launch(
   const title = `${options.dryrun ? "Planning" : "Launching"} ${cluster}`;
   const input = { ...launchInput(cluster, options), ...(await sent(world, task, options)) };
   const more = { title, later: options.async };
-  const result = await inOwnPlaces(source, input.task, () =>
-    carryOut(world, clusterOperations.launch, input, more),
+  const result = await inOwnPlaces(source, input.task, (reword) =>
+    carryOut(world, clusterOperations.launch, input, { ...more, reword }),
   );
   if (!options.async && !options.dryrun) await updateSshConfig(world, [cluster]);
   return afterSubmit(world, cluster, result?.job_id, options);

@@ -47,8 +47,8 @@ export async function serveUp(
     });
   const input = { ...(await withFiles(world, task, "service")), service_name: name };
   const more = { title: `Bringing ${name} up`, later: options.async };
-  const result = await inOwnPlaces(source, input.task, () =>
-    carryOut(world, serveOperations.up, input, more),
+  const result = await inOwnPlaces(source, input.task, (reword) =>
+    carryOut(world, serveOperations.up, input, { ...more, reword }),
   );
   if (result === undefined) return 0;
   const [, endpoint] = result;

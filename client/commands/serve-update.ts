@@ -29,7 +29,9 @@ export async function serveUpdate(
   if (terminal.canAsk && !options.yes) await agreeToUpdate(world, name, mode);
   const input = { ...(await withFiles(world, task, "service")), service_name: name, mode };
   const more = { title: `Updating ${name}`, later: options.async };
-  await inOwnPlaces(source, input.task, () => carryOut(world, serveOperations.update, input, more));
+  await inOwnPlaces(source, input.task, (reword) =>
+    carryOut(world, serveOperations.update, input, { ...more, reword }),
+  );
   if (options.async) return 0;
   if (options.detach) {
     terminal.note(`See how it goes: outrigger serve status ${name}`);

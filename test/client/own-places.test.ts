@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
-import { toValidationItems } from "../../contract/task/issues.ts";
+import { formatIssues, toValidationItems } from "../../contract/task/issues.ts";
 import { readTask } from "../../contract/task.ts";
 import { commandLine, wordsOf } from "./command-line.ts";
 import { fakeControl, type Handler, sendJson } from "./fake-control.ts";
@@ -95,3 +95,29 @@ test("whatever letters the name of a file has, it is told as it is", async (t) =
 
   assert.ok(stderr.includes("\na$1 $&.yaml:2:1: nonsense: unknown field"), stderr);
 });
+
+const legacy = "# ours\nresources:\n  autostop: {idle_minutes: 5, hook: sync}\nrun: echo $A\n";
+
+for (const [what, text, place] of [
+  ["by its line", legacy, "task.yaml:3:3"],
+  ["alone where options fill it in", `${legacy}envs: {A: null}\n`, "task.yaml"],
+] as const)
+  test(`a warning of control names the user's own file, ${what}`, async (t) => {
+    const printed: Handler = (_seen, res) => {
+      const reading = readTask(String(control.to("POST /launch")[0]?.body["task"]));
+      const warnings = reading.ok ? reading.document.warnings : [];
+      res.end(`first\n${formatIssues(warnings)}\nlast\n`);
+    };
+    const control = await fakeControl(t, {
+      ...{ "POST /launch": { result: [null, null] }, "GET /api/stream": printed },
+    });
+    const outrigger = await commandLine(t, control.endpoint);
+    await writeFile(join(outrigger.folder, "task.yaml"), text);
+
+    const { stderr } = await outrigger(wordsOf("launch -y -d -c dev --env A=1 task.yaml"));
+
+    const warning = `${place}: resources.autostop: \`hook\` is the older way;`;
+    assert.ok(stderr.includes(`first\n${warning}`), stderr);
+    assert.match(stderr, /events: \[stop\]\nlast\n/);
+    assert.doesNotMatch(stderr, /line \d/);
+  });
