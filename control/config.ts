@@ -44,7 +44,9 @@ export const Settings = z.object({
     .int()
     .min(1)
     .default(12_288)
-    .describe("The same from one address, such as this machine's own."),
+    .describe(
+      "The same from one address, such as this machine's own. Those whose caller may not use control make room for others.",
+    ),
   headSeconds: Seconds.default(20).describe("For the head of a request."),
   stalledSeconds: Seconds.default(30).describe(
     "For a body that makes no progress; one that comes slowly but steadily has no limit.",

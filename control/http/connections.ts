@@ -5,29 +5,56 @@ import type { Config } from "../config.ts";
 
 export type ConnectionLimits = Pick<Config, "connectionsAtMost" | "connectionsPerAddress">;
 
-/** Answers connections 503, and closes them, where there are too many in all or from one address. */
-export function limitConnections(server: Server, limits: ConnectionLimits): void {
+/** The open connections of a server. */
+export interface Connections {
+  /** Lets a connection keep its place: its caller may use control. */
+  admit(socket: Socket): void;
+}
+
+/** The connections from one address, oldest first. */
+interface Group {
+  readonly open: Set<Socket>;
+  readonly unadmitted: Set<Socket>;
+}
+
+/**
+ * Limits the connections in all and from one address. Beyond, the oldest one of that address that is not
+ * admitted is closed; where there is none, the new one is answered 503. So other users of this machine,
+ * who share its address, cannot use up the places of its owner.
+ */
+export function limitConnections(server: Server, limits: ConnectionLimits): Connections {
   const { connectionsAtMost, connectionsPerAddress } = limits;
-  const open = new Map<string, number>();
+  const groups = new Map<string, Group>();
   let all = 0;
   const serve = server.listeners("connection");
   server.removeAllListeners("connection");
 
+  function leave(address: string, { open, unadmitted }: Group, socket: Socket): void {
+    if (!open.delete(socket)) return;
+    unadmitted.delete(socket);
+    all -= 1;
+    if (open.size === 0) groups.delete(address);
+  }
+
   server.on("connection", (socket: Socket) => {
-    const { remoteAddress = "" } = socket;
-    const own = open.get(remoteAddress) ?? 0;
-    if (all >= connectionsAtMost || own >= connectionsPerAddress)
-      return refuseOn(socket, "503 Service Unavailable", tooMany);
+    const { remoteAddress: address = "" } = socket;
+    const group = groups.get(address) ?? { open: new Set(), unadmitted: new Set() };
+    if (all >= connectionsAtMost || group.open.size >= connectionsPerAddress) {
+      const [oldest] = group.unadmitted;
+      if (oldest === undefined) return refuseOn(socket, "503 Service Unavailable", tooMany);
+      leave(address, group, oldest);
+      oldest.destroy();
+    }
     all += 1;
-    open.set(remoteAddress, own + 1);
-    socket.once("close", () => {
-      all -= 1;
-      const left = (open.get(remoteAddress) ?? 1) - 1;
-      if (left > 0) open.set(remoteAddress, left);
-      else open.delete(remoteAddress);
-    });
+    groups.set(address, group);
+    group.open.add(socket);
+    group.unadmitted.add(socket);
+    socket.once("close", () => leave(address, group, socket));
     for (const listener of serve) listener.call(server, socket);
   });
+  return {
+    admit: (socket) => void groups.get(socket.remoteAddress ?? "")?.unadmitted.delete(socket),
+  };
 }
 
 const tooMany = "too many connections are open to control; close some, and try again";

@@ -75,7 +75,7 @@ export function buildServer(
   });
   app.addHttpMethod("GET", { hasBody: true, overrideExisting: true });
   readBodies(app);
-  limitConnections(app.server, ctx.config);
+  const connections = limitConnections(app.server, ctx.config);
   watchBodies(app.server, ctx.config);
   const hasRoomFor = openBodyMemory(ctx.config);
   refuseTunnels(app.server);
@@ -84,7 +84,11 @@ export function buildServer(
   app.addHook("onRequest", async (req, reply) => {
     reply.headers(usualHeaders(req));
     refuseForeignPages(req.headers);
-    await access.check(req.raw);
+    await access.check(req.raw).catch((error: unknown) => {
+      reply.header("connection", "close");
+      throw error;
+    });
+    connections.admit(req.raw.socket);
     // Before its body is read: what is wrong with that makes no difference here.
     if (req.is404) return answerUnknownTo(req, reply);
     if (!takes(req).json && !takes(req).bytes) delete req.headers["content-type"];

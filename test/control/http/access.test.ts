@@ -120,6 +120,20 @@ test("another user gets no WebSocket", { skip }, async () => {
   assert.match(String(said), /^HTTP\/1\.1 401 /);
 });
 
+test("the connection of another user is closed once it is refused", { skip }, async () => {
+  const port = new URL(control.endpoint).port;
+  const said = await asNobody(
+    {},
+    `const net = await import("node:net");
+     const socket = net.connect(${port}, "127.0.0.1");
+     socket.write("GET /api/health HTTP/1.1\\r\\nHost: localhost\\r\\n\\r\\n");
+     const { text } = await import("node:stream/consumers");
+     return text(socket);`,
+  );
+
+  assert.match(String(said), /^HTTP\/1\.1 401 [\s\S]*connection: close/i);
+});
+
 test("our command line takes the token from its environment, and shows it nowhere", {
   skip,
 }, async () => {

@@ -143,6 +143,22 @@ test("connections of one address have a cap of their own", async (t) => {
   assert.match(await text(open()), /^HTTP\/1.1 503 /);
 });
 
+test("a connection that is not admitted gives its place to a new one, an admitted one does not", async (t) => {
+  const { open } = await served(t, { connectionsPerAddress: 2 });
+  const admitted = open();
+  admitted.write(health);
+  await firstChunk(admitted);
+  const silent = open();
+  await once(silent, "connect");
+
+  const next = open();
+  next.write(health);
+  assert.match(await firstChunk(next), /^HTTP\/1.1 200 /);
+  assert.equal(await text(silent), "");
+  admitted.write(health);
+  assert.match(await firstChunk(admitted), /^HTTP\/1.1 200 /);
+});
+
 test("large bodies on their way in share a memory, and small ones always pass", async (t) => {
   const { open } = await served(t, { bodyMemoryMegabytes: 4 });
   const [first, second, small] = [open(), open(), open()];
