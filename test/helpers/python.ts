@@ -8,7 +8,8 @@ import { runCommand } from "../interop/command.ts";
 
 const env = { ...process.env, PIP_NO_INPUT: "1" };
 const pipOptions = ["--quiet", "--disable-pip-version-check"];
-const hurry = ["--timeout", "5", "--retries", "0"];
+/** In a hurry, and without warnings beside the report. */
+const hurry = ["--quiet", "--timeout", "5", "--retries", "0"];
 
 const Report = z.object({
   install: z.array(z.object({ metadata: z.object({ name: z.string(), version: z.string() }) })),
