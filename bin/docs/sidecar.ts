@@ -134,7 +134,7 @@ each available core. The process you started no longer forwards: it reads the ke
 - \`--connections\` is divided evenly. The kernel distributes clients by address, so a worker may reach its share before the
   total is reached.
 
-Each worker takes as much memory as a sidecar of its own, and so does the process that leads them. Without \`--workers\` there
+Each worker takes as much memory as a sidecar of its own, about 50 MB, and so does the process that leads them. Without \`--workers\` there
 is one process.`;
 
 const ending = `SIGTERM and SIGINT drain: no new connection or request, what is under way is answered, and what lasts longer than

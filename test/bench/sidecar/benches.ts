@@ -5,6 +5,8 @@ import { requests, type Scenario } from "./requests.ts";
 import { type Bench, benchesOf } from "./rows.ts";
 import { sidecarStart } from "./start.ts";
 import { streamMemory, tokenStreams } from "./streams.ts";
+import { unreadMemory } from "./unread.ts";
+import { workers } from "./workers.ts";
 
 const forwarded = { "http-proxy": { atLeast: 5 } };
 const small = { bodyBytes: 0, answerBytes: 2 };
@@ -61,5 +63,7 @@ export const sidecarBenches: Record<string, Bench> = {
   "sidecar-idle-streams": idleStreams,
   ...benchesOf(bulks, bulk),
   "sidecar-crowd": crowdOfClients,
+  "sidecar-workers": workers,
+  "sidecar-unread": unreadMemory,
   "sidecar-start": sidecarStart,
 };

@@ -36,7 +36,7 @@ export interface Ports {
  */
 const starts: Record<ProxyName, (lab: Lab, ports: Ports) => ChildProcess | Promise<ChildProcess>> =
   {
-    sidecar: startSidecar,
+    sidecar: (lab, ports) => startSidecar(lab, ports),
     nginx: (lab, ports) => startNginx(lab, ports, "off"),
     "nginx buffering": (lab, ports) => startNginx(lab, ports, "on"),
     haproxy: startHaproxy,
@@ -88,7 +88,11 @@ export async function startProxy(
 }
 
 /** Starts the sidecar as it is shipped. */
-export function startSidecar(lab: Lab, { own, upstream }: Ports): ChildProcess {
+export function startSidecar(
+  lab: Lab,
+  { own, upstream }: Ports,
+  more: Record<string, string> = {},
+): ChildProcess {
   const settings = {
     LISTEN: `127.0.0.1:${own}`,
     UPSTREAM: `127.0.0.1:${upstream}`,
@@ -101,7 +105,7 @@ export function startSidecar(lab: Lab, { own, upstream }: Ports): ChildProcess {
     Object.entries(settings).map(([name, value]) => [`OUTRIGGER_SIDECAR_${name}`, value]),
   );
   const words = programArgs("sidecar").with(-1, lab.bundle("sidecar"));
-  return lab.program(process.execPath, words, { ...env, BENCH_KEY: key });
+  return lab.program(process.execPath, words, { ...env, ...more, BENCH_KEY: key });
 }
 
 function startNginx(lab: Lab, ports: Ports, buffering: "on" | "off"): ChildProcess {

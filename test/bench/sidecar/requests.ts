@@ -36,7 +36,7 @@ const values = {
   delay: { of: (sample: Sample) => sample.delayUs, unit: "µs" },
 };
 
-const wrk = "/usr/bin/wrk";
+export const wrk = "/usr/bin/wrk";
 const seconds = 1;
 
 /** What every proxy does under the same load, and how the sidecar compares. */
@@ -95,7 +95,12 @@ async function load(
   };
 }
 
-async function runWrk(lab: Lab, scenario: Scenario, port: number): Promise<Report> {
+/** One run of `wrk`. */
+export async function runWrk(
+  lab: Lab,
+  scenario: Pick<Scenario, "inFlight" | "bodyBytes" | "answerBytes" | "hasWrongKey">,
+  port: number,
+): Promise<Report> {
   const { inFlight, bodyBytes, answerBytes, hasWrongKey } = scenario;
   const amounts = ["--threads", "1", "--connections", `${inFlight}`, "--duration", `${seconds}`];
   const script = ["--script", join(import.meta.dirname, "wrk.lua")];
