@@ -188,6 +188,7 @@ export const agentOperations = {
         wanted: z.enum(["setup", "run", "end"]),
         graceMs: z.int().min(0).default(10_000),
         spec: PartSpec.optional(),
+        headBytes: z.int().min(0).optional().describe("How much of its log the head has."),
       }),
     },
     output: Part,

@@ -98,7 +98,7 @@ export const Settings = z.object({
     .min(64)
     .default(usualLogBytes / 2 ** 20)
     .describe(
-      "How much of a job's log is kept on the head: its first 16 MiB, and its end. What lies between takes no room on disk once the log is larger.",
+      "How much of a job's log is kept on each node: its first 16 MiB, and its end. What lies between takes no room on disk once the log is larger.",
     ),
   localAccelerators: z
     .string()

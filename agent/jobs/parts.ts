@@ -9,6 +9,7 @@ import { untilWritten } from "../log-pipe.ts";
 import { getNode } from "../node.ts";
 import { listRoots, type Outcome, runScript, signsOf } from "../process.ts";
 import { hasSetup, setLastSetup } from "./last-setup.ts";
+import { keepLogsSmall } from "./log-size.ts";
 import { movePart } from "./move.ts";
 import {
   findPart,
@@ -33,6 +34,8 @@ export const killedCode = 137;
  */
 export async function drivePart(agent: Agent, jobId: number, rank: number): Promise<void> {
   const bootId = readBootId();
+  // On the head the job's logs are looked after together.
+  await using _log = rank === 0 ? undefined : keepLogsSmall(agent, jobId);
   for (;;) {
     const part = findPart(agent.journal, jobId, rank);
     const spec = findSpec(agent.journal, jobId);

@@ -17,6 +17,7 @@ import {
   listHoldingParts,
   listParts,
   type PartRow,
+  setPart,
   type Wanted,
   wishes,
 } from "./part-store.ts";
@@ -85,7 +86,14 @@ export function putPart(
     wanted,
     graceMs,
     spec,
-  }: { id: number; wanted: Wanted; graceMs: number; spec?: PartSpec | undefined },
+    headBytes = 0,
+  }: {
+    id: number;
+    wanted: Wanted;
+    graceMs: number;
+    spec?: PartSpec | undefined;
+    headBytes?: number | undefined;
+  },
 ): Part {
   const { journal } = agent;
   const { rank } = getNode(journal);
@@ -94,6 +102,10 @@ export function putPart(
   if (known === undefined) addNewPart(agent, { id, rank, wanted, spec });
   else if (wishes.indexOf(wanted) > wishes.indexOf(known.wanted))
     wantPart(agent, id, rank, { wanted, graceMs });
+  if (known !== undefined && headBytes > known.merged) {
+    setPart(journal, id, rank, { merged: headBytes });
+    agent.changes.notify(keys.job(id));
+  }
   return toPart(agent, findPart(journal, id, rank) ?? fail("InternalError", `part ${id} is lost`));
 }
 

@@ -113,24 +113,35 @@ const lostPart = (jobId: number, rank: number, logBytes: number): Part => {
   return { jobId, status: "ENDED", exitCode: null, reason, logBytes };
 };
 
+/** How often a worker is told what the head has: until then it keeps its own log. */
+const toldEveryBytes = 8 * 2 ** 20;
+
 /** Hands the head what a worker's rank prints, from where the head stands, until the rank ended. */
 async function pumpLog(
   ctx: Context,
   cluster: Cluster,
   id: number,
-  { rank, logBytes }: JobPart,
+  { rank, wanted, graceMs, logBytes }: JobPart,
   signal: AbortSignal,
 ): Promise<number> {
   const head = ctx.agent(cluster, 0);
   const worker = ctx.agent(cluster, rank);
   let offset = logBytes;
+  let told = offset;
+  const tell = async () => {
+    // A wish that is out of date by now changes nothing.
+    await worker.call(api.putPart, { id, wanted, graceMs, headBytes: offset }, { signal });
+    told = offset;
+  };
   try {
     const from = { id, offset, follow: "true" };
     const { body } = await worker.open(api.readPartLog, from, signal);
     for await (const chunk of body) {
       await head.call(api.appendPartLog, { id, rank, offset }, { signal, bytes: chunk });
       offset += chunk.length;
+      if (offset - told >= toldEveryBytes) await tell();
     }
+    if (offset > told) await tell();
   } catch (error) {
     if (!signal.aborted) ctx.log.debug({ err: error, id, rank }, "log of a rank broke off");
   }
