@@ -39,6 +39,8 @@ export interface Cloud {
   cutOff(clusterId: string, rank: number, forMs: number): void;
   killAgent(clusterId: string, rank: number): void;
   loseNode(clusterId: string, rank: number): void;
+  /** Says on a node that it is taken away, and then does that. */
+  preempt(clusterId: string, rank: number, inMs: number): void;
   /** Has the idle timer of a cluster run out, where it may. */
   becomeIdle(clusterId: string): void;
   /** Faults are over. */
@@ -68,6 +70,12 @@ export function openCloud(network: Network, watcher: Watcher): Cloud {
   function endAgent(machine: Machine): void {
     machine.agent = undefined;
     for (const cut of [...machine.streams]) cut();
+  }
+
+  function loseNode(clusterId: string, rank: number): void {
+    const machine = of(clusterId, rank);
+    machines.delete(nodeIdOf({ id: clusterId }, rank));
+    if (machine !== undefined) turnOff(machine);
   }
 
   /** The agent answers once its node has booted. */
@@ -163,10 +171,10 @@ export function openCloud(network: Network, watcher: Watcher): Cloud {
       const machine = of(clusterId, rank);
       if (machine !== undefined) endAgent(machine);
     },
-    loseNode(clusterId, rank) {
-      const machine = of(clusterId, rank);
-      machines.delete(nodeIdOf({ id: clusterId }, rank));
-      if (machine !== undefined) turnOff(machine);
+    loseNode,
+    preempt(clusterId, rank, inMs) {
+      of(clusterId, rank)?.agent?.preempt("taken back", Date.now() + inMs);
+      clock.after(inMs, () => loseNode(clusterId, rank));
     },
     becomeIdle(clusterId) {
       const { agent, node } = of(clusterId, 0) ?? {};

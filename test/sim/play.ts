@@ -140,9 +140,13 @@ async function lead(stage: Stage, steps: readonly Numbered[]): Promise<void> {
 async function settle(stage: Stage, violation: string, isSo: () => boolean): Promise<void> {
   const { clock } = stage.network;
   const isStuck = () => clock.count() > tasksAtMost;
-  let isDone = isSo();
+  let isDone = false;
+  let hasLooked = false;
   const look = () => {
-    if (stage.host.program() !== undefined && stage.hasChanged()) isDone = isSo();
+    if (stage.host.program() !== undefined && (stage.hasChanged() || !hasLooked)) {
+      isDone = isSo();
+      hasLooked = true;
+    }
     return isDone || isStuck() || stage.failure() !== null;
   };
   const isOver = await clock.until(look, settlesWithinMs);
@@ -158,7 +162,7 @@ function checkEnd({ checks, cloud, begun }: Stage, steps: readonly Numbered[]): 
   checks.requests();
   if (cloud.clusterIds().length > 0) throw new Violation("machines are left");
   // Control cannot know what had begun on a node that was lost before it answered.
-  if (steps.some(([, step]) => step.do === "lose node")) return;
+  if (steps.some(([, step]) => step.do === "lose node" || step.do === "preempt")) return;
   for (const [id, times] of begun)
     if (times > 1) throw new Violation("a job ran again", `${id}: ${times} times`);
 }
@@ -189,6 +193,8 @@ async function take(stage: Stage, number: number, step: Step): Promise<void> {
       return cloud.killAgent(idOf(step.name), step.rank);
     case "lose node":
       return cloud.loseNode(idOf(step.name), step.rank);
+    case "preempt":
+      return cloud.preempt(idOf(step.name), step.rank, step.inMs);
   }
 }
 

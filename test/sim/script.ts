@@ -19,16 +19,18 @@ export type Step = { readonly at: number } & (
   | { readonly do: "cut off"; name: string; rank: number; forMs: number }
   | { readonly do: "kill agent"; name: string; rank: number }
   | { readonly do: "lose node"; name: string; rank: number }
+  | { readonly do: "preempt"; name: string; rank: number; inMs: number }
 );
 
 const names = ["a", "b", "c"];
 const users = ["ann", "bob", "cyd"];
-const lengthMs = 90_000;
+const lengthMs = 60_000;
+const bursts = 3;
 
 /** The script of a seed, in the order of its instants. */
 export function scriptOf(seed: number): Step[] {
   const random = openRandom(seed, "script");
-  const few = names.slice(0, random.between(1, names.length));
+  const few = names.slice(0, random.pick([1, 1, 1, 2, 3]));
   const wishes = Array.from({ length: random.between(4, 14) }, () => aWish(random, few));
   const faults = Array.from({ length: random.between(0, 7) }, () => aFault(random, few));
   const steps = [...wishes, ...faults].map((step) => ({ at: anInstant(random), ...step }));
@@ -39,11 +41,12 @@ export function scriptOf(seed: number): Step[] {
   }
 }
 
-/** Much comes in bursts, so that wishes meet each other at work. */
+/** Most things come in bursts, so that they meet each other's work, which takes seconds. */
 const anInstant = (random: Random): number =>
-  random.chance(0.5)
+  random.chance(0.2)
     ? random.between(0, lengthMs)
-    : random.between(0, 5) * (lengthMs / 6) + random.between(0, 400);
+    : random.between(0, bursts - 1) * (lengthMs / bursts) +
+      random.between(0, random.pick([100, 6_000]));
 
 type Undated = Step extends infer S ? (S extends Step ? Omit<S, "at"> : never) : never;
 
@@ -95,7 +98,7 @@ function aFault(random: Random, few: readonly string[]): Undated {
   const name = random.pick(few);
   const rank = random.between(0, 1);
   const place = random.pick(places);
-  const trouble = random.pick(troubles);
+  const trouble = random.chance(0.3) ? "slow" : random.pick(troubles);
   return random.pick<() => Undated>([
     () => ({ do: "crash", statements: random.between(0, 40), awayMs: random.between(0, 5_000) }),
     () => ({ do: "crash", statements: random.between(0, 40), awayMs: random.between(0, 5_000) }),
@@ -106,5 +109,6 @@ function aFault(random: Random, few: readonly string[]): Undated {
     () => ({ do: "cut off", name, rank, forMs: random.between(1_000, 30_000) }),
     () => ({ do: "kill agent", name, rank }),
     () => ({ do: "lose node", name, rank }),
+    () => ({ do: "preempt", name, rank, inMs: random.between(2_000, 30_000) }),
   ])();
 }
