@@ -5,6 +5,7 @@ import { mkdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { PassThrough, type Readable } from "node:stream";
 import { setTimeout as sleep } from "node:timers/promises";
+import { promisify } from "node:util";
 import { endTree } from "../common/end-processes.ts";
 import { fail } from "../common/errors.ts";
 import { findProcess } from "../common/process-tree.ts";
@@ -100,7 +101,7 @@ async function feed(child: ChildProcess, frames: Frames): Promise<void> {
   for (let line = await frames.line(); line !== undefined; line = await frames.line()) {
     const frame = parseLine(ShellInput, line) ?? fail("ValueError", "a frame is not known");
     if (frame.kind === "inputEnds") stdin?.end();
-    else if (frame.kind === "resize") resize(await terminal, frame.size);
+    else if (frame.kind === "resize") await resize(await terminal, frame.size);
     else
       for await (const chunk of frames.bytes(frame.bytes))
         if (stdin?.writable && !stdin.write(chunk))
@@ -108,18 +109,21 @@ async function feed(child: ChildProcess, frames: Frames): Promise<void> {
   }
 }
 
-/** The path of the terminal, which it says first; empty for a shell that has none. */
+/** The path of the terminal, once it has its first size; empty for a shell that has none. */
 async function terminalOf({ stdio }: ChildProcess): Promise<string> {
   const told = stdio[3] as Readable | undefined;
   const chunks = told && (await Promise.race([once(told, "data"), once(told, "close")]));
   return String(chunks?.[0] ?? "").trim();
 }
 
-/** The kernel tells the programs at the terminal. */
-function resize(terminal: string, { columns, rows }: TerminalSize): void {
+/**
+ * Sets the size of a terminal; the kernel signals the programs there. `stty` sets rows and columns one
+ * after the other, so callers wait for it: two at once could leave a mix of both sizes, or the older one.
+ */
+async function resize(terminal: string, { columns, rows }: TerminalSize): Promise<void> {
   if (!/^\/dev\/[\w/]+$/.test(terminal)) return;
   const words = ["-F", terminal, "rows", String(rows), "columns", String(columns)];
-  execFile("stty", words, { timeout: resizeMs }, () => {});
+  await promisify(execFile)("stty", words, { timeout: resizeMs }).catch(() => {});
 }
 
 /** Enters the control groups in $1, and is no more precious than others when memory runs out. */
@@ -134,7 +138,10 @@ const plain = `${enter}
 case $2 in "") exec "$__shell" -l ;; esac
 exec "$__shell" -l -c "$2"`;
 
-/** `script` makes a terminal, and leaves the exit code of what runs there. */
+/**
+ * `script` makes a terminal, and leaves the exit code of what runs there. The terminal has its first size
+ * before anybody knows its path, so that a later one is not overwritten.
+ */
 const atTerminal = `${enter}
 if ! command -pv script > /dev/null; then
   echo "this node has no \`script\` (util-linux) to make a terminal; install it, or run a command without one" >&2
@@ -142,9 +149,9 @@ if ! command -pv script > /dev/null; then
 fi
 export __shell __command=$2 __rows=$3 __columns=$4
 exec script -qefc '
+stty sane rows "$__rows" columns "$__columns"
 tty >&3
 exec 3>&-
-stty sane rows "$__rows" columns "$__columns"
 case $__command in
 "") exec env -u __shell -u __command -u __rows -u __columns "$__shell" -l ;;
 *) exec env -u __shell -u __command -u __rows -u __columns "$__shell" -l -c "$__command" ;;

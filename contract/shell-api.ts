@@ -6,7 +6,9 @@ import { type Operation, operation } from "../common/operation.ts";
  * shell and all that it started end with either side.
  */
 
-const cells = z.int().min(0).max(65_535);
+/** What the kernel has room for. */
+export const mostCells = 65_535;
+const cells = z.int().min(0).max(mostCells);
 
 /** The size of a terminal in characters. */
 export const TerminalSize = z.object({ columns: cells, rows: cells });

@@ -6,7 +6,7 @@ import type { ClientChannel, ParsedKey, Client as SshClient } from "ssh2";
 import { fail } from "../../common/errors.ts";
 import { clusterOperations as rows } from "../../contract/operations/clusters.ts";
 import type { ClusterStatusRecord } from "../../contract/records/clusters.ts";
-import type { Streams } from "../terminal.ts";
+import type { Output, Streams } from "../terminal.ts";
 import type { World } from "../world.ts";
 
 export interface ShellOptions {
@@ -103,17 +103,12 @@ async function run(
 ): Promise<number> {
   const { stdin, stdout, stderr } = streams;
   const isTerminal = stdin.isTTY === true && stdout.isTTY === true;
-  const size = () => ({ cols: stdout.columns ?? 80, rows: stdout.rows ?? 24, width: 0, height: 0 });
-  const pty = isTerminal && { ...size(), term: env["TERM"] ?? "xterm" };
+  const pty = isTerminal && { ...sizeOf(stdout), term: env["TERM"] ?? "xterm" };
   const channel = await openChannel(ssh, command, pty);
-  const resize = () => {
-    const { cols, rows, width, height } = size();
-    channel.setWindow(rows, cols, height, width);
-  };
+  const unfollow = isTerminal ? followSize(channel, stdout) : () => {};
   const leave = () => channel.destroy();
   signal.addEventListener("abort", leave, { once: true });
   if (isTerminal) stdin.setRawMode?.(true);
-  stdout.on("resize", resize);
   try {
     return await converse(channel, { stdin, stdout, stderr }, name);
   } catch (error) {
@@ -121,10 +116,32 @@ async function run(
     throw error;
   } finally {
     signal.removeEventListener("abort", leave);
-    stdout.off("resize", resize);
+    unfollow();
     if (isTerminal) stdin.setRawMode?.(false);
     stdin.destroy();
   }
+}
+
+const sizeOf = ({ columns, rows }: Pick<Output, "columns" | "rows">) => ({
+  ...{ cols: columns ?? 80, rows: rows ?? 24 },
+  ...{ width: 0, height: 0 },
+});
+
+/**
+ * Sends the size of our terminal now, as it may have changed while the channel was being opened, and
+ * each time that it changes; the answer ends that.
+ */
+export function followSize(
+  channel: Pick<ClientChannel, "setWindow">,
+  terminal: Output,
+): () => void {
+  const send = () => {
+    const { cols, rows, width, height } = sizeOf(terminal);
+    channel.setWindow(rows, cols, height, width);
+  };
+  terminal.on("resize", send);
+  send();
+  return () => void terminal.off("resize", send);
 }
 
 type Pty = false | { cols: number; rows: number; width: number; height: number; term: string };

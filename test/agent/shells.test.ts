@@ -88,7 +88,8 @@ test("a shell at a terminal has its size, echoes, hears Ctrl-C, and leaves its e
     "trap 'echo resized to $(stty size)' WINCH; until [ \"$(stty size)\" = '33 101' ]; do sleep 0.02; done; echo now $(stty size)\r",
   );
   await shell.see(/now 33 101/);
-  shell.type("echo begin$((1+1)); sleep 1000\r");
+  // It is in the foreground once it writes; a Ctrl-C before that would be the shell's.
+  shell.type("sh -c 'echo begin$((1+1)); exec sleep 1000'\r");
   await shell.see(/begin2/);
   shell.type("\x03");
   shell.type("exit $(($? - 100 + 10))\r");
@@ -97,6 +98,18 @@ test("a shell at a terminal has its size, echoes, hears Ctrl-C, and leaves its e
   assert.match(first, /echo \$TERM/, "echoed");
   assert.match(first, /^24 80/m);
   assert.deepEqual(exit, { code: 40, signal: null });
+});
+
+test("of many sizes the last one stays, and what is typed after it finds it", async () => {
+  const shell = await openShell({ command: null, terminal });
+
+  for (let rows = 30; rows < 60; rows += 1)
+    shell.send({ kind: "resize", size: { columns: 300 - rows, rows } });
+  shell.type('echo "size: $(stty size)"\r');
+
+  assert.match(await shell.see(/^size: \d/m), /^size: 59 241\s*$/m);
+  shell.type("exit\r");
+  await shell.end();
 });
 
 test("a shell and all that it started end once its caller goes", async () => {
