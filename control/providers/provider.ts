@@ -1,3 +1,4 @@
+import type { Duplex } from "node:stream";
 import type { Dispatcher } from "undici";
 
 /** What a task asks of each of its nodes. */
@@ -75,6 +76,11 @@ export interface Provider {
   door(nodeId: string): Dispatcher;
   /** What a caller uses to reach a port of the head from where control runs. */
   endpoint(node: NodeState, port: number): Promise<string>;
+  /**
+   * A connection to a port of a node, opened on the node itself and open to the caller alone. Absent where
+   * `endpoint` answers an address of the node.
+   */
+  readonly dial?: (node: NodeState, host: string, port: number) => Promise<Duplex>;
 
   /** How long before it takes a node away the cloud says so; absent where that is not known. */
   readonly noticeSeconds?: number;

@@ -1,3 +1,4 @@
+import type { Duplex } from "node:stream";
 import { fail } from "../../common/errors.ts";
 import { buildOf } from "../../common/programs.ts";
 import { nodeIdOf } from "../doors/node-id.ts";
@@ -136,15 +137,18 @@ export function sshProvider(book: HostBook, ways: Ways, log: Logger): Provider {
   }
 
   /** A machine behind another one may have the address of somebody else here. */
-  async function endpoint({ id, address }: NodeState, port: number): Promise<string> {
+  async function endpoint(node: NodeState, port: number): Promise<string> {
+    const { id, address } = node;
     const isBehind = (await find(id))?.reached.target.jump != null;
     if (!isBehind && (await isReachable(address, port))) return `${address}:${port}`;
-    return forwards.open(id, port, async () => {
-      const { target } = (await get(id)).reached;
-      return ssh.channel(target, (client, done) =>
-        client.forwardOut("127.0.0.1", 0, "127.0.0.1", port, done as never),
-      );
-    });
+    return forwards.open(id, port, () => dial(node, "127.0.0.1", port));
+  }
+
+  async function dial({ id }: NodeState, host: string, port: number): Promise<Duplex> {
+    const { target } = (await get(id)).reached;
+    return ssh.channel(target, (client, done) =>
+      client.forwardOut("127.0.0.1", 0, host, port, done as never),
+    );
   }
 
   async function endAgent(nodeId: string, signal: AbortSignal): Promise<void> {
@@ -163,6 +167,7 @@ export function sshProvider(book: HostBook, ways: Ways, log: Logger): Provider {
     ...honest("the host", { offers, create, list, destroy, stop, endAgent }),
     agentBuild: build,
     endpoint,
+    dial,
     door: (nodeId) =>
       openChannelDoor(async () => {
         const { target, facts } = (await get(nodeId)).reached;

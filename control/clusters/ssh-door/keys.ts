@@ -1,7 +1,7 @@
-import { mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { utils } from "ssh2";
-import { errorCodeOf } from "../../../common/errors.ts";
+import * as z from "zod";
 import { product } from "../../../common/product.ts";
 import type { ClusterStatusRecord } from "../../../contract/records/clusters.ts";
 import type { Context } from "../../context.ts";
@@ -30,12 +30,9 @@ async function keyPair({ home }: Pick<Context["config"], "home">, name: string):
   const { default: ssh2 } = await import("ssh2");
   const folder = join(home, "control", "ssh-door");
   const file = join(folder, `${name}.json`);
-  try {
-    return JSON.parse(readFileSync(file, "utf8"));
-  } catch (error) {
-    if (errorCodeOf(error) !== "ENOENT") throw error;
-  }
   // Nothing is awaited from here on: others who need the pair find this one.
+  const known = existsSync(file) ? parsePair(readFileSync(file, "utf8"), ssh2.utils) : undefined;
+  if (known !== undefined) return known;
   const pair = makePair(ssh2.utils);
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   writeFileSync(`${file}.new`, JSON.stringify(pair), { mode: 0o600, flush: true });
@@ -43,14 +40,33 @@ async function keyPair({ home }: Pick<Context["config"], "home">, name: string):
   return pair;
 }
 
-/** One pair in 256 lacks its first byte, which is zero, and cannot be read. */
-function makePair({ generateKeyPairSync, parseKey }: typeof utils): KeyPair {
-  for (;;) {
-    const { private: privateText, public: publicText } = generateKeyPairSync("ed25519");
-    const isWhole = [privateText, publicText].every((text) => !(parseKey(text) instanceof Error));
-    if (isWhole) return { privateText, publicText };
+/** Undefined for a pair that nobody can use: it is made anew. */
+function parsePair(text: string, ssh: Pick<typeof utils, "parseKey">): KeyPair | undefined {
+  try {
+    const pair = StoredPair.parse(JSON.parse(text));
+    return isWhole(pair, ssh) ? pair : undefined;
+  } catch {
+    // What was wrong with the text might quote the key.
+    return undefined;
   }
 }
+
+const StoredPair = z.object({ privateText: z.string(), publicText: z.string() });
+
+/**
+ * A new pair that can be read. ssh2 drops zeros that a public key begins with, so one pair in 256 is too
+ * short: a server with such a key closes every connection before its handshake.
+ */
+export function makePair(ssh: Pick<typeof utils, "generateKeyPairSync" | "parseKey">): KeyPair {
+  for (;;) {
+    const { private: privateText, public: publicText } = ssh.generateKeyPairSync("ed25519");
+    const pair = { privateText, publicText };
+    if (isWhole(pair, ssh)) return pair;
+  }
+}
+
+const isWhole = (pair: KeyPair, { parseKey }: Pick<typeof utils, "parseKey">): boolean =>
+  [pair.privateText, pair.publicText].every((text) => !(parseKey(text) instanceof Error));
 
 /**
  * What a client needs to log in at the door of control; undefined where the keys can be neither read nor

@@ -5,12 +5,11 @@ import { openWebSocket } from "../../../contract/websocket.ts";
 import type { SocketReply } from "../../bind.ts";
 import type { Context } from "../../context.ts";
 import { getRunning } from "../find.ts";
-import { serveSsh } from "./server.ts";
+import { readKeys } from "./keys.ts";
+import { refuseTooMany, serveSsh } from "./server.ts";
 
 /** Clients above this say of each message what it is. Source: the protocol of existing clients. */
 const lastUntyped = 21;
-const connectionsAtMost = 256;
-const open = new WeakMap<Context, number>();
 
 /** Opens the way to a node for a client that speaks SSH. */
 export async function openSsh(ctx: Context, input: InputOf<typeof rows.ssh>): Promise<SocketReply> {
@@ -21,20 +20,18 @@ export async function openSsh(ctx: Context, input: InputOf<typeof rows.ssh>): Pr
       "ValueError",
       `cluster ${name} has ${cluster.nodes} nodes; the last is node ${cluster.nodes - 1}`,
     );
-  if ((open.get(ctx) ?? 0) >= connectionsAtMost)
-    fail("ConflictError", `${connectionsAtMost} SSH connections are open; close one of them`);
+  refuseTooMany(ctx);
+  // Read before the client is let in, which otherwise would not hear why it is turned away.
+  const keys = await readKeys(ctx.config);
   return {
     lead({ socket, head }) {
-      const count = (change: number) => open.set(ctx, (open.get(ctx) ?? 0) + change);
       const way = openWebSocket(socket, {
         side: "server",
         head,
         isTyped: (version ?? 0) > lastUntyped,
       });
-      count(1);
-      way.once("close", () => count(-1));
       way.on("error", (error) => ctx.log.debug({ err: error }, "WebSocket broke"));
-      serveSsh(ctx, { cluster, rank }, way).catch((error) => {
+      serveSsh(ctx, { cluster, rank, keys }, way).catch((error) => {
         ctx.log.warn({ err: error }, "SSH is not served");
         way.destroy();
       });

@@ -1,13 +1,15 @@
 import { once } from "node:events";
-import { type Duplex, PassThrough } from "node:stream";
+import { PassThrough } from "node:stream";
 import type { ServerChannel, Session } from "ssh2";
 import { toAppError } from "../../../common/errors.ts";
 import { agentOperations as api } from "../../../contract/agent-api.ts";
 import { openFrames, parseLine } from "../../../contract/frames.ts";
 import {
+  mostCells,
   type ShellInput,
   ShellOutput,
   type ShellStart,
+  type TerminalSize,
   toFrame,
 } from "../../../contract/shell-api.ts";
 import { sftpCommand } from "../../../contract/ssh-door.ts";
@@ -18,26 +20,28 @@ import type { Place } from "./server.ts";
 const troubleCode = 255;
 
 /** Leads a session to a shell on a node, with the terminal that it asks for. */
-export function leadSession(
-  ctx: Context,
-  place: Place,
-  session: Session,
-  counted: (channel: Duplex) => void,
-): void {
+export function leadSession(ctx: Context, place: Place, session: Session): void {
   let terminal: ShellStart["terminal"] = null;
   let input: PassThrough | undefined;
-  const begin = (channel: ServerChannel, command: string | null) => {
-    counted(channel);
+  const begin = (channel: ServerChannel | undefined, command: string | null) => {
+    // A session runs one command; ssh2 opens no channel for a second.
+    if (channel === undefined) return;
     input = new PassThrough();
     void lead(ctx, place, channel, input, { command, terminal });
   };
-  session.on("pty", (accept, _reject, { cols, rows, term }) => {
-    terminal = { columns: cols, rows, type: /^[\w.+-]{1,64}$/.test(term) ? term : "xterm" };
+  /** While the node does not read, sizes do not pile up: it gets the last one then. */
+  const resize = () => {
+    if (terminal === null || !input?.writable) return;
+    if (!input.writableNeedDrain) input.write(frameOf({ kind: "resize", size: terminal }));
+    else if (!input.listeners("drain").includes(resize)) input.once("drain", resize);
+  };
+  session.on("pty", (accept, _reject, { term, ...size }) => {
+    terminal = { ...sizeOf(size), type: /^[\w.+-]{1,64}$/.test(term) ? term : "xterm" };
     accept?.();
   });
-  session.on("window-change", (accept, _reject, { cols, rows }) => {
-    const size = { columns: cols, rows };
-    if (input?.writable) input.write(frameOf({ kind: "resize", size }));
+  session.on("window-change", (accept, _reject, size) => {
+    if (terminal !== null) terminal = { ...terminal, ...sizeOf(size) };
+    resize();
     accept?.();
   });
   session.on("shell", (accept) => begin(accept(), null));
@@ -47,6 +51,12 @@ export function leadSession(
     else reject();
   });
 }
+
+/** The protocol has room for sizes that no terminal has. */
+const sizeOf = ({ cols, rows }: { cols: number; rows: number }): TerminalSize => ({
+  columns: Math.min(cols, mostCells),
+  rows: Math.min(rows, mostCells),
+});
 
 const frameOf = (frame: ShellInput) => toFrame(frame);
 

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { once } from "node:events";
 import { chmodSync, mkdtempSync, readFileSync, rmSync, statSync } from "node:fs";
 import { request } from "node:http";
 import { connect } from "node:net";
@@ -99,21 +100,43 @@ test("what another user sends is not carried out after they hung up", { skip }, 
   assert.deepEqual(await listed.json(), []);
 });
 
-test("another user gets no WebSocket", { skip }, async () => {
-  const port = new URL(control.endpoint).port;
-  const head = [
+/** What asks for a WebSocket to a node. */
+const upgradeHead = (...more: string[]) =>
+  [
     "GET /kubernetes-pod-ssh-proxy?cluster_name=dev HTTP/1.1",
-    "Host: localhost",
     "Connection: Upgrade",
     "Upgrade: websocket",
     "Sec-WebSocket-Version: 13",
     "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==",
-  ];
+    ...more,
+    "\r\n",
+  ].join("\r\n");
+
+test("a web page gets no WebSocket, from wherever it is and whatever name it gave us", async () => {
+  const port = new URL(control.endpoint).port;
+  const statusFor = async (...headers: string[]) => {
+    const socket = connect(Number(port), "127.0.0.1").setEncoding("utf8");
+    socket.write(upgradeHead(...headers));
+    const [said] = await once(socket, "data");
+    socket.destroy();
+    return String(said).split(" ")[1];
+  };
+  const own = `127.0.0.1:${port}`;
+
+  assert.equal(await statusFor(`Host: ${own}`), "404", "there is no cluster dev");
+  assert.equal(await statusFor(`Host: ${own}`, `Origin: http://${own}`), "404");
+  for (const origin of ["http://example.org", "null", "http://127.0.0.1:8888", `https://${own}.x`])
+    assert.equal(await statusFor(`Host: ${own}`, `Origin: ${origin}`), "403", origin);
+  assert.equal(await statusFor("Host: rebound.example.org"), "403");
+});
+
+test("another user gets no WebSocket", { skip }, async () => {
+  const port = new URL(control.endpoint).port;
   const said = await asNobody(
     {},
     `const net = await import("node:net");
      const socket = net.connect(${port}, "127.0.0.1");
-     socket.write(${JSON.stringify(`${head.join("\r\n")}\r\n\r\n`)});
+     socket.write(${JSON.stringify(upgradeHead("Host: localhost"))});
      return String(await new Promise((resolve) => socket.once("data", resolve)));`,
   );
 
