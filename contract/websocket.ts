@@ -5,6 +5,8 @@ import { Duplex } from "node:stream";
 
 /** Larger messages break the connection. */
 const largestBytes = 1 << 20;
+/** What the heads of the frames of a message may take beside it. */
+const headsBytes = 4_096;
 const opcodes = { continuation: 0, text: 1, binary: 2, close: 8, ping: 9, pong: 10 } as const;
 /** The first byte of a message where messages have types; others need no answer. */
 const types = { data: 0, ping: 1 } as const;
@@ -88,6 +90,7 @@ function openReader(
 ): (chunk: Uint8Array) => void {
   let rest: Buffer = Buffer.alloc(0);
   let parts: Buffer[] = [];
+  let size = 0;
   return (chunk) => {
     rest = rest.length === 0 ? Buffer.from(chunk) : Buffer.concat([rest, chunk]);
     for (let frame = readFrame(rest); frame !== undefined; frame = readFrame(rest)) {
@@ -96,18 +99,18 @@ function openReader(
       if (frame.opcode >= opcodes.close) hear(frame.opcode, frame.payload);
       else {
         parts.push(frame.payload);
-        if (sizeOf(parts) > largestBytes) throw new Error("a message is too large");
+        // With their heads: frames without a content take memory, too.
+        size += frame.size;
+        if (size > largestBytes + headsBytes) throw new Error("a message is too large");
         if (!frame.isLast) continue;
         const message = Buffer.concat(parts);
         parts = [];
+        size = 0;
         hear(opcodes.binary, message);
       }
     }
   };
 }
-
-const sizeOf = (parts: readonly Buffer[]): number =>
-  parts.reduce((sum, { length }) => sum + length, 0);
 
 /** The first frame, undefined until all of it is there. */
 function readFrame(bytes: Buffer) {

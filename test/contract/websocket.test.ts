@@ -73,6 +73,17 @@ for (const [what, bytes] of hostile)
     assert.ok(server.destroyed);
   });
 
+test("a message of frames without end and without content ends the connection", async (t) => {
+  const [near, far] = await aPair(t);
+  const server = openWebSocket(far, { side: "server", head });
+  near.on("error", () => {});
+  const empty = Buffer.from([0x00, 0x80, 1, 2, 3, 4]);
+
+  near.write(Buffer.concat(Array<Buffer>(200_000).fill(empty)));
+
+  await assert.rejects(once(server, "data", { signal: AbortSignal.timeout(5_000) }), /too large/);
+});
+
 test("the key of a client is answered as the protocol says", () => {
   // The example of RFC 6455 section 1.3.
   assert.equal(acceptOf("dGhlIHNhbXBsZSBub25jZQ=="), "s3pPLMBiTxaQ9kYGzzhZRbK+xOo=");
