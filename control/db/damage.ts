@@ -40,10 +40,12 @@ function wayBack(file: string): string {
 }
 
 /** Whether SQLite says that the file is no sound database. */
-export const isDamage = (error: unknown): boolean =>
-  error instanceof Error &&
-  "errcode" in error &&
-  damageCodes.includes(Number(error.errcode) & 0xff);
+export function isDamage(error: unknown): boolean {
+  if (!(error instanceof Error && "errcode" in error)) return false;
+  const code = Number(error.errcode);
+  // Most of them have refinements, which the bits above say.
+  return damageCodes.includes(code) || damageCodes.includes(code & 0xff);
+}
 
 /** Throws `ConfigError` for a file that is no sound database; `whole` reads all of it. */
 export function checkDatabase(file: string, { whole }: { whole: boolean }): void {

@@ -13,7 +13,7 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { type TestContext, test } from "node:test";
 import { copyIfDue, copyNow, listCopies } from "../../../control/db/copies.ts";
-import { checkDatabase, clearMark, markInUse } from "../../../control/db/damage.ts";
+import { checkDatabase, clearMark, isDamage, markInUse } from "../../../control/db/damage.ts";
 import { restore } from "../../../control/db/restore.ts";
 
 const hourMs = 3_600_000;
@@ -145,4 +145,13 @@ test("a use that did not end properly is known at the next one", (t) => {
   assert.equal(markInUse(file), true);
   clearMark(file);
   assert.equal(markInUse(file), false);
+});
+
+test("a read that ends short and a refined error of a corrupt file are damage, a busy file is none", () => {
+  const errorOf = (errcode: number) => Object.assign(new Error("sqlite"), { errcode });
+
+  assert.deepEqual(
+    [11, 267, 26, 522, 5, 10, 266].map((code) => isDamage(errorOf(code))),
+    [true, true, true, true, false, false, false],
+  );
 });
