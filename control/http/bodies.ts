@@ -65,6 +65,7 @@ function untilOver(req: IncomingMessage, over: () => void): void {
     socket.off("close", once);
     over();
   };
+  if (socket.destroyed) return void over();
   req.once("end", once);
   socket.once("close", once);
 }
