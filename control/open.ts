@@ -1,7 +1,8 @@
 import { existsSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { openChanges } from "../common/changes.ts";
-import { fail } from "../common/errors.ts";
+import { AppError, fail } from "../common/errors.ts";
+import { isNoRoom } from "../common/files.ts";
 import { openSeal } from "../common/seal.ts";
 import { tokenFile } from "../contract/control-pid.ts";
 import { openAgents } from "./clusters/agents.ts";
@@ -10,6 +11,7 @@ import type { Config } from "./config.ts";
 import type { Context } from "./context.ts";
 import { openBatch } from "./db/batch.ts";
 import { checkDatabase, clearMark, markInUse } from "./db/damage.ts";
+import { isFull } from "./db/node-sqlite.ts";
 import { openDatabase } from "./db/open.ts";
 import { openBundles } from "./doors/ssh/bundles.ts";
 import { databaseOf } from "./home.ts";
@@ -30,12 +32,23 @@ export type Replaced = Partial<Pick<Context, "providers" | "now" | "balancers">>
 
 const urgentAtOnce = 16;
 
-/** Opens everything that control keeps under its home. */
+/** Opens everything that control keeps under its home; throws `DiskFullError` where there is no room. */
 export async function openContext(
   config: Config,
   log: Logger,
   replaced: Replaced = {},
 ): Promise<Context> {
+  try {
+    return await open(config, log, replaced);
+  } catch (error) {
+    const isOfRoom = error instanceof AppError && error.type === "DiskFullError";
+    if (!isOfRoom && !isNoRoom(error) && !isFull(error)) throw error;
+    const message = `the disk of ${join(config.home, "control")} is full: control cannot start; make room on it, then start control again`;
+    throw new AppError("DiskFullError", message);
+  }
+}
+
+async function open(config: Config, log: Logger, replaced: Replaced): Promise<Context> {
   const home = join(config.home, "control");
   const changes = openChanges();
   const now = replaced.now ?? (() => new Date());

@@ -93,6 +93,10 @@ function explained<T>(file: string, run: () => T): T {
   } catch (error) {
     if (!(error instanceof Error && "errcode" in error)) throw error;
     if (isDamage(error)) throw damaged(file, error.message, error);
-    throw fullCodes.includes(Number(error.errcode)) ? diskFull(error) : error;
+    throw isFull(error) ? diskFull(error) : error;
   }
 }
+
+/** Whether SQLite says that a disk is full. */
+export const isFull = (error: unknown): boolean =>
+  error instanceof Error && "errcode" in error && fullCodes.includes(Number(error.errcode));

@@ -72,3 +72,19 @@ test("with a full disk reads go on, a launch is refused by its name, and all goe
     );
   });
 });
+
+test("control does not start on a full disk, and names it", { skip }, async (t) => {
+  const control = await startControl(t);
+
+  await onSmallDisk(control, async (folder) => {
+    await control.end("SIGTERM");
+    const giveRoom = fill(folder);
+
+    const { code, stderr } = await control.cli("api", "start");
+    assert.notEqual(code, 0);
+    assert.match(stderr, /the disk of .*\/control is full: control cannot start; make room on it/);
+
+    giveRoom();
+    await control.start();
+  });
+});
