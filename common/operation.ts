@@ -20,6 +20,10 @@ export type Mode = keyof typeof modes;
 export const storedModes = ["async", "receipt", "log"] as const satisfies Mode[];
 export type StoredMode = (typeof storedModes)[number];
 
+/** Whether the requests of a row only read: they live in memory, and a restart of control forgets them. */
+export const isRead = ({ mode, reads }: Pick<Operation, "mode" | "reads">): boolean =>
+  reads === true || mode === "log";
+
 /** Whether calls of a row are stored as requests. */
 export const isStored = ({ mode }: Pick<Operation, "mode">): boolean =>
   (storedModes as readonly Mode[]).includes(mode);
@@ -66,7 +70,7 @@ export interface Operation {
   readonly errors?: readonly ErrorType[];
   /** Existing clients read the result of this log only if they follow it; an error is text to the others. */
   readonly resultNeedsFollow?: true;
-  /** It changes nothing: while the disk is full, its requests live in memory. */
+  /** It changes nothing, as a log never does: see `isRead`. */
   readonly reads?: true;
   /** Its errors are answered 400, encoded as those of stored requests are. */
   readonly encodesErrors?: true;

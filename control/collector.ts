@@ -3,14 +3,14 @@ import { collectClusters, collectDownloads, collectLifecycles } from "./clusters
 import type { Context } from "./context.ts";
 import { copyIfDue } from "./db/copies.ts";
 import { databaseOf } from "./home.ts";
-import { collectRequests, endUnwritten } from "./requests/collect.ts";
+import { collectReads, collectRequests } from "./requests/collect.ts";
 import { dropPassing } from "./requests/passing.ts";
 import { collectServices } from "./services/collect.ts";
 import { collectUploads } from "./uploads/collect.ts";
 
 const everyMs = 10 * 60_000;
 const collectors: readonly ((ctx: Context, signal?: AbortSignal) => Promise<void>)[] = [
-  endUnwritten,
+  collectReads,
   dropPassing,
   collectRequests,
   collectClusters,

@@ -12,7 +12,7 @@ import type { Logger } from "./log.ts";
 import type { Provider } from "./providers/provider.ts";
 import type { RequestLogs } from "./requests/log.ts";
 import type { Queues } from "./requests/queue.ts";
-import type { Unwritten } from "./requests/unwritten.ts";
+import type { Reads } from "./requests/reads.ts";
 import type { Balancers } from "./services/balancing/balancers.ts";
 import type { SshReach } from "./ssh-pools/reach.ts";
 import type { Uploads } from "./uploads/uploads.ts";
@@ -30,7 +30,7 @@ export interface Context {
   readonly changes: Changes;
   readonly queues: Queues;
   /** Requests that only read, while the disk is full. */
-  readonly unwritten: Unwritten;
+  readonly reads: Reads;
   readonly requestLogs: RequestLogs;
   readonly uploads: Uploads;
   readonly providers: readonly Provider[];

@@ -19,7 +19,7 @@ import type { Logger } from "./log.ts";
 import { openProviders } from "./providers/index.ts";
 import { openRequestLogs } from "./requests/log.ts";
 import { openQueues } from "./requests/queue.ts";
-import { openUnwritten } from "./requests/unwritten.ts";
+import { openReads } from "./requests/reads.ts";
 import { openBalancers } from "./services/balancing/balancers.ts";
 import { openHostBook } from "./ssh-pools/book.ts";
 import { keyFolderOf } from "./ssh-pools/keys.ts";
@@ -69,6 +69,7 @@ async function open(config: Config, log: Logger, replaced: Replaced): Promise<Co
     providers.find((one) => one.name === name) ??
     fail("CloudError", `the provider ${name} is not configured`);
   const agents = openAgents();
+  const reads = openReads();
   const ctx: Context = {
     config,
     log,
@@ -82,8 +83,12 @@ async function open(config: Config, log: Logger, replaced: Replaced): Promise<Co
       short: config.shortAtOnce,
       urgent: urgentAtOnce,
     }),
-    unwritten: openUnwritten(),
-    requestLogs: openRequestLogs(join(home, "requests"), changes),
+    reads,
+    requestLogs: openRequestLogs(
+      join(home, "requests"),
+      changes,
+      (id) => reads.find(id) !== undefined,
+    ),
     uploads: openUploads(join(home, "clients"), now),
     providers,
     provider,

@@ -92,7 +92,6 @@ export const clusterJobOperations = {
     name: "logs",
     route: "POST /logs",
     mode: "log",
-    reads: true,
     queue: "short",
     summary: "Stream the log of a job.",
     access: "any",

@@ -106,7 +106,6 @@ export const serveOperations = {
     route: "POST /serve/logs",
     tag,
     mode: "log",
-    reads: true,
     resultNeedsFollow: true,
     queue: "short",
     summary: "Stream the log of a part of a service.",

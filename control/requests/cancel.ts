@@ -27,11 +27,19 @@ export async function cancel(ctx: Context, input: InputOf<typeof rows.cancel>, c
   const { request_ids: prefixes, user_id: userId } = input;
   const ids = prefixes
     ? await inTurns(prefixes, (prefix) => resolveId(ctx, prefix))
-    : (
-        await store.listRequests(ctx.db, { unendedOnly: true, ...(userId !== null && { userId }) })
-      ).flatMap(({ id, name }) => (name === rows.cancel.name ? [] : [id]));
+    : (await listUnended(ctx, userId)).flatMap(({ id, name }) =>
+        name === rows.cancel.name ? [] : [id],
+      );
   const ended = await inTurns(ids, async (id) => id !== call.id && cancelOne(ctx, id, call));
   return ids.filter((_, index) => ended[index]);
+}
+
+/** The requests of a user, or of all, that have not ended. */
+async function listUnended(ctx: Context, userId: string | null): Promise<StoredRequest[]> {
+  const ofUser = userId !== null && { userId };
+  const stored = await store.listRequests(ctx.db, { unendedOnly: true, ...ofUser });
+  const reads = ctx.reads.list().filter((one) => !hasEnded(one));
+  return [...stored, ...reads.filter(({ user }) => userId === null || user.id === userId)];
 }
 
 async function cancelOne(ctx: Context, id: string, call: Call): Promise<boolean> {

@@ -1,20 +1,16 @@
 import type { Context } from "../context.ts";
-import { dropRequests, listEndedBefore, setEnded, setRunning } from "./store.ts";
+import { dropRequests, listEndedBefore } from "./store.ts";
 
 const atOnce = 500;
 const hourMs = 3_600_000;
 
-/** How long a result is kept that could not be written down. */
-const unwrittenMs = 10 * 60_000;
+/** How long there is to fetch what a request read. */
+const readsMs = 10 * 60_000;
 
-/** Ends the rows of requests that ended in memory while the disk was full; fails while it still is. */
-export async function endUnwritten(ctx: Context): Promise<void> {
-  for (const { id, ending, at } of ctx.unwritten.listEnded())
-    await ctx.batch(async (tx) => {
-      if (ending.status === "SUCCEEDED") await setRunning(tx, id);
-      await setEnded(tx, id, ending, at);
-    });
-  ctx.unwritten.drop(ctx.now().getTime() - unwrittenMs);
+/** Forgets what was read some minutes ago. */
+export async function collectReads({ reads, requestLogs, now }: Context): Promise<void> {
+  const ids = reads.drop(now().getTime() - readsMs);
+  await Promise.all(ids.map((id) => requestLogs.remove(id)));
 }
 
 /** Forgets requests, with their logs, that ended longer ago than the setting says. */

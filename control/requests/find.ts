@@ -5,8 +5,8 @@ import * as store from "./store.ts";
 
 /** The one request that an id or a prefix names; throws `NotFoundError` or `ValueError`. */
 export async function resolveId(ctx: Context, prefix: string): Promise<string> {
-  if (ctx.unwritten.find(prefix) !== undefined) return prefix;
-  const ids = await store.findIds(ctx.db, prefix, 2);
+  const reads = ctx.reads.list().filter(({ id }) => id.startsWith(prefix));
+  const ids = [...reads.map(({ id }) => id), ...(await store.findIds(ctx.db, prefix, 2))];
   const exact = ids.find((id) => id === prefix);
   if (exact !== undefined) return exact;
   const [id] = ids;
@@ -18,7 +18,7 @@ export async function resolveId(ctx: Context, prefix: string): Promise<string> {
 
 /** The request with this id, wherever it is kept. */
 export const findRequest = async (ctx: Context, id: string): Promise<StoredRequest | undefined> =>
-  ctx.unwritten.find(id) ?? store.findRequest(ctx.db, id);
+  ctx.reads.find(id) ?? store.findRequest(ctx.db, id);
 
 /** The request with this id; throws `NotFoundError`. */
 export async function getRequest(ctx: Context, id: string): Promise<StoredRequest> {
@@ -26,4 +26,8 @@ export async function getRequest(ctx: Context, id: string): Promise<StoredReques
 }
 
 const notFound = (id: string): never =>
-  fail("NotFoundError", `there is no request ${id}; ended ones are forgotten after a day`);
+  fail(
+    "NotFoundError",
+    `there is no request ${id}; ended ones are forgotten after a day, and those that only read ` +
+      "after minutes or with a restart of control",
+  );

@@ -1,4 +1,4 @@
-import { appendFileSync, existsSync, mkdirSync, readFileSync } from "node:fs";
+import { appendFileSync, existsSync, mkdirSync, readFileSync, rmSync } from "node:fs";
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import type { Changes } from "../../common/changes.ts";
@@ -18,10 +18,16 @@ export interface RequestLogs {
 
 const gapLine = "\n[lines are missing here: the disk of control was full]\n";
 
-/** Opens the folder of the logs. */
-export function openRequestLogs(folder: string, changes: Changes): RequestLogs {
-  mkdirSync(folder, { recursive: true, mode: 0o700 });
-  const fileOf = (id: string) => join(folder, `${id}.log`);
+/** Opens the folder of the logs. What requests printed that only read does not outlive control. */
+export function openRequestLogs(
+  folder: string,
+  changes: Changes,
+  isRead: (id: string) => boolean,
+): RequestLogs {
+  const ofReads = join(folder, "reads");
+  rmSync(ofReads, { recursive: true, force: true });
+  mkdirSync(ofReads, { recursive: true, mode: 0o700 });
+  const fileOf = (id: string) => join(isRead(id) ? ofReads : folder, `${id}.log`);
   const hasGap = new Set<string>();
   return {
     append(id, text) {
@@ -36,9 +42,9 @@ export function openRequestLogs(folder: string, changes: Changes): RequestLogs {
     },
     read: (id) => (existsSync(fileOf(id)) ? readFileSync(fileOf(id), "utf8") : ""),
     fileOf,
-    remove(id) {
+    async remove(id) {
       hasGap.delete(id);
-      return rm(fileOf(id), { force: true });
+      for (const place of [folder, ofReads]) await rm(join(place, `${id}.log`), { force: true });
     },
   };
 }

@@ -11,7 +11,7 @@ import { inTurns } from "../in-turns.ts";
 import { streamIdHeaders } from "../wire/versions.ts";
 import { cancel } from "./cancel.ts";
 import { getRequest, resolveId } from "./find.ts";
-import { hasEnded, requestKey } from "./schema.ts";
+import { hasEnded, requestKey, type StoredRequest } from "./schema.ts";
 import * as store from "./store.ts";
 import { streamOf } from "./stream.ts";
 import { toFetched, toListed } from "./view.ts";
@@ -76,13 +76,20 @@ async function stream(
 async function status(ctx: Context, input: InputOf<typeof rows.status>) {
   const { request_ids: prefixes, all_status: all, limit, cluster_name: clusterName } = input;
   const found = prefixes && (await inTurns(prefixes, (id) => store.findIds(ctx.db, id, 100)));
-  const requests = await store.listRequests(ctx.db, {
+  const stored = await store.listRequests(ctx.db, {
     ...(found && { ids: [...new Set(found.flat())].slice(0, listedAtMost) }),
     ...(!found && !all && { unendedOnly: true }),
     ...(!found && clusterName !== null && { clusterName }),
     ...(!found && { limit: limit ?? listedAtMost }),
   });
-  return requests.map(toListed);
+  const isAsked = (one: StoredRequest) =>
+    prefixes?.some((prefix) => one.id.startsWith(prefix)) ??
+    ((all || !hasEnded(one)) && (clusterName === null || one.clusterName === clusterName));
+  const requests = [...stored, ...ctx.reads.list().filter(isAsked)];
+  return requests
+    .sort((a, b) => b.createdAt - a.createdAt)
+    .slice(0, limit ?? listedAtMost)
+    .map(toListed);
 }
 
 async function health() {

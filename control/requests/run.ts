@@ -2,9 +2,8 @@ import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { AppError, toAppError } from "../../common/errors.ts";
 import { waitMs } from "../../common/loop.ts";
-import type { InputOf, Operation } from "../../common/operation.ts";
+import { type InputOf, isRead, type Operation } from "../../common/operation.ts";
 import { product } from "../../common/product.ts";
-import { findOperation } from "../../contract/api.ts";
 import { requestOperations as requestRows } from "../../contract/operations/requests.ts";
 import type { Bound, Call, Progress, RawBody } from "../bind.ts";
 import type { Context } from "../context.ts";
@@ -29,7 +28,7 @@ export const cancelled = new AppError("RequestCancelled", "cancelled by a user")
 
 /**
  * Writes a request down; once this resolves no crash loses it. Returns its id. One that comes with a
- * refusal has FAILED with it.
+ * refusal has FAILED with it. One that only reads is kept in memory.
  */
 export async function submit(
   ctx: Context,
@@ -43,7 +42,6 @@ export async function submit(
   const request = {
     id,
     name: row.name,
-    status: row.mode === "log" ? ("RUNNING" as const) : ("PENDING" as const),
     queue: row.queue ?? "short",
     userId: caller.user.id,
     userName: caller.user.name,
@@ -53,29 +51,26 @@ export async function submit(
     createdAt: ctx.now().getTime(),
   };
   if (refusal !== undefined) logFailure(ctx, id, refusal);
-  const write = ctx.batch(async (tx) => {
+  const refused = refusal && failureOf(refusal);
+  if (isRead(row)) {
+    ctx.reads.add(request);
+    if (refused !== undefined) ctx.reads.end(id, refused, request.createdAt);
+    return id;
+  }
+  await ctx.batch(async (tx) => {
     await store.addRequest(tx, request);
-    if (refusal !== undefined) await store.setEnded(tx, id, failureOf(refusal), request.createdAt);
-  });
-  await write.catch((error: unknown) => {
-    if (!row.reads || !isFull(error)) throw error;
-    ctx.unwritten.add(request);
-    if (refusal !== undefined) ctx.unwritten.end(id, failureOf(refusal), request.createdAt);
+    if (refused !== undefined) await store.setEnded(tx, id, refused, request.createdAt);
   });
   return id;
 }
-
-const isFull = (error: unknown): boolean => toAppError(error).type === "DiskFullError";
 
 /** Queues what an earlier process left; `start` begins to work on it, and on whatever is pushed. */
 export async function openRequests(ctx: Context, operations: readonly Bound[]) {
   const byName = new Map(operations.map((bound) => [bound.row.name, bound]));
   const left = new Set<string>();
   for (const { id, name, runs } of await store.listUnended(ctx.db)) {
-    const row = byName.get(name)?.row;
-    const isLog = row?.mode === "log";
-    if (isLog || runs >= runsAtMost) await end(ctx, id, failureOf(isLog ? followAgain : givenUp));
-    else ctx.queues.push(queueOf(row), id);
+    if (runs >= runsAtMost) await end(ctx, id, failureOf(givenUp));
+    else ctx.queues.push(queueOf(byName.get(name)?.row), id);
     left.add(id);
   }
   return {
@@ -97,7 +92,6 @@ export const queueOf = (row: Operation | undefined): QueueName =>
 /** A request may be what ends control, and is not tried for ever. */
 const runsAtMost = 3;
 
-const followAgain = new AppError("RuntimeError", "control was restarted; follow the log again");
 const givenUp = new AppError(
   "RuntimeError",
   `control ended unexpectedly ${runsAtMost} times while it worked on this request, which is not ` +
@@ -115,8 +109,8 @@ async function runRequest(
   try {
     // Known on disk before anything that it does can end control.
     if (isLeft) await ctx.batch((tx) => store.setBegun(tx, id));
-    const unwritten = ctx.unwritten.findWork(id);
-    const work = unwritten ?? (await store.findWork(ctx.db, id));
+    const read = ctx.reads.findWork(id);
+    const work = read ?? (await store.findWork(ctx.db, id));
     if (!work?.input || signal.aborted) return;
     const { input, command, program = product.word } = JSON.parse(ctx.seal.open(work.input));
     const bound = byName.get(work.name);
@@ -126,7 +120,7 @@ async function runRequest(
     await Promise.all([
       bound.run(ctx, input as never, call).then((value) => succeed(ctx, id, value, signal)),
       isLeft ||
-        unwritten !== undefined ||
+        read !== undefined ||
         ctx
           .batch((tx) => store.setBegun(tx, id))
           .catch((fault) => ctx.log.error({ err: fault, requestId: id }, "start not written down")),
@@ -225,20 +219,10 @@ export async function endSurely(ctx: Context, id: string, ending: Ending, signal
     try {
       return void (await end(ctx, id, ending));
     } catch (error) {
-      if (isFull(error) && (await endInMemory(ctx, id, ending))) return;
       ctx.log.error({ err: error, requestId: id }, "request not ended yet");
       if (signal.aborted) return;
       await sleep(waitMs(firstRetryMs, failures), undefined, { signal }).catch(() => {});
     }
-}
-
-/** Ends a request that only reads for those who wait for it; its row ends once there is room. */
-async function endInMemory(ctx: Context, id: string, ending: Ending): Promise<boolean> {
-  const request = await store.findRequest(ctx.db, id);
-  if (request === undefined || !findOperation(request.name)?.reads) return false;
-  ctx.unwritten.keepEnd(request, ending, ctx.now().getTime());
-  ctx.changes.notify(requestKey(id));
-  return true;
 }
 
 /**
@@ -251,9 +235,10 @@ export async function end(
   ending: Ending,
   also: (tx: Connection) => Promise<void> = async () => {},
 ): Promise<boolean> {
-  if (ctx.unwritten.end(id, ending, ctx.now().getTime())) {
+  const isReadEnded = ctx.reads.end(id, ending, ctx.now().getTime());
+  if (isReadEnded !== undefined) {
     ctx.changes.notify(requestKey(id));
-    return true;
+    return isReadEnded;
   }
   const ended = await ctx.batch(async (tx) => {
     // The disk may have been full when its start was to be written down.

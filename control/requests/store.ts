@@ -28,11 +28,10 @@ const allColumns = [
 ] as const satisfies Columns[];
 const listColumns = allColumns.filter((name) => name !== "return_value" && name !== "error");
 
-/** A new request, PENDING unless its work begins at once. `input` is sealed. */
+/** A new request. `input` is sealed. */
 export interface NewRequest {
   id: string;
   name: string;
-  status?: "PENDING" | "RUNNING";
   queue: "long" | "short";
   userId: string;
   userName: string;
@@ -49,7 +48,7 @@ export async function addRequest(db: Connection, request: NewRequest): Promise<v
     .values({
       id: request.id,
       name: request.name,
-      status: request.status ?? requestMachine.initial,
+      status: requestMachine.initial,
       queue: request.queue,
       user_id: request.userId,
       user_name: request.userName,

@@ -42,7 +42,7 @@ test("a node takes no job before it knows who it is", async (t) => {
   const bare = await startAgent(t, { bare: true });
 
   assert.equal((await bare.call("health", {})).node, null);
-  await assert.rejects(bare.submit("true"), { name: "ConflictError", message: /PUT \/node/ });
+  await assert.rejects(bare.submit("true"), { name: "UnreachableError", message: /PUT \/node/ });
 });
 
 test("a node stays who it is while it works, and forgets its jobs when it becomes another", async () => {

@@ -242,12 +242,16 @@ test("requests are forgotten some time after they ended, with their logs", async
   release();
 });
 
+/** What is stored and does nothing. */
+const planned = { cluster_name: "demo", task: "run: echo hi", dryrun: true };
+
 test("a request is forgotten after its log, and what cannot be forgotten holds up nothing else", async (t) => {
   const world = await testWorld(t);
-  const id = await world.call(clusters.status, {});
-  await world.get(clusters.status, id);
+  const id = await world.call(clusters.launch, planned);
+  await world.get(clusters.launch, id);
   const log = join(world.home, "control/requests", `${id}.log`);
   const download = join(world.home, "control/clients/u1/logs/old");
+  rmSync(log);
   for (const folder of [log, download]) mkdirSync(folder, { recursive: true });
   writeFileSync(join(download, "run.log"), "");
   world.advance(25 * hourMs);
@@ -263,7 +267,7 @@ test("a request is forgotten after its log, and what cannot be forgotten holds u
 
 test("a negative retention keeps requests for ever", async (t) => {
   const world = await testWorld(t, { config: { requestRetentionHours: -1 } });
-  await world.run(clusters.status, {});
+  await world.run(clusters.launch, planned);
 
   world.advance(1_000 * hourMs);
   await collect(world.ctx);
