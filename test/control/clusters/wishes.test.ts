@@ -135,7 +135,7 @@ test("the lifecycles of a cluster are listed newest first, and found open in one
   });
   const newer = aLifecycle({ id: "newer", clusterId: id, startedAt: 3, skipsHooks: true });
 
-  for (const one of [newer, older]) await putLifecycle(db, one);
+  for (const one of [older, newer]) await putLifecycle(db, one);
 
   assert.deepEqual(await listLifecycles(db, id), [newer, older]);
   assert.deepEqual(await listGoingOn(db, 4), new Map([[id, [newer]]]));
