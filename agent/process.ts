@@ -68,6 +68,7 @@ read -r __stat < "/proc/$$/stat"
 __claim() { command -p ln -s "$$ \${20} $__boot" "$__at.claim" 2>/dev/null; }
 __claim \${__stat##*) } || exit
 __shell=$(command -pv bash || command -v bash || echo sh)
+if test -r "$__at.env"; then export __bash_env="\${BASH_ENV-}" BASH_ENV="$__at.env"; fi
 case $__text in
 "") set -- "$@" "$__shell" -l "$__at.sh" ;;
 *) set -- "$@" "$__shell" -l -c "$__text" ;;
@@ -77,15 +78,22 @@ command -p "$@"
 command -p ln -s "$?" "$__at.exit"`;
 
 /**
- * Stands before the first line of every script: gives it the variables and functions that an interactive
- * bash has after `~/.bashrc`, which often returns early in any other shell. Variables that are `kept`
- * do not change. That shell's output is dropped, and its background processes hold nothing of ours open:
- * it finds the pipe through its parent.
+ * What bash reads before a script, as its `BASH_ENV`: gives the script the variables and functions that an
+ * interactive bash has after `~/.bashrc`, which often returns early in any other shell. Variables that
+ * are `kept` do not change. That shell's output is dropped, and its background processes hold nothing of
+ * ours open: it finds the pipe through its parent. The task's own `BASH_ENV` is read first, and restored.
  */
-const beginningWith = (kept: readonly string[]): string =>
-  `if test -n "$BASH" && test -r ~/.bashrc; then { __kept="$(declare -p PWD ${kept.join(" ")})"; ` +
-  `eval "$("$BASH" -i -c '{ export -p; declare -f; } > /proc/$PPID/fd/1' > /dev/null; :)"; ` +
-  `eval "$__kept"; unset __kept; } 2> /dev/null; fi; `;
+const beforeScript = (kept: readonly string[]): string => `
+BASH_ENV=$__bash_env
+unset __bash_env
+if test -n "$BASH_ENV"; then . "$BASH_ENV"; else unset BASH_ENV; fi
+if test -r ~/.bashrc; then {
+  __kept="$(declare -p PWD ${kept.join(" ")})"
+  eval "$("$BASH" -i -c '{ export -p; declare -f; } > /proc/$PPID/fd/1' > /dev/null; :)"
+  eval "$__kept"
+  unset __kept
+} 2> /dev/null; fi
+`;
 
 const adoptedPollMs = 100;
 
@@ -147,17 +155,17 @@ async function start(script: Script): Promise<string | undefined> {
   try {
     makeWorkdir(script);
     script.makeGroups?.();
-    const whole = beginningWith(script.kept ?? []) + script.text;
-    const text = writeText(script, whole) ? "" : whole;
+    const text = writeTexts(script) ? "" : script.text;
     await once(spawnWrapper(script, text, await openOutput(script)), "exit");
   } catch (error) {
     return `its ${script.name} script could not be started: ${error instanceof Error ? error.message : error}`;
   }
 }
 
-/** Whether the script is on disk, with room for the whole of it. */
-function writeText({ folder, name }: Script, text: string): boolean {
+/** Whether the script is on disk, with room for the whole of it and of what is read before it. */
+function writeTexts({ folder, name, text, kept = [] }: Script): boolean {
   try {
+    writeFileSync(join(folder, `${name}.env`), beforeScript(kept), { mode: 0o600 });
     writeFileSync(join(folder, `${name}.sh`), text, { mode: 0o600 });
     return true;
   } catch (error) {
