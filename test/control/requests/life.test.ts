@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import type { AppError } from "../../../common/errors.ts";
@@ -240,39 +240,6 @@ test("requests are forgotten some time after they ended, with their logs", async
   assert.ok(!logs().includes(`${ended}.log`));
   assert.equal((await world.http("GET", `/api/get?request_id=${ended}`)).status, 404);
   release();
-});
-
-/** What is stored and does nothing. */
-const planned = { cluster_name: "demo", task: "run: echo hi", dryrun: true };
-
-test("a request is forgotten after its log, and what cannot be forgotten holds up nothing else", async (t) => {
-  const world = await testWorld(t);
-  const id = await world.call(clusters.launch, planned);
-  await world.get(clusters.launch, id);
-  const log = join(world.home, "control/requests", `${id}.log`);
-  const download = join(world.home, "control/clients/u1/logs/old");
-  rmSync(log);
-  for (const folder of [log, download]) mkdirSync(folder, { recursive: true });
-  writeFileSync(join(download, "run.log"), "");
-  world.advance(25 * hourMs);
-
-  await assert.rejects(collect(world.ctx), /some old things were left/);
-
-  assert.equal((await list(world, "?all_status=true")).length, 1);
-  assert.ok(!existsSync(download));
-  rmSync(log, { recursive: true });
-  await collect(world.ctx);
-  assert.deepEqual(await list(world, "?all_status=true"), []);
-});
-
-test("a negative retention keeps requests for ever", async (t) => {
-  const world = await testWorld(t, { config: { requestRetentionHours: -1 } });
-  await world.run(clusters.launch, planned);
-
-  world.advance(1_000 * hourMs);
-  await collect(world.ctx);
-
-  assert.equal((await list(world, "?all_status=true")).length, 1);
 });
 
 test("names and ids are completed", async (t) => {
