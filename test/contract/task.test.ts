@@ -78,7 +78,7 @@ test("all issues come at once, in the order of the text", () => {
   const text = "num_nodes: 0\nresources:\n  cpus: x\n  ports:\n    - 80\n    - 0\nrnu: x\n";
 
   assert.deepEqual(issueLines(text), [
-    "line 1, column 1: num_nodes: must be a whole number of at least 1",
+    "line 1, column 1: num_nodes: must be a whole number from 1 to 10000",
     'line 3, column 3: resources.cpus: must be a positive number, or one with a plus: 4 or "4+"',
     "line 6, column 7: resources.ports[1]: must lie between port 1 and 65535",
     "line 7, column 1: rnu: unknown field `rnu`; did you mean `run`?",

@@ -24,7 +24,11 @@ import {
 
 /** Counts its starts, then waits until it is let go, and ends with 5. */
 const waits = "echo began >> ~/began; until [ -e ~/go ]; do sleep 0.05; done; exit 5";
-const endAllBut = (agent: TestAgent) => endTree(nodeTree(agent.home), 0);
+/** As a machine that loses its power: no agent sees its hooks end. */
+async function endAll(agent: TestAgent): Promise<void> {
+  await agent.end("SIGKILL");
+  await endTree(nodeTree(agent.home), 0);
+}
 const folderOf = (agent: TestAgent, id: string) =>
   join(agent.home, ".outrigger/agent/lifecycles", id, "0");
 
@@ -91,7 +95,7 @@ test("a hook whose process is gone without an exit code is INTERRUPTED, and not 
   await putHooks(agent, [aHook(waits), aHook("echo next")]);
   const begun = await begin(agent, "stop");
   await untilFile(agent, "began");
-  await endAllBut(agent);
+  await endAll(agent);
   await agent.start();
 
   assert.deepEqual(outcomes(await untilStatus(agent, begun, "READY")), [
@@ -137,7 +141,7 @@ test("a stop goes on after a reboot: what ran is INTERRUPTED, the next entry run
   await putHooks(agent, [aHook(waits), aHook("echo next")]);
   const begun = await begin(agent, "stop");
   await untilFile(agent, "began");
-  await endAllBut(agent);
+  await endAll(agent);
   reboot(agent, begun.id);
   await agent.start();
   const ready = await untilStatus(agent, begun, "READY");
@@ -152,7 +156,7 @@ test("a machine that is back was not taken away: its preemption is CANCELLED, wi
   await putHooks(agent, [aHook(waits), aHook("echo next")]);
   const begun = await begin(agent, "preemption", { deadlineAt: soon(60_000) });
   await untilFile(agent, "began");
-  await endAllBut(agent);
+  await endAll(agent);
   reboot(agent, begun.id);
   await agent.start();
   const lifecycle = await until(async () => {

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import {
+  existsSync,
   mkdtempSync,
   readdirSync,
   readFileSync,
@@ -45,15 +46,21 @@ const linesOf = (file: string) =>
 
 const inodeOf = (file: string) => statSync(file, { throwIfNoEntry: false })?.ino;
 
-/** Has requests logged until the file was begun anew; answers the last one's path. */
+/**
+ * Has requests logged until the file was begun anew; answers the last one's path. Waits until what it
+ * had logged is written, as lines are dropped that come faster than a slow disk takes them.
+ */
 async function untilTurned(one: Logs, file: string, from: number): Promise<number> {
   let path = from;
-  for (const inode = inodeOf(file); [undefined, inode].includes(inodeOf(file)); ) {
-    for (let nth = 0; nth < 20; nth += 1) {
+  const inode = inodeOf(file);
+  const isTurned = () => ![undefined, inode].includes(inodeOf(file));
+  const isWritten = () => readFileSync(file, "utf8").includes(`"path":"${path}"`);
+  while (!isTurned()) {
+    for (let nth = 0; nth < 60; nth += 1) {
       path += 1;
       forward(one, path);
     }
-    await new Promise(setImmediate);
+    await until(() => isTurned() || (existsSync(file) && isWritten()) || undefined);
   }
   return path;
 }
