@@ -1,7 +1,9 @@
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
 import { PassThrough } from "node:stream";
 import { after, test } from "node:test";
+import { findGroupPlaces, groupsOf } from "../../agent/control-groups.ts";
 import { findBearers, findProcess } from "../../common/process-tree.ts";
 import { openFrames, parseLine } from "../../contract/frames.ts";
 import {
@@ -135,6 +137,40 @@ test("what a shell leaves in the background ends with it", async () => {
   assert.equal(findProcess(Number(output))?.alive ?? false, false);
   assert.deepEqual(exit, { code: 0, signal: null });
 });
+
+test("a shell is in control groups of its own, which find what hides and go with the shell", {
+  skip: findGroupPlaces().length === 0 && "no control groups can be made here",
+}, async () => {
+  // Its session, its environment and its parent say nothing of the shell.
+  const hide = "env -i setsid sleep 1005 > /dev/null 2>&1 & sleep 0";
+  for (const at of [null, terminal]) {
+    const shell = await openShell({
+      command: `(${hide}; echo "hidden $!"); cat /proc/self/cgroup; echo shown; read go`,
+      terminal: at,
+    });
+    const text = await shell.see(/^shown/m);
+    const [, pid] = /^hidden (\d+)/m.exec(text) ?? assert.fail(text);
+    const [group] = groupsNow();
+    assert.match(text, /^\d+:.*\/outrigger-shells-[0-9a-f-]+-[0-9a-f]{12}\s*$/m);
+    assert.ok(group);
+    assert.match(readFileSync(join(group, "cgroup.procs"), "utf8"), new RegExp(`^${pid}$`, "m"));
+    assert.ok(findProcess(Number(pid))?.alive);
+
+    shell.type("\n");
+    await shell.end();
+
+    assert.equal(findProcess(Number(pid))?.alive ?? false, false);
+    assert.deepEqual(groupsNow(), []);
+  }
+});
+
+/** The control groups of this agent's shells. */
+function groupsNow(): string[] {
+  const [place] = findGroupPlaces();
+  const shells = join(agent.home, ".outrigger/shells");
+  const ids = existsSync(shells) ? readdirSync(shells) : [];
+  return ids.flatMap((id) => (place ? groupsOf([place], join(shells, id)) : [])).filter(existsSync);
+}
 
 test("what is written faster than it is read waits, and none of it is lost", async () => {
   const command = "head -c 50000000 /dev/zero | tr '\\0' x";

@@ -70,10 +70,12 @@ async function drive(
   report.check("api login", await runCommand(login, options));
 
   const client = stack.use(startClient(bin, env, home));
+  const run = ([first = "", ...rest]: readonly string[]) =>
+    first === "!" ? runCommand(rest, options) : client.run([first, ...rest], lineTimeoutMs);
   const runOne = async (line: Line) => {
     const patientUntil = performance.now() + (line.outcome === "until" ? patienceMs : 0);
     for (;;) {
-      const ended = await client.run(line.args, lineTimeoutMs);
+      const ended = await run(line.args);
       const fault = faultOf(line, ended, home);
       if (fault === undefined || performance.now() > patientUntil)
         return report.add(line, ended, fault);

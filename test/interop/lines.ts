@@ -27,7 +27,7 @@ export interface Reader {
 /**
  * Reads a table: a line a row, in columns parted by ` | `: outcome and exit code, the command, what it
  * shows. A row that begins with `0.14+` or `0.12` is for clients from that version on, or of that
- * version. Empty rows end a stage.
+ * version. A command that begins with `!` is any program's. Empty rows end a stage.
  */
 export function readStages(text: string, reader: Reader): Stage[] {
   const filled = text.replace(/\{(\w+)\}/g, (whole, name) => reader.values[name] ?? whole);
