@@ -73,14 +73,35 @@ async function lead(
   carry(child.stdout, "output", output);
   carry(child.stderr, "errors", output);
   try {
-    await once(child, "exit", { signal: gone });
+    await once(child, "exit", { signal: gone }).finally(end);
+    await untilRead(child, output, closed, gone);
   } finally {
-    await end();
+    for (const stream of [child.stdout, child.stderr]) stream?.destroy();
   }
-  // What we may not end, as it runs as another user, may hold the output open.
-  await Promise.race([closed, sleep(graceMs, undefined, { ref: false })]);
-  for (const stream of [child.stdout, child.stderr]) stream?.destroy();
   output.end(toFrame({ kind: "exit", code: child.exitCode, signal: child.signalCode }));
+}
+
+/**
+ * Waits until the caller, who may be slow, has read all output. What we may not end, as it runs as another
+ * user, may hold the output open: a second in which nothing comes ends that.
+ */
+async function untilRead(
+  { stdout, stderr }: ChildProcess,
+  output: PassThrough,
+  closed: Promise<unknown>,
+  gone: AbortSignal,
+): Promise<void> {
+  let isQuiet = false;
+  for (const stream of [stdout, stderr])
+    stream?.on("data", () => {
+      isQuiet = false;
+    });
+  const isOver = closed.then(() => true);
+  while (!isQuiet || output.writableNeedDrain) {
+    isQuiet = true;
+    const pause = sleep(graceMs, false, { ref: false, signal: gone });
+    if (await Promise.race([isOver, pause])) return;
+  }
 }
 
 /** Reads no more than is read from us. */

@@ -188,6 +188,26 @@ test("what is written faster than it is read waits, and none of it is lost", asy
   assert.equal((await shell.end()).output.length, 50_000_000);
 });
 
+test("a caller that reads slowly gets all of the output", async () => {
+  // What the buffers on the way take differs; at one of these sizes the rest is in the shell's pipe.
+  const sizes = Array.from({ length: 12 }, (_, index) => 400_000 + index * 30_000);
+
+  const received = await Promise.all(
+    sizes.map(async (size) => {
+      const input = new PassThrough();
+      input.write(toFrame({ command: `head -c ${size} /dev/zero`, terminal: null }));
+      const { body } = await agent.open("openShell", {}, input);
+      const readsAt = performance.now() + 3_000;
+      await until(() => performance.now() > readsAt || undefined);
+      let bytes = 0;
+      for await (const chunk of body) bytes += chunk.filter((byte: number) => byte === 0).length;
+      return bytes;
+    }),
+  );
+
+  assert.deepEqual(received, sizes);
+});
+
 test("a start that is none is refused", async () => {
   const input = new PassThrough();
   input.end('{"command":3}\n');
