@@ -49,7 +49,9 @@ test("control is killed while a job runs on two nodes", { timeout: 300_000 }, as
     until [ -e ${begun}on ]; do sleep 0.05; done
     for i in {101..200}; do echo "line $i"; done`;
   const id = await cluster.launch(aTask(run, { num_nodes: 2 }));
-  const followed = cluster.follow(id);
+  const { promise: isRead, resolve: begins } = Promise.withResolvers<void>();
+  const followed = cluster.follow(id, {}, begins);
+  await isRead;
   await until(() => (existsSync(`${begun}0`) && existsSync(`${begun}1`)) || undefined);
   await control.end("SIGKILL");
   writeFileSync(`${begun}on`, "");
