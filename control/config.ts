@@ -27,7 +27,12 @@ export const Settings = z.object({
     .string()
     .default(join(homedir(), ".outrigger"))
     .describe("Folder that holds everything control keeps."),
-  host: z.string().default("127.0.0.1").describe("Address to listen on; loopback only, for now."),
+  host: z
+    .string()
+    .default("127.0.0.1")
+    // One address: by this name Fastify would open a second server, for IPv6, that nothing limits.
+    .transform((host) => (host === "localhost" ? "127.0.0.1" : host))
+    .describe("Address to listen on; loopback only, for now."),
   port: Port.default(46_580).describe("Port to listen on; 0 takes a free one."),
   longAtOnce: AtOnce.default(32).describe(
     "Slow requests (launch, exec, ...) at work at once; those that only wait do not count.",
