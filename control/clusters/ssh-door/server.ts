@@ -126,7 +126,8 @@ async function openWay(
   const jump = to.destPort - sshPorts.first;
   if (jump >= 0 && jump < cluster.nodes) {
     refuseTooMany(ctx);
-    return (channel) => void serveSsh(ctx, { ...place, rank: jump }, apart(channel));
+    return (channel) =>
+      void serveSsh(ctx, { ...place, rank: jump }, apart(channel)).catch(() => channel.destroy());
   }
   const provider = ctx.provider(cluster.provider);
   const nodes = await provider.list(cluster, AbortSignal.timeout(dialMs));
