@@ -15,7 +15,7 @@ export interface Agent {
   /** Woken by the keys below. */
   readonly changes: Changes;
   readonly watches: Watches;
-  /** Where each folder of scripts has control groups of its own; empty where there are none to be had. */
+  /** Where each folder of scripts has control groups of its own; empty where the agent cannot make any. */
   readonly groupPlaces: readonly GroupPlace[];
   /** How often a log was written anew in its place, by path: what was read meanwhile may be wrong. */
   readonly rewrites: Map<string, number>;

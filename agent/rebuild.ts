@@ -12,7 +12,7 @@ import { findClaim } from "./process.ts";
 
 /**
  * Fills a journal that replaces a corrupt one from what lies in the folders of jobs. Claims and exit
- * codes say how far each came, and whoever leads it goes on from there: none of its scripts runs again.
+ * codes say how far each came, and the job continues from there: none of its scripts runs again.
  */
 export function rebuildJournal(agent: Agent, aside: string): void {
   const found = listNotes(agent);

@@ -42,7 +42,7 @@ interface Route {
   readonly run: (input: never, exchange: Exchange) => unknown;
 }
 
-/** Is told of whatever an operation throws. */
+/** Called with each error that an operation throws. */
 type Failed = (error: unknown) => void;
 
 /** Serves a table of operations on a Unix socket that only its owner may open. */

@@ -5,7 +5,7 @@ interface Place {
 }
 
 interface Lane {
-  /** Who has places, once for each place. */
+  /** The user of each place that is taken. */
   readonly taken: string[];
   readonly waiting: Place[];
 }
@@ -20,7 +20,7 @@ export interface Lanes {
 export function openLanes(placesOfLane: number): Lanes {
   const lanes = new Map<string, Lane>();
 
-  /** The next place is for the user who has the fewest, then for whoever waits longest. */
+  /** The next place goes to the user with the fewest, then to the longest wait. */
   function giveAway({ taken, waiting }: Lane): void {
     while (taken.length < placesOfLane && waiting.length > 0) {
       const next = waiting.reduce((best, one) =>

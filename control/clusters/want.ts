@@ -33,7 +33,7 @@ export async function wantCluster(db: Connection, id: string, desire: Desire): P
   const before = await held(db, id);
   if (before === undefined || (await isTooLate(db, before, desire.wanted))) return false;
   const isJoined = before.wanted === desire.wanted;
-  // Who joins a wish does not take back that hooks are skipped.
+  // Repeating a wish does not undo an earlier decision to skip hooks.
   const skipHooks = desire.skipHooks === true || (isJoined && before.skipHooks);
   return write(db, id, desire, skipHooks);
 }

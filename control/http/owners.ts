@@ -13,7 +13,7 @@ interface Address {
   readonly port: number;
 }
 
-/** Tells who is at the far end of a connection on this machine. */
+/** Finds the user at the far end of a connection on this machine. */
 export interface Owners {
   /** The user whose process made the connection; undefined when the system does not say. */
   of(connection: Connection): Promise<number | undefined>;
