@@ -1,12 +1,14 @@
 import { spawnSync } from "node:child_process";
 import { join } from "node:path";
 
+/** Test files, or another program with its arguments. */
 interface Row {
-  readonly files: readonly string[];
-  readonly env: Readonly<Record<string, string>>;
+  readonly files?: readonly string[];
+  readonly program?: readonly string[];
+  readonly env?: Readonly<Record<string, string>>;
 }
 
-/** The tests that can go on for longer, and for how long they do at night. */
+/** What takes longer than a commit should wait for, and how long it goes on at night. */
 const rows: Readonly<Record<string, Row>> = {
   "a million streams at the sidecar": {
     files: [
@@ -40,6 +42,9 @@ const rows: Readonly<Record<string, Row>> = {
     ],
     env: { KILL_ROUNDS: "200" },
   },
+  // It builds an older commit, which a shallow clone does not have.
+  "an upgrade from an older build": { files: ["e2e/upgraded.ts"] },
+  "20,000 seeds of the simulation": { program: ["sim/main.ts", "--seeds", "20000", "--jobs", "2"] },
 };
 
 const asked = process.argv.slice(2);
@@ -57,10 +62,13 @@ if (failed.length > 0) {
   process.exitCode = 1;
 }
 
-function passes(what: string, { files, env }: Row): boolean {
+function passes(what: string, { files = [], program, env }: Row): boolean {
   console.log(`\n${what}`);
-  const paths = files.map((file) => join(import.meta.dirname, file));
-  const args = ["--test", "--test-concurrency=1", ...paths];
+  const pathOf = (file: string) => join(import.meta.dirname, file);
+  const [main = "", ...words] = program ?? [];
+  const args = program
+    ? [pathOf(main), ...words]
+    : ["--test", "--test-concurrency=1", ...files.map(pathOf)];
   const { status } = spawnSync(process.execPath, args, {
     stdio: "inherit",
     env: { ...process.env, ...env },

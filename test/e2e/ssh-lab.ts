@@ -32,10 +32,11 @@ export async function openLab(
   t: Cleaner,
   hosts: readonly SshHostOptions[],
   env: Readonly<Record<string, string>> = {},
+  bundles?: string,
 ): Promise<Lab> {
   // What ends control fails a test that left something behind: hosts are gone by then.
   const started = await Promise.all(hosts.map((options) => startSshHost(t, options)));
-  const control = await startControl(t, { env });
+  const control = await startControl(t, { env, bundles });
   mkdirSync(packed, { recursive: true });
   symlinkSync(packed, join(control.home, "control/bundles"));
   const send = async (method: string, path: string, body?: unknown) => {

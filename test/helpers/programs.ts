@@ -30,7 +30,7 @@ export interface TestControl {
   readonly pid: number;
   /** What its services may listen on. */
   readonly ports: OwnPorts;
-  /** Starts it again on the same home and port. */
+  /** Starts it again on the same home and port, with the code of this checkout. */
   start(): Promise<void>;
   /** Ends it alone; answers its exit code, null when the signal killed it. */
   end(signal: NodeJS.Signals): Promise<number | null>;
@@ -43,6 +43,8 @@ export interface ControlOptions {
   readonly env?: Readonly<Record<string, string>>;
   /** Makes the path of the home at least this long. */
   readonly homeLength?: number;
+  /** The folder of bundles of another build, which runs until control is started again. */
+  readonly bundles?: string | undefined;
 }
 
 interface Cleaner {
@@ -58,7 +60,7 @@ const delaysMs = Array<number>(300).fill(50);
  */
 export async function startControl(
   t: Cleaner,
-  { env = {}, homeLength = 0 }: ControlOptions = {},
+  { env = {}, homeLength = 0, bundles }: ControlOptions = {},
 ): Promise<TestControl> {
   const folder = mkdtempSync(join(tmpdir(), "o-"));
   const home = join(folder, "h".repeat(Math.max(1, homeLength - folder.length - 1)));
@@ -71,7 +73,7 @@ export async function startControl(
     if (strays.length > 0) throw new Error(`left over: ${strays.join("; ")}`);
   });
   const ports = await claimPorts(t);
-  const control = await openControl(home, environmentOf(home, ports, env), ports);
+  const control = await openControl(home, environmentOf(home, ports, env), ports, bundles);
   close = async () => {
     await control.client.close();
     await control.end("SIGKILL");
@@ -83,8 +85,10 @@ async function openControl(
   home: string,
   env: Record<string, string>,
   ports: OwnPorts,
+  bundles: string | undefined,
 ): Promise<TestControl> {
-  let { process, port } = await startProcess(home, { ...env, OUTRIGGER_PORT: "0" });
+  const first = controlArgs(bundles);
+  let { process, port } = await startProcess(home, first, { ...env, OUTRIGGER_PORT: "0" });
   const endpoint = `http://127.0.0.1:${port}`;
   const identity = { id: "u1", name: "ana" };
   return {
@@ -94,7 +98,8 @@ async function openControl(
       return process.pid ?? 0;
     },
     async start() {
-      ({ process, port } = await startProcess(home, { ...env, OUTRIGGER_PORT: String(port) }));
+      const samePort = { ...env, OUTRIGGER_PORT: String(port) };
+      ({ process, port } = await startProcess(home, controlArgs(), samePort));
     },
     async end(signal) {
       const exit = hasEnded(process) ? undefined : once(process, "exit");
@@ -137,9 +142,9 @@ export function peakMemoryOf(pid: number): number {
 }
 
 /** The agent that serves a node's home now. */
-export function findAgent(nodeHome: string): number | undefined {
+export function findAgent(nodeHome: string, main = mainOf("agent")): number | undefined {
   const agents = processesOf(`HOME=${nodeHome}\0`);
-  return agents.find(({ pid }) => commandOf(pid).includes(mainOf("agent")))?.pid;
+  return agents.find(({ pid }) => commandOf(pid).includes(main))?.pid;
 }
 
 /** Why no node here is ever idle; false when one can be. */
@@ -148,8 +153,8 @@ export const whyNeverIdle = (): string | false =>
   "who sits at an SSH terminal keeps every node of this machine awake";
 
 /** Holds a node's new agent still, before anybody can reach it unless we sleep; lets it go again when called. */
-export async function freezeAgent(nodeHome: string): Promise<() => void> {
-  const pid = await until(() => findAgent(nodeHome));
+export async function freezeAgent(nodeHome: string, main?: string): Promise<() => void> {
+  const pid = await until(() => findAgent(nodeHome, main));
   process.kill(pid, "SIGSTOP");
   return () => process.kill(pid, "SIGCONT");
 }
@@ -172,11 +177,17 @@ function environmentOf(
   };
 }
 
+/** The arguments that Node.js runs control with: that of this code, or of a folder of bundles. */
+function controlArgs(bundles?: string): string[] {
+  const args = testedArgs("control");
+  return bundles === undefined ? args : args.with(-1, join(bundles, "control.mjs"));
+}
+
 /** Resolves once it listens, with the port; throws what it logged when it leaves instead. */
-async function startProcess(home: string, env: Record<string, string>) {
+async function startProcess(home: string, args: string[], env: Record<string, string>) {
   const log = join(home, "control.log");
   const out = openSync(log, "a", 0o600);
-  const child = spawn(process.execPath, testedArgs("control"), {
+  const child = spawn(process.execPath, args, {
     env,
     stdio: ["ignore", out, out],
   });
