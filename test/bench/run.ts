@@ -3,6 +3,8 @@ import { agentMemory } from "./agent-memory.ts";
 import { balancerBenches } from "./balancer/benches.ts";
 import { cliStart } from "./cli-start.ts";
 import { controlMemory } from "./control-memory.ts";
+import { hangingCreations } from "./core/hanging.ts";
+import { manyLaunches } from "./core/many-launches.ts";
 import { type Figure, tableOf } from "./figures.ts";
 import { firstLine } from "./first-line.ts";
 import { followDelay } from "./follow-delay.ts";
@@ -31,6 +33,8 @@ const benches: Record<string, (lab: Lab) => Promise<Figure[]>> = {
   preemption,
   "agent-memory": agentMemory,
   "cli-start": cliStart,
+  "core-slow": hangingCreations,
+  "core-launches": manyLaunches,
   ...sidecarBenches,
   ...balancerBenches,
   ...serviceBenches,
