@@ -1,4 +1,5 @@
 import type { agentOperations } from "../contract/agent-api.ts";
+import { logOffsetHeader } from "../contract/job-log.ts";
 import { jobMachine } from "../contract/statuses.ts";
 import { type Agent, keys } from "./context.ts";
 import { streamEvents } from "./events.ts";
@@ -9,7 +10,8 @@ import { openHookLog } from "./hooks/log-read.ts";
 import { readIdle, setAutostop } from "./idle.ts";
 import { cancelJob, getJob, getSpec, submitJob, toJob } from "./jobs/jobs.ts";
 import { listPorts } from "./jobs/ports.ts";
-import { appendPartLog, getOwnPart, listJobParts, putPart, reportPart } from "./jobs/ranks.ts";
+import { appendPartLog } from "./jobs/rank-log.ts";
+import { getOwnPart, listJobParts, putPart, reportPart } from "./jobs/ranks.ts";
 import { listJobs } from "./jobs/store.ts";
 import {
   beginLifecycle,
@@ -95,6 +97,6 @@ export function bindOperations(agent: Agent): Bound<typeof agentOperations> {
 
 const toStream = ({ offset, bytes }: OpenLog) => ({
   type: "application/octet-stream",
-  headers: { "log-offset": String(offset) },
+  headers: { [logOffsetHeader]: String(offset) },
   content: bytes,
 });

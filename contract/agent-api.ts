@@ -165,11 +165,11 @@ export const agentOperations = {
     route: "POST /jobs/{id}/parts/{rank}/log",
     mode: "sync",
     summary:
-      "Hand the head bytes of a worker's log from `offset`; bytes it has are skipped, a gap is refused. Answers how many it has.",
+      "Hand the head bytes of a worker's log from `offset`; bytes it has are skipped, a gap is refused unless `leftOutFrom` says that the worker left out what lies before `offset`. Answers how many it has.",
     access,
     input: {
       ...partOfJob,
-      query: z.object({ offset }),
+      query: z.object({ offset, leftOutFrom: z.coerce.number().int().min(0).optional() }),
       rawBody: "application/octet-stream",
     },
     output: z.object({ logBytes: z.int().min(0) }),
@@ -188,7 +188,6 @@ export const agentOperations = {
         wanted: z.enum(["setup", "run", "end"]),
         graceMs: z.int().min(0).default(10_000),
         spec: PartSpec.optional(),
-        headBytes: z.int().min(0).optional().describe("How much of its log the head has."),
       }),
     },
     output: Part,
@@ -198,7 +197,8 @@ export const agentOperations = {
     name: "readPartLog",
     route: "GET /parts/{id}/log",
     mode: "stream",
-    summary: "A worker's own log of its rank from a byte offset; with `follow` until it ended.",
+    summary:
+      "A worker's own log of its rank from a byte offset; with `follow` until it ended. The header `log-offset` has the offset of the first byte.",
     access,
     input: { ...job, query: z.object({ offset, follow }) },
     output: Bytes,

@@ -1,19 +1,19 @@
 import { statSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 import { jobLogGap, usualLogBytes } from "../../contract/job-log.ts";
-import { type Agent, keys } from "../context.ts";
+import type { Agent } from "../context.ts";
 import { logOf, rankLogOf } from "../folders.ts";
 import { resumeRewrite } from "../hooks/log-rewrite.ts";
 import { leaveOut } from "../hooks/log-size.ts";
 import { findGap, writeGap } from "../log-gap.ts";
-import { getNode } from "../node.ts";
-import { findPart, findSpec, listParts } from "./part-store.ts";
+import { findSpec, listParts } from "./part-store.ts";
 
 const lookEveryMs = 1_000;
 
 /**
- * Keeps the logs that this node has of a job within their size. Disposing of it does so once more; on a
- * worker that waits until the head has the whole log.
+ * Keeps the logs that this node has of a job within their size. Disposing of it does so once more. On a
+ * worker this does not wait for the head: one that was away for longer than the log is large learns what
+ * was left out.
  */
 export function keepLogsSmall(agent: Agent, id: number): AsyncDisposable {
   const atMostBytes = findSpec(agent.journal, id)?.limits.logBytes ?? usualLogBytes;
@@ -27,7 +27,6 @@ export function keepLogsSmall(agent: Agent, id: number): AsyncDisposable {
       over.abort();
       await keeping;
       if (agent.stopping.aborted) return;
-      await untilCopied(agent, id);
       await trimLogs(agent, id, atMostBytes);
     },
   };
@@ -46,21 +45,9 @@ async function keep(
   }
 }
 
-/** Resolves once nobody needs to read the log of this node any more to merge it. */
-function untilCopied(agent: Agent, id: number): Promise<true> {
-  const look = async () => neededFrom(agent, id) >= sizeOf(logOf(agent, id)) || undefined;
-  return agent.changes.until(keys.job(id), look, agent.stopping);
-}
-
-/** Where what the head still needs of this node's log begins; the head itself needs nothing of it. */
-function neededFrom({ journal }: Agent, id: number): number {
-  const { rank } = getNode(journal);
-  return rank === 0 ? Number.POSITIVE_INFINITY : (findPart(journal, id, rank)?.merged ?? 0);
-}
-
-/** What is merged of the log of a rank is in the job's. */
+/** Of the log of a rank only what is merged goes: that is in the job's. */
 async function trimLogs(agent: Agent, id: number, atMostBytes: number): Promise<void> {
-  await trimLog(agent, logOf(agent, id), atMostBytes, neededFrom(agent, id));
+  await trimLog(agent, logOf(agent, id), atMostBytes, Number.POSITIVE_INFINITY);
   const parts = listParts(agent.journal, id);
   if (parts.length < 2) return;
   for (const { rank, merged } of parts)

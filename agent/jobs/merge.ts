@@ -1,8 +1,10 @@
 import { closeSync, openSync, readSync, statSync, writeSync } from "node:fs";
 import { setTimeout as sleep, setImmediate as yieldToOthers } from "node:timers/promises";
+import { gapLine } from "../../contract/hooks.ts";
 import { type Agent, keys } from "../context.ts";
 import { folderOf, logOf, rankLogOf } from "../folders.ts";
 import { transaction } from "../journal.ts";
+import { findGap, isIn } from "../log-gap.ts";
 import { watchPath } from "../watch.ts";
 import { listParts, setPart } from "./part-store.ts";
 import { findJob, type MergePiece, setMerge } from "./store.ts";
@@ -105,10 +107,19 @@ async function merge(
 /** The next piece of the first rank that has something new. */
 function findPiece(agent: Agent, id: number, isLast: boolean): MergePiece | undefined {
   for (const { rank, merged: from } of listParts(agent.journal, id)) {
-    const bytes = read(rankLogOf(agent, id, rank), from, pieceBytes);
-    const to = from + wholeLines(bytes, isLast);
+    const to = endOfPiece(rankLogOf(agent, id, rank), from, isLast);
     if (to > from) return { rank, from, to, at: statSync(logOf(agent, id)).size };
   }
+}
+
+/** A piece ends where bytes were left out; what was left out is a piece of its own. */
+function endOfPiece(path: string, from: number, isLast: boolean): number {
+  const gap = findGap(path);
+  const isAhead = gap !== undefined && from < gap.to;
+  if (isAhead && from >= gap.from) return statSync(path).size >= gap.to ? gap.to : from;
+  const bytes = read(path, from, isAhead ? Math.min(pieceBytes, gap.from - from) : pieceBytes);
+  const endsAtGap = isAhead && from + bytes.length === gap.from;
+  return from + wholeLines(bytes, isLast || endsAtGap);
 }
 
 /** How many of the bytes can go: up to the last newline, all when nothing else will come. */
@@ -120,7 +131,10 @@ function wholeLines(bytes: Buffer, last: boolean): number {
 
 function writePiece(agent: Agent, id: number, { rank, from, to, at }: MergePiece): void {
   const name = rank === 0 ? "head" : `worker${rank}`;
-  const bytes = read(rankLogOf(agent, id, rank), from, to - from);
+  const path = rankLogOf(agent, id, rank);
+  const bytes = isIn(findGap(path), from)
+    ? Buffer.from(gapLine({ from, to }).trimStart())
+    : read(path, from, to - from);
   const file = openSync(logOf(agent, id), "r+");
   try {
     const lines = prefixLines(bytes, `(${name}, rank=${rank}) `);

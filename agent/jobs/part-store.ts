@@ -23,7 +23,7 @@ export interface PartRow {
   readonly accelerators: number;
   /** Indices of the accelerators it may use. */
   readonly gpus: readonly number[];
-  /** Bytes of its log that are in the merged log; on a worker, those that the head has. */
+  /** Bytes of its log that are in the merged log; 0 on a worker. */
   readonly merged: number;
 }
 

@@ -1,9 +1,8 @@
 import { statSync } from "node:fs";
-import { open } from "node:fs/promises";
 import { fail } from "../../common/errors.ts";
 import type { JobPart, Part, PartSpec } from "../../contract/agent-shapes.ts";
 import { type PartStatus, partMachine } from "../../contract/statuses.ts";
-import { type Agent, keys } from "../context.ts";
+import type { Agent } from "../context.ts";
 import { logOf, makeFolder, rankLogOf } from "../folders.ts";
 import { transaction } from "../journal.ts";
 import { getNode } from "../node.ts";
@@ -17,7 +16,6 @@ import {
   listHoldingParts,
   listParts,
   type PartRow,
-  setPart,
   type Wanted,
   wishes,
 } from "./part-store.ts";
@@ -50,32 +48,6 @@ export function reportPart(
 }
 
 /**
- * Writes bytes of a worker's log where they belong, so the same bytes twice do no harm; a gap is a
- * `ConflictError`. Answers how many bytes the head has.
- */
-export async function appendPartLog(
-  agent: Agent,
-  { id, rank, offset }: { id: number; rank: number; offset: number },
-  bytes: AsyncIterable<Uint8Array>,
-): Promise<{ logBytes: number }> {
-  getRank(agent, id, rank);
-  const path = rankLogOf(agent, id, rank);
-  const logBytes = statSync(path).size;
-  if (offset > logBytes)
-    fail("ConflictError", `the head has ${logBytes} bytes of rank ${rank}; go on there`, {
-      logBytes,
-    });
-  await using file = await open(path, "r+");
-  let at = offset;
-  for await (const chunk of bytes) {
-    await file.writev([chunk], at);
-    at += chunk.length;
-  }
-  agent.changes.notify(keys.merge(id));
-  return { logBytes: statSync(path).size };
-}
-
-/**
  * Takes what the head wants of this worker's rank. The answer is how the rank fares now. Wishes only
  * go forwards, so a late one does nothing; `end` before the spec came leaves a rank that never runs.
  */
@@ -86,13 +58,11 @@ export function putPart(
     wanted,
     graceMs,
     spec,
-    headBytes = 0,
   }: {
     id: number;
     wanted: Wanted;
     graceMs: number;
     spec?: PartSpec | undefined;
-    headBytes?: number | undefined;
   },
 ): Part {
   const { journal } = agent;
@@ -102,10 +72,6 @@ export function putPart(
   if (known === undefined) addNewPart(agent, { id, rank, wanted, spec });
   else if (wishes.indexOf(wanted) > wishes.indexOf(known.wanted))
     wantPart(agent, id, rank, { wanted, graceMs });
-  if (known !== undefined && headBytes > known.merged) {
-    setPart(journal, id, rank, { merged: headBytes });
-    agent.changes.notify(keys.job(id));
-  }
   return toPart(agent, findPart(journal, id, rank) ?? fail("InternalError", `part ${id} is lost`));
 }
 
@@ -149,7 +115,8 @@ function addNewPart(
   });
 }
 
-function getRank({ journal }: Agent, id: number, rank: number): PartRow {
+/** A rank of the job that this node has a row of; throws `JobNotFoundError`. */
+export function getRank({ journal }: Agent, id: number, rank: number): PartRow {
   return (
     findPart(journal, id, rank) ??
     fail("JobNotFoundError", `this node knows no rank ${rank} of a job ${id}`)

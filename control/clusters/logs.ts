@@ -4,7 +4,7 @@ import type { InputOf } from "../../common/operation.ts";
 import { agentOperations as agentApi } from "../../contract/agent-api.ts";
 import type { Job } from "../../contract/agent-shapes.ts";
 import { gapLine } from "../../contract/hooks.ts";
-import { firstLogBytes } from "../../contract/job-log.ts";
+import { firstLogBytes, logOffsetHeader } from "../../contract/job-log.ts";
 import type { clusterOperations as rows } from "../../contract/operations/clusters.ts";
 import { jobExitCodes, jobMachine } from "../../contract/statuses.ts";
 import type { Call, LogReply } from "../bind.ts";
@@ -19,7 +19,6 @@ import { findCluster } from "./store.ts";
 
 /** How long an agent may be away before a follower gives up. */
 const patienceMs = 120_000;
-const offsetHeader = "log-offset";
 
 /** Streams a job's log byte for byte; its exit code tells how the job fared. */
 export async function logs(
@@ -41,7 +40,7 @@ export async function logs(
     begun: async () => (follow ? untilBegun(ctx, cluster, look, call.signal) : job),
   });
   return {
-    headers: { [offsetHeader]: String(start) },
+    headers: { [logOffsetHeader]: String(start) },
     body: Readable.from(text),
     exitCode: () => exitCodeAfter(ctx, cluster, id, call.signal),
   };
@@ -67,7 +66,7 @@ export async function openJobLog(
   signal: AbortSignal,
 ) {
   const first = await headOf(ctx, cluster).open(agentApi.readLog, query, signal);
-  const start = Number(first.headers[offsetHeader] ?? query.offset);
+  const start = Number(first.headers[logOffsetHeader] ?? query.offset);
   return { start, chunks: chunksOf(ctx, cluster, query, start, first.body, signal) };
 }
 
@@ -91,7 +90,7 @@ async function* chunksOf(
       if (body === undefined) {
         const rest = { id, follow, offset };
         const opened = await ctx.agent(cluster, 0).open(agentApi.readLog, rest, signal);
-        offset = Number(opened.headers[offsetHeader] ?? offset);
+        offset = Number(opened.headers[logOffsetHeader] ?? offset);
         body = opened.body;
         if (offset > from) yield Buffer.from(gapLine({ from, to: offset }));
       }

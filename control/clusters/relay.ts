@@ -1,6 +1,7 @@
 import { AppError, fail } from "../../common/errors.ts";
 import { agentOperations as api } from "../../contract/agent-api.ts";
 import type { JobPart, Part } from "../../contract/agent-shapes.ts";
+import { logOffsetHeader } from "../../contract/job-log.ts";
 import { allEnd } from "../all-end.ts";
 import type { Context } from "../context.ts";
 import { openRounds, type Rounds } from "./rounds.ts";
@@ -113,35 +114,38 @@ const lostPart = (jobId: number, rank: number, logBytes: number): Part => {
   return { jobId, status: "ENDED", exitCode: null, reason, logBytes };
 };
 
-/** How often a worker is told what the head has: until then it keeps its own log. */
-const toldEveryBytes = 8 * 2 ** 20;
-
-/** Hands the head what a worker's rank prints, from where the head stands, until the rank ended. */
+/**
+ * Hands the head what a worker's rank prints, from where the head stands, until the rank ended. A log ends
+ * where its worker left bytes out, and goes on behind them when it is opened again.
+ */
 async function pumpLog(
   ctx: Context,
   cluster: Cluster,
   id: number,
-  { rank, wanted, graceMs, logBytes }: JobPart,
+  { rank, logBytes }: JobPart,
   signal: AbortSignal,
 ): Promise<number> {
   const head = ctx.agent(cluster, 0);
   const worker = ctx.agent(cluster, rank);
   let offset = logBytes;
-  let told = offset;
-  const tell = async () => {
-    // A wish that is out of date by now changes nothing.
-    await worker.call(api.putPart, { id, wanted, graceMs, headBytes: offset }, { signal });
-    told = offset;
-  };
   try {
-    const from = { id, offset, follow: "true" };
-    const { body } = await worker.open(api.readPartLog, from, signal);
-    for await (const chunk of body) {
-      await head.call(api.appendPartLog, { id, rank, offset }, { signal, bytes: chunk });
-      offset += chunk.length;
-      if (offset - told >= toldEveryBytes) await tell();
+    for (let isDone = false; !isDone; ) {
+      const from = offset;
+      const log = { id, offset, follow: "true" } as const;
+      const { body, headers } = await worker.open(api.readPartLog, log, signal);
+      offset = Number(headers[logOffsetHeader] ?? offset);
+      let place: object = { offset, ...(offset > from && { leftOutFrom: from }) };
+      for await (const chunk of body) {
+        await head.call(
+          api.appendPartLog,
+          { id, rank, offset, ...place },
+          { signal, bytes: chunk },
+        );
+        offset += chunk.length;
+        place = {};
+      }
+      isDone = offset === from;
     }
-    if (offset > told) await tell();
   } catch (error) {
     if (!signal.aborted) ctx.log.debug({ err: error, id, rank }, "log of a rank broke off");
   }

@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
+import { logOffsetHeader } from "../../contract/job-log.ts";
 import { startAgent, type TestAgent, text } from "./agent.ts";
 
 interface Cleaner {
@@ -8,13 +9,18 @@ interface Cleaner {
 /** Two agents of one cluster, and somebody who carries news between them. */
 export async function startCluster(t: Cleaner): Promise<[head: TestAgent, worker: TestAgent]> {
   const agents = await startPair(t);
+  startRelay(t, agents);
+  return agents;
+}
+
+/** Carries news between two agents until the test is over. */
+export function startRelay(t: Cleaner, agents: TestAgent[]): void {
   const over = new AbortController();
   const relaying = relay(agents, over.signal);
   t.after(async () => {
     over.abort();
     await relaying;
   });
-  return agents;
 }
 
 /** Two agents of one cluster that know nothing of each other. */
@@ -40,8 +46,13 @@ async function carry(head: TestAgent, worker: TestAgent, id: number): Promise<vo
   if (wish === undefined) return;
   const { wanted, graceMs, logBytes: offset } = wish;
   const spec = await head.call("getPartSpec", { id });
-  const { status, exitCode, reason } = await worker.call("putPart", { id, wanted, graceMs, spec });
-  const log = await text((await worker.open("readPartLog", { id, offset })).body);
-  if (log !== "") await head.call("appendPartLog", { id, rank, offset }, Buffer.from(log));
+  const part = await worker.call("putPart", { id, wanted, graceMs, spec });
+  const { headers, body } = await worker.open("readPartLog", { id, offset });
+  const start = Number(headers[logOffsetHeader]);
+  const place = { offset: start, ...(start > offset && { leftOutFrom: offset }) };
+  const log = await text(body);
+  if (log !== "") await head.call("appendPartLog", { id, rank, ...place }, Buffer.from(log));
+  if (start + log.length < part.logBytes) return;
+  const { status, exitCode, reason } = part;
   await head.call("reportPart", { id, rank, status, exitCode, reason });
 }

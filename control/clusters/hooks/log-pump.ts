@@ -2,6 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { AppError, fail } from "../../../common/errors.ts";
 import { agentOperations as api } from "../../../contract/agent-api.ts";
 import { hookEvents } from "../../../contract/hooks.ts";
+import { logOffsetHeader } from "../../../contract/job-log.ts";
 import type { HookLog, Lifecycle } from "../../../contract/lifecycle-shapes.ts";
 import type { Context } from "../../context.ts";
 import { sizeOf } from "../../growing-file.ts";
@@ -18,7 +19,6 @@ import {
 } from "./log-copy.ts";
 
 const retryMs = 300;
-const offsetHeader = "log-offset";
 /** Lifecycles of a node whose logs are copied, newest first. */
 const atMost = 20;
 
@@ -191,7 +191,7 @@ async function copyOn(
 ): Promise<boolean> {
   const from = { id, event, offset: copy.size, follow: "true" };
   const { headers, body } = await ctx.agent(cluster, rank).open(api.readHookLog, from, signal);
-  const start = Number(headers[offsetHeader] ?? copy.size);
+  const start = Number(headers[logOffsetHeader] ?? copy.size);
   if (!(start >= copy.size)) fail("ValueError", `node ${rank} went back in its ${event} log`);
   let at = start;
   for await (const chunk of body) {
