@@ -2,6 +2,7 @@ import { type Loop, startLoop } from "../common/loop.ts";
 import { collectClusters, collectDownloads, collectLifecycles } from "./clusters/collect.ts";
 import type { Context } from "./context.ts";
 import { copyIfDue } from "./db/copies.ts";
+import { keepReserve } from "./db/reserve.ts";
 import { databaseOf } from "./home.ts";
 import { collectReads, collectRequests } from "./requests/collect.ts";
 import { dropPassing } from "./requests/passing.ts";
@@ -19,6 +20,7 @@ const collectors: readonly ((ctx: Context, signal?: AbortSignal) => Promise<void
   collectUploads,
   collectServices,
   copyDatabase,
+  async ({ config }) => keepReserve(databaseOf(config.home)),
 ];
 
 async function copyDatabase({ config, log, now }: Context, signal?: AbortSignal): Promise<void> {

@@ -5,7 +5,9 @@ import { reportOrphans } from "./clusters/orphans.ts";
 import { clusters } from "./clusters/reconcile.ts";
 import { startCollector } from "./collector.ts";
 import { readConfig } from "./config.ts";
+import { freeReserve } from "./db/reserve.ts";
 import { runErrand } from "./errands.ts";
+import { databaseOf } from "./home.ts";
 import { buildServer, listen } from "./http/server.ts";
 import { lockHome } from "./lock.ts";
 import { openLog } from "./log.ts";
@@ -25,6 +27,8 @@ async function main(): Promise<void> {
   const service = openServiceManager(process.env);
   const log = openLog("control", config.logLevel);
   exitOnCrash((err) => log.fatal({ err }, "crashed"));
+  if (freeReserve(databaseOf(config.home)))
+    log.warn("the disk is full: started with the room that was kept for it; make more room");
   const lock = lockHome(config.home);
   const ctx = await openContext(config, log);
   const stopping = new AbortController();
