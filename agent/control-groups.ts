@@ -9,7 +9,7 @@ import {
   symlinkSync,
   writeFileSync,
 } from "node:fs";
-import { basename, join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { product } from "../common/product.ts";
 import type { Limits as AllLimits } from "../contract/agent-shapes.ts";
 
@@ -42,6 +42,8 @@ const limitFiles = {
 const cpuPeriodMicros = 100_000;
 const limited = Object.values(limitFiles).map(({ controller }) => controller);
 const linkName = "groups";
+/** As the unit of the agent calls it. */
+const subgroup = "agent";
 
 /**
  * Where this process may make control groups, the hierarchy that tells best who belongs together
@@ -51,7 +53,7 @@ export function findGroupPlaces(
   cgroup = readFileSync("/proc/self/cgroup", "utf8"),
   mountinfo = readFileSync("/proc/self/mountinfo", "utf8"),
 ): GroupPlace[] {
-  const unified = findOwn(cgroup, mountinfo, "");
+  const unified = findUnified(cgroup, mountinfo);
   const places: GroupPlace[] =
     unified === undefined ? [] : [{ path: unified, version: 2, controllers: enableIn(unified) }];
   for (const controller of limited) {
@@ -139,6 +141,17 @@ const namesOf = (limits: Limits): (keyof Limits)[] =>
 
 const placeFor = (places: readonly GroupPlace[], limit: keyof Limits): GroupPlace | undefined =>
   places.find(({ controllers }) => controllers.includes(limitFiles[limit].controller));
+
+/**
+ * The v2 group below which we may make others. `DelegateSubgroup=` of systemd puts us in a group of our own
+ * below that of the unit, because the kernel limits nothing below a group that has processes itself.
+ */
+function findUnified(cgroup: string, mountinfo: string): string | undefined {
+  const own = findOwn(cgroup, mountinfo, "");
+  if (own === undefined || basename(own) !== subgroup) return own;
+  const unit = dirname(own);
+  return unit.endsWith(".service") && isWritable(unit) ? unit : own;
+}
 
 /** This process's group in the hierarchy of a controller (v2: "") where we may make others in it. */
 function findOwn(cgroup: string, mountinfo: string, controller: string): string | undefined {

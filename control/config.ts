@@ -87,7 +87,7 @@ export const Settings = z.object({
     .enum(["none", "memory", "all"])
     .default("memory")
     .describe(
-      "What of a job's `resources` is also the most it gets of a node, where its agent may make control groups: `memory`, `all` (memory and CPUs) or `none`. `memory: 16` is a limit, `16+` is not. Under systemd with control groups v2 alone nothing is limited yet. By default a job that outgrows its memory is ended instead of its neighbors, while CPUs that are idle are anyone's.",
+      "What of a job's `resources` is also the most it gets of a node, where its agent may make control groups: `memory`, `all` (memory and CPUs) or `none`. `memory: 16` is a limit, `16+` is not. Where there are control groups v2 alone, an agent that is a unit limits jobs from systemd 254 on. By default a job that outgrows its memory is ended instead of its neighbors, while CPUs that are idle are anyone's.",
     ),
   jobProcesses: z.coerce
     .number()

@@ -38,6 +38,15 @@ test("an agent makes control groups below its own ones", () => {
   assert.deepEqual(pathsOf("0::/box/system.slice/x.service\n", mountinfo("/box")), [own]);
 });
 
+test("an agent that systemd put below the group of its unit makes others beside it", () => {
+  aGroup("system.slice/x.service/agent");
+  aGroup("user.slice/agent");
+
+  assert.deepEqual(pathsOf("0::/system.slice/x.service/agent\n", mountinfo("/")), [own]);
+  const elsewhere = [join(mounted, "user.slice/agent")];
+  assert.deepEqual(pathsOf("0::/user.slice/agent\n", mountinfo("/")), elsewhere);
+});
+
 test("where an agent may make none there are no control groups", () => {
   for (const [cgroup = "", mounts = ""] of [
     ["0::/\n", mountinfo("/")],

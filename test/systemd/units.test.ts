@@ -81,7 +81,9 @@ for (const program of ["agent", "control"] as const) {
   test(`systemd finds nothing wrong with the unit of ${program}`, { skip }, async (t) => {
     const { stdout, stderr } = await run(analyze, ["verify", installedCopy(t, program)]);
 
-    assert.equal(stdout + stderr, "");
+    // Known from systemd 254 on; older ones ignore it.
+    const others = (stdout + stderr).split("\n").filter((line) => !/'DelegateSubgroup'/.test(line));
+    assert.equal(others.join("\n"), "");
   });
 }
 
