@@ -1,9 +1,10 @@
+import { randomUUID } from "node:crypto";
 import { existsSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { openChanges } from "../common/changes.ts";
 import { AppError, fail } from "../common/errors.ts";
 import { isNoRoom } from "../common/files.ts";
-import { openSeal } from "../common/seal.ts";
+import { openSeal, readOrMake } from "../common/seal.ts";
 import { tokenFile } from "../contract/control-pid.ts";
 import { openAgents } from "./clusters/agents.ts";
 import { openWatches } from "./clusters/watch.ts";
@@ -62,7 +63,8 @@ async function open(config: Config, log: Logger, replaced: Replaced): Promise<Co
   const seal = openSeal(sealFile);
   const keyring = { keyFolder: keyFolderOf(config), agentSocket: config.sshAgentSocket };
   const bundles = openBundles(join(home, "bundles"));
-  const ssh = openReach({ db, seal, keyring, bundles, now });
+  const controlId = readOrMake(join(home, "id"), () => Buffer.from(randomUUID())).toString();
+  const ssh = openReach({ controlId, db, seal, keyring, bundles, now });
   const hosts = { book: openHostBook(db, ssh), ways: ssh };
   const providers = replaced.providers ?? openProviders(config, log, hosts);
   const provider = (name: string) =>

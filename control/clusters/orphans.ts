@@ -11,7 +11,7 @@ import { addEvent } from "../events.ts";
 import type { FoundNode, Provider } from "../providers/provider.ts";
 import { nudge } from "../reconciler.ts";
 import { type AutostopSetting, type Cluster, clusterKey, isClusterName } from "./schema.ts";
-import { addCluster, findCluster } from "./store.ts";
+import { addCluster, findCluster, findLive } from "./store.ts";
 
 /** Clusters whose nodes are there, and which the database does not have: it was lost, or is an older copy. */
 export const orphanOperations: Bound[] = [
@@ -44,12 +44,21 @@ export async function reportOrphans(ctx: Context, signal: AbortSignal): Promise<
 }
 
 async function listOrphans(ctx: Context, signal: AbortSignal): Promise<Found[]> {
-  const found: Found[] = [];
-  for (const provider of ctx.providers)
-    for (const [id, nodes] of byCluster((await provider.find?.(signal)) ?? []))
-      if ((await findCluster(ctx.db, id)) === undefined)
-        found.push(await look(provider, id, nodes, signal));
-  return found;
+  const found = await Promise.all(ctx.providers.map((one) => listOrphansOf(ctx, one, signal)));
+  return found.flat();
+}
+
+/** All heads are asked side by side: one that does not answer holds up no other. */
+async function listOrphansOf(
+  ctx: Context,
+  provider: Provider,
+  signal: AbortSignal,
+): Promise<Found[]> {
+  const clusters = [...byCluster((await provider.find?.(signal)) ?? [])];
+  const looks = clusters.map(async ([id, nodes]) =>
+    (await findCluster(ctx.db, id)) === undefined ? [await look(provider, id, nodes, signal)] : [],
+  );
+  return (await Promise.all(looks)).flat();
 }
 
 /** The nodes of each cluster, by its id. */
@@ -99,6 +108,9 @@ async function adopt(ctx: Context, input: InputOf<typeof rows.adopt>, call: Call
   const found = await getOrphan(ctx, input.cluster, call.signal);
   const cluster = clusterOf(ctx, found, call);
   const { id, name } = cluster;
+  if ((await findLive(ctx.db, name)) !== undefined) failNameTaken(cluster);
+  // Before there is a row that asks for nodes: it would be given others.
+  await found.provider.adopt?.(found.nodes);
   const reason = `adopted by ${call.user.name}: its nodes were there, and the database did not have it`;
   const isAdded = await ctx.batch(async (tx) => {
     const isNew = await addCluster(tx, cluster);
@@ -106,15 +118,14 @@ async function adopt(ctx: Context, input: InputOf<typeof rows.adopt>, call: Call
       await addEvent(tx, { noun: "cluster", id, reason, isNoteworthy: true, at: ctx.now() });
     return isNew;
   });
-  if (!isAdded)
-    fail(
-      "ConflictError",
-      `there is another cluster named ${name}; take it down first, or end ${id}`,
-    );
+  if (!isAdded) failNameTaken(cluster);
   ctx.changes.notify(clusterKey(id));
   void nudge(ctx, "cluster", id);
   return found.shown;
 }
+
+const failNameTaken = ({ id, name }: Cluster): never =>
+  fail("ConflictError", `there is another cluster named ${name}; take it down first, or end ${id}`);
 
 /** What is known of an orphan as the row that it had; its task, owner and hooks are not known. */
 function clusterOf(ctx: Context, { shown, provider, nodes, idle }: Found, call: Call): Cluster {

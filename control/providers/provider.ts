@@ -103,6 +103,8 @@ export interface Provider {
   readonly stop?: (nodeId: string, signal: AbortSignal) => Promise<void>;
   /** Every node of this control plane that exists, from the place itself and not from the database. */
   readonly find?: (signal: AbortSignal) => Promise<FoundNode[]>;
+  /** Takes nodes that `find` found as those of their clusters. Absent where their place itself says so. Repeatable. */
+  readonly adopt?: (nodes: readonly FoundNode[]) => Promise<void>;
   /** Which agent `create` starts; one that tells another build is replaced. */
   readonly agentBuild?: string;
   /** Ends a node's agent, hung or not, and nothing that it started; `create` starts another. */

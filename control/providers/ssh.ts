@@ -1,5 +1,6 @@
 import type { Duplex } from "node:stream";
 import { fail } from "../../common/errors.ts";
+import { product } from "../../common/product.ts";
 import { buildOf } from "../../common/programs.ts";
 import { nodeIdOf } from "../doors/node-id.ts";
 import {
@@ -16,10 +17,11 @@ import type { SshConnections } from "../doors/ssh/connections.ts";
 import { openChannelDoor } from "../doors/ssh/door.ts";
 import { type Forwards, isReachable } from "../doors/ssh/forwards.ts";
 import { installAgent } from "../doors/ssh/install.ts";
+import { findOccupant, type Occupant } from "../doors/ssh/occupant.ts";
 import type { Logger } from "../log.ts";
-import type { Host, HostBook, HostNode } from "../ssh-pools/schema.ts";
+import type { Host, HostBook, HostNode, ReadyHost } from "../ssh-pools/schema.ts";
 import { honest } from "./honest.ts";
-import type { ClusterRef, Need, NodeState, Offer, Provider } from "./provider.ts";
+import type { ClusterRef, FoundNode, Need, NodeState, Offer, Provider } from "./provider.ts";
 import { chooseHosts, couldFit, offersOf } from "./ssh-hosts.ts";
 
 /** How hosts are reached, and what they get. */
@@ -27,6 +29,8 @@ export interface Ways {
   readonly connections: SshConnections;
   readonly bundles: Bundles;
   readonly forwards: Forwards;
+  /** Which control plane a host says that it belongs to. */
+  readonly controlId: string;
 }
 
 /** Attempts to find a host whose agent can be started, for a node that never had one. */
@@ -37,8 +41,10 @@ const attempts = 3;
  * the agent in its user's home. Stopping a node ends what runs on it; the machine stays on.
  */
 export function sshProvider(book: HostBook, ways: Ways, log: Logger): Provider {
-  const { connections: ssh, bundles, forwards } = ways;
+  const { connections: ssh, bundles, forwards, controlId } = ways;
   const build = buildOf("agent");
+  /** Hosts that were found to be nodes of clusters that the book does not have, by the node's id. */
+  const strays = new Map<string, { node: HostNode; host: Host }>();
 
   async function reach({ host }: { host: Host }): Promise<ReachedHost> {
     const { facts, pool, name } = host;
@@ -47,7 +53,7 @@ export function sshProvider(book: HostBook, ways: Ways, log: Logger): Provider {
   }
 
   async function find(nodeId: string) {
-    const found = await book.find(nodeId);
+    const found = (await book.find(nodeId)) ?? strays.get(nodeId);
     return found && { ...found, reached: await reach(found) };
   }
 
@@ -56,34 +62,84 @@ export function sshProvider(book: HostBook, ways: Ways, log: Logger): Provider {
   const get = async (nodeId: string) =>
     (await find(nodeId)) ?? fail("CloudError", `node ${nodeId} has no host`);
 
-  async function start(nodeId: string, signal: AbortSignal): Promise<void> {
-    const { node, reached } = await get(nodeId);
+  async function start(cluster: ClusterRef, rank: number, signal: AbortSignal): Promise<void> {
+    const { node, reached } = await get(nodeIdOf(cluster, rank));
+    const { id: clusterId, name, nodes, offer } = cluster;
+    const occupant = { control: controlId, clusterId, rank, cluster: { name, nodes, offer } };
     const installed = await installAgent(ssh, reached, bundles, signal);
-    await startAgentOn(reached, installed, build, signal);
+    await startAgentOn(reached, installed, { build, occupant }, signal);
     if (node.state !== "running") await book.setState(node, "running");
   }
 
   async function create(cluster: ClusterRef, rank: number, signal: AbortSignal): Promise<void> {
     const nodeId = nodeIdOf(cluster, rank);
+    const choose = (free: ReadyHost[], count: number) => chooseHosts(free, cluster.offer, count);
+    let last: unknown;
     for (let attempt = 1; ; attempt += 1) {
-      await book.claim(cluster, (free, count) => chooseHosts(free, cluster.offer, count));
+      // Why the last host was given up says more than that no other one is left.
+      await book.claim(cluster, choose).catch((error) => {
+        throw last ?? error;
+      });
+      let isOccupied = false;
       try {
-        return await start(nodeId, signal);
+        isOccupied = await isOfAnother(nodeId, signal);
+        if (isOccupied) fail("CloudError", occupied);
+        return await start(cluster, rank, signal);
       } catch (error) {
         const node = (await book.find(nodeId))?.node;
         if (signal.aborted || node?.state !== "claimed") throw error;
-        await giveUp(node, error);
+        await giveUp(node, error, !isOccupied);
         if (attempt === attempts) throw error;
+        last = error;
       }
     }
   }
 
+  /** Whether the host that a node was just given says that it is another node: the database may be an older copy. */
+  async function isOfAnother(nodeId: string, signal: AbortSignal): Promise<boolean> {
+    const { node, reached } = await get(nodeId);
+    const occupant = node.state === "claimed" ? await findOccupant(reached, signal) : undefined;
+    return occupant !== undefined && idOf(occupant) !== nodeId;
+  }
+
   /** Nothing of the cluster is on the host yet: another one can take its place. */
-  async function giveUp(node: HostNode, error: unknown): Promise<void> {
+  async function giveUp(node: HostNode, error: unknown, isDirty: boolean): Promise<void> {
     const why = error instanceof Error ? error.message : String(error);
     log.warn({ ...node.host, cluster: node.clusterName, why }, "host given up");
     await book.setProblem(node.host, why);
-    await book.release(node, true);
+    await book.release(node, isDirty);
+  }
+
+  /** Asks every host that was ever looked at; one that cannot be reached now is left out. */
+  async function findNodes(signal: AbortSignal): Promise<FoundNode[]> {
+    const hosts = (await book.listHosts()).filter(({ facts }) => facts !== null);
+    const found = await Promise.all(hosts.map((host) => findNodeOn(host, signal)));
+    return [...new Map(found.flat().map((node) => [node.id, node])).values()];
+  }
+
+  async function findNodeOn(host: Host, signal: AbortSignal): Promise<FoundNode[]> {
+    try {
+      const occupant = await findOccupant(await reach({ host }), signal);
+      if (occupant?.control !== controlId) return [];
+      const { clusterId, rank, cluster, state } = occupant;
+      const { pool, name } = host;
+      const node = { clusterId, clusterName: cluster.name, rank, host: { pool, name }, state };
+      if ((await book.find(idOf(occupant))) === undefined)
+        strays.set(idOf(occupant), { node, host });
+      return [{ id: idOf(occupant), state, cluster }];
+    } catch (err) {
+      signal.throwIfAborted();
+      log.debug({ err, pool: host.pool, host: host.name }, "host not asked for its node");
+      return [];
+    }
+  }
+
+  async function adopt(nodes: readonly FoundNode[]): Promise<void> {
+    for (const { id } of nodes) {
+      const { node, host } = strays.get(id) ?? fail("CloudError", `node ${id} has no host`);
+      await book.adopt(node, host.machine ?? host.name);
+      strays.delete(id);
+    }
   }
 
   async function list(cluster: ClusterRef, signal: AbortSignal): Promise<NodeState[]> {
@@ -121,7 +177,7 @@ export function sshProvider(book: HostBook, ways: Ways, log: Logger): Provider {
   /** A host that cannot be cleaned now is not given to anybody until it was. */
   async function destroy(nodeId: string, signal: AbortSignal): Promise<void> {
     const found = await book.find(nodeId);
-    if (found === undefined) return;
+    if (found === undefined) return destroyStray(nodeId, signal);
     forwards.close(nodeId);
     let isDirty = false;
     try {
@@ -134,6 +190,19 @@ export function sshProvider(book: HostBook, ways: Ways, log: Logger): Provider {
       await book.setProblem(found.node.host, why);
     }
     await book.release(found.node, isDirty);
+  }
+
+  async function destroyStray(nodeId: string, signal: AbortSignal): Promise<void> {
+    const stray = strays.get(nodeId);
+    if (stray === undefined) return;
+    const reached = await reach(stray);
+    const occupant = await findOccupant(reached, signal);
+    // By now it may be another node.
+    if (occupant !== undefined && idOf(occupant) === nodeId) {
+      await removeNodeOn(reached, signal);
+      await book.setProblem(stray.host, null);
+    }
+    strays.delete(nodeId);
   }
 
   /** A machine behind another one may have the address of somebody else here. */
@@ -165,6 +234,8 @@ export function sshProvider(book: HostBook, ways: Ways, log: Logger): Provider {
       return pools.length === 0 ? [] : ["ssh", ...pools];
     },
     ...honest("the host", { offers, create, list, destroy, stop, endAgent }),
+    find: findNodes,
+    adopt,
     agentBuild: build,
     endpoint,
     dial,
@@ -177,3 +248,8 @@ export function sshProvider(book: HostBook, ways: Ways, log: Logger): Provider {
       }),
   };
 }
+
+const occupied = `the host is a node of a cluster that the database does not have; see \`${product.word} api orphans\``;
+
+const idOf = ({ clusterId, rank }: Pick<Occupant, "clusterId" | "rank">): string =>
+  nodeIdOf({ id: clusterId }, rank);

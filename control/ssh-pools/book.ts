@@ -40,6 +40,12 @@ export function openHostBook(db: Database, { targetOf }: Pick<SshReach, "targetO
         await store.deleteNode(tx, node);
         if (isDirty) await store.setHost(tx, node.host, { isDirty });
       }),
+    adopt: (node, machine) =>
+      db.transaction().execute(async (tx) => {
+        if ((await store.findNodeOn(tx, machine)) === undefined)
+          await store.addNode(tx, node, machine);
+        await store.setHost(tx, node.host, { problem: null });
+      }),
     setProblem: (host, problem) => store.setHost(db, host, { problem }),
   };
 }

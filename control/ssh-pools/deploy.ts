@@ -9,6 +9,7 @@ import { describeHost } from "../doors/ssh/probe.ts";
 import { machineOf } from "../doors/ssh/target.ts";
 import { cleanLeftOf, findTwin, howLeft, takeBack } from "./leave.ts";
 import { keepingProblem, lookAt } from "./look.ts";
+import { refuseOccupied } from "./occupied.ts";
 import type { Host, Leftover } from "./schema.ts";
 import { findNodeOn, listHosts, listNodes, setHost } from "./store.ts";
 
@@ -98,6 +99,8 @@ function namedWith(reasons: ReadonlyMap<string, string>): string {
 async function deployHost(ctx: Context, host: Host, signal: AbortSignal): Promise<string> {
   const reached = await lookAt(ctx, host, signal);
   const node = await findNodeOn(ctx.db, machineOf(reached.target));
+  if (node === undefined && !host.isDirty)
+    await keepingProblem(ctx, host, signal, () => refuseOccupied(ctx, reached, signal));
   if (host.deployedAt === null) await setHost(ctx.db, host, { isDirty: true });
   const wasLeft = await takeBack(ctx, host, reached);
   const { facts } = await keepingProblem(ctx, host, signal, async () => {

@@ -12,6 +12,8 @@ import { type Keyring, resolveTarget } from "./target.ts";
 
 /** The ways to hosts, and what they get from us. */
 export interface SshReach {
+  /** Tells the hosts of this control plane from those of others; it outlives the database. */
+  readonly controlId: string;
   readonly connections: SshConnections;
   readonly bundles: Bundles;
   readonly forwards: Forwards;
@@ -24,6 +26,7 @@ export interface SshReach {
 }
 
 export interface ReachOptions {
+  readonly controlId: string;
   readonly db: Database;
   readonly seal: Seal;
   readonly keyring: Keyring;
@@ -32,7 +35,7 @@ export interface ReachOptions {
 }
 
 /** Reaches nothing yet. */
-export function openReach({ db, seal, keyring, bundles, now }: ReachOptions): SshReach {
+export function openReach({ controlId, db, seal, keyring, bundles, now }: ReachOptions): SshReach {
   const targets = new Map<string, Promise<SshTarget>>();
 
   const resolve = (entry: HostEntry) => resolveTarget(entry, keyring);
@@ -45,6 +48,7 @@ export function openReach({ db, seal, keyring, bundles, now }: ReachOptions): Ss
   }
 
   return {
+    controlId,
     bundles,
     forwards: openForwards(),
     connections: openSshConnections({

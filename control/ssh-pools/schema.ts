@@ -72,8 +72,10 @@ export interface HostBook {
   setState(node: HostNode, state: HostNode["state"]): Promise<void>;
   /** Takes the host back; a dirty one is nobody's until it was cleaned. */
   release(node: HostNode, isDirty: boolean): Promise<void>;
-  /** Keeps why a host cannot be used. */
-  setProblem(host: HostRef, problem: string): Promise<void>;
+  /** Takes a host as the node that it is found to be. Repeatable. */
+  adopt(node: HostNode, machine: string): Promise<void>;
+  /** Keeps why a host cannot be used; null when nothing stands in the way any more. */
+  setProblem(host: HostRef, problem: string | null): Promise<void>;
   /** How to log in on a host; throws why that cannot be told. */
   targetOf(host: HostRef): Promise<SshTarget>;
 }

@@ -6,6 +6,7 @@ import type { SshConnections } from "./connections.ts";
 import { runOn } from "./exec.ts";
 import type { Installed } from "./install.ts";
 import { lingerNoMore } from "./linger.ts";
+import { type Occupant, writeOccupant } from "./occupant.ts";
 import { agentUnit, type HostFacts, ourDropIn } from "./probe.ts";
 import type { SshTarget } from "./target.ts";
 
@@ -160,15 +161,17 @@ const unitScripts = (manager: string) => ({
 const services = { plain, system: unitScripts("system"), user: unitScripts("user") };
 const serviceOf = ({ systemd: manager }: HostFacts) => services[manager ?? "plain"];
 
-/** Starts the agent of a host; one that runs already goes on. */
+/** Starts the agent of a host, which from then on says which node it is; one that runs already goes on. */
 export async function startAgentOn(
   host: ReachedHost,
   { node, folder }: Installed,
-  build: string,
+  { build, occupant }: { build: string; occupant: Occupant },
   signal?: AbortSignal,
 ): Promise<void> {
   const args = [node, folder, build, ...programArgs("agent").slice(0, -1)];
-  const script = [serviceOf(host.facts).start, prune].join("\n");
+  const { start } = serviceOf(host.facts);
+  // In a shell of its own, which may end early where the agent runs already.
+  const script = ["set -e", "(", start, prune, ")", writeOccupant(occupant)].join("\n");
   await run(host, "starting the agent", script, { args, signal });
 }
 

@@ -76,13 +76,25 @@ test("an agent's unit that somebody installed by hand stays, with all that is th
   assert.deepEqual(facts.foreignUnit, { owner: "root", path: unit });
   assert.throws(() => checkHost(target, facts), { message: /is the unit of an agent that root/ });
   const installed = { node: "/bin/false", folder: "/root/.outrigger/bundles/1" };
+  const offer = {
+    provider: "ssh",
+    infra: "ssh/lab",
+    region: "lab",
+    zone: null,
+    instanceType: "1CPU",
+  };
+  const machine = { cpus: 1, memoryGb: 1, accelerators: null, dollarsPerHour: 0 };
+  const cluster = { name: "c", nodes: 1, offer: { ...offer, ...machine } };
+  const occupant = { control: "here", clusterId: "c-1", rank: 0, cluster };
   for (const act of [
-    () => startAgentOn({ ssh, target, facts }, installed, "1"),
+    () => startAgentOn({ ssh, target, facts }, installed, { build: "1", occupant }),
     () => removeNodeOn({ ssh, target, facts }),
     () => cleanHost({ ssh, target, facts }),
   ])
     await assert.rejects(act(), {
       message: /was installed by hand, and stays with all that it runs/,
     });
-  await host.run(`test -e ${unit} && test -e /root/.outrigger/jobs && ! test -e ${unit}.d`);
+  await host.run(
+    `test -e ${unit} && test -e /root/.outrigger/jobs && ! test -e /root/.outrigger/agent && ! test -e ${unit}.d`,
+  );
 });
