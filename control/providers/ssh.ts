@@ -110,14 +110,22 @@ export function sshProvider(book: HostBook, ways: Ways, log: Logger): Provider {
     await book.release(node, isDirty);
   }
 
-  /** Asks every host that was ever looked at; one that cannot be reached now is left out. */
+  /** Asks every host that was ever looked at; those that cannot be reached now are left out, and logged. */
   async function findNodes(signal: AbortSignal): Promise<FoundNode[]> {
     const hosts = (await book.listHosts()).filter(({ facts }) => facts !== null);
     const found = await Promise.all(hosts.map((host) => findNodeOn(host, signal)));
-    return [...new Map(found.flat().map((node) => [node.id, node])).values()];
+    const unasked = hosts.filter((_, at) => found[at] === undefined);
+    if (unasked.length > 0)
+      log.warn(
+        { hosts: unasked.map(({ pool, name }) => `${pool}/${name}`) },
+        "hosts do not answer; clusters on them that the database does not have are not found",
+      );
+    const nodes = found.flatMap((of) => of ?? []);
+    return [...new Map(nodes.map((node) => [node.id, node])).values()];
   }
 
-  async function findNodeOn(host: Host, signal: AbortSignal): Promise<FoundNode[]> {
+  /** The node that a host is, if any; undefined where it does not answer. */
+  async function findNodeOn(host: Host, signal: AbortSignal): Promise<FoundNode[] | undefined> {
     try {
       const occupant = await findOccupant(await reach({ host }), signal);
       if (occupant?.control !== controlId) return [];
@@ -130,14 +138,23 @@ export function sshProvider(book: HostBook, ways: Ways, log: Logger): Provider {
     } catch (err) {
       signal.throwIfAborted();
       log.debug({ err, pool: host.pool, host: host.name }, "host not asked for its node");
-      return [];
+      return undefined;
     }
   }
 
+  /** All nodes of a cluster or none: another host would be made the node that was not found. */
   async function adopt(nodes: readonly FoundNode[]): Promise<void> {
+    const { name, nodes: all } = nodes[0]?.cluster ?? { name: "?", nodes: 0 };
+    if (nodes.length < all)
+      fail(
+        "ConflictError",
+        `${nodes.length} of ${all} nodes of ${name} were found; adopt it once the hosts of the others answer, or end it`,
+      );
     for (const { id } of nodes) {
-      const { node, host } = strays.get(id) ?? fail("CloudError", `node ${id} has no host`);
-      await book.adopt(node, host.machine ?? host.name);
+      const stray = strays.get(id);
+      // The book has it already.
+      if (stray === undefined) continue;
+      await book.adopt(stray.node, stray.host.machine ?? stray.host.name);
       strays.delete(id);
     }
   }

@@ -7,6 +7,7 @@ import { aTask, clusterOf } from "./cluster.ts";
 import { type Lab, openLab } from "./ssh-lab.ts";
 
 const onHosts = { resources: { infra: "ssh/lab" } };
+const occupant = "~ana/.outrigger/agent/cluster.json";
 const longTask = aTask("echo begun; sleep 1000", onHosts);
 
 /** Takes the database away, or puts back how it was when that was done. */
@@ -93,4 +94,39 @@ test("a launch takes no host that a newer database gave to a cluster, and leaves
   await newer.untilStatus("UP");
   assert.equal(await newer.jobStatus(job), "RUNNING");
   await newer.down();
+});
+
+test("a cluster is adopted with all of its nodes, or not while a host does not answer", {
+  skip: whyNoHosts(),
+  timeout: 300_000,
+}, async (t) => {
+  const lab = await openLab(t, [{ node: true }, { node: true }, { node: true }]);
+  const { control, hosts } = lab;
+  assert.equal((await lab.run("deploy")).error, null);
+  const pair = clusterOf(control, "pair");
+  const job = await pair.launch(aTask("sleep 1000", { num_nodes: 2, ...onHosts }));
+  await pair.untilJob(job, "RUNNING");
+  await control.end("SIGKILL");
+  moveDatabase(lab, "", "lost-");
+  await control.start();
+  await lab.put(hosts.map((host) => ({ host })));
+  assert.match((await lab.run("deploy")).error ?? "", /cannot deploy 2 of 3 hosts/);
+
+  const places = await Promise.all(hosts.map(({ run }) => run(`cat ${occupant} || true`)));
+  const head = hosts[places.findIndex((text) => text.includes('"rank":0'))];
+  assert.ok(head !== undefined, places.join());
+  await head.ssh("down");
+  const early = await control.cli("api", "orphans", "--adopt", "pair");
+  assert.match(
+    early.stderr,
+    /1 of 2 nodes of pair were found; adopt it once the hosts of the others/,
+  );
+  assert.equal(await pair.status(), undefined);
+  await head.ssh("up");
+
+  const adopted = await control.cli("api", "orphans", "--adopt", "pair");
+  assert.equal(adopted.code, 0, adopted.stderr);
+  await pair.untilStatus("UP");
+  assert.equal(await pair.jobStatus(job), "RUNNING");
+  await pair.down();
 });
