@@ -96,6 +96,9 @@ export function openSshConnections(knownHosts: KnownHosts): SshConnections {
     signal?: AbortSignal,
   ): Promise<Channel> {
     const link = linkTo(target);
+    // From now on: a connection that is still being opened must not be closed before it is used.
+    hold(link);
+    link.client.catch(() => release(link));
     const opened = link.client.then((client) => openOn(client, target, open, link));
     return within(opened, limitMs, () => late(target), signal).catch((error) => {
       destroyOnceOpen(opened);
@@ -147,8 +150,6 @@ function openOn<Channel extends Duplex>(
   link: Link,
 ): Promise<Channel> {
   const { promise, resolve, reject } = Promise.withResolvers<Channel>();
-  link.channels += 1;
-  clearTimeout(link.idle);
   promise.catch(() => release(link));
   const closed = () => reject(Object.assign(new Error("it was lost"), { code: codes.lost }));
   client.once("close", closed);
@@ -173,6 +174,11 @@ function openOn<Channel extends Duplex>(
 const destroyOnceOpen = (opened: Promise<Duplex>): void =>
   void opened.then((late) => late.destroy()).catch(() => {});
 
+function hold(link: Link): void {
+  link.channels += 1;
+  clearTimeout(link.idle);
+}
+
 function release(link: Link): void {
   link.channels -= 1;
   if (link.channels === 0) closeLater(link);
@@ -182,7 +188,7 @@ function closeLater(link: Link): void {
   clearTimeout(link.idle);
   link.idle = setTimeout(() => {
     link.forget();
-    void link.client.then((client) => client.end());
+    link.client.then((client) => client.end()).catch(() => {});
   }, link.idleMs);
   link.idle.unref();
 }

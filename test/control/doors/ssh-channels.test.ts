@@ -32,6 +32,20 @@ test("a connection on which a channel is being opened is not closed for want of 
   await once((await opening).resume(), "close");
 });
 
+test("a connection that is retired while it is opened serves those who wait for it", {
+  skip,
+  timeout,
+}, async (t) => {
+  const { ssh, target } = await start(t);
+  const closed = { ...target, port: 9 };
+  const refused = ssh.channel<ClientChannel>(closed, (client, done) => client.exec("true", done));
+  const opening = ssh.channel<ClientChannel>(target, (client, done) => client.exec("true", done));
+  for (const one of [closed, target]) ssh.retire(one);
+
+  await assert.rejects(refused);
+  await once((await opening).resume(), "close");
+});
+
 test("a connection is closed, too, where no channel could be opened", {
   skip,
   timeout,
