@@ -1,5 +1,5 @@
-import { appendFileSync, existsSync, mkdirSync } from "node:fs";
-import { appendFile, rename, writeFile } from "node:fs/promises";
+import { appendFileSync, createReadStream, existsSync, mkdirSync } from "node:fs";
+import { appendFile, open, rename, rm } from "node:fs/promises";
 import { dirname } from "node:path";
 import { agentOperations as api } from "../../../contract/agent-api.ts";
 import type { Cluster } from "../../clusters/schema.ts";
@@ -63,7 +63,7 @@ export async function keepLog(
   const limit = AbortSignal.any([signal, AbortSignal.timeout(patienceMs)]);
   try {
     const { body } = await ctx.agent(cluster, 0).open(api.readLog, query, limit);
-    await writeFile(`${file}.part`, firstOf(body, keptBytes), { mode: 0o600, signal: limit });
+    await writeEnd(`${file}.part`, body, keptBytes, limit);
   } catch (error) {
     signal.throwIfAborted();
     const why = error instanceof Error ? error.message : String(error);
@@ -72,11 +72,41 @@ export async function keepLog(
   await rename(`${file}.part`, file);
 }
 
-async function* firstOf(chunks: AsyncIterable<Buffer>, bytes: number): AsyncGenerator<Buffer> {
-  let left = bytes;
-  for await (const chunk of chunks) {
-    yield chunk.subarray(0, left);
-    left -= chunk.length;
-    if (left <= 0) return;
+/**
+ * Writes the end of what comes into a file, which then has `bytes` at most, and at least half of them where so
+ * many came.
+ */
+export async function writeEnd(
+  file: string,
+  chunks: AsyncIterable<Buffer>,
+  bytes: number,
+  signal: AbortSignal,
+): Promise<void> {
+  const before = `${file}.before`;
+  const half = Math.ceil(bytes / 2);
+  await rm(before, { force: true });
+  let opened = await open(file, "w", 0o600);
+  try {
+    let size = 0;
+    for await (const chunk of chunks) {
+      signal.throwIfAborted();
+      for (let rest = chunk; rest.length > 0; ) {
+        if (size === half) {
+          await opened.close();
+          await rename(file, before);
+          opened = await open(file, "w", 0o600);
+          size = 0;
+        }
+        const part = rest.subarray(0, half - size);
+        await opened.writeFile(part);
+        size += part.length;
+        rest = rest.subarray(part.length);
+      }
+    }
+  } finally {
+    await opened.close();
   }
+  if (!existsSync(before)) return;
+  await appendFile(before, createReadStream(file));
+  await rename(before, file);
 }
