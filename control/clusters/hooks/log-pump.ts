@@ -19,6 +19,9 @@ import {
 } from "./log-copy.ts";
 
 const retryMs = 300;
+/** It is told once so many attempts have failed: after some two seconds. */
+const lastingPauseMs = retryMs * 2 ** 3;
+const longestPauseMs = retryMs * 2 ** 6;
 /** Lifecycles of a node whose logs are copied, newest first. */
 const atMost = 20;
 
@@ -130,22 +133,27 @@ async function hasAll(file: string, { sizeBytes, isOver }: HookLog): Promise<boo
   return isOver && (await copyStateOf(file)).isWhole && (await sizeOf(file)) >= sizeBytes;
 }
 
-/** Tries until it works, until the signal aborts, or until the node says that it has no such thing. */
+/**
+ * Tries ever less often until it works, until the signal aborts, or until the node says that it has no such
+ * thing. What keeps failing is told once.
+ */
 async function insist(
   ctx: Context,
   cluster: Cluster,
   signal: AbortSignal,
   work: () => Promise<void>,
 ): Promise<void> {
-  for (;;) {
+  for (let pauseMs = retryMs; ; pauseMs = Math.min(pauseMs * 2, longestPauseMs)) {
     try {
       return await work();
-    } catch (error) {
+    } catch (err) {
       if (signal.aborted) return;
-      tell(ctx, cluster, error);
-      if (error instanceof AppError && error.type === "NotFoundError") return;
+      const isLasting = pauseMs === lastingPauseMs;
+      if (isLasting) ctx.log.warn({ err, clusterId: cluster.id }, "hook log not copied yet");
+      else tell(ctx, cluster, err);
+      if (err instanceof AppError && err.type === "NotFoundError") return;
     }
-    await sleep(retryMs, undefined, { signal }).catch(() => {});
+    await sleep(pauseMs, undefined, { signal }).catch(() => {});
   }
 }
 

@@ -245,3 +245,29 @@ test("fetching fails when the node is away, or does not come to an end", async (
   const signal = AbortSignal.timeout(60_000);
   await assert.rejects(fetchHookLogs(ctx, cluster, 0, "l1", signal), { type: "UnreachableError" });
 });
+
+test("a log that cannot be copied for long is told once, and copied once it can be", async (t) => {
+  const world = await withNode(t);
+  const { node, file } = world;
+  const warned: string[] = [];
+  const warn = (_about: object, message: string) => void warned.push(message);
+  Object.assign(world.ctx, { log: { debug() {}, warn } });
+  node.write("one\n");
+  node.isReady = true;
+  node.end();
+  const agent = world.ctx.agent();
+  const { call } = agent;
+  let isAway = true;
+  world.ctx.agent = () => ({
+    ...agent,
+    call: (row, ...given) =>
+      isAway && row.name === "getLifecycle" ? Promise.reject(away()) : call(row, ...given),
+  });
+  pump(t, world).sync();
+
+  await until(() => warned.length > 0 || undefined);
+  isAway = false;
+  await untilText(file, "one\n");
+
+  assert.deepEqual([...new Set(warned)], ["hook log not copied yet"]);
+});
