@@ -99,7 +99,10 @@ export function openHost(
       if (stopping === undefined) return;
       program = undefined;
       watcher.note("control stops");
+      const isOurs = network.sameProgram();
       await stopping.stop().catch(failed);
+      // One that crashed on its way starts again by itself.
+      if (!isOurs()) return;
       network.killed();
       start();
     },
