@@ -100,7 +100,7 @@ export const Job = z.object({
   userId: z.string(),
   userName: z.string(),
   status: z.enum(jobMachine.names),
-  /** Why, where the status alone does not say: `rank 1 exited with 3`. */
+  /** Why, where the status alone does not say: `rank 1 exited with 3`; of a queued job, what it waits for. */
   reason: z.string().nullable(),
   exitCode: z.int().nullable(),
   submittedAt: Millis,

@@ -3,6 +3,8 @@ import { authOperations } from "./operations/auth.ts";
 import { cloudOperations } from "./operations/clouds.ts";
 import { clusterOperations } from "./operations/clusters.ts";
 import { debugOperations } from "./operations/debug.ts";
+import { eventOperations } from "./operations/events.ts";
+import { explainOperations } from "./operations/explain.ts";
 import { jobOperations } from "./operations/jobs.ts";
 import { localOperations } from "./operations/local.ts";
 import { orphanOperations } from "./operations/orphans.ts";
@@ -33,6 +35,7 @@ const group = (title: string, rows: Readonly<Record<string, Operation>>): Group 
 /** The HTTP API, in the order in which people read it. */
 export const operationGroups: readonly Group[] = [
   group("Clusters", clusterOperations),
+  group("Events", { ...eventOperations, ...explainOperations }),
   group("Tasks", taskOperations),
   group("Requests", requestOperations),
   group("Managed jobs", jobOperations),

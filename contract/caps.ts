@@ -15,6 +15,8 @@ export const caps = {
   integer: 2 ** 31 - 1,
   /** Bytes of a file, and offsets in it. */
   bytes: 2 ** 50,
+  /** Ids of events, which are numbers. */
+  eventId: 2 ** 50,
   /** Items of a list, entries of a map. */
   entries: 1_000,
   /** Values in data of any shape, counted at every depth, and the characters of their texts. */

@@ -1,5 +1,5 @@
 /** What exit codes say by themselves; shells add 128 to the number of the signal that ended a process. */
-const meanings: Readonly<Record<number, string>> = {
+export const exitCodeMeanings: Readonly<Record<number, string>> = {
   126: "found, but not executable",
   127: "command not found",
   129: "ended by SIGHUP",
@@ -16,6 +16,6 @@ const meanings: Readonly<Record<number, string>> = {
 
 /** How a process ended: `exited with 3`, `exited with 143 (ended by SIGTERM)`. */
 export function exitedWith(code: number): string {
-  const meaning = meanings[code];
+  const meaning = exitCodeMeanings[code];
   return `exited with ${code}${meaning === undefined ? "" : ` (${meaning})`}`;
 }

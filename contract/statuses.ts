@@ -5,7 +5,7 @@ export const requestMachine = machine("request", "PENDING", {
   PENDING: { to: ["RUNNING", "FAILED", "CANCELLED"], means: "waits in its queue" },
   RUNNING: {
     to: ["SUCCEEDED", "FAILED", "CANCELLED"],
-    means: "is worked on; goes on after a restart of control",
+    means: "is being worked on; continues after a restart of control",
   },
   SUCCEEDED: { to: [], means: "done; its result can be fetched" },
   FAILED: { to: [], means: "ended with an error" },
@@ -16,19 +16,22 @@ export type RequestStatus = StateOf<typeof requestMachine>;
 /** A cluster. The wire shows no cluster that is GONE. */
 export const clusterMachine = machine("cluster", "INIT", {
   INIT: { to: ["UP", "STOPPED", "GONE"], means: "being set up, or something is missing" },
-  UP: { to: ["INIT", "AUTOSTOPPING", "STOPPED", "GONE"], means: "every node and agent is well" },
+  UP: { to: ["INIT", "AUTOSTOPPING", "STOPPED", "GONE"], means: "every node and agent is healthy" },
   AUTOSTOPPING: {
     to: ["INIT", "UP", "STOPPED", "GONE"],
-    means: "idle: hooks and stop are under way",
+    means: "idle: hooks run, then the cluster stops",
   },
-  STOPPED: { to: ["INIT", "GONE"], means: "every node is off, disks are kept" },
+  STOPPED: { to: ["INIT", "GONE"], means: "every node is off; disks are kept" },
   GONE: { to: [], means: "nothing is left; the wire shows no such cluster" },
 });
 export type ClusterStatus = StateOf<typeof clusterMachine>;
 
 /** A job on a cluster, as its head agent tells it. */
 export const jobMachine = machine("job", "INIT", {
-  INIT: { to: ["PENDING", "FAILED_DRIVER", "CANCELLED"], means: "has a number, is not queued yet" },
+  INIT: {
+    to: ["PENDING", "FAILED_DRIVER", "CANCELLED"],
+    means: "has an id, but is not queued yet",
+  },
   PENDING: {
     to: ["SETTING_UP", "RUNNING", "SUCCEEDED", "FAILED_DRIVER", "CANCELLED"],
     means: "waits for its turn and its resources",
@@ -41,21 +44,24 @@ export const jobMachine = machine("job", "INIT", {
     to: ["SUCCEEDED", "FAILED", "FAILED_DRIVER", "CANCELLED"],
     means: "the run script runs",
   },
-  FAILED_DRIVER: { to: [], means: "its processes are gone and left no exit code" },
-  SUCCEEDED: { to: [], means: "every rank returned 0" },
-  FAILED: { to: [], means: "the run script of a rank returned something else" },
+  FAILED_DRIVER: { to: [], means: "its processes ended without an exit code" },
+  SUCCEEDED: { to: [], means: "every rank exited with 0" },
+  FAILED: { to: [], means: "the run script of a rank exited with another code" },
   FAILED_SETUP: { to: [], means: "the setup script of a rank failed" },
-  CANCELLED: { to: [], means: "stopped by a user; no process of it is left" },
+  CANCELLED: { to: [], means: "stopped by a user; none of its processes is left" },
 });
 export type JobStatus = StateOf<typeof jobMachine>;
 
 /** One rank of a job, on its node. */
 export const partMachine = machine("part", "WAITING", {
-  WAITING: { to: ["SETTING_UP", "READY", "ENDED"], means: "known to the node, nothing runs" },
+  WAITING: {
+    to: ["SETTING_UP", "READY", "ENDED"],
+    means: "known to the node, but nothing runs yet",
+  },
   SETTING_UP: { to: ["READY", "ENDED"], means: "the setup script runs" },
   READY: { to: ["RUNNING", "ENDED"], means: "set up; waits for the other ranks" },
   RUNNING: { to: ["ENDED"], means: "the run script runs" },
-  ENDED: { to: [], means: "no process of it is left; the exit code is known or was lost" },
+  ENDED: { to: [], means: "none of its processes is left; the exit code is known or lost" },
 });
 export type PartStatus = StateOf<typeof partMachine>;
 
@@ -66,33 +72,39 @@ export type PartStatus = StateOf<typeof partMachine>;
 export const lifecycleMachine = machine("lifecycle", "HOOKS", {
   HOOKS: {
     to: ["JOBS", "CANCELLED"],
-    means: "no new jobs are taken; hooks run one after another, jobs go on",
+    means: "new jobs are refused; hooks run one after another while jobs continue",
   },
   JOBS: {
     to: ["HOOKS", "READY", "CANCELLED"],
-    means: "what still runs is being ended; sharpened, it may have hooks to run again",
+    means: "jobs that still run are being ended; if a stop becomes a teardown, hooks may run again",
   },
   READY: {
     to: ["HOOKS", "LEAVING", "DONE", "CANCELLED"],
-    means: "the node may go; the last of the logs are fetched",
+    means: "the node may go away; the last logs are fetched",
   },
   LEAVING: {
     to: ["DONE", "CANCELLED"],
-    means: "the provider is asked to stop or delete the nodes, as often as it takes",
+    means: "the provider is asked to stop or delete the nodes, until it succeeds",
   },
-  DONE: { to: [], means: "what was announced has happened" },
-  CANCELLED: { to: [], means: "taken back, or it did not come: the cluster goes on" },
+  DONE: { to: [], means: "the stop, teardown or preemption is complete" },
+  CANCELLED: { to: [], means: "cancelled, or it did not happen: the cluster continues" },
 });
 export type LifecycleStatus = StateOf<typeof lifecycleMachine>;
 
 /** One entry of `config.hooks` in one lifecycle; it is begun once at most. */
 export const hookRunMachine = machine("hook run", ["RUNNING", "SKIPPED"], {
   RUNNING: { to: ["SUCCEEDED", "FAILED", "TIMED_OUT", "INTERRUPTED"], means: "the script runs" },
-  SUCCEEDED: { to: [], means: "the script returned 0" },
-  FAILED: { to: [], means: "the script returned something else, or could not be started" },
-  TIMED_OUT: { to: [], means: "it took too long and was ended; its code is told as 124" },
-  INTERRUPTED: { to: [], means: "it was ended for another reason, or its exit code was lost" },
-  SKIPPED: { to: [], means: "it was never begun; the reason says why" },
+  SUCCEEDED: { to: [], means: "the script exited with 0" },
+  FAILED: { to: [], means: "the script exited with another code, or could not be started" },
+  TIMED_OUT: {
+    to: [],
+    means: "the script exceeded its timeout and was ended; its exit code is reported as 124",
+  },
+  INTERRUPTED: {
+    to: [],
+    means: "the script was ended for another reason, or its exit code was lost",
+  },
+  SKIPPED: { to: [], means: "the script was never started; the reason says why" },
 });
 export type HookRunStatus = StateOf<typeof hookRunMachine>;
 
@@ -108,16 +120,15 @@ export const serviceMachine = machine("service", "CONTROLLER_INIT", {
   },
   READY: {
     to: ["REPLICA_INIT", "FAILED", "NO_REPLICA", "CONTROLLER_FAILED", "SHUTTING_DOWN"],
-    means: "a replica at least is ready",
+    means: "at least one replica is ready",
   },
   NO_REPLICA: {
     to: ["REPLICA_INIT", "READY", "FAILED", "CONTROLLER_FAILED", "SHUTTING_DOWN"],
-    means: "scaled to zero; the next request brings a replica up",
+    means: "scaled to zero; the next request starts a replica",
   },
   FAILED: {
     to: ["REPLICA_INIT", "READY", "NO_REPLICA", "CONTROLLER_FAILED", "SHUTTING_DOWN"],
-    means:
-      "no replica is ready, and those that were tried failed; it is tried again, ever more slowly",
+    means: "no replica is ready and recent ones failed; control retries with growing delays",
   },
   CONTROLLER_FAILED: {
     to: ["REPLICA_INIT", "READY", "NO_REPLICA", "FAILED", "SHUTTING_DOWN"],
@@ -126,7 +137,7 @@ export const serviceMachine = machine("service", "CONTROLLER_INIT", {
   SHUTTING_DOWN: { to: ["GONE", "FAILED_CLEANUP"], means: "replicas are drained and removed" },
   FAILED_CLEANUP: {
     to: ["SHUTTING_DOWN", "GONE"],
-    means: "something of it could not be removed and may be left",
+    means: "part of it could not be removed and may be left over",
   },
   GONE: { to: [], means: "nothing is left; the wire shows no such service" },
 });
@@ -140,38 +151,38 @@ export const replicaMachine = machine("replica", "PENDING", {
   },
   PROVISIONING: {
     to: ["STARTING", "PREEMPTED", "FAILED_PROVISION", "SHUTTING_DOWN"],
-    means: "its cluster is being made",
+    means: "its cluster is being created",
   },
   STARTING: {
     to: ["READY", "PREEMPTED", "FAILED", "FAILED_INITIAL_DELAY", "SHUTTING_DOWN"],
-    means: "its task was handed in; it was never ready",
+    means: "its task was submitted; it has not been ready yet",
   },
   READY: {
     to: ["NOT_READY", "PREEMPTED", "FAILED", "FAILED_PROBING", "SHUTTING_DOWN"],
-    means: "answers its probe, and gets requests",
+    means: "passes its probe and receives requests",
   },
   NOT_READY: {
     to: ["READY", "PREEMPTED", "FAILED", "FAILED_PROBING", "SHUTTING_DOWN"],
-    means: "was ready, and does not answer its probe",
+    means: "was ready, but fails its probe",
   },
   SHUTTING_DOWN: {
     to: ["FAILED_CLEANUP", "GONE"],
-    means: "finishes what is under way, then its cluster goes",
+    means: "finishes open requests, then its cluster is deleted",
   },
   PREEMPTED: { to: ["GONE"], means: "its machine was lost" },
   FAILED: { to: ["GONE"], means: "its setup or run failed" },
   FAILED_INITIAL_DELAY: {
     to: ["GONE"],
-    means: "was not ready in time, or its run ended with 0 before it was ready",
+    means: "was not ready in time, or its run exited with 0 before it was ready",
   },
   FAILED_PROBING: {
     to: ["GONE"],
-    means: "was ready, then did not answer its probe for too long, or its run ended with 0",
+    means: "was ready, then failed its probe for too long, or its run exited with 0",
   },
-  FAILED_PROVISION: { to: ["GONE"], means: "its cluster could not be made" },
+  FAILED_PROVISION: { to: ["GONE"], means: "its cluster could not be created" },
   FAILED_CLEANUP: {
     to: ["SHUTTING_DOWN", "GONE"],
-    means: "its cluster could not be removed and may be left",
+    means: "its cluster could not be removed and may be left over",
   },
   GONE: { to: [], means: "nothing is left; the wire shows no such replica" },
 });

@@ -1,11 +1,22 @@
 /** What clients read from their environment, by the name after `OUTRIGGER_`. */
 export const clientVariables = {
-  ENDPOINT: "Address of the control plane; http://127.0.0.1:46580 when not set.",
+  ENDPOINT:
+    "Address of the control plane; by default that of the context in use, or of the control plane of your home.",
+  CONTEXT: "Which context to use instead of the one that `outrigger context use` chose.",
+  WORKSPACE: "Workspace of launches; by default that of the context in use.",
   TOKEN:
     "What the control plane asks of callers that are not its own user: the content of `token` in its home.",
+  AUTOSTART:
+    "Whether launches and other commands start the control plane of your home if none runs: `on` or `off`; `off` by default in a job and where `CI` is set.",
   USER_ID: "Who calls; otherwise each user has an id of their own in `user_hash` of the home.",
   USER: "Name of the caller; otherwise the one of the operating system.",
 } as const;
+
+/** What our programs set for each other, and what a task may take from a user's environment. */
+export const internalVariables = [
+  ...["WORKER", "WRAPPED", "REPLICA_KEY"],
+  ...["DOCKER_USERNAME", "DOCKER_PASSWORD", "DOCKER_SERVER", "SERVICE_ACCOUNT_TOKEN"],
+] as const;
 
 /** What an agent sets for the scripts of a job, by the name after `OUTRIGGER_`. */
 export const taskVariables = {

@@ -71,7 +71,7 @@ export const clusterHistoryOperations = {
     mode: "async",
     reads: true,
     queue: "short",
-    summary: "What live and past clusters cost.",
+    summary: "Show the cost of current and past clusters.",
     access: "any",
     input: body("CostReportBody", {
       days: integer.nullable().default(30).describe("How many days back past clusters go."),

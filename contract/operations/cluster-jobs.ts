@@ -48,7 +48,7 @@ export const clusterJobOperations = {
     access: "any",
     input: body("QueueBody", {
       cluster_name: clusterName,
-      skip_finished: flag.describe("Leave out jobs that ended."),
+      skip_finished: flag.describe("Omit jobs that have ended."),
       all_users: flag.describe("Jobs of everyone."),
     }),
     output: z.array(ClusterJobRecord),

@@ -18,7 +18,7 @@ const stopOrDown = body("StopOrDownBody", {
   purge: flag.describe("Change the record even when the cloud call fails."),
   graceful: flag.describe("Cancel jobs first and wait for uploads to flush."),
   graceful_timeout: optional(integer).describe("Seconds for the graceful part."),
-  skip_hooks: flag.describe("End the hook that runs and begin no other."),
+  skip_hooks: flag.describe("End the running hook and skip the others."),
 });
 
 /** Clusters: their life, their jobs, their history. */
@@ -139,7 +139,7 @@ export const clusterOperations = {
     mode: "async",
     reads: true,
     queue: "short",
-    summary: "List clusters and how they are.",
+    summary: "List clusters and their status.",
     access: "any",
     input: {
       ...body("StatusBody", {

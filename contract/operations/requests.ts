@@ -57,12 +57,18 @@ export const requestOperations = {
     access: "any",
     input: query({
       request_ids: optional(queryList).describe("Ids or prefixes; the rest is ignored then."),
-      all_status: queryBoolean(false).describe("Those that ended, too."),
-      limit: optional(queryInteger.min(0).max(caps.entries)).describe("At most n."),
-      fields: optional(queryList).describe("Columns to read."),
+      all_status: queryBoolean(false).describe("Include requests that have ended."),
+      limit: optional(queryInteger.min(0).max(caps.entries)).describe(
+        `At most n; null is ${caps.entries}.`,
+      ),
+      after: optional(text).describe("Id of the last one of the page before; those older follow."),
+      fields: optional(queryList).describe(
+        "Fields to fill; the id always is, the others hold null or nothing.",
+      ),
       cluster_name: optional(text).describe("Only those for this cluster."),
     }),
     output: z.array(RequestPayload),
+    errors: ["NotFoundError", "ValueError"],
   }),
   health: operation({
     name: "api.health",

@@ -34,7 +34,7 @@ export const autostop: Reader<Autostop | "off"> = (place) => {
 /** No timer is shorter than a minute. */
 const atLeastOne = (minutes: number) => Math.max(1, minutes);
 
-const readers = {
+export const readers = {
   idle_minutes: integer({ min: 0 }),
   down: flag,
   wait_for: choice("jobs_and_ssh", "jobs", "none"),

@@ -4,7 +4,7 @@ import { child, type Place } from "./place.ts";
 import { data, isMapping, type Reader, readFields, text } from "./readers.ts";
 
 /** Settings of the control plane that a task may change for itself, by group. */
-const groups = {
+export const groups = {
   docker: ["run_options"],
   nvidia_gpus: ["disable_ecc"],
   kubernetes: [

@@ -62,7 +62,7 @@ export function refuseJobNames(
   }
 }
 
-const readers = {
+export const readers = {
   name: headerName,
   execution: choice("serial", "parallel"),
   primary_tasks: listOf(text),

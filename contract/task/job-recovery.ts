@@ -32,7 +32,7 @@ const exitCodes: Reader<number[]> = (place) => {
   return listOf(exitCode)(place);
 };
 
-const readers = {
+export const readers = {
   strategy,
   max_restarts_on_errors: integer({ min: 0 }),
   recover_on_exit_codes: exitCodes,

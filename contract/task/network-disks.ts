@@ -16,7 +16,7 @@ export interface NetworkDisk {
   readonly attachMode: "read_only" | "read_write";
 }
 
-const readers = {
+export const readers = {
   path: filledText,
   name: filledText,
   disk_size: diskGb,

@@ -15,7 +15,7 @@ export interface Pool {
 const count = machines(0);
 const delay = number({ min: 0 });
 
-const readers = {
+export const readers = {
   workers: count,
   min_workers: count,
   max_workers: count,

@@ -48,7 +48,7 @@ export type MakeTemplate = <T>(value: T) => Template<T>;
 
 const positive = number({ above: 0 });
 
-const readers = {
+export const readers = {
   path: text,
   headers: mappingOf(writtenText),
   post_data: data,

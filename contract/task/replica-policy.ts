@@ -41,7 +41,7 @@ const targetQps: Reader<number | Record<string, number>> = (place) => {
   return mappingOf(rate)(place);
 };
 
-const readers = {
+export const readers = {
   min_replicas: count,
   max_replicas: count,
   target_qps_per_replica: targetQps,

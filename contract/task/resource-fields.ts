@@ -59,7 +59,7 @@ export const resourceReaders = {
   _no_missing_accel_warnings: ignored,
 };
 
-const acceleratorArgReaders = {
+export const acceleratorArgReaders = {
   runtime_version: text,
   tpu_name: text,
   tpu_vm: flag,

@@ -43,7 +43,7 @@ export interface Service {
 
 const count = machines(0);
 
-const readers = {
+export const readers = {
   readiness_probe: data,
   replicas: count,
   workers: count,

@@ -32,8 +32,8 @@ function matching(pattern: RegExp, message: string): Reader<string> {
   };
 }
 
-const mountReaders = { read_only: flag };
-const cachedReaders = {
+export const mountReaders = { read_only: flag };
+export const cachedReaders = {
   transfers: integer({ min: 1 }),
   buffer_size: size,
   vfs_cache_max_size: size,

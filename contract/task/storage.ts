@@ -18,7 +18,7 @@ import {
 } from "./storage-options.ts";
 import { baseNameOf, hasObject, isUri, schemeOf } from "./storage-uri.ts";
 
-const stores = [
+export const stores = [
   "S3",
   "GCS",
   "AZURE",
@@ -30,7 +30,12 @@ const stores = [
   "VASTDATA",
   "VOLUME",
 ] as const;
-const types = ["MODEL_CHECKPOINT_RO", "MODEL_CHECKPOINT_RW", "DATASET_RO", "DATASET_RW"] as const;
+export const storageTypes = [
+  "MODEL_CHECKPOINT_RO",
+  "MODEL_CHECKPOINT_RW",
+  "DATASET_RO",
+  "DATASET_RW",
+] as const;
 
 /** A bucket, and how nodes see it. */
 export interface Storage {
@@ -41,7 +46,7 @@ export interface Storage {
   /** Whether the bucket stays when the cluster is taken down. */
   readonly persistent: boolean;
   readonly mode: StorageMode;
-  readonly type: (typeof types)[number] | undefined;
+  readonly type: (typeof storageTypes)[number] | undefined;
   readonly options: MountOptions;
 }
 
@@ -52,13 +57,13 @@ const source: Reader<string[]> = (place) => {
   return one === undefined ? undefined : [one];
 };
 
-const readers = {
+export const readers = {
   name: filledText,
   source,
   store: choice(...stores),
   persistent: flag,
   mode: choice(...storageModes),
-  type: choice(...types),
+  type: choice(...storageTypes),
   config: data,
   _is_sky_managed: ignored,
   _bucket_sub_path: ignored,

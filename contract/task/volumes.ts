@@ -68,9 +68,9 @@ const hostPath: Reader<string> = (place) => {
   return refuse(place, "must be an absolute path on the host, and not `/`");
 };
 
-const hostReaders = { host_path: hostPath, mode: choice("ro", "rw") };
+export const hostReaders = { host_path: hostPath, mode: choice("ro", "rw") };
 
-const configReaders = {
+export const configReaders = {
   storage_class_name: filledText,
   access_mode: filledText,
   namespace: filledText,
@@ -78,7 +78,7 @@ const configReaders = {
   cleanup_on_deletion: flag,
 };
 
-const readers = {
+export const readers = {
   name: filledText,
   sub_path: subPath,
   size: diskGb,

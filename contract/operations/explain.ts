@@ -1,0 +1,20 @@
+import { type Operation, operation } from "../../common/operation.ts";
+import { text } from "../caps.ts";
+import { Explanation } from "../records/explanation.ts";
+import { query } from "./fields.ts";
+
+/** Why things are as they are. */
+export const explainOperations = {
+  explain: operation({
+    name: "explain",
+    route: "GET /explain",
+    mode: "sync",
+    summary: "Explain what a cluster, a service or a request is waiting for.",
+    access: "any",
+    input: query({
+      name: text.describe("Name of a live cluster or service, or the beginning of a request id."),
+    }),
+    output: Explanation,
+    errors: ["NotFoundError", "ValueError"],
+  }),
+} satisfies Record<string, Operation>;

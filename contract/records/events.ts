@@ -1,0 +1,24 @@
+import * as z from "zod";
+
+/** The nouns whose events are logged. */
+export const eventNouns = ["cluster", "service", "replica"] as const;
+
+/** A row of the log of events. */
+export const EventRecord = z
+  .object({
+    id: z.int().describe("Later events have greater ids; give the last one as `since` to resume."),
+    noun: z.enum(eventNouns),
+    name: z
+      .string()
+      .nullable()
+      .describe("Of the cluster or service; a replica has its service's. Null once forgotten."),
+    replica: z.int().nullable().describe("Number of the replica; null for other nouns."),
+    subject: z.string().describe("Its internal id, which no other one of the same name has."),
+    from: z.string().nullable().describe("Status it left; null when the status did not change."),
+    to: z.string().nullable().describe("Status it entered; null when the status did not change."),
+    reason: z.string(),
+    noteworthy: z.boolean().describe("A status change, or a remark that nobody should miss."),
+    at: z.number().describe("Unix seconds."),
+  })
+  .meta({ id: "EventRecord" });
+export type EventRecord = z.output<typeof EventRecord>;
