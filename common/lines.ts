@@ -1,6 +1,8 @@
 import { constants, fstatSync, openSync, write, writeSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
+import { isatty } from "node:tty";
 import { promisify } from "node:util";
+import { readableLine } from "./readable-line.ts";
 
 /** What lines are written to. */
 export interface Place {
@@ -8,6 +10,8 @@ export interface Place {
   next(): number;
   /** Whether a write may wait for a disk. All others fail instead of waiting. */
   readonly isFile: boolean;
+  /** Whether people read it, so that lines are not written as JSON. */
+  readonly isTerminal?: boolean;
 }
 
 const { O_APPEND, O_CREAT, O_NOCTTY, O_NONBLOCK, O_WRONLY } = constants;
@@ -23,7 +27,7 @@ const { O_APPEND, O_CREAT, O_NOCTTY, O_NONBLOCK, O_WRONLY } = constants;
 export function stderr(): Place {
   const isFile = fstatSync(2).isFile();
   const fd = isFile ? 2 : (reopenStderr() ?? shareStderr());
-  return { next: () => fd, isFile };
+  return { next: () => fd, isFile, isTerminal: isatty(2) };
 }
 
 function reopenStderr(): number | undefined {
@@ -123,12 +127,16 @@ export class Lines {
   }
 
   #add(line: string): void {
-    const bytes = Buffer.from(line);
+    const bytes = this.#bytesOf(line);
     if (this.#waitingBytes + bytes.length <= waitingBytesAtMost) this.#enqueue(bytes);
     else {
       this.dropped += 1;
       this.#unreported += 1;
     }
+  }
+
+  #bytesOf(line: string): Buffer {
+    return Buffer.from(this.#place.isTerminal ? readableLine(line) : line);
   }
 
   #enqueue(bytes: Buffer): void {
@@ -182,7 +190,7 @@ export class Lines {
     const time = new Date().toISOString();
     const report = { level: 40, time, program: this.#program, dropped: this.#unreported };
     this.#unreported = 0;
-    this.#enqueue(Buffer.from(`${JSON.stringify({ ...report, msg: "log lines dropped" })}\n`));
+    this.#enqueue(this.#bytesOf(`${JSON.stringify({ ...report, msg: "log lines dropped" })}\n`));
   }
 }
 

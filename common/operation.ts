@@ -10,6 +10,7 @@ export const modes = {
   receipt: "as async, and the body repeats the id",
   log: "stored as a request whose text is streamed in the answer; /api/get has its exit code",
   stream: "text, streamed; nothing is stored",
+  events: "server-sent events; the data of each is a result",
   file: "bytes",
   page: "a page for browsers",
   socket: "a WebSocket",
@@ -44,6 +45,8 @@ export type Access = keyof typeof accesses;
 export interface Input {
   readonly path?: z.ZodObject;
   readonly query?: z.ZodObject;
+  /** Headers by their names in lower case; our clients send none of them. */
+  readonly header?: z.ZodObject;
   readonly body?: z.ZodObject;
   /** The body may be left out altogether. */
   readonly bodyOptional?: boolean;
@@ -89,6 +92,7 @@ type Part<I, K extends string> = K extends keyof I ? I[K] : undefined;
 /** The checked input of an operation, as its handler sees it. */
 export type InputOf<Op extends Operation> = FieldsOf<Part<Op["input"], "path">> &
   FieldsOf<Part<Op["input"], "query">> &
+  FieldsOf<Part<Op["input"], "header">> &
   FieldsOf<Part<Op["input"], "body">>;
 
 /** What a caller passes: as `InputOf`, but fields with defaults may be left out. */
