@@ -11,43 +11,46 @@ const Seconds = z.coerce.number().min(0).max(86_400);
 
 /** Every setting of the agent. */
 export const AgentSettings = z.object({
-  socket: z.string().optional().describe("Where it listens; a Unix socket path of < 108 bytes."),
-  build: z.string().default("unknown").describe("What control is told it runs; set by control."),
+  socket: z
+    .string()
+    .optional()
+    .describe("Unix socket to listen on; a path of fewer than 108 bytes."),
+  build: z.string().default("unknown").describe("Build that the agent reports; set by control."),
   onTerm: z
     .enum(["auto", "leave", "preemption"])
     .default("auto")
     .describe(
-      "What a SIGTERM means: `leave` lets jobs go on, `preemption` runs hooks and ends jobs first. `auto` is `preemption`, but under systemd only while the machine shuts down.",
+      "What SIGTERM does: `leave` exits and keeps jobs running; `preemption` runs hooks and ends jobs first. `auto` means `preemption`, but under systemd only while the machine shuts down.",
     ),
   graceSeconds: Seconds.default(30).describe(
-    "How long a node has from a SIGTERM, or from a notice that names no time, until it is gone.",
+    "How long a node exists after SIGTERM, or after a preemption notice without a time.",
   ),
   notices: z
     .enum(["auto", "none", "aws", "gcp", "azure"])
     .default("auto")
     .describe(
-      "Whose metadata endpoint says that the node is taken away. `auto` tells by the machine's DMI.",
+      "Provider whose metadata endpoint announces preemptions. `auto` detects it from the machine's DMI data.",
     ),
   metadataUrl: z
     .url({ protocol: /^http$/ })
     .default("http://169.254.169.254")
-    .describe("Where the metadata endpoint is."),
+    .describe("Address of the metadata endpoint."),
   noticeFile: z
     .string()
     .optional()
     .describe(
-      'A file whose appearance means that the node is taken away. It may hold JSON: `{"because": "...", "seconds": 60}`, or `deadlineAt` in ms since 1970. Rename it into place.',
+      'File that announces a preemption when it appears. It may contain JSON: `{"because": "...", "seconds": 60}`, or `deadlineAt` in ms since 1970. Rename it into place.',
     ),
   powerOffCommand: z
     .string()
     .optional()
     .describe(
-      "Shell command that turns this node off; without it the node cannot do so itself. Where whatever starts the agent starts it again when it leaves, it must not end before the node is off.",
+      "Shell command that turns this node off; without it, the node cannot turn itself off. If a supervisor restarts the agent when it exits, the command must not return before the node is off.",
     ),
   selfStopAfterSeconds: Seconds.default(600).describe(
-    "How long a node that was idle and is ready to go waits for control before it turns itself off.",
+    "How long an idle node that is ready to stop waits for control before it turns itself off.",
   ),
-  logLevel: z.enum(logLevels).default("info").describe("Least level that is logged."),
+  logLevel: z.enum(logLevels).default("info").describe("Lowest level that is logged."),
 });
 
 type Settings = z.output<typeof AgentSettings>;

@@ -2,9 +2,9 @@ import { type Changes, openChanges } from "../common/changes.ts";
 import type { Log } from "../common/log.ts";
 import type { Config } from "./config.ts";
 import { findGroupPlaces, type GroupPlace } from "./control-groups.ts";
-import type { Reader } from "./events.ts";
+import type { Reader } from "./event-reader.ts";
 import { type Journal, openJournal } from "./journal.ts";
-import type { Unsaved } from "./lifecycles/store.ts";
+import type { Unsaved } from "./lifecycles/schema.ts";
 import { openWatches, type Watches } from "./watch.ts";
 
 /** The world of everything in the agent. */

@@ -1,5 +1,6 @@
 import type { AgentEvent } from "../contract/agent-shapes.ts";
 import { type Agent, keys } from "./context.ts";
+import type { Reader } from "./event-reader.ts";
 import type { Journal } from "./journal.ts";
 
 /** How many events are kept. */
@@ -22,12 +23,6 @@ export function addEvent(
 /** The number of the latest event; 0 before the first. */
 export function lastSeq({ sql }: Journal): number {
   return Number(sql.get`SELECT coalesce(max(seq), 0) AS seq FROM events`?.["seq"]);
-}
-
-/** Somebody who reads events as they happen. */
-export interface Reader {
-  /** The number of the latest event that was sent to it whole. */
-  heard: number;
 }
 
 /**

@@ -1,10 +1,16 @@
-import { type FileHandle, open } from "node:fs/promises";
-import { errorCodeOf } from "../common/errors.ts";
+import type { FileHandle } from "node:fs/promises";
+import {
+  findLastLines,
+  openOrNothing,
+  readOn,
+  readOpen,
+  untilMore,
+} from "../common/growing-file.ts";
+import type { Gap } from "../contract/hooks.ts";
 import { type Agent, keys } from "./context.ts";
 import { findGap, isIn } from "./log-gap.ts";
 
 const chunkBytes = 256 * 1024;
-const newline = 10;
 
 /** Which bytes of a log a reader wants. */
 export interface LogRange {
@@ -40,8 +46,7 @@ export async function openLogFile(
   if (file === undefined) return { offset: range.offset, bytes: nothing() };
   const { size } = await file.stat();
   const gap = findGap(path);
-  const wanted =
-    range.tail > 0 ? await offsetOfTail(file, size, range.tail, gap?.to) : range.offset;
+  const wanted = range.tail > 0 ? await offsetOfTail(file, size, range.tail, gap) : range.offset;
   const offset = isIn(gap, wanted) ? gap.to : wanted;
   const bytes = range.follow
     ? follow(agent, path, file, offset, range.isOver, signal)
@@ -49,50 +54,31 @@ export async function openLogFile(
   return { offset, bytes: closing(file, bytes) };
 }
 
-/** Where the last lines of a file begin, found from its end; a last line may lack its newline. */
-export async function offsetOfTail(
-  file: FileHandle,
-  size: number,
-  lines: number,
-  least = 0,
-): Promise<number> {
-  const block = Buffer.allocUnsafe(chunkBytes);
-  let missing = lines;
-  for (let end = size; end > least; ) {
-    const start = Math.max(least, end - chunkBytes);
-    const { bytesRead } = await file.read(block, 0, end - start, start);
-    const bytes = block.subarray(0, bytesRead);
-    // The newline at the very end closes the last line; it does not begin another.
-    let at = start + bytesRead === size ? bytesRead - 1 : bytesRead;
-    while (at > 0) {
-      at = bytes.lastIndexOf(newline, at - 1);
-      if (at === -1) break;
-      missing -= 1;
-      if (missing === 0) return start + at + 1;
-    }
-    end = start;
-  }
-  return least;
+/** Where the last lines begin; they are not looked for before what was left out. */
+async function offsetOfTail(file: FileHandle, size: number, lines: number, gap: Gap | undefined) {
+  const least = gap?.to ?? 0;
+  const { from } = await findLastLines(file, size, lines, { from: 0, to: least });
+  return Math.max(least, from);
 }
 
-/** Ends where bytes were left out, also if they are only now. */
+/** Ends where bytes were left out, also if they are only now; returns the offset after what was read. */
 async function* read(
   path: string,
   file: FileHandle,
   from: number,
   to: number,
-): AsyncGenerator<Buffer> {
-  if (from >= to) return;
-  const block = Buffer.allocUnsafe(Math.min(chunkBytes, to - from));
-  for (let at = from; at < to; ) {
-    const { bytesRead } = await file.read(block, 0, Math.min(block.length, to - at), at);
+): AsyncGenerator<Buffer, number> {
+  let at = from;
+  const memory = Buffer.allocUnsafe(Math.max(0, Math.min(chunkBytes, to - from)));
+  for await (const chunk of readOpen(file, from, to, memory)) {
     const gap = findGap(path);
-    const isCut = gap !== undefined && at < gap.to && at + bytesRead > gap.from;
-    const length = isCut ? Math.max(0, gap.from - at) : bytesRead;
-    if (length === 0) return;
+    const isCut = gap !== undefined && at < gap.to && at + chunk.length > gap.from;
+    const length = isCut ? Math.max(0, gap.from - at) : chunk.length;
     at += length;
-    yield block.subarray(0, length);
+    if (length > 0) yield chunk.subarray(0, length);
+    if (isCut) break;
   }
+  return at;
 }
 
 async function* follow(
@@ -104,20 +90,16 @@ async function* follow(
   signal: AbortSignal,
 ): AsyncGenerator<Buffer> {
   const unwatch = watches.add(path);
-  let at = from;
   const sizeNow = async () => (await file.stat()).size;
-  const hasMore = async () => isOver() || (await sizeNow()) > at || undefined;
+  async function* readNow(at: number): AsyncGenerator<Buffer, number> {
+    return yield* read(path, file, at, await sizeNow());
+  }
+  const isLast = (at: number) => {
+    const ended = () => isOver() || isIn(findGap(path), at);
+    return untilMore(changes, keys.log(path), ended, signal)(async () => (await sizeNow()) > at);
+  };
   try {
-    for (;;) {
-      // Asked before reading: what was written before the end is then surely read.
-      const last = isOver();
-      for await (const chunk of read(path, file, at, await sizeNow())) {
-        at += chunk.length;
-        yield chunk;
-      }
-      if (last || isIn(findGap(path), at)) return;
-      await changes.until(keys.log(path), hasMore, signal);
-    }
+    yield* readOn(from, readNow, isLast);
   } finally {
     unwatch();
   }
@@ -132,12 +114,3 @@ async function* closing(file: FileHandle, bytes: AsyncIterable<Buffer>): AsyncGe
 }
 
 async function* nothing(): AsyncGenerator<Buffer> {}
-
-async function openOrNothing(path: string): Promise<FileHandle | undefined> {
-  try {
-    return await open(path);
-  } catch (error) {
-    if (errorCodeOf(error) === "ENOENT") return undefined;
-    throw error;
-  }
-}

@@ -2,6 +2,7 @@ import { flushCompileCache } from "node:module";
 import { errorTypes, toAppError } from "../common/errors.ts";
 import { openLog } from "../common/log.ts";
 import { exitOnCrash, openServiceManager } from "../common/programs.ts";
+import { serve } from "../common/server.ts";
 import { agentOperations } from "../contract/agent-api.ts";
 import { readConfig } from "./config.ts";
 import { openAgent } from "./context.ts";
@@ -10,9 +11,9 @@ import { superviseWork } from "./jobs/supervisor.ts";
 import { isCorrupt } from "./journal.ts";
 import { watchNotices } from "./notices/notices.ts";
 import { bindOperations } from "./operations.ts";
+import { pipe } from "./pipe.ts";
 import { untilTurnedOff } from "./power-off.ts";
 import { rebuildJournal } from "./rebuild.ts";
-import { serve } from "./server.ts";
 import { type Dismissal, hearSignals, untilDismissed } from "./signals.ts";
 
 /**
@@ -55,11 +56,18 @@ async function main(): Promise<number> {
   return exitCode;
 }
 
-main().then(
+/** `agent pipe`: stdin and stdout are a connection to the agent that serves this home. */
+const pipeToAgent = () => pipe(readConfig(process.env).socket, process.stdin, process.stdout);
+
+const isPipe = process.argv[2] === "pipe";
+
+(isPipe ? pipeToAgent().then(() => 0) : main()).then(
   (exitCode) => process.exit(exitCode),
   (error: unknown) => {
     const { type, message, cause } = toAppError(error);
-    openLog("agent", "info").error({ type, error: cause ?? message }, "the agent cannot go on");
+    if (isPipe) console.error(message);
+    else
+      openLog("agent", "info").error({ type, error: cause ?? message }, "the agent cannot go on");
     process.exit(errorTypes[type].exit);
   },
 );

@@ -1,3 +1,4 @@
+import type { Bound } from "../common/server.ts";
 import type { agentOperations } from "../contract/agent-api.ts";
 import { logOffsetHeader } from "../contract/job-log.ts";
 import { jobMachine } from "../contract/statuses.ts";
@@ -13,6 +14,7 @@ import { listPorts } from "./jobs/ports.ts";
 import { appendPartLog } from "./jobs/rank-log.ts";
 import { getOwnPart, listJobParts, putPart, reportPart } from "./jobs/ranks.ts";
 import { listJobs } from "./jobs/store.ts";
+import { listWaiting } from "./jobs/waiting.ts";
 import {
   beginLifecycle,
   beginPreemption,
@@ -24,7 +26,6 @@ import {
 } from "./lifecycles/lifecycles.ts";
 import { type OpenLog, openLogFile } from "./logs.ts";
 import { configureNode, healthOf } from "./node.ts";
-import type { Bound } from "./server.ts";
 import { openShell } from "./shells.ts";
 
 /** What the agent does for each row of its API. */
@@ -41,7 +42,10 @@ export function bindOperations(agent: Agent): Bound<typeof agentOperations> {
       agent.changes.notify(keys.work);
       return toJob(agent, job);
     },
-    listJobs: (filter) => listJobs(agent.journal, filter, logPathAround(agent)),
+    listJobs(filter) {
+      const waiting = listWaiting(agent, filter.user === undefined ? filter.limit : undefined);
+      return listJobs(agent.journal, filter, logPathAround(agent), waiting);
+    },
     getJob: ({ id }) => toJob(agent, getJob(agent, id)),
     async cancelJob({ id, graceMs }) {
       return toJob(agent, await cancelJob(agent, id, { graceMs }));

@@ -1,5 +1,6 @@
 import { join } from "node:path";
 import { fail } from "../../common/errors.ts";
+import { openTurnsByKey } from "../../common/turns.ts";
 import { type Content, Entry, type FilesOffered } from "../../contract/files-api.ts";
 import { linesOf, parseLine } from "../../contract/frames.ts";
 import type { Agent } from "../context.ts";
@@ -15,7 +16,7 @@ import { type FilePlan, findStats, planFiles } from "./plan.ts";
 type Manifest = ReadonlyMap<string, Entry>;
 
 /** One offer after the other, so that a destination is what one of them says. */
-const turns = new WeakMap<Agent, Promise<unknown>>();
+const inTurn = openTurnsByKey<Agent>();
 
 /** Makes a destination what a manifest says; where contents are missing it says which, and does nothing. */
 export async function offerFiles(
@@ -24,13 +25,7 @@ export async function offerFiles(
   body: AsyncIterable<Uint8Array>,
 ): Promise<FilesOffered> {
   const manifest = await readManifest(body);
-  const before = turns.get(agent) ?? Promise.resolve();
-  const turn = before.then(() => take(agent, destinationOf(agent, destination), manifest));
-  turns.set(
-    agent,
-    turn.catch(() => {}),
-  );
-  return turn;
+  return inTurn(agent, async () => take(agent, destinationOf(agent, destination), manifest));
 }
 
 /** Takes contents that an offer lacked. */

@@ -3,9 +3,10 @@ import { constants } from "node:fs";
 import { type FileHandle, lstat, open, readdir, readlink, realpath } from "node:fs/promises";
 import { dirname, join, relative } from "node:path";
 import { errorCodeOf, fail } from "../../common/errors.ts";
+import { readOpen } from "../../common/growing-file.ts";
+import { type Stream, toJsonLines } from "../../common/server.ts";
 import type { FileEntry, Listed, Stretch, StretchHead } from "../../contract/files-api.ts";
 import type { Agent } from "../context.ts";
-import type { Stream } from "../server.ts";
 import { openActivity } from "./activity.ts";
 import { isWithin } from "./ledger.ts";
 import { findSource } from "./places.ts";
@@ -27,7 +28,7 @@ export async function listFiles(
   signal: AbortSignal,
 ): Promise<Stream> {
   const tour = await openTour(agent, path, signal);
-  return { type: "application/x-ndjson", content: asLines(walk(tour, "")) };
+  return toJsonLines(walk(tour, ""));
 }
 
 /** Reads stretches of files below a path of this node. */
@@ -48,10 +49,6 @@ async function openTour(agent: Agent, path: string, signal: AbortSignal): Promis
 }
 
 const isOurs = "is the agent's own, which nobody reads";
-
-async function* asLines(entries: AsyncIterable<Listed>): AsyncGenerator<string> {
-  for await (const entry of entries) yield `${JSON.stringify(entry)}\n`;
-}
 
 async function* walk(tour: Tour, path: string): AsyncGenerator<Listed> {
   const there = join(tour.root, path);
@@ -162,12 +159,9 @@ async function* chunksOf(
   signal: AbortSignal,
 ): AsyncGenerator<Uint8Array> {
   const memory = Buffer.allocUnsafe(Math.max(0, Math.min(chunkBytes, end - offset)));
-  for (let at = offset; at < end; ) {
+  for await (const chunk of readOpen(file, offset, end, memory)) {
     signal.throwIfAborted();
-    const { bytesRead } = await file.read(memory, 0, Math.min(memory.length, end - at), at);
-    if (bytesRead === 0) return;
-    at += bytesRead;
-    yield memory.subarray(0, bytesRead);
+    yield chunk;
   }
 }
 

@@ -4,6 +4,7 @@ import { type Gap, gapOf, type HookEvent } from "../../contract/hooks.ts";
 import { type Agent, keys } from "../context.ts";
 import { getRow } from "../lifecycles/lifecycles.ts";
 import { findLifecycleSpec } from "../lifecycles/store.ts";
+import { isIn } from "../log-gap.ts";
 import type { OpenLog } from "../logs.ts";
 import { type Masker, openMasker } from "../mask.ts";
 import { placeInKept } from "./log-size.ts";
@@ -28,7 +29,7 @@ export interface HookLogRange {
 export function openHookLog(agent: Agent, range: HookLogRange, signal: AbortSignal): OpenLog {
   const { id } = range;
   const gap = look(agent, range).gap;
-  const offset = gap !== undefined && isIn(gap, range.offset) ? gap.to : range.offset;
+  const offset = isIn(gap, range.offset) ? gap.to : range.offset;
   const masker = openMasker(Object.values(findLifecycleSpec(agent, id)?.secrets ?? {}));
   return { offset, bytes: readOn(agent, { ...range, offset }, masker, signal) };
 }
@@ -171,5 +172,3 @@ async function readMasked(
   const end = Math.min(at + chunkBytes, from + bytesRead - held);
   return bytes.subarray(at - from, Math.max(at, end) - from);
 }
-
-const isIn = ({ from, to }: Gap, at: number): boolean => at >= from && at < to;

@@ -1,9 +1,8 @@
-import { execFile } from "node:child_process";
 import { existsSync, linkSync, renameSync, rmSync, statSync } from "node:fs";
 import { open } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { promisify } from "node:util";
+import { punchHole, readOpen } from "../../common/growing-file.ts";
 import { type Gap, gapLine, gapOf, type HookEvent } from "../../contract/hooks.ts";
 import { type Agent, keys } from "../context.ts";
 import { hooksFolderOf } from "../folders.ts";
@@ -15,7 +14,6 @@ import { findLogName, hookLogOf, keptLogOf, sizeOfHookLog, writeSideFile } from 
 
 const lookEveryMs = 200;
 const blockBytes = 1024 * 1024;
-const run = promisify(execFile);
 
 /**
  * Keeps the logs of a lifecycle small while its hooks write: what need not be kept is punched out of
@@ -49,7 +47,7 @@ export async function leaveOut(
   isFirst: boolean,
 ): Promise<boolean> {
   try {
-    await punch(path, gap);
+    await punchHole(path, gap);
     return true;
   } catch (error) {
     if (isFirst) agent.log.warn({ path, error }, "no hole can be punched; writing the log anew");
@@ -110,23 +108,12 @@ export const placeInKept = (gap: Gap, offset: number): number =>
 const isWritten = (agent: Agent, id: string): true | undefined =>
   findLifecycle(agent, id)?.logs.some(({ sizeBytes }) => sizeBytes === null) || undefined;
 
-/** Node.js has no call for it. */
-async function punch(path: string, { from, to }: Gap): Promise<void> {
-  const range = ["--offset", String(from), "--length", String(to - from)];
-  await run("fallocate", ["--punch-hole", ...range, path]);
-}
-
 async function writeKept(whole: string, kept: string, gap: Gap, size: number): Promise<void> {
   await using from = await open(whole);
   await using to = await open(`${kept}.new`, "w", 0o600);
   const block = Buffer.allocUnsafe(blockBytes);
   const copy = async (start: number, end: number) => {
-    for (let at = start; at < end; ) {
-      const { bytesRead } = await from.read(block, 0, Math.min(blockBytes, end - at), at);
-      if (bytesRead === 0) return;
-      await to.writeFile(block.subarray(0, bytesRead));
-      at += bytesRead;
-    }
+    for await (const chunk of readOpen(from, start, end, block)) await to.writeFile(chunk);
   };
   await copy(0, gap.from);
   await to.writeFile(gapLine(gap));

@@ -4,7 +4,6 @@ import {
   linkSync,
   mkdirSync,
   openSync,
-  readSync,
   renameSync,
   rmSync,
   statSync,
@@ -12,6 +11,7 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { errorCodeOf } from "../../common/errors.ts";
+import { readBytes } from "../../common/growing-file.ts";
 import { product } from "../../common/product.ts";
 import { gapOf, type HookEvent } from "../../contract/hooks.ts";
 import { type Agent, keys } from "../context.ts";
@@ -51,7 +51,8 @@ export function beginHookLog(agent: Agent, { id, logs }: LifecycleRow, event: Ho
 /** Appends a line of ours, unless one that begins with the same words is there already. */
 export function appendHookLine(path: string, subject: string, predicate: string): void {
   const begin = `[${product.word}] ${subject} `;
-  const tail = readTail(path);
+  const from = Math.max(0, statSync(path).size - tailBytes);
+  const tail = readBytes(path, from, tailBytes).toString();
   if (tail.includes(begin + predicate.split(" ")[0])) return;
   const before = tail === "" || tail.endsWith("\n") ? "" : "\n";
   appendFileSync(path, `${before}${begin}${predicate}\n`);
@@ -124,17 +125,5 @@ function renameIfThere(from: string, to: string): void {
     renameSync(from, to);
   } catch (error) {
     if (errorCodeOf(error) !== "ENOENT") throw error;
-  }
-}
-
-function readTail(path: string): string {
-  const file = openSync(path, "r");
-  try {
-    const { size } = statSync(path);
-    const bytes = Buffer.alloc(Math.min(size, tailBytes));
-    const read = readSync(file, bytes, 0, bytes.length, size - bytes.length);
-    return bytes.toString("utf8", 0, read);
-  } finally {
-    closeSync(file);
   }
 }

@@ -1,7 +1,6 @@
-import { closeSync, openSync, readSync } from "node:fs";
+import { readBytes } from "../../common/growing-file.ts";
 import type { Agent } from "../context.ts";
 import type { LifecycleRow, Run } from "../lifecycles/row.ts";
-
 import { findLifecycleSpec } from "../lifecycles/store.ts";
 import { openMasker } from "../mask.ts";
 import { hookLogOf, sizeOfHookLog } from "./logs.ts";
@@ -16,7 +15,7 @@ export function findTail(agent: Agent, row: LifecycleRow, run: Run): string | un
   const from = Math.max(run.logFrom, size - bytesAtMost);
   // What stands before may complete a secret.
   const start = Math.max(run.logFrom, from - masker.reach);
-  const bytes = readBytes(hookLogOf(agent, row.id, run.event), start, size);
+  const bytes = readBytes(hookLogOf(agent, row.id, run.event), start, Math.max(0, size - start));
   masker.mask(bytes, { start: start > run.logFrom });
   const lines = bytes
     .toString("utf8", from - start)
@@ -25,14 +24,4 @@ export function findTail(agent: Agent, row: LifecycleRow, run: Run): string | un
   const isCut = from > run.logFrom && lines.length > 1;
   const tail = (isCut ? lines.slice(1) : lines).slice(-linesAtMost).join("\n");
   return tail === "" ? undefined : tail;
-}
-
-function readBytes(path: string, from: number, to: number): Buffer {
-  const bytes = Buffer.alloc(Math.max(0, to - from));
-  const file = openSync(path, "r");
-  try {
-    return bytes.subarray(0, readSync(file, bytes, 0, bytes.length, from));
-  } finally {
-    closeSync(file);
-  }
 }

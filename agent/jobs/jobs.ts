@@ -27,6 +27,7 @@ import {
 import { assign, checkFits } from "./queue.ts";
 import { addJob, findJob, findNextPending, findSubmitted, type JobRow, setJob } from "./store.ts";
 import { decide } from "./verdict.ts";
+import { whyWaits } from "./waiting.ts";
 
 const headRank = 0;
 
@@ -137,10 +138,11 @@ export const getJob = ({ journal }: Agent, id: number): JobRow =>
 export const getSpec = ({ journal }: Agent, id: number): PartSpec =>
   findSpec(journal, id) ?? fail("JobNotFoundError", `job ${id} ended, or was never on this node`);
 
-/** The job as others see it. */
+/** The job as others see it; while it waits, its reason says for what. */
 export function toJob(agent: Agent, row: JobRow): Job {
   const { verdict: _verdict, merge: _merge, startedBoot: _startedBoot, ...job } = row;
-  return { ...job, logPath: logOf(agent, job.id) };
+  const reason = job.status === "PENDING" ? whyWaits(agent, job.id) : job.reason;
+  return { ...job, reason, logPath: logOf(agent, job.id) };
 }
 
 function letRun(agent: Agent, id: number): void {

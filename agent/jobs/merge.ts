@@ -1,5 +1,6 @@
-import { closeSync, openSync, readSync, statSync, writeSync } from "node:fs";
+import { closeSync, openSync, statSync, writeSync } from "node:fs";
 import { setTimeout as sleep, setImmediate as yieldToOthers } from "node:timers/promises";
+import { readBytes } from "../../common/growing-file.ts";
 import { gapLine } from "../../contract/hooks.ts";
 import { type Agent, keys } from "../context.ts";
 import { folderOf, logOf, rankLogOf } from "../folders.ts";
@@ -117,7 +118,7 @@ function endOfPiece(path: string, from: number, isLast: boolean): number {
   const gap = findGap(path);
   const isAhead = gap !== undefined && from < gap.to;
   if (isAhead && from >= gap.from) return statSync(path).size >= gap.to ? gap.to : from;
-  const bytes = read(path, from, isAhead ? Math.min(pieceBytes, gap.from - from) : pieceBytes);
+  const bytes = readBytes(path, from, isAhead ? Math.min(pieceBytes, gap.from - from) : pieceBytes);
   const endsAtGap = isAhead && from + bytes.length === gap.from;
   return from + wholeLines(bytes, isLast || endsAtGap);
 }
@@ -134,22 +135,12 @@ function writePiece(agent: Agent, id: number, { rank, from, to, at }: MergePiece
   const path = rankLogOf(agent, id, rank);
   const bytes = isIn(findGap(path), from)
     ? Buffer.from(gapLine({ from, to }).trimStart())
-    : read(path, from, to - from);
+    : readBytes(path, from, to - from);
   const file = openSync(logOf(agent, id), "r+");
   try {
     const lines = prefixLines(bytes, `(${name}, rank=${rank}) `);
     for (let done = 0; done < lines.length; )
       done += writeSync(file, lines, done, lines.length - done, at + done);
-  } finally {
-    closeSync(file);
-  }
-}
-
-function read(path: string, from: number, length: number): Buffer {
-  const file = openSync(path, "r");
-  try {
-    const bytes = Buffer.allocUnsafe(length);
-    return bytes.subarray(0, readSync(file, bytes, 0, length, from));
   } finally {
     closeSync(file);
   }

@@ -62,7 +62,9 @@ export function findSubmitted({ sql }: Journal, submissionId: string): JobRow | 
 
 /**
  * Jobs by falling id, `user` being an id or a name; as the JSON of `Job[]`, which the
- * database writes five times as fast as we could. The path of a log is given without its job's id.
+ * database writes five times as fast as we could. The path of a log is given without its job's id;
+ * `waiting` has pairs of a job's id and why it waits; the cast is what lets
+ * SQLite join them by an index.
  */
 export function listJobs(
   { sql }: Journal,
@@ -72,15 +74,19 @@ export function listJobs(
     limit,
   }: { active: boolean; user?: string | undefined; limit?: number | undefined },
   [beforeId, afterId]: readonly [string, string],
+  waiting: readonly (readonly [number, string | null])[],
 ): string {
   const row = sql.get`
+    WITH waiting AS MATERIALIZED (
+      SELECT CAST(value ->> 0 AS INTEGER) AS job_id, value ->> 1 AS why
+      FROM json_each(${JSON.stringify(waiting)}))
     SELECT json_group_array(json_object('id', id, 'submissionId', submission_id, 'name', name,
-      'userId', user_id, 'userName', user_name, 'status', status, 'reason', reason,
+      'userId', user_id, 'userName', user_name, 'status', status, 'reason', coalesce(reason, why),
       'exitCode', exit_code, 'submittedAt', submitted_at, 'startedAt', started_at,
       'endedAt', ended_at, 'nodes', nodes, 'resources', resources, 'metadata', json(metadata),
       'logPath', ${beforeId} || id || ${afterId})) AS json
     FROM (
-      SELECT * FROM jobs
+      SELECT * FROM jobs LEFT JOIN waiting ON job_id = id
       WHERE (${active ? 1 : 0} = 0 OR ended_at IS NULL)
         AND (${user ?? null} IS NULL OR user_id = ${user ?? null} OR user_name = ${user ?? null})
       ORDER BY id DESC LIMIT ${limit ?? -1})`;
@@ -104,6 +110,21 @@ export function findNextPending({ sql }: Journal): JobRow | undefined {
   return toJobRow(
     sql.get`SELECT * FROM jobs WHERE ended_at IS NULL AND status = 'PENDING' ORDER BY id LIMIT 1`,
   );
+}
+
+/** Ids of the jobs that wait in the queue, newest first. */
+export function listPendingIds({ sql }: Journal, limit?: number): number[] {
+  const rows = sql.all`
+    SELECT id FROM jobs WHERE ended_at IS NULL AND status = 'PENDING'
+    ORDER BY id DESC LIMIT ${limit ?? -1}`;
+  return rows.map((row) => Number(row["id"]));
+}
+
+/** How many jobs wait in the queue up to this one. */
+export function countPendingUpTo({ sql }: Journal, id: number): number {
+  const row = sql.get`
+    SELECT count(*) AS jobs FROM jobs WHERE ended_at IS NULL AND status = 'PENDING' AND id <= ${id}`;
+  return Number(row?.["jobs"]);
 }
 
 /** What a move changes; what is left out stays. */

@@ -5,22 +5,11 @@ import type { Agent } from "../context.ts";
 import { addEvent } from "../events.ts";
 import { type Journal, transaction } from "../journal.ts";
 import type { LifecycleRow } from "./row.ts";
+import type { LifecycleSpec, Unsaved } from "./schema.ts";
 
 /** How many lifecycles are kept. */
 export const keptLifecycles = 10;
 const retryMs = 1_000;
-
-/** What the hooks of a lifecycle are: their scripts by index, and what they run in. */
-export interface LifecycleSpec extends Pick<HookSet, "env" | "secrets"> {
-  readonly scripts: readonly string[];
-}
-
-/** A lifecycle that the disk had no room for yet, and the events that tell of it. */
-export interface Unsaved {
-  readonly row: LifecycleRow;
-  readonly spec?: LifecycleSpec;
-  readonly tells: readonly string[];
-}
 
 type World = Pick<Agent, "journal" | "unsaved">;
 
