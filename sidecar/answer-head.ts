@@ -1,8 +1,8 @@
 import { byte, bytesOf, isValue } from "./bytes.ts";
 import { clearHops, drop, dropNamed, type Hops, newHops, takeConnection } from "./connection.ts";
 import { fieldsOf, isChunked, line, readLength, readLine, takeLine } from "./fields.ts";
-import type { Framing, Method } from "./head.ts";
 import type { Refusal } from "./refusals.ts";
+import type { Framing, Method } from "./request-head.ts";
 
 const headBytesAtMost = 65_536;
 

@@ -1,6 +1,6 @@
 import { byte, bytesOf, equals } from "./bytes.ts";
-import type { RequestHead } from "./head.ts";
 import type { Keys } from "./keys.ts";
+import type { RequestHead } from "./request-head.ts";
 
 /**
  * Decides who is let through: the id of the key that was sent, an empty id for an open path, or

@@ -1,5 +1,5 @@
 import { type Chunks, newChunks, readChunks, resetChunks } from "./chunked.ts";
-import type { Framing } from "./head.ts";
+import type { Framing } from "./request-head.ts";
 
 /** Where a body was left: it is only counted, its bytes are passed on as they are. */
 export interface Body extends Chunks {

@@ -3,6 +3,7 @@ import { parseArgs } from "node:util";
 import { AppError, errorCodeOf, fail } from "../common/errors.ts";
 import { product } from "../common/product.ts";
 import { hintOf } from "../contract/spelling.ts";
+import { errorStyles } from "./forward/answers.ts";
 import {
   address,
   choice,
@@ -31,6 +32,11 @@ export const sidecarSettings = {
   stripAuthorization: toggle("Do not pass the Authorization header on."),
   trustForwarded: toggle("Pass X-Forwarded-* of clients on, and add to them."),
   breakOff: toggle("Break off instead of answering 502, for a proxy that may ask elsewhere."),
+  errorStyle: choice(
+    errorStyles,
+    "plain",
+    'Body of refused requests: {"error":"Unauthorized"}, or the error object of the OpenAI API.',
+  ),
   engine: choice(["splice", "http-proxy"], "splice", "What forwards."),
   metrics: address(undefined, "Where GET /metrics and GET /healthz are answered."),
   accessLog: text("FILE", "stderr", "Where a line a request goes; off for nowhere."),
@@ -47,7 +53,7 @@ export const sidecarSettings = {
     20,
     "For the requests under way once it is told to end, then for the command.",
   ),
-  logLevel: choice(["debug", "info", "warn", "error"], "info", "Least level that is logged."),
+  logLevel: choice(["debug", "info", "warn", "error"], "info", "Lowest level that is logged."),
 } as const;
 
 type Settings = typeof sidecarSettings;

@@ -41,6 +41,7 @@ export function openForwarder(config: Config, logs: Logs): Forwarder {
         authorize: authorizeBy(keys, config.allowPath),
         observer: observeBy(metrics, logs.access),
         choose: always(upstream),
+        errorStyle: config.errorStyle,
         engine: await engines[config.engine](),
       };
       serving = await serve(parts, place);

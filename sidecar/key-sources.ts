@@ -1,6 +1,7 @@
 import { readFileSync, statSync } from "node:fs";
 import { errorCodeOf, fail, toAppError } from "../common/errors.ts";
 import type { Log } from "../common/log.ts";
+import { openTurns } from "../common/turns.ts";
 import { parseKeys } from "./key-file.ts";
 import type { Key } from "./keys.ts";
 
@@ -72,11 +73,9 @@ export async function followKeys(
       () => log.info({ keys: count }, "keys read again"),
       (error) => log.error({ reason: toAppError(error).message }, "keys stay as they were"),
     );
-  let reading = read();
-  await reading;
-  const reload = () => {
-    reading = reading.then(again);
-  };
+  const inTurn = openTurns(1);
+  await inTurn(read);
+  const reload = () => void inTurn(again);
   // A look finds also what a watch does not: files swapped through links, or on other machines.
   const look = () => {
     if (stampsOf(sources) !== seen) reload();

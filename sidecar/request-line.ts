@@ -7,8 +7,8 @@ import {
   isTarget,
   isToken,
 } from "./bytes.ts";
-import type { Method, RequestHead } from "./head.ts";
 import type { Refusal } from "./refusals.ts";
+import type { Method, RequestHead } from "./request-head.ts";
 
 const knownMethods = (
   ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "CONNECT"] as const

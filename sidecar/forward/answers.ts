@@ -1,6 +1,6 @@
 import { bytesOf } from "../bytes.ts";
-import type { Method } from "../head.ts";
 import { type Refusal, refusals } from "../refusals.ts";
+import type { Method } from "../request-head.ts";
 
 /** One of the sidecar's own answers, whole, in each of its forms. */
 interface OwnAnswer {
@@ -31,12 +31,28 @@ const extraLines: Partial<Record<Refusal, string>> = {
 /** What the usual phrase of a status does not tell. */
 const saying: Partial<Record<Refusal, string>> = { noneToCome: refusals.noneToCome.means };
 
-function answerOf(refusal: Refusal): OwnAnswer {
+/** How the body of an answer of ours is written. */
+export const errorStyles = ["plain", "openai"] as const;
+export type ErrorStyle = (typeof errorStyles)[number];
+
+const bodies: Record<ErrorStyle, (refusal: Refusal) => object> = {
+  plain: (refusal) => ({ error: saying[refusal] ?? reasons[refusals[refusal].status] ?? "" }),
+  // Source: the error object of the OpenAI API, of which its clients read these four fields.
+  openai(refusal) {
+    const { status, means: message } = refusals[refusal];
+    const type = status < 500 ? "invalid_request_error" : "server_error";
+    const code = status === 401 ? "invalid_api_key" : snakeCase(refusal);
+    return { error: { message, type, param: null, code } };
+  },
+};
+
+const snakeCase = (name: string) => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+
+function answerOf(refusal: Refusal, style: ErrorStyle): OwnAnswer {
   const { status } = refusals[refusal];
-  const reason = reasons[status] ?? "";
-  const body = JSON.stringify({ error: saying[refusal] ?? reason });
+  const body = JSON.stringify(bodies[style](refusal));
   const head =
-    `HTTP/1.1 ${status} ${reason}\r\ncontent-type: application/json\r\n` +
+    `HTTP/1.1 ${status} ${reasons[status] ?? ""}\r\ncontent-type: application/json\r\n` +
     `${extraLines[refusal] ?? ""}content-length: ${body.length}\r\n`;
   return {
     stays: bytesOf(`${head}\r\n${body}`),
@@ -46,13 +62,17 @@ function answerOf(refusal: Refusal): OwnAnswer {
   };
 }
 
-const ownAnswers = Object.fromEntries(
-  (Object.keys(refusals) as Refusal[]).map((refusal) => [refusal, answerOf(refusal)]),
-) as Record<Refusal, OwnAnswer>;
-
 /** What a refused request is answered: for HEAD without a body. */
-export function ownAnswerTo(refusal: Refusal, method: Method, staysOpen: boolean): Buffer {
-  const { stays, closes, staysBare, closesBare } = ownAnswers[refusal];
-  if (method === "HEAD") return staysOpen ? staysBare : closesBare;
-  return staysOpen ? stays : closes;
+export type OwnAnswerTo = (refusal: Refusal, method: Method, staysOpen: boolean) => Buffer;
+
+/** The answers to refused requests in one style, made once. */
+export function ownAnswersIn(style: ErrorStyle): OwnAnswerTo {
+  const ownAnswers = Object.fromEntries(
+    (Object.keys(refusals) as Refusal[]).map((refusal) => [refusal, answerOf(refusal, style)]),
+  ) as Record<Refusal, OwnAnswer>;
+  return (refusal, method, staysOpen) => {
+    const { stays, closes, staysBare, closesBare } = ownAnswers[refusal];
+    if (method === "HEAD") return staysOpen ? staysBare : closesBare;
+    return staysOpen ? stays : closes;
+  };
 }

@@ -1,7 +1,6 @@
 import { Duplex } from "node:stream";
 import type { Refusal } from "../refusals.ts";
-import type { Client } from "./client.ts";
-import type { Exchange } from "./front.ts";
+import type { Caller, Exchange } from "./front.ts";
 import type { Address } from "./route.ts";
 
 /**
@@ -15,11 +14,11 @@ export class Channel implements Exchange {
   /** Of the answer, known before its bytes come. */
   status = 0;
   /** Undefined once nobody waits for the answer any more. */
-  client: Client | undefined;
+  client: Caller | undefined;
   #isHeld = false;
   #proceed: (() => void) | undefined;
 
-  constructor(client: Client, to: Address) {
+  constructor(client: Caller, to: Address) {
     this.client = client;
     this.to = to;
     this.inner = new Duplex({

@@ -1,7 +1,8 @@
 import type { Socket } from "node:net";
-import { clearHead, type RequestHead } from "../head.ts";
+import { clearHead } from "../head.ts";
 import { type Refusal, refusals } from "../refusals.ts";
-import { type Exchange, type Front, lingerMs } from "./front.ts";
+import type { RequestHead } from "../request-head.ts";
+import { type Caller, type Exchange, type Front, lingerMs } from "./front.ts";
 import { forwardedLines } from "./heads.ts";
 import { Held } from "./held.ts";
 import { fill, newOutgoing, release } from "./outgoing.ts";
@@ -13,7 +14,7 @@ import { adopt, lead, type Peer, reset } from "./sockets.ts";
 import { Way } from "./way.ts";
 
 /** One client's connection, and the request that is on its way there. */
-export class Client implements Peer {
+export class Client implements Caller, Peer {
   readonly front: Front;
   readonly socket: Socket;
   readonly passage: Passage;
@@ -34,7 +35,7 @@ export class Client implements Peer {
     this.#way = new Way(front.choose, this.passage, (to) => this.#found(to));
     this.#deadlineMs = front.nowMs + front.limits.headMs;
     this.socket = front.scheme === "http" ? adopt(accepted, this) : lead(accepted, this);
-    this.out = new Outlet(this.socket, this.passage, () => this.#stall());
+    this.out = new Outlet(this.socket, this.passage, front.ownAnswerTo, () => this.#stall());
     front.clients.add(this);
   }
 

@@ -1,5 +1,9 @@
-import type { HeadRules, RequestHead } from "../head.ts";
-import type { Client } from "./client.ts";
+import type { Socket } from "node:net";
+import type { Refusal } from "../refusals.ts";
+import type { HeadRules, RequestHead } from "../request-head.ts";
+import type { OwnAnswerTo } from "./answers.ts";
+import type { Outgoing } from "./outgoing.ts";
+import type { Outlet } from "./outlet.ts";
 import type { Passage } from "./passage.ts";
 import type { Address, Choose } from "./route.ts";
 
@@ -52,7 +56,7 @@ export interface Exchange {
 /** Carries requests whose heads were checked to an upstream, and answers back to `client`. */
 export interface Engine {
   /** Begins with what is in `client.request`. */
-  begin(client: Client, to: Address): Exchange;
+  begin(client: Caller, to: Address): Exchange;
   /** Looks after what has waited too long; called a few times a second. */
   sweep(nowMs: number): void;
   close(): void;
@@ -65,9 +69,10 @@ export interface Front {
   readonly scheme: "http" | "https";
   readonly authorize: Authorize;
   readonly choose: Choose;
+  readonly ownAnswerTo: OwnAnswerTo;
   readonly observer: Observer;
   readonly engine: Engine;
-  readonly clients: Set<Client>;
+  readonly clients: Set<Caller>;
   /** Holds the head that is being looked at. */
   readonly head: RequestHead;
   /** A clock for time-outs, a few ticks a second. */
@@ -75,4 +80,49 @@ export interface Front {
   isDraining: boolean;
   /** How many connections came so far. */
   accepted: number;
+}
+
+/** Who sent a request, as engines know it: a client's connection. */
+export interface Caller {
+  readonly front: Front;
+  readonly socket: Socket;
+  readonly passage: Passage;
+  readonly out: Outlet;
+  readonly request: Outgoing;
+  /** Whether a request is under way. */
+  readonly isBusy: boolean;
+  /** Waits so long for what is next. */
+  awaitBytes(ms: number): void;
+  /** Waits for the client while it has to send, and else for the upstream. */
+  awaitNext(): void;
+  /** Ends what has waited too long; `lastMs` was when it was looked at last. */
+  look(lastMs: number): void;
+  /** Sends a request whose head was checked to the upstream, and its body up to `bodyTo`. */
+  forward(head: RequestHead, bytes: Buffer, bodyTo: number): void;
+  /** No answer began, and the request may go another way. */
+  unanswered(why: Refusal, wasConnected: boolean): void;
+  /** Passes bytes of the body, or of the tunnel, on to the upstream. */
+  passOn(bytes: Buffer, from: number, to: number): void;
+  /** The request goes to the upstream another way. */
+  moveTo(exchange: Exchange): void;
+  /** The upstream takes more of the body. */
+  resume(): void;
+  /** Whether the answer that is about to be sent must be the last on this connection. */
+  closes(canFollow: boolean): boolean;
+  /** The answer is whole. */
+  answered(): void;
+  /** From now on bytes go both ways as they are. */
+  openTunnel(): void;
+  /** There will be no answer, or no more of it. */
+  fail(refusal: Refusal): void;
+  /** Ends the request under way for a reason of ours. */
+  giveUp(refusal: Refusal): void;
+  /** Answers the request ourselves. */
+  refuse(refusal: Refusal): void;
+  /** Takes the next request, once what was answered has left: till then the client is not read. */
+  goOn(): void;
+  /** Takes no further request, but for one that begins soon. */
+  drain(graceMs: number): void;
+  /** Ends what is under way where nothing is any more, unless it may go another way. */
+  leaveLost(): void;
 }

@@ -1,7 +1,7 @@
 import type { AnswerHead } from "../answer-head.ts";
 import { bytesOf } from "../bytes.ts";
 import type { Hops } from "../connection.ts";
-import type { RequestHead } from "../head.ts";
+import type { RequestHead } from "../request-head.ts";
 
 const lineEnd = bytesOf("\r\n");
 const versions = [bytesOf(" HTTP/1.0\r\n"), bytesOf(" HTTP/1.1\r\n")] as const;

@@ -1,4 +1,4 @@
-import type { RequestHead } from "../head.ts";
+import type { RequestHead } from "../request-head.ts";
 import { giveBuffer, takeBuffer } from "./buffers.ts";
 import { copy, roomFor, writeRequestHead } from "./heads.ts";
 import { shared } from "./sockets.ts";

@@ -1,6 +1,6 @@
 import type { Socket } from "node:net";
 import { type Refusal, refusals } from "../refusals.ts";
-import { ownAnswerTo } from "./answers.ts";
+import type { OwnAnswerTo } from "./answers.ts";
 import type { Passage } from "./passage.ts";
 import { hasLeft, write } from "./sockets.ts";
 
@@ -8,11 +8,13 @@ import { hasLeft, write } from "./sockets.ts";
 export class Outlet {
   readonly #socket: Socket;
   readonly #passage: Passage;
+  readonly #ownAnswerTo: OwnAnswerTo;
   readonly #held: () => void;
 
-  constructor(socket: Socket, passage: Passage, held: () => void) {
+  constructor(socket: Socket, passage: Passage, ownAnswerTo: OwnAnswerTo, held: () => void) {
     this.#socket = socket;
     this.#passage = passage;
+    this.#ownAnswerTo = ownAnswerTo;
     this.#held = held;
   }
 
@@ -31,7 +33,7 @@ export class Outlet {
 
   /** Sends the sidecar's own answer. */
   refuse(refusal: Refusal, staysOpen: boolean): void {
-    const answer = ownAnswerTo(refusal, this.#passage.method, staysOpen);
+    const answer = this.#ownAnswerTo(refusal, this.#passage.method, staysOpen);
     this.#passage.status = refusals[refusal].status;
     this.#passage.bytesOut = answer.length;
     if (!write(this.#socket, answer)) this.#held();

@@ -1,7 +1,7 @@
 import { performance } from "node:perf_hooks";
 import { byte } from "../bytes.ts";
-import type { Method, RequestHead } from "../head.ts";
 import type { Refusal } from "../refusals.ts";
+import type { Method, RequestHead } from "../request-head.ts";
 
 /** How a request ended: answered, given up by its client, broken off after its head, or refused. */
 export type Outcome = "answered" | "gone" | "cut" | Refusal;

@@ -1,7 +1,6 @@
-import type { Client } from "./client.ts";
-import type { Exchange } from "./front.ts";
+import type { Caller, Exchange } from "./front.ts";
 import type { Address } from "./route.ts";
-import { Upstream } from "./upstream.ts";
+import { type Berth, Upstream } from "./upstream.ts";
 
 /** Shorter than servers usually keep an idle connection, so that they rarely close one we use. */
 const keepAtMostMs = 4_000;
@@ -11,7 +10,7 @@ const idleAtMost = 1_024;
  * The connections to one upstream that are not open yet, or wait for a request: the last one used is
  * used first. Says to `wake` that there are some, which are to be swept.
  */
-export class Pool {
+export class Pool implements Berth {
   readonly address: Address;
   readonly #wake: () => void;
   readonly #connecting = new Set<Upstream>();
@@ -24,7 +23,7 @@ export class Pool {
   }
 
   /** Sends the client's request over a connection that is open, or a new one. */
-  begin(client: Client): Exchange {
+  begin(client: Caller): Exchange {
     const { nowMs } = client.front;
     const waiting = this.#take(nowMs);
     if (waiting === undefined) return this.#open(client);
@@ -33,11 +32,11 @@ export class Pool {
   }
 
   /** Sends it once more, over a new connection. */
-  retry(client: Client): void {
+  retry(client: Caller): void {
     client.moveTo(this.#open(client));
   }
 
-  #open(client: Client): Upstream {
+  #open(client: Caller): Upstream {
     const upstream = new Upstream(this);
     upstream.expiresMs = client.front.nowMs + client.front.limits.connectMs;
     this.#connecting.add(upstream);

@@ -1,6 +1,7 @@
 import { newBody, readBody, startBody } from "../body.ts";
-import { parseRequestHead, type RequestHead } from "../head.ts";
-import type { Client } from "./client.ts";
+import { parseRequestHead } from "../head.ts";
+import type { RequestHead } from "../request-head.ts";
+import type { Caller } from "./front.ts";
 import { Intake } from "./intake.ts";
 import { canDiscard } from "./outgoing.ts";
 import { beginPassage, pathOf } from "./passage.ts";
@@ -19,10 +20,10 @@ export class Requests {
   /** Whether a head has begun and is not whole. */
   isPartial = false;
   readonly intake = new Intake();
-  readonly #client: Client;
+  readonly #client: Caller;
   readonly #body = newBody();
 
-  constructor(client: Client) {
+  constructor(client: Caller) {
     this.#client = client;
   }
 

@@ -2,9 +2,9 @@ import type { AddressInfo, Server, Socket } from "node:net";
 import { performance } from "node:perf_hooks";
 import { setImmediate as afterPolling, setTimeout as sleep } from "node:timers/promises";
 import { newRequestHead } from "../head.ts";
-import { ownAnswerTo } from "./answers.ts";
+import { type ErrorStyle, ownAnswersIn } from "./answers.ts";
 import { Client } from "./client.ts";
-import type { Authorize, Engine, ForwardLimits, Front, Observer } from "./front.ts";
+import type { Authorize, Caller, Engine, ForwardLimits, Front, Observer } from "./front.ts";
 import { acceptPlain, acceptTls, listenTogether, type Place, type TlsPair } from "./listen.ts";
 import type { Choose } from "./route.ts";
 
@@ -15,13 +15,15 @@ export interface FrontParts {
   readonly choose: Choose;
   readonly observer: Observer;
   readonly engine: Engine;
+  /** How what is refused is answered; `plain` when absent. */
+  readonly errorStyle?: ErrorStyle;
 }
 
 /** A server that forwards what is authorized. */
 export interface Serving {
   readonly address: AddressInfo;
   /** Requests and tunnels that are on their way now. */
-  readonly clients: ReadonlySet<Client>;
+  readonly clients: ReadonlySet<Caller>;
   readonly isDraining: boolean;
   /** How much there is now. */
   gauges(): { connections: number; open_requests: number };
@@ -50,6 +52,7 @@ const sweepMs = 200;
 export async function serve(parts: FrontParts, place: Place, tls?: TlsPair): Promise<Serving> {
   const front: Front = {
     ...parts,
+    ownAnswerTo: ownAnswersIn(parts.errorStyle ?? "plain"),
     scheme: tls === undefined ? "http" : "https",
     clients: new Set(),
     head: newRequestHead(parts.limits),
@@ -91,12 +94,12 @@ export async function serve(parts: FrontParts, place: Place, tls?: TlsPair): Pro
 function take(front: Front, accepted: Socket): void {
   front.accepted += 1;
   if (front.clients.size < front.limits.connections) new Client(front, accepted);
-  else sendAway(accepted);
+  else sendAway(front, accepted);
 }
 
 /** What the client sent already is read: closed with bytes unread, TCP would reset. */
-function sendAway(accepted: Socket): void {
-  const answer = ownAnswerTo("tooManyConnections", "GET", false);
+function sendAway(front: Front, accepted: Socket): void {
+  const answer = front.ownAnswerTo("tooManyConnections", "GET", false);
   // Who is gone already is no error.
   accepted.on("error", () => {});
   accepted.resume().end(answer, () => accepted.destroy());

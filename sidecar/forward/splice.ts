@@ -1,5 +1,4 @@
-import type { Client } from "./client.ts";
-import type { Engine } from "./front.ts";
+import type { Caller, Engine } from "./front.ts";
 import { Pool } from "./pool.ts";
 import type { Address } from "./route.ts";
 
@@ -17,7 +16,7 @@ export function openSplice(): Engine {
     return pool;
   };
   return {
-    begin: (client: Client, to) => (pools.get(to) ?? open(to)).begin(client),
+    begin: (client: Caller, to) => (pools.get(to) ?? open(to)).begin(client),
     sweep(nowMs) {
       for (const pool of watched) if (pool.sweep(nowMs)) watched.delete(pool);
     },

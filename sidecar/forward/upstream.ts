@@ -1,14 +1,26 @@
 import { type AnswerHead, hasBody, newAnswerHead, parseAnswerHead } from "../answer-head.ts";
 import { newBody, readBody, startBody } from "../body.ts";
 import type { Refusal } from "../refusals.ts";
-import type { Client } from "./client.ts";
-import type { Exchange } from "./front.ts";
+import type { Caller, Exchange } from "./front.ts";
 import { copy, roomForAnswer, writeAnswerHead } from "./heads.ts";
 import { Intake } from "./intake.ts";
 import { Line } from "./line.ts";
 import { keep, type Outgoing, release } from "./outgoing.ts";
-import type { Pool } from "./pool.ts";
+import type { Address } from "./route.ts";
 import { type Peer, scratchFor } from "./sockets.ts";
+
+/** Where a connection waits for its next request. */
+export interface Berth {
+  readonly address: Address;
+  /** A connection is open, or will never be. */
+  settled(upstream: Upstream): void;
+  /** Takes what the upstream says of how long it keeps connections. */
+  learn(seconds: number): void;
+  /** Keeps a connection for the next request. */
+  give(upstream: Upstream, nowMs: number): void;
+  /** Sends it once more, over a new connection. */
+  retry(client: Caller): void;
+}
 
 /**
  * `connecting`, with a request that waits for it; `idle` in the pool; then what the next bytes are:
@@ -23,18 +35,18 @@ const head: AnswerHead = newAnswerHead();
 export class Upstream implements Peer, Exchange {
   /** Until when it may be connecting, or wait in the pool. */
   expiresMs = 0;
-  readonly #pool: Pool;
+  readonly #pool: Berth;
   readonly #line: Line;
   readonly #intake = new Intake();
   readonly #body = newBody();
   #phase: Phase = "connecting";
-  #client: Client | undefined;
+  #client: Caller | undefined;
   #request: Outgoing | undefined;
   #isReused = false;
   #isSent = false;
   #canStay = false;
 
-  constructor(pool: Pool) {
+  constructor(pool: Berth) {
     this.#pool = pool;
     this.#line = new Line(pool.address, this);
   }
@@ -45,7 +57,7 @@ export class Upstream implements Peer, Exchange {
   }
 
   /** Sends the client's request, once there is a connection; the answer goes to it. */
-  begin(client: Client): void {
+  begin(client: Caller): void {
     this.#client = client;
     this.#request = client.request;
     this.#isSent = false;
@@ -60,7 +72,7 @@ export class Upstream implements Peer, Exchange {
     this.#start(this.#client);
   }
 
-  #start(client: Client): void {
+  #start(client: Caller): void {
     const { bytes, to, rest } = client.request;
     this.#phase = "head";
     this.#line.write(bytes.subarray(0, to));
@@ -119,14 +131,14 @@ export class Upstream implements Peer, Exchange {
     else this.#take(client, bytes, to);
   }
 
-  #take(client: Client, bytes: Buffer, to: number): void {
+  #take(client: Caller, bytes: Buffer, to: number): void {
     client.awaitNext();
     if (this.#phase === "body") return void this.#readBody(client, bytes, 0, to);
     if (this.#phase === "tunnel") return void client.out.pass(bytes, 0, to);
     this.#readHead(client, this.#intake.add(bytes, to), 0, this.#intake.to);
   }
 
-  #readHead(client: Client, bytes: Buffer, from: number, to: number): void {
+  #readHead(client: Caller, bytes: Buffer, from: number, to: number): void {
     const found = parseAnswerHead(head, client.passage.method, bytes, from, to);
     if (found === "refused") return void this.fail("upstreamInvalid");
     if (found === "incomplete") {
@@ -142,7 +154,7 @@ export class Upstream implements Peer, Exchange {
     if (head.to < to) this.#readHead(client, bytes, head.to, to);
   }
 
-  #answer(client: Client, bytes: Buffer, from: number, to: number): void {
+  #answer(client: Caller, bytes: Buffer, from: number, to: number): void {
     this.#releaseRequest();
     if (head.framing === "chunked" && client.passage.minor === 0)
       return void this.fail("upstreamInvalid");
@@ -164,14 +176,14 @@ export class Upstream implements Peer, Exchange {
     this.#finish(client, bodyTo === to);
   }
 
-  #readBody(client: Client, bytes: Buffer, from: number, to: number): void {
+  #readBody(client: Caller, bytes: Buffer, from: number, to: number): void {
     const bodyTo = readBody(this.#body, bytes, from, to);
     if (bodyTo > from) client.out.pass(bytes, from, bodyTo);
     this.#finish(client, bodyTo === to);
   }
 
   /** Ends the exchange if the body is whole; bytes after it belong to no request. */
-  #finish(client: Client, isAll: boolean): void {
+  #finish(client: Caller, isAll: boolean): void {
     if (this.#body.isBad) return void this.fail("upstreamInvalid");
     if (!this.#body.isWhole) return;
     this.#client = undefined;
@@ -183,7 +195,7 @@ export class Upstream implements Peer, Exchange {
     client.answered();
   }
 
-  #switch(client: Client, bytes: Buffer, from: number, to: number): void {
+  #switch(client: Caller, bytes: Buffer, from: number, to: number): void {
     if (!client.passage.wantsWebSocket) return void this.fail("upstreamInvalid");
     this.#releaseRequest();
     this.#phase = "tunnel";
