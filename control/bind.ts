@@ -66,7 +66,7 @@ type AnswerOf<Op extends Operation> = Op["mode"] extends "log"
   ? LogReply
   : Op["mode"] extends "socket"
     ? SocketReply
-    : Op["mode"] extends "stream" | "file" | "page"
+    : Op["mode"] extends "stream" | "events" | "file" | "page"
       ? Reply
       : OutputOf<Op>;
 

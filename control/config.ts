@@ -26,68 +26,77 @@ export const Settings = z.object({
   home: z
     .string()
     .default(join(homedir(), ".outrigger"))
-    .describe("Folder that holds everything control keeps."),
+    .describe("Folder in which control keeps all its files."),
   host: z
     .string()
     .default("127.0.0.1")
     // One address: by this name Fastify would open a second server, for IPv6, that nothing limits.
     .transform((host) => (host === "localhost" ? "127.0.0.1" : host))
     .describe("Address to listen on; loopback only, for now."),
-  port: Port.default(46_580).describe("Port to listen on; 0 takes a free one."),
+  port: Port.default(46_580).describe("Port to listen on; 0 picks a free one."),
   longAtOnce: AtOnce.default(32).describe(
-    "Slow requests (launch, exec, ...) at work at once; those that only wait do not count.",
+    "Slow requests (launch, exec, ...) processed at the same time, not counting those that only wait.",
   ),
-  shortAtOnce: AtOnce.default(128).describe("Quick requests (status, queue, ...) at work at once."),
+  shortAtOnce: AtOnce.default(128).describe(
+    "Quick requests (status, queue, ...) processed at the same time.",
+  ),
   connectionsAtMost: z.coerce
     .number()
     .int()
     .min(1)
     .default(16_384)
-    .describe("Connections of clients at once; further ones get 503."),
+    .describe("Client connections open at the same time; further ones get 503."),
   connectionsPerAddress: z.coerce
     .number()
     .int()
     .min(1)
     .default(12_288)
     .describe(
-      "The same from one address, such as this machine's own. Those whose caller may not use control make room for others.",
+      "The same limit for one address, such as this machine's own. Connections of callers without access are closed first.",
     ),
-  headSeconds: Seconds.default(20).describe("For the head of a request."),
+  eventStreamsAtMost: AtOnce.default(512).describe(
+    "Event streams (`GET /events`) open at the same time; further ones get 503.",
+  ),
+  headSeconds: Seconds.default(20).describe("Time limit for receiving the head of a request."),
   stalledSeconds: Seconds.default(30).describe(
-    "For a body that makes no progress; one that comes slowly but steadily has no limit.",
+    "Time limit for a request body, or a reader of events, that makes no progress. Slow but steady ones have no limit.",
   ),
   bodyMemoryMegabytes: z.coerce
     .number()
     .int()
     .min(4)
     .default(128)
-    .describe("For large bodies on their way in, all together; further ones get 503."),
+    .describe("Memory for all large request bodies being received; further ones get 503."),
   requestRetentionHours: z.coerce
     .number()
     .min(-1)
     .default(24)
-    .describe("How long ended requests are kept; negative keeps them for ever."),
+    .describe("How long ended requests are kept; a negative number keeps them forever."),
   clusterHistoryDays: z.coerce
     .number()
     .min(-1)
     .default(30)
-    .describe("How long clusters that are gone are remembered; negative remembers them for ever."),
+    .describe(
+      "How long the history of deleted clusters is kept; a negative number keeps it forever.",
+    ),
   headPatienceSeconds: z.coerce
     .number()
     .min(0)
     .default(10)
     .describe(
-      "How long a stop or teardown waits for the head to answer before it goes on without its hooks.",
+      "How long a stop or teardown waits for the head to answer before it continues without hooks.",
     ),
-  balancerPorts: Ports.default("30001-32767").describe("Where the balancers of services listen."),
+  balancerPorts: Ports.default("30001-32767").describe(
+    "Ports on which the balancers of services listen.",
+  ),
   replicaPorts: Ports.default("20000-29999").describe(
-    "What replicas on this machine listen on where several cannot have the port of their document.",
+    "Ports for replicas on this machine that cannot all use the port in their task.",
   ),
   jobLimits: z
     .enum(["none", "memory", "all"])
     .default("memory")
     .describe(
-      "What of a job's `resources` is also the most it gets of a node, where its agent may make control groups: `memory`, `all` (memory and CPUs) or `none`. `memory: 16` is a limit, `16+` is not. Where there are control groups v2 alone, an agent that is a unit limits jobs from systemd 254 on. By default a job that outgrows its memory is ended instead of its neighbors, while CPUs that are idle are anyone's.",
+      "Which of a job's `resources` are enforced as limits on its node, if the agent may create control groups: `memory`, `all` (memory and CPUs) or `none`. `memory: 16` is a limit, `16+` is not. With control groups v2 only, an agent that runs as a systemd unit needs systemd 254 or newer. By default, a job that exceeds its memory is killed instead of its neighbors, and idle CPUs are available to all jobs.",
     ),
   jobProcesses: z.coerce
     .number()
@@ -95,7 +104,7 @@ export const Settings = z.object({
     .min(16)
     .optional()
     .describe(
-      "How many processes and threads a job may have on a node; three quarters of what the machine allows by default.",
+      "Processes and threads that a job may have on a node; by default three quarters of what the machine allows.",
     ),
   jobLogMegabytes: z.coerce
     .number()
@@ -103,17 +112,17 @@ export const Settings = z.object({
     .min(64)
     .default(usualLogBytes / 2 ** 20)
     .describe(
-      "How much of a job's log is kept on each node: its first 16 MiB, and its end. What lies between takes no room on disk once the log is larger.",
+      "How much of a job's log is kept on each node: the first 16 MiB and the end. The middle of a larger log is discarded.",
     ),
   localAccelerators: z
     .string()
     .regex(/^[\w-]+:\d+$/, "write NAME:COUNT, such as H100:8")
     .optional()
-    .describe("Accelerators of this machine, such as H100:8, where detection does not see them."),
+    .describe("Accelerators of this machine, such as H100:8, if they are not detected."),
   logLevel: z
     .enum(["debug", "info", "warn", "error"])
     .default("info")
-    .describe("Least level that is logged."),
+    .describe("Lowest level that is logged."),
 });
 export interface Config extends z.output<typeof Settings> {
   /** What the nodes of this machine take over from the environment that control was started in. */

@@ -1,33 +1,22 @@
-import type { Changes } from "../common/changes.ts";
-import type { Seal } from "../common/seal.ts";
+import type { Readable } from "node:stream";
 import type { Secret } from "../common/secret.ts";
 import type { Agents } from "./clusters/agents.ts";
-import type { Cluster } from "./clusters/schema.ts";
-import type { Watches } from "./clusters/watch.ts";
-import type { Config } from "./config.ts";
-import type { Batch } from "./db/batch.ts";
-import type { Database } from "./db/open.ts";
+import type { Cluster, Watches } from "./clusters/schema.ts";
 import type { Agent } from "./doors/agent.ts";
-import type { Logger } from "./log.ts";
+import type { EventLog } from "./event-log.ts";
+import type { Ground } from "./ground.ts";
 import type { Provider } from "./providers/provider.ts";
 import type { RequestLogs } from "./requests/log.ts";
 import type { Queues } from "./requests/queue.ts";
 import type { Reads } from "./requests/reads.ts";
-import type { Balancers } from "./services/balancing/balancers.ts";
+import type { Balancers } from "./services/schema.ts";
 import type { SshReach } from "./ssh-pools/reach.ts";
 import type { Uploads } from "./uploads/uploads.ts";
 
-/** The world of every operation and loop. */
-export interface Context {
-  readonly config: Config;
-  readonly log: Logger;
-  readonly db: Database;
-  /** Writes that may share a disk flush with others of the same moment. */
-  readonly batch: Batch;
-  readonly seal: Seal;
+/** The world of every operation and loop: the ground of the stores, and what acts. */
+export interface Context extends Ground {
   /** Lets in callers that are not our own user. */
   readonly token: Secret;
-  readonly changes: Changes;
   readonly queues: Queues;
   /** Requests that only read, while the disk is full. */
   readonly reads: Reads;
@@ -43,7 +32,25 @@ export interface Context {
   agent(cluster: Cluster, rank: number): Agent;
   readonly watches: Watches;
   readonly balancers: Balancers;
-  /** How each noun's reconciler is told to look at a row now. */
-  readonly nudges: Map<string, (id: string) => Promise<void>>;
-  now(): Date;
+  /** The reconciler of each noun, to be told to look at a row now, and asked what it does. */
+  readonly reconciling: Map<string, Passes>;
+  readonly eventLog: EventLog;
+  /** The streams of events that are open. */
+  readonly eventStreams: Set<Readable>;
+}
+
+/** What a row's pass does beside the others. */
+export interface Doing {
+  readonly what: string;
+  /** How long it has done that, or waited for its turn. */
+  readonly forMs: number;
+  readonly isWaiting: boolean;
+}
+
+/** The passes over the rows of a noun. */
+export interface Passes {
+  /** Has a pass over the row begun soon; resolves when one that began after the call is over. */
+  nudge(id: string): Promise<void>;
+  /** What is done for a row now; undefined where nothing takes long. */
+  doing(id: string): Doing | undefined;
 }

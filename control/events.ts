@@ -1,4 +1,4 @@
-import type { Connection } from "./db/open.ts";
+import type { Connection, Queries } from "./db/open.ts";
 
 /** Something that happened to a thing; without statuses it is a remark. */
 export interface NewEvent {
@@ -22,7 +22,12 @@ export interface StoredEvent {
   at: Date;
 }
 
-/** Adds a row to the log of events. */
+const added = new WeakMap<Connection, NewEvent[]>();
+
+/** The events that were added in a transaction. */
+export const eventsOf = (tx: Connection): readonly NewEvent[] => added.get(tx) ?? [];
+
+/** Adds a row to the log of events; a remark is told in all logs once it is committed (`tellRemarks`). */
 export async function addEvent(db: Connection, event: NewEvent): Promise<void> {
   const { noun, id, from = null, to = null, reason, isNoteworthy = false, at } = event;
   const row = { noun, subject_id: id, from_status: from, to_status: to, reason };
@@ -30,11 +35,12 @@ export async function addEvent(db: Connection, event: NewEvent): Promise<void> {
     .insertInto("events")
     .values({ ...row, is_noteworthy: Number(isNoteworthy), at: at.getTime() })
     .execute();
+  added.set(db, [...eventsOf(db), event]);
 }
 
 /** The newest events of a thing that are of any of these kinds, at most `limit`, oldest first. */
 export async function listEvents(
-  db: Connection,
+  db: Queries,
   noun: string,
   id: string,
   { kinds, limit }: { kinds: readonly EventKind[]; limit: number },
@@ -66,7 +72,7 @@ export async function listEvents(
 }
 
 /** The number of the newest event; 0 when there is none. */
-export async function lastSeq(db: Connection): Promise<number> {
+export async function lastSeq(db: Queries): Promise<number> {
   const row = await db
     .selectFrom("events")
     .select(({ fn }) => fn.max("seq").as("seq"))
@@ -76,7 +82,7 @@ export async function lastSeq(db: Connection): Promise<number> {
 
 /** Whether a thing moved to a status after the event of a number. */
 export async function hasMovedTo(
-  db: Connection,
+  db: Queries,
   noun: string,
   id: string,
   to: string,

@@ -1,9 +1,12 @@
+/** Whether a text stands for more than itself. */
+export const isPattern = (glob: string): boolean => /[*?]/.test(glob);
+
 /**
  * Whether a name fits a pattern with `*` and `?` as shells have them. Takes at most the product of
  * their lengths in steps, whatever the pattern: only the latest `*` is ever tried again.
  */
 export function fitsGlob(glob: string, name: string): boolean {
-  if (!glob.includes("*") && !glob.includes("?")) return glob === name;
+  if (!isPattern(glob)) return glob === name;
   let at = 0;
   let star = -1;
   let starAt = 0;

@@ -16,15 +16,25 @@ export interface Lanes {
   run<T>(lane: string, user: string, work: () => Promise<T>, signal: AbortSignal): Promise<T>;
 }
 
-/** Opens lanes with so many places each; a lane is there once it is named. */
+/**
+ * Opens lanes with so many places each; a lane is there once it is named. A quarter of the places is
+ * always for other users than the one who has the most.
+ */
 export function openLanes(placesOfLane: number): Lanes {
   const lanes = new Map<string, Lane>();
+  const placesOfUser = Math.ceil((placesOfLane * 3) / 4);
+
+  const isLetIn = ({ taken }: Lane, user: string) => countOf(taken, user) < placesOfUser;
 
   /** The next place goes to the user with the fewest, then to the longest wait. */
-  function giveAway({ taken, waiting }: Lane): void {
-    while (taken.length < placesOfLane && waiting.length > 0) {
-      const next = waiting.reduce((best, one) =>
-        countOf(taken, one.user) < countOf(taken, best.user) ? one : best,
+  function giveAway(lane: Lane): void {
+    const { taken, waiting } = lane;
+    while (taken.length < placesOfLane) {
+      const [first, ...others] = waiting.filter(({ user }) => isLetIn(lane, user));
+      if (first === undefined) return;
+      const next = others.reduce(
+        (best, one) => (countOf(taken, one.user) < countOf(taken, best.user) ? one : best),
+        first,
       );
       waiting.splice(waiting.indexOf(next), 1);
       taken.push(next.user);

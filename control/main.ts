@@ -31,6 +31,10 @@ async function main(): Promise<void> {
     log.warn("the disk is full: started with the room that was kept for it; make more room");
   const lock = lockHome(config.home);
   const ctx = await openContext(config, log);
+  void ctx.lease.lost.then((err) => {
+    log.fatal({ err }, "ends");
+    process.exit(1);
+  });
   const stopping = new AbortController();
   const requests = await openRequests(ctx, operations);
   const server = buildServer(ctx, rows, operations);

@@ -1,8 +1,8 @@
 import { fail } from "../common/errors.ts";
 import type { Machine } from "../common/machine.ts";
-import type { Context } from "./context.ts";
 import type { Connection } from "./db/open.ts";
 import { addEvent } from "./events.ts";
+import type { Ground } from "./ground.ts";
 import { type Noun, tableOf } from "./nouns.ts";
 
 /** What changes with a status, in the same transaction. */
@@ -14,7 +14,7 @@ type Also = (tx: Connection) => Promise<void>;
  * something else is wanted of it by now.
  */
 export async function move<S extends string>(
-  ctx: Context,
+  ctx: Ground,
   machine: Machine<S, Noun>,
   row: { id: string; status: NoInfer<S>; wanted: string },
   to: NoInfer<S>,

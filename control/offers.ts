@@ -1,22 +1,31 @@
-import { AppError, fail } from "../common/errors.ts";
+import { fail } from "../common/errors.ts";
 import { product } from "../common/product.ts";
 import { hintOf } from "../contract/spelling.ts";
 import { needsOwnPorts } from "../contract/task/fixed-port.ts";
 import type { ResourceRequest } from "../contract/task/resource-request.ts";
 import type { Resources } from "../contract/task/resources.ts";
 import type { Task } from "../contract/task.ts";
-import type { Cluster } from "./clusters/schema.ts";
+import { type Answers, askOffers } from "./ask-offers.ts";
+import { concerns, isSameOffer } from "./clouds/schema.ts";
+import { listRefusals } from "./clouds/store.ts";
+import type { Asked, Cluster, Placement, TriedOffer } from "./clusters/schema.ts";
 import type { Context } from "./context.ts";
 import { isWithin, meets, type Need, type Offer, type Provider } from "./providers/provider.ts";
 
-/** What is asked of the machines of a cluster. */
-export type Asked = Pick<Task, "resources" | "nodes"> & Pick<Need, "network" | "isSpot">;
+/** The offers for what is asked, the one to take first. */
+export interface Offers {
+  readonly open: readonly Offer[];
+  /** Offers that would do, but were refused lately or in this launch. */
+  readonly refused: readonly TriedOffer[];
+  /** Providers that did not answer, and why. */
+  readonly silent: readonly string[];
+}
 
 /**
  * What a service's task asks of the machines of each replica, on spot or not; left out where the task
  * makes no difference of it. Of others what the task asks.
  */
-export const askedOfReplica = (task: Task, isSpot?: boolean): Asked => ({
+export const askedOfReplica = (task: Task, isSpot?: boolean): Asked & Pick<Task, "resources"> => ({
   resources: ofKind(task.resources, isSpot),
   nodes: task.nodes,
   ...(isSpot === true && { isSpot }),
@@ -39,22 +48,68 @@ export const asksForSpot = ({ providers }: Context, { candidates }: Resources): 
       ),
   );
 
+/** What a launch has tried before. */
+type Walk = Pick<Placement, "tried" | "since">;
+
+/** What there is for a task, with what refused it: in this launch, or lately for any cluster of the size. */
+export async function listOffers(
+  ctx: Context,
+  asked: Asked,
+  signal: AbortSignal,
+  { tried, since }: Walk = { tried: [], since: 0 },
+): Promise<Offers> {
+  const { offers, silent } = await offersFor(ctx, asked, signal);
+  const refusals = (await listRefusals(ctx.db, ctx.now().getTime())).filter(({ at }) => at > since);
+  const refused: TriedOffer[] = [...tried];
+  const open: Offer[] = [];
+  for (const offer of offers) {
+    if (tried.some((one) => isSameOffer(one.offer, offer))) continue;
+    const refusal = refusals.find((one) => concerns(one, offer, asked.nodes));
+    if (refusal === undefined) open.push(offer);
+    else refused.push({ offer, why: refusal.reason });
+  }
+  return { open, refused, silent };
+}
+
 /**
  * The machine to take for each node of a task: of the first candidate that can be had, or the
  * cheapest of all. Throws `NotSupportedError` where no machine ever will do, and
- * `ResourcesUnavailableError` saying what was asked and what there is.
+ * `ResourcesUnavailableError` saying what was asked and what there is. `again` asks for an offer that was
+ * refused lately where there is no other one.
  */
-export async function chooseOffer(ctx: Context, asked: Asked, signal: AbortSignal): Promise<Offer> {
-  const offers = await offersFor(ctx, asked, signal);
-  const [first] = asked.resources.choose === "inOrder" ? offers : offers.sort(byPrice);
-  if (first !== undefined) return first;
+export async function chooseOffer(
+  ctx: Context,
+  asked: Asked,
+  signal: AbortSignal,
+  { again = false }: { again?: boolean } = {},
+): Promise<Offer> {
+  const offers = await listOffers(ctx, asked, signal);
+  const chosen = offers.open[0] ?? (again ? offers.refused[0]?.offer : undefined);
+  if (chosen !== undefined) return chosen;
+  if (offers.refused.length > 0) return refuseRefused(asked, offers);
   refuseUnsupported(ctx, asked);
   return refuseUnoffered(ctx, asked, signal);
 }
 
+/** Throws `ResourcesUnavailableError`, saying why each offer was refused. */
+export function refuseRefused(asked: Asked, { refused, silent }: Offers): never {
+  const each = refused.map(({ offer, why }) => `${describeOffer(offer)}: ${why}`);
+  const more = each.length > namedAtMost ? [`and ${each.length - namedAtMost} more`] : [];
+  const all = [...each.slice(0, namedAtMost), ...more, ...silent].join("; ");
+  fail(
+    "ResourcesUnavailableError",
+    `no offer is left for ${describeAsked(asked)}: ${all || "none was found"}; ` +
+      "retry in a minute, or launch with `--retry-until-up`",
+  );
+}
+
+/** An error names so many offers. */
+const namedAtMost = 30;
+
 async function refuseUnoffered(ctx: Context, asked: Asked, signal: AbortSignal): Promise<never> {
   const [kind, on] = asked.isSpot ? [{ isSpot: true as const }, " on spot"] : [{}, ""];
-  const there = (await offersOf(ctx, kind, signal)).map(describeOffer).join("; ");
+  const { offers, silent } = await askOffers(ctx.providers, kind, signal);
+  const there = [...offers.map(describeOffer), ...silent].join("; ");
   fail(
     "ResourcesUnavailableError",
     `nothing offers ${describeAsked(asked)}${on}; there is${on}: ` +
@@ -97,7 +152,7 @@ export async function refuseImpossible(
   signal: AbortSignal,
 ): Promise<void> {
   const asked = askedOfReplica(task);
-  if ((await offersFor(ctx, asked, signal)).length > 0) return;
+  if ((await offersFor(ctx, asked, signal)).offers.length > 0) return;
   refuseUnsupported(ctx, asked);
   const onSpot = asksForSpot(ctx, task.resources) ? [askedOfReplica(task, true)] : [];
   const needs = [asked, ...onSpot].flatMap(needsOf);
@@ -108,7 +163,10 @@ export async function refuseImpossible(
 /** Whether a provider may have what is needed at another time. */
 async function couldOffer(provider: Provider, need: Need, signal: AbortSignal): Promise<boolean> {
   if (need.isSpot) return provider.hasSpot === true;
-  return provider.couldOffer?.(need) ?? (await provider.offers(need, signal)).length > 0;
+  if (provider.couldOffer !== undefined) return provider.couldOffer(need);
+  // One that does not answer now may have it.
+  const { offers, silent } = await askOffers([provider], need, signal);
+  return offers.length + silent.length > 0;
 }
 
 /** Throws `NotSupportedError`, saying what to do, where a provider says that it never will do. */
@@ -119,14 +177,11 @@ function refuseUnsupported({ providers }: Context, asked: Asked): void {
 }
 
 /** Whether there is a machine for each node now; not where a provider cannot say. */
-export const isOffered = (ctx: Context, asked: Asked, signal: AbortSignal): Promise<boolean> =>
-  offersFor(ctx, asked, signal).then(
-    (offers) => offers.length > 0,
-    (error: unknown) => {
-      if (!(error instanceof AppError)) throw error;
-      return false;
-    },
-  );
+export const isOffered = async (
+  ctx: Context,
+  asked: Asked,
+  signal: AbortSignal,
+): Promise<boolean> => (await listOffers(ctx, asked, signal)).open.length > 0;
 
 const needsOf = ({ resources, nodes, network, isSpot }: Asked): Need[] =>
   resources.candidates
@@ -134,16 +189,21 @@ const needsOf = ({ resources, nodes, network, isSpot }: Asked): Need[] =>
     .filter((need) => need !== undefined)
     .map((need) => ({ ...need, nodes, ...(network && { network }), ...(isSpot && { isSpot }) }));
 
-async function offersFor(ctx: Context, asked: Asked, signal: AbortSignal): Promise<Offer[]> {
-  return (await Promise.all(needsOf(asked).map((need) => offersOf(ctx, need, signal)))).flat();
+/** Every offer that would do, in the order in which they are to be tried. */
+async function offersFor(ctx: Context, asked: Asked, signal: AbortSignal): Promise<Answers> {
+  const needs = needsOf(asked).map((need) => askOffers(ctx.providers, need, signal));
+  const answers = await Promise.all(needs);
+  const sorted = answers.map(({ offers }) => offers.sort(byPrice));
+  const isOrdered = asked.resources.choose === "inOrder";
+  return {
+    offers: isOrdered ? sorted.flat() : sorted.flat().sort(byPrice),
+    silent: [...new Set(answers.flatMap(({ silent }) => silent))],
+  };
 }
 
 const byPrice = (a: Offer, b: Offer): number => a.dollarsPerHour - b.dollarsPerHour;
 
-async function offersOf(ctx: Context, need: Need, signal: AbortSignal): Promise<Offer[]> {
-  const all = await Promise.all(ctx.providers.map((provider) => provider.offers(need, signal)));
-  return all.flat();
-}
+type Candidates = Pick<Resources, "candidates">;
 
 /** What a provider is asked for; undefined when no provider can tell, as with "16GB of any kind". */
 function needOf(candidate: ResourceRequest): Need | undefined {
@@ -159,7 +219,10 @@ function needOf(candidate: ResourceRequest): Need | undefined {
 }
 
 /** The first candidate of a task that machines of this offer satisfy; undefined when none is. */
-export const candidateOf = ({ candidates }: Resources, offer: Offer): ResourceRequest | undefined =>
+export const candidateOf = (
+  { candidates }: Candidates,
+  offer: Offer,
+): ResourceRequest | undefined =>
   candidates.find((candidate) => {
     const need = needOf(candidate);
     return need !== undefined && meets(offer, { ...need, ...(offer.isSpot && { isSpot: true }) });
@@ -171,7 +234,7 @@ function infraOf({ cloud, region, zone }: ResourceRequest): string | undefined {
 }
 
 /** What a task asks of each node in a few words: `H100:8, 4+ CPUs`. */
-export const describeNeeds = ({ candidates }: Resources): string =>
+export const describeNeeds = ({ candidates }: Candidates): string =>
   candidates.map(describe).join(" or ");
 
 /** The same of all nodes together: `2 nodes with H100:8`. */

@@ -12,12 +12,16 @@ import type { Config } from "./config.ts";
 import type { Context } from "./context.ts";
 import { openBatch } from "./db/batch.ts";
 import { checkDatabase, clearMark, markInUse } from "./db/damage.ts";
+import { takeLease } from "./db/lease.ts";
 import { isFull } from "./db/node-sqlite.ts";
 import { openDatabase } from "./db/open.ts";
 import { openBundles } from "./doors/ssh/bundles.ts";
+import { openEventLog } from "./event-log.ts";
 import { databaseOf } from "./home.ts";
 import type { Logger } from "./log.ts";
+import { bounded } from "./providers/bounded.ts";
 import { openProviders } from "./providers/index.ts";
+import { tellRemarks } from "./remarks.ts";
 import { openRequestLogs } from "./requests/log.ts";
 import { openQueues } from "./requests/queue.ts";
 import { openReads } from "./requests/reads.ts";
@@ -60,13 +64,22 @@ async function open(config: Config, log: Logger, replaced: Replaced): Promise<Co
   // The key is made after the database: until it is there, what is in that means nothing yet.
   if (existsSync(sealFile) && existsSync(file)) checkDatabase(file, { whole: hasBeenLeft });
   const db = await openDatabase(file);
+  const lease = await takeLease(db);
+  const eventLog = openEventLog(db, changes);
+  const batch = openBatch(db, {
+    before: lease.check,
+    after(tx) {
+      eventLog.committed(tx);
+      tellRemarks(ctx, tx);
+    },
+  });
   const seal = openSeal(sealFile);
   const keyring = { keyFolder: keyFolderOf(config), agentSocket: config.sshAgentSocket };
   const bundles = openBundles(join(home, "bundles"));
   const controlId = readOrMake(join(home, "id"), () => Buffer.from(randomUUID())).toString();
-  const ssh = openReach({ controlId, db, seal, keyring, bundles, now });
-  const hosts = { book: openHostBook(db, ssh), ways: ssh };
-  const providers = replaced.providers ?? openProviders(config, log, hosts);
+  const ssh = openReach({ controlId, db, batch, seal, keyring, bundles, now });
+  const hosts = { book: openHostBook({ db, batch }, ssh), ways: ssh };
+  const providers = (replaced.providers ?? openProviders(config, log, hosts)).map(bounded);
   const provider = (name: string) =>
     providers.find((one) => one.name === name) ??
     fail("CloudError", `the provider ${name} is not configured`);
@@ -76,7 +89,8 @@ async function open(config: Config, log: Logger, replaced: Replaced): Promise<Co
     config,
     log,
     db,
-    batch: openBatch(db),
+    lease,
+    batch,
     seal,
     token: openToken(join(config.home, tokenFile)),
     changes,
@@ -99,7 +113,9 @@ async function open(config: Config, log: Logger, replaced: Replaced): Promise<Co
     agent: (cluster, rank) => agents.of(provider(cluster.provider), cluster, rank),
     watches: openWatches(() => ctx),
     balancers: replaced.balancers ?? openBalancers(() => ctx),
-    nudges: new Map(),
+    reconciling: new Map(),
+    eventLog,
+    eventStreams: new Set(),
     now,
   };
   return ctx;

@@ -7,6 +7,8 @@ import { cloudOperations } from "./clouds/operations.ts";
 import { clusterOperations } from "./clusters/operations.ts";
 import { orphanOperations } from "./clusters/orphans.ts";
 import { dashboardOperations } from "./dashboard.ts";
+import { eventOperations } from "./event-stream.ts";
+import { explainOperations } from "./explain.ts";
 import { requestOperations } from "./requests/operations.ts";
 import { serviceOperations } from "./services/operations.ts";
 import { sshPoolOperations } from "./ssh-pools/operations.ts";
@@ -35,6 +37,8 @@ const emptyLists: Bound[] = [
 export const operations: Bound[] = [
   ...requestOperations,
   ...clusterOperations,
+  ...eventOperations,
+  ...explainOperations,
   ...orphanOperations,
   ...cloudOperations,
   ...workspaceOperations,

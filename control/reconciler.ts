@@ -1,5 +1,7 @@
+import { toAppError } from "../common/errors.ts";
 import { startLoop, waitMs } from "../common/loop.ts";
-import type { Context } from "./context.ts";
+import { forgetAttempt, keepAttempt, listAttempts } from "./attempts.ts";
+import type { Context, Doing, Passes } from "./context.ts";
 import { openLanes } from "./lanes.ts";
 
 /** How the rows of a noun are brought from what is to what is wanted. */
@@ -16,6 +18,8 @@ export interface Reconciler {
 
 /** What a pass decided on and that takes long. */
 export interface Step<T> {
+  /** What it does, for people: `creates node 0`. */
+  readonly what: string;
   /** Steps of one lane share a limit. */
   readonly lane: string;
   /** Whose share of the lane it takes. */
@@ -34,9 +38,7 @@ export type Aside = <T>(step: Step<T>) => Promise<T>;
 /** Why a step was broken off: the next look finds what is wanted instead. */
 export const obsolete = new Error("something else is wanted by now");
 
-export interface Reconciling {
-  /** Has a pass over the row begun soon; resolves when one that began after the call is over. */
-  nudge(id: string): Promise<void>;
+export interface Reconciling extends Passes {
   stop(): Promise<void>;
 }
 
@@ -47,16 +49,25 @@ const stepsOfLane = 64;
 interface Row {
   running: boolean;
   failures: number;
+  /** How long it rests after a failure. */
+  waitMs: number;
   retry: NodeJS.Timeout | undefined;
   /** Those who wait for the next pass to be over. */
   waiting: (() => void)[];
+  doing?: { what: string; since: number; isWaiting: boolean } | undefined;
   /** Looks whether the step that is under way is still wanted. */
   recheck?: (() => void) | undefined;
 }
 
+const aRow = (): Row => ({
+  ...{ running: false, failures: 0, waitMs: 0 },
+  ...{ retry: undefined, waiting: [] },
+});
+
 /** Runs the passes of a noun: nudged rows at once, due rows every so often, failed rows later. */
 export function startReconciler(ctx: Context, reconciler: Reconciler): Reconciling {
-  const log = ctx.log.child({ reconciler: reconciler.name });
+  const { name } = reconciler;
+  const log = ctx.log.child({ reconciler: name });
   const stopping = new AbortController();
   const rows = new Map<string, Row>();
   const queue: string[] = [];
@@ -70,7 +81,7 @@ export function startReconciler(ctx: Context, reconciler: Reconciler): Reconcili
 
   function nudge(id: string): Promise<void> {
     if (stopping.signal.aborted) return Promise.resolve();
-    const row = rows.get(id) ?? { running: false, failures: 0, retry: undefined, waiting: [] };
+    const row = rows.get(id) ?? aRow();
     rows.set(id, row);
     clearTimeout(row.retry);
     row.recheck?.();
@@ -107,13 +118,13 @@ export function startReconciler(ctx: Context, reconciler: Reconciler): Reconcili
     const retry = Number(row.failures > 0);
     retries += retry;
     row.running = true;
-    try {
-      await reconciler.reconcile(ctx, id, stopping.signal, (step) => beside(row, step));
-      row.failures = 0;
-    } catch (error) {
-      row.failures += 1;
-      if (!stopping.signal.aborted) log.warn({ err: error, id, failures: row.failures }, "failed");
-    }
+    const outcome = await reconciler
+      .reconcile(ctx, id, stopping.signal, (step) => beside(row, step))
+      .then(
+        () => undefined,
+        (error: unknown) => ({ error }),
+      );
+    if (!stopping.signal.aborted) await keep(id, row, outcome);
     row.running = false;
     active -= 1;
     retries -= retry;
@@ -122,20 +133,60 @@ export function startReconciler(ctx: Context, reconciler: Reconciler): Reconcili
     setImmediate(take);
   }
 
+  /** Notes how a pass went; a row that is well is only written about where it was not before. */
+  async function keep(id: string, row: Row, failed: { error: unknown } | undefined): Promise<void> {
+    const before = row.failures;
+    row.failures = failed === undefined ? 0 : before + 1;
+    row.waitMs = waitMs(firstRetryMs, before);
+    if (failed !== undefined) log.warn({ err: failed.error, id, failures: row.failures }, "failed");
+    if (row.failures + before === 0) return;
+    const at = ctx.now().getTime();
+    const { failures } = row;
+    await ctx
+      .batch((tx) =>
+        failed === undefined
+          ? forgetAttempt(tx, name, id)
+          : keepAttempt(tx, name, {
+              ...{ id, failures, reason: toAppError(failed.error).message },
+              ...{ failedAt: at, dueAt: at + row.waitMs },
+            }),
+      )
+      .catch((err: unknown) => log.warn({ err, id }, "attempt not kept"));
+  }
+
+  /** Rows whose last pass failed before this process began: they go on waiting. */
+  async function restore(): Promise<void> {
+    const at = ctx.now().getTime();
+    for (const { id, failures, dueAt } of await listAttempts(ctx.db, name)) {
+      // The clock may have been set meanwhile.
+      const leftMs = Math.min(Math.max(0, dueAt - at), waitMs(firstRetryMs, failures - 1));
+      if (rows.has(id) || stopping.signal.aborted) continue;
+      const resting = { ...aRow(), failures, waitMs: leftMs };
+      rows.set(id, resting);
+      rest(id, resting);
+    }
+  }
+
   async function beside<T>(row: Row, step: Step<T>): Promise<T> {
     const ending = new AbortController();
     const signal = AbortSignal.any([stopping.signal, ending.signal]);
     const retry = Number(row.failures > 0);
     row.recheck = () => void recheck(step, ending);
+    row.doing = { what: step.what, since: performance.now(), isWaiting: true };
+    const begin = () => {
+      row.doing = { what: step.what, since: performance.now(), isWaiting: false };
+      return step.run(signal);
+    };
     active -= 1;
     retries -= retry;
     take();
     try {
-      return await lanes.run(step.lane, step.user, () => step.run(signal), signal);
+      return await lanes.run(step.lane, step.user, begin, signal);
     } catch (error) {
       throw ending.signal.aborted ? obsolete : error;
     } finally {
       row.recheck = undefined;
+      row.doing = undefined;
       await new Promise<void>((resume) => {
         resuming.push(resume);
         take();
@@ -152,13 +203,15 @@ export function startReconciler(ctx: Context, reconciler: Reconciler): Reconcili
   /** Forgets a row that is well; comes back to one that failed. */
   function rest(id: string, row: Row): void {
     if (row.failures === 0 || stopping.signal.aborted) return void rows.delete(id);
-    row.retry = setTimeout(() => void nudge(id), waitMs(firstRetryMs, row.failures - 1));
+    row.retry = setTimeout(() => void nudge(id), row.waitMs);
     row.retry.unref();
   }
 
+  const restored = restore().catch((err: unknown) => log.warn({ err }, "attempts not read"));
   const loop = startLoop(
     reconciler.everyMs,
     async () => {
+      await restored;
       for (const id of await reconciler.due(ctx)) {
         rows.get(id)?.recheck?.();
         if (!rows.has(id)) void nudge(id);
@@ -166,9 +219,15 @@ export function startReconciler(ctx: Context, reconciler: Reconciler): Reconcili
     },
     (error) => log.warn({ err: error }, "due rows not found"),
   );
-  ctx.nudges.set(reconciler.name, nudge);
+  function doing(id: string): Doing | undefined {
+    const now = rows.get(id)?.doing;
+    return now && { ...now, forMs: performance.now() - now.since };
+  }
+
+  ctx.reconciling.set(name, { nudge, doing });
   return {
     nudge,
+    doing,
     async stop() {
       stopping.abort();
       await loop.stop();
@@ -181,7 +240,7 @@ export function startReconciler(ctx: Context, reconciler: Reconciler): Reconcili
 
 /** Has the reconciler of a noun look at a row now; resolves once it has. Rejects on abort. */
 export function nudge(ctx: Context, noun: string, id: string, signal?: AbortSignal): Promise<void> {
-  const looked = ctx.nudges.get(noun)?.(id) ?? Promise.resolve();
+  const looked = ctx.reconciling.get(noun)?.nudge(id) ?? Promise.resolve();
   return signal === undefined ? looked : unlessAborted(looked, signal);
 }
 

@@ -26,6 +26,12 @@ export function readDocument(text: string): TaskDocument {
 export const readTask = (text: string, operation: string): Task =>
   singleTask(readDocument(text), operation);
 
+/** As `readTask`, with the remarks on its document. */
+export function readTaskAndRemarks(text: string, operation: string): [task: Task, remarks: string] {
+  const document = readDocument(text);
+  return [singleTask(document, operation), remarksOn(document)];
+}
+
 /** Issues for a 422; whoever wrote the text looks for a line of it, not for a path. */
 const toItems = (issues: readonly TaskIssue[]) =>
   toValidationItems(issues).map((item, at) => {
@@ -48,10 +54,7 @@ export const withoutValues = (text: string, secrets: Readonly<Record<string, str
     .reduce((rest, value) => rest.replaceAll(value, "[secret]"), text);
 
 /** Remarks on a document that is accepted all the same, a line each; not on what is `used`. */
-export function remarksOn(text: string, used: readonly string[] = []): string {
-  const reading = readText(text);
-  if (!reading.ok) return "";
-  const { warnings, tasks } = reading.document;
+export function remarksOn({ warnings, tasks }: TaskDocument, used: readonly string[] = []): string {
   const idle = tasks
     .flatMap((task) => namesIn(withoutEffect, task))
     .filter((name) => !used.includes(name));

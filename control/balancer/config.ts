@@ -28,7 +28,7 @@ export const BalancerSettings = z.object({
   logLevel: z
     .enum(["debug", "info", "warn", "error"])
     .default("info")
-    .describe("Least level that is logged."),
+    .describe("Lowest level that is logged."),
   logFile: z.string().optional().describe("Where logs go; to stderr where it is not set."),
   logFileBytes: z.coerce
     .number()

@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 import { errorCodeOf, fail } from "../../common/errors.ts";
+import { openTurns } from "../../common/turns.ts";
 import type { BalancerPlan } from "../../contract/balancer-api.ts";
 import { type FrontParts, type Serving, serve } from "../../sidecar/forward/serve.ts";
 
@@ -22,7 +23,7 @@ export class Entrance {
   readonly #servings = new Set<Serving>();
   #port: number;
   #now: { readonly serving: Serving; readonly tls: Tls } | undefined;
-  #turn: Promise<void> = Promise.resolve();
+  readonly #inTurn = openTurns(1);
 
   constructor(parts: FrontParts, { host, port }: Place, drainMs: number) {
     this.#parts = parts;
@@ -40,9 +41,7 @@ export class Entrance {
    * Throws `ConfigError` when it cannot listen.
    */
   open(tls: Tls): Promise<void> {
-    const mine = this.#turn.then(() => this.#meet(tls));
-    this.#turn = mine.catch(() => {});
-    return mine;
+    return this.#inTurn(() => this.#meet(tls));
   }
 
   /** Waits no longer for what is under way at replicas that are gone. */
@@ -52,7 +51,7 @@ export class Entrance {
 
   /** Lets nobody in, and waits until all who are there have left; answers how many were cut. */
   async close(drainMs: number): Promise<number> {
-    await this.#turn;
+    await this.#inTurn(async () => {});
     if (this.#now !== undefined) this.#leaving.push(this.#now.serving.drain(drainMs, graceMs));
     const cut = await Promise.all(this.#leaving);
     return cut.reduce((sum, one) => sum + one, 0);

@@ -1,7 +1,7 @@
+import { type Bound, toJsonLines } from "../../common/server.ts";
 import type { BalancerHealth, balancerOperations } from "../../contract/balancer-api.ts";
 import type { Balancer } from "./balancer.ts";
 import { checkTls, type Entrance } from "./entrance.ts";
-import type { Bound } from "./server.ts";
 
 type Rows = typeof balancerOperations;
 
@@ -26,7 +26,7 @@ export function bindOperations(
       await entrance.open(tls);
       return health();
     },
-    reports: (_input, gone) => balancer.reports(gone),
+    reports: (_, { signal }) => toJsonLines(balancer.reports(signal)),
     end({ drainMs }) {
       resolve(drainMs);
       return null;

@@ -5,11 +5,12 @@ import { taskOperations } from "../../contract/operations/tasks.ts";
 import { hintOf } from "../../contract/spelling.ts";
 import type { ReplicaPolicy } from "../../contract/task/replica-policy.ts";
 import type { Task } from "../../contract/task.ts";
+import { askOffers } from "../ask-offers.ts";
 import { type Bound, bind, type Call } from "../bind.ts";
-import { checkClusterName } from "../clusters/schema.ts";
+import { type Asked, checkClusterName } from "../clusters/schema.ts";
 import type { Context } from "../context.ts";
+import type { Ground } from "../ground.ts";
 import {
-  type Asked,
   askedOfReplica,
   asksForSpot,
   chooseOffer,
@@ -19,6 +20,8 @@ import {
 } from "../offers.ts";
 import { readDocument } from "../task.ts";
 import { namesWith } from "./name-pattern.ts";
+import type { Refusal } from "./schema.ts";
+import { listRefusals } from "./store.ts";
 
 const workspace = "default";
 type CountsInput = InputOf<typeof rows.listAcceleratorCounts>;
@@ -61,18 +64,29 @@ async function check(ctx: Context, input: InputOf<typeof rows.check>, call: Call
   const wanted = input.clouds ?? (await enabledNames(ctx));
   const chosen = ctx.providers.filter(({ name }) => wanted.includes(name));
   const enabled: string[] = [];
+  const now = ctx.now().getTime();
+  const refusals = await listRefusals(ctx.db, now);
   for (const provider of chosen) {
-    const offers = (await provider.offers({}, call.signal)).map(describeOffer);
+    const answer = await askOffers([provider], {}, call.signal);
+    const offers = answer.offers.map(describeOffer);
     const shortages = (await provider.shortages?.()) ?? [];
     if (offers.length > 0) enabled.push(provider.name);
-    const isSilent = offers.length === 0 && shortages.length > 0;
+    const isShort = offers.length === 0 && shortages.length > 0;
     const offered = `${provider.name}: ${offers.join("; ") || "nothing to offer"}`;
-    call.print(`${[...(isSilent ? [] : [offered]), ...shortages].join("\n")}\n`);
+    const refused = refusals.filter(({ offer }) => offer.provider === provider.name);
+    const told = answer.silent.length > 0 ? answer.silent : isShort ? [] : [offered];
+    const lines = [...told, ...shortages, ...refused.map((one) => refusalLine(one, now))];
+    call.print(`${lines.join("\n")}\n`);
   }
   call.print(`Enabled infra: ${enabled.join(", ") || "none"}\n`);
   const capabilities = chosen.map(({ name }) => [name, ["compute" as const]]);
   return { [workspace]: Object.fromEntries(capabilities) };
 }
+
+/** `aws/us-east-1 refused 2 nodes of p4d: no capacity; it is asked again in 42 s`. */
+const refusalLine = ({ offer, nodes, reason, until }: Refusal, now: number): string =>
+  `${offer.infra} refused ${nodes} ${nodes === 1 ? "node" : "nodes"} of ${offer.instanceType}` +
+  `${offer.isSpot ? " on spot" : ""}: ${reason}; it is asked again in ${Math.ceil((until - now) / 1_000)} s`;
 
 /** What machines have of accelerators now; prices and regions are not told yet. */
 async function acceleratorCounts(
@@ -81,8 +95,8 @@ async function acceleratorCounts(
   call: Call,
 ) {
   const wanted = providers.filter(({ name }) => clouds === null || [clouds].flat().includes(name));
-  const offers = await Promise.all(wanted.map((one) => one.offers({}, call.signal)));
-  const offered = offers.flat().flatMap(({ accelerators }) => accelerators ?? []);
+  const { offers } = await askOffers(wanted, {}, call.signal);
+  const offered = offers.flatMap(({ accelerators }) => accelerators ?? []);
   const names = [...new Set(offered.map(({ name }) => name))];
   const chosen = new Set(filter === null ? names : namesWith("name_filter", filter, names));
   const found = new Map<string, Set<number>>();
@@ -99,7 +113,7 @@ async function acceleratorCounts(
 
 /** Refuses what a launch of these tasks would refuse as it is submitted. */
 async function validate(
-  _ctx: Context,
+  _ctx: Ground,
   { dag, request_options: options }: InputOf<typeof taskOperations.validate>,
 ) {
   if (typeof options?.cluster_name === "string") checkClusterName(options.cluster_name);

@@ -2,18 +2,23 @@ import { AppError, fail } from "../../common/errors.ts";
 import { agentOperations } from "../../contract/agent-api.ts";
 import type { Idle } from "../../contract/agent-shapes.ts";
 import { clusterMachine } from "../../contract/statuses.ts";
+import { allEnd } from "../all-end.ts";
+import { refusalOf } from "../clouds/schema.ts";
 import type { Context } from "../context.ts";
+import { listEvents } from "../events.ts";
+import type { Ground } from "../ground.ts";
 import { move } from "../move.ts";
 import { hold } from "../want.ts";
 import { create } from "./create.ts";
+import { failOver, noteRefusal } from "./fail-over.ts";
 import { bringFiles } from "./files/bring.ts";
 import { hasHooks, tellHooks } from "./hooks/told.ts";
-import { adopt, adoptLifecycles, endAll, endOfNodes, tell } from "./lifecycles/adopt.ts";
+import { adopt, adoptLifecycles, endAll, endOfNodes } from "./lifecycles/adopt.ts";
 import { leave, leaveWithout } from "./lifecycles/leave.ts";
 import { begin, fetchLogs, rouse, skipHooks, tellHead } from "./lifecycles/prepare.ts";
 import { listOpen } from "./lifecycles/store.ts";
 import { noteGone } from "./lifecycles/wanted.ts";
-import { type Action, lost, type Observed } from "./planning.ts";
+import { type Action, later, lost, type Observed, refused, type Step } from "./planning.ts";
 import { narrate, remark } from "./provision-log.ts";
 import { agentAutostop, type Cluster, settingsOf } from "./schema.ts";
 import { getCluster, setUp } from "./store.ts";
@@ -39,8 +44,9 @@ type Deed<Name extends Action["do"]> = (
 const deeds: { readonly [Name in Action["do"]]: Deed<Name> } = {
   move: moveCluster,
   want: wantAs,
-  create: ({ ctx, cluster, signal }, { rank }) =>
-    create(ctx, cluster, rank, { news: "runs" }, signal),
+  create: (pass, action) => createOrRefuse(pass, action),
+  await: ({ ctx, cluster }, { why }) => awaitMachines(ctx, cluster, why),
+  failOver: ({ ctx, cluster, signal }) => failOver(ctx, cluster, signal),
   revive: ({ ctx, cluster, signal }, { rank }) =>
     create(ctx, cluster, rank, { news: "has its agent back" }, signal),
   replace: ({ ctx, cluster, signal }, { rank }) =>
@@ -96,6 +102,28 @@ const making: ReadonlySet<Action["do"]> = new Set([
 
 export const makesNodes = (name: Action["do"]): boolean => making.has(name);
 
+/**
+ * Does the things of a step side by side, and answers what each came to once all of them are over: `refused`
+ * where an offer was, which ends the others. Throws what the first in the list that failed threw.
+ */
+export async function actStep(pass: Pass, step: Step): Promise<unknown[]> {
+  const ending = new AbortController();
+  const signal = AbortSignal.any([pass.signal, ending.signal]);
+  if (step.some((action) => action.do === "create")) {
+    const outcome = await unlessRefused(pass, async () =>
+      pass.ctx.provider(pass.cluster.provider).prepare?.(pass.cluster, pass.signal),
+    );
+    if (outcome === refused) return [refused];
+  }
+  const doing = step.map(async (action) => {
+    const result = await act({ ...pass, signal }, action);
+    if (result === refused) ending.abort();
+    return result;
+  });
+  await Promise.allSettled(doing);
+  return ending.signal.aborted && !pass.signal.aborted ? [refused] : allEnd(doing);
+}
+
 /** Does one thing of a plan; answers `later` where the rest waits for the next pass, or `lost`. */
 export async function act(pass: Pass, action: Action): Promise<unknown> {
   const deed = deeds[action.do] as (pass: Pass, action: Action) => Promise<unknown>;
@@ -108,6 +136,31 @@ export async function act(pass: Pass, action: Action): Promise<unknown> {
   }
 }
 
+const createOrRefuse: Deed<"create"> = (pass, { rank }) =>
+  unlessRefused(pass, () => create(pass.ctx, pass.cluster, rank, { news: "runs" }, pass.signal));
+
+/** Tells people once why nodes are pending; the next look goes on. */
+async function awaitMachines(ctx: Ground, { id }: Cluster, why: string): Promise<typeof later> {
+  const [last] = await listEvents(ctx.db, "cluster", id, { kinds: ["remarks"], limit: 1 });
+  if (last?.reason !== why) await remark(ctx, id, why);
+  return later;
+}
+
+/** What work comes to; `refused` where the provider refuses the offer of a cluster that was never up. */
+async function unlessRefused<T>(
+  { ctx, cluster, signal }: Pass,
+  work: () => Promise<T>,
+): Promise<T | typeof refused> {
+  try {
+    return await work();
+  } catch (error) {
+    const refusal = refusalOf(error);
+    if (refusal === undefined || signal.aborted) throw error;
+    if (!(await noteRefusal(ctx, cluster, refusal))) throw error;
+    return refused;
+  }
+}
+
 async function moveCluster(
   { ctx, cluster, nodes, signal }: Pass,
   { to, reason }: Extract<Action, { do: "move" }>,
@@ -116,18 +169,16 @@ async function moveCluster(
   const idle = to === "UP" ? await tellAutostop(ctx, now, signal) : undefined;
   const at = ctx.now().getTime();
   const isOff = to === "STOPPED" || to === "GONE";
-  let lines: string[] = [];
   const moved = await move(ctx, clusterMachine, cluster, to, reason, async (tx) => {
     const addresses = nodes.map(({ address }) => address);
     if (to === "UP") await setUp(tx, cluster.id, addresses);
     if (to === "UP") await beginUsage(tx, cluster.id, at);
     if (isOff) await endUsage(tx, cluster.id, at);
-    if (isOff) lines = await endAll(ctx, tx, await listOpen(tx, cluster.id));
+    if (isOff) await endAll(ctx, tx, await listOpen(tx, cluster.id));
   });
   if (!moved) return;
   if (isOff) ctx.agents.forget(cluster.id);
   if (idle !== undefined) noteIdle(ctx, now, idle);
-  tell(ctx, cluster.id, lines);
   narrate(ctx, cluster.id, `cluster ${cluster.name} is ${to}: ${reason}`);
 }
 

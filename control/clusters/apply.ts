@@ -23,7 +23,14 @@ export async function apply(ctx: Context, before: Cluster, signal: AbortSignal):
   const cluster = await getCluster(ctx.db, before.id);
   if (cluster.status !== "UP") return;
   const call = headOf(ctx, cluster).call;
-  const idle = await call(agentOperations.setAutostop, agentAutostop(cluster), { signal });
+  const idle = await call(agentOperations.setAutostop, agentAutostop(cluster), { signal }).catch(
+    (error: unknown) => {
+      // Whoever listens to the head anew compares what was set.
+      ctx.watches.forget(cluster.id);
+      void nudge(ctx, "cluster", cluster.id);
+      throw error;
+    },
+  );
   ctx.watches.noteIdle(cluster.id, cluster.autostop === null ? undefined : idle);
   if (!haveSameHooks(before, cluster)) await tellAll(ctx, cluster, signal);
 }

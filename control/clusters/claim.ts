@@ -1,11 +1,12 @@
 import { randomBytes } from "node:crypto";
 import { fail } from "../../common/errors.ts";
+import { sizeOf } from "../../common/growing-file.ts";
 import type { InputOf } from "../../common/operation.ts";
 import type { clusterOperations as rows } from "../../contract/operations/clusters.ts";
 import { redactSecrets, type Task } from "../../contract/task.ts";
 import type { Call } from "../bind.ts";
 import type { Context } from "../context.ts";
-import { sizeOf } from "../growing-file.ts";
+import type { Ground } from "../ground.ts";
 import { candidateOf, chooseOffer, describeAsked, describeMachines } from "../offers.ts";
 import type { Offer } from "../providers/provider.ts";
 import { nudge } from "../reconciler.ts";
@@ -46,7 +47,8 @@ export async function claimAnew(ctx: Context, input: Input, task: Task, call: Ca
   for (;;) {
     const live = await findLive(ctx.db, input.cluster_name);
     if (live === undefined) {
-      const offer = await chooseOffer(ctx, task, call.signal);
+      const again = input.retry_until_up;
+      const offer = await chooseOffer(ctx, task, call.signal, { again });
       const made = await make(ctx, launched(ctx, input, task, offer, call), task, call);
       if (made !== undefined) return made;
     } else if (isLeaving(live)) await untilFree(ctx, live, input, call);
@@ -95,7 +97,7 @@ async function tell(ctx: Context, cluster: Cluster, task: Task, call: Call, news
   call.print(remarkOnNotice(ctx.provider(cluster.provider), task.hooks));
 }
 
-const launched = (ctx: Context, input: Input, task: Task, offer: Offer, call: Call): Cluster =>
+const launched = (ctx: Ground, input: Input, task: Task, offer: Offer, call: Call): Cluster =>
   newCluster(ctx, task, offer, {
     id: randomBytes(6).toString("hex"),
     name: input.cluster_name,

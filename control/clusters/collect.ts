@@ -1,22 +1,24 @@
 import { glob, rm, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import type { Context } from "../context.ts";
+import { pagesOf } from "../db/lists.ts";
 import { clientsOf } from "../downloads.ts";
+import type { Ground } from "../ground.ts";
 import { dropClusters, listGone } from "./history-store.ts";
 import { canNameFolder, copyFolderOf } from "./hooks/log-copy.ts";
-import { dropLifecycle, listSurplus } from "./lifecycles/store.ts";
+import { dropLifecycle, listClusterIds, listSurplus } from "./lifecycles/store.ts";
 import { provisionLogOf } from "./provision-log.ts";
 
 const atOnce = 100;
 const dayMs = 86_400_000;
 
 /** Forgets clusters, with all that was kept of them, that are gone for longer than the setting says. */
-export async function collectClusters(ctx: Context): Promise<void> {
+export async function collectClusters(ctx: Ground): Promise<void> {
   const { clusterHistoryDays: days } = ctx.config;
   if (days < 0) return;
   const before = ctx.now().getTime() - days * dayMs;
   for (;;) {
     const ids = await listGone(ctx.db, before, atOnce);
+    if (ids.length === 0) return;
     const folders = ids.map((id) => dirname(provisionLogOf(ctx, id)));
     await Promise.all(folders.map((folder) => rm(folder, { recursive: true, force: true })));
     await ctx.batch((tx) => dropClusters(tx, ids));
@@ -25,8 +27,14 @@ export async function collectClusters(ctx: Context): Promise<void> {
 }
 
 /** Forgets lifecycles of live clusters that are too old to be shown, with what their hooks wrote. */
-export async function collectLifecycles(ctx: Context): Promise<void> {
-  const old = await listSurplus(ctx.db);
+export async function collectLifecycles(ctx: Ground): Promise<void> {
+  const pages = pagesOf((last: string | undefined) => listClusterIds(ctx.db, last ?? ""));
+  for await (const clusterIds of pages) await dropSurplus(ctx, clusterIds);
+}
+
+async function dropSurplus(ctx: Ground, clusterIds: readonly string[]): Promise<void> {
+  const old = await listSurplus(ctx.db, clusterIds);
+  if (old.length === 0) return;
   const folders = old.filter(({ id }) => canNameFolder(id)).map((one) => copyFolderOf(ctx, one));
   await Promise.all(folders.map((folder) => rm(folder, { recursive: true, force: true })));
   await ctx.batch(async (tx) => {
@@ -35,7 +43,7 @@ export async function collectLifecycles(ctx: Context): Promise<void> {
 }
 
 /** Deletes the copies of logs that were made for a download more than a day ago. */
-export async function collectDownloads(ctx: Context): Promise<void> {
+export async function collectDownloads(ctx: Ground): Promise<void> {
   const before = ctx.now().getTime() - dayMs;
   const cwd = clientsOf(ctx);
   for await (const name of glob("*/logs/*/*.log", { cwd })) {

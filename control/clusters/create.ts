@@ -5,7 +5,7 @@ import type { Health } from "../../contract/agent-shapes.ts";
 import type { Context } from "../context.ts";
 import type { Agent } from "../doors/agent.ts";
 import { nodeIdOf } from "../doors/node-id.ts";
-import type { Provider } from "../providers/provider.ts";
+import type { NodeState, Provider } from "../providers/provider.ts";
 import { elapsed, remark } from "./provision-log.ts";
 import type { Cluster } from "./schema.ts";
 
@@ -47,9 +47,9 @@ export async function create(
   const since = ctx.now();
   const provider = ctx.provider(cluster.provider);
   const begin = async () => {
-    if (onlyAgent && !(await isRunning(ctx, cluster, rank, signal))) return false;
+    if (onlyAgent && !(await isIn("running", ctx, cluster, rank, signal))) return false;
     await provider.create(cluster, rank, signal);
-    return true;
+    return provider.queues !== true || !(await isIn("pending", ctx, cluster, rank, signal));
   };
   for (let turn = 1; ; turn += 1) {
     if (replaces) await provider.endAgent?.(nodeIdOf(cluster, rank), signal);
@@ -74,9 +74,15 @@ function refuseBuild(ctx: Context, cluster: Cluster, rank: number, { build }: He
   );
 }
 
-async function isRunning(ctx: Context, cluster: Cluster, rank: number, signal: AbortSignal) {
+async function isIn(
+  state: NodeState["state"],
+  ctx: Context,
+  cluster: Cluster,
+  rank: number,
+  signal: AbortSignal,
+) {
   const nodes = await ctx.provider(cluster.provider).list(cluster, signal);
-  return nodes.some((node) => node.rank === rank && node.state === "running");
+  return nodes.some((node) => node.rank === rank && node.state === state);
 }
 
 /** Undefined when it cannot be begun. */
@@ -89,7 +95,7 @@ async function beginUntilAnswer(
 ): Promise<Health | undefined> {
   const provider = ctx.provider(cluster.provider);
   const agent = ctx.agent(cluster, rank);
-  const waited = openStopwatch(ctx);
+  const waited = openStopwatch();
   let hungAt = hungMs;
   let createAt = 0;
   for (let pauseMs = 10; ; pauseMs = Math.min(pauseMs * 1.5, 500)) {
@@ -110,15 +116,19 @@ async function beginUntilAnswer(
   }
 }
 
-/** How long an agent had to answer: taking its program to a node may take minutes, and is not its time. */
-function openStopwatch({ now }: Context) {
-  let since = now().getTime();
+/**
+ * How long an agent had to answer: taking its program to a node may take minutes, and is not its time. The
+ * clock that people set does not count. On Linux this one (CLOCK_MONOTONIC) stands still while the machine
+ * is suspended, as timers do; other systems may let it go on.
+ */
+function openStopwatch() {
+  let since = performance.now();
   return {
-    ms: () => now().getTime() - since,
+    ms: () => performance.now() - since,
     async without<T>(work: () => Promise<T>): Promise<T> {
-      const from = now().getTime();
+      const from = performance.now();
       const result = await work();
-      since += now().getTime() - from;
+      since += performance.now() - from;
       return result;
     },
   };

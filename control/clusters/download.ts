@@ -9,6 +9,7 @@ import type { clusterOperations as rows } from "../../contract/operations/cluste
 import type { Call, Reply } from "../bind.ts";
 import type { Context } from "../context.ts";
 import { downloadsOf } from "../downloads.ts";
+import type { Ground } from "../ground.ts";
 import { fetchFiles, readPlace } from "./files/fetch.ts";
 import { type Member, zipOf } from "./files/zip.ts";
 import { getReadable } from "./find.ts";
@@ -75,7 +76,7 @@ export async function download(
 }
 
 /** A path that a client names, as the folder it stands for; only the caller's own are found. */
-async function resolve(ctx: Context, path: string, call: Call) {
+async function resolve(ctx: Ground, path: string, call: Call) {
   const { folder, shown } = downloadsOf(ctx, call.user.id);
   const named = posix.normalize(path.replace(/^~(?=\/)/, shownHome));
   const root = shown.replace(/^~(?=\/)/, shownHome);

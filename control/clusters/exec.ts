@@ -1,4 +1,5 @@
 import { type AppError, fail } from "../../common/errors.ts";
+import { sizeOf } from "../../common/growing-file.ts";
 import type { InputOf } from "../../common/operation.ts";
 import { product } from "../../common/product.ts";
 import type { Job } from "../../contract/agent-shapes.ts";
@@ -6,9 +7,8 @@ import type { clusterOperations as rows } from "../../contract/operations/cluste
 import type { Task } from "../../contract/task.ts";
 import type { Call } from "../bind.ts";
 import type { Context } from "../context.ts";
-import { sizeOf } from "../growing-file.ts";
 import { nudge } from "../reconciler.ts";
-import { readTask, remarksOn, withoutSecrets } from "../task.ts";
+import { readTask, readTaskAndRemarks, withoutSecrets } from "../task.ts";
 import { keepAutostop } from "./apply.ts";
 import { settingOf } from "./autostop.ts";
 import { refuseMismatch } from "./claim.ts";
@@ -29,8 +29,8 @@ type ExecInput = InputOf<typeof rows.exec>;
 
 /** Runs a task on a cluster that is up, or on its way there. Setup is left out. */
 export async function exec(ctx: Context, input: ExecInput, call: Call) {
-  const task = readTask(input.task, "exec");
-  call.print(remarksOn(input.task));
+  const [task, remarks] = readTaskAndRemarks(input.task, "exec");
+  call.print(remarks);
   if (task.hooks !== undefined) call.print(hooksStay);
   const cluster = await upSoon(ctx, input, call);
   refuseMismatch(cluster, task);

@@ -2,15 +2,16 @@ import { fail } from "../../common/errors.ts";
 import { product } from "../../common/product.ts";
 import { hintOf } from "../../contract/spelling.ts";
 import type { ClusterStatus } from "../../contract/statuses.ts";
-import type { Context } from "../context.ts";
+import type { Ground } from "../ground.ts";
+import { listLiveNames } from "./list-store.ts";
 import type { Cluster } from "./schema.ts";
-import { findLive, listLiveNames } from "./store.ts";
+import { findLive } from "./store.ts";
 
 /** Among so many names a close one is looked for. */
 const mostNames = 1_000;
 
 /** The live cluster of this name; throws `ClusterDoesNotExist`. */
-export async function getLive(ctx: Context, name: string): Promise<Cluster> {
+export async function getLive(ctx: Ground, name: string): Promise<Cluster> {
   const cluster = await findLive(ctx.db, name);
   if (cluster !== undefined) return cluster;
   const hint = await hintOfName(ctx, name, "status lists them");
@@ -18,10 +19,10 @@ export async function getLive(ctx: Context, name: string): Promise<Cluster> {
 }
 
 /** What to tell whoever asks for a cluster that there never was. */
-export const neverWas = async (ctx: Context, name: string): Promise<string> =>
+export const neverWas = async (ctx: Ground, name: string): Promise<string> =>
   `there was no cluster ${name}; ${await hintOfName(ctx, name, "cost-report lists them")}`;
 
-const hintOfName = async ({ db }: Context, name: string, wayOut: string): Promise<string> =>
+const hintOfName = async ({ db }: Ground, name: string, wayOut: string): Promise<string> =>
   hintOf(name, await listLiveNames(db, "", mostNames), wayOut);
 
 /** Throws `ConflictError` for a cluster that no user launched: whoever made it looks after it. */
@@ -34,15 +35,15 @@ export function refuseManaged({ name, madeFor }: Cluster): void {
 }
 
 /** The live cluster of this name, which must be up; throws `ClusterNotUpError` as well. */
-export const getUp = async (ctx: Context, name: string): Promise<Cluster> =>
+export const getUp = async (ctx: Ground, name: string): Promise<Cluster> =>
   requireUp(await getLive(ctx, name), wayOutOf);
 
 /** As `getUp`, but also takes a cluster whose hooks run before it stops by itself. */
-export const getRunning = async (ctx: Context, name: string): Promise<Cluster> =>
+export const getRunning = async (ctx: Ground, name: string): Promise<Cluster> =>
   requireUp(await getLive(ctx, name), wayOutOf, ["UP", "AUTOSTOPPING"]);
 
 /** As `getRunning`, to read what jobs left: of a stopped cluster the error says where that is. */
-export const getReadable = async (ctx: Context, name: string): Promise<Cluster> =>
+export const getReadable = async (ctx: Ground, name: string): Promise<Cluster> =>
   requireUp(await getLive(ctx, name), wayToRead, ["UP", "AUTOSTOPPING"]);
 
 function requireUp(

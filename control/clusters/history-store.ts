@@ -1,11 +1,13 @@
-import type { Connection } from "../db/open.ts";
+import { type RawBuilder, sql } from "kysely";
+import { among, gone } from "../db/lists.ts";
+import type { Connection, Queries } from "../db/open.ts";
 
 /** Ids of clusters that are gone since before an instant. */
-export async function listGone(db: Connection, before: number, limit: number): Promise<string[]> {
+export async function listGone(db: Queries, before: number, limit: number): Promise<string[]> {
   const rows = await db
     .selectFrom("clusters")
     .select("id")
-    .where("status", "=", "GONE")
+    .where("status", "=", gone)
     .where("status_changed_at", "<", before)
     .limit(limit)
     .execute();
@@ -14,30 +16,30 @@ export async function listGone(db: Connection, before: number, limit: number): P
 
 /** Forgets clusters, what happened to them and what they cost. */
 export async function dropClusters(db: Connection, ids: readonly string[]): Promise<void> {
-  await db.deleteFrom("lifecycles").where("cluster_id", "in", ids).execute();
-  await db.deleteFrom("usage_intervals").where("cluster_id", "in", ids).execute();
+  await db.deleteFrom("lifecycles").where("cluster_id", "in", among(ids)).execute();
+  await db.deleteFrom("usage_intervals").where("cluster_id", "in", among(ids)).execute();
   await db
     .deleteFrom("events")
     .where("noun", "=", "cluster")
-    .where("subject_id", "in", ids)
+    .where("subject_id", "in", among(ids))
     .execute();
-  await db.deleteFrom("clusters").where("id", "in", ids).execute();
+  await db.deleteFrom("clusters").where("id", "in", among(ids)).execute();
 }
 
-/** The reason of the latest move of each live cluster. */
-export async function listLastEvents(db: Connection): Promise<Map<string, string>> {
-  const latest = db
-    .selectFrom("events")
-    .innerJoin("clusters", "clusters.id", "events.subject_id")
-    .select(({ fn }) => fn.max("events.seq").as("seq"))
-    .where("clusters.status", "<>", "GONE")
-    .where("events.noun", "=", "cluster")
-    .where("events.to_status", "is not", null)
-    .groupBy("events.subject_id");
+/** The reason of the latest move of each of these clusters. */
+export async function listLastReasons(
+  db: Queries,
+  ids: readonly string[],
+): Promise<Map<string, string>> {
+  const latest = (id: RawBuilder<string>) => sql<string | null>`(
+    select reason from events
+    where noun = 'cluster' and subject_id = ${id} and to_status is not null
+    order by seq desc limit 1)`;
+  const given = sql<{ value: string }>`json_each(${JSON.stringify(ids)})`.as("given");
   const rows = await db
-    .selectFrom("events")
-    .select(["subject_id", "reason"])
-    .where("seq", "in", latest)
+    .selectFrom(given)
+    .select("given.value as id")
+    .select(latest(sql.ref("given.value")).as("reason"))
     .execute();
-  return new Map(rows.map(({ subject_id: id, reason }) => [id, reason]));
+  return new Map(rows.flatMap(({ id, reason }) => (reason === null ? [] : [[id, reason]])));
 }

@@ -1,18 +1,19 @@
 import { Readable } from "node:stream";
 import { fail } from "../../common/errors.ts";
+import { noMore, readGrowing, sizeOf, untilMore } from "../../common/growing-file.ts";
 import type { InputOf } from "../../common/operation.ts";
 import type { clusterOperations as rows } from "../../contract/operations/clusters.ts";
 import type { Call, Reply } from "../bind.ts";
-import type { Context } from "../context.ts";
 import { type EventKind, listEvents } from "../events.ts";
-import { followFile, offsetOfLastLines, readFrom, sizeOf } from "../growing-file.ts";
-import { listRequests } from "../requests/store.ts";
+import type { Ground } from "../ground.ts";
+import { listUnendedOf } from "../requests/store.ts";
 import { eventRecord } from "../wire/history-records.ts";
 import { neutralise } from "../wire/neutralise.ts";
 import { neverWas } from "./find.ts";
+import { listSince } from "./list-store.ts";
 import { provisionLogOf } from "./provision-log.ts";
 import { type Cluster, clusterKey } from "./schema.ts";
-import { findCluster, findLatest, listSince } from "./store.ts";
+import { findCluster, findLatest } from "./store.ts";
 import { listUsage } from "./usage-store.ts";
 import { toCostRecord } from "./view.ts";
 
@@ -26,20 +27,25 @@ const eventKinds = {
 } as const satisfies Record<string, EventKind>;
 
 /** What live clusters and those of the last days cost, newest launch first. */
-export async function costReport(ctx: Context, input: InputOf<typeof rows.costReport>) {
+export async function costReport(ctx: Ground, input: InputOf<typeof rows.costReport>) {
   const { days, cluster_hashes: hashes, dashboard_summary_response: summary } = input;
   const { exclude_managed_clusters: excludesManaged } = input;
   const now = ctx.now();
-  const clusters = await listSince(ctx.db, now.getTime() - (days ?? 30) * dayMs);
-  const usage = await listUsage(ctx.db);
-  return clusters
+  const all = await listSince(ctx.db, now.getTime() - (days ?? 30) * dayMs, !summary);
+  const clusters = all
     .filter(({ id }) => hashes === null || hashes.includes(id))
-    .filter(({ madeFor }) => !excludesManaged || madeFor === null)
-    .map((cluster) => toCostRecord(cluster, usage.get(cluster.id) ?? [], now, summary));
+    .filter(({ madeFor }) => !excludesManaged || madeFor === null);
+  const usage = await listUsage(
+    ctx.db,
+    clusters.map(({ id }) => id),
+  );
+  return clusters.map((cluster) =>
+    toCostRecord(cluster, usage.get(cluster.id) ?? [], now, summary),
+  );
 }
 
 /** What happened to a cluster, oldest first. */
-export async function clusterEvents(ctx: Context, input: InputOf<typeof rows.clusterEvents>) {
+export async function clusterEvents(ctx: Ground, input: InputOf<typeof rows.clusterEvents>) {
   const { cluster_name: name, cluster_hash: id, event_type: type } = input;
   if ((name === null) === (id === null))
     fail("ValueError", "give exactly one of cluster_name and cluster_hash");
@@ -66,7 +72,7 @@ function kindOf(type: string): EventKind {
 
 /** How a cluster came to be, until it is; also of one that is gone. */
 export async function provisionLogs(
-  ctx: Context,
+  ctx: Ground,
   input: InputOf<typeof rows.provisionLogs>,
   call: Call,
 ): Promise<Reply> {
@@ -77,22 +83,18 @@ export async function provisionLogs(
   if ((await sizeOf(file)) === 0) fail("NotFoundError", `cluster ${name} has no provisioning log`);
   if (worker !== null && (worker < 0 || worker >= cluster.nodes))
     fail("ValueError", `cluster ${name} has nodes 0 to ${cluster.nodes - 1}, not ${worker}`);
-  const offset = tail > 0 ? await offsetOfLastLines(file, tail) : 0;
   const isOver = () => isProvisioned(ctx, cluster);
-  const chunks = follow
-    ? followFile(ctx.changes, clusterKey(cluster.id), file, isOver, offset, call.signal)
-    : readFrom(file, offset);
-  const text = neutralise(chunks);
+  const more = untilMore(ctx.changes, clusterKey(cluster.id), isOver, call.signal);
+  const text = neutralise(readGrowing(file, tail, follow ? more : noMore));
   return { body: Readable.from(worker === null ? text : linesAbout(worker, text)) };
 }
 
 /** Whether it came to be, or nobody waits for that any more. */
-async function isProvisioned(ctx: Context, { id }: Cluster): Promise<boolean> {
+async function isProvisioned(ctx: Ground, { id }: Cluster): Promise<boolean> {
   const cluster = await findCluster(ctx.db, id);
   if (cluster?.status !== "INIT") return true;
   if (cluster.problem === null) return false;
-  const filter = { clusterName: cluster.name, unendedOnly: true, limit: 1 };
-  return (await listRequests(ctx.db, filter)).length === 0;
+  return (await listUnendedOf(ctx.db, cluster.name, { limit: 1 })).length === 0;
 }
 
 /** Every line of a provisioning log that speaks of one node names it first. */

@@ -1,6 +1,7 @@
 import { product } from "../../common/product.ts";
 import type { Job } from "../../contract/agent-shapes.ts";
 import type { Call } from "../bind.ts";
+import { controlLine } from "../wire/control-lines.ts";
 import { hasEnded } from "./jobs.ts";
 
 /** A job's log as it is read. */
@@ -9,6 +10,8 @@ export interface JobLog {
   /** Whether the log is read from its beginning. */
   readonly isWhole: boolean;
   readonly chunks: AsyncIterable<Buffer>;
+  /** What the job waits for, and again when that changes, until it begins; once where its log is not followed. */
+  waits(): AsyncIterable<string>;
   /** The job once it has begun or ended; at once where its log is not followed. */
   begun(): Promise<Job | undefined>;
   /** The job as it is when its log has been read. */
@@ -17,10 +20,16 @@ export interface JobLog {
 
 /**
  * The log of a job between the lines that existing clients and scripts wait for. Source: the reference's
- * wording of "Job started" and "Job finished". Our own client says so in its own words.
+ * wording of "Job started" and "Job finished". Our own client says so in its own words, and is told
+ * what the job waits for beside the log: in control lines, which older ones of ours leave out.
  */
 export const withLines = ({ program }: Pick<Call, "program">, log: JobLog) =>
-  program === product.word ? log.chunks : framed(log);
+  program === product.word ? noted(log) : framed(log);
+
+async function* noted({ waits, chunks }: JobLog): AsyncGenerator<Buffer> {
+  for await (const text of waits()) yield Buffer.from(controlLine("rich_update", text));
+  yield* chunks;
+}
 
 async function* framed({ nodes, isWhole, chunks, begun, ended }: JobLog): AsyncGenerator<Buffer> {
   if (isWhole) yield Buffer.from(`├── Waiting for task resources on ${countOf(nodes)}.\n`);

@@ -6,6 +6,7 @@ import type { clusterOperations as rows } from "../../contract/operations/cluste
 import { jobMachine } from "../../contract/statuses.ts";
 import type { Call } from "../bind.ts";
 import type { Context } from "../context.ts";
+import type { Ground } from "../ground.ts";
 import { inTurns } from "../in-turns.ts";
 import { jobRecord } from "../wire/job-record.ts";
 import { getLive, getReadable, getUp, refuseManaged } from "./find.ts";
@@ -43,7 +44,7 @@ const isAway = (error: unknown): boolean =>
   error instanceof AppError &&
   (error.type === "UnreachableError" || error.details["status"] === "INIT");
 
-const lastOf = async (ctx: Context, { cluster_name: name }: QueueInput) =>
+const lastOf = async (ctx: Ground, { cluster_name: name }: QueueInput) =>
   findLastQueue(ctx, await getLive(ctx, name));
 
 const toRecord = (job: Job, asOf?: string) =>
@@ -55,6 +56,33 @@ const toRecord = (job: Job, asOf?: string) =>
     endedAt: job.endedAt === null ? null : new Date(job.endedAt),
     resourcesText: job.resources,
   });
+
+/** A queue with more jobs than that is not listed whole where it is only glanced at. */
+const glanceAtMost = 100;
+const glanceMs = 2_000;
+
+/** What queued jobs of a cluster wait for, the next one first; nothing where its head does not answer. */
+export async function listWaits(
+  ctx: Context,
+  cluster: Cluster,
+  atMost: number,
+  signal: AbortSignal,
+) {
+  const options = { signal, timeoutMs: glanceMs };
+  const filter = { active: "true", limit: glanceAtMost } as const;
+  const jobs = await ctx
+    .agent(cluster, 0)
+    .call(agentApi.listJobs, filter, options)
+    .catch((): Job[] => {
+      signal.throwIfAborted();
+      return [];
+    });
+  return jobs
+    .filter(({ status, reason }) => status === "PENDING" && reason !== null)
+    .toReversed()
+    .slice(0, atMost)
+    .map(({ id, reason }) => `job ${id} ${reason}`);
+}
 
 /** Statuses by job id; null for an id that the cluster does not know. */
 export async function jobStatus(ctx: Context, input: InputOf<typeof rows.jobStatus>, call: Call) {

@@ -3,6 +3,7 @@ import { dirname, join } from "node:path";
 import { agentOperations as agentApi } from "../../contract/agent-api.ts";
 import type { Job } from "../../contract/agent-shapes.ts";
 import type { Context } from "../context.ts";
+import type { Ground } from "../ground.ts";
 import { provisionLogOf } from "./provision-log.ts";
 import type { Cluster } from "./schema.ts";
 
@@ -28,7 +29,7 @@ export async function keepQueue(ctx: Context, cluster: Cluster, signal: AbortSig
 }
 
 /** What the head of a cluster said last of its jobs; undefined when it never did. */
-export async function findLastQueue(ctx: Context, cluster: Cluster) {
+export async function findLastQueue(ctx: Ground, cluster: Cluster) {
   try {
     return JSON.parse(await readFile(fileOf(ctx, cluster), "utf8")) as LastQueue;
   } catch {
@@ -36,5 +37,5 @@ export async function findLastQueue(ctx: Context, cluster: Cluster) {
   }
 }
 
-const fileOf = (ctx: Context, { id }: Cluster): string =>
+const fileOf = (ctx: Ground, { id }: Cluster): string =>
   join(dirname(provisionLogOf(ctx, id)), "queue.json");

@@ -6,7 +6,7 @@ import type { Call } from "../bind.ts";
 import type { Context } from "../context.ts";
 import { chooseOffer, describeMachines } from "../offers.ts";
 import { nudge } from "../reconciler.ts";
-import { readTask, remarksOn } from "../task.ts";
+import { readTask, readTaskAndRemarks } from "../task.ts";
 import { claim, claimAnew, refuseMismatch } from "./claim.ts";
 import { type Cargo, checkFiles, readCargo } from "./files/cargo.ts";
 import { remarkOnNotice } from "./hooks/view.ts";
@@ -22,8 +22,8 @@ type Input = InputOf<typeof rows.launch>;
 
 /** Creates a cluster, or takes the one of that name, and runs a task on it. */
 export async function launch(ctx: Context, input: Input, call: Call) {
-  const task = readTask(input.task, "launch");
-  call.print(remarksOn(input.task));
+  const [task, remarks] = readTaskAndRemarks(input.task, "launch");
+  call.print(remarks);
   if (input.dryrun) return plan(ctx, input, task, call);
   const cargoes = await readCargo(ctx, task, input, "all", call);
 
@@ -44,6 +44,8 @@ async function handIn(
 ) {
   const up = await bringUp(ctx, input, wish, call);
   if (up === undefined) return undefined;
+  // Another launch may have made it, and it may be at an offer that suits that one alone.
+  refuseMismatch(up, task);
   try {
     const given = { withSetup: !input.no_setup, reusesSetup: input.fast, cargoes };
     const job = await submitJob(ctx, up, task, given, call);

@@ -4,12 +4,13 @@ import type { clusterOperations as rows } from "../../contract/operations/cluste
 import { clusterMachine } from "../../contract/statuses.ts";
 import type { Call } from "../bind.ts";
 import type { Context } from "../context.ts";
+import type { Ground } from "../ground.ts";
 import { move } from "../move.ts";
 import { keepAutostop } from "./apply.ts";
 import { settingOf } from "./autostop.ts";
 import { getLive, refuseManaged } from "./find.ts";
 import { chosenHooks } from "./hooks/hint.ts";
-import { endAll, tell } from "./lifecycles/adopt.ts";
+import { endAll } from "./lifecycles/adopt.ts";
 import { listOpen } from "./lifecycles/store.ts";
 import { type Cluster, isLeaving } from "./schema.ts";
 import { getCluster } from "./store.ts";
@@ -34,7 +35,7 @@ export async function start(ctx: Context, input: InputOf<typeof rows.start>, cal
 }
 
 /** The cluster, once nobody is taking it down or stopping it. */
-async function settled(ctx: Context, name: string, call: Call): Promise<Cluster> {
+async function settled(ctx: Ground, name: string, call: Call): Promise<Cluster> {
   for (;;) {
     const cluster = await getLive(ctx, name);
     if (cluster.wanted === "GONE")
@@ -79,7 +80,7 @@ export function refuseUnstoppable(ctx: Context, { provider }: Cluster): void {
 const skipsHooks = ({ skip_hooks: skips, purge: purges }: StopOrDown): boolean => skips || purges;
 
 /** Says what becomes of the hooks of a stop or teardown that meets a preemption. */
-async function warnOfPreemption(ctx: Context, cluster: Cluster, but: string, call: Call) {
+async function warnOfPreemption(ctx: Ground, cluster: Cluster, but: string, call: Call) {
   for (const { rank, events, because } of await listOpen(ctx.db, cluster.id))
     if (events.includes("preemption"))
       call.print(`warning: node ${rank} is being taken away (${because}); ${but}\n`);
@@ -87,7 +88,7 @@ async function warnOfPreemption(ctx: Context, cluster: Cluster, but: string, cal
 
 /** Numbers of hooks that never run look like hooks that were lost. */
 async function tellChosen(
-  ctx: Context,
+  ctx: Ground,
   cluster: Cluster,
   event: "stop" | "down",
   input: StopOrDown,
@@ -120,15 +121,13 @@ export async function down(ctx: Context, input: StopOrDown, call: Call) {
 }
 
 /** Forgets a cluster although its nodes could not be deleted. */
-async function purge(ctx: Context, id: string, error: unknown): Promise<void> {
+async function purge(ctx: Ground, id: string, error: unknown): Promise<void> {
   const cluster = await getCluster(ctx.db, id);
   const why = error instanceof AppError ? error.message : "an error of ours";
   const at = ctx.now().getTime();
   const reason = `purged; nodes may be left: ${why}`;
-  let lines: string[] = [];
   await move(ctx, clusterMachine, cluster, "GONE", reason, async (tx) => {
     await endUsage(tx, id, at);
-    lines = await endAll(ctx, tx, await listOpen(tx, id));
+    await endAll(ctx, tx, await listOpen(tx, id));
   });
-  tell(ctx, id, lines);
 }

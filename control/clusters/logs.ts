@@ -9,6 +9,7 @@ import type { clusterOperations as rows } from "../../contract/operations/cluste
 import { jobExitCodes, jobMachine } from "../../contract/statuses.ts";
 import type { Call, LogReply } from "../bind.ts";
 import type { Context } from "../context.ts";
+import type { Ground } from "../ground.ts";
 import { neutralise } from "../wire/neutralise.ts";
 import { getReadable } from "./find.ts";
 import { headOf } from "./head.ts";
@@ -37,6 +38,7 @@ export async function logs(
   const text = withLines(call, {
     ...{ nodes: job.nodes, isWhole: start === 0, ended: look },
     chunks: neutralise(chunks),
+    waits: () => waitsOf(ctx, cluster, job, { follow, look }, call.signal),
     begun: async () => (follow ? untilBegun(ctx, cluster, look, call.signal) : job),
   });
   return {
@@ -112,8 +114,28 @@ async function* chunksOf(
 
 type Look = () => Promise<Job | undefined>;
 
+/** What a job waits for, and again when that changes, until it begins or ends. */
+async function* waitsOf(
+  ctx: Ground,
+  { id }: Cluster,
+  job: Job,
+  { follow, look }: { follow: boolean; look: Look },
+  signal: AbortSignal,
+): AsyncGenerator<string> {
+  for (let seen: Job | undefined = job; seen?.status === "PENDING"; ) {
+    const reason: string | null = seen.reason;
+    if (reason !== null) yield `Job ${job.id} ${reason}`;
+    if (!follow) return;
+    const hasChanged = async (): Promise<{ now: Job | undefined } | undefined> => {
+      const now = await look();
+      return now?.status === "PENDING" && now.reason === reason ? undefined : { now };
+    };
+    seen = (await ctx.changes.until(clusterKey(id), hasChanged, signal)).now;
+  }
+}
+
 /** The job once it has begun or ended; undefined where it is gone before. */
-async function untilBegun(ctx: Context, { id }: Cluster, look: Look, signal: AbortSignal) {
+async function untilBegun(ctx: Ground, { id }: Cluster, look: Look, signal: AbortSignal) {
   const hasBegun = async () => {
     const job = await look();
     return job?.status === "PENDING" ? undefined : { job };

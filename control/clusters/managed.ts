@@ -4,7 +4,8 @@ import type { Job, JobSidecar } from "../../contract/agent-shapes.ts";
 import { redactSecrets, type Task } from "../../contract/task.ts";
 import type { Call } from "../bind.ts";
 import type { Context } from "../context.ts";
-import { askedOfReplica, candidateOf, chooseOffer } from "../offers.ts";
+import type { Ground } from "../ground.ts";
+import { askedOfReplica, chooseOffer } from "../offers.ts";
 import { nudge } from "../reconciler.ts";
 import { checkFiles, readCargo } from "./files/cargo.ts";
 import { launchedHooks, noneKept } from "./hooks/kept.ts";
@@ -45,12 +46,11 @@ export async function addManaged(
   const asked = askedOfReplica(whole, isSpot);
   const task = { ...whole, resources: asked.resources };
   const offer = await chooseOffer(ctx, asked, signal);
-  const cluster = newCluster(ctx, task, offer, {
+  const cluster = newCluster(ctx, asked, offer, {
     ...managed,
     wantedBecause: because,
     taskYaml: redactSecrets(taskYaml),
     command: "",
-    ports: [...(candidateOf(task.resources, offer)?.ports ?? [])],
     autostop: null,
   });
   const hooks = launchedHooks(ctx, task, { ...cluster, before: noneKept });
@@ -80,7 +80,7 @@ export async function lossOf(
 }
 
 /** Why a machine of a cluster is about to be lost; undefined while it is not. */
-export async function noticeOf(ctx: Context, { id }: Cluster): Promise<string | undefined> {
+export async function noticeOf(ctx: Ground, { id }: Cluster): Promise<string | undefined> {
   const open = await listOpen(ctx.db, id);
   const notice = open.find(({ events }) => events.includes("preemption"));
   return notice && `its machine is taken away: ${notice.because}`;
@@ -129,7 +129,7 @@ export async function* readManagedLog(
 
 /** What is asked for without a request: it has no record to write into, and is repeated by its row. */
 const callFor = (
-  ctx: Context,
+  ctx: Ground,
   { user }: Cluster,
   own: Pick<Call, "id" | "print" | "signal">,
 ): Call => ({

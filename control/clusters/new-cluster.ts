@@ -1,33 +1,53 @@
-import type { Task } from "../../contract/task.ts";
-import type { Context } from "../context.ts";
+import type { Ground } from "../ground.ts";
 import { candidateOf } from "../offers.ts";
 import type { Offer } from "../providers/provider.ts";
-import type { Cluster } from "./schema.ts";
+import type { Asked, Cluster } from "./schema.ts";
 
 const workspace = "default";
 
 /** What whoever has a cluster made decides of it. */
 type Made = Pick<Cluster, "id" | "name" | "wantedBecause" | "user" | "madeFor" | "taskYaml"> &
-  Pick<Cluster, "command" | "ports" | "autostop">;
+  Pick<Cluster, "command" | "autostop">;
 
 /** A cluster that nothing was done for yet. */
-export function newCluster(ctx: Context, task: Task, offer: Offer, made: Made): Cluster {
+export function newCluster(ctx: Ground, asked: Asked, offer: Offer, made: Made): Cluster {
   const now = ctx.now().getTime();
   return {
     ...made,
+    ...placed(asked, offer),
     status: "INIT",
     wanted: "UP",
     workspace,
     provider: offer.provider,
-    nodes: task.nodes,
+    nodes: asked.nodes,
     offer,
     addresses: [],
     skipHooks: false,
     hooksVersion: null,
-    labels: { ...candidateOf(task.resources, offer)?.labels },
     problem: null,
+    placement: { asked: askedAlone(asked), isRefused: false, tried: [], since: 0 },
     everUp: false,
     launchedAt: now,
     statusChangedAt: now,
+  };
+}
+
+/** What of a task depends on the machines that it is given. */
+export function placed(
+  { resources }: Pick<Asked, "resources">,
+  offer: Offer,
+): Pick<Cluster, "ports" | "labels" | "machine"> {
+  const { ports = [], labels = {}, image, diskGb } = candidateOf(resources, offer) ?? {};
+  const machine = { ...(image && { image }), ...(diskGb !== undefined && { diskGb }) };
+  return { ports: [...ports], labels: { ...labels }, machine };
+}
+
+/** What is kept: a task that asks has more, which may be secret. */
+function askedAlone({ resources, nodes, network, isSpot }: Asked): Asked {
+  const { choose, candidates } = resources;
+  return {
+    ...{ resources: { choose, candidates }, nodes },
+    ...(network && { network }),
+    ...(isSpot && { isSpot }),
   };
 }

@@ -8,6 +8,7 @@ import { type Bound, bind, type Call } from "../bind.ts";
 import type { Context } from "../context.ts";
 import { agentBehind } from "../doors/agent.ts";
 import { addEvent } from "../events.ts";
+import type { Ground } from "../ground.ts";
 import type { FoundNode, Provider } from "../providers/provider.ts";
 import { nudge } from "../reconciler.ts";
 import { type AutostopSetting, type Cluster, clusterKey, isClusterName } from "./schema.ts";
@@ -50,7 +51,7 @@ async function listOrphans(ctx: Context, signal: AbortSignal): Promise<Found[]> 
 
 /** All heads are asked side by side: one that does not answer holds up no other. */
 async function listOrphansOf(
-  ctx: Context,
+  ctx: Ground,
   provider: Provider,
   signal: AbortSignal,
 ): Promise<Found[]> {
@@ -91,7 +92,7 @@ async function look(
   }
 }
 
-const isOn = ({ state }: FoundNode): boolean => state === "running";
+const isOn = ({ state }: FoundNode): boolean => state !== "stopped";
 
 /** The one orphan of a name or id. */
 async function getOrphan(ctx: Context, name: string, signal: AbortSignal): Promise<Found> {
@@ -128,7 +129,7 @@ const failNameTaken = ({ id, name }: Cluster): never =>
   fail("ConflictError", `there is another cluster named ${name}; take it down first, or end ${id}`);
 
 /** What is known of an orphan as the row that it had; its task, owner and hooks are not known. */
-function clusterOf(ctx: Context, { shown, provider, nodes, idle }: Found, call: Call): Cluster {
+function clusterOf(ctx: Ground, { shown, provider, nodes, idle }: Found, call: Call): Cluster {
   const known = nodes[0]?.cluster ?? null;
   if (known === null || !isClusterName(known.name))
     fail(
@@ -153,11 +154,13 @@ function clusterOf(ctx: Context, { shown, provider, nodes, idle }: Found, call: 
     addresses: [],
     ports: [],
     labels: {},
+    machine: {},
     taskYaml: JSON.stringify({ num_nodes: known.nodes }),
     command: call.command,
     autostop: idle === undefined ? null : autostopOf(idle),
     hooksVersion: null,
     problem: null,
+    placement: null,
     everUp: status === "STOPPED",
     launchedAt: now,
     statusChangedAt: now,

@@ -1,9 +1,10 @@
 import { departure, endOfStop } from "./lifecycles/plan.ts";
-import type { StoredLifecycle } from "./lifecycles/store.ts";
+import type { StoredLifecycle } from "./lifecycles/schema.ts";
 import {
   type Action,
   headOf,
   isOn,
+  isPending,
   isRunning,
   moveTo,
   type Observed,
@@ -27,19 +28,25 @@ export const plans: Record<Wanted, Plan> = {
     const left = open.filter(({ status }) => status === "LEAVING").map(({ rank }) => rank);
     if (left.length > 0) return [[{ do: "endLifecycles", ranks: left }]];
     if (wentByItself(cluster, nodes, open)) return [[goneByItself(cluster, nodes)]];
-    const missing = ranksOf(cluster).filter((rank) => !isRunning(nodes, rank));
+    if (cluster.placement?.isRefused) return leaveOffer(nodes);
+    const pending = nodes.filter(isPending);
+    const isMissing = (rank: number) =>
+      !isRunning(nodes, rank) && !pending.some((node) => node.rank === rank);
+    const missing = ranksOf(cluster).filter(isMissing);
     if (missing.length > 0)
       return [
         ...moveTo(cluster, "INIT", `${listOf(missing)} not running`),
         ...endingOf(open, missing),
         missing.map((rank) => ({ do: "create", rank })),
       ];
+    if (pending.length > 0)
+      return [...moveTo(cluster, "INIT", "it waits for a machine"), awaitMachines(pending)];
     const needed = [repair, compare, release].map((look) => look(nodes, open, cluster));
     return needed.find((step) => step.length > 0) ?? moveTo(cluster, "UP", "every node runs");
   },
   STOPPED: (cluster, nodes, open, at) =>
     departure(cluster, nodes, open, at) ??
-    (nodes.some(isOn)
+    (nodes.some((node) => isOn(node) || isPending(node))
       ? [nodes.map(({ id }) => ({ do: "stop", nodeId: id }))]
       : moveTo(cluster, "STOPPED", cluster.wantedBecause)),
   GONE: (cluster, nodes, open, at) =>
@@ -49,6 +56,18 @@ export const plans: Record<Wanted, Plan> = {
       ? [nodes.map(({ id }) => ({ do: "destroy", nodeId: id }))]
       : moveTo(cluster, "GONE", cluster.wantedBecause)),
 };
+
+function awaitMachines(pending: Observed[]): Step {
+  const [{ rank, reason } = { rank: 0, reason: undefined }] = pending;
+  const others = pending.length > 1 ? ` and ${pending.length - 1} more` : "";
+  return [{ do: "await", why: `node ${rank}${others} pending: ${reason ?? "no machine yet"}` }];
+}
+
+/** Nothing stays at an offer that was refused. */
+const leaveOffer = (nodes: Observed[]): Step[] =>
+  nodes.length > 0
+    ? [nodes.map(({ id }) => ({ do: "destroy", nodeId: id }))]
+    : [[{ do: "failOver" }]];
 
 /** A look at what nodes need that are all there. */
 type Look = (nodes: Observed[], open: readonly StoredLifecycle[], cluster: Cluster) => Step[];
@@ -102,7 +121,7 @@ const wentByItself = (
   open: readonly StoredLifecycle[],
 ): boolean => {
   const head = headOf(nodes);
-  const isOff = head !== undefined && !isOn(head);
+  const isOff = head?.state === "stopped";
   return status === "UP" && autostop !== null && isOff && ofHead(open) === undefined;
 };
 

@@ -1,13 +1,16 @@
 import type { Health } from "../../contract/agent-shapes.ts";
 import type { ClusterStatus } from "../../contract/statuses.ts";
-import type { StoredLifecycle } from "./lifecycles/store.ts";
+import type { NodeState } from "../providers/provider.ts";
+import type { StoredLifecycle } from "./lifecycles/schema.ts";
 import type { Cluster, Wanted } from "./schema.ts";
 
 /** A node as the provider and its agent tell of it. */
 export interface Observed {
   id: string;
   rank: number;
-  state: "running" | "stopped";
+  state: NodeState["state"];
+  /** Why it is pending. */
+  reason?: string;
   address: string;
   /** `outdated` runs other code than ours; `new` was never told its place, `unset` another; `off` was not asked. */
   agent: "well" | "new" | "unset" | "outdated" | "silent" | "off";
@@ -23,6 +26,8 @@ export type Action =
   | { do: "move"; to: ClusterStatus; reason: string }
   | { do: "want"; wanted: Wanted; because: string }
   | { do: "create"; rank: number }
+  | { do: "failOver" }
+  | { do: "await"; why: string }
   | { do: "revive"; rank: number }
   | { do: "replace"; rank: number }
   | { do: "bringFiles"; ranks: number[] }
@@ -47,6 +52,9 @@ export const later = "later";
 /** What an action answers whose agent went away after it had answered: another look finds it so. */
 export const lost = "lost";
 
+/** What an action answers whose offer was refused: another one is tried next. */
+export const refused = "refused";
+
 /** Actions that go side by side. */
 export type Step = Action[];
 
@@ -60,9 +68,43 @@ export const ofHead = (open: readonly StoredLifecycle[]): StoredLifecycle | unde
 
 export const isOn = ({ state }: Observed): boolean => state === "running";
 
+/** Neither there nor missing. */
+export const isPending = ({ state }: Observed): boolean => state === "pending";
+
 export const isRunning = (nodes: Observed[], rank: number): boolean =>
   nodes.some((node) => node.rank === rank && isOn(node));
 
 /** A step, or none where the cluster is there already. */
 export const moveTo = (cluster: Cluster, to: ClusterStatus, reason: string): Step[] =>
   cluster.status === to ? [] : [[{ do: "move", to, reason }]];
+
+/** What actions do, for people; those that are left out say nothing by themselves. */
+const words: Partial<Record<Action["do"], string>> = {
+  create: "creates",
+  revive: "starts the agent of",
+  replace: "replaces the agent of",
+  bringFiles: "brings files to",
+  configure: "configures",
+  tellHooks: "brings hooks to",
+  rouseHead: "starts",
+  begin: "begins to leave",
+  fetchLogs: "fetches the logs of hooks from",
+  stop: "stops",
+  destroy: "deletes",
+};
+
+/** The steps of a plan in a few words: `creates node 0, node 1`. */
+export function describeSteps(steps: readonly Step[]): string {
+  const said = steps.flatMap((step) => {
+    const [first] = step;
+    const word = first && words[first.do];
+    return word === undefined ? [] : [`${word} ${[...new Set(step.flatMap(nodesOf))].join(", ")}`];
+  });
+  return said.join(", then ") || "looks after its nodes";
+}
+
+function nodesOf(action: Action): string[] {
+  if ("ranks" in action) return action.ranks.map((rank) => `node ${rank}`);
+  if ("nodeId" in action) return [`node ${action.nodeId.split("-").at(-1)}`];
+  return "rank" in action ? [`node ${action.rank}`] : ["the head"];
+}

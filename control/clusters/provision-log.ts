@@ -1,26 +1,25 @@
 import { appendFileSync, mkdirSync } from "node:fs";
 import { dirname, join } from "node:path";
-import type { Context } from "../context.ts";
 import { addEvent } from "../events.ts";
+import type { Ground } from "../ground.ts";
 import { clusterKey } from "./schema.ts";
 
 /** The file that tells how a cluster came to be; it outlives the cluster. */
-export const provisionLogOf = (ctx: Context, clusterId: string): string =>
+export const provisionLogOf = (ctx: Ground, clusterId: string): string =>
   join(ctx.config.home, "control", "clusters", clusterId, "provision.log");
 
 /** Adds a line to the provisioning log, and wakes those who wait for the cluster. */
-export function narrate(ctx: Context, clusterId: string, line: string): void {
+export function narrate(ctx: Ground, clusterId: string, line: string): void {
   const file = provisionLogOf(ctx, clusterId);
   mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
   appendFileSync(file, `${line}\n`, { mode: 0o600 });
   ctx.changes.notify(clusterKey(clusterId));
 }
 
-/** Tells of what happened to a cluster besides its moves: as an event, and in its provisioning log. */
-export async function remark(ctx: Context, clusterId: string, line: string): Promise<void> {
+/** Tells of what happened to a cluster besides its moves: as an event, which every log has. */
+export async function remark(ctx: Ground, clusterId: string, line: string): Promise<void> {
   const event = { noun: "cluster", id: clusterId, reason: line, at: ctx.now() };
   await ctx.batch((tx) => addEvent(tx, event));
-  narrate(ctx, clusterId, line);
 }
 
 /** How long something took, for people: `0.42 s`. */

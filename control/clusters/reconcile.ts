@@ -3,22 +3,24 @@ import { fail } from "../../common/errors.ts";
 import { agentOperations } from "../../contract/agent-api.ts";
 import type { Health } from "../../contract/agent-shapes.ts";
 import { clusterMachine } from "../../contract/statuses.ts";
-import { allEnd } from "../all-end.ts";
 import type { Context } from "../context.ts";
+import type { Ground } from "../ground.ts";
 import { move } from "../move.ts";
 import type { NodeState } from "../providers/provider.ts";
 import { type Aside, obsolete, type Reconciler } from "../reconciler.ts";
 import { failureOf } from "../requests/schema.ts";
-import { act, isQuick, makesNodes, type Pass } from "./act.ts";
+import { actStep, isQuick, makesNodes, type Pass } from "./act.ts";
 import { isOutdated } from "./create.ts";
 import { knowsHooks } from "./hooks/told.ts";
 import { isReleased } from "./lifecycles/plan.ts";
-import { findLifecycle, listOpen, type StoredLifecycle } from "./lifecycles/store.ts";
+import type { StoredLifecycle } from "./lifecycles/schema.ts";
+import { findLifecycle, listOpen } from "./lifecycles/store.ts";
+import { listUnsettled, listUp } from "./list-store.ts";
 import { plans } from "./plan.ts";
-import { later, lost, type Observed, type Step } from "./planning.ts";
+import { describeSteps, later, lost, type Observed, refused, type Step } from "./planning.ts";
 import { remark } from "./provision-log.ts";
 import { type Cluster, clusterKey, settingsOf } from "./schema.ts";
-import { findCluster, getCluster, listUnsettled, listUp, setProblem } from "./store.ts";
+import { findCluster, getCluster, setProblem } from "./store.ts";
 import { tellOwner } from "./watch.ts";
 
 const healthTimeoutMs = 2_000;
@@ -67,6 +69,8 @@ async function settle(ctx: Context, id: string, signal: AbortSignal, aside: Asid
       const outcome = await goOn(ctx, cluster, losses < lossesAtMost, signal, aside);
       if (outcome === "settled") return ctx.watches.keep(cluster);
       if (outcome === lost) losses += 1;
+      // There is an end to the offers.
+      if (outcome === refused) round = 0;
     } catch (error) {
       if (error === obsolete) continue;
       if (!signal.aborted) await tellProblem(ctx, cluster, error);
@@ -91,9 +95,15 @@ async function goOn(
   looksAgain: boolean,
   signal: AbortSignal,
   aside: Aside,
-): Promise<"settled" | "changed" | typeof lost> {
+): Promise<"settled" | "changed" | typeof lost | typeof refused> {
   const open = await listOpen(ctx.db, cluster.id);
-  const nodes = await observe(ctx, cluster, open, signal);
+  const besides = { user: cluster.user.id, isObsolete: () => isOvertaken(ctx, cluster) };
+  const nodes = await aside({
+    what: "asks which nodes there are, and how they are",
+    lane: `${cluster.provider} looks`,
+    ...besides,
+    run: (limit) => observe(ctx, cluster, open, limit),
+  });
   const steps = plans[cluster.wanted](cluster, nodes, open, ctx.now().getTime());
   const run = (limit: AbortSignal) =>
     actAll({ ctx, cluster, nodes, looksAgain, signal: limit }, steps);
@@ -101,29 +111,33 @@ async function goOn(
   const outcome = names.every(isQuick)
     ? await run(signal)
     : await aside({
+        what: describeSteps(steps),
         lane: names.some(makesNodes) ? `${cluster.provider} makes` : cluster.provider,
-        user: cluster.user.id,
-        isObsolete: () => isOvertaken(ctx, cluster),
+        ...besides,
         run,
       });
   if (outcome !== undefined) return outcome;
   if (cluster.problem !== null && cluster.status === cluster.wanted)
-    await setProblem(ctx.db, cluster, null);
+    await ctx.batch((tx) => setProblem(tx, cluster, null));
   return steps.length > 0 ? "changed" : "settled";
 }
 
 /** Does what was planned, step by step; undefined once all of it is done. */
-async function actAll(pass: Pass, steps: Step[]): Promise<"settled" | typeof lost | undefined> {
+async function actAll(
+  pass: Pass,
+  steps: Step[],
+): Promise<"settled" | typeof lost | typeof refused | undefined> {
   for (const step of steps) {
-    const results = await allEnd(step.map((action) => act(pass, action)));
+    const results = await actStep(pass, step);
     if (results.includes(lost)) return lost;
+    if (results.includes(refused)) return refused;
     if (results.includes(later)) return "settled";
   }
   return undefined;
 }
 
 /** Whether something else is wanted of a cluster than what a pass saw. */
-async function isOvertaken({ db }: Context, { id, wanted, skipHooks }: Cluster): Promise<boolean> {
+async function isOvertaken({ db }: Ground, { id, wanted, skipHooks }: Cluster): Promise<boolean> {
   const now = await getCluster(db, id);
   return now.wanted !== wanted || now.skipHooks !== skipHooks;
 }
@@ -186,7 +200,7 @@ function placeOf(
 }
 
 async function recognised(
-  ctx: Context,
+  ctx: Ground,
   { id: clusterId }: Cluster,
   rank: number,
   { lifecycle }: Health,
@@ -198,11 +212,11 @@ async function recognised(
 }
 
 /** Keeps why it failed, tells of it unless it is what failed before, and no longer calls a cluster UP that could not be made whole. */
-async function tellProblem(ctx: Context, cluster: Cluster, error: unknown): Promise<void> {
+async function tellProblem(ctx: Ground, cluster: Cluster, error: unknown): Promise<void> {
   const ending = failureOf(error);
   if (ending.status !== "FAILED") return;
   const { message } = ending.failure;
-  await setProblem(ctx.db, cluster, ending.failure);
+  await ctx.batch((tx) => setProblem(tx, cluster, ending.failure));
   if (cluster.problem?.message !== message) await remark(ctx, cluster.id, `failed: ${message}`);
   if (cluster.status === "UP" && cluster.wanted === "UP")
     await move(ctx, clusterMachine, cluster, "INIT", message);

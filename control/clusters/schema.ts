@@ -1,8 +1,9 @@
 import { fail } from "../../common/errors.ts";
-import type { Autostop, NodeSettings } from "../../contract/agent-shapes.ts";
+import type { Autostop, Idle, NodeSettings } from "../../contract/agent-shapes.ts";
 import type { Hook, HookEvent } from "../../contract/hooks.ts";
 import type { ClusterStatus } from "../../contract/statuses.ts";
-import type { NodeState, Offer } from "../providers/provider.ts";
+import type { Resources } from "../../contract/task/resources.ts";
+import type { Machine, Need, NodeState, Offer } from "../providers/provider.ts";
 import type { Failure, User } from "../requests/schema.ts";
 
 /** What a cluster should be; the reconciler brings it there. */
@@ -38,6 +39,28 @@ export interface MadeFor {
   readonly id: string;
 }
 
+/** What is asked of the machines of a cluster. */
+export interface Asked extends Pick<Need, "network" | "isSpot"> {
+  readonly resources: Pick<Resources, "choose" | "candidates">;
+  readonly nodes: number;
+}
+
+/** How a cluster that was never up is given machines: offer after offer, until one is not refused. */
+export interface Placement {
+  readonly asked: Asked;
+  /** The current offer was refused: what exists of it is deleted, then the next one is tried. */
+  readonly isRefused: boolean;
+  /** The offers that refused the cluster, in the order in which they were tried. */
+  readonly tried: readonly TriedOffer[];
+  /** When the list was begun anew: earlier refusals do not count. */
+  readonly since: number;
+}
+
+export interface TriedOffer {
+  readonly offer: Offer;
+  readonly why: string;
+}
+
 /** A named set of nodes that live and die together. Instants are epoch milliseconds. */
 export interface Cluster {
   id: string;
@@ -56,6 +79,7 @@ export interface Cluster {
   nodes: number;
   offer: Offer;
   /** One a node, by rank; empty until it was up. */
+  machine: Machine;
   addresses: string[];
   ports: string[];
   labels: Record<string, string>;
@@ -68,10 +92,17 @@ export interface Cluster {
   hooksVersion: string | null;
   /** Why the last attempt to reach what is wanted failed; null when none did. */
   problem: Failure | null;
+  /** Null once it was up: it keeps its machines, whatever else there is. */
+  placement: Placement | null;
   everUp: boolean;
   launchedAt: number;
   statusChangedAt: number;
 }
+
+/** A cluster in a list. Tasks may be long: they are read only where they are shown, and placements never. */
+export type ListedCluster = Omit<Cluster, "taskYaml" | "placement"> & {
+  readonly taskYaml?: string;
+};
 
 const minuteMs = 60_000;
 const namePattern = /^[a-zA-Z]([-_.a-zA-Z0-9]*[a-zA-Z0-9])?$/;
@@ -143,4 +174,17 @@ export function settingsOf(
     cpus: offer.cpus,
     accelerators: offer.accelerators,
   };
+}
+
+/** Keeps an ear on the agents of clusters that are on: one held response a node. */
+export interface Watches {
+  /** Listens to the cluster's nodes until it is stopped or gone. */
+  keep(cluster: Cluster): void;
+  has(clusterId: string): boolean;
+  /** What the idle timer of a cluster with autostop saw when its head last told of something. */
+  idleOf(clusterId: string): Idle | undefined;
+  /** Keeps what an idle timer was heard to see. */
+  noteIdle(clusterId: string, idle: Idle | undefined): void;
+  forget(clusterId: string): void;
+  stop(): Promise<void>;
 }

@@ -1,11 +1,12 @@
 import { fail } from "../../common/errors.ts";
+import { sizeOf } from "../../common/growing-file.ts";
 import type { InputOf } from "../../common/operation.ts";
 import { product } from "../../common/product.ts";
 import type { clusterOperations as rows } from "../../contract/operations/clusters.ts";
 import { hookLimits } from "../../contract/task/hooks.ts";
 import type { Call } from "../bind.ts";
 import type { Context } from "../context.ts";
-import { sizeOf } from "../growing-file.ts";
+import type { Ground } from "../ground.ts";
 import { keepAutostop } from "./apply.ts";
 import { listAskedFor } from "./asked-for.ts";
 import { settingOf } from "./autostop.ts";
@@ -40,14 +41,14 @@ export async function autostop(ctx: Context, input: Input, call: Call) {
 }
 
 /** Who cancels autostop is told of a stop that somebody asked for; nothing where none is under way. */
-async function remarkOnStop(ctx: Context, { id }: Cluster): Promise<string> {
+async function remarkOnStop(ctx: Ground, { id }: Cluster): Promise<string> {
   const { name, wanted, wantedBecause } = await getCluster(ctx.db, id);
   if (wanted === "UP") return "";
   return `${wantedBecause} is under way and goes on${await takeBackHint(ctx, name)}\n`;
 }
 
 /** How to take back what users asked for; nothing where nobody did. */
-async function takeBackHint(ctx: Context, name: string): Promise<string> {
+async function takeBackHint(ctx: Ground, name: string): Promise<string> {
   const requests = await listAskedFor(ctx.db, name);
   if (requests.length === 0) return "";
   return `; take it back with: ${product.word} api cancel ${requests.join(" ")}`;

@@ -1,20 +1,23 @@
 import { fail } from "../../common/errors.ts";
 import type { InputOf } from "../../common/operation.ts";
 import type { clusterOperations as rows } from "../../contract/operations/clusters.ts";
+import type { ClusterStatusRecord } from "../../contract/records/clusters.ts";
 import { expandPorts } from "../../contract/task/ports.ts";
 import type { Call } from "../bind.ts";
 import type { Context } from "../context.ts";
-import { fitsGlob } from "../glob.ts";
+import { inPages } from "../db/lists.ts";
+import { fitsGlob, isPattern } from "../glob.ts";
+import type { Ground } from "../ground.ts";
 import { inTurns } from "../in-turns.ts";
 import { nudge } from "../reconciler.ts";
 import { getRunning } from "./find.ts";
-import { listLastEvents } from "./history-store.ts";
+import { listLastReasons } from "./history-store.ts";
 import { openHookView } from "./hooks/view.ts";
 import { listGoingOn } from "./lifecycles/store.ts";
-import { type Cluster, isChanging } from "./schema.ts";
+import { listLive, listLiveNames } from "./list-store.ts";
+import { isChanging, type ListedCluster } from "./schema.ts";
 import { sshCredentials } from "./ssh-door/keys.ts";
-import { listLive } from "./store.ts";
-import { toStatusRecord } from "./view.ts";
+import { isRunning, toStatusRecord } from "./view.ts";
 
 type Input = InputOf<typeof rows.status>;
 
@@ -23,22 +26,54 @@ const longestLookMs = 30_000;
 
 /** Live clusters, newest launch first; asked of the provider first where the caller says so. */
 export async function status(ctx: Context, input: Input, call: Call) {
-  const chosen = await choose(await listLive(ctx.db), input, call);
+  const chosen = await choose(ctx, input, call);
   const stale = chosen.filter((cluster) => wantsRefresh(cluster, input.refresh));
   if (stale.length > 0) await call.aside(lookAt(ctx, stale, call.signal));
-  const clusters = stale.length > 0 ? await choose(await listLive(ctx.db), input, call) : chosen;
-  const { summary_response: summary, include_handle: handle } = input;
-  const isShort = summary || clusters.length === 0;
-  const lastEvents = isShort ? new Map<string, string>() : await listLastEvents(ctx.db);
-  const lifecycles = await listGoingOn(ctx.db, ctx.now().getTime());
-  const hooksOf = await openHookView(ctx);
-  const credentials = input.include_credentials ? await sshCredentials(ctx) : undefined;
+  const clusters = stale.length > 0 ? await choose(ctx, input, call) : chosen;
+  const hasDoor = input.include_credentials && clusters.some(isRunning);
+  const credentials = hasDoor ? await sshCredentials(ctx) : undefined;
+  const records: ClusterStatusRecord[] = [];
+  for await (const page of inPages(clusters))
+    records.push(...(await toRecords(ctx, page, input, credentials)));
+  return records;
+}
+
+/** Those that a caller asks for; a name is looked up, a pattern is tried on every name. */
+async function choose(ctx: Ground, input: Input, call: Call): Promise<ListedCluster[]> {
+  const { cluster_names: globs, all_users: allUsers, summary_response: summary } = input;
+  const filter = {
+    names: globs === null ? undefined : await namesOf(ctx, globs),
+    userId: allUsers ? undefined : call.user.id,
+    // What others look after is shown to whom asks for it by name.
+    ofUsersOnly: globs === null,
+  };
+  return listLive(ctx.db, filter, !summary);
+}
+
+async function namesOf(ctx: Ground, globs: readonly string[]): Promise<string[]> {
+  const patterns = globs.filter(isPattern);
+  const all = patterns.length > 0 ? await listLiveNames(ctx.db, "", Number.MAX_SAFE_INTEGER) : [];
+  const fits = await inTurns(all, async (name) => patterns.some((glob) => fitsGlob(glob, name)));
+  const exact = globs.filter((glob) => !isPattern(glob));
+  return [...new Set([...exact, ...all.filter((_, at) => fits[at])])];
+}
+
+async function toRecords(
+  ctx: Context,
+  clusters: ListedCluster[],
+  { summary_response: summary, include_handle: handle }: Input,
+  credentials: ClusterStatusRecord["credentials"],
+): Promise<ClusterStatusRecord[]> {
+  const ids = clusters.map(({ id }) => id);
+  const reasons = summary ? new Map<string, string>() : await listLastReasons(ctx.db, ids);
+  const lifecycles = await listGoingOn(ctx.db, ids, ctx.now().getTime());
+  const hooksOf = await openHookView(ctx, clusters);
   return clusters.map((cluster) =>
     toStatusRecord(cluster, {
       credentials,
       summary,
       handle,
-      lastEvent: lastEvents.get(cluster.id),
+      lastEvent: reasons.get(cluster.id),
       idle: ctx.watches.idleOf(cluster.id),
       lifecycles: lifecycles.get(cluster.id) ?? [],
       hooks: hooksOf(cluster),
@@ -46,24 +81,12 @@ export async function status(ctx: Context, input: Input, call: Call) {
   );
 }
 
-async function choose(clusters: Cluster[], input: Input, call: Call): Promise<Cluster[]> {
-  const { cluster_names: names, all_users: allUsers } = input;
-  const fits = await inTurns(
-    clusters,
-    async ({ name, user, madeFor }) =>
-      (allUsers || user.id === call.user.id) &&
-      // What others look after is shown to whom asks for it by name.
-      (names?.some((glob) => fitsGlob(glob, name)) ?? madeFor === null),
-  );
-  return clusters.filter((_, at) => fits[at]);
-}
-
 /** One that is changing is looked at all the time; its pass ends with the change. */
-const wantsRefresh = (cluster: Cluster, refresh: Input["refresh"]): boolean =>
+const wantsRefresh = (cluster: ListedCluster, refresh: Input["refresh"]): boolean =>
   !isChanging(cluster) &&
   (refresh === "FORCE" || (refresh === "AUTO" && cluster.autostop !== null));
 
-async function lookAt(ctx: Context, clusters: Cluster[], signal: AbortSignal): Promise<void> {
+async function lookAt(ctx: Context, clusters: ListedCluster[], signal: AbortSignal): Promise<void> {
   const { promise: late, resolve } = Promise.withResolvers<void>();
   const timer = setTimeout(resolve, longestLookMs);
   const looks = clusters.map(({ id }) => nudge(ctx, "cluster", id, signal));

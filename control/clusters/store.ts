@@ -1,18 +1,17 @@
 import type { Selectable } from "kysely";
 import { fail } from "../../common/errors.ts";
-import type { Seal } from "../../common/seal.ts";
-import type { Connection } from "../db/open.ts";
+import { gone } from "../db/lists.ts";
+import type { Connection, Queries } from "../db/open.ts";
 import type { Tables } from "../db/tables.ts";
 import type { Failure } from "../requests/schema.ts";
-import type { KeptParcel } from "./files/kept.ts";
-import type { Cluster, Wanted } from "./schema.ts";
+import type { Cluster, ListedCluster, Placement, Wanted } from "./schema.ts";
 
 /** What every reader needs; the hooks may be large, and few do. */
-const columns = [
+export const clusterColumns = [
   ...["id", "name", "status", "wanted", "wanted_because", "user_id", "user_name"],
   ...["workspace", "provider", "nodes", "offer", "addresses", "ports", "labels", "task_yaml"],
   ...["command", "autostop", "problem", "ever_up", "launched_at", "status_changed_at"],
-  ...["hooks_version", "skip_hooks", "made_for"],
+  ...["hooks_version", "skip_hooks", "made_for", "machine", "placement"],
 ] as const;
 
 /** Writes a new cluster; false when a live one has the name. */
@@ -26,110 +25,41 @@ export async function addCluster(db: Connection, cluster: Cluster): Promise<bool
 }
 
 /** The cluster with this id, also one that is gone. */
-export async function findCluster(db: Connection, id: string): Promise<Cluster | undefined> {
+export async function findCluster(db: Queries, id: string): Promise<Cluster | undefined> {
   const row = await db
     .selectFrom("clusters")
-    .select(columns)
+    .select(clusterColumns)
     .where("id", "=", id)
     .executeTakeFirst();
   return row && toCluster(row);
 }
 
 /** As `findCluster`; throws `ClusterDoesNotExist`. */
-export async function getCluster(db: Connection, id: string): Promise<Cluster> {
+export async function getCluster(db: Queries, id: string): Promise<Cluster> {
   return (await findCluster(db, id)) ?? fail("ClusterDoesNotExist", `there is no cluster ${id}`);
 }
 
 /** The live cluster of this name. */
-export async function findLive(db: Connection, name: string): Promise<Cluster | undefined> {
+export async function findLive(db: Queries, name: string): Promise<Cluster | undefined> {
   const row = await db
     .selectFrom("clusters")
-    .select(columns)
+    .select(clusterColumns)
     .where("name", "=", name)
-    .where("status", "<>", "GONE")
+    .where("status", "<>", gone)
     .executeTakeFirst();
   return row && toCluster(row);
 }
 
 /** The newest cluster of this name, also one that is gone. */
-export async function findLatest(db: Connection, name: string): Promise<Cluster | undefined> {
+export async function findLatest(db: Queries, name: string): Promise<Cluster | undefined> {
   const row = await db
     .selectFrom("clusters")
-    .select(columns)
+    .select(clusterColumns)
     .where("name", "=", name)
     .orderBy("launched_at", "desc")
     .limit(1)
     .executeTakeFirst();
   return row && toCluster(row);
-}
-
-/** Every live cluster, newest launch first. */
-export async function listLive(db: Connection): Promise<Cluster[]> {
-  const rows = await db
-    .selectFrom("clusters")
-    .select(columns)
-    .where("status", "<>", "GONE")
-    .orderBy("launched_at", "desc")
-    .execute();
-  return rows.map(toCluster);
-}
-
-/** Live clusters, and those that left since an instant, newest launch first. */
-export async function listSince(db: Connection, since: number): Promise<Cluster[]> {
-  const rows = await db
-    .selectFrom("clusters")
-    .select(columns)
-    .where((where) =>
-      where.or([where("status", "<>", "GONE"), where("status_changed_at", ">=", since)]),
-    )
-    .orderBy("launched_at", "desc")
-    .execute();
-  return rows.map(toCluster);
-}
-
-/** Ids of the blobs that nodes of live clusters would need were they made anew. */
-export async function listLiveBlobs(db: Connection, seal: Seal): Promise<string[]> {
-  const rows = await db
-    .selectFrom("clusters")
-    .select("parcels")
-    .where("status", "<>", "GONE")
-    .where("parcels", "is not", null)
-    .execute();
-  const parcels = rows.flatMap(({ parcels }): KeptParcel[] =>
-    parcels === null ? [] : JSON.parse(seal.open(parcels)),
-  );
-  return parcels.map(({ blobId }) => blobId);
-}
-
-/** Names of live clusters that begin with a text. */
-export async function listLiveNames(db: Connection, prefix: string, limit: number) {
-  const rows = await db
-    .selectFrom("clusters")
-    .select("name")
-    .where("status", "<>", "GONE")
-    .where("name", ">=", prefix)
-    .where("name", "<", `${prefix}\u{10ffff}`)
-    .orderBy("name")
-    .limit(limit)
-    .execute();
-  return rows.map(({ name }) => name);
-}
-
-/** Ids of live clusters that are not what is wanted. */
-export async function listUnsettled(db: Connection): Promise<string[]> {
-  const rows = await db
-    .selectFrom("clusters")
-    .select("id")
-    .where("status", "<>", "GONE")
-    .where((where) => where("status", "<>", where.ref("wanted") as never))
-    .execute();
-  return rows.map(({ id }) => id);
-}
-
-/** Ids of the clusters that are up. */
-export async function listUp(db: Connection): Promise<string[]> {
-  const rows = await db.selectFrom("clusters").select("id").where("status", "=", "UP").execute();
-  return rows.map(({ id }) => id);
 }
 
 /** Forgets why an earlier attempt failed, as there is a new wish, and sets whether its hooks are skipped. */
@@ -164,14 +94,46 @@ export async function setProblem(
 export async function setUp(db: Connection, id: string, addresses: string[]): Promise<void> {
   await db
     .updateTable("clusters")
-    .set({ ever_up: 1, addresses: JSON.stringify(addresses) })
+    .set({ ever_up: 1, placement: null, addresses: JSON.stringify(addresses) })
     .where("id", "=", id)
     .execute();
 }
 
-type Row = Pick<Selectable<Tables["clusters"]>, (typeof columns)[number]>;
+/** Keeps what is left to try for a cluster; whoever calls this holds the row. */
+export async function setPlacement(db: Connection, id: string, placement: Placement) {
+  await db
+    .updateTable("clusters")
+    .set({ placement: JSON.stringify(placement) })
+    .where("id", "=", id)
+    .where("ever_up", "=", 0)
+    .execute();
+}
 
-const toRow = (cluster: Cluster): Row => ({
+/** Gives a cluster that was never up another offer, with what depends on it; whoever calls this holds the row. */
+export async function setOffer(
+  db: Connection,
+  id: string,
+  placed: Pick<Cluster, "offer" | "ports" | "labels" | "machine"> & { placement: Placement },
+): Promise<void> {
+  const { offer, ports, labels, machine, placement } = placed;
+  await db
+    .updateTable("clusters")
+    .set({
+      provider: offer.provider,
+      offer: JSON.stringify(offer),
+      ports: JSON.stringify(ports),
+      labels: JSON.stringify(labels),
+      machine: JSON.stringify(machine),
+      placement: JSON.stringify(placement),
+    })
+    .where("id", "=", id)
+    .where("ever_up", "=", 0)
+    .execute();
+}
+
+export type ClusterRow = Pick<Selectable<Tables["clusters"]>, (typeof clusterColumns)[number]>;
+
+const toRow = (cluster: Cluster): ClusterRow => ({
   id: cluster.id,
   name: cluster.name,
   status: cluster.status,
@@ -186,6 +148,7 @@ const toRow = (cluster: Cluster): Row => ({
   addresses: JSON.stringify(cluster.addresses),
   ports: JSON.stringify(cluster.ports),
   labels: JSON.stringify(cluster.labels),
+  machine: JSON.stringify(cluster.machine),
   task_yaml: cluster.taskYaml,
   command: cluster.command,
   autostop: cluster.autostop && JSON.stringify(cluster.autostop),
@@ -196,9 +159,19 @@ const toRow = (cluster: Cluster): Row => ({
   hooks_version: cluster.hooksVersion,
   skip_hooks: cluster.skipHooks ? 1 : 0,
   made_for: cluster.madeFor && JSON.stringify(cluster.madeFor),
+  placement: cluster.placement && JSON.stringify(cluster.placement),
 });
 
-const toCluster = (row: Row): Cluster => ({
+const toCluster = (row: ClusterRow): Cluster => ({
+  ...toListed(row),
+  taskYaml: row.task_yaml,
+  placement: row.placement === null ? null : JSON.parse(row.placement),
+});
+
+/** A row as others see it, without its task and its placement. */
+export const toListed = (
+  row: Omit<ClusterRow, "task_yaml" | "placement">,
+): Omit<ListedCluster, "taskYaml"> => ({
   id: row.id,
   name: row.name,
   status: row.status,
@@ -212,7 +185,7 @@ const toCluster = (row: Row): Cluster => ({
   addresses: JSON.parse(row.addresses),
   ports: JSON.parse(row.ports),
   labels: JSON.parse(row.labels),
-  taskYaml: row.task_yaml,
+  machine: row.machine === null ? {} : JSON.parse(row.machine),
   command: row.command,
   autostop: row.autostop === null ? null : { hook: null, ...JSON.parse(row.autostop) },
   problem: row.problem === null ? null : JSON.parse(row.problem),

@@ -4,6 +4,7 @@ import type { Job, JobSidecar, Limits } from "../../contract/agent-shapes.ts";
 import type { Task } from "../../contract/task.ts";
 import type { Call } from "../bind.ts";
 import type { Context } from "../context.ts";
+import type { Ground } from "../ground.ts";
 import { candidateOf } from "../offers.ts";
 import { secretsOf } from "../task.ts";
 import type { Cargo } from "./files/cargo.ts";
@@ -105,7 +106,7 @@ function demandOf({ offer }: Cluster, { resources, nodes }: Task) {
 
 /** What the job gets of each node at most: what it asked for, where that has no plus. */
 function limitsOf(
-  { jobLimits, jobProcesses, jobLogMegabytes }: Context["config"],
+  { jobLimits, jobProcesses, jobLogMegabytes }: Ground["config"],
   { offer }: Cluster,
   { resources }: Task,
 ): Limits {

@@ -1,4 +1,5 @@
-import type { Connection } from "../db/open.ts";
+import { among } from "../db/lists.ts";
+import type { Connection, Queries } from "../db/open.ts";
 
 /** Marks that the nodes of a cluster run from now on. */
 export async function beginUsage(db: Connection, id: string, at: number): Promise<void> {
@@ -22,11 +23,17 @@ export async function endUsage(db: Connection, id: string, at: number): Promise<
     .execute();
 }
 
-/** When the nodes of clusters ran: pairs of start and end, oldest first. */
+/** When the nodes of these clusters ran: pairs of start and end, oldest first. */
 export async function listUsage(
-  db: Connection,
+  db: Queries,
+  ids: readonly string[],
 ): Promise<Map<string, [start: number, end: number | null][]>> {
-  const rows = await db.selectFrom("usage_intervals").selectAll().orderBy("started_at").execute();
+  const rows = await db
+    .selectFrom("usage_intervals")
+    .selectAll()
+    .where("cluster_id", "in", among(ids))
+    .orderBy("started_at")
+    .execute();
   const byCluster = new Map<string, [number, number | null][]>();
   for (const { cluster_id: id, started_at: start, ended_at: end } of rows) {
     const intervals = byCluster.get(id) ?? [];

@@ -9,11 +9,11 @@ import { sshPorts } from "../../contract/ssh-door.ts";
 import { clusterRecord } from "../wire/cluster-record.ts";
 import { type Handle, type HandleRecord, handleRecord, poolResources } from "../wire/handles.ts";
 import { costRecord } from "../wire/history-records.ts";
-import type { StoredLifecycle } from "./lifecycles/store.ts";
-import { type Cluster, resourcesText } from "./schema.ts";
+import type { StoredLifecycle } from "./lifecycles/schema.ts";
+import { type ListedCluster, resourcesText } from "./schema.ts";
 
 /** What clients keep of a cluster. */
-export const toHandle = (cluster: Cluster): HandleRecord => {
+export const toHandle = (cluster: ListedCluster): HandleRecord => {
   const handle: Handle = {
     clusterName: cluster.name,
     clusterNameOnCloud: `${cluster.name}-${cluster.id}`,
@@ -43,7 +43,7 @@ export interface Showing {
 
 /** A live cluster as `/status` shows it; a summary leaves out what is long. */
 export function toStatusRecord(
-  cluster: Cluster,
+  cluster: ListedCluster,
   { summary, handle, lastEvent, idle, lifecycles, hooks, credentials }: Showing,
 ): ClusterStatusRecord {
   const { status } = cluster;
@@ -64,7 +64,7 @@ export function toStatusRecord(
     lastUse: cluster.command,
     labels: cluster.labels,
     ...(!summary && {
-      creationYaml: cluster.taskYaml,
+      creationYaml: cluster.taskYaml ?? null,
       creationCommand: cluster.command,
       nameOnCloud: `${cluster.name}-${cluster.id}`,
       ...(lastEvent !== undefined && { lastEvent }),
@@ -73,7 +73,7 @@ export function toStatusRecord(
 }
 
 /** Of a cluster that is not up yet: whether it comes up by itself, and why it has not. */
-const initOf = ({ status, wanted, wantedBecause, problem }: Cluster) =>
+const initOf = ({ status, wanted, wantedBecause, problem }: ListedCluster) =>
   status === "INIT" && wanted === "UP"
     ? {
         kind: problem === null ? ("launching" as const) : ("unhealthy" as const),
@@ -82,10 +82,11 @@ const initOf = ({ status, wanted, wantedBecause, problem }: Cluster) =>
     : null;
 
 /** SSH leads to its nodes. */
-const isRunning = ({ status }: Cluster): boolean => status === "UP" || status === "AUTOSTOPPING";
+export const isRunning = ({ status }: ListedCluster): boolean =>
+  status === "UP" || status === "AUTOSTOPPING";
 
 /** What both records say of a cluster. */
-const shared = (cluster: Cluster) => ({
+const shared = (cluster: ListedCluster) => ({
   name: cluster.name,
   hash: cluster.id,
   launchedAt: new Date(cluster.launchedAt),
@@ -104,7 +105,7 @@ const shared = (cluster: Cluster) => ({
 
 /** What a cluster cost, from the times its nodes ran. */
 export function toCostRecord(
-  cluster: Cluster,
+  cluster: ListedCluster,
   intervals: [start: number, end: number | null][],
   now: Date,
   summary: boolean,
@@ -118,11 +119,11 @@ export function toCostRecord(
     })),
     dollarsPerHour: cluster.offer.dollarsPerHour * cluster.nodes,
     resources: poolResources(cluster.offer),
-    creationYaml: cluster.taskYaml,
+    creationYaml: cluster.taskYaml ?? "",
     creationCommand: cluster.command,
   };
   return costRecord(view, now, summary ? "summary" : "full");
 }
 
-const acceleratorsText = ({ offer }: Cluster): string | null =>
+const acceleratorsText = ({ offer }: ListedCluster): string | null =>
   offer.accelerators && JSON.stringify({ [offer.accelerators.name]: offer.accelerators.count });

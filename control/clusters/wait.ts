@@ -1,9 +1,10 @@
 import { buffer } from "node:stream/consumers";
 import { AppError, fail, isErrorType } from "../../common/errors.ts";
+import { readFrom, sizeOf } from "../../common/growing-file.ts";
 import type { Call } from "../bind.ts";
 import type { Context } from "../context.ts";
 import { hasMovedTo, lastSeq } from "../events.ts";
-import { readFrom, sizeOf } from "../growing-file.ts";
+import type { Ground } from "../ground.ts";
 import type { Failure } from "../requests/schema.ts";
 import { openHookHints } from "./hooks/hint.ts";
 import { provisionLogOf, remark } from "./provision-log.ts";
@@ -134,7 +135,7 @@ function refuseOvertaken({ name, status, wanted, wantedBecause }: Cluster): neve
  * Waits until a cluster has become what others want of it; says so in the request's record. Throws
  * why it cannot become that.
  */
-export async function untilSettled(ctx: Context, cluster: Cluster, call: Call): Promise<void> {
+export async function untilSettled(ctx: Ground, cluster: Cluster, call: Call): Promise<void> {
   const { id, name, wanted, wantedBecause } = cluster;
   // An idle cluster is about to be stopped, or not; that is decided within a moment.
   const note =

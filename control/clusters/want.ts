@@ -1,5 +1,5 @@
 import type { Context } from "../context.ts";
-import type { Connection } from "../db/open.ts";
+import type { Connection, Queries } from "../db/open.ts";
 import { nudge } from "../reconciler.ts";
 import * as rows from "../want.ts";
 import { findOpenOfHead } from "./lifecycles/wanted.ts";
@@ -38,7 +38,7 @@ export async function wantCluster(db: Connection, id: string, desire: Desire): P
   return write(db, id, desire, skipHooks);
 }
 
-async function isTooLate(db: Connection, before: Cluster, wanted: Wanted): Promise<boolean> {
+async function isTooLate(db: Queries, before: Cluster, wanted: Wanted): Promise<boolean> {
   if (before.wanted !== "GONE" || wanted === "GONE") return false;
   return wanted === "STOPPED" || (await isLeft(db, before));
 }
@@ -67,7 +67,7 @@ async function held(db: Connection, id: string): Promise<Cluster | undefined> {
 }
 
 /** Whether the provider has been asked to stop or delete its nodes. */
-const isLeft = async (db: Connection, cluster: Cluster): Promise<boolean> =>
+const isLeft = async (db: Queries, cluster: Cluster): Promise<boolean> =>
   (await findOpenOfHead(db, cluster))?.status === "LEAVING";
 
 async function write(

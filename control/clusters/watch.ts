@@ -5,33 +5,23 @@ import type { Context } from "../context.ts";
 import { linesOf } from "../doors/lines.ts";
 import { openSilence } from "../doors/silence.ts";
 import { addEvent, listEvents } from "../events.ts";
+import type { Ground } from "../ground.ts";
 import { nudge } from "../reconciler.ts";
 import { openHookLogPump } from "./hooks/log-pump.ts";
 import { keepQueue } from "./last-queue.ts";
 import { adoptLifecycles } from "./lifecycles/adopt.ts";
 import { openRelays } from "./relay.ts";
 import { openRounds, type Rounds } from "./rounds.ts";
-import { type Cluster, clusterKey } from "./schema.ts";
+import { agentAutostop, type Cluster, clusterKey, type Watches } from "./schema.ts";
 import { findCluster } from "./store.ts";
-
-/** Keeps an ear on the agents of clusters that are on: one held response a node. */
-export interface Watches {
-  /** Listens to the cluster's nodes until it is stopped or gone. */
-  keep(cluster: Cluster): void;
-  has(clusterId: string): boolean;
-  /** What the idle timer of a cluster with autostop saw when its head last told of something. */
-  idleOf(clusterId: string): Idle | undefined;
-  /** Keeps what an idle timer was heard to see. */
-  noteIdle(clusterId: string, idle: Idle | undefined): void;
-  forget(clusterId: string): void;
-  stop(): Promise<void>;
-}
 
 const firstPauseMs = 100;
 const longestPauseMs = 5_000;
 /** An agent says every five seconds that it lives. */
 const silenceMs = 15_000;
 const queuePauseMs = 500;
+/** How often a head is told its autostop while that is being changed. */
+const tellingsAtMost = 5;
 /** Among how many of the newest remarks one is looked for, so that it is not made twice. */
 const remarksLooked = 100;
 
@@ -144,13 +134,20 @@ async function compare(ctx: Context, cluster: Cluster, rank: number, signal: Abo
   if (await adoptLifecycles(ctx, cluster, rank, signal)) void nudge(ctx, "cluster", cluster.id);
 }
 
-async function lookAtIdle(ctx: Context, { id }: Cluster, signal: AbortSignal): Promise<void> {
-  const cluster = await findCluster(ctx.db, id);
-  const isTimed = cluster !== undefined && cluster.autostop !== null;
-  const idle = isTimed
-    ? await ctx.agent(cluster, 0).call(agentOperations.getIdle, {}, { signal })
-    : undefined;
-  ctx.watches.noteIdle(id, idle);
+/** Notes what the idle timer sees. A head that did not hear what was set is told again. */
+async function lookAtIdle(ctx: Context, cluster: Cluster, signal: AbortSignal): Promise<void> {
+  const { call } = ctx.agent(cluster, 0);
+  let idle = await call(agentOperations.getIdle, {}, { signal });
+  for (let turn = 1; turn <= tellingsAtMost; turn += 1) {
+    // The row is read after the head, and again after each telling: what is set is written before it is told.
+    const now = await findCluster(ctx.db, cluster.id);
+    if (now === undefined) return;
+    const set = agentAutostop(now);
+    const isTold = idle.idleMs === set.idleMs && idle.down === set.down;
+    if (isTold || now.status !== "UP")
+      return ctx.watches.noteIdle(now.id, now.autostop === null ? undefined : idle);
+    idle = await call(agentOperations.setAutostop, set, { signal });
+  }
 }
 
 /** Listens again whenever the response breaks off, and has the cluster looked at. */
@@ -198,7 +195,7 @@ async function listen(
 
 /** Adds an event, once, that says that a node's agent has lost its journal and what became of it. */
 async function tellRebuilt(
-  ctx: Context,
+  ctx: Ground,
   { id }: Cluster,
   rank: number,
   { at, aside }: NonNullable<Health["rebuilt"]>,

@@ -11,6 +11,14 @@ type Write<T> = (tx: Transaction<Tables>) => Promise<T>;
  */
 export type Batch = <T>(write: Write<T>) => Promise<T>;
 
+/** What goes with each transaction. */
+export interface Around {
+  /** Called first in it; where it throws, nothing is written. */
+  readonly before: (tx: Transaction<Tables>) => Promise<void>;
+  /** Called once it is durable. */
+  readonly after: (tx: Transaction<Tables>) => void;
+}
+
 interface Entry {
   write: Write<unknown>;
   resolve(value: unknown): void;
@@ -18,7 +26,8 @@ interface Entry {
 }
 
 /** Opens a batch over the database. */
-export function openBatch(db: Database): Batch {
+export function openBatch(db: Database, around: Partial<Around> = {}): Batch {
+  const { before = async () => {}, after = () => {} } = around;
   let waiting: Entry[] = [];
   let committing = false;
 
@@ -27,7 +36,7 @@ export function openBatch(db: Database): Batch {
     while (waiting.length > 0) {
       const entries = waiting;
       waiting = [];
-      await commit(db, entries);
+      await commit(db, entries, { before, after });
     }
     committing = false;
   }
@@ -40,16 +49,21 @@ export function openBatch(db: Database): Batch {
 }
 
 /** One transaction for all; when it fails, one for each, so that only the guilty write is told. */
-async function commit(db: Database, entries: Entry[]): Promise<void> {
-  try {
-    const results = await db.transaction().execute(async (tx) => {
-      const values: unknown[] = [];
-      for (const { write } of entries) values.push(await write(tx));
-      return values;
-    });
-    for (const [index, entry] of entries.entries()) entry.resolve(results[index]);
-  } catch (error) {
-    if (entries.length === 1) return entries[0]?.reject(error);
-    for (const entry of entries) await commit(db, [entry]);
+async function commit(db: Database, entries: Entry[], around: Around): Promise<void> {
+  const outcome = await db
+    .transaction()
+    .execute(async (tx) => {
+      await around.before(tx);
+      const results: unknown[] = [];
+      for (const { write } of entries) results.push(await write(tx));
+      return { tx, results };
+    })
+    .catch((error: unknown) => ({ error }));
+  if ("error" in outcome) {
+    if (entries.length === 1) return entries[0]?.reject(outcome.error);
+    for (const entry of entries) await commit(db, [entry], around);
+    return;
   }
+  for (const [index, entry] of entries.entries()) entry.resolve(outcome.results[index]);
+  around.after(outcome.tx);
 }

@@ -6,8 +6,10 @@ import { nodeSqliteDialect } from "./node-sqlite.ts";
 import type { Tables } from "./tables.ts";
 
 export type Database = Kysely<Tables>;
-/** The database, or a transaction on it: what a store function needs. */
-export type Connection = Database | Transaction<Tables>;
+/** A transaction on the database, which a `Batch` opens: what functions of a store need that write. */
+export type Connection = Transaction<Tables>;
+/** The database, or a transaction on it: what functions of a store need that only read. */
+export type Queries = Pick<Database, "selectFrom" | "selectNoFrom" | "fn" | "getExecutor">;
 
 /**
  * Opens the embedded database, made and brought up to date when it is not. Throws `ConfigError` for one

@@ -11,6 +11,15 @@ import type {
 
 /** The columns of `migrations/`, as Kysely sees them. Instants are epoch milliseconds. */
 export interface Tables {
+  lease: { id: number; epoch: number };
+  attempts: {
+    noun: string;
+    subject_id: string;
+    failures: number;
+    reason: string;
+    failed_at: number;
+    due_at: number;
+  };
   requests: {
     id: string;
     name: string;
@@ -56,6 +65,21 @@ export interface Tables {
     skip_hooks: Generated<number>;
     made_for: Generated<string | null>;
     parcels: Generated<Uint8Array | null>;
+    machine: Generated<string | null>;
+    placement: Generated<string | null>;
+  };
+  refused_offers: {
+    provider: string;
+    infra: string;
+    region: string;
+    zone: string;
+    instance_type: string;
+    is_spot: number;
+    nodes: number;
+    kind: string;
+    reason: string;
+    at: number;
+    until: number;
   };
   lifecycles: {
     id: string;

@@ -34,6 +34,10 @@ export interface CallOptions {
 type Bytes = NonNullable<CallOptions["bytes"]>;
 
 const usualTimeoutMs = 10_000;
+const mebibyte = 2 ** 20;
+/** What an agent may answer: a node belongs to its user. */
+const answerAtMost = 64 * mebibyte;
+const errorAtMost = mebibyte;
 
 /** Who answers behind a door; `name` says in errors who that is: `the agent of node 0 of a`. */
 export function agentBehind(door: Dispatcher, name: string): Agent {
@@ -45,7 +49,8 @@ export function agentBehind(door: Dispatcher, name: string): Agent {
     const answer = await door
       .request({ method, path, headers, body: sent ?? null, signal })
       .catch((error: unknown) => unreachable(error, signal, name));
-    if (answer.statusCode >= 400) throw errorOf(await answer.body.text(), answer.statusCode);
+    if (answer.statusCode >= 400)
+      throw errorOf(await textOf(answer.body, errorAtMost, name), answer.statusCode);
     return answer;
   }
 
@@ -54,15 +59,37 @@ export function agentBehind(door: Dispatcher, name: string): Agent {
       const limit = AbortSignal.timeout(timeoutMs);
       const until = signal === undefined ? limit : AbortSignal.any([signal, limit]);
       const { body } = await send(row, input, until, bytes);
-      return (await body
-        .json()
-        .catch((error: unknown) => unreachable(error, until, name))) as never;
+      const text = await textOf(body, answerAtMost, name).catch((error: unknown) =>
+        unreachable(error, until, name),
+      );
+      return readJson(text, name) as never;
     },
     async open(row, input, signal, bytes) {
       const { headers, body } = await send(row, input, signal, bytes);
       return { headers: headers as Record<string, string>, body };
     },
   };
+}
+
+/** The text of an answer; throws `UnreachableError` for one of more bytes than allowed. */
+async function textOf(body: Readable, bytesAtMost: number, name: string): Promise<string> {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  for await (const chunk of body as AsyncIterable<Buffer>) {
+    size += chunk.length;
+    if (size > bytesAtMost)
+      fail("UnreachableError", `${name} answers with more than ${bytesAtMost / mebibyte} MiB`);
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks).toString();
+}
+
+function readJson(text: string, name: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    throw new AppError("UnreachableError", `${name} answers what is not JSON`, {}, error);
+  }
 }
 
 const notServed =

@@ -23,10 +23,12 @@ const overflow = 65_534;
 export function openAccess(token: Secret, server: Server, owners: Owners = openOwners()): Access {
   const own = ownUsers();
   const known = new WeakMap<Socket, Promise<boolean>>();
+  const isLetIn = async (socket: Socket) =>
+    typeof server.address() === "string" || belongsTo(own, socket, owners);
   return {
     async check({ headers, socket }) {
-      if (carries(headers.authorization, token) || typeof server.address() === "string") return;
-      const isOwn = known.get(socket) ?? belongsTo(own, socket, owners);
+      if (carries(headers.authorization, token)) return;
+      const isOwn = known.get(socket) ?? isLetIn(socket);
       known.set(socket, isOwn);
       if (!(await isOwn)) refuse();
     },

@@ -50,6 +50,7 @@ export const answers: Record<Mode, Answer> = {
   }),
   log: answerLog,
   stream: answerReply,
+  events: answerReply,
   file: answerReply,
   page: answerReply,
   socket: async (exchange) => {

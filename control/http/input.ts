@@ -19,15 +19,16 @@ const issuesAtMost = 50;
 
 const lineOf = ({ loc, msg }: InputIssue): string => `${loc.join(".")}: ${msg}`;
 
-const places = ["path", "query", "body"] as const;
+const places = ["path", "query", "header", "body"] as const;
 type Place = (typeof places)[number];
 
-/** The flat, checked input of a call; throws every issue of path, query and body at once. */
+/** The flat, checked input of a call; throws every issue of path, query, headers and body at once. */
 export function readInput(row: Operation, req: FastifyRequest): InputOf<Operation> {
   const { input } = row;
   const given: Record<Place, unknown> = {
     path: pathOf(req),
     query: req.query,
+    header: req.headers,
     body: req.body ?? (input.bodyOptional === true ? {} : undefined),
   };
   const issues: InputIssue[] = [];

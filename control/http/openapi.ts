@@ -8,7 +8,7 @@ import { type RowShapes, type Schema, shapesOf } from "./schemas.ts";
 
 export interface Parameter {
   readonly name: string;
-  readonly in: "path" | "query";
+  readonly in: "path" | "query" | "header";
   readonly required: boolean;
   readonly schema: Schema;
 }
@@ -83,7 +83,8 @@ export function openApiDocument(
 }
 
 function documented(row: Operation, shapes: RowShapes): Omit<DocumentedOperation, "responses"> {
-  const parameters = [...parametersIn("path", shapes.path), ...parametersIn("query", shapes.query)];
+  const places = ["path", "query", "header"] as const;
+  const parameters = places.flatMap((place) => parametersIn(place, shapes[place]));
   const body = bodyOf(row, shapes);
   return {
     operationId: row.name,

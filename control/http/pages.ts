@@ -97,6 +97,7 @@ function inputTables(row: DocumentedOperation, body: Schema): string {
   const tables: [string, Field[]][] = [
     ["Path", parameters.filter((parameter) => parameter.in === "path")],
     ["Query", parameters.filter((parameter) => parameter.in === "query")],
+    ["Headers", parameters.filter((parameter) => parameter.in === "header")],
     ["Body", fieldsOf(body).filter(isOwn)],
   ];
   const shown = tables.map(([title, fields]) =>

@@ -82,10 +82,23 @@ const successes: Record<Operation["mode"], (shapes: RowShapes) => Answer> = {
     content: { "text/plain": { schema: text } },
   }),
   stream: () => ({ description: "Text.", content: { "text/plain": { schema: text } } }),
+  events: ({ output }) => ({
+    description: "Events: the data of each is JSON of this shape, its id resumes the stream.",
+    content: { "text/event-stream": { schema: eventOf(output) } },
+  }),
   file: () => ({ description: "A zip.", content: { "application/zip": { schema: {} } } }),
   socket: () => ({ description: "The connection is a WebSocket from here on." }),
   page: () => ({ description: "A page.", content: { "text/html": { schema: text } } }),
 };
+
+/** An event as its fields are in the stream. Source: html.spec.whatwg.org, server-sent events. */
+const eventOf = (data: Schema): Schema => ({
+  type: "object",
+  properties: {
+    id: { type: "string" },
+    data: { type: "string", contentMediaType: "application/json", contentSchema: data },
+  },
+});
 
 /** What any operation may be refused for, whatever it does. */
 const usual: readonly ErrorType[] = ["ValueError", "AuthenticationError", "PermissionDeniedError"];
@@ -93,7 +106,7 @@ const usual: readonly ErrorType[] = ["ValueError", "AuthenticationError", "Permi
 /** Refusals at once; errors of a stored request come with its result. */
 function refusalsOf(row: Operation, isBuilt: boolean): Record<string, Answer> {
   const { input, errors = [], encodesErrors = false } = row;
-  const hasInput = [input.path, input.query, input.body, input.rawBody].some(Boolean);
+  const hasInput = [input.path, input.query, input.header, input.body, input.rawBody].some(Boolean);
   const hasBody = input.body !== undefined || input.rawBody !== undefined;
   const types = new Set([
     ...usual,

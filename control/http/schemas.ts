@@ -7,6 +7,8 @@ export interface Schema {
   readonly $ref?: string;
   readonly type?: string | readonly string[];
   readonly format?: string;
+  readonly contentMediaType?: string;
+  readonly contentSchema?: Schema;
   readonly description?: string;
   readonly default?: unknown;
   readonly examples?: readonly unknown[];
@@ -24,6 +26,7 @@ export interface Schema {
 export interface RowShapes {
   readonly path?: Schema;
   readonly query?: Schema;
+  readonly header?: Schema;
   readonly body?: Schema;
   /** What the operation leaves, be it answered at once or stored. */
   readonly output: Schema;
@@ -36,13 +39,14 @@ interface Shapes {
   of(row: Operation): RowShapes;
 }
 
+const parts = ["path", "query", "header", "body"] as const;
+
 /** The JSON Schemas of all rows, worked out in one go so that each named shape is there once. */
 export function shapesOf(rows: readonly Operation[]): Shapes {
   const given: Record<string, z.ZodType> = {};
   const left: Record<string, z.ZodType> = { receipt: Receipt };
   for (const { name, input, output } of rows) {
-    for (const part of ["path", "query", "body"] as const)
-      if (input[part] !== undefined) given[`${name} ${part}`] = input[part];
+    for (const part of parts) if (input[part] !== undefined) given[`${name} ${part}`] = input[part];
     left[`${name} output`] = output;
   }
   const inputs = convert(given, "input");
@@ -51,7 +55,7 @@ export function shapesOf(rows: readonly Operation[]): Shapes {
   return {
     named: { ...outputs.named, ...inputs.named },
     of: ({ name }) => ({
-      ...pick(found, name, ["path", "query", "body"]),
+      ...pick(found, name),
       output: found[`${name} output`] ?? {},
       receipt: found["receipt"] ?? {},
     }),
@@ -61,7 +65,6 @@ export function shapesOf(rows: readonly Operation[]): Shapes {
 function pick(
   found: Readonly<Record<string, Schema>>,
   name: string,
-  parts: readonly ("path" | "query" | "body")[],
 ): Omit<RowShapes, "output" | "receipt"> {
   const entries = parts.flatMap((part) => {
     const schema = found[`${name} ${part}`];

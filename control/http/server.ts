@@ -120,7 +120,7 @@ export async function listen(
     if (errorCodeOf(error) !== "EADDRINUSE") throw error;
     fail(
       "ConflictError",
-      `port ${port} of ${host} is taken; stop what listens there, or name another one: ${product.word} api start --port N, which clients then find by OUTRIGGER_ENDPOINT=http://${host}:N`,
+      `port ${port} of ${host} is taken; stop what listens there, or name another one: ${product.word} api start --port N`,
     );
   });
   return { host, port: (app.server.address() as AddressInfo).port };

@@ -1,5 +1,6 @@
 import type { Duplex } from "node:stream";
 import type { Dispatcher } from "undici";
+import type { Image } from "../../contract/task/image.ts";
 
 /** What a task asks of each of its nodes. */
 export interface Need {
@@ -39,13 +40,30 @@ export interface ClusterRef {
   name: string;
   nodes: number;
   offer: Offer;
+  machine: Machine;
+  /** What users reach from outside: `8080`, `8000-8010`. */
+  ports: readonly string[];
+  labels: Readonly<Record<string, string>>;
+  /** Whose it is. */
+  user: { readonly id: string; readonly name: string };
+}
+
+/** What a task asks of a node besides its size. */
+export interface Machine {
+  /** What it boots, or runs jobs in; the provider's usual one where it is left out. */
+  readonly image?: Image;
+  /** The provider's usual size where it is left out. */
+  readonly diskGb?: number;
 }
 
 /** A node as the provider sees it now. */
 export interface NodeState {
   id: string;
   rank: number;
-  state: "running" | "stopped";
+  /** `pending` waits for its machine: in a queue, or until there is capacity. It is not created again. */
+  state: "running" | "stopped" | "pending";
+  /** Why it is pending, for people. */
+  reason?: string;
   /** Where other nodes of its cluster reach it. */
   address: string;
 }
@@ -55,17 +73,32 @@ export interface FoundNode {
   readonly id: string;
   readonly state: NodeState["state"];
   /** The cluster that it belongs to; null where the node does not say. */
-  readonly cluster: Omit<ClusterRef, "id"> | null;
+  readonly cluster: Pick<ClusterRef, "name" | "nodes" | "offer"> | null;
 }
 
 /**
+ * Why a provider refuses an offer, which decides how soon it is asked again: it has no capacity there for
+ * a while, a quota is used up, or it does not accept the request. Errors of `create` and `prepare` name it in
+ * `details.refusal`; a `ResourcesUnavailableError` without it is not remembered beyond the launch.
+ */
+export type RefusalKind = "capacity" | "quota" | "request";
+
+/**
  * What a cloud must do for us. Every call returns within seconds, may be repeated safely, and
- * throws only AppError: `ResourcesUnavailableError`, `CloudError`, `TimeoutError`.
+ * throws only AppError: `ResourcesUnavailableError`, `CloudError`, `TimeoutError`. Every provider passes
+ * `test/control/providers/contract.ts`.
  */
 export interface Provider {
   readonly name: string;
   /** Machines that satisfy `need`, cheapest first; empty when there are none. */
   offers(need: Need, signal: AbortSignal): Promise<Offer[]>;
+  /**
+   * Called before nodes of a cluster are created, for what they have in common, such as one job of a
+   * scheduler for all of them. Repeated, it makes nothing new; whatever it made ends with the last node.
+   */
+  readonly prepare?: (cluster: ClusterRef, signal: AbortSignal) => Promise<void>;
+  /** Nodes may be pending; `stop` and `destroy` take those out of the queue. */
+  readonly queues?: true;
   /** Begins to create node `rank`, or to start it again. Repeated, it makes nothing new. */
   create(cluster: ClusterRef, rank: number, signal: AbortSignal): Promise<void>;
   /** The cluster's nodes that exist now, by rank: the only truth about nodes. */

@@ -6,7 +6,6 @@ import { nodeIdOf } from "../doors/node-id.ts";
 import {
   endAgentOn,
   hasStopped,
-  type ReachedHost,
   removeNodeOn,
   socketOf,
   startAgentOn,
@@ -18,6 +17,7 @@ import { openChannelDoor } from "../doors/ssh/door.ts";
 import { type Forwards, isReachable } from "../doors/ssh/forwards.ts";
 import { installAgent } from "../doors/ssh/install.ts";
 import { findOccupant, type Occupant } from "../doors/ssh/occupant.ts";
+import type { ReachedHost } from "../doors/ssh/reached-host.ts";
 import type { Logger } from "../log.ts";
 import type { Host, HostBook, HostNode, ReadyHost } from "../ssh-pools/schema.ts";
 import { honest } from "./honest.ts";

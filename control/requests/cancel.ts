@@ -9,6 +9,7 @@ import { takeBack, wake } from "../clusters/want.ts";
 import type { Context } from "../context.ts";
 import type { Connection } from "../db/open.ts";
 import { addEvent } from "../events.ts";
+import type { Ground } from "../ground.ts";
 import { inTurns } from "../in-turns.ts";
 import { findRequest, resolveId } from "./find.ts";
 import { printerOf } from "./print.ts";
@@ -27,19 +28,19 @@ export async function cancel(ctx: Context, input: InputOf<typeof rows.cancel>, c
   const { request_ids: prefixes, user_id: userId } = input;
   const ids = prefixes
     ? await inTurns(prefixes, (prefix) => resolveId(ctx, prefix))
-    : (await listUnended(ctx, userId)).flatMap(({ id, name }) =>
-        name === rows.cancel.name ? [] : [id],
-      );
+    : await listCancellable(ctx, userId);
   const ended = await inTurns(ids, async (id) => id !== call.id && cancelOne(ctx, id, call));
   return ids.filter((_, index) => ended[index]);
 }
 
-/** The requests of a user, or of all, that have not ended. */
-async function listUnended(ctx: Context, userId: string | null): Promise<StoredRequest[]> {
-  const ofUser = userId !== null && { userId };
-  const stored = await store.listRequests(ctx.db, { unendedOnly: true, ...ofUser });
+/** The requests of a user, or of all, that have not ended and are no cancels. */
+async function listCancellable(ctx: Context, userId: string | null): Promise<string[]> {
+  const ids: string[] = [];
+  for await (const page of store.listUnended(ctx.db, userId ?? undefined))
+    ids.push(...page.flatMap(({ id, name }) => (name === rows.cancel.name ? [] : [id])));
   const reads = ctx.reads.list().filter((one) => !hasEnded(one));
-  return [...stored, ...reads.filter(({ user }) => userId === null || user.id === userId)];
+  const own = reads.filter(({ user }) => userId === null || user.id === userId);
+  return [...ids, ...own.map(({ id }) => id)];
 }
 
 async function cancelOne(ctx: Context, id: string, call: Call): Promise<boolean> {
@@ -59,7 +60,7 @@ async function cancelOne(ctx: Context, id: string, call: Call): Promise<boolean>
 }
 
 /** The cluster that a request has wished something of, and whether it was made for it. */
-async function clusterOf(ctx: Context, id: string) {
+async function clusterOf(ctx: Ground, id: string) {
   const work = await store.findWork(ctx.db, id);
   const { wish }: Progress = JSON.parse(work?.progress ?? "{}");
   const cluster = wish && (await findCluster(ctx.db, wish.clusterId));
@@ -68,7 +69,7 @@ async function clusterOf(ctx: Context, id: string) {
 
 /** A word about what becomes of the cluster; undefined where the request wished nothing lasting. */
 async function leftBehind(
-  ctx: Context,
+  ctx: Ground,
   tx: Connection,
   request: StoredRequest,
   { id, name, wanted: wantedBefore, isNew }: Cluster & { isNew: boolean },
@@ -91,6 +92,6 @@ async function leftBehind(
 /** Whether another request that has not ended wishes the same of the cluster. */
 async function isWishedElsewhere(tx: Connection, { id, name, clusterName }: StoredRequest) {
   if (clusterName === null) return false;
-  const others = await store.listRequests(tx, { clusterName, unendedOnly: true });
-  return others.some((one) => one.id !== id && one.name === name);
+  const ids = await store.listUnendedOf(tx, clusterName, { names: [name], limit: 2 });
+  return ids.some((one) => one !== id);
 }

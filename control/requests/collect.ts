@@ -20,6 +20,7 @@ export async function collectRequests(ctx: Context): Promise<void> {
   const before = ctx.now().getTime() - hours * hourMs;
   for (;;) {
     const ids = await listEndedBefore(ctx.db, before, atOnce);
+    if (ids.length === 0) return;
     // First, so that no crash leaves a text that nothing knows of any more.
     await Promise.all(ids.map((id) => ctx.requestLogs.remove(id)));
     await ctx.batch((tx) => dropRequests(tx, ids));

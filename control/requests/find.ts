@@ -1,14 +1,13 @@
 import { fail } from "../../common/errors.ts";
 import type { Context } from "../context.ts";
-import type { StoredRequest } from "./schema.ts";
+import type { EndedRequest, StoredRequest } from "./schema.ts";
 import * as store from "./store.ts";
 
 /** The one request that an id or a prefix names; throws `NotFoundError` or `ValueError`. */
 export async function resolveId(ctx: Context, prefix: string): Promise<string> {
+  if (await findRequest(ctx, prefix)) return prefix;
   const reads = ctx.reads.list().filter(({ id }) => id.startsWith(prefix));
   const ids = [...reads.map(({ id }) => id), ...(await store.findIds(ctx.db, prefix, 2))];
-  const exact = ids.find((id) => id === prefix);
-  if (exact !== undefined) return exact;
   const [id] = ids;
   if (prefix === "" || id === undefined) return notFound(prefix);
   if (ids.length > 1)
@@ -19,6 +18,14 @@ export async function resolveId(ctx: Context, prefix: string): Promise<string> {
 /** The request with this id, wherever it is kept. */
 export const findRequest = async (ctx: Context, id: string): Promise<StoredRequest | undefined> =>
   ctx.reads.find(id) ?? store.findRequest(ctx.db, id);
+
+/** How the request with this id ended; undefined while it has not. Throws `NotFoundError`. */
+export async function findEnded(ctx: Context, id: string): Promise<EndedRequest | undefined> {
+  if (ctx.reads.find(id)) return ctx.reads.findEnded(id);
+  const ended = await store.findEnded(ctx.db, id);
+  if (ended === undefined) await getRequest(ctx, id);
+  return ended;
+}
 
 /** The request with this id; throws `NotFoundError`. */
 export async function getRequest(ctx: Context, id: string): Promise<StoredRequest> {

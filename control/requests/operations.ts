@@ -5,20 +5,18 @@ import { product, protocol } from "../../common/product.ts";
 import { requestOperations as rows } from "../../contract/operations/requests.ts";
 import type { RequestPayload } from "../../contract/records/requests.ts";
 import { type Bound, bind, type Call, type Reply } from "../bind.ts";
-import { listLiveNames } from "../clusters/store.ts";
+import { listLiveNames } from "../clusters/list-store.ts";
 import type { Context } from "../context.ts";
 import { inTurns } from "../in-turns.ts";
 import { streamIdHeaders } from "../wire/versions.ts";
 import { cancel } from "./cancel.ts";
-import { getRequest, resolveId } from "./find.ts";
+import { findEnded, getRequest, resolveId } from "./find.ts";
 import { hasEnded, requestKey, type StoredRequest } from "./schema.ts";
 import * as store from "./store.ts";
 import { streamOf } from "./stream.ts";
 import { toFetched, toListed } from "./view.ts";
 
 const completionsAtMost = 1_000;
-/** An id this long is whole: nothing has to be looked up to complete it. */
-const idLength = 36;
 const listedAtMost = 1_000;
 
 /** Requests: wait for one, read its text, list, cancel; and what a client asks of control itself. */
@@ -44,16 +42,8 @@ type Fetched = RequestPayload & { detail?: RequestPayload };
 
 /** Waits until the request has ended, for as long as the client stays. */
 async function get(ctx: Context, input: InputOf<typeof rows.get>, call: Call): Promise<Fetched> {
-  const asked = input.request_id;
-  const id = asked.length === idLength ? asked : await resolveId(ctx, asked);
-  const ended = await ctx.changes.until(
-    requestKey(id),
-    async () => {
-      const request = await getRequest(ctx, id);
-      return hasEnded(request) ? request : undefined;
-    },
-    call.signal,
-  );
+  const id = await resolveId(ctx, input.request_id);
+  const ended = await ctx.changes.until(requestKey(id), () => findEnded(ctx, id), call.signal);
   const record = toFetched(ended, call);
   return record.status === "FAILED" ? { ...record, detail: record } : record;
 }
@@ -65,31 +55,51 @@ async function stream(
 ): Promise<Reply> {
   if (input.log_path !== null)
     fail("NotSupportedError", "log_path is not served; name a request, or read the log of control");
-  const asked = input.request_id ?? (await store.findIds(ctx.db, "", 1))[0];
-  if (asked === undefined) fail("NotFoundError", "there is no request yet");
+  const asked = input.request_id ?? (await store.listRequests(ctx.db, { limit: 1 }))[0]?.id;
+  if (asked === undefined) fail("NotFoundError", "there are no requests yet");
   const request = await getRequest(ctx, await resolveId(ctx, asked));
   const { tail, follow, format } = input;
   const text = streamOf(ctx, request, { tail: tail ?? 0, follow, format }, call.signal);
   return { headers: streamIdHeaders(asked), body: Readable.from(text) };
 }
 
+/** A page of requests, newest first; `after` leads from one page to the next. */
 async function status(ctx: Context, input: InputOf<typeof rows.status>) {
-  const { request_ids: prefixes, all_status: all, limit, cluster_name: clusterName } = input;
-  const found = prefixes && (await inTurns(prefixes, (id) => store.findIds(ctx.db, id, 100)));
-  const stored = await store.listRequests(ctx.db, {
-    ...(found && { ids: [...new Set(found.flat())].slice(0, listedAtMost) }),
-    ...(!found && !all && { unendedOnly: true }),
-    ...(!found && clusterName !== null && { clusterName }),
-    ...(!found && { limit: limit ?? listedAtMost }),
-  });
-  const isAsked = (one: StoredRequest) =>
-    prefixes?.some((prefix) => one.id.startsWith(prefix)) ??
-    ((all || !hasEnded(one)) && (clusterName === null || one.clusterName === clusterName));
-  const requests = [...stored, ...ctx.reads.list().filter(isAsked)];
-  return requests
-    .sort((a, b) => b.createdAt - a.createdAt)
-    .slice(0, limit ?? listedAtMost)
-    .map(toListed);
+  const { request_ids: prefixes, after, fields } = input;
+  const limit = input.limit ?? listedAtMost;
+  const before = after === null ? undefined : await getRequest(ctx, await resolveId(ctx, after));
+  const found = await (prefixes ? findAll(ctx, prefixes) : listAll(ctx, input, before, limit));
+  return found
+    .filter((one) => before === undefined || byAge(before, one) < 0)
+    .sort(byAge)
+    .slice(0, limit)
+    .map((one) => toListed(one, fields));
+}
+
+/** The newest first. */
+const byAge = (a: StoredRequest, b: StoredRequest): number =>
+  b.createdAt - a.createdAt || (a.id < b.id ? 1 : -1);
+
+/** Those whose ids begin with any of these texts. */
+async function findAll(ctx: Context, prefixes: readonly string[]): Promise<StoredRequest[]> {
+  const ids = await inTurns(prefixes, (prefix) => store.findIds(ctx.db, prefix, 100));
+  const chosen = [...new Set(ids.flat())].slice(0, listedAtMost);
+  const reads = ctx.reads.list().filter(({ id }) => prefixes.some((one) => id.startsWith(one)));
+  return [...(await store.listByIds(ctx.db, chosen)), ...reads];
+}
+
+async function listAll(
+  ctx: Context,
+  { all_status: all, cluster_name: clusterName }: InputOf<typeof rows.status>,
+  before: StoredRequest | undefined,
+  limit: number,
+): Promise<StoredRequest[]> {
+  const filter = { unendedOnly: !all, clusterName: clusterName ?? undefined, before, limit };
+  const reads = ctx.reads
+    .list()
+    .filter((one) => all || !hasEnded(one))
+    .filter((one) => clusterName === null || one.clusterName === clusterName);
+  return [...(await store.listRequests(ctx.db, filter)), ...reads];
 }
 
 async function health() {

@@ -8,6 +8,8 @@ export interface Queues {
   aside<T>(id: string, wait: Promise<T>): Promise<T>;
   /** Ends the work on a request that runs; one that waits is left out when its turn comes. */
   abort(id: string, reason: unknown): void;
+  /** How many requests come before one that waits; undefined where it does not. */
+  behind(id: string): number | undefined;
   /** Begins to take requests, in the order they came. `run` never throws. */
   start(run: (id: string, signal: AbortSignal) => Promise<void>): void;
   /** Takes nothing new, aborts what runs and waits for it. */
@@ -72,6 +74,10 @@ export function openQueues(atOnce: Readonly<Record<QueueName, number>>): Queues 
     },
     direct,
     aside,
+    behind(id) {
+      const places = Object.values(waiting).map((ids) => ids.indexOf(id));
+      return places.find((at) => at >= 0);
+    },
     abort: (id, reason) => running.get(id)?.abort.abort(reason),
     start(work) {
       run = work;

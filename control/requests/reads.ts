@@ -1,4 +1,4 @@
-import type { Ending, StoredRequest } from "./schema.ts";
+import type { Asked, EndedRequest, Ending, StoredRequest } from "./schema.ts";
 import type { NewRequest } from "./store.ts";
 
 /**
@@ -7,10 +7,12 @@ import type { NewRequest } from "./store.ts";
  * while the disk is full. A control plane that starts anew does not know them; they are asked again.
  */
 export interface Reads {
-  add(request: NewRequest): void;
+  add(request: Omit<NewRequest, "input">, asked: Asked): void;
   /** What is known of a request; undefined for one that is not here. */
   find(id: string): StoredRequest | undefined;
-  /** All that are here, newest first. */
+  /** The same of one that has ended, with its result. */
+  findEnded(id: string): EndedRequest | undefined;
+  /** All that are here. */
   list(): StoredRequest[];
   /** What is needed to work on a request that has not ended. */
   findWork(id: string): Work | undefined;
@@ -26,7 +28,7 @@ interface Work {
   readonly user_id: string;
   readonly user_name: string;
   readonly client_api: number | null;
-  readonly input: Uint8Array;
+  readonly asked: Asked;
   readonly progress: null;
 }
 
@@ -42,10 +44,10 @@ const charactersAtMost = 64 * 1024 * 1024;
 /** Opens an empty memory of requests. */
 export function openReads(): Reads {
   const open = new Map<string, Entry>();
-  const ended = new Map<string, StoredRequest>();
+  const ended = new Map<string, EndedRequest>();
   let characters = 0;
 
-  function forget(id: string, request: StoredRequest): void {
+  function forget(id: string, request: EndedRequest): void {
     ended.delete(id);
     characters -= sizeOf(request);
   }
@@ -58,13 +60,11 @@ export function openReads(): Reads {
   }
 
   return {
-    add: (request) =>
-      void open.set(request.id, { request: toStored(request), work: toWork(request) }),
+    add: (request, asked) =>
+      void open.set(request.id, { request: toStored(request), work: toWork(request, asked) }),
     find: (id) => open.get(id)?.request ?? ended.get(id),
-    list: () =>
-      [...[...open.values()].map(({ request }) => request), ...ended.values()].sort(
-        (a, b) => b.createdAt - a.createdAt,
-      ),
+    findEnded: (id) => ended.get(id),
+    list: () => [...[...open.values()].map(({ request }) => request), ...ended.values()],
     findWork: (id) => open.get(id)?.work,
     end(id, ending, at) {
       const entry = open.get(id);
@@ -84,19 +84,19 @@ export function openReads(): Reads {
   };
 }
 
-const sizeOf = ({ returnValue }: StoredRequest): number => returnValue?.length ?? 0;
+const sizeOf = ({ returnValue }: EndedRequest): number => returnValue?.length ?? 0;
 
-const toWork = (request: NewRequest): Work => ({
+const toWork = (request: Omit<NewRequest, "input">, asked: Asked): Work => ({
   id: request.id,
   name: request.name,
   user_id: request.userId,
   user_name: request.userName,
   client_api: request.clientApi,
-  input: request.input,
+  asked,
   progress: null,
 });
 
-const toStored = (request: NewRequest): StoredRequest => ({
+const toStored = (request: Omit<NewRequest, "input">): StoredRequest => ({
   id: request.id,
   name: request.name,
   status: "RUNNING",
@@ -105,13 +105,11 @@ const toStored = (request: NewRequest): StoredRequest => ({
   clusterName: request.clusterName,
   clientApi: request.clientApi,
   statusNote: null,
-  returnValue: null,
-  failure: null,
   createdAt: request.createdAt,
   finishedAt: null,
 });
 
-const withEnding = (request: StoredRequest, ending: Ending, at: number): StoredRequest => ({
+const withEnding = (request: StoredRequest, ending: Ending, at: number): EndedRequest => ({
   ...request,
   status: ending.status,
   statusNote: null,

@@ -8,11 +8,12 @@ import { requestOperations as requestRows } from "../../contract/operations/requ
 import type { Bound, Call, Progress, RawBody } from "../bind.ts";
 import type { Context } from "../context.ts";
 import type { Connection } from "../db/open.ts";
+import type { Ground } from "../ground.ts";
 import { type Reader, wordedFor } from "../wire/wording.ts";
 import { dropPassing, isPassing } from "./passing.ts";
 import { printerOf } from "./print.ts";
 import type { QueueName } from "./queue.ts";
-import { type Ending, failureOf, requestKey, type User } from "./schema.ts";
+import { type Asked, type Ending, failureOf, requestKey, type User } from "./schema.ts";
 import * as store from "./store.ts";
 
 /** Who calls and with what, as the HTTP edge read it. */
@@ -38,7 +39,7 @@ export async function submit(
   refusal?: AppError,
 ): Promise<string> {
   const id = randomUUID();
-  const work = { input, command: caller.command, program: caller.program };
+  const asked: Asked = { input, command: caller.command, program: caller.program };
   const request = {
     id,
     name: row.name,
@@ -47,18 +48,18 @@ export async function submit(
     userName: caller.user.name,
     clusterName: clusterOf(input),
     clientApi: caller.clientApi,
-    input: ctx.seal.seal(JSON.stringify(work)),
     createdAt: ctx.now().getTime(),
   };
   if (refusal !== undefined) logFailure(ctx, id, refusal);
   const refused = refusal && failureOf(refusal);
   if (isRead(row)) {
-    ctx.reads.add(request);
+    ctx.reads.add(request, asked);
     if (refused !== undefined) ctx.reads.end(id, refused, request.createdAt);
     return id;
   }
+  const sealed = ctx.seal.seal(JSON.stringify(asked));
   await ctx.batch(async (tx) => {
-    await store.addRequest(tx, request);
+    await store.addRequest(tx, { ...request, input: sealed });
     if (refused !== undefined) await store.setEnded(tx, id, refused, request.createdAt);
   });
   return id;
@@ -68,11 +69,12 @@ export async function submit(
 export async function openRequests(ctx: Context, operations: readonly Bound[]) {
   const byName = new Map(operations.map((bound) => [bound.row.name, bound]));
   const left = new Set<string>();
-  for (const { id, name, runs } of await store.listUnended(ctx.db)) {
-    if (runs >= runsAtMost) await end(ctx, id, failureOf(givenUp));
-    else ctx.queues.push(queueOf(byName.get(name)?.row), id);
-    left.add(id);
-  }
+  for await (const page of store.listUnended(ctx.db))
+    for (const { id, name, runs } of page) {
+      if (runs >= runsAtMost) await end(ctx, id, failureOf(givenUp));
+      else ctx.queues.push(queueOf(byName.get(name)?.row), id);
+      left.add(id);
+    }
   return {
     start: () =>
       ctx.queues.start((id, signal) => runRequest(ctx, byName, id, left.delete(id), signal)),
@@ -110,9 +112,9 @@ async function runRequest(
     // Known on disk before anything that it does can end control.
     if (isLeft) await ctx.batch((tx) => store.setBegun(tx, id));
     const read = ctx.reads.findWork(id);
-    const work = read ?? (await store.findWork(ctx.db, id));
-    if (!work?.input || signal.aborted) return;
-    const { input, command, program = product.word } = JSON.parse(ctx.seal.open(work.input));
+    const work = read ?? (await findStoredWork(ctx, id));
+    if (work === undefined || signal.aborted) return;
+    const { input, command, program = product.word } = work.asked;
     const bound = byName.get(work.name);
     if (bound === undefined) throw new AppError("NotSupportedError", `${work.name} is gone`);
     const call = callOf(ctx, { ...work, command, program }, signal);
@@ -131,6 +133,12 @@ async function runRequest(
     if (signal.reason === cancelled) return;
     await endFailed(ctx, id, error, signal);
   }
+}
+
+async function findStoredWork(ctx: Ground, id: string) {
+  const work = await store.findWork(ctx.db, id);
+  if (!work?.input) return undefined;
+  return { ...work, asked: JSON.parse(ctx.seal.open(work.input)) as Asked };
 }
 
 /** Ends a request with its result, as `endSurely` does. */
@@ -197,7 +205,7 @@ function callOf(ctx: Context, work: Work, signal: AbortSignal, body: RawBody | n
 }
 
 /** A bug of ours is an error for the operator of control, the rest is history. */
-function logFailure(ctx: Context, id: string, error: unknown): void {
+function logFailure(ctx: Ground, id: string, error: unknown): void {
   const isOurs = toAppError(error).type === "InternalError";
   ctx.log[isOurs ? "error" : "info"]({ err: error, requestId: id }, "request failed");
 }

@@ -17,7 +17,14 @@ export interface Failure {
   details: Readonly<Record<string, unknown>>;
 }
 
-/** A stored request. Instants are epoch milliseconds; `returnValue` is JSON text. */
+/** What a caller asked for. Requests of older versions do not say by which program. */
+export interface Asked {
+  readonly input: unknown;
+  readonly command: string;
+  readonly program?: string;
+}
+
+/** A stored request, as lists have it. Instants are epoch milliseconds. */
 export interface StoredRequest {
   id: string;
   name: string;
@@ -27,10 +34,14 @@ export interface StoredRequest {
   clusterName: string | null;
   clientApi: number | null;
   statusNote: string | null;
-  returnValue: string | null;
-  failure: Failure | null;
   createdAt: number;
   finishedAt: number | null;
+}
+
+/** A request that has ended, with its result: `returnValue` is JSON text. */
+export interface EndedRequest extends StoredRequest {
+  returnValue: string | null;
+  failure: Failure | null;
 }
 
 /** How a request ended. */

@@ -1,32 +1,22 @@
-import type { ExpressionBuilder, Selectable } from "kysely";
+import { type Selectable, sql } from "kysely";
 import { type RequestStatus, requestMachine } from "../../contract/statuses.ts";
-import type { Connection } from "../db/open.ts";
+import { among, pageRows, pagesOf } from "../db/lists.ts";
+import type { Connection, Queries } from "../db/open.ts";
 import type { Tables } from "../db/tables.ts";
-import type { Ending, StoredRequest } from "./schema.ts";
+import type { EndedRequest, Ending, StoredRequest } from "./schema.ts";
 
-type Row = Omit<Selectable<Tables["requests"]>, "input" | "progress" | "runs">;
-export type Columns = keyof Row;
+type Row = Omit<Selectable<Tables["requests"]>, "input" | "progress" | "runs" | Outcome>;
+/** Results may be long: they are read only where they are fetched. */
+type Outcome = "return_value" | "error";
 
 const unended = requestMachine.names.filter((status) => !requestMachine.isFinal(status));
 /** The statuses from which a request may go to another. */
 const before = (to: RequestStatus): RequestStatus[] =>
   requestMachine.names.filter((from) => requestMachine.allows(from, to));
-const allColumns = [
-  "id",
-  "name",
-  "status",
-  "queue",
-  "user_id",
-  "user_name",
-  "cluster_name",
-  "client_api",
-  "status_note",
-  "return_value",
-  "error",
-  "created_at",
-  "finished_at",
-] as const satisfies Columns[];
-const listColumns = allColumns.filter((name) => name !== "return_value" && name !== "error");
+const columns = [
+  ...["id", "name", "status", "queue", "user_id", "user_name", "cluster_name"],
+  ...["client_api", "status_note", "created_at", "finished_at"],
+] as const satisfies (keyof Row)[];
 
 /** A new request. `input` is sealed. */
 export interface NewRequest {
@@ -83,7 +73,7 @@ export async function setBegun(db: Connection, id: string): Promise<void> {
 
 /** Forgets how often work has begun on requests that have not ended. */
 export async function forgetRuns(db: Connection): Promise<void> {
-  await db.updateTable("requests").set({ runs: 0 }).where("status", "in", unended).execute();
+  await db.updateTable("requests").set({ runs: 0 }).where("finished_at", "is", null).execute();
 }
 
 /** Ends a request and forgets its input; false when its machine does not let it, as when it had ended. */
@@ -121,7 +111,7 @@ export async function setProgress(db: Connection, id: string, progress: object):
 }
 
 /** The sealed input and the progress of a request that has not ended. */
-export async function findWork(db: Connection, id: string) {
+export async function findWork(db: Queries, id: string) {
   return db
     .selectFrom("requests")
     .select(["id", "name", "user_id", "user_name", "client_api", "input", "progress"])
@@ -130,65 +120,117 @@ export async function findWork(db: Connection, id: string) {
     .executeTakeFirst();
 }
 
-/** Requests that have not ended, oldest first. */
-export async function listUnended(db: Connection) {
-  return db
+/** Requests that have not ended, of a user or of all, page by page, oldest first. */
+export function listUnended(db: Queries, userId?: string) {
+  let query = db
     .selectFrom("requests")
-    .select(["id", "name", "queue", "runs"])
-    .where("status", "in", unended)
+    .select(["id", "name", "queue", "runs", "created_at"])
+    .where("finished_at", "is", null)
     .orderBy("created_at")
-    .execute();
+    .orderBy("id")
+    .limit(pageRows);
+  if (userId !== undefined) query = query.where("user_id", "=", userId);
+  return pagesOf<UnendedRow>((last) =>
+    query
+      .where(sql<boolean>`(created_at, id) > (${last?.created_at ?? -1}, ${last?.id ?? ""})`)
+      .execute(),
+  );
 }
 
-/** The request with this id, whole. */
-export async function findRequest(db: Connection, id: string): Promise<StoredRequest | undefined> {
-  const row = await db
+type UnendedRow = Pick<
+  Selectable<Tables["requests"]>,
+  "id" | "name" | "queue" | "runs" | "created_at"
+>;
+
+/** Ids of the requests for a cluster that have not ended, of these operations or of any, oldest first. */
+export async function listUnendedOf(
+  db: Queries,
+  clusterName: string,
+  { names, limit = pageRows }: { names?: readonly string[]; limit?: number } = {},
+): Promise<string[]> {
+  let query = db
     .selectFrom("requests")
-    .select(allColumns)
-    .where("id", "=", id)
-    .executeTakeFirst();
+    .select("id")
+    .where("cluster_name", "=", clusterName)
+    .where("finished_at", "is", null)
+    .orderBy("created_at")
+    .orderBy("id")
+    .limit(limit);
+  if (names) query = query.where("name", "in", among(names));
+  return (await query.execute()).map(({ id }) => id);
+}
+
+/** The request with this id, without its result. */
+export async function findRequest(db: Queries, id: string): Promise<StoredRequest | undefined> {
+  const query = db.selectFrom("requests").select(columns).where("id", "=", id);
+  const row = await query.executeTakeFirst();
   return row && toRequest(row);
 }
 
-/** Ids that begin with a text, at most `limit`, newest first. */
-export async function findIds(db: Connection, prefix: string, limit: number): Promise<string[]> {
+/** How a request ended, with its result; undefined for one that has not. */
+export async function findEnded(db: Queries, id: string): Promise<EndedRequest | undefined> {
+  const row = await db
+    .selectFrom("requests")
+    .select([...columns, "return_value", "error"])
+    .where("id", "=", id)
+    .where("finished_at", "is not", null)
+    .executeTakeFirst();
+  if (row === undefined) return undefined;
+  const failure = row.error === null ? null : JSON.parse(row.error);
+  return { ...toRequest(row), returnValue: row.return_value, failure };
+}
+
+/** Ids that begin with a text, at most `limit`. */
+export async function findIds(db: Queries, prefix: string, limit: number): Promise<string[]> {
   const rows = await db
     .selectFrom("requests")
     .select("id")
-    .where(hasPrefix("id", prefix))
-    .orderBy("created_at", "desc")
+    // By range, so that the index serves and no letter of the prefix is a wildcard.
+    .where("id", ">=", prefix)
+    .where("id", "<", `${prefix}\u{10ffff}`)
+    .orderBy("id")
     .limit(limit)
     .execute();
   return rows.map(({ id }) => id);
 }
 
+/** Where a page begins: with what is older than this request. */
+export type Cursor = Pick<StoredRequest, "createdAt" | "id">;
+const newest: Cursor = { createdAt: Number.MAX_SAFE_INTEGER, id: "" };
+
 export interface RequestFilter {
-  ids?: readonly string[];
-  unendedOnly?: boolean;
-  clusterName?: string;
-  userId?: string;
-  limit?: number;
+  readonly unendedOnly?: boolean;
+  readonly clusterName?: string | undefined;
+  readonly before?: Cursor | undefined;
+  readonly limit: number;
 }
 
-/** Requests without their results, newest first. */
+/** A page of requests, newest first. */
 export async function listRequests(
-  db: Connection,
-  filter: RequestFilter,
+  db: Queries,
+  { unendedOnly = false, clusterName, before = newest, limit }: RequestFilter,
 ): Promise<StoredRequest[]> {
-  let query = db.selectFrom("requests").select(listColumns).orderBy("created_at", "desc");
-  if (filter.ids) query = query.where("id", "in", filter.ids);
-  if (filter.unendedOnly) query = query.where("status", "in", unended);
-  if (filter.clusterName !== undefined)
-    query = query.where("cluster_name", "=", filter.clusterName);
-  if (filter.userId !== undefined) query = query.where("user_id", "=", filter.userId);
-  if (filter.limit !== undefined) query = query.limit(filter.limit);
-  const rows = await query.execute();
-  return rows.map((row) => toRequest({ return_value: null, error: null, ...row }));
+  let query = db
+    .selectFrom("requests")
+    .select(columns)
+    .where(sql<boolean>`(created_at, id) < (${before.createdAt}, ${before.id})`)
+    .orderBy("created_at", "desc")
+    .orderBy("id", "desc")
+    .limit(limit);
+  if (unendedOnly) query = query.where("finished_at", "is", null);
+  if (clusterName !== undefined) query = query.where("cluster_name", "=", clusterName);
+  return (await query.execute()).map(toRequest);
+}
+
+/** The requests with these ids. */
+export async function listByIds(db: Queries, ids: readonly string[]): Promise<StoredRequest[]> {
+  const query = db.selectFrom("requests").select(columns).where("id", "in", among(ids));
+  return (await query.execute()).map(toRequest);
 }
 
 /** Ids of the requests of some names that ended after an instant, and not after another one. */
 export async function listEndedBetween(
-  db: Connection,
+  db: Queries,
   names: readonly string[],
   after: number,
   until: number,
@@ -196,7 +238,7 @@ export async function listEndedBetween(
   const rows = await db
     .selectFrom("requests")
     .select("id")
-    .where("name", "in", names)
+    .where("name", "in", among(names))
     .where("finished_at", ">", after)
     .where("finished_at", "<=", until)
     .execute();
@@ -205,7 +247,7 @@ export async function listEndedBetween(
 
 /** Ids of requests that ended before an instant, at most `limit`. */
 export async function listEndedBefore(
-  db: Connection,
+  db: Queries,
   before: number,
   limit: number,
 ): Promise<string[]> {
@@ -220,13 +262,8 @@ export async function listEndedBefore(
 
 /** Forgets requests. */
 export async function dropRequests(db: Connection, ids: readonly string[]): Promise<void> {
-  await db.deleteFrom("requests").where("id", "in", ids).execute();
+  await db.deleteFrom("requests").where("id", "in", among(ids)).execute();
 }
-
-/** Compares by range, so that the index serves and no letter of the prefix is a wildcard. */
-const hasPrefix =
-  (column: "id", prefix: string) => (where: ExpressionBuilder<Tables, "requests">) =>
-    where.and([where(column, ">=", prefix), where(column, "<", `${prefix}\u{10ffff}`)]);
 
 function toRequest(row: Row): StoredRequest {
   return {
@@ -238,8 +275,6 @@ function toRequest(row: Row): StoredRequest {
     clusterName: row.cluster_name,
     clientApi: row.client_api,
     statusNote: row.status_note,
-    returnValue: row.return_value,
-    failure: row.error === null ? null : JSON.parse(row.error),
     createdAt: row.created_at,
     finishedAt: row.finished_at,
   };

@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
+import { noMore, readGrowing, untilMore } from "../../common/growing-file.ts";
 import { protocol } from "../../common/product.ts";
 import type { Context } from "../context.ts";
-import { followFile, offsetOfLastLines, readFrom } from "../growing-file.ts";
 import { controlLine } from "../wire/control-lines.ts";
 import { findRequest } from "./find.ts";
 import { droppedLine, isDropped } from "./passing.ts";
@@ -28,10 +28,8 @@ export async function* streamOf(
   const { id } = request;
   const file = ctx.requestLogs.fileOf(id);
   if (isDropped(request, ctx.now()) && !existsSync(file)) return yield Buffer.from(droppedLine);
-  const offset = tail > 0 ? await offsetOfLastLines(file, tail) : 0;
-  const chunks = follow
-    ? followFile(ctx.changes, requestKey(id), file, () => isOver(ctx, id), offset, signal)
-    : readFrom(file, offset);
+  const more = untilMore(ctx.changes, requestKey(id), () => isOver(ctx, id), signal);
+  const chunks = readGrowing(file, tail, follow ? more : noMore);
   if (format === "plain" || format === "html") yield* withoutControlLines(chunks);
   else yield* withHeartbeat(chunks);
 }

@@ -1,12 +1,12 @@
 import { AppError, isErrorType } from "../../common/errors.ts";
 import { findOperation } from "../../contract/api.ts";
 import type { RequestPayload } from "../../contract/records/requests.ts";
-import { fetchedRequest, listedRequest, type RequestView } from "../wire/records.ts";
+import { fetchedRequest, listedRequest, type RequestView, withFields } from "../wire/records.ts";
 import { type Reader, wordedFor } from "../wire/wording.ts";
-import type { Failure, StoredRequest } from "./schema.ts";
+import type { EndedRequest, Failure, StoredRequest } from "./schema.ts";
 
 /** The record of a request that has ended, with its result, for the client that reads it. */
-export function toFetched(request: StoredRequest, reader: Reader): RequestPayload {
+export function toFetched(request: EndedRequest, reader: Reader): RequestPayload {
   const outcome = {
     returnValue: request.returnValue ?? "null",
     error: request.failure && errorOf(request.failure, reader),
@@ -14,9 +14,14 @@ export function toFetched(request: StoredRequest, reader: Reader): RequestPayloa
   return fetchedRequest(viewOf(request), outcome, reader.clientApi ?? undefined);
 }
 
-/** The record of a request in a list: without its result. */
-export const toListed = (request: StoredRequest): RequestPayload =>
-  listedRequest(viewOf(request), { entrypoint: request.name, body: {} });
+/** The record of a request in a list: without its result, and filled as far as the caller asks. */
+export const toListed = (
+  request: StoredRequest,
+  fields: readonly string[] | null,
+): RequestPayload => {
+  const record = listedRequest(viewOf(request), { entrypoint: request.name, body: {} });
+  return fields === null ? record : withFields(record, fields);
+};
 
 const viewOf = (request: StoredRequest): RequestView => ({
   id: request.id,

@@ -3,15 +3,16 @@ import { isDeepStrictEqual } from "node:util";
 import type { Context } from "../context.ts";
 import type { Connection } from "../db/open.ts";
 import { addEvent } from "../events.ts";
+import type { Ground } from "../ground.ts";
 import { askedOfReplica, asksForSpot, isOffered } from "../offers.ts";
 import { nudge } from "../reconciler.ts";
 import { want } from "../want.ts";
 import { need } from "./balancing/need.ts";
 import { balancerPlanOf } from "./balancing/plan.ts";
-import { type Decision, isLive, planService, type Start } from "./decisions/plan.ts";
+import { type Decision, isLive, planService } from "./decisions/plan.ts";
 import { capacityOf, scale } from "./decisions/scale.ts";
+import type { Start } from "./decisions/schema.ts";
 import { moveService } from "./move.ts";
-import { narrate } from "./narration.ts";
 import { addReplica, nextNumber, setReplica } from "./replicas/store.ts";
 import {
   drainMs,
@@ -40,7 +41,8 @@ export async function carryOut(ctx: Context, state: State, signal: AbortSignal):
   for (const { id } of started) void nudge(ctx, "replica", id);
   const plan = balancerPlanOf(replicas, decision.roles, { goal: spec, versions: opened });
   await need(ctx, service, ctx.balancers.plan(service, plan, signal), signal);
-  if (service.problem !== null) await setService(ctx.db, service.id, { problem: null });
+  if (service.problem !== null)
+    await ctx.batch((tx) => setService(tx, service.id, { problem: null }));
   await moveService(ctx, service, decision.status, decision.reason);
   // What drains may be done by what the balancer has told since.
   const leaving = replicas.filter((one) => isOpen(one) && !isLive(one));
@@ -74,7 +76,7 @@ function scalingOf(ctx: Context, { service, spec, replicas }: State, now: number
 
 /** Writes a decision in one transaction, and tells of it; answers the replicas that it adds. */
 async function write(
-  ctx: Context,
+  ctx: Ground,
   { service }: State,
   scaling: Scaling,
   decision: Decision,
@@ -84,7 +86,7 @@ async function write(
   const isScaled = !isDeepStrictEqual(scaling, service.scaling);
   if (!isScaled && giveUp === undefined && start.length + leave.length === 0) return [];
   const news = [...scalingNews(service.scaling, scaling), ...leavingNews(decision)];
-  const { lines, added } = await ctx.batch(async (tx) => {
+  return ctx.batch(async (tx) => {
     if (isScaled) await setService(tx, service.id, { scaling });
     if (giveUp !== undefined) await giveUpVersion(tx, service, giveUp);
     for (const { replica, because } of leave) {
@@ -100,10 +102,8 @@ async function write(
     ];
     for (const reason of lines)
       await addEvent(tx, { noun: "service", id: service.id, reason, at: ctx.now() });
-    return { lines, added };
+    return added;
   });
-  for (const line of lines) narrate(ctx, service.id, line);
-  return added;
 }
 
 const scalingNews = (before: Scaling, after: Scaling): string[] =>

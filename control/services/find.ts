@@ -1,18 +1,18 @@
 import { fail } from "../../common/errors.ts";
-import type { Context } from "../context.ts";
 import { fitsGlob } from "../glob.ts";
+import type { Ground } from "../ground.ts";
 import type { Service } from "./schema.ts";
 import { findLiveService, listLiveServices } from "./store.ts";
 
 /** The live service of this name; throws `NotFoundError`. */
-export async function getLiveService(ctx: Context, name: string): Promise<Service> {
+export async function getLiveService(ctx: Ground, name: string): Promise<Service> {
   const service = await findLiveService(ctx.db, name);
   return service ?? fail("NotFoundError", `there is no service ${name}; serve status lists them`);
 }
 
 /** The live services whose names fit, the newest first; null is all of them. */
 export async function chooseServices(
-  ctx: Context,
+  ctx: Ground,
   names: string | readonly string[] | null,
 ): Promise<Service[]> {
   const globs = names === null ? null : [names].flat();

@@ -1,6 +1,7 @@
 import type { Cluster } from "../clusters/schema.ts";
 import { findCluster } from "../clusters/store.ts";
 import type { Context } from "../context.ts";
+import type { Ground } from "../ground.ts";
 import { nudge } from "../reconciler.ts";
 import type { Failure } from "../requests/schema.ts";
 import { want } from "../want.ts";
@@ -26,7 +27,7 @@ export async function goDown(ctx: Context, state: State, signal: AbortSignal): P
   await moveService(ctx, service, "GONE", service.wantedBecause);
 }
 
-async function sendAway(ctx: Context, state: State, patienceMs: number): Promise<void> {
+async function sendAway(ctx: Ground, state: State, patienceMs: number): Promise<void> {
   const { wantedBecause: because } = state.service;
   const staying = state.replicas.filter(({ wanted }) => wanted === "UP");
   if (staying.length === 0) return;
@@ -49,18 +50,18 @@ async function close(ctx: Context, state: State, signal: AbortSignal): Promise<v
 }
 
 /** Says so where a cluster does not go; that is tried on. */
-async function tellStuck(ctx: Context, { service, replicas }: State): Promise<void> {
+async function tellStuck(ctx: Ground, { service, replicas }: State): Promise<void> {
   const problem = (await Promise.all(replicas.map((one) => problemOf(ctx, one)))).find(
     (one) => one !== undefined,
   );
   if (problem?.message !== service.problem?.message)
-    await setService(ctx.db, service.id, { problem: problem ?? null });
+    await ctx.batch((tx) => setService(tx, service.id, { problem: problem ?? null }));
   const status = problem === undefined ? "SHUTTING_DOWN" : "FAILED_CLEANUP";
   await moveService(ctx, service, status, problem?.message ?? service.wantedBecause);
 }
 
-async function problemOf(ctx: Context, replica: Replica): Promise<Failure | undefined> {
-  const cluster = await findCluster(ctx.db, replica.clusterId ?? "");
+async function problemOf(ctx: Ground, replica: Replica): Promise<Failure | undefined> {
+  const cluster = await findCluster(ctx.db, replica.clusterId ?? replica.id);
   if (!isStuck(cluster)) return undefined;
   const message = `replica ${replica.number} cannot be removed: ${cluster.problem.message}`;
   return { ...cluster.problem, message };

@@ -1,5 +1,5 @@
 import { type ServiceStatus, serviceMachine } from "../../contract/statuses.ts";
-import type { Context } from "../context.ts";
+import type { Ground } from "../ground.ts";
 import { move } from "../move.ts";
 import { narrate } from "./narration.ts";
 import type { Service } from "./schema.ts";
@@ -10,7 +10,7 @@ import { findService, setService } from "./store.ts";
  * it has that, only why is noted. Does nothing once something else is wanted of the service.
  */
 export async function moveService(
-  ctx: Context,
+  ctx: Ground,
   service: Pick<Service, "id" | "wanted">,
   to: ServiceStatus,
   reason: string,
@@ -28,6 +28,6 @@ export async function moveService(
   }
 }
 
-async function noteReason(ctx: Context, { id, ...now }: Service, reason: string): Promise<void> {
-  if (now.reason !== reason) await setService(ctx.db, id, { reason });
+async function noteReason(ctx: Ground, { id, ...now }: Service, reason: string): Promise<void> {
+  if (now.reason !== reason) await ctx.batch((tx) => setService(tx, id, { reason }));
 }

@@ -1,6 +1,7 @@
 import { appendFileSync, mkdirSync } from "node:fs";
 import { dirname, join } from "node:path";
 import type { Context } from "../context.ts";
+import type { Ground } from "../ground.ts";
 import { serviceFolder } from "./folders.ts";
 import { serviceKey } from "./schema.ts";
 
@@ -9,7 +10,7 @@ export const controllerLogOf = (ctx: Pick<Context, "config">, serviceId: string)
   join(serviceFolder(ctx, serviceId), "controller.log");
 
 /** Adds a line to it, and wakes those who wait for the service. */
-export function narrate(ctx: Context, serviceId: string, line: string): void {
+export function narrate(ctx: Ground, serviceId: string, line: string): void {
   const file = controllerLogOf(ctx, serviceId);
   mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
   appendFileSync(file, `${ctx.now().toISOString()} ${line}\n`, { mode: 0o600 });

@@ -5,7 +5,7 @@ import { carryOut } from "./carry-out.ts";
 import { goDown } from "./go-down.ts";
 import { judgeAll } from "./replicas/readiness.ts";
 import { stateOf } from "./state.ts";
-import { findService, listLiveServices } from "./store.ts";
+import { findService, listServiceIds } from "./store.ts";
 import { openReadable } from "./versions/task.ts";
 
 /** Brings services from what is to what is wanted: their balancers, and how many replicas there are. */
@@ -13,7 +13,7 @@ export const services: Reconciler = {
   name: "service",
   everyMs: 5_000,
   atOnce: 16,
-  due: async (ctx) => (await listLiveServices(ctx.db)).map(({ id }) => id),
+  due: (ctx) => listServiceIds(ctx.db),
   reconcile,
 };
 

@@ -1,4 +1,4 @@
-import type { BalancerReport } from "../../contract/balancer-api.ts";
+import type { BalancerPlan, BalancerReport } from "../../contract/balancer-api.ts";
 import type { UpdateMode } from "../../contract/records/services.ts";
 import type { ReplicaStatus, ServiceStatus } from "../../contract/statuses.ts";
 import type { Failure, User } from "../requests/schema.ts";
@@ -134,3 +134,32 @@ export const placeOf = ({ host, port }: Pick<Service, "host" | "port">): string 
 /** The name of a replica's cluster. */
 export const replicaName = ({ name }: Pick<Service, "name">, number: number): string =>
   `${name}-${number}`;
+
+/** A plan, which gets its revision as it is told. */
+export type Plan = Omit<BalancerPlan, "revision">;
+
+/** The balancers of services: processes of their own, which outlive control. */
+export interface Balancers {
+  /** Has the balancer of a service run: adopted, started, or put in the place of an older build. */
+  keep(service: Service, signal: AbortSignal): Promise<void>;
+  /** As `keep`, but starts none: whoever goes down needs none. Whether one is there. */
+  adopt(service: Service, signal: AbortSignal): Promise<boolean>;
+  /** Tells a balancer that is kept what to do, unless it knows. */
+  plan(service: Service, plan: Plan, signal: AbortSignal): Promise<void>;
+  /**
+   * The plan that all requests go by; undefined before it was told, and while one in whose place this
+   * one is still finishes what it has.
+   */
+  told(serviceId: string): BalancerPlan | undefined;
+  /** What a balancer last told; undefined before. */
+  seen(serviceId: string): BalancerReport | undefined;
+  /**
+   * When this control plane first looked for any, its machine last slept or its clock was last set: before
+   * that, control was away, or nobody knows how long ago it was.
+   */
+  backAt(): number | undefined;
+  /** Has whatever balances a service finish what is open for so long and end; it may be gone already. */
+  end(service: Service, drainMs: number, signal: AbortSignal): Promise<void>;
+  /** Listens to none any more; they go on. */
+  stop(): Promise<void>;
+}

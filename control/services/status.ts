@@ -1,6 +1,6 @@
 import type { InputOf } from "../../common/operation.ts";
 import type { serveOperations as rows } from "../../contract/operations/serve.ts";
-import { listLive } from "../clusters/store.ts";
+import { listLiveOf } from "../clusters/list-store.ts";
 import type { Context } from "../context.ts";
 import { asksForSpot } from "../offers.ts";
 import { goalOf } from "./decisions/plan.ts";
@@ -13,18 +13,20 @@ import { toServiceRecord } from "./view.ts";
 /** Live services and their replicas, the newest service first. */
 export async function status(ctx: Context, input: InputOf<typeof rows.status>) {
   const services = await chooseServices(ctx, input.service_names);
-  const clusters = new Map((await listLive(ctx.db)).map((cluster) => [cluster.id, cluster]));
   return Promise.all(
     services.map(async (service) => {
       const { id: serviceId, version } = service;
+      const replicas = await listReplicas(ctx.db, serviceId);
+      const clusterIds = replicas.flatMap(({ clusterId }) => clusterId ?? []);
+      const clusters = await listLiveOf(ctx.db, clusterIds);
       const versions = await listVersions(ctx.db, serviceId);
       const goal = await openReadable(ctx, { serviceId, version: goalOf(versions).version });
       const { resources } = goal.task;
       return toServiceRecord({
         service,
         versions,
-        clusters,
-        replicas: await listReplicas(ctx.db, serviceId),
+        clusters: new Map(clusters.map((cluster) => [cluster.id, cluster])),
+        replicas,
         seen: ctx.balancers.seen(serviceId),
         newest: await openReadable(ctx, { serviceId, version }),
         goal,

@@ -1,7 +1,8 @@
 import type { Selectable } from "kysely";
 import { fail } from "../../common/errors.ts";
 import type { Seal } from "../../common/seal.ts";
-import type { Connection } from "../db/open.ts";
+import { gone } from "../db/lists.ts";
+import type { Connection, Queries } from "../db/open.ts";
 import type { Tables } from "../db/tables.ts";
 import type { Failure } from "../requests/schema.ts";
 import type { Scaling, Service, Version, VersionTask } from "./schema.ts";
@@ -17,50 +18,67 @@ export async function addService(db: Connection, service: Service): Promise<bool
 }
 
 /** The service with this id, also one that is gone. */
-export async function findService(db: Connection, id: string): Promise<Service | undefined> {
+export async function findService(db: Queries, id: string): Promise<Service | undefined> {
   const row = await db.selectFrom("services").selectAll().where("id", "=", id).executeTakeFirst();
   return row && toService(row);
 }
 
 /** As `findService`; throws `NotFoundError`. */
-export const getService = async (db: Connection, id: string): Promise<Service> =>
+export const getService = async (db: Queries, id: string): Promise<Service> =>
   (await findService(db, id)) ?? fail("NotFoundError", `there is no service ${id}`);
 
 /** The live service of this name. */
-export async function findLiveService(db: Connection, name: string): Promise<Service | undefined> {
+export async function findLiveService(db: Queries, name: string): Promise<Service | undefined> {
   const row = await db
     .selectFrom("services")
     .selectAll()
     .where("name", "=", name)
-    .where("status", "<>", "GONE")
+    .where("status", "<>", gone)
     .executeTakeFirst();
   return row && toService(row);
 }
 
 /** Every live service, the newest first. */
-export async function listLiveServices(db: Connection): Promise<Service[]> {
+export async function listLiveServices(db: Queries): Promise<Service[]> {
   const rows = await db
     .selectFrom("services")
     .selectAll()
-    .where("status", "<>", "GONE")
+    .where("status", "<>", gone)
     .orderBy("created_at", "desc")
     .execute();
   return rows.map(toService);
 }
 
+/** Ids of the live services. */
+export async function listServiceIds(db: Queries): Promise<string[]> {
+  const rows = await db.selectFrom("services").select("id").where("status", "<>", gone).execute();
+  return rows.map(({ id }) => id);
+}
+
 /** Services that are gone since before an instant. */
-export async function listGoneServices(db: Connection, before: number): Promise<string[]> {
+export async function listGoneServices(db: Queries, before: number): Promise<string[]> {
   const rows = await db
     .selectFrom("services")
     .select("id")
-    .where("status", "=", "GONE")
+    .where("status", "=", gone)
     .where("status_changed_at", "<", before)
     .execute();
   return rows.map(({ id }) => id);
 }
 
-/** Forgets a service, its versions and its replicas. */
+/** Forgets a service, its versions and its replicas, and what happened to them. */
 export async function dropService(db: Connection, id: string): Promise<void> {
+  const replicas = db.selectFrom("replicas").select("id").where("service_id", "=", id);
+  await db
+    .deleteFrom("events")
+    .where("noun", "=", "replica")
+    .where("subject_id", "in", replicas)
+    .execute();
+  await db
+    .deleteFrom("events")
+    .where("noun", "=", "service")
+    .where("subject_id", "=", id)
+    .execute();
   await db.deleteFrom("services").where("id", "=", id).execute();
 }
 
@@ -117,7 +135,7 @@ const versionColumns = [
 ] as const;
 
 /** The versions of a service, oldest first. */
-export async function listVersions(db: Connection, serviceId: string): Promise<Version[]> {
+export async function listVersions(db: Queries, serviceId: string): Promise<Version[]> {
   const rows = await db
     .selectFrom("service_versions")
     .select(versionColumns)
@@ -138,7 +156,7 @@ export async function listVersions(db: Connection, serviceId: string): Promise<V
 
 /** The task of a version, secrets included; throws `NotFoundError`. */
 export async function readVersionTask(
-  db: Connection,
+  db: Queries,
   seal: Seal,
   { serviceId, version }: Pick<Version, "serviceId" | "version">,
 ): Promise<VersionTask> {
@@ -153,15 +171,16 @@ export async function readVersionTask(
 }
 
 /** The uploads that versions of live services need: their next replica is brought up with them. */
-export async function listServiceBlobs(db: Connection, seal: Seal): Promise<string[]> {
-  const rows = await db
-    .selectFrom("service_versions")
-    .innerJoin("services", "services.id", "service_versions.service_id")
-    .select("service_versions.task")
-    .where("services.status", "<>", "GONE")
-    .execute();
-  const tasks = rows.map(({ task }): VersionTask => JSON.parse(seal.open(task)));
-  return tasks.flatMap(({ blobId }) => blobId ?? []);
+export async function listServiceBlobs(db: Queries, seal: Seal): Promise<string[]> {
+  const blobIds: string[] = [];
+  for (const id of await listServiceIds(db)) {
+    const query = db.selectFrom("service_versions").select("task").where("service_id", "=", id);
+    const tasks = (await query.execute()).map(
+      ({ task }): VersionTask => JSON.parse(seal.open(task)),
+    );
+    blobIds.push(...tasks.flatMap(({ blobId }) => blobId ?? []));
+  }
+  return blobIds;
 }
 
 /** Marks that a version was ready first, or was given up. */

@@ -7,6 +7,7 @@ import type { Call } from "../bind.ts";
 import { checkManagedFiles } from "../clusters/managed.ts";
 import { isClusterName } from "../clusters/schema.ts";
 import type { Context } from "../context.ts";
+import type { Ground } from "../ground.ts";
 import { refuseImpossible } from "../offers.ts";
 import { nudge } from "../reconciler.ts";
 import { firstScaling } from "./decisions/scale.ts";
@@ -45,7 +46,7 @@ export async function up(ctx: Context, input: Input, call: Call): Promise<[strin
 }
 
 function beginningOf({ spec: { replicas } }: Pick<OpenVersion, "spec">): string {
-  if (replicas.max === 0) return "it is to have no replica";
+  if (replicas.max === 0) return "it has no replicas, as configured";
   if (replicas.min === 0) return "it has no replica until the first request comes";
   return "its replicas are being brought up";
 }
@@ -87,7 +88,7 @@ const refuseTaken = (name: string): never =>
   fail("ConflictError", `there is a service ${name}; update it, or take it down first`);
 
 const firstVersion = (
-  ctx: Context,
+  ctx: Ground,
   serviceId: string,
   open: Pick<OpenVersion, "task" | "spec">,
   call: Call,
@@ -103,7 +104,7 @@ const firstVersion = (
 });
 
 function newService(
-  ctx: Context,
+  ctx: Ground,
   { id, name, port }: Pick<Service, "id" | "name" | "port">,
   { spec }: Pick<OpenVersion, "spec">,
   call: Call,
@@ -128,7 +129,7 @@ function newService(
 }
 
 /** A port that no service has, and nobody listens on. */
-async function freePort({ config, db }: Context): Promise<number> {
+async function freePort({ config, db }: Ground): Promise<number> {
   const taken = new Set((await listLiveServices(db)).map(({ port }) => port));
   return firstFreePort(
     config.balancerPorts,
@@ -136,7 +137,7 @@ async function freePort({ config, db }: Context): Promise<number> {
   );
 }
 
-async function untilListening(ctx: Context, id: string, call: Call): Promise<Service> {
+async function untilListening(ctx: Ground, id: string, call: Call): Promise<Service> {
   const look = async () => {
     const service = await getService(ctx.db, id);
     if (service.wanted === "GONE")

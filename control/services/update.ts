@@ -6,11 +6,11 @@ import { checkManagedFiles } from "../clusters/managed.ts";
 import type { Context } from "../context.ts";
 import type { Connection } from "../db/open.ts";
 import { addEvent } from "../events.ts";
+import type { Ground } from "../ground.ts";
 import { refuseImpossible } from "../offers.ts";
 import { nudge } from "../reconciler.ts";
 import { getLiveService } from "./find.ts";
 import { withoutKeys } from "./keys.ts";
-import { narrate } from "./narration.ts";
 import type { Service, Version, VersionTask } from "./schema.ts";
 import { addVersion, getService, setService } from "./store.ts";
 import { versionTaskOf } from "./versions/files.ts";
@@ -39,14 +39,13 @@ export async function update(ctx: Context, input: Input, call: Call): Promise<nu
     reason = await addNext(ctx, tx, service, next, task);
   });
   call.print(`Service ${service.name} goes to ${reason}\n`);
-  narrate(ctx, service.id, reason);
   void nudge(ctx, "service", service.id);
   return null;
 }
 
 /** Writes the version after the newest one; answers what there is to tell of it. */
 async function addNext(
-  ctx: Context,
+  ctx: Ground,
   tx: Connection,
   { id: serviceId }: Service,
   next: Pick<Version, "command" | "mode" | "because">,

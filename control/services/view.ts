@@ -1,5 +1,5 @@
 import type { ReplicaInfo, ServiceStatusRecord } from "../../contract/records/services.ts";
-import { type Cluster, resourcesText } from "../clusters/schema.ts";
+import { type ListedCluster, resourcesText } from "../clusters/schema.ts";
 import { describeNeeds } from "../offers.ts";
 import { encodedNull } from "../wire/pickle.ts";
 import { shownTask } from "./keys.ts";
@@ -17,7 +17,7 @@ export interface ServiceShown {
   readonly versions: readonly Version[];
   readonly replicas: readonly Replica[];
   /** The live ones, by id. */
-  readonly clusters: ReadonlyMap<string, Cluster>;
+  readonly clusters: ReadonlyMap<string, ListedCluster>;
   /** Its newest version. */
   readonly newest: OpenVersion;
   /** The version that it goes by: another one where the newest was given up. */
@@ -109,7 +109,7 @@ function toReplicaInfo(
 }
 
 /** What its cluster is made of, while there is one. */
-function machineOf(cluster: Cluster | undefined) {
+function machineOf(cluster: ListedCluster | undefined) {
   if (cluster === undefined) return undefined;
   const { provider: cloud, region } = cluster.offer;
   const resources = resourcesText(cluster);

@@ -1,6 +1,6 @@
 import type { InputOf, OutputOf } from "../../common/operation.ts";
 import type { kubernetesOperations as rows } from "../../contract/operations/kubernetes.ts";
-import type { Context } from "../context.ts";
+import type { Ground } from "../ground.ts";
 import { contextOf, contextPrefix, type Host, isReady } from "./schema.ts";
 import { listHosts, listTaken } from "./store.ts";
 
@@ -17,7 +17,7 @@ interface Counted {
 
 /** Accelerators of pools, and how many of them are nobody's; pools without any are left out. */
 export async function availability(
-  ctx: Context,
+  ctx: Ground,
   input: InputOf<typeof rows.kubernetesGpuAvailability>,
 ): Promise<Availability> {
   if (input.is_ssh === false) return [];
@@ -32,7 +32,7 @@ export async function availability(
 
 /** The hosts of a pool that have been looked at; there are no other contexts. */
 export async function nodeInfo(
-  ctx: Context,
+  ctx: Ground,
   { context }: InputOf<typeof rows.kubernetesNodeInfo>,
 ): Promise<OutputOf<typeof rows.kubernetesNodeInfo>> {
   const isPool = context?.startsWith(contextPrefix) === true;
@@ -41,7 +41,7 @@ export async function nodeInfo(
   return { node_info_dict: Object.fromEntries(entries), hint: "" };
 }
 
-async function countHosts({ db }: Context, pool: string | undefined): Promise<Counted[]> {
+async function countHosts({ db }: Ground, pool: string | undefined): Promise<Counted[]> {
   const taken = await listTaken(db);
   const hosts = (await listHosts(db, pool)).filter(({ facts }) => facts !== null);
   return hosts.map((host) => {

@@ -1,11 +1,15 @@
-import type { Database } from "../db/open.ts";
+import type { Context } from "../context.ts";
+import type { Queries } from "../db/open.ts";
 import type { SshReach } from "./reach.ts";
 import { type Host, type HostBook, isReady } from "./schema.ts";
 import { howIs } from "./status.ts";
 import * as store from "./store.ts";
 
 /** Who has which host, in the database. */
-export function openHostBook(db: Database, { targetOf }: Pick<SshReach, "targetOf">): HostBook {
+export function openHostBook(
+  { db, batch }: Pick<Context, "db" | "batch">,
+  { targetOf }: Pick<SshReach, "targetOf">,
+): HostBook {
   return {
     targetOf,
     listPools: () => store.listPoolNames(db),
@@ -21,7 +25,7 @@ export function openHostBook(db: Database, { targetOf }: Pick<SshReach, "targetO
       return node && host && { node, host };
     },
     claim: ({ id: clusterId, name: clusterName, nodes }, choose) =>
-      db.transaction().execute(async (tx) => {
+      batch(async (tx) => {
         const taken = await store.listNodes(tx, { clusterId });
         const missing = [...Array(nodes).keys()].filter(
           (rank) => !taken.some((node) => node.rank === rank),
@@ -34,24 +38,24 @@ export function openHostBook(db: Database, { targetOf }: Pick<SshReach, "targetO
           await store.addNode(tx, { ...node, state: "claimed" }, machine);
         }
       }),
-    setState: (node, state) => store.setNodeState(db, node, state),
+    setState: (node, state) => batch((tx) => store.setNodeState(tx, node, state)),
     release: (node, isDirty) =>
-      db.transaction().execute(async (tx) => {
+      batch(async (tx) => {
         await store.deleteNode(tx, node);
         if (isDirty) await store.setHost(tx, node.host, { isDirty });
       }),
     adopt: (node, machine) =>
-      db.transaction().execute(async (tx) => {
+      batch(async (tx) => {
         if ((await store.findNodeOn(tx, machine)) === undefined)
           await store.addNode(tx, node, machine);
         await store.setHost(tx, node.host, { problem: null });
       }),
-    setProblem: (host, problem) => store.setHost(db, host, { problem }),
+    setProblem: (host, problem) => batch((tx) => store.setHost(tx, host, { problem })),
   };
 }
 
 /** A machine that several pools have is free once. */
-async function listFree(db: Parameters<typeof store.listHosts>[0]) {
+async function listFree(db: Queries) {
   const taken = await store.listTaken(db);
   const ready = (await store.listHosts(db)).filter(isReady);
   return ready.filter(
@@ -60,7 +64,7 @@ async function listFree(db: Parameters<typeof store.listHosts>[0]) {
   );
 }
 
-async function listShortages(db: Database): Promise<string[]> {
+async function listShortages(db: Queries): Promise<string[]> {
   const taken = await store.listTaken(db);
   const nodes = await store.listNodes(db);
   const pools = Map.groupBy(await store.listHosts(db), ({ pool }) => pool);

@@ -1,12 +1,13 @@
 import { fail, toAppError } from "../../common/errors.ts";
 import type { Call } from "../bind.ts";
 import type { Context } from "../context.ts";
-import type { Connection } from "../db/open.ts";
+import type { Queries } from "../db/open.ts";
 import { cleanHost, removeNodeOn } from "../doors/ssh/agent-service.ts";
 import { installAgent } from "../doors/ssh/install.ts";
 import { askToLinger } from "../doors/ssh/linger.ts";
 import { describeHost } from "../doors/ssh/probe.ts";
 import { machineOf } from "../doors/ssh/target.ts";
+import type { Ground } from "../ground.ts";
 import { cleanLeftOf, findTwin, howLeft, takeBack } from "./leave.ts";
 import { keepingProblem, lookAt } from "./look.ts";
 import { refuseOccupied } from "./occupied.ts";
@@ -42,7 +43,7 @@ export async function cleanPools(
 }
 
 /** Throws `ConflictError` while clusters are on the pool. */
-export async function refuseWhileUsed(db: Connection, pool: string): Promise<void> {
+export async function refuseWhileUsed(db: Queries, pool: string): Promise<void> {
   const nodes = await listNodes(db, { pool });
   const names = [...new Set(nodes.map(({ clusterName }) => clusterName))];
   if (names.length > 0)
@@ -58,7 +59,7 @@ interface Doing {
 
 /** All hosts side by side; a bad one holds up no other. */
 async function overHosts(
-  ctx: Context,
+  ctx: Ground,
   pools: readonly string[],
   call: Call,
   { verb, done, left }: Doing,
@@ -101,7 +102,7 @@ async function deployHost(ctx: Context, host: Host, signal: AbortSignal): Promis
   const node = await findNodeOn(ctx.db, machineOf(reached.target));
   if (node === undefined && !host.isDirty)
     await keepingProblem(ctx, host, signal, () => refuseOccupied(ctx, reached, signal));
-  if (host.deployedAt === null) await setHost(ctx.db, host, { isDirty: true });
+  if (host.deployedAt === null) await ctx.batch((tx) => setHost(tx, host, { isDirty: true }));
   const wasLeft = await takeBack(ctx, host, reached);
   const { facts } = await keepingProblem(ctx, host, signal, async () => {
     if ((host.isDirty || wasLeft) && node === undefined) await removeNodeOn(reached, signal);
@@ -112,7 +113,7 @@ async function deployHost(ctx: Context, host: Host, signal: AbortSignal): Promis
   const wasClean = host.deployedAt !== null && !host.isDirty && !wasLeft;
   const isDirty = (host.isDirty || wasLeft) && node !== undefined;
   // One that was clean may have been left by its cluster meanwhile.
-  await setHost(ctx.db, host, wasClean ? { deployedAt } : { deployedAt, isDirty });
+  await ctx.batch((tx) => setHost(tx, host, wasClean ? { deployedAt } : { deployedAt, isDirty }));
   return describeHost(facts);
 }
 
@@ -128,8 +129,8 @@ async function cleanUp(ctx: Context, host: Host, signal: AbortSignal): Promise<s
   const machine = machineOf(reached.target);
   const twin = await findTwin(ctx.db, host, machine, reached.facts.user);
   if (twin === undefined) await keepingProblem(ctx, host, signal, () => cleanHost(reached, signal));
-  else if (host.isDirty) await setHost(ctx.db, twin, { isDirty: true });
-  await setHost(ctx.db, host, { isDirty: false });
+  else if (host.isDirty) await ctx.batch((tx) => setHost(tx, twin, { isDirty: true }));
+  await ctx.batch((tx) => setHost(tx, host, { isDirty: false }));
   ctx.ssh.connections.retire(reached.target);
   return twin === undefined ? "" : `its files stay for ${twin.pool}/${twin.name}`;
 }

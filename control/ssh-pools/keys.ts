@@ -2,7 +2,7 @@ import { chmodSync, mkdirSync, readdirSync, renameSync, rmSync, writeFileSync } 
 import { join, resolve } from "node:path";
 import { errorCodeOf, fail } from "../../common/errors.ts";
 import type { RawBody } from "../bind.ts";
-import type { Context } from "../context.ts";
+import type { Ground } from "../ground.ts";
 import { entriesOf, type HostEntry } from "./document.ts";
 import { listLeftovers } from "./leftover-store.ts";
 import { listPools } from "./store.ts";
@@ -15,7 +15,7 @@ export const keyFolderOf = ({ home }: { home: string }): string =>
   join(home, "control", "ssh-keys");
 
 /** Names of the uploaded keys. */
-export function listKeys({ config }: Context): string[] {
+export function listKeys({ config }: Ground): string[] {
   try {
     return readdirSync(keyFolderOf(config))
       .filter((name) => keyName.test(name))
@@ -27,7 +27,7 @@ export function listKeys({ config }: Context): string[] {
 }
 
 /** Removes uploaded keys that `entries` had, and no pool nor anything that was left on a host needs. */
-export async function dropUnusedKeys(ctx: Context, entries: readonly HostEntry[]): Promise<void> {
+export async function dropUnusedKeys(ctx: Ground, entries: readonly HostEntry[]): Promise<void> {
   const pools = [...(await listPools(ctx.db, ctx.seal)).values()].flatMap(entriesOf);
   const left = (await listLeftovers(ctx.db, ctx.seal)).map(({ entry }) => entry);
   const folder = keyFolderOf(ctx.config);
@@ -40,7 +40,7 @@ export async function dropUnusedKeys(ctx: Context, entries: readonly HostEntry[]
 }
 
 /** Keeps the key of a form, in place of one that had its name; answers where. */
-export async function uploadKey({ config }: Context, body: RawBody): Promise<string> {
+export async function uploadKey({ config }: Ground, body: RawBody): Promise<string> {
   const { name, text } = await readForm(body);
   const folder = keyFolderOf(config);
   mkdirSync(folder, { recursive: true, mode: 0o700 });

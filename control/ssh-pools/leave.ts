@@ -2,9 +2,10 @@ import { product } from "../../common/product.ts";
 import type { SshNodePoolConfig } from "../../contract/records/ssh-node-pools.ts";
 import type { Call } from "../bind.ts";
 import type { Context } from "../context.ts";
-import type { Connection } from "../db/open.ts";
-import type { ReachedHost } from "../doors/ssh/agent-service.ts";
+import type { Connection, Queries } from "../db/open.ts";
+import type { ReachedHost } from "../doors/ssh/reached-host.ts";
 import { machineOf } from "../doors/ssh/target.ts";
+import type { Ground } from "../ground.ts";
 import { nudge } from "../reconciler.ts";
 import { entriesOf } from "./document.ts";
 import * as leftovers from "./leftover-store.ts";
@@ -16,7 +17,7 @@ import { findHostKey, listHosts, setHost } from "./store.ts";
  * its ids.
  */
 export async function leaveBehind(
-  { seal, now }: Context,
+  { seal, now }: Ground,
   tx: Connection,
   hosts: readonly Host[],
   before: SshNodePoolConfig,
@@ -67,7 +68,7 @@ export async function cleanLeftOf(
     if (!still.some((one) => one.id === id))
       call.print(`${pool}/${name}: nothing of ours is left at ${id}\n`);
   for (const one of still) {
-    if (force) await leftovers.deleteLeftover(ctx.db, one.id);
+    if (force) await ctx.batch((tx) => leftovers.deleteLeftover(tx, one.id));
     const told = force ? `given up; ~/.${product.word} stays at ${one.id}` : howLeft(one);
     call.print(`${one.pool}/${one.name}: ${told}\n`);
   }
@@ -112,7 +113,7 @@ export async function takeBack(
 
 /** Another deployed host that is the same user of the same machine, and has its files in common. */
 export async function findTwin(
-  db: Connection,
+  db: Queries,
   { pool, name }: HostRef,
   machine: string,
   user: string,

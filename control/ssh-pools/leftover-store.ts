@@ -1,23 +1,19 @@
 import type { Selectable } from "kysely";
 import type { Seal } from "../../common/seal.ts";
-import type { Connection } from "../db/open.ts";
+import type { Connection, Queries } from "../db/open.ts";
 import type { Tables } from "../db/tables.ts";
 import type { HostEntry } from "./document.ts";
 import type { Leftover } from "./schema.ts";
 
 /** What is left of a pool, or of all, by the names of its hosts. */
-export async function listLeftovers(
-  db: Connection,
-  seal: Seal,
-  pool?: string,
-): Promise<Leftover[]> {
+export async function listLeftovers(db: Queries, seal: Seal, pool?: string): Promise<Leftover[]> {
   const query = db.selectFrom("ssh_leftovers").selectAll().orderBy("pool").orderBy("name");
   const rows = await (pool === undefined ? query : query.where("pool", "=", pool)).execute();
   return rows.map((row) => toLeftover(row, seal));
 }
 
 export async function findLeftover(
-  db: Connection,
+  db: Queries,
   seal: Seal,
   id: string,
 ): Promise<Leftover | undefined> {

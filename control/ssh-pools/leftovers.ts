@@ -1,7 +1,9 @@
 import { AppError, fail, toAppError } from "../../common/errors.ts";
 import type { Context } from "../context.ts";
-import { cleanHost, type ReachedHost } from "../doors/ssh/agent-service.ts";
+import { cleanHost } from "../doors/ssh/agent-service.ts";
+import type { ReachedHost } from "../doors/ssh/reached-host.ts";
 import { machineOf } from "../doors/ssh/target.ts";
+import type { Ground } from "../ground.ts";
 import type { Reconciler } from "../reconciler.ts";
 import { findTwin } from "./leave.ts";
 import * as store from "./leftover-store.ts";
@@ -17,7 +19,7 @@ export const sshLeftovers = {
   name: "ssh_leftover",
   everyMs: 15_000,
   atOnce: 64,
-  async due({ db, seal, now }: Context) {
+  async due({ db, seal, now }: Ground) {
     const at = now().getTime();
     const all = await store.listLeftovers(db, seal);
     return all.filter((one) => at >= nextTryAt(one)).map(({ id }) => id);
@@ -38,7 +40,7 @@ async function reconcile(ctx: Context, id: string, signal: AbortSignal): Promise
     const reached = await reach(ctx, left);
     const twin = await findTwin(ctx.db, left, left.machine, left.facts.user);
     if (twin === undefined) await cleanHost(reached, AbortSignal.any([signal, limit]));
-    await store.deleteLeftover(ctx.db, id, left.leftAt);
+    await ctx.batch((tx) => store.deleteLeftover(tx, id, left.leftAt));
     ctx.log.info({ pool, name, id }, "nothing is left on a host");
   } catch (error) {
     signal.throwIfAborted();
@@ -47,7 +49,7 @@ async function reconcile(ctx: Context, id: string, signal: AbortSignal): Promise
     const problem = limit.aborted
       ? `it was not clean after ${cleanMs / 1000} s`
       : toAppError(error).message;
-    await store.setLeftover(ctx.db, id, { problem, triedAt: ctx.now().getTime() });
+    await ctx.batch((tx) => store.setLeftover(tx, id, { problem, triedAt: ctx.now().getTime() }));
     ctx.log.warn({ pool, name, id, why: problem }, "files of ours stay on a host");
   }
 }

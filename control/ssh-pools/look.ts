@@ -1,9 +1,10 @@
 import { AppError, toAppError } from "../../common/errors.ts";
 import type { Context } from "../context.ts";
-import type { ReachedHost } from "../doors/ssh/agent-service.ts";
 import { checkHost } from "../doors/ssh/install.ts";
 import { probeHost } from "../doors/ssh/probe.ts";
+import type { ReachedHost } from "../doors/ssh/reached-host.ts";
 import { machineOf } from "../doors/ssh/target.ts";
+import type { Ground } from "../ground.ts";
 import type { HostRef } from "./schema.ts";
 import { setHost } from "./store.ts";
 
@@ -18,7 +19,7 @@ export async function lookAt(
     const target = await targetOf(host);
     const facts = await probeHost(ssh, target, signal);
     const seen = { facts, machine: machineOf(target), lookedAt: ctx.now().getTime() };
-    await setHost(ctx.db, host, { ...seen, problem: null });
+    await ctx.batch((tx) => setHost(tx, host, { ...seen, problem: null }));
     checkHost(target, facts);
     return { ssh, target, facts };
   });
@@ -26,7 +27,7 @@ export async function lookAt(
 
 /** Does something with a host; whatever stands in the way is kept as its problem. */
 export async function keepingProblem<T>(
-  ctx: Context,
+  ctx: Ground,
   host: HostRef,
   signal: AbortSignal,
   work: () => Promise<T>,
@@ -37,7 +38,7 @@ export async function keepingProblem<T>(
     if (signal.aborted) throw error;
     const lookedAt = ctx.now().getTime();
     if (!(error instanceof AppError)) ctx.log.error({ err: error, ...host }, "host not looked at");
-    await setHost(ctx.db, host, { problem: toAppError(error).message, lookedAt });
+    await ctx.batch((tx) => setHost(tx, host, { problem: toAppError(error).message, lookedAt }));
     throw error;
   }
 }

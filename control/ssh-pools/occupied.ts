@@ -2,8 +2,8 @@ import { fail } from "../../common/errors.ts";
 import { product } from "../../common/product.ts";
 import { findCluster } from "../clusters/store.ts";
 import type { Context } from "../context.ts";
-import type { ReachedHost } from "../doors/ssh/agent-service.ts";
 import { findOccupant } from "../doors/ssh/occupant.ts";
+import type { ReachedHost } from "../doors/ssh/reached-host.ts";
 
 /**
  * Throws `ConflictError` where a host is a node of a cluster that the database does not have, or that

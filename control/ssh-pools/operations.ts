@@ -4,7 +4,7 @@ import { kubernetesOperations } from "../../contract/operations/kubernetes.ts";
 import { sshNodePoolOperations as rows } from "../../contract/operations/ssh-node-pools.ts";
 import { hintOf } from "../../contract/spelling.ts";
 import { type Bound, bind } from "../bind.ts";
-import type { Context } from "../context.ts";
+import type { Ground } from "../ground.ts";
 import { availability, nodeInfo } from "./accelerators.ts";
 import { cleanPools, deployPools } from "./deploy.ts";
 import { masked } from "./document.ts";
@@ -63,7 +63,7 @@ export const sshPoolOperations: Bound[] = [
  * The pool of this name, or `ssh/name`; null names all. One that is forgotten counts while something of
  * ours is left on its hosts. Throws `NotFoundError`.
  */
-async function poolsOf(ctx: Context, infra: string | null): Promise<string[]> {
+async function poolsOf(ctx: Ground, infra: string | null): Promise<string[]> {
   const left = (await listLeftovers(ctx.db, ctx.seal)).map(({ pool }) => pool);
   const names = [...new Set([...(await listPoolNames(ctx.db)), ...left])];
   if (infra === null || infra === "ssh") return names;

@@ -1,6 +1,7 @@
 import { fail } from "../../common/errors.ts";
 import type { Seal } from "../../common/seal.ts";
-import type { Database } from "../db/open.ts";
+import type { Batch } from "../db/batch.ts";
+import type { Queries } from "../db/open.ts";
 import type { Bundles } from "../doors/ssh/bundles.ts";
 import { openSshConnections, type SshConnections } from "../doors/ssh/connections.ts";
 import { type Forwards, openForwards } from "../doors/ssh/forwards.ts";
@@ -27,7 +28,8 @@ export interface SshReach {
 
 export interface ReachOptions {
   readonly controlId: string;
-  readonly db: Database;
+  readonly db: Queries;
+  readonly batch: Batch;
   readonly seal: Seal;
   readonly keyring: Keyring;
   readonly bundles: Bundles;
@@ -35,7 +37,15 @@ export interface ReachOptions {
 }
 
 /** Reaches nothing yet. */
-export function openReach({ controlId, db, seal, keyring, bundles, now }: ReachOptions): SshReach {
+export function openReach({
+  controlId,
+  db,
+  batch,
+  seal,
+  keyring,
+  bundles,
+  now,
+}: ReachOptions): SshReach {
   const targets = new Map<string, Promise<SshTarget>>();
 
   const resolve = (entry: HostEntry) => resolveTarget(entry, keyring);
@@ -54,7 +64,7 @@ export function openReach({ controlId, db, seal, keyring, bundles, now }: ReachO
     connections: openSshConnections({
       find: (machine) => findHostKey(db, machine),
       async keep(machine, key) {
-        await addHostKey(db, machine, key, now().getTime());
+        await batch((tx) => addHostKey(tx, machine, key, now().getTime()));
         return (await findHostKey(db, machine)) ?? key;
       },
     }),

@@ -32,7 +32,7 @@ async function reconcile(ctx: Context, id: string, signal: AbortSignal): Promise
     const node = await findNodeOn(ctx.db, machineOf(reached.target));
     if (!host.isDirty || node !== undefined) return;
     await keepingProblem(ctx, ref, signal, () => removeNodeOn(reached, signal));
-    await setHost(ctx.db, ref, { isDirty: false });
+    await ctx.batch((tx) => setHost(tx, ref, { isDirty: false }));
     ctx.log.info(ref, "host cleaned");
   } catch (error) {
     if (!(error instanceof AppError)) throw error;

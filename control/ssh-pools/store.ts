@@ -1,28 +1,25 @@
 import type { Selectable } from "kysely";
 import type { Seal } from "../../common/seal.ts";
 import type { SshNodePoolConfig } from "../../contract/records/ssh-node-pools.ts";
-import type { Connection } from "../db/open.ts";
+import type { Connection, Queries } from "../db/open.ts";
 import type { Tables } from "../db/tables.ts";
 import type { HostKey } from "../doors/ssh/host-keys.ts";
 import type { HostFacts } from "../doors/ssh/probe.ts";
 import type { Host, HostNode, HostRef } from "./schema.ts";
 
 /** Every pool's document, by name. */
-export async function listPools(
-  db: Connection,
-  seal: Seal,
-): Promise<Map<string, SshNodePoolConfig>> {
+export async function listPools(db: Queries, seal: Seal): Promise<Map<string, SshNodePoolConfig>> {
   const rows = await db.selectFrom("ssh_pools").selectAll().orderBy("name").execute();
   return new Map(rows.map(({ name, config }) => [name, JSON.parse(seal.open(config))]));
 }
 
-export async function listPoolNames(db: Connection): Promise<string[]> {
+export async function listPoolNames(db: Queries): Promise<string[]> {
   const rows = await db.selectFrom("ssh_pools").select("name").orderBy("name").execute();
   return rows.map(({ name }) => name);
 }
 
 export async function findPool(
-  db: Connection,
+  db: Queries,
   seal: Seal,
   name: string,
 ): Promise<SshNodePoolConfig | undefined> {
@@ -58,13 +55,13 @@ export async function deletePool(db: Connection, name: string): Promise<boolean>
 }
 
 /** The hosts of a pool, or of all, in the order in which they were added. */
-export async function listHosts(db: Connection, pool?: string): Promise<Host[]> {
+export async function listHosts(db: Queries, pool?: string): Promise<Host[]> {
   const query = db.selectFrom("ssh_hosts").selectAll().orderBy("pool").orderBy("name");
   const rows = await (pool === undefined ? query : query.where("pool", "=", pool)).execute();
   return rows.map(toHost);
 }
 
-export async function findHost(db: Connection, host: HostRef): Promise<Host | undefined> {
+export async function findHost(db: Queries, host: HostRef): Promise<Host | undefined> {
   const row = await db
     .selectFrom("ssh_hosts")
     .selectAll()
@@ -112,7 +109,7 @@ export async function setHost(db: Connection, { pool, name }: HostRef, change: H
 
 /** Nodes by cluster and rank: of one cluster, of one pool, or all. */
 export async function listNodes(
-  db: Connection,
+  db: Queries,
   { clusterId, pool }: { clusterId?: string; pool?: string } = {},
 ): Promise<HostNode[]> {
   let query = db.selectFrom("ssh_nodes").selectAll().orderBy("cluster_id").orderBy("rank");
@@ -125,7 +122,7 @@ export async function listNodes(
  * The machines that are nodes, and those that are yet to be cleaned of one: other pools that have them
  * too must not give them away either.
  */
-export async function listTaken(db: Connection): Promise<Set<string>> {
+export async function listTaken(db: Queries): Promise<Set<string>> {
   const nodes = await db.selectFrom("ssh_nodes").select("machine").execute();
   const dirty = await db
     .selectFrom("ssh_hosts")
@@ -137,7 +134,7 @@ export async function listTaken(db: Connection): Promise<Set<string>> {
 }
 
 /** The node that a machine is, whichever pool it is of. */
-export async function findNodeOn(db: Connection, machine: string): Promise<HostNode | undefined> {
+export async function findNodeOn(db: Queries, machine: string): Promise<HostNode | undefined> {
   const row = await db
     .selectFrom("ssh_nodes")
     .selectAll()
@@ -181,7 +178,7 @@ export async function deleteNode(db: Connection, { clusterId, rank }: NodeKey): 
 }
 
 /** The key that a machine is known by. */
-export async function findHostKey(db: Connection, machine: string): Promise<HostKey | undefined> {
+export async function findHostKey(db: Queries, machine: string): Promise<HostKey | undefined> {
   return db
     .selectFrom("ssh_host_keys")
     .select(["kind", "fingerprint"])

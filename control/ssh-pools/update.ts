@@ -3,6 +3,7 @@ import { fail } from "../../common/errors.ts";
 import type { SshNodePoolConfig } from "../../contract/records/ssh-node-pools.ts";
 import type { Context } from "../context.ts";
 import type { Connection } from "../db/open.ts";
+import type { Ground } from "../ground.ts";
 import { nudge } from "../reconciler.ts";
 import { refuseWhileUsed } from "./deploy.ts";
 import { entriesOf, type HostEntry, readPools, unmasked } from "./document.ts";
@@ -43,7 +44,7 @@ function leavingIn(hosts: readonly Host[], config: SshNodePoolConfig): Host[] {
 
 /** Writes a pool down; answers what is left behind. */
 async function updatePool(
-  ctx: Context,
+  ctx: Ground,
   tx: Connection,
   name: string,
   given: SshNodePoolConfig,

@@ -6,14 +6,15 @@ import type { Readable } from "node:stream";
 import { fail } from "../../common/errors.ts";
 import { diskFull, isNoRoom } from "../../common/files.ts";
 import { paced } from "../../common/loop.ts";
+import { openTurnsByKey } from "../../common/turns.ts";
 import { blobIdOf } from "../../contract/blob-id.ts";
 import type { Entry } from "../../contract/files-api.ts";
 import type { UploadZipFileResponse } from "../../contract/records/uploads.ts";
 import { type Archive, type Limits, readArchive } from "./archive.ts";
 import { type Chunk, joinChunks, keepChunk } from "./chunks.ts";
-import { collectShelves } from "./collect.ts";
 import { addContents, keepContent } from "./contents.ts";
 import { manifestOf, readManifest, renew, type Shelf, shelfOf, writeManifest } from "./folders.ts";
+import { collectShelves } from "./shelves.ts";
 
 /** The files that users sent for their tasks. */
 export interface Uploads {
@@ -45,21 +46,8 @@ const completed: Progress = { status: "completed", missing_chunks: null };
 
 /** Keeps uploads below a folder that has one of its own for each user. */
 export function openUploads(root: string, now: () => Date): Uploads {
-  const unpacking = new Map<string, Promise<void>>();
-
   /** One archive of a user at a time, in their order. */
-  function inTurn<T>(userId: string, work: () => Promise<T>): Promise<T> {
-    const turn = (unpacking.get(userId) ?? Promise.resolve()).then(work);
-    const settled = turn.then(
-      () => {},
-      () => {},
-    );
-    unpacking.set(userId, settled);
-    void settled.then(() => {
-      if (unpacking.get(userId) === settled) unpacking.delete(userId);
-    });
-    return turn;
-  }
+  const inTurn = openTurnsByKey<string>();
 
   return {
     hasBlob: (userId, blobId) => renew(manifestOf(shelfOf(root, userId), blobId), now()),

@@ -55,6 +55,35 @@ export const listedRequest = (
   error: "null",
 });
 
+/**
+ * The record with these fields and its id alone; the others hold what stands for nothing. Source: the
+ * protocol's existing clients ask for some fields and parse all of them.
+ */
+export const withFields = (record: RequestPayload, fields: readonly string[]): RequestPayload => ({
+  ...emptyRecord,
+  ...Object.fromEntries(Object.entries(record).filter(([name]) => fields.includes(name))),
+  request_id: record.request_id,
+});
+
+const emptyRecord: Omit<RequestPayload, "request_id"> = {
+  name: "",
+  entrypoint: "",
+  request_body: "null",
+  status: "PENDING",
+  created_at: 0,
+  finished_at: null,
+  user_id: "",
+  user_name: null,
+  return_value: "null",
+  error: "null",
+  pid: null,
+  schedule_type: "short",
+  cluster_name: null,
+  status_msg: null,
+  should_retry: false,
+  file_mounts_blob_id: null,
+};
+
 const requestFields = (request: RequestView) => ({
   request_id: request.id,
   name: `${protocol.requestPrefix}.${request.name}`,

@@ -7,7 +7,7 @@ import { type Cluster, clusterKey } from "../schema.ts";
 import { findCluster } from "../store.ts";
 import { readParcel } from "./cargo.ts";
 import { deliverFiles } from "./deliver.ts";
-import type { KeptParcel } from "./kept.ts";
+import type { KeptParcel } from "./parcels.ts";
 import { listParcels } from "./store.ts";
 
 /**

@@ -1,16 +1,11 @@
-import type { Context } from "../../context.ts";
+import type { Ground } from "../../ground.ts";
 import type { Parcel } from "./cargo.ts";
+import type { KeptParcel } from "./parcels.ts";
 import { listParcels, setParcels } from "./store.ts";
-
-/** A parcel that a cluster remembers, for nodes that it gets later. */
-export interface KeptParcel extends Parcel {
-  /** Every node had it; otherwise it is on its way, or did not get there. */
-  readonly hasArrived: boolean;
-}
 
 /** Writes down that parcels are on their way to all nodes of a cluster, or that they have arrived. */
 export async function keepParcels(
-  ctx: Context,
+  ctx: Ground,
   clusterId: string,
   parcels: readonly Parcel[],
   hasArrived: boolean,

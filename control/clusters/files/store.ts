@@ -1,9 +1,9 @@
 import type { Seal } from "../../../common/seal.ts";
-import type { Connection } from "../../db/open.ts";
-import type { KeptParcel } from "./kept.ts";
+import type { Connection, Queries } from "../../db/open.ts";
+import type { KeptParcel } from "./parcels.ts";
 
 /** What the nodes of a cluster were brought, in that order; empty before the first time. */
-export async function listParcels(db: Connection, seal: Seal, id: string): Promise<KeptParcel[]> {
+export async function listParcels(db: Queries, seal: Seal, id: string): Promise<KeptParcel[]> {
   const row = await db
     .selectFrom("clusters")
     .select("parcels")

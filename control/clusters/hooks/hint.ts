@@ -2,6 +2,7 @@ import { product } from "../../../common/product.ts";
 import type { HookEvent } from "../../../contract/hooks.ts";
 import type { HookRun } from "../../../contract/lifecycle-shapes.ts";
 import type { Context } from "../../context.ts";
+import type { Ground } from "../../ground.ts";
 import { listOpen } from "../lifecycles/store.ts";
 import type { Cluster } from "../schema.ts";
 import { keptHooks } from "./kept.ts";
@@ -10,7 +11,7 @@ import { entriesOf } from "./told.ts";
 
 /** Which of a cluster's hooks run before it leaves; nothing where all or none of them do. */
 export async function chosenHooks(
-  ctx: Context,
+  ctx: Ground,
   cluster: Cluster,
   event: "stop" | "down",
 ): Promise<string> {

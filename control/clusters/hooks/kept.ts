@@ -3,7 +3,7 @@ import { envOf } from "../../../common/product.ts";
 import type { Hook } from "../../../contract/hooks.ts";
 import type { HookSet } from "../../../contract/lifecycle-shapes.ts";
 import type { Task } from "../../../contract/task.ts";
-import type { Context } from "../../context.ts";
+import type { Ground } from "../../ground.ts";
 import type { Offer } from "../../providers/provider.ts";
 import type { User } from "../../requests/schema.ts";
 import { secretsOf } from "../../task.ts";
@@ -36,7 +36,7 @@ export const noneKept: KeptHooks = { hooks: [], env: {}, secrets: {} };
  * may come with autostop later.
  */
 export function launchedHooks(
-  ctx: Context,
+  ctx: Ground,
   task: Task,
   launched: Launched,
 ): StoredHooks | undefined {
@@ -49,22 +49,45 @@ export function launchedHooks(
   return { sealed: ctx.seal.seal(JSON.stringify(kept)), version: isAny ? randomUUID() : null };
 }
 
+/** The hooks of a cluster that is given another offer; undefined where nothing of them changes. */
+export async function movedHooks(
+  ctx: Ground,
+  cluster: Cluster,
+  offer: Offer,
+): Promise<StoredHooks | undefined> {
+  const kept = await keptHooks(ctx, cluster.id);
+  const before = variablesOf(cluster);
+  const after = Object.entries(variablesOf({ ...cluster, offer }));
+  // The task's own variables stay.
+  const changed = after.filter(
+    ([name, value]) => kept.env[name] === before[name] && before[name] !== value,
+  );
+  if (changed.length === 0) return undefined;
+  const moved: KeptHooks = { ...kept, env: { ...kept.env, ...Object.fromEntries(changed) } };
+  return { sealed: ctx.seal.seal(JSON.stringify(moved)), version: cluster.hooksVersion };
+}
+
 /** Whether a document says something of hooks, in either way; else those of before are kept. */
 export const bringsHooks = ({ hooks, resources }: Task): boolean =>
   hooks !== undefined || hookOf(resources.autostop) !== undefined;
 
 /** What was kept of the launches of a cluster. */
-export async function keptHooks(ctx: Context, id: string): Promise<KeptHooks> {
+export async function keptHooks(ctx: Ground, id: string): Promise<KeptHooks> {
   const sealed = await findHooks(ctx.db, id);
   return sealed === null ? noneKept : openHooks(ctx, sealed);
 }
 
 /** What lies sealed in the row of a cluster. */
-export const openHooks = (ctx: Context, sealed: Uint8Array): KeptHooks =>
+export const openHooks = (ctx: Ground, sealed: Uint8Array): KeptHooks =>
   JSON.parse(ctx.seal.open(sealed));
 
 /** What jobs are told as well; the task's own variables lie above. */
-function variablesOf({ name, nodes, offer, user }: Launched): Record<string, string> {
+function variablesOf({
+  name,
+  nodes,
+  offer,
+  user,
+}: Pick<Launched, "name" | "nodes" | "offer" | "user">): Record<string, string> {
   const { provider: cloud, region, zone } = offer;
   return {
     ...envOf("USER", user.name),

@@ -1,5 +1,5 @@
 import { type HookEvent, hookEvents } from "../../../contract/hooks.ts";
-import type { StoredLifecycle } from "../lifecycles/store.ts";
+import type { StoredLifecycle } from "../lifecycles/schema.ts";
 
 /** What is known of the logs of a cluster's hooks; lifecycles come newest first. */
 export interface Known {

@@ -1,13 +1,12 @@
-import { execFile } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { constants } from "node:fs";
 import { mkdir, open, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { promisify } from "node:util";
 import { errorCodeOf } from "../../../common/errors.ts";
+import { flush } from "../../../common/files.ts";
+import { punchHole, readFrom, readOn, sizeOf } from "../../../common/growing-file.ts";
 import { type Gap, gapLine, gapOf, type HookEvent } from "../../../contract/hooks.ts";
-import type { Context } from "../../context.ts";
-import { readFrom, sizeOf } from "../../growing-file.ts";
+import type { Ground } from "../../ground.ts";
 import { provisionLogOf } from "../provision-log.ts";
 
 /** What one node's hooks wrote for one event of one lifecycle. */
@@ -32,7 +31,7 @@ export interface OpenCopy extends AsyncDisposable {
   readonly size: number;
   /** Puts bytes where they belong; those between its end and them are left out. */
   write(at: number, bytes: Buffer): Promise<void>;
-  /** Marks that every byte is here, until more is written. */
+  /** Marks that every byte is here, until more is written; resolves once all of it is on disk. */
   finish(): Promise<void>;
 }
 
@@ -40,7 +39,7 @@ export interface OpenCopy extends AsyncDisposable {
 export const hookLogKey = (clusterId: string): string => `hook-logs:${clusterId}`;
 
 /** They lie with all else that is kept of their cluster. */
-const folderOf = (ctx: Context, clusterId: string): string =>
+const folderOf = (ctx: Ground, clusterId: string): string =>
   join(dirname(provisionLogOf(ctx, clusterId)), "hooks");
 
 const idPattern = /^[\w-]{1,64}$/;
@@ -50,18 +49,18 @@ export const canNameFolder = (lifecycleId: string): boolean => idPattern.test(li
 
 /** The folder of all copies of a lifecycle. */
 export const copyFolderOf = (
-  ctx: Context,
+  ctx: Ground,
   { clusterId, id }: { readonly clusterId: string; readonly id: string },
 ): string => join(folderOf(ctx, clusterId), id);
 
 /** The file of a copy. */
-export function copyFileOf(ctx: Context, { clusterId, lifecycleId, event, rank }: HookLogName) {
+export function copyFileOf(ctx: Ground, { clusterId, lifecycleId, event, rank }: HookLogName) {
   const name = rank === 0 ? `${event}.log` : `${event}.${rank}.log`;
   return join(copyFolderOf(ctx, { clusterId, id: lifecycleId }), name);
 }
 
 /** The files of all copies that there are of a cluster's logs. */
-export async function listCopyFiles(ctx: Context, clusterId: string): Promise<Set<string>> {
+export async function listCopyFiles(ctx: Ground, clusterId: string): Promise<Set<string>> {
   const folder = folderOf(ctx, clusterId);
   const names = await readdir(folder, { recursive: true }).catch((error: unknown) => {
     if (errorCodeOf(error) === "ENOENT") return [];
@@ -82,14 +81,23 @@ export async function copyStateOf(file: string): Promise<CopyState> {
   }
 }
 
-/** Appears whole or not at all. */
+/** Appears whole or not at all; resolves once it is on disk. */
 async function saveState(file: string, state: CopyState): Promise<void> {
   const draft = `${file}.${randomUUID()}`;
-  await writeFile(draft, JSON.stringify(state), { mode: 0o600 });
+  await writeFile(draft, JSON.stringify(state), { mode: 0o600, flush: true });
   await rename(draft, stateFileOf(file)).catch(async (error: unknown) => {
     await rm(draft, { force: true });
     throw error;
   });
+  await flush(dirname(file));
+}
+
+/** Makes a folder with those above it; resolves once they are on disk. */
+async function makeFolder(folder: string): Promise<void> {
+  const first = await mkdir(folder, { recursive: true, mode: 0o700 });
+  if (first === undefined) return;
+  for (let made = folder; made.length >= first.length; made = dirname(made))
+    await flush(dirname(made));
 }
 
 /**
@@ -97,7 +105,7 @@ async function saveState(file: string, state: CopyState): Promise<void> {
  * is told why what is left out could not be given back to the disk.
  */
 export async function openCopy(file: string, stays = (_: unknown) => {}): Promise<OpenCopy> {
-  await mkdir(dirname(file), { recursive: true, mode: 0o700 });
+  await makeFolder(dirname(file));
   const handle = await open(file, constants.O_RDWR | constants.O_CREAT, 0o600);
   let { size } = await handle.stat();
   let state = await copyStateOf(file);
@@ -106,7 +114,7 @@ export async function openCopy(file: string, stays = (_: unknown) => {}): Promis
   async function save({ gap, isWhole }: CopyState): Promise<void> {
     state = { gap: merged(state.gap, gap), isWhole };
     await saveState(file, state);
-    if (gap !== null && state.gap !== null) await punch(file, state.gap).catch(stays);
+    if (gap !== null && state.gap !== null) await punchHole(file, state.gap).catch(stays);
   }
 
   return {
@@ -122,7 +130,11 @@ export async function openCopy(file: string, stays = (_: unknown) => {}): Promis
       const gap = gapOf(size, false);
       if (gap !== undefined && gap.to > (state.gap?.to ?? 0)) await save({ gap, isWhole: false });
     },
-    finish: () => save({ gap: gapOf(size, true) ?? null, isWhole: true }),
+    async finish() {
+      // The node drops its log once it is told that all of it is here.
+      await handle.sync();
+      await save({ gap: gapOf(size, true) ?? null, isWhole: true });
+    },
     [Symbol.asyncDispose]: () => handle.close(),
   };
 }
@@ -131,12 +143,6 @@ const merged = (one: Gap | null, other: Gap | null): Gap | null =>
   one === null || other === null
     ? (one ?? other)
     : { from: Math.min(one.from, other.from), to: Math.max(one.to, other.to) };
-
-/** Gives the disk back what is left out. Rejects where that cannot be. */
-async function punch(file: string, { from, to }: Gap): Promise<void> {
-  const range = ["--offset", String(from), "--length", String(to - from)];
-  await promisify(execFile)("fallocate", ["--punch-hole", ...range, file]);
-}
 
 /**
  * What a copy has from an offset on, with a line where bytes were left out. Before it reads to the
@@ -147,11 +153,7 @@ export async function* readCopy(
   offset: number,
   isLast: (at: number) => Promise<boolean>,
 ): AsyncGenerator<Buffer> {
-  for (let at = offset; ; ) {
-    const last = await isLast(at);
-    at = yield* readToEnd(file, at);
-    if (last) return;
-  }
+  yield* readOn(offset, (at) => readToEnd(file, at), isLast);
 }
 
 /** Reads what is there when it begins; returns the offset after that. */

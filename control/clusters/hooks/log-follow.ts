@@ -1,6 +1,7 @@
 import { existsSync } from "node:fs";
+import { offsetOfLastLines, sizeOf } from "../../../common/growing-file.ts";
 import type { Context } from "../../context.ts";
-import { offsetOfLastLines, sizeOf } from "../../growing-file.ts";
+import type { Ground } from "../../ground.ts";
 import { findLifecycle } from "../lifecycles/store.ts";
 import { type Cluster, clusterKey } from "../schema.ts";
 import { findCluster } from "../store.ts";
@@ -31,7 +32,7 @@ export async function* followHookLog(
 ): AsyncGenerator<Buffer> {
   const { file, tail, lifecycle } = log;
   const { gap } = await copyStateOf(file);
-  const offset = tail > 0 ? await offsetOfLastLines(file, tail, gap) : 0;
+  const offset = await offsetOfLastLines(file, tail, gap);
   yield* readCopy(file, offset, (at) => isLastRound(ctx, log, at, signal));
   const now = await findLifecycle(ctx.db, lifecycle);
   const isOpen = now === undefined || now.endedAt === null;
@@ -61,7 +62,7 @@ async function isLastRound(
 }
 
 /** Asked again with each piece that comes. */
-async function isOver(ctx: Context, { lifecycle, event, file }: HookLog): Promise<boolean> {
+async function isOver(ctx: Ground, { lifecycle, event, file }: HookLog): Promise<boolean> {
   if ((await copyStateOf(file)).isWhole) return true;
   const now = await findLifecycle(ctx.db, lifecycle);
   if (now === undefined || now.endedAt !== null) return true;

@@ -1,11 +1,12 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { AppError, fail } from "../../../common/errors.ts";
+import { sizeOf } from "../../../common/growing-file.ts";
 import { agentOperations as api } from "../../../contract/agent-api.ts";
 import { hookEvents } from "../../../contract/hooks.ts";
 import { logOffsetHeader } from "../../../contract/job-log.ts";
 import type { HookLog, Lifecycle } from "../../../contract/lifecycle-shapes.ts";
 import type { Context } from "../../context.ts";
-import { sizeOf } from "../../growing-file.ts";
+import type { Ground } from "../../ground.ts";
 import { openRounds, type Rounds } from "../rounds.ts";
 import type { Cluster } from "../schema.ts";
 import {
@@ -138,7 +139,7 @@ async function hasAll(file: string, { sizeBytes, isOver }: HookLog): Promise<boo
  * thing. What keeps failing is told once.
  */
 async function insist(
-  ctx: Context,
+  ctx: Ground,
   cluster: Cluster,
   signal: AbortSignal,
   work: () => Promise<void>,
@@ -157,7 +158,7 @@ async function insist(
   }
 }
 
-const tell = (ctx: Context, { id: clusterId }: Cluster, err: unknown): void =>
+const tell = (ctx: Ground, { id: clusterId }: Cluster, err: unknown): void =>
   ctx.log.debug({ err, clusterId }, "hook log not copied");
 
 /** Copies one log until nothing more can come. */
@@ -182,7 +183,7 @@ async function copyLog(
 }
 
 /** What runs `control` is told once: the next log meets the same. */
-function warnOfDisk(ctx: Context, err: unknown): void {
+function warnOfDisk(ctx: Ground, err: unknown): void {
   if (warned.has(ctx.log)) return;
   warned.add(ctx.log);
   ctx.log.warn({ err }, "long hook logs are kept whole: fallocate cannot punch holes here");

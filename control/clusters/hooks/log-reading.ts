@@ -1,6 +1,7 @@
 import type { Call } from "../../bind.ts";
 import type { Context } from "../../context.ts";
-import type { StoredLifecycle } from "../lifecycles/store.ts";
+import type { Ground } from "../../ground.ts";
+import type { StoredLifecycle } from "../lifecycles/schema.ts";
 import { type Cluster, clusterKey } from "../schema.ts";
 import { type Choice, mayHaveLog, togetherWith } from "./log-choice.ts";
 import { followHookLog, type HookLog } from "./log-follow.ts";
@@ -41,7 +42,7 @@ export async function printHookLog(
 
 /** The log of one node, once it has one; undefined when all is over without. */
 async function sourceOf(
-  ctx: Context,
+  ctx: Ground,
   reading: Reading,
   { event, lifecycle: chosen }: Choice,
   rank: number,

@@ -6,6 +6,7 @@ import type { clusterOperations as rows } from "../../../contract/operations/clu
 import { jobExitCodes } from "../../../contract/statuses.ts";
 import type { Call } from "../../bind.ts";
 import type { Context } from "../../context.ts";
+import type { Ground } from "../../ground.ts";
 import { requestKey } from "../../requests/schema.ts";
 import { listAskedFor } from "../asked-for.ts";
 import { neverWas } from "../find.ts";
@@ -78,7 +79,7 @@ function whyNone(known: Known, { cluster_name: name, event, autostop }: Input): 
 }
 
 /** What is told of hooks of the latest stop that ran while nobody was there to copy what they wrote. */
-async function whyUnread(ctx: Context, id: string): Promise<string | undefined> {
+async function whyUnread(ctx: Ground, id: string): Promise<string | undefined> {
   const cluster = await getCluster(ctx.db, id);
   const [newest] = await listLifecycles(ctx.db, id, 1);
   const isUnheard = newest?.cause === "idle" && newest.hooks === 0;
@@ -90,7 +91,7 @@ async function whyUnread(ctx: Context, id: string): Promise<string | undefined> 
 
 /** A stop or teardown that was just asked for has its lifecycle in a moment. */
 async function untilBegun(
-  ctx: Context,
+  ctx: Ground,
   { id, name }: Cluster,
   events: readonly HookEvent[],
   signal: AbortSignal,

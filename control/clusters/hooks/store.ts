@@ -1,4 +1,5 @@
-import type { Connection } from "../../db/open.ts";
+import { among } from "../../db/lists.ts";
+import type { Connection, Queries } from "../../db/open.ts";
 
 /** The hooks of a cluster as they lie in its row. */
 export interface StoredHooks {
@@ -8,7 +9,7 @@ export interface StoredHooks {
 }
 
 /** What a cluster's hooks are, sealed; null before the first launch that kept any. */
-export async function findHooks(db: Connection, id: string): Promise<Uint8Array | null> {
+export async function findHooks(db: Queries, id: string): Promise<Uint8Array | null> {
   const row = await db
     .selectFrom("clusters")
     .select("hooks")
@@ -17,13 +18,15 @@ export async function findHooks(db: Connection, id: string): Promise<Uint8Array 
   return row?.hooks ?? null;
 }
 
-/** The same of every live cluster that has a list, by id. */
-export async function listLiveHooks(db: Connection): Promise<Map<string, Uint8Array>> {
+/** The same of these clusters, by id. */
+export async function listHooks(
+  db: Queries,
+  ids: readonly string[],
+): Promise<Map<string, Uint8Array>> {
   const rows = await db
     .selectFrom("clusters")
     .select(["id", "hooks"])
-    .where("status", "<>", "GONE")
-    .where("hooks_version", "is not", null)
+    .where("id", "in", among(ids))
     .execute();
   return new Map(rows.flatMap(({ id, hooks }) => (hooks === null ? [] : [[id, hooks]])));
 }

@@ -1,6 +1,6 @@
 import { hookNameOf } from "../../../contract/hooks.ts";
 import type { HookRun } from "../../../contract/lifecycle-shapes.ts";
-import type { StoredLifecycle } from "../lifecycles/store.ts";
+import type { StoredLifecycle, StoredRun } from "../lifecycles/schema.ts";
 
 /** What is worth waiting for of hooks that were seen running. Pure. */
 
@@ -8,18 +8,21 @@ import type { StoredLifecycle } from "../lifecycles/store.ts";
 const graceMs = 10_000;
 
 /** The hook that ran when its node was last heard. */
-export const runningOf = ({ runs }: Pick<StoredLifecycle, "runs">): HookRun | undefined =>
+export const runningOf = ({ runs }: Pick<StoredLifecycle, "runs">): StoredRun | undefined =>
   runs.findLast(({ status }) => status === "RUNNING");
 
 /** How people know a hook of a lifecycle. */
 export const nameOf = (run: HookRun, { hooks }: Pick<StoredLifecycle, "hooks">): string =>
   hookNameOf(run, hooks);
 
-/** When the hook that was seen running has ended for sure; undefined where none was. */
+/**
+ * When the hook that was seen running has ended for sure, by control's clock; undefined where none was.
+ * Its time counts from when control heard of it, which is never before it began.
+ */
 export function hookOverAt(lifecycle: StoredLifecycle): number | undefined {
-  const { startedAt, timeoutSeconds } = runningOf(lifecycle) ?? {};
-  if (typeof startedAt !== "number") return undefined;
-  const ownTimeOverAt = startedAt + (timeoutSeconds ?? 0) * 1000 + graceMs;
+  const { startedAt, heardAt = startedAt, timeoutSeconds } = runningOf(lifecycle) ?? {};
+  if (typeof heardAt !== "number") return undefined;
+  const ownTimeOverAt = heardAt + (timeoutSeconds ?? 0) * 1000 + graceMs;
   return Math.min(ownTimeOverAt, lifecycle.deadlineAt ?? Number.POSITIVE_INFINITY);
 }
 

@@ -4,6 +4,7 @@ import type { Health } from "../../../contract/agent-shapes.ts";
 import type { Hook, HookEvent } from "../../../contract/hooks.ts";
 import type { HookSet } from "../../../contract/lifecycle-shapes.ts";
 import type { Context } from "../../context.ts";
+import type { Ground } from "../../ground.ts";
 import type { Cluster } from "../schema.ts";
 import { keptHooks } from "./kept.ts";
 
@@ -12,7 +13,7 @@ import { keptHooks } from "./kept.ts";
 const noHooks: HookSet = { version: "none", hooks: [], env: {}, secrets: {} };
 
 /** What the nodes of a cluster are told of its hooks. */
-export async function hookSetOf(ctx: Context, cluster: Cluster): Promise<HookSet> {
+export async function hookSetOf(ctx: Ground, cluster: Cluster): Promise<HookSet> {
   const version = versionOf(cluster);
   if (version === noHooks.version) return noHooks;
   const { hooks, env, secrets } = await keptHooks(ctx, cluster.id);
@@ -49,7 +50,7 @@ export const knowsHooks = ({ hooksVersion }: Health, cluster: Cluster): boolean 
   (hooksVersion ?? noHooks.version) === versionOf(cluster);
 
 /** Whether a cluster has hooks for an event. */
-export async function hasHooks(ctx: Context, cluster: Cluster, event: HookEvent) {
+export async function hasHooks(ctx: Ground, cluster: Cluster, event: HookEvent) {
   const { hooks } = await hookSetOf(ctx, cluster);
   return hooks.some(({ events }) => events.includes(event));
 }

@@ -1,16 +1,18 @@
 import { type Hook, hookEvents, secondsOf } from "../../../contract/hooks.ts";
 import type { HookRecord } from "../../../contract/records/clusters.ts";
-import type { Context } from "../../context.ts";
+import type { Ground } from "../../ground.ts";
 import type { Provider } from "../../providers/provider.ts";
 import { withoutValues } from "../../task.ts";
 import type { Cluster } from "../schema.ts";
 import { type KeptHooks, noneKept, openHooks } from "./kept.ts";
-import { listLiveHooks } from "./store.ts";
+import { listHooks } from "./store.ts";
 import { entriesOf } from "./told.ts";
 
 /** What people see of the hooks that a cluster has. */
 
 const shownAtMost = 80;
+
+type HookedCluster = Pick<Cluster, "id" | "autostop" | "hooksVersion">;
 
 /** `hooks: 3 (stop, preemption, down), kept`; nothing where there are none. */
 export function hooksLine(hooks: readonly Hook[], isKept: boolean): string {
@@ -32,9 +34,14 @@ export function remarkOnNotice(
   );
 }
 
-/** What tells of the hooks of any live cluster. */
-export async function openHookView(ctx: Context): Promise<(cluster: Cluster) => HookRecord[]> {
-  const sealed = await listLiveHooks(ctx.db);
+/** What tells of the hooks of these clusters. */
+export async function openHookView(
+  ctx: Ground,
+  clusters: readonly HookedCluster[],
+): Promise<(cluster: HookedCluster) => HookRecord[]> {
+  const withList = clusters.filter(({ hooksVersion }) => hooksVersion !== null);
+  const ids = withList.map(({ id }) => id);
+  const sealed = ids.length > 0 ? await listHooks(ctx.db, ids) : new Map<string, Uint8Array>();
   return (cluster) => {
     const own = sealed.get(cluster.id);
     return hookRecords(cluster, own === undefined ? noneKept : openHooks(ctx, own));

@@ -5,20 +5,14 @@ import { clusterMachine } from "../../../contract/statuses.ts";
 import type { Context } from "../../context.ts";
 import type { Connection } from "../../db/open.ts";
 import { addEvent } from "../../events.ts";
+import type { Ground } from "../../ground.ts";
 import { move } from "../../move.ts";
-import { narrate } from "../provision-log.ts";
 import { type Cluster, clusterKey } from "../schema.ts";
 import { getCluster } from "../store.ts";
 import { wantCluster } from "../want.ts";
 import { merged, newsOf, without } from "./news.ts";
-import {
-  dropLifecycle,
-  findLifecycle,
-  listLifecycles,
-  listOpen,
-  putLifecycle,
-  type StoredLifecycle,
-} from "./store.ts";
+import type { StoredLifecycle } from "./schema.ts";
+import { dropLifecycle, findLifecycle, listLifecycles, listOpen, putLifecycle } from "./store.ts";
 
 /** Of a node's lifecycles only the newest can have changed. */
 const lookedAt = 20;
@@ -37,9 +31,10 @@ export async function adoptLifecycles(
   const { id } = cluster;
   const told = await ctx.agent(cluster, rank).call(api.listLifecycles, {}, { signal });
   const known = (await listLifecycles(ctx.db, id)).filter((one) => one.rank === rank);
+  const at = ctx.now().getTime();
   const isKnown = (one: Lifecycle) => {
     const before = known.find((row) => row.id === one.id);
-    return before !== undefined && isDeepStrictEqual(before, merged(id, rank, before, one));
+    return before !== undefined && isDeepStrictEqual(before, merged(id, rank, before, one, at));
   };
   let isNew = false;
   for (const one of told.slice(0, lookedAt).toReversed())
@@ -51,22 +46,21 @@ export async function adoptLifecycles(
 type Told = Lifecycle & Pick<StoredLifecycle, "clusterId" | "rank">;
 
 /** Writes down what a node tells of one lifecycle; false when nothing was new. */
-export async function adopt(ctx: Context, told: Told): Promise<boolean> {
+export async function adopt(ctx: Ground, told: Told): Promise<boolean> {
   if (await adoptIdleStop(ctx, told)) return true;
-  const { lines, isNew } = await ctx.batch((tx) => record(ctx, tx, told));
-  tell(ctx, told.clusterId, lines);
+  const isNew = await ctx.batch((tx) => record(ctx, tx, told));
+  ctx.changes.notify(clusterKey(told.clusterId));
   return isNew;
 }
 
 /** The idle timer of a cluster that is up has run out: what was set for that case is wanted. */
-async function adoptIdleStop(ctx: Context, told: Told): Promise<boolean> {
+async function adoptIdleStop(ctx: Ground, told: Told): Promise<boolean> {
   const { clusterId, rank } = told;
   if (rank !== 0 || told.cause !== "idle" || told.endedAt !== null) return false;
   const cluster = await getCluster(ctx.db, clusterId);
   const isUp = cluster.status === "UP" && cluster.wanted === "UP";
   if (!isUp || cluster.autostop === null) return false;
   if ((await findLifecycle(ctx.db, told)) !== undefined) return false;
-  let lines: string[] = [];
   const wanted = told.events.includes("down") ? "GONE" : "STOPPED";
   const isMoved = await move(
     ctx,
@@ -76,24 +70,21 @@ async function adoptIdleStop(ctx: Context, told: Told): Promise<boolean> {
     told.because,
     async (tx) => {
       await wantCluster(tx, clusterId, { wanted, because: told.because });
-      ({ lines } = await record(ctx, tx, told));
+      await record(ctx, tx, told);
     },
   );
-  tell(ctx, clusterId, lines);
+  ctx.changes.notify(clusterKey(clusterId));
   return isMoved;
 }
 
 /** The same within a transaction: the row, and an event for each line that is new. */
-async function record(
-  ctx: Context,
-  tx: Connection,
-  told: Told,
-): Promise<{ lines: string[]; isNew: boolean }> {
+async function record(ctx: Ground, tx: Connection, told: Told): Promise<boolean> {
   const before = await findLifecycle(tx, told);
-  const now = merged(told.clusterId, told.rank, before, told);
-  if (isDeepStrictEqual(before, now)) return { lines: [], isNew: false };
+  const now = merged(told.clusterId, told.rank, before, told, ctx.now().getTime());
+  if (isDeepStrictEqual(before, now)) return false;
   if (before === undefined && now.endedAt === null) await dropJoined(tx, now);
-  return { lines: await write(ctx, tx, before, now), isNew: true };
+  await write(ctx, tx, before, now);
+  return true;
 }
 
 /** A node has one lifecycle at a time: one of ours that it answered with another is that other. */
@@ -102,17 +93,14 @@ async function dropJoined(tx: Connection, now: StoredLifecycle): Promise<void> {
     if (one.rank === now.rank && one.runs.length === 0) await dropLifecycle(tx, one);
 }
 
-/**
- * Writes what became of a lifecycle, and of hooks that were lost with it, within a transaction;
- * answers the lines to tell of it.
- */
+/** Writes what became of a lifecycle, and of hooks that were lost with it, within a transaction. */
 export async function write(
-  ctx: Context,
+  ctx: Ground,
   tx: Connection,
   before: StoredLifecycle | undefined,
   now: StoredLifecycle,
   losses: readonly string[] = [],
-): Promise<string[]> {
+): Promise<void> {
   const { clusterId: id } = now;
   const at = ctx.now();
   const news = [
@@ -122,12 +110,11 @@ export async function write(
   await putLifecycle(tx, now);
   for (const { line: reason, at, isNoteworthy = false } of news)
     await addEvent(tx, { noun: "cluster", id, reason, isNoteworthy, at: new Date(at) });
-  return news.map(({ line }) => line);
 }
 
 /** What a node does not know is over: it is another machine, or was never told. */
 async function endUntold(
-  ctx: Context,
+  ctx: Ground,
   clusterId: string,
   rank: number,
   told: readonly Lifecycle[],
@@ -135,59 +122,49 @@ async function endUntold(
   const isOver = (one: StoredLifecycle) =>
     one.rank === rank && one.status !== "LEAVING" && !told.some(({ id }) => id === one.id);
   if (!(await listOpen(ctx.db, clusterId)).some(isOver)) return false;
-  const lines = await ctx.batch(async (tx) => {
+  const isAny = await ctx.batch(async (tx) => {
     const { wanted } = await getCluster(tx, clusterId);
     const over = (await listOpen(tx, clusterId))
       .filter(isOver)
       // One of ours may be on its way to the node.
       .filter(({ cause }) => cause === "provider" || wanted === "UP");
-    return endAll(ctx, tx, over);
+    await endAll(ctx, tx, over);
+    return over.length > 0;
   });
-  tell(ctx, clusterId, lines);
-  return lines.length > 0;
+  ctx.changes.notify(clusterKey(clusterId));
+  return isAny;
 }
 
 /**
- * Ends lifecycles whose nodes went, within a transaction; answers the lines to tell. What was on its
- * way to a stop that is not wanted any more is CANCELLED.
+ * Ends lifecycles whose nodes went, within a transaction. What was on its way to a stop that is not
+ * wanted any more is CANCELLED.
  */
 export async function endAll(
-  ctx: Context,
+  ctx: Ground,
   tx: Connection,
   lifecycles: readonly StoredLifecycle[],
-): Promise<string[]> {
-  const lines: string[] = [];
+): Promise<void> {
   for (const one of lifecycles) {
     const { status, wanted } = await getCluster(tx, one.clusterId);
     const isTakenBack = wanted === "UP" && status !== "STOPPED" && one.cause !== "provider";
     const end = without(one, isTakenBack ? "CANCELLED" : "DONE", ctx.now().getTime());
-    lines.push(...(await write(ctx, tx, one, end)));
+    await write(ctx, tx, one, end);
   }
-  return lines;
 }
 
 /** Ends the lifecycles of nodes that are not there any more. */
 export async function endOfNodes(
-  ctx: Context,
+  ctx: Ground,
   clusterId: string,
   ranks: readonly number[],
 ): Promise<void> {
-  const lines = await ctx.batch(async (tx) => {
+  await ctx.batch(async (tx) => {
     const open = await listOpen(tx, clusterId);
-    return endAll(
+    await endAll(
       ctx,
       tx,
       open.filter(({ rank }) => ranks.includes(rank)),
     );
   });
-  tell(ctx, clusterId, lines);
-}
-
-/** Says in log and provisioning log what became events. */
-export function tell(ctx: Context, clusterId: string, lines: readonly string[]): void {
-  for (const line of lines) {
-    ctx.log.info({ clusterId, line }, "lifecycle news");
-    narrate(ctx, clusterId, line);
-  }
   ctx.changes.notify(clusterKey(clusterId));
 }

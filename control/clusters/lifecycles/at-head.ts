@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { toAppError } from "../../../common/errors.ts";
 import { product } from "../../../common/product.ts";
-import type { Context } from "../../context.ts";
 import { listEvents } from "../../events.ts";
+import type { Ground } from "../../ground.ts";
 import { hookOverAt, lossOf, nameOf, preemptionsBeside, runningOf } from "../hooks/time.ts";
 import { later, ofHead } from "../planning.ts";
 import { remark } from "../provision-log.ts";
@@ -18,7 +18,7 @@ const pauseMs = 200;
  * `later`, as long as that may run. One that went away meanwhile may be left to the next look at it.
  */
 export async function atHead(
-  ctx: Context,
+  ctx: Ground,
   cluster: Cluster,
   signal: AbortSignal,
   whenAway: "insist" | "look again",
@@ -46,7 +46,7 @@ export async function atHead(
 
 /** Goes on without the head, unless something may still run that was seen running. */
 async function giveUp(
-  ctx: Context,
+  ctx: Ground,
   cluster: Cluster,
   why: string,
 ): Promise<typeof later | undefined> {
@@ -65,13 +65,13 @@ async function giveUp(
 }
 
 /** Whether the head was waited for in vain before, and its hook may still run. */
-async function isWaitedFor(ctx: Context, cluster: Cluster): Promise<boolean> {
+async function isWaitedFor(ctx: Ground, cluster: Cluster): Promise<boolean> {
   const wait = await waitOf(ctx, cluster);
   return wait !== undefined && (await isTold(ctx, cluster, wait));
 }
 
 /** For what is waited and until when, and the way out; undefined where no hook may run any more. */
-async function waitOf(ctx: Context, cluster: Cluster): Promise<string | undefined> {
+async function waitOf(ctx: Ground, cluster: Cluster): Promise<string | undefined> {
   const head = ofHead(await listOpen(ctx.db, cluster.id));
   if (head === undefined || cluster.skipHooks) return undefined;
   const run = runningOf(head);
@@ -83,7 +83,7 @@ async function waitOf(ctx: Context, cluster: Cluster): Promise<string | undefine
 }
 
 /** Whether an event says so already. */
-async function isTold(ctx: Context, { id }: Cluster, wait: string): Promise<boolean> {
+async function isTold(ctx: Ground, { id }: Cluster, wait: string): Promise<boolean> {
   const events = await listEvents(ctx.db, "cluster", id, { kinds: ["remarks"], limit: 20 });
   return events.some(({ reason }) => reason.endsWith(wait));
 }

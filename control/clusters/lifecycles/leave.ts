@@ -1,15 +1,15 @@
-import type { Context } from "../../context.ts";
+import type { Ground } from "../../ground.ts";
 import { hold } from "../../want.ts";
 import { runningOf } from "../hooks/time.ts";
 import { hasHooks } from "../hooks/told.ts";
 import { type Cluster, clusterKey, eventOf } from "../schema.ts";
-import { tell, write } from "./adopt.ts";
+import { write } from "./adopt.ts";
 import { without } from "./news.ts";
 import { putLifecycle } from "./store.ts";
 import { findOpenOfHead, newLifecycle } from "./wanted.ts";
 
 /** From here on the provider is called: nothing is taken back. Nothing happens when it just was. */
-export async function leave(ctx: Context, cluster: Cluster): Promise<void> {
+export async function leave(ctx: Ground, cluster: Cluster): Promise<void> {
   await ctx.batch(async (tx) => {
     if (!(await hold(tx, "cluster", cluster))) return;
     const head = await findOpenOfHead(tx, cluster);
@@ -19,17 +19,17 @@ export async function leave(ctx: Context, cluster: Cluster): Promise<void> {
 }
 
 /** As `leave`, though hooks that should run before cannot; an event says so. */
-export async function leaveWithout(ctx: Context, cluster: Cluster, loss: string): Promise<void> {
+export async function leaveWithout(ctx: Ground, cluster: Cluster, loss: string): Promise<void> {
   const event = eventOf(cluster);
   const hasAny = await hasHooks(ctx, cluster, event);
-  const lines = await ctx.batch(async (tx) => {
-    if (!(await hold(tx, "cluster", cluster))) return [];
+  await ctx.batch(async (tx) => {
+    if (!(await hold(tx, "cluster", cluster))) return;
     const head = (await findOpenOfHead(tx, cluster)) ?? newLifecycle(ctx, cluster);
     const isLoss = head.status === "HOOKS" && (hasAny || runningOf(head) !== undefined);
     const kept = head.events.filter((before) => before === "preemption" || before === event);
     const events = [...new Set([...kept, event])];
     const now = without({ ...head, events }, "LEAVING", ctx.now().getTime());
-    return write(ctx, tx, head, now, isLoss ? [loss] : []);
+    await write(ctx, tx, head, now, isLoss ? [loss] : []);
   });
-  tell(ctx, cluster.id, lines);
+  ctx.changes.notify(clusterKey(cluster.id));
 }

@@ -4,7 +4,7 @@ import { hookRunMachine, lifecycleMachine } from "../../../contract/statuses.ts"
 import { shortTail } from "../../short-tail.ts";
 import { nameOf } from "../hooks/time.ts";
 import type { Cluster } from "../schema.ts";
-import type { StoredLifecycle } from "./store.ts";
+import type { StoredLifecycle, StoredRun } from "./schema.ts";
 
 /** What there is to decide about what a node tells of its lifecycles. Pure. */
 
@@ -12,15 +12,16 @@ const hasEnded = ({ status }: HookRun): boolean => hookRunMachine.isFinal(status
 
 /**
  * A lifecycle as it is from now on: from READY control leads it, what has ended stays so, and an
- * answer that was overtaken by a later one changes nothing.
+ * answer that was overtaken by a later one changes nothing. `at` is when the answer came.
  */
 export function merged(
   clusterId: string,
   rank: number,
   before: StoredLifecycle | undefined,
   { logs: _, ...told }: Lifecycle,
+  at: number,
 ): StoredLifecycle {
-  const runs = mergedRuns(before?.runs ?? [], told.runs.map(withShortTail));
+  const runs = mergedRuns(before?.runs ?? [], told.runs.map(withShortTail), at);
   if (before === undefined) return { ...told, runs, clusterId, rank, skipsHooks: false };
   if (told.revision < before.revision) return before;
   const isLed = before.status === "LEAVING" || before.endedAt !== null;
@@ -33,13 +34,21 @@ const withShortTail = (run: HookRun): HookRun =>
 const isPreempted = ({ events }: Pick<StoredLifecycle, "events">): boolean =>
   events.includes("preemption");
 
-function mergedRuns(before: readonly HookRun[], told: readonly HookRun[]): HookRun[] {
+function mergedRuns(
+  before: readonly StoredRun[],
+  told: readonly HookRun[],
+  at: number,
+): StoredRun[] {
   const toldOf = ({ index }: HookRun) => told.find((run) => run.index === index);
   const kept = before.map((run) => {
     const now = toldOf(run);
     return now === undefined || (hasEnded(run) && !hasEnded(now)) ? run : now;
   });
-  return [...kept, ...told.filter(({ index }) => !before.some((run) => run.index === index))];
+  const added = told.filter(({ index }) => !before.some((run) => run.index === index));
+  const heardAt = ({ index }: HookRun) => before.find((run) => run.index === index)?.heardAt ?? at;
+  return [...kept, ...added].map((run) =>
+    run.status === "RUNNING" ? { ...run, heardAt: heardAt(run) } : run,
+  );
 }
 
 /** A lifecycle that is over, or that goes on without its node: no hook of it runs any more. */

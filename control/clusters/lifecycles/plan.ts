@@ -11,7 +11,7 @@ import {
   type Step,
 } from "../planning.ts";
 import { type Cluster, eventOf } from "../schema.ts";
-import type { StoredLifecycle } from "./store.ts";
+import type { StoredLifecycle } from "./schema.ts";
 
 /** What comes before the provider is called; undefined once that is the next thing. */
 export function departure(

@@ -9,7 +9,8 @@ import { remark } from "../provision-log.ts";
 import { type Cluster, eventOf } from "../schema.ts";
 import { adopt, adoptLifecycles } from "./adopt.ts";
 import { atHead } from "./at-head.ts";
-import { listOpen, type StoredLifecycle } from "./store.ts";
+import type { StoredLifecycle } from "./schema.ts";
+import { listOpen } from "./store.ts";
 import { noteSkip, ownLifecycle } from "./wanted.ts";
 
 /** What comes before the nodes of a cluster are stopped or deleted; the head leads it to READY. */

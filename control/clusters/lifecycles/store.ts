@@ -1,39 +1,14 @@
 import { type Selectable, sql } from "kysely";
-import type { HookEvent } from "../../../contract/hooks.ts";
-import type { HookRun, Lifecycle } from "../../../contract/lifecycle-shapes.ts";
-import type { LifecycleStatus } from "../../../contract/statuses.ts";
-import type { Connection } from "../../db/open.ts";
+import { among, pageRows } from "../../db/lists.ts";
+import type { Connection, Queries } from "../../db/open.ts";
 import type { Tables } from "../../db/tables.ts";
 import { hookOverAt } from "../hooks/time.ts";
+import type { StoredLifecycle } from "./schema.ts";
 
 /** How many lifecycles of a cluster can be shown. */
 const shownAtMost = 100;
 /** More of a node's own than it is asked for: what it tells of is known. */
 const keptOfNode = 40;
-
-/** One stop, teardown or preemption of a cluster, as one of its nodes told of it. */
-export interface StoredLifecycle {
-  id: string;
-  clusterId: string;
-  /** The node that leads it: the head, or the one that is taken away. */
-  rank: number;
-  /** What the node last told of it; 0 before it told anything. */
-  revision: number;
-  /** Whose hooks run, the most urgent first. */
-  events: HookEvent[];
-  cause: Lifecycle["cause"];
-  because: string;
-  status: LifecycleStatus;
-  /** The node was told that no hook shall hold it up. */
-  skipsHooks: boolean;
-  /** How many entries the list has that is run. */
-  hooks: number;
-  runs: HookRun[];
-  deadlineAt: number | null;
-  startedAt: number;
-  /** Null: it is open. */
-  endedAt: number | null;
-}
 
 /** Writes a lifecycle as it now is. */
 export async function putLifecycle(db: Connection, lifecycle: StoredLifecycle): Promise<void> {
@@ -49,7 +24,7 @@ export async function putLifecycle(db: Connection, lifecycle: StoredLifecycle): 
 export type LifecycleKey = Pick<StoredLifecycle, "clusterId" | "id" | "rank">;
 
 export async function findLifecycle(
-  db: Connection,
+  db: Queries,
   { clusterId, id, rank }: LifecycleKey,
 ): Promise<StoredLifecycle | undefined> {
   const row = await db
@@ -63,12 +38,13 @@ export async function findLifecycle(
 }
 
 /** By the order in which control came to know of them: the clock of a node may be set at any time. */
-const newestFirst = (db: Connection) =>
-  db.selectFrom("lifecycles").selectAll().orderBy(sql`rowid`, "desc");
+const newestFirst = (db: Queries) =>
+  // Not of the column itself: SQLite would rather read all of the table in this order.
+  db.selectFrom("lifecycles").selectAll().orderBy(sql`-rowid`);
 
 /** The lifecycles of a cluster, newest first. */
 export async function listLifecycles(
-  db: Connection,
+  db: Queries,
   clusterId: string,
   limit = shownAtMost,
 ): Promise<StoredLifecycle[]> {
@@ -77,7 +53,7 @@ export async function listLifecycles(
 }
 
 /** The lifecycles of a cluster that are under way, newest first. */
-export async function listOpen(db: Connection, clusterId: string): Promise<StoredLifecycle[]> {
+export async function listOpen(db: Queries, clusterId: string): Promise<StoredLifecycle[]> {
   const rows = await newestFirst(db)
     .where("cluster_id", "=", clusterId)
     .where("ended_at", "is", null)
@@ -86,27 +62,46 @@ export async function listOpen(db: Connection, clusterId: string): Promise<Store
 }
 
 /**
- * Every lifecycle that is under way, or was taken back while its hook goes on, by cluster; those under
- * way first, then newest first.
+ * The lifecycles of these clusters that are under way, or were taken back while their hook goes on, by
+ * cluster; those under way first, then newest first.
  */
 export async function listGoingOn(
-  db: Connection,
+  db: Queries,
+  ids: readonly string[],
   at: number,
 ): Promise<Map<string, StoredLifecycle[]>> {
-  const open = await newestFirst(db).where("ended_at", "is", null).execute();
-  const over = await newestFirst(db).where("hook_until", ">", at).execute();
+  const ofThem = newestFirst(db).where("cluster_id", "in", among(ids));
+  const open = await ofThem.where("ended_at", "is", null).execute();
+  const over = await ofThem.where("hook_until", ">", at).execute();
   return Map.groupBy([...open, ...over].map(toLifecycle), ({ clusterId }) => clusterId);
 }
 
-/** Lifecycles that are over and that too many came after. */
-export async function listSurplus(db: Connection): Promise<LifecycleKey[]> {
+/** Some clusters that have lifecycles, in the order of their ids, after one of them. */
+export async function listClusterIds(db: Queries, after: string): Promise<string[]> {
+  const rows = await db
+    .selectFrom("lifecycles")
+    .select("cluster_id")
+    .distinct()
+    .where("cluster_id", ">", after)
+    .orderBy("cluster_id")
+    .limit(pageRows)
+    .execute();
+  return rows.map(({ cluster_id: id }) => id);
+}
+
+/** Lifecycles of these clusters that are over and that too many came after. */
+export async function listSurplus(
+  db: Queries,
+  clusterIds: readonly string[],
+): Promise<LifecycleKey[]> {
   const placed = db
     .selectFrom("lifecycles")
     .select(["cluster_id", "id", "rank", "ended_at"])
     .select([
       place`partition by cluster_id`.as("place"),
       place`partition by cluster_id, "rank"`.as("place_of_node"),
-    ]);
+    ])
+    .where("cluster_id", "in", among(clusterIds));
   const rows = await db
     .selectFrom(placed.as("placed"))
     .select(["cluster_id", "id", "rank"])

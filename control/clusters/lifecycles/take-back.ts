@@ -1,11 +1,11 @@
 import type { Context } from "../../context.ts";
-import type { Connection } from "../../db/open.ts";
+import type { Connection, Queries } from "../../db/open.ts";
 import { addEvent } from "../../events.ts";
+import type { Ground } from "../../ground.ts";
 import { listAskedFor } from "../asked-for.ts";
 import type { Cluster } from "../schema.ts";
 import { getCluster } from "../store.ts";
 import { takeBack, wake } from "../want.ts";
-import { tell } from "./adopt.ts";
 import { listLifecycles } from "./store.ts";
 import { findOpenOfHead } from "./wanted.ts";
 
@@ -22,25 +22,24 @@ export async function takeIdleStopBack(
   because: string,
   also: (tx: Connection) => Promise<void> = async () => {},
 ): Promise<boolean> {
-  const line = `what the idle timer began is taken back (${because})`;
+  const reason = `what the idle timer began is taken back (${because})`;
   const isTaken = await ctx.batch(async (tx) => {
     const { wanted } = await getCluster(tx, id);
     const head = await findOpenOfHead(tx, { id });
     if (head?.cause !== "idle" || (await isAskedFor(tx, name))) return false;
     if (!(await takeBack(tx, { id, wanted }, because))) return false;
-    const event = { noun: "cluster", id, reason: line, isNoteworthy: true, at: ctx.now() };
+    const event = { noun: "cluster", id, reason, isNoteworthy: true, at: ctx.now() };
     await addEvent(tx, event);
     await also(tx);
     return true;
   });
   if (!isTaken) return false;
-  tell(ctx, id, [line]);
   wake(ctx, id);
   return true;
 }
 
 /** Whether a cluster is stopped or taken down, and nobody but the idle timer wants that. */
-export async function isIdleStop(ctx: Context, { id, name }: Named): Promise<boolean> {
+export async function isIdleStop(ctx: Ground, { id, name }: Named): Promise<boolean> {
   const { wanted } = await getCluster(ctx.db, id);
   if (wanted === "UP" || (await isAskedFor(ctx.db, name))) return false;
   const newest = (await listLifecycles(ctx.db, id, 10)).find(({ rank }) => rank === 0);
@@ -48,5 +47,5 @@ export async function isIdleStop(ctx: Context, { id, name }: Named): Promise<boo
 }
 
 /** Whether somebody waits for a cluster to be stopped or taken down. */
-const isAskedFor = async (db: Connection, name: string): Promise<boolean> =>
+const isAskedFor = async (db: Queries, name: string): Promise<boolean> =>
   (await listAskedFor(db, name)).length > 0;

@@ -1,18 +1,19 @@
 import { randomUUID } from "node:crypto";
-import type { Context } from "../../context.ts";
-import type { Connection } from "../../db/open.ts";
+import type { Connection, Queries } from "../../db/open.ts";
+import type { Ground } from "../../ground.ts";
 import { ofHead } from "../planning.ts";
 import { type Cluster, eventOf } from "../schema.ts";
-import { listOpen, putLifecycle, type StoredLifecycle } from "./store.ts";
+import type { StoredLifecycle } from "./schema.ts";
+import { listOpen, putLifecycle } from "./store.ts";
 
 /** The lifecycle of what is wanted of a cluster, as its head leads it. */
 
 /** What is under way at the head. */
-export const findOpenOfHead = async (db: Connection, { id }: Pick<Cluster, "id">) =>
+export const findOpenOfHead = async (db: Queries, { id }: Pick<Cluster, "id">) =>
   ofHead(await listOpen(db, id));
 
 /** The one that is under way, or a new one: written down before the head is told. */
-export const ownLifecycle = (ctx: Context, cluster: Cluster): Promise<StoredLifecycle> =>
+export const ownLifecycle = (ctx: Ground, cluster: Cluster): Promise<StoredLifecycle> =>
   ctx.batch(async (tx) => {
     const known = await findOpenOfHead(tx, cluster);
     if (known !== undefined) return known;
@@ -22,12 +23,12 @@ export const ownLifecycle = (ctx: Context, cluster: Cluster): Promise<StoredLife
   });
 
 /** The nodes went by themselves: only the provider knows them. */
-export async function noteGone(ctx: Context, cluster: Cluster, tx: Connection): Promise<void> {
+export async function noteGone(ctx: Ground, cluster: Cluster, tx: Connection): Promise<void> {
   await putLifecycle(tx, { ...newLifecycle(ctx, cluster), cause: "idle", status: "LEAVING" });
 }
 
 /** A lifecycle that its head does not know yet. */
-export const newLifecycle = (ctx: Context, cluster: Cluster): StoredLifecycle => ({
+export const newLifecycle = (ctx: Ground, cluster: Cluster): StoredLifecycle => ({
   id: randomUUID(),
   clusterId: cluster.id,
   rank: 0,
@@ -45,7 +46,7 @@ export const newLifecycle = (ctx: Context, cluster: Cluster): StoredLifecycle =>
 });
 
 /** Marks that a node was told that no hook shall hold it up. */
-export const noteSkip = (ctx: Context, clusterId: string, rank: number): Promise<void> =>
+export const noteSkip = (ctx: Ground, clusterId: string, rank: number): Promise<void> =>
   ctx.batch(async (tx) => {
     const open = (await listOpen(tx, clusterId)).find((one) => one.rank === rank);
     if (open !== undefined) await putLifecycle(tx, { ...open, skipsHooks: true });

@@ -6,17 +6,9 @@ import type { AuthContext, Connection, ParsedKey, ServerChannel, TcpipRequestInf
 import { fail } from "../../../common/errors.ts";
 import { sshPorts } from "../../../contract/ssh-door.ts";
 import type { Context } from "../../context.ts";
-import type { Cluster } from "../schema.ts";
 import { apart } from "./apart.ts";
-import type { DoorKeys } from "./keys.ts";
+import type { Place } from "./place.ts";
 import { leadSession } from "./session.ts";
-
-/** Where somebody wants to get: a node of a cluster. */
-export interface Place {
-  readonly cluster: Cluster;
-  readonly rank: number;
-  readonly keys: DoorKeys;
-}
 
 /** Those within others are counted, too. */
 const connectionsAtMost = 256;

@@ -14,7 +14,7 @@ import {
 } from "../../../contract/shell-api.ts";
 import { sftpCommand } from "../../../contract/ssh-door.ts";
 import type { Context } from "../../context.ts";
-import type { Place } from "./server.ts";
+import type { Place } from "./place.ts";
 
 /** What OpenSSH leaves where it is not the command that failed. */
 const troubleCode = 255;

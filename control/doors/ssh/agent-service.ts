@@ -2,20 +2,12 @@ import { settingName } from "../../../common/config.ts";
 import { product, protocol } from "../../../common/product.ts";
 import { programArgs } from "../../../common/programs.ts";
 import { endNodeGroups } from "../node-groups.ts";
-import type { SshConnections } from "./connections.ts";
 import { runOn } from "./exec.ts";
 import type { Installed } from "./install.ts";
 import { lingerNoMore } from "./linger.ts";
 import { type Occupant, writeOccupant } from "./occupant.ts";
 import { agentUnit, type HostFacts, ourDropIn } from "./probe.ts";
-import type { SshTarget } from "./target.ts";
-
-/** A host that was looked at, and the way there. */
-export interface ReachedHost {
-  readonly ssh: SshConnections;
-  readonly target: SshTarget;
-  readonly facts: HostFacts;
-}
+import type { ReachedHost } from "./reached-host.ts";
 
 /** Starting or ending an agent with all that it started takes no longer. */
 const scriptMs = 15_000;

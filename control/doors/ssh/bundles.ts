@@ -7,7 +7,7 @@ import { pipeline } from "node:stream/promises";
 import { promisify } from "node:util";
 import { fail } from "../../../common/errors.ts";
 import { buildOf, programArgs } from "../../../common/programs.ts";
-import { openTurns, type Turns } from "./turns.ts";
+import { openTurns, type Turns } from "../../../common/turns.ts";
 
 /** A packed folder (`tar`, `gzip`) that hosts get once, under its hash. */
 export interface Bundle {

@@ -3,11 +3,11 @@ import type { Duplex } from "node:stream";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Client } from "ssh2";
 import { AppError } from "../../../common/errors.ts";
+import { openTurns } from "../../../common/turns.ts";
 import { dial, logIn } from "./connection.ts";
 import type { KnownHosts } from "./host-keys.ts";
 import { machineOf, nameOf, type SshTarget } from "./target.ts";
 import { codes, isTurnedAway, sshTrouble, within } from "./trouble.ts";
-import { openTurns } from "./turns.ts";
 
 /** Begins a channel on a connection; the callback has it, or why there is none. */
 export type Opening<Channel extends Duplex> = (

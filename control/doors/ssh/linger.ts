@@ -1,6 +1,6 @@
 import { product } from "../../../common/product.ts";
-import type { ReachedHost } from "./agent-service.ts";
 import { runOn } from "./exec.ts";
+import type { ReachedHost } from "./reached-host.ts";
 
 /** Where a host keeps that it was us who asked. */
 const mark = `~/.${product.word}/lingers`;

@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { product } from "../../../common/product.ts";
-import type { ReachedHost } from "./agent-service.ts";
 import { runOn } from "./exec.ts";
+import type { ReachedHost } from "./reached-host.ts";
 import { shellWord } from "./shell.ts";
 
 /** What a host says about the node that it is, for a control plane that has lost its database. */

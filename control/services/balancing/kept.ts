@@ -10,11 +10,8 @@ import type { Context } from "../../context.ts";
 import { linesOf } from "../../doors/lines.ts";
 import { openSilence } from "../../doors/silence.ts";
 import { nudge } from "../../reconciler.ts";
-import { type Service, serviceKey } from "../schema.ts";
-import { endBalancers, type Leaving, type Reached, reach } from "./process.ts";
-
-/** A plan, which gets its revision as it is told. */
-export type Plan = Omit<BalancerPlan, "revision">;
+import { type Plan, type Service, serviceKey } from "../schema.ts";
+import type { Leaving, Processes, Reached } from "./process.ts";
 
 /** Every five seconds there is a report at least. */
 const silenceMs = 15_000;
@@ -29,23 +26,25 @@ export class KeptBalancer {
   readonly #ctx: Context;
   readonly #service: Service;
   readonly #reached: Reached;
+  readonly #processes: Processes;
   readonly #abort = new AbortController();
   readonly #done: Promise<void>;
   #told: BalancerPlan | undefined;
   /** In whose place it is. */
   #before: readonly Leaving[] = [];
 
-  constructor(ctx: Context, service: Service, reached: Reached) {
+  constructor(ctx: Context, service: Service, reached: Reached, processes: Processes) {
     this.#ctx = ctx;
     this.#service = service;
     this.#reached = reached;
+    this.#processes = processes;
     this.#done = this.#listen(this.#abort.signal);
   }
 
   /** Asks anew who listens: one that leaves still answers on the connections that it has. */
   async isThere(signal: AbortSignal): Promise<boolean> {
     const { socket, health } = this.#reached;
-    const found = await reach(this.#service, socket, signal);
+    const found = await this.#processes.reach(this.#service, socket, signal);
     await found?.close();
     return found?.health.pid === health.pid;
   }
@@ -68,7 +67,7 @@ export class KeptBalancer {
     // Only one that listens takes the place of another.
     const others = { drainMs: replacedDrainMs, except: socket };
     if (before === undefined)
-      this.#before = await endBalancers(this.#ctx, this.#service, others, signal);
+      this.#before = await this.#processes.end(this.#ctx, this.#service, others, signal);
     this.#told = told;
   }
 

@@ -1,5 +1,5 @@
 import { AppError } from "../../../common/errors.ts";
-import type { Context } from "../../context.ts";
+import type { Ground } from "../../ground.ts";
 import { failureOf } from "../../requests/schema.ts";
 import { moveService } from "../move.ts";
 import type { Service } from "../schema.ts";
@@ -10,7 +10,7 @@ import { setService } from "../store.ts";
  * and the service is CONTROLLER_FAILED; a balancer that only does not answer may be busy.
  */
 export async function need<T>(
-  ctx: Context,
+  ctx: Ground,
   service: Service,
   work: Promise<T>,
   signal: AbortSignal,
@@ -21,7 +21,7 @@ export async function need<T>(
     const ending = failureOf(error);
     const isAway = error instanceof AppError && error.type === "UnreachableError";
     if (signal.aborted || isAway || ending.status !== "FAILED") throw error;
-    await setService(ctx.db, service.id, { problem: ending.failure });
+    await ctx.batch((tx) => setService(tx, service.id, { problem: ending.failure }));
     await moveService(ctx, service, "CONTROLLER_FAILED", ending.failure.message);
     throw error;
   }

@@ -2,9 +2,8 @@ import type { PlannedReplica, ProbePlan } from "../../../contract/balancer-api.t
 import { fillTemplate } from "../../../contract/task/substitution.ts";
 import type { Decision } from "../decisions/plan.ts";
 import { capacityOf } from "../decisions/scale.ts";
-import type { Replica } from "../schema.ts";
+import type { Plan, Replica } from "../schema.ts";
 import type { OpenVersion } from "../versions/task.ts";
-import type { Plan } from "./kept.ts";
 
 /** While no replica is ready so many requests wait, for so long. */
 const hold = { requests: 1_000, ms: 300_000 };

@@ -15,9 +15,9 @@ import {
   type BalancerHealth,
   leftSocketOf,
 } from "../../../contract/balancer-api.ts";
-import type { Context } from "../../context.ts";
 import { type Agent, agentBehind } from "../../doors/agent.ts";
 import { openUnixDoor } from "../../doors/unix.ts";
+import type { Ground } from "../../ground.ts";
 import { balancerLogOf, serviceFolder } from "../folders.ts";
 import { placeOf, type Service } from "../schema.ts";
 
@@ -37,6 +37,16 @@ export interface Leaving {
   readonly process: ProcessId | undefined;
 }
 
+/** The processes of balancers on this machine: how they are found, started and ended. */
+export interface Processes {
+  readonly reach: typeof reach;
+  readonly find: typeof findBalancer;
+  readonly reachOrStart: typeof reachBalancer;
+  readonly end: typeof endBalancers;
+  readonly untilGone: typeof untilGone;
+  readonly killSilent: typeof killSilent;
+}
+
 const healthTimeoutMs = 10_000;
 const startTimeoutMs = 20_000;
 const lookEveryMs = 20;
@@ -47,11 +57,7 @@ const nobody = ["ENOENT", "ECONNREFUSED", "EINVAL"];
  * Reaches the balancer of a service, which is started where none of our build runs. Throws
  * `RuntimeError` when it does not start, `UnreachableError` when it is too busy to answer.
  */
-export async function reachBalancer(
-  ctx: Context,
-  service: Service,
-  signal: AbortSignal,
-): Promise<Reached> {
+async function reachBalancer(ctx: Ground, service: Service, signal: AbortSignal): Promise<Reached> {
   const folder = serviceFolder(ctx, service.id);
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   const build = buildOf("balancer");
@@ -61,8 +67,8 @@ export async function reachBalancer(
 }
 
 /** Reaches the balancer of a service where one runs, of whatever build; starts none. */
-export async function findBalancer(
-  ctx: Context,
+async function findBalancer(
+  ctx: Ground,
   service: Service,
   signal: AbortSignal,
 ): Promise<Reached | undefined> {
@@ -76,8 +82,8 @@ export async function findBalancer(
  * Has the balancers of a service finish what is open for so long and end, all but the one behind a
  * socket. Answers who is still ending, also since before; what is left of one that is gone is removed.
  */
-export async function endBalancers(
-  ctx: Context,
+async function endBalancers(
+  ctx: Ground,
   service: Service,
   { drainMs, except }: { drainMs: number; except?: string },
   signal: AbortSignal,
@@ -140,7 +146,7 @@ async function leavingIn(folder: string): Promise<Leaving[]> {
 }
 
 /** Resolves once these have ended; who has not after `graceMs` is killed. */
-export async function untilGone(
+async function untilGone(
   leaving: readonly Leaving[],
   graceMs: number,
   signal: AbortSignal,
@@ -150,11 +156,7 @@ export async function untilGone(
 }
 
 /** Kills those balancers of a service that do not answer; another may take the place of each. */
-export async function killSilent(
-  ctx: Context,
-  service: Service,
-  signal: AbortSignal,
-): Promise<void> {
+async function killSilent(ctx: Ground, service: Service, signal: AbortSignal): Promise<void> {
   for (const socket of await socketsIn(serviceFolder(ctx, service.id)))
     await reach(service, socket, signal).then(
       (reached) => reached?.close(),
@@ -170,7 +172,7 @@ async function socketsIn(folder: string): Promise<string[]> {
 const namesIn = (folder: string): Promise<string[]> => readdir(folder).catch(() => []);
 
 /** Over a connection of its own: undefined where nobody listens any more. */
-export async function reach(
+async function reach(
   { name }: Service,
   socket: string,
   signal: AbortSignal,
@@ -206,7 +208,7 @@ export async function healthOf(
 }
 
 async function start(
-  ctx: Context,
+  ctx: Ground,
   service: Service,
   { folder, socket, build }: { folder: string; socket: string; build: string },
   signal: AbortSignal,
@@ -251,8 +253,8 @@ async function untilReached(
     ([code]) => ended.abort(new Error(`it ended with ${code}`)),
     (error: Error) => ended.abort(error),
   );
-  const until = Date.now() + startTimeoutMs;
-  while (Date.now() < until) {
+  const until = performance.now() + startTimeoutMs;
+  while (performance.now() < until) {
     ended.signal.throwIfAborted();
     const reached = await reach(service, socket, signal);
     if (reached !== undefined) return reached;
@@ -260,3 +262,9 @@ async function untilReached(
   }
   throw new Error("it does not answer");
 }
+
+/** Those of this build. */
+export const processes: Processes = {
+  ...{ reach, find: findBalancer, reachOrStart: reachBalancer, end: endBalancers },
+  ...{ untilGone, killSilent },
+};

@@ -56,9 +56,12 @@ const endOf = ({ endedAt, statusChangedAt }: Replica): number => endedAt ?? stat
 export const holdingUp = (failed: readonly Replica[], hasMachines: boolean): Replica[] =>
   failed.filter(({ isUnplaced }) => !(isUnplaced && hasMachines));
 
-/** From when on another replica may be tried: the first at once, each further one twice as late. */
-export function nextTryAt(failed: readonly Replica[]): number {
-  const [latest] = failed;
+/**
+ * From when on another replica may be tried: the first at once, each further one twice as late. One that
+ * seems to fail only later failed before the clock was set back, nobody knows when.
+ */
+export function nextTryAt(failed: readonly Replica[], now: number): number {
+  const latest = failed.find((one) => endOf(one) <= now);
   if (latest === undefined || failed.length === 1) return 0;
   return endOf(latest) + Math.min(firstPauseMs * 2 ** (failed.length - 2), longestPauseMs);
 }

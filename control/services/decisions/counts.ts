@@ -1,8 +1,8 @@
 import type { Replica, Version } from "../schema.ts";
 import { holdingUp, lacksSpot, nextTryAt } from "./back-off.ts";
 import { type Kinds, kindsOf, neverSpotOf } from "./kinds.ts";
-import type { Leave, ServiceView, Start } from "./plan.ts";
 import { capacityOf } from "./scale.ts";
+import type { Leave, ServiceView, Start } from "./schema.ts";
 import { switchesAtOnce, whyVersion } from "./update.ts";
 
 /** Of the version to have: what is missing and what is too much. Pure. */
@@ -47,7 +47,7 @@ export function startsOf(
 
 /** How many of those that are missing are tried now: while replicas fail in a row, one at a time. */
 function triable(view: ServiceView, failed: readonly Replica[], missing: number): number {
-  if (nextTryAt(holdingUp(failed, view.hasMachines)) > view.now) return 0;
+  if (nextTryAt(holdingUp(failed, view.hasMachines), view.now) > view.now) return 0;
   return Math.max(0, Math.min(missing, failed.length > 1 ? 1 : Infinity));
 }
 

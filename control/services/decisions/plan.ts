@@ -1,44 +1,12 @@
 import type { replicaRoles } from "../../../contract/balancer-api.ts";
 import type { ServiceStatus } from "../../../contract/statuses.ts";
-import type { ReplicaPolicy } from "../../../contract/task/replica-policy.ts";
-import type { Service as ServiceSpec } from "../../../contract/task/service.ts";
-import { isOpen, type Replica, type Service, type Version } from "../schema.ts";
+import { isOpen, type Replica, type Version } from "../schema.ts";
 import { failedInARow, failedSinceReady, failuresOf, lacksSpot } from "./back-off.ts";
 import { startsOf, surplusOf } from "./counts.ts";
+import type { Leave, ServiceView, Start } from "./schema.ts";
 import { isUnderWay, leavingOfUpdate, standbysOf, switchesAtOnce } from "./update.ts";
 
 /** Which replicas a service should have, by what it has. Pure. */
-
-/** What there is to decide from. */
-export interface ServiceView {
-  readonly service: Pick<Service, "scaling">;
-  /** At least one. */
-  readonly versions: readonly Version[];
-  /** Every replica that is not gone. */
-  readonly replicas: readonly Replica[];
-  /** Of the version that `goalOf` says. */
-  readonly spec: {
-    readonly policy: ReplicaPolicy;
-    readonly update: ServiceSpec["update"];
-    readonly usesSpot: boolean;
-  };
-  /** Whether there is a machine for a replica, where others found none. */
-  readonly hasMachines: boolean;
-  readonly now: number;
-}
-
-/** A replica to add. */
-export interface Start {
-  readonly version: number;
-  readonly isSpot: boolean;
-  readonly because: string;
-}
-
-/** A replica to drain and remove. */
-export interface Leave {
-  readonly replica: Replica;
-  readonly because: string;
-}
 
 export interface Decision {
   readonly start: readonly Start[];

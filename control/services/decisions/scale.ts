@@ -43,8 +43,9 @@ export function scale(
   const { count, reason } = needed(policy, targetQps, demand);
   if (count === before.target) return { ...before, pressure: null };
   const to = count > before.target ? "up" : "down";
-  const since =
-    before.pressure?.to === to ? Math.max(before.pressure.since, demand.watchedSince) : now;
+  const pressedAt = before.pressure?.to === to ? before.pressure.since : now;
+  // What seems to be still to come is from before the clock was set back.
+  const since = pressedAt > now ? demand.watchedSince : Math.max(pressedAt, demand.watchedSince);
   const delayMs = 1000 * (to === "up" ? policy.upscaleDelaySeconds : policy.downscaleDelaySeconds);
   const isDue = before.target === 0 || now - since >= delayMs;
   return isDue ? { target: count, reason, pressure: null } : { ...before, pressure: { to, since } };

@@ -1,5 +1,5 @@
 import type { Replica, Version } from "../schema.ts";
-import type { Leave, ServiceView } from "./plan.ts";
+import type { Leave, ServiceView } from "./schema.ts";
 
 /** How replicas of other versions make room for those of the version to have. Pure. */
 

@@ -4,6 +4,7 @@ import type { InputOf } from "../../../common/operation.ts";
 import type { serveOperations as rows } from "../../../contract/operations/serve.ts";
 import type { Call, LogReply } from "../../bind.ts";
 import type { Context } from "../../context.ts";
+import type { Ground } from "../../ground.ts";
 import { neutralise } from "../../wire/neutralise.ts";
 import { getLiveService } from "../find.ts";
 import { findNumber } from "../replicas/store.ts";
@@ -32,7 +33,7 @@ export function checkLogs({ target, replica_id: number }: Input): void {
 
 /** A replica of a service, also one that is gone; throws `NotFoundError`. */
 export async function getReplica(
-  ctx: Context,
+  ctx: Ground,
   { id, name }: Service,
   number: number,
 ): Promise<Replica> {

@@ -1,14 +1,15 @@
 import { existsSync } from "node:fs";
+import { noMore, readGrowing, untilMore } from "../../../common/growing-file.ts";
 import { readManagedLog } from "../../clusters/managed.ts";
 import { findCluster } from "../../clusters/store.ts";
 import type { Context } from "../../context.ts";
-import { followFile, offsetOfLastLines, readFrom } from "../../growing-file.ts";
+import type { Ground } from "../../ground.ts";
 import { balancerLogOf, keptLogOf, replicaLogOf } from "../folders.ts";
 import { controllerLogOf } from "../narration.ts";
 import { findReplica } from "../replicas/store.ts";
 import { type Replica, type Service, serviceKey } from "../schema.ts";
 import { findService } from "../store.ts";
-import { readTurned, type UntilMore } from "./turned-file.ts";
+import { readTurned } from "./turned-file.ts";
 
 /** Where the logs of a service come from. */
 
@@ -21,7 +22,7 @@ export interface Wanted {
 
 /** What was decided about a service, or what its balancer logs; followed until the service is gone. */
 export async function* partLog(
-  ctx: Context,
+  ctx: Ground,
   { id }: Service,
   part: "controller" | "load_balancer",
   { tail, follow }: Wanted,
@@ -29,11 +30,8 @@ export async function* partLog(
 ): AsyncGenerator<Buffer> {
   const file = part === "controller" ? controllerLogOf(ctx, id) : balancerLogOf(ctx, id);
   const isOver = async () => (await findService(ctx.db, id))?.status === "GONE";
-  const untilMore: UntilMore = (hasMore) => {
-    const look = async () => (await isOver()) || ((await hasMore()) ? false : undefined);
-    return ctx.changes.until(serviceKey(id), look, signal);
-  };
-  yield* readTurned(file, tail || null, follow ? untilMore : undefined);
+  const more = untilMore(ctx.changes, serviceKey(id), isOver, signal);
+  yield* readTurned(file, tail ?? 0, follow ? more : noMore);
 }
 
 /**
@@ -49,15 +47,12 @@ export async function* replicaLog(
   const find = async () => (await findReplica(ctx.db, given.id)) ?? given;
   const { jobId: known } = await find();
   if (!tail || known === null) {
-    const file = replicaLogOf(ctx, given);
-    const offset = await offsetOf(file, tail);
     const isHandedIn = async () => {
       const { jobId, endedAt, status } = await find();
       return jobId !== null || endedAt !== null || status === "GONE";
     };
-    yield* follow
-      ? followFile(ctx.changes, serviceKey(given.serviceId), file, isHandedIn, offset, signal)
-      : readFrom(file, offset);
+    const more = untilMore(ctx.changes, serviceKey(given.serviceId), isHandedIn, signal);
+    yield* readGrowing(replicaLogOf(ctx, given), tail ?? 0, follow ? more : noMore);
   }
   if (known !== null || follow)
     yield* jobLog(ctx, await find(), { tail: known === null ? null : tail, follow }, signal);
@@ -74,11 +69,8 @@ async function* jobLog(
 ): AsyncGenerator<Buffer> {
   const { clusterId, jobId } = replica;
   const kept = keptLogOf(ctx, replica);
-  if (existsSync(kept)) return yield* readFrom(kept, await offsetOf(kept, tail));
+  if (existsSync(kept)) return yield* readGrowing(kept, tail ?? 0, noMore);
   const cluster = clusterId === null ? undefined : await findCluster(ctx.db, clusterId);
   if (cluster?.status !== "UP" || cluster.wanted !== "UP" || jobId === null) return;
   yield* readManagedLog(ctx, cluster, { jobId, tail: tail ?? 0, follow }, signal);
 }
-
-const offsetOf = async (file: string, tail: number | null): Promise<number> =>
-  tail ? offsetOfLastLines(file, tail) : 0;

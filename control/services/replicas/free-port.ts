@@ -1,22 +1,13 @@
 import { createServer } from "node:net";
 import { fail } from "../../../common/errors.ts";
+import { openTurnsByKey } from "../../../common/turns.ts";
 import type { Context } from "../../context.ts";
 
 /** Ports from the first to the last, as settings write them: `20000-29999`. */
 export type PortRange = `${number}-${number}`;
 
-/** Who chooses ports does so one after another: the next one sees what this one took. */
-const turns = new WeakMap<Context, Promise<unknown>>();
-
-/** Runs what chooses ports, and writes down which, once nobody else is at it. */
-export function inTurn<T>(ctx: Context, choose: () => Promise<T>): Promise<T> {
-  const mine = (turns.get(ctx) ?? Promise.resolve()).then(choose);
-  turns.set(
-    ctx,
-    mine.catch(() => {}),
-  );
-  return mine;
-}
+/** Runs what chooses ports, and writes down which, one after another: the next one sees what this one took. */
+export const inTurn = openTurnsByKey<Context>();
 
 /** The first port of a range that is free; throws `ResourcesUnavailableError`. */
 export async function firstFreePort(

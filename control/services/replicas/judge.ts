@@ -16,7 +16,8 @@ export interface Verdict {
 /**
  * The status that a replica should have instead by what was seen of it then; undefined while it has the
  * right one. Only bad answers speak against it: who was not asked, or not heard, has not failed. Until
- * `backAt` control was away, and with it the way to those that are reached through it.
+ * `backAt` control was away, and with it the way to those that are reached through it; what seems to be
+ * still to come is from before its clock was set back.
  */
 export function judge(
   { status, statusChangedAt, runAt }: Pick<Replica, "status" | "statusChangedAt" | "runAt">,
@@ -25,10 +26,12 @@ export function judge(
   seenAt: number,
   backAt = 0,
 ): Verdict | undefined {
+  const secondsSince = (at: number) =>
+    (seenAt - (at > seenAt ? backAt : Math.max(at, backAt))) / 1000;
   if (status === "STARTING") {
     if (readiness === "ready") return { to: "READY", reason: "it answers its probe" };
     if (problem === null || runAt === null) return undefined;
-    if (seenAt - Math.max(runAt, backAt) < initialDelaySeconds * 1000) return undefined;
+    if (secondsSince(runAt) < initialDelaySeconds) return undefined;
     const reason = `it was not ready ${initialDelaySeconds} s after its run began: ${problem}`;
     return { to: "FAILED_INITIAL_DELAY", reason };
   }
@@ -37,7 +40,8 @@ export function judge(
       ? { to: "READY", reason: "it answers its probe again" }
       : undefined;
   const hasFailedLong = (from: number) =>
-    failingSince !== null && seenAt - Math.max(failingSince, from) >= failureWindowSeconds * 1000;
+    failingSince !== null &&
+    Math.min(secondsSince(failingSince), secondsSince(from)) >= failureWindowSeconds;
   // A balancer that was started anew does not know that it was ready.
   if (status === "READY" && (readiness === "not_ready" || hasFailedLong(0))) {
     const why = problem ?? "too few good answers since a bad one";

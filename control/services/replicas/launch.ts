@@ -6,6 +6,7 @@ import { addManaged, submitManaged } from "../../clusters/managed.ts";
 import type { Cluster } from "../../clusters/schema.ts";
 import { findCluster } from "../../clusters/store.ts";
 import type { Context } from "../../context.ts";
+import type { Ground } from "../../ground.ts";
 import { asksForSpot } from "../../offers.ts";
 import { isLive } from "../decisions/plan.ts";
 import { replicaLogOf } from "../folders.ts";
@@ -59,14 +60,14 @@ export async function makeCluster(
 }
 
 /** Says once why it waits. */
-async function wait(ctx: Context, replica: Replica, reason: string): Promise<undefined> {
+async function wait(ctx: Ground, replica: Replica, reason: string): Promise<undefined> {
   if (reason === replica.reason) return;
-  await setReplica(ctx.db, replica.id, { reason });
+  await ctx.batch((tx) => setReplica(tx, replica.id, { reason }));
   narrate(ctx, replica.serviceId, `replica ${replica.number} ${reason}`);
 }
 
 /** Whether a replica of the service is on its way out that still has a machine. */
-async function leavesMachine(ctx: Context, serviceId: string): Promise<boolean> {
+async function leavesMachine(ctx: Ground, serviceId: string): Promise<boolean> {
   const replicas = await listReplicas(ctx.db, serviceId);
   const leaving = replicas.filter((one) => !isLive(one) && one.status !== "FAILED_CLEANUP");
   const clusters = await Promise.all(
@@ -88,8 +89,12 @@ export async function handIn(
     return submit(ctx, replica, cluster, signal).catch((error) =>
       refused(ctx, replica, error, signal),
     );
-  if (cluster.problem === null) return undefined;
-  return { to: "FAILED_PROVISION", reason: cluster.problem.message };
+  const { problem } = cluster;
+  if (problem === null) return undefined;
+  // A provider that does not answer says nothing about the machine.
+  if (problem.type === "TimeoutError")
+    return wait(ctx, replica, `waits for its cluster: ${problem.message}`);
+  return { to: "FAILED_PROVISION", reason: problem.message };
 }
 
 /** Tried again, these would be answered alike. */
@@ -100,7 +105,7 @@ const hopeless: readonly ErrorType[] = [
 
 /** What becomes of a replica whose task cannot be handed in; tells of what may pass, and throws it. */
 async function refused(
-  ctx: Context,
+  ctx: Ground,
   replica: Replica,
   error: unknown,
   signal: AbortSignal,
@@ -141,7 +146,10 @@ async function submit(
     signal,
   );
   if (job === undefined) return { to: "FAILED_PROVISION", reason: "its task has nothing to run" };
-  return { to: "STARTING", reason: "its task was handed in", change: { jobId: job.id } };
+  // Those of the machine that was chosen first may have been refused.
+  const { accelerators } = cluster.offer;
+  const change = { jobId: job.id, accelerators };
+  return { to: "STARTING", reason: "its task was handed in", change };
 }
 
 /** Where only control and the node itself are on the machine, nobody else need reach the sidecar. */

@@ -1,6 +1,6 @@
 import { type ReplicaStatus, replicaMachine } from "../../../contract/statuses.ts";
-import type { Context } from "../../context.ts";
 import type { Connection } from "../../db/open.ts";
+import type { Ground } from "../../ground.ts";
 import { move } from "../../move.ts";
 import { narrate } from "../narration.ts";
 import type { Outcome, Replica } from "../schema.ts";
@@ -15,7 +15,7 @@ const lasting: readonly ReplicaStatus[] = [
 
 /** Moves a replica, and tells of it; notes when it ended, and when it and its version were ready first. */
 export async function moveReplica(
-  ctx: Context,
+  ctx: Ground,
   replica: Replica,
   { to, reason, change }: Outcome,
 ): Promise<void> {

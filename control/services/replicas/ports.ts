@@ -1,5 +1,6 @@
 import type { Cluster } from "../../clusters/schema.ts";
 import type { Context } from "../../context.ts";
+import type { Ground } from "../../ground.ts";
 import type { Replica } from "../schema.ts";
 import type { OpenVersion } from "../versions/task.ts";
 import { firstFreePort, inTurn, isUnused } from "./free-port.ts";
@@ -25,7 +26,7 @@ export function takePorts(
 }
 
 async function choosePorts(
-  ctx: Context,
+  ctx: Ground,
   replica: Replica,
   cluster: Pick<Cluster, "provider" | "offer">,
   { spec }: Pick<OpenVersion, "spec">,
@@ -48,7 +49,7 @@ async function choosePorts(
   return ports;
 }
 
-async function portsTaken(ctx: Context, { id }: Replica): Promise<number[]> {
+async function portsTaken(ctx: Ground, { id }: Replica): Promise<number[]> {
   const others = (await listAllReplicas(ctx.db)).filter(
     (one) => one.id !== id && one.endedAt === null,
   );

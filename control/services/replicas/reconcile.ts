@@ -6,14 +6,14 @@ import { lookAtFate } from "./fate.ts";
 import { handIn, makeCluster } from "./launch.ts";
 import { moveReplica } from "./move.ts";
 import { remove } from "./removal.ts";
-import { findReplica, listAllReplicas, listReplicas } from "./store.ts";
+import { findReplica, listReplicaIds, listReplicas } from "./store.ts";
 
 /** Brings replicas from what is to what is wanted, each by itself: one never holds up another. */
 export const replicas: Reconciler = {
   name: "replica",
   everyMs: 5_000,
   atOnce: 64,
-  due: async (ctx) => (await listAllReplicas(ctx.db)).map(({ id }) => id),
+  due: (ctx) => listReplicaIds(ctx.db),
   reconcile,
 };
 

@@ -4,6 +4,7 @@ import { lossOf, wantGone } from "../../clusters/managed.ts";
 import type { Cluster } from "../../clusters/schema.ts";
 import { findCluster } from "../../clusters/store.ts";
 import type { Context } from "../../context.ts";
+import type { Ground } from "../../ground.ts";
 import { nudge } from "../../reconciler.ts";
 import { hasFailed } from "../decisions/back-off.ts";
 import type { Outcome, Replica } from "../schema.ts";
@@ -31,7 +32,8 @@ export async function remove(
   const { endedAt, status, wantedBecause } = replica;
   const isLeaving = endedAt === null && status !== "SHUTTING_DOWN" && status !== "FAILED_CLEANUP";
   if (isLeaving) return { to: "SHUTTING_DOWN", reason: wantedBecause };
-  const cluster = await findCluster(ctx.db, replica.clusterId ?? "");
+  // Sent away while its cluster was made, it does not know it yet; the cluster has its id.
+  const cluster = await findCluster(ctx.db, replica.clusterId ?? replica.id);
   if (!mayGo(ctx, replica) && !(await isLost(ctx, replica, cluster, signal))) return undefined;
   await close(ctx, replica);
   if (cluster === undefined || cluster.status === "GONE") return forget(ctx, replica);
@@ -88,7 +90,7 @@ async function isTaken(
 }
 
 /** One that failed stays to be looked at, unless it is sent away, it has been long, or too many came after it. */
-async function forget(ctx: Context, replica: Replica): Promise<Outcome | undefined> {
+async function forget(ctx: Ground, replica: Replica): Promise<Outcome | undefined> {
   const { wanted, serviceId, number, reason, endedAt } = replica;
   const gone = { to: "GONE", reason: "nothing is left of it" } as const;
   if (wanted === "GONE" || !hasFailed(replica)) return gone;
@@ -102,7 +104,7 @@ async function forget(ctx: Context, replica: Replica): Promise<Outcome | undefin
 /** Its balancer need not know any more of it: what is still under way there is waited for no longer. */
 async function close(ctx: Context, { id, serviceId, drainUntil }: Replica): Promise<void> {
   if (drainUntil === null) return;
-  await setReplica(ctx.db, id, { drainUntil: null });
+  await ctx.batch((tx) => setReplica(tx, id, { drainUntil: null }));
   void nudge(ctx, "service", serviceId);
 }
 

@@ -1,5 +1,6 @@
 import type { Selectable } from "kysely";
-import type { Connection } from "../../db/open.ts";
+import { gone } from "../../db/lists.ts";
+import type { Connection, Queries } from "../../db/open.ts";
 import type { Tables } from "../../db/tables.ts";
 import type { Replica } from "../schema.ts";
 
@@ -9,14 +10,14 @@ export async function addReplica(db: Connection, replica: Replica): Promise<void
 }
 
 /** The replica with this id. */
-export async function findReplica(db: Connection, id: string): Promise<Replica | undefined> {
+export async function findReplica(db: Queries, id: string): Promise<Replica | undefined> {
   const row = await db.selectFrom("replicas").selectAll().where("id", "=", id).executeTakeFirst();
   return row && toReplica(row);
 }
 
 /** The replica of a service with this number, also one that is gone. */
 export async function findNumber(
-  db: Connection,
+  db: Queries,
   serviceId: string,
   number: number,
 ): Promise<Replica | undefined> {
@@ -30,30 +31,36 @@ export async function findNumber(
 }
 
 /** The replicas of a service that the wire shows, by number: also failed ones that are kept. */
-export async function listReplicas(db: Connection, serviceId: string): Promise<Replica[]> {
+export async function listReplicas(db: Queries, serviceId: string): Promise<Replica[]> {
   const rows = await db
     .selectFrom("replicas")
     .selectAll()
     .where("service_id", "=", serviceId)
-    .where("status", "<>", "GONE")
+    .where("status", "<>", gone)
     .orderBy("number")
     .execute();
   return rows.map(toReplica);
 }
 
 /** Every replica that is not gone, of every service. */
-export async function listAllReplicas(db: Connection): Promise<Replica[]> {
+export async function listAllReplicas(db: Queries): Promise<Replica[]> {
   const rows = await db
     .selectFrom("replicas")
     .selectAll()
-    .where("status", "<>", "GONE")
+    .where("status", "<>", gone)
     .orderBy("number")
     .execute();
   return rows.map(toReplica);
 }
 
+/** Ids of the replicas that are not gone, of every service. */
+export async function listReplicaIds(db: Queries): Promise<string[]> {
+  const rows = await db.selectFrom("replicas").select("id").where("status", "<>", gone).execute();
+  return rows.map(({ id }) => id);
+}
+
 /** The number for the next replica of a service. */
-export async function nextNumber(db: Connection, serviceId: string): Promise<number> {
+export async function nextNumber(db: Queries, serviceId: string): Promise<number> {
   const row = await db
     .selectFrom("replicas")
     .select(({ fn }) => fn.max("number").as("last"))

@@ -4,11 +4,11 @@ import type { serveOperations as rows } from "../../../contract/operations/serve
 import type { Call } from "../../bind.ts";
 import type { Context } from "../../context.ts";
 import { addEvent } from "../../events.ts";
+import type { Ground } from "../../ground.ts";
 import { nudge } from "../../reconciler.ts";
 import { want } from "../../want.ts";
 import { hasFailed } from "../decisions/back-off.ts";
 import { getLiveService } from "../find.ts";
-import { narrate } from "../narration.ts";
 import { drainMs, type Replica, type Service } from "../schema.ts";
 import { moveReplica } from "./move.ts";
 import { listReplicas, setReplica } from "./store.ts";
@@ -48,7 +48,7 @@ function refuse(replica: Replica, purge: boolean): void {
 }
 
 async function sendAway(
-  ctx: Context,
+  ctx: Ground,
   { id: serviceId }: Service,
   { id, number, endedAt }: Replica,
   call: Call,
@@ -60,9 +60,8 @@ async function sendAway(
     if (endedAt === null) await setReplica(tx, id, { drainUntil: ctx.now().getTime() + drainMs });
     await addEvent(tx, { noun: "service", id: serviceId, reason, at: ctx.now() });
   });
-  narrate(ctx, serviceId, reason);
 }
 
 /** Its cluster is removed as soon as that can be. */
-const forget = (ctx: Context, replica: Replica): Promise<void> =>
+const forget = (ctx: Ground, replica: Replica): Promise<void> =>
   moveReplica(ctx, replica, { to: "GONE", reason: `purged; ${replica.reason}` });

@@ -3,7 +3,7 @@ import type { Service as ServiceSpec } from "../../../contract/task/service.ts";
 import type { Task } from "../../../contract/task.ts";
 import type { Context } from "../../context.ts";
 import { asksForSpot } from "../../offers.ts";
-import { readTask, remarksOn } from "../../task.ts";
+import { readDocument, readTask, remarksOn } from "../../task.ts";
 import type { Version, VersionTask } from "../schema.ts";
 import { readVersionTask } from "../store.ts";
 
@@ -65,4 +65,7 @@ export function readServiceTask(
 
 /** Remarks on the document of a service that is accepted all the same. */
 export const remarksOnService = (ctx: Context, yaml: string, { resources }: Task): string =>
-  remarksOn(yaml, ["service", ...(asksForSpot(ctx, resources) ? ["resources.use_spot"] : [])]);
+  remarksOn(readDocument(yaml), [
+    "service",
+    ...(asksForSpot(ctx, resources) ? ["resources.use_spot"] : []),
+  ]);

@@ -1,0 +1,46 @@
+import { AppError } from "../common/errors.ts";
+import type { Need, Offer, Provider } from "./providers/provider.ts";
+
+/** What providers answered. */
+export interface Answers {
+  readonly offers: Offer[];
+  /** Providers that failed or did not answer in time, and why: `ssh does not answer: ...`. */
+  readonly silent: string[];
+}
+
+/** The others are not kept waiting for longer than this by a provider that does not answer. */
+const answerMs = 10_000;
+
+/** Asks all of these providers at once; one that fails or hangs does not hold up the others. */
+export async function askOffers(
+  providers: readonly Provider[],
+  need: Need,
+  signal: AbortSignal,
+): Promise<Answers> {
+  const answers = await Promise.all(providers.map((provider) => ask(provider, need, signal)));
+  return {
+    offers: answers.flatMap(({ offers }) => offers),
+    silent: answers.flatMap(({ silent }) => silent),
+  };
+}
+
+async function ask(provider: Provider, need: Need, signal: AbortSignal): Promise<Answers> {
+  const limit = AbortSignal.any([signal, AbortSignal.timeout(answerMs)]);
+  const { promise: late, reject } = Promise.withResolvers<never>();
+  const end = () => reject(limit.reason);
+  limit.addEventListener("abort", end);
+  try {
+    signal.throwIfAborted();
+    if (limit.aborted) end();
+    return { offers: await Promise.race([provider.offers(need, limit), late]), silent: [] };
+  } catch (error) {
+    signal.throwIfAborted();
+    if (!limit.aborted && !(error instanceof AppError)) throw error;
+    const why = limit.aborted
+      ? `no answer within ${answerMs / 1_000} s`
+      : String((error as Error).message);
+    return { offers: [], silent: [`${provider.name} does not answer: ${why}`] };
+  } finally {
+    limit.removeEventListener("abort", end);
+  }
+}

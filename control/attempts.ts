@@ -1,0 +1,65 @@
+import type { Connection, Queries } from "./db/open.ts";
+
+/** A row whose last pass failed. Instants are epoch milliseconds. */
+export interface Attempt {
+  readonly id: string;
+  /** How many passes have failed one after another. */
+  readonly failures: number;
+  readonly reason: string;
+  readonly failedAt: number;
+  /** When the next pass is due. */
+  readonly dueAt: number;
+}
+
+/** Keeps that a pass over a row has failed, in place of what was kept of the one before. */
+export async function keepAttempt(db: Connection, noun: string, attempt: Attempt): Promise<void> {
+  const { id, failures, reason, failedAt, dueAt } = attempt;
+  const values = { failures, reason, failed_at: failedAt, due_at: dueAt };
+  await db
+    .insertInto("attempts")
+    .values({ noun, subject_id: id, ...values })
+    .onConflict((conflict) => conflict.columns(["noun", "subject_id"]).doUpdateSet(values))
+    .execute();
+}
+
+/** Forgets that passes over a row have failed. */
+export async function forgetAttempt(db: Connection, noun: string, id: string): Promise<void> {
+  await db.deleteFrom("attempts").where("noun", "=", noun).where("subject_id", "=", id).execute();
+}
+
+/** The rows of a noun whose last pass failed. */
+export async function listAttempts(db: Queries, noun: string): Promise<Attempt[]> {
+  const rows = await db.selectFrom("attempts").selectAll().where("noun", "=", noun).execute();
+  return rows.map(toAttempt);
+}
+
+/** How the last pass over a row failed; undefined where it did not. */
+export async function findAttempt(
+  db: Queries,
+  noun: string,
+  id: string,
+): Promise<Attempt | undefined> {
+  const row = await db
+    .selectFrom("attempts")
+    .selectAll()
+    .where("noun", "=", noun)
+    .where("subject_id", "=", id)
+    .executeTakeFirst();
+  return row && toAttempt(row);
+}
+
+interface Row {
+  subject_id: string;
+  failures: number;
+  reason: string;
+  failed_at: number;
+  due_at: number;
+}
+
+const toAttempt = (row: Row): Attempt => ({
+  id: row.subject_id,
+  failures: row.failures,
+  reason: row.reason,
+  failedAt: row.failed_at,
+  dueAt: row.due_at,
+});

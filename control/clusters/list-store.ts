@@ -1,0 +1,134 @@
+import { sql } from "kysely";
+import type { Seal } from "../../common/seal.ts";
+import { among, gone, inPages, pageRows, pagesOf } from "../db/lists.ts";
+import type { Queries } from "../db/open.ts";
+import type { KeptParcel } from "./files/parcels.ts";
+import type { ListedCluster } from "./schema.ts";
+import { type ClusterRow, clusterColumns, toListed } from "./store.ts";
+
+/** Which live clusters are listed. */
+export interface LiveFilter {
+  readonly names?: readonly string[] | undefined;
+  readonly userId?: string | undefined;
+  /** Those alone that users launched. */
+  readonly ofUsersOnly?: boolean;
+}
+
+type Row = Omit<ClusterRow, "task_yaml" | "placement"> & { task_yaml?: string };
+
+const columnsOf = (withTasks: boolean) =>
+  clusterColumns.filter(
+    (column) => column !== "placement" && (withTasks || column !== "task_yaml"),
+  );
+
+/** Live clusters, newest launch first. */
+export async function listLive(
+  db: Queries,
+  { names, userId, ofUsersOnly = false }: LiveFilter = {},
+  withTasks = true,
+): Promise<ListedCluster[]> {
+  let live = db.selectFrom("clusters").select(columnsOf(withTasks)).where("status", "<>", gone);
+  if (userId !== undefined) live = live.where("user_id", "=", userId);
+  if (ofUsersOnly) live = live.where("made_for", "is", null);
+  const byKey = live.orderBy("user_id").orderBy("id").limit(pageRows);
+  const rows: Row[] = [];
+  if (names === undefined)
+    for await (const page of pagesOf<Row>((last) => byKey.where(isAfter(last)).execute()))
+      rows.push(...page);
+  for await (const some of inPages(names ?? []))
+    rows.push(...(await live.where("name", "in", among(some)).execute()));
+  return newestFirst(rows);
+}
+
+/** The live ones of these clusters. */
+export async function listLiveOf(db: Queries, ids: readonly string[]): Promise<ListedCluster[]> {
+  const rows = await db
+    .selectFrom("clusters")
+    .select(columnsOf(false))
+    .where("id", "in", among(ids))
+    .where("status", "<>", gone)
+    .execute();
+  return newestFirst(rows);
+}
+
+/** Live clusters, and those that left since an instant, newest launch first. */
+export async function listSince(
+  db: Queries,
+  since: number,
+  withTasks = true,
+): Promise<ListedCluster[]> {
+  const left = await db
+    .selectFrom("clusters")
+    .select(columnsOf(withTasks))
+    .where("status", "=", gone)
+    .where("status_changed_at", ">=", since)
+    .execute();
+  const live = await listLive(db, {}, withTasks);
+  return [...live, ...newestFirst(left)].sort((a, b) => b.launchedAt - a.launchedAt);
+}
+
+/** Names of live clusters that begin with a text. */
+export async function listLiveNames(db: Queries, prefix: string, limit: number) {
+  const rows = await db
+    .selectFrom("clusters")
+    .select("name")
+    .where("status", "<>", gone)
+    .where("name", ">=", prefix)
+    .where("name", "<", `${prefix}\u{10ffff}`)
+    .orderBy("name")
+    .limit(limit)
+    .execute();
+  return rows.map(({ name }) => name);
+}
+
+/** Ids of the blobs that nodes of live clusters would need were they made anew. */
+export async function listLiveBlobs(db: Queries, seal: Seal): Promise<string[]> {
+  const query = db
+    .selectFrom("clusters")
+    .select(["user_id", "id", "parcels"])
+    .where("status", "<>", gone)
+    .orderBy("user_id")
+    .orderBy("id")
+    .limit(pageRows);
+  const blobIds: string[] = [];
+  for await (const page of pagesOf<Key & { parcels: Uint8Array | null }>((last) =>
+    query.where(isAfter(last)).execute(),
+  ))
+    for (const { parcels } of page) {
+      const kept: KeptParcel[] = parcels === null ? [] : JSON.parse(seal.open(parcels));
+      blobIds.push(...kept.map(({ blobId }) => blobId));
+    }
+  return blobIds;
+}
+
+/** Ids of live clusters that are not what is wanted. */
+export async function listUnsettled(db: Queries): Promise<string[]> {
+  const rows = await db
+    .selectFrom("clusters")
+    .select("id")
+    .where("status", "<>", gone)
+    .where((where) => where("status", "<>", where.ref("wanted") as never))
+    .execute();
+  return rows.map(({ id }) => id);
+}
+
+/** Ids of the clusters that are up. */
+export async function listUp(db: Queries): Promise<string[]> {
+  const up = sql.lit("UP" as const);
+  const rows = await db.selectFrom("clusters").select("id").where("status", "=", up).execute();
+  return rows.map(({ id }) => id);
+}
+
+type Key = Pick<Row, "user_id" | "id">;
+
+/** What a page is read from: the order of the index over live rows. */
+const isAfter = ({ user_id, id }: Key = { user_id: "", id: "" }) =>
+  sql<boolean>`(user_id, id) > (${user_id}, ${id})`;
+
+const newestFirst = (rows: readonly Row[]): ListedCluster[] =>
+  rows.map(toShown).sort((a, b) => b.launchedAt - a.launchedAt);
+
+const toShown = (row: Row): ListedCluster => ({
+  ...toListed(row),
+  ...(row.task_yaml !== undefined && { taskYaml: row.task_yaml }),
+});

@@ -1,0 +1,117 @@
+import { fail } from "../common/errors.ts";
+import type { InputOf } from "../common/operation.ts";
+import { explainOperations as rows } from "../contract/operations/explain.ts";
+import type { Explanation } from "../contract/records/explanation.ts";
+import { type Attempt, findAttempt } from "./attempts.ts";
+import { type Bound, bind, type Call } from "./bind.ts";
+import { openHookHints } from "./clusters/hooks/hint.ts";
+import { listWaits } from "./clusters/jobs.ts";
+import type { Cluster } from "./clusters/schema.ts";
+import { findLive } from "./clusters/store.ts";
+import type { Context } from "./context.ts";
+import type { Ground } from "./ground.ts";
+import { findRequest, resolveId } from "./requests/find.ts";
+import { hasEnded, type StoredRequest } from "./requests/schema.ts";
+import { listReplicas } from "./services/replicas/store.ts";
+import type { Replica, Service } from "./services/schema.ts";
+import { findLiveService } from "./services/store.ts";
+
+/** So many waiting jobs are named; those behind wait for these. */
+const jobsAtMost = 10;
+
+/** Why things are as they are. */
+export const explainOperations: Bound[] = [bind(rows.explain, explain)];
+
+async function explain(
+  ctx: Context,
+  { name }: InputOf<typeof rows.explain>,
+  { signal }: Call,
+): Promise<Explanation> {
+  const cluster = await findLive(ctx.db, name);
+  if (cluster !== undefined) return explainCluster(ctx, cluster, signal);
+  const service = await findLiveService(ctx.db, name);
+  if (service !== undefined) return explainService(ctx, service);
+  const request = await findRequest(ctx, await resolveId(ctx, name).catch(() => ""));
+  if (request !== undefined) return explainRequest(ctx, request, signal);
+  return fail("NotFoundError", `there is no live cluster or service ${name}, and no request`);
+}
+
+async function explainCluster(
+  ctx: Context,
+  cluster: Cluster,
+  signal: AbortSignal,
+): Promise<Explanation> {
+  const { id, name, status, wanted, wantedBecause, statusChangedAt, problem } = cluster;
+  const hook = (await openHookHints(ctx)(cluster)).split("\n")[0] ?? "";
+  return {
+    ...{ noun: "cluster", name, id, status, wanted, because: wantedBecause },
+    since: statusChangedAt / 1_000,
+    doing: [
+      hook,
+      doingOf(ctx, "cluster", id),
+      problem === null ? "" : `failed: ${problem.message}`,
+      ...(status === "UP" ? await listWaits(ctx, cluster, jobsAtMost, signal) : []),
+    ].filter((text) => text !== ""),
+    attempt: toAttempt(await findAttempt(ctx.db, "cluster", id)),
+  };
+}
+
+async function explainService(ctx: Ground, service: Service): Promise<Explanation> {
+  const { id, name, status, reason, wanted, wantedBecause, statusChangedAt } = service;
+  const replicas = (await listReplicas(ctx.db, id)).filter(isOnItsWay);
+  return {
+    ...{ noun: "service", name, id, status, wanted, because: wantedBecause },
+    since: statusChangedAt / 1_000,
+    doing: [reason, ...replicas.map(describeReplica)],
+    attempt: toAttempt(await findAttempt(ctx.db, "service", id)),
+  };
+}
+
+const isOnItsWay = ({ status }: Replica): boolean => status !== "READY" && status !== "GONE";
+
+const describeReplica = ({ number, status, reason }: Replica): string =>
+  `replica ${number} is ${status}: ${reason}`;
+
+async function explainRequest(
+  ctx: Context,
+  request: StoredRequest,
+  signal: AbortSignal,
+): Promise<Explanation> {
+  const { id, name, status, user, clusterName, statusNote, createdAt, finishedAt } = request;
+  const isOver = hasEnded(request);
+  const behind = ctx.queues.behind(id);
+  const cluster = clusterName === null || isOver ? undefined : await findLive(ctx.db, clusterName);
+  const of = cluster && (await explainCluster(ctx, cluster, signal));
+  return {
+    ...{ noun: "request", name, id, status },
+    wanted: isOver ? null : "SUCCEEDED",
+    because: `${name} by ${user.name}`,
+    since: (finishedAt ?? createdAt) / 1_000,
+    doing: [
+      ...(statusNote === null || isOver ? [] : [statusNote]),
+      ...(behind === undefined ? [] : [`waits for its turn, behind ${behind} other requests`]),
+      ...(of?.doing ?? []).map((text) => `cluster ${of?.name}: ${text}`),
+    ],
+    attempt: of?.attempt ?? null,
+  };
+}
+
+/** What a reconciler does for a row, and for how long already. */
+function doingOf(ctx: Context, noun: string, id: string): string {
+  const doing = ctx.reconciling.get(noun)?.doing(id);
+  if (doing === undefined) return "";
+  const seconds = `for ${Math.round(doing.forMs / 1_000)} s`;
+  return doing.isWaiting
+    ? `waits ${seconds} for its turn, as its provider is busy: ${doing.what}`
+    : `${doing.what}, ${seconds}`;
+}
+
+const toAttempt = (attempt: Attempt | undefined): Explanation["attempt"] =>
+  attempt === undefined
+    ? null
+    : {
+        failures: attempt.failures,
+        reason: attempt.reason,
+        failed_at: attempt.failedAt / 1_000,
+        next_at: attempt.dueAt / 1_000,
+      };
