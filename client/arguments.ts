@@ -37,6 +37,28 @@ export const wholeNumber =
     return value;
   };
 
+const secondsOf: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3_600, d: 86_400 };
+/** As long as timers can be. */
+const mostSeconds = 20 * 86_400;
+
+/** A duration such as `90`, `90s`, `10m` or `2h`, in seconds; throws `UsageError`. */
+export function durationOf(text: string): number {
+  const [, digits = "", unit = "s"] = /^(\d{1,9})([smhd])?$/.exec(text) ?? [];
+  const seconds = Number(digits) * (secondsOf[unit] ?? 1);
+  if (seconds < 1 || seconds > mostSeconds)
+    fail("UsageError", `${JSON.stringify(text)} is no duration of up to 20 days: 90s, 10m, 2h`);
+  return seconds;
+}
+
+/** The regular expression of `--grep`; throws `UsageError` for one that is none. */
+export function patternOf(text: string): RegExp {
+  try {
+    return new RegExp(text);
+  } catch (error) {
+    return fail("UsageError", error instanceof Error ? error.message : String(error));
+  }
+}
+
 /** Gathers an option that may be given several times. */
 export const collected = (text: string, before: unknown): string[] => [
   ...(Array.isArray(before) ? before : []),
@@ -81,7 +103,7 @@ function parseFile(text: string, file: string) {
   if (odd.length > 0)
     fail(
       "UsageError",
-      `${file}: no \`=\` on line ${odd.join(", ")}; write KEY=VALUE, or # before a remark`,
+      `${file}: no \`=\` on line ${odd.join(", ")}; write KEY=VALUE, or # before a comment`,
     );
   return parseEnv(text);
 }

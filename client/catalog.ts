@@ -1,17 +1,37 @@
 import { clusterCommands } from "./catalog/clusters.ts";
+import { configurationCommands } from "./catalog/configuration.ts";
 import { controlCommands } from "./catalog/control.ts";
+import { installationCommands } from "./catalog/installation.ts";
 import { jobCommands } from "./catalog/jobs.ts";
 import { nodeCommands } from "./catalog/nodes.ts";
+import type { OptionRow } from "./catalog/options.ts";
+import { actionOutput, errorOutput, later, noFollow, timeout } from "./catalog/options.ts";
 import type { CommandRow } from "./catalog/row.ts";
 import { servingCommands } from "./catalog/serving.ts";
 import { sshCommands } from "./catalog/ssh.ts";
 
-/** Every command, in the order of help. */
-export const commands: readonly CommandRow[] = [
+const rows: readonly CommandRow[] = [
   ...clusterCommands,
   ...jobCommands,
   ...sshCommands,
   ...nodeCommands,
   ...servingCommands,
   ...controlCommands,
+  ...configurationCommands,
+  ...installationCommands,
 ];
+
+/** Every command, in the order of help, with the options that they share. */
+export const commands: readonly CommandRow[] = rows.map((row) =>
+  row.readsItself ? row : { ...row, options: [...row.options, ...sharedBy(row)] },
+);
+
+/** All tell errors as JSON where they are asked to, and those that wait can be given a limit. */
+function sharedBy({ name, options }: CommandRow): OptionRow[] {
+  // What is done through a request on the control plane can be left to it.
+  const isAction = options.includes(later) || /^ssh (up|down)$/.test(name);
+  const waits = isAction || noFollow.some((one) => options.includes(one));
+  const hasOutput = options.some(({ flags }) => flags === errorOutput.flags);
+  const output = isAction ? actionOutput : errorOutput;
+  return [...(waits ? [timeout] : []), ...(hasOutput ? [] : [output])];
+}

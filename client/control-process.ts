@@ -4,19 +4,23 @@ import { errorCodeOf } from "../common/errors.ts";
 import { isAlive } from "../common/process-tree.ts";
 import { envNames } from "../common/product.ts";
 import { type ControlProcess, controlPidFile } from "../contract/control-pid.ts";
-import type { Env, Settings } from "./settings.ts";
 
-export const pidFileOf = ({ home }: Settings): string => join(home, controlPidFile);
-export const logFileOf = ({ home }: Settings): string => join(home, "control.log");
+/** Whose control plane it is. */
+interface Home {
+  readonly home: string;
+}
+
+export const pidFileOf = ({ home }: Home): string => join(home, controlPidFile);
+export const logFileOf = ({ home }: Home): string => join(home, "control.log");
 
 /** The control plane of this home folder that runs now; undefined when none does. */
-export function findControl(settings: Settings): ControlProcess | undefined {
-  const written = readPidFile(pidFileOf(settings));
+export function findControl(home: Home): ControlProcess | undefined {
+  const written = readPidFile(pidFileOf(home));
   return written !== undefined && isAlive(written) ? written : undefined;
 }
 
 /** Where control listens; undefined as long as it does not. */
-export function addressOf({ host, port }: ControlProcess): string | undefined {
+export function addressOf({ host, port }: WantedAddress): string | undefined {
   if (host === undefined || port === undefined) return undefined;
   return `http://${host.includes(":") ? `[${host}]` : host}:${port}`;
 }
@@ -37,8 +41,8 @@ export function listensAt(running: ControlProcess, { host, port }: WantedAddress
 
 /** The environment control starts in: ours, with what was said on the command line. */
 export function controlEnv(
-  env: Env,
-  { home }: Settings,
+  env: Readonly<Record<string, string | undefined>>,
+  { home }: Home,
   { host, port }: WantedAddress,
 ): Record<string, string> {
   const given = Object.entries(env).filter(

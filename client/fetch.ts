@@ -56,7 +56,10 @@ export async function fetchFiles(
     await finish(plan);
     return plan;
   }
-  return fail("ConflictError", `${source.place} changes all the time; ask again once it rests`);
+  return fail(
+    "ConflictError",
+    `${source.place} keeps changing; run the command again when it has stopped`,
+  );
 }
 
 async function look(
@@ -87,10 +90,7 @@ async function checkRoom({ root, files }: FetchPlan): Promise<void> {
   }
   if (needed <= room) return;
   const texts = [needed, room].map(bytesText);
-  fail(
-    "RuntimeError",
-    `${root} has too little room: ${texts[0]} are to come, ${texts[1]} are free`,
-  );
+  fail("RuntimeError", `${root} has too little space: ${texts[0]} needed, ${texts[1]} free`);
 }
 
 const sizeOf = (files: readonly FileEntry[]) => files.reduce((sum, { size }) => sum + size, 0);
@@ -150,7 +150,8 @@ async function bringSome(
 }
 
 const readHead = (line = ""): StretchHead =>
-  parseLine(StretchHead, line) ?? fail("RuntimeError", "the node sent no stretch; ask again");
+  parseLine(StretchHead, line) ??
+  fail("RuntimeError", "the node sent an invalid answer; run the command again");
 
 async function finish({ root, modes, links }: FetchPlan): Promise<void> {
   for (const { path, mode } of modes) {

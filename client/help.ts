@@ -9,28 +9,47 @@ const gap = 3;
 export const groupSummaries: Readonly<Record<string, string>> = {
   api: "The control plane itself",
   agent: "The agent of this machine",
-  ssh: "Machines of your own",
-  serve: "Services, endpoints that are kept alive",
+  ssh: "Your own machines",
+  context: "Control planes by name",
+  config: "Settings of this command line",
+  serve: "Services: replicas behind one address",
 };
 
 /** What a group of words is taken for and is not. */
 export const groupNotes: Readonly<Record<string, string>> = {
-  ssh: "It opens no shell. On a cluster, a command is run by: outrigger exec CLUSTER COMMAND",
+  ssh: "This is not SSH to a cluster. To open a shell: outrigger shell CLUSTER",
+};
+
+/** Words that other tools have for what ours call otherwise, and the command for each. */
+export const otherWords: Readonly<Record<string, string>> = {
+  ls: "status",
+  list: "status",
+  ps: "queue",
+  jobs: "queue",
+  run: "launch",
+  up: "launch",
+  submit: "exec",
+  kill: "cancel",
+  delete: "down",
+  rm: "down",
+  cp: "download",
+  login: "api info",
+  whoami: "api info",
 };
 
 export const examples = `
 Examples:
-  outrigger api start                               a control plane on this machine
-  outrigger launch -c dev 'echo hello'              a cluster, and a job on it
-  outrigger exec dev task.yaml                      another job
-  outrigger logs dev                                what it wrote
-  outrigger status                                  what there is
-  outrigger down dev                                gone
-  outrigger serve up service.yaml                   a model server behind one address
+  outrigger api start                               start a control plane on this machine
+  outrigger launch -c dev 'echo hello'              create a cluster and run a job on it
+  outrigger exec dev task.yaml                      run another job
+  outrigger logs dev                                print its log
+  outrigger status                                  list clusters
+  outrigger down dev                                delete the cluster
+  outrigger serve up service.yaml                   serve a model behind one address
 
-Answers go to stdout, everything else to stderr; NO_COLOR is honoured.
-OUTRIGGER_ENDPOINT names the control plane (http://127.0.0.1:46580 when unset).
-Exit codes: 1 failed, 2 usage, 3 not found, 4 not allowed, 5 conflict, 6 time-out, 7 unavailable; 100 to 103 where a job was followed.`;
+Results go to stdout, everything else to stderr. NO_COLOR turns colors off.
+Commands use the control plane of your home (OUTRIGGER_HOME), unless a context or OUTRIGGER_ENDPOINT names another.
+Exit codes: 1 failed, 2 usage, 3 not found, 4 not allowed, 5 conflict, 6 time-out, 7 unavailable; 100 to 103: the outcome of a followed job.`;
 
 /**
  * The words to parse: `help stop` is `stop --help`, and a wish for help about a command that there is not is

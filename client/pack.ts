@@ -74,4 +74,4 @@ function add(
 }
 
 const changed = (what: string): AppError =>
-  new AppError("ConflictError", `${what} changed while it was packed; ask again`);
+  new AppError("ConflictError", `${what} changed while it was being packed; run the command again`);

@@ -1,14 +1,16 @@
 import { Command, CommanderError, Option } from "commander";
-import { errorTypes, fail, toAppError } from "../common/errors.ts";
+import { AppError, errorTypes, fail, toAppError } from "../common/errors.ts";
 import { product } from "../common/product.ts";
 import { originOf } from "./arguments.ts";
+import { startIfNone } from "./autostart.ts";
 import type { OptionRow, Parse } from "./catalog/options.ts";
 import type { CommandRow } from "./catalog/row.ts";
 import { commands } from "./catalog.ts";
 import { Declined, interruptedExit } from "./declined.ts";
-import { examples, groupNotes, groupSummaries, knownWords, wrap } from "./help.ts";
+import { errorForm, wantsJson } from "./error-form.ts";
+import { examples, groupNotes, groupSummaries, knownWords, otherWords, wrap } from "./help.ts";
 import type { Client } from "./sdk.ts";
-import { type Env, readSettings } from "./settings.ts";
+import { type Env, type Flags, readSettings, type Settings } from "./settings.ts";
 import { openTerminal, type Streams, type Terminal } from "./terminal.ts";
 import type { World } from "./world.ts";
 
@@ -25,35 +27,87 @@ export interface Surroundings {
 /** Runs one command line to its end; never throws. Returns the exit code. */
 export async function run(words: readonly string[], outer: Surroundings): Promise<number> {
   const terminal = openTerminal(outer.streams, outer.env);
+  const json = wantsJson(words);
   let code = 0;
-  const dispatch: Dispatch = async (row, operands, options) => {
-    const { world, close } = openWorld(words, terminal, outer);
+  const dispatch: Dispatch = async (row, operands, options, flags) => {
+    const limit = openLimit(options, outer.signal);
+    const { signal } = limit;
+    const { world, close } = openWorld(words, terminal, { ...outer, signal }, { row, flags });
     const command = await row.load();
-    code = (await command(world, operands, options as never).finally(close)) ?? 0;
+    try {
+      code = (await command(world, operands, options as never).finally(close)) ?? 0;
+    } catch (error) {
+      limit.check();
+      throw error;
+    }
+    if (code === interruptedExit) limit.check();
   };
   try {
+    refuseOtherWord(words);
     const itself = commands.find(({ name, readsItself }) => readsItself && name === words[0]);
-    if (itself !== undefined) await dispatch(itself, words.slice(1), {});
+    if (itself !== undefined) await dispatch(itself, words.slice(1), {}, {});
     else
-      await toProgram(dispatch, outer.streams, terminal).parseAsync(knownWords(words), {
+      await toProgram(dispatch, outer.streams, terminal, json).parseAsync(knownWords(words), {
         from: "user",
       });
     return code;
   } catch (error) {
-    if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : usageExit;
-    return tell(terminal, error, outer);
+    const isParsers = error instanceof CommanderError;
+    if (isParsers && (error.exitCode === 0 || !json)) return error.exitCode && usageExit;
+    return tell(terminal, isParsers ? asUsageError(error) : error, outer, json);
   }
+}
+
+/** The limit of `--timeout`; `check` throws `TimeoutError` once it was what ended the wait. */
+function openLimit(options: { readonly timeout?: number }, interrupted: AbortSignal) {
+  const { timeout } = options;
+  if (timeout === undefined) return { signal: interrupted, check() {} };
+  const late = AbortSignal.timeout(timeout * 1_000);
+  return {
+    signal: AbortSignal.any([interrupted, late]),
+    check(): void {
+      if (late.aborted && !interrupted.aborted)
+        fail("TimeoutError", `--timeout: it took longer than ${timeout} s`);
+    },
+  };
+}
+
+/** Throws `UsageError` for a command that goes by another name here. */
+function refuseOtherWord([word = ""]: readonly string[]): void {
+  const name = Object.hasOwn(otherWords, word) ? otherWords[word] : undefined;
+  const row = commands.find((one) => one.name === name);
+  if (row === undefined) return;
+  const hint = `${product.word} ${row.name}: ${row.summary}`;
+  throw new AppError("UsageError", `unknown command '${word}'; try ${hint}`, { hint });
 }
 
 const usageExit = errorTypes.UsageError.exit;
 
-/** Writes the error for a person; returns its exit code. */
-function tell(terminal: Terminal, error: unknown, { env, signal }: Surroundings): number {
+/** What the parser refuses, with what it suggests as the hint. */
+function asUsageError({ code, message }: CommanderError): AppError {
+  const [first = "", ...suggested] = message.replace(/^error: /, "").split("\n");
+  const isBare = code === "commander.help";
+  const hint = suggested.join(" ").replace(/^\((.*)\)$/, "$1") || helpHint(product.word);
+  return new AppError("UsageError", isBare ? "name a command" : first, { hint });
+}
+
+/** Writes the error for a person, or as JSON; returns its exit code. */
+function tell(
+  terminal: Terminal,
+  error: unknown,
+  { env, signal }: Surroundings,
+  json: boolean,
+): number {
+  if (signal.aborted && !(error instanceof Declined)) return interruptedExit;
+  if (json) {
+    const form = errorForm(error);
+    terminal.note(JSON.stringify(form));
+    return form.error.exit_code;
+  }
   if (error instanceof Declined) {
     terminal.note(error.message);
     return error.exit;
   }
-  if (signal.aborted) return interruptedExit;
   const known = toAppError(error);
   const shown = known.type === "InternalError" && error instanceof Error ? error : known;
   terminal.note(`${terminal.paintNote("red", "error:")} ${shown.message}`);
@@ -65,14 +119,25 @@ function tell(terminal: Terminal, error: unknown, { env, signal }: Surroundings)
 /** The width of help that goes to no terminal. */
 const usualWidth = 80;
 
-type Dispatch = (row: CommandRow, operands: readonly string[], options: object) => Promise<void>;
+type Dispatch = (
+  row: CommandRow,
+  operands: readonly string[],
+  options: object,
+  flags: Flags,
+) => Promise<void>;
 
-function toProgram(dispatch: Dispatch, { stdout, stderr }: Streams, terminal: Terminal): Command {
+function toProgram(
+  dispatch: Dispatch,
+  { stdout, stderr }: Streams,
+  terminal: Terminal,
+  json: boolean,
+): Command {
   const width = stdout.columns || usualWidth;
   const program = new Command(product.word)
-    .description("Run AI workloads on clusters: launch, watch, stop.")
+    .description("Run AI workloads on clusters.")
     .usage("<command> [options]")
     .version(product.version, "-V, --version", "Print the version.")
+    .option("--context <name>", "Context to use, before or after the command.")
     .helpOption("-h, --help", "Show this.")
     .helpCommand(false)
     .exitOverride()
@@ -81,7 +146,7 @@ function toProgram(dispatch: Dispatch, { stdout, stderr }: Streams, terminal: Te
     .configureHelp({ subcommandTerm: termOf, minWidthToWrap: 10 })
     .configureOutput({
       writeOut: (text) => void stdout.write(text),
-      writeErr: (text) => void stderr.write(text),
+      writeErr: (text) => void (json || stderr.write(text)),
       outputError: (text, write) =>
         write(text.replace(/^error:/, terminal.paintNote("red", "error:"))),
       getOutHelpWidth: () => width,
@@ -91,7 +156,7 @@ function toProgram(dispatch: Dispatch, { stdout, stderr }: Streams, terminal: Te
   return program;
 }
 
-const helpHint = (command: string) => `What there is: ${command} --help`;
+const helpHint = (command: string) => `Commands: ${command} --help`;
 
 /** Name and operands: that a command has options goes without saying. */
 const termOf = (command: Command) =>
@@ -104,7 +169,7 @@ function declare(program: Command, row: CommandRow, dispatch: Dispatch, width: n
     .command(`${second ?? first} ${row.operands ?? ""}`.trim(), { hidden: row.hidden ?? false })
     .description(row.summary)
     .showHelpAfterError(helpHint(`${product.word} ${row.name}`))
-    .action(() => dispatch(row, command.args, command.opts()));
+    .action(() => dispatch(row, command.args, command.opts(), program.opts()));
   if (second === undefined) command.helpGroup(row.group);
   const { more } = row;
   if (more !== undefined) command.addHelpText("after", () => `\n${wrap(more, width)}`);
@@ -146,23 +211,36 @@ const naming =
   };
 
 /** The world of one command line, and how to close what was opened in it. */
-function openWorld(words: readonly string[], terminal: Terminal, outer: Surroundings) {
+function openWorld(
+  words: readonly string[],
+  terminal: Terminal,
+  outer: Surroundings,
+  { row, flags }: { readonly row: CommandRow; readonly flags: Flags },
+) {
   const { env, cwd, program, streams, signal } = outer;
-  const settings = readSettings(env);
+  let settings: Settings | undefined;
   let client: Client | undefined;
   const connect = async () => {
+    if (row.startsControl && client === undefined && (await startIfNone(world)))
+      settings = undefined;
     const { openClient } = await import("./sdk.ts");
     const { readIdentity } = await import("./identity.ts");
     const { tokenFor } = await import("./token.ts");
-    const { endpoint } = settings;
-    const [identity, token] = [readIdentity(settings), tokenFor(settings, endpoint)];
-    client ??= openClient({ endpoint, identity, token, origin: originOf(words), signal });
+    const { endpoint, workspace } = world.settings;
+    const [identity, token] = [readIdentity(world.settings), tokenFor(world.settings, endpoint)];
+    const origin = originOf(words);
+    client ??= openClient({ endpoint, identity, token, workspace, origin, signal });
     return client;
   };
   const now = () => new Date();
   const world: World = {
-    ...{ env, cwd, program, settings, terminal, streams, signal },
-    ...{ now, connect },
+    ...{ env, cwd, program, terminal, streams, signal },
+    ...{ json: wantsJson(words), now, connect },
+    // Read by commands that use them: a sidecar, or a shell that completes, refuses no variable.
+    get settings() {
+      settings ??= readSettings(env, flags);
+      return settings;
+    },
   };
   return { world, close: async () => client?.close() };
 }

@@ -151,7 +151,7 @@ export function answerSink(terminal: Terminal): Sink {
 
 /** Whoever watches should know why nothing comes. */
 function tellAway(terminal: Terminal, before = ""): void {
-  const text = "The control plane is away; waiting for it";
+  const text = "The control plane does not answer; waiting for it";
   if (terminal.isLive) terminal.note(before + terminal.paintNote("dim", text));
 }
 

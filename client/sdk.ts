@@ -10,12 +10,15 @@ import {
   type StoredMode,
   toHttpCall,
 } from "../common/operation.ts";
+import { product } from "../common/product.ts";
 import type { Secret } from "../common/secret.ts";
+import type { EventRecord } from "../contract/records/events.ts";
+import { isLocal } from "./endpoint.ts";
+import { type EventsInput, type EventsOptions, followEvents } from "./events.ts";
 import { failureOfRecord } from "./failures.ts";
 import { type FollowOptions, follow, reconnectDelaysMs, type Sink } from "./follow.ts";
 import { callerEnv, type Identity } from "./identity.ts";
 import { type CallerFields, questionOf } from "./question.ts";
-import { isLocal } from "./settings.ts";
 import { type Answer, openTransport, type Question, type Transport } from "./transport.ts";
 
 /** The id of a stored request, or a prefix of it; remembers what the request will answer. */
@@ -39,6 +42,8 @@ export interface ClientOptions {
   /** Lets in callers that are not the control plane's own user. */
   readonly token?: Secret | undefined;
   readonly identity: Identity;
+  /** Where launches go; undefined lets control choose. */
+  readonly workspace?: string | undefined;
   /** The command line, shown to people as the origin of a request; must hold no secret. */
   readonly origin: string;
   readonly signal?: AbortSignal;
@@ -73,6 +78,8 @@ export interface Client {
   logs<Op extends Operation>(row: Op, input: GivenInputOf<Op>, sink: Sink): Promise<number>;
   /** The bytes of a `file` row as they come; read them to their end. */
   open<Op extends Operation>(row: Op, input: GivenInputOf<Op>): Promise<AsyncIterable<Uint8Array>>;
+  /** What happens to clusters, services and replicas, without end and without gaps. */
+  events(input: EventsInput, options?: Partial<EventsOptions>): AsyncGenerator<EventRecord>;
   /** The bytes of a `socket` row, both ways. */
   connect<Op extends Operation>(row: Op, input: GivenInputOf<Op>): Promise<Duplex>;
   /** Whether control answers, and as whom it knows us. */
@@ -116,6 +123,8 @@ export function openClient(options: ClientOptions): Client {
       return id === undefined ? 0 : Number((await client.get(id)) ?? 0);
     },
     open: async (row, input) => (await link.submit(row, input as object)).body,
+    events: (input, options = {}) =>
+      followEvents(link.send, input, { ...link.following, ...options }),
     connect(row, input) {
       const { path } = toHttpCall(row, input as Record<string, unknown>);
       return transport.connect(path, link.following.signal);
@@ -135,14 +144,19 @@ interface Link {
 }
 
 function linkOf(transport: Transport, options: ClientOptions): Link {
-  const { endpoint, identity, origin, delaysMs = reconnectDelaysMs } = options;
+  const { endpoint, identity, workspace, origin, delaysMs = reconnectDelaysMs } = options;
   const { signal = new AbortController().signal } = options;
   const caller: CallerFields = {
     env_vars: callerEnv(identity),
     entrypoint_command: origin,
     using_remote_api_server: !isLocal(endpoint),
+    ...(workspace && { [`override_${product.word}_config`]: { active_workspace: workspace } }),
   };
-  const send = (question: Question) => transport.send({ ...question, signal });
+  const send = (question: Question) =>
+    transport.send({
+      ...question,
+      signal: question.signal ? AbortSignal.any([question.signal, signal]) : signal,
+    });
   return {
     send,
     submit: (row, input) => send(questionOf(row, input, caller)),

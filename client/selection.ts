@@ -141,7 +141,7 @@ export async function agree(
     });
     if (said !== "yes") throw new Declined(said);
   } else if (sweeping) {
-    fail("UsageError", `${question} Nobody can be asked here; say -y if you mean it`);
+    fail("UsageError", `${question} There is no terminal to ask on; pass -y to confirm`);
   }
 }
 

@@ -9,9 +9,10 @@ import {
   writeFileSync,
 } from "node:fs";
 import { dirname, join } from "node:path";
-import { product } from "../common/product.ts";
+import { envNames, product } from "../common/product.ts";
 import { clusterOperations } from "../contract/operations/clusters.ts";
 import type { ClusterStatusRecord } from "../contract/records/clusters.ts";
+import { isOfHome } from "./settings.ts";
 import type { World } from "./world.ts";
 
 /**
@@ -55,7 +56,7 @@ function attempt(world: World, act: (place: Place) => void): void {
     act({ folder: join(world.settings.home, "ssh"), config: join(home, ".ssh", "config") });
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
-    world.terminal.note(`The SSH configuration was not written: ${why}`);
+    world.terminal.note(`Could not write the SSH configuration: ${why}`);
   }
 }
 
@@ -95,7 +96,17 @@ function writeEntry(
 
 /** SSH gives `%` a meaning, and a shell all else. */
 function proxyCommand({ settings, program }: World, name: string, rank: number): string {
-  const env = [`OUTRIGGER_ENDPOINT=${settings.endpoint}`, `OUTRIGGER_HOME=${settings.home}`];
+  const { context, endpoint, home, origins } = settings;
+  const isGiven = origins.endpoint.kind === "environment" && !isOfHome(settings);
+  // A context says anew where its control plane is, unless a variable of the shell that starts SSH wins over it.
+  const byContext = [
+    ...envNames("ENDPOINT").flatMap((name) => ["-u", name]),
+    `OUTRIGGER_CONTEXT=${context}`,
+  ];
+  const env = [
+    ...(isGiven ? [`OUTRIGGER_ENDPOINT=${endpoint}`] : byContext),
+    `OUTRIGGER_HOME=${home}`,
+  ];
   const words = ["env", ...env, ...program, "shell", name, "--node", String(rank), "--stdio"];
   return words
     .map((word) => `'${word.replaceAll("'", "'\\\\''")}'`)

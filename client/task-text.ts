@@ -71,7 +71,7 @@ export function readEntrypoint(words: readonly string[], cwd: string): Entrypoin
 const refuseMore = (file: string, more: readonly string[]): never =>
   fail(
     "UsageError",
-    `${file} is the file of a task, and nothing can follow it: ${more.join(" ")}; name one file, or put a command in quotes`,
+    `${file} is a task file and takes no further arguments: ${more.join(" ")}; name one file, or put a command in quotes`,
   );
 
 /** Control says what is too much for a task; this keeps what is none from being read. */

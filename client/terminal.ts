@@ -116,7 +116,7 @@ function confirm(
   return promise;
 }
 
-const unanswered = "There was no answer. Where nobody can give one, say -y if you mean it.";
+const unanswered = "There was no answer. Pass -y to confirm without a question.";
 
 function saidBy(word: string): Said | undefined {
   if (/^y(es)?$/i.test(word)) return "yes";

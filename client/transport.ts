@@ -3,7 +3,7 @@ import { Agent, request } from "undici";
 import type { Method } from "../common/operation.ts";
 import { headerNames, product, protocol } from "../common/product.ts";
 import type { Secret } from "../common/secret.ts";
-import { failureOf, unreachable } from "./failures.ts";
+import { failureOf, foreign, unreachable } from "./failures.ts";
 
 export interface Question {
   readonly method: Method;
@@ -51,9 +51,13 @@ export function openTransport(endpoint: string, token?: Secret): Transport {
         ...(signal && { signal }),
       }).catch((error) => throwUnreachable(endpoint, error));
       const text = () => answer.body.text().catch((error) => throwUnreachable(endpoint, error));
-      if (answer.statusCode !== 200) throw failureOf(answer.statusCode, await text());
       const header = (name: string) => firstOf(answer.headers[name.toLowerCase()]);
       const named = (suffix: string) => headerNames(suffix).map(header).find(Boolean);
+      const { statusCode: status } = answer;
+      if (status !== 200)
+        throw failureOf({ endpoint, status, text: await text(), requestId: named("Request-ID") });
+      if (header("content-type")?.startsWith("text/html"))
+        throw foreign(endpoint, status, await text());
       return { header, named, text, body: readable(endpoint, answer.body) };
     },
     async connect(path, signal) {

@@ -7,6 +7,7 @@ import { uploadOperations } from "../contract/operations/uploads.ts";
 import { bytesText } from "../contract/sizes.ts";
 import { fillTemplate } from "../contract/task/substitution.ts";
 import { readTask, type Task } from "../contract/task.ts";
+import { isLocal } from "./endpoint.ts";
 import { gather, type ReadItem } from "./gather.ts";
 import { readIdentity } from "./identity.ts";
 import type { Scope } from "./missing-files.ts";
@@ -14,7 +15,6 @@ import { packedId, packInto } from "./pack.ts";
 import { openProgress } from "./progress.ts";
 import { count } from "./rendering.ts";
 import type { Client } from "./sdk.ts";
-import { isLocal } from "./settings.ts";
 import { withUploadedPaths } from "./task-text.ts";
 import type { World } from "./world.ts";
 
@@ -50,7 +50,8 @@ function rootsOf(task: Task, scope: Scope): string[] {
     ...mounts.flatMap((mount) => (mount.kind === "path" ? [mount.source] : [])),
     ...(scope === "service" ? certificateOf(task) : []),
   ];
-  if (roots.includes("/")) fail("ValueError", "the whole machine cannot be sent; name a folder");
+  if (roots.includes("/"))
+    fail("ValueError", "the whole file system cannot be uploaded; name a folder");
   return [...new Set(roots)];
 }
 
@@ -112,5 +113,5 @@ async function sendChunks(
   } finally {
     await file.close();
   }
-  fail("RuntimeError", "control lost a part of the files; ask again");
+  fail("RuntimeError", "the control plane lost part of the files; run the command again");
 }

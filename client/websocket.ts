@@ -34,7 +34,7 @@ export async function connectSocket(
     asked.destroy(new AppError("TimeoutError", `${url.origin} does not answer`)),
   );
   asked.once("error", (error) => reject(unreachable(url.origin, error)));
-  asked.once("response", (answer) => void refusalOf(answer).then(reject, reject));
+  asked.once("response", (answer) => void refusalOf(url.origin, answer).then(reject, reject));
   asked.once("upgrade", ({ headers: said }, socket, head) => {
     if (said["sec-websocket-accept"] !== acceptOf(key))
       return reject(new AppError("RuntimeError", `${url.origin} answers no WebSocket`));
@@ -45,6 +45,6 @@ export async function connectSocket(
   return promise;
 }
 
-async function refusalOf(answer: IncomingMessage): Promise<AppError> {
-  return failureOf(answer.statusCode ?? 0, await text(answer));
+async function refusalOf(endpoint: string, answer: IncomingMessage): Promise<AppError> {
+  return failureOf({ endpoint, status: answer.statusCode ?? 0, text: await text(answer) });
 }

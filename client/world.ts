@@ -9,6 +9,8 @@ export interface World {
   /** The words that start us again. */
   readonly program: readonly string[];
   readonly settings: Settings;
+  /** Whether the answer is to be JSON. */
+  readonly json: boolean;
   readonly terminal: Terminal;
   /** What the terminal is made of, for what passes bytes on. */
   readonly streams: Streams;

@@ -6,20 +6,20 @@ import type { CommandRow } from "./row.ts";
 const clusters = "Clusters:";
 const names = "Names may be patterns such as 'dev-*'; quote them.";
 const asking =
-  "With names it asks only on a terminal. With --all or a pattern it wants a terminal or -y.";
+  "With names, it asks for confirmation only on a terminal. --all and patterns need a terminal or -y.";
 
 const purge: OptionRow = {
   flags: "-p, --purge",
   means:
-    "Skip its hooks, and forget the cluster even when its provider fails; look for leftovers yourself.",
+    "Skip hooks, and forget the cluster even if its provider fails; then check for leftovers yourself.",
 };
 const skipHooks: OptionRow = {
   flags: "--skip-hooks",
-  means: "End the hook that runs and begin no other.",
+  means: "End the running hook and skip the others.",
 };
 const whileHooks =
-  "While its hooks run: outrigger logs --hook CLUSTER shows what they write; asked again with " +
-  "--skip-hooks it does not wait for them.";
+  "While hooks run, outrigger logs --hook CLUSTER shows their output. Run the command again with " +
+  "--skip-hooks to end them.";
 
 /** Commands about clusters. */
 export const clusterCommands: readonly CommandRow[] = [
@@ -29,29 +29,36 @@ export const clusterCommands: readonly CommandRow[] = [
     operands: "[entrypoint...]",
     summary: "Create a cluster, or reuse it, and run a task on it.",
     options: [
-      { ...option.clusterOption, means: "Cluster to create or reuse; named for you when absent." },
+      {
+        ...option.clusterOption,
+        means: "Cluster to create or reuse; gets a generated name by default.",
+      },
       option.detach,
       option.yes,
-      { flags: "--dryrun", means: "Plan only." },
+      { flags: "--dryrun", means: "Print the plan and change nothing." },
       option.idle,
-      { flags: "--down", means: "Tear down instead of stopping; alone: when the job is over." },
+      { flags: "--down", means: "Tear down instead of stopping; without -i, when the job ends." },
       option.retry,
       { flags: "--no-setup", means: "Skip the setup script." },
-      { flags: "--fast", means: "Skip setup on nodes that have completed the same one already." },
+      {
+        flags: "--fast",
+        means: "Skip setup on nodes where the same script has already succeeded.",
+      },
       option.cancelStop,
       ...option.taskOptions,
       ...option.machineOptions,
       option.later,
     ],
-    more: `ENTRYPOINT is a YAML file, or a command in quotes; with -c and without it nothing runs.
-Without a terminal it does not ask.
+    more: `ENTRYPOINT is a YAML file or a quoted command. With -c alone, the cluster is created and nothing runs.
+Without a terminal it does not ask for confirmation.
 ${option.jobExits}
 
 Examples:
-  outrigger launch -c dev task.yaml                 what the file says, on a cluster named dev
+  outrigger launch -c dev task.yaml                 a task file, on a cluster named dev
   outrigger launch -c dev --gpus H100:8 'nvidia-smi'  a command, on machines with GPUs
-  outrigger launch -c dev -i 30 --down task.yaml    gone after 30 idle minutes
+  outrigger launch -c dev -i 30 --down task.yaml    delete after 30 idle minutes
   outrigger launch -d --env STEPS=100 task.yaml     do not wait for the job`,
+    startsControl: true,
     load: async () => (await import("../commands/launch.ts")).launch,
   },
   {
@@ -66,11 +73,12 @@ Examples:
       ...option.taskOptions,
       option.later,
     ],
-    more: `The first word names the cluster, unless -c does. ${option.jobExits}
+    more: `The first argument is the cluster, unless -c is given. ${option.jobExits}
 
 Examples:
   outrigger exec dev 'python train.py --lr 1e-4'
   outrigger exec -c dev task.yaml`,
+    startsControl: true,
     load: async () => (await import("../commands/exec.ts")).exec,
   },
   {
@@ -81,7 +89,7 @@ Examples:
     options: [
       {
         flags: "-n, --node <rank>",
-        means: "Which node; 0, the head, when absent.",
+        means: "Rank of the node; 0, the head, by default.",
         parse: wholeNumber(0),
       },
       {
@@ -90,7 +98,7 @@ Examples:
         hidden: true,
       },
     ],
-    more: `Needs no SSH server on the node. COMMAND is one command line for bash, or a program and its arguments; put -- before it. It gets a terminal when you are at one, and its exit code is that of outrigger. What it leaves in the background ends with it; run that as a job.
+    more: `The node needs no SSH server. COMMAND is one quoted command line for bash, or a program and its arguments; put -- before it. It gets a terminal if you are at one, and outrigger exits with its exit code. Background processes end with the shell; run them as jobs instead.
 
 Examples:
   outrigger shell dev
@@ -102,15 +110,16 @@ Examples:
     name: "status",
     group: clusters,
     operands: "[names...]",
-    summary: "List clusters and how they are.",
+    summary: "List clusters and their status.",
     options: [
-      { flags: "-v, --verbose", means: "Show everything." },
-      { flags: "-r, --refresh", means: "Ask the providers first." },
-      { flags: "--ip", means: "Print just the address of one cluster's head." },
+      { flags: "-v, --verbose", means: "Show all columns." },
+      { flags: "-r, --refresh", means: "Query the providers first." },
+      option.watch,
+      { flags: "--ip", means: "Print only the address of one cluster's head." },
       { flags: "--endpoints", means: "Print the addresses of one cluster's ports." },
       { flags: "--endpoint <port>", means: "Print the address of one port." },
       ...option.allUsers,
-      option.output,
+      ...option.outputs,
     ],
     more: names,
     load: async () => (await import("../commands/status.ts")).status,
@@ -127,10 +136,11 @@ Examples:
       { flags: "--down", means: "Tear down instead of stopping when idle; needs -i." },
       option.waitFor,
       option.retry,
-      { flags: "-f, --force", means: "Also when the cluster is up." },
+      { flags: "-f, --force", means: "Also if the cluster is up." },
       option.later,
     ],
     more: `${names}\n${asking}`,
+    startsControl: true,
     load: async () => (await import("../commands/lifecycle.ts")).start,
   },
   {
@@ -155,16 +165,16 @@ Examples:
     name: "autostop",
     group: clusters,
     operands: "[names...]",
-    summary: "Set or cancel what happens to clusters once they are idle.",
+    summary: "Stop or tear down clusters automatically when they are idle.",
     options: [
       option.all,
       option.yes,
       {
         flags: "-i, --idle-minutes <minutes>",
-        means: "Idle minutes before it happens; 5 when absent.",
+        means: "Idle minutes before the cluster is stopped; 5 by default.",
         parse: wholeNumber(0),
       },
-      { flags: "--cancel", means: "Cancel it, also while its hooks run." },
+      { flags: "--cancel", means: "Cancel autostop, even while its hooks run." },
       { flags: "--down", means: "Tear down instead of stopping." },
       option.waitFor,
       option.later,

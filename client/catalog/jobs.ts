@@ -13,18 +13,19 @@ export const jobCommands: readonly CommandRow[] = [
     operands: "[clusters...]",
     summary: "List the jobs of clusters.",
     options: [
-      { flags: "-s, --skip-finished", means: "Leave out jobs that ended." },
+      { flags: "-s, --skip-finished", means: "Omit jobs that have ended." },
+      option.watch,
       ...option.allUsers,
-      option.output,
+      ...option.outputs,
     ],
-    more: "Without names: every cluster of yours that is up.",
+    more: "Without names, it lists the jobs of all your clusters that are up.",
     load: async () => (await import("../commands/queue.ts")).queue,
   },
   {
     name: "logs",
     group: jobs,
     operands: "[cluster] [jobs...]",
-    summary: "Follow the log of a job; of the latest one when none is named.",
+    summary: "Follow the log of a job; by default the latest one.",
     options: [
       ...option.noFollow,
       option.tail,
@@ -33,38 +34,46 @@ export const jobCommands: readonly CommandRow[] = [
         flags: "-s, --sync-down",
         means: "Write the logs to files below ~/outrigger_logs instead.",
       },
-      { flags: "--provision", means: "The log of the latest launch instead." },
-      { flags: "--worker <rank>", means: "With --provision: of this node.", parse: wholeNumber(0) },
+      { flags: "--provision", means: "Print the log of the latest launch instead." },
+      {
+        flags: "--worker <rank>",
+        means: "With --provision: only this node.",
+        parse: wholeNumber(0),
+      },
       {
         flags: "--hook [event]",
-        means: "The log of the hooks for stop, preemption or down instead; else of the newest.",
+        means: "Print the log of the hooks for stop, preemption or down; by default the newest.",
       },
       {
         flags: "--autostop",
-        means: "The log of the hooks of the latest idle stop or teardown instead.",
+        means: "Print the log of the hooks of the latest idle stop or teardown.",
       },
-      { ...option.output, means: "With --status: how to print it." },
+      ...option.logLines,
     ],
     more: `${option.jobExits}
 
-Logs of hooks can be read while they run, and once the cluster is stopped or gone. With --hook a word that is alone names the cluster; of two words the one that is no event does, or the last one.
+Logs of hooks are available while they run, and after the cluster is stopped or gone. With --hook, a single argument is the cluster. With two arguments, the event may come before or after the cluster.
 
 Examples:
   outrigger logs dev                                the latest job
-  outrigger logs --hook dev                         the hooks that run, or ran last
-  outrigger logs --hook down dev                    those that ran before it was taken down
-  outrigger logs --hook stop stop                   those of a cluster that is named stop`,
+  outrigger logs --hook dev                         the running or latest hooks
+  outrigger logs --hook down dev                    the hooks that ran before down
+  outrigger logs --hook stop stop                   the stop hooks of a cluster named stop`,
     load: async () => (await import("../commands/logs.ts")).logs,
   },
   {
     name: "download",
     group: jobs,
     operands: "<cluster:path> [local]",
-    summary: "Fetch a file or folder from a node; only what is not here yet is sent.",
+    summary: "Copy a file or folder from a node; only what differs is transferred.",
     options: [
-      { flags: "--rank <n>", means: "Of which node; 0 is the head.", parse: wholeNumber(0) },
+      {
+        flags: "--rank <n>",
+        means: "Rank of the node; 0, the head, by default.",
+        parse: wholeNumber(0),
+      },
     ],
-    more: `PATH is below the folder that jobs start in; ~/PATH is below the node's home. A folder becomes LOCAL, a file LOCAL or a file in it; without LOCAL it comes here by its own name. What lies here besides stays. A download that broke off goes on where it was.
+    more: `PATH is relative to the folder that jobs start in; ~/PATH is in the node's home. A folder is copied to LOCAL, a file to LOCAL or into it; by default to the current folder under its own name. Other local files are kept. An interrupted download continues where it stopped.
 
 Examples:
   outrigger download dev:results                    to ./results
@@ -76,36 +85,61 @@ Examples:
     name: "cancel",
     group: jobs,
     operands: "<cluster> [jobs...]",
-    summary: "Cancel jobs; your latest running one when none is named.",
+    summary: "Cancel jobs; by default your latest running one.",
     options: [
-      { flags: "-a, --all", means: "All of your jobs on the cluster." },
-      { flags: "-u, --all-users", means: "All jobs of everyone on the cluster." },
+      { flags: "-a, --all", means: "All your jobs on the cluster." },
+      { flags: "-u, --all-users", means: "All jobs of all users on the cluster." },
       option.yes,
       option.later,
     ],
-    more: "With job ids it asks only on a terminal; otherwise it wants a terminal or -y.",
+    more: "With job ids, it asks for confirmation only on a terminal. Without, it needs a terminal or -y.",
     load: async () => (await import("../commands/cancel.ts")).cancel,
   },
   {
     name: "events",
     group: insight,
     operands: "[cluster]",
-    summary: "What happened to a cluster, also to one that is gone.",
+    summary: "Show what happened to a cluster, even after it is gone.",
     options: [
-      { flags: "-n, --limit <n>", means: "Only the newest.", parse: wholeNumber(1) },
-      { flags: "--debug", means: "The finer events, too." },
-      option.output,
+      { flags: "-n, --limit <n>", means: "Show only the newest.", parse: wholeNumber(1) },
+      { flags: "--debug", means: "Include debug events." },
+      {
+        flags: "-f, --follow",
+        means: "Show the newest ten, or -n, then follow; without a cluster, those of all clusters.",
+      },
+      ...option.outputs,
     ],
+    more: `Examples:
+  outrigger events dev                              what happened to dev
+  outrigger events -f dev                           and then new events as they come
+  outrigger events -f                               events of all clusters`,
     load: async () => (await import("../commands/events.ts")).events,
+  },
+  {
+    name: "explain",
+    group: insight,
+    operands: "<name>",
+    summary: "Explain what a cluster, a service or a request is waiting for.",
+    options: option.outputs,
+    more: `Shows what is in progress, why the last attempt failed, and when the next one is due.
+
+Examples:
+  outrigger explain dev                             a cluster or a service
+  outrigger explain 3f2a                            a request, by the beginning of its id`,
+    load: async () => (await import("../commands/explain.ts")).explain,
   },
   {
     name: "cost-report",
     group: insight,
-    summary: "What live and past clusters cost.",
+    summary: "Show the cost of current and past clusters.",
     options: [
-      { flags: "--days <n>", means: "How far back; 30 when absent.", parse: wholeNumber(1) },
-      { flags: "-a, --all", means: "As far back as is known." },
-      option.output,
+      {
+        flags: "--days <n>",
+        means: "Number of days to include; 30 by default.",
+        parse: wholeNumber(1),
+      },
+      { flags: "-a, --all", means: "Include all known clusters." },
+      ...option.outputs,
     ],
     load: async () => (await import("../commands/cost-report.ts")).costReport,
   },
@@ -114,7 +148,11 @@ Examples:
     group: insight,
     operands: "[infra...]",
     summary: "Check which infrastructure can be used.",
-    options: [{ flags: "-v, --verbose", means: "Say why." }, option.output],
+    options: [
+      { flags: "-v, --verbose", means: "Explain why one cannot be used." },
+      ...option.outputs,
+    ],
+    startsControl: true,
     load: async () => (await import("../commands/check.ts")).check,
   },
 ];

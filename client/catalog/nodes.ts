@@ -3,8 +3,8 @@ import type { CommandRow } from "./row.ts";
 
 const nodes = "Nodes:";
 const options: readonly OptionRow[] = [
-  { flags: "--user", means: "In your own systemd, also for root." },
-  { flags: "--dry-run", means: "Only say what would be done." },
+  { flags: "--user", means: "Use the systemd instance of your user, even as root." },
+  { flags: "--dry-run", means: "Print what would be done and change nothing." },
 ];
 
 /** Commands that are run on a node itself. */
@@ -12,15 +12,15 @@ export const nodeCommands: readonly CommandRow[] = [
   {
     name: "agent install",
     group: nodes,
-    summary: "Install this machine's agent in systemd, or upgrade it; jobs go on.",
+    summary: "Install or upgrade this machine's agent as a systemd service; jobs keep running.",
     options,
-    more: "Root's is a service of the machine, which runs as whoever called sudo; others have one of their own.",
+    more: "As root, it installs a system service that runs as the user who called sudo; otherwise, a user service.",
     load: async () => (await import("../commands/agent-install.ts")).install,
   },
   {
     name: "agent uninstall",
     group: nodes,
-    summary: "Take the agent out of systemd; jobs go on, files are kept.",
+    summary: "Remove the agent from systemd; jobs keep running and files are kept.",
     options,
     load: async () => (await import("../commands/agent-install.ts")).uninstall,
   },

@@ -1,4 +1,4 @@
-import { collected, wholeNumber } from "../arguments.ts";
+import { collected, durationOf, patternOf, wholeNumber } from "../arguments.ts";
 
 /** Reads the value of an option, given what was read for it before; throws `UsageError`. */
 export type Parse = (text: string, before: unknown) => unknown;
@@ -12,16 +12,53 @@ export interface OptionRow {
   readonly hidden?: true;
 }
 
-export const yes: OptionRow = { flags: "-y, --yes", means: "Do not ask." };
+export const yes: OptionRow = { flags: "-y, --yes", means: "Do not ask for confirmation." };
 export const all: OptionRow = { flags: "-a, --all", means: "All of your clusters." };
 export const later: OptionRow = {
   flags: "--async",
-  means: "Return at once; print the id of the request on stdout.",
+  means: "Return immediately; print the id of the request on stdout.",
 };
 export const output: OptionRow = {
   flags: "-o, --output <format>",
-  means: "How to print the answer.",
+  means: "Output format.",
   choices: ["table", "json"],
+};
+/** Of commands that print records. */
+export const outputs: readonly OptionRow[] = [
+  output,
+  {
+    flags: "--fields <names>",
+    means: "Print only these fields, as JSON: name,status.",
+    parse: (text) => text.split(",").map((name) => name.trim()),
+  },
+];
+/** How what a log says is printed. */
+export const logLines: readonly OptionRow[] = [
+  {
+    flags: "--grep <pattern>",
+    means: "Show only lines that match this regular expression.",
+    parse: patternOf,
+  },
+  { ...output, means: "Output format; json prints one object per line." },
+];
+export const watch: OptionRow = {
+  flags: "-w, --watch",
+  means: "Show it anew after each change, until Ctrl-C.",
+};
+export const timeout: OptionRow = {
+  flags: "--timeout <duration>",
+  means: "Wait no longer: 90s, 10m, 2h. What was asked for goes on; exits with 6.",
+  parse: durationOf,
+};
+/** Of commands that do something. */
+export const actionOutput: OptionRow = {
+  ...output,
+  means: "Output format; with json no job is followed.",
+};
+/** Of commands whose answer is no JSON. */
+export const errorOutput: OptionRow = {
+  ...output,
+  means: "json: print errors as JSON, on the last line of stderr.",
 };
 export const clusterOption: OptionRow = { flags: "-c, --cluster <name>", means: "The cluster." };
 export const detach: OptionRow = {
@@ -31,18 +68,18 @@ export const detach: OptionRow = {
 
 /** Everyone's things; the short form differs between commands people know, so both are taken. */
 export const allUsers: readonly OptionRow[] = [
-  { flags: "-u, --all-users", means: "Those of everyone, not just yours." },
+  { flags: "-u, --all-users", means: "Include those of all users." },
   { flags: "-a, --everyone", means: "The same.", hidden: true },
 ];
 
 export const idle: OptionRow = {
   flags: "-i, --idle-minutes-to-autostop <minutes>",
-  means: "Stop the cluster after so many idle minutes.",
+  means: "Stop the cluster after this many idle minutes.",
   parse: wholeNumber(0),
 };
 export const cancelStop: OptionRow = {
   flags: "--cancel-stop",
-  means: "Take an idle stop or teardown back whose hooks still run.",
+  means: "Cancel an idle stop or teardown whose hooks still run.",
 };
 export const retry: OptionRow = {
   flags: "-r, --retry-until-up",
@@ -56,19 +93,22 @@ export const waitFor: OptionRow = {
 
 /** What a command line may change about the task that it brings. */
 export const taskChanges: readonly OptionRow[] = [
-  { flags: "--workdir <folder>", means: "Folder to bring along; the task starts in it." },
-  { flags: "--num-nodes <n>", means: "How many nodes.", parse: wholeNumber(1) },
+  { flags: "--workdir <folder>", means: "Folder to upload; the task starts in it." },
+  { flags: "--num-nodes <n>", means: "Number of nodes.", parse: wholeNumber(1) },
   { flags: "--gpus <gpus>", means: "GPUs of each node: H100, H100:8." },
   {
     flags: "--env <KEY=VALUE>",
-    means: "Variable for the task; KEY takes it from here.",
+    means: "Variable for the task; KEY alone takes its value from your environment.",
     parse: collected,
   },
-  { flags: "--env-file <file>", means: "Variables for the task, a KEY=VALUE a line." },
+  {
+    flags: "--env-file <file>",
+    means: "File with variables for the task, one KEY=VALUE per line.",
+  },
   {
     flags: "--secret <KEY>",
     means:
-      "As --env, but never shown; KEY=VALUE, too, but others may read that in `ps` for a moment.",
+      "As --env, but never shown. With KEY=VALUE, other users may see the value briefly in `ps`.",
     parse: collected,
   },
   { flags: "--secret-file <file>", means: "As --env-file, but never shown." },
@@ -82,30 +122,30 @@ export const taskOptions: readonly OptionRow[] = [
 
 /** What only `launch` and services may say about the machines. */
 export const machineOptions: readonly OptionRow[] = [
-  { flags: "--infra <where>", means: "Where: local, ssh/lab." },
+  { flags: "--infra <where>", means: "Where to run: local, ssh/lab." },
   { flags: "--cpus <n>", means: "vCPUs of each node: 4, 4+." },
   { flags: "--memory <gb>", means: "Memory of each node in GB: 16, 16+." },
-  { flags: "-t, --instance-type <type>", means: "The machine type itself." },
+  { flags: "-t, --instance-type <type>", means: "Machine type." },
   { flags: "--disk-size <gb>", means: "Disk of each node in GB.", parse: wholeNumber(1) },
   { flags: "--image-id <image>", means: "Image to start from: docker:ubuntu:24.04." },
-  { flags: "--ports <port>", means: "Port to open; may be repeated.", parse: collected },
-  { flags: "--use-spot", means: "Take machines that may be taken back." },
+  { flags: "--ports <port>", means: "Port to open; repeatable.", parse: collected },
+  { flags: "--use-spot", means: "Use spot machines, which the provider may take back." },
   { flags: "--no-use-spot", means: "Do not.", hidden: true },
 ];
 
 /** To follow is the default; saying so is taken, too. */
 export const noFollow: readonly OptionRow[] = [
-  { flags: "--no-follow", means: "What there is now, then end." },
-  { flags: "-f, --follow", means: "Go on until it ends; the default." },
+  { flags: "--no-follow", means: "Print what is there now, then exit." },
+  { flags: "-f, --follow", means: "Follow until it ends; the default." },
 ];
 
 export const tail: OptionRow = {
   flags: "--tail <lines>",
-  means: "Only the last lines.",
+  means: "Print only the last lines.",
   parse: wholeNumber(0),
 };
 
 /** How commands that follow a job end. */
 export const jobExits =
-  "Exits with the job's own ending: 0 succeeded, 100 failed, 101 not finished, 102 not found, " +
-  "103 cancelled. Ctrl-C leaves the job alone.";
+  "The exit code is the outcome of the job: 0 succeeded, 100 failed, 101 not finished, 102 not found, " +
+  "103 cancelled. Ctrl-C does not stop the job.";

@@ -6,7 +6,7 @@ const services = "Services:";
 const names = "Names may be patterns such as 'chat-*'; quote them.";
 const detach: option.OptionRow = {
   flags: "-d, --detach",
-  means: "Return once it is under way; do not wait until it is READY.",
+  means: "Return once the request is accepted; do not wait until the service is READY.",
 };
 
 /** Commands about model servers: services, and what stands before one. */
@@ -15,33 +15,37 @@ export const servingCommands: readonly CommandRow[] = [
     name: "serve up",
     group: services,
     operands: "[entrypoint...]",
-    summary: "Bring a service up: replicas of a task behind one address.",
+    summary: "Start a service: replicas of a task behind one address.",
     options: [
-      { flags: "-n, --service-name <name>", means: "Its name; the task's own when absent." },
+      {
+        flags: "-n, --service-name <name>",
+        means: "Name of the service; by default the name of the task.",
+      },
       detach,
       option.yes,
       ...option.taskChanges,
       ...option.machineOptions,
       option.later,
     ],
-    more: `ENTRYPOINT is a YAML file with a service section. It waits until a replica is ready, prints the address on stdout, and ends with 1 where none gets ready; the service goes on being tried. Ctrl-C leaves it alone. Without a terminal it does not ask.
+    more: `ENTRYPOINT is a YAML file with a service section. The command waits until a replica is ready and prints the address on stdout. If none becomes ready it exits with 1, and the control plane keeps trying. Ctrl-C does not stop the service. Without a terminal it does not ask for confirmation.
 
 Examples:
   outrigger serve up -n chat service.yaml           a service named chat
-  outrigger serve up --secret API_KEY chat.yaml     the key as $API_KEY has it here
-  outrigger serve status chat                       how it and its replicas are`,
+  outrigger serve up --secret API_KEY chat.yaml     a secret from your environment
+  outrigger serve status chat                       the service and its replicas`,
+    startsControl: true,
     load: async () => (await import("../commands/serve-up.ts")).serveUp,
   },
   {
     name: "serve update",
     group: services,
     operands: "<service> <entrypoint...>",
-    summary: "Have a service run another task; no request is lost on the way.",
+    summary: "Update a service to another task without losing a request.",
     options: [
       {
         flags: "--mode <mode>",
         means:
-          "Old and new side by side, or switch once the new set is ready; rolling when absent.",
+          "rolling: replace replicas step by step (default); blue_green: switch once all new ones are ready.",
         choices: ["rolling", "blue_green"],
       },
       detach,
@@ -50,7 +54,7 @@ Examples:
       ...option.machineOptions,
       option.later,
     ],
-    more: `Secrets are those of each version: say --secret again at every update. It waits until the new version has taken over. One that never gets ready is given up, and the one before goes on; that ends with 1.
+    more: `Each version has its own secrets: pass --secret with every update. The command waits until the new version has taken over. If the new version does not become ready, the previous one continues and the command exits with 1.
 
 Examples:
   outrigger serve update --secret API_KEY chat service.yaml     one replica after another
@@ -63,15 +67,16 @@ Examples:
     operands: "[services...]",
     summary: "List services and their replicas, and why one is not ready.",
     options: [
-      { flags: "-v, --verbose", means: "Show everything." },
-      { flags: "--endpoint", means: "Print just the address of one service." },
-      option.output,
+      { flags: "-v, --verbose", means: "Show all columns." },
+      option.watch,
+      { flags: "--endpoint", means: "Print only the address of one service." },
+      ...option.outputs,
     ],
-    more: `${names} It ends with 3 where there is no service of a name.
+    more: `${names} It exits with 3 if a service does not exist.
 
 Examples:
   outrigger serve status                     every service
-  outrigger serve status chat -v             why it has so many replicas, too
+  outrigger serve status chat -v             also explains the number of replicas
   curl $(outrigger serve status chat --endpoint)/`,
     load: async () => (await import("../commands/serve-status.ts")).serveStatus,
   },
@@ -79,21 +84,22 @@ Examples:
     name: "serve logs",
     group: services,
     operands: "<service> [replicas...]",
-    summary: "Follow the log of a replica, of the balancer, or of the service itself.",
+    summary: "Follow the logs of all replicas, of one, of the balancer, or of the service itself.",
     options: [
-      { flags: "--controller", means: "What was decided about the service, and why." },
-      { flags: "--load-balancer", means: "Of the balancer: its requests, a line each." },
+      { flags: "--controller", means: "Show the decisions about the service, with reasons." },
+      { flags: "--load-balancer", means: "Show the requests of the balancer, one per line." },
       ...option.noFollow,
       option.tail,
+      ...option.logLines,
       {
         flags: "-s, --sync-down",
-        means:
-          "Write the logs to files below ~/outrigger_logs instead; of all parts when none is named.",
+        means: "Write the logs to files below ~/outrigger_logs instead; by default of all parts.",
       },
     ],
-    more: `REPLICAS are numbers that serve status shows; several only with -s.
+    more: `REPLICAS are the numbers that serve status shows; more than one needs -s. Without any, each line starts with the number of its replica.
 
 Examples:
+  outrigger serve logs chat                         what all replicas print
   outrigger serve logs chat 1                       what replica 1 prints
   outrigger serve logs chat --load-balancer         requests as they come
   outrigger serve logs chat -s                      everything, as files
@@ -108,15 +114,18 @@ Examples:
     options: [
       { flags: "-a, --all", means: "All services." },
       option.yes,
-      { flags: "-p, --purge", means: "Also what failed; look for leftovers yourself." },
+      {
+        flags: "-p, --purge",
+        means: "Also forget what failed; then check for leftovers yourself.",
+      },
       {
         flags: "--replica-id <id>",
-        means: "Only this replica; another takes its place where that is wanted.",
+        means: "Only this replica; the service replaces it if needed.",
         parse: wholeNumber(1),
       },
       option.later,
     ],
-    more: `${names} Open requests are finished first.\nWith names it asks only on a terminal. With --all or a pattern it wants a terminal or -y.
+    more: `${names} Open requests are finished first.\nWith names, it asks for confirmation only on a terminal. --all and patterns need a terminal or -y.
 
 Examples:
   outrigger serve down chat                         with all of its replicas
@@ -128,7 +137,7 @@ Examples:
     name: "sidecar",
     group: "Model servers:",
     operands: "[settings...]",
-    summary: "Stand before a model server: only requests with a key reach it.",
+    summary: "Put an API key in front of a model server.",
     options: [],
     readsItself: true,
     load: async () => (await import("../commands/sidecar.ts")).sidecar,

@@ -1,8 +1,8 @@
 import * as option from "./options.ts";
 import type { CommandRow } from "./row.ts";
 
-const hosts = "Machines of your own:";
-const pools = "Without names it is about every pool.";
+const hosts = "Your own machines:";
+const pools = "Without names, it applies to every pool.";
 
 /** Commands about pools of machines that are reached over SSH. */
 export const sshCommands: readonly CommandRow[] = [
@@ -10,9 +10,12 @@ export const sshCommands: readonly CommandRow[] = [
     name: "ssh up",
     group: hosts,
     operands: "[pools...]",
-    summary: "Make the hosts of pools ready for clusters.",
+    summary: "Set up the hosts of pools for clusters.",
     options: [
-      { flags: "-f, --file <yaml>", means: "Write these pools down first, and upload their keys." },
+      {
+        flags: "-f, --file <yaml>",
+        means: "Save the pools in this file first, and upload their keys.",
+      },
     ],
     more: `${pools} A file maps names to pools:
 
@@ -25,32 +28,33 @@ export const sshCommands: readonly CommandRow[] = [
       - {ip: 10.0.0.7, drain: true}    # takes no new cluster; "now": the one it has moves
 
 Then: outrigger launch --infra ssh/lab task.yaml`,
+    startsControl: true,
     load: async () => (await import("../commands/ssh.ts")).up,
   },
   {
     name: "ssh down",
     group: hosts,
     operands: "[pools...]",
-    summary: "Remove all that is ours from the hosts of pools.",
+    summary: "Remove Outrigger from the hosts of pools.",
     options: [{ flags: "--force", means: "Give up hosts that left a pool and cannot be cleaned." }],
-    more: `${pools} Refused while clusters are on them. The pools stay written down for the next "ssh up"; "ssh forget" forgets them.`,
+    more: `${pools} Refused while clusters use them. The pools stay saved for the next "ssh up"; "ssh forget" deletes them.`,
     load: async () => (await import("../commands/ssh.ts")).down,
   },
   {
     name: "ssh forget",
     group: hosts,
     operands: "<pools...>",
-    summary: "Forget pools; what is ours on their hosts is removed as well.",
+    summary: "Delete pools and remove Outrigger from their hosts.",
     options: [],
-    more: "Refused while clusters are on them. Private keys that were uploaded for them go too, unless another pool has them.",
+    more: "Refused while clusters use them. Private keys uploaded for them are deleted too, unless another pool uses them.",
     load: async () => (await import("../commands/ssh.ts")).forget,
   },
   {
     name: "ssh status",
     group: hosts,
     operands: "[pools...]",
-    summary: "Tell how pools and their hosts are.",
-    options: [option.output],
+    summary: "Show the state of pools and their hosts.",
+    options: [...option.outputs],
     more: pools,
     load: async () => (await import("../commands/ssh.ts")).status,
   },
@@ -58,9 +62,9 @@ Then: outrigger launch --infra ssh/lab task.yaml`,
     name: "ssh keys",
     group: hosts,
     operands: "[files...]",
-    summary: "List the private keys that control has, or upload some.",
-    options: [option.output],
-    more: "A key goes by the name of its file. Nobody can read it back.",
+    summary: "List the private keys on the control plane, or upload keys.",
+    options: [...option.outputs],
+    more: "A key is named after its file. Keys cannot be read back.",
     load: async () => (await import("../commands/ssh.ts")).keys,
   },
 ];

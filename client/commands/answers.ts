@@ -1,12 +1,17 @@
 import { stripVTControlCharacters } from "node:util";
+import { fail } from "../../common/errors.ts";
+import type { Form } from "../output/shapes.ts";
 import { type Column, sheet, table } from "../rendering.ts";
 import type { World } from "../world.ts";
 
 export interface OutputOptions {
-  readonly output?: "table" | "json";
+  /** The fields to print as JSON; all when absent. */
+  readonly fields?: readonly string[];
 }
 
 interface Answer<Row> {
+  /** How a row is printed as JSON; null for what is a table alone. */
+  readonly form: Form<Row> | null;
   readonly rows: readonly Row[];
   readonly columns: readonly Column<Row>[];
   /** Nothing is cut or left out: what is too wide for a table is told below one another. */
@@ -17,13 +22,14 @@ interface Answer<Row> {
   readonly empty: string;
 }
 
-/** Prints rows as a table that fits, or all they hold as JSON. */
+/** Prints rows as a table that fits, or as JSON. */
 export function answerRows<Row>(
-  { terminal }: World,
-  { output }: OutputOptions,
-  { rows, columns, isWhole = false, whole = "-o json", empty }: Answer<Row>,
+  world: World,
+  options: OutputOptions,
+  { form, rows, columns, isWhole = false, whole = "-o json", empty }: Answer<Row>,
 ): void {
-  if (output === "json") terminal.answer(JSON.stringify(rows, null, 2));
+  const { terminal } = world;
+  if (world.json && form !== null) answerJson(world, options, form, rows);
   else if (rows.length === 0) terminal.note(empty);
   else if (isWhole) terminal.answer(wholeOf(terminal, columns, rows));
   else {
@@ -33,6 +39,51 @@ export function answerRows<Row>(
     if (rows.some((row) => !text.includes(columns[0]?.text(row) ?? "")))
       terminal.note(`Some were cut to fit; ${whole} shows them whole.`);
   }
+}
+
+/** Prints records as JSON; throws `UsageError` for a field that they do not have. */
+export function answerJson<Row>(
+  { terminal }: World,
+  { fields }: OutputOptions,
+  form: Form<Row>,
+  rows: readonly Row[],
+): undefined {
+  requireFields(form, fields);
+  const shown = rows.map((row) => pick(form, row, fields));
+  terminal.answer(JSON.stringify(shown, null, 2));
+}
+
+/** Prints one record as JSON; throws as `answerJson` does. */
+export function answerOne<Row>(
+  { terminal }: World,
+  { fields }: OutputOptions,
+  form: Form<Row>,
+  row: Row,
+): undefined {
+  requireFields(form, fields);
+  terminal.answer(JSON.stringify(pick(form, row, fields), null, 2));
+}
+
+/** A record as JSON shows it, with the fields that are wanted. */
+export function pick<Row>(
+  { of }: Form<Row>,
+  row: Row,
+  fields: readonly string[] | undefined,
+): object {
+  const whole: Readonly<Record<string, unknown>> = of(row);
+  if (fields === undefined) return whole;
+  return Object.fromEntries(fields.map((name) => [name, whole[name] ?? null]));
+}
+
+/** Throws `UsageError` for a field that no record of the form has. */
+function requireFields(
+  { schema }: Pick<Form<never>, "schema">,
+  names: readonly string[] = [],
+): void {
+  const known = Object.keys(schema.shape);
+  const odd = names.find((name) => !known.includes(name));
+  if (odd !== undefined)
+    fail("UsageError", `--fields: there is no field ${odd}; there are ${known.join(", ")}`);
 }
 
 function wholeOf<Row>(

@@ -1,23 +1,21 @@
 import { product, protocol } from "../../common/product.ts";
+import { infoForm } from "../output/control.ts";
 import { type Column, sheet, styleOfStatus, table } from "../rendering.ts";
 import type { Health } from "../sdk.ts";
 import type { World } from "../world.ts";
-import type { OutputOptions } from "./answers.ts";
+import { answerOne, type OutputOptions } from "./answers.ts";
 
 /** `outrigger api info`. */
 export async function info(
   world: World,
   _operands: readonly string[],
-  { output }: OutputOptions,
+  options: OutputOptions,
 ): Promise<undefined> {
   const { terminal, settings } = world;
   const { endpoint } = settings;
   const client = await world.connect();
   const health = await client.health();
-  if (output === "json") {
-    terminal.answer(JSON.stringify({ endpoint, ...health }, null, 2));
-    return;
-  }
+  if (world.json) return answerOne(world, options, infoForm, { endpoint, ...health });
   const { status, user } = health;
   const style = styleOfStatus(status);
   const facts = [

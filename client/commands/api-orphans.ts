@@ -1,8 +1,9 @@
 import { fail } from "../../common/errors.ts";
 import { type Orphan, orphanOperations as rows } from "../../contract/operations/orphans.ts";
+import { orphanForm } from "../output/control.ts";
 import type { Column } from "../rendering.ts";
 import type { World } from "../world.ts";
-import { answerRows, type OutputOptions } from "./answers.ts";
+import { answerJson, answerRows, type OutputOptions } from "./answers.ts";
 
 interface OrphansOptions extends OutputOptions {
   readonly adopt?: string;
@@ -13,24 +14,28 @@ interface OrphansOptions extends OutputOptions {
 export async function orphans(
   world: World,
   _operands: readonly string[],
-  { adopt, end, output }: OrphansOptions,
+  { adopt, end, ...options }: OrphansOptions,
 ): Promise<undefined> {
   if (adopt !== undefined && end !== undefined)
     fail("UsageError", "--adopt and --end exclude each other; give one of them");
   const client = await world.connect();
   if (adopt !== undefined) {
-    const { name } = await client.call(rows.adopt, { cluster: adopt });
-    return void world.terminal.note(`Adopted ${name}: it is yours, and its jobs go on.`);
+    const adopted = await client.call(rows.adopt, { cluster: adopt });
+    const { name } = adopted;
+    if (world.json) answerJson(world, options, orphanForm, [adopted]);
+    return void world.terminal.note(`Adopted ${name}: it is yours now, and its jobs keep running.`);
   }
   if (end !== undefined) {
-    const { name, id } = await client.call(rows.end, { cluster: end });
+    const ended = await client.call(rows.end, { cluster: end });
+    const { name, id } = ended;
+    if (world.json) answerJson(world, options, orphanForm, [ended]);
     return void world.terminal.note(`Ended ${name ?? id}.`);
   }
   const found = await client.call(rows.list, {});
-  answerRows(world, { ...(output && { output }) }, { rows: found, columns, empty });
+  answerRows(world, options, { form: orphanForm, rows: found, columns, empty });
 }
 
-const empty = "No orphans: the database has every cluster whose nodes were found.";
+const empty = "No orphans: the database knows every cluster whose nodes were found.";
 
 const columns: readonly Column<Orphan>[] = [
   { title: "NAME", text: ({ name }) => name ?? "-" },

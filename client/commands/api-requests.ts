@@ -1,7 +1,8 @@
 import { fail } from "../../common/errors.ts";
 import { requestOperations } from "../../contract/operations/requests.ts";
 import { readIdentity } from "../identity.ts";
-import { answerSink } from "../progress.ts";
+import { openLogSink } from "../log-lines.ts";
+import { type RequestRow, requestForm, requestName } from "../output/control.ts";
 import { ago, type Column, count, styleOfStatus } from "../rendering.ts";
 import { agree } from "../selection.ts";
 import type { World } from "../world.ts";
@@ -13,15 +14,6 @@ interface StatusOptions extends OutputOptions {
   readonly allStatus?: boolean;
   readonly limit?: number;
   readonly cluster?: string;
-}
-
-interface RequestRow {
-  readonly request_id: string;
-  readonly name: string;
-  readonly status: string;
-  readonly created_at: number;
-  readonly user_name?: string | null;
-  readonly cluster_name?: string | null;
 }
 
 const usualLimit = 50;
@@ -40,9 +32,10 @@ export async function status(
   });
   requireEach(ids, rows);
   answerRows(world, options, {
+    form: requestForm,
     rows,
     columns: columnsOf(world.now()),
-    empty: "No request waits or runs; --all-status shows those that ended.",
+    empty: "No waiting or running requests; --all-status also lists those that have ended.",
   });
 }
 
@@ -51,13 +44,14 @@ const listRequests = async (world: World, query: Record<string, unknown>): Promi
 
 function requireEach(ids: readonly string[], rows: readonly RequestRow[]): void {
   const missing = ids.filter((id) => !rows.some((row) => row.request_id.startsWith(id)));
-  if (missing.length > 0) fail("NotFoundError", `no request begins with ${missing.join(" or ")}`);
+  if (missing.length > 0)
+    fail("NotFoundError", `no request id begins with ${missing.join(" or ")}`);
 }
 
 function columnsOf(now: Date): Column<RequestRow>[] {
   return [
     { title: "ID", text: (row) => shortId(row.request_id) },
-    { title: "NAME", text: (row) => row.name.replace(/^\w+?\./, "") },
+    { title: "NAME", text: (row) => requestName(row) },
     { title: "STATUS", text: (row) => row.status, style: (row) => styleOfStatus(row.status) },
     { title: "CLUSTER", text: (row) => row.cluster_name ?? "-", least: 12 },
     { title: "CREATED", text: (row) => ago(row.created_at, now), spare: true },
@@ -65,21 +59,28 @@ function columnsOf(now: Date): Column<RequestRow>[] {
   ];
 }
 
+interface LogsOptions {
+  readonly follow?: boolean;
+  readonly tail?: number;
+  readonly grep?: RegExp;
+}
+
 /** `outrigger api logs`. */
 export async function logs(
   world: World,
   [id]: readonly string[],
-  { follow = true, tail }: { readonly follow?: boolean; readonly tail?: number },
+  { follow = true, tail, grep }: LogsOptions,
 ): Promise<undefined> {
   const client = await world.connect();
   const wanted = id ?? (await newestId(world));
-  await client.stream(wanted, answerSink(world.terminal), { follow, ...(tail && { tail }) });
+  const sink = openLogSink(world, { ...(grep && { grep }), of: { request_id: wanted } });
+  await client.stream(wanted, sink, { follow, ...(tail && { tail }) }).finally(sink.end);
   if (follow) await client.get(wanted);
 }
 
 async function newestId(world: World): Promise<string> {
   const [newest] = await listRequests(world, { all_status: true, limit: 1 });
-  return newest?.request_id ?? fail("NotFoundError", "there is no request yet");
+  return newest?.request_id ?? fail("NotFoundError", "there are no requests yet");
 }
 
 interface CancelOptions {
@@ -94,7 +95,8 @@ export async function cancel(
   ids: readonly string[],
   { all = false, yes = false, async: later }: CancelOptions,
 ): Promise<undefined> {
-  if (ids.length === 0 && !all) fail("UsageError", "name the requests to cancel, or say --all");
+  if (ids.length === 0 && !all)
+    fail("UsageError", "pass the ids of the requests to cancel, or --all");
   const what = all ? "all of your requests" : ids.join(", ");
   if (!yes) {
     if (!all) requireEach(ids, await listRequests(world, { request_ids: ids, all_status: true }));

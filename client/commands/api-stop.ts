@@ -21,7 +21,7 @@ export async function stop(world: World): Promise<undefined> {
   const { terminal, settings } = world;
   const control = findControl(settings);
   if (control === undefined) {
-    terminal.note(`No control plane of ${settings.home} runs.`);
+    terminal.note(`No control plane is running for ${settings.home}.`);
     return;
   }
   const left = await liveClusters(world, addressOf(control), "stop");

@@ -1,10 +1,11 @@
-import { fail } from "../../common/errors.ts";
+import { AppError, fail } from "../../common/errors.ts";
 import { clusterOperations } from "../../contract/operations/clusters.ts";
 import { jobMachine } from "../../contract/statuses.ts";
 import { isPattern, jobIdsOf } from "../arguments.ts";
 import { count } from "../rendering.ts";
 import { agree, listClusters, requireAll } from "../selection.ts";
 import type { World } from "../world.ts";
+import { tellActions } from "./actions.ts";
 import { carryOut } from "./carry-out.ts";
 
 interface CancelOptions extends Partial<Whose> {
@@ -25,15 +26,23 @@ export async function cancel(
   { all = false, allUsers = false, yes = false, async: later }: CancelOptions,
 ): Promise<undefined> {
   const named = jobIdsOf(words);
-  if ((all || allUsers) && named.length > 0) fail("UsageError", "name jobs or say --all, not both");
-  if (isPattern(cluster))
-    fail("UsageError", `${cluster} is a pattern; jobs are cancelled on one cluster, name that`);
+  if ((all || allUsers) && named.length > 0) fail("UsageError", "pass job ids or --all, not both");
+  if (isPattern(cluster)) fail("UsageError", `${cluster} is a pattern; name a single cluster`);
   const whose = { all, allUsers };
   await requireAll(world, [cluster], await listClusters(await world.connect(), [cluster]));
   const found = named.length > 0 ? named : await listActive(world, cluster, whose);
-  const needless = named.length > 0 ? await haveEnded(world, cluster, named) : found.length === 0;
+  const ended = await endedOf(world, cluster, named.length > 0 || found.length > 0 ? named : null);
+  const needless = found.every((id) => ended.some(([job]) => job === id));
+  const tellEnded = () => {
+    // Of jobs that are named, the request tells.
+    if (named.length > 0) return;
+    for (const [id, status] of ended)
+      world.terminal.note(`Job ${id} on ${cluster} is ${status} already.`);
+  };
   if (!yes && found.length === 0) {
     world.terminal.note(`No job to cancel on ${cluster}.`);
+    tellEnded();
+    tellActions(world, []);
     return;
   }
   if (!yes) await agreeToCancel(world, cluster, named, found, whose);
@@ -41,7 +50,8 @@ export async function cancel(
   const isNamed = ids.length > 0 && !all && !allUsers;
   const input = { cluster_name: cluster, job_ids: isNamed ? ids : null, all, all_users: allUsers };
   const title = `Cancelling ${isNamed ? jobsText(ids) : whatOf(whose)} on ${cluster}`;
-  await carryOut(world, clusterOperations.cancel, input, { title, later, needless });
+  await carryOut(world, clusterOperations.cancel, input, { title, name: cluster, later, needless });
+  tellEnded();
 }
 
 /** Asks about jobs that are named, or those that are meant where none is. */
@@ -66,25 +76,40 @@ async function listActive(world: World, cluster: string, { all, allUsers }: Whos
   return all || allUsers ? ids : ids.slice(0, 1);
 }
 
-/** Whether all of the jobs have ended; throws `JobNotFoundError` naming each that the cluster has not. */
-async function haveEnded(world: World, cluster: string, ids: readonly number[]): Promise<boolean> {
+/**
+ * The jobs that have ended, with their statuses; of the latest one when the ids are null. Throws
+ * `JobNotFoundError` naming each that the cluster has not.
+ */
+async function endedOf(
+  world: World,
+  cluster: string,
+  ids: readonly number[] | null,
+): Promise<[number, string][]> {
+  if (ids?.length === 0) return [];
   const client = await world.connect();
-  const input = { cluster_name: cluster, job_ids: [...ids] };
-  const statuses = await client.callAndGet(clusterOperations.jobStatus, input);
-  const missing = ids.filter((id) => !statuses[id]);
+  const input = { cluster_name: cluster, job_ids: ids && [...ids] };
+  const statuses: Readonly<Record<string, string | null>> = await client
+    .callAndGet(clusterOperations.jobStatus, input)
+    .catch((error: unknown) => {
+      if (ids === null && error instanceof AppError && error.type === "JobNotFoundError") return {};
+      throw error;
+    });
+  const missing = ids?.filter((id) => !statuses[id]) ?? [];
   if (missing.length > 0)
     fail(
       "JobNotFoundError",
       `cluster ${cluster} has no job ${missing.join(", ")}; queue lists them`,
     );
-  return ids.every((id) => hasEnded(statuses[id]));
+  return Object.entries(statuses).flatMap(([id, status]) =>
+    status !== null && hasEnded(status) ? [[Number(id), status]] : [],
+  );
 }
 
-const hasEnded = (status: string | null | undefined) =>
+const hasEnded = (status: string): boolean =>
   jobMachine.names.some((name) => name === status && jobMachine.isFinal(name));
 
 function whatOf({ all, allUsers }: Whose): string {
-  if (allUsers) return "all jobs of everyone";
+  if (allUsers) return "all jobs of all users";
   return all ? "all of your jobs" : "your latest running job";
 }
 

@@ -1,9 +1,11 @@
 import { AppError } from "../../common/errors.ts";
 import type { GivenInputOf, Operation, OutputOf } from "../../common/operation.ts";
+import type { Action } from "../output/actions.ts";
 import type { Reword } from "../own-places.ts";
 import { openProgress } from "../progress.ts";
 import type { RequestId } from "../sdk.ts";
 import type { World } from "../world.ts";
+import { actionOf, failedAction, tellActions } from "./actions.ts";
 import { isLost, type Sent, shortId, tellLeft } from "./left-alone.ts";
 
 /** One of several things to ask for. */
@@ -18,8 +20,12 @@ export interface Errand<Op extends Operation> {
   done(): void;
 }
 
-interface CarryOutOptions {
+interface CarryOutOptions<Result> {
   readonly title: string;
+  /** What it is about, where that is one thing. */
+  readonly name?: string;
+  /** What of its result is told as JSON. */
+  readonly tells?: (result: Result) => Partial<Pick<Action, "job_id" | "endpoint">>;
   readonly later?: boolean | undefined;
   /** Whether it was so before, as far as is known. */
   readonly needless?: boolean;
@@ -35,14 +41,19 @@ export async function carryOut<Op extends Operation>(
   world: World,
   row: Op,
   input: GivenInputOf<Op>,
-  { title, later = false, needless = false, reword }: CarryOutOptions,
+  { title, name, later = false, needless = false, tells, reword }: CarryOutOptions<OutputOf<Op>>,
 ): Promise<OutputOf<Op> | undefined> {
   const sent = await send(world, row, { title, input });
-  if (later) return tellLater(world, sent);
-  return finish(world, { ...sent, needless, ...(reword && { reword }) }).catch((error: unknown) => {
+  const action = { ...actionOf(sent, "submitted"), name: name ?? null };
+  if (later) return tellLater(world, [action]);
+  const more = { needless, ...(reword && { reword }) };
+  const result = await finish(world, { ...sent, ...more }).catch((error: unknown) => {
     tellLeft(world, [sent], error);
     throw error;
   });
+  const outcome = needless ? "unchanged" : "done";
+  tellActions(world, [{ ...action, outcome, ...tells?.(result) }]);
+  return result;
 }
 
 interface AllOptions {
@@ -61,15 +72,24 @@ export async function carryOutAll<Op extends Operation>(
   errands: readonly Errand<Op>[],
   { later, answers = false }: AllOptions,
 ): Promise<void> {
-  const failures = openFailures(world, errands.length);
+  const failures = openFailures(world, errands.length, deedOf(row));
   const sent = await sendAll(world, row, errands, failures);
-  for (const [at, one] of sent.entries()) {
-    if (later) tellLater(world, one);
-    else
-      await finish(world, one, answers).then(one.done, (error: unknown) => {
-        if (tellLeft(world, sent.slice(at), error)) throw error;
-        failures.add(one.name, error);
-      });
+  const done: Action[] = [];
+  if (later)
+    tellLater(world, [...sent.map((one) => actionOf(one, "submitted")), ...failures.actions]);
+  else {
+    for (const [at, one] of sent.entries())
+      await finish(world, one, answers && !world.json).then(
+        () => {
+          done.push(actionOf(one, one.needless ? "unchanged" : "done"));
+          one.done();
+        },
+        (error: unknown) => {
+          if (tellLeft(world, sent.slice(at), error)) throw error;
+          failures.add(one.name, error, one.id);
+        },
+      );
+    tellActions(world, [...done, ...failures.actions]);
   }
   failures.throwFirst();
 }
@@ -77,13 +97,16 @@ export async function carryOutAll<Op extends Operation>(
 type Failures = ReturnType<typeof openFailures>;
 
 /** Of several things each failure is told as it comes; of one it is thrown at once. */
-function openFailures({ terminal }: World, of: number) {
+function openFailures({ terminal }: World, of: number, deed: string) {
   const failures: unknown[] = [];
+  const actions: Action[] = [];
   return {
-    add(name: string, error: unknown): void {
+    actions,
+    add(name: string, error: unknown, id?: string): void {
       if (of === 1 || !(error instanceof AppError)) throw error;
       terminal.note(`${terminal.paintNote("red", "✗")} ${name}: ${error.message}`);
       failures.push(error);
+      actions.push(failedAction(deed, name, error, id));
     },
     throwFirst(): void {
       if (failures.length > 0) throw failures[0];
@@ -104,7 +127,9 @@ async function sendAll<Op extends Operation>(
     } catch (error) {
       if (tellLeft(world, sent, error) && world.signal.aborted) {
         const rest = errands.slice(at).map(({ name }) => name);
-        world.terminal.note(`Perhaps not sent: ${rest.join(", ")}; look: outrigger api status`);
+        world.terminal.note(
+          `May not have been sent: ${rest.join(", ")}; check with: outrigger api status`,
+        );
         throw error;
       }
       failures.add(errand.name, error);
@@ -129,14 +154,23 @@ function deedOf({ name, requestName = name, tag }: Operation): string {
   return tag === "ssh_node_pools" ? `ssh ${verb}` : verb;
 }
 
-function tellLater({ terminal }: World, { id }: Sent<unknown>): undefined {
-  terminal.answer(id);
-  terminal.note(`Follow it: outrigger api logs ${shortId(id)}`);
+function tellLater(world: World, actions: readonly Action[]): undefined {
+  tellActions(world, actions);
+  for (const { request_id: id } of actions) {
+    if (id === null) continue;
+    if (!world.json) world.terminal.answer(id);
+    world.terminal.note(`Follow it: outrigger api logs ${shortId(id)}`);
+  }
 }
 
 async function finish<T>(
   world: World,
-  { id, title, needless = false, reword }: Sent<T> & Pick<CarryOutOptions, "needless" | "reword">,
+  {
+    id,
+    title,
+    needless = false,
+    reword,
+  }: Sent<T> & Pick<CarryOutOptions<never>, "needless" | "reword">,
   answers = false,
 ): Promise<T> {
   const { terminal } = world;

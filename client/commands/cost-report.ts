@@ -1,5 +1,6 @@
 import { clusterOperations } from "../../contract/operations/clusters.ts";
 import type { CostReportRecord } from "../../contract/records/clusters.ts";
+import { costForm } from "../output/clusters.ts";
 import { ago, type Column, duration, styleOfStatus } from "../rendering.ts";
 import type { World } from "../world.ts";
 import { answerRows, type OutputOptions } from "./answers.ts";
@@ -21,8 +22,8 @@ export async function costReport(
   const days = options.all ? null : (options.days ?? usualDays);
   const rows = await client.callAndGet(clusterOperations.costReport, { days });
   const empty = "No clusters in that time.";
-  answerRows(world, options, { rows, columns: columnsOf(world.now()), empty });
-  if (options.output === "json" || rows.length === 0) return;
+  answerRows(world, options, { form: costForm, rows, columns: columnsOf(world.now()), empty });
+  if (world.json || rows.length === 0) return;
   const total = rows.reduce((sum, row) => sum + (row.total_cost ?? 0), 0);
   world.terminal.note(`Together ${dollars(total)}, estimated.`);
 }

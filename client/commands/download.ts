@@ -34,7 +34,7 @@ export async function download(
   } catch (error) {
     const isOpen = signal.aborted || isLost(error);
     progress.end(isOpen ? "left" : "failed");
-    if (isOpen) terminal.note("What came is kept; the same command goes on from there.");
+    if (isOpen) terminal.note("Partial files are kept; run the same command again to continue.");
     throw error;
   }
 }
@@ -64,7 +64,7 @@ function watch(progress: Progress, place: string): Watcher {
 
 function describe({ listed, files, modes, links }: FetchPlan): string {
   const changed = files.length + modes.length + links.length;
-  if (changed === 0) return `${count(listed, "file")}, all here already`;
+  if (changed === 0) return `${count(listed, "file")}, all up to date`;
   return `Fetching ${changed} of ${count(listed, "file")}, ${bytesText(sizeOf({ files }))}`;
 }
 
@@ -75,7 +75,7 @@ const sizeOf = ({ files }: Pick<FetchPlan, "files">) =>
 function nameOf(place: string): string {
   const [, cluster, path = ""] = /^([^:/~]+):(.*)$/s.exec(place) ?? [];
   if (cluster === undefined)
-    fail("UsageError", `say what to fetch: ${product.word} download CLUSTER:PATH`);
+    fail("UsageError", `name what to fetch: ${product.word} download CLUSTER:PATH`);
   const name = posix.basename(path);
   return ["", "~", ".", ".."].includes(name) ? cluster : name;
 }

@@ -1,11 +1,15 @@
 import { AppError, fail } from "../../common/errors.ts";
 import { clusterOperations } from "../../contract/operations/clusters.ts";
+import type { EventRecord } from "../../contract/records/events.ts";
+import { interruptedExit } from "../declined.ts";
+import { eventForm, eventOfLine } from "../output/jobs.ts";
 import type { Column } from "../rendering.ts";
 import type { World } from "../world.ts";
-import { answerRows, type OutputOptions } from "./answers.ts";
+import { answerJson, answerRows, type OutputOptions, pick } from "./answers.ts";
 
 interface EventsOptions extends OutputOptions {
   readonly limit?: number;
+  readonly follow?: boolean;
   readonly debug?: boolean;
 }
 
@@ -24,14 +28,58 @@ export async function events(
   world: World,
   [cluster]: readonly string[],
   options: EventsOptions,
-): Promise<undefined> {
+): Promise<number | undefined> {
+  if (options.follow) return followEvents(world, cluster, options);
   if (cluster === undefined) fail("UsageError", "name the cluster: outrigger events CLUSTER");
   const { limit, debug = false } = options;
   const types = debug ? (["DEBUG", "STATUS_CHANGE"] as const) : (["NOTEWORTHY"] as const);
   const found = await Promise.all(types.map((type) => listEvents(world, cluster, type, limit)));
   const all = found.flat().toSorted((a, b) => a.transitioned_at - b.transitioned_at);
   const rows = limit === undefined ? all : all.slice(-limit);
-  answerRows(world, options, { rows, columns, empty: `Nothing happened to ${cluster} yet.` });
+  if (world.json) {
+    const found = rows.map(({ reason, transitioned_at: at }) => eventOfLine(cluster, reason, at));
+    return answerJson(world, options, eventForm, found);
+  }
+  answerRows(world, options, {
+    form: null,
+    rows,
+    columns,
+    empty: `Nothing happened to ${cluster} yet.`,
+  });
+}
+
+/** As `tail -f` begins. */
+const usualTail = 10;
+
+/** Shows events as they come until Ctrl-C; without a cluster those of all, from now on. */
+async function followEvents(
+  world: World,
+  cluster: string | undefined,
+  { limit, debug = false, fields }: EventsOptions,
+): Promise<number> {
+  if (cluster !== undefined) await listEvents(world, cluster, "STATUS_CHANGE", 1);
+  const client = await world.connect();
+  const of = cluster === undefined ? {} : { name: cluster, noun: "cluster" as const };
+  const tail = limit ?? (cluster === undefined ? 0 : usualTail);
+  try {
+    for await (const event of client.events({ ...of, tail, noteworthy: String(!debug) }))
+      world.terminal.answer(
+        world.json
+          ? JSON.stringify(pick(eventForm, event, fields))
+          : lineOf(world, event, cluster === undefined),
+      );
+  } catch (error) {
+    if (!world.signal.aborted) throw error;
+  }
+  return interruptedExit;
+}
+
+function lineOf({ terminal }: World, event: EventRecord, isNamed: boolean): string {
+  const { noun, name, replica, from, to, reason, at } = event;
+  const subject = [noun === "replica" ? "service" : noun, name ?? "?"];
+  const named = isNamed ? [...subject, ...(replica === null ? [] : ["replica", replica])] : [];
+  const what = to === null ? reason : `${from} → ${to}: ${reason}`;
+  return [terminal.paint("dim", localTime(at)), named.join(" "), what].filter(Boolean).join("  ");
 }
 
 async function listEvents(

@@ -5,7 +5,7 @@ import { inOwnPlaces } from "../own-places.ts";
 import { readEntrypoint } from "../task-text.ts";
 import type { World } from "../world.ts";
 import { carryOut } from "./carry-out.ts";
-import { afterSubmit, taskOf, withFiles } from "./launch.ts";
+import { afterSubmit, taskOf, tellsJob, withFiles } from "./launch.ts";
 
 export interface ExecOptions extends TaskOptions {
   readonly cluster?: string;
@@ -23,7 +23,8 @@ export async function exec(
   const [cluster, words] =
     options.cluster === undefined ? [operands[0], operands.slice(1)] : [options.cluster, operands];
   if (cluster === undefined) fail("UsageError", "name the cluster: outrigger exec CLUSTER TASK");
-  if (words.length === 0) fail("UsageError", `say what to run on ${cluster}: a file or a command`);
+  if (words.length === 0)
+    fail("UsageError", `name what to run on ${cluster}: a task file or a command`);
   const source = readEntrypoint(words, world.cwd);
   const task = await taskOf(world, source, options, "workdir");
   const input = {
@@ -31,9 +32,9 @@ export async function exec(
     cluster_name: cluster,
     cancel_stop: options.cancelStop ?? false,
   };
-  const more = { title: `Submitting to ${cluster}`, later: options.async };
+  const more = { title: `Submitting to ${cluster}`, name: cluster, later: options.async };
   const result = await inOwnPlaces(source, input.task, (reword) =>
-    carryOut(world, clusterOperations.exec, input, { ...more, reword }),
+    carryOut(world, clusterOperations.exec, input, { ...more, reword, tells: tellsJob }),
   );
   return afterSubmit(world, cluster, result?.job_id, options);
 }

@@ -1,7 +1,9 @@
+import { AppError } from "../../common/errors.ts";
 import { clusterOperations } from "../../contract/operations/clusters.ts";
 import { jobExitCodes } from "../../contract/statuses.ts";
 import { interruptedExit } from "../declined.ts";
-import { answerSink } from "../progress.ts";
+import { errorForm } from "../error-form.ts";
+import { openLogSink } from "../log-lines.ts";
 import { withhold } from "../withheld.ts";
 import type { World } from "../world.ts";
 import { latestJobId, tellEnding } from "./job-ending.ts";
@@ -11,6 +13,7 @@ export interface JobLog {
   readonly jobId: number | null;
   readonly follow?: boolean;
   readonly tail?: number;
+  readonly grep?: RegExp | undefined;
 }
 
 const newline = 10;
@@ -18,34 +21,49 @@ const newline = 10;
 /** Shows the log of a job as the answer, then how it ended, which is also the exit code. */
 export async function followJob(
   world: World,
-  { cluster, jobId: named, follow = true, tail = 0 }: JobLog,
+  { cluster, jobId: named, follow = true, tail = 0, grep }: JobLog,
 ): Promise<number> {
   const { terminal } = world;
   const client = await world.connect();
   const jobId = named ?? (follow ? await latestJobId(client, cluster) : null);
   let endedLine = true;
-  const answer = answerSink(terminal);
+  const of = { cluster, job_id: jobId };
+  const answer = openLogSink(world, { ...(grep && { grep }), of });
   const write = (bytes: Buffer) => {
     endedLine = bytes.at(-1) === newline;
     return answer.write(bytes);
   };
+  // What the job waits for, before its log begins.
+  const control = (code: string, message: string) => {
+    if (code === "rich_update") terminal.note(terminal.paintNote("dim", message));
+  };
   const input = { cluster_name: cluster, job_id: jobId, follow, tail };
   const refusal = `cluster ${cluster} has no job ${jobId}\n`;
-  const sink = withhold({ ...answer, write }, (text) => refusal.startsWith(text));
+  const sink = withhold({ ...answer, write, control }, (text) => refusal.startsWith(text));
   try {
     const code = await client.logs(clusterOperations.logs, input, sink);
     const isRefused = code === jobExitCodes.NOT_FOUND && sink.text === refusal;
-    if (isRefused) terminal.note(`${terminal.paintNote("red", "error:")} ${refusal.trimEnd()}`);
+    if (isRefused && world.json) tellMissing(world, refusal.trimEnd(), code);
+    else if (isRefused)
+      terminal.note(`${terminal.paintNote("red", "error:")} ${refusal.trimEnd()}`);
     else await sink.release();
+    await answer.end();
     if (!follow || jobId === null) return code;
     if (!endedLine && terminal.isLive) terminal.note("");
     await tellEnding(world, { cluster, jobId, code });
     return code;
   } catch (error) {
     await sink.release();
+    await answer.end();
     if (!world.signal.aborted) throw error;
     const job = jobId === null ? cluster : `${cluster} ${jobId}`;
-    terminal.note(`\nThe job goes on. Come back: outrigger logs ${job}`);
+    terminal.note(`\nThe job keeps running. Follow it again: outrigger logs ${job}`);
     return interruptedExit;
   }
+}
+
+/** The error of a job that there is not, which ends as logs do. */
+function tellMissing({ terminal }: World, message: string, exit_code: number): void {
+  const { error } = errorForm(new AppError("JobNotFoundError", message));
+  terminal.note(JSON.stringify({ error: { ...error, exit_code } }));
 }

@@ -2,7 +2,7 @@ import { AppError, fail } from "../../common/errors.ts";
 import { type HookEvent, hookEvents } from "../../contract/hooks.ts";
 import { clusterOperations } from "../../contract/operations/clusters.ts";
 import { interruptedExit } from "../declined.ts";
-import { answerSink } from "../progress.ts";
+import { openLogSink } from "../log-lines.ts";
 import type { World } from "../world.ts";
 import { isLost } from "./left-alone.ts";
 
@@ -45,21 +45,24 @@ const isEvent = (word: string): word is HookEvent =>
 export async function showHookLog(
   world: World,
   { cluster, event, isLone }: HookLogChoice,
-  reading: Reading,
+  { grep, ...reading }: Reading,
 ): Promise<number> {
   const input = { cluster_name: cluster, event, ...reading };
+  const sink = openLogSink(world, { ...(grep && { grep }), of: { cluster } });
   const client = await world.connect();
   const id = await client.call(clusterOperations.hookLogs, input);
   try {
-    await client.stream(id, answerSink(world.terminal));
+    await client.stream(id, sink).finally(sink.end);
     return await client.get(id);
   } catch (error) {
     if (world.signal.aborted) {
-      world.terminal.note(`\nThe hooks go on. Come back: ${example(cluster)}`);
+      world.terminal.note(`\nThe hooks keep running. Follow them again: ${example(cluster)}`);
       return interruptedExit;
     }
     if (isLost(error))
-      world.terminal.note(`The hooks go on; once control is back: ${example(cluster)}`);
+      world.terminal.note(
+        `The hooks keep running. Once the control plane is back: ${example(cluster)}`,
+      );
     if (isLone && error instanceof AppError && error.type === "ClusterDoesNotExist")
       fail("UsageError", `name the cluster: ${example(`${cluster} CLUSTER`)}`);
     throw error;
@@ -69,4 +72,5 @@ export async function showHookLog(
 interface Reading {
   readonly follow: boolean;
   readonly tail: number;
+  readonly grep: RegExp | undefined;
 }

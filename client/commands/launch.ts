@@ -51,9 +51,9 @@ export async function launch(
 
   const title = `${options.dryrun ? "Planning" : "Launching"} ${cluster}`;
   const input = { ...launchInput(cluster, options), ...(await sent(world, task, options)) };
-  const more = { title, later: options.async };
+  const more = { title, name: cluster, later: options.async };
   const result = await inOwnPlaces(source, input.task, (reword) =>
-    carryOut(world, clusterOperations.launch, input, { ...more, reword }),
+    carryOut(world, clusterOperations.launch, input, { ...more, reword, tells: tellsJob }),
   );
   if (!options.async && !options.dryrun) await updateSshConfig(world, [cluster]);
   return afterSubmit(world, cluster, result?.job_id, options);
@@ -64,10 +64,13 @@ function requireName({ terminal }: World, { cluster }: LaunchOptions): void {
   if (cluster === undefined)
     fail(
       "UsageError",
-      "say what to launch: a task (file or command), or -c NAME for a bare cluster",
+      "name what to launch: a task file, a command, or -c NAME for a cluster without a job",
     );
-  terminal.note(`No task: ${cluster} is provisioned, and nothing runs on it.`);
+  terminal.note(`No task: cluster ${cluster} is created, and nothing runs on it.`);
 }
+
+/** What a launch or exec tells as JSON. */
+export const tellsJob = ({ job_id }: { readonly job_id: number | null }) => ({ job_id });
 
 /** The job's log, or where to find it; 0 when there is no job to follow. */
 export async function afterSubmit(
@@ -76,7 +79,7 @@ export async function afterSubmit(
   jobId: number | null | undefined,
   { detachRun = false }: { detachRun?: boolean },
 ): Promise<number> {
-  if (jobId === null || jobId === undefined) return 0;
+  if (jobId === null || jobId === undefined || world.json) return 0;
   const { terminal, signal } = world;
   if (detachRun) {
     terminal.note(`Job ${jobId} on ${terminal.paintNote("bold", cluster)}`);

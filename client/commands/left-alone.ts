@@ -31,12 +31,12 @@ export function tellLeft(
   return true;
 }
 
-const left = (request: Sent<unknown>) => `${calledBy(request)} goes on; follow it:`;
+const left = (request: Sent<unknown>) => `${calledBy(request)} continues. Follow it:`;
 
 const lost = (request: Sent<unknown>) =>
   deedsWithHooks.has(request.deed)
-    ? `${calledBy(request)} is not lost: its hooks go on, the rest once control is back; then:`
-    : `${calledBy(request)} goes on once control is back; then:`;
+    ? `${calledBy(request)} is not lost. Hooks continue now, the rest when the control plane is back. Then:`
+    : `${calledBy(request)} continues when the control plane is back. Then:`;
 
 const calledBy = ({ deed, name }: Sent<unknown>) =>
   `The ${deed}${name === undefined ? "" : ` of ${name}`}`;

@@ -2,10 +2,11 @@ import { fail } from "../../common/errors.ts";
 import { clusterOperations } from "../../contract/operations/clusters.ts";
 import { jobExitCodes } from "../../contract/statuses.ts";
 import { jobIdsOf } from "../arguments.ts";
-import { answerSink } from "../progress.ts";
+import { openLogSink } from "../log-lines.ts";
+import { jobStatusForm } from "../output/jobs.ts";
 import { styleOfStatus } from "../rendering.ts";
 import type { World } from "../world.ts";
-import type { OutputOptions } from "./answers.ts";
+import { answerJson, type OutputOptions } from "./answers.ts";
 import { followJob } from "./following.ts";
 import { hookLogChoice, showHookLog } from "./hook-logs.ts";
 import { syncDown } from "./sync-down.ts";
@@ -19,6 +20,7 @@ interface LogsOptions extends OutputOptions {
   readonly worker?: number;
   readonly autostop?: boolean;
   readonly hook?: string | true;
+  readonly grep?: RegExp;
 }
 
 /** `outrigger logs`. */
@@ -27,28 +29,28 @@ export async function logs(
   operands: readonly string[],
   options: LogsOptions,
 ): Promise<number> {
-  const { follow = true, tail = 0, worker = null, hook } = options;
+  const { follow = true, tail = 0, worker = null, hook, grep } = options;
   if (hook !== undefined) {
     refuseBesideHook(options);
-    return showHookLog(world, hookLogChoice(hook, operands), { follow, tail });
+    return showHookLog(world, hookLogChoice(hook, operands), { follow, tail, grep });
   }
   const [cluster, ...words] = operands;
   if (cluster === undefined) fail("UsageError", "name the cluster: outrigger logs CLUSTER");
   const client = await world.connect();
-  const sink = answerSink(world.terminal);
+  const sink = openLogSink(world, { ...(grep && { grep }), of: { cluster } });
   const jobIds = jobIdsOf(words);
   if (options.provision) {
     const input = { cluster_name: cluster, worker, follow: String(follow), tail };
-    return client.logs(clusterOperations.provisionLogs, input, sink);
+    return client.logs(clusterOperations.provisionLogs, input, sink).finally(sink.end);
   }
   if (options.autostop) {
     const input = { cluster_name: cluster, autostop: true, follow, tail };
-    return client.callAndStream(clusterOperations.hookLogs, input, sink);
+    return client.callAndStream(clusterOperations.hookLogs, input, sink).finally(sink.end);
   }
   if (options.status) return answerStatus(world, cluster, jobIds, options);
   if (options.syncDown) return syncDown(world, cluster, jobIds);
   if (jobIds.length > 1) fail("UsageError", "one job at a time; several only with --sync-down");
-  return followJob(world, { cluster, jobId: jobIds[0] ?? null, follow, tail });
+  return followJob(world, { cluster, jobId: jobIds[0] ?? null, follow, tail, grep });
 }
 
 /** Options that ask for something else than the log of hooks. */
@@ -58,7 +60,6 @@ const besideHook = {
   syncDown: "--sync-down",
   worker: "--worker",
   autostop: "--autostop",
-  output: "--output",
 } as const satisfies Partial<Record<keyof LogsOptions, string>>;
 
 function refuseBesideHook(options: LogsOptions): void {
@@ -82,19 +83,24 @@ async function answerStatus(
   world: World,
   cluster: string,
   jobIds: readonly number[],
-  { output }: OutputOptions,
+  options: OutputOptions,
 ): Promise<number> {
   const { terminal } = world;
   const client = await world.connect();
   const input = { cluster_name: cluster, job_ids: jobIds.length > 0 ? [...jobIds] : null };
   const statuses = await client.callAndGet(clusterOperations.jobStatus, input);
-  if (output === "json") terminal.answer(JSON.stringify(statuses, null, 2));
   const shown = Object.entries(statuses).map(([id, status]) => {
     const style = status === null ? undefined : styleOfStatus(status);
     const word = status ?? "NOT_FOUND";
     return `Job ${id}: ${style === undefined ? word : terminal.paint(style, word)}`;
   });
-  if (output !== "json") terminal.answer(shown.join("\n"));
+  const rows = Object.entries(statuses).map(([id, status]) => ({
+    cluster,
+    id: Number(id),
+    status,
+  }));
+  if (world.json) answerJson(world, options, jobStatusForm, rows);
+  else terminal.answer(shown.join("\n"));
   const codes = Object.values(statuses).map((status) =>
     status === null ? jobExitCodes.NOT_FOUND : (exitOfStatus[status] ?? jobExitCodes.NOT_FINISHED),
   );

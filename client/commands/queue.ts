@@ -1,21 +1,29 @@
 import { clusterOperations } from "../../contract/operations/clusters.ts";
 import type { ClusterJobRecord } from "../../contract/records/clusters.ts";
 import { isPattern } from "../arguments.ts";
+import { jobForm } from "../output/jobs.ts";
 import { ago, type Column, duration, styleOfStatus } from "../rendering.ts";
 import { listClusters, requireAll } from "../selection.ts";
-import type { World } from "../world.ts";
+import type { Run, World } from "../world.ts";
 import { answerRows, type OutputOptions } from "./answers.ts";
+import { watch } from "./watch.ts";
 
 interface QueueOptions extends OutputOptions {
   readonly skipFinished?: boolean;
   readonly allUsers?: boolean;
   readonly everyone?: boolean;
+  readonly watch?: boolean;
 }
 
 type QueueRow = ClusterJobRecord & { readonly cluster: string };
 
-/** `outrigger queue`. */
-export async function queue(
+/** `outrigger queue`. Jobs have no events. */
+export const queue: Run<QueueOptions> = (world, names, options) =>
+  options.watch
+    ? watch(world, null, (page) => showQueue(page, names, options))
+    : showQueue(world, names, options);
+
+async function showQueue(
   world: World,
   names: readonly string[],
   options: QueueOptions,
@@ -36,10 +44,24 @@ export async function queue(
     if (typeof metadata?.["as_of"] === "string")
       world.terminal.note(`${cluster} does not answer: its jobs are as of ${metadata["as_of"]}.`);
   answerRows(world, options, {
+    form: jobForm,
     rows: lists.flat(),
     columns: columnsOf(world.now(), clusters.length > 1),
     empty: clusters.length === 0 ? "No cluster is up." : `No jobs on ${clusters.join(", ")}.`,
   });
+  if (!world.json) for (const list of lists) tellWaits(world, list, clusters.length);
+}
+
+const waitsAtMost = 5;
+
+/** Says below the table what jobs wait for, the next one first. */
+function tellWaits({ terminal }: World, jobs: readonly QueueRow[], clusters: number): void {
+  const waiting = jobs.filter(({ status }) => status === "PENDING").toReversed();
+  for (const { cluster, job_id: id, metadata } of waiting.slice(0, waitsAtMost))
+    if (typeof metadata?.["reason"] === "string")
+      terminal.note(`Job ${id}${clusters > 1 ? ` on ${cluster}` : ""} ${metadata["reason"]}`);
+  if (waiting.length > waitsAtMost)
+    terminal.note(`${waiting.length - waitsAtMost} more wait behind them.`);
 }
 
 async function clustersOf(world: World, names: readonly string[]): Promise<string[]> {

@@ -42,5 +42,5 @@ async function terminate(
   if (!yes) await agree(world, `Terminate replica ${replicaId} of ${name}?`, { isFinal: true });
   const input = { service_name: name, replica_id: replicaId, purge };
   const title = `Terminating replica ${replicaId} of ${name}`;
-  await carryOut(world, serveOperations.terminateReplica, input, { title, later });
+  await carryOut(world, serveOperations.terminateReplica, input, { title, name, later });
 }

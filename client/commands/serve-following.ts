@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { fail } from "../../common/errors.ts";
 import type { ReplicaInfo, ServiceStatusRecord } from "../../contract/records/services.ts";
+import { openAlarm } from "../alarm.ts";
 import { interruptedExit } from "../declined.ts";
 import { mayPass, reconnectDelaysMs } from "../follow.ts";
 import { openProgress, type Progress } from "../progress.ts";
@@ -46,8 +47,8 @@ export async function followService(
 }
 
 function tellGoesOn({ terminal, signal }: World, name: string): void {
-  const when = signal.aborted ? "" : ", also while control is away";
-  terminal.note(`Service ${name} goes on without you${when}.`);
+  const when = signal.aborted ? "" : ", even while the control plane is down";
+  terminal.note(`Service ${name} keeps running${when}.`);
   terminal.note(`  ${terminal.paintNote("dim", "look".padEnd(8))}outrigger serve status ${name}`);
   terminal.note(`  ${terminal.paintNote("dim", "down".padEnd(8))}outrigger serve down ${name}`);
 }
@@ -58,6 +59,7 @@ async function untilReached(
   progress: Progress,
 ): Promise<ServiceStatusRecord> {
   const tell = openTelling(progress);
+  using alarm = openAlarm(await world.connect(), { name }, world.signal);
   for (let looks = 0; ; looks += 1) {
     const service = await look(world, name);
     tell(service);
@@ -66,7 +68,7 @@ async function untilReached(
     if (verdict === "reached") return service;
     if (verdict !== undefined) fail("RuntimeError", verdict.failed);
     const pauseMs = Math.min(firstPauseMs * 1.2 ** looks, longestPauseMs);
-    await sleep(pauseMs, undefined, { signal: world.signal });
+    await alarm.wait(pauseMs);
   }
 }
 

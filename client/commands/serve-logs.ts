@@ -1,9 +1,10 @@
 import { AppError, fail } from "../../common/errors.ts";
 import type { GivenInputOf } from "../../common/operation.ts";
 import { serveOperations } from "../../contract/operations/serve.ts";
-import { answerSink } from "../progress.ts";
+import { openLogSink } from "../log-lines.ts";
 import { withhold } from "../withheld.ts";
 import type { World } from "../world.ts";
+import { showMerged } from "./serve-logs-merged.ts";
 import { syncDownService } from "./serve-sync-down.ts";
 
 interface LogsOptions {
@@ -12,6 +13,7 @@ interface LogsOptions {
   readonly follow?: boolean;
   readonly tail?: number;
   readonly syncDown?: boolean;
+  readonly grep?: RegExp;
 }
 
 /** A part of a service that has a log. */
@@ -27,15 +29,13 @@ export async function serveLogs(
   options: LogsOptions,
 ): Promise<number> {
   const parts = partsOf(words, options);
-  const { follow = true, tail = null, syncDown } = options;
+  const { follow = true, tail = null, syncDown, grep } = options;
   if (syncDown) return syncDownService(world, name, { ...allOf(parts), tail });
   const [part, ...others] = parts;
-  if (part === undefined || others.length > 0)
-    fail(
-      "UsageError",
-      "say whose log: a replica's id, --controller or --load-balancer; several only with -s",
-    );
-  return showLog(world, { service_name: name, ...part, follow, tail });
+  if (part === undefined) return showMerged(world, name, { follow, tail, grep });
+  if (others.length > 0)
+    fail("UsageError", "name one part, or none for every replica; several only with -s");
+  return showLog(world, { service_name: name, ...part, follow, tail }, grep);
 }
 
 const longestRefusal = 4_096;
@@ -44,13 +44,17 @@ const longestRefusal = 4_096;
 async function showLog(
   world: World,
   input: GivenInputOf<typeof serveOperations.logs>,
+  grep: RegExp | undefined,
 ): Promise<number> {
   const client = await world.connect();
   const mayRefuse = (text: string) => !input.follow && text.length <= longestRefusal;
-  const sink = withhold(answerSink(world.terminal), mayRefuse);
+  const of = { service: input.service_name, replica: input.replica_id ?? null };
+  const lines = openLogSink(world, { ...(grep && { grep }), of });
+  const sink = withhold(lines, mayRefuse);
   try {
     const code = await client.logs(serveOperations.logs, input, sink);
     await sink.release();
+    await lines.end();
     return code;
   } catch (error) {
     const isRefusal = error instanceof AppError && sink.text === `${error.message}\n`;

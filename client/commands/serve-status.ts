@@ -1,19 +1,27 @@
 import { fail } from "../../common/errors.ts";
 import type { ReplicaInfo, ServiceStatusRecord } from "../../contract/records/services.ts";
+import { serviceForm } from "../output/services.ts";
 import { type Column, duration, styleOfStatus } from "../rendering.ts";
 import { requireAll, sayNone } from "../selection.ts";
 import { listServices, services } from "../services.ts";
-import type { World } from "../world.ts";
+import type { Run, World } from "../world.ts";
 import { answerRows, type OutputOptions } from "./answers.ts";
 import { readyOutOfLive, tellReasons } from "./serve-reasons.ts";
+import { watch } from "./watch.ts";
 
 interface StatusOptions extends OutputOptions {
   readonly verbose?: boolean;
   readonly endpoint?: boolean;
+  readonly watch?: boolean;
 }
 
 /** `outrigger serve status`. */
-export async function serveStatus(
+export const serveStatus: Run<StatusOptions> = (world, names, options) =>
+  options.watch
+    ? watch(world, {}, (page) => showServices(page, names, options))
+    : showServices(world, names, options);
+
+async function showServices(
   world: World,
   names: readonly string[],
   options: StatusOptions,
@@ -22,14 +30,25 @@ export async function serveStatus(
   await requireAll(world, names, found, services);
   if (options.endpoint) return answerEndpoint(world, found);
   const isWhole = options.verbose ?? false;
-  const empty = sayNone(names, "No services. Bring one up: outrigger serve up FILE", "service");
+  const empty = sayNone(names, "No services. Start one: outrigger serve up FILE", "service");
   const columns = serviceColumns(world.now(), isWhole);
-  answerRows(world, options, { rows: found, columns, isWhole, whole: "-v", empty });
-  if (options.output === "json") return;
+  answerRows(world, options, {
+    form: serviceForm,
+    rows: found,
+    columns,
+    isWhole,
+    whole: "-v",
+    empty,
+  });
+  if (world.json) return;
   const rows = found.flatMap(replicasOf);
   if (rows.length > 0) {
     world.terminal.answer("");
-    answerRows(world, {}, { rows, columns: replicaColumns(world.now(), isWhole), isWhole, empty });
+    answerRows(
+      world,
+      {},
+      { form: null, rows, columns: replicaColumns(world.now(), isWhole), isWhole, empty },
+    );
   }
   const reasons = tellReasons(found);
   if (reasons.length > 0) world.terminal.answer(`\n${reasons.join("\n")}`);

@@ -46,7 +46,7 @@ export async function serveUp(
       await agree(world, `Bring service '${name}' up?`);
     });
   const input = { ...(await withFiles(world, task, "service")), service_name: name };
-  const more = { title: `Bringing ${name} up`, later: options.async };
+  const more = { title: `Bringing ${name} up`, name, tells: tellsEndpoint, later: options.async };
   const result = await inOwnPlaces(source, input.task, (reword) =>
     carryOut(world, serveOperations.up, input, { ...more, reword }),
   );
@@ -55,10 +55,12 @@ export async function serveUp(
   const service = options.detach ? undefined : await untilReady(world, name);
   if (typeof service === "number") return service;
   if (service !== undefined) tellReady(world, service);
-  terminal.answer(endpoint);
+  if (!world.json) terminal.answer(endpoint);
   tellWays(world, name, curlOf(task, endpoint));
   return 0;
 }
+
+const tellsEndpoint = ([, endpoint]: readonly [string, string]) => ({ endpoint });
 
 /** Throws `ValueError` for a task that is no service, so that nobody is asked about it. */
 function refuseNoService(taskText: string): void {
@@ -85,7 +87,7 @@ export function judgeUp(service: ServiceStatusRecord): Verdict {
   if (status === "READY" || status === "NO_REPLICA") return "reached";
   if (status === "FAILED" && hasNewestFailed(service))
     return {
-      failed: `service ${name} is FAILED: its replicas fail one after another${lastFailure(service)}; it is tried again, ever more slowly, until you take it down: outrigger serve down ${name}`,
+      failed: `service ${name} is FAILED: its replicas fail one after another${lastFailure(service)}; the control plane keeps retrying with growing delays until you take it down: outrigger serve down ${name}`,
     };
   if (status === "CONTROLLER_FAILED") return { failed: `service ${name} is ${status}: ${reason}` };
   if (status === "SHUTTING_DOWN" || status === "FAILED_CLEANUP")
@@ -117,13 +119,13 @@ function tellReady({ terminal }: World, service: ServiceStatusRecord): void {
   const { name, status, max_replicas: most } = service;
   const how =
     status === "READY"
-      ? `${howMany(service)} replicas; the others follow`.replace(
+      ? `${howMany(service)} replicas ready; the others are starting`.replace(
           /^(\d+) of \1 .*/,
           "every replica",
         )
       : most === 0
-        ? "it is to have no replica"
-        : "scaled to zero; the next request brings a replica up";
+        ? "it has no replicas, as configured"
+        : "scaled to zero; the next request starts a replica";
   terminal.note(`${terminal.paintNote("green", `Service ${name} ${status}`)}: ${how}`);
 }
 

@@ -28,7 +28,7 @@ export async function serveUpdate(
   const task = await taskOf(world, source, options, "service");
   if (terminal.canAsk && !options.yes) await agreeToUpdate(world, name, mode);
   const input = { ...(await withFiles(world, task, "service")), service_name: name, mode };
-  const more = { title: `Updating ${name}`, later: options.async };
+  const more = { title: `Updating ${name}`, name, later: options.async };
   await inOwnPlaces(source, input.task, (reword) =>
     carryOut(world, serveOperations.update, input, { ...more, reword }),
   );
@@ -56,7 +56,7 @@ export function judgeUpdate(service: ServiceStatusRecord): Verdict {
   const { name, version, given_up: givenUp, replica_info: replicas } = service;
   if (givenUp)
     return {
-      failed: `version ${version} of ${name} is given up, and the one before goes on: ${inShort(givenUp)}`,
+      failed: `version ${version} of ${name} failed, and the previous version continues: ${inShort(givenUp)}`,
     };
   const verdict = judgeUp(service);
   if (verdict !== "reached" || service.status === "NO_REPLICA") return verdict;

@@ -3,11 +3,13 @@ import { fail } from "../../common/errors.ts";
 import type { OutputOf } from "../../common/operation.ts";
 import { sshNodePoolOperations as rows } from "../../contract/operations/ssh-node-pools.ts";
 import { hintOf } from "../../contract/spelling.ts";
+import { keyForm, poolForm } from "../output/control.ts";
 import type { Column } from "../rendering.ts";
 import type { Client } from "../sdk.ts";
 import { uploadKey, writePools } from "../ssh-pools.ts";
 import type { World } from "../world.ts";
-import { answerRows, type OutputOptions } from "./answers.ts";
+import { tellActions } from "./actions.ts";
+import { answerJson, answerRows, type OutputOptions } from "./answers.ts";
 import { carryOutAll } from "./carry-out.ts";
 
 type Words = readonly string[];
@@ -47,7 +49,10 @@ async function eachPool(
   { row, title, force }: PoolDeed,
 ): Promise<undefined> {
   const isEmpty = names.length === 0 && (await listPools(await world.connect())).length === 0;
-  if (isEmpty) return void world.terminal.note(noPools);
+  if (isEmpty) {
+    world.terminal.note(noPools);
+    return tellActions(world, []);
+  }
   const errands = (names.length > 0 ? names : [null]).map((infra) => ({
     name: infra ?? "every pool",
     title: title(infra === null ? "every host" : `the hosts of ${infra}`),
@@ -68,7 +73,7 @@ export async function forget(world: World, names: Words): Promise<undefined> {
   }
 }
 
-const noPools = "No pools. Write some down in a file, then: outrigger ssh up -f FILE";
+const noPools = "No pools. Describe some in a file, then: outrigger ssh up -f FILE";
 
 const listPools = async (client: Client): Promise<string[]> =>
   Object.keys(await client.call(rows.list, {}));
@@ -89,7 +94,7 @@ export async function status(
   for (const { pool_name: name, hosts } of found)
     if (!known.includes(name) && hosts.length === 0)
       fail("NotFoundError", `there is no pool ${name}; ${hintOf(name, known, lister)}`);
-  if (options.output === "json") world.terminal.answer(JSON.stringify(found, null, 2));
+  if (world.json) answerJson(world, options, poolForm, found);
   else answerRows(world, options, { ...hostTable, rows: found.flatMap(hostsOf) });
 }
 
@@ -121,7 +126,7 @@ const columns: Column<HostRow>[] = [
   { title: "HOW IT IS", text: ({ reason }) => reason, least: 12, wraps: true },
 ];
 
-const hostTable = { columns, empty: noPools };
+const hostTable = { form: null, columns, empty: noPools };
 
 /** `outrigger ssh keys`. */
 export async function keys(world: World, files: Words, options: OutputOptions): Promise<undefined> {
@@ -132,5 +137,10 @@ export async function keys(world: World, files: Words, options: OutputOptions): 
   const names = await client.call(rows.listKeys, {});
   const found = names.map((name) => ({ name }));
   const column = { title: "NAME", text: ({ name }: { name: string }) => name };
-  answerRows(world, options, { rows: found, columns: [column], empty: "No keys." });
+  answerRows(world, options, {
+    form: keyForm,
+    rows: found,
+    columns: [column],
+    empty: "No keys.",
+  });
 }

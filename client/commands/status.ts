@@ -1,12 +1,14 @@
 import { fail } from "../../common/errors.ts";
 import { clusterOperations } from "../../contract/operations/clusters.ts";
 import type { ClusterStatusRecord } from "../../contract/records/clusters.ts";
+import { clusterForm, endpointForm } from "../output/clusters.ts";
 import { ago, type Column, styleOfStatus } from "../rendering.ts";
 import { requireAll, sayNone } from "../selection.ts";
 import { writeSshConfig } from "../ssh-config.ts";
-import type { World } from "../world.ts";
-import { answerRows, type OutputOptions } from "./answers.ts";
+import type { Run, World } from "../world.ts";
+import { answerJson, answerRows, type OutputOptions } from "./answers.ts";
 import { autostopOf, underWayOf } from "./under-way.ts";
+import { watch } from "./watch.ts";
 
 interface StatusOptions extends OutputOptions {
   readonly verbose?: boolean;
@@ -16,10 +18,16 @@ interface StatusOptions extends OutputOptions {
   readonly endpoint?: string;
   readonly allUsers?: boolean;
   readonly everyone?: boolean;
+  readonly watch?: boolean;
 }
 
 /** `outrigger status`. */
-export async function status(
+export const status: Run<StatusOptions> = (world, names, options) =>
+  options.watch
+    ? watch(world, { noun: "cluster" }, (page) => showStatus(page, names, options))
+    : showStatus(world, names, options);
+
+async function showStatus(
   world: World,
   names: readonly string[],
   options: StatusOptions,
@@ -30,14 +38,15 @@ export async function status(
     cluster_names: names.length > 0 ? [...names] : null,
     refresh: options.refresh ? "FORCE" : "NONE",
     all_users: Boolean(options.allUsers || options.everyone || names.length > 0),
-    include_credentials: options.output !== "json",
+    include_credentials: !world.json,
     include_handle: options.ip ?? false,
     summary_response: !options.verbose,
   });
   await requireAll(world, names, rows);
-  if (options.output !== "json") writeSshConfig(world, rows);
+  if (!world.json) writeSshConfig(world, rows);
   if (options.ip) return answerAddress(world, rows);
   answerRows(world, options, {
+    form: clusterForm,
     rows,
     columns: columnsOf(world, options, rows),
     isWhole: options.verbose ?? false,
@@ -112,7 +121,7 @@ function answerAddress({ terminal }: World, rows: readonly ClusterStatusRecord[]
 async function answerEndpoints(
   world: World,
   names: readonly string[],
-  { endpoint: port, output }: StatusOptions,
+  { endpoint: port, fields }: StatusOptions,
 ): Promise<undefined> {
   const [cluster] = names;
   if (cluster === undefined || names.length > 1)
@@ -120,9 +129,9 @@ async function answerEndpoints(
   const client = await world.connect();
   const input = { cluster, port: port ?? null };
   const found = await client.callAndGet(clusterOperations.endpoints, input);
-  if (output === "json") {
-    world.terminal.answer(JSON.stringify(found, null, 2));
-    return;
+  if (world.json) {
+    const rows = Object.entries(found).map(([at, endpoint]) => ({ cluster, port: at, endpoint }));
+    return answerJson(world, { ...(fields && { fields }) }, endpointForm, rows);
   }
   const lines = Object.entries(found).map(([at, address]) =>
     port ? address : `${at}: ${address}`,

@@ -1,0 +1,56 @@
+import * as option from "./options.ts";
+import type { CommandRow } from "./row.ts";
+
+const configuration = "Configuration:";
+
+/** Commands about what the client reads before it connects. */
+export const configurationCommands: readonly CommandRow[] = [
+  {
+    name: "context add",
+    group: configuration,
+    operands: "<name>",
+    summary: "Add a context: the address of a control plane and its credentials.",
+    options: [
+      { flags: "--endpoint <address>", means: "Its address: https://control.example." },
+      { flags: "--token-file <file>", means: "File with your token." },
+      { flags: "--workspace <name>", means: "Workspace of launches." },
+      { flags: "--use", means: "Switch to it." },
+    ],
+    more: "The token stays in its file, which is read on each call. See docs/contexts.md.",
+    load: async () => (await import("../commands/context.ts")).add,
+  },
+  {
+    name: "context use",
+    group: configuration,
+    operands: "<context>",
+    summary: "Switch to a context; `default` is your home's control plane.",
+    options: [],
+    load: async () => (await import("../commands/context.ts")).use,
+  },
+  {
+    name: "context list",
+    group: configuration,
+    summary: "List contexts and mark the current one.",
+    options: option.outputs,
+    load: async () => (await import("../commands/context.ts")).list,
+  },
+  {
+    name: "context remove",
+    group: configuration,
+    operands: "<context>",
+    summary: "Remove a context; its token file is kept.",
+    options: [],
+    load: async () => (await import("../commands/context.ts")).remove,
+  },
+  {
+    name: "config show",
+    group: configuration,
+    summary: "Show the settings of this command line.",
+    options: [
+      { flags: "--origin", means: "Also show where each value comes from; JSON always does." },
+      ...option.outputs,
+    ],
+    more: "Precedence: flag, environment, context, default.",
+    load: async () => (await import("../commands/config-show.ts")).show,
+  },
+];

@@ -1,0 +1,24 @@
+import * as option from "./options.ts";
+import type { CommandRow } from "./row.ts";
+
+const installation = "Installation:";
+
+/** Commands about this installation and the machine that it is on. */
+export const installationCommands: readonly CommandRow[] = [
+  {
+    name: "doctor",
+    group: installation,
+    summary: "Check this machine and say how to fix what is missing.",
+    options: [...option.outputs],
+    more: "Changes nothing. Exits with 1 if something required is missing; warnings do not count.",
+    load: async () => (await import("../commands/doctor.ts")).doctor,
+  },
+  {
+    name: "version",
+    group: installation,
+    summary: "Print the version of this command line, its commit, API versions and Node.js.",
+    options: [...option.outputs],
+    more: "outrigger api info shows the version of the control plane.",
+    load: async () => (await import("../commands/version.ts")).version,
+  },
+];

@@ -1,0 +1,30 @@
+import { errorForm } from "../error-form.ts";
+import { type Action, actionForm } from "../output/actions.ts";
+import type { World } from "../world.ts";
+import { answerJson } from "./answers.ts";
+import type { Sent } from "./left-alone.ts";
+
+/** Prints what was done, where the answer is to be JSON. */
+export function tellActions(world: World, actions: readonly Action[]): undefined {
+  if (world.json) answerJson(world, {}, actionForm, actions);
+}
+
+/** A request that control took, and what became of it. */
+export const actionOf = (
+  { deed, name, id }: Sent<unknown>,
+  outcome: Action["outcome"],
+): Action => ({
+  ...{ action: deed, name: name ?? null, request_id: id, outcome },
+  ...{ job_id: null, endpoint: null, error: null },
+});
+
+/** Something that failed; control may have refused it before there was a request. */
+export const failedAction = (
+  action: string,
+  name: string,
+  error: unknown,
+  request_id: string | null = null,
+): Action => ({
+  ...{ action, name, request_id, outcome: "failed", job_id: null, endpoint: null },
+  error: errorForm(error).error,
+});

@@ -1,0 +1,53 @@
+import { Secret } from "../../common/secret.ts";
+import { settingForm } from "../output/configuration.ts";
+import type { Column } from "../rendering.ts";
+import type { Origin, SettingName } from "../settings.ts";
+import type { World } from "../world.ts";
+import { answerRows, type OutputOptions } from "./answers.ts";
+
+interface ShowOptions extends OutputOptions {
+  readonly origin?: boolean;
+}
+
+interface SettingRow {
+  readonly name: string;
+  readonly value: string | null;
+  readonly origin: Origin;
+}
+
+/** `outrigger config show`. */
+export async function show(
+  world: World,
+  _operands: readonly string[],
+  options: ShowOptions,
+): Promise<undefined> {
+  const { settings } = world;
+  const rows = (Object.entries(settings.origins) as [SettingName, Origin][]).map(
+    ([field, origin]): SettingRow => ({
+      name: field.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`),
+      value: shown(settings[field]),
+      origin,
+    }),
+  );
+  const shownColumns = options.origin ? [...columns, originColumn] : columns;
+  answerRows(world, options, {
+    form: settingForm,
+    rows,
+    columns: shownColumns,
+    isWhole: true,
+    empty: "",
+  });
+}
+
+const shown = (value: string | Secret | undefined): string | null =>
+  value instanceof Secret ? "[secret]" : (value ?? null);
+
+const columns: readonly Column<SettingRow>[] = [
+  { title: "SETTING", text: ({ name }) => name },
+  { title: "VALUE", text: ({ value }) => value ?? "-" },
+];
+
+const originColumn: Column<SettingRow> = {
+  title: "ORIGIN",
+  text: ({ origin: { kind, name } }) => (name === null ? kind : `${kind}: ${name}`),
+};

@@ -1,0 +1,123 @@
+import { resolve } from "node:path";
+import { fail } from "../../common/errors.ts";
+import { envNames } from "../../common/product.ts";
+import {
+  type Context,
+  type Contexts,
+  checkName,
+  getContext,
+  homeContext,
+  readContexts,
+  writeContexts,
+} from "../contexts.ts";
+import { readEndpoint } from "../endpoint.ts";
+import { contextForm } from "../output/configuration.ts";
+import type { Column } from "../rendering.ts";
+import { readHome } from "../settings.ts";
+import type { World } from "../world.ts";
+import { answerRows, type OutputOptions } from "./answers.ts";
+
+interface AddOptions {
+  readonly endpoint?: string;
+  readonly tokenFile?: string;
+  readonly workspace?: string;
+  readonly use?: boolean;
+}
+
+/** `outrigger context add`. */
+export async function add(
+  { terminal, env, cwd }: World,
+  [name = ""]: readonly string[],
+  { endpoint, tokenFile, workspace, use: isUsed = false }: AddOptions,
+): Promise<undefined> {
+  checkName(name);
+  if (endpoint === undefined)
+    fail("UsageError", "--endpoint: name the address of the control plane");
+  const home = readHome(env);
+  const before = readContexts(home);
+  if (Object.hasOwn(before.contexts, name))
+    fail(
+      "ConflictError",
+      `context ${name} exists; remove it first: outrigger context remove ${name}`,
+    );
+  const context: Context = {
+    endpoint: readEndpoint(endpoint, "--endpoint"),
+    ...(tokenFile !== undefined && { tokenFile: resolve(cwd, tokenFile) }),
+    ...(workspace !== undefined && { workspace }),
+  };
+  const contexts = { ...before.contexts, [name]: context };
+  writeContexts(home, { ...before, contexts, ...(isUsed && { current: name }) });
+  if (isUsed) tellUsed(terminal, env, name);
+  else terminal.note(`Added. Use it: outrigger context use ${name}`);
+}
+
+/** `outrigger context use`. */
+export async function use(
+  { terminal, env }: World,
+  [name = ""]: readonly string[],
+): Promise<undefined> {
+  const home = readHome(env);
+  const contexts = readContexts(home);
+  if (name !== homeContext) getContext(contexts, name, "context use");
+  writeContexts(home, chosenIn(contexts, name));
+  tellUsed(terminal, env, name);
+}
+
+/** `outrigger context remove`. */
+export async function remove(
+  { terminal, env }: World,
+  [name = ""]: readonly string[],
+): Promise<undefined> {
+  const home = readHome(env);
+  const contexts = readContexts(home);
+  getContext(contexts, name, "context remove");
+  const { [name]: _, ...others } = contexts.contexts;
+  const isUsed = contexts.current === name;
+  writeContexts(home, { ...(isUsed ? {} : contexts), contexts: others });
+  if (isUsed) tellUsed(terminal, env, homeContext);
+}
+
+const chosenIn = ({ contexts }: Contexts, name: string): Contexts =>
+  name === homeContext ? { contexts } : { contexts, current: name };
+
+/** Says which context is used, and which variables are used in its place. */
+function tellUsed(terminal: World["terminal"], env: World["env"], name: string): void {
+  terminal.note(`Commands use context ${name} now.`);
+  for (const variable of ["CONTEXT", "ENDPOINT"].flatMap(envNames))
+    if (env[variable]) terminal.note(`But ${variable} is set here, and wins over it.`);
+}
+
+interface ContextRow {
+  readonly name: string;
+  readonly endpoint: string | null;
+  readonly token_file: string | null;
+  readonly workspace: string | null;
+  readonly current: boolean;
+}
+
+/** `outrigger context list`. */
+export async function list(
+  world: World,
+  _operands: readonly string[],
+  options: OutputOptions,
+): Promise<undefined> {
+  const { current = homeContext, contexts } = readContexts(readHome(world.env));
+  const rows = [[homeContext, undefined] as const, ...Object.entries(contexts)].map(
+    ([name, context]): ContextRow => ({
+      name,
+      endpoint: context?.endpoint ?? null,
+      token_file: context?.tokenFile ?? null,
+      workspace: context?.workspace ?? null,
+      current: name === current,
+    }),
+  );
+  answerRows(world, options, { form: contextForm, rows, columns, isWhole: true, empty: "" });
+}
+
+const columns: readonly Column<ContextRow>[] = [
+  { title: "CONTEXT", text: ({ name }) => name },
+  { title: "IN USE", text: ({ current }) => (current ? "yes" : "") },
+  { title: "ENDPOINT", text: ({ endpoint }) => endpoint ?? "(your home's control plane)" },
+  { title: "TOKEN FILE", text: ({ token_file: file }) => file ?? "-" },
+  { title: "WORKSPACE", text: ({ workspace }) => workspace ?? "-" },
+];

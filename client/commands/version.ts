@@ -1,0 +1,30 @@
+import { builtFrom, product, protocol } from "../../common/product.ts";
+import { versionForm } from "../output/installation.ts";
+import { sheet } from "../rendering.ts";
+import type { World } from "../world.ts";
+import { answerOne, type OutputOptions } from "./answers.ts";
+
+/** `outrigger version`. */
+export async function version(
+  world: World,
+  _operands: readonly string[],
+  options: OutputOptions,
+): Promise<undefined> {
+  const { apiVersion, minApiVersion } = protocol;
+  const platform = `${process.platform}-${process.arch}`;
+  if (world.json)
+    return answerOne(world, options, versionForm, {
+      version: product.version,
+      commit: builtFrom ?? null,
+      ...{ api_version: apiVersion, min_api_version: minApiVersion },
+      ...{ node: process.versions.node, platform },
+    });
+  const { terminal } = world;
+  const facts = [
+    [product.title, product.version],
+    ["Commit", builtFrom ?? "unknown"],
+    ["API versions", `${minApiVersion} to ${apiVersion}`],
+    ["Node.js", `${process.versions.node} (${platform})`],
+  ] as const;
+  terminal.answer(sheet(facts, terminal.paint));
+}

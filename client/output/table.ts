@@ -1,0 +1,69 @@
+import * as z from "zod";
+import { actionForm } from "./actions.ts";
+import { clusterForm, costForm, endpointForm } from "./clusters.ts";
+import { contextForm, settingForm } from "./configuration.ts";
+import {
+  checkForm,
+  explanationForm,
+  infoForm,
+  keyForm,
+  orphanForm,
+  poolForm,
+  requestForm,
+} from "./control.ts";
+import { ErrorOutput } from "./error.ts";
+import { findingForm, versionForm } from "./installation.ts";
+import { eventForm, jobForm, jobStatusForm } from "./jobs.ts";
+import { logLineForm } from "./logs.ts";
+import { serviceForm } from "./services.ts";
+
+/** A form of JSON that commands print. */
+export interface Output {
+  /** Its schema is `docs/schemas/<name>.json`. */
+  readonly name: string;
+  readonly schema: z.ZodType;
+  /** The command lines that print it. */
+  readonly printedBy: readonly string[];
+  /** One object a line, as JSON Lines, instead of one document. */
+  readonly isLines?: true;
+}
+
+const listOf = ({ schema }: { readonly schema: z.ZodObject }) => z.array(schema);
+
+/** Everything that is printed as JSON. */
+export const outputs: readonly Output[] = [
+  { name: "clusters", schema: listOf(clusterForm), printedBy: ["status"] },
+  { name: "endpoints", schema: listOf(endpointForm), printedBy: ["status --endpoints"] },
+  { name: "jobs", schema: listOf(jobForm), printedBy: ["queue"] },
+  { name: "job-statuses", schema: listOf(jobStatusForm), printedBy: ["logs --status"] },
+  {
+    name: "log-line",
+    schema: logLineForm.schema,
+    printedBy: ["logs", "serve logs", "api logs"],
+    isLines: true,
+  },
+  { name: "events", schema: listOf(eventForm), printedBy: ["events"] },
+  { name: "event", schema: eventForm.schema, printedBy: ["events -f"], isLines: true },
+  { name: "explanation", schema: explanationForm.schema, printedBy: ["explain"] },
+  { name: "contexts", schema: listOf(contextForm), printedBy: ["context list"] },
+  { name: "settings", schema: listOf(settingForm), printedBy: ["config show"] },
+  { name: "costs", schema: listOf(costForm), printedBy: ["cost-report"] },
+  { name: "infra", schema: listOf(checkForm), printedBy: ["check"] },
+  { name: "services", schema: listOf(serviceForm), printedBy: ["serve status"] },
+  { name: "ssh-pools", schema: listOf(poolForm), printedBy: ["ssh status"] },
+  { name: "ssh-keys", schema: listOf(keyForm), printedBy: ["ssh keys"] },
+  { name: "requests", schema: listOf(requestForm), printedBy: ["api status"] },
+  { name: "orphans", schema: listOf(orphanForm), printedBy: ["api orphans"] },
+  { name: "control-plane", schema: infoForm.schema, printedBy: ["api info"] },
+  { name: "version", schema: versionForm.schema, printedBy: ["version"] },
+  { name: "findings", schema: listOf(findingForm), printedBy: ["doctor"] },
+  {
+    name: "actions",
+    schema: listOf(actionForm),
+    printedBy: [
+      ...["launch", "exec", "start", "stop", "down", "autostop", "cancel"],
+      ...["serve up", "serve update", "serve down", "ssh up", "ssh down", "api cancel"],
+    ],
+  },
+  { name: "error", schema: ErrorOutput, printedBy: ["every command that fails, on stderr"] },
+];
