@@ -1,8 +1,10 @@
-import { chmod, cp, rm } from "node:fs/promises";
+import { spawnSync } from "node:child_process";
+import { chmod, cp, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { build } from "esbuild";
 import { builtins } from "./bundle/builtins.ts";
+import { licensesOf, packagesOf } from "./bundle/packages.ts";
 
 const root = join(import.meta.dirname, "..");
 const { values } = parseArgs({
@@ -28,11 +30,14 @@ const requireForModules =
   "__dirname=import.meta.dirname;";
 
 await rm(dist, { recursive: true, force: true });
-await build({
+const { metafile } = await build({
   entryPoints: Object.entries(bundles).map(([out, file]) => ({ in: join(root, file), out })),
   outdir: dist,
+  absWorkingDir: root,
   outExtension: { ".js": ".mjs" },
   bundle: true,
+  metafile: true,
+  define: { bundledCommit: JSON.stringify(findCommit()) ?? "undefined" },
   plugins: [builtins],
   platform: "node",
   target: "node24",
@@ -47,6 +52,20 @@ await build({
   legalComments: "none",
   logLevel: "warning",
 });
+const packages = packagesOf(root, metafile);
+await writeFile(join(dist, "packages.json"), `${JSON.stringify(packages, null, 2)}\n`);
+await writeFile(join(dist, "licenses.txt"), licensesOf(root, packages));
 await cp(join(root, "control/db/migrations"), join(dist, "migrations"), { recursive: true });
 await cp(join(root, "systemd"), join(dist, "systemd"), { recursive: true });
 for (const name of Object.keys(bundles)) await chmod(join(dist, `${name}.mjs`), 0o755);
+
+/** The commit of this checkout, marked when files differ from it; undefined outside a checkout. */
+function findCommit(): string | undefined {
+  const git = (...words: string[]) => spawnSync("git", words, { cwd: root, encoding: "utf8" });
+  // In a copy inside another repository, the commit would be that repository's.
+  const { status, stdout } = git("rev-parse", "--show-cdup", "HEAD");
+  const [above, commit] = stdout?.split("\n") ?? [];
+  if (status !== 0 || above !== "") return undefined;
+  const isClean = git("status", "--porcelain", "--untracked-files=no").stdout === "";
+  return isClean ? commit : `${commit}-modified`;
+}

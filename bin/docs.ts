@@ -3,18 +3,29 @@ import { dirname } from "node:path";
 import { parseArgs } from "node:util";
 import { errorCodeOf } from "../common/errors.ts";
 import { apiPage } from "./docs/api.ts";
+import { exitCodesPage } from "./docs/exit-codes.ts";
 import { hooksPage } from "./docs/hooks.ts";
+import { knownVariablesModule } from "./docs/known-variables.ts";
+import { machineOutputPage } from "./docs/machine-output.ts";
+import { outputSchemas } from "./docs/output-schemas.ts";
 import { settingsPage } from "./docs/settings.ts";
-import { sidecarPage } from "./docs/sidecar.ts";
-import { statusesPage } from "./docs/statuses.ts";
+import { sidecarRefusalsPage } from "./docs/sidecar-refusals.ts";
+import { internalStatusesPage, statusesPage } from "./docs/statuses.ts";
+import { taskSchema } from "./docs/task-schema.ts";
 
 /** The pages that are made from tables. To add one, add its row. */
 const pages = [
+  { file: "client/known-variables.ts", render: knownVariablesModule },
   { file: "docs/api.md", render: apiPage },
+  { file: "docs/exit-codes.md", render: exitCodesPage },
   { file: "docs/hooks.md", render: hooksPage },
+  { file: "docs/internal-statuses.md", render: internalStatusesPage },
+  { file: "docs/machine-output.md", render: machineOutputPage },
   { file: "docs/settings.md", render: settingsPage },
-  { file: "docs/sidecar.md", render: sidecarPage },
+  { file: "docs/sidecar-refusals.md", render: sidecarRefusalsPage },
+  { file: "docs/schemas/task.json", render: taskSchema },
   { file: "docs/statuses.md", render: statusesPage },
+  ...outputSchemas,
 ];
 
 const { values } = parseArgs({ options: { check: { type: "boolean", default: false } } });

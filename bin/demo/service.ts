@@ -2,8 +2,9 @@ import { randomBytes } from "node:crypto";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import type * as z from "zod";
+import type { serviceForm } from "../../client/output/services.ts";
 import { findTree } from "../../common/process-tree.ts";
-import type { ServiceStatusRecord } from "../../contract/records/services.ts";
 
 /** A step of the demo: a command line, or what is typed and done beside it. */
 export type Step =
@@ -102,9 +103,9 @@ async function killOne(demo: Demo): Promise<void> {
 async function untilReady(demo: Demo, isEnough: (ids: number[]) => boolean): Promise<number[]> {
   for (;;) {
     const text = await demo.answerOf("serve", "status", name, "-o", "json");
-    const [service] = JSON.parse(text) as ServiceStatusRecord[];
-    const ready = service?.replica_info.filter(({ status }) => status === "READY") ?? [];
-    const ids = ready.map(({ replica_id }) => replica_id).toSorted((a, b) => a - b);
+    const [service] = JSON.parse(text) as z.output<typeof serviceForm.schema>[];
+    const ready = service?.replicas.filter(({ status }) => status === "READY") ?? [];
+    const ids = ready.map(({ id }) => id);
     if (isEnough(ids)) return ids;
     await sleep(200, undefined, { signal: demo.signal });
   }

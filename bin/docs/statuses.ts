@@ -1,32 +1,48 @@
+import type { Machine } from "../../common/machine.ts";
 import * as statuses from "../../contract/statuses.ts";
 import { code, page, table } from "./markdown.ts";
 
-/** Every state machine of the contract. */
+type Shown = Pick<Machine<string>, "name" | "initials" | "states">;
+
+/** Machines whose statuses commands do not print. */
+const internal: readonly Shown[] = [statuses.partMachine, statuses.lifecycleMachine];
+
+const machines: readonly Shown[] = Object.values(statuses).flatMap((value) =>
+  "states" in value ? [value] : [],
+);
+
+/** The statuses that commands and the API show. */
 export const statusesPage = (): string =>
   page(
     "Statuses",
     "contract/statuses.ts",
-    "What each status means and what may follow it. One that nothing follows is final.",
-    ...Object.values(statuses).flatMap((value) => ("states" in value ? machineParts(value) : [])),
+    "The statuses that commands and the API show, what each one means, and which ones may follow it. A status that no " +
+      "other one follows is final.",
+    ...machines.filter((one) => !internal.includes(one)).flatMap(machineParts),
   );
 
-interface Shown {
-  readonly name: string;
-  readonly initials: readonly string[];
-  readonly states: Readonly<
-    Record<string, { readonly means: string; readonly to: readonly string[] }>
-  >;
-}
+/** The statuses that stay between control and its agents. */
+export const internalStatusesPage = (): string =>
+  page(
+    "Internal statuses",
+    "contract/statuses.ts",
+    "Statuses that control and agents use among themselves; part of the [architecture](architecture.md). Commands " +
+      "print the ones in [statuses](statuses.md). `outrigger status -o json` shows the status of a lifecycle as " +
+      "`lifecycle.phase`.",
+    ...internal.flatMap(machineParts),
+  );
 
-const machineParts = ({ name, initials, states }: Shown): string[] => [
-  `## ${name[0]?.toUpperCase()}${name.slice(1)}`,
-  `Begins as ${initials.map(code).join(" or ")}.`,
-  table(
-    ["Status", "Means", "May become"],
-    Object.entries(states).map(([status, { means, to }]) => [
-      code(status),
-      means,
-      to.map(code).join(", ") || "–",
-    ]),
-  ),
-];
+function machineParts({ name, initials, states }: Shown): string[] {
+  return [
+    `## ${name[0]?.toUpperCase()}${name.slice(1)}`,
+    `Begins as ${initials.map(code).join(" or ")}.`,
+    table(
+      ["Status", "Means", "May become"],
+      Object.entries(states).map(([status, { means, to }]) => [
+        code(status),
+        means,
+        to.map(code).join(", ") || "–",
+      ]),
+    ),
+  ];
+}
