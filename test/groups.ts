@@ -7,6 +7,14 @@ const fewestToGroup = 2 * sizeOfGroup;
 /** Programs of these tests run for long, or take over the machine: each file has its own process. */
 const alone = /^test\/(e2e|systemd)\//;
 const folder = join(import.meta.dirname, ".groups");
+/**
+ * Tests begin once every file of the group is loaded: while one still starts what it needs, the runner
+ * would take those before for all that there are, and clean up.
+ */
+const held = `import { test } from "node:test";
+const loaded = Promise.withResolvers();
+test("the files of the group are loaded", () => loaded.promise);
+`;
 
 for (const file of groupsOf(process.argv.slice(2))) console.log(file);
 
@@ -28,7 +36,7 @@ function groupsOf(patterns: string[]): string[] {
 
 function writeGroup(index: number, files: string[]): string {
   const path = join(folder, `${String(index + 1).padStart(2, "0")}.test.mjs`);
-  const lines = files.map((file) => `await import(${JSON.stringify(resolve(file))});\n`);
-  writeFileSync(path, lines.join(""));
+  const imports = files.map((file) => `await import(${JSON.stringify(resolve(file))});\n`);
+  writeFileSync(path, [held, ...imports, "loaded.resolve();\n"].join(""));
   return path;
 }

@@ -44,6 +44,8 @@ const rows: Readonly<Record<string, Row>> = {
   },
   // It builds an older commit, which a shallow clone does not have.
   "an upgrade from an older build": { files: ["e2e/upgraded.ts"] },
+  // It fetches a Debian with debootstrap, which has to be installed.
+  "the archive in an empty root": { files: ["e2e/installed-chroot.ts"] },
   "20,000 seeds of the simulation": { program: ["sim/main.ts", "--seeds", "20000", "--jobs", "2"] },
 };
 

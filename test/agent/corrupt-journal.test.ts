@@ -31,9 +31,13 @@ test("a journal that is corrupt is set aside, and its jobs go on without running
   await agent.start();
 
   const after = await agent.call("listJobs", {});
+  // Until it is configured again the agent cannot say what a job waits for.
   assert.deepEqual(
     after.map(({ startedAt: _, ...job }) => job),
-    before.map(({ startedAt: _, ...job }) => job),
+    before.map(({ startedAt: _, ...job }) => ({
+      ...job,
+      reason: job.status === "PENDING" ? null : job.reason,
+    })),
   );
   const { rebuilt } = await agent.call("health", {});
   assert.ok(existsSync(rebuilt?.aside ?? ""));

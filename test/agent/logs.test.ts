@@ -3,7 +3,6 @@ import { appendFileSync, existsSync, statSync, truncateSync, writeFileSync } fro
 import { open } from "node:fs/promises";
 import { join } from "node:path";
 import { after, test } from "node:test";
-import { offsetOfTail } from "../../agent/logs.ts";
 import { startAgent, text, until } from "../helpers/agent.ts";
 
 const agent = await startAgent({ after }, { cpus: 8 });
@@ -27,26 +26,6 @@ test("the last lines of a log begin at an offset that is told", async () => {
 
   assert.equal(headers["log-offset"], "4");
   assert.equal(await text(body), "two\nthree\n");
-});
-
-const tails = [
-  ["", 1, 0],
-  ["a", 1, 0],
-  ["a\nb", 1, 2],
-  ["a\nb\n", 1, 2],
-  ["a\nb\n\n", 1, 4],
-  ["a\nb\n", 9, 0],
-  [`${"x".repeat(100_000)}\n${"y".repeat(70_000)}\nz\n`, 2, 100_001],
-] as const;
-
-test("the last lines are found from the end, also across blocks", async () => {
-  for (const [content, lines, expected] of tails) {
-    const path = join(agent.home, "tails");
-    writeFileSync(path, content);
-    await using file = await open(path);
-
-    assert.equal(await offsetOfTail(file, content.length, lines), expected);
-  }
 });
 
 test("a hundred followers of one log each get every byte, and end with the job", async () => {

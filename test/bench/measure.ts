@@ -1,4 +1,5 @@
-import { readFileSync } from "node:fs";
+import { readFileSync, statSync } from "node:fs";
+import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 
 /** The value below which this share of the samples lies: 0.5 is the median. */
@@ -51,6 +52,12 @@ export function cpuMs(pid: number): number {
   // Source: proc(5), fields 14 and 15 in ticks of 10 ms; field 3 is the first after the name.
   return (Number(fields[14 - 3]) + Number(fields[15 - 3])) * 10;
 }
+
+/** How large the database of a control plane is, with what it has yet to take from its log. */
+export const databaseBytes = (home: string): number =>
+  ["state.db", "state.db-wal"]
+    .map((name) => statSync(join(home, "control", name)).size)
+    .reduce((sum, bytes) => sum + bytes, 0);
 
 /** The resident memory of a process that is left alone until it has settled. */
 export async function settledMib(pid: number, signal: AbortSignal): Promise<number> {

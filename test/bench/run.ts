@@ -4,6 +4,7 @@ import { balancerBenches } from "./balancer/benches.ts";
 import { cliStart } from "./cli-start.ts";
 import { controlMemory } from "./control-memory.ts";
 import { hangingCreations } from "./core/hanging.ts";
+import { idleRows } from "./core/idle-rows.ts";
 import { manyLaunches } from "./core/many-launches.ts";
 import { type Figure, tableOf } from "./figures.ts";
 import { firstLine } from "./first-line.ts";
@@ -35,6 +36,7 @@ const benches: Record<string, (lab: Lab) => Promise<Figure[]>> = {
   "cli-start": cliStart,
   "core-slow": hangingCreations,
   "core-launches": manyLaunches,
+  "idle-rows": idleRows,
   ...sidecarBenches,
   ...balancerBenches,
   ...serviceBenches,

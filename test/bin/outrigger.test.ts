@@ -1,9 +1,20 @@
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
-import { chmod, copyFile, mkdir, mkdtemp, rm, symlink, utimes, writeFile } from "node:fs/promises";
+import {
+  chmod,
+  copyFile,
+  mkdir,
+  mkdtemp,
+  rename,
+  rm,
+  symlink,
+  utimes,
+  writeFile,
+} from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { type TestContext, test } from "node:test";
+import { promisify } from "node:util";
 import { programArgs } from "../../common/programs.ts";
 
 const source = join(import.meta.dirname, "../../bin");
@@ -58,7 +69,8 @@ test("the launcher takes the pinned Node.js, also through links, and hands on ev
 });
 
 test("without a pinned one it takes one from PATH that is new enough", async (t) => {
-  const root = await checkout(t, { "new/node": node("found"), "old/node": node("old", "20") });
+  const nodes = { "new/node": node("found"), "old/node": node("old", "20") };
+  const root = await checkout(t, { ...nodes, "package-lock.json": "{}" });
   const tools = "/usr/bin:/bin";
 
   const found = await run(join(root, "bin/outrigger"), ["x"], `${root}/new:${tools}`);
@@ -68,6 +80,32 @@ test("without a pinned one it takes one from PATH that is new enough", async (t)
   assert.equal(old.code, 1);
   assert.equal(old.stdout, "");
   assert.match(old.stderr, /^outrigger: needs Node\.js 24: 'npm install' in \S+ fetches it, /);
+
+  await rm(join(root, "package-lock.json"));
+  const installed = await run(join(root, "bin/outrigger"), ["x"], `${root}/old:${tools}`);
+  assert.match(installed.stderr, /^outrigger: needs Node\.js 24: install it from https:/);
+});
+
+test("installed as a dependency, it takes the pinned Node.js that lies beside it", async (t) => {
+  const root = await checkout(t, { "dist/outrigger.mjs": "" });
+  const other = await checkout(t, { [`node_modules/${pinned}/bin/node`]: node("beside") });
+  await rename(root, join(other, "node_modules/outrigger"));
+
+  const { stdout } = await run(join(other, "node_modules/outrigger/bin/outrigger"), ["x"]);
+
+  assert.match(stdout, /^beside .*\/dist\/outrigger\.mjs x\n$/);
+});
+
+test("compiled code is cached in a folder of the user, and nowhere without one", async (t) => {
+  const shown = '#!/bin/sh\necho "cache:$NODE_COMPILE_CACHE"\n';
+  const root = await checkout(t, { [`node_modules/${pinned}/bin/node`]: shown });
+  const cacheFor = async (env: Record<string, string>) =>
+    (await promisify(execFile)(join(root, "bin/outrigger"), { env })).stdout;
+  const PATH = process.env["PATH"] ?? "";
+
+  assert.equal(await cacheFor({ PATH, HOME: "/h" }), "cache:/h/.cache/outrigger\n");
+  assert.equal(await cacheFor({ PATH, HOME: "/h", XDG_CACHE_HOME: "/x" }), "cache:/x/outrigger\n");
+  assert.equal(await cacheFor({ PATH }), "cache:\n");
 });
 
 test("the bundle runs as long as no source is newer", async (t) => {

@@ -78,10 +78,10 @@ test("in the background it is started once, told about, and stopped", async (t) 
 
   assert.match(started.stdout, /^http:\/\/127\.0\.0\.1:\d+\n$/, started.stderr);
   assert.equal(again.stdout, started.stdout);
-  assert.match(again.stderr, /runs already/);
+  assert.match(again.stderr, /already running/);
   for (const { code, stdout, stderr } of [elsewhere, inFront]) {
     assert.deepEqual([code, stdout], [5, ""]);
-    assert.match(stderr, /runs already at http:.*, as pid \d+; .*outrigger api stop/);
+    assert.match(stderr, /is already running at http:.*, pid \d+; .*outrigger api stop/);
   }
   assert.equal(JSON.parse(info.stdout).status, "healthy");
   assert.equal(stopped.code, 0);
@@ -126,10 +126,7 @@ test("a port that is taken is answered with how to take another", async (t) => {
   const { code, stderr } = await outrigger("api", "start", "--port", String(port));
 
   assert.equal(code, 5);
-  assert.match(
-    stderr,
-    /port \d+ of 127\.0\.0\.1 is taken; .* api start --port N, .*OUTRIGGER_ENDPOINT=/,
-  );
+  assert.match(stderr, /port \d+ of 127\.0\.0\.1 is taken; .* api start --port N$/m);
 });
 
 test("a control plane listens where it is asked to, or it does not", () => {

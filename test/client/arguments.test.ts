@@ -35,7 +35,7 @@ test("lines of a file that are no variables are refused by number, and not shown
   assert.deepEqual(read("good"), { A: "1", B: "two\nlines", C: "x" });
   assert.throws(() => read("bad"), {
     name: "UsageError",
-    message: "bad: no `=` on line 2, 5; write KEY=VALUE, or # before a remark",
+    message: "bad: no `=` on line 2, 5; write KEY=VALUE, or # before a comment",
   });
 });
 

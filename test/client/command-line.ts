@@ -27,6 +27,8 @@ interface Conditions {
   /** What comes on stdin from elsewhere, while a terminal shows what is asked. */
   readonly piped: string;
   readonly columns: number;
+  /** Called with all of stdout when more was written to it. */
+  readonly onAnswer: (text: string) => void;
 }
 
 /** The command line against one endpoint. */
@@ -36,7 +38,7 @@ export async function commandLine(t: TestContext, endpoint: string): Promise<Com
   const runHere = async (words: readonly string[], more: Partial<Conditions> = {}) => {
     const { typed, piped, columns } = more;
     const live = [typed, piped, columns].some((one) => one !== undefined);
-    const stdout = collector(live, columns);
+    const stdout = collector(live, columns, more.onAnswer);
     const stderr = collector(live, columns);
     const stdin = Object.assign(new PassThrough(), { isTTY: typed !== undefined });
     stdin.end(typed ?? piped);
@@ -57,13 +59,17 @@ export async function commandLine(t: TestContext, endpoint: string): Promise<Com
   return Object.assign(runHere, { folder });
 }
 
-function collector(isTTY: boolean, columns = 80) {
+function collector(isTTY: boolean, columns = 80, onText: (text: string) => void = () => {}) {
   const chunks: Buffer[] = [];
   const stream = new PassThrough();
-  stream.on("data", (chunk: Buffer) => chunks.push(chunk));
+  const text = () => Buffer.concat(chunks).toString();
+  stream.on("data", (chunk: Buffer) => {
+    chunks.push(chunk);
+    onText(text());
+  });
   return {
     stream: Object.assign(stream, isTTY ? { isTTY, columns } : {}),
-    text: () => Buffer.concat(chunks).toString(),
+    text,
   };
 }
 

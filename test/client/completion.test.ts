@@ -47,6 +47,26 @@ test("bash offers commands, options, sub-commands and clusters", async (t) => {
   assert.deepEqual(await offers(t, "outrigger completion z"), ["zsh"]);
 });
 
+test("bash offers values of options, contexts, and files where a file is meant", async (t) => {
+  assert.deepEqual(await offers(t, "outrigger status -o "), ["table", "json"]);
+  assert.deepEqual(await offers(t, "outrigger status --output = j"), ["json"]);
+  assert.deepEqual(await offers(t, "outrigger --context de"), ["default"]);
+  assert.deepEqual(await offers(t, "outrigger --context default context use d"), ["default"]);
+  assert.deepEqual(await offers(t, "outrigger launch --env-file /etc/hostn"), ["/etc/hostname"]);
+  assert.deepEqual(await offers(t, "outrigger launch --num-nodes "), [""]);
+});
+
+test("an offer says what it means, and keeps the flag that it is a value of", async (t) => {
+  const outrigger = await commandLine(t, "http://127.0.0.1:9");
+  const answer = async (...words: string[]) => (await outrigger(["complete", ...words])).stdout;
+
+  assert.match(await answer("=laun"), /^launch\tCreate a cluster/);
+  assert.equal(await answer("=--output=j", "status"), "--output=json\n");
+  assert.match(await answer("=--he", "status"), /^--help\t/);
+  assert.equal(await answer("=", "exec", "dev", "--"), ":files\n");
+  assert.equal(await answer("=", "nothing", "there"), await answer("=-", "nothing", "there"));
+});
+
 /** Shells that read a script without running it. */
 const checks = { bash: ["bash", "-n"], zsh: ["bash", "-n"] } as const;
 
@@ -65,21 +85,30 @@ for (const [shell, [command, ...words]] of Object.entries(checks))
     assert.equal(checked, 0);
   });
 
-test("every line for fish is one complete command, its quotes closed", async (t) => {
+test("the scripts for fish and PowerShell close what they open", async (t) => {
   const outrigger = await commandLine(t, "http://127.0.0.1:9");
-  const { stdout } = await outrigger(["completion", "fish"]);
+  const [fish, powershell] = [
+    await outrigger(["completion", "fish"]),
+    await outrigger(["completion", "powershell"]),
+  ];
+  const count = (text: string, pattern: RegExp) => text.match(pattern)?.length ?? 0;
 
-  for (const line of stdout.trim().split("\n").slice(1)) {
-    assert.match(line, /^complete -c outrigger /);
-    assert.equal(line.replaceAll("\\'", "").split("'").length % 2, 1, line);
-  }
-  assert.match(stdout, /-l detach-run/);
+  const opened = count(fish.stdout, /^ *(function|if|while|for)\b/gm);
+  assert.equal(opened, count(fish.stdout, /^ *end$/gm));
+  for (const [open, close] of [
+    [/\{/g, /\}/g],
+    [/\(/g, /\)/g],
+    [/\[/g, /\]/g],
+  ] as const)
+    assert.equal(count(powershell.stdout, open), count(powershell.stdout, close));
+  for (const { code, stdout } of [fish, powershell])
+    assert.deepEqual([code, count(stdout, /outrigger complete "=\$current"/g)], [0, 1]);
 });
 
 test("without a control plane completion is silent, and it knows no other shell", async (t) => {
   const outrigger = await commandLine(t, "http://127.0.0.1:9");
 
-  const silent = await outrigger(["complete", "cluster_name", "d"]);
+  const silent = await outrigger(["complete", "=d", "down"]);
   const unknown = await outrigger(["completion", "tcsh"]);
 
   assert.deepEqual(silent, { code: 0, stdout: "", stderr: "" });

@@ -145,7 +145,7 @@ test("what came before Ctrl-C is kept, and the command says so", async (t) => {
   const { code, stderr } = await running;
 
   assert.equal(code, 130);
-  assert.match(stderr, /What came is kept; the same command goes on from there/);
+  assert.match(stderr, /Partial files are kept; run the same command again to continue/);
   assert.deepEqual([dirname(part), readFileSync(part, "utf8")], [below(), "01234"]);
   assert.match(basename(part), /^\.outrigger-[0-9a-f]{16}\.part$/);
 });
@@ -157,7 +157,7 @@ test("content that is not what was listed is not put anywhere", async (t) => {
   const { code, stderr } = await outrigger(["download", "dev:x", "."]);
 
   assert.equal(code, 5);
-  assert.match(stderr, /dev:x changes all the time; ask again once it rests/);
+  assert.match(stderr, /dev:x keeps changing; run the command again when it has stopped/);
   assert.equal(readFileSync(below("a"), "utf8"), "mine");
   assert.equal(asked("list").length, 5);
   assert.deepEqual(
@@ -172,6 +172,6 @@ test("files that do not fit are not begun", async (t) => {
   const { code, stderr } = await outrigger(["download", "dev:x", "here"]);
 
   assert.equal(code, 1);
-  assert.match(stderr, /here has too little room: 4503\.6 TB are to come, .* free/);
+  assert.match(stderr, /here has too little space: 4503\.6 TB needed, .* free/);
   assert.equal(asked("contents").length, 0);
 });

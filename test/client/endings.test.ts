@@ -21,21 +21,21 @@ const endings: readonly [string, Routes, number, RegExp][] = [
   ["status 'd*'", { "POST /status": { result: [] } }, 0, /No cluster matches d\*\./],
   ["stop -a -y", { "POST /status": { result: [] } }, 0, /^No cluster to stop\.$/m],
   ["api status 12", oneRequest, 0, /^$/],
-  ["api status 12 nosuch", oneRequest, 3, /no request begins with nosuch/],
+  ["api status 12 nosuch", oneRequest, 3, /no request id begins with nosuch/],
   ["status --endpoints dev", { "POST /endpoints": { result: {} } }, 3, /dev exposes no port$/m],
   ["status --endpoint 80 dev", { "POST /endpoints": { result: {} } }, 3, /no port 80$/m],
-  ["api cancel nosuch", oneRequest, 3, /no request begins with nosuch/],
+  ["api cancel nosuch", oneRequest, 3, /no request id begins with nosuch/],
   ["down", { "POST /status": two }, 2, /--all/],
-  ["down --all", { "POST /status": two }, 2, /say -y/],
-  ["stop 'de*'", { "POST /status": two }, 2, /say -y/],
-  ["cancel dev", { "POST /status": two, "POST /queue": oneJob }, 2, /dev: job 7\? .* say -y/],
-  ["cancel 'd*' -y", {}, 2, /d\* is a pattern; jobs are cancelled on one cluster, name that$/m],
+  ["down --all", { "POST /status": two }, 2, /pass -y/],
+  ["stop 'de*'", { "POST /status": two }, 2, /pass -y/],
+  ["cancel dev", { "POST /status": two, "POST /queue": oneJob }, 2, /dev: job 7\? .* pass -y/],
+  ["cancel 'd*' -y", {}, 2, /d\* is a pattern; name a single cluster$/m],
   ["cancel dev 1 -a", {}, 2, /not both/],
   ["start dev --down", {}, 2, /-i/],
   ["exec dev", {}, 2, /what to run/],
   ["logs dev x", {}, 2, /x is not a job id/],
-  ["launch -y", {}, 2, /say what to launch: a task .* or -c NAME/],
-  ["launch -y --gpus H100", {}, 2, /say what to launch/],
+  ["launch -y", {}, 2, /name what to launch: a task .* or -c NAME/],
+  ["launch -y --gpus H100", {}, 2, /name what to launch/],
   ["launch none.yaml", {}, 3, /no file none\.yaml/],
   ["launch --wrong", {}, 2, /unknown option/],
   ["launch --detach-rum x", {}, 2, /unknown option.*\s.*Did you mean --detach-run\?/],
@@ -118,7 +118,7 @@ test("Ctrl-C in a followed log leaves the job alone and says how to come back", 
   const { code, stderr } = await outrigger(["logs", "dev", "7"], { signal: abort.signal });
 
   assert.equal(code, 130);
-  assert.match(stderr, /The job goes on\. Come back: outrigger logs dev 7/);
+  assert.match(stderr, /The job keeps running\. Follow it again: outrigger logs dev 7/);
   assert.deepEqual(
     control.seen.map(({ path }) => path),
     ["/logs"],

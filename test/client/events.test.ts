@@ -41,11 +41,12 @@ for (const [line, wanted] of shown)
 
     const { stdout } = await outrigger([...wordsOf(line), "-o", "json"]);
 
-    const rows: { transitioned_at: number }[] = JSON.parse(stdout);
+    const rows: { at: string; from: string | null; to: string | null }[] = JSON.parse(stdout);
     assert.deepEqual(
-      rows.map(({ transitioned_at: at }) => at),
+      rows.map(({ at }) => Date.parse(at) / 1_000),
       wanted,
     );
+    assert.deepEqual([rows.at(-1)?.from, rows.at(-1)?.to], ["UP", "STOPPED"]);
   });
 
 test("events of a cluster that there was not, or of none", async (t) => {

@@ -12,7 +12,15 @@ const answers: readonly [string, number, unknown, string, RegExp][] = [
   ["text", 404, { detail: "no such request" }, "NotFoundError", /^no such request$/],
   ["typed", 404, { detail: "no x", type: "ClusterDoesNotExist" }, "ClusterDoesNotExist", /^no x$/],
   ["login", 401, { detail: "sign in" }, "AuthenticationError", /sign in/],
-  ["not json", 502, "<html>", "UnreachableError", /html/],
+  ["proxy", 502, "<html>down</html>", "UnreachableError", /^a proxy at http:\/\/h:1 answered 502 /],
+  [
+    "page",
+    404,
+    "<!DOCTYPE html>\n<p>",
+    "ConfigError",
+    /^there is no control plane at .* web page;/,
+  ],
+  ["other JSON", 404, { message: "gone" }, "ConfigError", /another program answered 404; set OUT/],
   ["empty", 500, "", "InternalError", /answered 500/],
   ["version", 400, { error: "version_mismatch", message: "old" }, "VersionMismatchError", /^old$/],
   [
@@ -39,7 +47,8 @@ const answers: readonly [string, number, unknown, string, RegExp][] = [
 
 for (const [name, status, body, type, message] of answers)
   test(`an answer that is no result becomes an error: ${name}`, () => {
-    const failure = failureOf(status, typeof body === "string" ? body : JSON.stringify(body));
+    const text = typeof body === "string" ? body : JSON.stringify(body);
+    const failure = failureOf({ endpoint: "http://h:1", status, text });
 
     assert.equal(failure.type, type);
     assert.match(failure.message, message);
@@ -57,5 +66,8 @@ test("a record tells its error, its cancellation, or nothing", () => {
 test("a refused connection says how to start a control plane", () => {
   const cause = Object.assign(new Error("connect"), { code: "ECONNREFUSED" });
 
-  assert.match(unreachable("http://h:1", cause).message, /no control plane at http:\/\/h:1; start/);
+  const here = unreachable("http://127.0.0.1:1", cause).message;
+  const elsewhere = unreachable("http://h:1", cause).message;
+  assert.match(here, /no control plane at http:\/\/127\.0\.0\.1:1; start one/);
+  assert.match(elsewhere, /no control plane at http:\/\/h:1; `outrigger config show --origin`/);
 });

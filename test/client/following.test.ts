@@ -92,6 +92,47 @@ test("a job that was not followed, or did not end, can be cancelled", async (t) 
   assert.deepEqual([glimpse.code, glimpse.stderr], [101, ""]);
 });
 
+test("what a job waits for is said on stderr, before its log begins and when it changes", async (t) => {
+  const told = (reason: string) =>
+    `<sky-payload>"<rich_update>Job 7 waits for ${reason}</rich_update>"</sky-payload>\n`;
+  const text = `${told("1 CPU: jobs 3, 4 use all 2")}${told("1 CPU: job 4 uses all 2")}hello\n`;
+  const control = await fakeControl(t, {
+    ...endingWith(0, "SUCCEEDED"),
+    "POST /logs": (_seen, res) =>
+      void res.writeHead(200, { "x-skypilot-request-id": "log-1", "log-offset": "0" }).end(text),
+  });
+  const outrigger = await commandLine(t, control.endpoint);
+
+  for (const line of ["logs dev 7", "exec dev x"]) {
+    const { stdout, stderr } = await outrigger(wordsOf(line));
+
+    assert.equal(stdout, "hello\n");
+    assert.match(
+      stderr,
+      /Job 7 waits for 1 CPU: jobs 3, 4 use all 2\nJob 7 waits for 1 CPU: job 4 uses all 2\nJob 7 SUCCEEDED/,
+    );
+  }
+});
+
+test("`outrigger queue` says below its table what jobs wait for, the next one first", async (t) => {
+  const jobs = Array.from({ length: 8 }, (_, index) => ({
+    ...{ job_id: 8 - index, job_name: "a", username: "ana", user_hash: "ana" },
+    ...{ submitted_at: 1, start_at: null, end_at: null, resources: "1x[CPU:1]" },
+    status: index === 7 ? "RUNNING" : "PENDING",
+    metadata: index === 7 ? {} : { reason: `waits for ${8 - index}` },
+  }));
+  const control = await fakeControl(t, { ...usual, "POST /queue": { result: jobs } });
+  const outrigger = await commandLine(t, control.endpoint);
+
+  const { stderr } = await outrigger(["queue", "dev"]);
+  const json = await outrigger(["queue", "dev", "-o", "json"]);
+
+  const first = [2, 3, 4, 5, 6].map((id) => `Job ${id} waits for ${id}\n`).join("");
+  assert.equal(stderr, `${first}2 more wait behind them.\n`);
+  assert.equal(json.stderr, "");
+  assert.equal(JSON.parse(json.stdout)[0].status_reason, "waits for 8");
+});
+
 test("Ctrl-C in the log of the latest job names the job", async (t) => {
   const abort = new AbortController();
   const follows: Handler = (_seen, res) => {
@@ -104,7 +145,7 @@ test("Ctrl-C in the log of the latest job names the job", async (t) => {
   const { code, stderr } = await outrigger(["logs", "dev"], { signal: abort.signal });
 
   assert.equal(code, 130);
-  assert.match(stderr, /The job goes on\. Come back: outrigger logs dev 7/);
+  assert.match(stderr, /The job keeps running\. Follow it again: outrigger logs dev 7/);
 });
 
 test("Ctrl-C in a launch is no failure of it", async (t) => {
@@ -119,7 +160,7 @@ test("Ctrl-C in a launch is no failure of it", async (t) => {
   assert.equal(code, 130);
   assert.ok(!stderr.includes("✗") && !stderr.includes(red), stderr);
   assert.match(stripVTControlCharacters(stderr), /… Launching dev\n/);
-  assert.match(stderr, /The launch goes on; follow it: outrigger api logs launch-1/);
+  assert.match(stderr, /The launch continues. Follow it: outrigger api logs launch-1/);
 });
 
 test("the id of a job that is not followed stands alone only for programs", async (t) => {

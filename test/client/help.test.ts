@@ -55,7 +55,7 @@ test("a group that is taken for something else says what it is not", async (t) =
   const ssh = await outrigger(["ssh", "--help"], { columns: 120 });
   const serve = await outrigger(["serve", "--help"]);
 
-  assert.match(ssh.stdout, /\n\nIt opens no shell\. .* outrigger exec CLUSTER COMMAND\n$/);
+  assert.match(ssh.stdout, /\n\nThis is not SSH to a cluster\. .* outrigger shell CLUSTER\n$/);
   assert.doesNotMatch(serve.stdout, /shell|\n\n$/);
 });
 
@@ -89,7 +89,7 @@ test("what is misspelt is told where help is", async (t) => {
     ["stop --foo", "outrigger stop"],
   ] as const) {
     const { stderr } = await outrigger(line.split(" "));
-    assert.match(stderr, new RegExp(`^What there is: ${command} --help$`, "m"));
+    assert.match(stderr, new RegExp(`^Commands: ${command} --help$`, "m"));
   }
 });
 
@@ -103,6 +103,6 @@ test("the help of stop and down says that --purge skips hooks", async (t) => {
 
   for (const name of ["stop", "down"]) {
     const { stdout } = await outrigger([name, "--help"]);
-    assert.match(stdout, /--purge +Skip its hooks/);
+    assert.match(stdout, /--purge +Skip hooks/);
   }
 });

@@ -70,7 +70,7 @@ test("Ctrl-C leaves the hooks alone and says how to come back", async (t) => {
   const { code, stderr } = await outrigger(["logs", "--hook", "dev"], { signal: abort.signal });
 
   assert.equal(code, 130);
-  assert.match(stderr, /The hooks go on\. Come back: outrigger logs --hook dev/);
+  assert.match(stderr, /The hooks keep running\. Follow them again: outrigger logs --hook dev/);
 });
 
 test("where no control plane was asked, nothing is said of hooks", async (t) => {
@@ -90,5 +90,8 @@ test("a control plane that ends under a reader leaves the hooks alone, and the m
   const { code, stderr } = await outrigger(["logs", "--hook", "dev"]);
 
   assert.equal(code, 7);
-  assert.match(stderr, /The hooks go on; once control is back: outrigger logs --hook dev/);
+  assert.match(
+    stderr,
+    /The hooks keep running. Once the control plane is back: outrigger logs --hook dev/,
+  );
 });

@@ -59,5 +59,8 @@ test("whoever watches is told that control is away, on a line of its own", async
   const silent = answerSink({ ...terminal, isLive: false });
   silent.away?.();
 
-  assert.equal(String(stdout.read()), "half a line\nThe control plane is away; waiting for it\n");
+  assert.equal(
+    String(stdout.read()),
+    "half a line\nThe control plane does not answer; waiting for it\n",
+  );
 });

@@ -55,7 +55,7 @@ test("who sees the question is asked, also where the answer comes from no termin
   const unseen = await outrigger(["down", "dev"]);
 
   assert.deepEqual([no.code, nothing.code, yes.code, unseen.code], [1, 1, 0, 0]);
-  assert.match(nothing.stderr, /There was no answer\. .* say -y .*\nNothing was changed\.\n$/);
+  assert.match(nothing.stderr, /There was no answer\. Pass -y .*\nNothing was changed\.\n$/);
   assert.doesNotMatch(no.stderr, /no answer/);
   assert.equal(control.to("POST /down").length, 2);
 });
@@ -107,7 +107,7 @@ test("who is asked about jobs is told which, and no other is cancelled", async (
       "Cancel all of your jobs on dev: 2 jobs (7, 5)?",
       { job_ids: null, all: true },
     ],
-    ["cancel dev -u", "Cancel all jobs of everyone on dev: 2 jobs (7, 5)?", { all_users: true }],
+    ["cancel dev -u", "Cancel all jobs of all users on dev: 2 jobs (7, 5)?", { all_users: true }],
     ["cancel dev 7", "Cancel job 7 on dev?", { job_ids: [7], all: false }],
   ] as const;
 
@@ -132,18 +132,20 @@ test("jobs of several clusters are not cancelled at once, and nobody is asked wh
     const { code, stderr } = await outrigger(wordsOf(line), { typed: "y\n" });
 
     assert.equal(code, 2, line);
-    assert.match(stderr, /d\* is a pattern; jobs are cancelled on one cluster, name that\n$/);
+    assert.match(stderr, /d\* is a pattern; name a single cluster\n$/);
   }
   assert.equal(control.to("POST /cancel").length, 0);
 });
 
-test("nobody is asked about jobs where none runs", async (t) => {
-  const control = await fakeControl(t, usual);
+test("nobody is asked about jobs where none runs; how the latest one is, is told", async (t) => {
+  const latest = { result: { 7: "FAILED_SETUP" } };
+  const control = await fakeControl(t, { ...usual, "POST /job_status": latest });
   const outrigger = await commandLine(t, control.endpoint);
 
   const { code, stderr } = await outrigger(wordsOf("cancel dev -a"), { typed: "" });
 
-  assert.deepEqual([code, stderr], [0, "No job to cancel on dev.\n"]);
+  const told = "No job to cancel on dev.\nJob 7 on dev is FAILED_SETUP already.\n";
+  assert.deepEqual([code, stderr], [0, told]);
 });
 
 test("a question says what an empty answer means, and is asked again when not understood", async (t) => {

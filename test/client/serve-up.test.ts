@@ -39,7 +39,7 @@ Waiting for chat
   replica 2 PROVISIONING
   replica 1 READY
   replica 2 STARTING
-Service chat READY: 1 of 2 replicas; the others follow
+Service chat READY: 1 of 2 replicas ready; the others are starting
   ask     curl -H "Authorization: Bearer $API_KEY" ${endpoint}/health
   status  outrigger serve status chat
   down    outrigger serve down chat
@@ -49,6 +49,30 @@ Service chat READY: 1 of 2 replicas; the others follow
   assert.equal(sent?.body["service_name"], "chat");
   assert.equal(parse(String(sent?.body["task"])).secrets.API_KEY, key);
   assert.doesNotMatch(String(sent?.body["entrypoint_command"]), /very-secret/);
+});
+
+test("serve up looks when an event of the service comes, and hangs up once it is done", async (t) => {
+  const closed = Promise.withResolvers<void>();
+  const { control, outrigger } = await serving(t, [...Array(40).fill(begins), aService()], {
+    "GET /events": (_seen, res) => {
+      res.writeHead(200, { "content-type": "text/event-stream" });
+      let id = 0;
+      const ring = setInterval(() => res.write(`id: ${++id}\ndata: {}\n\n`), 1);
+      res.once("close", () => {
+        clearInterval(ring);
+        closed.resolve();
+      });
+    },
+  });
+  const from = performance.now();
+
+  const { code } = await outrigger(up);
+
+  assert.equal(code, 0);
+  // Without events the pauses before 40 looks take more than a minute.
+  assert.ok(performance.now() - from < 30_000);
+  await closed.promise;
+  assert.equal(control.to("GET /events")[0]?.query.get("name"), "chat");
 });
 
 test("serve up of a service whose replicas fail says why, once, and ends with 1", async (t) => {
@@ -140,7 +164,7 @@ test("Ctrl-C leaves a service that comes up alone, and says so", async (t) => {
   const { code, stdout, stderr } = await outrigger(up, { signal: interrupt.signal });
 
   assert.deepEqual([code, stdout], [130, ""]);
-  assert.match(stderr, /^Service chat goes on without you\.$/m);
+  assert.match(stderr, /^Service chat keeps running\.$/m);
   assert.match(stderr, /outrigger serve down chat/);
 });
 
@@ -225,8 +249,8 @@ test("serve up says once that a server listens elsewhere than on $PORT", async (
 });
 
 for (const [max_replicas, how] of [
-  [0, "it is to have no replica"],
-  [2, "scaled to zero; the next request brings a replica up"],
+  [0, "it has no replicas, as configured"],
+  [2, "scaled to zero; the next request starts a replica"],
 ] as const)
   test(`serve up of a service without replicas says why, where it may have ${max_replicas}`, async (t) => {
     const none = { replica_info: [], target_num_replicas: 0, max_replicas };

@@ -34,5 +34,5 @@ test("serve update ends with 1 when the new version is given up", async (t) => {
   const { code, stderr } = await outrigger(["serve", "update", "chat", "chat.yaml"]);
 
   assert.equal(code, 1);
-  assert.match(stderr, /^error: version 2 of chat is given up, .*: 3 failed: run exited with 1$/m);
+  assert.match(stderr, /^error: version 2 of chat failed, .*: 3 failed: run exited with 1$/m);
 });

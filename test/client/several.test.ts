@@ -40,7 +40,10 @@ for (const [line, wanted] of orders)
     const [first, second] = wanted;
     assert.deepEqual([code, asked, followed], [130, wanted, [`${first}-1`]]);
     for (const name of [first, second])
-      assert.match(stderr, new RegExp(`^The stop of ${name} goes on; follow .* ${name}-1$`, "m"));
+      assert.match(
+        stderr,
+        new RegExp(`^The stop of ${name} continues\\. Follow .* ${name}-1$`, "m"),
+      );
   });
 
 test("a control plane that ends under a stop leaves its hooks alone, and the message says so", async (t) => {
@@ -61,7 +64,7 @@ test("a control plane that ends under a stop leaves its hooks alone, and the mes
   for (const name of ["dev", "dev-2"])
     assert.match(
       stderr,
-      new RegExp(`^The stop of ${name} is not lost: its hooks go on.* logs ${name}-1$`, "m"),
+      new RegExp(`^The stop of ${name} is not lost\\. Hooks continue now.* logs ${name}-1$`, "m"),
     );
   assert.match(stderr, /error: lost the connection/);
   assert.doesNotMatch(other.stderr, /not lost/);

@@ -97,7 +97,7 @@ test("an entrypoint is a file, or a command", (t) => {
   });
   assert.throws(
     () => read("task.yaml", "b.yaml", "c"),
-    refused("^task.yaml .* it: b.yaml c; name"),
+    refused("^task.yaml .* arguments: b.yaml c; name"),
   );
   assert.throws(() => read("."), refused("^\\. is a folder; name the YAML file"));
   assert.throws(() => read("empty.yaml"), refused("^empty.yaml is empty; write what"));

@@ -24,7 +24,7 @@ interface JsonSchema {
 
 test("every list, text, number and map of an input has a cap", () => {
   const found = operations.flatMap(({ name, input }) =>
-    [input.path, input.query, input.body].flatMap((shape) => {
+    [input.path, input.query, input.header, input.body].flatMap((shape) => {
       const schema = shape && (z.toJSONSchema(shape, { io: "input" }) as JsonSchema);
       return schema ? uncapped(schema, schema.$defs ?? {}, name) : [];
     }),

@@ -27,6 +27,7 @@ const facts: Fact[] = JSON.parse(readFileSync(file, "utf8").replaceAll("<product
 
 /** Fields of ours that the facts do not have, by route. */
 const additions: Record<string, Fields> = {
+  "GET /api/status": { after: "string|null = null" },
   "POST /logs": { offset: "integer = 0" },
   "POST /ssh_node_pools/deploy": { force: "boolean = false" },
   "POST /ssh_node_pools/down": { force: "boolean = false" },
@@ -49,18 +50,23 @@ for (const fact of facts)
   test(`${fact.route} is a row as the facts have it`, () => {
     const row = operations.find(({ route }) => route === fact.route);
     assert.ok(row, "no such row");
-    const { body, ...rest } = fact;
-    const fields = body && { ...body, fields: { ...body.fields, ...additions[fact.route] } };
-    assert.deepEqual(factOf(row, fact.in_spec), { ...rest, ...(fields && { body: fields }) });
+    const { body, query, ...rest } = fact;
+    const added = additions[fact.route];
+    const fields = body && { ...body, fields: { ...body.fields, ...added } };
+    assert.deepEqual(factOf(row, fact.in_spec), {
+      ...rest,
+      ...(query && { query: body ? query : { ...query, ...added } }),
+      ...(fields && { body: fields }),
+    });
   });
 
 test("there is no row beyond the facts and a few of ours", () => {
   const known = new Set(facts.map(({ route }) => route));
   assert.deepEqual(
     operations.filter(({ route }) => !known.has(route as string)).map(({ name }) => name),
-    ["orphans", "orphans.adopt", "orphans.end"],
+    ["events", "explain", "orphans", "orphans.adopt", "orphans.end"],
   );
-  assert.equal(operations.length, 125);
+  assert.equal(operations.length, 127);
   assert.equal(facts.filter((fact) => fact.in_spec).length, 102);
 });
 
@@ -99,6 +105,7 @@ test("a query reads text, and repeated parameters as a list", () => {
     request_ids: ["a"],
     all_status: true,
     limit: 5,
+    after: null,
     fields: null,
     cluster_name: null,
   });

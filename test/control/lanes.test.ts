@@ -51,6 +51,19 @@ test("the next place is for the user who has the fewest", async () => {
   assert.deepEqual(begun, ["ann1", "ann2", "ben1", "ann3"]);
 });
 
+test("one user never has all the places of a lane", async () => {
+  const { begin, begun, end } = worksOf(4);
+  for (const name of ["ann1", "ann2", "ann3", "ann4"]) void begin(name, "ann");
+  void begin("ben1", "ben");
+  await turn();
+  assert.deepEqual(begun, ["ann1", "ann2", "ann3", "ben1"]);
+
+  await end("ben1");
+  assert.ok(!begun.includes("ann4"));
+  await end("ann1");
+  assert.ok(begun.includes("ann4"));
+});
+
 test("work that is aborted while it waits never begins, and work that fails gives its place back", async () => {
   const { begin, begun, end } = worksOf(1);
   const abort = new AbortController();

@@ -6,11 +6,12 @@ import { move } from "../../control/move.ts";
 import { want } from "../../control/want.ts";
 import { aCluster } from "../helpers/clusters.ts";
 import { testWorld } from "../helpers/world.ts";
+import { writable } from "../helpers/writable.ts";
 
 test("of two who move a row at once one is first; there is one event", async (t) => {
   const { ctx } = await testWorld(t);
   const cluster = aCluster({ status: "INIT", wanted: "STOPPED" });
-  await addCluster(ctx.db, cluster);
+  await addCluster(writable(ctx), cluster);
 
   const moved = await Promise.all([
     move(ctx, clusterMachine, cluster, "STOPPED", "one"),
@@ -28,8 +29,8 @@ test("of two who move a row at once one is first; there is one event", async (t)
 test("a row is not moved for a wish that was replaced meanwhile", async (t) => {
   const { ctx } = await testWorld(t);
   const seen = aCluster({ status: "STOPPED", wanted: "UP" });
-  await addCluster(ctx.db, seen);
-  await want(ctx.db, "cluster", seen.id, { wanted: "GONE", because: "down by ann" });
+  await addCluster(writable(ctx), seen);
+  await want(writable(ctx), "cluster", seen.id, { wanted: "GONE", because: "down by ann" });
 
   assert.equal(await move(ctx, clusterMachine, seen, "INIT", "start by ann"), false);
 
@@ -40,9 +41,12 @@ test("a row is not moved for a wish that was replaced meanwhile", async (t) => {
 test("a row with its final status is wanted to be nothing else", async (t) => {
   const { ctx } = await testWorld(t);
   const gone = aCluster({ status: "GONE", wanted: "GONE" });
-  await addCluster(ctx.db, gone);
+  await addCluster(writable(ctx), gone);
 
-  assert.equal(await want(ctx.db, "cluster", gone.id, { wanted: "UP", because: "start" }), false);
+  assert.equal(
+    await want(writable(ctx), "cluster", gone.id, { wanted: "UP", because: "start" }),
+    false,
+  );
   assert.equal((await findCluster(ctx.db, gone.id))?.wanted, "GONE");
 });
 
@@ -58,7 +62,7 @@ test("a move that the table does not allow is refused", async (t) => {
 test("what changes along with a status fails along with it", async (t) => {
   const { ctx } = await testWorld(t);
   const cluster = aCluster({ status: "STOPPED", wanted: "STOPPED" });
-  await addCluster(ctx.db, cluster);
+  await addCluster(writable(ctx), cluster);
 
   const moving = move(ctx, clusterMachine, cluster, "INIT", "start", () =>
     Promise.reject(new Error("boom")),

@@ -1,10 +1,17 @@
 import assert from "node:assert/strict";
-import { test } from "node:test";
+import { after, test } from "node:test";
+import { AppError } from "../../common/errors.ts";
 import type { Context } from "../../control/context.ts";
-import { askedOfReplica, chooseOffer, refuseImpossible } from "../../control/offers.ts";
+import { openDatabase } from "../../control/db/open.ts";
+import { askedOfReplica, chooseOffer, listOffers, refuseImpossible } from "../../control/offers.ts";
 import type { Need, Offer, Provider } from "../../control/providers/provider.ts";
 import { readTask } from "../../control/task.ts";
 import { aCluster } from "../helpers/clusters.ts";
+
+/** Nothing was refused. */
+const db = await openDatabase(":memory:");
+after(() => db.destroy());
+const ground = { db, now: () => new Date() };
 
 const aTask = (isolation: string) =>
   readTask(`service: {ports: 80, isolation: ${isolation}}`, "serve.up");
@@ -16,7 +23,10 @@ function aWorld(...providers: Partial<Provider>[]) {
     asked.push(need);
     return need.network === undefined ? [aCluster().offer] : [];
   };
-  const ctx = { providers: providers.map((one) => ({ offers, ...one })) } as unknown as Context;
+  const ctx = {
+    ...ground,
+    providers: providers.map((one) => ({ offers, ...one })),
+  } as unknown as Context;
   return { ctx, asked };
 }
 
@@ -117,4 +127,49 @@ test("a spot machine of a provider that has such may come at any time", async (t
 
   await refuseImpossible(ctx, task, t.signal);
   await assert.rejects(refuseImpossible(without, task, t.signal), { message: /^nothing offers/ });
+});
+
+const failing: Partial<Provider> = {
+  name: "broken",
+  offers: async () => {
+    throw new AppError("CloudError", "its key has expired");
+  },
+};
+/** It does not even listen to an abort. */
+const hanging: Partial<Provider> = { name: "hung", offers: () => new Promise<never>(() => {}) };
+
+test("a provider that fails or hangs does not keep others from being chosen", async (t) => {
+  t.mock.method(AbortSignal, "timeout", () => AbortSignal.abort());
+  const { ctx } = aWorld(failing, hanging, { offers: async () => [aCluster().offer] });
+
+  const offer = await chooseOffer(ctx, askedOfReplica(aTask("none")), t.signal);
+
+  assert.equal(offer.provider, "fake");
+});
+
+test("when nothing is offered, providers that did not answer are named", async (t) => {
+  t.mock.method(AbortSignal, "timeout", () => AbortSignal.abort());
+  const { ctx } = aWorld(failing, hanging);
+
+  await assert.rejects(chooseOffer(ctx, askedOfReplica(aTask("none")), t.signal), {
+    name: "ResourcesUnavailableError",
+    message: /there is: broken does not answer: .*; hung does not answer: no answer within 10 s/,
+  });
+});
+
+test("offers come cheapest first, those of an earlier candidate before where they are ordered", async (t) => {
+  const offers = async ({ cpus }: Need): Promise<Offer[]> =>
+    [3, 1, 2].map((dollars) => ({
+      ...aCluster().offer,
+      ...{ infra: `${cpus?.count}`, dollarsPerHour: dollars / (cpus?.count ?? 1) },
+    }));
+  const { ctx } = aWorld({ offers });
+  const list = async (how: string) => {
+    const task = readTask(`resources: {${how}: [{cpus: 1}, {cpus: 4}]}`, "launch");
+    const { open } = await listOffers(ctx, task, t.signal);
+    return open.map(({ dollarsPerHour }) => dollarsPerHour);
+  };
+
+  assert.deepEqual(await list("ordered"), [1, 2, 3, 0.25, 0.5, 0.75]);
+  assert.deepEqual(await list("any_of"), [0.25, 0.5, 0.75, 1, 2, 3]);
 });

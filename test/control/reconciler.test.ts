@@ -7,12 +7,20 @@ import { until } from "../helpers/agent.ts";
 
 const turn = () => new Promise(setImmediate);
 
+/** As much of the world as a reconciler needs, in which nothing has failed yet. */
+function aContext(): Context {
+  const nothing = { selectAll: () => nothing, where: () => nothing, execute: async () => [] };
+  const log = pino({ level: "silent" });
+  const stores = { db: { selectFrom: () => nothing }, batch: async () => {} };
+  return { log, reconciling: new Map(), now: () => new Date(), ...stores } as unknown as Context;
+}
+
 /** A reconciler whose passes end by hand. */
 function byHand(t: TestContext, { atOnce = 10, due = [] as string[] } = {}) {
   const begun: string[] = [];
   const running = new Map<string, PromiseWithResolvers<void>>();
   const signals = new Map<string, AbortSignal>();
-  const ctx = { log: pino({ level: "silent" }), nudges: new Map() } as unknown as Context;
+  const ctx = aContext();
   const reconciling = startReconciler(ctx, {
     name: "thing",
     everyMs: 86_400_000,
@@ -46,7 +54,7 @@ function byHand(t: TestContext, { atOnce = 10, due = [] as string[] } = {}) {
 /** A reconciler with one place, whose passes say what came of their step. */
 function withSteps(t: TestContext, pass: (id: string, aside: Aside) => Promise<string>) {
   const said: string[] = [];
-  const ctx = { log: pino({ level: "silent" }), nudges: new Map() } as unknown as Context;
+  const ctx = aContext();
   const reconciling = startReconciler(ctx, {
     name: "thing",
     everyMs: 86_400_000,
@@ -144,7 +152,7 @@ test("a step leaves its place to other passes, and its pass goes on once there i
     const step = Promise.withResolvers<string>();
     steps.set(id, step);
     const run = () => step.promise;
-    return aside({ lane: id, user: "ann", isObsolete: async () => false, run });
+    return aside({ what: "works", lane: id, user: "ann", isObsolete: async () => false, run });
   });
 
   const nudged = ["a", "b"].map((id) => reconciling.nudge(id));
@@ -165,6 +173,7 @@ test("a nudge breaks a step off whose wish was replaced, and no other", async (t
         signal.addEventListener("abort", () => reject(signal.reason)),
       );
     const step = {
+      what: "works",
       lane: "cloud",
       user: "ann",
       run,

@@ -1,9 +1,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { remarksOn } from "../../control/task.ts";
+import { readDocument, remarksOn } from "../../control/task.ts";
 
 test("a remark on a service that would only be launched says how to bring it up", () => {
-  const task = "resources: {ports: 80, disk_size: 9}\nservice: {readiness_probe: /}\nrun: x\n";
+  const task = readDocument(
+    "resources: {ports: 80, disk_size: 9}\nservice: {readiness_probe: /}\nrun: x\n",
+  );
 
   assert.equal(
     remarksOn(task),

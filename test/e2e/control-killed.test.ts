@@ -107,11 +107,14 @@ test("control is killed while nodes go", { timeout: 300_000 }, async (t) => {
   const { home, client } = control;
   const asked = join(home, "asked");
   const gate = join(home, "gate");
+  const trapped = join(home, "trapped");
   const slow = `
     trap "touch ${asked}; until [ -e ${gate} ]; do sleep 0.05; done; exit" TERM
-    touch ~/kept; sleep 987 & wait`;
+    touch ~/kept ${trapped}; sleep 987 & wait`;
 
   async function killOnceAsked(name: "stop" | "down") {
+    await until(() => existsSync(trapped) || undefined);
+    rmSync(trapped);
     const request = await client.call(rows[name], { cluster_name: "demo" });
     await until(() => existsSync(asked) || undefined);
     assert.equal(await killDuring(control, request, () => writeFileSync(gate, "")), null);

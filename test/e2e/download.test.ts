@@ -51,7 +51,7 @@ test("a folder of a node comes, and only what changed comes again", async () => 
   assert.equal(read("one/mine"), "stays");
   assert.equal(statSync(here("one/sub/b")).ino, inode);
   const third = await control.cli("download", "dev:results", "one");
-  assert.match(third.stderr, /3 files, all here already/);
+  assert.match(third.stderr, /3 files, all up to date/);
 });
 
 test("one file, another rank, and the names that things get here", async () => {
@@ -117,7 +117,7 @@ test("what cannot be fetched is told", async () => {
     [["none:x"], 3, /there is no cluster none/],
     [["dev:none"], 3, /there is no .*outrigger_workdir\/none on the node/],
     [["dev:results", "--rank", "2"], 2, /cluster dev has no rank 2; its nodes are ranks 0 to 1/],
-    [["dev"], 2, /say what to fetch: outrigger download CLUSTER:PATH/],
+    [["dev"], 2, /name what to fetch: outrigger download CLUSTER:PATH/],
     [["dev:results/who", "who/x"], 1, /cannot write .*who/],
   ] as const;
 

@@ -75,6 +75,6 @@ test("a server that insists on its port", { timeout: 300_000 }, async (t) => {
   const [failed] = failedOf(record);
   assert.match(failed?.status_reason ?? "", /the server must listen on \$PORT, which is \d+/);
   assert.equal(await client.complete(true), "v1");
-  assert.equal((await service.status())?.status, "READY");
+  await service.until(({ status }) => status === "READY");
   await service.down();
 });

@@ -39,7 +39,7 @@ async function drive(): Promise<number> {
   const bugs = world.logged.filter((line) => JSON.parse(line).level >= errorLevel);
   for (const bug of bugs) console.log(`fuzz: control logged a bug: ${bug}`);
   const health = await world.http("GET", "/api/health");
-  if (health.status !== 200) console.log("fuzz: control does not answer any more");
+  if (health.status !== 200) console.log("fuzz: the control plane stopped answering");
   return isWell && bugs.length === 0 && health.status === 200 ? 0 : 1;
 }
 

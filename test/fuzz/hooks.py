@@ -43,5 +43,5 @@ def before_call(context, case, kwargs):
     if case.operation.path.endswith("logs") and isinstance(case.body, dict):
         if case.body.get("follow", True) is True:
             case.body["follow"] = False
-    if case.operation.path == "/api/stream" and str((case.query or {}).get("follow", True)) in ("True", "true", "1"):
+    if case.operation.path in ("/api/stream", "/events") and str((case.query or {}).get("follow", True)) in ("True", "true", "1"):
         case.query = {**(case.query or {}), "follow": "false"}

@@ -1,4 +1,4 @@
-import type { StoredLifecycle } from "../../control/clusters/lifecycles/store.ts";
+import type { StoredLifecycle } from "../../control/clusters/lifecycles/schema.ts";
 import type { Observed } from "../../control/clusters/planning.ts";
 import type { Cluster } from "../../control/clusters/schema.ts";
 
@@ -28,12 +28,14 @@ export const aCluster = (more: Partial<Cluster> = {}): Cluster => ({
   addresses: [],
   ports: [],
   labels: {},
+  machine: {},
   taskYaml: "run: 'true'",
   command: "launch",
   autostop: null,
   hooksVersion: null,
   madeFor: null,
   problem: null,
+  placement: null,
   everUp: true,
   launchedAt: 0,
   statusChangedAt: 0,

@@ -1,8 +1,8 @@
 import { once } from "node:events";
-import { type Bound, serve } from "../../agent/server.ts";
 import { type Changes, openChanges } from "../../common/changes.ts";
 import { fail } from "../../common/errors.ts";
 import { openLog } from "../../common/log.ts";
+import { type Bound, serve } from "../../common/server.ts";
 import { agentOperations } from "../../contract/agent-api.ts";
 import type { JobStatus } from "../../contract/statuses.ts";
 import {

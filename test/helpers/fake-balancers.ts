@@ -2,8 +2,7 @@ import type { AppError } from "../../common/errors.ts";
 import type { BalancerPlan, BalancerReport } from "../../contract/balancer-api.ts";
 import type { Context } from "../../control/context.ts";
 import { nudge } from "../../control/reconciler.ts";
-import type { Balancers } from "../../control/services/balancing/balancers.ts";
-import { type Service, serviceKey } from "../../control/services/schema.ts";
+import { type Balancers, type Service, serviceKey } from "../../control/services/schema.ts";
 
 type SeenReplica = BalancerReport["replicas"][number];
 

@@ -1,6 +1,6 @@
-import type { Bound } from "../../agent/server.ts";
 import type { Changes } from "../../common/changes.ts";
 import { fail } from "../../common/errors.ts";
+import type { Bound } from "../../common/server.ts";
 import type { agentOperations } from "../../contract/agent-api.ts";
 import type { Health, Idle } from "../../contract/agent-shapes.ts";
 import type { HookEvent } from "../../contract/hooks.ts";

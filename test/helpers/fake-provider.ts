@@ -1,4 +1,5 @@
 import { join } from "node:path";
+import { setImmediate } from "node:timers/promises";
 import { openChanges } from "../../common/changes.ts";
 import type { AppError } from "../../common/errors.ts";
 import { nodeIdOf } from "../../control/doors/node-id.ts";
@@ -30,6 +31,12 @@ export interface FakeProvider extends Provider {
   offer: Offer | undefined;
   /** Its spot machine; undefined while none is left. */
   spotOffer: Offer | undefined;
+  /** Why nodes that are created wait for a machine; undefined gives it to them. */
+  waitsFor: string | undefined;
+  /** What it offers besides. */
+  otherOffers: readonly Offer[];
+  /** Has a place refuse nodes from now on, or those from a rank on; undefined mends it. */
+  refuses(infra: string, error: AppError | undefined, fromRank?: number): void;
   /** Whether a node that is created has an agent that answers. */
   agentsStart: boolean;
   /** Has a duty fail from now on; undefined mends it. */
@@ -80,6 +87,7 @@ export interface FakeProviderOptions {
 export function openFakeProvider(folder: string, options: FakeProviderOptions = {}): FakeProvider {
   const machines = new Map<string, Machine>();
   const failures = new Map<Duty, AppError>();
+  const refusals = new Map<string, { error: AppError; fromRank: number }>();
   const holds = new Map<Duty, Hold>();
   const calls: string[] = [];
   const made = openChanges();
@@ -110,14 +118,18 @@ export function openFakeProvider(folder: string, options: FakeProviderOptions = 
     machines,
     offer: anOffer,
     spotOffer: options.hasSpot === true ? aSpotOffer : undefined,
+    waitsFor: undefined,
+    otherOffers: [],
     agentsStart: true,
     offers: async (need) =>
-      [provider.offer, provider.spotOffer].flatMap((offer) =>
+      [provider.offer, provider.spotOffer, ...provider.otherOffers].flatMap((offer) =>
         offer !== undefined && meets(offer, need) ? [offer] : [],
       ),
     couldOffer: async (need) => meets(anOffer, need),
     async create(cluster, rank, signal) {
       await duty("create", String(rank), signal);
+      const refusal = refusals.get(cluster.offer.infra);
+      if (refusal !== undefined && rank >= refusal.fromRank) throw refusal.error;
       const id = nodeIdOf(cluster, rank);
       const known = machines.get(id);
       const machine = known ?? {
@@ -128,14 +140,20 @@ export function openFakeProvider(folder: string, options: FakeProviderOptions = 
       };
       machines.set(id, machine);
       machine.state = "running";
-      if (provider.agentsStart) machine.agent ??= await startFakeAgent(machine.node);
+      if (provider.agentsStart && provider.waitsFor === undefined)
+        machine.agent ??= await startFakeAgent(machine.node);
       made.notify(String(rank));
     },
     async list(cluster, signal) {
       await duty("list", cluster.name, signal);
       return [...machines.values()]
         .filter(({ node }) => node.id.startsWith(`${cluster.id}-`))
-        .map(({ node, rank, state }) => ({ id: node.id, rank, state, address: `10.0.0.${rank}` }))
+        .map(({ node, rank, state, agent }) => {
+          const { waitsFor: reason } = provider;
+          const seen = { id: node.id, rank, state, address: `10.0.0.${rank}` };
+          const isPending = reason !== undefined && agent === undefined && state === "running";
+          return isPending ? { ...seen, state: "pending" as const, reason } : seen;
+        })
         .sort((a, b) => a.rank - b.rank);
     },
     async destroy(nodeId, signal) {
@@ -157,6 +175,10 @@ export function openFakeProvider(folder: string, options: FakeProviderOptions = 
       if (error === undefined) failures.delete(name);
       else failures.set(name, error);
     },
+    refuses(infra, error, fromRank = 0) {
+      if (error === undefined) refusals.delete(infra);
+      else refusals.set(infra, { error, fromRank });
+    },
     holds(name) {
       const { promise: released, resolve } = Promise.withResolvers<void>();
       holds.set(name, { released, reached: Promise.withResolvers<void>() });
@@ -169,6 +191,8 @@ export function openFakeProvider(folder: string, options: FakeProviderOptions = 
     created: async (rank) => {
       const look = async () => [...machines.values()].some((one) => one.rank === rank) || undefined;
       await made.until(String(rank), look, AbortSignal.timeout(60_000));
+      // Whoever had it created knows that as well.
+      await setImmediate();
     },
     agentOf(clusterId, rank = 0) {
       const agent = machines.get(nodeIdOf({ id: clusterId }, rank))?.agent;

@@ -6,6 +6,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { GivenInputOf, Operation, OutputOf } from "../../common/operation.ts";
 import { requestOperations as requestRows } from "../../contract/operations/requests.ts";
 import type { ClusterStatus } from "../../contract/statuses.ts";
+import { type Attempt, findAttempt } from "../../control/attempts.ts";
 import type { Cluster } from "../../control/clusters/schema.ts";
 import { findLatest } from "../../control/clusters/store.ts";
 import { listEvents } from "../../control/events.ts";
@@ -34,6 +35,10 @@ interface Looks {
   untilStatus(name: string, status: ClusterStatus): Promise<Cluster>;
   /** Waits until an attempt to reach what is wanted of the cluster has failed. */
   untilProblem(name: string): Promise<Cluster>;
+  /** Waits until a pass over the cluster has failed after an instant. */
+  untilAttempt(name: string, after: number): Promise<Attempt>;
+  /** Waits until the last pass over the cluster did not fail. */
+  untilWell(name: string): Promise<void>;
   /** Waits until the record of a request says why it waits. */
   untilNote(id: string, note: RegExp): Promise<void>;
   /** Has a pass of the reconciler over the cluster, now. */
@@ -130,6 +135,17 @@ function looksOf({ ctx, reconciling }: StartedControl): Looks {
     cluster,
     untilStatus: (name, status) => untilCluster(name, (now) => now.status === status),
     untilProblem: (name) => untilCluster(name, ({ problem }) => problem !== null),
+    untilAttempt: (name, after) =>
+      until(async () => {
+        const attempt = await findAttempt(ctx.db, "cluster", (await cluster(name)).id);
+        return attempt !== undefined && attempt.failedAt > after ? attempt : undefined;
+      }),
+    async untilWell(name) {
+      const { id } = await cluster(name);
+      await until(
+        async () => (await findAttempt(ctx.db, "cluster", id)) === undefined || undefined,
+      );
+    },
     async untilNote(id, note) {
       const noteOf = async () => (await findRequest(ctx.db, id))?.statusNote ?? "";
       await until(async () => note.test(await noteOf()) || undefined);

@@ -1,4 +1,5 @@
 import { authorizeBy } from "../../sidecar/authorize.ts";
+import type { ErrorStyle } from "../../sidecar/forward/answers.ts";
 import { engines } from "../../sidecar/forward/engines.ts";
 import type { Engine, ForwardLimits } from "../../sidecar/forward/front.ts";
 import type { Passage } from "../../sidecar/forward/passage.ts";
@@ -53,13 +54,21 @@ export interface BedOptions extends Partial<ForwardLimits> {
   readonly keys?: readonly Key[];
   readonly upstreamPort?: number;
   readonly choose?: Choose;
+  readonly errorStyle?: ErrorStyle;
 }
 
 /** Builds a sidecar with this engine; everything ends with the test. */
 export async function aSidecar(
   t: Cleaner,
   engine: OpenEngine = engines.splice,
-  { allowPath = [], keys: given = [aKey(goodKey)], upstreamPort, choose, ...more }: BedOptions = {},
+  {
+    allowPath = [],
+    keys: given = [aKey(goodKey)],
+    upstreamPort,
+    choose,
+    errorStyle = "plain",
+    ...more
+  }: BedOptions = {},
 ): Promise<Bed> {
   const upstream = await rawUpstream(t);
   const keys = openKeys(given);
@@ -71,6 +80,7 @@ export async function aSidecar(
     observer: { wantsPath: true, ended: (passage: Passage) => void passages.push({ ...passage }) },
     choose: choose ?? always({ host: "127.0.0.1", port: upstreamPort ?? upstream.port }),
     engine: await engine(),
+    errorStyle,
   };
   const serving = await serve(parts, { host: "127.0.0.1", port: 0 });
   t.after(async () => {

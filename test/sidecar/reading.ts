@@ -1,5 +1,6 @@
 import { newBody, readBody, startBody } from "../../sidecar/body.ts";
-import { newRequestHead, parseRequestHead, type RequestHead } from "../../sidecar/head.ts";
+import { newRequestHead, parseRequestHead } from "../../sidecar/head.ts";
+import type { RequestHead } from "../../sidecar/request-head.ts";
 import { unchunk } from "./raw.ts";
 
 /** A request as a server reads it. */

@@ -1,5 +1,8 @@
 import { DatabaseSync, type StatementSync } from "node:sqlite";
-import { clusterMachine } from "../../contract/statuses.ts";
+import { clusterMachine, replicaMachine, serviceMachine } from "../../contract/statuses.ts";
+import type { Noun } from "../../control/nouns.ts";
+import { type EndChecks, openEndChecks } from "./end-checks.ts";
+import { openServiceChecks } from "./service-checks.ts";
 
 /** Something that must never be, or did not come in time. */
 export class Violation extends Error {
@@ -12,8 +15,9 @@ export class Violation extends Error {
   }
 }
 
-/** A cluster as its row has it. */
-interface Row {
+/** A cluster, service or replica as its row has it. */
+export interface Row {
+  noun: Noun;
   id: string;
   name: string;
   status: string;
@@ -22,6 +26,7 @@ interface Row {
 
 interface Move {
   seq: number;
+  noun: Noun;
   subject_id: string;
   from_status: string;
   to_status: string;
@@ -31,89 +36,163 @@ interface Request {
   id: string;
   name: string;
   status: string;
-  error: string | null;
+}
+
+interface Ended {
+  name: string;
+  wanted: string;
+  refused: number | null;
+}
+
+/** What there is beside control. */
+export interface Existing {
+  /** The clusters that machines belong to. */
+  clusterIds(): string[];
+  /** The services that have a balancer. */
+  serviceIds(): string[];
 }
 
 /** Looks at what is on disk, past the program that writes it. */
 export interface Checks {
   /** What holds after each commit. */
-  committed(clustersWithMachines: string[]): void;
+  committed(existing: Existing): void;
   /** What holds when a node is about to be stopped or deleted. */
   ending(how: "stop" | "destroy", clusterId: string): void;
-  /** What is not yet as it will be: requests that have not ended, clusters that are not what is wanted. */
+  /** What is not yet as it will be: requests that have not ended, rows that are not what is wanted. */
   unsettled(): string[];
-  /** Live clusters. */
+  /** The live cluster of a name. */
+  clusterOf(name: string): string | undefined;
+  /** The live service of a name. */
+  serviceOf(name: string): string | undefined;
+  /** Live clusters and services, without what belongs to another row. */
   live(): Row[];
-  /** No request met a bug. */
-  requests(): void;
+  readonly atEnd: EndChecks;
   close(): void;
 }
 
 /** Which wishes let control end a node in each way. */
 const endsFor = { stop: ["STOPPED", "GONE"], destroy: ["GONE"] };
 
+const firstOf: Record<Noun, string> = {
+  cluster: clusterMachine.initial,
+  service: serviceMachine.initial,
+  replica: replicaMachine.initial,
+};
+
+const columns = "id, name, status, wanted";
+const everything = `SELECT 'cluster' AS noun, ${columns} FROM clusters
+  UNION ALL SELECT 'service', ${columns} FROM services
+  UNION ALL SELECT 'replica', id, cluster_name, status, wanted FROM replicas`;
+const own = `SELECT 'cluster' AS noun, ${columns} FROM clusters WHERE status <> 'GONE' AND made_for IS NULL
+  UNION ALL SELECT 'service', ${columns} FROM services WHERE status <> 'GONE'`;
+const moves = `SELECT seq, noun, subject_id, from_status, to_status FROM events
+  WHERE seq > ? AND to_status IS NOT NULL AND noun IN ('cluster', 'service', 'replica') ORDER BY seq`;
+
 export function openChecks(file: string): Checks {
   const db = new DatabaseSync(file, { readOnly: true });
-  const events = db.prepare(
-    "SELECT seq, subject_id, from_status, to_status FROM events WHERE seq > ? AND noun = 'cluster' AND to_status IS NOT NULL ORDER BY seq",
+  const events = db.prepare(moves);
+  const present = db.prepare(everything);
+  const live = db.prepare(own);
+  const cluster = db.prepare(
+    "SELECT name, wanted, placement ->> 'isRefused' AS refused FROM clusters WHERE id = ?",
   );
-  const clusters = db.prepare("SELECT id, name, status, wanted FROM clusters");
-  const cluster = db.prepare("SELECT id, name, status, wanted FROM clusters WHERE id = ?");
-  const live = db.prepare("SELECT id, name, status, wanted FROM clusters WHERE status <> 'GONE'");
-  const requests = db.prepare("SELECT id, name, status, error FROM requests");
+  const unlike = db.prepare(
+    "SELECT name, status, wanted FROM clusters WHERE status <> 'GONE' AND status <> wanted",
+  );
+  const named = (table: string) =>
+    db.prepare(`SELECT id FROM ${table} WHERE name = ? AND status <> 'GONE'`);
+  const [clusterNamed, serviceNamed] = [named("clusters"), named("services")];
   const unended = db.prepare(
     "SELECT id, name, status FROM requests WHERE status IN ('PENDING', 'RUNNING')",
   );
+  const over = db.prepare(
+    "SELECT id, name, status FROM requests WHERE status NOT IN ('PENDING', 'RUNNING')",
+  );
+  const ended = new Map<string, string>();
+  const services = openServiceChecks(db);
   const replayed = new Map<string, string>();
   let seen = 0;
 
   function replay(): void {
     for (const event of rows<Move>(events, seen)) {
-      const { seq, subject_id: id, from_status: from, to_status: to } = event;
-      const before = replayed.get(id) ?? clusterMachine.initial;
+      const { seq, noun, subject_id: id, from_status: from, to_status: to } = event;
+      const key = `${noun} ${id}`;
+      const before = replayed.get(key) ?? firstOf[noun];
       if (from !== before)
-        throw new Violation("events do not follow each other", `${from} after ${before}`);
-      replayed.set(id, to);
+        throw new Violation("events do not follow each other", `${key}: ${from} after ${before}`);
+      replayed.set(key, to);
       seen = seq;
     }
   }
 
+  /** What became of a request stays what it is. */
+  function checkEnded(): void {
+    for (const { id, name, status } of rows<Request>(over)) {
+      const before = ended.get(id) ?? status;
+      if (before !== status)
+        throw new Violation("a request ended twice", `${name}: ${before}, ${status}`);
+      ended.set(id, status);
+    }
+    for (const { id, name, status } of rows<Request>(unended))
+      if (ended.has(id))
+        throw new Violation("a request that ended goes on", `${name} is ${status}`);
+  }
+
   return {
-    committed(clustersWithMachines) {
+    committed(existing) {
       replay();
-      for (const { id, name, status, wanted } of rows<Row>(clusters)) {
-        const told = replayed.get(id) ?? clusterMachine.initial;
+      const found = rows<Row>(present);
+      for (const { noun, id, name, status } of found) {
+        const told = replayed.get(`${noun} ${id}`) ?? firstOf[noun];
         if (told !== status)
-          throw new Violation("status and events differ", `${name} is ${status}, not ${told}`);
-        if (status !== "GONE") continue;
-        if (wanted !== "GONE") throw new Violation("GONE is not wanted", `${name}: ${wanted}`);
-        if (clustersWithMachines.includes(id))
-          throw new Violation("a machine outlives its cluster", name);
+          throw new Violation("status and events differ", `${noun} ${name}: ${status}, ${told}`);
       }
+      checkGone(found, existing);
+      checkEnded();
     },
     ending(how, clusterId) {
-      const { name, wanted } = cluster.get(clusterId) as unknown as Row;
+      const { name, wanted, refused } = cluster.get(clusterId) as unknown as Ended;
+      // What was begun at an offer that was refused does not stay there.
+      if (how === "destroy" && refused === 1) return;
       if (!endsFor[how].includes(wanted))
         throw new Violation(`${how} while something else is wanted`, `${name}: ${wanted}`);
     },
     unsettled() {
       const open = rows<Request>(unended).map(({ name, id }) => `${name} ${id} has not ended`);
-      const found = rows<Row>(live).filter(({ status, wanted }) => status !== wanted);
-      return [
-        ...open,
-        ...found.map(({ name, status, wanted }) => `${name} is ${status}, wanted ${wanted}`),
-      ];
+      const found = rows<Row>(unlike).map(
+        ({ name, status, wanted }) => `${name} is ${status}, wanted ${wanted}`,
+      );
+      return [...open, ...found, ...services.unsettled()];
     },
+    clusterOf: (name) => clusterNamed.get(name)?.id as string | undefined,
+    serviceOf: (name) => serviceNamed.get(name)?.id as string | undefined,
     live: () => rows<Row>(live),
-    requests() {
-      for (const { name, error } of rows<Request>(requests))
-        if (error?.includes('"InternalError"'))
-          throw new Violation("a request met a bug", `${name}: ${error}`);
-    },
+    atEnd: openEndChecks(db),
     close: () => db.close(),
   };
 }
 
+/** Nothing is left of what is GONE. */
+function checkGone(found: readonly Row[], existing: Existing): void {
+  const machines = new Set(existing.clusterIds());
+  const balancers = new Set(existing.serviceIds());
+  const isLive = new Set(
+    found.filter(({ noun, status }) => noun === "cluster" && status !== "GONE").map(({ id }) => id),
+  );
+  for (const { noun, id, name, status, wanted } of found) {
+    if (status !== "GONE") continue;
+    if (noun === "cluster" && machines.has(id))
+      throw new Violation("a machine outlives its cluster", name);
+    if (noun === "service" && balancers.has(id))
+      throw new Violation("a balancer outlives its service", name);
+    // The cluster of a replica has its id.
+    if (noun === "replica" && isLive.has(id))
+      throw new Violation("a cluster outlives its replica", name);
+    if (noun !== "replica" && wanted !== "GONE")
+      throw new Violation("GONE is not wanted", `${name}: ${wanted}`);
+  }
+}
+
 /** All rows; by another way than the program's statements, which the simulation counts. */
-const rows = <T>(statement: StatementSync, ...given: number[]): T[] =>
+export const rows = <T>(statement: StatementSync, ...given: (number | string)[]): T[] =>
   [...statement.iterate(...given)] as unknown as T[];

@@ -6,8 +6,21 @@ import { createRequire, syncBuiltinESMExports } from "node:module";
  */
 export interface Clock {
   now(): number;
-  /** Has the simulation itself do something after a while. */
-  after(ms: number, run: () => void): void;
+  /** Has something done after a while; by the world, which neither a crash nor a freeze holds up, if not said. */
+  after(ms: number, run: () => void, by?: Doer): void;
+  /** Has what the world tells the program come there: at once, or when the program is not frozen any more. */
+  tell(run: () => void): void;
+  /** Sets the clock that people read, of control or of the nodes, forward or back. */
+  step(whose: WallClock, byMs: number): void;
+  /** Does something by the clock that people read on nodes. */
+  onNode<T>(run: () => T): T;
+  /**
+   * Nothing of the program runs for a while. Of one that is paused, all timers that were due fire then; of a
+   * machine that sleeps, no timer went on meanwhile.
+   */
+  freeze(how: "paused" | "asleep", forMs: number): void;
+  /** For how long it still is frozen. */
+  frozenMs(): number;
   /** Runs tasks until `isDone`; false where that takes longer than the limit. */
   until(isDone: () => boolean, limitMs: number): Promise<boolean>;
   /** Ends the program: none of its timers fires any more, and it makes no new ones. */
@@ -18,10 +31,16 @@ export interface Clock {
   count(): number;
 }
 
+/** Who does something: the program, what else runs on its machine, or the rest of the world. */
+type Doer = "program" | "host" | "world";
+
+/** Whose clock. */
+export type WallClock = "control" | "nodes";
+
 interface Task {
-  readonly at: number;
+  at: number;
   readonly run: () => void;
-  readonly isProgram: boolean;
+  readonly by: Doer;
   isCancelled: boolean;
 }
 
@@ -37,13 +56,29 @@ export function openClock(): Clock {
   let now = epoch;
   let count = 0;
   let isAlive = true;
+  const stepped = { control: 0, nodes: 0 };
+  let reader: WallClock = "control";
+  const frozenUntil = { program: 0, host: 0, world: 0 };
+  let asleepMs = 0;
 
-  function add(ms: number, run: () => void, isProgram: boolean): Task {
-    const task = { at: now + Math.max(0, ms || 0), run, isProgram, isCancelled: false };
+  function add(ms: number, run: () => void, by: Doer): Task {
+    const at = Math.max(now + Math.max(0, ms || 0), frozenUntil[by]);
+    const task = { at, run, by, isCancelled: false };
     let index = tasks.length;
     while (index > 0 && (tasks[index - 1] as Task).at > task.at) index -= 1;
-    if (isAlive || !isProgram) tasks.splice(index, 0, task);
+    if (isAlive || by !== "program") tasks.splice(index, 0, task);
     return task;
+  }
+
+  function freeze(how: "paused" | "asleep", forMs: number): void {
+    const end = now + forMs;
+    const isHeld = (by: Doer) => by === "program" || (by === "host" && how === "asleep");
+    for (const task of tasks)
+      if (isHeld(task.by)) task.at = how === "asleep" ? task.at + forMs : Math.max(task.at, end);
+    tasks.sort((a, b) => a.at - b.at);
+    for (const by of ["program", "host"] as const)
+      if (isHeld(by)) frozenUntil[by] = Math.max(frozenUntil[by], end);
+    if (how === "asleep") asleepMs += forMs;
   }
 
   /** Promises and ticks of the last task are all done when a real turn of the event loop is over. */
@@ -64,14 +99,33 @@ export function openClock(): Clock {
     }
   }
 
-  install({ now: () => now, add: (ms, run) => add(ms, run, true) });
+  install({
+    wall: () => Math.floor(now + stepped[reader]),
+    monotonic: () => now - epoch - asleepMs,
+    add: (ms, run) => add(ms, run, "program"),
+  });
   return {
     now: () => now - epoch,
-    after: (ms, run) => void add(ms, run, false),
+    after: (ms, run, by = "world") => void add(ms, run, by),
+    tell: (run) => void (now > frozenUntil.program ? run() : add(0, run, "program")),
+    step(whose, byMs) {
+      stepped[whose] += byMs;
+    },
+    onNode(run) {
+      reader = "nodes";
+      try {
+        return run();
+      } finally {
+        reader = "control";
+      }
+    },
+    freeze,
+    frozenMs: () => Math.max(0, frozenUntil.program - now),
     until,
     kill() {
       isAlive = false;
-      tasks = tasks.filter(({ isProgram }) => !isProgram);
+      tasks = tasks.filter(({ by }) => by !== "program");
+      frozenUntil.program = frozenUntil.host;
     },
     revive() {
       isAlive = true;
@@ -81,7 +135,8 @@ export function openClock(): Clock {
 }
 
 interface Time {
-  now(): number;
+  wall(): number;
+  monotonic(): number;
   add(ms: number, run: () => void): Task;
 }
 
@@ -94,9 +149,9 @@ function install(time: Time): void {
   const soon = (run: (...given: unknown[]) => void, ...given: unknown[]) => later(run, 0, ...given);
   class SimulatedDate extends RealDate {
     constructor(...given: []) {
-      super(...((given.length === 0 ? [time.now()] : given) as []));
+      super(...((given.length === 0 ? [time.wall()] : given) as []));
     }
-    static override now = time.now;
+    static override now = time.wall;
   }
   const repeated = (run: () => void, ms: number) => {
     let task: Task;
@@ -112,7 +167,7 @@ function install(time: Time): void {
     ...{ setTimeout: later, setInterval: repeated, setImmediate: soon },
     ...{ clearTimeout: clear, clearInterval: clear, clearImmediate: clear },
   });
-  performance.now = () => time.now() - epoch;
+  performance.now = time.monotonic;
   AbortSignal.timeout = (ms) => {
     const abort = new AbortController();
     time.add(ms, () => abort.abort(new DOMException("it took too long", "TimeoutError")));

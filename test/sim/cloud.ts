@@ -1,3 +1,6 @@
+import { fail } from "../../common/errors.ts";
+import { agentOperations } from "../../contract/agent-api.ts";
+import type { Autostop } from "../../contract/agent-shapes.ts";
 import { nodeIdOf } from "../../control/doors/node-id.ts";
 import {
   meets,
@@ -8,8 +11,12 @@ import {
 import { openFakeAgent, type UnservedAgent } from "../helpers/fake-agent.ts";
 import { openOf } from "../helpers/fake-lifecycles.ts";
 import { aFakeNode, type FakeNode, isOver } from "../helpers/fake-node.ts";
-import { openDoor } from "./door.ts";
+import type { Probed } from "./balancers.ts";
+import { openDoor, routesOf } from "./door.ts";
+import { type HookBegun, openHooks } from "./hooks.ts";
 import type { Network } from "./network.ts";
+import { type Zone, zones } from "./script.ts";
+import { workloadOf } from "./workloads.ts";
 
 /** A machine, which outlives every control plane. */
 interface Machine {
@@ -20,6 +27,9 @@ interface Machine {
   agent: UnservedAgent | undefined;
   /** Nobody reaches it until then. */
   cutOffUntil: number;
+  readonly address: string;
+  /** What is on its way there and back is late by so much, until then. */
+  late: { readonly byMs: number; readonly until: number };
 }
 
 /** What the cloud tells of. */
@@ -28,35 +38,58 @@ export interface Watcher {
   ending(how: "stop" | "destroy", clusterId: string): void;
   /** A job was begun on a node. */
   began(submissionId: string): void;
+  /** A job was cancelled by control. */
+  cancelled(submissionId: string): void;
   trace(line: string): void;
 }
 
 /** A cloud in simulated time, and the nodes in it. */
 export interface Cloud {
   readonly provider: Provider;
+  /** The hooks that nodes have begun. */
+  readonly hooks: readonly HookBegun[];
+  /** How what runs at an address answers a probe. */
+  probed: Probed;
+  /** What the head of a cluster does once it is idle; undefined where it is off. */
+  autostopOf(clusterId: string): Autostop | undefined;
   /** The clusters that machines belong to. */
   clusterIds(): string[];
   cutOff(clusterId: string, rank: number, forMs: number): void;
+  /** Whatever is on its way to a node or back is late for a while. */
+  slowDown(clusterId: string, rank: number, byMs: number, forMs: number): void;
+  /** Nothing comes to a node or back for a while; then all of it does, unless it was given up. */
+  silence(clusterId: string, rank: number, forMs: number): void;
   killAgent(clusterId: string, rank: number): void;
   loseNode(clusterId: string, rank: number): void;
   /** Says on a node that it is taken away, and then does that. */
   preempt(clusterId: string, rank: number, inMs: number): void;
+  /** A zone has no machine for anyone for a while. */
+  fill(zone: Zone, forMs: number): void;
   /** Has the idle timer of a cluster run out, where it may. */
   becomeIdle(clusterId: string): void;
   /** Faults are over. */
   calm(): void;
 }
 
-const offer: Offer = {
-  ...{ provider: "sim", infra: "sim", region: "here", zone: null, instanceType: "small" },
-  ...{ cpus: 4, memoryGb: 16, accelerators: null, dollarsPerHour: 2 },
-};
+const offers: readonly Offer[] = zones.map((zone, index) => ({
+  ...{ provider: "sim", infra: `sim/here/${zone}`, region: "here", zone, instanceType: "small" },
+  ...{ cpus: 4, memoryGb: 16, accelerators: null, dollarsPerHour: 2 + index },
+}));
 
 const bootMs = 1_500;
+const probeTimeoutMs = 10_000;
+const routes = routesOf(agentOperations);
+const addressOf = (number: number): string => `10.0.${number >> 8}.${number & 255}`;
+
+const refuseFull = (zone: string | null): never =>
+  fail("ResourcesUnavailableError", `zone ${zone} is full`, { refusal: "capacity" });
 
 export function openCloud(network: Network, watcher: Watcher): Cloud {
   const machines = new Map<string, Machine>();
   const { clock } = network;
+  const hooks = openHooks(clock);
+  const fullUntil = new Map<string, number>();
+  let made = 0;
   const of = (clusterId: string, rank: number) => machines.get(nodeIdOf({ id: clusterId }, rank));
   const clusterOf = (nodeId: string) => nodeId.split("-")[0] ?? "";
 
@@ -82,49 +115,85 @@ export function openCloud(network: Network, watcher: Watcher): Cloud {
   function boot(machine: Machine): void {
     clock.after(bootMs, () => {
       const isThere = machines.get(machine.node.id) === machine && machine.state === "running";
-      if (isThere) machine.agent ??= openFakeAgent(machine.node);
+      if (!isThere || machine.agent !== undefined) return;
+      machine.agent = openFakeAgent(machine.node);
+      hooks.rebooted(machine.node, machine.agent);
     });
   }
 
   function handedIn(machine: Machine, result: unknown): void {
     const { id, submissionId } = result as { id: number; submissionId: string };
     const job = machine.node.jobs.find((one) => one.id === id);
-    const seconds = Number(/\d+/.exec(job?.submission.run ?? "")?.[0] ?? 1);
     if (job === undefined || job.text !== "") return;
     job.text = "begun\n";
     watcher.began(submissionId);
+    const { endsAs, reason, afterMs } = workloadOf(job);
     const end = () => {
-      if (machine.agent !== undefined) machine.agent.end(id, "SUCCEEDED");
+      if (!isOver(job.status)) job.reason = reason;
+      if (machine.agent !== undefined) machine.agent.end(id, endsAs);
       else if (machine.state === "running") clock.after(bootMs, end);
     };
-    clock.after(seconds * 1_000, end);
+    if (afterMs !== null) clock.after(afterMs, end);
+  }
+
+  function lateMs(machine: Machine | undefined): number {
+    const { byMs, until } = machine?.late ?? { byMs: 0, until: 0 };
+    const restMs = until - clock.now();
+    return restMs <= 0 ? 0 : Math.min(byMs, restMs);
+  }
+
+  function probed(host: string, port: number): string | null {
+    const machine = [...machines.values()].find(({ address }) => address === host);
+    if (machine?.state !== "running" || machine.cutOffUntil > clock.now()) return "refused";
+    if (lateMs(machine) > probeTimeoutMs) return "timeout";
+    const job = machine.node.jobs.find(
+      ({ status, submission }) => !isOver(status) && submission.env.PORT === String(port),
+    );
+    return job === undefined ? "refused" : workloadOf(job).answer;
   }
 
   const doorOf = (nodeId: string) => {
     const machine = () => machines.get(nodeId);
     return openDoor(network, nodeId, {
-      agent: () => ((machine()?.cutOffUntil ?? 0) > clock.now() ? undefined : machine()?.agent),
+      ...{ place: "agent", routes },
+      bound: () =>
+        (machine()?.cutOffUntil ?? 0) > clock.now() ? undefined : machine()?.agent?.bound,
+      lateMs: () => lateMs(machine()),
       streamsOf: () => machine()?.streams,
       answered(name, result) {
         const here = machine();
-        if (name === "submit" && here !== undefined) handedIn(here, result);
+        if (here === undefined) return;
+        hooks.tend(here);
+        if (name === "submit") handedIn(here, result);
+        if (name === "cancelLifecycle") hooks.takenBack((result as { id: string }).id);
+        if (name === "cancelJob")
+          watcher.cancelled((result as { submissionId: string }).submissionId);
       },
     });
   };
 
   const provider: Provider = {
     name: "sim",
-    offers: async (need) => (meets(offer, need) ? [offer] : []),
+    offers: async (need) => offers.filter((offer) => meets(offer, need)),
     create: (cluster, rank, signal) =>
-      network.call("create", nodeIdOf(cluster, rank), signal, async () => {
+      network.call({ place: "create" }, nodeIdOf(cluster, rank), signal, async () => {
         const id = nodeIdOf(cluster, rank);
+        const { zone } = cluster.offer;
+        const isFull = (fullUntil.get(zone ?? "") ?? 0) > clock.now();
+        if (isFull && machines.get(id)?.state !== "running") refuseFull(zone);
         const machine = machines.get(id) ?? {
           ...{
-            node: aFakeNode(id, ""),
+            // What it begins by itself has an id of its own in the world.
+            node: Object.assign(aFakeNode(id, ""), {
+              holdsHooks: true,
+              ownLifecycles: made * 1_000,
+            }),
             rank,
             streams: new Set(),
             agent: undefined,
             cutOffUntil: 0,
+            address: addressOf(++made),
+            late: { byMs: 0, until: 0 },
           },
           state: "running" as const,
         };
@@ -133,14 +202,14 @@ export function openCloud(network: Network, watcher: Watcher): Cloud {
         boot(machine);
       }),
     list: (cluster, signal) =>
-      network.call("list", cluster.id, signal, async () =>
+      network.call({ place: "list" }, cluster.id, signal, async () =>
         [...machines.values()]
           .filter(({ node }) => clusterOf(node.id) === cluster.id)
-          .map(({ node, rank, state }) => ({ id: node.id, rank, state, address: `10.0.0.${rank}` }))
+          .map(({ node, rank, state, address }) => ({ id: node.id, rank, state, address }))
           .sort((a, b) => a.rank - b.rank),
       ),
     destroy: (nodeId, signal) =>
-      network.call("destroy", nodeId, signal, async () => {
+      network.call({ place: "destroy" }, nodeId, signal, async () => {
         const machine = machines.get(nodeId);
         if (machine === undefined) return;
         watcher.ending("destroy", clusterOf(nodeId));
@@ -148,7 +217,7 @@ export function openCloud(network: Network, watcher: Watcher): Cloud {
         turnOff(machine);
       }),
     stop: (nodeId, signal) =>
-      network.call("stop", nodeId, signal, async () => {
+      network.call({ place: "stop" }, nodeId, signal, async () => {
         const machine = machines.get(nodeId);
         if (machine?.state !== "running") return;
         watcher.ending("stop", clusterOf(nodeId));
@@ -159,7 +228,8 @@ export function openCloud(network: Network, watcher: Watcher): Cloud {
   };
 
   return {
-    provider,
+    ...{ provider, probed, hooks: hooks.begun },
+    autostopOf: (clusterId) => of(clusterId, 0)?.agent?.node.autostop,
     clusterIds: () => [...new Set([...machines.keys()].map(clusterOf))],
     cutOff(clusterId, rank, forMs) {
       const machine = of(clusterId, rank);
@@ -167,24 +237,40 @@ export function openCloud(network: Network, watcher: Watcher): Cloud {
       machine.cutOffUntil = clock.now() + forMs;
       for (const cut of [...machine.streams]) cut();
     },
+    slowDown(clusterId, rank, byMs, forMs) {
+      const machine = of(clusterId, rank);
+      if (machine !== undefined) machine.late = { byMs, until: clock.now() + forMs };
+    },
+    silence(clusterId, rank, forMs) {
+      const until = clock.now() + forMs;
+      const machine = of(clusterId, rank);
+      if (machine !== undefined) machine.late = { byMs: Number.POSITIVE_INFINITY, until };
+    },
     killAgent(clusterId, rank) {
       const machine = of(clusterId, rank);
       if (machine !== undefined) endAgent(machine);
     },
     loseNode,
     preempt(clusterId, rank, inMs) {
-      of(clusterId, rank)?.agent?.preempt("taken back", Date.now() + inMs);
+      const machine = of(clusterId, rank);
+      clock.onNode(() => machine?.agent?.preempt("taken back", Date.now() + inMs));
+      if (machine !== undefined) hooks.tend(machine);
       clock.after(inMs, () => loseNode(clusterId, rank));
     },
     becomeIdle(clusterId) {
-      const { agent, node } = of(clusterId, 0) ?? {};
+      const machine = of(clusterId, 0);
+      const { agent, node } = machine ?? {};
       if (agent === undefined || node === undefined || node.autostop.idleMs === null) return;
       if (openOf(node) !== undefined || node.jobs.some(({ status }) => !isOver(status))) return;
       watcher.trace(`idle ${clusterId}`);
-      agent.becomeIdle();
+      clock.onNode(() => agent.becomeIdle());
+      if (machine !== undefined) hooks.tend(machine);
     },
+    fill: (zone, forMs) => void fullUntil.set(zone, clock.now() + forMs),
     calm() {
-      for (const machine of machines.values()) machine.cutOffUntil = 0;
+      fullUntil.clear();
+      for (const machine of machines.values())
+        Object.assign(machine, { cutOffUntil: 0, late: { byMs: 0, until: 0 } });
     },
   };
 }

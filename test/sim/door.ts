@@ -1,50 +1,59 @@
 import { Readable } from "node:stream";
 import type { Dispatcher } from "undici";
-import type { Stream } from "../../agent/server.ts";
 import { errorTypes, toAppError } from "../../common/errors.ts";
 import { type Operation, routeOf } from "../../common/operation.ts";
-import { agentOperations } from "../../contract/agent-api.ts";
-import type { UnservedAgent } from "../helpers/fake-agent.ts";
+import type { Stream } from "../../common/server.ts";
 import type { Network } from "./network.ts";
+import type { Place } from "./script.ts";
 
-/** What lies behind a door. */
+/** A program that control calls over HTTP. */
 export interface Behind {
-  /** The agent, while it answers. */
-  agent(): UnservedAgent | undefined;
+  readonly place: Extract<Place, "agent" | "balancer">;
+  readonly routes: readonly Route[];
+  /** What its operations do, by their names, while it answers. */
+  bound(): object | undefined;
+  /** How late everything on the way there is, now. */
+  lateMs(): number;
   /** What cuts off each of the answers that go on. */
   streamsOf(): Set<() => void> | undefined;
-  /** Called with what an operation of the agent answered. */
+  /** Called with what an operation answered. */
   answered(name: string, result: unknown): void;
 }
 
-const routes = Object.entries(agentOperations).map(([name, row]: [string, Operation]) => {
-  const { method, path } = routeOf(row);
-  return {
-    name,
-    row,
-    method,
-    pattern: new RegExp(`^${path.replace(/\{(\w+)\}/g, "(?<$1>[^/]+)")}$`),
-  };
-});
+/** How an operation is told from others. */
+interface Route {
+  readonly name: string;
+  readonly row: Operation;
+  readonly method: string;
+  readonly pattern: RegExp;
+}
+
+/** The routes of a program's operations. */
+export const routesOf = (rows: Record<string, Operation>): Route[] =>
+  Object.entries(rows).map(([name, row]) => {
+    const { method, path } = routeOf(row);
+    const pattern = new RegExp(`^${path.replace(/\{(\w+)\}/g, "(?<$1>[^/]+)")}$`);
+    return { name, row, method, pattern };
+  });
 
 const heartbeatMs = 5_000;
 
-/** The way to an agent over a simulated network: as much of a Dispatcher as control uses. */
+/** The way to a program over a simulated network: as much of a Dispatcher as control uses. */
 export function openDoor(network: Network, subject: string, behind: Behind): Dispatcher {
   async function request({ method, path, body, signal }: Dispatcher.RequestOptions) {
-    const url = new URL(path, "http://agent");
-    const { name, row, input } = read(String(method), url, body);
+    const url = new URL(path, "http://behind");
+    const { name, row, input } = read(behind.routes, String(method), url, body);
     const aborts = signal as AbortSignal;
-    return network.call("agent", `${name} ${subject}`, aborts, async () => {
-      const agent = behind.agent();
-      if (agent === undefined) throw Object.assign(new Error("refused"), { code: "ECONNREFUSED" });
+    const way = { place: behind.place, lateMs: behind.lateMs };
+    return network.call(way, `${name} ${subject}`, aborts, async () => {
+      const bound = behind.bound() as Record<string, Run> | undefined;
+      const run = bound?.[name];
+      if (run === undefined) throw Object.assign(new Error("refused"), { code: "ECONNREFUSED" });
       const gone = new AbortController();
-      const run = agent.bound[name as keyof typeof agent.bound] as (
-        input: unknown,
-        exchange: unknown,
-      ) => unknown;
       try {
-        const result = await run(input, { body: Readable.from([]), signal: gone.signal });
+        const exchange = { body: Readable.from([]), signal: gone.signal };
+        const now = () => run(input, exchange);
+        const result = await (behind.place === "agent" ? network.clock.onNode(now) : now());
         behind.answered(name, result);
         if (row.mode !== "stream") return answerOf(200, result);
         return streamOf(network, result as Stream, behind, gone, aborts);
@@ -61,7 +70,14 @@ export function openDoor(network: Network, subject: string, behind: Behind): Dis
   return door as unknown as Dispatcher;
 }
 
-function read(method: string, { pathname, searchParams }: URL, body: unknown) {
+type Run = (input: unknown, exchange: unknown) => unknown;
+
+function read(
+  routes: readonly Route[],
+  method: string,
+  { pathname, searchParams }: URL,
+  body: unknown,
+) {
   for (const { pattern, ...route } of routes) {
     const path = route.method === method ? pattern.exec(pathname) : null;
     if (path === null) continue;
@@ -76,16 +92,16 @@ function read(method: string, { pathname, searchParams }: URL, body: unknown) {
       },
     };
   }
-  throw new Error(`an agent has no ${method} ${pathname}`);
+  throw new Error(`there is no ${method} ${pathname}`);
 }
 
 function answerOf(statusCode: number, value: unknown) {
   const text = JSON.stringify(value ?? null);
-  return {
-    statusCode,
-    headers: {},
-    body: { json: async () => JSON.parse(text), text: async () => text },
-  };
+  return { statusCode, headers: {}, body: wholeOf(text) };
+}
+
+async function* wholeOf(text: string): AsyncGenerator<Buffer> {
+  yield Buffer.from(text);
 }
 
 /** A body that comes bit by bit, until it is over, cut off, or not wanted any more. */
@@ -102,20 +118,29 @@ function streamOf(
   const end = (error: unknown) => {
     streams?.delete(cut);
     gone.abort();
-    if (isOurs()) body.destroy(error instanceof Error ? error : new Error(String(error)));
+    const reason = error instanceof Error ? error : new Error(String(error));
+    network.clock.tell(() => void (isOurs() && body.destroy(reason)));
   };
   const cut = () => end(new Error("the connection was reset"));
   streams?.add(cut);
   body.on("error", () => {});
   body.on("close", () => end(undefined));
   signal.addEventListener("abort", () => end(signal.reason), { once: true });
+  let pushedAt = 0;
+  const push = (chunk: unknown) => {
+    // In order, also where what is late comes to be on time again.
+    pushedAt = Math.max(pushedAt, network.clock.now() + behind.lateMs());
+    const told = () => void (isOurs() && !gone.signal.aborted && body.push(chunk));
+    if (pushedAt <= network.clock.now()) network.clock.tell(told);
+    else network.clock.after(pushedAt - network.clock.now(), told, "program");
+  };
   const beat = () => {
     if (gone.signal.aborted) return;
-    if (isOurs()) body.push("\n");
+    push("\n");
     network.clock.after(heartbeatMs, beat);
   };
   if (headers["log-offset"] === undefined) network.clock.after(heartbeatMs, beat);
-  void send(content, (chunk) => isOurs() && !gone.signal.aborted && body.push(chunk)).catch(cut);
+  void send(content, push).catch(cut);
   return { statusCode: 200, headers, body };
 }
 

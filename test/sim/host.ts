@@ -1,8 +1,8 @@
+import { AppError } from "../../common/errors.ts";
 import type { Context } from "../../control/context.ts";
-import type { Provider } from "../../control/providers/provider.ts";
-import { watchStatements } from "./machine.ts";
+import { databaseFull, watchDisk, watchStatements } from "./machine.ts";
 import type { Network } from "./network.ts";
-import { type Program, startProgram } from "./program.ts";
+import { type Outside, type Program, startProgram } from "./program.ts";
 
 /** Where control runs: it may crash at any statement, and comes back with what is on disk. */
 export interface Host {
@@ -13,6 +13,8 @@ export interface Host {
   crash(statements: number, awayMs: number): void;
   /** Has control stop in order, and start again. */
   restart(): Promise<void>;
+  /** Its disk is full for a while, before so many statements more that write. */
+  fill(statements: number, forMs: number): void;
   /** Faults are over. */
   calm(): void;
   /** Ends it for good. */
@@ -28,11 +30,15 @@ export interface HostWatcher {
   changed(): void;
 }
 
+/** Statements that take room. */
+const writes = /^(insert|update|delete|commit)\b/i;
+const againMs = 3_000;
+
 /** Opens a host on a home, without control. */
 export function openHost(
   home: string,
   network: Network,
-  provider: () => Provider,
+  outside: () => Outside,
   watcher: HostWatcher,
 ): Host {
   const { clock } = network;
@@ -42,21 +48,33 @@ export function openHost(
   let statementsLeft = Number.POSITIVE_INFINITY;
   let awayMs = 0;
 
+  let fullUntil = 0;
+  let room = { statements: 0, forMs: 0 };
+
+  const isFull = () => clock.now() < fullUntil;
   const failed = (error: unknown) => isDown || watcher.failed(error);
   process.on("unhandledRejection", failed);
   watchStatements({
-    before() {
+    before(sql) {
       if (!isDown && --statementsLeft <= 0) die();
       // What a dead program still does until its task ends is done to nothing.
       if (isDown) throw new Error("control is dead");
+      if (writes.test(sql)) takeRoom();
     },
     committed: watcher.changed,
   });
+  watchDisk(isFull);
+
+  function takeRoom(): void {
+    room.statements -= 1;
+    if (room.statements === 0) fullUntil = clock.now() + room.forMs;
+    if (isFull()) throw databaseFull();
+  }
 
   function die(): void {
     watcher.note("control crashes");
     kill();
-    clock.after(awayMs, start);
+    clock.after(awayMs, start, "host");
   }
 
   function kill(): void {
@@ -77,18 +95,30 @@ export function openHost(
     const opened = (world: Context) => {
       ctx = world;
     };
-    startProgram(home, provider(), { opened, failed }).then(
+    startProgram(home, outside(), { opened, failed }).then(
       (started) => {
         if (isOurs()) program = started;
         watcher.changed();
       },
-      (error: unknown) => isOurs() && failed(error),
+      (error: unknown) => isOurs() && notStarted(error),
     );
+  }
+
+  /** What starts programs tries again a while later. */
+  function notStarted(error: unknown): void {
+    const isOfRoom = error instanceof AppError && error.type === "DiskFullError";
+    if (!isOfRoom) return void failed(error);
+    watcher.note("control finds no room to start");
+    kill();
+    clock.after(againMs, start, "host");
   }
 
   return {
     program: () => program,
     start,
+    fill(statements, forMs) {
+      room = { statements, forMs };
+    },
     crash(statements, forMs) {
       awayMs = forMs;
       statementsLeft = statements;
@@ -107,12 +137,15 @@ export function openHost(
       start();
     },
     calm() {
+      fullUntil = 0;
+      room.statements = 0;
       statementsLeft = Number.POSITIVE_INFINITY;
     },
     async close() {
       kill();
       await ctx?.db.destroy();
       watchStatements(undefined);
+      watchDisk(() => false);
       process.off("unhandledRejection", failed);
     },
   };

@@ -6,7 +6,7 @@ import type { Random } from "./random.ts";
 /** Who sees the statements of the program under test. */
 export interface Statements {
   /** Before each; what it throws is what the statement throws. */
-  before(): void;
+  before(sql: string): void;
   /** Once a transaction is on disk. */
   committed(): void;
 }
@@ -28,8 +28,33 @@ export function installRandom(random: Random): void {
   syncBuiltinESMExports();
 }
 
+let isFull = () => false;
+
+/** From now on nothing can be written to a file while the disk is full. */
+export function watchDisk(full: () => boolean): void {
+  isFull = full;
+}
+
+/** What SQLite throws on a full disk. */
+export const databaseFull = (): Error =>
+  Object.assign(new Error("database or disk is full"), { errcode: 13 });
+
+/** Has writing fail on a full disk. */
+function withDisk<T extends (...given: never[]) => unknown>(write: T): T {
+  return ((...given: Parameters<T>) => {
+    if (isFull()) throw Object.assign(new Error("ENOSPC: no space left"), { code: "ENOSPC" });
+    return write(...given);
+  }) as T;
+}
+
 /** Files are read and written before their promises are made. */
 export function installFiles(): void {
+  const { appendFileSync, writeFileSync } = fs;
+  Object.assign(require("node:fs"), {
+    appendFileSync: withDisk(appendFileSync),
+    writeFileSync: withDisk(writeFileSync),
+  });
+  syncBuiltinESMExports();
   const work: Record<string, unknown> = { ...fs };
   const names = [
     "stat",
@@ -37,6 +62,7 @@ export function installFiles(): void {
     "readdir",
     "readFile",
     "writeFile",
+    "appendFile",
     "rename",
     "rm",
     "utimes",
@@ -60,17 +86,32 @@ function handleOf(fd: number) {
       buffer,
     }),
     write: async (buffer: Buffer, offset?: number, length?: number, position?: number) => ({
-      bytesWritten: fs.writeSync(fd, buffer, offset, length, position),
+      bytesWritten: withDisk(fs.writeSync)(fd, buffer, offset, length, position),
       buffer,
     }),
     stat: async () => fs.fstatSync(fd),
     truncate: async (size?: number) => fs.ftruncateSync(fd, size),
     sync: async () => fs.fsyncSync(fd),
     datasync: async () => fs.fdatasyncSync(fd),
+    writeFile: async (data: string | Uint8Array) => fs.writeFileSync(fd, data),
     readFile: async (encoding: BufferEncoding) => fs.readFileSync(fd, { encoding }),
     close,
     [Symbol.asyncDispose]: close,
   };
+}
+
+/** Every port of this machine is free, and nothing waits for a socket to learn that. */
+export function installPorts(): void {
+  const server = {
+    once: () => server,
+    listen(_port: number, _host: string, listening: () => void) {
+      queueMicrotask(listening);
+      return server;
+    },
+    close: (closed: () => void) => closed(),
+  };
+  Object.assign(require("node:net"), { createServer: () => server });
+  syncBuiltinESMExports();
 }
 
 let watch: Statements | undefined;
@@ -85,7 +126,7 @@ export function installDatabase(): void {
   for (const name of ["run", "all"] as const) {
     const work = StatementSync.prototype[name] as (...given: unknown[]) => unknown;
     StatementSync.prototype[name] = function (this: StatementSync, ...given: unknown[]) {
-      watch?.before();
+      watch?.before(this.sourceSQL);
       const result = work.apply(this, given);
       if (this.sourceSQL === "commit") watch?.committed();
       return result as never;

@@ -4,9 +4,10 @@ import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
-import { installDatabase, installFiles } from "./machine.ts";
+import { installDatabase, installFiles, installPorts } from "./machine.ts";
 import { type Numbered, play } from "./play.ts";
 import { makeHome } from "./program.ts";
+import { regressions } from "./regressions.ts";
 import { scriptOf } from "./script.ts";
 import { isAlike, shrink } from "./shrink.ts";
 
@@ -20,6 +21,8 @@ const { values } = parseArgs({
     jobs: { type: "string", default: "1" },
     /** Of as many processes, this one plays one seed in so many. */
     every: { type: "string", default: "1" },
+    /** Plays what once failed. */
+    regressions: { type: "boolean", default: false },
     "fail-fast": { type: "boolean", default: false },
   },
 });
@@ -32,7 +35,8 @@ for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, () => pr
 
 const first = Number(values.seed);
 const jobs = Number(values.jobs);
-if (values.seeds === undefined) await show(first);
+if (values.regressions) await repeat();
+else if (values.seeds === undefined) await show(first);
 else if (jobs > 1) await share(Number(values.seeds));
 else await search(Number(values.seeds), Number(values.every));
 
@@ -69,6 +73,18 @@ async function search(count: number, every: number): Promise<void> {
   }
 }
 
+/** Plays what once failed; prints what fails again. */
+async function repeat(): Promise<void> {
+  const places = await prepare();
+  for (const { showed, seed, steps } of regressions) {
+    const numbered = steps.map((step, number): Numbered => [number, step]);
+    const { failure } = await play(seed, numbered, places);
+    if (failure === null) continue;
+    process.exitCode = 1;
+    console.log(`${showed}: ${failure.message}: ${failure.detail}`);
+  }
+}
+
 /** Has several processes search, each its share of the seeds. */
 async function share(count: number): Promise<void> {
   const since = performance.now();
@@ -91,6 +107,7 @@ async function prepare() {
   const template = join(folder, "template");
   await makeHome(template);
   installFiles();
+  installPorts();
   installDatabase();
   return { folder, template };
 }

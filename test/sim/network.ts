@@ -10,7 +10,7 @@ export interface Network {
    * Has something done on the other side. The work itself takes no time; what is on its way there
    * and back may be late, done twice, or lost. A program that was killed gets no answer.
    */
-  call<T>(place: Place, subject: string, signal: AbortSignal, work: () => Promise<T>): Promise<T>;
+  call<T>(way: Way, subject: string, signal: AbortSignal, work: () => Promise<T>): Promise<T>;
   /** Has the next calls to a place meet trouble. */
   trouble(place: Place, trouble: Trouble, times: number): void;
   /** Faults are over. */
@@ -21,9 +21,17 @@ export interface Network {
   killed(): void;
 }
 
+/** Where a call goes. */
+export interface Way {
+  readonly place: Place;
+  /** How late everything on this way is, now. */
+  lateMs?(): number;
+}
+
 /** How long each way takes, at least and at most. */
 const wayMs: Readonly<Record<Place, readonly [number, number]>> = {
   agent: [1, 25],
+  balancer: [1, 25],
   list: [5, 60],
   create: [100, 4_000],
   stop: [50, 2_000],
@@ -43,7 +51,7 @@ export function openNetwork(clock: Clock, random: Random, trace: (line: string) 
   }
 
   function call<T>(
-    place: Place,
+    { place, lateMs = () => 0 }: Way,
     subject: string,
     signal: AbortSignal,
     work: () => Promise<T>,
@@ -52,25 +60,30 @@ export function openNetwork(clock: Clock, random: Random, trace: (line: string) 
     const mine = program;
     const trouble = nextTrouble(place);
     const isOver = () => mine !== program || signal.aborted;
+    // Of what is on a slow way already the other side is not told that it was given up.
+    const comesAnyway = lateMs() > 0;
     if (signal.aborted) reject(signal.reason);
     signal.addEventListener("abort", () => reject(signal.reason), { once: true });
     const wait = () =>
-      random.between(...wayMs[place]) + (trouble === "slow" ? random.between(...slowMs) : 0);
+      random.between(...wayMs[place]) +
+      lateMs() +
+      (trouble === "slow" ? random.between(...slowMs) : 0);
     const fails = (why: string) => reject(errorOf(place, why));
 
     async function arrive(): Promise<void> {
-      if (isOver()) return;
-      if (trouble === "refused") return fails("refused");
+      if (isOver() && !comesAnyway) return;
+      if (trouble === "refused") return clock.tell(() => fails("refused"));
       trace(`${place} ${subject}${trouble === undefined ? "" : ` (${trouble})`}`);
       const first = attempt(work);
       const answer = trouble === "twice" ? first.then(() => attempt(work)) : first;
       const { result, error } = await answer;
-      clock.after(wait(), () => {
+      const back = () => {
         if (isOver()) return;
         if (trouble === "answer lost") return fails("the answer was lost");
         if (error === undefined) resolve(result as T);
         else reject(error);
-      });
+      };
+      clock.after(wait(), back, "program");
     }
     clock.after(wait(), () => void arrive());
     return promise;
@@ -100,8 +113,8 @@ const attempt = <T>(work: () => Promise<T>): Promise<{ result?: T; error?: unkno
     (error: unknown) => ({ error }),
   );
 
-/** Agents are behind a connection; a provider throws errors of ours. */
+/** Agents and balancers are behind a connection; a provider throws errors of ours. */
 const errorOf = (place: Place, why: string): Error =>
-  place === "agent"
+  place === "agent" || place === "balancer"
     ? new Error(`connection: ${why}`)
     : new AppError("CloudError", `${place}: ${why}`);

@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import { cpSync, mkdtempSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { databaseOf } from "../../control/home.ts";
+import { type Balancers, openSimBalancers } from "./balancers.ts";
 import { type Checks, openChecks, Violation } from "./checks.ts";
 import { openClock } from "./clock.ts";
 import { type Cloud, openCloud } from "./cloud.ts";
@@ -9,7 +10,7 @@ import { type Host, openHost } from "./host.ts";
 import { installRandom } from "./machine.ts";
 import { type Network, openNetwork } from "./network.ts";
 import { openRandom } from "./random.ts";
-import type { Step } from "./script.ts";
+import { hurtsNodes, type Step } from "./script.ts";
 
 /** What came of a script. */
 export interface Outcome {
@@ -35,6 +36,7 @@ const tasksAtMost = 150_000;
 interface Stage {
   readonly network: Network;
   readonly cloud: Cloud;
+  readonly balancers: Balancers;
   readonly host: Host;
   readonly checks: Checks;
   readonly trace: string[];
@@ -58,7 +60,7 @@ export async function play(
 ): Promise<Outcome> {
   const home = mkdtempSync(join(folder, "home-"));
   cpSync(template, home, { recursive: true });
-  const stage = openStage(seed, home);
+  const stage = openStage(seed, home, steps);
   const { network, host, checks, trace } = stage;
   try {
     for (const [number, step] of steps)
@@ -74,7 +76,7 @@ export async function play(
   return { failure: stage.failure(), trace, hash };
 }
 
-function openStage(seed: number, home: string): Stage {
+function openStage(seed: number, home: string, steps: readonly Numbered[]): Stage {
   const trace: string[] = [];
   const begun = new Map<string, number>();
   let failure: Violation | null = null;
@@ -102,15 +104,20 @@ function openStage(seed: number, home: string): Stage {
   const cloud: Cloud = openCloud(network, {
     ending: (how, clusterId) => guarded(() => checks.ending(how, clusterId)),
     began: (id) => void begun.set(id, (begun.get(id) ?? 0) + 1),
+    cancelled: (id) => guarded(() => checkCancelled(id, steps)),
     trace: note,
   });
+  const balancers = openSimBalancers(network, cloud.probed);
+  const { clusterIds, provider } = cloud;
+  const { serviceIds, processes } = balancers;
   const changed = () => {
     hasChanged = true;
-    guarded(() => checks.committed(cloud.clusterIds()));
+    guarded(() => checks.committed({ clusterIds, serviceIds }));
   };
-  const host = openHost(home, network, () => cloud.provider, { note, failed, changed });
+  const outside = () => ({ provider, processes });
+  const host = openHost(home, network, outside, { note, failed, changed });
   return {
-    ...{ network, cloud, host, checks, trace, note, guarded, begun },
+    ...{ network, cloud, balancers, host, checks, trace, note, guarded, begun },
     failure: () => failure,
     hasChanged() {
       const had = hasChanged;
@@ -125,12 +132,21 @@ function openStage(seed: number, home: string): Stage {
 async function lead(stage: Stage, steps: readonly Numbered[]): Promise<void> {
   const { network, cloud, host, checks, note } = stage;
   const last = Math.max(0, ...steps.map(([, { at }]) => at));
-  await network.clock.until(() => stage.failure() !== null, last + faultyMs);
+  const hasFailed = () => stage.failure() !== null;
+  await network.clock.until(hasFailed, last + faultyMs);
+  await network.clock.until(hasFailed, network.clock.frozenMs());
   note("faults are over");
   for (const one of [network, cloud, host]) one.calm();
   await settle(stage, "it does not settle", () => checks.unsettled().length === 0);
-  for (const { name } of checks.live())
-    void call(stage, -1, { operation: "down", user: "ann", input: { cluster_name: name } });
+  // Whoever could not be told is told again once it is heard.
+  await network.clock.until(() => stage.failure() !== null, 60_000);
+  if (!hasFailed()) stage.guarded(() => checks.atEnd.idle(cloud.autostopOf));
+  for (const { noun, name } of checks.live()) {
+    const isService = noun === "service";
+    const operation = isService ? "serve.down" : "down";
+    const input = isService ? { service_names: [name] } : { cluster_name: name };
+    call(stage, -1, { operation, user: "ann", input });
+  }
   const isEmpty = () => checks.unsettled().length + checks.live().length === 0;
   await settle(stage, "it is not taken down", isEmpty);
   if (stage.failure() === null) stage.guarded(() => checkEnd(stage, steps));
@@ -158,20 +174,30 @@ async function settle(stage: Stage, violation: string, isSo: () => boolean): Pro
   });
 }
 
-function checkEnd({ checks, cloud, begun }: Stage, steps: readonly Numbered[]): void {
-  checks.requests();
+function checkEnd({ checks, cloud, balancers, begun }: Stage, steps: readonly Numbered[]): void {
+  checks.atEnd.requests();
+  checks.atEnd.hooks(cloud.hooks);
+  if (!steps.some(([, step]) => hurtsNodes(step))) checks.atEnd.nodesAreWell();
   if (cloud.clusterIds().length > 0) throw new Violation("machines are left");
+  if (balancers.serviceIds().length > 0) throw new Violation("balancers are left");
   // Control cannot know what had begun on a node that was lost before it answered.
   if (steps.some(([, step]) => step.do === "lose node" || step.do === "preempt")) return;
   for (const [id, times] of begun)
     if (times > 1) throw new Violation("a job ran again", `${id}: ${times} times`);
 }
 
+/** Only users cancel jobs, or the requests that handed them in. */
+function checkCancelled(submissionId: string, steps: readonly Numbered[]): void {
+  const isWanted = ([, step]: Numbered) =>
+    step.do === "cancel" || (step.do === "call" && step.operation === "cancel");
+  if (!steps.some(isWanted)) throw new Violation("a job was cancelled", submissionId);
+}
+
 /** Does what a step says. */
 async function take(stage: Stage, number: number, step: Step): Promise<void> {
   const { cloud, host, network, requests, note } = stage;
   note(`${number} ${JSON.stringify(step)}`);
-  const idOf = (name: string) => stage.checks.live().find((row) => row.name === name)?.id ?? "";
+  const idOf = (name: string) => stage.checks.clusterOf(name) ?? "";
   switch (step.do) {
     case "call":
       return call(stage, number, step);
@@ -184,9 +210,11 @@ async function take(stage: Stage, number: number, step: Step): Promise<void> {
     case "crash":
       return host.crash(step.statements, step.awayMs);
     case "restart":
-      return host.restart();
+      return network.clock.tell(() => void host.restart());
     case "trouble":
       return network.trouble(step.place, step.trouble, step.times);
+    case "full":
+      return cloud.fill(step.zone, step.forMs);
     case "cut off":
       return cloud.cutOff(idOf(step.name), step.rank, step.forMs);
     case "kill agent":
@@ -195,6 +223,18 @@ async function take(stage: Stage, number: number, step: Step): Promise<void> {
       return cloud.loseNode(idOf(step.name), step.rank);
     case "preempt":
       return cloud.preempt(idOf(step.name), step.rank, step.inMs);
+    case "fill disk":
+      return host.fill(step.statements, step.forMs);
+    case "step clock":
+      return network.clock.step(step.whose, step.byMs);
+    case "freeze":
+      return network.clock.freeze(step.how, step.forMs);
+    case "slow node":
+      return cloud.slowDown(idOf(step.name), step.rank, step.byMs, step.forMs);
+    case "silence":
+      return cloud.silence(idOf(step.name), step.rank, step.forMs);
+    case "kill balancer":
+      return stage.balancers.kill(stage.checks.serviceOf(step.name) ?? "");
   }
 }
 
@@ -204,7 +244,14 @@ interface Wish {
   readonly input: Record<string, unknown>;
 }
 
-async function call({ host, requests, note }: Stage, number: number, wish: Wish): Promise<void> {
+const call = ({ network, ...stage }: Stage, number: number, wish: Wish): void =>
+  network.clock.tell(() => void calling(stage, number, wish));
+
+async function calling(
+  { host, requests, note }: Omit<Stage, "network">,
+  number: number,
+  wish: Wish,
+): Promise<void> {
   const program = host.program();
   if (program === undefined) return void note(`${number} ${wish.operation}: control is away`);
   try {

@@ -9,6 +9,10 @@ import { operations } from "../../control/operations.ts";
 import type { Provider } from "../../control/providers/provider.ts";
 import { startReconciler } from "../../control/reconciler.ts";
 import { openRequests, queueOf, submit } from "../../control/requests/run.ts";
+import { openBalancers } from "../../control/services/balancing/balancers.ts";
+import type { Processes } from "../../control/services/balancing/process.ts";
+import { services } from "../../control/services/reconcile.ts";
+import { replicas } from "../../control/services/replicas/reconcile.ts";
 
 /** A control plane in this process, as `control/main.ts` starts it; calls come without HTTP. */
 export interface Program {
@@ -22,11 +26,22 @@ export interface Program {
 /** As pino numbers levels. */
 const levels = { error: 50 };
 
+/** That there is no room is said loudly, and is no bug. */
+const isBug = ({ level, err }: { level: number; err?: { stack?: string } }): boolean =>
+  level >= levels.error && err?.stack?.startsWith("DiskFullError") !== true;
+
 /** What is heard of a program before it takes calls, and later. */
 interface Heard {
   opened(ctx: Context): void;
   /** It logs a bug of its own. */
   failed(line: string): void;
+}
+
+/** What is there beside control, and outlives it. */
+export interface Outside {
+  readonly provider: Provider;
+  /** The processes of balancers. */
+  readonly processes: Processes;
 }
 
 /** Makes a home with an empty database. */
@@ -38,23 +53,24 @@ export async function makeHome(home: string): Promise<void> {
 /** Starts control on a home. */
 export async function startProgram(
   home: string,
-  provider: Provider,
+  { provider, processes }: Outside,
   { opened, failed }: Heard,
 ): Promise<Program> {
-  const write = (line: string) => JSON.parse(line).level >= levels.error && failed(line);
+  const write = (line: string) => isBug(JSON.parse(line)) && failed(line);
   const log = pino({ level: "error" }, { write });
   const config = readConfig({ OUTRIGGER_HOME: home });
-  const ctx = await openContext(config, log, { providers: [provider] });
+  const balancers = openBalancers(() => ctx, undefined, processes);
+  const ctx: Context = await openContext(config, log, { providers: [provider], balancers });
   opened(ctx);
   const requests = await openRequests(ctx, operations);
-  const reconciling = startReconciler(ctx, clusters);
+  const reconciling = [clusters, services, replicas].map((noun) => startReconciler(ctx, noun));
   requests.start();
   return {
     ctx,
     call: (operation, user, given) => store(ctx, boundOf(operation), user, given),
     async stop() {
       await requests.stop();
-      await reconciling.stop();
+      await Promise.all(reconciling.map((noun) => noun.stop()));
       await closeContext(ctx);
     },
   };

@@ -1,12 +1,17 @@
+import type { WallClock } from "./clock.ts";
 import { openRandom, type Random } from "./random.ts";
 
 /** Where something can go wrong on the way from control and back. */
-export const places = ["create", "list", "stop", "destroy", "agent"] as const;
+export const places = ["create", "list", "stop", "destroy", "agent", "balancer"] as const;
 export type Place = (typeof places)[number];
 
 /** What can go wrong with one call. */
 export const troubles = ["refused", "answer lost", "twice", "slow"] as const;
 export type Trouble = (typeof troubles)[number];
+
+/** Where the cloud has machines, the cheapest first. */
+export const zones = ["a", "b", "c"] as const;
+export type Zone = (typeof zones)[number];
 
 /** What users and the world do, and when; everything that is random about a run but its delays. */
 export type Step = { readonly at: number } & (
@@ -16,25 +21,48 @@ export type Step = { readonly at: number } & (
   | { readonly do: "crash"; statements: number; awayMs: number }
   | { readonly do: "restart" }
   | { readonly do: "trouble"; place: Place; trouble: Trouble; times: number }
+  | { readonly do: "full"; zone: Zone; forMs: number }
   | { readonly do: "cut off"; name: string; rank: number; forMs: number }
   | { readonly do: "kill agent"; name: string; rank: number }
   | { readonly do: "lose node"; name: string; rank: number }
   | { readonly do: "preempt"; name: string; rank: number; inMs: number }
+  | { readonly do: "kill balancer"; name: string }
+  | { readonly do: "fill disk"; statements: number; forMs: number }
+  | { readonly do: "step clock"; whose: WallClock; byMs: number }
+  | { readonly do: "freeze"; how: "paused" | "asleep"; forMs: number }
+  | { readonly do: "slow node"; name: string; rank: number; byMs: number; forMs: number }
+  | { readonly do: "silence"; name: string; rank: number; forMs: number }
 );
 
 const names = ["a", "b", "c"];
+const serviceNames = ["s", "t"];
 const users = ["ann", "bob", "cyd"];
 const lengthMs = 60_000;
 const bursts = 3;
 
+/** What the steps of a script are about. */
+interface Few {
+  readonly clusters: readonly string[];
+  readonly services: readonly string[];
+}
+
 /** The script of a seed, in the order of its instants. */
 export function scriptOf(seed: number): Step[] {
   const random = openRandom(seed, "script");
-  const few = names.slice(0, random.pick([1, 1, 1, 2, 3]));
+  const few = {
+    clusters: names.slice(0, random.pick([1, 1, 1, 2, 3])),
+    services: serviceNames.slice(0, random.pick([0, 0, 1, 1, 2])),
+  };
   const wishes = Array.from({ length: random.between(4, 14) }, () => aWish(random, few));
-  const faults = Array.from({ length: random.between(0, 7) }, () => aFault(random, few));
+  const areNodesWell = random.chance(0.3);
+  const faults = Array.from({ length: random.between(0, 9) }, () => aFault(random, few)).filter(
+    (step) => !(areNodesWell && hurtsNodes(step)),
+  );
   const steps = [...wishes, ...faults].map((step) => ({ at: anInstant(random), ...step }));
-  return [{ at: 0, ...aLaunch(random, few) }, ...steps].sort((a, b) => a.at - b.at).map(withStep);
+  const ups = few.services.map((name) => ({ at: 0, ...serviceUp(random, name) }));
+  return [{ at: 0, ...aLaunch(random, few) }, ...ups, ...steps]
+    .sort((a, b) => a.at - b.at)
+    .map(withStep);
 
   function withStep(step: Step, index: number): Step {
     return step.do === "cancel" ? { ...step, step: random.between(0, index) } : step;
@@ -50,9 +78,14 @@ const anInstant = (random: Random): number =>
 
 type Undated = Step extends infer S ? (S extends Step ? Omit<S, "at"> : never) : never;
 
-function aWish(random: Random, few: readonly string[]): Undated {
+const aWish = (random: Random, few: Few): Undated =>
+  few.services.length > 0 && random.chance(0.5)
+    ? aServiceWish(random, random.pick(few.services))
+    : aClusterWish(random, few);
+
+function aClusterWish(random: Random, few: Few): Undated {
   const user = random.pick(users);
-  const cluster_name = random.pick(few);
+  const cluster_name = random.pick(few.clusters);
   const call = (operation: string, input = {}): Undated => ({
     ...{ do: "call", user, operation },
     input: { cluster_name, ...input },
@@ -69,6 +102,7 @@ function aWish(random: Random, few: readonly string[]): Undated {
     () => call("down"),
     () => call("exec", { task: aTask(random, 1) }),
     () => call("autostop", setting),
+    () => call("cancel", { all_users: random.chance(0.7), all: false, job_ids: null }),
     () => ({ do: "cancel", user, step: 0 }),
     () => ({ do: "cancel", user, step: 0 }),
     () => ({ do: "idle", name: cluster_name }),
@@ -76,9 +110,40 @@ function aWish(random: Random, few: readonly string[]): Undated {
   ])();
 }
 
-function aLaunch(random: Random, few: readonly string[]): Undated {
+function aServiceWish(random: Random, service_name: string): Undated {
+  const user = random.pick(users);
+  const call = (operation: string, input: Record<string, unknown>): Undated => ({
+    ...{ do: "call", user, operation: `serve.${operation}`, input },
+  });
+  const update = () => {
+    const task = aService(random, random.pick(["well", "well", "well", "mute", "crash"]));
+    return call("update", { service_name, task, mode: random.pick(["rolling", "blue_green"]) });
+  };
+  return random.pick<() => Undated>([
+    () => serviceUp(random, service_name),
+    () => serviceUp(random, service_name),
+    ...[update, update, update],
+    () => call("down", { service_names: [service_name] }),
+    () => call("down", { service_names: null, all: true }),
+    () => call("terminate_replica", { service_name, replica_id: random.between(1, 4) }),
+    () => ({ do: "cancel", user, step: 0 }),
+  ])();
+}
+
+const serviceUp = (random: Random, service_name: string): Undated => ({
+  ...{ do: "call", user: random.pick(users), operation: "serve.up" },
+  input: { service_name, task: aService(random, "well") },
+});
+
+function aService(random: Random, how: string): string {
+  const probe = "{path: /, initial_delay_seconds: 30, failure_window_seconds: 30}";
+  const replicas = random.between(1, 3);
+  return `resources: {ports: 8080}\nservice: {replicas: ${replicas}, readiness_probe: ${probe}}\nrun: serve ${how}\n`;
+}
+
+function aLaunch(random: Random, few: Few): Undated {
   const input = {
-    cluster_name: random.pick(few),
+    cluster_name: random.pick(few.clusters),
     task: aTask(random, random.between(1, 2)),
     retry_until_up: random.chance(0.3),
     ...(random.chance(0.3) && { idle_minutes_to_autostop: 1, down: random.chance(0.5) }),
@@ -86,17 +151,37 @@ function aLaunch(random: Random, few: readonly string[]): Undated {
   return { do: "call", user: random.pick(users), operation: "launch", input };
 }
 
-/** What it prints is how long it runs. */
 function aTask(random: Random, nodes: number): string {
-  const hooks = random.chance(0.4)
-    ? "config:\n  hooks:\n    - run: 'true'\n      events: [stop, down]\n"
-    : "";
-  return `num_nodes: ${nodes}\nrun: sleep ${random.between(1, 40)}\n${hooks}`;
+  const hooks = Array.from({ length: random.pick([0, 0, 0, 1, 2]) }, () => aHook(random));
+  const list = hooks.length > 0 ? `config:\n  hooks:\n${hooks.join("")}` : "";
+  return `num_nodes: ${nodes}\nrun: sleep ${random.between(1, 40)}\n${list}`;
 }
 
-function aFault(random: Random, few: readonly string[]): Undated {
-  const name = random.pick(few);
+function aHook(random: Random): string {
+  const events = random.pick(["[stop, down]", "[down]", "[stop]", "[preemption, stop, down]"]);
+  const run = `sleep ${random.between(1, 30)}`;
+  return `    - {run: ${run}, events: ${events}, timeout: ${random.between(5, 60)}}\n`;
+}
+
+/** A cluster, of a replica or not. */
+const aCluster = (random: Random, { clusters, services }: Few): string =>
+  services.length > 0 && random.chance(0.5)
+    ? `${random.pick(services)}-${random.between(1, 5)}`
+    : random.pick(clusters);
+
+/** Faults of nodes, of their provider, and of the ways there; all others are those of control and its machine. */
+const onNodes: readonly Step["do"][] = [
+  ...(["trouble", "cut off", "slow node", "silence"] as const),
+  ...(["kill agent", "lose node", "preempt", "full"] as const),
+];
+
+/** Whether a step does anything to nodes that control could mistake for their end. */
+export const hurtsNodes = (step: Pick<Step, "do">): boolean => onNodes.includes(step.do);
+
+function aFault(random: Random, few: Few): Undated {
+  const name = aCluster(random, few);
   const rank = random.between(0, 1);
+  const node = { name, rank, forMs: random.between(1_000, 60_000) };
   const place = random.pick(places);
   const trouble = random.chance(0.3) ? "slow" : random.pick(troubles);
   return random.pick<() => Undated>([
@@ -107,8 +192,39 @@ function aFault(random: Random, few: readonly string[]): Undated {
     () => ({ do: "trouble", place, trouble, times: random.between(1, 3) }),
     () => ({ do: "trouble", place, trouble, times: random.between(1, 3) }),
     () => ({ do: "cut off", name, rank, forMs: random.between(1_000, 30_000) }),
+    () => ({
+      do: "full",
+      zone: random.pick(["a", "a", "b", "c"]),
+      forMs: random.between(1_000, 90_000),
+    }),
+    () => ({
+      do: "full",
+      zone: random.pick(["a", "a", "b", "c"]),
+      forMs: random.between(1_000, 90_000),
+    }),
     () => ({ do: "kill agent", name, rank }),
     () => ({ do: "lose node", name, rank }),
     () => ({ do: "preempt", name, rank, inMs: random.between(2_000, 30_000) }),
+    () => aFullDisk(random),
+    () => ({ do: "step clock", whose: random.pick(["control", "nodes"]), byMs: aStep(random) }),
+    () => aFreeze(random),
+    () => ({ do: "slow node", ...node, byMs: random.between(200, 12_000) }),
+    () => ({ do: "silence", ...node }),
+    ...few.services.map((service) => () => ({ do: "kill balancer" as const, name: service })),
   ])();
+}
+
+/** By seconds or hours, forward or back. */
+const aStep = (random: Random): number =>
+  random.pick([-1, 1]) * random.pick([1_000, 3_600_000]) * random.between(1, 10);
+
+const aFullDisk = (random: Random): Undated => ({
+  do: "fill disk",
+  statements: random.between(1, 40),
+  forMs: random.between(100, random.pick([5_000, 40_000])),
+});
+
+function aFreeze(random: Random): Undated {
+  const how = random.pick(["paused", "asleep"] as const);
+  return { do: "freeze", how, forMs: random.between(2_000, random.pick([20_000, 600_000])) };
 }

@@ -13,6 +13,12 @@ test("a control plane that meets faults does as it is told: 40 seeds", async () 
   assert.equal(stdout, "");
 });
 
+test("what failed once does not fail again", async () => {
+  const { stdout } = await run(process.execPath, [main, "--regressions"]);
+
+  assert.equal(stdout, "");
+});
+
 test("a seed plays the same every time", async () => {
   const play = async () => (await run(process.execPath, [main, "--seed", "3"])).stdout;
 

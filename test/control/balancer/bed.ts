@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import { createServer as createSecureServer } from "node:https";
 import type { AddressInfo } from "node:net";
-import type { Duplex } from "node:stream";
+import { type Duplex, Readable } from "node:stream";
 import type { BalancerPlan, BalancerReport } from "../../../contract/balancer-api.ts";
 import { type Balancer, openBalancer } from "../../../control/balancer/balancer.ts";
 import { readConfig } from "../../../control/balancer/config.ts";
@@ -184,7 +184,7 @@ export async function aBalancer(
     await entrance.close(0);
   });
   const { bound } = bindOperations(balancer, entrance, "test");
-  const { signal } = new AbortController();
+  const exchange = { body: Readable.from([]), signal: new AbortController().signal };
   let revision = 0;
   const bed: Bed = {
     balancer,
@@ -193,7 +193,7 @@ export async function aBalancer(
     asking,
     async plan(replicas, rest = {}) {
       revision += 1;
-      await bound.plan(aPlan(replicas, { revision, ...rest }), signal);
+      await bound.plan(aPlan(replicas, { revision, ...rest }), exchange);
     },
     async report(isSo) {
       const over = new AbortController();

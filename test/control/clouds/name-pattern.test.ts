@@ -23,5 +23,5 @@ for (const pattern of [...endless, "(.?){1000}Z", "(((.?){1000}){1000}){1000}", 
       /name_filter: (the pattern takes too long|repetition counts|not a regular expression)/,
     );
     const { user, system } = process.cpuUsage(before);
-    assert.ok(user + system < 1_000_000, `${user + system} µs`);
+    assert.ok(user + system < 400_000, `${user + system} µs`);
   });

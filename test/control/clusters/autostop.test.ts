@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
+import { fail } from "../../../common/errors.ts";
 import { clusterOperations as rows } from "../../../contract/operations/clusters.ts";
 import { until } from "../../helpers/agent.ts";
 import { hooked, name, withHooks } from "./hooked-cluster.ts";
@@ -36,6 +37,21 @@ test("autostop is changed by a launch that mentions it, and cancelled by a negat
   await world.run(rows.autostop, { ...name, idle_minutes: -1 });
   assert.equal(agent().node.autostop.idleMs, null);
   assert.equal((await world.run(rows.status, {}))[0]?.autostop, -1);
+});
+
+test("a head that did not hear of a new autostop is told once it is heard again", async (t) => {
+  const { world, agent } = await withCluster(t, { idle_minutes_to_autostop: 5 });
+  const { node } = agent();
+  node.onCall = (called) => {
+    if (called === "setAutostop") fail("UnreachableError", "the connection broke");
+  };
+
+  const asked = world.run(rows.autostop, { ...name, idle_minutes: 10, down: true });
+
+  await assert.rejects(asked, { message: /the connection broke/ });
+  node.onCall = () => {};
+  await until(() => node.autostop.idleMs === 600_000 || undefined);
+  assert.equal(node.autostop.down, true);
 });
 
 test("a cluster that was idle for long enough stops, and may be started again", async (t) => {

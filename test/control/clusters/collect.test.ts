@@ -8,6 +8,7 @@ import { putLifecycle } from "../../../control/clusters/lifecycles/store.ts";
 import { collect } from "../../../control/collector.ts";
 import { aLifecycle } from "../../helpers/clusters.ts";
 import { testWorld, type World } from "../../helpers/world.ts";
+import { writable } from "../../helpers/writable.ts";
 
 const name = { cluster_name: "demo" };
 const demo = { ...name, task: "run: 'true'" };
@@ -49,14 +50,17 @@ test("of a live cluster only the lifecycles are kept that can be shown", async (
   const names = [...Array(105).keys()].map((number) => `l${number}`);
   for (const [startedAt, id] of names.entries()) {
     const endedAt = id === "l1" ? null : startedAt;
-    await putLifecycle(ctx.db, aLifecycle({ id, clusterId, startedAt, endedAt }));
+    await putLifecycle(writable(ctx), aLifecycle({ id, clusterId, startedAt, endedAt }));
     await using _ = await openCopy(
       copyFileOf(ctx, { clusterId, lifecycleId: id, event: "stop", rank: 0 }),
     );
   }
   const worker = { id: "worker", clusterId, rank: 1, endedAt: 0 };
-  await putLifecycle(ctx.db, aLifecycle(worker));
-  await putLifecycle(ctx.db, aLifecycle({ id: "../../..", clusterId, startedAt: -1, endedAt: 0 }));
+  await putLifecycle(writable(ctx), aLifecycle(worker));
+  await putLifecycle(
+    writable(ctx),
+    aLifecycle({ id: "../../..", clusterId, startedAt: -1, endedAt: 0 }),
+  );
 
   await collect(ctx);
 

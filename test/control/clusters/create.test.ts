@@ -6,6 +6,12 @@ import { testWorld } from "../../helpers/world.ts";
 
 const minute = 60_000;
 
+/** Has time pass for whoever measures it. */
+function pass(t: TestContext, ms: number): void {
+  const now = performance.now.bind(performance);
+  t.mock.method(performance, "now", () => now() + ms);
+}
+
 /** A launch whose node is there, and its agent not yet. */
 async function launching(t: TestContext) {
   const world = await testWorld(t);
@@ -25,7 +31,7 @@ test("the time that a node's creation takes is not its agent's", async (t) => {
   Object.assign(provider, { endAgent: async (id: string) => void ended.push(id) });
   const { create } = provider;
   const slowly: typeof create = async (...given) => {
-    world.advance(minute);
+    pass(t, minute);
     await create(...given);
     for (const { node } of provider.machines.values())
       node.onCall = () => {
@@ -53,11 +59,24 @@ test("an agent that does not answer is taken for hung, and another started", asy
   const launch = await world.call(rows.launch, { cluster_name: "demo", task: "{}" });
   await provider.created(0);
 
-  world.advance(6_000);
+  pass(t, 6_000);
   await world.get(rows.launch, launch);
 
   assert.deepEqual(provider.calls, ["create 0", "end", "create 0"]);
 });
+
+for (const step of [60 * minute, -60 * minute])
+  test(`a wall clock that is set by ${step / minute} minutes finds no agent hung, and none late`, async (t) => {
+    const { world, provider, launch } = await launching(t);
+    Object.assign(provider, { endAgent: async () => void provider.calls.push("end") });
+
+    world.advance(step);
+    provider.agentsStart = true;
+    pass(t, 3_100);
+    await world.get(rows.launch, launch);
+
+    assert.deepEqual(provider.calls, ["create 0", "create 0"]);
+  });
 
 for (const last of ["configure", "setAutostop"])
   test(`an agent that dies at ${last} is started again, and the launch goes on`, async (t) => {
@@ -68,7 +87,7 @@ for (const last of ["configure", "setAutostop"])
       void provider.silence(id, 0);
     };
     provider.agentsStart = true;
-    world.advance(4_000);
+    pass(t, 4_000);
     await world.get(rows.launch, launch);
 
     assert.equal((await world.cluster("demo")).status, "UP");
@@ -84,7 +103,7 @@ test("an agent that dies each time that it is spoken to fails its launch", async
     void provider.silence(id, 0);
   };
   provider.agentsStart = true;
-  world.advance(4_000);
+  pass(t, 4_000);
 
   await assert.rejects(world.get(rows.launch, launch), { type: "UnreachableError" });
   assert.ok(deaths >= 4, `${deaths} deaths`);
@@ -130,7 +149,7 @@ test("a cluster on which there is always something to do fails its launch", asyn
     if (name === "health") node.settings = null;
   };
   provider.agentsStart = true;
-  world.advance(4_000);
+  pass(t, 4_000);
 
   await assert.rejects(world.get(rows.launch, launch), {
     type: "CloudError",

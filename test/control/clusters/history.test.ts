@@ -2,7 +2,8 @@ import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import { AppError } from "../../../common/errors.ts";
 import { clusterOperations as rows } from "../../../contract/operations/clusters.ts";
-import { narrate } from "../../../control/clusters/provision-log.ts";
+import { narrate, remark } from "../../../control/clusters/provision-log.ts";
+import { addEvent } from "../../../control/events.ts";
 import { testWorld } from "../../helpers/world.ts";
 
 const name = { cluster_name: "demo" };
@@ -185,4 +186,23 @@ test("the provisioning log of what never was is not found", async (t) => {
     [404, "there was no cluster nowhere; cost-report lists them"],
   );
   for (const worker of [-1, 1]) assert.equal((await ask({ ...name, worker })).status, 400);
+});
+
+test("a remark is an event and a line of the provisioning log; one that was not committed is neither", async (t) => {
+  const world = await withCluster(t);
+  const cluster = await world.cluster("demo");
+  const remarked = { noun: "cluster", id: cluster.id, reason: "never was", at: new Date() };
+
+  await remark(world.ctx, cluster.id, "a thing happened");
+  const failing = world.ctx.batch(async (tx) => {
+    await addEvent(tx, remarked);
+    throw new Error("it failed");
+  });
+  await assert.rejects(failing, /it failed/);
+
+  const { text } = await world.http("POST", "/provision_logs", { body: name });
+  const events = await world.run(rows.clusterEvents, { ...name, event_type: "DEBUG" });
+  assert.match(text, /\na thing happened\n$/);
+  assert.equal(events.filter((event) => event === "a thing happened").length, 1);
+  assert.equal(JSON.stringify(events).includes("never was"), false);
 });

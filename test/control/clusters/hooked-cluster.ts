@@ -1,9 +1,7 @@
 import type { TestContext } from "node:test";
 import { clusterOperations as rows } from "../../../contract/operations/clusters.ts";
-import {
-  listLifecycles,
-  type StoredLifecycle,
-} from "../../../control/clusters/lifecycles/store.ts";
+import type { StoredLifecycle } from "../../../control/clusters/lifecycles/schema.ts";
+import { listLifecycles } from "../../../control/clusters/lifecycles/store.ts";
 import { listEvents } from "../../../control/events.ts";
 import { until } from "../../helpers/agent.ts";
 import type { FakeAgent } from "../../helpers/fake-agent.ts";

@@ -21,6 +21,7 @@ async function read(ended: Partial<Job>, log: Partial<JobLog> = {}): Promise<str
     { program },
     {
       ...{ nodes: 1, isWhole: true, chunks: bytes("hello\n") },
+      async *waits() {},
       begun: async () => aJob,
       ended: async () => ({ ...aJob, ...ended }),
       ...log,
@@ -82,4 +83,42 @@ test("lines are for existing clients; the start of a job is told before it write
   let plain = "";
   for await (const chunk of ours.body) plain += chunk;
   assert.equal(plain, "");
+});
+
+test("our own client is told what a job waits for, again when that changes, and nothing once it starts", async (t) => {
+  const world = await testWorld(t);
+  await world.run(rows.launch, { cluster_name: "demo", task: "run: echo hi" });
+  const agent = world.provider.agentOf((await world.cluster("demo")).id);
+  const [job] = agent.node.jobs;
+  const becomes = (now: Partial<Job>) => Object.assign(job ?? {}, now);
+  const waits = (reason: string) => becomes({ status: "PENDING", startedAt: null, reason });
+  const ours = { "x-outrigger-api-version": "62" };
+  const read = (more: object) =>
+    world.open("POST", "/logs", {
+      body: { cluster_name: "demo", job_id: 1, ...more },
+      headers: ours,
+    });
+  const next = [
+    () => waits("waits for 1 CPU: job 9 uses 1 of 2"),
+    () => becomes({ status: "RUNNING", reason: null, startedAt: 1 }),
+  ];
+  waits("waits for 1 CPU: jobs 8, 9 use all 2");
+
+  let glimpse = "";
+  for await (const chunk of (await read({ follow: false })).body) glimpse += chunk;
+  let text = "";
+  for await (const chunk of (await read({})).body) {
+    text += chunk;
+    const step = next.shift();
+    step?.();
+    if (step !== undefined)
+      await world.run(rows.exec, { cluster_name: "demo", task: "run: echo another" });
+    if (next.length === 0) agent.end(1, "SUCCEEDED");
+  }
+
+  const told = (reason: string) =>
+    `<sky-payload>"<rich_update>Job 1 waits for 1 CPU: ${reason}</rich_update>"</sky-payload>\n`;
+  const first = told("jobs 8, 9 use all 2");
+  assert.equal(glimpse, first);
+  assert.equal(text, first + told("job 9 uses 1 of 2"));
 });

@@ -138,7 +138,7 @@ test("a cluster that cannot be had is removed, and the launch says why", async (
 
   await assert.rejects(world.run(rows.launch, demo), {
     type: "ResourcesUnavailableError",
-    message: "no capacity here",
+    message: /^no offer is left for any machine: fake \(.*\): no capacity here; retry/,
   });
 
   await world.untilStatus("demo", "GONE");

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { StoredLifecycle } from "../../../control/clusters/lifecycles/store.ts";
+import type { StoredLifecycle } from "../../../control/clusters/lifecycles/schema.ts";
 import { plans } from "../../../control/clusters/plan.ts";
 import type { Observed, Step } from "../../../control/clusters/planning.ts";
 import type { Cluster } from "../../../control/clusters/schema.ts";

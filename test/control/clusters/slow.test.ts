@@ -23,6 +23,30 @@ test("clusters whose machines take long hold up no teardown of another one", asy
   await Promise.all(launches.map((id) => world.get(rows.launch, id)));
 });
 
+test("clusters whose nodes cannot be listed hold up no teardown of another one", async (t) => {
+  const world = await testWorld(t);
+  await world.run(rows.launch, { ...name, task });
+  const { list } = world.provider;
+  const hanging = Promise.withResolvers<void>();
+  let held = 0;
+  const slow: typeof list = async (cluster, signal) => {
+    if (cluster.name === "demo") return list(cluster, signal);
+    held += 1;
+    await hanging.promise;
+    return list(cluster, signal);
+  };
+  Object.assign(world.provider, { list: slow });
+  const inputs = Array.from({ length: 40 }, (_, index) => ({ cluster_name: `far-${index}`, task }));
+  const launches = await Promise.all(inputs.map((input) => world.call(rows.launch, input)));
+  while (held < 40) await setImmediate();
+
+  await world.run(rows.down, name);
+
+  assert.equal((await world.cluster("demo")).status, "GONE");
+  hanging.resolve();
+  await Promise.all(launches.map((id) => world.get(rows.launch, id)));
+});
+
 test("a launch that waits for its machine is taken down at once, and leaves nothing", async (t) => {
   const world = await testWorld(t);
   const release = world.provider.holds("create");

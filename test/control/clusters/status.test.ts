@@ -2,9 +2,11 @@ import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import { AppError } from "../../../common/errors.ts";
 import { clusterOperations as rows } from "../../../contract/operations/clusters.ts";
-import { putLifecycle, type StoredLifecycle } from "../../../control/clusters/lifecycles/store.ts";
+import type { StoredLifecycle } from "../../../control/clusters/lifecycles/schema.ts";
+import { putLifecycle } from "../../../control/clusters/lifecycles/store.ts";
 import { aLifecycle } from "../../helpers/clusters.ts";
 import { testWorld } from "../../helpers/world.ts";
+import { writable } from "../../helpers/writable.ts";
 
 const task = "run: 'true'";
 const asUser = (id: string) => ({ env_vars: { OUTRIGGER_USER_ID: id, OUTRIGGER_USER: `${id}!` } });
@@ -121,7 +123,7 @@ test("status tells of the lifecycle that is under way, the head's before others"
   const { world } = await withClusters(t);
   const { id: clusterId } = await world.cluster("serve");
   const tell = (more: Partial<StoredLifecycle>) =>
-    putLifecycle(world.ctx.db, aLifecycle({ clusterId, ...more }));
+    putLifecycle(writable(world.ctx), aLifecycle({ clusterId, ...more }));
   const told = async () => {
     const found = await world.run(rows.status, { summary_response: true });
     return found.map(({ name, lifecycle }) => `${name} ${lifecycle?.id}`);

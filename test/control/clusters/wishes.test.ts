@@ -15,6 +15,7 @@ import { takeBack, wantCluster } from "../../../control/clusters/want.ts";
 import { aLifecycle } from "../../helpers/clusters.ts";
 import { aRun } from "../../helpers/lifecycles.ts";
 import { testWorld } from "../../helpers/world.ts";
+import { writable } from "../../helpers/writable.ts";
 import { name, withHooks } from "./hooked-cluster.ts";
 
 /** What holds when two write at once. */
@@ -23,7 +24,7 @@ const neverAborts = new AbortController().signal;
 
 test("whoever wants a cluster stopped does not undo that it is taken down", async (t) => {
   const { world, id } = await withHooks(t);
-  const { db } = world.ctx;
+  const db = writable(world.ctx);
 
   await wantCluster(db, id, { wanted: "GONE", because: "down" });
   await wantCluster(db, id, { wanted: "STOPPED", because: "stop" });
@@ -33,7 +34,7 @@ test("whoever wants a cluster stopped does not undo that it is taken down", asyn
 
 test("that hooks are skipped stays with the wish, and goes with it", async (t) => {
   const { world, id } = await withHooks(t);
-  const { db } = world.ctx;
+  const db = writable(world.ctx);
   const skips = async (wanted: "STOPPED" | "GONE" | "UP", skipHooks?: boolean) => {
     await wantCluster(db, id, { wanted, because: "me", ...(skipHooks && { skipHooks }) });
     return (await world.cluster("demo")).skipHooks;
@@ -48,7 +49,7 @@ test("that hooks are skipped stays with the wish, and goes with it", async (t) =
 
 test("nothing is taken back but what is wanted, and not once the nodes leave", async (t) => {
   const { world, id } = await withHooks(t);
-  const { db } = world.ctx;
+  const db = writable(world.ctx);
   const back = (wanted: "STOPPED" | "GONE" | "UP") => takeBack(db, { id, wanted }, "back");
   await world.reconciling.stop();
   assert.equal(await back("UP"), false);
@@ -108,7 +109,7 @@ test("a stop that an idle one forestalls at the head is that one", async (t) => 
 
 test("a lifecycle on its way to the head is not taken for one that is over", async (t) => {
   const { world, id } = await withHooks(t);
-  const { db } = world.ctx;
+  const db = writable(world.ctx);
   await world.reconciling.stop();
   await wantCluster(db, id, { wanted: "STOPPED", because: "stop" });
   await putLifecycle(db, aLifecycle({ clusterId: id }));
@@ -124,7 +125,7 @@ test("a lifecycle on its way to the head is not taken for one that is over", asy
 
 test("the lifecycles of a cluster are listed newest first, and found open in one look", async (t) => {
   const { world, id } = await withHooks(t);
-  const { db } = world.ctx;
+  const db = writable(world.ctx);
   await world.reconciling.stop();
   const older = aLifecycle({
     id: "older",
@@ -138,19 +139,19 @@ test("the lifecycles of a cluster are listed newest first, and found open in one
   for (const one of [older, newer]) await putLifecycle(db, one);
 
   assert.deepEqual(await listLifecycles(db, id), [newer, older]);
-  assert.deepEqual(await listGoingOn(db, 4), new Map([[id, [newer]]]));
+  assert.deepEqual(await listGoingOn(db, [id], 4), new Map([[id, [newer]]]));
 });
 
 test("a lifecycle that was taken back goes on as long as its hook may run", async (t) => {
   const { world, id } = await withHooks(t);
-  const { db } = world.ctx;
+  const db = writable(world.ctx);
   const more = { clusterId: id, status: "CANCELLED", startedAt: 5, endedAt: 9 } as const;
   const ended = aLifecycle({ ...more, id: "ended", runs: [aRun({ status: "SUCCEEDED" })] });
   const running = aLifecycle({ ...more, id: "running", runs: [aRun({ timeoutSeconds: 60 })] });
   const open = aLifecycle({ id: "open", clusterId: id, startedAt: 2 });
   for (const one of [ended, running, open]) await putLifecycle(db, one);
   const idsAt = async (at: number) =>
-    (await listGoingOn(db, at)).get(id)?.map((one) => one.id) ?? [];
+    (await listGoingOn(db, [id], at)).get(id)?.map((one) => one.id) ?? [];
 
   assert.deepEqual(await idsAt(10), ["open", "running"]);
   assert.deepEqual(await idsAt(80_000), ["open"], "its node was not heard of again");

@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
 import { type TestContext, test } from "node:test";
 import { sql } from "kysely";
 import { openDatabase } from "../../../control/db/open.ts";
@@ -55,6 +56,37 @@ test("a database that a newer version has changed is refused", async (t) => {
     name: "ConfigError",
     message: /state\.db is of a newer version of control/,
   });
+});
+
+test("events keep their ids when the database is migrated", async (t) => {
+  const file = join(aFolder(t), "state.db");
+  const folder = join(import.meta.dirname, "../../../control/db/migrations");
+  const old = new DatabaseSync(file);
+  for (const name of readdirSync(folder).sort().slice(0, 6))
+    old.exec(readFileSync(join(folder, name), "utf8"));
+  old.exec(`PRAGMA user_version = 6;
+    INSERT INTO events (seq, noun, subject_id, from_status, to_status, reason, at, is_noteworthy)
+    VALUES (3, 'cluster', 'c', 'INIT', 'UP', 'runs', 1, 0), (7, 'service', 's', NULL, NULL, 'look', 2, 1)`);
+  const before = old.prepare("SELECT * FROM events").all();
+  old.close();
+
+  const db = await openDatabase(file);
+  t.after(() => db.destroy());
+  const after = await db.selectFrom("events").selectAll().execute();
+
+  assert.deepEqual(
+    after.map((row) => ({ ...row })),
+    before.map((row) => ({ ...row })),
+  );
+  await sql`DELETE FROM events WHERE seq = 7`.execute(db);
+  await db
+    .transaction()
+    .execute((tx) => addEvent(tx, { noun: "n", id: "i", reason: "next", at: new Date() }));
+  const ids = await db.selectFrom("events").select("seq").execute();
+  assert.deepEqual(
+    ids.map(({ seq }) => seq),
+    [3, 8],
+  );
 });
 
 test("a full disk is told as such, and what is written once it has room again is there", async (t) => {

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { PassThrough } from "node:stream";
+import { PassThrough, Readable } from "node:stream";
 import { test } from "node:test";
 import { linesOf } from "../../../control/doors/lines.ts";
 
@@ -13,4 +13,12 @@ test("lines come whole, however they were cut", async () => {
   for await (const line of linesOf(body)) lines.push(line);
 
   assert.deepEqual(lines, ["one", "two", "", "ääää"]);
+});
+
+test("a line without an end is given up at its limit", async () => {
+  const body = Readable.from(Array.from({ length: 20 }, () => "a".repeat(2 ** 17)));
+
+  await assert.rejects(async () => {
+    for await (const line of linesOf(body)) assert.fail(line);
+  }, /more than 1048576 characters/);
 });

@@ -42,6 +42,24 @@ export const capCases: Record<string, RefusedCase> = {
     loc: ["query", "limit"],
     says: /must be at least 0/,
   },
+  "a name of events over the cap": {
+    send: ["GET", `/events?name=${"x".repeat(1_025)}`],
+    status: 422,
+    loc: ["query", "name"],
+    says: /must have at most 1024 characters/,
+  },
+  "an id of an event over the cap": {
+    send: ["GET", "/events?since=1125899906842625"],
+    status: 422,
+    loc: ["query", "since"],
+    says: /must be at most 1125899906842624/,
+  },
+  "an id of an event below zero": {
+    send: ["GET", "/events", undefined, { "last-event-id": "-1" }],
+    status: 422,
+    loc: ["header", "last-event-id"],
+    says: /expected the id of an event, a number/,
+  },
   "a limit over the cap": {
     send: ["GET", "/api/status?limit=1001"],
     status: 422,

@@ -187,6 +187,18 @@ export const refusedCases: Record<string, RefusedCase> = {
     loc: ["query", "limit"],
     says: /expected number/,
   },
+  "a noun that has no events": {
+    send: ["GET", "/events?noun=request"],
+    status: 422,
+    loc: ["query", "noun"],
+    says: /expected one of "cluster"/,
+  },
+  "a header that is no number": {
+    send: ["GET", "/events", undefined, { "last-event-id": "new" }],
+    status: 422,
+    loc: ["header", "last-event-id"],
+    says: /expected the id of an event, a number/,
+  },
   "a query that is neither yes nor no": {
     send: ["GET", "/api/status?all_status=perhaps"],
     status: 422,

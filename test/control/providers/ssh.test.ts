@@ -7,7 +7,7 @@ import { testWorld } from "../../helpers/world.ts";
 
 test("hosts can be asked for by their pool, or of any; of none while there are no pools", async (t) => {
   const { ctx } = await testWorld(t);
-  const { places } = sshProvider(openHostBook(ctx.db, ctx.ssh), ctx.ssh, ctx.log);
+  const { places } = sshProvider(openHostBook(ctx, ctx.ssh), ctx.ssh, ctx.log);
   assert.deepEqual(await places?.(), []);
 
   await updatePools(ctx, { lab: { hosts: ["a"] }, attic: { hosts: ["b"] } });

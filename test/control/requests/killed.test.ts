@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { test } from "node:test";
+import { cloudOperations as clouds } from "../../../contract/operations/clouds.ts";
 import { clusterOperations as clusters } from "../../../contract/operations/clusters.ts";
 import { requestOperations as requests } from "../../../contract/operations/requests.ts";
 import { until } from "../../helpers/agent.ts";
@@ -27,6 +28,19 @@ test("a request at work when control is killed three times has failed, and other
 
   await assert.rejects(client.get(stop), /control ended unexpectedly 3 times while it worked on/);
   await client.get(await client.call(clusters.down, { ...demo, skip_hooks: true }));
+});
+
+test("a pattern without an end holds up neither other requests, nor a stop, nor a restart", async (t) => {
+  const control = await startControl(t);
+  const { client } = control;
+  const input = { name_filter: "(.?){1000}Z" };
+
+  const id = await client.call(clouds.listAcceleratorCounts, input);
+  await assert.rejects(client.get(id), /name_filter: repetition counts/);
+  await control.end("SIGTERM");
+  await control.start();
+
+  assert.deepEqual(await client.get(await client.call(clusters.status, {})), []);
 });
 
 test("a cancel waits behind no other request", async (t) => {

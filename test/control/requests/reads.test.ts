@@ -43,12 +43,13 @@ test("results take no more memory than there is for them; the newest stays", () 
   for (const id of ["a", "b"]) {
     const name = "status";
     const who = { queue: "short", userId: "u", userName: "ann", clusterName: null } as const;
-    reads.add({ id, name, ...who, clientApi: null, input: new Uint8Array(), createdAt: 1 });
+    const asked = { input: {}, command: "" };
+    reads.add({ id, name, ...who, clientApi: null, createdAt: 1 }, asked);
     reads.end(id, { status: "SUCCEEDED", returnValue: large }, 2);
   }
 
   assert.equal(reads.find("a"), undefined);
-  assert.equal(reads.find("b")?.returnValue?.length, large.length);
+  assert.equal(reads.findEnded("b")?.returnValue?.length, large.length);
   assert.equal(reads.end("b", { status: "CANCELLED" }, 3), false);
   assert.equal(reads.end("a", { status: "CANCELLED" }, 3), undefined);
 });

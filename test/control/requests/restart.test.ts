@@ -6,6 +6,7 @@ import { narrate, provisionLogOf } from "../../../control/clusters/provision-log
 import { wantCluster } from "../../../control/clusters/want.ts";
 import { until } from "../../helpers/agent.ts";
 import { testWorld } from "../../helpers/world.ts";
+import { writable } from "../../helpers/writable.ts";
 import { demo, list, withLaunch } from "./held-launch.ts";
 
 test("a request is stored before it is answered, and no crash loses it", async (t) => {
@@ -78,7 +79,7 @@ async function overtakenAfterCrash(
   const id = await world.call(row, demo);
   await world.provider.held(row === clusters.start ? "create" : "stop");
   const { id: clusterId } = await world.cluster("demo");
-  await wantCluster(world.ctx.db, clusterId, { wanted: wish, because: "another wish" });
+  await wantCluster(writable(world.ctx), clusterId, { wanted: wish, because: "another wish" });
   const after = await world.crash();
   release();
   return { after, id };
@@ -121,7 +122,7 @@ test("what only reads is forgotten by a restart of control, and says so", async 
 test("requests of an operation that is no more end with an error", async (t) => {
   const world = await testWorld(t, { queuesClosed: true });
   const id = await world.call(clusters.stop, demo);
-  await world.ctx.db.updateTable("requests").set({ name: "gone" }).execute();
+  await writable(world.ctx).updateTable("requests").set({ name: "gone" }).execute();
 
   const after = await world.crash();
 

@@ -1,9 +1,10 @@
 import assert from "node:assert/strict";
-import { test } from "node:test";
+import { type TestContext, test } from "node:test";
 import { requestMachine } from "../../../contract/statuses.ts";
-import { openDatabase } from "../../../control/db/open.ts";
+import { type Connection, openDatabase } from "../../../control/db/open.ts";
 import type { Ending } from "../../../control/requests/schema.ts";
 import { addRequest, findRequest, setEnded, setRunning } from "../../../control/requests/store.ts";
+import { writable } from "../../helpers/writable.ts";
 
 const endings: Ending[] = [
   { status: "SUCCEEDED", returnValue: "null" },
@@ -11,9 +12,14 @@ const endings: Ending[] = [
   { status: "CANCELLED" },
 ];
 
-test("a request ends only as its machine allows", async (t) => {
+async function anOpenDatabase(t: TestContext): Promise<Connection> {
   const db = await openDatabase(":memory:");
   t.after(() => db.destroy());
+  return writable({ db });
+}
+
+test("a request ends only as its machine allows", async (t) => {
+  const db = await anOpenDatabase(t);
   for (const from of requestMachine.names)
     for (const ending of endings) {
       const id = `${from}>${ending.status}`;
@@ -29,8 +35,7 @@ test("a request ends only as its machine allows", async (t) => {
 });
 
 test("a request begins once more after a restart, but never after its end", async (t) => {
-  const db = await openDatabase(":memory:");
-  t.after(() => db.destroy());
+  const db = await anOpenDatabase(t);
   await addRequest(db, aRequest("a"));
 
   assert.ok(await setRunning(db, "a"));

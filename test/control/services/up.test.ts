@@ -28,7 +28,7 @@ test("a service that is brought up has an address, replicas that run its task, a
 
 const beginnings: readonly [string, RegExp][] = [
   ["replicas: 2", /; its replicas are being brought up\.$/m],
-  ["replicas: 0", /; it is to have no replica\.$/m],
+  ["replicas: 0", /; it has no replicas, as configured\.$/m],
   [
     "replica_policy: {min_replicas: 0, max_replicas: 2, target_qps_per_replica: 1}",
     /; it has no replica until the first request comes\.$/m,

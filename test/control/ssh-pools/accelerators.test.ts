@@ -7,6 +7,7 @@ import { setHost } from "../../../control/ssh-pools/store.ts";
 import { updatePools } from "../../../control/ssh-pools/update.ts";
 import { aHost } from "../../helpers/hosts.ts";
 import { testWorld } from "../../helpers/world.ts";
+import { writable } from "../../helpers/writable.ts";
 
 test("pools tell what they have of accelerators, and what is free", async (t) => {
   const world = await testWorld(t);
@@ -21,10 +22,10 @@ test("pools tell what they have of accelerators, and what is free", async (t) =>
   ] as const;
   for (const [pool, name, facts] of known) {
     const { machine, facts: seen } = aHost(name, facts);
-    await setHost(ctx.db, { pool, name }, { machine, facts: seen, deployedAt: 1 });
+    await setHost(writable(ctx), { pool, name }, { machine, facts: seen, deployedAt: 1 });
   }
-  await setHost(ctx.db, { pool: "lab", name: "c" }, { problem: "it is off" });
-  const book = openHostBook(ctx.db, ctx.ssh);
+  await setHost(writable(ctx), { pool: "lab", name: "c" }, { problem: "it is off" });
+  const book = openHostBook(ctx, ctx.ssh);
   await book.claim({ id: "c1", name: "c1", nodes: 1 }, (hosts) => hosts.slice(0, 1));
 
   const ask = (input = {}) => world.run(rows.kubernetesGpuAvailability, input);

@@ -7,6 +7,7 @@ import { putHost, setHost } from "../../../control/ssh-pools/store.ts";
 import { updatePools } from "../../../control/ssh-pools/update.ts";
 import { aHost } from "../../helpers/hosts.ts";
 import { testWorld } from "../../helpers/world.ts";
+import { writable } from "../../helpers/writable.ts";
 
 /** A book of the pools `lab` (hosts a, b, c) and `attic`, whose host is the machine of a too. */
 async function aBook(t: TestContext) {
@@ -14,10 +15,10 @@ async function aBook(t: TestContext) {
   await updatePools(ctx, { lab: { hosts: ["a", "b", "c"] }, attic: { hosts: ["a"] } });
   const { machine, facts } = aHost("a");
   const known = { machine, facts, deployedAt: 1 };
-  for (const pool of ["attic", "lab"]) await setHost(ctx.db, { pool, name: "a" }, known);
+  for (const pool of ["attic", "lab"]) await setHost(writable(ctx), { pool, name: "a" }, known);
   for (const name of ["b", "c"])
-    await setHost(ctx.db, { pool: "lab", name }, { ...known, machine: `[${name}]:22` });
-  return { ctx, book: openHostBook(ctx.db, ctx.ssh) };
+    await setHost(writable(ctx), { pool: "lab", name }, { ...known, machine: `[${name}]:22` });
+  return { ctx, book: openHostBook(ctx, ctx.ssh) };
 }
 
 const free = async (book: HostBook) =>
@@ -46,10 +47,10 @@ test("a pool of which no host is free is told of, with how each of its hosts is"
   const { ctx, book } = await aBook(t);
   assert.deepEqual(await book.listShortages(), []);
 
-  await setHost(ctx.db, { pool: "lab", name: "b" }, { problem: "host b: no route to it" });
+  await setHost(writable(ctx), { pool: "lab", name: "b" }, { problem: "host b: no route to it" });
   await book.claim(aClaim("c1", 1), (hosts) => hosts.filter(({ name }) => name === "c"));
   assert.deepEqual(await book.listShortages(), []);
-  await putHost(ctx.db, { pool: "lab", name: "a" }, true);
+  await putHost(writable(ctx), { pool: "lab", name: "a" }, true);
 
   const [told = "", ...more] = await book.listShortages();
   assert.deepEqual(more, []);
@@ -83,7 +84,7 @@ test("a host that was given back is free again; a dirty one only once it was cle
   await book.release(await nodeOf("c-1-0"), false);
   await book.release(await nodeOf("c-1-1"), true);
   assert.deepEqual(await free(book), ["attic/a"]);
-  await setHost(ctx.db, { pool: "lab", name: "b" }, { isDirty: false });
+  await setHost(writable(ctx), { pool: "lab", name: "b" }, { isDirty: false });
   assert.deepEqual(await free(book), ["attic/a", "lab/b"]);
   assert.equal(await book.find("c-1-0"), undefined);
 });
@@ -91,7 +92,7 @@ test("a host that was given back is free again; a dirty one only once it was cle
 test("a machine that one pool has yet to clean is given away by no other", async (t) => {
   const { book, ctx } = await aBook(t);
 
-  await setHost(ctx.db, { pool: "lab", name: "a" }, { isDirty: true });
+  await setHost(writable(ctx), { pool: "lab", name: "a" }, { isDirty: true });
 
   assert.deepEqual(await free(book), ["lab/b", "lab/c"]);
   assert.match(String(await book.listShortages()), /^ssh\/attic: no host is free/);

@@ -11,6 +11,7 @@ import { listHosts, setHost } from "../../../control/ssh-pools/store.ts";
 import { updatePools } from "../../../control/ssh-pools/update.ts";
 import { aHost } from "../../helpers/hosts.ts";
 import { testWorld } from "../../helpers/world.ts";
+import { writable } from "../../helpers/writable.ts";
 
 const minuteMs = 60_000;
 const a = { pool: "lab", name: "a" };
@@ -22,7 +23,7 @@ async function aPool(t: TestContext, pool: object = { user: "ana" }) {
     updatePools(ctx, { lab: { ...pool, hosts: [{ ip: "a", ...entry }] } });
   await put({});
   const { facts } = aHost("a");
-  await setHost(ctx.db, a, { machine: "[a]:22", facts, deployedAt: 1, isDirty: false });
+  await setHost(writable(ctx), a, { machine: "[a]:22", facts, deployedAt: 1, isDirty: false });
   const left = async () => (await listLeftovers(ctx.db, ctx.seal)).map(({ id }) => id);
   return { ctx, put, left };
 }
@@ -80,7 +81,7 @@ test("what is left is tried again, less and less often, and keeps why it is ther
 
 test("a name that leads to another machine by now is no way to what was left", async (t) => {
   const { ctx, left } = await aPool(t);
-  await setHost(ctx.db, a, { machine: "[b]:22" });
+  await setHost(writable(ctx), a, { machine: "[b]:22" });
   await updatePools(ctx, { lab: { hosts: [] } });
   const [id = ""] = await left();
 
@@ -94,13 +95,13 @@ test("what is left in a home while it is looked after is not forgotten with what
   const { ctx, left } = await aPool(t);
   const b = { pool: "attic", name: "b" };
   await updatePools(ctx, { attic: { hosts: [{ ip: "b" }] } });
-  await setHost(ctx.db, b, { machine: "[a]:22", facts: aHost("a").facts, deployedAt: 1 });
+  await setHost(writable(ctx), b, { machine: "[a]:22", facts: aHost("a").facts, deployedAt: 1 });
   await updatePools(ctx, { lab: { hosts: [] } });
   const [id = ""] = await left();
   const found = (await findLeftover(ctx.db, ctx.seal, id)) ?? assert.fail("nothing is left");
   const resolve = async (entry: Parameters<typeof ctx.ssh.resolve>[0]) => {
     const again = { ...found, pool: "cellar", leftAt: found.leftAt + 1 };
-    await putLeftover(ctx.db, ctx.seal, again);
+    await putLeftover(writable(ctx), ctx.seal, again);
     return ctx.ssh.resolve(entry);
   };
 

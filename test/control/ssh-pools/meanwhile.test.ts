@@ -10,6 +10,7 @@ import { findHost, setHost } from "../../../control/ssh-pools/store.ts";
 import { forgetPool, updatePools } from "../../../control/ssh-pools/update.ts";
 import { startSshHost, whyNoHosts } from "../../helpers/ssh-hosts.ts";
 import { testWorld } from "../../helpers/world.ts";
+import { writable } from "../../helpers/writable.ts";
 import { aCall } from "../clusters/a-call.ts";
 
 const skip = whyNoHosts();
@@ -26,9 +27,9 @@ async function aMachine(t: TestContext, pools: readonly string[]) {
   await updatePools(ctx, Object.fromEntries(pools.map((pool) => [pool, config])));
   for (const pool of pools) {
     await lookAt(ctx, { pool, name: host.address }, never);
-    await setHost(ctx.db, { pool, name: host.address }, { deployedAt: 1 });
+    await setHost(writable(ctx), { pool, name: host.address }, { deployedAt: 1 });
   }
-  const book = openHostBook(ctx.db, ctx.ssh);
+  const book = openHostBook(ctx, ctx.ssh);
   const claim = () => book.claim(cluster, (free) => free.slice(0, 1));
   const isDirty = async (pool: string) =>
     (await findHost(ctx.db, { pool, name: host.address }))?.isDirty;
@@ -92,12 +93,12 @@ test("what a cluster left running is cleaned by the pool that keeps the machine"
   const { host, ctx, isDirty } = await aMachine(t, ["attic", "lab"]);
   const lab = { pool: "lab", name: host.address };
 
-  await setHost(ctx.db, lab, { isDirty: true });
+  await setHost(writable(ctx), lab, { isDirty: true });
   await cleanPools(ctx, ["lab"], aCall(ctx));
   assert.deepEqual([await isDirty("attic"), await isDirty("lab")], [true, false]);
 
-  await setHost(ctx.db, { ...lab, pool: "attic" }, { isDirty: false });
-  await setHost(ctx.db, lab, { isDirty: true, deployedAt: 1 });
+  await setHost(writable(ctx), { ...lab, pool: "attic" }, { isDirty: false });
+  await setHost(writable(ctx), lab, { isDirty: true, deployedAt: 1 });
   await updatePools(ctx, { lab: { hosts: [] } });
   assert.equal(await isDirty("attic"), true);
 });

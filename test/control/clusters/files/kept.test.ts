@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { type KeptParcel, withParcels } from "../../../../control/clusters/files/kept.ts";
+import { withParcels } from "../../../../control/clusters/files/kept.ts";
+import type { KeptParcel } from "../../../../control/clusters/files/parcels.ts";
 
 const parcel = (destination: string, blobId: string) => ({
   name: destination,

@@ -7,17 +7,15 @@ import type { HookEvent } from "../../../../contract/hooks.ts";
 import { clusterOperations as rows } from "../../../../contract/operations/clusters.ts";
 import { copyFileOf, hookLogKey, openCopy } from "../../../../control/clusters/hooks/log-copy.ts";
 import { followHookLog } from "../../../../control/clusters/hooks/log-follow.ts";
-import {
-  dropLifecycle,
-  putLifecycle,
-  type StoredLifecycle,
-} from "../../../../control/clusters/lifecycles/store.ts";
+import type { StoredLifecycle } from "../../../../control/clusters/lifecycles/schema.ts";
+import { dropLifecycle, putLifecycle } from "../../../../control/clusters/lifecycles/store.ts";
 import { clusterKey } from "../../../../control/clusters/schema.ts";
 import { addCluster } from "../../../../control/clusters/store.ts";
 import { until } from "../../../helpers/agent.ts";
 import { aCluster, aLifecycle } from "../../../helpers/clusters.ts";
 import { aRun } from "../../../helpers/lifecycles.ts";
 import { testWorld } from "../../../helpers/world.ts";
+import { writable } from "../../../helpers/writable.ts";
 
 const name = { cluster_name: "demo" };
 
@@ -26,11 +24,11 @@ async function withCluster(t: TestContext, nodes = 1) {
   const world = await testWorld(t);
   const { ctx } = world;
   const cluster = aCluster({ nodes, status: "STOPPED", wanted: "STOPPED" });
-  await addCluster(ctx.db, cluster);
+  await addCluster(writable(ctx), cluster);
   const { id: clusterId } = cluster;
   /** A lifecycle is now so. */
   async function tell(more: Partial<StoredLifecycle>) {
-    await putLifecycle(ctx.db, aLifecycle({ clusterId, ...more }));
+    await putLifecycle(writable(ctx), aLifecycle({ clusterId, ...more }));
     ctx.changes.notify(clusterKey(clusterId));
   }
   const file = (lifecycleId: string, event: HookEvent, rank = 0) =>
@@ -101,7 +99,7 @@ test("a piece of a log costs its follower one look at one row", async (t) => {
     ...{ cluster: aCluster(), lifecycle: aLifecycle(), event: "stop" as const },
     ...{ follow: true, tail: 0, file: file("l1", "stop") },
   };
-  const counted = { ...ctx, db: ctx.db.withPlugin(counting) };
+  const counted = { ...ctx, db: writable(ctx).withPlugin(counting) };
   const pieces = followHookLog(counted, log, new AbortController().signal);
 
   for (let round = 0; round < 20; round += 1) {
@@ -204,7 +202,7 @@ test("who follows a lifecycle that turns out to have joined another follows that
   await tell({ id: "ours" });
   const id = await ask();
   await tell({ id: "theirs", startedAt: 2, runs: [aRun()] });
-  await dropLifecycle(world.ctx.db, { clusterId: "c1", id: "ours", rank: 0 });
+  await dropLifecycle(writable(world.ctx), { clusterId: "c1", id: "ours", rank: 0 });
   await write("theirs", "stop", "one\n");
 
   await untilPrinted(id, "one\n");
@@ -277,7 +275,7 @@ test("a reader that control's end interrupted sees each line once", async (t) =>
 
   const next = await world.crash();
   await until(async () => (await next.printed(id)) === "one\none\n" || undefined);
-  await putLifecycle(next.ctx.db, aLifecycle(done));
+  await putLifecycle(writable(next.ctx), aLifecycle(done));
   next.ctx.changes.notify(clusterKey("c1"));
 
   assert.equal(await next.get(rows.hookLogs, id), 0);

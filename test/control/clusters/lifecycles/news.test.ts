@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { HookRun, Lifecycle } from "../../../../contract/lifecycle-shapes.ts";
+import { hookOverAt } from "../../../../control/clusters/hooks/time.ts";
 import { merged, newsOf, without } from "../../../../control/clusters/lifecycles/news.ts";
-import type { StoredLifecycle } from "../../../../control/clusters/lifecycles/store.ts";
+import type { StoredLifecycle } from "../../../../control/clusters/lifecycles/schema.ts";
 import { aLifecycle } from "../../../helpers/clusters.ts";
 
 const aRun = (more: Partial<HookRun> = {}): HookRun => ({
@@ -95,7 +96,13 @@ test("what has ended or is left to the provider stays so, but results are still 
     const running = aRun({ index: 0, status: "RUNNING", endedAt: null });
     const before = aLifecycle({ status, endedAt: status === "DONE" ? 1 : null, runs: [running] });
 
-    const now = merged("c1", 0, before, told({ status: "READY", runs: [aRun({ index: 0 })] }));
+    const now = merged(
+      "c1",
+      0,
+      before,
+      told({ status: "READY", runs: [aRun({ index: 0 })] }),
+      9_000,
+    );
 
     assert.deepEqual([now.status, now.endedAt], [before.status, before.endedAt]);
     assert.equal(now.runs[0]?.status, "SUCCEEDED");
@@ -105,7 +112,7 @@ test("what has ended or is left to the provider stays so, but results are still 
 test("of what a hook printed last little is kept, and nothing that steers a terminal", () => {
   const tail = `${"x".repeat(9_000)}\n\u001b[31mred\u001b[0m\r\u0007\n\n${"a\tb\n".repeat(30)}last`;
   const kept = (given: string) =>
-    merged("c1", 0, undefined, told({ runs: [aRun({ tail: given })] })).runs[0]?.tail ?? "";
+    merged("c1", 0, undefined, told({ runs: [aRun({ tail: given })] }), 9_000).runs[0]?.tail ?? "";
 
   assert.equal(kept(tail), `${"a\tb\n".repeat(19)}last`);
   assert.equal(
@@ -125,20 +132,27 @@ test("an answer that a later one overtook changes nothing", () => {
   ];
 
   for (const more of older)
-    assert.deepEqual(merged("c1", 0, before, told({ revision: 6, ...more })), before);
+    assert.deepEqual(merged("c1", 0, before, told({ revision: 6, ...more }), 9_000), before);
 });
 
 test("a lifecycle that was ready and became a teardown runs hooks again", () => {
   const before = aLifecycle({ revision: 7, status: "READY", runs: [aRun({ index: 0 })] });
   const runs = [aRun({ index: 0 }), aRun({ event: "down", status: "RUNNING", endedAt: null })];
 
-  const now = merged("c1", 0, before, told({ revision: 8, events: ["down"], runs }));
+  const now = merged("c1", 0, before, told({ revision: 8, events: ["down"], runs }), 9_000);
 
-  assert.deepEqual([now.status, now.events, now.runs], ["HOOKS", ["down"], runs]);
+  const heard = runs.map((run) => (run.status === "RUNNING" ? { ...run, heardAt: 9_000 } : run));
+  assert.deepEqual([now.status, now.events, now.runs], ["HOOKS", ["down"], heard]);
 });
 
 test("what the head leads is as the head tells it", () => {
-  const now = merged("c1", 2, aLifecycle({ rank: 2, skipsHooks: true }), told({ status: "READY" }));
+  const now = merged(
+    "c1",
+    2,
+    aLifecycle({ rank: 2, skipsHooks: true }),
+    told({ status: "READY" }),
+    9_000,
+  );
 
   assert.deepEqual([now.status, now.rank, now.skipsHooks], ["READY", 2, true]);
   assert.equal(Object.hasOwn(now, "logs"), false);
@@ -156,3 +170,13 @@ test("a hook whose node goes was interrupted", () => {
   assert.deepEqual([now.status, now.endedAt], ["DONE", 9_000]);
   assert.equal(without(aLifecycle(), "LEAVING", 9_000).endedAt, null);
 });
+
+for (const startedAt of [1_000, 99_000_000])
+  test(`a hook that began at ${startedAt} by its node's clock has its time from when control heard of it`, () => {
+    const running = aRun({ status: "RUNNING", startedAt, endedAt: null });
+    const first = merged("c1", 0, undefined, told({ runs: [running] }), 50_000);
+    const again = merged("c1", 0, first, told({ revision: 99, runs: [running] }), 70_000);
+
+    assert.equal(hookOverAt(first), 50_000 + 60_000 + 10_000);
+    assert.equal(hookOverAt(again), hookOverAt(first));
+  });

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import type { StoredLifecycle } from "../../../../control/clusters/lifecycles/schema.ts";
 import {
   findLifecycle,
   listLifecycles,
   putLifecycle,
-  type StoredLifecycle,
 } from "../../../../control/clusters/lifecycles/store.ts";
 import { testWorld } from "../../../helpers/world.ts";
 

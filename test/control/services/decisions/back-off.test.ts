@@ -35,10 +35,17 @@ test("ten minutes of health make up for what failed before them, and for nothing
 test("the first is replaced at once, each further one twice as late, up to ten minutes", () => {
   const waits = Array.from({ length: 12 }, (_, failures) => {
     const failed = Array.from({ length: failures }, (_, index) => aFailure(index, now));
-    return Math.max(0, nextTryAt(failed) - now) / 1_000;
+    return Math.max(0, nextTryAt(failed, now) - now) / 1_000;
   });
 
   assert.deepEqual(waits, [0, 0, 10, 20, 40, 80, 160, 320, 600, 600, 600, 600]);
+});
+
+test("what failed before the clock was set back by hours holds up nothing", () => {
+  const before = [aFailure(2, now + minutes(90)), aFailure(1, now + minutes(80))];
+
+  assert.ok(nextTryAt(before, now) <= now);
+  assert.equal(nextTryAt([...before, aFailure(3, now)], now), now + 20_000);
 });
 
 test("a service that crashes on start is tried ever more slowly, and then for ever", () => {

@@ -1,11 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { ReplicaPolicy } from "../../../../contract/task/replica-policy.ts";
-import {
-  type Decision,
-  planService,
-  type ServiceView,
-} from "../../../../control/services/decisions/plan.ts";
+import { type Decision, planService } from "../../../../control/services/decisions/plan.ts";
+import type { ServiceView } from "../../../../control/services/decisions/schema.ts";
 import type { Replica, Version } from "../../../../control/services/schema.ts";
 import { aReplica } from "../rows.ts";
 import { aFailure, aPolicy, aVersion } from "./versions.ts";

@@ -65,6 +65,14 @@ for (const [what, before, rate, target, after] of cases)
     assert.deepEqual([scaling.target, scaling.pressure], [target, after]);
   });
 
+test("what was needed since before the clock was set back counts from then on", () => {
+  const [before, demand] = [at(1, pressure("up", -7_200)), aDemand(6)];
+  const backFor = (seconds: number) =>
+    scale(policy, before, { ...demand, watchedSince: now - seconds * 1_000 }, now).target;
+
+  assert.deepEqual([backFor(29), backFor(30)], [1, 3]);
+});
+
 test("why the target changed is told in requests a second", () => {
   const { reason } = scale(policy, at(1, pressure("up", 30)), aDemand(6), now);
 

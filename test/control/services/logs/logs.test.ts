@@ -7,6 +7,7 @@ import { serveOperations as rows } from "../../../../contract/operations/serve.t
 import { downloadsOf } from "../../../../control/downloads.ts";
 import { balancerLogOf } from "../../../../control/services/folders.ts";
 import { text, until } from "../../../helpers/agent.ts";
+import { writable } from "../../../helpers/writable.ts";
 import { aTask, type ServiceBed, withService } from "../bed.ts";
 
 type Given = Partial<GivenInputOf<typeof rows.logs>>;
@@ -124,7 +125,7 @@ test("the log of a job is kept once, whenever control was killed", async (t) => 
   bed.world.provider.agentsStart = false;
   await bed.world.provider.silence(clusterId ?? "", 0);
   // As though control had been killed between the log and the wish.
-  await bed.world.ctx.db
+  await writable(bed.world.ctx)
     .updateTable("clusters")
     .set({ wanted: "UP" })
     .where("id", "=", clusterId ?? "")

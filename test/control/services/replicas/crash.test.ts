@@ -1,9 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { serveOperations as rows } from "../../../../contract/operations/serve.ts";
-import { listLive } from "../../../../control/clusters/store.ts";
+import { listLive } from "../../../../control/clusters/list-store.ts";
 import { setReplica } from "../../../../control/services/replicas/store.ts";
 import { until } from "../../../helpers/agent.ts";
+import { writable } from "../../../helpers/writable.ts";
 import { aTask, type ServiceBed, serviceBed, withService } from "../bed.ts";
 
 /** Control is killed at some step of a replica; there is one cluster and one job of it all the same. */
@@ -43,8 +44,7 @@ for (const duty of ["create", "list"] as const)
 test("killed once its cluster is written down, and it does not know that yet", async (t) => {
   const bed = await withService(t, one);
   await bed.untilReplica(1, "READY");
-  const { db } = bed.world.ctx;
-  await db
+  await writable(bed.world.ctx)
     .updateTable("replicas")
     .set({ status: "PENDING", cluster_id: null, job_id: null, host: null, run_at: null })
     .execute();
@@ -55,10 +55,25 @@ test("killed once its cluster is written down, and it does not know that yet", a
   await hasOneOfEach(after);
 });
 
+test("sent away once its cluster is written down, and it does not know that yet", async (t) => {
+  const bed = await withService(t, one);
+  await bed.untilReplica(1, "READY");
+  await writable(bed.world.ctx)
+    .updateTable("replicas")
+    .set({ status: "PENDING", wanted: "GONE", cluster_id: null, job_id: null, host: null })
+    .execute();
+
+  const after = await bed.crash();
+  await after.untilReplica(1, "GONE");
+
+  const live = await listLive(after.world.ctx.db);
+  assert.ok(!live.some(({ name }) => name === "chat-1"));
+});
+
 test("killed once its task was handed in, and it does not know that yet", async (t) => {
   const bed = await withService(t, one);
   await bed.untilReplica(1, "READY");
-  await bed.world.ctx.db
+  await writable(bed.world.ctx)
     .updateTable("replicas")
     .set({ status: "PROVISIONING", job_id: null, host: null, run_at: null })
     .execute();

@@ -27,6 +27,22 @@ test("a service whose files did not come is refused at once, and so is an update
   await assert.rejects(bed.world.run(rows.update, update), didNotCome);
 });
 
+test("a replica whose provider does not answer in time waits for its cluster", async (t) => {
+  const bed = await serviceBed(t);
+  const { provider } = bed.world;
+  const { create } = provider;
+  let isSilent = true;
+  provider.create = (...given) =>
+    isSilent ? fail("TimeoutError", "the cloud did not answer") : create(...given);
+  await bed.world.run(rows.up, { task: aTask(), service_name: "chat" });
+
+  const says = /^waits for its cluster: the cloud did not answer/;
+  await until(async () => says.test((await bed.replica(1)).reason) || undefined);
+  isSilent = false;
+
+  await bed.untilReady(1);
+});
+
 test("a replica whose node does not take its task for now says so, and gets it later", async (t) => {
   const bed = await serviceBed(t);
   const { provider } = bed.world;

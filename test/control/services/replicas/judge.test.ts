@@ -68,6 +68,22 @@ test("a replica that starts has its initial delay again once control is back", (
   assert.equal(verdictAt(500), "FAILED_INITIAL_DELAY");
 });
 
+test("a replica whose run began before the clock was set back has its initial delay once more", () => {
+  const begun = { ...aReplica("STARTING"), runAt: seconds(9_000) };
+  const verdictAt = (at: number) => judge(begun, bad, probe, seconds(at), seconds(400))?.to;
+
+  assert.equal(verdictAt(499), undefined);
+  assert.equal(verdictAt(500), "FAILED_INITIAL_DELAY");
+});
+
+test("a replica does not fail by the hours that its machine slept", () => {
+  const found = { ...aReplica("NOT_READY"), statusChangedAt: seconds(10) };
+  const verdictAt = (at: number) => judge(found, down, probe, seconds(at), seconds(9_000))?.to;
+
+  assert.equal(verdictAt(9_049), undefined);
+  assert.equal(verdictAt(9_050), "FAILED_PROBING");
+});
+
 test("the reason says what the probe was answered", () => {
   const reasonOf = (status: ReplicaStatus, seen: SeenReplica) =>
     judge(aReplica(status), seen, probe, seconds(200))?.reason;

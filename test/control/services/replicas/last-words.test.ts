@@ -8,6 +8,7 @@ import { lastLines } from "../../../../control/services/replicas/log.ts";
 import { addReplica, findReplica } from "../../../../control/services/replicas/store.ts";
 import { addService, addVersion } from "../../../../control/services/store.ts";
 import { testWorld } from "../../../helpers/world.ts";
+import { writable } from "../../../helpers/writable.ts";
 import { aReplica, aService } from "../rows.ts";
 
 const reason = "it was not ready 4 s after its run began: refused";
@@ -20,10 +21,10 @@ test("a replica that its probe gave up says what it printed last, once and witho
   const agent = () => ({ open: async () => ({ body: body() }) });
   const seeing = { ...ctx, agent } as unknown as Context;
   const replica = aReplica({ status: "FAILED_INITIAL_DELAY", jobId: 1, reason });
-  await addService(ctx.db, aService());
+  await addService(writable(ctx), aService());
   const row = { ...version, mode: "rolling", readyAt: null, givenUp: null } as const;
-  await addVersion(ctx.db, ctx.seal, row, { yaml, blobId: null, tls: null });
-  await addReplica(ctx.db, replica);
+  await addVersion(writable(ctx), ctx.seal, row, { yaml, blobId: null, tls: null });
+  await addReplica(writable(ctx), replica);
   const { signal } = new AbortController();
 
   await noteLastWords(seeing, {} as Cluster, replica, signal);

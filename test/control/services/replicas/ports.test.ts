@@ -6,13 +6,14 @@ import { addService } from "../../../../control/services/store.ts";
 import type { OpenVersion } from "../../../../control/services/versions/task.ts";
 import { aCluster } from "../../../helpers/clusters.ts";
 import { testWorld } from "../../../helpers/world.ts";
+import { writable } from "../../../helpers/writable.ts";
 import { aReplica, aService } from "../rows.ts";
 
 test("replicas of one machine that choose at once get ports of their own", async (t) => {
   const { ctx } = await testWorld(t);
-  await addService(ctx.db, aService());
+  await addService(writable(ctx), aService());
   const replicas = [1, 2, 3].map((number) => aReplica({ number }));
-  for (const replica of replicas) await addReplica(ctx.db, replica);
+  for (const replica of replicas) await addReplica(writable(ctx), replica);
   const version = { spec: { port: 20_000, auth: {} } } as unknown as OpenVersion;
 
   const chosen = await Promise.all(
@@ -29,9 +30,9 @@ test("replicas of one machine that choose at once get ports of their own", async
 
 test("replicas with networks of their own all have the port of the document", async (t) => {
   const { ctx } = await testWorld(t);
-  await addService(ctx.db, aService());
+  await addService(writable(ctx), aService());
   const replicas = [1, 2].map((number) => aReplica({ number }));
-  for (const replica of replicas) await addReplica(ctx.db, replica);
+  for (const replica of replicas) await addReplica(writable(ctx), replica);
   const version = { spec: { port: 8_080 } } as unknown as OpenVersion;
   const shared = aCluster({ provider: "local" });
   const cluster = { ...shared, offer: { ...shared.offer, network: "own" as const } };

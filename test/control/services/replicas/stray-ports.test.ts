@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { setReplica } from "../../../../control/services/replicas/store.ts";
+import { writable } from "../../../helpers/writable.ts";
 import { aTask, type ServiceBed, withService } from "../bed.ts";
 
 const one = aTask().replace("replicas: 2", "replicas: 1");
@@ -80,7 +81,7 @@ test("nothing is said before its probe was refused, and nothing of who was ready
 test("a server that insists on the document's port is told of a network of its own", async (t) => {
   const bed = await withService(t, one, unanswered);
   const { id } = await bed.untilReplica(1, "STARTING");
-  await setReplica(bed.world.ctx.db, id, { serverPort: 20_001, listenPort: 20_001 });
+  await setReplica(writable(bed.world.ctx), id, { serverPort: 20_001, listenPort: 20_001 });
   const stray = (ports: string) =>
     `; it listens on ${ports}, not on $PORT, which is 20001: use $PORT`;
   const said = async (port: number) =>

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { serveOperations as rows } from "../../../../contract/operations/serve.ts";
 import { findService } from "../../../../control/services/store.ts";
+import { writable } from "../../../helpers/writable.ts";
 import { aTask, withService } from "../bed.ts";
 
 test("a version that cannot be read any more hides no service, and its own can be taken down", async (t) => {
@@ -11,7 +12,7 @@ test("a version that cannot be read any more hides no service, and its own can b
   const { job, world } = before;
   const { id: jobId } = await job(1);
   const { clusterId } = await before.replica(1);
-  await world.ctx.db
+  await writable(world.ctx)
     .updateTable("service_versions")
     .set({ task: Buffer.from("torn") })
     .execute();

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { openTurns } from "../../../control/doors/ssh/turns.ts";
+import { openTurns, openTurnsByKey } from "../../common/turns.ts";
 
 test("so much work goes on at once, and what waits begins in its order", async () => {
   const inTurn = openTurns(2);
@@ -30,4 +30,25 @@ test("so much work goes on at once, and what waits begins in its order", async (
 
   assert.deepEqual([await works[2], await works[3]], [2, 3]);
   assert.deepEqual(begun, [0, 1, 2, 3]);
+});
+
+test("work of one key goes on one by one, also after a failure, and keys do not wait for each other", async () => {
+  const inTurn = openTurnsByKey<string>();
+  const begun: string[] = [];
+  const gate = Promise.withResolvers<void>();
+  const work = (name: string, until?: Promise<void>) => async () => {
+    begun.push(name);
+    await until;
+  };
+  const first = inTurn("a", work("a1", gate.promise));
+  const second = inTurn("a", work("a2"));
+  await inTurn("b", work("b1"));
+
+  assert.deepEqual(begun, ["a1", "b1"]);
+  gate.reject(new Error("it failed"));
+  await assert.rejects(first, /it failed/);
+  await second;
+  await inTurn("a", work("a3"));
+
+  assert.deepEqual(begun, ["a1", "b1", "a2", "a3"]);
 });

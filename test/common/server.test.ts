@@ -6,9 +6,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
 import * as z from "zod";
-import { type Bound, serve } from "../../agent/server.ts";
 import { openLog } from "../../common/log.ts";
 import { operation } from "../../common/operation.ts";
+import { type Bound, serve, toJsonLines } from "../../common/server.ts";
+import { openHttpClient } from "../helpers/http-client.ts";
 
 test("the socket is its owner's alone, and nothing else of the agent is touched by that", async (t) => {
   const folder = mkdtempSync(join(tmpdir(), "s-"));
@@ -80,4 +81,38 @@ test("a caller who cannot be let in is no reason to leave", async (t) => {
   });
 
   for (const _ of [1, 2]) assert.ok(server.emit("error", new Error("accept EMFILE")));
+});
+
+test("a body is read up to the limit of its server, and objects are sent as lines", async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), "s-"));
+  const socket = join(folder, "a.sock");
+  const rows = {
+    echo: operation({
+      name: "echo",
+      route: "POST /",
+      mode: "stream",
+      summary: "The words, a line each.",
+      access: "any",
+      input: { body: z.object({ words: z.array(z.string()) }) },
+      output: z.unknown(),
+    }),
+  };
+  async function* each(words: string[]) {
+    for (const word of words) yield { word };
+  }
+  const echo: Bound<typeof rows>["echo"] = ({ words }) => toJsonLines(each(words));
+  const log = openLog("agent", "error");
+  const server = await serve(rows, { echo }, { socket, log, bodyBytesAtMost: 30 });
+  const client = openHttpClient(socket);
+  t.after(async () => {
+    await client.close();
+    server.close();
+    rmSync(folder, { recursive: true });
+  });
+
+  const fits = await client.http("POST", "/", { body: { words: ["a", "b"] } });
+  const tooLarge = await client.http("POST", "/", { body: { words: ["a", "b", "c", "d", "e"] } });
+
+  assert.equal(fits.text, '{"word":"a"}\n{"word":"b"}\n');
+  assert.equal(tooLarge.status, 413);
 });

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
-import { offsetOfLastLines } from "../../control/growing-file.ts";
+import { offsetOfLastLines } from "../../common/growing-file.ts";
 
 /** A file with this text. */
 function aFile(t: TestContext, text: string): string {

@@ -1,0 +1,231 @@
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { test } from "node:test";
+import * as z from "zod";
+import { outputs } from "../../client/output/table.ts";
+import type {
+  ClusterJobRecord,
+  ClusterStatusRecord,
+  CostReportRecord,
+} from "../../contract/records/clusters.ts";
+import { commandLine, wordsOf } from "./command-line.ts";
+import { fakeControl, type Handler, type Routes, sendJson } from "./fake-control.ts";
+import { aService } from "./services.ts";
+
+const root = join(import.meta.dirname, "../..");
+const read = (name: string) =>
+  JSON.parse(readFileSync(join(root, `docs/schemas/${name}.json`), "utf8"));
+
+const since = 1_700_000_000;
+const instant = "2023-11-14T22:13:20.000Z";
+
+const common = {
+  ...{ cluster_hash: "h1", user_hash: "u1", user_name: "ana", workspace: "default" },
+  ...{ cloud: "Local", region: "here", resources_str: "1x[CPU:2]", node_names: null },
+};
+
+const dev: ClusterStatusRecord = {
+  ...common,
+  ...{ name: "dev", status: "UP", launched_at: since, handle: null, last_use: null },
+  ...{ autostop: 30, to_down: false, cluster_ever_up: true, status_updated_at: since },
+  idle: { since: null, stops_at: null, kept_alive_by: ["job 1"] },
+  lifecycle: {
+    ...{ id: "l1", action: "stop", cause: "user", because: "stop by ann", phase: "HOOKS", node: 0 },
+    ...{ started_at: since, deadline_at: null, hooks_run: [] },
+    hook: { index: 0, of: 1, started_at: since, timeout: 60 },
+  },
+  hooks: [{ events: ["stop"], timeout: 60, run: "save" }],
+  ...{ is_managed: false, nodes: 1, labels: null, storage_mounts_metadata: null },
+};
+
+const job: ClusterJobRecord = {
+  ...{ job_id: 1, job_name: "train", username: "ana", user_hash: "u1", resources: "1x[CPU:2]" },
+  ...{ submitted_at: since, start_at: since, end_at: null, status: "RUNNING" },
+  ...{ log_path: "~/x", links: {}, metadata: {} },
+};
+
+const cost: CostReportRecord = {
+  ...common,
+  ...{ name: "dev", launched_at: since, duration: 60, num_nodes: 1, resources: null },
+  ...{ priority: null, priority_class: null, status: null, last_event: null, total_cost: 0.25 },
+  resources_str_full: "",
+};
+
+const sending =
+  (value: unknown): Handler =>
+  (_seen, res) =>
+    sendJson(res, 200, value);
+
+const pool = {
+  ...{ pool_name: "lab", context_name: "ssh-lab", status: "Ready", reason: "a: free" },
+  hosts: [{ name: "a", status: "Ready", reason: "free" }],
+};
+const health = { status: "healthy", api_version: "60", version: "1.0.0", commit: "abc" };
+const request = { request_id: "r-1", name: "sky.launch", status: "RUNNING", created_at: since };
+const explanation = {
+  ...{ noun: "cluster", name: "dev", id: "c1", status: "INIT", wanted: "UP", because: null },
+  ...{ since, doing: ["waits for capacity"] },
+  attempt: { failures: 1, reason: "no capacity", failed_at: since, next_at: since },
+};
+const orphan = { id: "o1", name: null, provider: "local", nodes: 1, jobs: null };
+
+const routes: Routes = {
+  "POST /status": { result: [dev] },
+  "POST /endpoints": { result: { 8080: "10.0.0.1:8080" } },
+  "POST /queue": { result: [job] },
+  "POST /job_status": { result: { 1: "SUCCEEDED" } },
+  "POST /cluster_events": {
+    result: [
+      { reason: "INIT → UP: every node runs", transitioned_at: since },
+      { reason: "hook 1 of 1 (stop) failed", transitioned_at: since },
+    ],
+  },
+  "POST /cost_report": { result: [cost] },
+  "POST /check": { result: { default: { Local: ["compute"] } } },
+  "POST /serve/status": { result: [aService()] },
+  "GET /ssh_node_pools": sending({ lab: { hosts: ["a"] } }),
+  "GET /ssh_node_pools/lab/status": sending(pool),
+  "GET /ssh_node_pools/keys": sending(["id_ed25519"]),
+  "GET /api/status": sending([request]),
+  "GET /explain": sending(explanation),
+  "GET /orphans": sending([orphan]),
+  "POST /orphans/adopt": sending(orphan),
+  "GET /api/health": sending({ ...health, user: { id: "u1", name: "ana" } }),
+  "POST /launch": { result: { job_id: 1, handle: null } },
+  "POST /exec": { result: { job_id: 2, handle: null } },
+  "POST /serve/up": { result: ["chat", "http://127.0.0.1:30001"] },
+  "POST /api/cancel": { result: ["r-1"] },
+  ...Object.fromEntries(
+    [
+      ...["start", "stop", "down", "autostop", "cancel", "serve/update", "serve/down"],
+      ...["serve/terminate-replica", "ssh_node_pools/deploy", "ssh_node_pools/down"],
+    ].map((name) => [`POST /${name}`, {}]),
+  ),
+};
+
+/** A line of each form, and a part of what it must print; several of those that are printed by several. */
+const lines: readonly [string, string, unknown][] = [
+  ["status", "clusters", [{ name: "dev", infra: "local/here", launched_at: instant }]],
+  ["status --endpoints dev", "endpoints", [{ cluster: "dev", port: 8080 }]],
+  ["queue dev", "jobs", [{ cluster: "dev", id: 1, started_at: instant, ended_at: null }]],
+  ["logs --status dev", "job-statuses", [{ cluster: "dev", id: 1, status: "SUCCEEDED" }]],
+  [
+    "events dev",
+    "events",
+    [
+      { at: instant, name: "dev", from: "INIT", to: "UP", reason: "every node runs" },
+      { from: null, to: null, reason: "hook 1 of 1 (stop) failed" },
+    ],
+  ],
+  ["explain dev", "explanation", { name: "dev", since: instant, attempt: { next_at: instant } }],
+  ["context list", "contexts", [{ name: "default", current: true }]],
+  ["config show", "settings", [{ origin: { kind: "default" } }]],
+  ["cost-report", "costs", [{ name: "dev", duration_seconds: 60, cost_usd: 0.25 }]],
+  ["check", "infra", [{ workspace: "default", infra: "local", capabilities: ["compute"] }]],
+  ["serve status", "services", [{ name: "chat", replicas: [{ id: 1 }, { id: 2 }] }]],
+  ["ssh status", "ssh-pools", [{ name: "lab", hosts: [{ name: "a" }] }]],
+  ["ssh keys", "ssh-keys", [{ name: "id_ed25519" }]],
+  ["api status", "requests", [{ id: "r-1", name: "launch", created_at: instant }]],
+  ["api orphans", "orphans", [{ id: "o1", infra: "local" }]],
+  ["api orphans --adopt o1", "orphans", [{ id: "o1" }]],
+  ["api info", "control-plane", { status: "healthy", api_version: 60, user: { id: "u1" } }],
+  ["version", "version", {}],
+  ["doctor", "findings", []],
+  [
+    "launch -c dev true",
+    "actions",
+    [{ action: "launch", name: "dev", outcome: "done", job_id: 1 }],
+  ],
+  ["launch -c dev --async true", "actions", [{ name: "dev", outcome: "submitted", job_id: null }]],
+  ["exec dev true", "actions", [{ action: "exec", name: "dev", job_id: 2 }]],
+  ["start dev", "actions", [{ action: "start", name: "dev" }]],
+  ["stop dev", "actions", [{ action: "stop", name: "dev", outcome: "done" }]],
+  ["down dev --async", "actions", [{ action: "down", name: "dev", outcome: "submitted" }]],
+  ["autostop dev", "actions", [{ action: "autostop", name: "dev" }]],
+  ["cancel dev 1", "actions", [{ action: "cancel", name: "dev", outcome: "unchanged" }]],
+  ["api cancel r-1", "actions", [{ name: null, outcome: "done" }]],
+  [
+    "serve up -n chat chat.yaml",
+    "actions",
+    [{ action: "serve up", endpoint: "http://127.0.0.1:30001" }],
+  ],
+  ["serve update chat chat.yaml", "actions", [{ action: "serve update", name: "chat" }]],
+  ["serve down chat", "actions", [{ action: "serve down", name: "chat" }]],
+  ["ssh up lab", "actions", [{ action: "ssh up", name: "lab" }]],
+  ["ssh down lab", "actions", [{ action: "ssh down", name: "lab" }]],
+];
+
+/** Forms that other tests are about, as they are printed a line at a time. */
+const elsewhere = ["error", "event", "log-line"];
+
+test("each form of JSON is tried", () => {
+  const tried = new Set([...elsewhere, ...lines.map(([, name]) => name)]);
+  assert.deepEqual(
+    outputs.filter(({ name }) => !tried.has(name)),
+    [],
+  );
+  const commands = outputs.find(({ name }) => name === "actions")?.printedBy ?? [];
+  assert.deepEqual(
+    commands.filter((name) => !lines.some(([line]) => `${line} `.startsWith(`${name} `))),
+    [],
+  );
+});
+
+for (const [line, name, part] of lines)
+  test(`\`outrigger ${line} -o json\` prints what the schema of ${name} says`, async (t) => {
+    const control = await fakeControl(t, routes);
+    const outrigger = await commandLine(t, control.endpoint);
+    const task = "service: {replicas: 1, readiness_probe: /}\nresources: {ports: 80}\nrun: serve\n";
+    await writeFile(join(outrigger.folder, "chat.yaml"), task);
+
+    const { code, stdout, stderr } = await outrigger([...wordsOf(line), "-o", "json"]);
+
+    if (name !== "findings") assert.equal(code, 0, stderr);
+    const printed = JSON.parse(stdout);
+    z.fromJSONSchema(read(name)).parse(printed);
+    assert.partialDeepStrictEqual(printed, part);
+  });
+
+test("--fields prints these alone, and names those that there are", async (t) => {
+  const control = await fakeControl(t, routes);
+  const outrigger = await commandLine(t, control.endpoint);
+
+  const some = await outrigger(wordsOf("status --fields name,status"));
+  const one = await outrigger(wordsOf("api info --fields endpoint"));
+  const odd = await outrigger(wordsOf("queue dev --fields id,nme"));
+
+  assert.deepEqual(JSON.parse(some.stdout), [{ name: "dev", status: "UP" }]);
+  assert.deepEqual(JSON.parse(one.stdout), { endpoint: control.endpoint });
+  assert.deepEqual([odd.code, odd.stdout], [2, ""]);
+  assert.match(JSON.parse(odd.stderr).error.message, /no field nme; there are cluster, id, name/);
+});
+
+test("of several things that are done, each is told how it went", async (t) => {
+  const two = { result: [dev, { ...dev, name: "dev-2" }] };
+  const refused: Handler = ({ body }, res) => {
+    if (body["cluster_name"] === "dev")
+      return sendJson(res, 409, { detail: "not now", type: "ConflictError" });
+    res.setHeader("x-skypilot-request-id", "r-2");
+    sendJson(res, 200, null);
+  };
+  const get: Handler = ({ query }, res) => {
+    const value = query.get("request_id") === "r-2" ? null : two.result;
+    sendJson(res, 200, { return_value: JSON.stringify(value) });
+  };
+  const done = { "GET /api/get": get, "POST /stop": refused };
+  const control = await fakeControl(t, { ...routes, "POST /status": two, ...done });
+  const outrigger = await commandLine(t, control.endpoint);
+
+  const { code, stdout, stderr } = await outrigger(wordsOf("stop dev dev-2 -o json"));
+
+  assert.equal(code, 5, stderr);
+  const printed = JSON.parse(stdout);
+  z.fromJSONSchema(read("actions")).parse(printed);
+  assert.partialDeepStrictEqual(printed, [
+    { name: "dev-2", outcome: "done", request_id: "r-2" },
+    { name: "dev", outcome: "failed", request_id: null, error: { code: "ConflictError" } },
+  ]);
+  assert.equal(JSON.parse(stderr.trimEnd().split("\n").at(-1) ?? "").error.code, "ConflictError");
+});

@@ -1,0 +1,201 @@
+import assert from "node:assert/strict";
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { type TestContext, test } from "node:test";
+import { clusterOperations as clusters } from "../../../contract/operations/clusters.ts";
+import { requestOperations as requests } from "../../../contract/operations/requests.ts";
+import { serveOperations as serve } from "../../../contract/operations/serve.ts";
+import { clusters as clusterReconciler } from "../../../control/clusters/reconcile.ts";
+import { collect } from "../../../control/collector.ts";
+import { databaseOf } from "../../../control/home.ts";
+import { openRequests } from "../../../control/requests/run.ts";
+import { services } from "../../../control/services/reconcile.ts";
+import { replicas } from "../../../control/services/replicas/reconcile.ts";
+import { listReplicas } from "../../../control/services/replicas/store.ts";
+import type { World } from "../../helpers/world.ts";
+import { demo } from "../requests/held-launch.ts";
+import { aTask, serviceBed } from "../services/bed.ts";
+
+/** What may be read from end to end, and why that is no more than the answer needs. */
+const mayScan: Readonly<Record<string, string>> = {
+  VIRTUAL: "the texts that the statement was given",
+  placed: "the lifecycles of some clusters, as the statement itself numbered them",
+  clusters_unsettled: "clusters with work to do alone",
+  clusters_up: "clusters that are up alone: each is looked at",
+  requests_unended: "requests that wait or run alone: all of them rest once control stops",
+  services_live: "live services alone: each is looked at",
+  replicas_live: "replicas that are not gone alone: each is looked at",
+};
+
+test("no statement of a hot path reads a table from end to end", async (t) => {
+  const migrated = await serviceBed(t);
+  const prepared = recordStatements(t);
+  const bed = await migrated.crash();
+  const { world } = bed;
+
+  await useClusters(world);
+  await world.run(serve.up, { task: aTask(), service_name: "chat" });
+  await bed.untilReady(1, 2);
+  await bed.record();
+  await useRequests(world);
+  await workInBackground(world);
+
+  const file = databaseOf(world.ctx.config.home);
+  const scans = [...prepared].flatMap((statement) => scansOf(file, statement));
+  assert.ok(prepared.size > 80, `only ${prepared.size} statements were prepared`);
+  assert.deepEqual(scans, []);
+});
+
+test("a scan is found, whether through an index or not", async (t) => {
+  const { world } = await serviceBed(t);
+  const file = databaseOf(world.ctx.config.home);
+
+  assert.deepEqual(
+    [
+      "select * from clusters where user_id = ?",
+      "select id from requests order by created_at",
+      "select id from clusters where status = 'UP'",
+      "delete from events where reason = 'x'",
+    ].map((statement) => scansOf(file, statement).length),
+    [1, 1, 0, 1],
+  );
+});
+
+test("replicas that are gone cost those that live nothing", async (t) => {
+  const { world } = await serviceBed(t);
+  const prepared = recordStatements(t);
+
+  await listReplicas(world.ctx.db, "a-service");
+
+  const [statement = ""] = prepared;
+  const steps = planOf(databaseOf(world.ctx.config.home), statement);
+  assert.deepEqual(steps, ["SEARCH replicas USING INDEX replicas_live (service_id=?)"]);
+});
+
+test("lists read neither results nor bodies, nor tasks that they do not show", async (t) => {
+  const { world } = await serviceBed(t);
+  await world.run(clusters.launch, demo);
+  const prepared = recordStatements(t);
+
+  await world.http("GET", "/api/status?all_status=true");
+  await world.run(clusters.status, { summary_response: true });
+  await world.run(clusters.costReport, { dashboard_summary_response: true });
+
+  const readers = [...prepared].filter((text) =>
+    /^select .*from "(requests|clusters)"/s.test(text),
+  );
+  assert.ok(readers.length >= 3, "the lists were read");
+  for (const statement of readers)
+    assert.doesNotMatch(statement, /"(return_value|error|input|progress|task_yaml|hooks|parcels)"/);
+});
+
+test("a name is looked up, a pattern is tried on names alone", async (t) => {
+  const { world } = await serviceBed(t);
+  for (const cluster_name of ["demo", "other"])
+    await world.run(clusters.launch, { ...demo, cluster_name });
+  const ask = async (cluster_names: string[]) => {
+    const prepared = recordStatements(t);
+    const found = await world.run(clusters.status, { cluster_names });
+    return { names: found.map(({ name }) => name), statements: [...prepared] };
+  };
+
+  const one = await ask(["demo"]);
+  const some = await ask(["dem*", "nowhere"]);
+
+  assert.deepEqual([one.names, some.names], [["demo"], ["demo"]]);
+  assert.deepEqual(some.statements, [
+    `select "name" from "clusters" where "status" <> 'GONE' and "name" >= ? and "name" < ? order by "name" limit ?`,
+  ]);
+});
+
+async function useClusters(world: World): Promise<void> {
+  const { cluster_name } = demo;
+  await world.run(clusters.launch, demo);
+  await world.run(clusters.launch, demo);
+  await world.run(clusters.exec, demo);
+  await world.run(clusters.queue, { cluster_name });
+  await world.run(clusters.jobStatus, { cluster_name, job_ids: null });
+  for (const input of [
+    { cluster_names: [cluster_name] },
+    { cluster_names: ["de*"] },
+    { all_users: true, refresh: "FORCE" as const },
+    { summary_response: true },
+  ])
+    await world.run(clusters.status, input);
+  await world.run(clusters.clusterEvents, { cluster_name, event_type: "NOTEWORTHY" });
+  await world.run(clusters.costReport, {});
+  for (const query of ["since=0", "tail=5", `since=0&name=${cluster_name}`, "tail=5&noun=service"])
+    assert.equal((await world.http("GET", `/events?follow=false&${query}`)).status, 200, query);
+  await world.http("POST", "/provision_logs", { body: { cluster_name, follow: false } });
+  await world.run(clusters.autostop, { cluster_name, idle_minutes: 5 });
+  await world.run(clusters.stop, { cluster_name });
+  await world.run(clusters.start, { cluster_name });
+  await world.run(clusters.down, { cluster_name });
+}
+
+async function useRequests(world: World): Promise<void> {
+  const release = world.provider.holds("create");
+  const id = await world.call(clusters.launch, { ...demo, cluster_name: "held" });
+  await world.provider.held("create");
+  for (const query of [
+    "",
+    "?all_status=true",
+    "?cluster_name=held",
+    "?cluster_name=held&all_status=true",
+    "?limit=1&fields=name",
+    `?after=${id}`,
+    `?after=${id}&all_status=true&cluster_name=held`,
+    `?request_ids=${id}`,
+    `?request_ids=${id.slice(0, 8)}`,
+  ])
+    assert.equal((await world.http("GET", `/api/status${query}`)).status, 200, query);
+  await world.http("GET", "/api/completion/api_request?incomplete=");
+  await world.http("GET", "/api/completion/cluster_name?incomplete=h");
+  await world.http("GET", "/api/stream?follow=false");
+  await world.run(requests.cancel, { request_ids: null, user_id: "nobody" });
+  await world.run(requests.cancel, { request_ids: null });
+  await assert.rejects(world.get(clusters.launch, id));
+  release();
+}
+
+async function workInBackground(world: World): Promise<void> {
+  const { ctx } = world;
+  for (const noun of [clusterReconciler, services, replicas]) await noun.due(ctx);
+  await collect(ctx);
+  world.advance(400 * 86_400_000);
+  await collect(ctx);
+  await openRequests(ctx, []);
+}
+
+const folder = join(import.meta.dirname, "../../../control/db/migrations");
+const migrations = readdirSync(folder)
+  .map((name) => readFileSync(join(folder, name), "utf8"))
+  .join();
+
+/** The text of every statement that is prepared from now on, but for those that bring the tables up to date. */
+function recordStatements(t: TestContext): ReadonlySet<string> {
+  const { prepare } = DatabaseSync.prototype;
+  const texts = new Set<string>();
+  t.mock.method(DatabaseSync.prototype, "prepare", function (this: DatabaseSync, text: string) {
+    const isOfUse = /^(select|insert|update|delete|with)\b/i.test(text);
+    if (isOfUse && !migrations.includes(text)) texts.add(text);
+    return prepare.call(this, text);
+  });
+  return texts;
+}
+
+/** What a statement reads from end to end although it is not in the list. */
+const scansOf = (file: string, statement: string): string[] =>
+  planOf(file, statement).flatMap((step) => {
+    const [, table, index] = /^SCAN (\w+)(?:.*?(VIRTUAL|(?<=INDEX )\w+))?/.exec(step) ?? [];
+    if (table === undefined || table === "CONSTANT" || (index ?? table) in mayScan) return [];
+    return [`${step}: ${statement}`];
+  });
+
+/** The steps in which SQLite carries out a statement. */
+function planOf(file: string, statement: string): string[] {
+  using db = new DatabaseSync(file, { readOnly: true });
+  const steps = db.prepare(`explain query plan ${statement}`).all();
+  return steps.map(({ detail }) => String(detail));
+}

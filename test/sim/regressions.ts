@@ -1,0 +1,86 @@
+import type { Step } from "./script.ts";
+
+/** A script that failed once. Its steps are written out, as scripts of seeds change. */
+interface Regression {
+  /** What was wrong. */
+  readonly showed: string;
+  /** Determines all delays. */
+  readonly seed: number;
+  readonly steps: readonly Step[];
+}
+
+const service = (how: string, replicas: number): string => `
+resources: {ports: 8080}
+service:
+  replicas: ${replicas}
+  readiness_probe: {path: /, initial_delay_seconds: 30, failure_window_seconds: 30}
+run: serve ${how}
+`;
+
+const up = (at: number, replicas: number): Step => ({
+  ...{ at, do: "call", user: "ann", operation: "serve.up" },
+  input: { service_name: "s", task: service("well", replicas) },
+});
+
+const update = (at: number, how: string, mode: "rolling" | "blue_green"): Step => ({
+  ...{ at, do: "call", user: "bob", operation: "serve.update" },
+  input: { service_name: "s", task: service(how, 2), mode },
+});
+
+const launch = (at: number, task: string, minutes: number, down: boolean): Step => ({
+  ...{ at, do: "call", user: "ann", operation: "launch" },
+  input: { cluster_name: "c", task, idle_minutes_to_autostop: minutes, down },
+});
+
+const autostop = (at: number, minutes: number): Step => ({
+  ...{ at, do: "call", user: "bob", operation: "autostop" },
+  input: { cluster_name: "c", idle_minutes: minutes, down: true },
+});
+
+export const regressions: readonly Regression[] = [
+  {
+    showed: "a replica that was terminated while its cluster was made left the cluster behind",
+    seed: 11,
+    steps: [
+      up(0, 1),
+      {
+        ...{ at: 48, do: "call", user: "ann", operation: "serve.terminate_replica" },
+        input: { service_name: "s", replica_id: 1 },
+      },
+    ],
+  },
+  {
+    showed: "with the clock set back by hours, a version that fails was not given up for as long",
+    seed: 1441,
+    steps: [
+      up(774, 3),
+      { at: 19_209, do: "step clock", whose: "control", byMs: -14_400_000 },
+      update(27_617, "mute", "blue_green"),
+    ],
+  },
+  {
+    showed:
+      "a replica failed as its provider's answer was not read in time: control had been paused",
+    seed: 9038,
+    steps: [up(24, 2), { at: 89, do: "freeze", how: "paused", forMs: 480_172 }],
+  },
+  {
+    showed: "a head that was silent when its autostop was set kept the one before",
+    seed: 437,
+    steps: [
+      launch(0, "num_nodes: 2\nrun: sleep 27\n", 1, false),
+      { at: 40_013, do: "silence", name: "c", rank: 0, forMs: 52_398 },
+      autostop(40_036, 2),
+    ],
+  },
+  {
+    showed: "a head that was asked what it knows while its autostop was cancelled got it back",
+    seed: 1682,
+    steps: [
+      launch(0, "num_nodes: 1\nrun: sleep 22\n", 1, false),
+      launch(98, "num_nodes: 1\nrun: sleep 7\n", 1, true),
+      { at: 20_014, do: "freeze", how: "asleep", forMs: 385_796 },
+      autostop(45_498, -1),
+    ],
+  },
+];
