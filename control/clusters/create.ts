@@ -12,6 +12,8 @@ import type { Cluster } from "./schema.ts";
 const agentStartMs = 30_000;
 const createAgainMs = 3_000;
 const healthTimeoutMs = 2_000;
+/** What one question and the pause after it count for at most. */
+const turnMs = healthTimeoutMs + 1_000;
 /** An agent that does not answer for so long is taken for hung, and replaced. */
 const hungMs = 5_000;
 /** An agent that is of another build still after so many turns is not ours to replace. */
@@ -85,7 +87,10 @@ async function isIn(
   return nodes.some((node) => node.rank === rank && node.state === state);
 }
 
-/** Undefined when it cannot be begun. */
+/**
+ * Undefined when it cannot be begun. Only the time in which the agent is asked counts: neither how long its
+ * program takes to the node, nor the time that control itself was frozen.
+ */
 async function beginUntilAnswer(
   ctx: Context,
   cluster: Cluster,
@@ -95,43 +100,27 @@ async function beginUntilAnswer(
 ): Promise<Health | undefined> {
   const provider = ctx.provider(cluster.provider);
   const agent = ctx.agent(cluster, rank);
-  const waited = openStopwatch();
+  let waitedMs = 0;
   let hungAt = hungMs;
   let createAt = 0;
   for (let pauseMs = 10; ; pauseMs = Math.min(pauseMs * 1.5, 500)) {
-    const isHung = waited.ms() > hungAt;
+    const isHung = waitedMs > hungAt;
     if (isHung) {
       await provider.endAgent?.(nodeIdOf(cluster, rank), signal);
       hungAt = Number.POSITIVE_INFINITY;
     }
     // Again, as an agent may die at its start.
-    if (isHung || waited.ms() >= createAt) {
-      if (!(await waited.without(begin))) return undefined;
-      createAt = waited.ms() + createAgainMs;
+    if (isHung || waitedMs >= createAt) {
+      if (!(await begin())) return undefined;
+      createAt = waitedMs + createAgainMs;
     }
+    const since = performance.now();
     const answer = await askHealth(agent, signal);
     if (!(answer instanceof AppError)) return answer;
-    if (waited.ms() > withinMs) throw answer;
+    if (waitedMs > withinMs) throw answer;
     await sleep(pauseMs, undefined, { signal });
+    waitedMs += Math.min(performance.now() - since, turnMs);
   }
-}
-
-/**
- * How long an agent had to answer: taking its program to a node may take minutes, and is not its time. The
- * clock that people set does not count. On Linux this one (CLOCK_MONOTONIC) stands still while the machine
- * is suspended, as timers do; other systems may let it go on.
- */
-function openStopwatch() {
-  let since = performance.now();
-  return {
-    ms: () => performance.now() - since,
-    async without<T>(work: () => Promise<T>): Promise<T> {
-      const from = performance.now();
-      const result = await work();
-      since += performance.now() - from;
-      return result;
-    },
-  };
 }
 
 /** What an agent answers, or why it does not. */
