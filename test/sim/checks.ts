@@ -79,6 +79,13 @@ const firstOf: Record<Noun, string> = {
   replica: replicaMachine.initial,
 };
 
+/** What has to be wanted for a move to each status. What is taken down may have been stopped on its way. */
+const movesFor: Readonly<Record<string, readonly string[]>> = {
+  UP: ["UP"],
+  STOPPED: ["STOPPED", "GONE"],
+  GONE: ["GONE"],
+};
+
 const columns = "id, name, status, wanted";
 const everything = `SELECT 'cluster' AS noun, ${columns} FROM clusters
   UNION ALL SELECT 'service', ${columns} FROM services
@@ -111,9 +118,12 @@ export function openChecks(file: string): Checks {
   const ended = new Map<string, string>();
   const services = openServiceChecks(db);
   const replayed = new Map<string, string>();
+  /** What was wanted of each row at the commit before. */
+  let wantedBefore = new Map<string, string>();
   let seen = 0;
 
-  function replay(): void {
+  function replay(): Move[] {
+    const moved: Move[] = [];
     for (const event of rows<Move>(events, seen)) {
       const { seq, noun, subject_id: id, from_status: from, to_status: to } = event;
       const key = `${noun} ${id}`;
@@ -121,8 +131,22 @@ export function openChecks(file: string): Checks {
       if (from !== before)
         throw new Violation("events do not follow each other", `${key}: ${from} after ${before}`);
       replayed.set(key, to);
+      moved.push(event);
       seen = seq;
     }
+    return moved;
+  }
+
+  /** A move acts for a wish, which may be replaced in the same commit; a replica may be GONE by itself. */
+  function checkWishes(moved: readonly Move[], found: readonly Row[]): void {
+    const wanted = new Map(found.map((row) => [`${row.noun} ${row.id}`, row.wanted]));
+    for (const { noun, subject_id: id, to_status: to } of moved) {
+      const wishes = [wantedBefore, wanted].map((rows) => rows.get(`${noun} ${id}`) ?? "");
+      const fitting = movesFor[to] ?? wishes;
+      if (noun !== "replica" && !wishes.some((wish) => fitting.includes(wish)))
+        throw new Violation("a move that nobody wants", `${noun} ${id} to ${to}, wanted ${wishes}`);
+    }
+    wantedBefore = wanted;
   }
 
   /** What became of a request stays what it is. */
@@ -140,8 +164,9 @@ export function openChecks(file: string): Checks {
 
   return {
     committed(existing) {
-      replay();
+      const moved = replay();
       const found = rows<Row>(present);
+      checkWishes(moved, found);
       for (const { noun, id, name, status } of found) {
         const told = replayed.get(`${noun} ${id}`) ?? firstOf[noun];
         if (told !== status)

@@ -1,8 +1,9 @@
 import { AppError } from "../../common/errors.ts";
 import type { Context } from "../../control/context.ts";
-import { databaseFull, watchDisk, watchStatements } from "./machine.ts";
+import { databaseFull, watchDisk, watchStatements, withFlushes } from "./machine.ts";
 import type { Network } from "./network.ts";
 import { type Outside, type Program, startProgram } from "./program.ts";
+import type { Random } from "./random.ts";
 
 /** Where control runs: it may crash at any statement, and comes back with what is on disk. */
 export interface Host {
@@ -40,6 +41,7 @@ export function openHost(
   network: Network,
   outside: () => Outside,
   watcher: HostWatcher,
+  random: Random,
 ): Host {
   const { clock } = network;
   let program: Program | undefined;
@@ -94,6 +96,7 @@ export function openHost(
     const isOurs = network.sameProgram();
     const opened = (world: Context) => {
       ctx = world;
+      Object.assign(world, { batch: withFlushes(world.batch, random) });
     };
     startProgram(home, outside(), { opened, failed }).then(
       (started) => {

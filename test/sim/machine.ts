@@ -1,6 +1,7 @@
 import * as fs from "node:fs";
 import { createRequire, syncBuiltinESMExports } from "node:module";
 import { StatementSync } from "node:sqlite";
+import type { Batch } from "../../control/db/batch.ts";
 import type { Random } from "./random.ts";
 
 /** Who sees the statements of the program under test. */
@@ -112,6 +113,29 @@ export function installPorts(): void {
   };
   Object.assign(require("node:net"), { createServer: () => server });
   syncBuiltinESMExports();
+}
+
+/** How long a flush takes: usually, and while the disk stalls. */
+const flushMs: readonly [number, number] = [0, 15];
+const stallMs: readonly [number, number] = [100, 2_000];
+
+/** Has writes wait until the flush before them is over, in their order; those that wait go together, or each alone. */
+export function withFlushes(batch: Batch, random: Random): Batch {
+  let freeAt = 0;
+  let areAlone = false;
+  let last: Promise<unknown> = Promise.resolve();
+  return (write) => {
+    const now = performance.now();
+    if (freeAt <= now) {
+      freeAt = now + random.between(...(random.chance(0.02) ? stallMs : flushMs));
+      areAlone = random.chance(0.5);
+    }
+    const flushed = new Promise<void>((resolve) => setTimeout(resolve, freeAt - now));
+    const turn = areAlone ? last : undefined;
+    const written = flushed.then(() => turn).then(() => batch(write));
+    last = written.catch(() => {});
+    return written;
+  };
 }
 
 let watch: Statements | undefined;

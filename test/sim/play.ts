@@ -115,7 +115,13 @@ function openStage(seed: number, home: string, steps: readonly Numbered[]): Stag
     guarded(() => checks.committed({ clusterIds, serviceIds }));
   };
   const outside = () => ({ provider, processes });
-  const host = openHost(home, network, outside, { note, failed, changed });
+  const host = openHost(
+    home,
+    network,
+    outside,
+    { note, failed, changed },
+    openRandom(seed, "disk"),
+  );
   return {
     ...{ network, cloud, balancers, host, checks, trace, note, guarded, begun },
     failure: () => failure,
