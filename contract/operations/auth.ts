@@ -12,7 +12,7 @@ export const authOperations = {
     summary: "Page that shows a log-in token, or hands it to a waiting client.",
     access: "any",
     input: query({
-      local_port: optional(queryInteger).describe("Loopback port at which a client waits."),
+      local_port: optional(queryInteger()).describe("Loopback port at which a client waits."),
     }),
     output: Bytes,
   }),

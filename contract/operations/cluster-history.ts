@@ -23,7 +23,7 @@ export const clusterHistoryOperations = {
     input: {
       ...query({
         follow: queryBoolean(true).describe("Keep streaming while the launch runs."),
-        tail: queryInteger.default(0).describe("Last n lines; 0 is everything."),
+        tail: queryInteger().default(0).describe("Last n lines; 0 is everything."),
       }),
       ...body("ProvisionLogsBody", {
         cluster_name: pastToo,

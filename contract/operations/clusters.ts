@@ -5,7 +5,7 @@ import { caps, integer, listOf, longText, taskText, text } from "../caps.ts";
 import { ClusterStatusRecord, Handle, LaunchResult } from "../records/clusters.ts";
 import { clusterHistoryOperations } from "./cluster-history.ts";
 import { clusterJobOperations } from "./cluster-jobs.ts";
-import { body, cancelStop, Nothing, optional } from "./fields.ts";
+import { body, cancelStop, Nothing, optional, queryInteger } from "./fields.ts";
 
 const clusterName = text.describe("Target cluster.");
 const flag = z.boolean().default(false);
@@ -182,8 +182,8 @@ export const clusterOperations = {
     input: {
       query: z.object({
         cluster_name: clusterName,
-        worker: z.coerce.number().int().min(0).max(caps.entries).default(0).describe("Rank."),
-        client_version: optional(z.coerce.number().int().min(0).max(caps.integer)).describe(
+        worker: queryInteger(0, caps.entries).default(0).describe("Rank."),
+        client_version: optional(queryInteger(0)).describe(
           "API number of the client; above 21, messages begin with a byte that says what they are.",
         ),
       }),

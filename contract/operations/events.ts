@@ -4,7 +4,7 @@ import { caps, text } from "../caps.ts";
 import { EventRecord, eventNouns } from "../records/events.ts";
 import { optional, query, queryBoolean, queryInteger } from "./fields.ts";
 
-const eventId = z.coerce.number().int().min(0).max(caps.eventId);
+const eventId = queryInteger(0, caps.eventId);
 
 /** What happens to clusters, services and replicas, as one stream. */
 export const eventOperations = {
@@ -19,9 +19,7 @@ export const eventOperations = {
         since: optional(eventId).describe(
           "Id of the last event that you have, 0 for all; null is from now on.",
         ),
-        tail: queryInteger
-          .min(0)
-          .max(caps.entries)
+        tail: queryInteger(0, caps.entries)
           .default(0)
           .describe("Without `since`: begin with the newest n that fit."),
         noun: optional(z.enum(eventNouns)).describe("Only events of this kind of thing."),

@@ -55,8 +55,12 @@ export const queryBoolean = (fallback: boolean) =>
     .default(fallback)
     .meta({ type: "boolean" });
 
-/** A whole number in a query. */
-export const queryInteger = z.coerce.number().int().min(-caps.integer).max(caps.integer);
+/** A whole number in a query; an empty text is none. */
+export const queryInteger = (least = -caps.integer, most = caps.integer) =>
+  z.preprocess(
+    (value) => (value === "" ? Number.NaN : value),
+    z.coerce.number().int().min(least).max(most),
+  );
 
 /** A query parameter that may be repeated. */
 export const queryList = z.preprocess(

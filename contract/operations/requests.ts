@@ -28,7 +28,7 @@ export const requestOperations = {
     input: query({
       request_id: optional(text).describe("Id or prefix; null is the newest request."),
       log_path: optional(filePath).describe("File within the log folder; not with request_id."),
-      tail: optional(queryInteger).describe("Last n lines; null is everything."),
+      tail: optional(queryInteger()).describe("Last n lines; null is everything."),
       follow: queryBoolean(true).describe("Keep streaming until the request ended."),
       format: z.enum(["auto", "plain", "html", "console"]).default("auto"),
     }),
@@ -58,7 +58,7 @@ export const requestOperations = {
     input: query({
       request_ids: optional(queryList).describe("Ids or prefixes; the rest is ignored then."),
       all_status: queryBoolean(false).describe("Include requests that have ended."),
-      limit: optional(queryInteger.min(0).max(caps.entries)).describe(
+      limit: optional(queryInteger(0, caps.entries)).describe(
         `At most n; null is ${caps.entries}.`,
       ),
       after: optional(text).describe("Id of the last one of the page before; those older follow."),

@@ -13,8 +13,8 @@ const chunkOf = (uploadId: z.ZodString) => ({
   ...query({
     user_hash: userHash,
     upload_id: uploadId,
-    chunk_index: queryInteger.min(0).describe("From 0."),
-    total_chunks: queryInteger.min(1),
+    chunk_index: queryInteger(0).describe("From 0."),
+    total_chunks: queryInteger(1),
   }),
   rawBody: "application/octet-stream",
 });
@@ -42,7 +42,7 @@ export const uploadOperations = {
     input: query({
       user_hash: userHash,
       blob_id: BlobId.describe("64 hex digits."),
-      size_bytes: optional(queryInteger).describe("Size of the zip; accepted and ignored."),
+      size_bytes: optional(queryInteger()).describe("Size of the zip; accepted and ignored."),
     }),
     output: z.object({ exists: z.boolean() }),
     errors: ["ValueError"],

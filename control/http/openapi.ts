@@ -106,8 +106,19 @@ const parametersIn = (place: Parameter["in"], fields: Schema = {}): Parameter[] 
     name,
     in: place,
     required: fields.required?.includes(name) ?? false,
-    schema: withExample(name, schema),
+    schema: withExample(name, withoutNull(schema)),
   }));
+
+/** What is not given in a path, query or header is not there: null cannot be sent. */
+function withoutNull({ anyOf, default: fallback, ...schema }: Schema): Schema {
+  const [only, ...others] = (anyOf ?? []).filter(({ type }) => type !== "null");
+  const kinds = others.length > 0 ? { anyOf: [only as Schema, ...others] } : only;
+  return {
+    ...kinds,
+    ...schema,
+    ...(fallback !== undefined && fallback !== null && { default: fallback }),
+  };
+}
 
 function bodyOf(
   { input }: Operation,

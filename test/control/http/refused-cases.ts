@@ -187,6 +187,12 @@ export const refusedCases: Record<string, RefusedCase> = {
     loc: ["query", "limit"],
     says: /expected number/,
   },
+  "an empty text where a number belongs": {
+    send: ["GET", "/api/stream?tail="],
+    status: 422,
+    loc: ["query", "tail"],
+    says: /expected number/,
+  },
   "a noun that has no events": {
     send: ["GET", "/events?noun=request"],
     status: 422,
