@@ -1,3 +1,4 @@
+import { AsyncLocalStorage } from "node:async_hooks";
 import { createRequire, syncBuiltinESMExports } from "node:module";
 
 /**
@@ -8,8 +9,12 @@ export interface Clock {
   now(): number;
   /** Has something done after a while; by the world, which neither a crash nor a freeze holds up, if not said. */
   after(ms: number, run: () => void, by?: Doer): void;
-  /** Has what the world tells the program come there: at once, or when the program is not frozen any more. */
-  tell(run: () => void): void;
+  /** Has what the world tells a process come there: at once, or when the process is not frozen any more. */
+  tell(run: () => void, process?: Process): void;
+  /** The process whose code this is; the newest one where it is none's. */
+  process(): Process;
+  /** Does something as a process: the timers that come of it are its own. */
+  within<T>(process: Process, run: () => T): T;
   /** Sets the clock that people read, of control or of the nodes, forward or back. */
   step(whose: WallClock, byMs: number): void;
   /** Does something by the clock that people read on nodes. */
@@ -19,20 +24,30 @@ export interface Clock {
    * machine that sleeps, no timer went on meanwhile.
    */
   freeze(how: "paused" | "asleep", forMs: number): void;
+  /** Freezes one process, and nothing else. */
+  pause(process: Process, forMs: number): void;
   /** For how long it still is frozen. */
   frozenMs(): number;
   /** Runs tasks until `isDone`; false where that takes longer than the limit. */
   until(isDone: () => boolean, limitMs: number): Promise<boolean>;
-  /** Ends the program: none of its timers fires any more, and it makes no new ones. */
-  kill(): void;
-  /** Lets a new program make timers. */
-  revive(): void;
+  /** Begins a process, the newest one from now on. */
+  begin(): Process;
+  /** Ends a process: none of its timers fires any more, and it makes no new ones. */
+  kill(process: Process): void;
   /** Tasks that have run so far. */
   count(): number;
 }
 
-/** Who does something: the program, what else runs on its machine, or the rest of the world. */
-type Doer = "program" | "host" | "world";
+/** A run of the program under test. A crash ends it; another one may take over from it while it is frozen. */
+export interface Process {
+  isAlive: boolean;
+  frozenUntil: number;
+}
+
+/** Who does something: a process, what else runs on its machine, or the rest of the world. */
+type Doer = Process | "host" | "world";
+
+const isProcess = (by: Doer): by is Process => typeof by === "object";
 
 /** Whose clock. */
 export type WallClock = "control" | "nodes";
@@ -55,30 +70,40 @@ export function openClock(): Clock {
   let tasks: Task[] = [];
   let now = epoch;
   let count = 0;
-  let isAlive = true;
+  const running = new AsyncLocalStorage<Process>();
+  let newest: Process = { isAlive: false, frozenUntil: 0 };
   const stepped = { control: 0, nodes: 0 };
   let reader: WallClock = "control";
-  const frozenUntil = { program: 0, host: 0, world: 0 };
+  let hostFrozenUntil = 0;
   let asleepMs = 0;
 
+  const process = () => running.getStore() ?? newest;
+
+  function frozenUntil(by: Doer): number {
+    if (by === "world") return 0;
+    return by === "host" ? hostFrozenUntil : Math.max(hostFrozenUntil, by.frozenUntil);
+  }
+
   function add(ms: number, run: () => void, by: Doer): Task {
-    const at = Math.max(now + Math.max(0, ms || 0), frozenUntil[by]);
+    const at = Math.max(now + Math.max(0, ms || 0), frozenUntil(by));
     const task = { at, run, by, isCancelled: false };
     let index = tasks.length;
     while (index > 0 && (tasks[index - 1] as Task).at > task.at) index -= 1;
-    if (isAlive || by !== "program") tasks.splice(index, 0, task);
+    if (!isProcess(by) || by.isAlive) tasks.splice(index, 0, task);
     return task;
   }
 
-  function freeze(how: "paused" | "asleep", forMs: number): void {
-    const end = now + forMs;
-    const isHeld = (by: Doer) => by === "program" || (by === "host" && how === "asleep");
-    for (const task of tasks)
-      if (isHeld(task.by)) task.at = how === "asleep" ? task.at + forMs : Math.max(task.at, end);
+  function pause(one: Process, forMs: number): void {
+    one.frozenUntil = Math.max(one.frozenUntil, now + forMs);
+    for (const task of tasks) if (task.by === one) task.at = Math.max(task.at, now + forMs);
     tasks.sort((a, b) => a.at - b.at);
-    for (const by of ["program", "host"] as const)
-      if (isHeld(by)) frozenUntil[by] = Math.max(frozenUntil[by], end);
-    if (how === "asleep") asleepMs += forMs;
+  }
+
+  function fallAsleep(forMs: number): void {
+    for (const task of tasks) if (task.by !== "world") task.at += forMs;
+    tasks.sort((a, b) => a.at - b.at);
+    hostFrozenUntil = Math.max(hostFrozenUntil, now + forMs);
+    asleepMs += forMs;
   }
 
   /** Promises and ticks of the last task are all done when a real turn of the event loop is over. */
@@ -95,19 +120,25 @@ export function openClock(): Clock {
       if (task.isCancelled) continue;
       now = task.at;
       count += 1;
-      task.run();
+      if (isProcess(task.by)) running.run(task.by, task.run);
+      else task.run();
     }
   }
 
   install({
     wall: () => Math.floor(now + stepped[reader]),
     monotonic: () => now - epoch - asleepMs,
-    add: (ms, run) => add(ms, run, "program"),
+    add: (ms, run) => add(ms, run, process()),
   });
   return {
     now: () => now - epoch,
     after: (ms, run, by = "world") => void add(ms, run, by),
-    tell: (run) => void (now > frozenUntil.program ? run() : add(0, run, "program")),
+    tell(run, to = newest) {
+      if (now > frozenUntil(to)) running.run(to, run);
+      else add(0, run, to);
+    },
+    process,
+    within: (one, run) => running.run(one, run),
     step(whose, byMs) {
       stepped[whose] += byMs;
     },
@@ -119,16 +150,17 @@ export function openClock(): Clock {
         reader = "control";
       }
     },
-    freeze,
-    frozenMs: () => Math.max(0, frozenUntil.program - now),
+    freeze: (how, forMs) => (how === "asleep" ? fallAsleep(forMs) : pause(newest, forMs)),
+    pause,
+    frozenMs: () => Math.max(0, frozenUntil(newest) - now),
     until,
-    kill() {
-      isAlive = false;
-      tasks = tasks.filter(({ by }) => by !== "program");
-      frozenUntil.program = frozenUntil.host;
+    begin() {
+      newest = { isAlive: true, frozenUntil: 0 };
+      return newest;
     },
-    revive() {
-      isAlive = true;
+    kill(one) {
+      one.isAlive = false;
+      tasks = tasks.filter(({ by }) => by !== one);
     },
     count: () => count,
   };

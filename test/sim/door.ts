@@ -3,6 +3,7 @@ import type { Dispatcher } from "undici";
 import { errorTypes, toAppError } from "../../common/errors.ts";
 import { type Operation, routeOf } from "../../common/operation.ts";
 import type { Stream } from "../../common/server.ts";
+import type { Process } from "./clock.ts";
 import type { Network } from "./network.ts";
 import type { Place } from "./script.ts";
 
@@ -44,6 +45,7 @@ export function openDoor(network: Network, subject: string, behind: Behind): Dis
     const url = new URL(path, "http://behind");
     const { name, row, input } = read(behind.routes, String(method), url, body);
     const aborts = signal as AbortSignal;
+    const caller = network.clock.process();
     const way = { place: behind.place, lateMs: behind.lateMs };
     return network.call(way, `${name} ${subject}`, aborts, async () => {
       const bound = behind.bound() as Record<string, Run> | undefined;
@@ -56,7 +58,7 @@ export function openDoor(network: Network, subject: string, behind: Behind): Dis
         const result = await (behind.place === "agent" ? network.clock.onNode(now) : now());
         behind.answered(name, result);
         if (row.mode !== "stream") return answerOf(200, result);
-        return streamOf(network, result as Stream, behind, gone, aborts);
+        return streamOf(network, result as Stream, behind, { caller, gone, aborts });
       } catch (error) {
         const { type, message, details } = toAppError(error);
         return answerOf(errorTypes[type].http, { type, message, details });
@@ -109,30 +111,28 @@ function streamOf(
   network: Network,
   { content, headers = {} }: Stream,
   behind: Behind,
-  gone: AbortController,
-  signal: AbortSignal,
+  { caller, gone, aborts }: { caller: Process; gone: AbortController; aborts: AbortSignal },
 ) {
   const body = new Readable({ read() {} });
-  const isOurs = network.sameProgram();
   const streams = behind.streamsOf();
   const end = (error: unknown) => {
     streams?.delete(cut);
     gone.abort();
     const reason = error instanceof Error ? error : new Error(String(error));
-    network.clock.tell(() => void (isOurs() && body.destroy(reason)));
+    network.clock.tell(() => void (caller.isAlive && body.destroy(reason)), caller);
   };
   const cut = () => end(new Error("the connection was reset"));
   streams?.add(cut);
   body.on("error", () => {});
   body.on("close", () => end(undefined));
-  signal.addEventListener("abort", () => end(signal.reason), { once: true });
+  aborts.addEventListener("abort", () => end(aborts.reason), { once: true });
   let pushedAt = 0;
   const push = (chunk: unknown) => {
     // In order, also where what is late comes to be on time again.
     pushedAt = Math.max(pushedAt, network.clock.now() + behind.lateMs());
-    const told = () => void (isOurs() && !gone.signal.aborted && body.push(chunk));
-    if (pushedAt <= network.clock.now()) network.clock.tell(told);
-    else network.clock.after(pushedAt - network.clock.now(), told, "program");
+    const told = () => void (caller.isAlive && !gone.signal.aborted && body.push(chunk));
+    if (pushedAt <= network.clock.now()) network.clock.tell(told, caller);
+    else network.clock.after(pushedAt - network.clock.now(), told, caller);
   };
   const beat = () => {
     if (gone.signal.aborted) return;

@@ -1,5 +1,7 @@
 import { AppError } from "../../common/errors.ts";
 import type { Context } from "../../control/context.ts";
+import { LeaseLostError } from "../../control/db/lease.ts";
+import type { Process } from "./clock.ts";
 import { databaseFull, watchDisk, watchStatements, withFlushes } from "./machine.ts";
 import type { Network } from "./network.ts";
 import { type Outside, type Program, startProgram } from "./program.ts";
@@ -14,6 +16,8 @@ export interface Host {
   crash(statements: number, awayMs: number): void;
   /** Has control stop in order, and start again. */
   restart(): Promise<void>;
+  /** Freezes control for a while, in which another one takes over: the first has to end without a word. */
+  overtake(forMs: number): void;
   /** Its disk is full for a while, before so many statements more that write. */
   fill(statements: number, forMs: number): void;
   /** Faults are over. */
@@ -31,6 +35,14 @@ export interface HostWatcher {
   changed(): void;
 }
 
+/** A run of control, from its start to its end. */
+interface Life {
+  readonly process: Process;
+  ctx?: Context;
+  /** While it takes calls. */
+  program?: Program;
+}
+
 /** Statements that take room. */
 const writes = /^(insert|update|delete|commit)\b/i;
 const againMs = 3_000;
@@ -44,9 +56,8 @@ export function openHost(
   random: Random,
 ): Host {
   const { clock } = network;
-  let program: Program | undefined;
-  let ctx: Context | undefined;
-  let isDown = true;
+  const lives = new Set<Life>();
+  let current: Life | undefined;
   let statementsLeft = Number.POSITIVE_INFINITY;
   let awayMs = 0;
 
@@ -54,13 +65,14 @@ export function openHost(
   let room = { statements: 0, forMs: 0 };
 
   const isFull = () => clock.now() < fullUntil;
-  const failed = (error: unknown) => isDown || watcher.failed(error);
+  const failed = (error: unknown) => !isOfDead(error) && watcher.failed(error);
   process.on("unhandledRejection", failed);
   watchStatements({
     before(sql) {
-      if (!isDown && --statementsLeft <= 0) die();
-      // What a dead program still does until its task ends is done to nothing.
-      if (isDown) throw new Error("control is dead");
+      const mine = clock.process();
+      if (mine === current?.process && --statementsLeft <= 0) crash(current);
+      // What a dead process still does until its task ends is done to nothing.
+      if (!mine.isAlive) throw new DeadError("control is dead");
       if (writes.test(sql)) takeRoom();
     },
     committed: watcher.changed,
@@ -73,70 +85,90 @@ export function openHost(
     if (isFull()) throw databaseFull();
   }
 
-  function die(): void {
+  function crash(life: Life): void {
     watcher.note("control crashes");
-    kill();
+    kill(life);
     clock.after(awayMs, start, "host");
   }
 
-  function kill(): void {
-    statementsLeft = Number.POSITIVE_INFINITY;
-    isDown = true;
-    program = undefined;
-    clock.kill();
-    network.killed();
+  function kill(life: Life): void {
+    if (life === current) {
+      current = undefined;
+      statementsLeft = Number.POSITIVE_INFINITY;
+    }
+    lives.delete(life);
+    clock.kill(life.process);
     // Closed in the midst of a transaction, a database is as it was before.
-    void ctx?.db.destroy();
+    void life.ctx?.db.destroy();
   }
 
   function start(): void {
     watcher.note("control starts");
-    isDown = false;
-    clock.revive();
-    const isOurs = network.sameProgram();
-    const opened = (world: Context) => {
-      ctx = world;
-      Object.assign(world, { batch: withFlushes(world.batch, random) });
-    };
-    startProgram(home, outside(), { opened, failed }).then(
-      (started) => {
-        if (isOurs()) program = started;
-        watcher.changed();
+    const life: Life = { process: clock.begin() };
+    current = life;
+    lives.add(life);
+    const told = {
+      failed: (error: unknown) => life.process.isAlive && failed(error),
+      opened(ctx: Context) {
+        life.ctx = Object.assign(ctx, { batch: withFlushes(ctx.batch, random) });
+        void ctx.lease.lost.then(() => end(life));
       },
-      (error: unknown) => isOurs() && notStarted(error),
-    );
+    };
+    clock
+      .within(life.process, () => startProgram(home, outside(), told))
+      .then(
+        (program) => {
+          const call: Program["call"] = (...given) =>
+            clock.within(life.process, () => program.call(...given));
+          life.program = { ...program, call };
+          watcher.changed();
+        },
+        (error: unknown) => life.process.isAlive && notStarted(life, error),
+      );
+  }
+
+  /** As `control/main.ts` does once another one has taken over. */
+  function end(life: Life): void {
+    if (!life.process.isAlive) return;
+    watcher.note("control was overtaken, and ends");
+    kill(life);
   }
 
   /** What starts programs tries again a while later. */
-  function notStarted(error: unknown): void {
+  function notStarted(life: Life, error: unknown): void {
     const isOfRoom = error instanceof AppError && error.type === "DiskFullError";
     if (!isOfRoom) return void failed(error);
     watcher.note("control finds no room to start");
-    kill();
+    kill(life);
     clock.after(againMs, start, "host");
   }
 
   return {
-    program: () => program,
+    program: () => current?.program,
     start,
+    overtake(forMs) {
+      if (current?.program === undefined) return;
+      clock.pause(current.process, forMs);
+      start();
+    },
     fill(statements, forMs) {
       room = { statements, forMs };
     },
     crash(statements, forMs) {
       awayMs = forMs;
       statementsLeft = statements;
-      if (statements === 0 && !isDown) die();
+      if (statements === 0 && current !== undefined) crash(current);
     },
     async restart() {
-      const stopping = program;
-      if (stopping === undefined) return;
-      program = undefined;
+      const life = current;
+      const stopping = life?.program;
+      if (life === undefined || stopping === undefined) return;
+      delete life.program;
       watcher.note("control stops");
-      const isOurs = network.sameProgram();
-      await stopping.stop().catch(failed);
+      await clock.within(life.process, () => stopping.stop()).catch(failed);
       // One that crashed on its way starts again by itself.
-      if (!isOurs()) return;
-      network.killed();
+      if (!life.process.isAlive) return;
+      kill(life);
       start();
     },
     calm() {
@@ -145,11 +177,21 @@ export function openHost(
       statementsLeft = Number.POSITIVE_INFINITY;
     },
     async close() {
-      kill();
-      await ctx?.db.destroy();
+      for (const life of lives) {
+        kill(life);
+        await life.ctx?.db.destroy();
+      }
       watchStatements(undefined);
       watchDisk(() => false);
       process.off("unhandledRejection", failed);
     },
   };
 }
+
+class DeadError extends Error {
+  override readonly name = "DeadError";
+}
+
+/** What a process that ended, or has to end, meets on its last steps. */
+const isOfDead = (error: unknown): boolean =>
+  error instanceof DeadError || error instanceof LeaseLostError;

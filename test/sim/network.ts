@@ -8,17 +8,13 @@ export interface Network {
   readonly clock: Clock;
   /**
    * Has something done on the other side. The work itself takes no time; what is on its way there
-   * and back may be late, done twice, or lost. A program that was killed gets no answer.
+   * and back may be late, done twice, or lost. A process that was killed gets no answer.
    */
   call<T>(way: Way, subject: string, signal: AbortSignal, work: () => Promise<T>): Promise<T>;
   /** Has the next calls to a place meet trouble. */
   trouble(place: Place, trouble: Trouble, times: number): void;
   /** Faults are over. */
   calm(): void;
-  /** Says, later, whether the program that runs now still does. */
-  sameProgram(): () => boolean;
-  /** The program was killed: whatever is on its way is of no use any more. */
-  killed(): void;
 }
 
 /** Where a call goes. */
@@ -41,7 +37,6 @@ const slowMs = [3_000, 25_000] as const;
 
 /** Opens a network without troubles. `trace` has a line for all that happens. */
 export function openNetwork(clock: Clock, random: Random, trace: (line: string) => void): Network {
-  let program = 0;
   let troubles: { place: Place; trouble: Trouble; times: number }[] = [];
 
   function nextTrouble(place: Place): Trouble | undefined {
@@ -57,9 +52,9 @@ export function openNetwork(clock: Clock, random: Random, trace: (line: string) 
     work: () => Promise<T>,
   ): Promise<T> {
     const { promise, resolve, reject } = Promise.withResolvers<T>();
-    const mine = program;
+    const mine = clock.process();
     const trouble = nextTrouble(place);
-    const isOver = () => mine !== program || signal.aborted;
+    const isOver = () => !mine.isAlive || signal.aborted;
     // Of what is on a slow way already the other side is not told that it was given up.
     const comesAnyway = lateMs() > 0;
     if (signal.aborted) reject(signal.reason);
@@ -72,7 +67,7 @@ export function openNetwork(clock: Clock, random: Random, trace: (line: string) 
 
     async function arrive(): Promise<void> {
       if (isOver() && !comesAnyway) return;
-      if (trouble === "refused") return clock.tell(() => fails("refused"));
+      if (trouble === "refused") return clock.tell(() => fails("refused"), mine);
       trace(`${place} ${subject}${trouble === undefined ? "" : ` (${trouble})`}`);
       const first = attempt(work);
       const answer = trouble === "twice" ? first.then(() => attempt(work)) : first;
@@ -83,7 +78,7 @@ export function openNetwork(clock: Clock, random: Random, trace: (line: string) 
         if (error === undefined) resolve(result as T);
         else reject(error);
       };
-      clock.after(wait(), back, "program");
+      clock.after(wait(), back, mine);
     }
     clock.after(wait(), () => void arrive());
     return promise;
@@ -95,13 +90,6 @@ export function openNetwork(clock: Clock, random: Random, trace: (line: string) 
     trouble: (place, trouble, times) => troubles.push({ place, trouble, times }),
     calm() {
       troubles = [];
-    },
-    sameProgram() {
-      const mine = program;
-      return () => mine === program;
-    },
-    killed() {
-      program += 1;
     },
   };
 }

@@ -235,6 +235,8 @@ async function take(stage: Stage, number: number, step: Step): Promise<void> {
       return network.clock.step(step.whose, step.byMs);
     case "freeze":
       return network.clock.freeze(step.how, step.forMs);
+    case "overtake":
+      return host.overtake(step.forMs);
     case "slow node":
       return cloud.slowDown(idOf(step.name), step.rank, step.byMs, step.forMs);
     case "silence":

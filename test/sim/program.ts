@@ -26,9 +26,9 @@ export interface Program {
 /** As pino numbers levels. */
 const levels = { error: 50 };
 
-/** That there is no room is said loudly, and is no bug. */
+/** That there is no room, or that another one has taken over, is said loudly, and is no bug. */
 const isBug = ({ level, err }: { level: number; err?: { stack?: string } }): boolean =>
-  level >= levels.error && err?.stack?.startsWith("DiskFullError") !== true;
+  level >= levels.error && !/^(DiskFullError|LeaseLostError)/.test(err?.stack ?? "");
 
 /** What is heard of a program before it takes calls, and later. */
 interface Heard {

@@ -30,6 +30,7 @@ export type Step = { readonly at: number } & (
   | { readonly do: "fill disk"; statements: number; forMs: number }
   | { readonly do: "step clock"; whose: WallClock; byMs: number }
   | { readonly do: "freeze"; how: "paused" | "asleep"; forMs: number }
+  | { readonly do: "overtake"; forMs: number }
   | { readonly do: "slow node"; name: string; rank: number; byMs: number; forMs: number }
   | { readonly do: "silence"; name: string; rank: number; forMs: number }
 );
@@ -208,6 +209,7 @@ function aFault(random: Random, few: Few): Undated {
     () => aFullDisk(random),
     () => ({ do: "step clock", whose: random.pick(["control", "nodes"]), byMs: aStep(random) }),
     () => aFreeze(random),
+    () => ({ do: "overtake", forMs: random.between(10, random.pick([1_000, 60_000])) }),
     () => ({ do: "slow node", ...node, byMs: random.between(200, 12_000) }),
     () => ({ do: "silence", ...node }),
     ...few.services.map((service) => () => ({ do: "kill balancer" as const, name: service })),
