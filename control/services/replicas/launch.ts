@@ -52,7 +52,7 @@ export async function makeCluster(
     const change = { clusterId: cluster.id, accelerators };
     return { to: "PROVISIONING", reason: `cluster ${cluster.name} is being made`, change };
   } catch (error) {
-    if (!(error instanceof AppError)) throw error;
+    if (!(error instanceof AppError) || passing.includes(error.type)) throw error;
     const isUnplaced = error.type === "ResourcesUnavailableError";
     if (mayWait && isUnplaced) return wait(ctx, replica, `waits for a machine: ${error.message}`);
     return { to: "FAILED_PROVISION", reason: error.message, change: { isUnplaced } };
@@ -91,11 +91,13 @@ export async function handIn(
     );
   const { problem } = cluster;
   if (problem === null) return undefined;
-  // A provider that does not answer says nothing about the machine.
-  if (problem.type === "TimeoutError")
+  if (passing.includes(problem.type))
     return wait(ctx, replica, `waits for its cluster: ${problem.message}`);
   return { to: "FAILED_PROVISION", reason: problem.message };
 }
+
+/** Trouble of control's own, or of its way to a provider, which says nothing about the machine. */
+const passing: readonly string[] = ["TimeoutError", "DiskFullError"] satisfies ErrorType[];
 
 /** Tried again, these would be answered alike. */
 const hopeless: readonly ErrorType[] = [

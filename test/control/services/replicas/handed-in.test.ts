@@ -27,20 +27,38 @@ test("a service whose files did not come is refused at once, and so is an update
   await assert.rejects(bed.world.run(rows.update, update), didNotCome);
 });
 
-test("a replica whose provider does not answer in time waits for its cluster", async (t) => {
+for (const type of ["TimeoutError", "DiskFullError"] as const)
+  test(`a replica whose cluster meets a ${type} waits for it`, async (t) => {
+    const bed = await serviceBed(t);
+    const { provider } = bed.world;
+    const { create } = provider;
+    let isInTrouble = true;
+    provider.create = (...given) => (isInTrouble ? fail(type, "not now") : create(...given));
+    await bed.world.run(rows.up, { task: aTask(), service_name: "chat" });
+
+    const says = /^waits for its cluster: not now/;
+    await until(async () => says.test((await bed.replica(1)).reason) || undefined);
+    isInTrouble = false;
+
+    await bed.untilReady(1);
+  });
+
+test("a replica for which there is no offer for want of an answer is tried again", async (t) => {
   const bed = await serviceBed(t);
   const { provider } = bed.world;
-  const { create } = provider;
-  let isSilent = true;
-  provider.create = (...given) =>
-    isSilent ? fail("TimeoutError", "the cloud did not answer") : create(...given);
   await bed.world.run(rows.up, { task: aTask(), service_name: "chat" });
-
-  const says = /^waits for its cluster: the cloud did not answer/;
-  await until(async () => says.test((await bed.replica(1)).reason) || undefined);
-  isSilent = false;
-
   await bed.untilReady(1);
+  const { offers } = provider;
+  let asked = 0;
+  provider.offers = (...given) => {
+    asked += 1;
+    return asked === 1 ? fail("TimeoutError", "the cloud did not answer") : offers(...given);
+  };
+
+  await bed.world.run(rows.terminateReplica, { service_name: "chat", replica_id: 1 });
+
+  await bed.untilReady(2);
+  assert.ok(asked > 1);
 });
 
 test("a replica whose node does not take its task for now says so, and gets it later", async (t) => {
