@@ -79,7 +79,10 @@ async function open(config: Config, log: Logger, replaced: Replaced): Promise<Co
   const controlId = readOrMake(join(home, "id"), () => Buffer.from(randomUUID())).toString();
   const ssh = openReach({ controlId, db, batch, seal, keyring, bundles, now });
   const hosts = { book: openHostBook({ db, batch }, ssh), ways: ssh };
-  const providers = (replaced.providers ?? openProviders(config, log, hosts)).map(bounded);
+  const mayChange = () => lease.check(db);
+  const providers = (replaced.providers ?? openProviders(config, log, hosts)).map((one) =>
+    bounded(one, mayChange),
+  );
   const provider = (name: string) =>
     providers.find((one) => one.name === name) ??
     fail("CloudError", `the provider ${name} is not configured`);

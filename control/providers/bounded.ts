@@ -14,6 +14,9 @@ const limitsMs = {
 } as const;
 
 type Bounded = keyof typeof limitsMs;
+
+/** Calls that change nothing. */
+const reads: readonly Bounded[] = ["offers", "list", "find"];
 type Call = (...given: unknown[]) => Promise<unknown>;
 
 /** A call that is aborted has so long to end what it began, so that nothing of it lands afterwards. */
@@ -21,16 +24,20 @@ const graceMs = 10_000;
 
 /**
  * The provider, each of whose calls ends: with `TimeoutError` once its limit is over, and after an abort
- * even where the provider does not listen to it.
+ * even where the provider does not listen to it. Before it changes anything it asks whether this process
+ * still may, and throws what that throws.
  */
-export function bounded(provider: Provider): Provider {
+export function bounded(provider: Provider, mayChange: () => Promise<void>): Provider {
   const calls = (Object.keys(limitsMs) as Bounded[])
     .filter((name) => provider[name] !== undefined)
     .map((name): [Bounded, Call] => [
       name,
       (...given) => {
         const signal = given.pop() as AbortSignal;
-        const begin = (limit: AbortSignal) => (provider[name] as Call)(...given, limit);
+        const begin = async (limit: AbortSignal) => {
+          if (!reads.includes(name)) await mayChange();
+          return (provider[name] as Call)(...given, limit);
+        };
         return within(limitsMs[name], signal, begin, () => tooLate(provider.name, name));
       },
     ]);

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
+import { fail } from "../../../common/errors.ts";
 import { bounded } from "../../../control/providers/bounded.ts";
 import type { ClusterRef, Provider } from "../../../control/providers/provider.ts";
 
@@ -8,10 +9,38 @@ const turn = () => new Promise(setImmediate);
 const cluster = { id: "c", name: "a", nodes: 1 } as ClusterRef;
 
 /** A provider whose calls are these, in time that the test moves. */
-function providerWith(t: TestContext, calls: Partial<Provider>): Provider {
+function providerWith(
+  t: TestContext,
+  calls: Partial<Provider>,
+  mayChange = async () => {},
+): Provider {
   t.mock.timers.enable({ apis: ["setTimeout"] });
-  return bounded({ name: "cloud", ...calls } as Provider);
+  return bounded({ name: "cloud", ...calls } as Provider, mayChange);
 }
+
+test("a process that was overtaken still reads, and changes nothing", async (t) => {
+  const calls: string[] = [];
+  const provider = providerWith(
+    t,
+    {
+      list: async () => {
+        calls.push("list");
+        return [];
+      },
+      create: async () => void calls.push("create"),
+      destroy: async () => void calls.push("destroy"),
+    },
+    async () => fail("ConflictError", "another one has taken over"),
+  );
+  const { signal } = new AbortController();
+
+  await provider.list(cluster, signal);
+  const overtaken = { message: "another one has taken over" };
+  await assert.rejects(provider.create(cluster, 0, signal), overtaken);
+  await assert.rejects(provider.destroy("c-0", signal), overtaken);
+
+  assert.deepEqual(calls, ["list"]);
+});
 
 test("a call that hangs and does not listen ends once its time is over", async (t) => {
   const provider = providerWith(t, { list: never });

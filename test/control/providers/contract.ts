@@ -35,7 +35,7 @@ export function testContract(name: string, open: Open, options: { skip?: string 
   for (const [duty, check] of Object.entries(duties))
     test(`${name}: ${duty}`, options, async (t) => {
       const bed = await open(t);
-      const provider = bounded(bed.provider);
+      const provider = bounded(bed.provider, async () => {});
       const [offer] = await provider.offers({ nodes: 2 }, t.signal);
       assert.ok(offer, "there are machines for two nodes");
       const cluster: ClusterRef = {
