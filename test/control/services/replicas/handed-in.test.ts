@@ -43,22 +43,31 @@ for (const type of ["TimeoutError", "DiskFullError"] as const)
     await bed.untilReady(1);
   });
 
-test("a replica for which there is no offer for want of an answer is tried again", async (t) => {
+test("a replica whose cluster cannot be written to a full disk is tried again", async (t) => {
   const bed = await serviceBed(t);
-  const { provider } = bed.world;
+  const { provider, ctx } = bed.world;
   await bed.world.run(rows.up, { task: aTask(), service_name: "chat" });
-  await bed.untilReady(1);
+  await bed.untilReady(1, 2);
+  const { batch } = ctx;
   const { offers } = provider;
-  let asked = 0;
-  provider.offers = (...given) => {
-    asked += 1;
-    return asked === 1 ? fail("TimeoutError", "the cloud did not answer") : offers(...given);
+  const full: string[] = [];
+  let isFull = false;
+  provider.offers = async (...given) => {
+    isFull = full.length === 0;
+    return offers(...given);
   };
+  const write: typeof batch = async (work) => {
+    if (!isFull) return batch(work);
+    isFull = false;
+    full.push("once");
+    return fail("DiskFullError", "no room");
+  };
+  Object.assign(ctx, { batch: write });
 
   await bed.world.run(rows.terminateReplica, { service_name: "chat", replica_id: 1 });
 
-  await bed.untilReady(2);
-  assert.ok(asked > 1);
+  await bed.untilReady(3);
+  assert.deepEqual(full, ["once"]);
 });
 
 test("a replica whose node does not take its task for now says so, and gets it later", async (t) => {
