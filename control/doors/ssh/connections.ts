@@ -129,6 +129,9 @@ export function openSshConnections(knownHosts: KnownHosts): SshConnections {
   };
 }
 
+/** How long a host has to end its side of a connection. */
+const endMs = 3_000;
+
 /** Each step has a limit of its own; a way through another machine has twice as many. */
 const limitMs = 30_000;
 
@@ -188,7 +191,16 @@ function closeLater(link: Link): void {
   clearTimeout(link.idle);
   link.idle = setTimeout(() => {
     link.forget();
-    link.client.then((client) => client.end()).catch(() => {});
+    link.client.then(end).catch(() => {});
   }, link.idleMs);
   link.idle.unref();
+}
+
+/** Ends a connection in order, and at once where the host does not end its side. */
+function end(client: Client): void {
+  client.end();
+  // Once it has ended its own side, `destroy` of the library does nothing.
+  const { _sock: way } = client as unknown as { _sock?: Duplex };
+  const limit = setTimeout(() => way?.destroy(), endMs).unref();
+  client.once("close", () => clearTimeout(limit));
 }

@@ -63,6 +63,22 @@ test("a port that takes connections and closes them is not called an SSH server"
   assert.equal(taken, 5);
 });
 
+test("a connection that is not used any more ends although its host is away", {
+  skip,
+}, async (t) => {
+  const host = await startSshHost(t);
+  const ssh = open(t);
+  await hello(ssh, host.target());
+  const sockets = () =>
+    process.getActiveResourcesInfo().filter((kind) => kind === "TCPSocketWrap").length;
+  const before = sockets();
+  await host.link("down");
+
+  ssh.retire(host.target());
+
+  await until(async () => sockets() < before || undefined);
+});
+
 test("a connection that a link loses is called lost", { skip }, async (t) => {
   const host = await startSshHost(t);
   const ssh = open(t);
