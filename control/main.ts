@@ -1,6 +1,7 @@
 import { errorTypes, toAppError } from "../common/errors.ts";
 import { exitOnCrash, openServiceManager, untilSignal } from "../common/programs.ts";
 import { operations as rows } from "../contract/api.ts";
+import { lateNodes } from "./clusters/late-nodes.ts";
 import { reportOrphans } from "./clusters/orphans.ts";
 import { clusters } from "./clusters/reconcile.ts";
 import { startCollector } from "./collector.ts";
@@ -41,8 +42,8 @@ async function main(): Promise<void> {
   const address = await listen(server, config);
   lock.tell(address);
   // Only then what an earlier process left, so that a list or a cancel of it is heard.
-  const reconciling = [clusters, services, replicas, sshHosts, sshLeftovers].map((noun) =>
-    startReconciler(ctx, noun),
+  const reconciling = [clusters, lateNodes, services, replicas, sshHosts, sshLeftovers].map(
+    (noun) => startReconciler(ctx, noun),
   );
   const collector = startCollector(ctx);
   requests.start();

@@ -2,6 +2,17 @@ import { type RawBuilder, sql } from "kysely";
 import { among, gone } from "../db/lists.ts";
 import type { Connection, Queries } from "../db/open.ts";
 
+/** Ids of the clusters that are gone since an instant. */
+export async function listGoneSince(db: Queries, since: number): Promise<string[]> {
+  const rows = await db
+    .selectFrom("clusters")
+    .select("id")
+    .where("status", "=", gone)
+    .where("status_changed_at", ">", since)
+    .execute();
+  return rows.map(({ id }) => id);
+}
+
 /** Ids of clusters that are gone since before an instant. */
 export async function listGone(db: Queries, before: number, limit: number): Promise<string[]> {
   const rows = await db

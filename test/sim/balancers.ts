@@ -95,10 +95,8 @@ export function openSimBalancers(network: Network, probed: Probed): Balancers {
   const find: Processes["find"] = (_ctx, service, signal) => reach(service, service.id, signal);
 
   const processes: Processes = {
-    ...{ reach, find },
-    async reachOrStart(ctx, service, signal) {
-      const found = await find(ctx, service, signal);
-      if (found !== undefined) return found;
+    ...{ reach, find, findOurs: find },
+    async start(ctx, service, signal) {
       if (!running.has(service.id)) start(service.id);
       return (await find(ctx, service, signal)) ?? Promise.reject(new Error("it ended at once"));
     },

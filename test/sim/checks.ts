@@ -46,7 +46,7 @@ interface Ended {
 
 /** What there is beside control. */
 export interface Existing {
-  /** The clusters that machines belong to. */
+  /** The clusters that machines belong to which did not come late. */
   clusterIds(): string[];
   /** The services that have a balancer. */
   serviceIds(): string[];

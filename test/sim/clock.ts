@@ -13,6 +13,8 @@ export interface Clock {
   tell(run: () => void, process?: Process): void;
   /** The process whose code this is; the newest one where it is none's. */
   process(): Process;
+  /** The process that was begun last. */
+  newest(): Process;
   /** Does something as a process: the timers that come of it are its own. */
   within<T>(process: Process, run: () => T): T;
   /** Sets the clock that people read, of control or of the nodes, forward or back. */
@@ -138,6 +140,7 @@ export function openClock(): Clock {
       else add(0, run, to);
     },
     process,
+    newest: () => newest,
     within: (one, run) => running.run(one, run),
     step(whose, byMs) {
       stepped[whose] += byMs;

@@ -22,6 +22,8 @@ import { workloadOf } from "./workloads.ts";
 interface Machine {
   readonly node: FakeNode;
   readonly rank: number;
+  /** Whether it came after the process that asked for it was gone. */
+  readonly isLate: boolean;
   readonly streams: Set<() => void>;
   state: NodeState["state"];
   agent: UnservedAgent | undefined;
@@ -52,8 +54,8 @@ export interface Cloud {
   probed: Probed;
   /** What the head of a cluster does once it is idle; undefined where it is off. */
   autostopOf(clusterId: string): Autostop | undefined;
-  /** The clusters that machines belong to. */
-  clusterIds(): string[];
+  /** The clusters that machines belong to, or that machines belong to that did not come late. */
+  clusterIds(which?: "all" | "in time"): string[];
   cutOff(clusterId: string, rank: number, forMs: number): void;
   /** Whatever is on its way to a node or back is late for a while. */
   slowDown(clusterId: string, rank: number, byMs: number, forMs: number): void;
@@ -176,7 +178,7 @@ export function openCloud(network: Network, watcher: Watcher): Cloud {
     name: "sim",
     offers: async (need) => offers.filter((offer) => meets(offer, need)),
     create: (cluster, rank, signal) =>
-      network.call({ place: "create" }, nodeIdOf(cluster, rank), signal, async () => {
+      network.call({ place: "create" }, nodeIdOf(cluster, rank), signal, async (isLate) => {
         const id = nodeIdOf(cluster, rank);
         const { zone } = cluster.offer;
         const isFull = (fullUntil.get(zone ?? "") ?? 0) > clock.now();
@@ -189,6 +191,7 @@ export function openCloud(network: Network, watcher: Watcher): Cloud {
               ownLifecycles: made * 1_000,
             }),
             rank,
+            isLate,
             streams: new Set(),
             agent: undefined,
             cutOffUntil: 0,
@@ -230,7 +233,10 @@ export function openCloud(network: Network, watcher: Watcher): Cloud {
   return {
     ...{ provider, probed, hooks: hooks.begun },
     autostopOf: (clusterId) => of(clusterId, 0)?.agent?.node.autostop,
-    clusterIds: () => [...new Set([...machines.keys()].map(clusterOf))],
+    clusterIds(which = "all") {
+      const found = [...machines.values()].filter(({ isLate }) => which === "all" || !isLate);
+      return [...new Set(found.map(({ node }) => clusterOf(node.id)))];
+    },
     cutOff(clusterId, rank, forMs) {
       const machine = of(clusterId, rank);
       if (machine === undefined) return;

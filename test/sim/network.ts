@@ -10,12 +10,15 @@ export interface Network {
    * Has something done on the other side. The work itself takes no time; what is on its way there
    * and back may be late, done twice, or lost. A process that was killed gets no answer.
    */
-  call<T>(way: Way, subject: string, signal: AbortSignal, work: () => Promise<T>): Promise<T>;
+  call<T>(way: Way, subject: string, signal: AbortSignal, work: Work<T>): Promise<T>;
   /** Has the next calls to a place meet trouble. */
   trouble(place: Place, trouble: Trouble, times: number): void;
   /** Faults are over. */
   calm(): void;
 }
+
+/** What is done on the other side; `isLate` where the process that asked for it is not the newest any more. */
+type Work<T> = (isLate: boolean) => Promise<T>;
 
 /** Where a call goes. */
 export interface Way {
@@ -49,14 +52,17 @@ export function openNetwork(clock: Clock, random: Random, trace: (line: string) 
     { place, lateMs = () => 0 }: Way,
     subject: string,
     signal: AbortSignal,
-    work: () => Promise<T>,
+    work: Work<T>,
   ): Promise<T> {
     const { promise, resolve, reject } = Promise.withResolvers<T>();
     const mine = clock.process();
     const trouble = nextTrouble(place);
     const isOver = () => !mine.isAlive || signal.aborted;
-    // Of what is on a slow way already the other side is not told that it was given up.
-    const comesAnyway = lateMs() > 0;
+    const isLate = () => mine !== clock.newest();
+    const lateAtFirst = lateMs() > 0;
+    // Of what is on a slow way already the other side is not told that it was given up, and a cloud does not
+    // hear of the end of a process that has asked it for a machine.
+    const comesAnyway = () => lateAtFirst || (place === "create" && !signal.aborted);
     if (signal.aborted) reject(signal.reason);
     signal.addEventListener("abort", () => reject(signal.reason), { once: true });
     const wait = () =>
@@ -66,11 +72,11 @@ export function openNetwork(clock: Clock, random: Random, trace: (line: string) 
     const fails = (why: string) => reject(errorOf(place, why));
 
     async function arrive(): Promise<void> {
-      if (isOver() && !comesAnyway) return;
+      if (isOver() && !comesAnyway()) return;
       if (trouble === "refused") return clock.tell(() => fails("refused"), mine);
       trace(`${place} ${subject}${trouble === undefined ? "" : ` (${trouble})`}`);
-      const first = attempt(work);
-      const answer = trouble === "twice" ? first.then(() => attempt(work)) : first;
+      const first = attempt(() => work(isLate()));
+      const answer = trouble === "twice" ? first.then(() => attempt(() => work(isLate()))) : first;
       const { result, error } = await answer;
       const back = () => {
         if (isOver()) return;

@@ -108,7 +108,8 @@ function openStage(seed: number, home: string, steps: readonly Numbered[]): Stag
     trace: note,
   });
   const balancers = openSimBalancers(network, cloud.probed);
-  const { clusterIds, provider } = cloud;
+  const { provider } = cloud;
+  const clusterIds = () => cloud.clusterIds("in time");
   const { serviceIds, processes } = balancers;
   const changed = () => {
     hasChanged = true;
@@ -153,7 +154,8 @@ async function lead(stage: Stage, steps: readonly Numbered[]): Promise<void> {
     const input = isService ? { service_names: [name] } : { cluster_name: name };
     call(stage, -1, { operation, user: "ann", input });
   }
-  const isEmpty = () => checks.unsettled().length + checks.live().length === 0;
+  const isEmpty = () =>
+    checks.unsettled().length + checks.live().length + cloud.clusterIds().length === 0;
   await settle(stage, "it is not taken down", isEmpty);
   if (stage.failure() === null) stage.guarded(() => checkEnd(stage, steps));
 }

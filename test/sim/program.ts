@@ -1,6 +1,7 @@
 import { pino } from "pino";
 import type { InputOf, Operation } from "../../common/operation.ts";
 import type { Bound } from "../../control/bind.ts";
+import { lateNodes } from "../../control/clusters/late-nodes.ts";
 import { clusters } from "../../control/clusters/reconcile.ts";
 import { readConfig } from "../../control/config.ts";
 import type { Context } from "../../control/context.ts";
@@ -63,7 +64,9 @@ export async function startProgram(
   const ctx: Context = await openContext(config, log, { providers: [provider], balancers });
   opened(ctx);
   const requests = await openRequests(ctx, operations);
-  const reconciling = [clusters, services, replicas].map((noun) => startReconciler(ctx, noun));
+  const reconciling = [clusters, lateNodes, services, replicas].map((noun) =>
+    startReconciler(ctx, noun),
+  );
   requests.start();
   return {
     ctx,

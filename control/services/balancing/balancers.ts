@@ -61,6 +61,14 @@ export function openBalancers(
     return isThere;
   }
 
+  /** Reaches one of our build. Where there is none it is started, by whoever may write alone. */
+  const reachOrStart: Find = async (ctx, service, signal) => {
+    const found = await processes.findOurs(ctx, service, signal);
+    if (found !== undefined) return found;
+    await ctx.lease.check(ctx.db);
+    return processes.start(ctx, service, signal);
+  };
+
   /** Whether there is one, by a way to find it where none is kept. */
   async function keepBy(find: Find, service: Service, signal: AbortSignal): Promise<boolean> {
     if (await isKept(service, signal)) return true;
@@ -78,7 +86,7 @@ export function openBalancers(
 
   return {
     async keep(service, signal) {
-      await heard("keep", service, keepBy(processes.reachOrStart, service, signal), signal);
+      await heard("keep", service, keepBy(reachOrStart, service, signal), signal);
     },
     adopt: (service, signal) =>
       heard("keep", service, keepBy(processes.find, service, signal), signal),

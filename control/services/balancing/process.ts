@@ -41,7 +41,8 @@ export interface Leaving {
 export interface Processes {
   readonly reach: typeof reach;
   readonly find: typeof findBalancer;
-  readonly reachOrStart: typeof reachBalancer;
+  readonly findOurs: typeof findOurs;
+  readonly start: typeof start;
   readonly end: typeof endBalancers;
   readonly untilGone: typeof untilGone;
   readonly killSilent: typeof killSilent;
@@ -53,18 +54,16 @@ const lookEveryMs = 20;
 /** How connecting fails where nobody listens; the last of them where nobody can, as the path is too long. */
 const nobody = ["ENOENT", "ECONNREFUSED", "EINVAL"];
 
-/**
- * Reaches the balancer of a service, which is started where none of our build runs. Throws
- * `RuntimeError` when it does not start, `UnreachableError` when it is too busy to answer.
- */
-async function reachBalancer(ctx: Ground, service: Service, signal: AbortSignal): Promise<Reached> {
-  const folder = serviceFolder(ctx, service.id);
-  mkdirSync(folder, { recursive: true, mode: 0o700 });
-  const build = buildOf("balancer");
-  const socket = join(folder, `${build}.sock`);
-  const adopted = await reach(service, socket, signal);
-  return adopted ?? start(ctx, service, { folder, socket, build }, signal);
+/** Reaches the balancer of a service where one of our build runs; starts none. */
+async function findOurs(
+  ctx: Ground,
+  service: Service,
+  signal: AbortSignal,
+): Promise<Reached | undefined> {
+  return reach(service, ourSocketIn(serviceFolder(ctx, service.id)), signal);
 }
+
+const ourSocketIn = (folder: string): string => join(folder, `${buildOf("balancer")}.sock`);
 
 /** Reaches the balancer of a service where one runs, of whatever build; starts none. */
 async function findBalancer(
@@ -207,12 +206,14 @@ export async function healthOf(
   }
 }
 
-async function start(
-  ctx: Ground,
-  service: Service,
-  { folder, socket, build }: { folder: string; socket: string; build: string },
-  signal: AbortSignal,
-): Promise<Reached> {
+/**
+ * Starts a balancer of our build where none runs. Throws `RuntimeError` when it does not start,
+ * `UnreachableError` when it is too busy to answer.
+ */
+async function start(ctx: Ground, service: Service, signal: AbortSignal): Promise<Reached> {
+  const folder = serviceFolder(ctx, service.id);
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  const socket = ourSocketIn(folder);
   const file = balancerLogOf(ctx, service.id);
   const log = openSync(file, "a", 0o600);
   const child = spawn(process.execPath, programArgs("balancer"), {
@@ -224,7 +225,7 @@ async function start(
       NODE_COMPILE_CACHE: getCompileCacheDir(),
       [settingName("socket")]: socket,
       [settingName("listen")]: placeOf(service),
-      [settingName("build")]: build,
+      [settingName("build")]: buildOf("balancer"),
       [settingName("logFile")]: file,
     },
   });
@@ -265,6 +266,6 @@ async function untilReached(
 
 /** Those of this build. */
 export const processes: Processes = {
-  ...{ reach, find: findBalancer, reachOrStart: reachBalancer, end: endBalancers },
+  ...{ reach, find: findBalancer, findOurs, start, end: endBalancers },
   ...{ untilGone, killSilent },
 };
