@@ -12,6 +12,8 @@ import type { World } from "./world.ts";
 export interface SelectionOptions {
   readonly all?: boolean;
   readonly yes?: boolean;
+  /** Names and patterns that nothing answers to are no error. */
+  readonly ignoreNotFound?: boolean;
 }
 
 /** The clusters that the words name; all of the caller's when there are no words. */
@@ -72,7 +74,7 @@ export const sayNone = (words: readonly string[], none: string, noun = "cluster"
   words.length === 0 ? none : `No ${noun} matches ${words.join(", ")}.`;
 
 /** What is to be done, for messages: `stop`. */
-export interface Deed<Row> {
+export interface Purpose<Row> {
   readonly verb: string;
   /** Nobody can undo it, so an empty answer is a no. */
   readonly isFinal?: true;
@@ -83,10 +85,10 @@ export interface Deed<Row> {
 /** The clusters to act on, after asking; throws as `select` does. */
 export const selectClusters = (
   world: World,
-  deed: Deed<ClusterStatusRecord>,
+  purpose: Purpose<ClusterStatusRecord>,
   words: readonly string[],
   options: SelectionOptions,
-): Promise<ClusterStatusRecord[]> => select(world, clusters, deed, words, options);
+): Promise<ClusterStatusRecord[]> => select(world, clusters, purpose, words, options);
 
 /**
  * Those of a kind to act on, after asking. Throws `Declined` when the answer was no, and
@@ -95,17 +97,18 @@ export const selectClusters = (
 export async function select<Row extends Named>(
   world: World,
   kind: Kind<Row>,
-  { verb, isFinal, warning = () => undefined }: Deed<Row>,
+  { verb, isFinal, warning = () => undefined }: Purpose<Row>,
   words: readonly string[],
-  { all = false, yes = false }: SelectionOptions,
+  { all = false, yes = false, ignoreNotFound = false }: SelectionOptions,
 ): Promise<Row[]> {
   const { noun, missing } = kind;
   if (words.length === 0 && !all) fail("UsageError", `name the ${noun}s to ${verb}, or say --all`);
   const unordered = await kind.list(await world.connect(), all ? [] : words);
-  await requireAll(world, words, unordered, kind);
+  if (!ignoreNotFound) await requireAll(world, words, unordered, kind);
   const found = all ? unordered : inOrderOf(words, unordered);
   const names = found.map(({ name }) => name);
-  if (names.length === 0 && !all) fail(missing, `no ${noun} matches ${words.join(", ")}`);
+  if (names.length === 0 && !all && !ignoreNotFound)
+    fail(missing, `no ${noun} matches ${words.join(", ")}`);
   if (names.length === 0) {
     world.terminal.note(`No ${noun} to ${verb}.`);
     return [];

@@ -14,6 +14,10 @@ export interface OptionRow {
 
 export const yes: OptionRow = { flags: "-y, --yes", means: "Do not ask for confirmation." };
 export const all: OptionRow = { flags: "-a, --all", means: "All of your clusters." };
+export const ignoreNotFound: OptionRow = {
+  flags: "--ignore-not-found",
+  means: "Succeed if a name or pattern matches nothing.",
+};
 export const later: OptionRow = {
   flags: "--async",
   means: "Return immediately; print the id of the request on stdout.",

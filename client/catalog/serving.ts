@@ -114,6 +114,7 @@ Examples:
     options: [
       { flags: "-a, --all", means: "All services." },
       option.yes,
+      option.ignoreNotFound,
       {
         flags: "-p, --purge",
         means: "Also forget what failed; then check for leftovers yourself.",

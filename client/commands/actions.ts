@@ -11,10 +11,10 @@ export function tellActions(world: World, actions: readonly Action[]): undefined
 
 /** A request that control took, and what became of it. */
 export const actionOf = (
-  { deed, name, id }: Sent<unknown>,
+  { action, name, id }: Sent<unknown>,
   outcome: Action["outcome"],
 ): Action => ({
-  ...{ action: deed, name: name ?? null, request_id: id, outcome },
+  ...{ action, name: name ?? null, request_id: id, outcome },
   ...{ job_id: null, endpoint: null, error: null },
 });
 

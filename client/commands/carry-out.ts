@@ -72,7 +72,7 @@ export async function carryOutAll<Op extends Operation>(
   errands: readonly Errand<Op>[],
   { later, answers = false }: AllOptions,
 ): Promise<void> {
-  const failures = openFailures(world, errands.length, deedOf(row));
+  const failures = openFailures(world, errands.length, actionNameOf(row));
   const sent = await sendAll(world, row, errands, failures);
   const done: Action[] = [];
   if (later)
@@ -97,7 +97,7 @@ export async function carryOutAll<Op extends Operation>(
 type Failures = ReturnType<typeof openFailures>;
 
 /** Of several things each failure is told as it comes; of one it is thrown at once. */
-function openFailures({ terminal }: World, of: number, deed: string) {
+function openFailures({ terminal }: World, of: number, action: string) {
   const failures: unknown[] = [];
   const actions: Action[] = [];
   return {
@@ -106,7 +106,7 @@ function openFailures({ terminal }: World, of: number, deed: string) {
       if (of === 1 || !(error instanceof AppError)) throw error;
       terminal.note(`${terminal.paintNote("red", "✗")} ${name}: ${error.message}`);
       failures.push(error);
-      actions.push(failedAction(deed, name, error, id));
+      actions.push(failedAction(action, name, error, id));
     },
     throwFirst(): void {
       if (failures.length > 0) throw failures[0];
@@ -144,11 +144,11 @@ async function send<Op extends Operation>(
 ): Promise<Sent<OutputOf<Op>>> {
   const client = await world.connect();
   const id = (await client.call(row, errand.input)) as RequestId<OutputOf<Op>>;
-  return { id, title: errand.title, deed: deedOf(row), name: errand.name };
+  return { id, title: errand.title, action: actionNameOf(row), name: errand.name };
 }
 
 /** What the operation does, in a word: `launch`; of services and pools in the words of the command. */
-function deedOf({ name, requestName = name, tag }: Operation): string {
+function actionNameOf({ name, requestName = name, tag }: Operation): string {
   if (tag === "serve") return name.replace(/[._]/g, " ");
   const verb = requestName.split(/[._]/).at(-1) ?? name;
   return tag === "ssh_node_pools" ? `ssh ${verb}` : verb;

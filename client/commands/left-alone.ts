@@ -7,12 +7,12 @@ export interface Sent<T> {
   readonly id: RequestId<T>;
   readonly title: string;
   /** What it does, in a word: `launch`. */
-  readonly deed: string;
+  readonly action: string;
   /** The cluster it is about, where it is one of several. */
   readonly name: string | undefined;
 }
 
-const deedsWithHooks = new Set(["stop", "down"]);
+const actionsWithHooks = new Set(["stop", "down"]);
 
 /**
  * Says of requests that Ctrl-C or a lost control plane parted us from that they go on, and how to
@@ -34,12 +34,12 @@ export function tellLeft(
 const left = (request: Sent<unknown>) => `${calledBy(request)} continues. Follow it:`;
 
 const lost = (request: Sent<unknown>) =>
-  deedsWithHooks.has(request.deed)
+  actionsWithHooks.has(request.action)
     ? `${calledBy(request)} is not lost. Hooks continue now, the rest when the control plane is back. Then:`
     : `${calledBy(request)} continues when the control plane is back. Then:`;
 
-const calledBy = ({ deed, name }: Sent<unknown>) =>
-  `The ${deed}${name === undefined ? "" : ` of ${name}`}`;
+const calledBy = ({ action, name }: Sent<unknown>) =>
+  `The ${action}${name === undefined ? "" : ` of ${name}`}`;
 
 /** Whether an error says that nobody is at the other end any more. */
 export const isLost = (error: unknown): boolean =>

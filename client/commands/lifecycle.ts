@@ -2,7 +2,7 @@ import { fail } from "../../common/errors.ts";
 import type { GivenInputOf } from "../../common/operation.ts";
 import { clusterOperations } from "../../contract/operations/clusters.ts";
 import type { ClusterStatusRecord } from "../../contract/records/clusters.ts";
-import { type Deed, type SelectionOptions, selectClusters } from "../selection.ts";
+import { type Purpose, type SelectionOptions, selectClusters } from "../selection.ts";
 import { updateSshConfig } from "../ssh-config.ts";
 import type { World } from "../world.ts";
 import { carryOutAll } from "./carry-out.ts";
@@ -95,7 +95,7 @@ export async function start(world: World, words: Words, options: StartOptions): 
 
 type Row = (typeof clusterOperations)["start" | "stop" | "down" | "autostop"];
 
-interface Act<Op extends Row> extends Deed<ClusterStatusRecord> {
+interface Act<Op extends Row> extends Purpose<ClusterStatusRecord> {
   readonly title: (name: string) => string;
   /** The status it leads to; of a cluster that was there before, and about to stay, that is said. */
   readonly reaches?: ClusterStatusRecord["status"];
@@ -108,10 +108,10 @@ export async function actOn<Op extends Row>(
   world: World,
   words: Words,
   options: SelectionOptions & { readonly async?: boolean },
-  { title, reaches, row, input, ...deed }: Act<Op>,
+  { title, reaches, row, input, ...purpose }: Act<Op>,
 ): Promise<void> {
   const { async: later = false } = options;
-  const clusters = await selectClusters(world, deed, words, options);
+  const clusters = await selectClusters(world, purpose, words, options);
   const errands = clusters.map(({ name, status, lifecycle }) => {
     const needless = status === reaches && !isUnderWay({ lifecycle });
     return {

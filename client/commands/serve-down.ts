@@ -19,8 +19,8 @@ export async function serveDown(
   options: DownOptions,
 ): Promise<undefined> {
   if (options.replicaId !== undefined) return terminate(world, words, options, options.replicaId);
-  const deed = { verb: "take down", isFinal: true } as const;
-  const chosen = await select(world, services, deed, words, options);
+  const purpose = { verb: "take down", isFinal: true } as const;
+  const chosen = await select(world, services, purpose, words, options);
   const { purge = false, async: later = false } = options;
   const errands = chosen.map(({ name }) => ({
     name,

@@ -36,7 +36,7 @@ export const down = (
 ): Promise<undefined> =>
   eachPool(world, names, { row: rows.downAll, force, title: (hosts) => `Cleaning ${hosts}` });
 
-interface PoolDeed {
+interface PoolAction {
   readonly row: (typeof rows)["deployAll" | "downAll"];
   readonly force?: boolean;
   readonly title: (hosts: string) => string;
@@ -46,7 +46,7 @@ interface PoolDeed {
 async function eachPool(
   world: World,
   names: Words,
-  { row, title, force }: PoolDeed,
+  { row, title, force }: PoolAction,
 ): Promise<undefined> {
   const isEmpty = names.length === 0 && (await listPools(await world.connect())).length === 0;
   if (isEmpty) {

@@ -35,13 +35,13 @@ export interface Pass {
   readonly signal: AbortSignal;
 }
 
-type Deed<Name extends Action["do"]> = (
+type Handler<Name extends Action["do"]> = (
   pass: Pass,
   action: Extract<Action, { do: Name }>,
 ) => Promise<unknown>;
 
 /** How each thing of a plan is done; every one may be repeated. */
-const deeds: { readonly [Name in Action["do"]]: Deed<Name> } = {
+const handlers: { readonly [Name in Action["do"]]: Handler<Name> } = {
   move: moveCluster,
   want: wantAs,
   create: (pass, action) => createOrRefuse(pass, action),
@@ -71,7 +71,7 @@ const deeds: { readonly [Name in Action["do"]]: Deed<Name> } = {
   },
 };
 
-/** What is asked only of agents that have just answered; other deeds wait for theirs. */
+/** What is asked only of agents that have just answered; other actions wait for theirs. */
 const asks: ReadonlySet<Action["do"]> = new Set([
   "move",
   "bringFiles",
@@ -126,9 +126,9 @@ export async function actStep(pass: Pass, step: Step): Promise<unknown[]> {
 
 /** Does one thing of a plan; answers `later` where the rest waits for the next pass, or `lost`. */
 export async function act(pass: Pass, action: Action): Promise<unknown> {
-  const deed = deeds[action.do] as (pass: Pass, action: Action) => Promise<unknown>;
+  const handle = handlers[action.do] as (pass: Pass, action: Action) => Promise<unknown>;
   try {
-    return await deed(pass, action);
+    return await handle(pass, action);
   } catch (error) {
     const isAway = error instanceof AppError && error.type === "UnreachableError";
     if (isAway && pass.looksAgain && asks.has(action.do) && !pass.signal.aborted) return lost;
@@ -136,7 +136,7 @@ export async function act(pass: Pass, action: Action): Promise<unknown> {
   }
 }
 
-const createOrRefuse: Deed<"create"> = (pass, { rank }) =>
+const createOrRefuse: Handler<"create"> = (pass, { rank }) =>
   unlessRefused(pass, () => create(pass.ctx, pass.cluster, rank, { news: "runs" }, pass.signal));
 
 /** Tells people once why nodes are pending; the next look goes on. */

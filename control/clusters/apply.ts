@@ -25,7 +25,7 @@ export async function apply(ctx: Context, before: Cluster, signal: AbortSignal):
   const call = headOf(ctx, cluster).call;
   const idle = await call(agentOperations.setAutostop, agentAutostop(cluster), { signal }).catch(
     (error: unknown) => {
-      // Whoever listens to the head anew compares what was set.
+      // The next pass watches the head again, and compares what was set.
       ctx.watches.forget(cluster.id);
       void nudge(ctx, "cluster", cluster.id);
       throw error;

@@ -83,10 +83,10 @@ const repair: Look = (nodes) => {
     [({ agent }) => agent === "new" || agent === "unset", "configure"],
     [({ knowsHooks }) => !knowsHooks, "tellHooks"],
   ];
-  for (const [isNeeded, deed] of needs) {
+  for (const [isNeeded, name] of needs) {
     const found = nodes.filter(isNeeded);
     if (found.length > 0)
-      return [...filesFor(found), found.map(({ rank }) => ({ do: deed, rank }))];
+      return [...filesFor(found), found.map(({ rank }) => ({ do: name, rank }))];
   }
   return [];
 };

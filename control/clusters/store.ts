@@ -99,7 +99,7 @@ export async function setUp(db: Connection, id: string, addresses: string[]): Pr
     .execute();
 }
 
-/** Keeps what is left to try for a cluster; whoever calls this holds the row. */
+/** Keeps what is left to try for a cluster. The caller must hold the row. */
 export async function setPlacement(db: Connection, id: string, placement: Placement) {
   await db
     .updateTable("clusters")
@@ -109,7 +109,7 @@ export async function setPlacement(db: Connection, id: string, placement: Placem
     .execute();
 }
 
-/** Gives a cluster that was never up another offer, with what depends on it; whoever calls this holds the row. */
+/** Gives a cluster that was never up another offer, with what depends on it. The caller must hold the row. */
 export async function setOffer(
   db: Connection,
   id: string,

@@ -142,7 +142,7 @@ export type Plan = Omit<BalancerPlan, "revision">;
 export interface Balancers {
   /** Has the balancer of a service run: adopted, started, or put in the place of an older build. */
   keep(service: Service, signal: AbortSignal): Promise<void>;
-  /** As `keep`, but starts none: whoever goes down needs none. Whether one is there. */
+  /** As `keep`, but starts none, as a service that goes down needs none. Answers whether one is there. */
   adopt(service: Service, signal: AbortSignal): Promise<boolean>;
   /** Tells a balancer that is kept what to do, unless it knows. */
   plan(service: Service, plan: Plan, signal: AbortSignal): Promise<void>;

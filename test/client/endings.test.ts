@@ -17,6 +17,18 @@ const endings: readonly [string, Routes, number, RegExp][] = [
   ["cancel dve", { "POST /status": two }, 3, /there is no cluster dve; did you mean `dev`\?$/m],
   ["cancel dve 7", { "POST /status": two }, 3, /there is no cluster dve/],
   ["down other", { "POST /status": two }, 3, /there is no cluster other; status lists them/],
+  [
+    "down -y other --ignore-not-found",
+    { "POST /status": { result: [] } },
+    0,
+    /^No cluster to tear down\.$/m,
+  ],
+  [
+    "stop -y 'x*' --ignore-not-found",
+    { "POST /status": { result: [] } },
+    0,
+    /^No cluster to stop\.$/m,
+  ],
   ["down -y 'x*'", { "POST /status": { result: [] } }, 3, /^error: no cluster matches x\*$/m],
   ["status 'd*'", { "POST /status": { result: [] } }, 0, /No cluster matches d\*\./],
   ["stop -a -y", { "POST /status": { result: [] } }, 0, /^No cluster to stop\.$/m],

@@ -6,6 +6,7 @@ import { type TestContext, test } from "node:test";
 import { clusterOperations as clusters } from "../../../contract/operations/clusters.ts";
 import { requestOperations as requests } from "../../../contract/operations/requests.ts";
 import { serveOperations as serve } from "../../../contract/operations/serve.ts";
+import { lateNodes } from "../../../control/clusters/late-nodes.ts";
 import { clusters as clusterReconciler } from "../../../control/clusters/reconcile.ts";
 import { collect } from "../../../control/collector.ts";
 import { databaseOf } from "../../../control/home.ts";
@@ -161,7 +162,7 @@ async function useRequests(world: World): Promise<void> {
 
 async function workInBackground(world: World): Promise<void> {
   const { ctx } = world;
-  for (const noun of [clusterReconciler, services, replicas]) await noun.due(ctx);
+  for (const noun of [clusterReconciler, lateNodes, services, replicas]) await noun.due(ctx);
   await collect(ctx);
   world.advance(400 * 86_400_000);
   await collect(ctx);
