@@ -19,7 +19,7 @@ export async function goDown(ctx: Context, state: State, signal: AbortSignal): P
     await moveService(ctx, service, "SHUTTING_DOWN", service.wantedBecause);
   // Control may have begun anew since the balancer was last heard.
   const isBalanced = await ctx.balancers.adopt(service, signal);
-  await sendAway(ctx, state, isBalanced ? drainMs : 0);
+  await sendAway(ctx, state, isBalanced ? ctx.now().getTime() + drainMs : null);
   if (isBalanced) await close(ctx, state, signal);
   for (const { id } of replicas) void nudge(ctx, "replica", id);
   if (replicas.length > 0) return tellStuck(ctx, state);
@@ -27,11 +27,10 @@ export async function goDown(ctx: Context, state: State, signal: AbortSignal): P
   await moveService(ctx, service, "GONE", service.wantedBecause);
 }
 
-async function sendAway(ctx: Ground, state: State, patienceMs: number): Promise<void> {
+async function sendAway(ctx: Ground, state: State, drainUntil: number | null): Promise<void> {
   const { wantedBecause: because } = state.service;
   const staying = state.replicas.filter(({ wanted }) => wanted === "UP");
   if (staying.length === 0) return;
-  const drainUntil = ctx.now().getTime() + patienceMs;
   await ctx.batch(async (tx) => {
     for (const one of staying) {
       await want(tx, "replica", one.id, { wanted: "GONE", because });

@@ -8,7 +8,7 @@ import type { Ground } from "../../ground.ts";
 import { nudge } from "../../reconciler.ts";
 import { hasFailed } from "../decisions/back-off.ts";
 import type { Outcome, Replica } from "../schema.ts";
-import { isDrained } from "./drained.ts";
+import { hasHadItsTime, isDrained } from "./drained.ts";
 import { findJob } from "./fate.ts";
 import { noteLastWords } from "./last-words.ts";
 import { keepLog } from "./log.ts";
@@ -45,8 +45,9 @@ export async function remove(
 
 /** Whether nothing is under way there any more, or has had its time. */
 function mayGo(ctx: Context, { serviceId, number, host, drainUntil }: Replica): boolean {
-  const { told, seen } = ctx.balancers;
-  if (host === null || drainUntil === null || ctx.now().getTime() >= drainUntil) return true;
+  const { told, seen, backAt } = ctx.balancers;
+  if (host === null || drainUntil === null) return true;
+  if (hasHadItsTime(drainUntil, ctx.now().getTime(), backAt())) return true;
   return isDrained(number, told(serviceId), seen(serviceId));
 }
 
