@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from "node:util";
 import { agentOperations } from "../../contract/agent-api.ts";
 import type { Context } from "../context.ts";
 import { nudge } from "../reconciler.ts";
@@ -33,6 +34,11 @@ export async function apply(ctx: Context, before: Cluster, signal: AbortSignal):
   );
   ctx.watches.noteIdle(cluster.id, cluster.autostop === null ? undefined : idle);
   if (!haveSameHooks(before, cluster)) await tellAll(ctx, cluster, signal);
+  // What was set meanwhile may have reached the nodes before this did.
+  const now = await getCluster(ctx.db, cluster.id);
+  const isCurrent =
+    isDeepStrictEqual(now.autostop, cluster.autostop) && haveSameHooks(cluster, now);
+  if (!isCurrent) await apply(ctx, cluster, signal);
 }
 
 /** A node that cannot be told now is told by the next look at it. */

@@ -83,4 +83,14 @@ export const regressions: readonly Regression[] = [
       autostop(45_498, -1),
     ],
   },
+  {
+    showed: "of two autostops at a time, a head kept the one that the row does not have",
+    seed: 4,
+    steps: [
+      launch(0, "num_nodes: 1\nrun: sleep 9\n", 5, true),
+      { at: 20_060, do: "freeze", how: "asleep", forMs: 60_000 },
+      autostop(40_012, 2),
+      autostop(40_964, 1),
+    ],
+  },
 ];
