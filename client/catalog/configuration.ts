@@ -39,7 +39,7 @@ export const configurationCommands: readonly CommandRow[] = [
     group: configuration,
     operands: "<context>",
     summary: "Remove a context; its token file is kept.",
-    options: [],
+    options: [option.ignoreNotFound],
     load: async () => (await import("../commands/context.ts")).remove,
   },
   {

@@ -28,3 +28,9 @@ export const failedAction = (
   ...{ action, name, request_id, outcome: "failed", job_id: null, endpoint: null },
   error: errorForm(error).error,
 });
+
+/** Something that was done at once, without a request. */
+export const directAction = (action: string, name: string): Action => ({
+  ...{ action, name, request_id: null, outcome: "done" },
+  ...{ job_id: null, endpoint: null, error: null },
+});

@@ -13,8 +13,10 @@ import {
 import { readEndpoint } from "../endpoint.ts";
 import { contextForm } from "../output/configuration.ts";
 import type { Column } from "../rendering.ts";
+import type { SelectionOptions } from "../selection.ts";
 import { readHome } from "../settings.ts";
 import type { World } from "../world.ts";
+import { directAction, tellActions } from "./actions.ts";
 import { answerRows, type OutputOptions } from "./answers.ts";
 
 interface AddOptions {
@@ -26,10 +28,11 @@ interface AddOptions {
 
 /** `outrigger context add`. */
 export async function add(
-  { terminal, env, cwd }: World,
+  world: World,
   [name = ""]: readonly string[],
   { endpoint, tokenFile, workspace, use: isUsed = false }: AddOptions,
 ): Promise<undefined> {
+  const { terminal, env, cwd } = world;
   checkName(name);
   if (endpoint === undefined)
     fail("UsageError", "--endpoint: name the address of the control plane");
@@ -49,32 +52,39 @@ export async function add(
   writeContexts(home, { ...before, contexts, ...(isUsed && { current: name }) });
   if (isUsed) tellUsed(terminal, env, name);
   else terminal.note(`Added. Use it: outrigger context use ${name}`);
+  return tellActions(world, [directAction("context add", name)]);
 }
 
 /** `outrigger context use`. */
-export async function use(
-  { terminal, env }: World,
-  [name = ""]: readonly string[],
-): Promise<undefined> {
+export async function use(world: World, [name = ""]: readonly string[]): Promise<undefined> {
+  const { terminal, env } = world;
   const home = readHome(env);
   const contexts = readContexts(home);
   if (name !== homeContext) getContext(contexts, name, "context use");
   writeContexts(home, chosenIn(contexts, name));
   tellUsed(terminal, env, name);
+  return tellActions(world, [directAction("context use", name)]);
 }
 
 /** `outrigger context remove`. */
 export async function remove(
-  { terminal, env }: World,
+  world: World,
   [name = ""]: readonly string[],
+  { ignoreNotFound = false }: Pick<SelectionOptions, "ignoreNotFound">,
 ): Promise<undefined> {
+  const { terminal, env } = world;
   const home = readHome(env);
   const contexts = readContexts(home);
+  if (ignoreNotFound && !Object.hasOwn(contexts.contexts, name)) {
+    terminal.note(`No context ${name} to remove.`);
+    return tellActions(world, []);
+  }
   getContext(contexts, name, "context remove");
   const { [name]: _, ...others } = contexts.contexts;
   const isUsed = contexts.current === name;
   writeContexts(home, { ...(isUsed ? {} : contexts), contexts: others });
   if (isUsed) tellUsed(terminal, env, homeContext);
+  return tellActions(world, [directAction("context remove", name)]);
 }
 
 const chosenIn = ({ contexts }: Contexts, name: string): Contexts =>

@@ -8,7 +8,7 @@ import type { Column } from "../rendering.ts";
 import type { Client } from "../sdk.ts";
 import { uploadKey, writePools } from "../ssh-pools.ts";
 import type { World } from "../world.ts";
-import { tellActions } from "./actions.ts";
+import { directAction, tellActions } from "./actions.ts";
 import { answerJson, answerRows, type OutputOptions } from "./answers.ts";
 import { carryOutAll } from "./carry-out.ts";
 
@@ -65,12 +65,17 @@ async function eachPool(
 /** `outrigger ssh forget`: tells what is still ours on the hosts. */
 export async function forget(world: World, names: Words): Promise<undefined> {
   const client = await world.connect();
-  for (const name of names.map(poolOf)) {
+  const pools = names.map(poolOf);
+  for (const name of pools) {
     await client.call(rows.delete, { pool_name: name });
     world.terminal.note(`Forgot the pool ${name}.`);
     const { hosts: left } = await client.call(rows.status, { pool_name: name });
     for (const { name: host, reason } of left) world.terminal.note(`${name}/${host}: ${reason}`);
   }
+  return tellActions(
+    world,
+    pools.map((name) => directAction("ssh forget", name)),
+  );
 }
 
 const noPools = "No pools. Describe some in a file, then: outrigger ssh up -f FILE";

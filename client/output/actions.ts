@@ -4,8 +4,14 @@ import { form } from "./shapes.ts";
 
 const Action = z.strictObject({
   action: z.string().describe("What was asked for, in a word: launch."),
-  name: z.string().nullable().describe("Of the cluster, service or pool; null when it is of all."),
-  request_id: z.string().nullable().describe("Null where control refused it at once."),
+  name: z
+    .string()
+    .nullable()
+    .describe("Of the cluster, service, pool or context; null when it is of all."),
+  request_id: z
+    .string()
+    .nullable()
+    .describe("Null where there is no request: it was refused, or done, at once."),
   outcome: z
     .enum(["done", "unchanged", "failed", "submitted"])
     .describe("unchanged: it was so before; submitted: nobody waited for it, because of --async."),

@@ -62,7 +62,16 @@ export const outputs: readonly Output[] = [
     schema: listOf(actionForm),
     printedBy: [
       ...["launch", "exec", "start", "stop", "down", "autostop", "cancel"],
-      ...["serve up", "serve update", "serve down", "ssh up", "ssh down", "api cancel"],
+      ...[
+        "serve up",
+        "serve update",
+        "serve down",
+        "ssh up",
+        "ssh down",
+        "ssh forget",
+        "api cancel",
+      ],
+      ...["context add", "context use", "context remove"],
     ],
   },
   { name: "error", schema: ErrorOutput, printedBy: ["every command that fails, on stderr"] },

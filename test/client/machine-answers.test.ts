@@ -88,6 +88,7 @@ const routes: Routes = {
   "GET /ssh_node_pools": sending({ lab: { hosts: ["a"] } }),
   "GET /ssh_node_pools/lab/status": sending(pool),
   "GET /ssh_node_pools/keys": sending(["id_ed25519"]),
+  "DELETE /ssh_node_pools/lab": sending({ status: "success" }),
   "GET /api/status": sending([request]),
   "GET /explain": sending(explanation),
   "GET /orphans": sending([orphan]),
@@ -155,6 +156,14 @@ const lines: readonly [string, string, unknown][] = [
   ["serve down chat", "actions", [{ action: "serve down", name: "chat" }]],
   ["ssh up lab", "actions", [{ action: "ssh up", name: "lab" }]],
   ["ssh down lab", "actions", [{ action: "ssh down", name: "lab" }]],
+  ["ssh forget lab", "actions", [{ action: "ssh forget", name: "lab", request_id: null }]],
+  [
+    "context add prod --endpoint https://control.example",
+    "actions",
+    [{ action: "context add", name: "prod", outcome: "done" }],
+  ],
+  ["context use default", "actions", [{ action: "context use", name: "default" }]],
+  ["context remove gone --ignore-not-found", "actions", []],
 ];
 
 /** Forms that other tests are about, as they are printed a line at a time. */
