@@ -176,7 +176,10 @@ async function settle(stage: Stage, violation: string, isSo: () => boolean): Pro
   const isOver = await clock.until(look, settlesWithinMs);
   if (isOver && !isStuck()) return;
   const isBack = stage.host.program() !== undefined;
-  const why = isBack ? stage.checks.unsettled().join("; ") : "control is not back";
+  const machines = stage.cloud.clusterIds().map((id) => `machines of ${id}`);
+  const why = isBack
+    ? [...stage.checks.unsettled(), ...machines].join("; ")
+    : "control is not back";
   stage.guarded(() => {
     throw new Violation(violation, why);
   });

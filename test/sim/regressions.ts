@@ -17,6 +17,14 @@ service:
 run: serve ${how}
 `;
 
+const hooked = `
+run: sleep 16
+config:
+  hooks:
+    - {run: sleep 2, events: [down], timeout: 32}
+    - {run: sleep 11, events: [stop, down], timeout: 18}
+`;
+
 const up = (at: number, replicas: number): Step => ({
   ...{ at, do: "call", user: "ann", operation: "serve.up" },
   input: { service_name: "s", task: service("well", replicas) },
@@ -91,6 +99,37 @@ export const regressions: readonly Regression[] = [
       { at: 20_060, do: "freeze", how: "asleep", forMs: 60_000 },
       autostop(40_012, 2),
       autostop(40_964, 1),
+    ],
+  },
+  {
+    showed: "a control plane that was overtaken started a balancer for a service that was gone",
+    seed: 2619,
+    steps: [
+      {
+        ...{ at: 0, do: "call", user: "cyd", operation: "launch" },
+        input: { cluster_name: "a", task: hooked, retry_until_up: true },
+      },
+      up(0, 1),
+      {
+        ...{ at: 40, do: "call", user: "cyd", operation: "serve.down" },
+        input: { service_names: ["s"] },
+      },
+      { at: 62, do: "overtake", forMs: 159 },
+    ],
+  },
+  {
+    showed: "a node that an overtaken control plane had asked for outlived its cluster",
+    seed: 4480,
+    steps: [
+      {
+        ...{ at: 0, do: "call", user: "ann", operation: "launch" },
+        input: { cluster_name: "a", task: "run: sleep 36\n", retry_until_up: false },
+      },
+      { at: 945, do: "overtake", forMs: 584 },
+      {
+        ...{ at: 1_575, do: "call", user: "ann", operation: "down" },
+        input: { cluster_name: "a", skip_hooks: true },
+      },
     ],
   },
 ];
