@@ -102,10 +102,12 @@ export function openClock(): Clock {
   }
 
   function fallAsleep(forMs: number): void {
-    for (const task of tasks) if (task.by !== "world") task.at += forMs;
+    // One that is asleep already sleeps on.
+    const moreMs = Math.max(0, now + forMs - Math.max(hostFrozenUntil, now));
+    for (const task of tasks) if (task.by !== "world") task.at += moreMs;
     tasks.sort((a, b) => a.at - b.at);
-    hostFrozenUntil = Math.max(hostFrozenUntil, now + forMs);
-    asleepMs += forMs;
+    hostFrozenUntil = Math.max(hostFrozenUntil, now) + moreMs;
+    asleepMs += moreMs;
   }
 
   /** Promises and ticks of the last task are all done when a real turn of the event loop is over. */
