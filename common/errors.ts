@@ -26,6 +26,7 @@ export const errorTypes = {
   StatusError: { http: 409, exit: 5, retry: false },
   RequestCancelled: { http: 409, exit: 5, retry: false },
   VersionMismatchError: { http: 400, exit: 5, retry: false },
+  RateLimitError: { http: 429, exit: 7, retry: true },
   TooLargeError: { http: 413, exit: 2, retry: false },
   TimeoutError: { http: 504, exit: 6, retry: true },
   ResourcesUnavailableError: { http: 503, exit: 7, retry: true },

@@ -29,17 +29,18 @@ export const isRead = ({ mode, reads }: Pick<Operation, "mode" | "reads">): bool
 export const isStored = ({ mode }: Pick<Operation, "mode">): boolean =>
   (storedModes as readonly Mode[]).includes(mode);
 
-/** Who may call an operation, once a login layer knows the caller. */
+/** The least role that a caller needs to call an operation. */
 export const accesses = {
-  open: "answers without login",
-  any: "every caller that the login layer let in",
-  signed_in: "needs an identity",
-  self_or_admin: "about oneself, or an admin",
-  owner: "its owner",
-  owner_or_admin: "its owner or an admin",
+  open: "everyone, without logging in",
+  viewer: "viewers, users and admins",
+  user: "users and admins",
   admin: "admins",
 } as const;
 export type Access = keyof typeof accesses;
+
+/** Whether a call may change something: then it is in the audit log. */
+export const isAudited = ({ access, unaudited }: Pick<Operation, "access" | "unaudited">) =>
+  (access === "user" || access === "admin") && unaudited !== true;
 
 /** Where the fields of an input travel. A handler sees them as one flat object. */
 export interface Input {
@@ -68,6 +69,13 @@ export interface Operation {
   readonly queue?: "long" | "short";
   readonly summary: string;
   readonly access: Access;
+  /**
+   * The objects that a call is about: by their noun, the field of the input that names one. What its
+   * owner or workspace adds to `access` is a rule of the noun.
+   */
+  readonly about?: Readonly<Record<string, string>>;
+  /** A part of something that is audited as a whole. */
+  readonly unaudited?: true;
   readonly input: Input;
   readonly output: z.ZodType;
   readonly errors?: readonly ErrorType[];

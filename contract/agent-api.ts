@@ -22,7 +22,7 @@ import { partMachine } from "./statuses.ts";
  * and byte offsets make the second one find the work of the first.
  */
 
-const access = "any";
+const access = "open";
 const job = { path: z.object({ id: z.coerce.number().int().positive() }) };
 const partOfJob = {
   path: job.path.extend({ rank: z.coerce.number().int().positive() }),

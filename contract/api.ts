@@ -1,4 +1,5 @@
 import type { Operation } from "../common/operation.ts";
+import { auditOperations } from "./operations/audit.ts";
 import { authOperations } from "./operations/auth.ts";
 import { cloudOperations } from "./operations/clouds.ts";
 import { clusterOperations } from "./operations/clusters.ts";
@@ -51,7 +52,8 @@ export const operationGroups: readonly Group[] = [
   group("Recipes", recipeOperations),
   group("Users", userOperations),
   group("Service accounts", tokenOperations),
-  group("Log-in", authOperations),
+  group("Login", authOperations),
+  group("Audit log", auditOperations),
   group("Web interface", pageOperations),
   group("Orphans", orphanOperations),
   group("Support", debugOperations),

@@ -9,7 +9,7 @@ import { byteCount } from "./caps.ts";
  * what it has, and sends the stretches that it is asked for.
  */
 
-const access = "any";
+const access = "open";
 
 /** Below a folder and never out of it; `""` is the place itself, for a single file. */
 const isBelow = (path: string): boolean =>

@@ -4,7 +4,7 @@ import { Health } from "./agent-shapes.ts";
 import { hookEvents } from "./hooks.ts";
 import { HookSet, Lifecycle, LifecycleOrder } from "./lifecycle-shapes.ts";
 
-const access = "any";
+const access = "open";
 const path = z.object({ id: z.string() });
 const one = { path };
 

@@ -58,7 +58,7 @@ export const shellOperations = {
     mode: "stream",
     summary:
       "A shell at the node, until it exits or the caller goes. Its body is a `ShellStart`, then `ShellInput`; the answer is `ShellOutput`. It counts as activity for the idle timer.",
-    access: "any",
+    access: "open",
     input: { rawBody: "application/octet-stream" },
     output: z.unknown(),
     errors: ["ValueError", "ConflictError"],

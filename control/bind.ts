@@ -1,10 +1,10 @@
 import type { Duplex, Readable } from "node:stream";
 import { fail } from "../common/errors.ts";
 import type { InputOf, Operation, OutputOf } from "../common/operation.ts";
+import type { Identity } from "./access/identity.ts";
 import type { Wish } from "./clusters/schema.ts";
 import type { Context } from "./context.ts";
 import type { Connection } from "./db/open.ts";
-import type { User } from "./requests/schema.ts";
 import type { Reader } from "./wire/wording.ts";
 
 /** What a request must know when it is worked on again after a restart. */
@@ -23,11 +23,22 @@ export interface RawBody {
   readonly stream: Readable;
 }
 
+/** Where a call came from. */
+export interface Origin {
+  /** The address of the client, also behind a proxy that is trusted. */
+  readonly address: string;
+  /** The value of the session cookie that came along. */
+  readonly session: string | null;
+}
+
 /** One call of an operation: who asks, what it may print, when to give up. */
-export interface Call extends Reader {
+export interface Call extends Reader, Identity {
   /** Id of the request; also names the work at the agent, so that a repeated call does it once. */
   readonly id: string;
-  readonly user: User;
+  /** Where what it makes is created. */
+  readonly workspace: string;
+  /** Null for a request that waited in a queue. */
+  readonly origin: Origin | null;
   /** The command line that made the call. */
   readonly command: string;
   readonly signal: AbortSignal;

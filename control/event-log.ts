@@ -3,9 +3,14 @@ import type { EventRecord } from "../contract/records/events.ts";
 import type { Connection, Queries } from "./db/open.ts";
 import { eventsOf, lastSeq } from "./events.ts";
 
+/** An event, and the workspace of what it is about; null once that is forgotten. */
+export interface LoggedEvent extends EventRecord {
+  readonly workspace: string | null;
+}
+
 /** The events of one stretch of the log. */
 export interface Stretch {
-  readonly events: readonly EventRecord[];
+  readonly events: readonly LoggedEvent[];
   /** The id that was read up to; the next stretch begins after it. */
   readonly upTo: number;
   /** Nothing follows yet. */
@@ -66,7 +71,7 @@ async function readStretch(db: Queries, after: number): Promise<Stretch> {
 }
 
 /** The events with ids after `after` and up to `upTo`, in their order. */
-async function listBetween(db: Queries, after: number, upTo: number): Promise<EventRecord[]> {
+async function listBetween(db: Queries, after: number, upTo: number): Promise<LoggedEvent[]> {
   const rows = await namedEvents(db)
     .where("seq", ">", after)
     .where("seq", "<=", upTo)
@@ -81,8 +86,10 @@ async function listBetween(db: Queries, after: number, upTo: number): Promise<Ev
     from: row.from_status,
     to: row.to_status,
     reason: row.reason,
+    actor: row.actor,
     noteworthy: row.to_status !== null || row.is_noteworthy === 1,
     at: row.at / 1_000,
+    workspace: row.workspace,
   }));
 }
 
@@ -110,6 +117,8 @@ const namedEvents = (db: Queries) =>
       "from_status",
       "to_status",
       "events.reason",
+      "events.actor",
+      fn.coalesce("clusters.workspace", "services.workspace").as("workspace"),
       "is_noteworthy",
       "at",
     ]);

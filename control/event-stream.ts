@@ -6,7 +6,7 @@ import { eventOperations as rows } from "../contract/operations/events.ts";
 import type { EventRecord } from "../contract/records/events.ts";
 import { type Bound, bind, type Call, type Reply } from "./bind.ts";
 import type { Context } from "./context.ts";
-import { eventsKey, settledId, stretchIds } from "./event-log.ts";
+import { eventsKey, type LoggedEvent, settledId, stretchIds } from "./event-log.ts";
 
 /** So that a connection that broke is found out, and none that is quiet is taken for broken. */
 const keepAliveMs = 15_000;
@@ -22,7 +22,8 @@ async function stream(
   call: Call,
 ): Promise<Reply> {
   const newest = await settledId(ctx.db);
-  const since = resumedFrom(input) ?? input.since ?? (await beforeTail(ctx, newest, input));
+  const wanted = { ...input, workspaces: call.workspaces };
+  const since = resumedFrom(input) ?? input.since ?? (await beforeTail(ctx, newest, wanted));
   if (since > newest)
     fail(
       "ValueError",
@@ -30,7 +31,7 @@ async function stream(
     );
   if (ctx.eventStreams.size >= ctx.config.eventStreamsAtMost)
     fail("ResourcesUnavailableError", "too many streams of events are open; try again later");
-  const reader = openReader(ctx, since, input, call.signal);
+  const reader = openReader(ctx, since, wanted, call.signal);
   return { headers: { "content-type": "text/event-stream" }, body: openBody(ctx, reader) };
 }
 
@@ -88,9 +89,12 @@ interface Wanted {
   readonly noteworthy: boolean;
   /** Waits for events to come. */
   readonly follow: boolean;
+  /** Only what is in these workspaces; null is any. */
+  readonly workspaces: readonly string[] | null;
 }
 
-const fits = (event: EventRecord, { noun, name, noteworthy }: Wanted): boolean =>
+const fits = (event: LoggedEvent, { noun, name, noteworthy, workspaces }: Wanted): boolean =>
+  (workspaces === null || workspaces.includes(event.workspace ?? "")) &&
   (noun === null || event.noun === noun) &&
   (name === null || event.name === name) &&
   (!noteworthy || event.noteworthy);
@@ -100,7 +104,7 @@ interface EventReader {
   /** The id up to which it has read. */
   position(): number;
   /** The next events; none after a while without any, undefined at the end. */
-  next(): Promise<EventRecord[] | undefined>;
+  next(): Promise<LoggedEvent[] | undefined>;
 }
 
 /** Opens a reader after an event. */
@@ -113,7 +117,7 @@ export function openReader(
 ): EventReader {
   let position = since;
 
-  async function read(): Promise<EventRecord[]> {
+  async function read(): Promise<LoggedEvent[]> {
     for (;;) {
       signal.throwIfAborted();
       const { events, upTo, isLast } = await ctx.eventLog.read(position);
@@ -125,7 +129,7 @@ export function openReader(
     }
   }
 
-  async function wait(): Promise<EventRecord[]> {
+  async function wait(): Promise<LoggedEvent[]> {
     const late = new AbortController();
     const timer = setTimeout(() => late.abort(), waitMs);
     const look = async () => {
@@ -152,13 +156,17 @@ export function openReader(
   };
 }
 
+const toRecord = ({ workspace: _, ...record }: LoggedEvent): EventRecord => record;
+
 /** Events as `text/event-stream`; each piece says how far it goes, also where it has no event. */
 async function* textOf(reader: EventReader): AsyncGenerator<string> {
   yield `retry: ${retryMs}\nid: ${reader.position()}\n\n`;
   for (;;) {
     const events = await reader.next();
     if (events === undefined) return;
-    const texts = events.map((event) => `id: ${event.id}\ndata: ${JSON.stringify(event)}\n\n`);
+    const texts = events.map(
+      (event) => `id: ${event.id}\ndata: ${JSON.stringify(toRecord(event))}\n\n`,
+    );
     yield `${texts.join("")}id: ${reader.position()}\n\n`;
   }
 }

@@ -2,6 +2,7 @@ import { fail } from "../common/errors.ts";
 import type { InputOf } from "../common/operation.ts";
 import { explainOperations as rows } from "../contract/operations/explain.ts";
 import type { Explanation } from "../contract/records/explanation.ts";
+import { seesWorkspace } from "./access/identity.ts";
 import { type Attempt, findAttempt } from "./attempts.ts";
 import { type Bound, bind, type Call } from "./bind.ts";
 import { openHookHints } from "./clusters/hooks/hint.ts";
@@ -25,14 +26,15 @@ export const explainOperations: Bound[] = [bind(rows.explain, explain)];
 async function explain(
   ctx: Context,
   { name }: InputOf<typeof rows.explain>,
-  { signal }: Call,
+  call: Call,
 ): Promise<Explanation> {
+  const isSeen = ({ workspace }: { workspace: string }) => seesWorkspace(call, workspace);
   const cluster = await findLive(ctx.db, name);
-  if (cluster !== undefined) return explainCluster(ctx, cluster, signal);
+  if (cluster !== undefined && isSeen(cluster)) return explainCluster(ctx, cluster, call.signal);
   const service = await findLiveService(ctx.db, name);
-  if (service !== undefined) return explainService(ctx, service);
-  const request = await findRequest(ctx, await resolveId(ctx, name).catch(() => ""));
-  if (request !== undefined) return explainRequest(ctx, request, signal);
+  if (service !== undefined && isSeen(service)) return explainService(ctx, service);
+  const request = await findRequest(ctx, await resolveId(ctx, name, call).catch(() => ""));
+  if (request !== undefined) return explainRequest(ctx, request, call.signal);
   return fail("NotFoundError", `there is no live cluster or service ${name}, and no request`);
 }
 

@@ -5,6 +5,7 @@ import type { Batch } from "./db/batch.ts";
 import type { Lease } from "./db/lease.ts";
 import type { Queries } from "./db/open.ts";
 import type { Logger } from "./log.ts";
+import type { Configurations } from "./workspaces/configurations.ts";
 
 /** What stores and their like need: a noun can be read and tested with that alone. */
 export interface Ground {
@@ -18,5 +19,6 @@ export interface Ground {
   readonly batch: Batch;
   readonly seal: Seal;
   readonly changes: Changes;
+  readonly configurations: Configurations;
   now(): Date;
 }

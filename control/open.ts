@@ -31,6 +31,7 @@ import { keyFolderOf } from "./ssh-pools/keys.ts";
 import { openReach } from "./ssh-pools/reach.ts";
 import { openToken } from "./token.ts";
 import { openUploads } from "./uploads/uploads.ts";
+import { openConfigurations } from "./workspaces/configurations.ts";
 
 /** What a test puts in the place of the real thing. */
 export type Replaced = Partial<Pick<Context, "providers" | "now" | "balancers">>;
@@ -102,6 +103,7 @@ async function open(config: Config, log: Logger, replaced: Replaced): Promise<Co
       short: config.shortAtOnce,
       urgent: urgentAtOnce,
     }),
+    configurations: openConfigurations(db, seal),
     reads,
     requestLogs: openRequestLogs(
       join(home, "requests"),

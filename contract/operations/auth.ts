@@ -1,16 +1,81 @@
 import * as z from "zod";
 import { type Operation, operation } from "../../common/operation.ts";
-import { text } from "../caps.ts";
+import { longText, text } from "../caps.ts";
 import { Bytes, optional, query, queryInteger } from "./fields.ts";
 
-/** Log-in of a client through the browser: it makes a verifier, the user approves its challenge. */
+const next = optional(text).describe("Path to go to after the login; `/` by default.");
+const redirects = { 302: "Go on to another page." } as const;
+
+/**
+ * Logins of browsers, which get a session cookie, and of clients through a browser: the client makes a
+ * verifier, the user approves its challenge, the client fetches a session of its own.
+ */
 export const authOperations = {
+  loginPage: operation({
+    name: "auth.login_page",
+    route: "GET /login",
+    mode: "page",
+    summary: "Page to log in with a password, or at the identity provider.",
+    access: "open",
+    input: query({ next }),
+    output: Bytes,
+    otherAnswers: redirects,
+  }),
+  login: operation({
+    name: "auth.login",
+    route: "POST /login",
+    mode: "page",
+    summary: "Log in with a name and a password; the answer sets a session cookie.",
+    access: "open",
+    input: { rawBody: "application/x-www-form-urlencoded" },
+    output: Bytes,
+    otherAnswers: redirects,
+    errors: ["AuthenticationError", "PermissionDeniedError", "RateLimitError", "ValueError"],
+  }),
+  logout: operation({
+    name: "auth.logout",
+    route: "POST /logout",
+    mode: "page",
+    summary: "End the session of the caller.",
+    access: "open",
+    input: {},
+    output: Bytes,
+    otherAnswers: redirects,
+  }),
+  oidcStart: operation({
+    name: "auth.oidc_start",
+    route: "GET /auth/oidc",
+    mode: "page",
+    summary: "Go to the identity provider to log in.",
+    access: "open",
+    input: query({ next }),
+    output: Bytes,
+    otherAnswers: redirects,
+    errors: ["NotFoundError", "UnreachableError"],
+  }),
+  oidcCallback: operation({
+    name: "auth.oidc_callback",
+    route: "GET /auth/callback",
+    mode: "page",
+    summary: "Where the identity provider sends the browser back to.",
+    access: "open",
+    input: query({
+      code: optional(text),
+      state: optional(text),
+      iss: optional(text),
+      error: optional(text),
+      error_description: optional(longText),
+    }),
+    output: Bytes,
+    otherAnswers: redirects,
+    errors: ["AuthenticationError", "NotFoundError", "PermissionDeniedError", "UnreachableError"],
+  }),
   tokenPage: operation({
     name: "auth.token_page",
     route: "GET /token",
     mode: "page",
-    summary: "Page that shows a log-in token, or hands it to a waiting client.",
-    access: "any",
+    summary: "Page that shows a login token, or hands it to a waiting client.",
+    access: "viewer",
     input: query({
       local_port: optional(queryInteger()).describe("Loopback port at which a client waits."),
     }),
@@ -20,8 +85,8 @@ export const authOperations = {
     name: "auth.authorize_page",
     route: "GET /auth/authorize",
     mode: "page",
-    summary: "Page with the button that approves a log-in.",
-    access: "any",
+    summary: "Page with the button that approves a login.",
+    access: "viewer",
     input: {},
     output: Bytes,
   }),
@@ -29,8 +94,8 @@ export const authOperations = {
     name: "auth.authorize",
     route: "POST /api/v1/auth/authorize",
     mode: "sync",
-    summary: "Approve a log-in; approving again makes a new token.",
-    access: "any",
+    summary: "Approve the login of a client; approving again makes a new token.",
+    access: "viewer",
     input: {
       body: z.object({
         code_challenge: text
@@ -45,7 +110,7 @@ export const authOperations = {
     name: "auth.token",
     route: "GET /api/v1/auth/token",
     mode: "sync",
-    summary: "Fetch the token of an approved log-in, once; not found until then.",
+    summary: "Fetch the token of an approved login, once; not found until then.",
     access: "open",
     input: query({
       code_verifier: optional(text).describe("What the client made; refused without it."),

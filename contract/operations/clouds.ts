@@ -24,7 +24,7 @@ export const cloudOperations = {
     reads: true,
     queue: "short",
     summary: "Probe clouds and remember which can be used.",
-    access: "any",
+    access: "viewer",
     input: body("CheckBody", {
       clouds: optional(listOf(text)).describe("Null is every allowed one."),
       verbose: z.boolean().default(false).describe("More detail in the request's log."),
@@ -42,7 +42,7 @@ export const cloudOperations = {
     reads: true,
     queue: "short",
     summary: "Clouds that a workspace can use.",
-    access: "any",
+    access: "viewer",
     input: query({
       workspace: optional(text).describe("Null is the active one."),
       expand,
@@ -56,7 +56,7 @@ export const cloudOperations = {
     mode: "async",
     queue: "short",
     summary: "Clouds that several workspaces can use.",
-    access: "any",
+    access: "viewer",
     input: query({
       workspaces: text.default("").describe("Names, separated by commas."),
       expand,
@@ -70,7 +70,7 @@ export const cloudOperations = {
     reads: true,
     queue: "short",
     summary: "Machine types with accelerators, from the catalogs.",
-    access: "any",
+    access: "viewer",
     input: body("ListAcceleratorsBody", {
       ...catalogFilter,
       all_regions: z.boolean().default(false).describe("A row a region, not just the cheapest."),
@@ -86,7 +86,7 @@ export const cloudOperations = {
     reads: true,
     queue: "short",
     summary: "How many of each accelerator one machine can have.",
-    access: "any",
+    access: "viewer",
     input: body("ListAcceleratorCountsBody", catalogFilter),
     output: z.record(z.string(), z.array(z.number())).describe("By accelerator, ascending."),
   }),
@@ -96,7 +96,7 @@ export const cloudOperations = {
     mode: "async",
     queue: "short",
     summary: "Kubernetes contexts, those of SSH node pools included.",
-    access: "any",
+    access: "viewer",
     input: {},
     output: z.array(z.string()),
   }),

@@ -19,7 +19,8 @@ export const clusterHistoryOperations = {
     route: "POST /provision_logs",
     mode: "stream",
     summary: "Stream the provisioning log of a cluster's latest launch.",
-    access: "any",
+    access: "viewer",
+    about: { pastCluster: "cluster_name" },
     input: {
       ...query({
         follow: queryBoolean(true).describe("Keep streaming while the launch runs."),
@@ -42,7 +43,8 @@ export const clusterHistoryOperations = {
     queue: "short",
     summary:
       "Print the log of the hooks that ran before the latest idle action; where there is none, say so and leave 102.",
-    access: "any",
+    access: "viewer",
+    about: { pastCluster: "cluster_name" },
     input: body("AutostopLogsBody", { cluster_name: pastToo, ...reading }),
     output: JobExitCode,
     errors: ["ClusterDoesNotExist"],
@@ -53,7 +55,8 @@ export const clusterHistoryOperations = {
     mode: "async",
     queue: "short",
     summary: "Print the log of a cluster's hooks, also once the cluster is gone.",
-    access: "any",
+    access: "viewer",
+    about: { pastCluster: "cluster_name" },
     input: body("HookLogsBody", {
       cluster_name: pastToo,
       event: optional(z.enum(hookEvents)).describe(
@@ -72,7 +75,7 @@ export const clusterHistoryOperations = {
     reads: true,
     queue: "short",
     summary: "Show the cost of current and past clusters.",
-    access: "any",
+    access: "viewer",
     input: body("CostReportBody", {
       days: integer.nullable().default(30).describe("How many days back past clusters go."),
       cluster_hashes: optional(listOf(text)).describe("Only these clusters."),
@@ -88,7 +91,8 @@ export const clusterHistoryOperations = {
     reads: true,
     queue: "short",
     summary: "What happened to a cluster, live or past.",
-    access: "any",
+    access: "viewer",
+    about: { pastCluster: "cluster_name", pastClusterId: "cluster_hash" },
     input: body("ClusterEventsBody", {
       cluster_name: optional(text).describe("Exactly one of this and cluster_hash."),
       cluster_hash: optional(text),

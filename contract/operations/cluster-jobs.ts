@@ -19,7 +19,8 @@ export const clusterJobOperations = {
     mode: "async",
     queue: "long",
     summary: "Run a task on a cluster that is up.",
-    access: "any",
+    access: "user",
+    about: { cluster: "cluster_name" },
     input: body("ExecBody", {
       task: taskText.describe("One task as YAML text; of its files only workdir is synced."),
       cluster_name: clusterName,
@@ -45,7 +46,8 @@ export const clusterJobOperations = {
     reads: true,
     queue: "short",
     summary: "List the jobs of a cluster.",
-    access: "any",
+    access: "viewer",
+    about: { cluster: "cluster_name" },
     input: body("QueueBody", {
       cluster_name: clusterName,
       skip_finished: flag.describe("Omit jobs that have ended."),
@@ -61,7 +63,8 @@ export const clusterJobOperations = {
     reads: true,
     queue: "short",
     summary: "Statuses of jobs of a cluster.",
-    access: "any",
+    access: "viewer",
+    about: { cluster: "cluster_name" },
     input: body("JobStatusBody", {
       cluster_name: clusterName,
       job_ids: nullable(listOf(integer)).describe("Null is the latest job."),
@@ -75,7 +78,8 @@ export const clusterJobOperations = {
     mode: "async",
     queue: "short",
     summary: "Cancel jobs of a cluster.",
-    access: "any",
+    access: "user",
+    about: { cluster: "cluster_name" },
     input: body("CancelBody", {
       cluster_name: clusterName,
       job_ids: nullable(listOf(integer)).describe(
@@ -94,7 +98,8 @@ export const clusterJobOperations = {
     mode: "log",
     queue: "short",
     summary: "Stream the log of a job.",
-    access: "any",
+    access: "viewer",
+    about: { cluster: "cluster_name" },
     input: body("ClusterJobBody", {
       cluster_name: clusterName,
       job_id: nullable(integer).describe("Null is the latest job."),
@@ -111,7 +116,8 @@ export const clusterJobOperations = {
     mode: "async",
     queue: "short",
     summary: "Copy job logs to control, ready for /download.",
-    access: "any",
+    access: "viewer",
+    about: { cluster: "cluster_name" },
     input: body("ClusterJobsDownloadLogsBody", {
       cluster_name: clusterName,
       job_ids: nullable(listOf(text)).describe("Null is the latest job."),
@@ -125,7 +131,7 @@ export const clusterJobOperations = {
     route: "POST /download",
     mode: "file",
     summary: "Fetch folders on control, or what lies on a node of a cluster, as one zip.",
-    access: "any",
+    access: "viewer",
     input: {
       ...query({
         relative: text

@@ -29,7 +29,8 @@ export const clusterOperations = {
     mode: "async",
     queue: "long",
     summary: "Create a cluster, or reuse it, and run a task on it.",
-    access: "any",
+    access: "user",
+    about: { newCluster: "cluster_name" },
     input: body("LaunchBody", {
       task: taskText.describe("One task as YAML text."),
       cluster_name: text.describe("Cluster to create or reuse."),
@@ -75,7 +76,8 @@ export const clusterOperations = {
     mode: "async",
     queue: "long",
     summary: "Start a stopped or half-built cluster again.",
-    access: "any",
+    access: "user",
+    about: { cluster: "cluster_name" },
     input: body("StartBody", {
       cluster_name: clusterName,
       idle_minutes_to_autostop: optional(integer).describe("Null keeps what was set before."),
@@ -99,7 +101,8 @@ export const clusterOperations = {
     mode: "async",
     queue: "short",
     summary: "Stop a cluster and keep its disks.",
-    access: "any",
+    access: "user",
+    about: { cluster: "cluster_name" },
     input: stopOrDown,
     output: Nothing,
     errors: ["ClusterDoesNotExist", "NotSupportedError", "ClusterOwnerIdentityMismatchError"],
@@ -110,7 +113,8 @@ export const clusterOperations = {
     mode: "async",
     queue: "short",
     summary: "Tear a cluster down, disks included.",
-    access: "any",
+    access: "user",
+    about: { cluster: "cluster_name" },
     input: stopOrDown,
     output: Nothing,
     errors: ["ClusterDoesNotExist", "NotSupportedError", "ClusterOwnerIdentityMismatchError"],
@@ -121,7 +125,8 @@ export const clusterOperations = {
     mode: "async",
     queue: "short",
     summary: "Set or cancel what happens to a cluster once it is idle.",
-    access: "any",
+    access: "user",
+    about: { cluster: "cluster_name" },
     input: body("AutostopBody", {
       cluster_name: clusterName,
       idle_minutes: integer.describe("Idle minutes; negative cancels."),
@@ -140,7 +145,7 @@ export const clusterOperations = {
     reads: true,
     queue: "short",
     summary: "List clusters and their status.",
-    access: "any",
+    access: "viewer",
     input: {
       ...body("StatusBody", {
         cluster_names: optional(listOf(text)).describe("Names or patterns; null is all."),
@@ -165,7 +170,8 @@ export const clusterOperations = {
     reads: true,
     queue: "short",
     summary: "Addresses of the ports that a cluster exposes.",
-    access: "any",
+    access: "viewer",
+    about: { cluster: "cluster" },
     input: body("EndpointsBody", {
       cluster: clusterName,
       port: optional(z.union([integer, text])).describe("Null is all of them."),
@@ -178,7 +184,8 @@ export const clusterOperations = {
     route: "GET /kubernetes-pod-ssh-proxy",
     mode: "socket",
     summary: "SSH to a node of a cluster, in binary messages.",
-    access: "any",
+    access: "user",
+    about: { cluster: "cluster_name" },
     input: {
       query: z.object({
         cluster_name: clusterName,

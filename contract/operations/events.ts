@@ -13,7 +13,7 @@ export const eventOperations = {
     route: "GET /events",
     mode: "events",
     summary: "Stream what happens to clusters, services and replicas.",
-    access: "any",
+    access: "viewer",
     input: {
       ...query({
         since: optional(eventId).describe(

@@ -10,7 +10,7 @@ export const explainOperations = {
     route: "GET /explain",
     mode: "sync",
     summary: "Explain what a cluster, a service or a request is waiting for.",
-    access: "any",
+    access: "viewer",
     input: query({
       name: text.describe("Name of a live cluster or service, or the beginning of a request id."),
     }),

@@ -32,7 +32,7 @@ export const jobOperations = {
     mode: "async",
     queue: "short",
     summary: "Submit a managed job.",
-    access: "any",
+    access: "user",
     input: body("JobsLaunchBody", {
       task: taskText.describe("One task, a chain or a group as YAML text."),
       name: nullable(text).describe("Null is the task's name."),
@@ -58,7 +58,7 @@ export const jobOperations = {
     mode: "async",
     queue: "short",
     summary: "List managed jobs, as old clients know it.",
-    access: "any",
+    access: "viewer",
     input: body("JobsQueueBody", listing),
     output: z.array(ManagedJobRow),
     errors: ["ClusterNotUpError"],
@@ -70,7 +70,7 @@ export const jobOperations = {
     mode: "async",
     queue: "short",
     summary: "List managed jobs: filtered, sorted, paged.",
-    access: "any",
+    access: "viewer",
     input: body("JobsQueueV2Body", {
       ...listing,
       user_match: optional(text).describe("Part of the user's name; with all_users."),
@@ -97,7 +97,7 @@ export const jobOperations = {
     mode: "async",
     queue: "long",
     summary: "Wait until a managed job, or one of its tasks, has ended.",
-    access: "any",
+    access: "viewer",
     input: body("JobsWaitBody", {
       name: optional(text).describe("The latest job of this name."),
       job_id: optional(jobId).describe("Exactly one of this and name."),
@@ -115,7 +115,7 @@ export const jobOperations = {
     mode: "async",
     queue: "short",
     summary: "Cancel managed jobs.",
-    access: "any",
+    access: "user",
     input: body("JobsCancelBody", {
       name: optional(text).describe("Exactly one of name, job_ids, pool, all, all_users."),
       job_ids: optional(listOf(integer)),
@@ -137,7 +137,7 @@ export const jobOperations = {
     resultNeedsFollow: true,
     queue: "short",
     summary: "Stream the log of a managed job.",
-    access: "any",
+    access: "viewer",
     input: body("JobsLogsBody", {
       name: optional(text).describe("Not together with job_id."),
       job_id: optional(jobId).describe("Without a name either: the latest job."),
@@ -157,7 +157,7 @@ export const jobOperations = {
     mode: "async",
     queue: "short",
     summary: "Copy logs of managed jobs to control, ready for /download.",
-    access: "any",
+    access: "viewer",
     input: body("JobsDownloadLogsBody", {
       name: nullable(text).describe("Not together with job_id."),
       job_id: nullable(jobId),
@@ -175,7 +175,7 @@ export const jobOperations = {
     mode: "async",
     queue: "short",
     summary: "What happened to a managed job, newest first.",
-    access: "any",
+    access: "viewer",
     input: body("GetJobEventsBody", {
       job_id: jobId,
       task_id: optional(integer).describe("Only this task and the job as a whole."),

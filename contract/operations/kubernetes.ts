@@ -19,7 +19,7 @@ export const kubernetesOperations = {
     mode: "async",
     queue: "short",
     summary: "Accelerators that are free in Kubernetes now.",
-    access: "any",
+    access: "viewer",
     input: body("RealtimeGpuAvailabilityRequestBody", {
       context: optional(text).describe("Context; null is every allowed one."),
       name_filter: optional(text).describe("Pattern of the name, in any case."),
@@ -35,7 +35,7 @@ export const kubernetesOperations = {
     mode: "async",
     queue: "short",
     summary: "Nodes of a Kubernetes cluster.",
-    access: "any",
+    access: "viewer",
     input: body("KubernetesNodeInfoRequestBody", { context }),
     output: KubernetesNodesInfo,
   }),
@@ -45,7 +45,7 @@ export const kubernetesOperations = {
     mode: "async",
     queue: "long",
     summary: "Label the nodes that have accelerators.",
-    access: "any",
+    access: "admin",
     input: body("KubernetesLabelGpusBody", {
       context,
       cleanup_only: z
@@ -62,7 +62,7 @@ export const kubernetesOperations = {
     mode: "async",
     queue: "short",
     summary: "Everything of ours in the current context, of every user. Experimental.",
-    access: "any",
+    access: "admin",
     input: {},
     output: z
       .tuple([

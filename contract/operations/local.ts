@@ -13,7 +13,7 @@ export const localOperations = {
     mode: "async",
     queue: "long",
     summary: "Start a local Kubernetes cluster beside control.",
-    access: "any",
+    access: "admin",
     input: body("LocalUpBody", {
       gpus: z.boolean().default(true).describe("Use GPUs where the machine has them."),
       name,
@@ -29,7 +29,7 @@ export const localOperations = {
     mode: "async",
     queue: "long",
     summary: "Remove that cluster.",
-    access: "any",
+    access: "admin",
     input: body("LocalDownBody", { name }),
     output: Nothing,
     errors: ["RuntimeError"],

@@ -19,7 +19,7 @@ export const poolOperations = {
     mode: "async",
     queue: "long",
     summary: "Create a pool, change it or resize it.",
-    access: "any",
+    access: "user",
     input: body("JobsPoolApplyBody", {
       task: optional(poolText).describe("One task with a pool section as YAML text."),
       workers: optional(integer).describe("New number of workers when task is null."),
@@ -36,7 +36,7 @@ export const poolOperations = {
     mode: "async",
     queue: "short",
     summary: "Take pools down.",
-    access: "any",
+    access: "user",
     input: body("JobsPoolDownBody", {
       pool_names: poolNames.describe("Names or patterns; exactly one of this and all."),
       all: flag.describe("Every pool."),
@@ -52,7 +52,7 @@ export const poolOperations = {
     mode: "async",
     queue: "short",
     summary: "Pools and their workers.",
-    access: "any",
+    access: "viewer",
     input: body("JobsPoolStatusBody", { pool_names: poolNames.describe("Null is all.") }),
     output: z.array(ServiceStatusRecord),
     errors: ["ClusterNotUpError"],
@@ -65,7 +65,7 @@ export const poolOperations = {
     resultNeedsFollow: true,
     queue: "short",
     summary: "Stream the log of a pool or of one worker.",
-    access: "any",
+    access: "viewer",
     input: body("JobsPoolLogsBody", {
       pool_name: poolName,
       target: ServiceComponent.describe("A pool has no load_balancer."),
@@ -83,7 +83,7 @@ export const poolOperations = {
     mode: "async",
     queue: "short",
     summary: "Copy logs of a pool to control, ready for /download.",
-    access: "any",
+    access: "viewer",
     input: body("JobsPoolDownloadLogsBody", {
       pool_name: poolName,
       local_dir: filePath.describe("Ignored."),

@@ -19,7 +19,8 @@ export const serveOperations = {
     mode: "async",
     queue: "long",
     summary: "Bring a service up.",
-    access: "any",
+    access: "user",
+    about: { newService: "service_name" },
     input: body("ServeUpBody", {
       task: serviceText.describe("One task with a service section as YAML text."),
       service_name: text.describe("Named like a cluster."),
@@ -40,7 +41,8 @@ export const serveOperations = {
     mode: "async",
     queue: "short",
     summary: "Move a service to a new version.",
-    access: "any",
+    access: "user",
+    about: { service: "service_name" },
     input: body("ServeUpdateBody", {
       task: serviceText.describe("The new task as YAML text."),
       service_name: serviceName,
@@ -63,7 +65,7 @@ export const serveOperations = {
     mode: "async",
     queue: "short",
     summary: "Take services down.",
-    access: "any",
+    access: "user",
     input: body("ServeDownBody", {
       service_names: serviceNames.describe("Names or patterns; exactly one of this and all."),
       all: flag.describe("Every service."),
@@ -79,7 +81,8 @@ export const serveOperations = {
     mode: "async",
     queue: "short",
     summary: "End one replica; scaling may bring up a new one.",
-    access: "any",
+    access: "user",
+    about: { service: "service_name" },
     input: body("ServeTerminateReplicaBody", {
       service_name: serviceName,
       replica_id: integer,
@@ -96,7 +99,7 @@ export const serveOperations = {
     reads: true,
     queue: "short",
     summary: "Services and their replicas.",
-    access: "any",
+    access: "viewer",
     input: body("ServeStatusBody", { service_names: serviceNames.describe("Null is all.") }),
     output: z.array(ServiceStatusRecord),
     errors: ["ClusterNotUpError"],
@@ -109,7 +112,8 @@ export const serveOperations = {
     resultNeedsFollow: true,
     queue: "short",
     summary: "Stream the log of a part of a service.",
-    access: "any",
+    access: "viewer",
+    about: { service: "service_name" },
     input: body("ServeLogsBody", {
       service_name: serviceName,
       target: ServiceComponent,
@@ -127,7 +131,8 @@ export const serveOperations = {
     mode: "async",
     queue: "short",
     summary: "Copy logs of a service to control, ready for /download.",
-    access: "any",
+    access: "viewer",
+    about: { service: "service_name" },
     input: body("ServeDownloadLogsBody", {
       service_name: serviceName,
       local_dir: filePath.describe("Ignored."),

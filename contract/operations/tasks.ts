@@ -24,7 +24,7 @@ export const taskOperations = {
     route: "POST /validate",
     mode: "sync",
     summary: "Check tasks; files that they mount are not looked at.",
-    access: "any",
+    access: "viewer",
     input: body("ValidateBody", dag),
     output: Nothing,
     errors: [
@@ -42,7 +42,7 @@ export const taskOperations = {
     mode: "async",
     queue: "short",
     summary: "Pick machines for tasks; the plan is in the request's log.",
-    access: "any",
+    access: "viewer",
     input: body("OptimizeBody", {
       ...dag,
       minimize: z.literal([0, 1]).default(0).describe("0 cost, 1 time."),

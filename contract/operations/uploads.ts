@@ -26,7 +26,8 @@ export const uploadOperations = {
     route: "POST /upload",
     mode: "sync",
     summary: "Upload a chunk of a zip; unpacked for its owner once all are there.",
-    access: "any",
+    access: "user",
+    unaudited: true,
     input: chunkOf(
       text.regex(new RegExp(`^${runName}$`)).describe("Time of the run, then 8 hex digits."),
     ),
@@ -38,7 +39,7 @@ export const uploadOperations = {
     route: "GET /upload_v2/blob",
     mode: "sync",
     summary: "Whether control has a blob; asking keeps it for longer.",
-    access: "any",
+    access: "viewer",
     input: query({
       user_hash: userHash,
       blob_id: BlobId.describe("64 hex digits."),
@@ -52,7 +53,8 @@ export const uploadOperations = {
     route: "POST /upload_v2",
     mode: "sync",
     summary: "Upload a chunk of a blob, unpacked once and shared by every request that names it.",
-    access: "any",
+    access: "user",
+    unaudited: true,
     input: chunkOf(
       text
         .regex(new RegExp(`^(${blobId}|${runName})$`))

@@ -21,7 +21,7 @@ export const volumeOperations = {
     mode: "async",
     queue: "short",
     summary: "List volumes.",
-    access: "any",
+    access: "viewer",
     input: query({
       refresh: queryBoolean(false).describe("Ask the clouds first."),
       names: optional(queryList).describe("Only these."),
@@ -35,7 +35,7 @@ export const volumeOperations = {
     mode: "async",
     queue: "long",
     summary: "Delete volumes, in the order of their names given.",
-    access: "any",
+    access: "user",
     input: body("VolumeDeleteBody", {
       names: listOf(text),
       purge: z.boolean().default(false).describe("Forget it even when in use or the cloud fails."),
@@ -49,7 +49,7 @@ export const volumeOperations = {
     tag,
     mode: "sync",
     summary: "Check the description of a volume.",
-    access: "any",
+    access: "viewer",
     input: body("VolumeValidateBody", {
       name: optional(text),
       volume_type: optional(text).describe("k8s-pvc, k8s-hostpath, …"),
@@ -68,7 +68,7 @@ export const volumeOperations = {
     mode: "async",
     queue: "long",
     summary: "Create or register a volume; one that is known stays as it is.",
-    access: "any",
+    access: "user",
     input: body("VolumeApplyBody", {
       name: text,
       volume_type: text.describe("k8s-pvc, k8s-hostpath, …"),

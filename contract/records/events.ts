@@ -17,6 +17,10 @@ export const EventRecord = z
     from: z.string().nullable().describe("Status it left; null when the status did not change."),
     to: z.string().nullable().describe("Status it entered; null when the status did not change."),
     reason: z.string(),
+    actor: z
+      .string()
+      .nullable()
+      .describe("User on whose behalf; null where control acted by itself."),
     noteworthy: z.boolean().describe("A status change, or a remark that nobody should miss."),
     at: z.number().describe("Unix seconds."),
   })

@@ -2,9 +2,8 @@ import * as z from "zod";
 import { Seconds } from "./clusters.ts";
 
 const UserType = z.enum(["system", "basic", "sa", "sso", "legacy"]);
-
-/** Roles of users and service accounts. */
-export const RoleName = z.enum(["admin", "user"]);
+/** How a user came to be: `basic` has a password, `sso` comes from an identity provider, `sa` is a service account. */
+export type UserKind = z.output<typeof UserType>;
 
 /** The caller, as the health answer shows it. */
 export const UserFull = z

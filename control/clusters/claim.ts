@@ -103,6 +103,7 @@ const launched = (ctx: Ground, input: Input, task: Task, offer: Offer, call: Cal
     name: input.cluster_name,
     wantedBecause: `launch by ${call.user.name}`,
     user: call.user,
+    workspace: call.workspace,
     madeFor: null,
     ...launchOf(input, task, call, { offer, autostop: null }),
   });

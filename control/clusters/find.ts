@@ -2,6 +2,7 @@ import { fail } from "../../common/errors.ts";
 import { product } from "../../common/product.ts";
 import { hintOf } from "../../contract/spelling.ts";
 import type { ClusterStatus } from "../../contract/statuses.ts";
+import type { Identity } from "../access/identity.ts";
 import type { Ground } from "../ground.ts";
 import { listLiveNames } from "./list-store.ts";
 import type { Cluster } from "./schema.ts";
@@ -13,17 +14,27 @@ const mostNames = 1_000;
 /** The live cluster of this name; throws `ClusterDoesNotExist`. */
 export async function getLive(ctx: Ground, name: string): Promise<Cluster> {
   const cluster = await findLive(ctx.db, name);
-  if (cluster !== undefined) return cluster;
-  const hint = await hintOfName(ctx, name, "status lists them");
+  return cluster ?? fail("ClusterDoesNotExist", `there is no cluster ${name}; status lists them`);
+}
+
+/** Throws what a caller is answered who asks for a cluster that is not there, or hidden. */
+export async function noSuchCluster(ctx: Ground, name: string, reader: Reader): Promise<never> {
+  const hint = await hintOfName(ctx, name, "status lists them", reader);
   return fail("ClusterDoesNotExist", `there is no cluster ${name}; ${hint}`);
 }
 
-/** What to tell whoever asks for a cluster that there never was. */
-export const neverWas = async (ctx: Ground, name: string): Promise<string> =>
-  `there was no cluster ${name}; ${await hintOfName(ctx, name, "cost-report lists them")}`;
+/** What a caller is answered who asks for a cluster that there never was, or that is hidden. */
+export const neverWas = async (ctx: Ground, name: string, reader: Reader): Promise<string> =>
+  `there was no cluster ${name}; ${await hintOfName(ctx, name, "cost-report lists them", reader)}`;
 
-const hintOfName = async ({ db }: Ground, name: string, wayOut: string): Promise<string> =>
-  hintOf(name, await listLiveNames(db, "", mostNames), wayOut);
+type Reader = Pick<Identity, "workspaces">;
+
+const hintOfName = async (
+  { db }: Ground,
+  name: string,
+  wayOut: string,
+  { workspaces }: Reader,
+): Promise<string> => hintOf(name, await listLiveNames(db, "", mostNames, workspaces), wayOut);
 
 /** Throws `ConflictError` for a cluster that no user launched: whoever made it looks after it. */
 export function refuseManaged({ name, madeFor }: Cluster): void {

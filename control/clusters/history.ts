@@ -3,6 +3,7 @@ import { fail } from "../../common/errors.ts";
 import { noMore, readGrowing, sizeOf, untilMore } from "../../common/growing-file.ts";
 import type { InputOf } from "../../common/operation.ts";
 import type { clusterOperations as rows } from "../../contract/operations/clusters.ts";
+import { seesWorkspace } from "../access/identity.ts";
 import type { Call, Reply } from "../bind.ts";
 import { type EventKind, listEvents } from "../events.ts";
 import type { Ground } from "../ground.ts";
@@ -27,12 +28,13 @@ const eventKinds = {
 } as const satisfies Record<string, EventKind>;
 
 /** What live clusters and those of the last days cost, newest launch first. */
-export async function costReport(ctx: Ground, input: InputOf<typeof rows.costReport>) {
+export async function costReport(ctx: Ground, input: InputOf<typeof rows.costReport>, call: Call) {
   const { days, cluster_hashes: hashes, dashboard_summary_response: summary } = input;
   const { exclude_managed_clusters: excludesManaged } = input;
   const now = ctx.now();
   const all = await listSince(ctx.db, now.getTime() - (days ?? 30) * dayMs, !summary);
   const clusters = all
+    .filter(({ workspace }) => seesWorkspace(call, workspace))
     .filter(({ id }) => hashes === null || hashes.includes(id))
     .filter(({ madeFor }) => !excludesManaged || madeFor === null);
   const usage = await listUsage(
@@ -45,14 +47,18 @@ export async function costReport(ctx: Ground, input: InputOf<typeof rows.costRep
 }
 
 /** What happened to a cluster, oldest first. */
-export async function clusterEvents(ctx: Ground, input: InputOf<typeof rows.clusterEvents>) {
+export async function clusterEvents(
+  ctx: Ground,
+  input: InputOf<typeof rows.clusterEvents>,
+  call: Call,
+) {
   const { cluster_name: name, cluster_hash: id, event_type: type } = input;
   if ((name === null) === (id === null))
     fail("ValueError", "give exactly one of cluster_name and cluster_hash");
   const kinds = type.split(",").map(kindOf);
   const cluster =
     id === null ? await findLatest(ctx.db, name ?? "") : await findCluster(ctx.db, id);
-  if (cluster === undefined) fail("ValueError", await neverWas(ctx, name ?? id ?? ""));
+  if (cluster === undefined) fail("ValueError", await neverWas(ctx, name ?? id ?? "", call));
   const limit = Math.min(input.limit ?? eventsAtMost, eventsAtMost);
   const events = await listEvents(ctx.db, "cluster", cluster.id, { kinds, limit });
   const texts = events.map(({ from, to, reason, at }) => ({
@@ -78,7 +84,7 @@ export async function provisionLogs(
 ): Promise<Reply> {
   const { cluster_name: name, worker, follow, tail } = input;
   const cluster = await findLatest(ctx.db, name);
-  if (cluster === undefined) return fail("NotFoundError", await neverWas(ctx, name));
+  if (cluster === undefined) return fail("NotFoundError", await neverWas(ctx, name, call));
   const file = provisionLogOf(ctx, cluster.id);
   if ((await sizeOf(file)) === 0) fail("NotFoundError", `cluster ${name} has no provisioning log`);
   if (worker !== null && (worker < 0 || worker >= cluster.nodes))

@@ -4,6 +4,7 @@ import { agentOperations as agentApi } from "../../contract/agent-api.ts";
 import type { Job } from "../../contract/agent-shapes.ts";
 import type { clusterOperations as rows } from "../../contract/operations/clusters.ts";
 import { jobMachine } from "../../contract/statuses.ts";
+import { ownerShown } from "../access/identity.ts";
 import type { Call } from "../bind.ts";
 import type { Context } from "../context.ts";
 import type { Ground } from "../ground.ts";
@@ -20,7 +21,7 @@ type QueueInput = InputOf<typeof rows.queue>;
 
 /** Jobs of a cluster, newest first; those that were last heard of, while its head is away. */
 export async function queue(ctx: Context, input: QueueInput, call: Call) {
-  const user = input.all_users ? undefined : call.user.id;
+  const user = ownerShown(call, input.all_users);
   const filter = { active: input.skip_finished ? "true" : "false", user };
   try {
     const cluster = await getReadable(ctx, input.cluster_name);
@@ -139,10 +140,10 @@ async function choose(
   allUsers: boolean,
   call: Call,
 ): Promise<number[]> {
-  const own = allUsers ? {} : { user: call.user.id };
+  const user = ownerShown(call, allUsers);
   const jobs = await headOf(ctx, cluster).call(
     agentApi.listJobs,
-    { active: "true", ...own },
+    { active: "true", ...(user !== undefined && { user }) },
     { signal: call.signal },
   );
   const ids = jobs.map(({ id }) => id);

@@ -10,6 +10,8 @@ import { type ClusterRow, clusterColumns, toListed } from "./store.ts";
 export interface LiveFilter {
   readonly names?: readonly string[] | undefined;
   readonly userId?: string | undefined;
+  /** Only those in these workspaces; null is any. */
+  readonly workspaces?: readonly string[] | null;
   /** Those alone that users launched. */
   readonly ofUsersOnly?: boolean;
 }
@@ -24,11 +26,12 @@ const columnsOf = (withTasks: boolean) =>
 /** Live clusters, newest launch first. */
 export async function listLive(
   db: Queries,
-  { names, userId, ofUsersOnly = false }: LiveFilter = {},
+  { names, userId, workspaces = null, ofUsersOnly = false }: LiveFilter = {},
   withTasks = true,
 ): Promise<ListedCluster[]> {
   let live = db.selectFrom("clusters").select(columnsOf(withTasks)).where("status", "<>", gone);
   if (userId !== undefined) live = live.where("user_id", "=", userId);
+  if (workspaces !== null) live = live.where("workspace", "in", among(workspaces));
   if (ofUsersOnly) live = live.where("made_for", "is", null);
   const byKey = live.orderBy("user_id").orderBy("id").limit(pageRows);
   const rows: Row[] = [];
@@ -67,18 +70,23 @@ export async function listSince(
   return [...live, ...newestFirst(left)].sort((a, b) => b.launchedAt - a.launchedAt);
 }
 
-/** Names of live clusters that begin with a text. */
-export async function listLiveNames(db: Queries, prefix: string, limit: number) {
-  const rows = await db
+/** Names of live clusters that begin with a text; only those in these workspaces, null is any. */
+export async function listLiveNames(
+  db: Queries,
+  prefix: string,
+  limit: number,
+  workspaces: readonly string[] | null,
+): Promise<string[]> {
+  let query = db
     .selectFrom("clusters")
     .select("name")
     .where("status", "<>", gone)
     .where("name", ">=", prefix)
     .where("name", "<", `${prefix}\u{10ffff}`)
     .orderBy("name")
-    .limit(limit)
-    .execute();
-  return rows.map(({ name }) => name);
+    .limit(limit);
+  if (workspaces !== null) query = query.where("workspace", "in", among(workspaces));
+  return (await query.execute()).map(({ name }) => name);
 }
 
 /** Ids of the blobs that nodes of live clusters would need were they made anew. */

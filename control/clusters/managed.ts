@@ -25,6 +25,7 @@ export interface Managed {
   readonly name: string;
   readonly madeFor: MadeFor;
   readonly user: Cluster["user"];
+  readonly workspace: string;
   readonly because: string;
   readonly task: Task;
   readonly taskYaml: string;
@@ -130,11 +131,17 @@ export async function* readManagedLog(
 /** What is asked for without a request: it has no record to write into, and is repeated by its row. */
 const callFor = (
   ctx: Ground,
-  { user }: Cluster,
+  { user, workspace }: Cluster,
   own: Pick<Call, "id" | "print" | "signal">,
 ): Call => ({
   ...own,
   user,
+  role: "user",
+  workspaces: [workspace],
+  preferredWorkspace: null,
+  credential: "",
+  workspace,
+  origin: null,
   program: product.word,
   clientApi: null,
   command: "",

@@ -3,11 +3,9 @@ import { candidateOf } from "../offers.ts";
 import type { Offer } from "../providers/provider.ts";
 import type { Asked, Cluster } from "./schema.ts";
 
-const workspace = "default";
-
 /** What whoever has a cluster made decides of it. */
-type Made = Pick<Cluster, "id" | "name" | "wantedBecause" | "user" | "madeFor" | "taskYaml"> &
-  Pick<Cluster, "command" | "autostop">;
+type Made = Pick<Cluster, "id" | "name" | "wantedBecause" | "user" | "workspace" | "madeFor"> &
+  Pick<Cluster, "taskYaml" | "command" | "autostop">;
 
 /** A cluster that nothing was done for yet. */
 export function newCluster(ctx: Ground, asked: Asked, offer: Offer, made: Made): Cluster {
@@ -17,7 +15,6 @@ export function newCluster(ctx: Ground, asked: Asked, offer: Offer, made: Made):
     ...placed(asked, offer),
     status: "INIT",
     wanted: "UP",
-    workspace,
     provider: offer.provider,
     nodes: asked.nodes,
     offer,

@@ -146,7 +146,7 @@ function clusterOf(ctx: Ground, { shown, provider, nodes, idle }: Found, call: C
     wantedBecause: `adopted by ${call.user.name}`,
     skipHooks: false,
     user: call.user,
-    workspace: "default",
+    workspace: call.workspace,
     madeFor: null,
     provider: provider.name,
     nodes: known.nodes,

@@ -3,6 +3,7 @@ import type { InputOf } from "../../common/operation.ts";
 import type { clusterOperations as rows } from "../../contract/operations/clusters.ts";
 import type { ClusterStatusRecord } from "../../contract/records/clusters.ts";
 import { expandPorts } from "../../contract/task/ports.ts";
+import { ownerShown } from "../access/identity.ts";
 import type { Call } from "../bind.ts";
 import type { Context } from "../context.ts";
 import { inPages } from "../db/lists.ts";
@@ -42,17 +43,23 @@ export async function status(ctx: Context, input: Input, call: Call) {
 async function choose(ctx: Ground, input: Input, call: Call): Promise<ListedCluster[]> {
   const { cluster_names: globs, all_users: allUsers, summary_response: summary } = input;
   const filter = {
-    names: globs === null ? undefined : await namesOf(ctx, globs),
-    userId: allUsers ? undefined : call.user.id,
+    names: globs === null ? undefined : await namesOf(ctx, globs, call),
+    userId: ownerShown(call, allUsers),
+    workspaces: call.workspaces,
     // What others look after is shown to whom asks for it by name.
     ofUsersOnly: globs === null,
   };
   return listLive(ctx.db, filter, !summary);
 }
 
-async function namesOf(ctx: Ground, globs: readonly string[]): Promise<string[]> {
+async function namesOf(
+  { db }: Ground,
+  globs: readonly string[],
+  { workspaces }: Call,
+): Promise<string[]> {
   const patterns = globs.filter(isPattern);
-  const all = patterns.length > 0 ? await listLiveNames(ctx.db, "", Number.MAX_SAFE_INTEGER) : [];
+  const most = patterns.length > 0 ? Number.MAX_SAFE_INTEGER : 0;
+  const all = await listLiveNames(db, "", most, workspaces);
   const fits = await inTurns(all, async (name) => patterns.some((glob) => fitsGlob(glob, name)));
   const exact = globs.filter((glob) => !isPattern(glob));
   return [...new Set([...exact, ...all.filter((_, at) => fits[at])])];

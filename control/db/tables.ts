@@ -1,6 +1,8 @@
 import type { Generated } from "kysely";
 import type { Lifecycle } from "../../contract/lifecycle-shapes.ts";
 import type { UpdateMode } from "../../contract/records/services.ts";
+import type { UserKind } from "../../contract/records/users.ts";
+import type { Role } from "../../contract/roles.ts";
 import type {
   ClusterStatus,
   LifecycleStatus,
@@ -37,6 +39,8 @@ export interface Tables {
     created_at: number;
     finished_at: number | null;
     runs: Generated<number>;
+    workspace: Generated<string>;
+    credential: Generated<string>;
   };
   clusters: {
     id: string;
@@ -44,6 +48,7 @@ export interface Tables {
     status: ClusterStatus;
     wanted: string;
     wanted_because: string;
+    wanted_by: Generated<string | null>;
     user_id: string;
     user_name: string;
     workspace: string;
@@ -138,6 +143,7 @@ export interface Tables {
     reason: string;
     wanted: "UP" | "GONE";
     wanted_because: string;
+    wanted_by: Generated<string | null>;
     user_id: string;
     user_name: string;
     workspace: string;
@@ -170,6 +176,7 @@ export interface Tables {
     reason: string;
     wanted: "UP" | "GONE";
     wanted_because: string;
+    wanted_by: Generated<string | null>;
     is_spot: number;
     accelerators: string | null;
     cluster_id: string | null;
@@ -187,6 +194,56 @@ export interface Tables {
     status_changed_at: number;
     ended_at: number | null;
   };
+  users: {
+    id: string;
+    name: string;
+    kind: UserKind;
+    role: Role;
+    password: string | null;
+    groups: Generated<string>;
+    preferred_workspace: string | null;
+    created_at: number;
+  };
+  tokens: {
+    id: string;
+    name: string;
+    digest: Uint8Array;
+    user_id: string;
+    creator_id: string;
+    creator_name: string;
+    created_at: number;
+    expires_at: number | null;
+    last_used_at: number | null;
+  };
+  sessions: {
+    digest: Uint8Array;
+    user_id: string;
+    method: string;
+    created_at: number;
+    expires_at: number;
+  };
+  approvals: { challenge: string; user_id: string; method: string; expires_at: number };
+  configurations: {
+    version: number;
+    document: Uint8Array;
+    user_id: string;
+    user_name: string;
+    created_at: number;
+  };
+  audit: {
+    seq: Generated<number>;
+    at: number;
+    user_id: string;
+    user_name: string;
+    credential: string;
+    address: string;
+    operation: string;
+    subject: string | null;
+    outcome: "allowed" | "refused";
+    reason: string | null;
+    request_id: string | null;
+    hash: Uint8Array;
+  };
   usage_intervals: { cluster_id: string; started_at: number; ended_at: number | null };
   events: {
     seq: Generated<number>;
@@ -197,5 +254,6 @@ export interface Tables {
     reason: string;
     is_noteworthy: Generated<number>;
     at: number;
+    actor: Generated<string | null>;
   };
 }

@@ -2,14 +2,15 @@ import { createHash, timingSafeEqual } from "node:crypto";
 import { readFileSync } from "node:fs";
 import type { IncomingMessage } from "node:http";
 import type { Server, Socket } from "node:net";
-import { fail } from "../../common/errors.ts";
 import type { Secret } from "../../common/secret.ts";
 import { type Owners, openOwners } from "./owners.ts";
 
-/** Who may call, as long as there is no login layer. */
-export interface Access {
-  /** Throws `AuthenticationError` for a caller that is neither our own user nor root and has no token. */
-  check(req: IncomingMessage): Promise<void>;
+/** Callers that may read this home's files, and so may do everything. */
+export interface LocalAccess {
+  /** Whether a call carries the token of this home. */
+  carriesToken(req: IncomingMessage): boolean;
+  /** Whether a call comes from our own user or root. */
+  isOwn(req: IncomingMessage): Promise<boolean>;
 }
 
 const root = 0;
@@ -17,30 +18,27 @@ const root = 0;
 const overflow = 65_534;
 
 /**
- * Whom a connection belongs to is asked once, when it first carries a request without the token. A
+ * The owner of a connection is looked up once, when it first carries a request without the token. A
  * server on a socket of the file system serves all whom the modes of its folder let in.
  */
-export function openAccess(token: Secret, server: Server, owners: Owners = openOwners()): Access {
+export function openLocalAccess(
+  token: Secret,
+  server: Server,
+  owners: Owners = openOwners(),
+): LocalAccess {
   const own = ownUsers();
   const known = new WeakMap<Socket, Promise<boolean>>();
   const isLetIn = async (socket: Socket) =>
     typeof server.address() === "string" || belongsTo(own, socket, owners);
   return {
-    async check({ headers, socket }) {
-      if (carries(headers.authorization, token)) return;
+    carriesToken: ({ headers }) => carries(headers.authorization, token),
+    isOwn({ socket }) {
       const isOwn = known.get(socket) ?? isLetIn(socket);
       known.set(socket, isOwn);
-      if (!(await isOwn)) refuse();
+      return isOwn;
     },
   };
 }
-
-const refuse = (): never =>
-  fail(
-    "AuthenticationError",
-    "this control plane serves the user who started it; to call it as another user, send the token of " +
-      "its home, which the command line reads from OUTRIGGER_TOKEN",
-  );
 
 /** A connection that is broken off has no addresses any more, and belongs to nobody. */
 async function belongsTo(own: readonly number[], socket: Socket, owners: Owners): Promise<boolean> {

@@ -4,6 +4,7 @@ import { pipeline } from "node:stream/promises";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { AppError, errorCodeOf, toAppError } from "../../common/errors.ts";
 import type { InputOf, Mode } from "../../common/operation.ts";
+import { requireRole } from "../access/authorize.ts";
 import type { Bound, LogReply, RawBody, Reply, SocketReply } from "../bind.ts";
 import type { Context } from "../context.ts";
 import {
@@ -17,15 +18,16 @@ import {
   succeed,
 } from "../requests/run.ts";
 import { requestIdHeaders } from "../wire/versions.ts";
+import { defaultWorkspace } from "../workspaces/membership.ts";
 import { acceptanceOf } from "./upgrades.ts";
-import { refuseOtherWorkspaces } from "./workspace.ts";
+import { workspaceFor } from "./workspace.ts";
 
 /** A call whose input is checked, on its way to an answer. */
 export interface Exchange {
   ctx: Context;
   bound: Bound;
   input: InputOf<Bound["row"]>;
-  caller: Caller;
+  caller: Omit<Caller, "workspace">;
   req: FastifyRequest;
   reply: FastifyReply;
 }
@@ -62,24 +64,31 @@ export const answers: Record<Mode, Answer> = {
 };
 
 /** Stores the call as a request, then lets its queue have it; one that is refused has FAILED. */
-async function store({ ctx, bound, input, caller, reply }: Exchange): Promise<string> {
-  const refusal = refusalOf(bound, input);
+async function store(exchange: Exchange): Promise<string> {
+  const { ctx, bound, input, reply } = exchange;
+  const { caller, refusal } = await examine(exchange);
   const id = await submit(ctx, bound.row, input, caller, refusal);
   if (refusal === undefined) ctx.queues.push(queueOf(bound.row), id);
   reply.headers(requestIdHeaders(id));
   return id;
 }
 
-/** What the check of a row refuses for its meaning. Throws what is wrong with the form of a task. */
-function refusalOf({ check }: Bound, input: Exchange["input"]): AppError | undefined {
+/**
+ * Where a call to be stored goes, and what refuses it for its meaning, its caller or what it is about.
+ * Throws what is wrong with the form of a task.
+ */
+async function examine({ ctx, bound, input, caller }: Exchange) {
+  const { row, check } = bound;
+  let workspace = defaultWorkspace;
   try {
-    refuseOtherWorkspaces(input);
+    workspace = await workspaceFor(ctx, row, input, caller.identity);
     check?.(input as never);
-    return undefined;
+    requireRole(row, caller.identity);
+    return { caller: { ...caller, workspace } };
   } catch (error) {
     const refusal = toAppError(error);
     if (refusal.type === "InvalidTaskError") throw refusal;
-    return refusal;
+    return { caller: { ...caller, workspace }, refusal };
   }
 }
 
@@ -96,7 +105,9 @@ function hangUpSignal({ reply }: Exchange): AbortSignal {
 }
 
 async function runDirectly(exchange: Exchange): Promise<unknown> {
-  const { ctx, bound, input, caller, req } = exchange;
+  const { ctx, bound, input, req } = exchange;
+  const workspace = await workspaceFor(ctx, bound.row, input, exchange.caller.identity);
+  const caller = { ...exchange.caller, workspace };
   bound.check?.(input as never);
   const signal = hangUpSignal(exchange);
   return runNow(ctx, bound, { id: req.id, input, caller, signal, body: rawBodyOf(exchange) });
@@ -117,14 +128,14 @@ async function answerReply(exchange: Exchange): Promise<unknown> {
 
 /** The text of a job in the answer itself, its exit code in the stored request. */
 async function answerLog(exchange: Exchange): Promise<unknown> {
-  const { ctx, bound, input, caller, reply } = exchange;
+  const { ctx, bound, input, reply } = exchange;
   const gone = hangUpSignal(exchange);
-  const refusal = refusalOf(bound, input);
+  const { caller, refusal } = await examine(exchange);
   const id = await submit(ctx, bound.row, input, caller, refusal);
   if (refusal !== undefined) return sendRefusal(exchange, id, refusal);
   await ctx.queues.direct(id, async (ended) => {
     try {
-      const exitCode = await followLog(exchange, id, AbortSignal.any([gone, ended]));
+      const exitCode = await followLog({ ...exchange, caller }, id, AbortSignal.any([gone, ended]));
       await succeed(ctx, id, exitCode, ended);
     } catch (error) {
       if (gone.aborted) await endSurely(ctx, id, { status: "CANCELLED" }, ended);
@@ -144,7 +155,11 @@ function sendRefusal(exchange: Exchange, id: string, error: unknown): Promise<un
 }
 
 /** Sends the text of a job; answers its exit code. */
-async function followLog(exchange: Exchange, id: string, signal: AbortSignal): Promise<number> {
+async function followLog(
+  exchange: Exchange & { caller: Caller },
+  id: string,
+  signal: AbortSignal,
+): Promise<number> {
   const { ctx, bound, input, caller } = exchange;
   const reply = (await runNow(ctx, bound, { id, input, caller, signal })) as LogReply;
   const chunks = reply.body instanceof Readable ? reply.body : [reply.body ?? ""];

@@ -4,11 +4,11 @@ import type { AddressInfo } from "node:net";
 import fastify, { type FastifyInstance, type FastifyRequest, type RouteOptions } from "fastify";
 import { AppError, errorCodeOf, fail, toAppError } from "../../common/errors.ts";
 import { type InputOf, type Operation, routeOf } from "../../common/operation.ts";
-import { envNames, product, readEnv } from "../../common/product.ts";
+import { product } from "../../common/product.ts";
+import type { Identity } from "../access/identity.ts";
 import { type Bound, bindUnbuilt } from "../bind.ts";
 import type { Context } from "../context.ts";
 import type { Caller } from "../requests/run.ts";
-import { isUserId } from "../requests/schema.ts";
 import {
   clientVersionOf,
   isExistingClient,
@@ -17,10 +17,11 @@ import {
   versionMismatch,
 } from "../wire/versions.ts";
 import { readerOf } from "../wire/wording.ts";
-import { openAccess } from "./access.ts";
+import { openAdmission } from "./admission.ts";
 import { answers } from "./answers.ts";
 import { bodyLimitBytes, openBodyMemory, watchBodies } from "./bodies.ts";
 import { limitConnections } from "./connections.ts";
+import { cookieOf, sessionCookie } from "./cookies.ts";
 import { sendEncoded, sendError, sendSentence } from "./errors.ts";
 import { invalidInput, readInput } from "./input.ts";
 import { parseJson } from "./json.ts";
@@ -79,16 +80,12 @@ export function buildServer(
   watchBodies(app.server, ctx.config);
   const hasRoomFor = openBodyMemory(ctx.config);
   refuseTunnels(app.server);
-  const access = openAccess(ctx.token, app.server);
+  const admission = openAdmission(app, ctx, connections);
   const answerUnknownTo = answerUnknown(rows);
   app.addHook("onRequest", async (req, reply) => {
     reply.headers(usualHeaders(req));
     refuseForeignPages(req.headers);
-    await access.check(req.raw).catch((error: unknown) => {
-      reply.header("connection", "close");
-      throw error;
-    });
-    connections.admit(req.raw.socket);
+    await admission.admit(req, reply);
     // Before its body is read: what is wrong with that makes no difference here.
     if (req.is404) return answerUnknownTo(req, reply);
     if (!takes(req).json && !takes(req).bytes) delete req.headers["content-type"];
@@ -149,7 +146,14 @@ interface Takes {
   readonly bytes: boolean;
 }
 
-const takes = ({ routeOptions }: FastifyRequest): Takes => routeOptions.config as unknown as Takes;
+declare module "fastify" {
+  interface FastifyContextConfig extends Partial<Takes> {}
+}
+
+const takes = ({ routeOptions: { config } }: FastifyRequest): Takes => ({
+  json: config.json === true,
+  bytes: config.bytes === true,
+});
 
 function noJson({ headers }: FastifyRequest): AppError {
   const type = headers["content-type"];
@@ -166,7 +170,7 @@ function addRoute(app: FastifyInstance, ctx: Context, bound: Bound): void {
   const route: RouteOptions = {
     method,
     url,
-    config: { json: body !== undefined, bytes: rawBody !== undefined },
+    config: { row, json: body !== undefined, bytes: rawBody !== undefined },
     async handler(req, reply) {
       const input = readInput(row, req);
       const caller = callerOf(req, input);
@@ -181,26 +185,21 @@ function addRoute(app: FastifyInstance, ctx: Context, bound: Bound): void {
   if (url.endsWith("/*")) app.route({ ...route, url: url.slice(0, -2) });
 }
 
-/** Without a login layer the caller is whom the body's environment says. */
-function callerOf(req: FastifyRequest, input: InputOf<Operation>): Caller {
-  const { env_vars: env = {}, entrypoint_command: command = "" } = (input ?? {}) as {
-    env_vars?: Record<string, string>;
-    entrypoint_command?: string;
-  };
-  const id = readEnv(env, "USER_ID") ?? "local";
-  const name = readEnv(env, "USER") ?? id;
-  if (!isUserId(id) || !userName.test(name)) refuseCaller();
-  return { user: { id, name }, command, ...readerOf(req.headers) };
-}
+/** A caller of an open operation who did not log in. */
+const nobody: Identity = {
+  user: { id: "", name: "somebody" },
+  role: "viewer",
+  workspaces: [],
+  preferredWorkspace: null,
+  credential: "",
+};
 
-const userName = /^\P{Cc}{1,256}$/u;
-
-function refuseCaller(): never {
-  const [id, name] = ["USER_ID", "USER"].map((suffix) => envNames(suffix)[0]);
-  fail(
-    "ValueError",
-    `env_vars: ${id} takes letters, digits and . _ @ + -, ${name} takes one line of text`,
-  );
+/** What of a caller is known before its input says where it wants to work. */
+function callerOf(req: FastifyRequest, input: InputOf<Operation>): Omit<Caller, "workspace"> {
+  const { entrypoint_command: command = "" } = (input ?? {}) as { entrypoint_command?: string };
+  const { identity = nobody, from, headers } = req;
+  const origin = { address: from, session: cookieOf(headers, sessionCookie) };
+  return { identity, origin, command, ...readerOf(headers) };
 }
 
 /** Fastify's own errors as ours. */

@@ -2,6 +2,7 @@ import type { InputOf } from "../../common/operation.ts";
 import { product, protocol } from "../../common/product.ts";
 import { clusterOperations } from "../../contract/operations/clusters.ts";
 import { requestOperations as rows } from "../../contract/operations/requests.ts";
+import { ownerOf } from "../access/identity.ts";
 import type { Call, Progress } from "../bind.ts";
 import type { Cluster, Wanted } from "../clusters/schema.ts";
 import { findCluster } from "../clusters/store.ts";
@@ -27,8 +28,8 @@ const wishes: Readonly<Record<string, Wanted>> = {
 export async function cancel(ctx: Context, input: InputOf<typeof rows.cancel>, call: Call) {
   const { request_ids: prefixes, user_id: userId } = input;
   const ids = prefixes
-    ? await inTurns(prefixes, (prefix) => resolveId(ctx, prefix))
-    : await listCancellable(ctx, userId);
+    ? await inTurns(prefixes, (prefix) => resolveId(ctx, prefix, call))
+    : await listCancellable(ctx, ownerOf(call) ?? userId);
   const ended = await inTurns(ids, async (id) => id !== call.id && cancelOne(ctx, id, call));
   return ids.filter((_, index) => ended[index]);
 }

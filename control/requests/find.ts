@@ -1,13 +1,23 @@
 import { fail } from "../../common/errors.ts";
+import { type Identity, ownerOf } from "../access/identity.ts";
 import type { Context } from "../context.ts";
 import type { EndedRequest, StoredRequest } from "./schema.ts";
 import * as store from "./store.ts";
 
-/** The one request that an id or a prefix names; throws `NotFoundError` or `ValueError`. */
-export async function resolveId(ctx: Context, prefix: string): Promise<string> {
-  if (await findRequest(ctx, prefix)) return prefix;
-  const reads = ctx.reads.list().filter(({ id }) => id.startsWith(prefix));
-  const ids = [...reads.map(({ id }) => id), ...(await store.findIds(ctx.db, prefix, 2))];
+type Reader = Pick<Identity, "user" | "role">;
+
+/**
+ * The one request that an id or a prefix names, among those that the caller may read: its own, or all
+ * for an administrator. Throws `NotFoundError` or `ValueError`.
+ */
+export async function resolveId(ctx: Context, prefix: string, reader: Reader): Promise<string> {
+  const owner = ownerOf(reader);
+  const isReadable = ({ user }: StoredRequest) => owner === undefined || user.id === owner;
+  const whole = await findRequest(ctx, prefix);
+  if (whole !== undefined && isReadable(whole)) return prefix;
+  const reads = ctx.reads.list().filter((one) => one.id.startsWith(prefix) && isReadable(one));
+  const stored = await store.findIds(ctx.db, prefix, 2, owner);
+  const ids = [...reads.map(({ id }) => id), ...stored];
   const [id] = ids;
   if (prefix === "" || id === undefined) return notFound(prefix);
   if (ids.length > 1)

@@ -4,6 +4,7 @@ import type { InputOf } from "../../common/operation.ts";
 import { product, protocol } from "../../common/product.ts";
 import { requestOperations as rows } from "../../contract/operations/requests.ts";
 import type { RequestPayload } from "../../contract/records/requests.ts";
+import { ownerOf } from "../access/identity.ts";
 import { type Bound, bind, type Call, type Reply } from "../bind.ts";
 import { listLiveNames } from "../clusters/list-store.ts";
 import type { Context } from "../context.ts";
@@ -27,13 +28,13 @@ export const requestOperations: Bound[] = [
   bind(rows.cancel, cancel),
   bind(rows.health, health),
   bind(rows.plugins, async () => ({ plugins: [] })),
-  bind(rows.completeClusterName, async (ctx, { incomplete }) =>
-    listLiveNames(ctx.db, incomplete, completionsAtMost),
+  bind(rows.completeClusterName, async (ctx, { incomplete }, { workspaces }) =>
+    listLiveNames(ctx.db, incomplete, completionsAtMost, workspaces),
   ),
   bind(rows.completeStorageName, async () => []),
   bind(rows.completeVolumeName, async () => []),
-  bind(rows.completeRequestId, async (ctx, { incomplete }) =>
-    store.findIds(ctx.db, incomplete, completionsAtMost),
+  bind(rows.completeRequestId, async (ctx, { incomplete }, call) =>
+    store.findIds(ctx.db, incomplete, completionsAtMost, ownerOf(call)),
   ),
 ];
 
@@ -42,7 +43,7 @@ type Fetched = RequestPayload & { detail?: RequestPayload };
 
 /** Waits until the request has ended, for as long as the client stays. */
 async function get(ctx: Context, input: InputOf<typeof rows.get>, call: Call): Promise<Fetched> {
-  const id = await resolveId(ctx, input.request_id);
+  const id = await resolveId(ctx, input.request_id, call);
   const ended = await ctx.changes.until(requestKey(id), () => findEnded(ctx, id), call.signal);
   const record = toFetched(ended, call);
   return record.status === "FAILED" ? { ...record, detail: record } : record;
@@ -55,21 +56,27 @@ async function stream(
 ): Promise<Reply> {
   if (input.log_path !== null)
     fail("NotSupportedError", "log_path is not served; name a request, or read the log of control");
-  const asked = input.request_id ?? (await store.listRequests(ctx.db, { limit: 1 }))[0]?.id;
+  const newest = { userId: ownerOf(call), limit: 1 };
+  const asked = input.request_id ?? (await store.listRequests(ctx.db, newest))[0]?.id;
   if (asked === undefined) fail("NotFoundError", "there are no requests yet");
-  const request = await getRequest(ctx, await resolveId(ctx, asked));
+  const request = await getRequest(ctx, await resolveId(ctx, asked, call));
   const { tail, follow, format } = input;
   const text = streamOf(ctx, request, { tail: tail ?? 0, follow, format }, call.signal);
   return { headers: streamIdHeaders(asked), body: Readable.from(text) };
 }
 
 /** A page of requests, newest first; `after` leads from one page to the next. */
-async function status(ctx: Context, input: InputOf<typeof rows.status>) {
+async function status(ctx: Context, input: InputOf<typeof rows.status>, call: Call) {
   const { request_ids: prefixes, after, fields } = input;
   const limit = input.limit ?? listedAtMost;
-  const before = after === null ? undefined : await getRequest(ctx, await resolveId(ctx, after));
-  const found = await (prefixes ? findAll(ctx, prefixes) : listAll(ctx, input, before, limit));
+  const before =
+    after === null ? undefined : await getRequest(ctx, await resolveId(ctx, after, call));
+  const owner = ownerOf(call);
+  const found = await (prefixes
+    ? findAll(ctx, prefixes, owner)
+    : listAll(ctx, input, before, limit, owner));
   return found
+    .filter(({ user }) => owner === undefined || user.id === owner)
     .filter((one) => before === undefined || byAge(before, one) < 0)
     .sort(byAge)
     .slice(0, limit)
@@ -81,8 +88,12 @@ const byAge = (a: StoredRequest, b: StoredRequest): number =>
   b.createdAt - a.createdAt || (a.id < b.id ? 1 : -1);
 
 /** Those whose ids begin with any of these texts. */
-async function findAll(ctx: Context, prefixes: readonly string[]): Promise<StoredRequest[]> {
-  const ids = await inTurns(prefixes, (prefix) => store.findIds(ctx.db, prefix, 100));
+async function findAll(
+  ctx: Context,
+  prefixes: readonly string[],
+  owner: string | undefined,
+): Promise<StoredRequest[]> {
+  const ids = await inTurns(prefixes, (prefix) => store.findIds(ctx.db, prefix, 100, owner));
   const chosen = [...new Set(ids.flat())].slice(0, listedAtMost);
   const reads = ctx.reads.list().filter(({ id }) => prefixes.some((one) => id.startsWith(one)));
   return [...(await store.listByIds(ctx.db, chosen)), ...reads];
@@ -93,8 +104,10 @@ async function listAll(
   { all_status: all, cluster_name: clusterName }: InputOf<typeof rows.status>,
   before: StoredRequest | undefined,
   limit: number,
+  owner: string | undefined,
 ): Promise<StoredRequest[]> {
-  const filter = { unendedOnly: !all, clusterName: clusterName ?? undefined, before, limit };
+  const about = { userId: owner, clusterName: clusterName ?? undefined };
+  const filter = { ...about, unendedOnly: !all, before, limit };
   const reads = ctx.reads
     .list()
     .filter((one) => all || !hasEnded(one))
@@ -102,15 +115,19 @@ async function listAll(
   return [...(await store.listRequests(ctx.db, filter)), ...reads];
 }
 
-async function health() {
+/** For a caller who is not logged in nothing but that. */
+async function health({ config }: Context, _input: unknown, call: Call) {
+  const isKnown = call.user.id !== "";
+  if (!isKnown && call.clientApi === null) return { status: "healthy" as const };
   return {
-    status: "healthy" as const,
+    status: isKnown ? ("healthy" as const) : ("needs_auth" as const),
     api_version: String(protocol.apiVersion),
     version: protocol.version,
     version_on_disk: protocol.version,
     commit: product.version,
-    basic_auth_enabled: false,
-    user: null,
+    basic_auth_enabled: config.login.includes("password"),
+    service_account_token_enabled: true,
+    user: isKnown && config.login.length > 0 ? { ...call.user } : null,
     restrict_config_to_admins: true,
   };
 }

@@ -28,6 +28,8 @@ interface Work {
   readonly user_id: string;
   readonly user_name: string;
   readonly client_api: number | null;
+  readonly workspace: string;
+  readonly credential: string;
   readonly asked: Asked;
   readonly progress: null;
 }
@@ -92,6 +94,8 @@ const toWork = (request: Omit<NewRequest, "input">, asked: Asked): Work => ({
   user_id: request.userId,
   user_name: request.userName,
   client_api: request.clientApi,
+  workspace: request.workspace,
+  credential: request.credential,
   asked,
   progress: null,
 });
@@ -104,6 +108,7 @@ const toStored = (request: Omit<NewRequest, "input">): StoredRequest => ({
   user: { id: request.userId, name: request.userName },
   clusterName: request.clusterName,
   clientApi: request.clientApi,
+  workspace: request.workspace,
   statusNote: null,
   createdAt: request.createdAt,
   finishedAt: null,

@@ -1,11 +1,16 @@
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
-import { AppError, toAppError } from "../../common/errors.ts";
+import { AppError, fail, toAppError } from "../../common/errors.ts";
 import { waitMs } from "../../common/loop.ts";
-import { type InputOf, isRead, type Operation } from "../../common/operation.ts";
+import { type InputOf, isAudited, isRead, type Operation } from "../../common/operation.ts";
 import { product } from "../../common/product.ts";
 import { requestOperations as requestRows } from "../../contract/operations/requests.ts";
-import type { Bound, Call, Progress, RawBody } from "../bind.ts";
+import { authorize } from "../access/authorize.ts";
+import { findIdentity, localIdentity } from "../access/directory.ts";
+import type { Identity } from "../access/identity.ts";
+import { audit, auditOf } from "../audit/entry.ts";
+import { addAudit } from "../audit/store.ts";
+import type { Bound, Call, Origin, Progress, RawBody } from "../bind.ts";
 import type { Context } from "../context.ts";
 import type { Connection } from "../db/open.ts";
 import type { Ground } from "../ground.ts";
@@ -13,13 +18,16 @@ import { type Reader, wordedFor } from "../wire/wording.ts";
 import { dropPassing, isPassing } from "./passing.ts";
 import { printerOf } from "./print.ts";
 import type { QueueName } from "./queue.ts";
-import { type Asked, type Ending, failureOf, requestKey, type User } from "./schema.ts";
+import { type Asked, type Ending, failureOf, requestKey } from "./schema.ts";
 import * as store from "./store.ts";
 
 /** Who calls and with what, as the HTTP edge read it. */
 export interface Caller extends Reader {
-  user: User;
-  command: string;
+  readonly identity: Identity;
+  /** Where what the call makes is created. */
+  readonly workspace: string;
+  readonly origin: Origin;
+  readonly command: string;
 }
 
 /** What aborts the work on requests when control stops: they go on after the next start. */
@@ -39,13 +47,16 @@ export async function submit(
   refusal?: AppError,
 ): Promise<string> {
   const id = randomUUID();
+  const { identity } = caller;
   const asked: Asked = { input, command: caller.command, program: caller.program };
   const request = {
     id,
     name: row.name,
     queue: row.queue ?? "short",
-    userId: caller.user.id,
-    userName: caller.user.name,
+    userId: identity.user.id,
+    userName: identity.user.name,
+    workspace: caller.workspace,
+    credential: identity.credential,
     clusterName: clusterOf(input),
     clientApi: caller.clientApi,
     createdAt: ctx.now().getTime(),
@@ -58,8 +69,10 @@ export async function submit(
     return id;
   }
   const sealed = ctx.seal.seal(JSON.stringify(asked));
+  const audited = { row, input, identity, address: caller.origin.address, requestId: id, refusal };
   await ctx.batch(async (tx) => {
     await store.addRequest(tx, { ...request, input: sealed });
+    if (isAudited(row)) await addAudit(tx, auditOf(audited, ctx.now()));
     if (refused !== undefined) await store.setEnded(tx, id, refused, request.createdAt);
   });
   return id;
@@ -117,7 +130,9 @@ async function runRequest(
     const { input, command, program = product.word } = work.asked;
     const bound = byName.get(work.name);
     if (bound === undefined) throw new AppError("NotSupportedError", `${work.name} is gone`);
-    const call = callOf(ctx, { ...work, command, program }, signal);
+    const identity = await identityOf(ctx, work);
+    await authorize(ctx, bound.row, input as never, identity);
+    const call = callOf(ctx, { ...work, command, program, identity }, signal);
     // Side by side, so that the start and the end of a quick request share a disk flush.
     await Promise.all([
       bound.run(ctx, input as never, call).then((value) => succeed(ctx, id, value, signal)),
@@ -145,17 +160,41 @@ async function findStoredWork(ctx: Ground, id: string) {
 export const succeed = (ctx: Context, id: string, value: unknown, signal: AbortSignal) =>
   endSurely(ctx, id, { status: "SUCCEEDED", returnValue: JSON.stringify(value ?? null) }, signal);
 
+/**
+ * Who asks, with the role and the workspaces that the user has now. Users whom only a version before
+ * this one knew are administrators, as this machine's user is, as long as nobody logs in.
+ */
+async function identityOf(
+  ctx: Ground,
+  { user_id: userId, user_name: name, credential }: Asker,
+): Promise<Identity> {
+  const identity = await findIdentity(ctx, { userId, credential });
+  if (identity !== undefined) return identity;
+  if (ctx.config.login.length === 0) return { ...localIdentity(ctx), user: { id: userId, name } };
+  return fail("AuthenticationError", `user ${name}, who asked for this, was deleted`);
+}
+
 /** Runs an operation that does not wait in a queue: its answer is the result. */
-export function runNow(
+export async function runNow(
   ctx: Context,
   bound: Bound,
   { id, input, caller, signal, body = null }: Direct,
 ): Promise<unknown> {
-  const { user, clientApi, command, program } = caller;
-  const { name } = bound.row;
-  const origin = { user_id: user.id, user_name: user.name, client_api: clientApi };
-  const work = { id, name, ...origin, command, program, progress: null };
-  return bound.run(ctx, input as never, callOf(ctx, work, signal, body));
+  const { identity, workspace, origin, clientApi, command, program } = caller;
+  const { row } = bound;
+  const refusal = await authorize(ctx, row, input, identity).then(() => undefined, toAppError);
+  if (isAudited(row))
+    await audit(ctx, { row, input, identity, address: origin.address, requestId: id, refusal });
+  if (refusal !== undefined) throw refusal;
+  const asked = { identity, workspace, client_api: clientApi, command, program };
+  const work = { id, name: bound.row.name, ...asked, progress: null };
+  return bound.run(ctx, input as never, callOf(ctx, work, signal, { origin, body }));
+}
+
+interface Asker {
+  readonly user_id: string;
+  readonly user_name: string;
+  readonly credential: string;
 }
 
 interface Direct {
@@ -167,28 +206,33 @@ interface Direct {
 }
 
 interface Work {
-  id: string;
-  name: string;
-  user_id: string;
-  user_name: string;
-  client_api: number | null;
-  progress: string | null;
-  command: string;
-  program: string;
+  readonly id: string;
+  readonly name: string;
+  readonly identity: Identity;
+  readonly workspace: string;
+  readonly client_api: number | null;
+  readonly progress: string | null;
+  readonly command: string;
+  readonly program: string;
 }
 
-function callOf(ctx: Context, work: Work, signal: AbortSignal, body: RawBody | null = null): Call {
+/** What only a call that does not wait has. */
+type Attached = Pick<Call, "origin" | "body">;
+const nothing: Attached = { origin: null, body: null };
+
+function callOf(ctx: Context, work: Work, signal: AbortSignal, attached = nothing): Call {
   const { id, program, client_api: clientApi } = work;
   const print = printerOf(ctx.requestLogs, id);
   const progress: Progress = JSON.parse(work.progress ?? "{}");
   return {
+    ...work.identity,
+    ...attached,
     id,
-    user: { id: work.user_id, name: work.user_name },
+    workspace: work.workspace,
     program,
     clientApi,
     command: work.command,
     signal,
-    body,
     progress,
     // What a hook wrote is not ours to word.
     print: isPassing(work) ? print : (text) => print(wordedFor({ program, clientApi }, text)),

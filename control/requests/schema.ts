@@ -1,14 +1,11 @@
 import { toAppError } from "../../common/errors.ts";
 import { type RequestStatus, requestMachine } from "../../contract/statuses.ts";
 
-/** Who asks. Without a login layer it is whom the caller says it is. */
+/** Who asks. The id also names folders. */
 export interface User {
-  id: string;
-  name: string;
+  readonly id: string;
+  readonly name: string;
 }
-
-/** Whether an id can name a user: it names folders, and is shown to others. */
-export const isUserId = (id: string): boolean => /^[a-zA-Z0-9][\w.@+-]{0,127}$/.test(id);
 
 /** What is stored of an error; details hold no secret. */
 export interface Failure {
@@ -33,6 +30,7 @@ export interface StoredRequest {
   user: User;
   clusterName: string | null;
   clientApi: number | null;
+  workspace: string;
   statusNote: string | null;
   createdAt: number;
   finishedAt: number | null;

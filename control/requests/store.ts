@@ -5,7 +5,10 @@ import type { Connection, Queries } from "../db/open.ts";
 import type { Tables } from "../db/tables.ts";
 import type { EndedRequest, Ending, StoredRequest } from "./schema.ts";
 
-type Row = Omit<Selectable<Tables["requests"]>, "input" | "progress" | "runs" | Outcome>;
+type Row = Omit<
+  Selectable<Tables["requests"]>,
+  "input" | "progress" | "runs" | "credential" | Outcome
+>;
 /** Results may be long: they are read only where they are fetched. */
 type Outcome = "return_value" | "error";
 
@@ -15,7 +18,7 @@ const before = (to: RequestStatus): RequestStatus[] =>
   requestMachine.names.filter((from) => requestMachine.allows(from, to));
 const columns = [
   ...["id", "name", "status", "queue", "user_id", "user_name", "cluster_name"],
-  ...["client_api", "status_note", "created_at", "finished_at"],
+  ...["client_api", "workspace", "status_note", "created_at", "finished_at"],
 ] as const satisfies (keyof Row)[];
 
 /** A new request. `input` is sealed. */
@@ -27,6 +30,9 @@ export interface NewRequest {
   userName: string;
   clusterName: string | null;
   clientApi: number | null;
+  workspace: string;
+  /** What proved who asks. */
+  credential: string;
   input: Uint8Array;
   createdAt: number;
 }
@@ -44,6 +50,8 @@ export async function addRequest(db: Connection, request: NewRequest): Promise<v
       user_name: request.userName,
       cluster_name: request.clusterName,
       client_api: request.clientApi,
+      workspace: request.workspace,
+      credential: request.credential,
       input: request.input,
       created_at: request.createdAt,
     })
@@ -110,11 +118,16 @@ export async function setProgress(db: Connection, id: string, progress: object):
   await db.updateTable("requests").set({ progress: text }).where("id", "=", id).execute();
 }
 
+const workColumns = [
+  ...["id", "name", "user_id", "user_name", "client_api", "workspace", "credential"],
+  ...["input", "progress"],
+] as const satisfies (keyof Tables["requests"])[];
+
 /** The sealed input and the progress of a request that has not ended. */
 export async function findWork(db: Queries, id: string) {
   return db
     .selectFrom("requests")
-    .select(["id", "name", "user_id", "user_name", "client_api", "input", "progress"])
+    .select(workColumns)
     .where("id", "=", id)
     .where("status", "in", unended)
     .executeTakeFirst();
@@ -180,18 +193,23 @@ export async function findEnded(db: Queries, id: string): Promise<EndedRequest |
   return { ...toRequest(row), returnValue: row.return_value, failure };
 }
 
-/** Ids that begin with a text, at most `limit`. */
-export async function findIds(db: Queries, prefix: string, limit: number): Promise<string[]> {
-  const rows = await db
+/** Ids of requests, of a user or of all, that begin with a text, at most `limit`. */
+export async function findIds(
+  db: Queries,
+  prefix: string,
+  limit: number,
+  userId?: string,
+): Promise<string[]> {
+  let query = db
     .selectFrom("requests")
     .select("id")
     // By range, so that the index serves and no letter of the prefix is a wildcard.
     .where("id", ">=", prefix)
     .where("id", "<", `${prefix}\u{10ffff}`)
     .orderBy("id")
-    .limit(limit)
-    .execute();
-  return rows.map(({ id }) => id);
+    .limit(limit);
+  if (userId !== undefined) query = query.where("user_id", "=", userId);
+  return (await query.execute()).map(({ id }) => id);
 }
 
 /** Where a page begins: with what is older than this request. */
@@ -200,6 +218,8 @@ const newest: Cursor = { createdAt: Number.MAX_SAFE_INTEGER, id: "" };
 
 export interface RequestFilter {
   readonly unendedOnly?: boolean;
+  /** Only those of this user. */
+  readonly userId?: string | undefined;
   readonly clusterName?: string | undefined;
   readonly before?: Cursor | undefined;
   readonly limit: number;
@@ -208,7 +228,7 @@ export interface RequestFilter {
 /** A page of requests, newest first. */
 export async function listRequests(
   db: Queries,
-  { unendedOnly = false, clusterName, before = newest, limit }: RequestFilter,
+  { unendedOnly = false, userId, clusterName, before = newest, limit }: RequestFilter,
 ): Promise<StoredRequest[]> {
   let query = db
     .selectFrom("requests")
@@ -218,6 +238,7 @@ export async function listRequests(
     .orderBy("id", "desc")
     .limit(limit);
   if (unendedOnly) query = query.where("finished_at", "is", null);
+  if (userId !== undefined) query = query.where("user_id", "=", userId);
   if (clusterName !== undefined) query = query.where("cluster_name", "=", clusterName);
   return (await query.execute()).map(toRequest);
 }
@@ -274,6 +295,7 @@ function toRequest(row: Row): StoredRequest {
     user: { id: row.user_id, name: row.user_name },
     clusterName: row.cluster_name,
     clientApi: row.client_api,
+    workspace: row.workspace,
     statusNote: row.status_note,
     createdAt: row.created_at,
     finishedAt: row.finished_at,

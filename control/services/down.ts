@@ -19,7 +19,7 @@ type Input = InputOf<typeof rows.down>;
 export async function down(ctx: Context, { service_names: names, all, purge }: Input, call: Call) {
   // A second attempt does not take down what came up under these names since the first.
   const { serviceIds: known } = call.progress;
-  const chosen = known ?? (await chooseServices(ctx, all ? null : names)).map(({ id }) => id);
+  const chosen = known ?? (await chooseServices(ctx, all ? null : names, call)).map(({ id }) => id);
   if (known === undefined) await call.remember({ serviceIds: chosen });
   if (chosen.length === 0) call.print(`${noneOf(all ? [] : [names ?? []].flat())}\n`);
   await Promise.all(chosen.map((id) => downOne(ctx, id, purge, call)));

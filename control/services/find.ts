@@ -1,4 +1,5 @@
 import { fail } from "../../common/errors.ts";
+import { type Identity, seesWorkspace } from "../access/identity.ts";
 import { fitsGlob } from "../glob.ts";
 import type { Ground } from "../ground.ts";
 import type { Service } from "./schema.ts";
@@ -10,12 +11,14 @@ export async function getLiveService(ctx: Ground, name: string): Promise<Service
   return service ?? fail("NotFoundError", `there is no service ${name}; serve status lists them`);
 }
 
-/** The live services whose names fit, the newest first; null is all of them. */
+/** The live services that a caller sees and whose names fit, the newest first; null is all of them. */
 export async function chooseServices(
   ctx: Ground,
   names: string | readonly string[] | null,
+  reader: Pick<Identity, "workspaces">,
 ): Promise<Service[]> {
   const globs = names === null ? null : [names].flat();
   const all = await listLiveServices(ctx.db);
-  return all.filter(({ name }) => globs?.some((glob) => fitsGlob(glob, name)) ?? true);
+  const seen = all.filter(({ workspace }) => seesWorkspace(reader, workspace));
+  return seen.filter(({ name }) => globs?.some((glob) => fitsGlob(glob, name)) ?? true);
 }

@@ -1,5 +1,6 @@
 import type { InputOf } from "../../common/operation.ts";
 import type { serveOperations as rows } from "../../contract/operations/serve.ts";
+import type { Call } from "../bind.ts";
 import { listLiveOf } from "../clusters/list-store.ts";
 import type { Context } from "../context.ts";
 import { asksForSpot } from "../offers.ts";
@@ -11,8 +12,8 @@ import { openReadable } from "./versions/task.ts";
 import { toServiceRecord } from "./view.ts";
 
 /** Live services and their replicas, the newest service first. */
-export async function status(ctx: Context, input: InputOf<typeof rows.status>) {
-  const services = await chooseServices(ctx, input.service_names);
+export async function status(ctx: Context, input: InputOf<typeof rows.status>, call: Call) {
+  const services = await chooseServices(ctx, input.service_names, call);
   return Promise.all(
     services.map(async (service) => {
       const { id: serviceId, version } = service;

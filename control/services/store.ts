@@ -209,6 +209,7 @@ const toServiceRow = (service: Service): Row => ({
   reason: service.reason,
   wanted: service.wanted,
   wanted_because: service.wantedBecause,
+  wanted_by: service.user.name,
   user_id: service.user.id,
   user_name: service.user.name,
   workspace: service.workspace,

@@ -28,8 +28,6 @@ import { endpointOf } from "./view.ts";
 
 type Input = InputOf<typeof rows.up>;
 
-const workspace = "default";
-
 /** Brings a service up; answers its name and address once its balancer listens. */
 export async function up(ctx: Context, input: Input, call: Call): Promise<[string, string]> {
   const open = readServiceTask(input.task, "serve.up");
@@ -117,7 +115,7 @@ function newService(
     wanted: "UP",
     wantedBecause: `up by ${call.user.name}`,
     user: call.user,
-    workspace,
+    workspace: call.workspace,
     host: ctx.config.host,
     version: 1,
     scaling: firstScaling(spec.replicas),

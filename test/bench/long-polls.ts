@@ -37,7 +37,14 @@ async function addEndless({ home }: Control, count: number): Promise<string[]> {
     for (const id of ids)
       await addRequest(tx, {
         ...{ id, name: "status", queue: "short", userId: "bench", userName: "bench" },
-        ...{ clusterName: null, clientApi: null, input: Buffer.alloc(0), createdAt: Date.now() },
+        ...{
+          clusterName: null,
+          clientApi: null,
+          workspace: "default",
+          credential: "local",
+          input: Buffer.alloc(0),
+          createdAt: Date.now(),
+        },
       });
   });
   await db.destroy();

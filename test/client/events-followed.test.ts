@@ -10,7 +10,7 @@ import { fakeControl, type Handler, sendJson } from "./fake-control.ts";
 
 const record = (id: number, more: Partial<EventRecord> = {}): EventRecord => ({
   ...{ id, noun: "cluster", name: "dev", replica: null, subject: "x", from: null, to: null },
-  ...{ reason: `event ${id}`, noteworthy: true, at: 1_700_000_000 + id },
+  ...{ reason: `event ${id}`, actor: null, noteworthy: true, at: 1_700_000_000 + id },
   ...more,
 });
 

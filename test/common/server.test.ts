@@ -34,7 +34,7 @@ test("a stream ends when its reader goes while the next chunk is made", async (t
   const stream = {
     mode: "stream",
     summary: "A stream.",
-    access: "any",
+    access: "open",
     input: {},
     output: z.unknown(),
   } as const;
@@ -92,7 +92,7 @@ test("a body is read up to the limit of its server, and objects are sent as line
       route: "POST /",
       mode: "stream",
       summary: "The words, a line each.",
-      access: "any",
+      access: "open",
       input: { body: z.object({ words: z.array(z.string()) }) },
       output: z.unknown(),
     }),

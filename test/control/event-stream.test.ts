@@ -112,7 +112,7 @@ test("a commit wakes those who wait for events, and what is forgotten does not s
   const world = await testWorld(t);
   await fill(world, 1_000, 1);
   await world.ctx.batch((tx) => tx.deleteFrom("events").where("seq", ">", 100).execute());
-  const all = { noun: null, name: null, noteworthy: false, follow: true };
+  const all = { noun: null, name: null, noteworthy: false, workspaces: null, follow: true };
   const reader = openReader(world.ctx, 100, all, AbortSignal.timeout(60_000), 2 ** 30);
 
   const next = reader.next();
@@ -129,7 +129,7 @@ test("a stream from which all is filtered goes on from where it is", async (t) =
   const reader = await openEvents(world, "since=0&name=nosuch&follow=false");
 
   assert.deepEqual(await reader.rest(), []);
-  const quiet = { noun: null, name: "nosuch", noteworthy: false, follow: true };
+  const quiet = { noun: null, name: "nosuch", noteworthy: false, workspaces: null, follow: true };
   const position = openReader(world.ctx, 0, quiet, AbortSignal.timeout(60_000), 1);
   assert.deepEqual(await position.next(), []);
   assert.equal(position.position(), 1_000);

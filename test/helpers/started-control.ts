@@ -55,7 +55,11 @@ export async function startControl(
   const log = pino({ level: "debug" }, { write: (line: string) => void logged.push(line) });
   let skewMs = 0;
   const now = () => new Date(Date.now() + skewMs);
-  const settings = { ...readConfig({ OUTRIGGER_HOME: home }), ...config };
+  const settings = {
+    ...readConfig({ OUTRIGGER_HOME: home }),
+    localUserName: "local",
+    ...config,
+  };
   const balanced = balancers && { balancers: balancers.open((): Context => ctx) };
   const ctx: Context = await openContext(settings, log, {
     providers: [provider],

@@ -14,6 +14,7 @@ import { openBalancers } from "../../control/services/balancing/balancers.ts";
 import type { Processes } from "../../control/services/balancing/process.ts";
 import { services } from "../../control/services/reconcile.ts";
 import { replicas } from "../../control/services/replicas/reconcile.ts";
+import { aCaller } from "../helpers/callers.ts";
 
 /** A control plane in this process, as `control/main.ts` starts it; calls come without HTTP. */
 export interface Program {
@@ -88,7 +89,7 @@ function boundOf(name: string): Bound {
 async function store(ctx: Context, { row, check }: Bound, user: string, given: object) {
   const input = row.input.body?.parse(given) as InputOf<Operation>;
   check?.(input as never);
-  const caller = { user: { id: user, name: user }, command: "", program: "sim", clientApi: null };
+  const caller = { ...aCaller({ user: { id: user, name: user } }), program: "sim" };
   const id = await submit(ctx, row, input, caller);
   ctx.queues.push(queueOf(row), id);
   return id;

@@ -46,7 +46,7 @@ export async function autostopLogs(
 async function show(ctx: Context, input: Input, call: Call): Promise<string | undefined> {
   const { cluster_name: name, event, follow, tail } = input;
   const cluster = await findLatest(ctx.db, name);
-  if (cluster === undefined) fail("ClusterDoesNotExist", await neverWas(ctx, name));
+  if (cluster === undefined) fail("ClusterDoesNotExist", await neverWas(ctx, name, call));
   if (follow) await call.aside(untilBegun(ctx, cluster, eventsOf(input), call.signal));
   const unread = event === null || event === "stop" ? await whyUnread(ctx, cluster.id) : undefined;
   for (;;) {

@@ -41,6 +41,7 @@ export async function makeCluster(
         name: replica.clusterName,
         madeFor: { what: `service ${service.name}`, noun: "replica", id: replica.id },
         user: service.user,
+        workspace: service.workspace,
         because: replica.wantedBecause,
         task: version.task,
         taskYaml: shownTask(version),

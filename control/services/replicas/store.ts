@@ -117,6 +117,7 @@ const toRow = (replica: Replica): Row => ({
   reason: replica.reason,
   wanted: replica.wanted,
   wanted_because: replica.wantedBecause,
+  wanted_by: null,
   is_spot: replica.isSpot ? 1 : 0,
   accelerators: replica.accelerators && JSON.stringify(replica.accelerators),
   cluster_id: replica.clusterId,

@@ -1,6 +1,7 @@
 import type { Call, Progress } from "../../../control/bind.ts";
 import type { Context } from "../../../control/context.ts";
 import type { Connection } from "../../../control/db/open.ts";
+import { anIdentity } from "../../helpers/callers.ts";
 
 /** A call that nothing waits for, for tests of what comes in the middle of one. */
 export interface TestCall extends Call {
@@ -11,8 +12,10 @@ export interface TestCall extends Call {
 export function aCall({ batch }: Pick<Context, "batch">, progress: Progress = {}): TestCall {
   const notes: string[] = [];
   const call = {
+    ...anIdentity(),
     id: "a-call",
-    user: { id: "u1", name: "ada" },
+    workspace: "default",
+    origin: null,
     program: "outrigger",
     clientApi: null,
     command: "",

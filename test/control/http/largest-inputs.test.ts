@@ -104,7 +104,14 @@ test("as many requests as can be named are listed, and cancelled, without holdin
   for (const [at, id] of ids.entries())
     await addRequest(writable(world.ctx), {
       ...{ id, name: "launch", queue: "long", userId: "u", userName: "ana" },
-      ...{ clusterName: null, clientApi: null, input, createdAt: at },
+      ...{
+        clusterName: null,
+        clientApi: null,
+        workspace: "default",
+        credential: "local",
+        input,
+        createdAt: at,
+      },
     });
 
   await assertShort({ name: "api.status", input: { limit: caps.entries } });

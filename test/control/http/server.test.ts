@@ -74,7 +74,7 @@ test("a GET may have a body", async (t) => {
   assert.equal(status, 200);
 });
 
-test("the caller is whom either spelling of the variables names", async (t) => {
+test("the caller is never whom a body names", async (t) => {
   const world = await testWorld(t);
   for (const [at, prefix] of ["OUTRIGGER", "SKYPILOT"].entries()) {
     const env_vars = { [`${prefix}_USER_ID`]: `u${at}`, [`${prefix}_USER`]: `User ${at}` };
@@ -83,10 +83,13 @@ test("the caller is whom either spelling of the variables names", async (t) => {
 
   const owners = await world.run(clusters.status, {});
 
-  assert.deepEqual(owners.map(({ user_hash, user_name }) => [user_hash, user_name]).toSorted(), [
-    ["u0", "User 0"],
-    ["u1", "User 1"],
-  ]);
+  assert.deepEqual(
+    owners.map(({ user_hash, user_name }) => [user_hash, user_name]),
+    [
+      ["local", "local"],
+      ["local", "local"],
+    ],
+  );
 });
 
 test("the pages are served", async (t) => {

@@ -22,7 +22,13 @@ async function withRequests(
     for (const id of ids)
       await addRequest(tx, {
         ...{ id, name: "launch", queue: "long", userId: "u1", userName: "ann" },
-        ...{ clusterName: "demo", clientApi: null, createdAt: 1_000 },
+        ...{
+          clusterName: "demo",
+          clientApi: null,
+          workspace: "default",
+          credential: "local",
+          createdAt: 1_000,
+        },
         input: world.ctx.seal.seal("{}"),
       });
   });

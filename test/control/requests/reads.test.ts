@@ -44,7 +44,18 @@ test("results take no more memory than there is for them; the newest stays", () 
     const name = "status";
     const who = { queue: "short", userId: "u", userName: "ann", clusterName: null } as const;
     const asked = { input: {}, command: "" };
-    reads.add({ id, name, ...who, clientApi: null, createdAt: 1 }, asked);
+    reads.add(
+      {
+        id,
+        name,
+        ...who,
+        clientApi: null,
+        workspace: "default",
+        credential: "local",
+        createdAt: 1,
+      },
+      asked,
+    );
     reads.end(id, { status: "SUCCEEDED", returnValue: large }, 2);
   }
 

@@ -52,6 +52,8 @@ const aRequest = (id: string) => ({
   userName: "ann",
   clusterName: null,
   clientApi: null,
+  workspace: "default",
+  credential: "local",
   input: new Uint8Array(),
   createdAt: 1,
 });

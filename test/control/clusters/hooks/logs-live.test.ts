@@ -3,6 +3,7 @@ import { test } from "node:test";
 import { clusterOperations as rows } from "../../../../contract/operations/clusters.ts";
 import { submit } from "../../../../control/requests/run.ts";
 import { until } from "../../../helpers/agent.ts";
+import { aCaller } from "../../../helpers/callers.ts";
 import { testWorld } from "../../../helpers/world.ts";
 
 const name = { cluster_name: "demo" };
@@ -75,13 +76,7 @@ test("who asked for a teardown reads its hooks' log next, not that of the stop b
   await says("stopping\n");
   await world.get(rows.stop, stop);
   await world.run(rows.start, name);
-  const caller = {
-    user: { id: "u", name: "ada" },
-    program: "outrigger",
-    clientApi: null,
-    command: "",
-  };
-  const down = await submit(ctx, rows.down, rows.down.input.body.parse(name), caller);
+  const down = await submit(ctx, rows.down, rows.down.input.body.parse(name), aCaller());
 
   const log = await world.call(rows.hookLogs, name);
   await world.run(rows.status, { cluster_names: ["demo"] });

@@ -1,0 +1,36 @@
+import { type Operation, operation } from "../../common/operation.ts";
+import { caps, text } from "../caps.ts";
+import { AuditPage, AuditVerdict } from "../records/audit.ts";
+import { optional, query, queryBoolean, queryInteger } from "./fields.ts";
+
+/** The log of who did what. */
+export const auditOperations = {
+  list: operation({
+    name: "audit.list",
+    route: "GET /audit",
+    mode: "sync",
+    summary: "List entries of the audit log, newest first.",
+    access: "admin",
+    input: query({
+      before: optional(queryInteger(1)).describe("Only entries older than this number."),
+      limit: queryInteger(1, caps.entries).default(100).describe("At most n."),
+      user: optional(text).describe("Only those of this user, by name or id."),
+      operation: optional(text).describe("Only those of this operation, such as launch."),
+      refused: queryBoolean(false).describe("Only what was refused."),
+    }),
+    output: AuditPage,
+    errors: ["PermissionDeniedError"],
+  }),
+  verify: operation({
+    name: "audit.verify",
+    route: "GET /audit/verify",
+    mode: "sync",
+    summary: "Check that no entry of the audit log was changed, added or removed.",
+    access: "admin",
+    input: query({
+      from: optional(queryInteger(1)).describe("Number to begin at; null is the oldest."),
+    }),
+    output: AuditVerdict,
+    errors: ["PermissionDeniedError"],
+  }),
+} satisfies Record<string, Operation>;

@@ -1,0 +1,33 @@
+import * as z from "zod";
+
+/** An entry of the audit log. */
+export const AuditEntry = z
+  .object({
+    seq: z.int().describe("Its number; entries are numbered without gaps."),
+    at: z.number().describe("Unix seconds."),
+    user_id: z.string().describe("Empty where nobody was identified."),
+    user_name: z.string(),
+    credential: z.string().describe("What proved it: `token ci`, `session`, `local`."),
+    address: z.string().describe("Where the call came from."),
+    operation: z.string().describe("Name of the operation, or `login` and `logout`."),
+    subject: z.string().nullable().describe("What it was about: `cluster demo`."),
+    outcome: z.enum(["allowed", "refused"]),
+    reason: z.string().nullable().describe("Why it was refused."),
+    request_id: z.string().nullable(),
+    hash: z.string().describe("Hex SHA-256 over this entry and the hash of the one before."),
+  })
+  .meta({ id: "AuditEntry" });
+export type AuditEntry = z.output<typeof AuditEntry>;
+
+/** A page of the audit log. */
+export const AuditPage = z.object({ entries: z.array(AuditEntry) }).meta({ id: "AuditPage" });
+
+/** What a check of a stretch of the chain found. */
+export const AuditVerdict = z
+  .object({
+    entries: z.int().describe("Entries that were checked."),
+    next: z.int().nullable().describe("Number to go on from; null when all were checked."),
+    last_hash: z.string().describe("Hash of the last one; keep it elsewhere to notice a cut end."),
+    broken: z.string().nullable().describe("The first thing that is wrong, if any."),
+  })
+  .meta({ id: "AuditVerdict" });

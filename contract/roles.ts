@@ -1,0 +1,16 @@
+/** What each role may do; each may also do what those after it may. */
+export const roles = {
+  admin: "everything, also to things of other users and in every workspace",
+  user: "create, use and delete things in its workspaces",
+  viewer: "look at things in its workspaces",
+} as const;
+export type Role = keyof typeof roles;
+
+export const roleNames = Object.keys(roles) as [Role, ...Role[]];
+
+/** Whether a word is the name of a role. */
+export const isRole = (word: string): word is Role => Object.hasOwn(roles, word);
+
+/** Whether a role includes everything that another one may do. */
+export const covers = (role: Role, needed: Role): boolean =>
+  roleNames.indexOf(role) <= roleNames.indexOf(needed);

@@ -1,0 +1,55 @@
+import type { IncomingHttpHeaders } from "node:http";
+import type { Socket } from "node:net";
+import type { Role } from "../../contract/roles.ts";
+import type { User } from "../requests/schema.ts";
+
+/** Who calls. It is made once, where a call comes in, and nothing in a body changes it. */
+export interface Identity {
+  readonly user: User;
+  readonly role: Role;
+  /** The workspaces whose things it may see and use, sorted; null is all of them. */
+  readonly workspaces: readonly string[] | null;
+  /** Where its launches go that name no workspace, if it chose one. */
+  readonly preferredWorkspace: string | null;
+  /** What proved it, for the audit log: `token ci`, `session`, `local`. */
+  readonly credential: string;
+}
+
+/** The part of a call that carries credentials. */
+export interface Head {
+  readonly headers: IncomingHttpHeaders;
+  readonly socket: Socket;
+}
+
+/** A user as a credential names it; its role and workspaces are looked up for every call. */
+export interface Proof {
+  readonly userId: string;
+  readonly credential: string;
+}
+
+/**
+ * Reads one kind of credential. Undefined where a call carries none of this kind; throws
+ * `AuthenticationError` for one that is wrong, expired or withdrawn.
+ */
+export type Authenticator = (head: Head) => Promise<Proof | undefined>;
+
+/** The user of a control plane without logins, and of its home's token: whoever may read its files. */
+export const localUserId = "local";
+
+/** Whether an identity sees the things of a workspace. */
+export const seesWorkspace = ({ workspaces }: Pick<Identity, "workspaces">, name: string) =>
+  workspaces === null || workspaces.includes(name);
+
+/** The owner of all that an identity may read where others' things are private; undefined for any. */
+export const ownerOf = ({ user, role }: Pick<Identity, "user" | "role">): string | undefined =>
+  role === "admin" ? undefined : user.id;
+
+/** Whether a thing is an identity's own, or the identity may treat it so. */
+export const isOwnedBy = ({ user, role }: Pick<Identity, "user" | "role">, ownerId: string) =>
+  role === "admin" || user.id === ownerId;
+
+/** The owner whose things a list shows; undefined for all. This machine's own user owns everything. */
+export const ownerShown = (
+  { user }: Pick<Identity, "user">,
+  ofEverybody: boolean,
+): string | undefined => (ofEverybody || user.id === localUserId ? undefined : user.id);

@@ -1,0 +1,71 @@
+import { fail } from "../../common/errors.ts";
+import { neverWas, noSuchCluster } from "../clusters/find.ts";
+import { findCluster, findLatest, findLive } from "../clusters/store.ts";
+import type { Context } from "../context.ts";
+import { findLiveService } from "../services/store.ts";
+import { findToken } from "../tokens/store.ts";
+import { type Identity, isOwnedBy, seesWorkspace } from "./identity.ts";
+
+/** Throws where an identity must not do to a thing of this name what its role allows. */
+type Rule = (ctx: Context, name: string, identity: Identity) => Promise<void>;
+
+/**
+ * What a thing's owner or workspace adds to the role that an operation needs. Things of other
+ * workspaces are hidden: the answer is the same as where there is no such thing.
+ */
+export const subjects = {
+  /** A live cluster. */
+  async cluster(ctx, name, identity) {
+    const cluster = await findLive(ctx.db, name);
+    if (cluster !== undefined && seesWorkspace(identity, cluster.workspace)) return;
+    await noSuchCluster(ctx, name, identity);
+  },
+  /** A cluster that is live or yet to be made. */
+  async newCluster({ db }, name, identity) {
+    const cluster = await findLive(db, name);
+    if (cluster === undefined || seesWorkspace(identity, cluster.workspace)) return;
+    fail(
+      "ConflictError",
+      `the name ${name} is taken by a cluster in a workspace that is not yours`,
+    );
+  },
+  /** A cluster that is live or gone; of several of a name, the newest. */
+  async pastCluster(ctx, name, identity) {
+    const cluster = await findLatest(ctx.db, name);
+    if (cluster !== undefined && seesWorkspace(identity, cluster.workspace)) return;
+    fail("ClusterDoesNotExist", await neverWas(ctx, name, identity));
+  },
+  /** The same, by its id. */
+  async pastClusterId(ctx, id, identity) {
+    const cluster = await findCluster(ctx.db, id);
+    if (cluster !== undefined && seesWorkspace(identity, cluster.workspace)) return;
+    fail("ClusterDoesNotExist", await neverWas(ctx, id, identity));
+  },
+  async service({ db }, name, identity) {
+    const service = await findLiveService(db, name);
+    if (service !== undefined && seesWorkspace(identity, service.workspace)) return;
+    fail("NotFoundError", `there is no service ${name}; serve status lists them`);
+  },
+  async newService({ db }, name, identity) {
+    const service = await findLiveService(db, name);
+    if (service === undefined || seesWorkspace(identity, service.workspace)) return;
+    fail(
+      "ConflictError",
+      `the name ${name} is taken by a service in a workspace that is not yours`,
+    );
+  },
+  /** A token, which everyone sees, and its creator and administrators change. */
+  async token({ db }, id, identity) {
+    const token = await findToken(db, id);
+    if (token === undefined) fail("NotFoundError", `there is no token ${id}; list them first`);
+    if (isOwnedBy(identity, token.creatorId)) return;
+    fail(
+      "PermissionDeniedError",
+      `token ${token.name} belongs to ${token.creatorName}: only they and administrators may do this`,
+    );
+  },
+} as const satisfies Record<string, Rule>;
+
+/** Whether rows may say that they are about things of this noun. */
+export const isSubjectNoun = (noun: string): noun is keyof typeof subjects =>
+  Object.hasOwn(subjects, noun);

@@ -1,0 +1,51 @@
+import type { IncomingMessage } from "node:http";
+import { BlockList, isIP } from "node:net";
+import { fail } from "../../common/errors.ts";
+
+/** Addresses whose headers about clients are believed. */
+export interface Proxies {
+  /** Whether a connection comes from one of them. */
+  includes(address: string | undefined): boolean;
+  /** The address that a request came from; behind proxies, the last one that is no proxy. */
+  clientOf(req: IncomingMessage): string;
+}
+
+/** Reads addresses and networks, such as 127.0.0.1 and 10.0.0.0/8. Throws `ConfigError` for others. */
+export function openProxies(addresses: readonly string[]): Proxies {
+  const known = new BlockList();
+  for (const text of addresses) addTo(known, text);
+
+  function includes(address: string | undefined): boolean {
+    const plain = plainOf(address);
+    const family = isIP(plain);
+    return family !== 0 && known.check(plain, family === 6 ? "ipv6" : "ipv4");
+  }
+
+  return {
+    includes,
+    clientOf({ headers, socket }) {
+      const peer = plainOf(socket.remoteAddress);
+      if (!includes(peer)) return peer || "a local socket";
+      const hops = String(headers["x-forwarded-for"] ?? "")
+        .split(",")
+        .map((hop) => plainOf(hop.trim()));
+      return hops.reverse().find((hop) => isIP(hop) !== 0 && !includes(hop)) ?? peer;
+    },
+  };
+}
+
+/** An address over IPv4 may be written as one of IPv6. */
+const plainOf = (address = ""): string => address.replace(/^::ffff:(?=\d+\.)/i, "");
+
+function addTo(known: BlockList, text: string): void {
+  const [address = "", bits] = text.split("/");
+  const family = isIP(address);
+  const most = family === 6 ? 128 : 32;
+  const prefix = bits === undefined ? most : Number(bits);
+  if (family === 0 || !Number.isInteger(prefix) || prefix < 0 || prefix > most)
+    fail(
+      "ConfigError",
+      `OUTRIGGER_PROXY_ADDRESSES: ${text} is no address or network, such as 127.0.0.1 or 10.0.0.0/8`,
+    );
+  known.addSubnet(address, prefix, family === 6 ? "ipv6" : "ipv4");
+}
