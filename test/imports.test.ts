@@ -29,8 +29,8 @@ interface Rule {
 const shared = [/^common\//, /^contract\//];
 /** What every noun of control builds on. */
 const ground =
-  /^control\/(all-end|ask-offers|bind|context|downloads|events|glob|ground|in-turns|move|offers|reconciler|short-tail|task|want|wire\/.*|doors\/.*)(\.ts)?$/;
-const noun = "(clouds|clusters|requests|services|ssh-pools|uploads|workspaces)";
+  /^control\/(access\/.*|all-end|ask-offers|audit\/(entry|store)|bind|context|downloads|events|glob|ground|in-turns|move|offers|reconciler|short-tail|task|want|wire\/.*|doors\/.*)(\.ts)?$/;
+const noun = "(audit|clouds|clusters|requests|services|ssh-pools|tokens|uploads|users|workspaces)";
 
 /** Who may import whom. */
 const rules: readonly Rule[] = [
@@ -49,12 +49,17 @@ const rules: readonly Rule[] = [
     may: [
       ...shared,
       ground,
-      new RegExp(`^control/${noun}/(schema|store|list-store|want)\\.ts$`),
+      new RegExp(`^control/${noun}/(schema|store|list-store|work-store|want)\\.ts$`),
       /^control\/db\/lists\.ts$/,
       // What makes clusters for other nouns.
       /^control\/clusters\/managed\.ts$/,
     ],
     types: [/^control\/(providers\/provider|db\/open|db\/tables|db\/batch)\.ts$/],
+  },
+  {
+    // Whom a thing belongs to is asked of the nouns.
+    room: /^control\/access\//,
+    may: [...shared, ground, new RegExp(`^control/${noun}/(schema|store|find|membership)\\.ts$`)],
   },
   {
     room: /^control\/(providers|wire|doors|db)\//,
@@ -66,8 +71,12 @@ const rules: readonly Rule[] = [
     may: [
       ...shared,
       /^control\/(http|wire)\//,
-      /^control\/(all-end|bind|config|context|log|page-look)\.ts$/,
-      /^control\/requests\/(run|schema|store)\.ts$/,
+      /^control\/(access\/.*|all-end|bind|config|context|log|page-look)\.ts$/,
+      /^control\/requests\/(end|run|schema|store)\.ts$/,
+      // Who calls, whether they may, and what is written down of it.
+      /^control\/(access|audit)\//,
+      /^control\/[\w-]+\/authenticate\.ts$/,
+      /^control\/workspaces\/membership\.ts$/,
     ],
   },
 ];

@@ -7,16 +7,8 @@ import type { InputOf, Mode } from "../../common/operation.ts";
 import { requireRole } from "../access/authorize.ts";
 import type { Bound, LogReply, RawBody, Reply, SocketReply } from "../bind.ts";
 import type { Context } from "../context.ts";
-import {
-  type Caller,
-  cancelled,
-  endFailed,
-  endSurely,
-  queueOf,
-  runNow,
-  submit,
-  succeed,
-} from "../requests/run.ts";
+import { endFailed, endSurely, succeed } from "../requests/end.ts";
+import { type Caller, cancelled, queueOf, runNow, submit } from "../requests/run.ts";
 import { requestIdHeaders } from "../wire/versions.ts";
 import { defaultWorkspace } from "../workspaces/membership.ts";
 import { acceptanceOf } from "./upgrades.ts";

@@ -12,11 +12,13 @@ import type { Connection } from "../db/open.ts";
 import { addEvent } from "../events.ts";
 import type { Ground } from "../ground.ts";
 import { inTurns } from "../in-turns.ts";
+import { end } from "./end.ts";
 import { findRequest, resolveId } from "./find.ts";
 import { printerOf } from "./print.ts";
-import { cancelled, end } from "./run.ts";
+import { cancelled } from "./run.ts";
 import { hasEnded, type StoredRequest } from "./schema.ts";
 import * as store from "./store.ts";
+import { findWork, listUnended } from "./work-store.ts";
 
 /** What a user's cancel takes back, by the request's name: the cluster stays up while hooks run. */
 const wishes: Readonly<Record<string, Wanted>> = {
@@ -37,7 +39,7 @@ export async function cancel(ctx: Context, input: InputOf<typeof rows.cancel>, c
 /** The requests of a user, or of all, that have not ended and are no cancels. */
 async function listCancellable(ctx: Context, userId: string | null): Promise<string[]> {
   const ids: string[] = [];
-  for await (const page of store.listUnended(ctx.db, userId ?? undefined))
+  for await (const page of listUnended(ctx.db, userId ?? undefined))
     ids.push(...page.flatMap(({ id, name }) => (name === rows.cancel.name ? [] : [id])));
   const reads = ctx.reads.list().filter((one) => !hasEnded(one));
   const own = reads.filter(({ user }) => userId === null || user.id === userId);
@@ -62,7 +64,7 @@ async function cancelOne(ctx: Context, id: string, call: Call): Promise<boolean>
 
 /** The cluster that a request has wished something of, and whether it was made for it. */
 async function clusterOf(ctx: Ground, id: string) {
-  const work = await store.findWork(ctx.db, id);
+  const work = await findWork(ctx.db, id);
   const { wish }: Progress = JSON.parse(work?.progress ?? "{}");
   const cluster = wish && (await findCluster(ctx.db, wish.clusterId));
   return cluster && { ...cluster, isNew: wish?.isNew === true };

@@ -1,25 +1,23 @@
 import { randomUUID } from "node:crypto";
-import { setTimeout as sleep } from "node:timers/promises";
-import { AppError, fail, toAppError } from "../../common/errors.ts";
-import { waitMs } from "../../common/loop.ts";
+import { AppError, toAppError } from "../../common/errors.ts";
 import { type InputOf, isAudited, isRead, type Operation } from "../../common/operation.ts";
 import { product } from "../../common/product.ts";
 import { requestOperations as requestRows } from "../../contract/operations/requests.ts";
 import { authorize } from "../access/authorize.ts";
-import { findIdentity, localIdentity } from "../access/directory.ts";
 import type { Identity } from "../access/identity.ts";
 import { audit, auditOf } from "../audit/entry.ts";
 import { addAudit } from "../audit/store.ts";
-import type { Bound, Call, Origin, Progress, RawBody } from "../bind.ts";
+import type { Bound, Origin, RawBody } from "../bind.ts";
 import type { Context } from "../context.ts";
-import type { Connection } from "../db/open.ts";
 import type { Ground } from "../ground.ts";
-import { type Reader, wordedFor } from "../wire/wording.ts";
+import type { Reader } from "../wire/wording.ts";
+import { callOf, identityOf } from "./call.ts";
+import { end, endFailed, logFailure, succeed } from "./end.ts";
 import { dropPassing, isPassing } from "./passing.ts";
-import { printerOf } from "./print.ts";
 import type { QueueName } from "./queue.ts";
-import { type Asked, type Ending, failureOf, requestKey } from "./schema.ts";
+import { type Asked, failureOf } from "./schema.ts";
 import * as store from "./store.ts";
+import { findWork, listUnended } from "./work-store.ts";
 
 /** Who calls and with what, as the HTTP edge read it. */
 export interface Caller extends Reader {
@@ -82,7 +80,7 @@ export async function submit(
 export async function openRequests(ctx: Context, operations: readonly Bound[]) {
   const byName = new Map(operations.map((bound) => [bound.row.name, bound]));
   const left = new Set<string>();
-  for await (const page of store.listUnended(ctx.db))
+  for await (const page of listUnended(ctx.db))
     for (const { id, name, runs } of page) {
       if (runs >= runsAtMost) await end(ctx, id, failureOf(givenUp));
       else ctx.queues.push(queueOf(byName.get(name)?.row), id);
@@ -151,27 +149,9 @@ async function runRequest(
 }
 
 async function findStoredWork(ctx: Ground, id: string) {
-  const work = await store.findWork(ctx.db, id);
+  const work = await findWork(ctx.db, id);
   if (!work?.input) return undefined;
   return { ...work, asked: JSON.parse(ctx.seal.open(work.input)) as Asked };
-}
-
-/** Ends a request with its result, as `endSurely` does. */
-export const succeed = (ctx: Context, id: string, value: unknown, signal: AbortSignal) =>
-  endSurely(ctx, id, { status: "SUCCEEDED", returnValue: JSON.stringify(value ?? null) }, signal);
-
-/**
- * Who asks, with the role and the workspaces that the user has now. Users whom only a version before
- * this one knew are administrators, as this machine's user is, as long as nobody logs in.
- */
-async function identityOf(
-  ctx: Ground,
-  { user_id: userId, user_name: name, credential }: Asker,
-): Promise<Identity> {
-  const identity = await findIdentity(ctx, { userId, credential });
-  if (identity !== undefined) return identity;
-  if (ctx.config.login.length === 0) return { ...localIdentity(ctx), user: { id: userId, name } };
-  return fail("AuthenticationError", `user ${name}, who asked for this, was deleted`);
 }
 
 /** Runs an operation that does not wait in a queue: its answer is the result. */
@@ -191,116 +171,12 @@ export async function runNow(
   return bound.run(ctx, input as never, callOf(ctx, work, signal, { origin, body }));
 }
 
-interface Asker {
-  readonly user_id: string;
-  readonly user_name: string;
-  readonly credential: string;
-}
-
 interface Direct {
   id: string;
   input: InputOf<Operation>;
   caller: Caller;
   signal: AbortSignal;
   body?: RawBody | null;
-}
-
-interface Work {
-  readonly id: string;
-  readonly name: string;
-  readonly identity: Identity;
-  readonly workspace: string;
-  readonly client_api: number | null;
-  readonly progress: string | null;
-  readonly command: string;
-  readonly program: string;
-}
-
-/** What only a call that does not wait has. */
-type Attached = Pick<Call, "origin" | "body">;
-const nothing: Attached = { origin: null, body: null };
-
-function callOf(ctx: Context, work: Work, signal: AbortSignal, attached = nothing): Call {
-  const { id, program, client_api: clientApi } = work;
-  const print = printerOf(ctx.requestLogs, id);
-  const progress: Progress = JSON.parse(work.progress ?? "{}");
-  return {
-    ...work.identity,
-    ...attached,
-    id,
-    workspace: work.workspace,
-    program,
-    clientApi,
-    command: work.command,
-    signal,
-    progress,
-    // What a hook wrote is not ours to word.
-    print: isPassing(work) ? print : (text) => print(wordedFor({ program, clientApi }, text)),
-    remember: (added, also) => {
-      Object.assign(progress, added);
-      return ctx.batch(async (tx) => {
-        await also?.(tx);
-        await store.setProgress(tx, id, progress);
-      });
-    },
-    aside: (wait) => ctx.queues.aside(id, wait),
-    note: (text) => ctx.batch((tx) => store.setStatusNote(tx, id, text)),
-  };
-}
-
-/** A bug of ours is an error for the operator of control, the rest is history. */
-function logFailure(ctx: Ground, id: string, error: unknown): void {
-  const isOurs = toAppError(error).type === "InternalError";
-  ctx.log[isOurs ? "error" : "info"]({ err: error, requestId: id }, "request failed");
-}
-
-/** Ends a request with its error. */
-export function endFailed(ctx: Context, id: string, error: unknown, signal: AbortSignal) {
-  logFailure(ctx, id, error);
-  return endSurely(ctx, id, failureOf(error), signal);
-}
-
-const firstRetryMs = 500;
-
-/**
- * Ends a request, if need be once the disk has room again: nobody else would, and whoever waits for its
- * end waits without limit. On abort it tries no more; what has not ended goes on after the next start.
- */
-export async function endSurely(ctx: Context, id: string, ending: Ending, signal: AbortSignal) {
-  for (let failures = 0; ; failures += 1)
-    try {
-      return void (await end(ctx, id, ending));
-    } catch (error) {
-      ctx.log.error({ err: error, requestId: id }, "request not ended yet");
-      if (signal.aborted) return;
-      await sleep(waitMs(firstRetryMs, failures), undefined, { signal }).catch(() => {});
-    }
-}
-
-/**
- * Ends a request and wakes those who wait for it. False when it had ended before. `also` joins the
- * transaction.
- */
-export async function end(
-  ctx: Context,
-  id: string,
-  ending: Ending,
-  also: (tx: Connection) => Promise<void> = async () => {},
-): Promise<boolean> {
-  const isReadEnded = ctx.reads.end(id, ending, ctx.now().getTime());
-  if (isReadEnded !== undefined) {
-    ctx.changes.notify(requestKey(id));
-    return isReadEnded;
-  }
-  const ended = await ctx.batch(async (tx) => {
-    // The disk may have been full when its start was to be written down.
-    if (ending.status === "SUCCEEDED") await store.setRunning(tx, id);
-    const isEnded = await store.setEnded(tx, id, ending, ctx.now().getTime());
-    if (isEnded) await also(tx);
-    return isEnded;
-  });
-  ctx.changes.notify(requestKey(id));
-  return ended;
 }
 
 /** The cluster that a request is about, for lists. */

@@ -1,6 +1,6 @@
 import { type Selectable, sql } from "kysely";
 import { type RequestStatus, requestMachine } from "../../contract/statuses.ts";
-import { among, pageRows, pagesOf } from "../db/lists.ts";
+import { among, pageRows } from "../db/lists.ts";
 import type { Connection, Queries } from "../db/open.ts";
 import type { Tables } from "../db/tables.ts";
 import type { EndedRequest, Ending, StoredRequest } from "./schema.ts";
@@ -12,7 +12,8 @@ type Row = Omit<
 /** Results may be long: they are read only where they are fetched. */
 type Outcome = "return_value" | "error";
 
-const unended = requestMachine.names.filter((status) => !requestMachine.isFinal(status));
+/** The statuses of requests that have not ended. */
+export const unended = requestMachine.names.filter((status) => !requestMachine.isFinal(status));
 /** The statuses from which a request may go to another. */
 const before = (to: RequestStatus): RequestStatus[] =>
   requestMachine.names.filter((from) => requestMachine.allows(from, to));
@@ -117,43 +118,6 @@ export async function setProgress(db: Connection, id: string, progress: object):
   const text = JSON.stringify(progress);
   await db.updateTable("requests").set({ progress: text }).where("id", "=", id).execute();
 }
-
-const workColumns = [
-  ...["id", "name", "user_id", "user_name", "client_api", "workspace", "credential"],
-  ...["input", "progress"],
-] as const satisfies (keyof Tables["requests"])[];
-
-/** The sealed input and the progress of a request that has not ended. */
-export async function findWork(db: Queries, id: string) {
-  return db
-    .selectFrom("requests")
-    .select(workColumns)
-    .where("id", "=", id)
-    .where("status", "in", unended)
-    .executeTakeFirst();
-}
-
-/** Requests that have not ended, of a user or of all, page by page, oldest first. */
-export function listUnended(db: Queries, userId?: string) {
-  let query = db
-    .selectFrom("requests")
-    .select(["id", "name", "queue", "runs", "created_at"])
-    .where("finished_at", "is", null)
-    .orderBy("created_at")
-    .orderBy("id")
-    .limit(pageRows);
-  if (userId !== undefined) query = query.where("user_id", "=", userId);
-  return pagesOf<UnendedRow>((last) =>
-    query
-      .where(sql<boolean>`(created_at, id) > (${last?.created_at ?? -1}, ${last?.id ?? ""})`)
-      .execute(),
-  );
-}
-
-type UnendedRow = Pick<
-  Selectable<Tables["requests"]>,
-  "id" | "name" | "queue" | "runs" | "created_at"
->;
 
 /** Ids of the requests for a cluster that have not ended, of these operations or of any, oldest first. */
 export async function listUnendedOf(

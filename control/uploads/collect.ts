@@ -1,7 +1,7 @@
 import { listLiveBlobs } from "../clusters/list-store.ts";
 import type { Context } from "../context.ts";
 import type { Ground } from "../ground.ts";
-import { findWork, listUnended } from "../requests/store.ts";
+import { findWork, listUnended } from "../requests/work-store.ts";
 import { listServiceBlobs } from "../services/store.ts";
 
 /** Deletes uploads that no unended request, service or cluster needs and nobody used for a day. */

@@ -5,7 +5,8 @@ import { clusterOperations as clusters } from "../../../contract/operations/clus
 import { requestOperations as requests } from "../../../contract/operations/requests.ts";
 import { pageRows } from "../../../control/db/lists.ts";
 import { cancel } from "../../../control/requests/cancel.ts";
-import { addRequest, listUnended, setEnded } from "../../../control/requests/store.ts";
+import { addRequest, setEnded } from "../../../control/requests/store.ts";
+import { listUnended } from "../../../control/requests/work-store.ts";
 import { testWorld, type World } from "../../helpers/world.ts";
 import { writable } from "../../helpers/writable.ts";
 import { aCall } from "../clusters/a-call.ts";
