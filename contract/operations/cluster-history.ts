@@ -20,7 +20,6 @@ export const clusterHistoryOperations = {
     mode: "stream",
     summary: "Stream the provisioning log of a cluster's latest launch.",
     access: "viewer",
-    about: { pastCluster: "cluster_name" },
     input: {
       ...query({
         follow: queryBoolean(true).describe("Keep streaming while the launch runs."),
@@ -44,7 +43,6 @@ export const clusterHistoryOperations = {
     summary:
       "Print the log of the hooks that ran before the latest idle action; where there is none, say so and leave 102.",
     access: "viewer",
-    about: { pastCluster: "cluster_name" },
     input: body("AutostopLogsBody", { cluster_name: pastToo, ...reading }),
     output: JobExitCode,
     errors: ["ClusterDoesNotExist"],
@@ -56,7 +54,6 @@ export const clusterHistoryOperations = {
     queue: "short",
     summary: "Print the log of a cluster's hooks, also once the cluster is gone.",
     access: "viewer",
-    about: { pastCluster: "cluster_name" },
     input: body("HookLogsBody", {
       cluster_name: pastToo,
       event: optional(z.enum(hookEvents)).describe(
@@ -92,7 +89,6 @@ export const clusterHistoryOperations = {
     queue: "short",
     summary: "What happened to a cluster, live or past.",
     access: "viewer",
-    about: { pastCluster: "cluster_name", pastClusterId: "cluster_hash" },
     input: body("ClusterEventsBody", {
       cluster_name: optional(text).describe("Exactly one of this and cluster_hash."),
       cluster_hash: optional(text),

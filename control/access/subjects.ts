@@ -1,6 +1,6 @@
 import { fail } from "../../common/errors.ts";
-import { neverWas, noSuchCluster } from "../clusters/find.ts";
-import { findCluster, findLatest, findLive } from "../clusters/store.ts";
+import { noSuchCluster } from "../clusters/find.ts";
+import { findLive } from "../clusters/store.ts";
 import type { Context } from "../context.ts";
 import { findLiveService } from "../services/store.ts";
 import { findToken } from "../tokens/store.ts";
@@ -28,18 +28,6 @@ export const subjects = {
       "ConflictError",
       `the name ${name} is taken by a cluster in a workspace that is not yours`,
     );
-  },
-  /** A cluster that is live or gone; of several of a name, the newest. */
-  async pastCluster(ctx, name, identity) {
-    const cluster = await findLatest(ctx.db, name);
-    if (cluster !== undefined && seesWorkspace(identity, cluster.workspace)) return;
-    fail("ClusterDoesNotExist", await neverWas(ctx, name, identity));
-  },
-  /** The same, by its id. */
-  async pastClusterId(ctx, id, identity) {
-    const cluster = await findCluster(ctx.db, id);
-    if (cluster !== undefined && seesWorkspace(identity, cluster.workspace)) return;
-    fail("ClusterDoesNotExist", await neverWas(ctx, id, identity));
   },
   async service({ db }, name, identity) {
     const service = await findLiveService(db, name);

@@ -28,8 +28,9 @@ export async function addAudit(tx: Connection, entry: NewAudit): Promise<void> {
   const last = await tx
     .selectFrom("audit")
     .select(["seq", "hash"])
-    .orderBy("seq", "desc")
-    .limit(1)
+    .where("seq", "=", (newest) =>
+      newest.selectFrom("audit").select(({ fn }) => fn.max("seq").as("seq")),
+    )
     .executeTakeFirst();
   const row = {
     seq: (last?.seq ?? 0) + 1,

@@ -2,11 +2,11 @@ import { fail } from "../../common/errors.ts";
 import { product } from "../../common/product.ts";
 import { hintOf } from "../../contract/spelling.ts";
 import type { ClusterStatus } from "../../contract/statuses.ts";
-import type { Identity } from "../access/identity.ts";
+import { type Identity, seesWorkspace } from "../access/identity.ts";
 import type { Ground } from "../ground.ts";
 import { listLiveNames } from "./list-store.ts";
 import type { Cluster } from "./schema.ts";
-import { findLive } from "./store.ts";
+import { findLatest, findLive } from "./store.ts";
 
 /** Among so many names a close one is looked for. */
 const mostNames = 1_000;
@@ -21,6 +21,16 @@ export async function getLive(ctx: Ground, name: string): Promise<Cluster> {
 export async function noSuchCluster(ctx: Ground, name: string, reader: Reader): Promise<never> {
   const hint = await hintOfName(ctx, name, "status lists them", reader);
   return fail("ClusterDoesNotExist", `there is no cluster ${name}; ${hint}`);
+}
+
+/** The newest cluster of a name, live or gone, if the caller may see it. */
+export async function findPast(
+  { db }: Ground,
+  name: string,
+  reader: Reader,
+): Promise<Cluster | undefined> {
+  const cluster = await findLatest(db, name);
+  return cluster && seesWorkspace(reader, cluster.workspace) ? cluster : undefined;
 }
 
 /** What a caller is answered who asks for a cluster that there never was, or that is hidden. */

@@ -10,11 +10,11 @@ import type { Ground } from "../ground.ts";
 import { listUnendedOf } from "../requests/store.ts";
 import { eventRecord } from "../wire/history-records.ts";
 import { neutralise } from "../wire/neutralise.ts";
-import { neverWas } from "./find.ts";
+import { findPast, neverWas } from "./find.ts";
 import { listSince } from "./list-store.ts";
 import { provisionLogOf } from "./provision-log.ts";
 import { type Cluster, clusterKey } from "./schema.ts";
-import { findCluster, findLatest } from "./store.ts";
+import { findCluster } from "./store.ts";
 import { listUsage } from "./usage-store.ts";
 import { toCostRecord } from "./view.ts";
 
@@ -57,8 +57,9 @@ export async function clusterEvents(
     fail("ValueError", "give exactly one of cluster_name and cluster_hash");
   const kinds = type.split(",").map(kindOf);
   const cluster =
-    id === null ? await findLatest(ctx.db, name ?? "") : await findCluster(ctx.db, id);
-  if (cluster === undefined) fail("ValueError", await neverWas(ctx, name ?? id ?? "", call));
+    id === null ? await findPast(ctx, name ?? "", call) : await findCluster(ctx.db, id);
+  if (cluster === undefined || !seesWorkspace(call, cluster.workspace))
+    fail("ValueError", await neverWas(ctx, name ?? id ?? "", call));
   const limit = Math.min(input.limit ?? eventsAtMost, eventsAtMost);
   const events = await listEvents(ctx.db, "cluster", cluster.id, { kinds, limit });
   const texts = events.map(({ from, to, reason, at }) => ({
@@ -83,7 +84,7 @@ export async function provisionLogs(
   call: Call,
 ): Promise<Reply> {
   const { cluster_name: name, worker, follow, tail } = input;
-  const cluster = await findLatest(ctx.db, name);
+  const cluster = await findPast(ctx, name, call);
   if (cluster === undefined) return fail("NotFoundError", await neverWas(ctx, name, call));
   const file = provisionLogOf(ctx, cluster.id);
   if ((await sizeOf(file)) === 0) fail("NotFoundError", `cluster ${name} has no provisioning log`);

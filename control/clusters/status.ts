@@ -58,8 +58,8 @@ async function namesOf(
   { workspaces }: Call,
 ): Promise<string[]> {
   const patterns = globs.filter(isPattern);
-  const most = patterns.length > 0 ? Number.MAX_SAFE_INTEGER : 0;
-  const all = await listLiveNames(db, "", most, workspaces);
+  const every = () => listLiveNames(db, "", Number.MAX_SAFE_INTEGER, workspaces);
+  const all = patterns.length > 0 ? await every() : [];
   const fits = await inTurns(all, async (name) => patterns.some((glob) => fitsGlob(glob, name)));
   const exact = globs.filter((glob) => !isPattern(glob));
   return [...new Set([...exact, ...all.filter((_, at) => fits[at])])];

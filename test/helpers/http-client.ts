@@ -21,7 +21,7 @@ export interface OpenAnswer {
   readonly body: AsyncIterable<Buffer>;
 }
 
-/** Speaks HTTP to a control plane on a Unix socket. */
+/** Speaks HTTP to a control plane on a Unix socket, with these headers beside those of a call. */
 export interface HttpClient {
   /** Any exchange. */
   http(method: string, path: string, options?: HttpOptions): Promise<Answer>;
@@ -36,7 +36,10 @@ export interface HttpClient {
 const patienceMs = 120_000;
 
 /** Opens no connection yet. */
-export function openHttpClient(socketPath: string): HttpClient {
+export function openHttpClient(
+  socketPath: string,
+  always: Record<string, string> = {},
+): HttpClient {
   const pool = new Pool("http://localhost", { connect: { socketPath }, bodyTimeout: 0 });
 
   async function open(method: string, path: string, options: HttpOptions = {}) {
@@ -46,7 +49,11 @@ export function openHttpClient(socketPath: string): HttpClient {
       method: method as "GET",
       path,
       body: sent ?? null,
-      headers: { ...(sent !== undefined && { "content-type": "application/json" }), ...headers },
+      headers: {
+        ...(sent !== undefined && { "content-type": "application/json" }),
+        ...always,
+        ...headers,
+      },
       signal,
     });
     const { statusCode: status, body: stream } = answer;

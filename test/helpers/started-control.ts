@@ -21,6 +21,8 @@ export interface StartedControl {
   readonly home: string;
   readonly provider: FakeProvider;
   readonly client: HttpClient;
+  /** A client that sends these headers with each call. */
+  clientWith(headers: Record<string, string>): HttpClient;
   readonly reconciling: Reconciling;
   /** What it logged, a line each. */
   readonly logged: string[];
@@ -72,10 +74,16 @@ export async function startControl(
   const server = buildServer(ctx, rows, operations);
   await server.listen({ path: `${home}.sock` });
   if (!queuesClosed) requests.start();
-  const client = openHttpClient(`${home}.sock`);
+  const clients: HttpClient[] = [];
+  const clientWith = (headers: Record<string, string> = {}) => {
+    const client = openHttpClient(`${home}.sock`, headers);
+    clients.push(client);
+    return client;
+  };
+  const client = clientWith();
 
   async function stop(): Promise<void> {
-    await client.close();
+    await Promise.all(clients.map((one) => one.close()));
     await server.close();
     await requests.stop();
     await Promise.all([reconciling, ...others].map((noun) => noun.stop()));
@@ -86,7 +94,7 @@ export async function startControl(
 
   let stopped: Promise<void> | undefined;
   return {
-    ...{ ctx, home, provider, client, reconciling, logged },
+    ...{ ctx, home, provider, client, clientWith, reconciling, logged },
     advance(ms) {
       skewMs += ms;
     },

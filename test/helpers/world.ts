@@ -11,12 +11,14 @@ import type { Cluster } from "../../control/clusters/schema.ts";
 import { findLatest } from "../../control/clusters/store.ts";
 import { listEvents } from "../../control/events.ts";
 import { findRequest } from "../../control/requests/store.ts";
+import type { Account } from "../../control/users/schema.ts";
 import { type FakeProvider, type FakeProviderOptions, openFakeProvider } from "./fake-provider.ts";
 import { type HttpClient, wireError } from "./http-client.ts";
 import { type StartedControl, type StartOptions, startControl } from "./started-control.ts";
+import { addCaller } from "./users.ts";
 
 /** What tests ask of a control plane over HTTP. */
-interface Calls extends Pick<HttpClient, "http" | "open"> {
+export interface Calls extends Pick<HttpClient, "http" | "open"> {
   /** Stores a request; answers its id. */
   call<Op extends Operation>(row: Op, input: GivenInputOf<Op>): Promise<string>;
   /** The result of a request; throws its error, whose `type` and `message` are the wire's. */
@@ -49,6 +51,8 @@ interface Looks {
 
 /** A whole control plane in this process, over a cloud in memory. */
 export interface World extends StartedControl, Calls, Looks {
+  /** The calls of a user of this name and id, who is made the first time. */
+  as(name: string, given?: Partial<Account>): Promise<Calls>;
   /** The control plane as it starts anew from what now lies on disk; the nodes are the same. */
   crash(): Promise<World>;
 }
@@ -86,10 +90,18 @@ async function openWorld(
   worlds: World[],
 ): Promise<World> {
   const control = await startControl(home, provider, options);
+  const callers = new Map<string, Promise<Calls>>();
+  const callsAs = async (name: string, given: Partial<Account>) =>
+    callsOf(control.clientWith(await addCaller(control.ctx, { ...given, name })));
   const world: World = {
     ...control,
-    ...callsOf(control),
+    ...callsOf(control.client),
     ...looksOf(control),
+    as(name, given = {}) {
+      const calls = callers.get(name) ?? callsAs(name, given);
+      callers.set(name, calls);
+      return calls;
+    },
     async crash() {
       cpSync(home, `${home}x`, { recursive: true });
       await control.close();
@@ -100,7 +112,7 @@ async function openWorld(
   return world;
 }
 
-function callsOf({ client }: StartedControl): Calls {
+function callsOf(client: HttpClient): Calls {
   const calls: Calls = {
     http: client.http,
     open: client.open,

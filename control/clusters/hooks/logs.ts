@@ -9,10 +9,10 @@ import type { Context } from "../../context.ts";
 import type { Ground } from "../../ground.ts";
 import { requestKey } from "../../requests/schema.ts";
 import { listAskedFor } from "../asked-for.ts";
-import { neverWas } from "../find.ts";
+import { findPast, neverWas } from "../find.ts";
 import { findLifecycle, listLifecycles, listOpen } from "../lifecycles/store.ts";
 import { type Cluster, clusterKey, isLeaving } from "../schema.ts";
-import { findLatest, getCluster } from "../store.ts";
+import { getCluster } from "../store.ts";
 import { type Choice, chooseLog, eventsWithLogs, type Known, ofAutostop } from "./log-choice.ts";
 import { knownLogs } from "./log-known.ts";
 import { printHookLog } from "./log-reading.ts";
@@ -45,7 +45,7 @@ export async function autostopLogs(
 /** Prints the log that is asked for; why there is none, if there is none. */
 async function show(ctx: Context, input: Input, call: Call): Promise<string | undefined> {
   const { cluster_name: name, event, follow, tail } = input;
-  const cluster = await findLatest(ctx.db, name);
+  const cluster = await findPast(ctx, name, call);
   if (cluster === undefined) fail("ClusterDoesNotExist", await neverWas(ctx, name, call));
   if (follow) await call.aside(untilBegun(ctx, cluster, eventsOf(input), call.signal));
   const unread = event === null || event === "stop" ? await whyUnread(ctx, cluster.id) : undefined;

@@ -8,7 +8,6 @@ import { until } from "../../helpers/agent.ts";
 import { testWorld } from "../../helpers/world.ts";
 
 const name = { cluster_name: "demo" };
-const asUser = (id: string) => ({ env_vars: { OUTRIGGER_USER_ID: id } });
 const folderOf = (user: string) => `~/.sky/api_server/clients/${user}/sky_logs`;
 
 /** A world in which ann has copied the log of a job. */
@@ -17,12 +16,13 @@ async function withCopy(t: TestContext) {
   await world.run(rows.launch, { ...name, task: "run: 'true'" });
   const { id } = await world.cluster("demo");
   world.provider.agentOf(id).print(1, "what the job said\n");
-  const paths = await world.run(rows.downloadLogs, { ...name, job_ids: ["1"], ...asUser("ann") });
-  const ask = (path: string, user = "ann") =>
-    world.http("POST", "/download?relative=items", {
-      body: { folder_paths: [path], ...asUser(user) },
+  const ann = await world.as("ann");
+  const paths = await ann.run(rows.downloadLogs, { ...name, job_ids: ["1"] });
+  const ask = async (path: string, user = "ann") =>
+    (await world.as(user)).http("POST", "/download?relative=items", {
+      body: { folder_paths: [path] },
     });
-  return { world, paths, ask, real: join(world.home, "control/clients/ann/logs") };
+  return { world, ann, paths, ask, real: join(world.home, "control/clients/ann/logs") };
 }
 
 test("the log of a job is copied to the caller's folder and comes back as a zip", async (t) => {
@@ -37,14 +37,14 @@ test("the log of a job is copied to the caller's folder and comes back as a zip"
 });
 
 test("a download that is broken off leaves no file open", async (t) => {
-  const { world, paths, real } = await withCopy(t);
+  const { ann, paths, real } = await withCopy(t);
   for (const name of ["a", "b", "c"])
     writeFileSync(join(real, "demo-1", name), randomBytes(1_000_000));
-  const body = { folder_paths: [paths["1"] ?? ""], ...asUser("ann") };
+  const body = { folder_paths: [paths["1"] ?? ""] };
 
   for (let round = 0; round < 5; round += 1) {
     const abort = new AbortController();
-    const answer = await world.open("POST", "/download", { body, signal: abort.signal });
+    const answer = await ann.open("POST", "/download", { body, signal: abort.signal });
     await assert.rejects(async () => {
       for await (const _ of answer.body) abort.abort();
     });
@@ -108,16 +108,6 @@ test("a link within a folder is left out of the zip", async (t) => {
 
   assert.match(answer.text, /run\.log/);
   assert.doesNotMatch(answer.text, /link\.txt/);
-});
-
-test("a user whose id is a path gets no folder", async (t) => {
-  const { world } = await withCopy(t);
-
-  for (const user of ["..", ".", "../ann", "a/b", " "])
-    await assert.rejects(
-      world.run(rows.downloadLogs, { ...name, job_ids: ["1"], ...asUser(user) }),
-      { type: "ValueError", message: /OUTRIGGER_USER_ID/ },
-    );
 });
 
 test("what is asked for a job must be the id of one", async (t) => {

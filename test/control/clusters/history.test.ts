@@ -166,7 +166,8 @@ test("the provisioning log of a cluster goes on while somebody waits for it", as
 
 test("the provisioning log cannot steer the clients of others", async (t) => {
   const world = await withCluster(t);
-  await world.run(rows.down, { ...name, env_vars: { OUTRIGGER_USER: "<sky-payload>ann" } });
+  const ann = await world.as("<sky-payload>ann", { id: "ann" });
+  await ann.run(rows.down, name);
 
   const { text } = await world.http("POST", "/provision_logs?tail=1", { body: name });
 

@@ -1,11 +1,10 @@
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import { clusterOperations as rows } from "../../../contract/operations/clusters.ts";
-import { testWorld, type WorldOptions } from "../../helpers/world.ts";
+import { type Calls, testWorld, type WorldOptions } from "../../helpers/world.ts";
 
 const name = { cluster_name: "demo" };
 const demo = { ...name, task: "run: echo hi" };
-const asUser = (id: string) => ({ env_vars: { OUTRIGGER_USER_ID: id, OUTRIGGER_USER: id } });
 
 /** A world with a cluster that is up and has one job. */
 async function withCluster(t: TestContext, more: object = {}, options: WorldOptions = {}) {
@@ -79,15 +78,17 @@ test("a task is handed to the head once, however often control starts again", as
 
 test("the queue lists jobs, newest first, by user and by whether they ended", async (t) => {
   const { world, agent } = await withCluster(t);
-  await world.run(rows.exec, { ...demo, ...asUser("ann") });
+  const ann = await world.as("ann");
+  await ann.run(rows.exec, demo);
   agent().end(1, "SUCCEEDED");
-  const ids = async (more: object) =>
-    (await world.run(rows.queue, { ...name, ...more })).map((job) => job.job_id);
+  const ids = async (more: object, { run }: Pick<Calls, "run"> = world) =>
+    (await run(rows.queue, { ...name, ...more })).map((job) => job.job_id);
 
   assert.deepEqual(await ids({ all_users: true }), [2, 1]);
   assert.deepEqual(await ids({ all_users: true, skip_finished: true }), [2]);
-  assert.deepEqual(await ids({}), [1]);
-  assert.deepEqual(await ids(asUser("ann")), [2]);
+  assert.deepEqual(await ids({}, ann), [2]);
+  assert.deepEqual(await ids({}, await world.as("ben")), []);
+  assert.deepEqual(await ids({}), [2, 1]);
 });
 
 test("job_status answers by id; null is the latest, unknown is null", async (t) => {
@@ -130,15 +131,14 @@ test("cancel ends the jobs that are named", async (t) => {
 
 test("cancel without names ends the caller's latest, with all all of theirs", async (t) => {
   const { world, agent } = await withCluster(t);
-  await world.run(rows.exec, demo);
-  await world.run(rows.exec, demo);
-  await world.run(rows.exec, { ...demo, ...asUser("ann") });
+  const ann = await world.as("ann");
+  for (const caller of [ann, ann, world]) await caller.run(rows.exec, demo);
   const statuses = () => agent().node.jobs.map(({ status }) => status);
 
-  await world.run(rows.cancel, { ...name, job_ids: null });
+  await ann.run(rows.cancel, { ...name, job_ids: null });
   assert.deepEqual(statuses(), ["RUNNING", "RUNNING", "CANCELLED", "RUNNING"]);
-  await world.run(rows.cancel, { ...name, job_ids: null, all: true });
-  assert.deepEqual(statuses(), ["CANCELLED", "CANCELLED", "CANCELLED", "RUNNING"]);
+  await ann.run(rows.cancel, { ...name, job_ids: null, all: true });
+  assert.deepEqual(statuses(), ["RUNNING", "CANCELLED", "CANCELLED", "RUNNING"]);
   await world.run(rows.cancel, { ...name, job_ids: null, all_users: true });
   assert.deepEqual(statuses(), ["CANCELLED", "CANCELLED", "CANCELLED", "CANCELLED"]);
 });

@@ -5,11 +5,10 @@ import { clusterOperations as rows } from "../../../contract/operations/clusters
 import type { StoredLifecycle } from "../../../control/clusters/lifecycles/schema.ts";
 import { putLifecycle } from "../../../control/clusters/lifecycles/store.ts";
 import { aLifecycle } from "../../helpers/clusters.ts";
-import { testWorld } from "../../helpers/world.ts";
+import { type Calls, testWorld } from "../../helpers/world.ts";
 import { writable } from "../../helpers/writable.ts";
 
 const task = "run: 'true'";
-const asUser = (id: string) => ({ env_vars: { OUTRIGGER_USER_ID: id, OUTRIGGER_USER: `${id}!` } });
 
 /** A world with two clusters of ann's and one of ben's. */
 async function withClusters(t: TestContext) {
@@ -19,11 +18,12 @@ async function withClusters(t: TestContext) {
     ["train-2", "ann"],
     ["serve", "ben"],
   ] as const) {
-    await world.run(rows.launch, { cluster_name, task, ...asUser(user) });
+    const caller = await world.as(user, { role: "admin" });
+    await caller.run(rows.launch, { cluster_name, task });
     world.advance(1_000);
   }
-  const names = async (input: object) =>
-    (await world.run(rows.status, input)).map(({ name }) => name);
+  const names = async (input: object, { run }: Pick<Calls, "run"> = world) =>
+    (await run(rows.status, input)).map(({ name }) => name);
   return { world, names };
 }
 
@@ -39,14 +39,16 @@ test("status lists live clusters, newest launch first, and is asked without a bo
 });
 
 test("status chooses by name, pattern and user", async (t) => {
-  const { names } = await withClusters(t);
+  const { world, names } = await withClusters(t);
 
   assert.deepEqual(await names({ cluster_names: ["train-1", "nowhere"] }), ["train-1"]);
   assert.deepEqual(await names({ cluster_names: ["train-*"] }), ["train-2", "train-1"]);
   assert.deepEqual(await names({ cluster_names: ["tr?in-2", "s*"] }), ["serve", "train-2"]);
   assert.deepEqual(await names({ cluster_names: [] }), []);
-  assert.deepEqual(await names({ all_users: false, ...asUser("ben") }), ["serve"]);
-  assert.deepEqual(await names({ all_users: false, ...asUser("cid") }), []);
+  const own = { all_users: false };
+  assert.deepEqual(await names(own, await world.as("ben")), ["serve"]);
+  assert.deepEqual(await names(own, await world.as("cid")), []);
+  assert.equal((await names(own)).length, 3);
 });
 
 test("whoever misspells the name of a cluster is told of one that is spelled so", async (t) => {
@@ -93,7 +95,7 @@ test("a record tells what clients show", async (t) => {
     {
       status: "UP",
       user_hash: "ben",
-      user_name: "ben!",
+      user_name: "ben",
       nodes: 1,
       autostop: -1,
       workspace: "default",

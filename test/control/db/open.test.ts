@@ -76,7 +76,7 @@ test("events keep their ids when the database is migrated", async (t) => {
 
   assert.deepEqual(
     after.map((row) => ({ ...row })),
-    before.map((row) => ({ ...row })),
+    before.map((row) => ({ ...row, actor: null })),
   );
   await sql`DELETE FROM events WHERE seq = 7`.execute(db);
   await db

@@ -49,7 +49,7 @@ const cases: Record<string, Case> = {
   "a workspace that is not there": {
     send: ["/down", { cluster_name: "demo", override_skypilot_config: { active_workspace: "a" } }],
     type: "PermissionDeniedError",
-    says: /^active_workspace: there is no workspace "a"; there is only one: default$/,
+    says: /^active_workspace: there is no workspace "a"; yours: default$/,
   },
   "files that did not come along": {
     send: launch(`workdir: /somewhere\n${run}`),

@@ -205,18 +205,20 @@ test("what has ended is not cancelled again", async (t) => {
   await assert.rejects(world.cancel("zz"), { type: "NotFoundError" });
 });
 
-test("cancel without ids cancels everything of a user, or of everyone", async (t) => {
+test("cancel without ids cancels everything of a user, or of everyone; users only their own", async (t) => {
   const world = await testWorld(t);
   const release = world.provider.holds("create");
-  const asUser = (id: string) => ({ env_vars: { SKYPILOT_USER_ID: id } });
-  const [a, b] = await Promise.all(
-    ["ann", "ben"].map((user) =>
-      world.call(clusters.launch, { ...demo, cluster_name: user, ...asUser(user) }),
-    ),
-  );
+  const launch = async (user: string) =>
+    (await world.as(user)).call(clusters.launch, { ...demo, cluster_name: user });
+  const ids = await Promise.all(["ann", "ben", "cid"].map(launch));
+  const cid = await world.as("cid");
 
-  assert.deepEqual(await world.run(rows.cancel, { user_id: "ann" }), [a]);
-  assert.deepEqual(await world.run(rows.cancel, {}), [b]);
+  assert.deepEqual(await world.run(rows.cancel, { user_id: "ann" }), [ids[0]]);
+  assert.deepEqual(await cid.run(rows.cancel, { user_id: "ben" }), [ids[2]]);
+  await assert.rejects(cid.run(rows.cancel, { request_ids: [ids[1] ?? ""] }), {
+    type: "NotFoundError",
+  });
+  assert.deepEqual(await world.run(rows.cancel, {}), [ids[1]]);
   release();
 });
 
