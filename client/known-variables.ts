@@ -110,7 +110,6 @@ export const knownVariables: readonly string[] = [
   "TLS_KEY_FILE",
   "TOKEN",
   "USER",
-  "USER_ID",
   "VIEWER_GROUPS",
   "WORKER",
   "WORKSPACE",

@@ -224,12 +224,11 @@ function openWorld(
     if (row.startsControl && client === undefined && (await startIfNone(world)))
       settings = undefined;
     const { openClient } = await import("./sdk.ts");
-    const { readIdentity } = await import("./identity.ts");
     const { tokenFor } = await import("./token.ts");
     const { endpoint, workspace } = world.settings;
-    const [identity, token] = [readIdentity(world.settings), tokenFor(world.settings, endpoint)];
+    const token = tokenFor(world.settings, endpoint);
     const origin = originOf(words);
-    client ??= openClient({ endpoint, identity, token, workspace, origin, signal });
+    client ??= openClient({ endpoint, token, workspace, origin, signal });
     return client;
   };
   const now = () => new Date();

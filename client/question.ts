@@ -4,7 +4,6 @@ import type { Question } from "./transport.ts";
 
 /** What every body says about its caller. */
 export interface CallerFields {
-  readonly env_vars: Readonly<Record<string, string>>;
   readonly entrypoint_command: string;
   readonly using_remote_api_server: boolean;
 }

@@ -17,7 +17,6 @@ import { isLocal } from "./endpoint.ts";
 import { type EventsInput, type EventsOptions, followEvents } from "./events.ts";
 import { failureOfRecord } from "./failures.ts";
 import { type FollowOptions, follow, reconnectDelaysMs, type Sink } from "./follow.ts";
-import { callerEnv, type Identity } from "./identity.ts";
 import { type CallerFields, questionOf } from "./question.ts";
 import { type Answer, openTransport, type Question, type Transport } from "./transport.ts";
 
@@ -41,7 +40,6 @@ export interface ClientOptions {
   readonly endpoint: string;
   /** Lets in callers that are not the control plane's own user. */
   readonly token?: Secret | undefined;
-  readonly identity: Identity;
   /** Where launches go; undefined lets control choose. */
   readonly workspace?: string | undefined;
   /** The command line, shown to people as the origin of a request; must hold no secret. */
@@ -144,10 +142,9 @@ interface Link {
 }
 
 function linkOf(transport: Transport, options: ClientOptions): Link {
-  const { endpoint, identity, workspace, origin, delaysMs = reconnectDelaysMs } = options;
+  const { endpoint, workspace, origin, delaysMs = reconnectDelaysMs } = options;
   const { signal = new AbortController().signal } = options;
   const caller: CallerFields = {
-    env_vars: callerEnv(identity),
     entrypoint_command: origin,
     using_remote_api_server: !isLocal(endpoint),
     ...(workspace && { [`override_${product.word}_config`]: { active_workspace: workspace } }),

@@ -22,7 +22,7 @@ export interface Settings {
   readonly context: string;
   /** Address of the control plane, without a slash at the end. */
   readonly endpoint: string;
-  /** Folder of the control plane that `api start` starts, of this user's identity, and of the contexts. */
+  /** Folder of the control plane that `api start` starts, and of the contexts. */
   readonly home: string;
   /** What lets us in at `endpoint`, where that is given. */
   readonly token: Secret | undefined;
@@ -30,8 +30,6 @@ export interface Settings {
   readonly tokenFile: string | undefined;
   /** Where launches go; undefined lets control choose. */
   readonly workspace: string | undefined;
-  /** Who calls, where that is given; otherwise this user has a hash of their own in `home`. */
-  readonly userId: string | undefined;
   readonly userName: string;
   /** Whether commands that need the home's control plane start it. */
   readonly autostart: "on" | "off";
@@ -71,7 +69,6 @@ export function readSettings(env: Env, flags: Flags = {}): Settings {
     workspace: chosen.isForced
       ? ofContext(chosen, chosen.context?.workspace)
       : (given(env, "WORKSPACE") ?? ofContext(chosen, chosen.context?.workspace)),
-    userId: given(env, "USER_ID") ?? ([undefined, byDefault] as const),
     userName: given(env, "USER") ?? systemUser(env),
     autostart: autostartIn(env),
   };

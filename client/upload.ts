@@ -9,7 +9,6 @@ import { fillTemplate } from "../contract/task/substitution.ts";
 import { readTask, type Task } from "../contract/task.ts";
 import { isLocal } from "./endpoint.ts";
 import { gather, type ReadItem } from "./gather.ts";
-import { readIdentity } from "./identity.ts";
 import type { Scope } from "./missing-files.ts";
 import { packedId, packInto } from "./pack.ts";
 import { openProgress } from "./progress.ts";
@@ -35,10 +34,9 @@ export async function sendFiles(world: World, text: string, scope: Scope): Promi
   const items = await gather(roots);
   const blobId = packedId(items);
   const client = await world.connect();
-  const owner = readIdentity(world.settings).id;
-  const asked = { user_hash: owner, blob_id: blobId };
+  const asked = { user_hash: "self", blob_id: blobId };
   const { exists } = await client.call(uploadOperations.hasBlob, asked);
-  if (!exists) await upload(world, client, { owner, blobId, items });
+  if (!exists) await upload(world, client, { blobId, items });
   return { task: withUploadedPaths(text, roots), file_mounts_blob_id: blobId };
 }
 
@@ -62,7 +60,6 @@ function certificateOf({ service, secrets }: Task): string[] {
 }
 
 interface Parcel {
-  readonly owner: string;
   readonly blobId: string;
   readonly items: readonly ReadItem[];
 }
@@ -91,7 +88,7 @@ async function upload(world: World, client: Client, parcel: Parcel): Promise<voi
 
 async function sendChunks(
   client: Client,
-  { owner, blobId }: Parcel,
+  { blobId }: Parcel,
   archive: string,
   tell: (part: number) => void,
   signal: AbortSignal,
@@ -105,7 +102,7 @@ async function sendChunks(
       const content = Buffer.alloc(Math.min(chunkBytes, size - index * chunkBytes));
       await file.read(content, 0, content.length, index * chunkBytes);
       const place = { chunk_index: index, total_chunks: total };
-      const chunk = { user_hash: owner, upload_id: blobId, ...place };
+      const chunk = { user_hash: "self", upload_id: blobId, ...place };
       const { status } = await client.uploadBytes(uploadOperations.uploadBlob, chunk, content);
       if (status === "completed") return;
       tell((index + 1) / total);

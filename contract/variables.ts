@@ -8,8 +8,7 @@ export const clientVariables = {
     "What the control plane asks of callers that are not its own user: the content of `token` in its home.",
   AUTOSTART:
     "Whether launches and other commands start the control plane of your home if none runs: `on` or `off`; `off` by default in a job and where `CI` is set.",
-  USER_ID: "Who calls; otherwise each user has an id of their own in `user_hash` of the home.",
-  USER: "Name of the caller; otherwise the one of the operating system.",
+  USER: "Name in the names of clusters that launches make up; by default that of the operating system.",
 } as const;
 
 /** What our programs set for each other, and what a task may take from a user's environment. */

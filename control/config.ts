@@ -242,11 +242,22 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
     // What nodes are told of it holds in their own folders, too.
     home: resolve(settings.home),
     nodeEnv,
-    localUserName: userInfo().username,
+    localUserName: userNameIn(env),
     sshAgentSocket: env["SSH_AUTH_SOCK"] ?? null,
   };
   checkExposure(config);
   return config;
+}
+
+/** The name that this machine's user goes by; one without an entry among its users has a number. */
+function userNameIn(env: NodeJS.ProcessEnv): string {
+  const { USER: name } = env;
+  if (name !== undefined && name !== "") return name;
+  try {
+    return userInfo().username;
+  } catch {
+    return `uid ${process.getuid?.()}`;
+  }
 }
 
 /** Throws `ConfigError` where others than this machine's user could reach control without a login. */

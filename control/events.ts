@@ -7,6 +7,8 @@ export interface NewEvent {
   from?: string;
   to?: string;
   reason: string;
+  /** The user on whose behalf; left out where control acts by itself. */
+  actor?: string | null | undefined;
   /** A remark that nobody should miss. */
   isNoteworthy?: boolean;
   at: Date;
@@ -29,8 +31,9 @@ export const eventsOf = (tx: Connection): readonly NewEvent[] => added.get(tx) ?
 
 /** Adds a row to the log of events; a remark is told in all logs once it is committed (`tellRemarks`). */
 export async function addEvent(db: Connection, event: NewEvent): Promise<void> {
-  const { noun, id, from = null, to = null, reason, isNoteworthy = false, at } = event;
-  const row = { noun, subject_id: id, from_status: from, to_status: to, reason };
+  const { noun, id, from = null, to = null, reason, actor = null } = event;
+  const { isNoteworthy = false, at } = event;
+  const row = { noun, subject_id: id, from_status: from, to_status: to, reason, actor };
   await db
     .insertInto("events")
     .values({ ...row, is_noteworthy: Number(isNoteworthy), at: at.getTime() })

@@ -27,9 +27,10 @@ export async function move<S extends string>(
   const event = { noun, id: row.id, from: row.status, to, reason, at: ctx.now() };
   const moved = await ctx.batch(async (tx) => {
     const changed = await setStatus(tx, { ...event, wanted: row.wanted });
-    if (changed) await addEvent(tx, event);
-    if (changed) await also?.(tx);
-    return changed;
+    if (changed === undefined) return false;
+    await addEvent(tx, { ...event, actor: changed.wanted_by });
+    await also?.(tx);
+    return true;
   });
   if (moved) ctx.log.info(event, "moved");
   if (moved) ctx.changes.notify(`${noun}:${row.id}`);
@@ -45,16 +46,17 @@ interface Move {
   at: Date;
 }
 
+/** On whose behalf the row moved; undefined where it did not. */
 async function setStatus(
   tx: Connection,
   { noun, id, wanted, from, to, at }: Move,
-): Promise<boolean> {
-  const { numUpdatedRows } = await tx
+): Promise<{ wanted_by: string | null } | undefined> {
+  return tx
     .updateTable(tableOf[noun])
     .set({ status: to as never, status_changed_at: at.getTime() })
     .where("id", "=", id)
     .where("status", "=", from as never)
     .where("wanted", "=", wanted as never)
+    .returning("wanted_by")
     .executeTakeFirst();
-  return numUpdatedRows === 1n;
 }

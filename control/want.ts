@@ -1,12 +1,26 @@
 import { sql } from "kysely";
 import type { Connection } from "./db/open.ts";
 import { type Noun, tableOf } from "./nouns.ts";
+import type { User } from "./requests/schema.ts";
 
-/** What a row should be, and who or what says so, for people: `down by ann`. */
-export interface Desire<Wanted extends string = string> {
-  readonly wanted: Wanted;
+/** Who or what says what a row should be. */
+export interface Cause {
+  /** For people: `down by ann`. */
   readonly because: string;
+  /** The user on whose behalf; control itself where it is left out. */
+  readonly by?: string;
 }
+
+/** What a row should be, and who or what says so. */
+export interface Desire<Wanted extends string = string> extends Cause {
+  readonly wanted: Wanted;
+}
+
+/** What a user does, as a cause. */
+export const causeOf = ({ user }: { readonly user: User }, verb: string) => ({
+  because: `${verb} by ${user.name}`,
+  by: user.name,
+});
 
 /**
  * Writes what is wanted of a row: the only writer of wishes, as `move` is of statuses. False, and
@@ -17,11 +31,11 @@ export async function want(
   db: Connection,
   noun: Noun,
   id: string,
-  { wanted, because }: Desire,
+  { wanted, because, by }: Desire,
 ): Promise<boolean> {
   const { numUpdatedRows } = await db
     .updateTable(tableOf[noun])
-    .set({ wanted: wanted as never, wanted_because: because })
+    .set({ wanted: wanted as never, wanted_because: because, wanted_by: by ?? null })
     .where("id", "=", id)
     .where("status", "<>", "GONE")
     .executeTakeFirst();

@@ -71,7 +71,7 @@ const rules: readonly Rule[] = [
     may: [
       ...shared,
       /^control\/(http|wire)\//,
-      /^control\/(access\/.*|all-end|bind|config|context|log|page-look)\.ts$/,
+      /^control\/(all-end|bind|config|context|ground|log|page-look)\.ts$/,
       /^control\/requests\/(end|run|schema|store)\.ts$/,
       // Who calls, whether they may, and what is written down of it.
       /^control\/(access|audit)\//,

@@ -1,6 +1,5 @@
 import { fail } from "../../common/errors.ts";
 import { requestOperations } from "../../contract/operations/requests.ts";
-import { readIdentity } from "../identity.ts";
 import { openLogSink } from "../log-lines.ts";
 import { type RequestRow, requestForm, requestName } from "../output/control.ts";
 import { ago, type Column, count, styleOfStatus } from "../rendering.ts";
@@ -102,9 +101,14 @@ export async function cancel(
     if (!all) requireEach(ids, await listRequests(world, { request_ids: ids, all_status: true }));
     await agree(world, `Cancel ${what}?`, { sweeping: all });
   }
-  const user_id = readIdentity(world.settings).id;
-  const input = all ? { request_ids: null, user_id } : { request_ids: [...ids], user_id: null };
+  const input = all ? await ownRequests(world) : { request_ids: [...ids], user_id: null };
   const more = { title: `Cancelling ${what}`, later };
   const done = await carryOut(world, requestOperations.cancel, input, more);
   if (done !== undefined) world.terminal.note(`${count(done.length, "request")} cancelled.`);
+}
+
+/** All of the caller's; users other than administrators have none but theirs. */
+async function ownRequests(world: World) {
+  const { user } = await (await world.connect()).health();
+  return { request_ids: null, user_id: user?.id ?? null };
 }

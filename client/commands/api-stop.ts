@@ -3,7 +3,6 @@ import { fail } from "../../common/errors.ts";
 import { isAlive } from "../../common/process-tree.ts";
 import { product } from "../../common/product.ts";
 import { addressOf, findControl } from "../control-process.ts";
-import { readIdentity } from "../identity.ts";
 import { openProgress } from "../progress.ts";
 import { count } from "../rendering.ts";
 import { openClient } from "../sdk.ts";
@@ -51,7 +50,7 @@ export async function liveClusters(
 ): Promise<readonly string[]> {
   if (endpoint === undefined) return [];
   const client = openClient({
-    ...{ endpoint, identity: readIdentity(settings), token: tokenFor(settings, endpoint) },
+    ...{ endpoint, token: tokenFor(settings, endpoint) },
     origin: `${product.word} api ${verb}`,
     signal: AbortSignal.any([signal, AbortSignal.timeout(askLimitMs)]),
   });

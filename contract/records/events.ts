@@ -20,7 +20,7 @@ export const EventRecord = z
     actor: z
       .string()
       .nullable()
-      .describe("User on whose behalf; null where control acted by itself."),
+      .describe("User whose wish it carries out; null where control acts by itself."),
     noteworthy: z.boolean().describe("A status change, or a remark that nobody should miss."),
     at: z.number().describe("Unix seconds."),
   })

@@ -1,16 +1,25 @@
 import { fail } from "../../common/errors.ts";
 import type { InputOf, Operation } from "../../common/operation.ts";
-import { covers } from "../../contract/roles.ts";
+import { covers, type Role } from "../../contract/roles.ts";
 import type { Context } from "../context.ts";
 import type { Identity } from "./identity.ts";
 import { isSubjectNoun, subjects } from "./subjects.ts";
 
 /** Throws `PermissionDeniedError` where the role of a caller does not include an operation. */
-export function requireRole({ access, name }: Operation, { user, role }: Identity): void {
-  if (access === "open" || covers(role, access)) return;
+export function requireRole({ access, name }: Operation, caller: Identity): void {
+  if (access !== "open") requireAtLeast(access, name, caller);
+}
+
+/** Throws `PermissionDeniedError` where what a caller does needs another role. */
+export function requireAtLeast(
+  needed: Role,
+  what: string,
+  { user, role }: Pick<Identity, "user" | "role">,
+): void {
+  if (covers(role, needed)) return;
   fail(
     "PermissionDeniedError",
-    `${name} needs the role ${access}; ${user.name} has the role ${role}. An administrator can change it`,
+    `${what} needs the role ${needed}; ${user.name} has the role ${role}. An administrator can change it`,
   );
 }
 

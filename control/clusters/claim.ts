@@ -11,6 +11,7 @@ import { candidateOf, chooseOffer, describeAsked, describeMachines } from "../of
 import type { Offer } from "../providers/provider.ts";
 import { nudge } from "../reconciler.ts";
 import { withoutSecrets } from "../task.ts";
+import { causeOf } from "../want.ts";
 import { apply } from "./apply.ts";
 import { autostopNews, autostopOf } from "./autostop.ts";
 import { refuseManaged } from "./find.ts";
@@ -63,8 +64,8 @@ export async function claimAnew(ctx: Context, input: Input, task: Task, call: Ca
 
 /** Waits until a cluster is what others want of it, or has the idle timer's wish taken back. */
 async function untilFree(ctx: Context, live: Cluster, input: Input, call: Call): Promise<void> {
-  const because = `launch by ${call.user.name}`;
-  const isTaken = input.cancel_stop && (await takeIdleStopBack(ctx, live, because));
+  const cause = causeOf(call, "launch");
+  const isTaken = input.cancel_stop && (await takeIdleStopBack(ctx, live, cause));
   await untilSettled(ctx, isTaken ? await getCluster(ctx.db, live.id) : live, call);
 }
 
@@ -101,7 +102,7 @@ const launched = (ctx: Ground, input: Input, task: Task, offer: Offer, call: Cal
   newCluster(ctx, task, offer, {
     id: randomBytes(6).toString("hex"),
     name: input.cluster_name,
-    wantedBecause: `launch by ${call.user.name}`,
+    wantedBecause: causeOf(call, "launch").because,
     user: call.user,
     workspace: call.workspace,
     madeFor: null,
@@ -157,6 +158,6 @@ async function relaunch(
   });
   await tell(ctx, { ...live, autostop }, task, call, autostopNews(autostop, live.autostop));
   await apply(ctx, live, call.signal);
-  const desire = { wanted: "UP", because: `launch by ${call.user.name}` } as const;
+  const desire = { wanted: "UP", ...causeOf(call, "launch") } as const;
   return (await makeWish(ctx, wish, desire, call)) ? wish : undefined;
 }

@@ -9,6 +9,7 @@ import type { Call } from "../bind.ts";
 import type { Context } from "../context.ts";
 import { nudge } from "../reconciler.ts";
 import { readTask, readTaskAndRemarks, withoutSecrets } from "../task.ts";
+import { causeOf } from "../want.ts";
 import { keepAutostop } from "./apply.ts";
 import { settingOf } from "./autostop.ts";
 import { refuseMismatch } from "./claim.ts";
@@ -81,7 +82,7 @@ async function upSoon(ctx: Context, input: ExecInput, call: Call): Promise<Clust
   const { cluster_name: name, cancel_stop: cancelsStop } = input;
   const before = await getLive(ctx, name);
   refuseManaged(before);
-  if (cancelsStop) await takeIdleStopBack(ctx, before, `exec by ${call.user.name}`);
+  if (cancelsStop) await takeIdleStopBack(ctx, before, causeOf(call, "exec"));
   const cluster = cancelsStop ? await getLive(ctx, name) : before;
   const { status, wanted, wantedBecause } = cluster;
   const isLeaving = wanted !== "UP" && (status === "UP" || status === "AUTOSTOPPING");

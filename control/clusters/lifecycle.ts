@@ -6,6 +6,7 @@ import type { Call } from "../bind.ts";
 import type { Context } from "../context.ts";
 import type { Ground } from "../ground.ts";
 import { move } from "../move.ts";
+import { causeOf } from "../want.ts";
 import { keepAutostop } from "./apply.ts";
 import { settingOf } from "./autostop.ts";
 import { getLive, refuseManaged } from "./find.ts";
@@ -30,7 +31,7 @@ export async function start(ctx: Context, input: InputOf<typeof rows.start>, cal
     await keepAutostop(ctx, cluster, setting, call.signal);
     return cluster;
   };
-  const desire = { wanted: "UP", because: `start by ${call.user.name}` } as const;
+  const desire = { wanted: "UP", ...causeOf(call, "start") } as const;
   return toHandle(await reach(ctx, find, desire, call, { keepTrying: input.retry_until_up }));
 }
 
@@ -50,14 +51,18 @@ type StopOrDown = InputOf<typeof rows.stop>;
 
 /** Turns the nodes of a cluster off and keeps their disks. */
 export async function stop(ctx: Context, input: StopOrDown, call: Call) {
-  const because = `stop by ${call.user.name}`;
   const find = async () => {
     const cluster = await stoppable(ctx, input.cluster_name);
     await warnOfPreemption(ctx, cluster, "whether it is stopped or gone is the provider's", call);
     await tellChosen(ctx, cluster, "stop", input, call);
     return cluster;
   };
-  await reach(ctx, find, { wanted: "STOPPED", because, skipHooks: skipsHooks(input) }, call);
+  await reach(
+    ctx,
+    find,
+    { wanted: "STOPPED", ...causeOf(call, "stop"), skipHooks: skipsHooks(input) },
+    call,
+  );
   return null;
 }
 
@@ -100,7 +105,6 @@ async function tellChosen(
 
 /** Deletes the nodes of a cluster and their disks. */
 export async function down(ctx: Context, input: StopOrDown, call: Call) {
-  const because = `down by ${call.user.name}`;
   const find = async () => {
     const cluster = await getLive(ctx, input.cluster_name);
     // One that goes anyhow may be joined, and purged where it cannot.
@@ -109,7 +113,11 @@ export async function down(ctx: Context, input: StopOrDown, call: Call) {
     await tellChosen(ctx, cluster, "down", input, call);
     return cluster;
   };
-  const desire = { wanted: "GONE", because, skipHooks: skipsHooks(input) } as const;
+  const desire = {
+    wanted: "GONE",
+    ...causeOf(call, "down"),
+    skipHooks: skipsHooks(input),
+  } as const;
   try {
     await reach(ctx, find, desire, call);
   } catch (error) {

@@ -7,6 +7,7 @@ import { hookLimits } from "../../contract/task/hooks.ts";
 import type { Call } from "../bind.ts";
 import type { Context } from "../context.ts";
 import type { Ground } from "../ground.ts";
+import { causeOf } from "../want.ts";
 import { keepAutostop } from "./apply.ts";
 import { listAskedFor } from "./asked-for.ts";
 import { settingOf } from "./autostop.ts";
@@ -79,10 +80,10 @@ function hookOf({ hook, hook_timeout: timeout }: Input): AutostopHook | undefine
 /** Keeps a cluster up whose idle timer ran out, as long as its hooks run. */
 async function cancel(ctx: Context, cluster: Cluster, call: Call): Promise<null> {
   const { id, name, wanted, wantedBecause, status } = cluster;
-  const because = `autostop cancelled by ${call.user.name}`;
+  const cause = causeOf(call, "autostop cancelled");
   const printed = await sizeOf(provisionLogOf(ctx, id));
   const forget = (tx: Parameters<typeof setAutostop>[0]) => setAutostop(tx, id, null);
-  if (wanted !== "UP" && !(await takeIdleStopBack(ctx, cluster, because, forget)))
+  if (wanted !== "UP" && !(await takeIdleStopBack(ctx, cluster, cause, forget)))
     fail(
       "ClusterNotUpError",
       `cluster ${name} cannot be kept up any more (${wantedBecause})${await takeBackHint(ctx, name)}`,

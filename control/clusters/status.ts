@@ -2,6 +2,7 @@ import { fail } from "../../common/errors.ts";
 import type { InputOf } from "../../common/operation.ts";
 import type { clusterOperations as rows } from "../../contract/operations/clusters.ts";
 import type { ClusterStatusRecord } from "../../contract/records/clusters.ts";
+import { covers } from "../../contract/roles.ts";
 import { expandPorts } from "../../contract/task/ports.ts";
 import { ownerShown } from "../access/identity.ts";
 import type { Call } from "../bind.ts";
@@ -31,7 +32,9 @@ export async function status(ctx: Context, input: Input, call: Call) {
   const stale = chosen.filter((cluster) => wantsRefresh(cluster, input.refresh));
   if (stale.length > 0) await call.aside(lookAt(ctx, stale, call.signal));
   const clusters = stale.length > 0 ? await choose(ctx, input, call) : chosen;
-  const hasDoor = input.include_credentials && clusters.some(isRunning);
+  // They open a shell, which viewers may not.
+  const mayEnter = input.include_credentials && covers(call.role, "user");
+  const hasDoor = mayEnter && clusters.some(isRunning);
   const credentials = hasDoor ? await sshCredentials(ctx) : undefined;
   const records: ClusterStatusRecord[] = [];
   for await (const page of inPages(clusters))

@@ -18,7 +18,7 @@ export const clusterColumns = [
 export async function addCluster(db: Connection, cluster: Cluster): Promise<boolean> {
   const { numInsertedOrUpdatedRows } = await db
     .insertInto("clusters")
-    .values(toRow(cluster))
+    .values({ ...toRow(cluster), wanted_by: cluster.madeFor === null ? cluster.user.name : null })
     .onConflict((conflict) => conflict.doNothing())
     .executeTakeFirst();
   return numInsertedOrUpdatedRows === 1n;

@@ -50,13 +50,13 @@ async function isTooLate(db: Queries, before: Cluster, wanted: Wanted): Promise<
 export async function takeBack(
   db: Connection,
   { id, wanted }: Pick<Cluster, "id" | "wanted">,
-  because: string,
+  cause: rows.Cause,
 ): Promise<boolean> {
   const before = await held(db, id);
   if (before === undefined || before.wanted !== wanted || wanted === "UP") return false;
   const isOn = before.status === "UP" || before.status === "AUTOSTOPPING";
   if (!isOn || (await isLeft(db, before))) return false;
-  return write(db, id, { wanted: "UP", because }, false);
+  return write(db, id, { wanted: "UP", ...cause }, false);
 }
 
 /** The cluster as it is, which nobody else writes until the transaction ends. */

@@ -12,6 +12,7 @@ import type { Connection } from "../db/open.ts";
 import { addEvent } from "../events.ts";
 import type { Ground } from "../ground.ts";
 import { inTurns } from "../in-turns.ts";
+import { causeOf } from "../want.ts";
 import { end } from "./end.ts";
 import { findRequest, resolveId } from "./find.ts";
 import { printerOf } from "./print.ts";
@@ -83,12 +84,15 @@ async function leftBehind(
     return isNew && wantedBefore === "UP"
       ? `cluster ${name} goes on; take it down with \`${product.word} down ${name}\`\n`
       : undefined;
-  const because = `${request.name} cancelled by ${call.user.name}`;
+  const cause = causeOf(call, `${request.name} cancelled`);
   const isShared = await isWishedElsewhere(tx, request);
-  if (isShared || !(await takeBack(tx, { id, wanted }, because)))
+  if (isShared || !(await takeBack(tx, { id, wanted }, cause)))
     return `the ${request.name} of cluster ${name} goes on\n`;
-  const reason = `the ${request.name} is taken back (${because})`;
-  await addEvent(tx, { noun: "cluster", id, reason, isNoteworthy: true, at: ctx.now() });
+  const reason = `the ${request.name} is taken back (${cause.because})`;
+  await addEvent(tx, {
+    ...{ noun: "cluster", id, reason, actor: cause.by },
+    ...{ isNoteworthy: true, at: ctx.now() },
+  });
   return `cluster ${name} stays up: ${reason}\n`;
 }
 

@@ -7,7 +7,7 @@ import type { Call } from "../bind.ts";
 import type { Context } from "../context.ts";
 import { move } from "../move.ts";
 import { nudge } from "../reconciler.ts";
-import { want } from "../want.ts";
+import { causeOf, want } from "../want.ts";
 import { chooseServices } from "./find.ts";
 import { narrate } from "./narration.ts";
 import { type Service, serviceKey } from "./schema.ts";
@@ -39,9 +39,8 @@ export function checkDown({ service_names: names, all }: Input): void {
 
 async function downOne(ctx: Context, id: string, purge: boolean, call: Call): Promise<void> {
   const { name, status } = await getService(ctx.db, id);
-  const because = `down by ${call.user.name}`;
-  if (status !== "GONE")
-    await ctx.batch((tx) => want(tx, "service", id, { wanted: "GONE", because }));
+  const desire = { wanted: "GONE", ...causeOf(call, "down") };
+  if (status !== "GONE") await ctx.batch((tx) => want(tx, "service", id, desire));
   call.print(`Service '${name}' is scheduled to be terminated.\n`);
   void nudge(ctx, "service", id);
   const look = async () => {

@@ -91,7 +91,7 @@ export function openLab(shared: string, signal: AbortSignal): Lab {
     const child = cli(form, ["api", "start", "--foreground", "--port", "0"], env);
     child.stderr?.pipe(process.stderr, { end: false });
     const endpoint = await untilListening(home, child, signal);
-    const client = openClient({ endpoint, identity: caller, origin: "bench", signal });
+    const client = openClient({ endpoint, origin: "bench", signal });
     cleanings.push(() => client.close());
     return { home, pid: child.pid ?? 0, endpoint, client, stop: () => end(child) };
   }

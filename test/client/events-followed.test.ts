@@ -36,8 +36,7 @@ function streaming(connections: readonly Connection[]): Handler {
   };
 }
 
-const identity = { id: "0a1b2c3d", name: "ana" };
-const inTime = { identity, origin: "outrigger test", delaysMs: [1, 1, 1] };
+const inTime = { origin: "outrigger test", delaysMs: [1, 1, 1] };
 
 test("events go on after the last one when the connection breaks or ends", async (t) => {
   const control = await fakeControl(t, {

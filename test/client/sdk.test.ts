@@ -5,13 +5,10 @@ import { openClient } from "../../client/sdk.ts";
 import { clusterOperations } from "../../contract/operations/clusters.ts";
 import { controlLine, fakeControl, type Routes } from "./fake-control.ts";
 
-const identity = { id: "0a1b2c3d", name: "ana" };
-
 async function clientOf(t: TestContext, routes: Routes, signal?: AbortSignal) {
   const control = await fakeControl(t, routes);
   const client = openClient({
     endpoint: control.endpoint,
-    identity,
     origin: "outrigger test",
     delaysMs: [1, 1, 1],
     ...(signal && { signal }),
@@ -43,12 +40,6 @@ test("a stored operation answers its id, and its result waits under it", async (
   assert.equal(sent?.headers["x-skypilot-api-version"], "62");
   assert.equal(sent?.headers["x-skypilot-version"], sent?.headers["x-outrigger-version"]);
   assert.deepEqual(sent?.body, {
-    env_vars: {
-      OUTRIGGER_USER_ID: "0a1b2c3d",
-      SKYPILOT_USER_ID: "0a1b2c3d",
-      OUTRIGGER_USER: "ana",
-      SKYPILOT_USER: "ana",
-    },
     entrypoint: "outrigger.queue",
     entrypoint_command: "outrigger test",
     using_remote_api_server: false,
@@ -175,7 +166,7 @@ test("an abort ends a stream at once", async (t) => {
 });
 
 test("nobody there: says how to start a control plane", async (t) => {
-  const client = openClient({ endpoint: "http://127.0.0.1:9", identity, origin: "" });
+  const client = openClient({ endpoint: "http://127.0.0.1:9", origin: "" });
   t.after(() => client.close());
 
   await assert.rejects(client.health(), {

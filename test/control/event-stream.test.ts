@@ -219,3 +219,20 @@ test("no secret of a task is in the stream", async (t) => {
   assert.match(text, /"to":"GONE"/);
   assert.ok(!text.includes(secret));
 });
+
+test("a move names the user whose wish it carries out; of what control makes by itself, nobody", async (t) => {
+  const world = await testWorld(t);
+  const [ann, ben] = [await world.as("ann"), await world.as("ben")];
+  await ann.run(clusters.launch, { cluster_name: "demo", task: "run: 'true'" });
+  await ben.run(clusters.down, { cluster_name: "demo" });
+
+  const { events } = await world.ctx.eventLog.read(0);
+
+  assert.deepEqual(
+    events.flatMap(({ from, to, actor }) => (to === null ? [] : [[from, to, actor]])),
+    [
+      ["INIT", "UP", "ann"],
+      ["UP", "GONE", "ben"],
+    ],
+  );
+});

@@ -97,7 +97,6 @@ test("a cluster and its jobs, from launch to down", { timeout: 300_000 }, async 
       headers: { "content-type": "application/json" },
       body: JSON.stringify({
         folder_paths: [folders["2"]],
-        env_vars: { OUTRIGGER_USER_ID: "u1" },
       }),
     });
     const files = filesOfZip(Buffer.from(await answer.body.arrayBuffer()));

@@ -90,10 +90,9 @@ async function openControl(
   const first = controlArgs(bundles);
   let { process, port } = await startProcess(home, first, { ...env, OUTRIGGER_PORT: "0" });
   const endpoint = `http://127.0.0.1:${port}`;
-  const identity = { id: "u1", name: "ana" };
   return {
     ...{ home, endpoint, ports },
-    client: openClient({ endpoint, identity, delaysMs, origin: "a test" }),
+    client: openClient({ endpoint, delaysMs, origin: "a test" }),
     get pid() {
       return process.pid ?? 0;
     },

@@ -11,6 +11,8 @@ import {
 } from "../../../contract/files-api.ts";
 import { linesOf, openFrames, parseLine } from "../../../contract/frames.ts";
 import type { clusterOperations as rows } from "../../../contract/operations/clusters.ts";
+import { requireAtLeast } from "../../access/authorize.ts";
+import { subjects } from "../../access/subjects.ts";
 import type { Call, Reply } from "../../bind.ts";
 import type { Context } from "../../context.ts";
 import type { Agent } from "../../doors/agent.ts";
@@ -41,6 +43,8 @@ export async function fetchFiles(
 ): Promise<Reply> {
   if (wanted.folder_paths.length > 1)
     fail("ValueError", "one CLUSTER:PATH at a time, and nothing beside it");
+  requireAtLeast("user", "download of files on nodes", call);
+  await subjects.cluster(ctx, name, call);
   const cluster = await getUp(ctx, name);
   if (wanted.rank >= cluster.nodes)
     fail(

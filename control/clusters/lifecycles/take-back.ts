@@ -2,6 +2,7 @@ import type { Context } from "../../context.ts";
 import type { Connection, Queries } from "../../db/open.ts";
 import { addEvent } from "../../events.ts";
 import type { Ground } from "../../ground.ts";
+import type { Cause } from "../../want.ts";
 import { listAskedFor } from "../asked-for.ts";
 import type { Cluster } from "../schema.ts";
 import { getCluster } from "../store.ts";
@@ -19,16 +20,23 @@ type Named = Pick<Cluster, "id" | "name">;
 export async function takeIdleStopBack(
   ctx: Context,
   { id, name }: Named,
-  because: string,
+  cause: Cause,
   also: (tx: Connection) => Promise<void> = async () => {},
 ): Promise<boolean> {
-  const reason = `what the idle timer began is taken back (${because})`;
+  const reason = `what the idle timer began is taken back (${cause.because})`;
   const isTaken = await ctx.batch(async (tx) => {
     const { wanted } = await getCluster(tx, id);
     const head = await findOpenOfHead(tx, { id });
     if (head?.cause !== "idle" || (await isAskedFor(tx, name))) return false;
-    if (!(await takeBack(tx, { id, wanted }, because))) return false;
-    const event = { noun: "cluster", id, reason, isNoteworthy: true, at: ctx.now() };
+    if (!(await takeBack(tx, { id, wanted }, cause))) return false;
+    const event = {
+      noun: "cluster",
+      id,
+      reason,
+      actor: cause.by,
+      isNoteworthy: true,
+      at: ctx.now(),
+    };
     await addEvent(tx, event);
     await also(tx);
     return true;

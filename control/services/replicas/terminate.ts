@@ -6,7 +6,7 @@ import type { Context } from "../../context.ts";
 import { addEvent } from "../../events.ts";
 import type { Ground } from "../../ground.ts";
 import { nudge } from "../../reconciler.ts";
-import { want } from "../../want.ts";
+import { causeOf, want } from "../../want.ts";
 import { hasFailed } from "../decisions/back-off.ts";
 import { getLiveService } from "../find.ts";
 import { drainMs, type Replica, type Service } from "../schema.ts";
@@ -53,12 +53,12 @@ async function sendAway(
   { id, number, endedAt }: Replica,
   call: Call,
 ): Promise<void> {
-  const because = `terminated by ${call.user.name}`;
-  const reason = `replica ${number} goes: ${because}`;
+  const cause = causeOf(call, "terminated");
+  const reason = `replica ${number} goes: ${cause.because}`;
   await call.remember({ serviceId }, async (tx) => {
-    await want(tx, "replica", id, { wanted: "GONE", because });
+    await want(tx, "replica", id, { wanted: "GONE", ...cause });
     if (endedAt === null) await setReplica(tx, id, { drainUntil: ctx.now().getTime() + drainMs });
-    await addEvent(tx, { noun: "service", id: serviceId, reason, at: ctx.now() });
+    await addEvent(tx, { noun: "service", id: serviceId, reason, actor: cause.by, at: ctx.now() });
   });
 }
 

@@ -50,7 +50,8 @@ test("that hooks are skipped stays with the wish, and goes with it", async (t) =
 test("nothing is taken back but what is wanted, and not once the nodes leave", async (t) => {
   const { world, id } = await withHooks(t);
   const db = writable(world.ctx);
-  const back = (wanted: "STOPPED" | "GONE" | "UP") => takeBack(db, { id, wanted }, "back");
+  const back = (wanted: "STOPPED" | "GONE" | "UP") =>
+    takeBack(db, { id, wanted }, { because: "back" });
   await world.reconciling.stop();
   assert.equal(await back("UP"), false);
   await wantCluster(db, id, { wanted: "STOPPED", because: "stop" });

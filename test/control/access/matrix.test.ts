@@ -1,0 +1,110 @@
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { toAppError } from "../../../common/errors.ts";
+import type { Operation } from "../../../common/operation.ts";
+import { operations } from "../../../contract/api.ts";
+import { covers, type Role, roleNames } from "../../../contract/roles.ts";
+import { authorize } from "../../../control/access/authorize.ts";
+import { addCluster } from "../../../control/clusters/store.ts";
+import { operations as built } from "../../../control/operations.ts";
+import { addService } from "../../../control/services/store.ts";
+import { anIdentity } from "../../helpers/callers.ts";
+import { aCluster } from "../../helpers/clusters.ts";
+import { addCaller } from "../../helpers/users.ts";
+import { testWorld, type World } from "../../helpers/world.ts";
+import { aService } from "../services/rows.ts";
+import { answers, type Reach } from "./answers.ts";
+
+/** Whose thing is reached: one's own, one of one's workspace, or one of a workspace that is not one's. */
+const relations = ["owner", "member", "outsider"] as const;
+type Relation = (typeof relations)[number];
+type Verdict = "allowed" | "refused" | "hidden" | "taken";
+
+/** Where the things are; `taken` is the name of a cluster, `web` of a service. */
+const workspace = "team";
+const names: Partial<Record<Reach, string>> = {
+  cluster: "taken",
+  newCluster: "taken",
+  service: "web",
+  newService: "web",
+  token: "token-ann",
+};
+
+let world: World;
+const cleaners: (() => Promise<void>)[] = [];
+before(async () => {
+  world = await testWorld({ after: (clean) => void cleaners.push(clean) });
+  await world.reconciling.stop();
+  await addCaller(world.ctx, { name: "ann" });
+  const user = { id: "ann", name: "ann" };
+  await world.ctx.batch(async (tx) => {
+    await addCluster(tx, aCluster({ name: "taken", user, workspace }));
+    await addService(tx, aService({ name: "web", user, workspace }));
+  });
+});
+after(async () => {
+  for (const clean of cleaners) await clean();
+});
+
+test("every operation has an answer to who may call it, and whose things it reaches", () => {
+  const given = operations.map((row) => {
+    const [noun = answers[row.name]?.split(" ")[1]] = Object.keys(row.about ?? {});
+    return [row.name, `${row.access} ${noun}`];
+  });
+
+  assert.deepEqual(Object.fromEntries(given), answers);
+});
+
+test("an operation that is answered as unbuilt has no code", () => {
+  const withCode = new Set(built.map(({ row }) => row.name));
+
+  const wrong = operations.filter(({ name }) => answers[name]?.endsWith(" unbuilt"));
+
+  assert.deepEqual(
+    wrong.filter(({ name }) => withCode.has(name)).map(({ name }) => name),
+    [],
+  );
+});
+
+for (const row of operations)
+  test(`${row.name}: ${answers[row.name]}`, async () => {
+    const [access, reach] = (answers[row.name] ?? "").split(" ") as [Role | "open", Reach];
+    for (const role of roleNames)
+      for (const relation of relations) {
+        const expected = expectedOf(access, reach, role, relation);
+        assert.equal(await verdictOf(row, role, relation), expected, `${role}, ${relation}`);
+      }
+  });
+
+/** What the rules say, one by one. */
+function expectedOf(access: Role | "open", reach: Reach, role: Role, relation: Relation): Verdict {
+  if (access !== "open" && !covers(role, access)) return "refused";
+  if (role === "admin") return "allowed";
+  if (reach === "token") return relation === "owner" ? "allowed" : "refused";
+  if (relation !== "outsider") return "allowed";
+  if (reach === "cluster" || reach === "service") return "hidden";
+  return reach === "newCluster" || reach === "newService" ? "taken" : "allowed";
+}
+
+async function verdictOf(row: Operation, role: Role, relation: Relation): Promise<Verdict> {
+  const input = Object.fromEntries(
+    Object.entries(row.about ?? {}).map(([noun, field]) => [field, names[noun as Reach]]),
+  );
+  const id = relation === "owner" ? "ann" : "ben";
+  const workspaces = relation === "outsider" ? ["default"] : ["default", workspace];
+  const identity = anIdentity({
+    user: { id, name: id },
+    role,
+    workspaces: role === "admin" ? null : workspaces,
+  });
+  try {
+    await authorize(world.ctx, row, input as never, identity);
+    return "allowed";
+  } catch (error) {
+    const { type } = toAppError(error);
+    if (type === "PermissionDeniedError") return "refused";
+    if (type === "ConflictError") return "taken";
+    if (type === "ClusterDoesNotExist" || type === "NotFoundError") return "hidden";
+    throw error;
+  }
+}
