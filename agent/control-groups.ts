@@ -12,6 +12,7 @@ import {
 import { basename, dirname, join } from "node:path";
 import { product } from "../common/product.ts";
 import type { Limits as AllLimits } from "../contract/agent-shapes.ts";
+import { openJobsScope } from "./jobs-scope.ts";
 
 type Limits = Omit<AllLimits, "logBytes">;
 
@@ -44,6 +45,7 @@ const limited = Object.values(limitFiles).map(({ controller }) => controller);
 const linkName = "groups";
 /** As the unit of the agent calls it. */
 const subgroup = "agent";
+const ownUnit = `${product.word}-agent.service`;
 
 /**
  * Where this process may make control groups, the hierarchy that tells best who belongs together
@@ -143,14 +145,16 @@ const placeFor = (places: readonly GroupPlace[], limit: keyof Limits): GroupPlac
   places.find(({ controllers }) => controllers.includes(limitFiles[limit].controller));
 
 /**
- * The v2 group below which we may make others. `DelegateSubgroup=` of systemd puts us in a group of our own
- * below that of the unit, because the kernel limits nothing below a group that has processes itself.
+ * The v2 group below which we may make others. The kernel limits nothing below a group that has processes
+ * itself, so `DelegateSubgroup=` of systemd puts us in a group of our own below that of the unit. Where it
+ * does not, jobs get a scope beside the unit.
  */
 function findUnified(cgroup: string, mountinfo: string): string | undefined {
   const own = findOwn(cgroup, mountinfo, "");
-  if (own === undefined || basename(own) !== subgroup) return own;
+  if (own === undefined) return undefined;
+  if (basename(own) === ownUnit && canLimit(own)) return openJobsScope(own) ?? own;
   const unit = dirname(own);
-  return unit.endsWith(".service") && isWritable(unit) ? unit : own;
+  return basename(own) === subgroup && unit.endsWith(".service") && isWritable(unit) ? unit : own;
 }
 
 /** This process's group in the hierarchy of a controller (v2: "") where we may make others in it. */
@@ -180,6 +184,10 @@ function findMount(mountinfo: string, controller: string): string[] | undefined 
   });
   return row?.slice(3, 5);
 }
+
+/** Whether something could be limited below a v2 group. */
+const canLimit = (group: string): boolean =>
+  readFileSync(join(group, "cgroup.controllers"), "utf8").trim() !== "";
 
 function isWritable(group: string): boolean {
   return attempt(() => {

@@ -116,7 +116,7 @@ export const Settings = z.object({
     .enum(["none", "memory", "all"])
     .default("memory")
     .describe(
-      "Which of a job's `resources` are enforced as limits on its node, if the agent may create control groups: `memory`, `all` (memory and CPUs) or `none`. `memory: 16` is a limit, `16+` is not. With control groups v2 only, an agent that runs as a systemd unit needs systemd 254 or newer. By default, a job that exceeds its memory is killed instead of its neighbors, and idle CPUs are available to all jobs.",
+      "Which of a job's `resources` are enforced as limits on its node, if the agent may create control groups: `memory`, `all` (memory and CPUs) or `none`. `memory: 16` is a limit, `16+` is not. With control groups v2 only, a systemd unit that runs the agent as another user than root needs systemd 254 or newer; the user's own systemd does not. By default, a job that exceeds its memory is killed instead of its neighbors, and idle CPUs are available to all jobs.",
     ),
   jobProcesses: z.coerce
     .number()

@@ -10,6 +10,7 @@ import {
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { agentClient, aNode, aSubmission, until } from "../../helpers/agent.ts";
+import { offerController, whyNoController } from "../controllers.ts";
 import { copyHookLog } from "../installed.ts";
 import { bootMachine, type Machine, whyNoMachine } from "../machine.ts";
 
@@ -17,6 +18,8 @@ const options = { skip: whyNoMachine(), timeout: 300_000 };
 const uid = 1234;
 /** Whoever has an account may have a systemd. */
 const pam = "account required pam_permit.so\nsession optional pam_systemd.so\n";
+/** Where the units of the user lie. */
+const slice = `user.slice/user-${uid}.slice/user@${uid}.service/app.slice`;
 const outrigger = join(import.meta.dirname, "../../../bin/outrigger");
 
 test("a user's own agent lives as the machine's does, without root", options, async (t) => {
@@ -25,8 +28,13 @@ test("a user's own agent lives as the machine's does, without root", options, as
 
   const { stderr } = await as(outrigger, "agent", "install");
   assert.match(stderr, /runs as ann.*\n.*--user.*\n.*loginctl enable-linger/s);
+  if (whyNoController() === false) {
+    offerController(t, machine, slice);
+    await as("systemctl", "--user", "restart", "outrigger-agent");
+  }
   await agent.call("configure", aNode());
-  const hook = { run: "id -un > ~/saved", events: ["preemption" as const], timeoutSeconds: 9 };
+  const run = "pgrep -x -u ann sleep && id -un > ~/saved";
+  const hook = { run, events: ["preemption" as const], timeoutSeconds: 9 };
   await agent.call("putHooks", { version: "v1", hooks: [hook] });
   const job = await agent.call("submit", aSubmission("touch ~/job; sleep 1000"));
   await until(() => existsSync(join(home, "job")) || undefined);
@@ -34,6 +42,8 @@ test("a user's own agent lives as the machine's does, without root", options, as
   await as("systemctl", "--user", "restart", "outrigger-agent");
   assert.equal((await agent.call("getJob", { id: job.id })).status, "RUNNING");
   assert.equal(existsSync(join(home, "saved")), false);
+  const scope = join(machine.groups, slice, "outrigger-agent-jobs.scope");
+  assert.equal(existsSync(scope), whyNoController() === false);
   await machine.get("systemctl", "poweroff");
   await copyHookLog(agent);
   await machine.untilOff();
