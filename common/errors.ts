@@ -88,6 +88,7 @@ export function toAppError(error: unknown): AppError {
 
 /** The code of a system error such as `ENOENT`, or undefined. */
 export function errorCodeOf(error: unknown): string | undefined {
-  const code = error instanceof Error && "code" in error ? error.code : undefined;
+  // Not by its class: an error that `node:vm` throws may be of another realm.
+  const code = typeof error === "object" && error !== null && "code" in error && error.code;
   return typeof code === "string" ? code : undefined;
 }

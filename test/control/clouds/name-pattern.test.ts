@@ -15,13 +15,18 @@ test("a pattern is found anywhere in a name", () => {
 /** Patterns for which matching would take longer than anyone waits. */
 const endless = [`${"(.?)".repeat(200)}Z`, "(?:(?:(?:0+)+)+)+y", "(0*)*(0*)*(0*)*(0*)*(0*)*(0*)*x"];
 
-for (const pattern of [...endless, "(.?){1000}Z", "(((.?){1000}){1000}){1000}", "(", "[z-a]"])
+const refusals: readonly [pattern: string, why: RegExp][] = [
+  ...endless.map((pattern) => [pattern, /takes too long/] as const),
+  ["(.?){1000}Z", /repetition counts/],
+  ["(((.?){1000}){1000}){1000}", /repetition counts/],
+  ["(", /not a regular expression/],
+  ["[z-a]", /not a regular expression/],
+].map(([pattern, why]) => [pattern as string, why as RegExp]);
+
+for (const [pattern, why] of refusals)
   test(`${pattern.slice(0, 40)} is refused at once`, () => {
     const before = process.cpuUsage();
-    assert.throws(
-      () => namesWith("name_filter", pattern, ["0".repeat(64), "1".repeat(64)]),
-      /name_filter: (the pattern takes too long|repetition counts|not a regular expression)/,
-    );
+    assert.throws(() => namesWith("name_filter", pattern, ["0".repeat(64), "1".repeat(64)]), why);
     const { user, system } = process.cpuUsage(before);
     assert.ok(user + system < 400_000, `${user + system} µs`);
   });
