@@ -1,12 +1,36 @@
 import { globSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 
-const sizeOfGroup = 10;
 /** Fewer files than this gain nothing by sharing a process. */
-const fewestToGroup = 2 * sizeOfGroup;
+const fewestToGroup = 20;
 /** Programs of these tests run for long, or take over the machine: each file has its own process. */
 const alone = /^test\/(e2e|systemd)\//;
-const folder = join(import.meta.dirname, ".groups");
+const startsProcesses = /\.process\.test\./;
+const folder = resolve("test/.groups");
+
+interface Kind {
+  readonly name: string;
+  readonly has: (file: string) => boolean;
+  readonly sizeOfGroup: number;
+  /** What each of its groups imports first. */
+  readonly first: readonly string[];
+}
+
+/** Files that share processes: neighbours, because they load the same modules. */
+const kinds: readonly Kind[] = [
+  {
+    name: "process",
+    has: (file) => startsProcesses.test(file) && !alone.test(file),
+    sizeOfGroup: 10,
+    first: [],
+  },
+  {
+    name: "unit",
+    has: (file) => !startsProcesses.test(file) && !alone.test(file),
+    sizeOfGroup: 25,
+    first: [join(import.meta.dirname, "helpers/no-processes.ts")],
+  },
+];
 /**
  * Tests begin once every file of the group is loaded: while one still starts what it needs, the runner
  * would take those before for all that there are, and clean up.
@@ -27,16 +51,20 @@ function groupsOf(patterns: string[]): string[] {
   if (files.length < fewestToGroup) return files;
   rmSync(folder, { recursive: true, force: true });
   mkdirSync(folder, { recursive: true });
-  const shared = files.filter((file) => !alone.test(file));
-  const groups = Array.from({ length: Math.ceil(shared.length / sizeOfGroup) }, (_, index) =>
-    writeGroup(index, shared.slice(index * sizeOfGroup, (index + 1) * sizeOfGroup)),
-  );
+  const groups = kinds.flatMap((kind) => writeGroups(kind, files.filter(kind.has)));
   return [...files.filter((file) => alone.test(file)), ...groups];
 }
 
-function writeGroup(index: number, files: string[]): string {
-  const path = join(folder, `${String(index + 1).padStart(2, "0")}.test.mjs`);
-  const imports = files.map((file) => `await import(${JSON.stringify(resolve(file))});\n`);
-  writeFileSync(path, [held, ...imports, "loaded.resolve();\n"].join(""));
-  return path;
+function writeGroups({ name, sizeOfGroup, first }: Kind, files: string[]): string[] {
+  return Array.from({ length: Math.ceil(files.length / sizeOfGroup) }, (_, at) => {
+    const path = join(folder, `${name}-${String(at + 1).padStart(2, "0")}.test.mjs`);
+    const members = files
+      .slice(at * sizeOfGroup, (at + 1) * sizeOfGroup)
+      .map((file) => resolve(file));
+    const imports = [...first, ...members].map(
+      (file) => `await import(${JSON.stringify(file)});\n`,
+    );
+    writeFileSync(path, [held, ...imports, "loaded.resolve();\n"].join(""));
+    return path;
+  });
 }

@@ -23,7 +23,7 @@ const rows: Readonly<Record<string, Row>> = {
     env: { SIDECAR_STREAMS: "1000" },
   },
   "1,000 slow clients, 1,000 stalled uploads": {
-    files: ["sidecar/slow.test.ts"],
+    files: ["sidecar/slow.process.test.ts"],
     env: { SIDECAR_SLOW: "1000" },
   },
   "10,000 tasks of every property": {
@@ -31,14 +31,14 @@ const rows: Readonly<Record<string, Row>> = {
     env: { TASK_CASES: "10000" },
   },
   "1,000 lifecycles": {
-    files: ["agent/lifecycles/many.test.ts"],
+    files: ["agent/lifecycles/many.process.test.ts"],
     env: { LIFECYCLES: "1000" },
   },
   "200 kills of control and agents, 200 in a stop, 200 in a lifecycle": {
     files: [
       "e2e/killed-at-random.test.ts",
       "e2e/hooks-killed.test.ts",
-      "agent/lifecycles/killed.test.ts",
+      "agent/lifecycles/killed.process.test.ts",
     ],
     env: { KILL_ROUNDS: "200" },
   },
