@@ -16,19 +16,21 @@ interface Kind {
   readonly first: readonly string[];
 }
 
+const helper = (name: string) => join(import.meta.dirname, `helpers/${name}.ts`);
+
 /** Files that share processes: neighbours, because they load the same modules. */
 const kinds: readonly Kind[] = [
   {
     name: "process",
     has: (file) => startsProcesses.test(file) && !alone.test(file),
     sizeOfGroup: 10,
-    first: [],
+    first: [helper("untracked")],
   },
   {
     name: "unit",
     has: (file) => !startsProcesses.test(file) && !alone.test(file),
     sizeOfGroup: 25,
-    first: [join(import.meta.dirname, "helpers/no-processes.ts")],
+    first: [helper("untracked"), helper("no-processes")],
   },
 ];
 /**
@@ -47,7 +49,8 @@ for (const file of groupsOf(process.argv.slice(2))) console.log(file);
  * control's modules costs more than most test files do: a group is a generated module that imports them.
  */
 function groupsOf(patterns: string[]): string[] {
-  const files = globSync(patterns).sort();
+  // The rooms that take longest begin first.
+  const files = globSync(patterns).sort().reverse();
   if (files.length < fewestToGroup) return files;
   rmSync(folder, { recursive: true, force: true });
   mkdirSync(folder, { recursive: true });
@@ -61,10 +64,9 @@ function writeGroups({ name, sizeOfGroup, first }: Kind, files: string[]): strin
     const members = files
       .slice(at * sizeOfGroup, (at + 1) * sizeOfGroup)
       .map((file) => resolve(file));
-    const imports = [...first, ...members].map(
-      (file) => `await import(${JSON.stringify(file)});\n`,
-    );
-    writeFileSync(path, [held, ...imports, "loaded.resolve();\n"].join(""));
+    const prelude = first.map((module) => `import ${JSON.stringify(module)};\n`);
+    const imports = members.map((file) => `await import(${JSON.stringify(file)});\n`);
+    writeFileSync(path, [...prelude, held, ...imports, "loaded.resolve();\n"].join(""));
     return path;
   });
 }

@@ -1,7 +1,15 @@
 import assert from "node:assert/strict";
-import { cpSync, existsSync, mkdtempSync, rmSync } from "node:fs";
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { GivenInputOf, Operation, OutputOf } from "../../common/operation.ts";
 import { requestOperations as requestRows } from "../../contract/operations/requests.ts";
@@ -9,7 +17,9 @@ import type { ClusterStatus } from "../../contract/statuses.ts";
 import { type Attempt, findAttempt } from "../../control/attempts.ts";
 import type { Cluster } from "../../control/clusters/schema.ts";
 import { findLatest } from "../../control/clusters/store.ts";
+import { openDatabase } from "../../control/db/open.ts";
 import { listEvents } from "../../control/events.ts";
+import { databaseOf } from "../../control/home.ts";
 import { findRequest } from "../../control/requests/store.ts";
 import type { Account } from "../../control/users/schema.ts";
 import { type FakeProvider, type FakeProviderOptions, openFakeProvider } from "./fake-provider.ts";
@@ -67,11 +77,13 @@ interface Cleaner {
 const patienceMs = 120_000;
 const longestPauseMs = 10;
 /** Where a flush costs nothing, on the systems that have such a place. */
-const inMemory = "/dev/shm";
+const inMemory = existsSync("/dev/shm") ? "/dev/shm" : tmpdir();
+/** Migrations cost more than most tests: they run once for all worlds of this process. */
+let emptyDatabase: Promise<Buffer> | undefined;
 
 /** Opens a control plane; the test fails when it logs a bug of ours. */
 export async function testWorld(t: Cleaner, options: WorldOptions = {}): Promise<World> {
-  const folder = mkdtempSync(join(existsSync(inMemory) ? inMemory : tmpdir(), "w-"));
+  const folder = mkdtempSync(join(inMemory, "w-"));
   const provider = openFakeProvider(folder, options);
   const worlds: World[] = [];
   t.after(async () => {
@@ -79,7 +91,24 @@ export async function testWorld(t: Cleaner, options: WorldOptions = {}): Promise
     await provider.close();
     rmSync(folder, { recursive: true, force: true, maxRetries: 3 });
   });
-  return openWorld(join(folder, "home"), provider, options, worlds);
+  const home = join(folder, "home");
+  const database = databaseOf(home);
+  mkdirSync(dirname(database), { recursive: true, mode: 0o700 });
+  emptyDatabase ??= makeEmptyDatabase();
+  writeFileSync(database, await emptyDatabase);
+  return openWorld(home, provider, options, worlds);
+}
+
+/** What lies on disk for a database without rows. */
+async function makeEmptyDatabase(): Promise<Buffer> {
+  const folder = mkdtempSync(join(inMemory, "d-"));
+  const file = join(folder, "state.db");
+  try {
+    await (await openDatabase(file)).destroy();
+    return readFileSync(file);
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
 }
 
 /** Every world that is opened is noted in `worlds`. */
