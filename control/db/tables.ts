@@ -199,6 +199,7 @@ export interface Tables {
     name: string;
     kind: UserKind;
     role: Role;
+    has_group_role: Generated<number>;
     password: string | null;
     groups: Generated<string>;
     preferred_workspace: string | null;

@@ -1,4 +1,5 @@
-import type { Selectable } from "kysely";
+import { type Selectable, sql } from "kysely";
+import { covers, type Role, roleNames } from "../../contract/roles.ts";
 import type { Connection, Queries } from "../db/open.ts";
 import type { Tables } from "../db/tables.ts";
 
@@ -43,6 +44,29 @@ export async function findTokenByDigest(
 /** Notes when a token was used. */
 export async function setLastUsed(db: Connection, id: string, at: number): Promise<void> {
   await db.updateTable("tokens").set({ last_used_at: at }).where("id", "=", id).execute();
+}
+
+/** Ids of the service accounts that a user made, and of those that these made. */
+export async function listAccountsOf(db: Queries, creatorId: string): Promise<string[]> {
+  const { rows } = await sql<{ id: string }>`
+    WITH RECURSIVE made (id) AS (
+      SELECT user_id FROM tokens WHERE creator_id = ${creatorId}
+      UNION SELECT user_id FROM tokens JOIN made ON creator_id = made.id)
+    SELECT id FROM made`.execute(db);
+  return rows.map(({ id }) => id);
+}
+
+/** Lowers the roles of a user's service accounts to the user's: none may do more than its creator. */
+export async function capAccountsOf(db: Connection, creatorId: string, role: Role): Promise<void> {
+  const above = roleNames.filter((one) => !covers(role, one));
+  if (above.length === 0) return;
+  const ids = await listAccountsOf(db, creatorId);
+  await db
+    .updateTable("users")
+    .set({ role })
+    .where("id", "in", ids)
+    .where("role", "in", above)
+    .execute();
 }
 
 const toToken = (row: Row): Token => ({

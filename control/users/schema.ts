@@ -7,6 +7,9 @@ export interface Account {
   readonly name: string;
   readonly kind: UserKind;
   readonly role: Role;
+  /** Whether the role is that of a group, and is looked up again at each login. */
+  readonly hasGroupRole: boolean;
+  readonly hasPassword: boolean;
   /** Groups that the identity provider or the proxy named at the last login. */
   readonly groups: readonly string[];
   readonly preferredWorkspace: string | null;

@@ -3,51 +3,106 @@ import type { Connection, Queries } from "../db/open.ts";
 import type { Tables } from "../db/tables.ts";
 import type { Account } from "./schema.ts";
 
-type Row = Selectable<Tables["users"]>;
+type Stored = Selectable<Tables["users"]>;
+type Row = Omit<Stored, "password"> & { readonly has_password: number };
 
 const columns = [
-  ...["id", "name", "kind", "role", "groups", "preferred_workspace", "created_at"],
-] as const satisfies (keyof Row)[];
+  ...["id", "name", "kind", "role", "has_group_role"],
+  ...["groups", "preferred_workspace", "created_at"],
+] as const satisfies (keyof Stored)[];
+
+const select = (db: Queries) =>
+  db.selectFrom("users").select([...columns, sql<number>`password IS NOT NULL`.as("has_password")]);
 
 /** A user, with the version of the configuration that is in force; 0 is the one that nobody changed. */
 export async function findKnown(
   db: Queries,
   id: string,
 ): Promise<{ user: Account; configuration: number } | undefined> {
-  const row = await db
-    .selectFrom("users")
-    .select([
-      ...columns,
-      sql<number>`(SELECT coalesce(max(version), 0) FROM configurations)`.as("configuration"),
-    ])
+  const row = await select(db)
+    .select(sql<number>`(SELECT coalesce(max(version), 0) FROM configurations)`.as("configuration"))
     .where("id", "=", id)
     .executeTakeFirst();
   return row && { user: toAccount(row), configuration: row.configuration };
 }
 
+/** The user with this id. */
+export async function findUser(db: Queries, id: string): Promise<Account | undefined> {
+  const row = await select(db).where("id", "=", id).executeTakeFirst();
+  return row && toAccount(row);
+}
+
+/** The user of this name. */
+export async function findUserByName(db: Queries, name: string): Promise<Account | undefined> {
+  const row = await select(db).where("name", "=", name).executeTakeFirst();
+  return row && toAccount(row);
+}
+
+/** The user of this name who has a password, with its hash. */
+export async function findPassword(
+  db: Queries,
+  name: string,
+): Promise<{ user: Account; password: string } | undefined> {
+  const row = await select(db).select("password").where("name", "=", name).executeTakeFirst();
+  if (row === undefined || row.password === null) return undefined;
+  return { user: toAccount(row), password: row.password };
+}
+
+/** A user who is to be written down. */
+export type NewAccount = Omit<Account, "hasPassword" | "hasGroupRole"> &
+  Partial<Pick<Account, "hasGroupRole">>;
+
 /** Writes a new user down; `password` is a hash. */
 export async function addUser(
   db: Connection,
-  { groups, preferredWorkspace, createdAt, ...user }: Account,
+  user: NewAccount,
   password: string | null = null,
 ): Promise<void> {
   await db
     .insertInto("users")
     .values({
-      ...user,
+      id: user.id,
+      name: user.name,
+      kind: user.kind,
+      role: user.role,
+      has_group_role: user.hasGroupRole ? 1 : 0,
       password,
-      groups: JSON.stringify(groups),
-      preferred_workspace: preferredWorkspace,
-      created_at: createdAt,
+      groups: JSON.stringify(user.groups),
+      preferred_workspace: user.preferredWorkspace,
+      created_at: user.createdAt,
     })
     .execute();
 }
 
-const toAccount = (row: Pick<Row, (typeof columns)[number]>): Account => ({
+/** What may change of a user; `password` is a hash. */
+export type UserChange = Partial<
+  Pick<Account, "kind" | "role" | "hasGroupRole" | "groups"> & { readonly password: string }
+>;
+
+/** Writes what changed of a user. */
+export async function setUser(
+  db: Connection,
+  id: string,
+  { groups, hasGroupRole, ...change }: UserChange,
+): Promise<void> {
+  await db
+    .updateTable("users")
+    .set({
+      ...change,
+      ...(groups !== undefined && { groups: JSON.stringify(groups) }),
+      ...(hasGroupRole !== undefined && { has_group_role: hasGroupRole ? 1 : 0 }),
+    })
+    .where("id", "=", id)
+    .execute();
+}
+
+const toAccount = (row: Row): Account => ({
   id: row.id,
   name: row.name,
   kind: row.kind,
   role: row.role,
+  hasGroupRole: row.has_group_role === 1,
+  hasPassword: row.has_password === 1,
   groups: JSON.parse(row.groups),
   preferredWorkspace: row.preferred_workspace,
   createdAt: row.created_at,

@@ -4,6 +4,7 @@ CREATE TABLE users (
   name                TEXT    NOT NULL,
   kind                TEXT    NOT NULL,
   role                TEXT    NOT NULL,
+  has_group_role      INTEGER NOT NULL DEFAULT 0,
   password            TEXT,
   groups              TEXT    NOT NULL DEFAULT '[]',
   preferred_workspace TEXT,
@@ -26,6 +27,7 @@ CREATE TABLE tokens (
 CREATE UNIQUE INDEX tokens_name ON tokens (name);
 CREATE UNIQUE INDEX tokens_digest ON tokens (digest);
 CREATE INDEX tokens_user ON tokens (user_id);
+CREATE INDEX tokens_creator ON tokens (creator_id);
 
 -- Logins of browsers and command lines, by a SHA-256 of the cookie's value.
 CREATE TABLE sessions (

@@ -1,0 +1,21 @@
+import { fail } from "../../common/errors.ts";
+
+const charactersAtMost = 256;
+
+/**
+ * Throws `ValueError` for what is no name of a person. A colon ends the name in Basic authentication,
+ * and marks those of service accounts; a spreadsheet computes what begins like a formula.
+ */
+export function requireUserName(name: string): void {
+  const say = (what: string) => fail("ValueError", `${JSON.stringify(name)} ${what}`);
+  if (name === "") fail("ValueError", "a user needs a name");
+  if ([...name].length > charactersAtMost)
+    fail("ValueError", `a name has at most ${charactersAtMost} characters`);
+  if (name.trim() !== name) say("begins or ends with a space");
+  if (/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u.test(name)) say("has characters that cannot be seen");
+  if (name.includes(":")) say("has a colon, which no name of a user may have");
+  if (/^[=+@-]/.test(name)) say("begins with a sign that spreadsheets take for a formula");
+}
+
+/** The name of a service account among users; no person can have it. */
+export const accountNameOf = (tokenName: string): string => `sa:${tokenName}`;
