@@ -39,8 +39,8 @@ export const accesses = {
 export type Access = keyof typeof accesses;
 
 /** Whether a call may change something: then it is in the audit log. */
-export const isAudited = ({ access, unaudited }: Pick<Operation, "access" | "unaudited">) =>
-  (access === "user" || access === "admin") && unaudited !== true;
+export const isAudited = ({ access, audited }: Pick<Operation, "access" | "audited">) =>
+  audited ?? (access === "user" || access === "admin");
 
 /** Where the fields of an input travel. A handler sees them as one flat object. */
 export interface Input {
@@ -74,8 +74,8 @@ export interface Operation {
    * owner or workspace adds to `access` is a rule of the noun.
    */
   readonly about?: Readonly<Record<string, string>>;
-  /** A part of something that is audited as a whole. */
-  readonly unaudited?: true;
+  /** Whether it is in the audit log, where its access does not say so: see `isAudited`. */
+  readonly audited?: boolean;
   readonly input: Input;
   readonly output: z.ZodType;
   readonly errors?: readonly ErrorType[];

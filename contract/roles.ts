@@ -14,3 +14,6 @@ export const isRole = (word: string): word is Role => Object.hasOwn(roles, word)
 /** Whether a role includes everything that another one may do. */
 export const covers = (role: Role, needed: Role): boolean =>
   roleNames.indexOf(role) <= roleNames.indexOf(needed);
+
+/** The one of two roles that may do less. */
+export const lowerOf = (one: Role, other: Role): Role => (covers(one, other) ? other : one);

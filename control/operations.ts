@@ -12,7 +12,9 @@ import { explainOperations } from "./explain.ts";
 import { requestOperations } from "./requests/operations.ts";
 import { serviceOperations } from "./services/operations.ts";
 import { sshPoolOperations } from "./ssh-pools/operations.ts";
+import { tokenOperations } from "./tokens/operations.ts";
 import { uploadOperations } from "./uploads/operations.ts";
+import { userOperations } from "./users/operations.ts";
 import { workspaceOperations } from "./workspaces/operations.ts";
 
 /**
@@ -42,6 +44,8 @@ export const operations: Bound[] = [
   ...orphanOperations,
   ...cloudOperations,
   ...workspaceOperations,
+  ...userOperations,
+  ...tokenOperations,
   ...serviceOperations,
   ...sshPoolOperations,
   ...uploadOperations,

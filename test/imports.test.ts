@@ -30,7 +30,8 @@ const shared = [/^common\//, /^contract\//];
 /** What every noun of control builds on. */
 const ground =
   /^control\/(access\/.*|all-end|ask-offers|audit\/(entry|store)|bind|context|downloads|events|glob|ground|in-turns|move|offers|reconciler|short-tail|task|want|wire\/.*|doors\/.*)(\.ts)?$/;
-const noun = "(audit|clouds|clusters|requests|services|ssh-pools|tokens|uploads|users|workspaces)";
+const noun =
+  "(audit|clouds|clusters|requests|services|sessions|ssh-pools|tokens|uploads|users|workspaces)";
 
 /** Who may import whom. */
 const rules: readonly Rule[] = [
@@ -53,6 +54,8 @@ const rules: readonly Rule[] = [
       /^control\/db\/lists\.ts$/,
       // What makes clusters for other nouns.
       /^control\/clusters\/managed\.ts$/,
+      // Who there is, and who may do what.
+      /^control\/users\/(ensure|new-user|passwords|remove|roles)\.ts$/,
     ],
     types: [/^control\/(providers\/provider|db\/open|db\/tables|db\/batch)\.ts$/],
   },

@@ -32,13 +32,16 @@ export const tokenOperations = {
     mode: "sync",
     summary: "Create a service account and its token; the secret is shown once.",
     access: "user",
+    about: { givenRole: "role" },
     input: body("ServiceAccountTokenCreateBody", {
       token_name: text.describe("Begins with a letter."),
-      role: optional(text).describe("Role of the service account; null is the usual one."),
+      role: optional(text).describe(
+        "Role of the service account; null is the usual one, or the caller's if that is lower.",
+      ),
       expires_in_days: optional(integer).describe("Null or 0 is endless."),
     }),
     output: ServiceAccountTokenSecret,
-    errors: ["AuthenticationError", "ValueError"],
+    errors: ["AuthenticationError", "PermissionDeniedError", "ValueError"],
   }),
   delete: operation({
     name: "tokens.delete",
@@ -71,10 +74,10 @@ export const tokenOperations = {
     mode: "sync",
     summary: "Set the role of a service account.",
     access: "user",
-    about: { token: "token_id" },
+    about: { token: "token_id", givenRole: "role" },
     input: body("ServiceAccountTokenUpdateRoleBody", {
       ...token,
-      role: text.describe("admin or user."),
+      role: text.describe("admin, user or viewer."),
     }),
     output: ServiceAccountRoleChanged,
     errors: ["AuthenticationError", "NotFoundError", "PermissionDeniedError", "ValueError"],
@@ -90,7 +93,7 @@ export const tokenOperations = {
     input: body("ServiceAccountTokenRotateBody", {
       ...token,
       expires_in_days: optional(integer).describe(
-        "0 is endless; null keeps the time that is left.",
+        "0 is endless; null keeps the time that is left, or is 30 once that is over.",
       ),
     }),
     output: ServiceAccountTokenSecret,

@@ -67,7 +67,7 @@ export const userOperations = {
     input: body("UserCreateBody", {
       username: text.describe("Name to log in with."),
       password: text.describe("Only a hash of it is kept."),
-      role: optional(text).describe("admin or user; null is the usual one."),
+      role: optional(text).describe("admin, user or viewer; null is the usual one."),
     }),
     output: Nothing,
     errors: ["ValueError"],
@@ -79,6 +79,8 @@ export const userOperations = {
     mode: "sync",
     summary: "Change the role or the password of a user.",
     access: "viewer",
+    audited: true,
+    about: { user: "user_id", changedRole: "role" },
     input: body("UserUpdateBody", {
       user_id: text,
       role: optional(text).describe("Null leaves it."),
@@ -103,7 +105,7 @@ export const userOperations = {
     route: "POST /users/import",
     tag,
     mode: "sync",
-    summary: "Create users from CSV; names that exist are counted as errors.",
+    summary: "Create users from CSV: all of them, or none where one line is wrong.",
     access: "admin",
     input: body("UserImportBody", {
       csv_content: document.describe("A header with username, password and role comes first."),
@@ -116,7 +118,7 @@ export const userOperations = {
     route: "GET /users/export",
     tag,
     mode: "sync",
-    summary: "All users as CSV, hashes of passwords included.",
+    summary: "All users as CSV, without passwords.",
     access: "admin",
     input: {},
     output: UserExportResult,

@@ -22,8 +22,9 @@ export const UserRecord = z
     id: z.string(),
     name: z.string().nullable(),
     created_at: Seconds.nullable(),
-    role: z.string().describe("admin, user, or empty."),
+    role: z.string().describe("admin, user, viewer, or empty."),
     user_type: UserType,
+    has_password: z.boolean().optional().describe("Whether the user can log in with a password."),
   })
   .meta({ id: "UserRecord" });
 export type UserRecord = z.output<typeof UserRecord>;
@@ -44,7 +45,7 @@ export const UserWorkspace = z
   .meta({ id: "UserWorkspace" });
 export type UserWorkspace = z.output<typeof UserWorkspace>;
 
-/** Who the caller is; id and name are empty when nobody signed in, and the role is admin. */
+/** Who the caller is; where nobody logs in, this machine's own user as an admin. */
 export const CurrentRole = z
   .object({ id: z.string(), name: z.string(), role: z.string() })
   .meta({ id: "CurrentRole" });
@@ -59,11 +60,14 @@ export const UserImportResult = z
     creation_errors: z.array(z.string()).describe("One a user who was not made."),
   })
   .meta({ id: "UserImportResult" });
+export type UserImportResult = z.output<typeof UserImportResult>;
 
 /** All users as CSV. */
 export const UserExportResult = z
   .object({
-    csv_content: z.string().describe("Header username,password,role, then a line a user."),
+    csv_content: z
+      .string()
+      .describe("Header username,password,role, then a line a user. The password is always empty."),
     user_count: z.int(),
   })
   .meta({ id: "UserExportResult" });

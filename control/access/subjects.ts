@@ -1,4 +1,5 @@
 import { fail } from "../../common/errors.ts";
+import { covers, isRole } from "../../contract/roles.ts";
 import { noSuchCluster } from "../clusters/find.ts";
 import { findLive } from "../clusters/store.ts";
 import type { Context } from "../context.ts";
@@ -50,6 +51,24 @@ export const subjects = {
     fail(
       "PermissionDeniedError",
       `token ${token.name} belongs to ${token.creatorName}: only they and administrators may do this`,
+    );
+  },
+  /** A user, whom others than administrators change only if it is themselves. */
+  async user(_ctx, id, identity) {
+    if (isOwnedBy(identity, id)) return;
+    fail("PermissionDeniedError", "only administrators may change other users");
+  },
+  /** A role that a user is to have. */
+  async changedRole(_ctx, role, identity) {
+    if (identity.role === "admin" || role === identity.role) return;
+    fail("PermissionDeniedError", "only administrators may change the role of a user");
+  },
+  /** A role that a service account is to have. */
+  async givenRole(_ctx, role, { role: own, user }) {
+    if (!isRole(role) || covers(own, role)) return;
+    fail(
+      "PermissionDeniedError",
+      `${user.name} has the role ${own}, and can give no higher one to a service account`,
     );
   },
 } as const satisfies Record<string, Rule>;

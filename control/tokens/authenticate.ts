@@ -1,17 +1,12 @@
-import { createHash } from "node:crypto";
 import { fail } from "../../common/errors.ts";
+import { digestOf } from "../access/digest.ts";
 import type { Authenticator } from "../access/identity.ts";
 import type { Ground } from "../ground.ts";
+import { tokenPrefix } from "./schema.ts";
 import { findTokenByDigest, setLastUsed } from "./store.ts";
 
-/** Existing clients of this protocol take no other tokens than those that begin with `sky_`. */
-export const tokenPrefix = "sky_outrigger_";
 /** The instant of the last use is written down this often at most. */
 const noteUseMs = 60_000;
-
-/** What the database holds of a secret. */
-export const digestOf = (secret: string): Uint8Array =>
-  createHash("sha256").update(secret).digest();
 
 /** Reads tokens of service accounts; each call looks the token up, so an end of it is heard at once. */
 export const tokensOf =

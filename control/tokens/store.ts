@@ -2,20 +2,7 @@ import { type Selectable, sql } from "kysely";
 import { covers, type Role, roleNames } from "../../contract/roles.ts";
 import type { Connection, Queries } from "../db/open.ts";
 import type { Tables } from "../db/tables.ts";
-
-/** A token of a service account. Its secret is nowhere; instants are epoch milliseconds. */
-export interface Token {
-  readonly id: string;
-  readonly name: string;
-  /** The service account. */
-  readonly userId: string;
-  readonly creatorId: string;
-  readonly creatorName: string;
-  readonly createdAt: number;
-  /** Null where it does not expire. */
-  readonly expiresAt: number | null;
-  readonly lastUsedAt: number | null;
-}
+import type { Token } from "./schema.ts";
 
 type Row = Omit<Selectable<Tables["tokens"]>, "digest">;
 
@@ -39,6 +26,52 @@ export async function findTokenByDigest(
   const query = db.selectFrom("tokens").select(columns).where("digest", "=", digest);
   const row = await query.executeTakeFirst();
   return row && toToken(row);
+}
+
+/** Every token, with the role of its account, by name. */
+export async function listTokens(db: Queries): Promise<(Token & { readonly role: Role })[]> {
+  const rows = await db
+    .selectFrom("tokens")
+    .innerJoin("users", "users.id", "tokens.user_id")
+    .select(columns.map((name) => `tokens.${name}` as const))
+    .select("users.role")
+    .orderBy("tokens.name")
+    .execute();
+  return rows.map((row) => ({ ...toToken(row), role: row.role }));
+}
+
+/** Writes a new token; false when its name is taken. */
+export async function addToken(db: Connection, token: Token, digest: Uint8Array): Promise<boolean> {
+  const { numInsertedOrUpdatedRows } = await db
+    .insertInto("tokens")
+    .values({
+      id: token.id,
+      name: token.name,
+      digest,
+      user_id: token.userId,
+      creator_id: token.creatorId,
+      creator_name: token.creatorName,
+      created_at: token.createdAt,
+      expires_at: token.expiresAt,
+      last_used_at: token.lastUsedAt,
+    })
+    .onConflict((conflict) => conflict.column("name").doNothing())
+    .executeTakeFirst();
+  return numInsertedOrUpdatedRows === 1n;
+}
+
+/** Gives a token another secret. */
+export async function setSecret(
+  db: Connection,
+  id: string,
+  digest: Uint8Array,
+  { createdAt, expiresAt }: Pick<Token, "createdAt" | "expiresAt">,
+): Promise<void> {
+  await db
+    .updateTable("tokens")
+    .set({ digest, created_at: createdAt, expires_at: expiresAt })
+    .where("id", "=", id)
+    .execute();
 }
 
 /** Notes when a token was used. */

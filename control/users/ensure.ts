@@ -1,10 +1,10 @@
-import { randomBytes } from "node:crypto";
 import { fail } from "../../common/errors.ts";
 import type { Role } from "../../contract/roles.ts";
 import type { Connection } from "../db/open.ts";
 import type { Ground } from "../ground.ts";
 import { capAccountsOf } from "../tokens/store.ts";
 import { requireUserName } from "./names.ts";
+import { newUser } from "./new-user.ts";
 import type { Account } from "./schema.ts";
 import { addUser, findUserByName, setUser } from "./store.ts";
 
@@ -12,9 +12,6 @@ type Settings = Ground["config"];
 
 /** A login that somebody else than control has checked. */
 export interface Login extends Pick<Account, "name" | "kind" | "groups"> {}
-
-/** An id that says nothing about the user and is never used again. */
-export const newUserId = (): string => randomBytes(8).toString("hex");
 
 /**
  * The user who logs in, created at the first login. Groups, and the role that they give, are those of
@@ -35,15 +32,10 @@ export async function ensureUser(ctx: Ground, login: Login): Promise<Account> {
 }
 
 async function create(ctx: Ground, tx: Connection, login: Login): Promise<Account> {
-  const user = {
-    ...login,
-    ...roleAfter(ctx.config, undefined, login),
-    id: newUserId(),
-    preferredWorkspace: null,
-    createdAt: ctx.now().getTime(),
-  };
+  const group = roleAfter(ctx.config, undefined, login);
+  const user = newUser(ctx, { ...login, ...group });
   await addUser(tx, user);
-  return { ...user, hasPassword: false };
+  return { ...user, ...group, hasPassword: false };
 }
 
 async function update(

@@ -16,6 +16,3 @@ export function requireUserName(name: string): void {
   if (name.includes(":")) say("has a colon, which no name of a user may have");
   if (/^[=+@-]/.test(name)) say("begins with a sign that spreadsheets take for a formula");
 }
-
-/** The name of a service account among users; no person can have it. */
-export const accountNameOf = (tokenName: string): string => `sa:${tokenName}`;

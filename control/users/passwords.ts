@@ -3,7 +3,7 @@ import { fail } from "../../common/errors.ts";
 import { openTurns } from "../../common/turns.ts";
 import type { Ground } from "../ground.ts";
 import type { Account } from "./schema.ts";
-import { findPassword } from "./store.ts";
+import { listNamed } from "./store.ts";
 
 /** What a hash costs to compute; it stands in each hash, so that it can grow. Source: RFC 7914. */
 interface Cost {
@@ -58,12 +58,12 @@ export async function verifyPassword(
   password: string,
 ): Promise<Account | undefined> {
   if (password.length > 2 * passwordCharacters.most) return undefined;
-  const stored = await findPassword(ctx.db, name);
-  const isRight = await isPasswordOf(stored?.password ?? decoy, password);
-  if (stored === undefined || !isRight) return undefined;
+  const [known] = await listNamed(ctx.db, [name]);
+  const isRight = await isPasswordOf(known?.password ?? decoy, password);
+  if (!isRight || known === undefined || known.password === null) return undefined;
   // It may have been changed while this one was compared.
-  const now = await findPassword(ctx.db, name);
-  return now?.password === stored.password ? now.user : undefined;
+  const [now] = await listNamed(ctx.db, [name]);
+  return now?.password === known.password ? now.user : undefined;
 }
 
 /** Each takes 32 MiB, and a thread of the few that also read and write files. */

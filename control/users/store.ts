@@ -1,4 +1,5 @@
 import { type Selectable, sql } from "kysely";
+import { among } from "../db/lists.ts";
 import type { Connection, Queries } from "../db/open.ts";
 import type { Tables } from "../db/tables.ts";
 import type { Account } from "./schema.ts";
@@ -38,27 +39,48 @@ export async function findUserByName(db: Queries, name: string): Promise<Account
   return row && toAccount(row);
 }
 
-/** The user of this name who has a password, with its hash. */
-export async function findPassword(
-  db: Queries,
-  name: string,
-): Promise<{ user: Account; password: string } | undefined> {
-  const row = await select(db).select("password").where("name", "=", name).executeTakeFirst();
-  if (row === undefined || row.password === null) return undefined;
-  return { user: toAccount(row), password: row.password };
+/** A user with the hash of the password, if there is one. */
+export interface WithPassword {
+  readonly user: Account;
+  readonly password: string | null;
+}
+
+/** Those users who have one of these names. */
+export async function listNamed(db: Queries, names: readonly string[]): Promise<WithPassword[]> {
+  const rows = await select(db).select("password").where("name", "in", among(names)).execute();
+  return rows.map((row) => ({ user: toAccount(row), password: row.password }));
+}
+
+/** All users but service accounts, by name. */
+export async function listUsers(db: Queries): Promise<Account[]> {
+  const rows = await select(db).where("kind", "<>", "sa").orderBy("name").execute();
+  return rows.map(toAccount);
+}
+
+/** Whether there is an administrator beside a user; service accounts do not count. */
+export async function hasOtherAdmin(db: Queries, userId: string): Promise<boolean> {
+  const row = await db
+    .selectFrom("users")
+    .select("id")
+    .where("role", "=", "admin")
+    .where("kind", "<>", "sa")
+    .where("id", "<>", userId)
+    .limit(1)
+    .executeTakeFirst();
+  return row !== undefined;
 }
 
 /** A user who is to be written down. */
 export type NewAccount = Omit<Account, "hasPassword" | "hasGroupRole"> &
   Partial<Pick<Account, "hasGroupRole">>;
 
-/** Writes a new user down; `password` is a hash. */
+/** Writes a new user down; `password` is a hash. False when the name is taken. */
 export async function addUser(
   db: Connection,
   user: NewAccount,
   password: string | null = null,
-): Promise<void> {
-  await db
+): Promise<boolean> {
+  const { numInsertedOrUpdatedRows } = await db
     .insertInto("users")
     .values({
       id: user.id,
@@ -71,7 +93,9 @@ export async function addUser(
       preferred_workspace: user.preferredWorkspace,
       created_at: user.createdAt,
     })
-    .execute();
+    .onConflict((conflict) => conflict.column("name").doNothing())
+    .executeTakeFirst();
+  return numInsertedOrUpdatedRows === 1n;
 }
 
 /** What may change of a user; `password` is a hash. */

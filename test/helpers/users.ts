@@ -1,5 +1,6 @@
+import { digestOf } from "../../control/access/digest.ts";
 import type { Context } from "../../control/context.ts";
-import { digestOf, tokenPrefix } from "../../control/tokens/authenticate.ts";
+import { tokenPrefix } from "../../control/tokens/schema.ts";
 import type { Account } from "../../control/users/schema.ts";
 import { addUser } from "../../control/users/store.ts";
 
@@ -9,6 +10,8 @@ export const anAccount = (given: Partial<Account> = {}): Account => ({
   name: "ann",
   kind: "basic",
   role: "user",
+  hasGroupRole: false,
+  hasPassword: false,
   groups: [],
   preferredWorkspace: null,
   createdAt: 0,

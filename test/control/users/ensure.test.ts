@@ -3,9 +3,9 @@ import { type TestContext, test } from "node:test";
 import { endSessionsOf } from "../../../control/sessions/store.ts";
 import { ensureUser } from "../../../control/users/ensure.ts";
 import { addUser, findUser, findUserByName, setUser } from "../../../control/users/store.ts";
+import { anAccount } from "../../helpers/users.ts";
 import { testWorld } from "../../helpers/world.ts";
 import { writable } from "../../helpers/writable.ts";
-import { aUser } from "./a-user.ts";
 
 const settings = { adminGroups: ["ops"], viewerGroups: ["guests"] } as const;
 
@@ -63,12 +63,12 @@ test("many first logins at once are one user", async (t) => {
 
 test("a user without a password may come by any login, one with a password by no other", async (t) => {
   const ctx = await aWorld(t);
-  await addUser(writable(ctx), aUser("ana", { role: "admin" }));
-  await addUser(writable(ctx), aUser("bob"), "$scrypt$...");
+  await addUser(writable(ctx), anAccount({ name: "ana", role: "admin" }));
+  await addUser(writable(ctx), anAccount({ name: "bob" }), "$scrypt$...");
 
   const ana = await ensureUser(ctx, login("ana"));
 
-  assert.partialDeepStrictEqual(ana, { id: "id-ana", role: "admin", kind: "sso" });
+  assert.partialDeepStrictEqual(ana, { id: "ana", role: "admin", kind: "sso" });
   await assert.rejects(ensureUser(ctx, login("bob")), { type: "PermissionDeniedError" });
 });
 

@@ -8,25 +8,25 @@ import {
   verifyPassword,
 } from "../../../control/users/passwords.ts";
 import { addUser, setUser } from "../../../control/users/store.ts";
+import { anAccount } from "../../helpers/users.ts";
 import { testWorld } from "../../helpers/world.ts";
 import { writable } from "../../helpers/writable.ts";
-import { aUser } from "./a-user.ts";
 
 const right = "correct horse";
 
 async function aWorldWithAna(t: TestContext) {
   const { ctx } = await testWorld(t);
-  await addUser(writable(ctx), aUser("ana"), await hashPassword(right));
+  await addUser(writable(ctx), anAccount({ name: "ana" }), await hashPassword(right));
   return ctx;
 }
 
 test("a name and its password are a user; anything else is nobody", async (t) => {
   const ctx = await aWorldWithAna(t);
-  await addUser(writable(ctx), aUser("bob", { kind: "sso" }));
+  await addUser(writable(ctx), anAccount({ name: "bob", kind: "sso" }));
 
   const found = await verifyPassword(ctx, "ana", right);
 
-  assert.partialDeepStrictEqual(found, { id: "id-ana", name: "ana", role: "user" });
+  assert.partialDeepStrictEqual(found, { id: "ana", name: "ana", role: "user" });
   for (const [name, password] of [
     ...[
       ["ana", "correct horsE"],
@@ -49,7 +49,7 @@ test("a password that is changed while the old one is compared is not the old on
   const changed = await hashPassword("another horse");
 
   const comparing = verifyPassword(ctx, "ana", right);
-  await setUser(writable(ctx), "id-ana", { password: changed });
+  await setUser(writable(ctx), "ana", { password: changed });
 
   assert.equal(await comparing, undefined);
 });

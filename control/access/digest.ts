@@ -1,0 +1,5 @@
+import { createHash } from "node:crypto";
+
+/** What the database holds of a secret that is random throughout, such as a token. */
+export const digestOf = (secret: string): Uint8Array =>
+  createHash("sha256").update(secret).digest();

@@ -1,0 +1,37 @@
+import { among, gone } from "../db/lists.ts";
+import type { Queries } from "../db/open.ts";
+
+/** Nobody reads more names than that. */
+const namedAtMost = 10;
+
+/** What users own that is not gone, in words: `cluster dev`, `request 5f0c3a1e (launch)`. */
+export async function listBelongings(db: Queries, userIds: readonly string[]): Promise<string[]> {
+  const [clusters, services, requests] = await Promise.all([
+    db
+      .selectFrom("clusters")
+      .select("name")
+      .where("user_id", "in", among(userIds))
+      .where("status", "<>", gone)
+      .limit(namedAtMost)
+      .execute(),
+    db
+      .selectFrom("services")
+      .select("name")
+      .where("user_id", "in", among(userIds))
+      .where("status", "<>", gone)
+      .limit(namedAtMost)
+      .execute(),
+    db
+      .selectFrom("requests")
+      .select(["id", "name"])
+      .where("user_id", "in", among(userIds))
+      .where("finished_at", "is", null)
+      .limit(namedAtMost)
+      .execute(),
+  ]);
+  return [
+    ...services.map(({ name }) => `service ${name}`),
+    ...clusters.map(({ name }) => `cluster ${name}`),
+    ...requests.map(({ id, name }) => `request ${id.slice(0, 8)} (${name})`),
+  ];
+}
