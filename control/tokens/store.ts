@@ -1,5 +1,6 @@
 import { type Selectable, sql } from "kysely";
 import { covers, type Role, roleNames } from "../../contract/roles.ts";
+import { among } from "../db/lists.ts";
 import type { Connection, Queries } from "../db/open.ts";
 import type { Tables } from "../db/tables.ts";
 import type { Token } from "./schema.ts";
@@ -97,7 +98,7 @@ export async function capAccountsOf(db: Connection, creatorId: string, role: Rol
   await db
     .updateTable("users")
     .set({ role })
-    .where("id", "in", ids)
+    .where("id", "in", among(ids))
     .where("role", "in", above)
     .execute();
 }
