@@ -20,6 +20,7 @@ import { services } from "./services/reconcile.ts";
 import { replicas } from "./services/replicas/reconcile.ts";
 import { sshLeftovers } from "./ssh-pools/leftovers.ts";
 import { sshHosts } from "./ssh-pools/reconcile.ts";
+import { ensureFirstAdmin } from "./users/first-admin.ts";
 
 /** Serves until it is told to stop; what it works on goes on after the next start. */
 async function main(): Promise<void> {
@@ -36,6 +37,7 @@ async function main(): Promise<void> {
     log.fatal({ err }, "ends");
     process.exit(1);
   });
+  await ensureFirstAdmin(ctx);
   const stopping = new AbortController();
   const requests = await openRequests(ctx, operations);
   const server = buildServer(ctx, rows, operations);

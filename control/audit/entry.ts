@@ -1,6 +1,9 @@
 import type { InputOf, Operation } from "../../common/operation.ts";
 import type { Identity } from "../access/identity.ts";
+import type { Queries } from "../db/open.ts";
 import type { Ground } from "../ground.ts";
+import { findToken } from "../tokens/store.ts";
+import { findUser } from "../users/store.ts";
 import { addAudit, type NewAudit } from "./store.ts";
 
 /** A call that is audited: which row, with what, by whom, from where. */
@@ -16,12 +19,22 @@ export interface AuditedCall {
 
 /** Writes an entry about a call down. */
 export const audit = (ctx: Ground, call: AuditedCall): Promise<void> =>
-  ctx.batch((tx) => addAudit(tx, auditOf(call, ctx.now())));
+  ctx.batch(async (tx) => {
+    const name = await nameOf(tx, call.input);
+    return addAudit(tx, auditOf(call, ctx.now(), name));
+  });
+
+/** The name of the user or token whose id a call has: once it is gone, the id says nothing. */
+async function nameOf(db: Queries, input: InputOf<Operation>): Promise<string | undefined> {
+  const { user_id: user, token_id: token } = (input ?? {}) as Record<string, unknown>;
+  if (typeof user === "string") return (await findUser(db, user))?.name;
+  return typeof token === "string" ? (await findToken(db, token))?.name : undefined;
+}
 
 const reasonCharacters = 300;
 
 /** The entry of the audit log about a call. */
-export function auditOf(call: AuditedCall, at: Date): NewAudit {
+export function auditOf(call: AuditedCall, at: Date, name?: string): NewAudit {
   const { row, input, identity, address, requestId, refusal } = call;
   return {
     at: at.getTime(),
@@ -30,7 +43,7 @@ export function auditOf(call: AuditedCall, at: Date): NewAudit {
     credential: identity?.credential ?? "",
     address,
     operation: row.name,
-    subject: subjectOf(row, input),
+    subject: subjectOf(input, name),
     outcome: refusal === undefined ? "allowed" : "refused",
     reason: refusal?.message.slice(0, reasonCharacters) ?? null,
     requestId,
@@ -58,12 +71,21 @@ const naming: Readonly<Record<string, string>> = {
 
 const subjectCharacters = 300;
 
-/** What a call is about, in words: `cluster demo`. */
-function subjectOf(_row: Operation, input: InputOf<Operation>): string | null {
+/** What a call is about, in words: `cluster demo`, `user 5f0c3a1e (ana): role admin, password`. */
+function subjectOf(input: InputOf<Operation>, name: string | undefined): string | null {
   const fields = (input ?? {}) as Record<string, unknown>;
-  const named = Object.entries(naming).flatMap(([field, noun]) => {
-    const names = [fields[field] ?? []].flat().filter((name) => typeof name === "string");
+  const [named] = Object.entries(naming).flatMap(([field, noun]) => {
+    const names = [fields[field] ?? []].flat().filter((one) => typeof one === "string");
     return names.length === 0 ? [] : [`${noun} ${names.join(", ")}`.trim()];
   });
-  return named[0]?.slice(0, subjectCharacters) ?? null;
+  if (named === undefined) return null;
+  const { role, password } = fields;
+  const given = [
+    ...(typeof role === "string" ? [`role ${role}`] : []),
+    ...(typeof password === "string" ? ["password"] : []),
+  ];
+  const called = name === undefined ? named : `${named} (${name})`;
+  return [called, ...(given.length > 0 ? [given.join(", ")] : [])]
+    .join(": ")
+    .slice(0, subjectCharacters);
 }

@@ -4,7 +4,7 @@ import { localUserId } from "../access/identity.ts";
 import type { Connection, Queries } from "../db/open.ts";
 import { capAccountsOf } from "../tokens/store.ts";
 import type { Account } from "./schema.ts";
-import { findUser, hasOtherAdmin, setUser } from "./store.ts";
+import { findUser, hasAdmin, setUser } from "./store.ts";
 
 /** The role that a word names; throws `ValueError`. */
 export const readRole = (word: string): Role =>
@@ -31,7 +31,7 @@ export async function requireOtherAdmin(
   { id, name, kind, role }: Account,
   verb: string,
 ): Promise<void> {
-  if (role !== "admin" || kind === "sa" || (await hasOtherAdmin(db, id))) return;
+  if (role !== "admin" || kind === "sa" || (await hasAdmin(db, id))) return;
   fail(
     "ValueError",
     `${name} is the last administrator; make another user one, then ${verb} ${name}`,

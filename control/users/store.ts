@@ -57,14 +57,14 @@ export async function listUsers(db: Queries): Promise<Account[]> {
   return rows.map(toAccount);
 }
 
-/** Whether there is an administrator beside a user; service accounts do not count. */
-export async function hasOtherAdmin(db: Queries, userId: string): Promise<boolean> {
+/** Whether there is an administrator, other than a user; service accounts do not count. */
+export async function hasAdmin(db: Queries, otherThan = ""): Promise<boolean> {
   const row = await db
     .selectFrom("users")
     .select("id")
     .where("role", "=", "admin")
     .where("kind", "<>", "sa")
-    .where("id", "<>", userId)
+    .where("id", "<>", otherThan)
     .limit(1)
     .executeTakeFirst();
   return row !== undefined;

@@ -1,0 +1,34 @@
+import { AppError, toAppError } from "../../common/errors.ts";
+import { product } from "../../common/product.ts";
+import type { Ground } from "../ground.ts";
+import { requireUserName } from "./names.ts";
+import { newUser } from "./new-user.ts";
+import { addUser, findUserByName, hasAdmin, setUser } from "./store.ts";
+
+/**
+ * Creates the user that settings name as the first administrator, or promotes the user, as long as there
+ * is no administrator. Throws `ConfigError` for an impossible name.
+ */
+export async function ensureFirstAdmin(ctx: Ground): Promise<void> {
+  const { firstAdmin: name, login } = ctx.config;
+  if (name === undefined) return;
+  try {
+    requireUserName(name);
+  } catch (error) {
+    throw new AppError("ConfigError", `OUTRIGGER_FIRST_ADMIN: ${toAppError(error).message}`);
+  }
+  const isMade = await ctx.batch(async (tx) => {
+    if (await hasAdmin(tx)) return false;
+    const known = await findUserByName(tx, name);
+    if (known) await setUser(tx, known.id, { role: "admin", hasGroupRole: false });
+    else await addUser(tx, newUser(ctx, { name, kind: "basic", role: "admin" }));
+    return true;
+  });
+  if (isMade) ctx.log.info({ name }, "is the first administrator");
+  const user = await findUserByName(ctx.db, name);
+  if (login.includes("password") && user?.hasPassword === false)
+    ctx.log.warn(
+      { name, command: `${product.word} users update ${name} --password` },
+      "the first administrator has no password; set one with this command",
+    );
+}
