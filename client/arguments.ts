@@ -108,11 +108,12 @@ function parseFile(text: string, file: string) {
   return parseEnv(text);
 }
 
-const largestEnvFileBytes = 1024 * 1024;
+const largestFileBytes = 1024 * 1024;
 
-function readText(file: string, cwd: string): string {
+/** The text of a file that was named; throws `NotFoundError`, and `ValueError` for one that is too large. */
+export function readText(file: string, cwd: string): string {
   try {
-    const named = { mostBytes: largestEnvFileBytes, mayBePipe: true };
+    const named = { mostBytes: largestFileBytes, mayBePipe: true };
     return readNamed(resolve(cwd, file), named).toString();
   } catch (error) {
     if (error instanceof AppError) throw error;

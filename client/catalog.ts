@@ -1,3 +1,4 @@
+import { accessCommands } from "./catalog/access.ts";
 import { clusterCommands } from "./catalog/clusters.ts";
 import { configurationCommands } from "./catalog/configuration.ts";
 import { controlCommands } from "./catalog/control.ts";
@@ -17,6 +18,7 @@ const rows: readonly CommandRow[] = [
   ...nodeCommands,
   ...servingCommands,
   ...controlCommands,
+  ...accessCommands,
   ...configurationCommands,
   ...installationCommands,
 ];

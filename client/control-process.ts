@@ -31,6 +31,11 @@ export interface WantedAddress {
   readonly port?: number;
 }
 
+/** What is said on the command line of a start. */
+export interface WantedControl extends WantedAddress {
+  readonly firstAdmin?: string;
+}
+
 /** Whether a control plane that listens does so where it was asked to; one that does not yet, may. */
 export function listensAt(running: ControlProcess, { host, port }: WantedAddress): boolean {
   const namesHost = host === undefined || host === running.host;
@@ -43,20 +48,16 @@ export function listensAt(running: ControlProcess, { host, port }: WantedAddress
 export function controlEnv(
   env: Readonly<Record<string, string | undefined>>,
   { home }: Home,
-  { host, port }: WantedAddress,
+  { host, port, firstAdmin }: WantedControl,
 ): Record<string, string> {
   const given = Object.entries(env).filter(
     (pair): pair is [string, string] => pair[1] !== undefined,
   );
-  const [homeName = "", hostName = "", portName = ""] = ["HOME", "HOST", "PORT"].map(
-    (suffix) => envNames(suffix)[0],
+  const said = { HOME: home, HOST: host, PORT: port, FIRST_ADMIN: firstAdmin };
+  const named = Object.entries(said).flatMap(([suffix, value]) =>
+    value === undefined ? [] : [[envNames(suffix)[0], String(value)]],
   );
-  return {
-    ...Object.fromEntries(given),
-    [homeName]: home,
-    ...(host !== undefined && { [hostName]: host }),
-    ...(port !== undefined && { [portName]: String(port) }),
-  };
+  return Object.fromEntries([...given, ...named]);
 }
 
 function readPidFile(file: string): ControlProcess | undefined {

@@ -13,6 +13,8 @@ export const groupSummaries: Readonly<Record<string, string>> = {
   context: "Control planes by name",
   config: "Settings of this command line",
   serve: "Services: replicas behind one address",
+  users: "Users, their roles and passwords",
+  tokens: "Tokens of service accounts",
 };
 
 /** What a group of words is taken for and is not. */

@@ -2,6 +2,7 @@ import { once } from "node:events";
 import { createInterface } from "node:readline";
 import type { Readable, Writable } from "node:stream";
 import { styleText } from "node:util";
+import { type Answers, askHidden } from "./hidden-input.ts";
 import type { Env } from "./settings.ts";
 
 export type Style = Parameters<typeof styleText>[0];
@@ -30,6 +31,8 @@ export interface Terminal {
   readonly canAsk: boolean;
   /** Asks until it hears yes or no; the end of input is a no. */
   confirm(question: string, how: Asking): Promise<Said>;
+  /** Asks one question after the other, without showing what is typed. */
+  askHidden(questions: readonly string[], signal: AbortSignal): Promise<Answers>;
 }
 
 /** What a question brought; `interrupted` is Ctrl-C. */
@@ -68,6 +71,7 @@ export function openTerminal({ stdin, stdout, stderr }: Streams, env: Env): Term
     },
     canAsk: stderr.isTTY === true,
     confirm: (question, how) => confirm(stdin, stderr, question, how),
+    askHidden: (questions, signal) => askHidden(stdin, stderr, questions, signal),
   };
 }
 

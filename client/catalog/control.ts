@@ -19,6 +19,10 @@ export const controlCommands: readonly CommandRow[] = [
         means: "Port to listen on; 46580 by default.",
         parse: wholeNumber(0, 65_535),
       },
+      {
+        flags: "--first-admin <user>",
+        means: "Make this user an administrator as long as there is none.",
+      },
     ],
     more: "Files and the log (control.log) are kept in OUTRIGGER_HOME, by default ~/.outrigger.",
     load: async () => (await import("../commands/api-start.ts")).start,

@@ -1,5 +1,7 @@
 import { fail } from "../../common/errors.ts";
+import { envNames } from "../../common/product.ts";
 import type { ControlProcess } from "../../contract/control-pid.ts";
+import { userOperations } from "../../contract/operations/users.ts";
 import { become } from "../become.ts";
 import {
   addressOf,
@@ -7,15 +9,15 @@ import {
   findControl,
   listensAt,
   logFileOf,
-  type WantedAddress,
+  type WantedControl,
 } from "../control-process.ts";
 import { count } from "../rendering.ts";
 import { isOfHome } from "../settings.ts";
 import { startControl } from "../start-control.ts";
 import type { World } from "../world.ts";
-import { liveClusters } from "./api-stop.ts";
+import { askHome, liveClusters } from "./api-stop.ts";
 
-interface StartOptions extends WantedAddress {
+interface StartOptions extends WantedControl {
   readonly foreground?: boolean;
 }
 
@@ -39,7 +41,8 @@ function tellRunning(
   options: StartOptions,
 ): undefined {
   const address = addressOf(running);
-  if (options.foreground || !listensAt(running, options)) {
+  const isOther = options.foreground || options.firstAdmin !== undefined;
+  if (isOther || !listensAt(running, options)) {
     const where = address === undefined ? "" : ` at ${address}`;
     const what = `a control plane of ${settings.home} is already running${where}, pid ${running.pid}`;
     fail("ConflictError", `${what}; stop it first: outrigger api stop`);
@@ -54,10 +57,33 @@ async function startDetached(world: World, env: Record<string, string>): Promise
   terminal.answer(address);
   terminal.note(`${terminal.paintNote("dim", "log   ")}${logFileOf(settings)}`);
   terminal.note(`${terminal.paintNote("dim", "stop  ")}outrigger api stop`);
+  const admin = await adminWithoutPassword(world, address, env);
+  if (admin !== undefined)
+    terminal.note(`${admin} has no password yet: outrigger users update ${admin} --password`);
   const live = await liveClusters(world, address, "start");
   if (live.length > 0)
     terminal.note(`${count(live.length, "cluster")} went on: ${live.join(", ")}`);
   tellElsewhere(world, address);
+}
+
+/** The first administrator, where passwords let people in and that user has none. */
+async function adminWithoutPassword(
+  world: World,
+  address: string,
+  env: Readonly<Record<string, string>>,
+): Promise<string | undefined> {
+  const [name, login] = ["FIRST_ADMIN", "LOGIN"].map((suffix) =>
+    envNames(suffix)
+      .map((variable) => env[variable])
+      .find(Boolean),
+  );
+  if (name === undefined || !login?.split(",").some((method) => method.trim() === "password"))
+    return undefined;
+  const users = await askHome(world, address, "start", (client) =>
+    client.call(userOperations.list, {}),
+  );
+  const isSo = users?.some((user) => user.name === name && user.has_password === false);
+  return isSo ? name : undefined;
 }
 
 /** Says how to use it where something names another control plane. */

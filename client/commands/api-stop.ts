@@ -5,7 +5,7 @@ import { product } from "../../common/product.ts";
 import { addressOf, findControl } from "../control-process.ts";
 import { openProgress } from "../progress.ts";
 import { count } from "../rendering.ts";
-import { openClient } from "../sdk.ts";
+import { type Client, openClient } from "../sdk.ts";
 import { listClusters } from "../selection.ts";
 import { tokenFor } from "../token.ts";
 import type { World } from "../world.ts";
@@ -44,21 +44,31 @@ export async function stop(world: World): Promise<undefined> {
 
 /** The clusters that are not stopped, of everyone; none where control does not say so in time. */
 export async function liveClusters(
-  { settings, signal }: World,
+  world: World,
   endpoint: string | undefined,
   verb: "start" | "stop",
 ): Promise<readonly string[]> {
-  if (endpoint === undefined) return [];
+  const clusters = await askHome(world, endpoint, verb, (client) => listClusters(client, [], true));
+  return (clusters ?? []).filter(({ status }) => status !== "STOPPED").map(({ name }) => name);
+}
+
+/** Asks the control plane of the home; undefined where it does not answer in time. */
+export async function askHome<T>(
+  { settings, signal }: World,
+  endpoint: string | undefined,
+  verb: "start" | "stop",
+  ask: (client: Client) => Promise<T>,
+): Promise<T | undefined> {
+  if (endpoint === undefined) return undefined;
   const client = openClient({
     ...{ endpoint, token: tokenFor(settings, endpoint) },
     origin: `${product.word} api ${verb}`,
     signal: AbortSignal.any([signal, AbortSignal.timeout(askLimitMs)]),
   });
   try {
-    const clusters = await listClusters(client, [], true);
-    return clusters.filter(({ status }) => status !== "STOPPED").map(({ name }) => name);
+    return await ask(client);
   } catch {
-    return [];
+    return undefined;
   } finally {
     await client.close();
   }

@@ -7,7 +7,7 @@ const Action = z.strictObject({
   name: z
     .string()
     .nullable()
-    .describe("Of the cluster, service, pool or context; null when it is of all."),
+    .describe("Of the cluster, service, pool, context, user or token; null when it is of all."),
   request_id: z
     .string()
     .nullable()

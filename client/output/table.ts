@@ -1,4 +1,5 @@
 import * as z from "zod";
+import { importForm, newTokenForm, roleForm, tokenForm, userForm } from "./access.ts";
 import { actionForm } from "./actions.ts";
 import { clusterForm, costForm, endpointForm } from "./clusters.ts";
 import { contextForm, settingForm } from "./configuration.ts";
@@ -54,6 +55,11 @@ export const outputs: readonly Output[] = [
   { name: "ssh-keys", schema: listOf(keyForm), printedBy: ["ssh keys"] },
   { name: "requests", schema: listOf(requestForm), printedBy: ["api status"] },
   { name: "orphans", schema: listOf(orphanForm), printedBy: ["api orphans"] },
+  { name: "users", schema: listOf(userForm), printedBy: ["users list"] },
+  { name: "user-import", schema: importForm.schema, printedBy: ["users import"] },
+  { name: "tokens", schema: listOf(tokenForm), printedBy: ["tokens list"] },
+  { name: "new-token", schema: newTokenForm.schema, printedBy: ["tokens create", "tokens rotate"] },
+  { name: "token-role", schema: roleForm.schema, printedBy: ["tokens role"] },
   { name: "control-plane", schema: infoForm.schema, printedBy: ["api info"] },
   { name: "version", schema: versionForm.schema, printedBy: ["version"] },
   { name: "findings", schema: listOf(findingForm), printedBy: ["doctor"] },
@@ -72,6 +78,7 @@ export const outputs: readonly Output[] = [
         "api cancel",
       ],
       ...["context add", "context use", "context remove"],
+      ...["users create", "users update", "users delete", "tokens delete"],
     ],
   },
   { name: "error", schema: ErrorOutput, printedBy: ["every command that fails, on stderr"] },

@@ -71,6 +71,17 @@ const explanation = {
 };
 const orphan = { id: "o1", name: null, provider: "local", nodes: 1, jobs: null };
 
+const aToken = {
+  ...{ token_id: "t1", token_name: "ci", created_at: 0, last_used_at: null, expires_at: 86_400 },
+  ...{ creator_user_hash: "u1", creator_name: "ana", service_account_user_id: "sa-1" },
+  ...{ service_account_name: "ci", service_account_roles: ["user"] },
+};
+
+const aSecret = {
+  ...{ token_id: "t1", token_name: "ci", token: "sky_outrigger_x", expires_at: null },
+  ...{ service_account_user_id: "sa-1", message: "keep it" },
+};
+
 const routes: Routes = {
   "POST /status": { result: [dev] },
   "POST /endpoints": { result: { 8080: "10.0.0.1:8080" } },
@@ -94,6 +105,22 @@ const routes: Routes = {
   "GET /orphans": sending([orphan]),
   "POST /orphans/adopt": sending(orphan),
   "GET /api/health": sending({ ...health, user: { id: "u1", name: "ana" } }),
+  "GET /users": sending([
+    { id: "u1", name: "ana", role: "admin", user_type: "basic", has_password: true, created_at: 0 },
+  ]),
+  "POST /users/create": sending(null),
+  "POST /users/update": sending(null),
+  "POST /users/delete": sending(null),
+  "POST /users/import": sending({
+    ...{ success_count: 1, error_count: 0, total_processed: 1 },
+    ...{ parse_errors: [], creation_errors: [] },
+  }),
+  "GET /users/service-account-tokens": sending([aToken]),
+  "POST /users/service-account-tokens": sending(aSecret),
+  "POST /users/service-account-tokens/rotate": sending(aSecret),
+  "POST /users/service-account-tokens/delete": sending({ message: "deleted" }),
+  "POST /users/service-account-tokens/update-role": sending({}),
+  "POST /users/service-account-tokens/get-role": sending({ roles: ["viewer"] }),
   "POST /launch": { result: { job_id: 1, handle: null } },
   "POST /exec": { result: { job_id: 2, handle: null } },
   "POST /serve/up": { result: ["chat", "http://127.0.0.1:30001"] },
@@ -164,6 +191,16 @@ const lines: readonly [string, string, unknown][] = [
   ],
   ["context use default", "actions", [{ action: "context use", name: "default" }]],
   ["context remove gone --ignore-not-found", "actions", []],
+  ["users list", "users", [{ name: "ana", login: "basic", has_password: true }]],
+  ["users import users.csv", "user-import", { imported: 1, errors: [] }],
+  ["users create ana --password-stdin", "actions", [{ action: "users create", name: "ana" }]],
+  ["users update ana --role user", "actions", [{ action: "users update", name: "ana" }]],
+  ["users delete -y ana", "actions", [{ action: "users delete", outcome: "done" }]],
+  ["tokens list", "tokens", [{ name: "ci", role: "user", expires_at: "1970-01-02T00:00:00.000Z" }]],
+  ["tokens create ci", "new-token", { name: "ci", token: "sky_outrigger_x" }],
+  ["tokens rotate -y ci", "new-token", { name: "ci", token: "sky_outrigger_x" }],
+  ["tokens role ci viewer", "token-role", { name: "ci", role: "viewer" }],
+  ["tokens delete -y ci", "actions", [{ action: "tokens delete", name: "ci" }]],
 ];
 
 /** Forms that other tests are about, as they are printed a line at a time. */
@@ -188,6 +225,7 @@ for (const [line, name, part] of lines)
     const outrigger = await commandLine(t, control.endpoint);
     const task = "service: {replicas: 1, readiness_probe: /}\nresources: {ports: 80}\nrun: serve\n";
     await writeFile(join(outrigger.folder, "chat.yaml"), task);
+    await writeFile(join(outrigger.folder, "users.csv"), "username,password,role\n");
 
     const { code, stdout, stderr } = await outrigger([...wordsOf(line), "-o", "json"]);
 

@@ -48,6 +48,17 @@ const asking = [
   "api status",
   "api logs 1234",
   "api cancel 1234",
+  "users list",
+  "users create ana --password-stdin",
+  "users update ana --role user",
+  "users delete -y ana",
+  "users import -",
+  "users export",
+  "tokens list",
+  "tokens create ci",
+  "tokens rotate -y ci",
+  "tokens role ci",
+  "tokens delete -y ci",
 ];
 
 /** Commands that look at this machine alone, or read their words themselves. */

@@ -1,0 +1,129 @@
+import { roleNames } from "../../contract/roles.ts";
+import { wholeNumber } from "../arguments.ts";
+import * as option from "./options.ts";
+import type { CommandRow } from "./row.ts";
+
+const access = "Access:";
+
+const role = { flags: "--role <role>", choices: roleNames } as const;
+const passwordStdin = {
+  flags: "--password-stdin",
+  means: "Read the password from stdin; without it you are asked.",
+};
+const expiry = {
+  flags: "--expires-in-days <days>",
+  parse: wholeNumber(0, 36_500),
+};
+const tokenUse = `The token is printed once. To use it:
+  export OUTRIGGER_TOKEN=<token>
+  export SKYPILOT_SERVICE_ACCOUNT_TOKEN=<token>     for sky`;
+
+/** Commands about users and tokens. */
+export const accessCommands: readonly CommandRow[] = [
+  {
+    name: "users list",
+    group: access,
+    summary: "List users and their roles.",
+    options: [...option.outputs],
+    load: async () => (await import("../commands/users.ts")).list,
+  },
+  {
+    name: "users create",
+    group: access,
+    operands: "<user>",
+    summary: "Create a user who logs in with a password.",
+    options: [{ ...role, means: "Role; by default that of new users." }, passwordStdin],
+    load: async () => (await import("../commands/users.ts")).create,
+  },
+  {
+    name: "users update",
+    group: access,
+    operands: "<user>",
+    summary: "Change the role or the password of a user.",
+    options: [
+      { ...role, means: "New role." },
+      { flags: "--password", means: "Ask for a new password." },
+      { ...passwordStdin, means: "Read the new password from stdin." },
+    ],
+    more: "You can change your own password; everything else takes an administrator.",
+    load: async () => (await import("../commands/users.ts")).update,
+  },
+  {
+    name: "users delete",
+    group: access,
+    operands: "<users...>",
+    summary: "Delete users with their sessions and the tokens that they made.",
+    options: [option.yes, option.ignoreNotFound],
+    more: "Refused while a user owns clusters, services or requests that have not ended.",
+    load: async () => (await import("../commands/users.ts")).remove,
+  },
+  {
+    name: "users import",
+    group: access,
+    operands: "<file>",
+    summary: "Create users from a CSV file, or - for stdin.",
+    options: [...option.outputs],
+    more: "The first line is username,password,role. If one line is wrong, no user is created.",
+    load: async () => (await import("../commands/users-csv.ts")).importUsers,
+  },
+  {
+    name: "users export",
+    group: access,
+    summary: "Print users as CSV, without passwords.",
+    options: [],
+    load: async () => (await import("../commands/users-csv.ts")).exportUsers,
+  },
+  {
+    name: "tokens list",
+    group: access,
+    summary: "List the tokens of service accounts.",
+    options: [...option.outputs],
+    load: async () => (await import("../commands/tokens.ts")).list,
+  },
+  {
+    name: "tokens create",
+    group: access,
+    operands: "<name>",
+    summary: "Create a service account and print its token.",
+    options: [
+      { ...role, means: "Role, up to your own; by default that of new users." },
+      { ...expiry, means: "The token expires after this many days; never by default." },
+      ...option.outputs,
+    ],
+    more: tokenUse,
+    load: async () => (await import("../commands/tokens.ts")).create,
+  },
+  {
+    name: "tokens rotate",
+    group: access,
+    operands: "<token>",
+    summary: "Replace a token by a new one; the old one stops working.",
+    options: [
+      {
+        ...expiry,
+        means: "The new one expires after this many days; by default when the old one would have.",
+      },
+      option.yes,
+      ...option.outputs,
+    ],
+    more: tokenUse,
+    load: async () => (await import("../commands/tokens.ts")).rotate,
+  },
+  {
+    name: "tokens role",
+    group: access,
+    operands: "<token> [role]",
+    summary: "Show or set the role of a service account.",
+    options: [...option.outputs],
+    more: `Roles: ${roleNames.join(", ")}. A service account has at most the role of its creator.`,
+    load: async () => (await import("../commands/tokens.ts")).role,
+  },
+  {
+    name: "tokens delete",
+    group: access,
+    operands: "<tokens...>",
+    summary: "Delete tokens and their service accounts.",
+    options: [option.yes, option.ignoreNotFound],
+    load: async () => (await import("../commands/tokens.ts")).remove,
+  },
+];

@@ -1,0 +1,33 @@
+import { AppError } from "../../common/errors.ts";
+import type { Action } from "../output/actions.ts";
+import type { World } from "../world.ts";
+import { directAction, failedAction, tellActions } from "./actions.ts";
+
+interface Named {
+  readonly name: string;
+}
+
+/** Does to each of several things what ends at once. Goes on after a failure, and throws the first one at the end. */
+export async function doDirectly<Row extends Named>(
+  world: World,
+  action: string,
+  rows: readonly Row[],
+  act: (row: Row) => Promise<unknown>,
+): Promise<undefined> {
+  const { terminal } = world;
+  const actions: Action[] = [];
+  const failures: AppError[] = [];
+  for (const row of rows)
+    try {
+      await act(row);
+      actions.push(directAction(action, row.name));
+    } catch (error) {
+      if (!(error instanceof AppError)) throw error;
+      failures.push(error);
+      actions.push(failedAction(action, row.name, error));
+      if (rows.length > 1)
+        terminal.note(`${terminal.paintNote("red", "✗")} ${row.name}: ${error.message}`);
+    }
+  tellActions(world, actions);
+  if (failures[0] !== undefined) throw failures[0];
+}

@@ -1,0 +1,140 @@
+import { matchesGlob } from "node:path";
+import type { OutputOf } from "../../common/operation.ts";
+import { tokenOperations as rows } from "../../contract/operations/tokens.ts";
+import { newTokenForm, roleForm, type TokenRecord, tokenForm } from "../output/access.ts";
+import { ago, type Column } from "../rendering.ts";
+import type { Client } from "../sdk.ts";
+import { agree, type Kind, requireAll, type SelectionOptions, select } from "../selection.ts";
+import type { World } from "../world.ts";
+import { answerOne, answerRows, type OutputOptions } from "./answers.ts";
+import { doDirectly } from "./directly.ts";
+
+type Words = readonly string[];
+
+interface SecretOptions extends OutputOptions {
+  readonly role?: string;
+  readonly expiresInDays?: number;
+  readonly yes?: boolean;
+}
+
+/** `outrigger tokens list`. */
+export async function list(
+  world: World,
+  _operands: Words,
+  options: OutputOptions,
+): Promise<undefined> {
+  const client = await world.connect();
+  const found = await client.call(rows.list, {});
+  const empty = "No tokens. Create one: outrigger tokens create NAME";
+  const columns = columnsOf(world.now());
+  answerRows(world, options, { form: tokenForm, rows: found, columns, empty });
+}
+
+const columnsOf = (now: Date): Column<TokenRecord>[] => [
+  { title: "NAME", text: (row) => row.token_name, least: 12 },
+  { title: "ROLE", text: (row) => row.service_account_roles.join() },
+  { title: "CREATOR", text: (row) => row.creator_name, least: 8, spare: true },
+  { title: "LAST USED", text: (row) => ago(row.last_used_at, now), spare: true },
+  {
+    title: "EXPIRES",
+    text: ({ expires_at: at }) => (at === null ? "never" : dayOf(at)),
+    style: ({ expires_at: at }) => (at !== null && at * 1_000 <= now.getTime() ? "red" : undefined),
+  },
+];
+
+const dayOf = (seconds: number) => new Date(seconds * 1_000).toISOString().slice(0, 10);
+
+/** `outrigger tokens create`. */
+export async function create(
+  world: World,
+  [name = ""]: Words,
+  options: SecretOptions,
+): Promise<undefined> {
+  const client = await world.connect();
+  const { role = null as never, expiresInDays: days = null as never } = options;
+  const input = { token_name: name, role, expires_in_days: days };
+  tellSecret(world, options, await client.call(rows.create, input));
+}
+
+/** `outrigger tokens rotate`. */
+export async function rotate(
+  world: World,
+  [name = ""]: Words,
+  options: SecretOptions,
+): Promise<undefined> {
+  const { id } = await getToken(world, name);
+  const question = `Replace token ${name}? The old one stops working.`;
+  if (!options.yes) await agree(world, question, { isFinal: true });
+  const client = await world.connect();
+  const input = { token_id: id, expires_in_days: options.expiresInDays ?? (null as never) };
+  tellSecret(world, options, await client.call(rows.rotate, input));
+}
+
+function tellSecret(
+  world: World,
+  options: OutputOptions,
+  made: OutputOf<typeof rows.create>,
+): undefined {
+  if (world.json) return answerOne(world, options, newTokenForm, made);
+  const { terminal } = world;
+  const end =
+    made.expires_at === null ? "It does not expire." : `Expires ${dayOf(made.expires_at)}.`;
+  terminal.answer(made.token);
+  terminal.note(`Save token ${made.token_name} now: it is not shown again. ${end}`);
+  terminal.note("To use it: export OUTRIGGER_TOKEN=<token>");
+}
+
+/** `outrigger tokens role`. */
+export async function role(
+  world: World,
+  [name = "", wanted]: Words,
+  options: OutputOptions,
+): Promise<undefined> {
+  const token_id = (await getToken(world, name)).id;
+  const client = await world.connect();
+  if (wanted !== undefined) await client.call(rows.updateRole, { token_id, role: wanted });
+  const { roles } = await client.call(rows.getRole, { token_id });
+  const has = roles.join();
+  if (world.json) return answerOne(world, options, roleForm, { name, role: has });
+  world.terminal.answer(has);
+}
+
+/** `outrigger tokens delete`. */
+export async function remove(
+  world: World,
+  words: Words,
+  options: SelectionOptions,
+): Promise<undefined> {
+  const chosen = await select(world, tokens, { verb: "delete", isFinal: true }, words, options);
+  const client = await world.connect();
+  await doDirectly(world, "tokens delete", chosen, async ({ id, name }) => {
+    await client.call(rows.delete, { token_id: id });
+    world.terminal.note(`Deleted token ${name}.`);
+  });
+}
+
+interface NamedToken {
+  readonly id: string;
+  readonly name: string;
+}
+
+async function listNamed(client: Client, words: Words): Promise<NamedToken[]> {
+  const found = await client.call(rows.list, {});
+  const named = found.map(({ token_id: id, token_name: name }) => ({ id, name }));
+  if (words.length === 0) return named;
+  return named.filter(({ name }) => words.some((word) => word === name || matchesGlob(name, word)));
+}
+
+/** The token of this name; throws `NotFoundError`. */
+async function getToken(world: World, name: string): Promise<NamedToken> {
+  const found = (await listNamed(await world.connect(), [])).filter((one) => one.name === name);
+  await requireAll(world, [name], found, tokens);
+  return found[0] ?? { id: name, name };
+}
+
+const tokens: Kind<NamedToken> = {
+  noun: "token",
+  missing: "NotFoundError",
+  lister: "tokens list",
+  list: listNamed,
+};

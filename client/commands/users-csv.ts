@@ -1,0 +1,34 @@
+import { text } from "node:stream/consumers";
+import { fail } from "../../common/errors.ts";
+import { userOperations as rows } from "../../contract/operations/users.ts";
+import { readText } from "../arguments.ts";
+import { importForm } from "../output/access.ts";
+import { count } from "../rendering.ts";
+import type { World } from "../world.ts";
+import { answerOne, type OutputOptions } from "./answers.ts";
+
+/** `outrigger users import`. */
+export async function importUsers(
+  world: World,
+  [file = ""]: readonly string[],
+  options: OutputOptions,
+): Promise<undefined> {
+  const { terminal, cwd, streams } = world;
+  const content = file === "-" ? await text(streams.stdin) : readText(file, cwd);
+  const client = await world.connect();
+  const result = await client.call(rows.import, { csv_content: content });
+  const errors = [...result.parse_errors, ...result.creation_errors];
+  if (world.json) answerOne(world, options, importForm, { imported: result.success_count, errors });
+  else for (const error of errors) terminal.note(`${file}: ${error}`);
+  if (errors.length > 0)
+    fail("ValueError", `nothing was imported: ${count(errors.length, "line")} must be mended`);
+  terminal.note(`Imported ${count(result.success_count, "user")}.`);
+}
+
+/** `outrigger users export`. */
+export async function exportUsers(world: World): Promise<undefined> {
+  const client = await world.connect();
+  const { csv_content: content, user_count: users } = await client.call(rows.export, {});
+  await world.terminal.write(Buffer.from(content));
+  world.terminal.note(`${count(users, "user")}; add passwords before you import them elsewhere.`);
+}

@@ -1,0 +1,113 @@
+import { matchesGlob } from "node:path";
+import { fail } from "../../common/errors.ts";
+import { userOperations as rows } from "../../contract/operations/users.ts";
+import type { UserRecord } from "../../contract/records/users.ts";
+import { userForm } from "../output/access.ts";
+import { readPassword } from "../passwords.ts";
+import { ago, type Column } from "../rendering.ts";
+import type { Client } from "../sdk.ts";
+import { type Kind, requireAll, type SelectionOptions, select } from "../selection.ts";
+import type { World } from "../world.ts";
+import { directAction, tellActions } from "./actions.ts";
+import { answerRows, type OutputOptions } from "./answers.ts";
+import { doDirectly } from "./directly.ts";
+
+type Words = readonly string[];
+
+interface ChangeOptions {
+  readonly role?: string;
+  readonly password?: boolean;
+  readonly passwordStdin?: boolean;
+}
+
+/** `outrigger users list`. */
+export async function list(
+  world: World,
+  _operands: Words,
+  options: OutputOptions,
+): Promise<undefined> {
+  const client = await world.connect();
+  const found = await client.call(rows.list, {});
+  const empty = "No users. Create one: outrigger users create NAME";
+  answerRows(world, options, {
+    form: userForm,
+    rows: found,
+    columns: columnsOf(world.now()),
+    empty,
+  });
+}
+
+const columnsOf = (now: Date): Column<UserRecord>[] => [
+  { title: "NAME", text: ({ id, name }) => name ?? id, least: 12 },
+  { title: "ROLE", text: ({ role }) => role },
+  { title: "LOGIN", text: loginOf, spare: true },
+  { title: "CREATED", text: ({ created_at: at }) => ago(at, now), spare: true },
+];
+
+function loginOf({ user_type: kind, has_password: hasPassword }: UserRecord): string {
+  if (kind !== "basic") return kind;
+  return hasPassword ? "password" : "no password yet";
+}
+
+/** `outrigger users create`. */
+export async function create(
+  world: World,
+  [username = ""]: Words,
+  { role, passwordStdin = false }: ChangeOptions,
+): Promise<undefined> {
+  const client = await world.connect();
+  const password = await readPassword(world, passwordStdin);
+  await client.call(rows.create, { username, password, role: role ?? null });
+  world.terminal.note(`Created user ${username}.`);
+  return tellActions(world, [directAction("users create", username)]);
+}
+
+/** `outrigger users update`. */
+export async function update(
+  world: World,
+  [name = ""]: Words,
+  { role = null as never, password: asks = false, passwordStdin = false }: ChangeOptions,
+): Promise<undefined> {
+  const setsPassword = asks || passwordStdin;
+  if (role === null && !setsPassword)
+    fail("UsageError", "say what to change: --role ROLE, --password or --password-stdin");
+  const client = await world.connect();
+  const [user] = await listNamed(client, [name]);
+  await requireAll(world, [name], user ? [user] : [], users);
+  const password = setsPassword ? await readPassword(world, passwordStdin) : null;
+  await client.call(rows.update, { user_id: user?.id ?? "", role, password });
+  world.terminal.note(`Changed user ${name}.`);
+  return tellActions(world, [directAction("users update", name)]);
+}
+
+/** `outrigger users delete`. */
+export async function remove(
+  world: World,
+  words: Words,
+  options: SelectionOptions,
+): Promise<undefined> {
+  const chosen = await select(world, users, { verb: "delete", isFinal: true }, words, options);
+  const client = await world.connect();
+  await doDirectly(world, "users delete", chosen, async ({ id, name }) => {
+    await client.call(rows.delete, { user_id: id });
+    world.terminal.note(`Deleted user ${name}.`);
+  });
+}
+
+interface NamedUser extends UserRecord {
+  readonly name: string;
+}
+
+async function listNamed(client: Client, words: Words): Promise<NamedUser[]> {
+  const found = await client.call(rows.list, {});
+  const named = found.map((user) => ({ ...user, name: user.name ?? user.id }));
+  if (words.length === 0) return named;
+  return named.filter(({ name }) => words.some((word) => word === name || matchesGlob(name, word)));
+}
+
+const users: Kind<NamedUser> = {
+  noun: "user",
+  missing: "NotFoundError",
+  lister: "users list",
+  list: listNamed,
+};
