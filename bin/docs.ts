@@ -8,6 +8,7 @@ import { hooksPage } from "./docs/hooks.ts";
 import { knownVariablesModule } from "./docs/known-variables.ts";
 import { machineOutputPage } from "./docs/machine-output.ts";
 import { outputSchemas } from "./docs/output-schemas.ts";
+import { rolesPage } from "./docs/roles.ts";
 import { settingsPage } from "./docs/settings.ts";
 import { sidecarRefusalsPage } from "./docs/sidecar-refusals.ts";
 import { internalStatusesPage, statusesPage } from "./docs/statuses.ts";
@@ -21,6 +22,7 @@ const pages = [
   { file: "docs/hooks.md", render: hooksPage },
   { file: "docs/internal-statuses.md", render: internalStatusesPage },
   { file: "docs/machine-output.md", render: machineOutputPage },
+  { file: "docs/roles.md", render: rolesPage },
   { file: "docs/settings.md", render: settingsPage },
   { file: "docs/sidecar-refusals.md", render: sidecarRefusalsPage },
   { file: "docs/schemas/task.json", render: taskSchema },

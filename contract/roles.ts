@@ -17,3 +17,16 @@ export const covers = (role: Role, needed: Role): boolean =>
 
 /** The one of two roles that may do less. */
 export const lowerOf = (one: Role, other: Role): Role => (covers(one, other) ? other : one);
+
+/** What an operation's `about` adds to its role, by what the call is about. */
+export const ownership = {
+  cluster: "in your workspaces; others are hidden",
+  newCluster: "a name that no cluster outside your workspaces has",
+  service: "in your workspaces; others are hidden",
+  newService: "a name that no service outside your workspaces has",
+  token: "a token that you created; administrators: any",
+  user: "yourself; administrators: anybody",
+  changedRole: "the role that you have; administrators: any",
+  givenRole: "at most your own role",
+} as const;
+export type Ownership = keyof typeof ownership;

@@ -1,5 +1,5 @@
 import { fail } from "../../common/errors.ts";
-import { covers, isRole } from "../../contract/roles.ts";
+import { covers, isRole, type Ownership } from "../../contract/roles.ts";
 import { noSuchCluster } from "../clusters/find.ts";
 import { findLive } from "../clusters/store.ts";
 import type { Context } from "../context.ts";
@@ -71,7 +71,7 @@ export const subjects = {
       `${user.name} has the role ${own}, and can give no higher one to a service account`,
     );
   },
-} as const satisfies Record<string, Rule>;
+} as const satisfies Record<Ownership, Rule>;
 
 /** Whether rows may say that they are about things of this noun. */
 export const isSubjectNoun = (noun: string): noun is keyof typeof subjects =>
