@@ -9,17 +9,15 @@ const field = /(?:"([^"]*(?:""[^"]*)*)"|([^",\r\n]*))(,|\r?\n|$)/y;
 const byteOrderMark = /^\uFEFF/;
 
 /** Reads CSV, leaving out empty lines; lines may end without CR, too. Source: RFC 4180. */
-export function readCsv(given: string): CsvLine[] {
+export function* readCsv(given: string): Generator<CsvLine> {
   const text = given.replace(byteOrderMark, "");
-  const lines: CsvLine[] = [];
   let number = 1;
   for (let at = 0; at < text.length; ) {
     const { fields, end } = lineAt(text, at);
-    if (fields.length !== 1 || fields[0] !== "") lines.push({ number, fields });
+    if (fields.length !== 1 || fields[0] !== "") yield { number, fields };
     number += text.slice(at, end).split("\n").length - 1;
     at = end;
   }
-  return lines;
 }
 
 function lineAt(text: string, start: number): Pick<CsvLine, "fields"> & { end: number } {

@@ -22,12 +22,12 @@ export const rowsAtMost = 1_000;
  * without the right header or without rows.
  */
 export function readRows(text: string): { rows: ImportRow[]; faults: string[] } {
-  const [header, ...lines] = readCsv(text);
+  const [header, ...lines] = readCsv(text).take(rowsAtMost + 2);
   if (header === undefined) fail("ValueError", "the text is empty; it begins with a header line");
   const columns = columnsOf(header);
   if (lines.length === 0) fail("ValueError", "there is a header, and no user after it");
   if (lines.length > rowsAtMost)
-    fail("ValueError", `${lines.length} users are too many; import up to ${rowsAtMost} at a time`);
+    fail("ValueError", `there are too many users; import up to ${rowsAtMost} at a time`);
   const rows = new Map<string, ImportRow>();
   const faults: string[] = [];
   for (const line of lines)

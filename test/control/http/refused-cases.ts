@@ -234,7 +234,7 @@ export const refusedCases: Record<string, RefusedCase> = {
     says: /version_mismatch.*speaks API version 23.*needs 24 or newer; upgrade the client/,
   },
   "an operation that is not built": {
-    send: ["GET", "/users"],
+    send: ["GET", "/debug/dump_download/x"],
     status: 501,
     says: /is not built yet in this version/,
   },
