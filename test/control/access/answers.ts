@@ -4,7 +4,14 @@
  * `list`: those that the caller sees; `own`: the caller's own, all for administrators; `everyone`: nothing that
  * belongs to somebody; `empty`: a list of what cannot be made yet; `unbuilt`: no code yet.
  */
-export type Reach = "cluster" | "newCluster" | "service" | "newService" | "token" | OtherReach;
+export type Reach =
+  | "cluster"
+  | "newCluster"
+  | "service"
+  | "newService"
+  | "token"
+  | "user"
+  | OtherReach;
 type OtherReach = "named" | "list" | "own" | "everyone" | "empty" | "unbuilt";
 
 /** The least role of each operation, and whose things it reaches. An operation without an answer fails the tests. */
@@ -116,7 +123,7 @@ export const answers: Readonly<Record<string, `${"open" | "viewer" | "user" | "a
     "users.workspace": "viewer own",
     "users.prefer_workspace": "viewer own",
     "users.create": "admin everyone",
-    "users.update": "viewer own",
+    "users.update": "viewer user",
     "users.delete": "admin everyone",
     "users.import": "admin everyone",
     "users.export": "admin everyone",
