@@ -1,5 +1,6 @@
 import type { FastifyReply } from "fastify";
 import { type AppError, errorTypes, toAppError } from "../../common/errors.ts";
+import { retryAfterOf } from "../../common/rate-limit.ts";
 import type { Logger } from "../log.ts";
 import { plainError } from "../wire/errors.ts";
 import { readerOf, wordedFor } from "../wire/wording.ts";
@@ -7,6 +8,8 @@ import { readerOf, wordedFor } from "../wire/wording.ts";
 /** Answers an error: `{"detail"}` with the HTTP status of its type, and its type for our clients. */
 export function sendError(reply: FastifyReply, error: AppError, log: Logger): void {
   const { http } = errorTypes[error.type];
+  const retryAfter = retryAfterOf(error);
+  if (retryAfter !== undefined) reply.header("retry-after", retryAfter);
   if (http === 500) log.error({ err: error }, "request not answered");
   reply
     .code(http)
