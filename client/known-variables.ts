@@ -4,6 +4,7 @@
 export const knownVariables: readonly string[] = [
   "ACCESS_LOG",
   "ADMIN_GROUPS",
+  "AUDIT_DAYS",
   "AUTOSTART",
   "BALANCER_PORTS",
   "BODY_MEMORY_MEGABYTES",

@@ -38,8 +38,8 @@ export const accesses = {
 } as const;
 export type Access = keyof typeof accesses;
 
-/** Whether a call may change something: then it is in the audit log. */
-export const isAudited = ({ access, audited }: Pick<Operation, "access" | "audited">) =>
+/** Whether calls of a row are in the audit log; those that are refused always are. */
+export const isAudited = ({ access, audited }: Pick<Operation, "access" | "audited">): boolean =>
   audited ?? (access === "user" || access === "admin");
 
 /** Where the fields of an input travel. A handler sees them as one flat object. */
@@ -74,7 +74,7 @@ export interface Operation {
    * owner or workspace adds to `access` is a rule of the noun.
    */
   readonly about?: Readonly<Record<string, string>>;
-  /** Whether it is in the audit log, where its access does not say so: see `isAudited`. */
+  /** Whether calls are in the audit log; absent, they are where viewers may not make them. */
   readonly audited?: boolean;
   readonly input: Input;
   readonly output: z.ZodType;

@@ -61,6 +61,18 @@ export function openRateLimit({
   };
 }
 
+/** The key of an address: a host with IPv6 has a whole network of 64 bits to call from. */
+export function networkOf(address: string): string {
+  if (!address.includes(":")) return address;
+  const [front = "", back = ""] = address.split("::").map((half) => half.split(":"));
+  const zeros = address.includes("::") ? 8 - front.length - back.length : 0;
+  const groups = [...front, ...Array(Math.max(zeros, 0)).fill("0"), ...back];
+  return `${groups
+    .slice(0, 4)
+    .map((group) => group || "0")
+    .join(":")}::/64`;
+}
+
 /** Throws `RateLimitError`, whose answer says in `Retry-After` how long to wait. */
 export function failTooOften(what: string, waitMs: number): never {
   const seconds = Math.ceil(waitMs / 1_000);

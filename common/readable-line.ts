@@ -55,6 +55,12 @@ const stackOf = (value: unknown): string[] =>
         .map((one) => `  ${harmless(one)}`)
     : [];
 
+/** A text of strangers on one line, cut where it is long. */
+export function shown(text: string, charactersAtMost: number): string {
+  const safe = harmless(text.slice(0, charactersAtMost + 1));
+  return safe.length > charactersAtMost ? `${safe.slice(0, charactersAtMost - 1)}…` : safe;
+}
+
 /** Requests of strangers are in logs: what would control the terminal is shown as its code. */
 const harmless = (text: string): string =>
   text.replace(/\p{Cc}|\p{Cf}/gu, (one) => `\\u${one.charCodeAt(0).toString(16).padStart(4, "0")}`);

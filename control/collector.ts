@@ -1,4 +1,5 @@
 import { type Loop, startLoop } from "../common/loop.ts";
+import { collectAudit, collectRefusals } from "./audit/collect.ts";
 import { collectClusters, collectDownloads, collectLifecycles } from "./clusters/collect.ts";
 import type { Context } from "./context.ts";
 import { copyIfDue } from "./db/copies.ts";
@@ -19,6 +20,8 @@ const collectors: readonly ((ctx: Context, signal?: AbortSignal) => Promise<void
   collectDownloads,
   collectUploads,
   collectServices,
+  collectRefusals,
+  collectAudit,
   copyDatabase,
   async ({ config }) => keepReserve(databaseOf(config.home)),
 ];

@@ -99,6 +99,11 @@ export const Settings = z.object({
     .describe(
       "How long the history of deleted clusters is kept; a negative number keeps it forever.",
     ),
+  auditDays: z.coerce
+    .number()
+    .min(-1)
+    .default(365)
+    .describe("How long entries of the audit log are kept; a negative number keeps them forever."),
   headPatienceSeconds: z.coerce
     .number()
     .min(0)

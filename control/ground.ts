@@ -1,5 +1,6 @@
 import type { Changes } from "../common/changes.ts";
 import type { Seal } from "../common/seal.ts";
+import type { Refusals } from "./audit/refusals.ts";
 import type { Config } from "./config.ts";
 import type { Batch } from "./db/batch.ts";
 import type { Lease } from "./db/lease.ts";
@@ -20,5 +21,7 @@ export interface Ground {
   readonly seal: Seal;
   readonly changes: Changes;
   readonly configurations: Configurations;
+  /** Which refused calls the audit log lists. */
+  readonly refusals: Refusals;
   now(): Date;
 }

@@ -6,6 +6,8 @@ import { AppError, fail } from "../common/errors.ts";
 import { isNoRoom } from "../common/files.ts";
 import { openSeal, readOrMake } from "../common/seal.ts";
 import { tokenFile } from "../contract/control-pid.ts";
+import { collectRefusals } from "./audit/collect.ts";
+import { openRefusals } from "./audit/refusals.ts";
 import { openAgents } from "./clusters/agents.ts";
 import { openWatches } from "./clusters/watch.ts";
 import type { Config } from "./config.ts";
@@ -104,6 +106,7 @@ async function open(config: Config, log: Logger, replaced: Replaced): Promise<Co
       urgent: urgentAtOnce,
     }),
     configurations: openConfigurations(db, seal),
+    refusals: openRefusals(now),
     reads,
     requestLogs: openRequestLogs(
       join(home, "requests"),
@@ -133,6 +136,7 @@ export async function closeContext(ctx: Context): Promise<void> {
   await ctx.agents.close();
   ctx.ssh.forwards.closeAll();
   ctx.ssh.connections.close();
+  await collectRefusals(ctx).catch((err: unknown) => ctx.log.warn({ err }, "refusals not counted"));
   await ctx.db.destroy();
   clearMark(databaseOf(ctx.config.home));
 }

@@ -2,6 +2,7 @@ import { jobOperations } from "../contract/operations/jobs.ts";
 import { poolOperations } from "../contract/operations/pools.ts";
 import { storageOperations } from "../contract/operations/storage.ts";
 import { volumeOperations } from "../contract/operations/volumes.ts";
+import { auditOperations } from "./audit/operations.ts";
 import { type Bound, bind } from "./bind.ts";
 import { cloudOperations } from "./clouds/operations.ts";
 import { clusterOperations } from "./clusters/operations.ts";
@@ -46,6 +47,7 @@ export const operations: Bound[] = [
   ...workspaceOperations,
   ...userOperations,
   ...tokenOperations,
+  ...auditOperations,
   ...serviceOperations,
   ...sshPoolOperations,
   ...uploadOperations,

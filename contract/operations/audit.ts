@@ -11,6 +11,7 @@ export const auditOperations = {
     mode: "sync",
     summary: "List entries of the audit log, newest first.",
     access: "admin",
+    audited: false,
     input: query({
       before: optional(queryInteger(1)).describe("Only entries older than this number."),
       limit: queryInteger(1, caps.entries).default(100).describe("At most n."),
@@ -27,8 +28,10 @@ export const auditOperations = {
     mode: "sync",
     summary: "Check that no entry of the audit log was changed, added or removed.",
     access: "admin",
+    audited: false,
     input: query({
       from: optional(queryInteger(1)).describe("Number to begin at; null is the oldest."),
+      expect_hash: optional(text).describe("Hash of an entry to look for."),
     }),
     output: AuditVerdict,
     errors: ["PermissionDeniedError"],

@@ -96,6 +96,7 @@ export const authOperations = {
     mode: "sync",
     summary: "Approve the login of a client; approving again makes a new token.",
     access: "viewer",
+    audited: true,
     input: {
       body: z.object({
         code_challenge: text

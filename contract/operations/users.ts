@@ -51,6 +51,7 @@ export const userOperations = {
     mode: "sync",
     summary: "Choose where launches of the caller go that name no workspace.",
     access: "viewer",
+    audited: true,
     input: body("UserPreferredWorkspaceBody", {
       preferred: optional(text).describe("Null takes the choice back."),
     }),

@@ -1,28 +1,53 @@
+import { AppError, errorTypes, toAppError } from "../../common/errors.ts";
 import type { InputOf, Operation } from "../../common/operation.ts";
+import { shown } from "../../common/readable-line.ts";
 import type { Identity } from "../access/identity.ts";
-import type { Queries } from "../db/open.ts";
+import type { Connection, Queries } from "../db/open.ts";
 import type { Ground } from "../ground.ts";
 import { findToken } from "../tokens/store.ts";
 import { findUser } from "../users/store.ts";
 import { addAudit, type NewAudit } from "./store.ts";
+import { subjectOf } from "./subject.ts";
 
 /** A call that is audited: which row, with what, by whom, from where. */
 export interface AuditedCall {
   readonly row: Operation;
   readonly input: InputOf<Operation>;
   readonly identity: Identity | undefined;
+  /** Empty for a request that waited for its turn: the entry about its submission has it. */
   readonly address: string;
   readonly requestId: string | null;
   /** Why it was refused; undefined where it was allowed. */
   readonly refusal?: Error | undefined;
 }
 
-/** Writes an entry about a call down. */
-export const audit = (ctx: Ground, call: AuditedCall): Promise<void> =>
-  ctx.batch(async (tx) => {
-    const name = await nameOf(tx, call.input);
-    return addAudit(tx, auditOf(call, ctx.now(), name));
-  });
+const refusedWith = [401, 403, 429];
+
+/** Whether there is an error that says that a caller may not do something, not that it went wrong. */
+export const isRefusal = (error: unknown): boolean =>
+  error instanceof AppError && refusedWith.includes(errorTypes[error.type].http);
+
+/** Does what a caller asked for; where that refuses the caller, an entry says so. */
+export async function noteRefusal<T>(
+  ctx: Ground,
+  call: AuditedCall,
+  work: () => Promise<T>,
+): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    if (isRefusal(error)) await recordRefusal(ctx, { ...call, refusal: toAppError(error) });
+    throw error;
+  }
+}
+
+/** Writes down that a call was refused; it is answered also where that fails. */
+export const recordRefusal = (ctx: Ground, call: AuditedCall): Promise<void> =>
+  audit(ctx, call).catch((err: unknown) => ctx.log.warn({ err }, "refusal not written down"));
+
+/** Writes the entry about a call in a transaction of its own. */
+export const audit = async (ctx: Ground, call: AuditedCall): Promise<void> =>
+  writeEntries(ctx, entriesOf(ctx, call, await nameOf(ctx.db, call.input)));
 
 /** The name of the user or token whose id a call has: once it is gone, the id says nothing. */
 async function nameOf(db: Queries, input: InputOf<Operation>): Promise<string | undefined> {
@@ -31,61 +56,37 @@ async function nameOf(db: Queries, input: InputOf<Operation>): Promise<string | 
   return typeof token === "string" ? (await findToken(db, token))?.name : undefined;
 }
 
-const reasonCharacters = 300;
+/** Writes entries in a transaction of their own; none where there are none. */
+export async function writeEntries(ctx: Ground, entries: readonly NewAudit[]): Promise<void> {
+  if (entries.length > 0) await ctx.batch((tx) => addEntries(tx, entries));
+}
 
-/** The entry of the audit log about a call. */
-export function auditOf(call: AuditedCall, at: Date, name?: string): NewAudit {
+/** Adds entries to the log. */
+export async function addEntries(tx: Connection, entries: readonly NewAudit[]): Promise<void> {
+  for (const entry of entries) await addAudit(tx, entry);
+}
+
+/** The entry about a call, and what else is due; nothing for a refusal that is only counted. */
+export function entriesOf(ctx: Ground, call: AuditedCall, name?: string): NewAudit[] {
+  const isListed = call.refusal === undefined || ctx.refusals.admit(call.address);
+  const entries = isListed ? [entryOf(call, ctx.now(), name)] : [];
+  return [...ctx.refusals.takeLeftOutIfDue(), ...entries];
+}
+
+const charactersAtMost = 300;
+
+function entryOf(call: AuditedCall, at: Date, name: string | undefined): NewAudit {
   const { row, input, identity, address, requestId, refusal } = call;
   return {
     at: at.getTime(),
     userId: identity?.user.id ?? "",
-    userName: identity?.user.name ?? "",
-    credential: identity?.credential ?? "",
+    userName: shown(identity?.user.name ?? "", charactersAtMost),
+    credential: shown(identity?.credential ?? "", charactersAtMost),
     address,
     operation: row.name,
-    subject: subjectOf(input, name),
+    subject: subjectOf(row, input, name),
     outcome: refusal === undefined ? "allowed" : "refused",
-    reason: refusal?.message.slice(0, reasonCharacters) ?? null,
+    reason: refusal === undefined ? null : shown(refusal.message, charactersAtMost),
     requestId,
   };
-}
-
-/** The fields of inputs that name what a call is about, and what they name. */
-const naming: Readonly<Record<string, string>> = {
-  cluster_name: "cluster",
-  cluster: "cluster",
-  service_name: "service",
-  service_names: "services",
-  pool_name: "pool",
-  pool_names: "pools",
-  workspace_name: "workspace",
-  user_id: "user",
-  username: "user",
-  token_id: "token",
-  token_name: "token",
-  recipe_name: "recipe",
-  names: "",
-  request_ids: "requests",
-  name: "",
-};
-
-const subjectCharacters = 300;
-
-/** What a call is about, in words: `cluster demo`, `user 5f0c3a1e (ana): role admin, password`. */
-function subjectOf(input: InputOf<Operation>, name: string | undefined): string | null {
-  const fields = (input ?? {}) as Record<string, unknown>;
-  const [named] = Object.entries(naming).flatMap(([field, noun]) => {
-    const names = [fields[field] ?? []].flat().filter((one) => typeof one === "string");
-    return names.length === 0 ? [] : [`${noun} ${names.join(", ")}`.trim()];
-  });
-  if (named === undefined) return null;
-  const { role, password } = fields;
-  const given = [
-    ...(typeof role === "string" ? [`role ${role}`] : []),
-    ...(typeof password === "string" ? ["password"] : []),
-  ];
-  const called = name === undefined ? named : `${named} (${name})`;
-  return [called, ...(given.length > 0 ? [given.join(", ")] : [])]
-    .join(": ")
-    .slice(0, subjectCharacters);
 }

@@ -245,6 +245,7 @@ export interface Tables {
     request_id: string | null;
     hash: Uint8Array;
   };
+  audit_dropped: { id: number; seq: number; hash: Uint8Array };
   usage_intervals: { cluster_id: string; started_at: number; ended_at: number | null };
   events: {
     seq: Generated<number>;

@@ -3,7 +3,7 @@ import { type AppError, toAppError } from "../../common/errors.ts";
 import { isStored, type Operation } from "../../common/operation.ts";
 import { requireRole } from "../access/authorize.ts";
 import type { Identity } from "../access/identity.ts";
-import { audit } from "../audit/entry.ts";
+import { type AuditedCall, recordRefusal } from "../audit/entry.ts";
 import type { Context } from "../context.ts";
 import { isExistingClient } from "../wire/versions.ts";
 import { openProxies } from "./address.ts";
@@ -59,8 +59,9 @@ export function openAdmission(
         await check(req);
       } catch (error) {
         const refusal = toAppError(error);
+        const { row } = req.routeOptions.config;
         if (refusal.type === "AuthenticationError") reply.header("connection", "close");
-        await recordRefusal(ctx, req, refusal);
+        if (row !== undefined) await recordRefusal(ctx, refusedCallOf(row, req, refusal));
         throw error;
       }
     },
@@ -71,14 +72,8 @@ export function openAdmission(
 const isRefusedLater = (row: Operation, { headers }: FastifyRequest): boolean =>
   isStored(row) && isExistingClient(headers);
 
-/** Refusals are answered also where they cannot be written down. */
-async function recordRefusal(
-  ctx: Context,
-  { id, identity, from, routeOptions }: FastifyRequest,
+const refusedCallOf = (
+  row: Operation,
+  { id, identity, from }: FastifyRequest,
   refusal: AppError,
-): Promise<void> {
-  const { row } = routeOptions.config;
-  if (row === undefined) return;
-  const call = { row, input: {}, identity, address: from, requestId: id, refusal };
-  await audit(ctx, call).catch((err: unknown) => ctx.log.warn({ err }, "refusal not written down"));
-}
+): AuditedCall => ({ row, input: {}, identity, address: from, requestId: id, refusal });

@@ -5,6 +5,7 @@ import type { FastifyReply, FastifyRequest } from "fastify";
 import { AppError, errorCodeOf, toAppError } from "../../common/errors.ts";
 import type { InputOf, Mode } from "../../common/operation.ts";
 import { requireRole } from "../access/authorize.ts";
+import { noteRefusal } from "../audit/entry.ts";
 import type { Bound, LogReply, RawBody, Reply, SocketReply } from "../bind.ts";
 import type { Context } from "../context.ts";
 import { endFailed, endSurely, succeed } from "../requests/end.ts";
@@ -98,7 +99,11 @@ function hangUpSignal({ reply }: Exchange): AbortSignal {
 
 async function runDirectly(exchange: Exchange): Promise<unknown> {
   const { ctx, bound, input, req } = exchange;
-  const workspace = await workspaceFor(ctx, bound.row, input, exchange.caller.identity);
+  const { identity, origin } = exchange.caller;
+  const called = { row: bound.row, input, identity, address: origin.address, requestId: req.id };
+  const workspace = await noteRefusal(ctx, called, () =>
+    workspaceFor(ctx, bound.row, input, identity),
+  );
   const caller = { ...exchange.caller, workspace };
   bound.check?.(input as never);
   const signal = hangUpSignal(exchange);

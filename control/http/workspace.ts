@@ -1,5 +1,5 @@
 import { fail } from "../../common/errors.ts";
-import { isAudited, type Operation } from "../../common/operation.ts";
+import type { Operation } from "../../common/operation.ts";
 import { product, protocol } from "../../common/product.ts";
 import { type Identity, seesWorkspace } from "../access/identity.ts";
 import type { Ground } from "../ground.ts";
@@ -23,7 +23,7 @@ export async function workspaceFor(
   const { preferredWorkspace, workspaces } = identity;
   const usable = [preferredWorkspace ?? defaultWorkspace, defaultWorkspace, ...(workspaces ?? [])];
   const usual = usable.find((name) => seesWorkspace(identity, name));
-  if (usual === undefined && isAudited(row))
+  if (usual === undefined && row.access === "user")
     fail("PermissionDeniedError", `${identity.user.name} is in no workspace`);
   return usual ?? defaultWorkspace;
 }

@@ -5,8 +5,14 @@ import { product } from "../../common/product.ts";
 import { requestOperations as requestRows } from "../../contract/operations/requests.ts";
 import { authorize } from "../access/authorize.ts";
 import type { Identity } from "../access/identity.ts";
-import { audit, auditOf } from "../audit/entry.ts";
-import { addAudit } from "../audit/store.ts";
+import {
+  addEntries,
+  audit,
+  entriesOf,
+  isRefusal,
+  noteRefusal,
+  writeEntries,
+} from "../audit/entry.ts";
 import type { Bound, Origin, RawBody } from "../bind.ts";
 import type { Context } from "../context.ts";
 import type { Ground } from "../ground.ts";
@@ -61,16 +67,18 @@ export async function submit(
   };
   if (refusal !== undefined) logFailure(ctx, id, refusal);
   const refused = refusal && failureOf(refusal);
+  const called = { row, input, identity, address: caller.origin.address, requestId: id, refusal };
+  const entries = isAudited(row) || isRefusal(refusal) ? entriesOf(ctx, called) : [];
   if (isRead(row)) {
     ctx.reads.add(request, asked);
+    await writeEntries(ctx, entries);
     if (refused !== undefined) ctx.reads.end(id, refused, request.createdAt);
     return id;
   }
   const sealed = ctx.seal.seal(JSON.stringify(asked));
-  const audited = { row, input, identity, address: caller.origin.address, requestId: id, refusal };
   await ctx.batch(async (tx) => {
     await store.addRequest(tx, { ...request, input: sealed });
-    if (isAudited(row)) await addAudit(tx, auditOf(audited, ctx.now()));
+    await addEntries(tx, entries);
     if (refused !== undefined) await store.setEnded(tx, id, refused, request.createdAt);
   });
   return id;
@@ -129,11 +137,15 @@ async function runRequest(
     const bound = byName.get(work.name);
     if (bound === undefined) throw new AppError("NotSupportedError", `${work.name} is gone`);
     const identity = await identityOf(ctx, work);
-    await authorize(ctx, bound.row, input as never, identity);
+    const called = { row: bound.row, input: input as never, identity, address: "", requestId: id };
     const call = callOf(ctx, { ...work, command, program, identity }, signal);
+    const run = async () => {
+      await authorize(ctx, bound.row, called.input, identity);
+      return bound.run(ctx, called.input, call);
+    };
     // Side by side, so that the start and the end of a quick request share a disk flush.
     await Promise.all([
-      bound.run(ctx, input as never, call).then((value) => succeed(ctx, id, value, signal)),
+      noteRefusal(ctx, called, run).then((value) => succeed(ctx, id, value, signal)),
       isLeft ||
         read !== undefined ||
         ctx
@@ -162,13 +174,16 @@ export async function runNow(
 ): Promise<unknown> {
   const { identity, workspace, origin, clientApi, command, program } = caller;
   const { row } = bound;
-  const refusal = await authorize(ctx, row, input, identity).then(() => undefined, toAppError);
-  if (isAudited(row))
-    await audit(ctx, { row, input, identity, address: origin.address, requestId: id, refusal });
-  if (refusal !== undefined) throw refusal;
-  const asked = { identity, workspace, client_api: clientApi, command, program };
-  const work = { id, name: bound.row.name, ...asked, progress: null };
-  return bound.run(ctx, input as never, callOf(ctx, work, signal, { origin, body }));
+  const called = { row, input, identity, address: origin.address, requestId: id };
+  return noteRefusal(ctx, called, async () => {
+    const refusal = await authorize(ctx, row, input, identity).then(() => undefined, toAppError);
+    // That there is no such thing for this caller is an answer elsewhere, and here it refuses, too.
+    if (isAudited(row) && !isRefusal(refusal)) await audit(ctx, { ...called, refusal });
+    if (refusal !== undefined) throw refusal;
+    const asked = { identity, workspace, client_api: clientApi, command, program };
+    const work = { id, name: bound.row.name, ...asked, progress: null };
+    return bound.run(ctx, input as never, callOf(ctx, work, signal, { origin, body }));
+  });
 }
 
 interface Direct {

@@ -72,7 +72,12 @@ CREATE TABLE audit (
   request_id TEXT,
   hash       BLOB    NOT NULL
 );
-CREATE INDEX audit_user ON audit (user_id, seq);
+-- The newest entry that was dropped for its age: the chain begins after it.
+CREATE TABLE audit_dropped (
+  id   INTEGER PRIMARY KEY CHECK (id = 1),
+  seq  INTEGER NOT NULL,
+  hash BLOB    NOT NULL
+);
 
 -- The user on whose behalf something happened; empty where control acted by itself.
 ALTER TABLE events ADD COLUMN actor TEXT;

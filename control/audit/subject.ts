@@ -1,0 +1,92 @@
+import { hasOpenBody, type InputOf, type Operation } from "../../common/operation.ts";
+import { shown } from "../../common/readable-line.ts";
+
+/** The fields of inputs that say what a call is about, and the word for what they name. */
+const nouns: Readonly<Record<string, string>> = {
+  cluster_name: "cluster",
+  cluster: "cluster",
+  cluster_names: "clusters",
+  service_name: "service",
+  service_names: "services",
+  replica_id: "replica",
+  pool: "pool",
+  pool_name: "pool",
+  pool_names: "pools",
+  infra: "pool",
+  job_ids: "jobs",
+  managed_job_ids: "jobs",
+  workspace_name: "workspace",
+  preferred: "workspace",
+  user_id: "user",
+  username: "user",
+  token_id: "token",
+  token_name: "token",
+  recipe_name: "recipe",
+  request_ids: "requests",
+  context: "context",
+  dump_filename: "dump",
+};
+
+/** What `name` and `names` name, by operation. */
+const namedBy: Readonly<Record<string, string>> = {
+  "jobs.launch": "job",
+  "jobs.cancel": "job",
+  "recipes.create": "recipe",
+  local_up: "local cluster",
+  local_down: "local cluster",
+  storage_delete: "storage",
+  volume_apply: "volume",
+  volume_delete: "volumes",
+};
+
+/** Audited operations whose input names nothing, and why. */
+export const withoutSubject: Readonly<Record<string, string>> = {
+  "auth.authorize": "it is about the caller",
+  "ssh_node_pools.list_keys": "it is about all keys",
+  "ssh_node_pools.upload_key": "the name of the key comes within the file",
+  status_kubernetes: "it is about all clusters of Kubernetes",
+  "users.export": "it is about all users",
+  "users.import": "the names come within the file",
+  "workspaces.update_config": "it is about the whole configuration",
+  orphans: "it is about all orphans",
+};
+
+const charactersAtMost = 300;
+
+/**
+ * What a call is about: `cluster demo`, `user 5f0c3a1e (ana): role admin, password`; null where its input
+ * names nothing. `name` is that of an id in it.
+ */
+export function subjectOf(row: Operation, input: InputOf<Operation>, name?: string): string | null {
+  const fields = Object.entries((input ?? {}) as Record<string, unknown>);
+  const parts = hasOpenBody(row)
+    ? [wordsOf("pools", Object.keys(input ?? {}))]
+    : fields.map(([field, value]) => wordsOf(nounOf(row, field), value));
+  const words = parts.filter(Boolean).join("; ");
+  const named = name === undefined ? words : `${words} (${name})`;
+  const given = givenIn((input ?? {}) as Record<string, unknown>);
+  return words === "" ? null : shown([named, ...given].join(": "), charactersAtMost);
+}
+
+/** What a user or a token gets that is worth knowing: its role, and that it has another password. */
+function givenIn({ role, password }: Readonly<Record<string, unknown>>): string[] {
+  const words = [
+    ...(typeof role === "string" ? [`role ${role}`] : []),
+    ...(typeof password === "string" ? ["password"] : []),
+  ];
+  return words.length === 0 ? [] : [words.join(", ")];
+}
+
+/** The word for what a field of a row names; undefined where it names nothing. */
+export function nounOf({ name }: Operation, field: string): string | undefined {
+  if (field === "name" || field === "names") return namedBy[name];
+  return Object.hasOwn(nouns, field) ? nouns[field] : undefined;
+}
+
+function wordsOf(noun: string | undefined, value: unknown): string {
+  const names = [value ?? []]
+    .flat()
+    .filter((one) => typeof one === "string" || typeof one === "number")
+    .filter((one) => one !== "");
+  return noun === undefined || names.length === 0 ? "" : `${noun} ${names.join(", ")}`;
+}

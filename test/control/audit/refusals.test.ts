@@ -1,0 +1,93 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { collectRefusals } from "../../../control/audit/collect.ts";
+import { openRefusals } from "../../../control/audit/refusals.ts";
+import { aLog } from "./log.ts";
+
+function aCount() {
+  const clock = { ms: Date.parse("2026-11-20T20:16:00Z") };
+  const refusals = openRefusals(() => new Date(clock.ms));
+  const admitted = (address: string, times: number) =>
+    Array.from({ length: times }, () => refusals.admit(address)).filter(Boolean).length;
+  return { clock, refusals, admitted };
+}
+
+test("of a flood from one address thirty refusals are listed, and others' as well", () => {
+  const { clock, admitted } = aCount();
+
+  assert.equal(admitted("10.0.0.1", 5_000), 30);
+  assert.equal(admitted("10.0.0.2", 1), 1);
+  clock.ms += 60_000;
+  assert.equal(admitted("10.0.0.1", 5_000), 30);
+});
+
+test("of a flood from many addresses three hundred are listed; a network of IPv6 is one address", () => {
+  const { admitted } = aCount();
+  const many = Array.from({ length: 100 }, (_, index) => admitted(`2001:db8::${index}`, 1));
+  assert.equal(many.filter((count) => count > 0).length, 30);
+
+  const more = Array.from({ length: 1_000 }, (_, index) =>
+    admitted(`10.1.${index >> 8}.${index & 255}`, 1),
+  );
+  assert.equal(more.filter((count) => count > 0).length, 270);
+});
+
+test("what was left out is one entry a minute, with how many and from where", () => {
+  const { clock, refusals, admitted } = aCount();
+  admitted("10.0.0.1", 50);
+
+  assert.deepEqual(refusals.takeLeftOutIfDue(), []);
+  clock.ms += 60_000;
+  const [entry] = refusals.takeLeftOutIfDue();
+
+  assert.deepEqual(
+    [entry?.operation, entry?.address, entry?.subject, entry?.reason],
+    [
+      "audit.left_out",
+      "10.0.0.1",
+      "20 more refused calls",
+      "since 2026-11-20T20:16:00.000Z; at most 30 a minute from one address and 300 in all are listed",
+    ],
+  );
+  assert.deepEqual(refusals.takeLeftOut(), []);
+});
+
+test("wrong credentials are listed with their address, and a flood of them does not fill the log", async (t) => {
+  const log = await aLog(t, { config: { login: ["token"] } });
+  const ann = await log.world.as("ann", { role: "admin" });
+  const headers = { authorization: "Bearer sky_outrigger_guess" };
+
+  for (let count = 0; count < 40; count += 1)
+    await log.world.http("POST", "/stop", { headers, body: { cluster_name: "demo" } });
+  await collectRefusals(log.world.ctx);
+  const { entries } = (await ann.http("GET", "/audit?limit=1000")).json as {
+    entries: Awaited<ReturnType<typeof log.list>>;
+  };
+
+  const [first, last] = [entries.at(-1), entries[0]];
+  assert.deepEqual(
+    [first?.operation, first?.outcome, first?.address, first?.user_name],
+    ["stop", "refused", "a local socket", ""],
+  );
+  assert.match(first?.reason ?? "", /^this token is not known/);
+  assert.deepEqual([entries.length, last?.subject], [31, "10 more refused calls"]);
+});
+
+test("a workspace that is not the caller's is refused, and listed, also where a call only reads", async (t) => {
+  const log = await aLog(t);
+  const ann = await log.world.as("ann");
+  const settings = { override_outrigger_config: { active_workspace: "secret-lab" } };
+
+  await ann.http("POST", "/provision_logs", { body: { cluster_name: "demo", ...settings } });
+  await ann.http("POST", "/status", { body: settings });
+  await ann.http("POST", "/stop", { body: { cluster_name: "demo", ...settings } });
+
+  assert.deepEqual(
+    (await log.list()).map(({ operation, outcome }) => [operation, outcome]),
+    [
+      ["stop", "refused"],
+      ["status", "refused"],
+      ["provision_logs", "refused"],
+    ],
+  );
+});
