@@ -9,6 +9,7 @@ import { isExistingClient } from "../wire/versions.ts";
 import { openProxies } from "./address.ts";
 import { openCallers, refuseAnonymous } from "./callers.ts";
 import type { Connections } from "./connections.ts";
+import { openPace } from "./pace.ts";
 
 declare module "fastify" {
   interface FastifyRequest {
@@ -37,12 +38,13 @@ export function openAdmission(
 ): Admission {
   const proxies = openProxies(ctx.config.proxyAddresses);
   const callers = openCallers(ctx, app.server);
+  const pace = openPace(ctx);
   app.decorateRequest("identity", undefined);
   app.decorateRequest("from", "");
 
   async function check(req: FastifyRequest): Promise<void> {
     req.from = proxies.clientOf(req.raw);
-    req.identity = await callers.identify(req.raw);
+    req.identity = await callers.identify(req.raw).catch((error) => pace.failed(req.from, error));
     const { row } = req.routeOptions.config;
     if (req.identity === undefined) {
       // A control plane without logins is not even there for others.
@@ -50,6 +52,7 @@ export function openAdmission(
       return;
     }
     connections.admit(req.raw.socket);
+    pace.called(req.identity);
     if (row !== undefined && !isRefusedLater(row, req)) requireRole(row, req.identity);
   }
 
