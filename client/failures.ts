@@ -11,6 +11,7 @@ const typeOfStatus: Readonly<Record<number, ErrorType>> = {
   409: "ConflictError",
   413: "TooLargeError",
   422: "ValueError",
+  429: "RateLimitError",
   501: "NotImplementedError",
   502: "UnreachableError",
   503: "UnreachableError",
@@ -27,14 +28,19 @@ interface Refusal {
   readonly status: number;
   readonly text: string;
   readonly requestId?: string | undefined;
+  /** Its `Retry-After`, in seconds. */
+  readonly retryAfter?: string | undefined;
 }
 
 /** What went wrong, from an answer that is not a result; also from one of another program. */
-export function failureOf({ endpoint, status, text, requestId }: Refusal): AppError {
+export function failureOf({ endpoint, status, text, requestId, retryAfter }: Refusal): AppError {
   const json = readJson(text);
   if (json?.["error"] === "version_mismatch") return versionMismatch(json);
   const detail = json?.["detail"];
-  const of = requestId === undefined ? {} : { request_id: requestId };
+  const of = {
+    ...(requestId !== undefined && { request_id: requestId }),
+    ...(/^\d+$/.test(retryAfter ?? "") && { retry_after: Number(retryAfter) }),
+  };
   if (isFields(detail) && "error" in detail) {
     const failure = failureOfRecord(detail);
     if (failure !== undefined) return failure;

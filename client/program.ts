@@ -228,7 +228,9 @@ function openWorld(
     const { endpoint, workspace } = world.settings;
     const token = tokenFor(world.settings, endpoint);
     const origin = originOf(words);
-    client ??= openClient({ endpoint, token, workspace, origin, signal });
+    const onWait = (seconds: number) =>
+      terminal.note(`The control plane limits how often you call; waiting ${seconds} s`);
+    client ??= openClient({ endpoint, token, workspace, origin, signal, onWait });
     return client;
   };
   const now = () => new Date();

@@ -17,6 +17,7 @@ import { isLocal } from "./endpoint.ts";
 import { type EventsInput, type EventsOptions, followEvents } from "./events.ts";
 import { failureOfRecord } from "./failures.ts";
 import { type FollowOptions, follow, reconnectDelaysMs, type Sink } from "./follow.ts";
+import { patient } from "./patience.ts";
 import { type CallerFields, questionOf } from "./question.ts";
 import { type Answer, openTransport, type Question, type Transport } from "./transport.ts";
 
@@ -46,6 +47,8 @@ export interface ClientOptions {
   readonly origin: string;
   readonly signal?: AbortSignal;
   readonly delaysMs?: readonly number[];
+  /** Hears of each wait because calls came too often. */
+  readonly onWait?: (seconds: number) => void;
 }
 
 /** Speaks to one control plane in the words of the operation rows. Every failure is an AppError. */
@@ -143,14 +146,15 @@ interface Link {
 
 function linkOf(transport: Transport, options: ClientOptions): Link {
   const { endpoint, workspace, origin, delaysMs = reconnectDelaysMs } = options;
-  const { signal = new AbortController().signal } = options;
+  const { signal = new AbortController().signal, onWait = () => {} } = options;
   const caller: CallerFields = {
     entrypoint_command: origin,
     using_remote_api_server: !isLocal(endpoint),
     ...(workspace && { [`override_${product.word}_config`]: { active_workspace: workspace } }),
   };
+  const sendPatiently = patient(transport.send, onWait);
   const send = (question: Question) =>
-    transport.send({
+    sendPatiently({
       ...question,
       signal: question.signal ? AbortSignal.any([question.signal, signal]) : signal,
     });

@@ -54,8 +54,10 @@ export function openTransport(endpoint: string, token?: Secret): Transport {
       const header = (name: string) => firstOf(answer.headers[name.toLowerCase()]);
       const named = (suffix: string) => headerNames(suffix).map(header).find(Boolean);
       const { statusCode: status } = answer;
-      if (status !== 200)
-        throw failureOf({ endpoint, status, text: await text(), requestId: named("Request-ID") });
+      if (status !== 200) {
+        const told = { requestId: named("Request-ID"), retryAfter: header("retry-after") };
+        throw failureOf({ endpoint, status, text: await text(), ...told });
+      }
       if (header("content-type")?.startsWith("text/html"))
         throw foreign(endpoint, status, await text());
       return { header, named, text, body: readable(endpoint, answer.body) };
