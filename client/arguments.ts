@@ -50,6 +50,18 @@ export function durationOf(text: string): number {
   return seconds;
 }
 
+/** An instant as RFC 3339 writes it, a day, or how long ago: `24h`, `30d`. Throws `UsageError`. */
+export function pastOf(text: string): Date {
+  const [, digits, unit = ""] = /^(\d{1,6})([smhd])$/.exec(text) ?? [];
+  const ago = Number(digits) * (secondsOf[unit] ?? 0) * 1_000;
+  const isDay = /^\d{4}-\d\d-\d\d(T[\d:.]+(Z|[+-]\d\d:\d\d))?$/.test(text);
+  const past =
+    digits === undefined ? new Date(isDay ? text : Number.NaN) : new Date(Date.now() - ago);
+  if (Number.isNaN(past.getTime()))
+    fail("UsageError", `${JSON.stringify(text)} is no time: 90m, 24h, 30d, 2026-11-20T18:00:00Z`);
+  return past;
+}
+
 /** The regular expression of `--grep`; throws `UsageError` for one that is none. */
 export function patternOf(text: string): RegExp {
   try {

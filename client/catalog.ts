@@ -1,4 +1,5 @@
 import { accessCommands } from "./catalog/access.ts";
+import { auditCommands } from "./catalog/audit.ts";
 import { clusterCommands } from "./catalog/clusters.ts";
 import { configurationCommands } from "./catalog/configuration.ts";
 import { controlCommands } from "./catalog/control.ts";
@@ -19,6 +20,7 @@ const rows: readonly CommandRow[] = [
   ...servingCommands,
   ...controlCommands,
   ...accessCommands,
+  ...auditCommands,
   ...configurationCommands,
   ...installationCommands,
 ];

@@ -8,9 +8,9 @@ export function wantsJson(words: readonly string[]): boolean {
   const own = end < 0 ? words : words.slice(0, end);
   return own.some(
     (word, at) =>
-      /^(-o|--output=)json$/.test(word) ||
+      /^(-o|--output=)(nd)?json$/.test(word) ||
       /^--fields(=|$)/.test(word) ||
-      (word === "json" && /^(-o|--output)$/.test(own[at - 1] ?? "")),
+      (/^(nd)?json$/.test(word) && /^(-o|--output)$/.test(own[at - 1] ?? "")),
   );
 }
 

@@ -1,6 +1,7 @@
 import * as z from "zod";
 import { importForm, newTokenForm, roleForm, tokenForm, userForm } from "./access.ts";
 import { actionForm } from "./actions.ts";
+import { auditForm, verdictForm } from "./audit.ts";
 import { clusterForm, costForm, endpointForm } from "./clusters.ts";
 import { contextForm, settingForm } from "./configuration.ts";
 import {
@@ -60,6 +61,9 @@ export const outputs: readonly Output[] = [
   { name: "tokens", schema: listOf(tokenForm), printedBy: ["tokens list"] },
   { name: "new-token", schema: newTokenForm.schema, printedBy: ["tokens create", "tokens rotate"] },
   { name: "token-role", schema: roleForm.schema, printedBy: ["tokens role"] },
+  { name: "audit", schema: listOf(auditForm), printedBy: ["audit"] },
+  { name: "audit-entry", schema: auditForm.schema, printedBy: ["audit -o ndjson"], isLines: true },
+  { name: "audit-verdict", schema: verdictForm.schema, printedBy: ["audit --verify"] },
   { name: "control-plane", schema: infoForm.schema, printedBy: ["api info"] },
   { name: "version", schema: versionForm.schema, printedBy: ["version"] },
   { name: "findings", schema: listOf(findingForm), printedBy: ["doctor"] },

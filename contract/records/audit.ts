@@ -21,6 +21,7 @@ export type AuditEntry = z.output<typeof AuditEntry>;
 
 /** A page of the audit log. */
 export const AuditPage = z.object({ entries: z.array(AuditEntry) }).meta({ id: "AuditPage" });
+export type AuditPage = z.output<typeof AuditPage>;
 
 /** What a check of a stretch of the chain found. */
 export const AuditVerdict = z

@@ -81,8 +81,16 @@ const aSecret = {
   ...{ token_id: "t1", token_name: "ci", token: "sky_outrigger_x", expires_at: null },
   ...{ service_account_user_id: "sa-1", message: "keep it" },
 };
+const entry = {
+  ...{ seq: 7, at: since, user_id: "u1", user_name: "ana", credential: "token ci" },
+  ...{ address: "10.0.0.1", operation: "stop", subject: "cluster dev", outcome: "allowed" },
+  ...{ reason: null, request_id: "r-1", hash: "00ff" },
+};
+const verdict = { entries: 7, next: null, last_hash: "00ff", has_expected: false, broken: null };
 
 const routes: Routes = {
+  "GET /audit": sending({ entries: [entry] }),
+  "GET /audit/verify": sending(verdict),
   "POST /status": { result: [dev] },
   "POST /endpoints": { result: { 8080: "10.0.0.1:8080" } },
   "POST /queue": { result: [job] },
@@ -158,6 +166,8 @@ const lines: readonly [string, string, unknown][] = [
   ["api status", "requests", [{ id: "r-1", name: "launch", created_at: instant }]],
   ["api orphans", "orphans", [{ id: "o1", infra: "local" }]],
   ["api orphans --adopt o1", "orphans", [{ id: "o1" }]],
+  ["audit", "audit", [{ seq: 7, at: instant, subject: "cluster dev" }]],
+  ["audit --verify", "audit-verdict", { entries: 7, last_hash: "00ff", broken: null }],
   ["api info", "control-plane", { status: "healthy", api_version: 60, user: { id: "u1" } }],
   ["version", "version", {}],
   ["doctor", "findings", []],
@@ -204,7 +214,7 @@ const lines: readonly [string, string, unknown][] = [
 ];
 
 /** Forms that other tests are about, as they are printed a line at a time. */
-const elsewhere = ["error", "event", "log-line"];
+const elsewhere = ["error", "event", "log-line", "audit-entry"];
 
 test("each form of JSON is tried", () => {
   const tried = new Set([...elsewhere, ...lines.map(([, name]) => name)]);

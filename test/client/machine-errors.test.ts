@@ -44,6 +44,7 @@ const asking = [
   "serve logs chat 1",
   "serve down chat",
   "api orphans",
+  "audit",
   "api info",
   "api status",
   "api logs 1234",
