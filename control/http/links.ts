@@ -3,6 +3,7 @@ import { headerNames } from "../../common/product.ts";
 import { clusterOperations } from "../../contract/operations/clusters.ts";
 import { requestOperations } from "../../contract/operations/requests.ts";
 import { serveOperations } from "../../contract/operations/serve.ts";
+import { workspaceOperations } from "../../contract/operations/workspaces.ts";
 
 /** How the answer of one operation becomes the input of another, as OpenAPI describes it. */
 export interface Link {
@@ -30,6 +31,7 @@ const ofRequests: Readonly<Record<string, Link>> = {
 const makers: readonly { readonly row: Operation; readonly field: string }[] = [
   { row: clusterOperations.launch, field: "cluster_name" },
   { row: serveOperations.up, field: "service_name" },
+  { row: workspaceOperations.create, field: "workspace_name" },
 ];
 
 /** Where the answer of an operation leads: to its request, and to what it has made. */
@@ -39,13 +41,23 @@ export function linksOf(
 ): { links?: Readonly<Record<string, Link>> } {
   if (!isStored(row)) return {};
   const { field } = makers.find((maker) => maker.row === row) ?? {};
-  const users = field === undefined ? [] : all.filter((one) => one !== row && takes(one, field));
-  const ofThings = users.map(({ name }): [string, Link] => [
-    name,
-    { operationId: name, requestBody: { [`${field}`]: `$request.body#/${field}` } },
-  ]);
-  return { links: { ...ofRequests, ...Object.fromEntries(ofThings) } };
+  const users = field === undefined ? [] : all.filter((one) => one !== row);
+  const ofThings = users.map((user) => [user.name, linkTo(user, `${field}`)] as const);
+  const links = ofThings.filter((named): named is [string, Link] => named[1] !== undefined);
+  return { links: { ...ofRequests, ...Object.fromEntries(links) } };
 }
 
-const takes = ({ input }: Operation, field: string): boolean =>
-  input.body !== undefined && Object.hasOwn(input.body.shape, field);
+/** Names to an operation what another has made; undefined where it takes no such name. */
+function linkTo({ name, mode, input }: Operation, field: string): Link | undefined {
+  const made = `$request.body#/${field}`;
+  const list = `${field}s`;
+  const { body, query } = input;
+  if (has(body, field)) return { operationId: name, requestBody: { [field]: made } };
+  if (has(body, list)) return { operationId: name, requestBody: { [list]: [made] } };
+  return has(query, field) && mode !== "socket"
+    ? { operationId: name, parameters: { [`query.${field}`]: made } }
+    : undefined;
+}
+
+const has = (fields: Operation["input"]["body"], name: string): boolean =>
+  fields !== undefined && Object.hasOwn(fields.shape, name);

@@ -9,8 +9,8 @@ import { runCommand } from "../interop/command.ts";
 
 /** Each operation by itself, then operations one after the other by their links; with its start, three minutes. */
 const games = [
-  { phases: "examples,coverage,fuzzing", seconds: 105 },
-  { phases: "stateful", seconds: 45 },
+  { phases: "examples,coverage,fuzzing", seconds: 95 },
+  { phases: "stateful", seconds: 55 },
 ] as const;
 const startMs = 15_000;
 const errorLevel = 50;
@@ -28,12 +28,20 @@ async function drive(): Promise<number> {
   );
   const server = buildServer(world.ctx, rows, operations);
   stack.defer(() => server.close());
+  const reached = new Set<string>();
+  server.addHook("onResponse", async ({ method, routeOptions: { url } }) => {
+    if (url !== undefined) reached.add(`${method} ${url}`);
+  });
   await server.listen({ host: "127.0.0.1", port: 0 });
   const { port } = server.server.address() as AddressInfo;
   let isWell = true;
+  const routes = rows.map(({ route }) => route.replace(/\{(\w+)\}/g, ":$1"));
   for (const game of games) {
+    reached.clear();
     const { exitCode, text } = await fuzz(world.home, `http://127.0.0.1:${port}`, game);
+    const count = routes.filter((route) => reached.has(route)).length;
     console.log(text);
+    console.log(`fuzz: ${game.phases} reached ${count} of ${routes.length} operations`);
     isWell &&= exitCode === 0;
   }
   const bugs = world.logged.filter((line) => JSON.parse(line).level >= errorLevel);

@@ -2,6 +2,7 @@
 
 import schemathesis
 from hypothesis import strategies as st
+from schemathesis.specs.openapi import stateful
 
 TASKS = [
     "run: 'true'",
@@ -52,3 +53,11 @@ def filter_case(context, case):
     """A task that cannot be read is refused by the stored request, not at once: no format of ours is one of HTTP."""
     mutations = getattr(case.meta.phase.data, "mutations", ()) if case.meta else ()
     return not any(mutation.keywords == ("format",) for mutation in mutations)
+
+
+def is_root(operation, *_):
+    """Whether a scenario may begin with an operation: also one that names what it makes, such as a launch."""
+    return not operation.path_parameters
+
+
+stateful.is_likely_root_transition = is_root

@@ -15,12 +15,14 @@ process.exitCode = await run(interrupted.signal);
 /** Fuzzes the HTTP API of a control plane; the exit code. */
 async function run(signal: AbortSignal): Promise<number> {
   if (!(await hasPython(signal))) {
-    console.log("fuzz: left out, as python3 with pip and venv is not here");
+    console.log("left out: fuzzing, because python3 with pip and venv is not here");
     return 0;
   }
   const { name, version } = fuzzer;
   if ((await newestVersion(`${name}==${version}`, signal)) === undefined) {
-    console.log(`fuzz: left out, as the package index of Python does not offer ${name} ${version}`);
+    console.log(
+      `left out: fuzzing, because the Python package index does not offer ${name} ${version}, or does not answer`,
+    );
     return 0;
   }
   const bin = await installPackage(name, version, signal);

@@ -16,7 +16,7 @@ chmod +x /usr/local/bin/nvidia-smi`;
 export async function addPool(home: string, stack: AsyncDisposableStack): Promise<boolean> {
   const why = whyNoHosts();
   if (why !== false) {
-    console.log(`interop: pools are left out: ${why}`);
+    console.log(`left out: pools with the SkyPilot clients, because ${why}`);
     return false;
   }
   const host = await startSshHost({ after: (clean) => stack.defer(clean) }, { node: true });

@@ -14,13 +14,17 @@ process.exitCode = await run(values.show, interrupted.signal);
 /** Drives our control plane with each of the protocol's existing clients; the exit code. */
 async function run(showsAll: boolean, signal: AbortSignal): Promise<number> {
   if (!(await hasPython(signal))) {
-    console.log("interop: left out, as python3 with pip and venv is not here");
+    console.log(
+      "left out: the runs with the SkyPilot clients, because python3 with pip and venv is not here",
+    );
     return 0;
   }
   const versions = await Promise.all(clients.map(({ wanted }) => newestVersion(wanted, signal)));
   const reports = versions.flatMap((one) => (one === undefined ? [] : openReport(one, showsAll)));
   if (reports.length < clients.length) {
-    console.log("interop: left out, as the package index of Python cannot be reached from here");
+    console.log(
+      "left out: the runs with the SkyPilot clients, because the Python package index does not answer",
+    );
     return 0;
   }
   await Promise.all(reports.map((report, at) => checkClient(report, at, signal)));

@@ -71,6 +71,15 @@ test("every link leads to an operation, by fields that it has", () => {
   assert.ok(count > 100);
 });
 
+test("what an operation makes is named to those that take its name, alone, in a list or in a query", () => {
+  const links = find("launch").responses["200"]?.links ?? {};
+  const name = "$request.body#/cluster_name";
+
+  assert.deepEqual(links["stop"]?.requestBody, { cluster_name: name });
+  assert.deepEqual(links["status"]?.requestBody, { cluster_names: [name] });
+  assert.deepEqual(links["api.status"]?.parameters, { "query.cluster_name": name });
+});
+
 test("every example fits the field that it stands in", () => {
   let count = 0;
   for (const row of operations)
