@@ -16,6 +16,7 @@ import { hasEnded, type StoredRequest } from "./requests/schema.ts";
 import { listReplicas } from "./services/replicas/store.ts";
 import type { Replica, Service } from "./services/schema.ts";
 import { findLiveService } from "./services/store.ts";
+import { findSpent } from "./workspaces/use.ts";
 
 /** So many waiting jobs are named; those behind wait for these. */
 const jobsAtMost = 10;
@@ -52,6 +53,7 @@ async function explainCluster(
       hook,
       doingOf(ctx, "cluster", id),
       problem === null ? "" : `failed: ${problem.message}`,
+      (await findSpent(ctx, cluster.workspace)) ?? "",
       ...(status === "UP" ? await listWaits(ctx, cluster, jobsAtMost, signal) : []),
     ].filter((text) => text !== ""),
     attempt: toAttempt(await findAttempt(ctx.db, "cluster", id)),
@@ -61,10 +63,11 @@ async function explainCluster(
 async function explainService(ctx: Ground, service: Service): Promise<Explanation> {
   const { id, name, status, reason, wanted, wantedBecause, statusChangedAt } = service;
   const replicas = (await listReplicas(ctx.db, id)).filter(isOnItsWay);
+  const spent = await findSpent(ctx, service.workspace);
   return {
     ...{ noun: "service", name, id, status, wanted, because: wantedBecause },
     since: statusChangedAt / 1_000,
-    doing: [reason, ...replicas.map(describeReplica)],
+    doing: [reason, ...replicas.map(describeReplica), ...(spent === null ? [] : [spent])],
     attempt: toAttempt(await findAttempt(ctx.db, "service", id)),
   };
 }

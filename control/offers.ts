@@ -2,15 +2,18 @@ import { fail } from "../common/errors.ts";
 import { product } from "../common/product.ts";
 import { hintOf } from "../contract/spelling.ts";
 import { needsOwnPorts } from "../contract/task/fixed-port.ts";
+import { isWithin } from "../contract/task/infra.ts";
 import type { ResourceRequest } from "../contract/task/resource-request.ts";
 import type { Resources } from "../contract/task/resources.ts";
 import type { Task } from "../contract/task.ts";
 import { type Answers, askOffers } from "./ask-offers.ts";
 import { concerns, isSameOffer } from "./clouds/schema.ts";
 import { listRefusals } from "./clouds/store.ts";
-import type { Asked, Cluster, Placement, TriedOffer } from "./clusters/schema.ts";
+import type { Asked, AskedIn, Placement, TriedOffer } from "./clusters/schema.ts";
 import type { Context } from "./context.ts";
-import { isWithin, meets, type Need, type Offer, type Provider } from "./providers/provider.ts";
+import { describeAsked, describeOffer, infraOf } from "./offer-words.ts";
+import { meets, type Need, type Offer, type Provider } from "./providers/provider.ts";
+import { type Policy, policyOf, requireInfra } from "./workspaces/schema.ts";
 
 /** The offers for what is asked, the one to take first. */
 export interface Offers {
@@ -19,13 +22,21 @@ export interface Offers {
   readonly refused: readonly TriedOffer[];
   /** Providers that did not answer, and why. */
   readonly silent: readonly string[];
+  /** Offers that would do, and the workspace does not allow. */
+  readonly forbidden: readonly Offer[];
+  readonly policy: Policy;
 }
 
 /**
  * What a service's task asks of the machines of each replica, on spot or not; left out where the task
  * makes no difference of it. Of others what the task asks.
  */
-export const askedOfReplica = (task: Task, isSpot?: boolean): Asked & Pick<Task, "resources"> => ({
+export const askedOfReplica = (
+  task: Task,
+  workspace: string,
+  isSpot?: boolean,
+): AskedIn & Pick<Task, "resources"> => ({
+  workspace,
   resources: ofKind(task.resources, isSpot),
   nodes: task.nodes,
   ...(isSpot === true && { isSpot }),
@@ -54,11 +65,11 @@ type Walk = Pick<Placement, "tried" | "since">;
 /** What there is for a task, with what refused it: in this launch, or lately for any cluster of the size. */
 export async function listOffers(
   ctx: Context,
-  asked: Asked,
+  asked: AskedIn,
   signal: AbortSignal,
   { tried, since }: Walk = { tried: [], since: 0 },
 ): Promise<Offers> {
-  const { offers, silent } = await offersFor(ctx, asked, signal);
+  const { offers, ...others } = await offersFor(ctx, asked, signal);
   const refusals = (await listRefusals(ctx.db, ctx.now().getTime())).filter(({ at }) => at > since);
   const refused: TriedOffer[] = [...tried];
   const open: Offer[] = [];
@@ -68,18 +79,19 @@ export async function listOffers(
     if (refusal === undefined) open.push(offer);
     else refused.push({ offer, why: refusal.reason });
   }
-  return { open, refused, silent };
+  return { ...others, open, refused };
 }
 
 /**
  * The machine to take for each node of a task: of the first candidate that can be had, or the
- * cheapest of all. Throws `NotSupportedError` where no machine ever will do, and
+ * cheapest of all. Throws `NotSupportedError` where no machine ever will do,
+ * `UserRequestRejectedByPolicy` where its workspace does not allow those that would, and
  * `ResourcesUnavailableError` saying what was asked and what there is. `again` asks for an offer that was
  * refused lately where there is no other one.
  */
 export async function chooseOffer(
   ctx: Context,
-  asked: Asked,
+  asked: AskedIn,
   signal: AbortSignal,
   { again = false }: { again?: boolean } = {},
 ): Promise<Offer> {
@@ -87,6 +99,7 @@ export async function chooseOffer(
   const chosen = offers.open[0] ?? (again ? offers.refused[0]?.offer : undefined);
   if (chosen !== undefined) return chosen;
   if (offers.refused.length > 0) return refuseRefused(asked, offers);
+  refuseForbidden(offers);
   refuseUnsupported(ctx, asked);
   return refuseUnoffered(ctx, asked, signal);
 }
@@ -144,20 +157,32 @@ export const placesOf = async ({ name, places }: Provider): Promise<string[]> =>
 
 /**
  * Throws what `chooseOffer` does where no replica of a service could ever have a machine: one that is
- * only taken or away now may be had later.
+ * only taken or away now may be had later. Answers the machine that it may have now, if any.
  */
 export async function refuseImpossible(
   ctx: Context,
   task: Task,
+  workspace: string,
   signal: AbortSignal,
-): Promise<void> {
-  const asked = askedOfReplica(task);
-  if ((await offersFor(ctx, asked, signal)).offers.length > 0) return;
+): Promise<Offer | undefined> {
+  const asked = askedOfReplica(task, workspace);
+  const { offers, ...others } = await offersFor(ctx, asked, signal);
+  if (offers.length > 0) return offers[0];
+  refuseForbidden(others);
   refuseUnsupported(ctx, asked);
-  const onSpot = asksForSpot(ctx, task.resources) ? [askedOfReplica(task, true)] : [];
+  const onSpot = asksForSpot(ctx, task.resources) ? [askedOfReplica(task, workspace, true)] : [];
   const needs = [asked, ...onSpot].flatMap(needsOf);
   const could = needs.flatMap((need) => ctx.providers.map((one) => couldOffer(one, need, signal)));
   if (!(await Promise.all(could)).includes(true)) await refuseUnoffered(ctx, asked, signal);
+  return undefined;
+}
+
+/** Throws where all that would do is where a workspace may not go. */
+function refuseForbidden({
+  policy,
+  forbidden: [first],
+}: Pick<Offers, "policy" | "forbidden">): void {
+  if (first !== undefined) requireInfra(policy, first.infra);
 }
 
 /** Whether a provider may have what is needed at another time. */
@@ -179,7 +204,7 @@ function refuseUnsupported({ providers }: Context, asked: Asked): void {
 /** Whether there is a machine for each node now; not where a provider cannot say. */
 export const isOffered = async (
   ctx: Context,
-  asked: Asked,
+  asked: AskedIn,
   signal: AbortSignal,
 ): Promise<boolean> => (await listOffers(ctx, asked, signal)).open.length > 0;
 
@@ -190,13 +215,22 @@ const needsOf = ({ resources, nodes, network, isSpot }: Asked): Need[] =>
     .map((need) => ({ ...need, nodes, ...(network && { network }), ...(isSpot && { isSpot }) }));
 
 /** Every offer that would do, in the order in which they are to be tried. */
-async function offersFor(ctx: Context, asked: Asked, signal: AbortSignal): Promise<Answers> {
+async function offersFor(
+  ctx: Context,
+  asked: AskedIn,
+  signal: AbortSignal,
+): Promise<Answers & Pick<Offers, "policy" | "forbidden">> {
+  const { document } = await ctx.configurations.current();
+  const policy = policyOf(document, asked.workspace);
   const needs = needsOf(asked).map((need) => askOffers(ctx.providers, need, signal));
   const answers = await Promise.all(needs);
   const sorted = answers.map(({ offers }) => offers.sort(byPrice));
   const isOrdered = asked.resources.choose === "inOrder";
+  const all = isOrdered ? sorted.flat() : sorted.flat().sort(byPrice);
   return {
-    offers: isOrdered ? sorted.flat() : sorted.flat().sort(byPrice),
+    policy,
+    offers: all.filter(({ infra }) => policy.allows(infra)),
+    forbidden: all.filter(({ infra }) => !policy.allows(infra)),
     silent: [...new Set(answers.flatMap(({ silent }) => silent))],
   };
 }
@@ -227,44 +261,3 @@ export const candidateOf = (
     const need = needOf(candidate);
     return need !== undefined && meets(offer, { ...need, ...(offer.isSpot && { isSpot: true }) });
   });
-
-function infraOf({ cloud, region, zone }: ResourceRequest): string | undefined {
-  const parts = [cloud, region, zone].filter((part) => part !== undefined);
-  return parts.length === 0 ? undefined : parts.join("/");
-}
-
-/** What a task asks of each node in a few words: `H100:8, 4+ CPUs`. */
-export const describeNeeds = ({ candidates }: Candidates): string =>
-  candidates.map(describe).join(" or ");
-
-/** The same of all nodes together: `2 nodes with H100:8`. */
-export function describeAsked({ resources, nodes }: Pick<Asked, "resources" | "nodes">): string {
-  const needs = describeNeeds(resources);
-  if (nodes === 1) return needs;
-  return `${nodes} nodes${needs === anyMachine ? "" : ` with ${needs}`}`;
-}
-
-const anyMachine = "any machine";
-
-function describe(candidate: ResourceRequest): string {
-  const { cpus, memory, accelerator } = candidate;
-  const infra = infraOf(candidate);
-  const parts = [
-    accelerator && ("name" in accelerator ? `${accelerator.name}:${accelerator.count}` : "GPUs"),
-    cpus && `${cpus.count}${cpus.orMore ? "+" : ""} CPUs`,
-    memory && `${memory.gb}${memory.orMore ? "+" : ""} GB of memory`,
-    infra && `infra ${infra}`,
-  ];
-  return parts.filter(Boolean).join(", ") || anyMachine;
-}
-
-/** A machine in a few words: `local (2 CPUs, 24 GB)`. */
-export function describeOffer({ infra, cpus, memoryGb, accelerators, isSpot }: Offer): string {
-  const gpus = accelerators === null ? [] : [`${accelerators.name}:${accelerators.count}`];
-  const spot = isSpot ? ["spot"] : [];
-  return `${infra} (${[...gpus, `${cpus} CPUs`, `${memoryGb} GB`, ...spot].join(", ")})`;
-}
-
-/** The machines of a cluster in a few words: `2 nodes on local (2 CPUs, 24 GB)`. */
-export const describeMachines = ({ nodes, offer }: Pick<Cluster, "nodes" | "offer">): string =>
-  `${nodes} node${nodes === 1 ? "" : "s"} on ${describeOffer(offer)}`;

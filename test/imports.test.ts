@@ -29,7 +29,7 @@ interface Rule {
 const shared = [/^common\//, /^contract\//];
 /** What every noun of control builds on. */
 const ground =
-  /^control\/(access\/.*|all-end|ask-offers|audit\/(entry|store)|bind|context|downloads|events|glob|ground|in-turns|move|offers|reconciler|short-tail|task|want|wire\/.*|doors\/.*)(\.ts)?$/;
+  /^control\/(access\/.*|all-end|ask-offers|audit\/(entry|store)|bind|context|downloads|events|glob|ground|in-turns|move|offer-words|offers|reconciler|short-tail|task|want|wire\/.*|doors\/.*)(\.ts)?$/;
 const noun =
   "(audit|clouds|clusters|requests|services|sessions|ssh-pools|tokens|uploads|users|workspaces)";
 
@@ -56,6 +56,8 @@ const rules: readonly Rule[] = [
       /^control\/clusters\/managed\.ts$/,
       // Who there is, and who may do what.
       /^control\/users\/(ensure|new-user|passwords|remove|roles)\.ts$/,
+      // What a workspace says of the launches of other nouns.
+      /^control\/workspaces\/(admit|defaults|find|use|use-store)\.ts$/,
     ],
     types: [/^control\/(providers\/provider|db\/open|db\/tables|db\/batch)\.ts$/],
   },
@@ -79,7 +81,7 @@ const rules: readonly Rule[] = [
       // Who calls, whether they may, and what is written down of it.
       /^control\/(access|audit)\//,
       /^control\/[\w-]+\/authenticate\.ts$/,
-      /^control\/workspaces\/membership\.ts$/,
+      /^control\/workspaces\/(find|membership|schema)\.ts$/,
     ],
   },
 ];

@@ -1,10 +1,13 @@
 import * as z from "zod";
 import { type Operation, operation } from "../../common/operation.ts";
 import { settings, text } from "../caps.ts";
-import { WorkspaceConfig } from "../records/workspaces.ts";
+import { ConfigurationVersion, WorkspaceConfig, WorkspaceUse } from "../records/workspaces.ts";
 import { body } from "./fields.ts";
 
 const tag = "workspaces";
+const document = z
+  .record(z.string(), z.unknown())
+  .describe("With its `version`; the values of secrets are `[secret]`.");
 const workspaces = z.record(z.string(), WorkspaceConfig).describe("Every workspace, by name.");
 
 /** Workspaces, and the configuration of control that they are a part of. */
@@ -71,7 +74,27 @@ export const workspaceOperations = {
     summary: "The whole configuration of control.",
     access: "viewer",
     input: {},
-    output: z.record(z.string(), z.unknown()),
+    output: document,
+  }),
+  configHistory: operation({
+    name: "workspaces.config_history",
+    route: "GET /workspaces/config/history",
+    tag,
+    mode: "sync",
+    summary: "Versions of the configuration of control, the newest first.",
+    access: "admin",
+    input: {},
+    output: z.array(ConfigurationVersion),
+  }),
+  use: operation({
+    name: "workspaces.use",
+    route: "GET /workspaces/use",
+    tag,
+    mode: "sync",
+    summary: "What the workspaces of the caller use, and their limits.",
+    access: "viewer",
+    input: {},
+    output: z.array(WorkspaceUse),
   }),
   updateConfig: operation({
     name: "workspaces.update_config",
@@ -81,8 +104,12 @@ export const workspaceOperations = {
     queue: "short",
     summary: "Replace the whole configuration of control.",
     access: "admin",
-    input: body("UpdateConfigBody", { config: settings }),
-    output: z.record(z.string(), z.unknown()),
+    input: body("UpdateConfigBody", {
+      config: settings.describe(
+        "Refused if its `version` is not the newest one; without one it replaces any. `[secret]` keeps a secret.",
+      ),
+    }),
+    output: document,
     errors: ["ValueError", "InvalidWorkspaceNameError", "ConflictError"],
   }),
 } satisfies Record<string, Operation>;

@@ -34,9 +34,12 @@ export const UserWorkspace = z
   .object({
     workspace: z.string().nullable().describe("Null where none can be chosen; `note` says why."),
     source: z
-      .enum(["explicit", "preferred", "default-fallback", "single-membership"])
+      .enum([
+        ...(["explicit", "preferred", "default-fallback", "single-membership"] as const),
+        ...(["read-only", "ambiguous", "no-access", "permission-denied"] as const),
+      ])
       .nullable()
-      .describe("Why it is this one."),
+      .describe("Why it is this one, or none."),
     note: z.string().nullable(),
     preferred: z.string().nullable(),
     accessible: z.array(z.string()).describe("Those that take launches of the caller."),

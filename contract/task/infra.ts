@@ -42,3 +42,7 @@ function cloudOf(name: string): string {
 }
 
 const open = (part: string | undefined) => (part === "*" ? undefined : part);
+
+/** `ssh/pool` is within `ssh`, and everything within `*`. */
+export const isWithin = (infra: string, wanted: string): boolean =>
+  infra === wanted || infra.startsWith(`${wanted}/`) || wanted.startsWith("*");

@@ -1,6 +1,7 @@
 import type { Ground } from "../ground.ts";
 import { findKnown } from "../users/store.ts";
 import { workspacesOf } from "../workspaces/membership.ts";
+import { findLocalPreference } from "../workspaces/store.ts";
 import { type Identity, localUserId, type Proof } from "./identity.ts";
 
 /** The administrator that this machine's own user is where nobody logs in. */
@@ -17,7 +18,11 @@ export async function findIdentity(
   ctx: Ground,
   { userId, credential }: Proof,
 ): Promise<Identity | undefined> {
-  if (userId === localUserId) return localIdentity(ctx, credential);
+  if (userId === localUserId)
+    return {
+      ...localIdentity(ctx, credential),
+      preferredWorkspace: await findLocalPreference(ctx.db),
+    };
   const known = await findKnown(ctx.db, userId);
   if (known === undefined) return undefined;
   const { user, configuration } = known;

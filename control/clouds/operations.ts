@@ -7,53 +7,57 @@ import type { ReplicaPolicy } from "../../contract/task/replica-policy.ts";
 import type { Task } from "../../contract/task.ts";
 import { askOffers } from "../ask-offers.ts";
 import { type Bound, bind, type Call } from "../bind.ts";
-import { type Asked, checkClusterName } from "../clusters/schema.ts";
+import { type AskedIn, checkClusterName } from "../clusters/schema.ts";
 import type { Context } from "../context.ts";
 import type { Ground } from "../ground.ts";
-import {
-  askedOfReplica,
-  asksForSpot,
-  chooseOffer,
-  describeOffer,
-  isOffered,
-  placesOf,
-} from "../offers.ts";
+import { describeOffer } from "../offer-words.ts";
+import { askedOfReplica, asksForSpot, chooseOffer, isOffered, placesOf } from "../offers.ts";
+import type { Provider } from "../providers/provider.ts";
 import { readDocument } from "../task.ts";
+import { withDefaults } from "../workspaces/defaults.ts";
+import { requireWorkspace, visibleWorkspaces } from "../workspaces/find.ts";
+import { policyOf } from "../workspaces/schema.ts";
 import { namesWith } from "./name-pattern.ts";
 import type { Refusal } from "./schema.ts";
 import { listRefusals } from "./store.ts";
 
-const workspace = "default";
 type CountsInput = InputOf<typeof rows.listAcceleratorCounts>;
 
 /** What can be had where, and whether a task fits it. */
 export const cloudOperations: Bound[] = [
   bind(rows.check, check),
-  bind(rows.enabledClouds, async (ctx) => enabledNames(ctx)),
-  bind(rows.enabledCloudsBatch, async (ctx, { workspaces }) => {
-    const enabled = await enabledNames(ctx);
-    return Object.fromEntries(namesIn(workspaces).map((name) => [name, enabled]));
+  bind(rows.enabledClouds, async (ctx, { workspace }, call) =>
+    enabledNames(ctx, await requireWorkspace(ctx, workspace ?? call.workspace, call)),
+  ),
+  bind(rows.enabledCloudsBatch, async (ctx, { workspaces }, call) => {
+    const enabled: Record<string, string[]> = {};
+    for (const name of namesIn(workspaces))
+      enabled[name] = await enabledNames(ctx, await requireWorkspace(ctx, name, call));
+    return enabled;
   }),
   bind(rows.listAcceleratorCounts, acceleratorCounts),
   bind(taskOperations.validate, validate),
   bind(taskOperations.optimize, optimize),
 ];
 
-/** The clouds that have anything to give. */
-async function enabledNames({ providers }: Context): Promise<string[]> {
+/** The clouds that have anything to give to a workspace. */
+async function enabledNames(
+  { providers, configurations }: Context,
+  name: string,
+): Promise<string[]> {
+  const { allows } = policyOf((await configurations.current()).document, name);
   const places = await Promise.all(providers.map(placesOf));
-  return providers.filter((_, index) => places[index]?.length !== 0).map(({ name }) => name);
+  return providers.filter((_, index) => places[index]?.some(allows)).map(({ name }) => name);
 }
 
 const namesIn = (list: string): string[] => list.split(",").filter((name) => name !== "");
 
 /** Asks each provider what it has, and says so. */
 async function check(ctx: Context, input: InputOf<typeof rows.check>, call: Call) {
-  if ((input.workspace ?? workspace) !== workspace)
-    fail(
-      "PermissionDeniedError",
-      `there is no workspace ${input.workspace}; there is only one: ${workspace}`,
-    );
+  const workspaces =
+    input.workspace === null
+      ? Object.keys(await visibleWorkspaces(ctx, call))
+      : [await requireWorkspace(ctx, input.workspace, call)];
   const names = ctx.providers.map(({ name }) => name);
   const unknown = input.clouds?.find((name) => !names.includes(name));
   if (unknown !== undefined)
@@ -61,7 +65,9 @@ async function check(ctx: Context, input: InputOf<typeof rows.check>, call: Call
       "ValueError",
       `there is no cloud ${unknown}; ${hintOf(unknown, names, `there is ${names.join(", ")}`)}`,
     );
-  const wanted = input.clouds ?? (await enabledNames(ctx));
+  const allowed: Record<string, string[]> = {};
+  for (const name of workspaces) allowed[name] = await enabledNames(ctx, name);
+  const wanted = input.clouds ?? Object.values(allowed).flat();
   const chosen = ctx.providers.filter(({ name }) => wanted.includes(name));
   const enabled: string[] = [];
   const now = ctx.now().getTime();
@@ -79,9 +85,17 @@ async function check(ctx: Context, input: InputOf<typeof rows.check>, call: Call
     call.print(`${lines.join("\n")}\n`);
   }
   call.print(`Enabled infra: ${enabled.join(", ") || "none"}\n`);
-  const capabilities = chosen.map(({ name }) => [name, ["compute" as const]]);
-  return { [workspace]: Object.fromEntries(capabilities) };
+  return Object.fromEntries(
+    workspaces.map((name) => [name, capabilitiesOf(chosen, allowed[name] ?? [])]),
+  );
 }
+
+const capabilitiesOf = (chosen: readonly Provider[], allowed: readonly string[]) =>
+  Object.fromEntries(
+    chosen
+      .filter(({ name }) => allowed.includes(name))
+      .map(({ name }) => [name, ["compute" as const]]),
+  );
 
 /** `aws/us-east-1 refused 2 nodes of p4d: no capacity; it is asked again in 42 s`. */
 const refusalLine = ({ offer, nodes, reason, until }: Refusal, now: number): string =>
@@ -127,9 +141,10 @@ async function optimize(
   { dag }: InputOf<typeof taskOperations.optimize>,
   call: Call,
 ) {
-  for (const task of readDocument(dag).tasks) {
+  const { workspace, signal } = call;
+  for (const task of readDocument(await withDefaults(ctx, workspace, dag)).tasks) {
     const { name = "task", nodes, service } = task;
-    const offer = await chooseOffer(ctx, await askedOf(ctx, task, call.signal), call.signal);
+    const offer = await chooseOffer(ctx, await askedOf(ctx, task, workspace, signal), signal);
     const price = `$${(offer.dollarsPerHour * nodes).toFixed(2)} an hour`;
     const each = service === undefined ? "" : `${countOf(service.replicas)}, each `;
     const base = offer.isSpot ? (service?.replicas.baseOndemandReplicas ?? 0) : 0;
@@ -140,10 +155,17 @@ async function optimize(
 }
 
 /** What is asked for a task: of a service that uses spot on spot, while there is any. */
-async function askedOf(ctx: Context, task: Task, signal: AbortSignal): Promise<Asked> {
-  const onSpot = askedOfReplica(task, true);
+async function askedOf(
+  ctx: Context,
+  task: Task,
+  workspace: string,
+  signal: AbortSignal,
+): Promise<AskedIn> {
+  const onSpot = askedOfReplica(task, workspace, true);
   const usesSpot = task.service !== undefined && asksForSpot(ctx, task.resources);
-  return usesSpot && (await isOffered(ctx, onSpot, signal)) ? onSpot : askedOfReplica(task);
+  return usesSpot && (await isOffered(ctx, onSpot, signal))
+    ? onSpot
+    : askedOfReplica(task, workspace);
 }
 
 /** How many replicas there are to be: `2 replicas`, `1 to 4 replicas`. */

@@ -2,20 +2,27 @@ import { isDeepStrictEqual } from "node:util";
 import { agentOperations } from "../../contract/agent-api.ts";
 import type { Context } from "../context.ts";
 import { nudge } from "../reconciler.ts";
+import { admitAutostop } from "../workspaces/admit.ts";
 import { headOf } from "./head.ts";
 import { haveSameHooks, tellHooks } from "./hooks/told.ts";
 import { setAutostop } from "./launch-store.ts";
 import { type AutostopSetting, agentAutostop, type Cluster } from "./schema.ts";
 import { getCluster } from "./store.ts";
 
-/** Keeps what happens to a cluster once it is idle, and tells its nodes. */
+/**
+ * Keeps what happens to a cluster once it is idle, and tells its nodes. Throws
+ * `UserRequestRejectedByPolicy` where its workspace does not allow that.
+ */
 export async function keepAutostop(
   ctx: Context,
   cluster: Cluster,
   setting: AutostopSetting | null,
   signal: AbortSignal,
 ): Promise<void> {
-  await ctx.batch((tx) => setAutostop(tx, cluster.id, setting));
+  await ctx.batch(async (tx) => {
+    await admitAutostop(ctx, tx, cluster, setting);
+    await setAutostop(tx, cluster.id, setting);
+  });
   await apply(ctx, cluster, signal);
 }
 

@@ -7,11 +7,13 @@ import { redactSecrets, type Task } from "../../contract/task.ts";
 import type { Call } from "../bind.ts";
 import type { Context } from "../context.ts";
 import type { Ground } from "../ground.ts";
-import { candidateOf, chooseOffer, describeAsked, describeMachines } from "../offers.ts";
+import { describeAsked, describeMachines } from "../offer-words.ts";
+import { candidateOf, chooseOffer } from "../offers.ts";
 import type { Offer } from "../providers/provider.ts";
 import { nudge } from "../reconciler.ts";
 import { withoutSecrets } from "../task.ts";
 import { causeOf } from "../want.ts";
+import { admitAutostop, admitLaunch } from "../workspaces/admit.ts";
 import { apply } from "./apply.ts";
 import { autostopNews, autostopOf } from "./autostop.ts";
 import { refuseManaged } from "./find.ts";
@@ -49,7 +51,9 @@ export async function claimAnew(ctx: Context, input: Input, task: Task, call: Ca
     const live = await findLive(ctx.db, input.cluster_name);
     if (live === undefined) {
       const again = input.retry_until_up;
-      const offer = await chooseOffer(ctx, task, call.signal, { again });
+      const offer = await chooseOffer(ctx, { ...task, workspace: call.workspace }, call.signal, {
+        again,
+      });
       const made = await make(ctx, launched(ctx, input, task, offer, call), task, call);
       if (made !== undefined) return made;
     } else if (isLeaving(live)) await untilFree(ctx, live, input, call);
@@ -81,6 +85,7 @@ async function make(
   await call.remember({ wish });
   const isMade = await ctx.batch(async (tx) => {
     const isAdded = await addCluster(tx, cluster);
+    if (isAdded) await admitLaunch(ctx, tx, cluster, call);
     if (isAdded && hooks !== undefined) await setHooks(tx, cluster.id, hooks);
     return isAdded;
   });
@@ -153,6 +158,7 @@ async function relaunch(
   const hooks = launchedHooks(ctx, task, { ...live, autostop, before, user: call.user });
   const wish = { clusterId: live.id, printed: await sizeOf(provisionLogOf(ctx, live.id)) };
   await ctx.batch(async (tx) => {
+    await admitAutostop(ctx, tx, live, autostop);
     await setRelaunched(tx, live.id, { ...launched, launchedAt });
     if (hooks !== undefined) await setHooks(tx, live.id, hooks);
   });

@@ -3,6 +3,7 @@ import { dirname, join } from "node:path";
 import { pagesOf } from "../db/lists.ts";
 import { clientsOf } from "../downloads.ts";
 import type { Ground } from "../ground.ts";
+import { listCounting } from "../workspaces/use.ts";
 import { dropClusters, listGone } from "./history-store.ts";
 import { canNameFolder, copyFolderOf } from "./hooks/log-copy.ts";
 import { dropLifecycle, listClusterIds, listSurplus } from "./lifecycles/store.ts";
@@ -11,13 +12,21 @@ import { provisionLogOf } from "./provision-log.ts";
 const atOnce = 100;
 const dayMs = 86_400_000;
 
-/** Forgets clusters, with all that was kept of them, that are gone for longer than the setting says. */
+/**
+ * Forgets clusters, with all that was kept of them, that are gone for longer than the setting says. What
+ * they cost this month is kept where the workspace has a limit on that.
+ */
 export async function collectClusters(ctx: Ground): Promise<void> {
   const { clusterHistoryDays: days } = ctx.config;
   if (days < 0) return;
-  const before = ctx.now().getTime() - days * dayMs;
+  const now = ctx.now();
+  const before = now.getTime() - days * dayMs;
+  const counting = {
+    workspaces: await listCounting(ctx),
+    since: Date.UTC(now.getUTCFullYear(), now.getUTCMonth(), 1),
+  };
   for (;;) {
-    const ids = await listGone(ctx.db, before, atOnce);
+    const ids = await listGone(ctx.db, { before, counting }, atOnce);
     if (ids.length === 0) return;
     const folders = ids.map((id) => dirname(provisionLogOf(ctx, id)));
     await Promise.all(folders.map((folder) => rm(folder, { recursive: true, force: true })));

@@ -4,9 +4,11 @@ import { addRefusal } from "../clouds/store.ts";
 import type { Context } from "../context.ts";
 import { addEvent } from "../events.ts";
 import type { Ground } from "../ground.ts";
-import { describeOffer, listOffers, refuseRefused } from "../offers.ts";
+import { describeOffer } from "../offer-words.ts";
+import { listOffers, refuseRefused } from "../offers.ts";
 import type { Offer, RefusalKind } from "../providers/provider.ts";
 import { hold } from "../want.ts";
+import { admitCluster } from "../workspaces/admit.ts";
 import { movedHooks } from "./hooks/kept.ts";
 import { setHooks } from "./hooks/store.ts";
 import { placed } from "./new-cluster.ts";
@@ -50,7 +52,8 @@ export async function noteRefusal(
 export async function failOver(ctx: Context, cluster: Cluster, signal: AbortSignal): Promise<void> {
   const { placement } = cluster;
   if (placement === null) return;
-  const offers = await listOffers(ctx, placement.asked, signal, placement);
+  const asked = { ...placement.asked, workspace: cluster.workspace };
+  const offers = await listOffers(ctx, asked, signal, placement);
   const [next] = offers.open;
   if (next === undefined) {
     await beginAnew(ctx, cluster, placement);
@@ -62,6 +65,7 @@ export async function failOver(ctx: Context, cluster: Cluster, signal: AbortSign
   const news = newsOf(placement, next);
   const isWritten = await ctx.batch(async (tx) => {
     if (!(await hold(tx, "cluster", cluster))) return false;
+    await admitCluster(ctx, tx, { ...cluster, offer: next });
     await setOffer(tx, cluster.id, { ...placedAt(cluster, placement, next) });
     if (hooks !== undefined) await setHooks(tx, cluster.id, hooks);
     if (news === undefined) return true;

@@ -13,13 +13,29 @@ export async function listGoneSince(db: Queries, since: number): Promise<string[
   return rows.map(({ id }) => id);
 }
 
+interface GoneFilter {
+  readonly before: number;
+  /** Those of these workspaces stay that were there since an instant. */
+  readonly counting: { readonly workspaces: readonly string[]; readonly since: number };
+}
+
 /** Ids of clusters that are gone since before an instant. */
-export async function listGone(db: Queries, before: number, limit: number): Promise<string[]> {
+export async function listGone(
+  db: Queries,
+  { before, counting }: GoneFilter,
+  limit: number,
+): Promise<string[]> {
   const rows = await db
     .selectFrom("clusters")
     .select("id")
     .where("status", "=", gone)
     .where("status_changed_at", "<", before)
+    .where((where) =>
+      where.or([
+        where("status_changed_at", "<", counting.since),
+        where("workspace", "not in", among(counting.workspaces)),
+      ]),
+    )
     .limit(limit)
     .execute();
   return rows.map(({ id }) => id);

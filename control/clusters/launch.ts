@@ -4,9 +4,12 @@ import type { clusterOperations as rows } from "../../contract/operations/cluste
 import type { Task } from "../../contract/task.ts";
 import type { Call } from "../bind.ts";
 import type { Context } from "../context.ts";
-import { chooseOffer, describeMachines } from "../offers.ts";
+import type { Ground } from "../ground.ts";
+import { describeMachines } from "../offer-words.ts";
+import { chooseOffer } from "../offers.ts";
 import { nudge } from "../reconciler.ts";
 import { readTask, readTaskAndRemarks } from "../task.ts";
+import { withDefaults } from "../workspaces/defaults.ts";
 import { claim, claimAnew, refuseMismatch } from "./claim.ts";
 import { type Cargo, checkFiles, readCargo } from "./files/cargo.ts";
 import { remarkOnNotice } from "./hooks/view.ts";
@@ -21,7 +24,8 @@ import { undo, untilReached } from "./wait.ts";
 type Input = InputOf<typeof rows.launch>;
 
 /** Creates a cluster, or takes the one of that name, and runs a task on it. */
-export async function launch(ctx: Context, input: Input, call: Call) {
+export async function launch(ctx: Context, given: Input, call: Call) {
+  const input = { ...given, task: await withDefaultsIfNew(ctx, given, call) };
   const [task, remarks] = readTaskAndRemarks(input.task, "launch");
   call.print(remarks);
   if (input.dryrun) return plan(ctx, input, task, call);
@@ -32,6 +36,16 @@ export async function launch(ctx: Context, input: Input, call: Call) {
     if (done !== undefined) return done;
     wish = await claimAnew(ctx, input, task, call);
   }
+}
+
+/** The text of the task; the defaults of the workspace are for the machines of new clusters. */
+async function withDefaultsIfNew(
+  ctx: Ground,
+  { task, cluster_name: name }: Input,
+  { progress, workspace }: Call,
+): Promise<string> {
+  const isOthers = progress.wish?.isNew !== true && (await findLive(ctx.db, name)) !== undefined;
+  return isOthers ? task : withDefaults(ctx, workspace, task);
 }
 
 /** Runs the task once its cluster is up; undefined when the cluster is stopped under its hands. */
@@ -88,7 +102,8 @@ async function plan(ctx: Context, input: Input, task: Task, call: Call) {
   const live = await findLive(ctx.db, name);
   if (live !== undefined) refuseMismatch(live, task);
   const { nodes } = live ?? task;
-  const offer = live?.offer ?? (await chooseOffer(ctx, task, call.signal));
+  const { workspace } = call;
+  const offer = live?.offer ?? (await chooseOffer(ctx, { ...task, workspace }, call.signal));
   call.print(`Cluster ${name}: ${describeMachines({ nodes, offer })}\n`);
   call.print(remarkOnNotice(ctx.provider(offer.provider), task.hooks));
   return { job_id: null, handle: null };

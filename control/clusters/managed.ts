@@ -7,6 +7,7 @@ import type { Context } from "../context.ts";
 import type { Ground } from "../ground.ts";
 import { askedOfReplica, chooseOffer } from "../offers.ts";
 import { nudge } from "../reconciler.ts";
+import { admitCluster } from "../workspaces/admit.ts";
 import { checkFiles, readCargo } from "./files/cargo.ts";
 import { launchedHooks, noneKept } from "./hooks/kept.ts";
 import { setHooks } from "./hooks/store.ts";
@@ -35,7 +36,8 @@ export interface Managed {
 
 /**
  * Writes a cluster that is to be up; the same id twice is the same cluster. Throws
- * `ResourcesUnavailableError` when there is no machine for it, `ConflictError` when its name is taken.
+ * `ResourcesUnavailableError` when there is no machine for it, `UserRequestRejectedByPolicy` when its
+ * workspace takes no more, `ConflictError` when its name is taken.
  */
 export async function addManaged(
   ctx: Context,
@@ -44,7 +46,7 @@ export async function addManaged(
 ): Promise<Cluster> {
   const known = await findCluster(ctx.db, managed.id);
   if (known !== undefined) return known;
-  const asked = askedOfReplica(whole, isSpot);
+  const asked = askedOfReplica(whole, managed.workspace, isSpot);
   const task = { ...whole, resources: asked.resources };
   const offer = await chooseOffer(ctx, asked, signal);
   const cluster = newCluster(ctx, asked, offer, {
@@ -57,6 +59,7 @@ export async function addManaged(
   const hooks = launchedHooks(ctx, task, { ...cluster, before: noneKept });
   const isAdded = await ctx.batch(async (tx) => {
     const isNew = await addCluster(tx, cluster);
+    if (isNew) await admitCluster(ctx, tx, cluster);
     if (isNew && hooks !== undefined) await setHooks(tx, cluster.id, hooks);
     return isNew;
   });

@@ -45,6 +45,11 @@ export interface Asked extends Pick<Need, "network" | "isSpot"> {
   readonly nodes: number;
 }
 
+/** The same with the workspace whose rules say where machines may be. */
+export interface AskedIn extends Asked {
+  readonly workspace: string;
+}
+
 /** How a cluster that was never up is given machines: offer after offer, until one is not refused. */
 export interface Placement {
   readonly asked: Asked;

@@ -6,8 +6,10 @@ import type { clusterOperations as rows } from "../../contract/operations/cluste
 import { hookLimits } from "../../contract/task/hooks.ts";
 import type { Call } from "../bind.ts";
 import type { Context } from "../context.ts";
+import type { Connection } from "../db/open.ts";
 import type { Ground } from "../ground.ts";
 import { causeOf } from "../want.ts";
+import { admitAutostop } from "../workspaces/admit.ts";
 import { keepAutostop } from "./apply.ts";
 import { listAskedFor } from "./asked-for.ts";
 import { settingOf } from "./autostop.ts";
@@ -82,7 +84,10 @@ async function cancel(ctx: Context, cluster: Cluster, call: Call): Promise<null>
   const { id, name, wanted, wantedBecause, status } = cluster;
   const cause = causeOf(call, "autostop cancelled");
   const printed = await sizeOf(provisionLogOf(ctx, id));
-  const forget = (tx: Parameters<typeof setAutostop>[0]) => setAutostop(tx, id, null);
+  const forget = async (tx: Connection) => {
+    await admitAutostop(ctx, tx, cluster, null);
+    await setAutostop(tx, id, null);
+  };
   if (wanted !== "UP" && !(await takeIdleStopBack(ctx, cluster, cause, forget)))
     fail(
       "ClusterNotUpError",

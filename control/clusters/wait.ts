@@ -3,9 +3,11 @@ import { AppError, fail, isErrorType } from "../../common/errors.ts";
 import { readFrom, sizeOf } from "../../common/growing-file.ts";
 import type { Call } from "../bind.ts";
 import type { Context } from "../context.ts";
+import type { Connection } from "../db/open.ts";
 import { hasMovedTo, lastSeq } from "../events.ts";
 import type { Ground } from "../ground.ts";
 import type { Failure } from "../requests/schema.ts";
+import { admitCluster } from "../workspaces/admit.ts";
 import { openHookHints } from "./hooks/hint.ts";
 import { provisionLogOf, remark } from "./provision-log.ts";
 import { type Cluster, clusterKey, type Wanted, type Wish } from "./schema.ts";
@@ -29,10 +31,17 @@ export async function makeWish(
 ): Promise<boolean> {
   let isMade = false;
   await call.remember({ wish }, async (tx) => {
+    if (desire.wanted === "UP") await admitStart(ctx, tx, wish.clusterId);
     isMade = await wantCluster(tx, wish.clusterId, desire);
   });
   wake(ctx, wish.clusterId);
   return isMade;
+}
+
+/** One that is on has its place in its workspace already. */
+async function admitStart(ctx: Ground, tx: Connection, id: string): Promise<void> {
+  const cluster = await getCluster(tx, id);
+  if (cluster.status === "STOPPED" && cluster.wanted !== "UP") await admitCluster(ctx, tx, cluster);
 }
 
 /**

@@ -205,6 +205,7 @@ export interface Tables {
     preferred_workspace: string | null;
     created_at: number;
   };
+  local_preference: { id: 1; workspace: string };
   tokens: {
     id: string;
     name: string;

@@ -11,7 +11,7 @@ import type { Context } from "../context.ts";
 import { endFailed, endSurely, succeed } from "../requests/end.ts";
 import { type Caller, cancelled, queueOf, runNow, submit } from "../requests/run.ts";
 import { requestIdHeaders } from "../wire/versions.ts";
-import { defaultWorkspace } from "../workspaces/membership.ts";
+import { defaultWorkspace } from "../workspaces/schema.ts";
 import { acceptanceOf } from "./upgrades.ts";
 import { workspaceFor } from "./workspace.ts";
 

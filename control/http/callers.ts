@@ -2,8 +2,8 @@ import type { IncomingMessage } from "node:http";
 import type { Server } from "node:net";
 import { fail } from "../../common/errors.ts";
 import { product } from "../../common/product.ts";
-import { findIdentity, localIdentity } from "../access/directory.ts";
-import type { Authenticator, Identity } from "../access/identity.ts";
+import { findIdentity } from "../access/directory.ts";
+import { type Authenticator, type Identity, localUserId } from "../access/identity.ts";
 import type { Context } from "../context.ts";
 import { tokensOf } from "../tokens/authenticate.ts";
 import { openLocalAccess } from "./access.ts";
@@ -28,17 +28,19 @@ export function openCallers(ctx: Context, server: Server): Callers {
 
   return {
     async identify(req) {
-      if (local.carriesToken(req)) return localIdentity(ctx, "home token");
+      if (local.carriesToken(req)) return findIdentity(ctx, homeToken);
       for (const read of chain) {
         const proof = await read(req);
         if (proof !== undefined)
           return (await findIdentity(ctx, proof)) ?? fail("AuthenticationError", gone);
       }
-      return !hasLogin && (await local.isOwn(req)) ? localIdentity(ctx) : undefined;
+      return !hasLogin && (await local.isOwn(req)) ? findIdentity(ctx, ownUser) : undefined;
     },
   };
 }
 
+const homeToken = { userId: localUserId, credential: "home token" };
+const ownUser = { userId: localUserId, credential: "local" };
 const gone = "the user that these credentials belong to was deleted";
 
 /** Throws what a caller is answered who has no credentials. */

@@ -2,6 +2,7 @@ import type { FastifyRequest } from "fastify";
 import type * as z from "zod";
 import { AppError } from "../../common/errors.ts";
 import type { InputOf, Operation } from "../../common/operation.ts";
+import { wordsOf } from "../../contract/issue-words.ts";
 
 /** One thing that is wrong with an input: where, what, and its kind. */
 export interface InputIssue {
@@ -70,20 +71,4 @@ function toIssue(place: Place, issue: z.core.$ZodIssue): InputIssue {
       type: "missing",
     };
   return { loc, msg: wordsOf(issue), type: issue.code ?? "invalid" };
-}
-
-/** What a bound counts, by what it is on. */
-const units: Readonly<Record<string, string>> = { string: " characters", array: " items" };
-
-function wordsOf(issue: z.core.$ZodIssue): string {
-  if (issue.code === "too_big") return bound("at most", issue.maximum, issue.origin);
-  if (issue.code === "too_small") return bound("at least", issue.minimum, issue.origin);
-  const [ofKey] = issue.code === "invalid_key" ? issue.issues : [];
-  if (ofKey !== undefined) return `the name ${wordsOf(ofKey)}`;
-  return issue.message.replace(/^Invalid input: /, "");
-}
-
-function bound(how: string, limit: number | bigint, origin: string): string {
-  const unit = units[origin];
-  return unit === undefined ? `must be ${how} ${limit}` : `must have ${how} ${limit}${unit}`;
 }

@@ -1,42 +1,36 @@
 import { fail } from "../../common/errors.ts";
 import type { Operation } from "../../common/operation.ts";
 import { product, protocol } from "../../common/product.ts";
-import { type Identity, seesWorkspace } from "../access/identity.ts";
-import type { Ground } from "../ground.ts";
-import { defaultWorkspace } from "../workspaces/membership.ts";
+import type { Identity } from "../access/identity.ts";
+import type { Context } from "../context.ts";
+import { visibleWorkspaces } from "../workspaces/find.ts";
+import { resolveWorkspace } from "../workspaces/membership.ts";
+import { defaultWorkspace } from "../workspaces/schema.ts";
 
 const configs = [product.word, protocol.word].map((word) => `override_${word}_config`);
 
 /**
- * The workspace in which a call makes things: the one that the caller's settings name, else the one
- * that the caller prefers, else the default one. Throws `PermissionDeniedError` for one that is not
- * there, or not the caller's.
+ * The workspace in which a call makes things: the one that the caller's settings name, else the one that
+ * `resolveWorkspace` finds. Throws `PermissionDeniedError` for one that is not there, or not the caller's.
  */
 export async function workspaceFor(
-  ctx: Ground,
+  ctx: Context,
   row: Operation,
   input: unknown,
   identity: Identity,
 ): Promise<string> {
-  const named = namedIn(input);
-  if (named !== undefined) return requireMember(ctx, named, identity);
-  const { preferredWorkspace, workspaces } = identity;
-  const usable = [preferredWorkspace ?? defaultWorkspace, defaultWorkspace, ...(workspaces ?? [])];
-  const usual = usable.find((name) => seesWorkspace(identity, name));
-  if (usual === undefined && row.access === "user")
-    fail("PermissionDeniedError", `${identity.user.name} is in no workspace`);
-  return usual ?? defaultWorkspace;
-}
-
-/** The name as it is, where the workspace exists and is the caller's. */
-async function requireMember(ctx: Ground, name: string, identity: Identity): Promise<string> {
-  if (name === defaultWorkspace && seesWorkspace(identity, name)) return name;
-  const { workspaces } = await ctx.configurations.current();
-  if (Object.hasOwn(workspaces, name) && seesWorkspace(identity, name)) return name;
-  const own = Object.keys(workspaces).filter((one) => seesWorkspace(identity, one));
+  const requested = namedIn(input) ?? null;
+  const { preferredWorkspace: preferred, workspaces } = identity;
+  // Most calls name none, and need no look at the configuration.
+  const isPlain = requested === null && preferred === null && workspaces === null;
+  if (isPlain) return defaultWorkspace;
+  const own = Object.keys(await visibleWorkspaces(ctx, identity)).sort();
+  const { workspace, note } = resolveWorkspace({ own, preferred, requested });
+  if (workspace !== null) return workspace;
+  if (requested === null && row.access !== "user") return own[0] ?? defaultWorkspace;
   return fail(
     "PermissionDeniedError",
-    `active_workspace: there is no workspace ${JSON.stringify(name)}; yours: ${own.join(", ") || "none"}`,
+    requested === null ? `${note}` : `active_workspace: ${note}`,
   );
 }
 

@@ -6,6 +6,7 @@ import { describeSurvivors, endBearers, endTree } from "../../common/end-process
 import { errorCodeOf, fail } from "../../common/errors.ts";
 import { product } from "../../common/product.ts";
 import { buildOf, programArgs } from "../../common/programs.ts";
+import { isWithin } from "../../contract/task/infra.ts";
 import type { Config } from "../config.ts";
 import { listNodeGroups } from "../doors/node-groups.ts";
 import { nodeIdOf } from "../doors/node-id.ts";
@@ -20,7 +21,6 @@ import { accelerators } from "./machine.ts";
 import {
   type ClusterRef,
   type FoundNode,
-  isWithin,
   meets,
   type Need,
   type NodeState,

@@ -1,6 +1,7 @@
 import type { Duplex } from "node:stream";
 import type { Dispatcher } from "undici";
 import type { Image } from "../../contract/task/image.ts";
+import { isWithin } from "../../contract/task/infra.ts";
 
 /** What a task asks of each of its nodes. */
 export interface Need {
@@ -143,10 +144,6 @@ export interface Provider {
   /** Ends a node's agent, hung or not, and nothing that it started; `create` starts another. */
   readonly endAgent?: (nodeId: string, signal: AbortSignal) => Promise<void>;
 }
-
-/** `ssh/pool` is within `ssh`, and everything within `*`. */
-export const isWithin = (infra: string, wanted: string): boolean =>
-  infra === wanted || infra.startsWith(`${wanted}/`) || wanted.startsWith("*");
 
 /** Whether a machine of this offer satisfies what a task asks of each node. */
 export function meets(offer: Offer, need: Need): boolean {

@@ -1,6 +1,7 @@
 import { fail } from "../../common/errors.ts";
+import { isWithin } from "../../contract/task/infra.ts";
 import type { Host, ReadyHost } from "../ssh-pools/schema.ts";
-import { isWithin, meets, type Need, type Offer } from "./provider.ts";
+import { meets, type Need, type Offer } from "./provider.ts";
 
 /** What of an offer tells machines apart. */
 type Machine = Pick<Offer, "cpus" | "memoryGb" | "accelerators">;

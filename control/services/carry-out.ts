@@ -53,12 +53,13 @@ export async function carryOut(ctx: Context, state: State, signal: AbortSignal):
 /** Whether there is a machine by now where there was none; nothing is looked for before that. */
 async function hasMachines(
   ctx: Context,
-  { replicas, goal, spec: { task } }: State,
+  { service, replicas, goal, spec: { task } }: State,
   usesSpot: boolean,
   signal: AbortSignal,
 ): Promise<boolean> {
   if (!replicas.some((one) => one.version === goal.version && one.isUnplaced)) return false;
-  return isOffered(ctx, askedOfReplica(task, usesSpot ? false : undefined), signal);
+  const asked = askedOfReplica(task, service.workspace, usesSpot ? false : undefined);
+  return isOffered(ctx, asked, signal);
 }
 
 function scalingOf(ctx: Context, { service, spec, replicas }: State, now: number): Scaling {

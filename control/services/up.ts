@@ -10,6 +10,8 @@ import type { Context } from "../context.ts";
 import type { Ground } from "../ground.ts";
 import { refuseImpossible } from "../offers.ts";
 import { nudge } from "../reconciler.ts";
+import { admitService } from "../workspaces/admit.ts";
+import { withDefaults } from "../workspaces/defaults.ts";
 import { firstScaling } from "./decisions/scale.ts";
 import { withoutKeys } from "./keys.ts";
 import { firstFreePort, inTurn, isUnused } from "./replicas/free-port.ts";
@@ -23,13 +25,14 @@ import {
   listLiveServices,
 } from "./store.ts";
 import { versionTaskOf } from "./versions/files.ts";
-import { type OpenVersion, readServiceTask, remarksOnService } from "./versions/task.ts";
+import { leastUse, type OpenVersion, readServiceTask, remarksOnService } from "./versions/task.ts";
 import { endpointOf } from "./view.ts";
 
 type Input = InputOf<typeof rows.up>;
 
 /** Brings a service up; answers its name and address once its balancer listens. */
-export async function up(ctx: Context, input: Input, call: Call): Promise<[string, string]> {
+export async function up(ctx: Context, given: Input, call: Call): Promise<[string, string]> {
+  const input = { ...given, task: await withDefaults(ctx, call.workspace, given.task) };
   const open = readServiceTask(input.task, "serve.up");
   call.print(remarksOnService(ctx, input.task, open.task));
   const id = call.progress.serviceId ?? randomBytes(6).toString("hex");
@@ -68,13 +71,15 @@ async function add(
 ): Promise<void> {
   const { service_name: name } = input;
   if ((await findLiveService(ctx.db, name)) !== undefined) refuseTaken(name);
-  await refuseImpossible(ctx, open.task, call.signal);
+  const offer = await refuseImpossible(ctx, open.task, call.workspace, call.signal);
+  const asked = leastUse(open, offer);
   const task = await versionTaskOf(ctx, input, open, call);
   const version = firstVersion(ctx, id, open, call);
   const isAdded = await inTurn(ctx, async () => {
     const service = newService(ctx, { id, name, port: await freePort(ctx) }, open, call);
     return ctx.batch(async (tx) => {
       const isNew = await addService(tx, service);
+      if (isNew) await admitService(ctx, tx, { ...service, asked, clusterIds: [] }, call);
       if (isNew) await addVersion(tx, ctx.seal, version, task);
       return isNew;
     });

@@ -9,25 +9,31 @@ import { addEvent } from "../events.ts";
 import type { Ground } from "../ground.ts";
 import { refuseImpossible } from "../offers.ts";
 import { nudge } from "../reconciler.ts";
+import { admitService } from "../workspaces/admit.ts";
+import { withDefaults } from "../workspaces/defaults.ts";
 import { getLiveService } from "./find.ts";
 import { withoutKeys } from "./keys.ts";
+import { listReplicas } from "./replicas/store.ts";
 import type { Service, Version, VersionTask } from "./schema.ts";
 import { addVersion, getService, setService } from "./store.ts";
 import { versionTaskOf } from "./versions/files.ts";
-import { openVersion, readServiceTask, remarksOnService } from "./versions/task.ts";
+import { leastUse, openVersion, readServiceTask, remarksOnService } from "./versions/task.ts";
 
 type Input = InputOf<typeof rows.update>;
 
 /** Has a service run another task from now on; its replicas are replaced as the mode says. */
-export async function update(ctx: Context, input: Input, call: Call): Promise<null> {
+export async function update(ctx: Context, given: Input, call: Call): Promise<null> {
   // A second attempt at the same request finds the version that the first one wrote.
   if (call.progress.serviceId !== undefined) return null;
-  const service = await getLiveService(ctx, input.service_name);
+  const service = await getLiveService(ctx, given.service_name);
   refuseLeaving(service);
+  const { workspace } = service;
+  const input = { ...given, task: await withDefaults(ctx, workspace, given.task) };
   const open = readServiceTask(input.task, "serve.update");
   call.print(remarksOnService(ctx, input.task, open.task));
   await refuseOtherTls(ctx, service, open.spec.tls !== undefined);
-  await refuseImpossible(ctx, open.task, call.signal);
+  const offer = await refuseImpossible(ctx, open.task, workspace, call.signal);
+  const asked = leastUse(open, offer);
   const task = await versionTaskOf(ctx, input, open, call);
   const next = {
     command: withoutKeys(call.command, open),
@@ -36,6 +42,9 @@ export async function update(ctx: Context, input: Input, call: Call): Promise<nu
   };
   let reason = "";
   await call.remember({ serviceId: service.id }, async (tx) => {
+    const replicas = await listReplicas(tx, service.id);
+    const clusterIds = replicas.map(({ clusterId }) => clusterId ?? "");
+    await admitService(ctx, tx, { workspace, asked, clusterIds }, call);
     reason = await addNext(ctx, tx, service, next, task);
   });
   call.print(`Service ${service.name} goes to ${reason}\n`);

@@ -1,6 +1,6 @@
 import type { ReplicaInfo, ServiceStatusRecord } from "../../contract/records/services.ts";
 import { type ListedCluster, resourcesText } from "../clusters/schema.ts";
-import { describeNeeds } from "../offers.ts";
+import { describeNeeds } from "../offer-words.ts";
 import { encodedNull } from "../wire/pickle.ts";
 import { shownTask } from "./keys.ts";
 import { strayOf } from "./replicas/stray-ports.ts";

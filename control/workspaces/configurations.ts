@@ -1,54 +1,48 @@
 import type { Seal } from "../../common/seal.ts";
+import type { Configuration } from "../../contract/records/workspaces.ts";
 import type { Queries } from "../db/open.ts";
-import { defaultWorkspace, type Workspaces } from "./membership.ts";
+import { type Workspaces, workspacesIn } from "./schema.ts";
+import { newestVersion, readVersion } from "./store.ts";
 
-/** The configuration of control: workspaces, and settings that apply to every task. */
-export interface Configuration {
+/** A version of the configuration of control; 0 is the one that nobody changed. */
+export interface StoredConfiguration {
   readonly version: number;
-  readonly document: Readonly<Record<string, unknown>>;
+  readonly document: Configuration;
   /** The workspaces in it, the default one included. */
   readonly workspaces: Workspaces;
 }
 
-/** The versions of the configuration; each is read once. */
+/** The versions of the configuration; the one that is in force is read once. */
 export interface Configurations {
-  /** The version that is in force. */
-  current(): Promise<Configuration>;
-  /** A version by its number; 0 is the one that nobody changed. */
-  at(version: number): Promise<Configuration>;
+  /** The version that is in force; a transaction sees what it has written itself. */
+  current(db?: Queries): Promise<StoredConfiguration>;
+  /** A version by its number. */
+  at(version: number): Promise<StoredConfiguration>;
 }
 
 /** Opens the configurations in the database. */
 export function openConfigurations(db: Queries, seal: Seal): Configurations {
-  let known = toConfiguration(0, {});
+  let known = toStored(0, {});
 
-  async function at(version: number): Promise<Configuration> {
-    if (known.version === version) return known;
-    const row = await db
-      .selectFrom("configurations")
-      .select("document")
-      .where("version", "=", version)
-      .executeTakeFirst();
-    known = toConfiguration(version, row ? JSON.parse(seal.open(row.document)) : {});
-    return known;
-  }
+  const read = async (from: Queries, version: number): Promise<StoredConfiguration> =>
+    known.version === version ? known : toStored(version, await readVersion(from, seal, version));
 
   return {
-    at,
-    async current() {
-      const row = await db
-        .selectFrom("configurations")
-        .select(({ fn }) => fn.max("version").as("version"))
-        .executeTakeFirst();
-      return at(row?.version ?? 0);
+    async at(version) {
+      known = await read(db, version);
+      return known;
+    },
+    async current(from = db) {
+      const found = await read(from, await newestVersion(from));
+      // What a transaction sees may yet be undone.
+      if (from === db) known = found;
+      return found;
     },
   };
 }
 
-function toConfiguration(
-  version: number,
-  document: Readonly<Record<string, unknown>>,
-): Configuration {
-  const workspaces = { [defaultWorkspace]: {}, ...(document["workspaces"] as Workspaces) };
-  return { version, document, workspaces };
-}
+const toStored = (version: number, document: Configuration): StoredConfiguration => ({
+  version,
+  document,
+  workspaces: workspacesIn(document),
+});

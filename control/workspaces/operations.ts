@@ -2,34 +2,135 @@ import { fail } from "../../common/errors.ts";
 import type { InputOf } from "../../common/operation.ts";
 import { userOperations } from "../../contract/operations/users.ts";
 import { workspaceOperations as rows } from "../../contract/operations/workspaces.ts";
-import type { UserWorkspace } from "../../contract/records/users.ts";
-import { type Bound, bind } from "../bind.ts";
+import type { WorkspaceUse } from "../../contract/records/workspaces.ts";
+import { seesWorkspace } from "../access/identity.ts";
+import { type Bound, bind, type Call } from "../bind.ts";
+import type { Context } from "../context.ts";
+import { changeConfiguration } from "./change.ts";
+import type { StoredConfiguration } from "./configurations.ts";
+import { readConfiguration, readWorkspace } from "./document.ts";
+import { visibleWorkspaces } from "./find.ts";
+import { noSuchWorkspace } from "./membership.ts";
+import { preferWorkspace, workspaceOf } from "./preference.ts";
+import { checkWorkspaceName, defaultWorkspace } from "./schema.ts";
+import { masked, unmasked } from "./secrets.ts";
+import { listVersions } from "./store.ts";
+import { findUse } from "./use.ts";
 
-const only = "default";
-const thereIs = `there is only one: ${only}`;
-
-/** Workspaces; there is one, which everyone may use. */
+/** Workspaces, and the configuration that they are a part of. */
 export const workspaceOperations: Bound[] = [
-  bind(rows.get, async () => ({ [only]: {} })),
-  bind(userOperations.workspace, async (_ctx, { requested }) => workspaceFor(requested)),
+  bind(rows.get, async (ctx, _input, call) => masked(await visibleWorkspaces(ctx, call))),
+  bind(rows.create, create),
+  bind(rows.update, update),
+  bind(rows.delete, remove),
+  bind(rows.getConfig, async (ctx, _input, call) =>
+    shownTo(call, await ctx.configurations.current()),
+  ),
+  bind(rows.updateConfig, updateConfig),
+  bind(rows.configHistory, async ({ db }) =>
+    (await listVersions(db)).map(({ created_at: at, ...version }) => ({
+      ...version,
+      created_at: Math.floor(at / 1_000),
+    })),
+  ),
+  bind(rows.use, listUse),
+  bind(userOperations.workspace, workspaceOf),
   bind(userOperations.preferWorkspace, preferWorkspace),
 ];
 
-/** Where a launch goes that names this workspace; null names none. */
-function workspaceFor(requested: string | null): UserWorkspace {
-  const common = { preferred: null, accessible: [only], read_only: [] };
-  if (requested === null)
-    return { ...common, workspace: only, source: "single-membership", note: null };
-  if (requested === only) return { ...common, workspace: only, source: "explicit", note: null };
-  const note = `there is no workspace ${requested}; ${thereIs}`;
-  return { ...common, workspace: null, source: null, note };
+type Named = InputOf<typeof rows.create>;
+
+const cloudsOf = ({ providers }: Context): string[] => providers.map(({ name }) => name);
+
+async function create(ctx: Context, { workspace_name: name, config }: Named, call: Call) {
+  checkWorkspaceName(name);
+  const workspace = readWorkspace(unmasked(config, undefined), cloudsOf(ctx));
+  const { workspaces } = await changeConfiguration(
+    ctx,
+    rows.create,
+    (before) => {
+      if (Object.hasOwn(before.workspaces, name))
+        fail("ValueError", `there is a workspace ${name}; update it instead`);
+      return withWorkspaces(before, { ...before.workspaces, [name]: workspace });
+    },
+    call,
+  );
+  return masked(workspaces);
 }
 
-/** Launches go to the only workspace, whether it is preferred or not. */
-async function preferWorkspace(
-  _ctx: unknown,
-  { preferred }: InputOf<typeof userOperations.preferWorkspace>,
+async function update(ctx: Context, { workspace_name: name, config }: Named, call: Call) {
+  const { workspaces } = await changeConfiguration(
+    ctx,
+    rows.update,
+    (before) => {
+      requireKnown(before, name);
+      const workspace = readWorkspace(unmasked(config, before.workspaces[name]), cloudsOf(ctx));
+      return withWorkspaces(before, { ...before.workspaces, [name]: workspace });
+    },
+    call,
+  );
+  return masked(workspaces);
+}
+
+async function remove(
+  ctx: Context,
+  { workspace_name: name }: InputOf<typeof rows.delete>,
+  call: Call,
 ) {
-  if (preferred === null || preferred === only) return { preferred };
-  return fail("PermissionDeniedError", `workspace ${preferred} cannot be chosen; ${thereIs}`);
+  if (name === defaultWorkspace) fail("ValueError", `workspace ${name} cannot be deleted`);
+  const { workspaces } = await changeConfiguration(
+    ctx,
+    rows.delete,
+    (before) => {
+      requireKnown(before, name);
+      const { [name]: _, ...others } = before.workspaces;
+      return withWorkspaces(before, others);
+    },
+    call,
+  );
+  return masked(workspaces);
+}
+
+const withWorkspaces = (
+  { document }: StoredConfiguration,
+  workspaces: StoredConfiguration["workspaces"],
+) => ({ ...document, workspaces });
+
+function requireKnown({ workspaces }: StoredConfiguration, name: string): void {
+  if (!Object.hasOwn(workspaces, name))
+    fail("ValueError", noSuchWorkspace(name, Object.keys(workspaces)));
+}
+
+async function updateConfig(
+  ctx: Context,
+  { config }: InputOf<typeof rows.updateConfig>,
+  call: Call,
+) {
+  const { version: expected, ...given } = config;
+  const stored = await changeConfiguration(
+    ctx,
+    rows.updateConfig,
+    ({ version, document }) => {
+      if (expected !== undefined && expected !== version)
+        fail(
+          "ConflictError",
+          `the configuration is at version ${version}, and this one was made from version ${expected}; ` +
+            "read it again and repeat your change",
+        );
+      return readConfiguration(unmasked(given, document), cloudsOf(ctx));
+    },
+    call,
+  );
+  return shownTo(call, stored);
+}
+
+/** The configuration without its secrets; members of some workspaces see only those. */
+function shownTo(call: Call, { version, document, workspaces }: StoredConfiguration) {
+  const seen = Object.entries(workspaces).filter(([name]) => seesWorkspace(call, name));
+  return { version, ...masked(document), workspaces: masked(Object.fromEntries(seen)) };
+}
+
+async function listUse(ctx: Context, _input: unknown, call: Call): Promise<WorkspaceUse[]> {
+  const own = Object.keys(await visibleWorkspaces(ctx, call)).sort();
+  return Promise.all(own.map((workspace) => findUse(ctx, workspace)));
 }

@@ -1,17 +1,27 @@
 import assert from "node:assert/strict";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { after, test } from "node:test";
 import { AppError } from "../../common/errors.ts";
+import { openSeal } from "../../common/seal.ts";
 import type { Context } from "../../control/context.ts";
 import { openDatabase } from "../../control/db/open.ts";
 import { askedOfReplica, chooseOffer, listOffers, refuseImpossible } from "../../control/offers.ts";
 import type { Need, Offer, Provider } from "../../control/providers/provider.ts";
 import { readTask } from "../../control/task.ts";
+import { openConfigurations } from "../../control/workspaces/configurations.ts";
 import { aCluster } from "../helpers/clusters.ts";
 
 /** Nothing was refused. */
 const db = await openDatabase(":memory:");
-after(() => db.destroy());
-const ground = { db, now: () => new Date() };
+const home = mkdtempSync(join(tmpdir(), "offers-"));
+after(async () => {
+  await db.destroy();
+  rmSync(home, { recursive: true });
+});
+const configurations = openConfigurations(db, openSeal(join(home, "seal.key")));
+const ground = { db, configurations, now: () => new Date() };
 
 const aTask = (isolation: string) =>
   readTask(`service: {ports: 80, isolation: ${isolation}}`, "serve.up");
@@ -46,7 +56,7 @@ for (const [run, rest, own] of servers)
   test(`\`${run}\` ${own ? "needs ports of its own" : "can share this machine's ports"}`, () => {
     const networkOf = (service: string) => {
       const text = `${rest}\nrun: "${run}"\nservice: {ports: 8080, ${service}}`;
-      return askedOfReplica(readTask(text, "serve.up")).network;
+      return askedOfReplica(readTask(text, "serve.up"), "default").network;
     };
 
     assert.equal(networkOf("replicas: 2"), own ? "own" : undefined);
@@ -66,8 +76,8 @@ const refusing: Partial<Provider> = {
 test("only replicas that are to be apart ask for networks of their own", async (t) => {
   const { ctx, asked } = aWorld({});
 
-  await chooseOffer(ctx, askedOfReplica(aTask("none")), t.signal);
-  await assert.rejects(chooseOffer(ctx, askedOfReplica(aTask("netns")), t.signal));
+  await chooseOffer(ctx, askedOfReplica(aTask("none"), "default"), t.signal);
+  await assert.rejects(chooseOffer(ctx, askedOfReplica(aTask("netns"), "default"), t.signal));
 
   assert.deepEqual(asked.slice(0, 2), [{ nodes: 1 }, { nodes: 1, network: "own" }]);
 });
@@ -76,9 +86,12 @@ test("what no machine will ever give is refused with what to do", async (t) => {
   const { ctx } = aWorld(refusing);
   const error = { name: "NotSupportedError", message: "run control as root" };
 
-  await assert.rejects(refuseImpossible(ctx, aTask("netns"), t.signal), error);
-  await assert.rejects(chooseOffer(ctx, askedOfReplica(aTask("netns")), t.signal), error);
-  await refuseImpossible(ctx, aTask("none"), t.signal);
+  await assert.rejects(refuseImpossible(ctx, aTask("netns"), "default", t.signal), error);
+  await assert.rejects(
+    chooseOffer(ctx, askedOfReplica(aTask("netns"), "default"), t.signal),
+    error,
+  );
+  await refuseImpossible(ctx, aTask("none"), "default", t.signal);
 });
 
 test("whoever asks for a place by name is told why it has nothing now", async (t) => {
@@ -89,7 +102,11 @@ test("whoever asks for a place by name is told why it has nothing now", async (t
   const places = async () => ["ssh", "ssh/lab", "ssh/attic"];
   const { ctx } = aWorld({ offers: async () => [], shortages, places });
   const ask = (infra: string) =>
-    chooseOffer(ctx, readTask(`{num_nodes: 2, resources: {infra: ${infra}}}`, "launch"), t.signal);
+    chooseOffer(
+      ctx,
+      askedOfReplica(readTask(`{num_nodes: 2, resources: {infra: ${infra}}}`, "launch"), "default"),
+      t.signal,
+    );
 
   await assert.rejects(ask("ssh/lab"), {
     message:
@@ -103,8 +120,8 @@ test("whoever asks for a place by name is told why it has nothing now", async (t
 test("what one provider refuses may come from another", async (t) => {
   const { ctx } = aWorld(refusing, { offers: async () => [aCluster().offer] });
 
-  await refuseImpossible(ctx, aTask("netns"), t.signal);
-  const offer = await chooseOffer(ctx, askedOfReplica(aTask("netns")), t.signal);
+  await refuseImpossible(ctx, aTask("netns"), "default", t.signal);
+  const offer = await chooseOffer(ctx, askedOfReplica(aTask("netns"), "default"), t.signal);
 
   assert.equal(offer.provider, "fake");
 });
@@ -115,9 +132,9 @@ test("what is only taken now is not refused for ever", async (t) => {
   const task = aTask("netns");
   const error = { name: "ResourcesUnavailableError", message: /^nothing offers any machine; / };
 
-  await refuseImpossible(ctx, task, t.signal);
-  await assert.rejects(chooseOffer(ctx, askedOfReplica(task), t.signal), error);
-  await assert.rejects(refuseImpossible(without, task, t.signal), error);
+  await refuseImpossible(ctx, task, "default", t.signal);
+  await assert.rejects(chooseOffer(ctx, askedOfReplica(task, "default"), t.signal), error);
+  await assert.rejects(refuseImpossible(without, task, "default", t.signal), error);
 });
 
 test("a spot machine of a provider that has such may come at any time", async (t) => {
@@ -125,8 +142,10 @@ test("a spot machine of a provider that has such may come at any time", async (t
   const { ctx: without } = aWorld({ offers: async () => [] });
   const task = readTask("{service: {ports: 80}, resources: {use_spot: true}}", "serve.up");
 
-  await refuseImpossible(ctx, task, t.signal);
-  await assert.rejects(refuseImpossible(without, task, t.signal), { message: /^nothing offers/ });
+  await refuseImpossible(ctx, task, "default", t.signal);
+  await assert.rejects(refuseImpossible(without, task, "default", t.signal), {
+    message: /^nothing offers/,
+  });
 });
 
 const failing: Partial<Provider> = {
@@ -142,7 +161,7 @@ test("a provider that fails or hangs does not keep others from being chosen", as
   t.mock.method(AbortSignal, "timeout", () => AbortSignal.abort());
   const { ctx } = aWorld(failing, hanging, { offers: async () => [aCluster().offer] });
 
-  const offer = await chooseOffer(ctx, askedOfReplica(aTask("none")), t.signal);
+  const offer = await chooseOffer(ctx, askedOfReplica(aTask("none"), "default"), t.signal);
 
   assert.equal(offer.provider, "fake");
 });
@@ -151,7 +170,7 @@ test("when nothing is offered, providers that did not answer are named", async (
   t.mock.method(AbortSignal, "timeout", () => AbortSignal.abort());
   const { ctx } = aWorld(failing, hanging);
 
-  await assert.rejects(chooseOffer(ctx, askedOfReplica(aTask("none")), t.signal), {
+  await assert.rejects(chooseOffer(ctx, askedOfReplica(aTask("none"), "default"), t.signal), {
     name: "ResourcesUnavailableError",
     message: /there is: broken does not answer: .*; hung does not answer: no answer within 10 s/,
   });
@@ -166,7 +185,7 @@ test("offers come cheapest first, those of an earlier candidate before where the
   const { ctx } = aWorld({ offers });
   const list = async (how: string) => {
     const task = readTask(`resources: {${how}: [{cpus: 1}, {cpus: 4}]}`, "launch");
-    const { open } = await listOffers(ctx, task, t.signal);
+    const { open } = await listOffers(ctx, { ...task, workspace: "default" }, t.signal);
     return open.map(({ dollarsPerHour }) => dollarsPerHour);
   };
 

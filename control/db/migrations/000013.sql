@@ -89,3 +89,11 @@ ALTER TABLE replicas ADD COLUMN wanted_by TEXT;
 ALTER TABLE requests ADD COLUMN workspace TEXT NOT NULL DEFAULT 'default';
 ALTER TABLE requests ADD COLUMN credential TEXT NOT NULL DEFAULT '';
 CREATE INDEX requests_user ON requests (user_id, created_at, id);
+-- The workspace that this machine's own user prefers, who has no row among users.
+CREATE TABLE local_preference (
+  id        INTEGER PRIMARY KEY CHECK (id = 1),
+  workspace TEXT    NOT NULL
+);
+-- What a workspace uses, and what it has cost.
+CREATE INDEX clusters_workspace ON clusters (workspace) WHERE status <> 'GONE';
+CREATE INDEX usage_ended ON usage_intervals (ended_at);

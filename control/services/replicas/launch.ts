@@ -53,7 +53,10 @@ export async function makeCluster(
     const change = { clusterId: cluster.id, accelerators };
     return { to: "PROVISIONING", reason: `cluster ${cluster.name} is being made`, change };
   } catch (error) {
-    if (!(error instanceof AppError) || passing.includes(error.type)) throw error;
+    if (!(error instanceof AppError)) throw error;
+    // Others of the workspace may end, its limits may be raised, and a day ends.
+    if (error.type === policyRefusal) return wait(ctx, replica, `waits: ${error.message}`);
+    if (passing.includes(error.type)) throw error;
     const isUnplaced = error.type === "ResourcesUnavailableError";
     if (mayWait && isUnplaced) return wait(ctx, replica, `waits for a machine: ${error.message}`);
     return { to: "FAILED_PROVISION", reason: error.message, change: { isUnplaced } };
@@ -97,8 +100,14 @@ export async function handIn(
   return { to: "FAILED_PROVISION", reason: problem.message };
 }
 
-/** Trouble of control's own, or of its way to a provider, which says nothing about the machine. */
-const passing: readonly string[] = ["TimeoutError", "DiskFullError"] satisfies ErrorType[];
+/** What a workspace answers that takes no more. */
+const policyRefusal = "UserRequestRejectedByPolicy" satisfies ErrorType;
+
+/** Trouble that says nothing about the machine: control's own, of its way to a provider, or with a limit. */
+const passing: readonly string[] = [
+  ...(["TimeoutError", "DiskFullError"] satisfies ErrorType[]),
+  policyRefusal,
+];
 
 /** Tried again, these would be answered alike. */
 const hopeless: readonly ErrorType[] = [

@@ -3,7 +3,10 @@ import type { Service as ServiceSpec } from "../../../contract/task/service.ts";
 import type { Task } from "../../../contract/task.ts";
 import type { Context } from "../../context.ts";
 import { asksForSpot } from "../../offers.ts";
+import type { Offer } from "../../providers/provider.ts";
 import { readDocument, readTask, remarksOn } from "../../task.ts";
+import type { Use } from "../../workspaces/schema.ts";
+import { useOf } from "../../workspaces/use-store.ts";
 import type { Version, VersionTask } from "../schema.ts";
 import { readVersionTask } from "../store.ts";
 
@@ -61,6 +64,16 @@ export function readServiceTask(
   if (!task.run?.trim())
     fail("ValueError", "the task has no `run`; write there what starts the server on $PORT");
   return { task, spec: task.service };
+}
+
+/** What the fewest replicas of a service that serves use, each on a machine of this offer, if there is one. */
+export function leastUse({ task, spec }: Pick<OpenVersion, "task" | "spec">, offer?: Offer): Use {
+  const { min, max } = spec.replicas;
+  const count = Math.min(Math.max(min, 1), max);
+  return useOf(
+    { nodes: task.nodes, offer: offer ?? { accelerators: null, dollarsPerHour: 0 } },
+    count,
+  );
 }
 
 /** Remarks on the document of a service that is accepted all the same. */

@@ -1,0 +1,56 @@
+import { isDeepStrictEqual } from "node:util";
+import type { Operation } from "../../common/operation.ts";
+import type { Configuration } from "../../contract/records/workspaces.ts";
+import { addAudit } from "../audit/store.ts";
+import type { Call } from "../bind.ts";
+import type { Context } from "../context.ts";
+import type { Ground } from "../ground.ts";
+import type { StoredConfiguration } from "./configurations.ts";
+import { refuseInUse } from "./in-use.ts";
+import { workspacesIn } from "./schema.ts";
+import { addVersion, holdConfiguration } from "./store.ts";
+import { refuseUnknownUsers } from "./users.ts";
+
+/** What a change makes of the configuration as it is; throws where it must not. */
+type Change = (before: StoredConfiguration) => Configuration;
+
+/**
+ * Writes the next version of the configuration, if a change makes any difference; answers the one that is
+ * then in force. What forbids the change is looked at in the transaction that writes it. Throws
+ * `ValueError` for a workspace that is in use, and for users that there are not.
+ */
+export async function changeConfiguration(
+  ctx: Context,
+  row: Operation,
+  change: Change,
+  call: Call,
+): Promise<StoredConfiguration> {
+  return ctx.batch(async (tx) => {
+    await holdConfiguration(tx);
+    const before = await ctx.configurations.current(tx);
+    const document = change(before);
+    if (isDeepStrictEqual(document, before.document)) return before;
+    const workspaces = workspacesIn(document);
+    await refuseInUse(tx, before.workspaces, workspaces);
+    await refuseUnknownUsers(tx, before.workspaces, workspaces);
+    const next = { version: before.version + 1, document, workspaces };
+    const { user } = call;
+    await addVersion(tx, ctx.seal, { ...next, user, createdAt: ctx.now().getTime() });
+    await addAudit(tx, auditOf(ctx, row, next.version, call));
+    return next;
+  });
+}
+
+/** What the request itself could not say yet: which version it made. */
+const auditOf = (ctx: Ground, row: Operation, version: number, { user, credential, id }: Call) => ({
+  at: ctx.now().getTime(),
+  userId: user.id,
+  userName: user.name,
+  credential,
+  address: "",
+  operation: row.name,
+  subject: `configuration ${version}`,
+  outcome: "allowed" as const,
+  reason: null,
+  requestId: id,
+});

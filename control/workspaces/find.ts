@@ -1,0 +1,22 @@
+import { fail } from "../../common/errors.ts";
+import { type Identity, seesWorkspace } from "../access/identity.ts";
+import type { Ground } from "../ground.ts";
+import { noSuchWorkspace } from "./membership.ts";
+import type { Workspaces } from "./schema.ts";
+
+type Reader = Pick<Identity, "workspaces">;
+
+/** The workspaces that a caller may use, by name. */
+export async function visibleWorkspaces(ctx: Ground, reader: Reader): Promise<Workspaces> {
+  const { workspaces } = await ctx.configurations.current();
+  return Object.fromEntries(
+    Object.entries(workspaces).filter(([name]) => seesWorkspace(reader, name)),
+  );
+}
+
+/** The name of a workspace that a caller may use, as it is; throws `PermissionDeniedError` for another. */
+export async function requireWorkspace(ctx: Ground, name: string, reader: Reader): Promise<string> {
+  const own = Object.keys(await visibleWorkspaces(ctx, reader));
+  if (own.includes(name)) return name;
+  return fail("PermissionDeniedError", noSuchWorkspace(name, own));
+}
