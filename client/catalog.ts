@@ -11,6 +11,7 @@ import { actionOutput, errorOutput, later, noFollow, timeout } from "./catalog/o
 import type { CommandRow } from "./catalog/row.ts";
 import { servingCommands } from "./catalog/serving.ts";
 import { sshCommands } from "./catalog/ssh.ts";
+import { workspaceCommands } from "./catalog/workspaces.ts";
 
 const rows: readonly CommandRow[] = [
   ...clusterCommands,
@@ -18,6 +19,7 @@ const rows: readonly CommandRow[] = [
   ...sshCommands,
   ...nodeCommands,
   ...servingCommands,
+  ...workspaceCommands,
   ...controlCommands,
   ...accessCommands,
   ...auditCommands,

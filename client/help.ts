@@ -15,6 +15,7 @@ export const groupSummaries: Readonly<Record<string, string>> = {
   serve: "Services: replicas behind one address",
   users: "Users, their roles and passwords",
   tokens: "Tokens of service accounts",
+  workspaces: "Who works with what, and how much of it",
 };
 
 /** What a group of words is taken for and is not. */

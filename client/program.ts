@@ -3,7 +3,7 @@ import { AppError, errorTypes, fail, toAppError } from "../common/errors.ts";
 import { product } from "../common/product.ts";
 import { originOf } from "./arguments.ts";
 import { startIfNone } from "./autostart.ts";
-import type { OptionRow, Parse } from "./catalog/options.ts";
+import { type OptionRow, type Parse, workspaceOption } from "./catalog/options.ts";
 import type { CommandRow } from "./catalog/row.ts";
 import { commands } from "./catalog.ts";
 import { Declined, interruptedExit } from "./declined.ts";
@@ -169,11 +169,17 @@ function declare(program: Command, row: CommandRow, dispatch: Dispatch, width: n
     .command(`${second ?? first} ${row.operands ?? ""}`.trim(), { hidden: row.hidden ?? false })
     .description(row.summary)
     .showHelpAfterError(helpHint(`${product.word} ${row.name}`))
-    .action(() => dispatch(row, command.args, command.opts(), program.opts()));
+    .action(() => dispatch(row, command.args, command.opts(), flagsOf(row, program, command)));
   if (second === undefined) command.helpGroup(row.group);
   const { more } = row;
   if (more !== undefined) command.addHelpText("after", () => `\n${wrap(more, width)}`);
   for (const one of row.options) command.addOption(toOption(one));
+}
+
+/** What the words say about the settings themselves. */
+function flagsOf({ options }: CommandRow, program: Command, command: Command): Flags {
+  const { workspace } = options.includes(workspaceOption) ? command.opts() : {};
+  return { ...program.opts(), workspace };
 }
 
 /** The command that only groups others, such as `api`. */

@@ -41,6 +41,7 @@ export type SettingName = Exclude<keyof Settings, "origins">;
 /** What the command line says before any variable does. */
 export interface Flags {
   readonly context?: string | undefined;
+  readonly workspace?: string | undefined;
 }
 
 export const defaultPort = 46_580;
@@ -66,9 +67,7 @@ export function readSettings(env: Env, flags: Flags = {}): Settings {
       home: [place.home, place.origin] as const,
     },
     ...{ endpoint, ...credentialsOf(env, chosen, endpoint) },
-    workspace: chosen.isForced
-      ? ofContext(chosen, chosen.context?.workspace)
-      : (given(env, "WORKSPACE") ?? ofContext(chosen, chosen.context?.workspace)),
+    workspace: workspaceOf(env, flags, chosen),
     userName: given(env, "USER") ?? systemUser(env),
     autostart: autostartIn(env),
   };
@@ -142,6 +141,13 @@ function credentialsOf(env: Env, chosen: Chosen, [, { kind }]: Given<string>) {
     : [undefined, byDefault];
   const file = isOfContext ? chosen.context?.tokenFile : undefined;
   return { token, tokenFile: ofContext(chosen, file) };
+}
+
+/** A flag is before variables, and variables before a context, unless a flag names that. */
+function workspaceOf(env: Env, { workspace }: Flags, chosen: Chosen): Given<string | undefined> {
+  if (workspace !== undefined) return [workspace, { kind: "flag", name: "--workspace" }];
+  const variable = chosen.isForced ? undefined : given(env, "WORKSPACE");
+  return variable ?? ofContext(chosen, chosen.context?.workspace);
 }
 
 const ofContext = ({ name }: Chosen, value: string | undefined): Given<string | undefined> =>

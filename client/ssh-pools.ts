@@ -1,12 +1,8 @@
-import { basename, join, resolve } from "node:path";
-import { AppError, errorCodeOf, fail } from "../common/errors.ts";
-import { readNamed } from "../common/files.ts";
+import { basename } from "node:path";
 import { sshNodePoolOperations as rows } from "../contract/operations/ssh-node-pools.ts";
+import { readBytes } from "./named-file.ts";
 import { readPools } from "./pool-text.ts";
 import type { World } from "./world.ts";
-
-/** Of a file of pools, or of a key. */
-const largestBytes = 1024 * 1024;
 
 type Fields = Readonly<Record<string, unknown>>;
 /** The keys that were uploaded, by their file; where control has each. */
@@ -15,7 +11,7 @@ type Uploaded = Map<string, string>;
 /** Writes the pools of a YAML file down, their keys uploaded; answers their names. */
 export async function writePools(world: World, file: string): Promise<string[]> {
   const client = await world.connect();
-  const document = readPools(file, read(world, file).toString());
+  const document = readPools(file, readBytes(world, file).toString());
   const uploaded: Uploaded = new Map();
   const pools: Record<string, unknown> = {};
   for (const [name, pool] of Object.entries(document))
@@ -29,7 +25,7 @@ export async function uploadKey(world: World, file: string, name: string): Promi
   const client = await world.connect();
   const form = new FormData();
   form.set("key_name", name);
-  form.set("key_file", new Blob([read(world, file)]), name);
+  form.set("key_file", new Blob([readBytes(world, file)]), name);
   return (await client.upload(rows.uploadKey, form)).key_path;
 }
 
@@ -59,16 +55,4 @@ async function keyOf(world: World, file: string, uploaded: Uploaded): Promise<st
   const path = await uploadKey(world, file, name);
   uploaded.set(file, path);
   return path;
-}
-
-function read({ cwd, env }: World, file: string): Buffer<ArrayBuffer> {
-  const path = file.startsWith("~/") ? join(env["HOME"] ?? "~", file.slice(2)) : resolve(cwd, file);
-  try {
-    return Buffer.from(readNamed(path, { mostBytes: largestBytes, mayBePipe: true }));
-  } catch (error) {
-    if (error instanceof AppError) throw error;
-    const code = errorCodeOf(error);
-    if (code === "ENOENT") fail("NotFoundError", `there is no file ${file}`);
-    return fail("UsageError", `${file} cannot be read (${code})`);
-  }
 }

@@ -33,6 +33,7 @@ export const clusterCommands: readonly CommandRow[] = [
         ...option.clusterOption,
         means: "Cluster to create or reuse; gets a generated name by default.",
       },
+      option.workspaceOption,
       option.detach,
       option.yes,
       { flags: "--dryrun", means: "Print the plan and change nothing." },

@@ -58,6 +58,15 @@ export const controlCommands: readonly CommandRow[] = [
     load: async () => (await import("../commands/api-orphans.ts")).orphans,
   },
   {
+    name: "api config",
+    group: control,
+    operands: "[action]",
+    summary: "Show, edit, set or list versions of the control plane's configuration.",
+    options: [{ flags: "-f, --file <yaml>", means: "File to set it from." }, ...option.outputs],
+    more: `Actions: show (the default), edit (in EDITOR), set -f FILE, history. Secrets are shown as [secret]; left so, they stay as they are. If \`version\` in the file is not the newest one, set is refused. See docs/workspaces.md. For the settings of this command line: outrigger config show`,
+    load: async () => (await import("../commands/api-config.ts")).config,
+  },
+  {
     name: "api info",
     group: control,
     summary: "Show the endpoint, its health and version, and who you are to it.",

@@ -65,6 +65,10 @@ export const errorOutput: OptionRow = {
   means: "json: print errors as JSON, on the last line of stderr.",
 };
 export const clusterOption: OptionRow = { flags: "-c, --cluster <name>", means: "The cluster." };
+export const workspaceOption: OptionRow = {
+  flags: "--workspace <name>",
+  means: "Workspace to launch in.",
+};
 export const detach: OptionRow = {
   flags: "-d, --detach-run",
   means: "Return once the job is submitted; do not follow its log.",

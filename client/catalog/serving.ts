@@ -21,6 +21,7 @@ export const servingCommands: readonly CommandRow[] = [
         flags: "-n, --service-name <name>",
         means: "Name of the service; by default the name of the task.",
       },
+      option.workspaceOption,
       detach,
       option.yes,
       ...option.taskChanges,

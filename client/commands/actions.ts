@@ -30,7 +30,7 @@ export const failedAction = (
 });
 
 /** Something that was done at once, without a request. */
-export const directAction = (action: string, name: string): Action => ({
+export const directAction = (action: string, name: string | null): Action => ({
   ...{ action, name, request_id: null, outcome: "done" },
   ...{ job_id: null, endpoint: null, error: null },
 });

@@ -1,8 +1,10 @@
 import { fail } from "../../common/errors.ts";
 import { clusterOperations } from "../../contract/operations/clusters.ts";
+import { workspaceOperations } from "../../contract/operations/workspaces.ts";
 import type { ClusterStatusRecord } from "../../contract/records/clusters.ts";
 import { clusterForm, endpointForm } from "../output/clusters.ts";
 import { ago, type Column, styleOfStatus } from "../rendering.ts";
+import type { Client } from "../sdk.ts";
 import { requireAll, sayNone } from "../selection.ts";
 import { writeSshConfig } from "../ssh-config.ts";
 import type { Run, World } from "../world.ts";
@@ -34,6 +36,7 @@ async function showStatus(
 ): Promise<undefined> {
   if (options.endpoints || options.endpoint) return answerEndpoints(world, names, options);
   const client = await world.connect();
+  const spent = world.json ? [] : listSpent(client);
   const rows = await client.callAndGet(clusterOperations.status, {
     cluster_names: names.length > 0 ? [...names] : null,
     refresh: options.refresh ? "FORCE" : "NONE",
@@ -53,6 +56,13 @@ async function showStatus(
     whole: "-v",
     empty: sayNone(names, "No clusters. Launch one: outrigger launch -c dev 'echo hello'"),
   });
+  for (const note of await spent) world.terminal.note(note);
+}
+
+/** What workspaces have spent that take no launches for it; a control plane of before does not tell. */
+async function listSpent(client: Client): Promise<string[]> {
+  const uses = await client.call(workspaceOperations.use, {}).catch(() => []);
+  return uses.flatMap(({ spent }) => spent ?? []);
 }
 
 /** Cut where room is short, then left out. */
@@ -64,8 +74,13 @@ type StatusColumn = Column<ClusterStatusRecord>;
 
 const user: StatusColumn = { title: "USER", text: (row) => row.user_name, spare: true };
 
+const workspace: StatusColumn = {
+  title: "WORKSPACE",
+  text: (row) => row.workspace,
+  spare: true,
+};
+
 const verbose: readonly StatusColumn[] = [
-  { title: "WORKSPACE", text: (row) => row.workspace, spare: true },
   { title: "LAST EVENT", text: (row) => row.last_event ?? "-", ...givesAll },
   { title: "COMMAND", text: (row) => row.last_creation_command ?? "-", ...givesAll },
 ];
@@ -77,6 +92,7 @@ function columnsOf(
 ): StatusColumn[] {
   const now = world.now();
   const others = options.allUsers || options.everyone || options.verbose;
+  const areSeveral = new Set(rows.map((row) => row.workspace)).size > 1;
   const isBusy = rows.some(({ lifecycle }) => lifecycle);
   const underWay: StatusColumn = {
     title: "UNDER WAY",
@@ -98,6 +114,7 @@ function columnsOf(
     },
     { title: "AUTOSTOP", text: (row) => autostopOf(row, now), least: isBusy ? 8 : 21 },
     { title: "LAUNCHED", text: (row) => ago(row.launched_at, now), spare: true },
+    ...(options.verbose || areSeveral ? [workspace] : []),
     ...(options.verbose ? verbose : []),
   ];
 }

@@ -18,6 +18,7 @@ import { findingForm, versionForm } from "./installation.ts";
 import { eventForm, jobForm, jobStatusForm } from "./jobs.ts";
 import { logLineForm } from "./logs.ts";
 import { serviceForm } from "./services.ts";
+import { configurationForm, configurationVersionForm, workspaceForm } from "./workspaces.ts";
 
 /** A form of JSON that commands print. */
 export interface Output {
@@ -54,6 +55,13 @@ export const outputs: readonly Output[] = [
   { name: "services", schema: listOf(serviceForm), printedBy: ["serve status"] },
   { name: "ssh-pools", schema: listOf(poolForm), printedBy: ["ssh status"] },
   { name: "ssh-keys", schema: listOf(keyForm), printedBy: ["ssh keys"] },
+  { name: "workspaces", schema: listOf(workspaceForm), printedBy: ["workspaces list"] },
+  { name: "configuration", schema: configurationForm.schema, printedBy: ["api config show"] },
+  {
+    name: "configuration-versions",
+    schema: listOf(configurationVersionForm),
+    printedBy: ["api config history"],
+  },
   { name: "requests", schema: listOf(requestForm), printedBy: ["api status"] },
   { name: "orphans", schema: listOf(orphanForm), printedBy: ["api orphans"] },
   { name: "users", schema: listOf(userForm), printedBy: ["users list"] },
@@ -83,6 +91,8 @@ export const outputs: readonly Output[] = [
       ],
       ...["context add", "context use", "context remove"],
       ...["users create", "users update", "users delete", "tokens delete"],
+      ...["workspaces create", "workspaces update", "workspaces delete", "workspaces use"],
+      "api config set",
     ],
   },
   { name: "error", schema: ErrorOutput, printedBy: ["every command that fails, on stderr"] },

@@ -69,6 +69,10 @@ const explanation = {
   ...{ since, doing: ["waits for capacity"] },
   attempt: { failures: 1, reason: "no capacity", failed_at: since, next_at: since },
 };
+const use = {
+  ...{ workspace: "default", limits: { clusters: 4 }, spent: null },
+  use: { clusters: 1, accelerators: 8, dollars_per_day: 0.5, dollars_per_month: 2 },
+};
 const orphan = { id: "o1", name: null, provider: "local", nodes: 1, jobs: null };
 
 const aToken = {
@@ -108,6 +112,15 @@ const routes: Routes = {
   "GET /ssh_node_pools/lab/status": sending(pool),
   "GET /ssh_node_pools/keys": sending(["id_ed25519"]),
   "DELETE /ssh_node_pools/lab": sending({ status: "success" }),
+  "GET /workspaces": { result: { default: { private: true } } },
+  "GET /workspaces/use": sending([use]),
+  "GET /users/me/workspace": sending({ workspace: "default" }),
+  "POST /users/me/workspace": sending({ preferred: "default" }),
+  "GET /workspaces/config": { result: { version: 2, workspaces: {}, limits: { clusters: 1 } } },
+  "POST /workspaces/config": { result: { version: 3 } },
+  "GET /workspaces/config/history": sending([
+    { version: 1, user_id: "u1", user_name: "ana", created_at: since },
+  ]),
   "GET /api/status": sending([request]),
   "GET /explain": sending(explanation),
   "GET /orphans": sending([orphan]),
@@ -136,6 +149,7 @@ const routes: Routes = {
   ...Object.fromEntries(
     [
       ...["start", "stop", "down", "autostop", "cancel", "serve/update", "serve/down"],
+      ...["workspaces/create", "workspaces/update", "workspaces/delete"],
       ...["serve/terminate-replica", "ssh_node_pools/deploy", "ssh_node_pools/down"],
     ].map((name) => [`POST /${name}`, {}]),
   ),
@@ -211,6 +225,14 @@ const lines: readonly [string, string, unknown][] = [
   ["tokens rotate -y ci", "new-token", { name: "ci", token: "sky_outrigger_x" }],
   ["tokens role ci viewer", "token-role", { name: "ci", role: "viewer" }],
   ["tokens delete -y ci", "actions", [{ action: "tokens delete", name: "ci" }]],
+  ["workspaces list", "workspaces", [{ name: "default", private: true, limits: { clusters: 4 } }]],
+  ["workspaces create lab", "actions", [{ action: "workspaces create", name: "lab" }]],
+  ["workspaces update lab --public", "actions", [{ action: "workspaces update", name: "lab" }]],
+  ["workspaces delete lab", "actions", [{ action: "workspaces delete", name: "lab" }]],
+  ["workspaces use lab", "actions", [{ action: "workspaces use", name: "lab" }]],
+  ["api config", "configuration", { version: 2, limits: { clusters: 1 } }],
+  ["api config history", "configuration-versions", [{ version: 1, created_at: instant }]],
+  ["api config set -f chat.yaml", "actions", [{ action: "api config set", name: null }]],
 ];
 
 /** Forms that other tests are about, as they are printed a line at a time. */
