@@ -27,8 +27,14 @@ export interface RawBody {
 export interface Origin {
   /** The address of the client, also behind a proxy that is trusted. */
   readonly address: string;
-  /** The value of the session cookie that came along. */
+  /** The address that the client called control by, such as https://control.example. */
+  readonly site: string;
+  /** The secret of the session that came along. */
   readonly session: string | null;
+  /** What control had the browser keep when it sent it to the identity provider. */
+  readonly login: string | null;
+  /** Whether a browser asks for a page. */
+  readonly wantsPage: boolean;
 }
 
 /** One call of an operation: who asks, what it may print, when to give up. */
@@ -59,7 +65,7 @@ export interface Call extends Reader, Identity {
 /** An answer that is not JSON. */
 export interface Reply {
   status?: number;
-  headers?: Record<string, string>;
+  headers?: Record<string, string | string[]>;
   body: Readable | string | null;
 }
 

@@ -8,6 +8,7 @@ import { databaseOf } from "./home.ts";
 import { collectReads, collectRequests } from "./requests/collect.ts";
 import { dropPassing } from "./requests/passing.ts";
 import { collectServices } from "./services/collect.ts";
+import { collectSessions } from "./sessions/collect.ts";
 import { collectUploads } from "./uploads/collect.ts";
 
 const everyMs = 10 * 60_000;
@@ -22,6 +23,7 @@ const collectors: readonly ((ctx: Context, signal?: AbortSignal) => Promise<void
   collectServices,
   collectRefusals,
   collectAudit,
+  collectSessions,
   copyDatabase,
   async ({ config }) => keepReserve(databaseOf(config.home)),
 ];

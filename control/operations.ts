@@ -12,6 +12,7 @@ import { eventOperations } from "./event-stream.ts";
 import { explainOperations } from "./explain.ts";
 import { requestOperations } from "./requests/operations.ts";
 import { serviceOperations } from "./services/operations.ts";
+import { sessionOperations } from "./sessions/operations.ts";
 import { sshPoolOperations } from "./ssh-pools/operations.ts";
 import { tokenOperations } from "./tokens/operations.ts";
 import { uploadOperations } from "./uploads/operations.ts";
@@ -49,6 +50,7 @@ export const operations: Bound[] = [
   ...tokenOperations,
   ...auditOperations,
   ...serviceOperations,
+  ...sessionOperations,
   ...sshPoolOperations,
   ...uploadOperations,
   ...emptyLists,

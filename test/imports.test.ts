@@ -29,7 +29,7 @@ interface Rule {
 const shared = [/^common\//, /^contract\//];
 /** What every noun of control builds on. */
 const ground =
-  /^control\/(access\/.*|all-end|ask-offers|audit\/(entry|store)|bind|context|downloads|events|glob|ground|in-turns|move|offer-words|offers|reconciler|short-tail|task|want|wire\/.*|doors\/.*)(\.ts)?$/;
+  /^control\/(access\/.*|all-end|ask-offers|audit\/(entry|store)|bind|context|downloads|events|glob|ground|html|in-turns|move|offer-words|offers|reconciler|short-tail|task|want|wire\/.*|doors\/.*)(\.ts)?$/;
 const noun =
   "(audit|clouds|clusters|requests|services|sessions|ssh-pools|tokens|uploads|users|workspaces)";
 
@@ -76,12 +76,13 @@ const rules: readonly Rule[] = [
     may: [
       ...shared,
       /^control\/(http|wire)\//,
-      /^control\/(all-end|bind|config|context|ground|log|page-look)\.ts$/,
+      /^control\/(all-end|bind|config|context|ground|html|log|page-look)\.ts$/,
       /^control\/requests\/(end|run|schema|store)\.ts$/,
       // Who calls, whether they may, and what is written down of it.
       /^control\/(access|audit)\//,
       /^control\/[\w-]+\/authenticate\.ts$/,
       /^control\/workspaces\/(find|membership|schema)\.ts$/,
+      /^control\/sessions\/basic\.ts$/,
     ],
   },
 ];

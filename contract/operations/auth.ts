@@ -77,7 +77,9 @@ export const authOperations = {
     summary: "Page that shows a login token, or hands it to a waiting client.",
     access: "viewer",
     input: query({
-      local_port: optional(queryInteger()).describe("Loopback port at which a client waits."),
+      local_port: optional(queryInteger(1, 65_535)).describe(
+        "Loopback port at which a client waits.",
+      ),
     }),
     output: Bytes,
   }),
@@ -99,13 +101,13 @@ export const authOperations = {
     audited: true,
     input: {
       body: z.object({
-        code_challenge: text
-          .regex(/^[A-Za-z0-9_-]{43}$/)
-          .describe("base64url, unpadded, of the verifier's SHA-256."),
+        code_challenge: text.describe(
+          "base64url, unpadded, of the verifier's SHA-256: 43 characters.",
+        ),
       }),
     },
     output: z.object({ status: z.literal("authorized") }),
-    errors: ["ValueError", "AuthenticationError"],
+    errors: ["ValueError", "AuthenticationError", "PermissionDeniedError"],
   }),
   token: operation({
     name: "auth.token",

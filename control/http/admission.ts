@@ -3,12 +3,14 @@ import { type AppError, toAppError } from "../../common/errors.ts";
 import { isStored, type Operation } from "../../common/operation.ts";
 import { requireRole } from "../access/authorize.ts";
 import type { Identity } from "../access/identity.ts";
+import { loginPath } from "../access/places.ts";
+import { openProxies } from "../access/proxies.ts";
 import { type AuditedCall, recordRefusal } from "../audit/entry.ts";
 import type { Context } from "../context.ts";
 import { isExistingClient } from "../wire/versions.ts";
-import { openProxies } from "./address.ts";
 import { openCallers, refuseAnonymous } from "./callers.ts";
 import type { Connections } from "./connections.ts";
+import { refuseForeignPages } from "./origin.ts";
 import { openPace } from "./pace.ts";
 
 declare module "fastify" {
@@ -17,6 +19,8 @@ declare module "fastify" {
     identity: Identity | undefined;
     /** The address that the call came from. */
     from: string;
+    /** The address that the client called control by: that of the settings, else what it says. */
+    site: string;
   }
   interface FastifyContextConfig {
     /** The operation that a route serves. */
@@ -26,7 +30,10 @@ declare module "fastify" {
 
 /** Lets requests in by who makes them, before anything else of them is read. */
 export interface Admission {
-  /** Throws `AuthenticationError` or `PermissionDeniedError`; the latter is audited. */
+  /**
+   * Throws `AuthenticationError` or `PermissionDeniedError`, which is audited. A browser that asks for
+   * a page is sent to log in instead.
+   */
   admit(req: FastifyRequest, reply: FastifyReply): Promise<void>;
 }
 
@@ -41,14 +48,20 @@ export function openAdmission(
   const pace = openPace(ctx);
   app.decorateRequest("identity", undefined);
   app.decorateRequest("from", "");
+  app.decorateRequest("site", "");
+  const hasLogin = ctx.config.login.length > 0;
 
-  async function check(req: FastifyRequest): Promise<void> {
+  async function check(req: FastifyRequest, reply: FastifyReply): Promise<void> {
     req.from = proxies.clientOf(req.raw);
+    req.site = ctx.config.publicUrl ?? proxies.siteOf(req.raw);
+    refuseForeignPages(req.raw, req.site, hasLogin);
     req.identity = await callers.identify(req.raw).catch((error) => pace.failed(req.from, error));
     const { row } = req.routeOptions.config;
     if (req.identity === undefined) {
       // A control plane without logins is not even there for others.
-      if (ctx.config.login.length === 0 || row?.access !== "open") refuseAnonymous(ctx);
+      if (hasLogin && row?.access === "open") return;
+      if (!hasLogin || !isPageRequest(req)) refuseAnonymous(ctx);
+      reply.redirect(loginPath(req.url));
       return;
     }
     connections.admit(req.raw.socket);
@@ -59,7 +72,7 @@ export function openAdmission(
   return {
     async admit(req, reply) {
       try {
-        await check(req);
+        await check(req, reply);
       } catch (error) {
         const refusal = toAppError(error);
         const { row } = req.routeOptions.config;
@@ -70,6 +83,16 @@ export function openAdmission(
     },
   };
 }
+
+/** Whether a browser asks, which shows what it is answered to a person. */
+export const wantsPage = ({ headers }: FastifyRequest): boolean =>
+  headers.accept?.includes("text/html") === true;
+
+/** Whether a person opens a page, one that is no row included. */
+const isPageRequest = (req: FastifyRequest): boolean =>
+  req.method === "GET" &&
+  (req.routeOptions.config.row?.mode ?? "page") === "page" &&
+  wantsPage(req);
 
 /** Existing clients show an error of HTTP as it is, and the reason only of a request that failed. */
 const isRefusedLater = (row: Operation, { headers }: FastifyRequest): boolean =>

@@ -184,7 +184,7 @@ const streamHeaders = {
 async function send(
   { ctx, reply }: Exchange,
   status: number,
-  headers: Record<string, string>,
+  headers: NonNullable<Reply["headers"]>,
   body: Readable,
 ): Promise<unknown> {
   reply.headers({ ...streamHeaders, ...headers });

@@ -5,6 +5,8 @@ import { product } from "../../common/product.ts";
 import { findIdentity } from "../access/directory.ts";
 import { type Authenticator, type Identity, localUserId } from "../access/identity.ts";
 import type { Context } from "../context.ts";
+import { sessionsOf } from "../sessions/authenticate.ts";
+import { basicOf } from "../sessions/basic.ts";
 import { tokensOf } from "../tokens/authenticate.ts";
 import { openLocalAccess } from "./access.ts";
 
@@ -18,7 +20,11 @@ export interface Callers {
 }
 
 /** Every kind of credential; the first that a call carries decides. To add one: a file and a line. */
-const authenticators: readonly ((ctx: Context) => Authenticator)[] = [tokensOf];
+const authenticators: readonly ((ctx: Context) => Authenticator)[] = [
+  tokensOf,
+  basicOf,
+  sessionsOf,
+];
 
 /** Reads credentials; where nobody logs in, this machine's user is let in without any. */
 export function openCallers(ctx: Context, server: Server): Callers {

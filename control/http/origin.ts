@@ -1,26 +1,44 @@
-import type { IncomingHttpHeaders } from "node:http";
+import type { IncomingMessage } from "node:http";
 import { fail } from "../../common/errors.ts";
 import { isLoopback } from "../config.ts";
 
+type Head = Pick<IncomingMessage, "method" | "headers">;
+
 /**
- * Refuses calls that a web page in somebody's browser makes: one whose name was pointed at this
- * machine (its Host is not ours), or one from elsewhere (its Origin is not that Host; what a job or a
- * service shows on another port of this machine is elsewhere, too). Throws `PermissionDeniedError`.
- * Source: DNS rebinding; browsers always send both headers as they are.
+ * Refuses calls that a web page of others makes in somebody's browser: one from elsewhere (its Origin
+ * is not `site`; what a job or a service shows on another port of this machine is elsewhere, too), and
+ * without logins one whose name was pointed at this machine (its Host is not ours). Throws
+ * `PermissionDeniedError`. Source: DNS rebinding; Fetch Metadata. Browsers always send what they know.
  */
-export function refuseForeignPages({ host, origin }: IncomingHttpHeaders): void {
-  const called = host && `http://${host}`;
-  if (called !== undefined && !isOurs(called)) refuse(called);
-  if (origin === undefined) return;
-  if (!isOurs(origin) || (called !== undefined && hostOf(origin) !== hostOf(called)))
-    refuse(origin);
+export function refuseForeignPages(
+  { method, headers }: Head,
+  site: string,
+  hasLogin: boolean,
+): void {
+  const { host, origin } = headers;
+  const refuse = hasLogin ? refuseElsewhere : refuseUnlessLocal;
+  if (!hasLogin && host !== undefined && !isOurs(`http://${host}`)) refuse(`http://${host}`);
+  if (origin !== undefined) {
+    const isKnown = hasLogin ? URL.canParse(origin) : isOurs(origin);
+    const called = host === undefined ? undefined : hostOf(site);
+    if (!isKnown || (called !== undefined && hostOf(origin) !== called)) refuse(origin);
+  }
+  const from = headers["sec-fetch-site"];
+  if (method !== "GET" && (from === "cross-site" || from === "same-site")) refuse("another site");
 }
 
-const refuse = (address: string): never =>
+const refuseUnlessLocal = (address: string): never =>
   fail(
     "PermissionDeniedError",
     `calls to or from ${address} are refused: control answers on this machine's loopback ` +
       "address only, reached by that address",
+  );
+
+const refuseElsewhere = (address: string): never =>
+  fail(
+    "PermissionDeniedError",
+    `calls from pages of ${address} are refused; if that is the address of this control plane, ` +
+      "set OUTRIGGER_PUBLIC_URL to it",
   );
 
 function isOurs(address: string): boolean {

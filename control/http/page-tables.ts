@@ -1,3 +1,4 @@
+import { safe } from "../html.ts";
 import type { Schema } from "./schemas.ts";
 
 /** One field of a table. */
@@ -54,9 +55,3 @@ export const nameOf = (ref: string): string => ref.split("/").at(-1) ?? ref;
 
 /** Where a named shape stands on the page. */
 export const shapeAnchorOf = (name: string): string => `shape-${safe(name)}`;
-
-const entities: Record<string, string> = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" };
-
-/** Text as it may stand in HTML, within quotes too. */
-export const safe = (text: string): string =>
-  text.replace(/[&<>"]/g, (sign) => entities[sign] ?? sign);

@@ -1,16 +1,9 @@
 import { accesses, modes } from "../../common/operation.ts";
 import { callerFields } from "../../contract/operations/fields.ts";
+import { safe } from "../html.ts";
 import { script, style } from "../page-look.ts";
 import type { DocumentedOperation, OpenApiDocument } from "./openapi.ts";
-import {
-  type Field,
-  fieldsOf,
-  nameOf,
-  safe,
-  shapeAnchorOf,
-  tableOf,
-  typeOf,
-} from "./page-tables.ts";
+import { type Field, fieldsOf, nameOf, shapeAnchorOf, tableOf, typeOf } from "./page-tables.ts";
 import type { Schema } from "./schemas.ts";
 
 interface Entry {

@@ -5,6 +5,7 @@ import fastify, { type FastifyInstance, type FastifyRequest, type RouteOptions }
 import { AppError, errorCodeOf, fail, toAppError } from "../../common/errors.ts";
 import { type InputOf, type Operation, routeOf } from "../../common/operation.ts";
 import { product } from "../../common/product.ts";
+import { cookieOf, loginCookie, sessionSecretOf } from "../access/cookies.ts";
 import type { Identity } from "../access/identity.ts";
 import { type Bound, bindUnbuilt } from "../bind.ts";
 import type { Context } from "../context.ts";
@@ -17,15 +18,13 @@ import {
   versionMismatch,
 } from "../wire/versions.ts";
 import { readerOf } from "../wire/wording.ts";
-import { openAdmission } from "./admission.ts";
+import { openAdmission, wantsPage } from "./admission.ts";
 import { answers } from "./answers.ts";
 import { bodyLimitBytes, openBodyMemory, watchBodies } from "./bodies.ts";
 import { limitConnections } from "./connections.ts";
-import { cookieOf, sessionCookie } from "./cookies.ts";
 import { sendEncoded, sendError, sendSentence } from "./errors.ts";
 import { invalidInput, readInput } from "./input.ts";
 import { parseJson } from "./json.ts";
-import { refuseForeignPages } from "./origin.ts";
 import { addPages } from "./site.ts";
 import { answerUnknown } from "./unknown.ts";
 import { refuseTunnels, refuseUnreadable } from "./unreadable.ts";
@@ -84,8 +83,8 @@ export function buildServer(
   const answerUnknownTo = answerUnknown(rows);
   app.addHook("onRequest", async (req, reply) => {
     reply.headers(usualHeaders(req));
-    refuseForeignPages(req.headers);
     await admission.admit(req, reply);
+    if (reply.sent) return reply;
     // Before its body is read: what is wrong with that makes no difference here.
     if (req.is404) return answerUnknownTo(req, reply);
     if (!takes(req).json && !takes(req).bytes) delete req.headers["content-type"];
@@ -197,8 +196,11 @@ const nobody: Identity = {
 /** What of a caller is known before its input says where it wants to work. */
 function callerOf(req: FastifyRequest, input: InputOf<Operation>): Omit<Caller, "workspace"> {
   const { entrypoint_command: command = "" } = (input ?? {}) as { entrypoint_command?: string };
-  const { identity = nobody, from, headers } = req;
-  const origin = { address: from, session: cookieOf(headers, sessionCookie) };
+  const { identity = nobody, from, site, headers } = req;
+  const origin = {
+    ...{ address: from, site, session: sessionSecretOf(headers) },
+    ...{ login: cookieOf(headers, loginCookie), wantsPage: wantsPage(req) },
+  };
   return { identity, origin, command, ...readerOf(headers) };
 }
 

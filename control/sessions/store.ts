@@ -1,4 +1,42 @@
-import type { Connection } from "../db/open.ts";
+import type { Connection, Queries } from "../db/open.ts";
+
+/** A login of a browser or a command line; instants are epoch milliseconds. */
+export interface Session {
+  /** SHA-256 of the secret. */
+  readonly digest: Uint8Array;
+  readonly userId: string;
+  /** How its user logged in: `password`, `oidc`, `proxy`. */
+  readonly method: string;
+  readonly createdAt: number;
+  readonly expiresAt: number;
+}
+
+/** Writes a new session down. */
+export async function addSession(db: Connection, session: Session): Promise<void> {
+  const { digest, userId, method, createdAt, expiresAt } = session;
+  const row = { digest, user_id: userId, method, created_at: createdAt, expires_at: expiresAt };
+  await db.insertInto("sessions").values(row).execute();
+}
+
+/** The session with this digest, unless it has expired. */
+export async function findSession(
+  db: Queries,
+  digest: Uint8Array,
+  now: number,
+): Promise<Pick<Session, "userId" | "method"> | undefined> {
+  const row = await db
+    .selectFrom("sessions")
+    .select(["user_id", "method"])
+    .where("digest", "=", digest)
+    .where("expires_at", ">", now)
+    .executeTakeFirst();
+  return row && { userId: row.user_id, method: row.method };
+}
+
+/** Ends a session; one that has ended is as good. */
+export async function endSession(db: Connection, digest: Uint8Array): Promise<void> {
+  await db.deleteFrom("sessions").where("digest", "=", digest).execute();
+}
 
 /**
  * Ends the sessions of a user, and logins that the user approved and nobody fetched yet. The session
@@ -13,4 +51,43 @@ export async function endSessionsOf(
   if (kept !== null) sessions = sessions.where("digest", "<>", kept);
   await sessions.execute();
   await db.deleteFrom("approvals").where("user_id", "=", userId).execute();
+}
+
+/** The login of a client that a user has approved. */
+export interface Approval extends Pick<Session, "userId" | "method" | "expiresAt"> {
+  readonly challenge: string;
+}
+
+/** Writes an approval down, in the place of an earlier one of the same challenge. */
+export async function setApproval(db: Connection, approval: Approval): Promise<void> {
+  const { challenge, userId, method, expiresAt } = approval;
+  const row = { challenge, user_id: userId, method, expires_at: expiresAt };
+  await db.replaceInto("approvals").values(row).execute();
+}
+
+/** Whether there is an approval of a challenge. */
+export async function hasApproval(db: Queries, challenge: string): Promise<boolean> {
+  const query = db.selectFrom("approvals").select("challenge").where("challenge", "=", challenge);
+  return (await query.executeTakeFirst()) !== undefined;
+}
+
+/** Takes an approval away, so that nobody else finds it; undefined where there is none, or no more. */
+export async function takeApproval(
+  db: Connection,
+  challenge: string,
+  now: number,
+): Promise<Pick<Session, "userId" | "method"> | undefined> {
+  const row = await db
+    .deleteFrom("approvals")
+    .where("challenge", "=", challenge)
+    .where("expires_at", ">", now)
+    .returning(["user_id", "method"])
+    .executeTakeFirst();
+  return row && { userId: row.user_id, method: row.method };
+}
+
+/** Deletes what has expired. */
+export async function dropExpired(db: Connection, now: number): Promise<void> {
+  for (const table of ["sessions", "approvals"] as const)
+    await db.deleteFrom(table).where("expires_at", "<=", now).execute();
 }

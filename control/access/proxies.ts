@@ -1,13 +1,15 @@
-import type { IncomingMessage } from "node:http";
 import { BlockList, isIP } from "node:net";
 import { fail } from "../../common/errors.ts";
+import type { Head } from "./identity.ts";
 
 /** Addresses whose headers about clients are believed. */
 export interface Proxies {
   /** Whether a connection comes from one of them. */
   includes(address: string | undefined): boolean;
   /** The address that a request came from; behind proxies, the last one that is no proxy. */
-  clientOf(req: IncomingMessage): string;
+  clientOf(head: Head): string;
+  /** The address that a client called control by, such as https://control.example. */
+  siteOf(head: Head): string;
 }
 
 /** Reads addresses and networks, such as 127.0.0.1 and 10.0.0.0/8. Throws `ConfigError` for others. */
@@ -31,8 +33,19 @@ export function openProxies(addresses: readonly string[]): Proxies {
         .map((hop) => plainOf(hop.trim()));
       return hops.reverse().find((hop) => isIP(hop) !== 0 && !includes(hop)) ?? peer;
     },
+    siteOf({ headers, socket }) {
+      const told = includes(socket.remoteAddress) ? headers : {};
+      const own = "encrypted" in socket ? "https" : "http";
+      const scheme = firstOf(told["x-forwarded-proto"]) === "https" ? "https" : own;
+      const site = `${scheme}://${firstOf(told["x-forwarded-host"]) ?? headers.host ?? ""}`;
+      return URL.canParse(site) ? new URL(site).origin : `${scheme}://localhost`;
+    },
   };
 }
+
+/** What the outermost proxy wrote, where several did. */
+const firstOf = (header: string | readonly string[] | undefined): string | undefined =>
+  [header].flat()[0]?.split(",")[0]?.trim() || undefined;
 
 /** An address over IPv4 may be written as one of IPv6. */
 const plainOf = (address = ""): string => address.replace(/^::ffff:(?=\d+\.)/i, "");

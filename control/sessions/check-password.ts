@@ -1,0 +1,73 @@
+import { isIPv6 } from "node:net";
+import { fail, toAppError } from "../../common/errors.ts";
+import { failTooOften, openRateLimit, type RateLimit } from "../../common/rate-limit.ts";
+import { addAudit } from "../audit/store.ts";
+import type { Ground } from "../ground.ts";
+import { verifyPassword } from "../users/passwords.ts";
+import type { Account } from "../users/schema.ts";
+import { loginEntry } from "./begin.ts";
+
+/** A name and a password, and where they came from. */
+export interface Given {
+  readonly name: string;
+  readonly password: string;
+  readonly address: string;
+}
+
+const limits = new WeakMap<Ground["config"], RateLimit>();
+
+/** One for each control plane of this process; names and addresses begin differently. */
+function limitOf({ config, now }: Ground): RateLimit {
+  const { loginsPerMinute: burst } = config;
+  const limit =
+    limits.get(config) ??
+    openRateLimit({ perSecond: burst / 60, burst, now: () => now().getTime() });
+  limits.set(config, limit);
+  return limit;
+}
+
+/**
+ * The user whose name and password these are. Throws `AuthenticationError`, and `RateLimitError` after
+ * too many failures of the name or the address; either is written down.
+ */
+export async function checkPassword(ctx: Ground, given: Given): Promise<Account> {
+  try {
+    return await check(ctx, given);
+  } catch (error) {
+    const refusal = toAppError(error);
+    const claimed = {
+      userId: "",
+      userName: given.name,
+      method: "password",
+      address: given.address,
+    };
+    await ctx.batch((tx) => addAudit(tx, loginEntry(ctx, "login", claimed, refusal)));
+    throw error;
+  }
+}
+
+async function check(ctx: Ground, { name, password, address }: Given): Promise<Account> {
+  const limit = limitOf(ctx);
+  const keys = [`name ${name.slice(0, 256)}`, `from ${networkOf(address)}`];
+  // Before it is known how they end, so that many at once are not more than one after the other.
+  const waits = keys.map((key) => limit.take(key));
+  const waitMs = Math.max(...waits);
+  const giveBack = () => {
+    for (const [at, key] of keys.entries()) if (waits[at] === 0) limit.giveBack(key);
+  };
+  if (waitMs > 0) {
+    giveBack();
+    failTooOften("too many logins have failed", waitMs);
+  }
+  const user = await verifyPassword(ctx, name, password).catch((error) => {
+    giveBack();
+    throw error;
+  });
+  if (user === undefined) return fail("AuthenticationError", "the name or the password is wrong");
+  giveBack();
+  return user;
+}
+
+/** Who has one address of IPv6 has all of its network. */
+const networkOf = (address: string): string =>
+  isIPv6(address) ? address.split(":").slice(0, 4).join(":") : address;

@@ -1,0 +1,92 @@
+import type { InputOf } from "../../common/operation.ts";
+import { product } from "../../common/product.ts";
+import { authOperations } from "../../contract/operations/auth.ts";
+import type { Call, Reply } from "../bind.ts";
+import type { Ground } from "../ground.ts";
+import { safe } from "../html.ts";
+import { makeToken } from "./client-login.ts";
+import { pageReply } from "./page.ts";
+
+const needsScript =
+  '<noscript><p role="alert">This page needs JavaScript. Allow it for this address and load the page again.</p></noscript>';
+
+/** Who gets the login, and how to become somebody else. */
+const asUser = ({ user }: Call): string => `
+<p>You are logged in as <strong>${safe(user.name)}</strong>.</p>`;
+
+/** The page with the button that approves the login of a client; its script reads the challenge. */
+export const authorizePage = async (_ctx: Ground, _input: unknown, call: Call): Promise<Reply> =>
+  pageReply({
+    title: "Log in on the command line",
+    body: `${asUser(call)}
+<p>A command line asks to act as you. <strong>Continue only if you have just started its login
+yourself.</strong> If a link brought you here that somebody sent you, close this page.</p>
+${needsScript}
+<p role="alert" id="problem"></p>
+<p role="status" id="done"></p>
+<button type="button" id="authorize">Authorize</button>`,
+    script: authorizeScript,
+  });
+
+const authorizeScript = `
+const [button, problem, done] = ["authorize", "problem", "done"].map((id) => document.getElementById(id));
+const code_challenge = new URLSearchParams(location.search).get("code_challenge") ?? "";
+if (code_challenge === "") {
+  button.disabled = true;
+  problem.textContent = "This address is incomplete: it lacks code_challenge. Start the login again.";
+}
+button.addEventListener("click", async () => {
+  button.disabled = true;
+  problem.textContent = "";
+  try {
+    const answer = await fetch(${JSON.stringify(authOperations.authorize.route.split(" ")[1])}, {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify({ code_challenge }),
+    });
+    if (!answer.ok) throw new Error((await answer.json()).detail);
+    done.textContent = "Authorized. You can close this page and go back to the command line.";
+    button.hidden = true;
+  } catch (error) {
+    button.disabled = false;
+    problem.textContent = "Not authorized: " + error.message;
+  }
+});
+`;
+
+/** The page that shows a login token, or hands it to a client that waits on a port of the browser's machine. */
+export async function tokenPage(
+  ctx: Ground,
+  { local_port: port }: InputOf<typeof authOperations.tokenPage>,
+  call: Call,
+): Promise<Reply> {
+  const token = await makeToken(ctx, call);
+  const waiting = port === null ? undefined : `http://localhost:${port}`;
+  return pageReply({
+    title: "Login token",
+    body: `${asUser(call)}
+<p role="status" id="done"></p>
+<label for="token">Token</label>
+<textarea id="token" readonly spellcheck="false" aria-describedby="about">${token}</textarea>
+<p class="faint" id="about">Paste it into the command line that asks for it. Whoever has it can act as you
+until it expires or you run <code>${product.word} logout</code> there.</p>
+<button type="button" id="copy" hidden>Copy</button>`,
+    script: `const waiting = ${JSON.stringify(waiting ?? null)};${tokenScript}`,
+    ...(waiting !== undefined && { connect: waiting }),
+  });
+}
+
+const tokenScript = `
+const [token, copy, done] = ["token", "copy", "done"].map((id) => document.getElementById(id));
+copy.hidden = false;
+copy.addEventListener("click", async () => {
+  token.select();
+  await navigator.clipboard?.writeText(token.value);
+  done.textContent = "Copied.";
+});
+if (waiting !== null)
+  fetch(waiting, { method: "POST", headers: { "content-type": "text/plain" }, body: token.value }).then(
+    () => { done.textContent = "Handed to the command line. You can close this page."; },
+    () => { done.textContent = "The command line does not answer. Paste the token there instead."; },
+  );
+`;

@@ -1,0 +1,50 @@
+import { errorTypes, fail, toAppError } from "../../common/errors.ts";
+import { retryAfterOf } from "../../common/rate-limit.ts";
+import type { Call, RawBody, Reply } from "../bind.ts";
+import type { Ground } from "../ground.ts";
+import type { Account } from "../users/schema.ts";
+import { checkPassword } from "./check-password.ts";
+import { loginForm } from "./login-page.ts";
+import { originOf } from "./page.ts";
+import { welcome } from "./welcome.ts";
+
+const formBytes = 16 * 1024;
+
+/** Logs in who sends the form; shows it again, with the reason, where that fails. */
+export async function logIn(ctx: Ground, _input: unknown, call: Call): Promise<Reply> {
+  const fields = await readForm(call.body);
+  const [name, password, next] = ["name", "password", "next"].map(
+    (field) => fields.get(field) ?? "",
+  );
+  const attempt = { name: name ?? "", next: next ?? "" };
+  let user: Account;
+  try {
+    if (!ctx.config.login.includes("password"))
+      fail("NotSupportedError", "nobody logs in with a password here");
+    const { address } = originOf(call);
+    user = await checkPassword(ctx, { name: attempt.name, password: password ?? "", address });
+  } catch (error) {
+    const { type, message, details } = toAppError(error);
+    if (type === "InternalError") throw error;
+    const retryAfter = retryAfterOf({ details });
+    return loginForm(ctx, {
+      ...attempt,
+      problem: `${message[0]?.toUpperCase()}${message.slice(1)}.`,
+      status: errorTypes[type].http,
+      ...(retryAfter !== undefined && { headers: { "retry-after": retryAfter } }),
+    });
+  }
+  return welcome(ctx, call, { user, method: "password", next: attempt.next });
+}
+
+async function readForm(body: RawBody | null): Promise<URLSearchParams> {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  for await (const chunk of body?.stream ?? []) {
+    size += chunk.length;
+    if (size > formBytes)
+      fail("TooLargeError", "a login has a name and a password, and little more");
+    chunks.push(chunk);
+  }
+  return new URLSearchParams(Buffer.concat(chunks).toString("utf8"));
+}
