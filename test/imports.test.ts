@@ -82,7 +82,7 @@ const rules: readonly Rule[] = [
       /^control\/(access|audit)\//,
       /^control\/[\w-]+\/authenticate\.ts$/,
       /^control\/workspaces\/(find|membership|schema)\.ts$/,
-      /^control\/sessions\/basic\.ts$/,
+      /^control\/sessions\/(basic|proxy)\.ts$/,
     ],
   },
 ];

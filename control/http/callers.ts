@@ -7,6 +7,7 @@ import { type Authenticator, type Identity, localUserId } from "../access/identi
 import type { Context } from "../context.ts";
 import { sessionsOf } from "../sessions/authenticate.ts";
 import { basicOf } from "../sessions/basic.ts";
+import { proxyOf } from "../sessions/proxy.ts";
 import { tokensOf } from "../tokens/authenticate.ts";
 import { openLocalAccess } from "./access.ts";
 
@@ -23,6 +24,7 @@ export interface Callers {
 const authenticators: readonly ((ctx: Context) => Authenticator)[] = [
   tokensOf,
   basicOf,
+  proxyOf,
   sessionsOf,
 ];
 

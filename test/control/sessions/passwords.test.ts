@@ -70,7 +70,8 @@ test("failed logins are limited by name and by address, also many at once", asyn
   assert.deepEqual(statuses.sort(), [401, 401, 401, 429, 429]);
   assert.equal(await fail("nia"), 429, "the address is the same");
   const late = await world.logIn({ name: "ann", password });
-  assert.deepEqual([late.status, late.headers["retry-after"]], [429, "20"]);
+  assert.equal(late.status, 429);
+  assert.match(String(late.headers["retry-after"]), /^(1\d|20)$/);
   world.advance(20_000);
   assert.equal((await world.logIn({ name: "ann", password })).status, 302);
   assert.equal((await world.logIn({ name: "ann", password })).status, 302, "success costs nothing");
@@ -91,7 +92,8 @@ test("a name and a password in the address serve until the password changes", as
   assert.equal((await world.roleWith(basic("ann", "another password"))).status, 200);
   assert.equal((await world.roleWith(basic("ann", "wrong"))).status, 401);
   const late = await world.roleWith(basic("ann", "wrong"));
-  assert.deepEqual([late.status, late.headers["retry-after"]], [429, "20"]);
+  assert.equal(late.status, 429);
+  assert.match(String(late.headers["retry-after"]), /^(1\d|20)$/);
 });
 
 test("passwords serve only where the settings say so", async (t) => {

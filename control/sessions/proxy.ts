@@ -1,0 +1,60 @@
+import type { IncomingHttpHeaders } from "node:http";
+import { AppError } from "../../common/errors.ts";
+import { openRateLimit } from "../../common/rate-limit.ts";
+import type { Authenticator, Head } from "../access/identity.ts";
+import { openProxies } from "../access/proxies.ts";
+import { addAudit } from "../audit/store.ts";
+import type { Ground } from "../ground.ts";
+import { ensureUser } from "../users/ensure.ts";
+import { loginEntry } from "./begin.ts";
+
+const groupsAtMost = 200;
+const notedEverySecond = 1 / 60;
+
+/**
+ * Reads the user that an auth proxy names in a header. From an address that is no proxy's the header
+ * means nothing, and that it came is written down.
+ */
+export function proxyOf(ctx: Ground): Authenticator {
+  const { login, proxyAddresses, proxyUserHeader, proxyGroupsHeader } = ctx.config;
+  const proxies = openProxies(proxyAddresses);
+  const now = () => ctx.now().getTime();
+  const noted = openRateLimit({ perSecond: notedEverySecond, burst: 1, now });
+
+  /** Once a minute for each address: whoever sends it may do so often. */
+  async function note(head: Head, name: string): Promise<void> {
+    const address = proxies.clientOf(head);
+    if (noted.take(address) > 0) return;
+    const refusal = new AppError(
+      "AuthenticationError",
+      `${proxyUserHeader} is believed only from OUTRIGGER_PROXY_ADDRESSES`,
+    );
+    const claimed = { userId: "", userName: name, method: "proxy", address };
+    await ctx.batch((tx) => addAudit(tx, loginEntry(ctx, "login", claimed, refusal)));
+  }
+
+  return async (head) => {
+    const name = textOf(head.headers, proxyUserHeader);
+    if (name === "" || !login.includes("proxy")) return undefined;
+    if (!proxies.includes(head.socket.remoteAddress)) {
+      await note(head, name);
+      return undefined;
+    }
+    const groups = textOf(head.headers, proxyGroupsHeader)
+      .split(",")
+      .map((group) => group.trim())
+      .filter(Boolean);
+    const user = await ensureUser(ctx, {
+      name,
+      kind: "sso",
+      groups: [...new Set(groups)].sort().slice(0, groupsAtMost),
+    });
+    return { userId: user.id, credential: "proxy" };
+  };
+}
+
+/** The bytes of a header are UTF-8 where a proxy writes names that are not ASCII. */
+const textOf = (headers: IncomingHttpHeaders, name: string): string =>
+  Buffer.from([headers[name] ?? ""].flat().join(","), "latin1")
+    .toString("utf8")
+    .trim();
