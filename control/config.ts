@@ -277,6 +277,11 @@ function checkExposure(config: Settings): void {
       "ConfigError",
       "OUTRIGGER_LOGIN=oidc needs OUTRIGGER_OIDC_ISSUER and OUTRIGGER_OIDC_CLIENT_ID",
     );
+  if (config.oidcIssuer !== undefined && !isSafe(new URL(config.oidcIssuer)))
+    fail(
+      "ConfigError",
+      "OUTRIGGER_OIDC_ISSUER: only https, or http on loopback, keeps logins safe",
+    );
   if (isLoopback(host)) return;
   if (login.length === 0)
     fail(
@@ -292,3 +297,7 @@ function checkExposure(config: Settings): void {
         "speaks HTTPS in OUTRIGGER_PROXY_ADDRESSES.",
     );
 }
+
+const isSafe = ({ protocol, hostname }: URL): boolean =>
+  protocol === "https:" ||
+  (protocol === "http:" && isLoopback(hostname.replace(/^\[(.*)\]$/, "$1")));

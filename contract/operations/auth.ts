@@ -60,8 +60,8 @@ export const authOperations = {
     summary: "Where the identity provider sends the browser back to.",
     access: "open",
     input: query({
-      code: optional(text),
-      state: optional(text),
+      code: optional(longText),
+      state: optional(longText),
       iss: optional(text),
       error: optional(text),
       error_description: optional(longText),

@@ -42,10 +42,7 @@ export function loginForm({ config }: Ground, attempt: Attempt): Reply {
   ];
   return pageReply({
     title: `Log in to ${product.title}`,
-    body: [
-      problem && `<p role="alert">${safe(problem)}</p>`,
-      ...(ways.length > 0 ? ways : [elsewhere]),
-    ]
+    body: [problem && alertOf(problem), ...(ways.length > 0 ? ways : [elsewhere])]
       .filter(Boolean)
       .join("\n"),
     ...(status !== undefined && { status }),
@@ -76,7 +73,11 @@ export const problemPage = (
 ) =>
   pageReply({
     title: "Not logged in",
-    body: `<p role="alert">${safe(problem)}</p>\n<a class="button" href="/login">Try again</a>`,
+    body: `${alertOf(problem)}\n<a class="button" href="/login">Try again</a>`,
     ...(status !== undefined && { status }),
     ...(headers !== undefined && { headers }),
   });
+
+/** The message of an error as a sentence of its own. */
+const alertOf = (message: string): string =>
+  `<p role="alert">${safe(`${message[0]?.toUpperCase() ?? ""}${message.slice(1)}.`)}</p>`;

@@ -9,6 +9,7 @@ import { loginEntry } from "./begin.ts";
 import { approve, fetchToken } from "./client-login.ts";
 import { authorizePage, tokenPage } from "./client-pages.ts";
 import { loginPage } from "./login-page.ts";
+import { finishOidc, startOidc } from "./oidc.ts";
 import { goTo, originOf } from "./page.ts";
 import { logIn } from "./passwords.ts";
 import { methodOf } from "./schema.ts";
@@ -19,6 +20,8 @@ export const sessionOperations: Bound[] = [
   bind(rows.loginPage, loginPage),
   bind(rows.login, logIn),
   bind(rows.logout, logout),
+  bind(rows.oidcStart, startOidc),
+  bind(rows.oidcCallback, finishOidc),
   bind(rows.tokenPage, tokenPage),
   bind(rows.authorizePage, authorizePage),
   bind(rows.authorize, approve),

@@ -29,7 +29,7 @@ export async function logIn(ctx: Ground, _input: unknown, call: Call): Promise<R
     const retryAfter = retryAfterOf({ details });
     return loginForm(ctx, {
       ...attempt,
-      problem: `${message[0]?.toUpperCase()}${message.slice(1)}.`,
+      problem: message,
       status: errorTypes[type].http,
       ...(retryAfter !== undefined && { headers: { "retry-after": retryAfter } }),
     });

@@ -1,0 +1,113 @@
+import { once } from "node:events";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { Provider } from "oidc-provider";
+
+/** A real OpenID provider on loopback, where everybody logs in with any password. */
+export interface TestProvider {
+  readonly issuer: string;
+  readonly clientId: string;
+  readonly clientSecret: string;
+}
+
+interface Cleaner {
+  after(clean: () => Promise<void>): void;
+}
+
+/** More claims of those who log in by this name. */
+type ClaimsOf = (login: string) => Record<string, unknown>;
+
+const client = { clientId: "outrigger", clientSecret: "a secret of the client" };
+
+/** Starts a provider that sends browsers back to these addresses. */
+export async function startProvider(
+  t: Cleaner,
+  redirectUris: readonly string[],
+  claimsOf: ClaimsOf = () => ({}),
+): Promise<TestProvider> {
+  const server = createServer();
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const issuer = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const provider = new Provider(issuer, {
+    clients: [
+      {
+        ...{ client_id: client.clientId, client_secret: client.clientSecret },
+        ...{ redirect_uris: [...redirectUris], grant_types: ["authorization_code"] },
+      },
+    ],
+    claims: { openid: ["sub"], email: ["email", "email_verified"], groups: ["groups"] },
+    scopes: ["openid", "email", "groups"],
+    cookies: { keys: ["a key of this test"] },
+    findAccount: async (_ctx, sub) => ({
+      accountId: sub,
+      claims: async () => ({
+        sub,
+        email: `${sub}@lab.org`,
+        email_verified: true,
+        ...claimsOf(sub),
+      }),
+    }),
+  });
+  server.on("request", provider.callback());
+  t.after(async () => {
+    server.closeAllConnections();
+    server.close();
+    await once(server, "close");
+  });
+  return { issuer, ...client };
+}
+
+/** The settings of a control plane that this provider knows. */
+export const settingsFor = ({ issuer, clientId }: TestProvider, secretFile: string) => ({
+  oidcIssuer: issuer,
+  oidcClientId: clientId,
+  oidcClientSecretFile: secretFile,
+  oidcScopes: "openid email groups",
+});
+
+/** A browser without scripts: keeps cookies, goes where it is sent. */
+export interface PlainBrowser {
+  /** Goes on until an answer is no redirect, or leads to a path of `until`. */
+  go(url: string, form?: Record<string, string>): Promise<{ url: URL; text: string }>;
+}
+
+/** Opens one that stops where it is sent to an address that begins with `until`. */
+export function openPlainBrowser(until: string): PlainBrowser {
+  const jar = new Map<string, string>();
+  return {
+    async go(first, form) {
+      let url = new URL(first);
+      let body = form && new URLSearchParams(form);
+      for (;;) {
+        if (url.href.startsWith(until)) return { url, text: "" };
+        const cookie = [...jar].map(([name, value]) => `${name}=${value}`).join("; ");
+        const answer = await fetch(url, {
+          redirect: "manual",
+          headers: { cookie, accept: "text/html" },
+          ...(body && { method: "POST", body }),
+        });
+        for (const line of answer.headers.getSetCookie()) {
+          const [, name = "", value = ""] = /^([^=]+)=([^;]*)/.exec(line) ?? [];
+          jar.set(name, value);
+        }
+        const location = answer.headers.get("location");
+        if (location === null) return { url, text: await answer.text() };
+        await answer.body?.cancel();
+        [url, body] = [new URL(location, url), undefined];
+      }
+    },
+  };
+}
+
+/** Logs in at the provider, and agrees; where the provider then sends the browser. */
+export async function logInAt(browser: PlainBrowser, url: string, login: string): Promise<URL> {
+  let at = await browser.go(url);
+  const answers = [{ prompt: "login", login, password: "any" }, { prompt: "consent" }];
+  for (const answer of answers) {
+    const action = /<form[^>]*action="([^"]+)"/.exec(at.text)?.[1];
+    if (action === undefined) return at.url;
+    at = await browser.go(new URL(action, at.url).href, answer);
+  }
+  return at.url;
+}
