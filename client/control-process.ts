@@ -20,9 +20,10 @@ export function findControl(home: Home): ControlProcess | undefined {
 }
 
 /** Where control listens; undefined as long as it does not. */
-export function addressOf({ host, port }: WantedAddress): string | undefined {
+export function addressOf(address: WantedAddress & { tls?: boolean }): string | undefined {
+  const { host, port, tls = false } = address;
   if (host === undefined || port === undefined) return undefined;
-  return `http://${host.includes(":") ? `[${host}]` : host}:${port}`;
+  return `${tls ? "https" : "http"}://${host.includes(":") ? `[${host}]` : host}:${port}`;
 }
 
 /** Where control was asked to listen; a port of 0 is any. */

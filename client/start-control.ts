@@ -1,7 +1,7 @@
 import { spawn } from "node:child_process";
 import { closeSync, fstatSync, mkdirSync, openSync, readFileSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
-import { AppError, fail, isErrorType } from "../common/errors.ts";
+import { AppError, errorCodeOf, fail, isErrorType } from "../common/errors.ts";
 import { programArgs } from "../common/programs.ts";
 import { addressOf, findControl, logFileOf } from "./control-process.ts";
 import { openProgress } from "./progress.ts";
@@ -64,11 +64,15 @@ async function answers({ settings }: World, address: string): Promise<boolean> {
   const question = { method: "GET", path: "/api/health", timeoutMs: 2_500 } as const;
   const answered = await transport.send(question).then(
     (answer) => answer.text(),
-    () => undefined,
+    ({ cause }) => (isUntrusted(cause) ? "" : undefined),
   );
   await transport.close();
   return answered !== undefined;
 }
+
+/** Whether something answers by TLS, with a certificate that is trusted nowhere here. */
+const isUntrusted = (cause: unknown): boolean =>
+  /CERT|SELF_SIGNED|LEAF_SIGNATURE/.test(errorCodeOf(cause) ?? "");
 
 /** The error that control wrote to its log before it ended; undefined when there is none. */
 function causeIn(log: string): AppError | undefined {

@@ -3,6 +3,7 @@ import { Agent, request } from "undici";
 import type { Method } from "../common/operation.ts";
 import { headerNames, product, protocol } from "../common/product.ts";
 import type { Secret } from "../common/secret.ts";
+import { trustAt } from "./endpoint.ts";
 import { failureOf, foreign, unreachable } from "./failures.ts";
 
 export interface Question {
@@ -37,7 +38,8 @@ export interface Transport {
 
 /** Opens a transport; nothing is connected before the first question. */
 export function openTransport(endpoint: string, token?: Secret): Transport {
-  const agent = new Agent({ connect: { timeout: 5_000 }, headersTimeout: 0, bodyTimeout: 0 });
+  const connect = { timeout: 5_000, ...trustAt(endpoint) };
+  const agent = new Agent({ connect, headersTimeout: 0, bodyTimeout: 0 });
   const own = { ...ownHeaders(), ...(token && { authorization: `Bearer ${token.reveal()}` }) };
   return {
     async send({ method, path, query = {}, json, bytes, signal, timeoutMs = 0 }) {

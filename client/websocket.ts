@@ -4,6 +4,7 @@ import type { Duplex } from "node:stream";
 import { text } from "node:stream/consumers";
 import { AppError } from "../common/errors.ts";
 import { acceptOf, openWebSocket } from "../contract/websocket.ts";
+import { trustAt } from "./endpoint.ts";
 import { failureOf, unreachable } from "./failures.ts";
 
 const handshakeMs = 10_000;
@@ -28,6 +29,7 @@ export async function connectSocket(
     },
     signal,
     timeout: handshakeMs,
+    ...trustAt(url.origin),
   });
   const { promise, resolve, reject } = Promise.withResolvers<Duplex>();
   asked.once("timeout", () =>

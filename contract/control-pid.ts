@@ -10,4 +10,6 @@ export const tokenFile = "token";
 export interface ControlProcess extends ProcessId {
   readonly host?: string;
   readonly port?: number;
+  /** It speaks HTTPS. */
+  readonly tls?: boolean;
 }

@@ -7,7 +7,7 @@ import { type ControlProcess, controlPidFile } from "../contract/control-pid.ts"
 
 export interface Lock {
   /** Writes down where control listens, for clients on this machine. */
-  tell(address: { host: string; port: number }): void;
+  tell(address: { host: string; port: number; tls?: boolean }): void;
   release(): void;
 }
 
@@ -21,7 +21,8 @@ export function lockHome(home: string): Lock {
   const self = { pid: process.pid, startTicks: findProcess(process.pid)?.startTicks ?? 0 };
   write(file, self);
   return {
-    tell: ({ host, port }) => write(file, { ...self, host, port }),
+    tell: ({ host, port, tls = false }) =>
+      write(file, { ...self, host, port, ...(tls && { tls }) }),
     release() {
       rmSync(file, { force: true });
       claim.close();

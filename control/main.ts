@@ -42,7 +42,7 @@ async function main(): Promise<void> {
   const requests = await openRequests(ctx, operations);
   const server = buildServer(ctx, rows, operations);
   const address = await listen(server, config);
-  lock.tell(address);
+  lock.tell({ ...address, tls: config.tlsCertFile !== undefined });
   // Only then what an earlier process left, so that a list or a cancel of it is heard.
   const reconciling = [clusters, lateNodes, services, replicas, sshHosts, sshLeftovers].map(
     (noun) => startReconciler(ctx, noun),

@@ -14,8 +14,11 @@ export interface Connections {
 /** The connections from one address, oldest first. */
 interface Group {
   readonly open: Set<Socket>;
-  readonly unadmitted: Set<Socket>;
+  readonly unadmitted: Map<unknown, Socket>;
 }
+
+/** The same for a connection and for what TLS makes of it. */
+const keyOf = (socket: Socket): unknown => socket.remotePort ?? socket;
 
 /**
  * Limits the connections in all and from one address. Beyond, the oldest one of that address that is not
@@ -29,31 +32,35 @@ export function limitConnections(server: Server, limits: ConnectionLimits): Conn
   const serve = server.listeners("connection");
   server.removeAllListeners("connection");
 
-  function leave(address: string, { open, unadmitted }: Group, socket: Socket): void {
+  function leave(address: string, group: Group, key: unknown, socket: Socket): void {
+    const { open, unadmitted } = group;
     if (!open.delete(socket)) return;
-    unadmitted.delete(socket);
+    unadmitted.delete(key);
     all -= 1;
     if (open.size === 0) groups.delete(address);
   }
 
   server.on("connection", (socket: Socket) => {
     const { remoteAddress: address = "" } = socket;
-    const group = groups.get(address) ?? { open: new Set(), unadmitted: new Set() };
+    const group = groups.get(address) ?? { open: new Set(), unadmitted: new Map() };
     if (all >= connectionsAtMost || group.open.size >= connectionsPerAddress) {
       const [oldest] = group.unadmitted;
       if (oldest === undefined) return refuseOn(socket, "503 Service Unavailable", tooMany);
-      leave(address, group, oldest);
-      oldest.destroy();
+      const [key, stranger] = oldest;
+      leave(address, group, key, stranger);
+      stranger.destroy();
     }
+    const key = keyOf(socket);
     all += 1;
     groups.set(address, group);
     group.open.add(socket);
-    group.unadmitted.add(socket);
-    socket.once("close", () => leave(address, group, socket));
+    group.unadmitted.set(key, socket);
+    socket.once("close", () => leave(address, group, key, socket));
     for (const listener of serve) listener.call(server, socket);
   });
   return {
-    admit: (socket) => void groups.get(socket.remoteAddress ?? "")?.unadmitted.delete(socket),
+    admit: (socket) =>
+      void groups.get(socket.remoteAddress ?? "")?.unadmitted.delete(keyOf(socket)),
   };
 }
 

@@ -8,6 +8,7 @@ import { product } from "../../common/product.ts";
 import { cookieOf, loginCookie, sessionSecretOf } from "../access/cookies.ts";
 import type { Identity } from "../access/identity.ts";
 import { type Bound, bindUnbuilt } from "../bind.ts";
+import type { Config } from "../config.ts";
 import type { Context } from "../context.ts";
 import type { Caller } from "../requests/run.ts";
 import {
@@ -25,6 +26,7 @@ import { limitConnections } from "./connections.ts";
 import { sendEncoded, sendError, sendSentence } from "./errors.ts";
 import { invalidInput, readInput } from "./input.ts";
 import { parseJson } from "./json.ts";
+import { createListener, startRenewals } from "./listener.ts";
 import { addPages } from "./site.ts";
 import { answerUnknown } from "./unknown.ts";
 import { refuseTunnels, refuseUnreadable } from "./unreadable.ts";
@@ -41,11 +43,17 @@ const securityHeaders = {
   "referrer-policy": "strict-origin-when-cross-origin",
 };
 
-const usualHeaders = ({ id }: { id: string }) => ({
-  ...versionHeaders,
-  ...securityHeaders,
-  ...requestIdHeaders(id),
-});
+/** Source: RFC 6797; a year. */
+const httpsOnly = { "strict-transport-security": "max-age=31536000" };
+
+const usualHeaders =
+  ({ tlsCertFile }: Config) =>
+  ({ id }: { id: string }) => ({
+    ...versionHeaders,
+    ...securityHeaders,
+    ...(tlsCertFile !== undefined && httpsOnly),
+    ...requestIdHeaders(id),
+  });
 
 /** The HTTP API: a route a row, bound or not; a row without code refuses each call. */
 export function buildServer(
@@ -54,20 +62,22 @@ export function buildServer(
   operations: readonly Bound[],
 ): FastifyInstance {
   const headMs = ctx.config.headSeconds * 1_000;
-  const app = fastify({
-    bodyLimit: bodyLimitBytes,
+  const http = {
     keepAliveTimeout: keepAliveMs,
     requestTimeout: 0,
-    http: {
-      headersTimeout: headMs,
-      connectionsCheckingInterval: Math.min(headMs, checkEveryMs),
-      shouldUpgradeCallback: shouldUpgrade,
-    },
+    headersTimeout: headMs,
+    connectionsCheckingInterval: Math.min(headMs, checkEveryMs),
+    shouldUpgradeCallback: shouldUpgrade,
+  };
+  const usual = usualHeaders(ctx.config);
+  const app = fastify({
+    bodyLimit: bodyLimitBytes,
+    serverFactory: (listener) => createListener(ctx.config, http, listener),
     forceCloseConnections: true,
     exposeHeadRoutes: false,
     genReqId: () => randomUUID(),
     frameworkErrors: (error, req, reply) => {
-      reply.headers(usualHeaders(req));
+      reply.headers(usual(req));
       sendError(reply, new AppError("ValueError", error.message), ctx.log);
     },
     clientErrorHandler: refuseUnreadable,
@@ -82,7 +92,7 @@ export function buildServer(
   const admission = openAdmission(app, ctx, connections);
   const answerUnknownTo = answerUnknown(rows);
   app.addHook("onRequest", async (req, reply) => {
-    reply.headers(usualHeaders(req));
+    reply.headers(usual(req));
     await admission.admit(req, reply);
     if (reply.sent) return reply;
     // Before its body is read: what is wrong with that makes no difference here.
@@ -98,6 +108,10 @@ export function buildServer(
     if (raw.destroyed && !raw.complete) reply.header("connection", "close");
   });
   app.setErrorHandler((error, req, reply) => sendError(reply, ofFastify(error, req), ctx.log));
+  if (ctx.config.tlsCertFile !== undefined) {
+    const renewals = startRenewals(ctx, app.server);
+    app.addHook("preClose", () => renewals.stop());
+  }
   const bound = new Map(operations.map((operation) => [operation.row, operation]));
   for (const row of rows) addRoute(app, ctx, bound.get(row) ?? bindUnbuilt(row));
   addPages(app, rows, (row) => bound.has(row));
