@@ -36,8 +36,6 @@ export const otherWords: Readonly<Record<string, string>> = {
   delete: "down",
   rm: "down",
   cp: "download",
-  login: "api info",
-  whoami: "api info",
 };
 
 export const examples = `

@@ -15,7 +15,7 @@ import type { Settings } from "./settings.ts";
 export function tokenFor(settings: Settings, endpoint: string): Secret | undefined {
   if (settings.token !== undefined) return settings.token;
   if (settings.tokenFile !== undefined && endpoint === settings.endpoint)
-    return readGiven(settings.tokenFile, settings.context);
+    return readTokenFile(settings.tokenFile, settings.context);
   const control = findControl(settings);
   if (control?.port === undefined || !listensAt(control, addressIn(endpoint))) return undefined;
   return readToken(join(settings.home, tokenFile));
@@ -30,7 +30,8 @@ export function addressIn(endpoint: string): { host: string; port: number } {
 
 const longestToken = 64 * 1024;
 
-function readGiven(file: string, context: string): Secret {
+/** The token in the file of a context; throws `ConfigError` where there is none. */
+export function readTokenFile(file: string, context: string): Secret {
   try {
     const token = readNamed(file, { mostBytes: longestToken, mayBePipe: false }).toString().trim();
     if (token !== "") return new Secret(token);

@@ -18,8 +18,34 @@ const tokenUse = `The token is printed once. To use it:
   export OUTRIGGER_TOKEN=<token>
   export SKYPILOT_SERVICE_ACCOUNT_TOKEN=<token>     for sky`;
 
-/** Commands about users and tokens. */
+/** Commands about logins, users and tokens. */
 export const accessCommands: readonly CommandRow[] = [
+  {
+    name: "login",
+    group: access,
+    summary: "Log in to a control plane, in a browser.",
+    options: [
+      { flags: "--endpoint <address>", means: "Its address; a context is made for it." },
+      { flags: "--token-file <file>", means: "Use the token in this file instead." },
+      { flags: "--relogin", means: "Log in anew, as another user for example." },
+    ],
+    more: "Without --endpoint, the login is for the context in use. See docs/contexts.md.",
+    load: async () => (await import("../commands/login.ts")).login,
+  },
+  {
+    name: "logout",
+    group: access,
+    summary: "End the login of the context in use.",
+    options: [],
+    load: async () => (await import("../commands/logout.ts")).logout,
+  },
+  {
+    name: "whoami",
+    group: access,
+    summary: "Show who you are to the control plane, and your role.",
+    options: [...option.outputs],
+    load: async () => (await import("../commands/whoami.ts")).whoami,
+  },
   {
     name: "users list",
     group: access,

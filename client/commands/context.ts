@@ -91,7 +91,7 @@ const chosenIn = ({ contexts }: Contexts, name: string): Contexts =>
   name === homeContext ? { contexts } : { contexts, current: name };
 
 /** Says which context is used, and which variables are used in its place. */
-function tellUsed(terminal: World["terminal"], env: World["env"], name: string): void {
+export function tellUsed(terminal: World["terminal"], env: World["env"], name: string): void {
   terminal.note(`Commands use context ${name} now.`);
   for (const variable of ["CONTEXT", "ENDPOINT"].flatMap(envNames))
     if (env[variable]) terminal.note(`But ${variable} is set here, and wins over it.`);

@@ -84,3 +84,15 @@ export const roleForm = form(
   z.strictObject({ name: z.string().describe("Of the token."), role: z.string() }),
   (row: { name: string; role: string }) => row,
 );
+
+/** Who calls, as `whoami` prints it. */
+export const identityForm = form(
+  z.strictObject({
+    id: z.string(),
+    name: z.string(),
+    role: z.string(),
+    context: z.string(),
+    endpoint: z.string(),
+  }),
+  (row: { id: string; name: string; role: string; context: string; endpoint: string }) => row,
+);

@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { importForm, newTokenForm, roleForm, tokenForm, userForm } from "./access.ts";
+import { identityForm, importForm, newTokenForm, roleForm, tokenForm, userForm } from "./access.ts";
 import { actionForm } from "./actions.ts";
 import { auditForm, verdictForm } from "./audit.ts";
 import { clusterForm, costForm, endpointForm } from "./clusters.ts";
@@ -64,6 +64,7 @@ export const outputs: readonly Output[] = [
   },
   { name: "requests", schema: listOf(requestForm), printedBy: ["api status"] },
   { name: "orphans", schema: listOf(orphanForm), printedBy: ["api orphans"] },
+  { name: "identity", schema: identityForm.schema, printedBy: ["whoami"] },
   { name: "users", schema: listOf(userForm), printedBy: ["users list"] },
   { name: "user-import", schema: importForm.schema, printedBy: ["users import"] },
   { name: "tokens", schema: listOf(tokenForm), printedBy: ["tokens list"] },
@@ -89,7 +90,7 @@ export const outputs: readonly Output[] = [
         "ssh forget",
         "api cancel",
       ],
-      ...["context add", "context use", "context remove"],
+      ...["context add", "context use", "context remove", "login", "logout"],
       ...["users create", "users update", "users delete", "tokens delete"],
       ...["workspaces create", "workspaces update", "workspaces delete", "workspaces use"],
       "api config set",

@@ -55,6 +55,7 @@ const asking = [
   "api status",
   "api logs 1234",
   "api cancel 1234",
+  "whoami",
   "users list",
   "users create ana --password-stdin",
   "users update ana --role user",

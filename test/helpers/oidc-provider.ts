@@ -2,6 +2,7 @@ import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { Provider } from "oidc-provider";
+import type { PlainBrowser } from "./plain-browser.ts";
 
 /** A real OpenID provider on loopback, where everybody logs in with any password. */
 export interface TestProvider {
@@ -65,40 +66,6 @@ export const settingsFor = ({ issuer, clientId }: TestProvider, secretFile: stri
   oidcClientSecretFile: secretFile,
   oidcScopes: "openid email groups",
 });
-
-/** A browser without scripts: keeps cookies, goes where it is sent. */
-export interface PlainBrowser {
-  /** Goes on until an answer is no redirect, or leads to a path of `until`. */
-  go(url: string, form?: Record<string, string>): Promise<{ url: URL; text: string }>;
-}
-
-/** Opens one that stops where it is sent to an address that begins with `until`. */
-export function openPlainBrowser(until: string): PlainBrowser {
-  const jar = new Map<string, string>();
-  return {
-    async go(first, form) {
-      let url = new URL(first);
-      let body = form && new URLSearchParams(form);
-      for (;;) {
-        if (url.href.startsWith(until)) return { url, text: "" };
-        const cookie = [...jar].map(([name, value]) => `${name}=${value}`).join("; ");
-        const answer = await fetch(url, {
-          redirect: "manual",
-          headers: { cookie, accept: "text/html" },
-          ...(body && { method: "POST", body }),
-        });
-        for (const line of answer.headers.getSetCookie()) {
-          const [, name = "", value = ""] = /^([^=]+)=([^;]*)/.exec(line) ?? [];
-          jar.set(name, value);
-        }
-        const location = answer.headers.get("location");
-        if (location === null) return { url, text: await answer.text() };
-        await answer.body?.cancel();
-        [url, body] = [new URL(location, url), undefined];
-      }
-    },
-  };
-}
 
 /** Logs in at the provider, and agrees; where the provider then sends the browser. */
 export async function logInAt(browser: PlainBrowser, url: string, login: string): Promise<URL> {

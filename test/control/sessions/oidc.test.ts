@@ -3,12 +3,8 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { findUserByName } from "../../../control/users/store.ts";
-import {
-  logInAt,
-  openPlainBrowser,
-  settingsFor,
-  startProvider,
-} from "../../helpers/oidc-provider.ts";
+import { logInAt, settingsFor, startProvider } from "../../helpers/oidc-provider.ts";
+import { openPlainBrowser } from "../../helpers/plain-browser.ts";
 import { testWorld } from "../../helpers/world.ts";
 import { aSessionOf, aUserWith, cookieIn, cookieWith, loginsIn } from "./a-login.ts";
 
