@@ -40,7 +40,8 @@ export function pageReply({
       "content-type": "text/html; charset=utf-8",
       "content-security-policy": policy.join("; "),
       "cache-control": "no-store",
-      "referrer-policy": "no-referrer",
+      // Without any referrer browsers would not say either that a form comes from here.
+      "referrer-policy": "same-origin",
       "x-frame-options": "DENY",
       ...headers,
     },

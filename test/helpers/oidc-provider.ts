@@ -15,19 +15,23 @@ interface Cleaner {
   after(clean: () => Promise<void>): void;
 }
 
-/** More claims of those who log in by this name. */
-type ClaimsOf = (login: string) => Record<string, unknown>;
+interface ProviderOptions {
+  /** More claims of everybody. */
+  readonly claims?: Readonly<Record<string, unknown>>;
+  readonly port?: number;
+}
 
-const client = { clientId: "outrigger", clientSecret: "a secret of the client" };
+/** As whom control is registered. */
+export const client = { clientId: "outrigger", clientSecret: "a secret of the client" };
 
 /** Starts a provider that sends browsers back to these addresses. */
 export async function startProvider(
   t: Cleaner,
   redirectUris: readonly string[],
-  claimsOf: ClaimsOf = () => ({}),
+  { claims = {}, port = 0 }: ProviderOptions = {},
 ): Promise<TestProvider> {
   const server = createServer();
-  server.listen(0, "127.0.0.1");
+  server.listen(port, "127.0.0.1");
   await once(server, "listening");
   const issuer = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   const provider = new Provider(issuer, {
@@ -46,7 +50,7 @@ export async function startProvider(
         sub,
         email: `${sub}@lab.org`,
         email_verified: true,
-        ...claimsOf(sub),
+        ...claims,
       }),
     }),
   });

@@ -15,7 +15,7 @@ const html = { accept: "text/html", host };
 
 /** A control plane, and a provider on loopback where everybody is in the group `ml`. */
 async function aWorld(t: TestContext, claims: Record<string, unknown> = {}, config = {}) {
-  const provider = await startProvider(t, [callback], () => ({ groups: ["ml"], ...claims }));
+  const provider = await startProvider(t, [callback], { claims: { groups: ["ml"], ...claims } });
   const world = await testWorld(t, {
     config: { login: ["oidc"], adminGroups: ["ops"], ...config },
   });
