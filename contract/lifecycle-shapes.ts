@@ -73,6 +73,8 @@ export const Lifecycle = z.object({
   because: z.string(),
   status: z.enum(lifecycleMachine.names).exclude(["LEAVING"]),
   deadlineAt: Millis.nullable(),
+  /** How long it was until the deadline when this was told; left out by older nodes. */
+  leftMs: Millis.optional(),
   startedAt: Millis,
   endedAt: Millis.nullable(),
   /** How many entries the list has that is run. */

@@ -24,4 +24,9 @@ export interface Ground {
   /** Which refused calls the audit log lists. */
   readonly refusals: Refusals;
   now(): Date;
+  /**
+   * Now in epoch milliseconds, by a clock that is never set while control runs: what judges how much time has
+   * passed goes by it. It agrees with `now` until that is set.
+   */
+  steadyNow(): number;
 }

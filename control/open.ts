@@ -31,12 +31,13 @@ import { openBalancers } from "./services/balancing/balancers.ts";
 import { openHostBook } from "./ssh-pools/book.ts";
 import { keyFolderOf } from "./ssh-pools/keys.ts";
 import { openReach } from "./ssh-pools/reach.ts";
+import { openSteadyClock } from "./steady-clock.ts";
 import { openToken } from "./token.ts";
 import { openUploads } from "./uploads/uploads.ts";
 import { openConfigurations } from "./workspaces/configurations.ts";
 
 /** What a test puts in the place of the real thing. */
-export type Replaced = Partial<Pick<Context, "providers" | "now" | "balancers">>;
+export type Replaced = Partial<Pick<Context, "providers" | "now" | "steadyNow" | "balancers">>;
 
 const urgentAtOnce = 16;
 
@@ -60,6 +61,7 @@ async function open(config: Config, log: Logger, replaced: Replaced): Promise<Co
   const home = join(config.home, "control");
   const changes = openChanges();
   const now = replaced.now ?? (() => new Date());
+  const steadyNow = replaced.steadyNow ?? openSteadyClock();
   const file = databaseOf(config.home);
   const sealFile = join(home, "seal.key");
   mkdirSync(home, { recursive: true, mode: 0o700 });
@@ -125,6 +127,7 @@ async function open(config: Config, log: Logger, replaced: Replaced): Promise<Co
     eventLog,
     eventStreams: new Set(),
     now,
+    steadyNow,
   };
   return ctx;
 }

@@ -18,6 +18,7 @@ import {
   saveLifecycle,
   setHookSet,
 } from "./store.ts";
+import { leftMsOf } from "./time.ts";
 
 /** Replaces the hooks that the next lifecycle begins with. */
 export function putHooks(agent: Agent, set: HookSet): void {
@@ -157,6 +158,7 @@ function toLifecycle(agent: Agent, row: LifecycleRow): Lifecycle {
   return {
     ...{ id, revision, events, cause, because, status, startedAt, endedAt },
     deadlineAt: deadline?.at ?? null,
+    ...(deadline !== null && { leftMs: leftMsOf(deadline, agent.monotonic()) }),
     hooks: entries.length,
     runs: row.runs.map(({ startedMs: _, ending: __, logFrom: ___, ...run }) => run),
     logs: row.logs.map(({ event, sizeBytes }) => ({

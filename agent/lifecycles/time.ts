@@ -22,6 +22,10 @@ export function deadlineOf(at: number | null, now: Moment): Deadline | null {
   return { at, monotonicMs: now.monotonicMs + budgetMs, budgetMs };
 }
 
+/** How long it is until a deadline; none once it is over. */
+export const leftMsOf = ({ monotonicMs }: Deadline, nowMs: number): number =>
+  Math.max(0, Math.round(monotonicMs - nowMs));
+
 /** Of two deadlines the one that counts. */
 export function earlier(one: Deadline | null, other: Deadline | null): Deadline | null {
   if (one === null || other === null) return one ?? other;

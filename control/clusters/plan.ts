@@ -13,7 +13,7 @@ import {
 } from "./planning.ts";
 import type { Cluster, Wanted } from "./schema.ts";
 
-/** `open` are the lifecycles that are known to be under way, `at` is now. */
+/** `open` are the lifecycles that are known to be under way, `at` is now, by the steady clock. */
 type Plan = (
   cluster: Cluster,
   nodes: Observed[],

@@ -104,7 +104,7 @@ async function goOn(
     ...besides,
     run: (limit) => observe(ctx, cluster, open, limit),
   });
-  const steps = plans[cluster.wanted](cluster, nodes, open, ctx.now().getTime());
+  const steps = plans[cluster.wanted](cluster, nodes, open, ctx.steadyNow());
   const run = (limit: AbortSignal) =>
     actAll({ ctx, cluster, nodes, looksAgain, signal: limit }, steps);
   const names = steps.flat().map((action) => action.do);

@@ -76,7 +76,7 @@ async function toRecords(
 ): Promise<ClusterStatusRecord[]> {
   const ids = clusters.map(({ id }) => id);
   const reasons = summary ? new Map<string, string>() : await listLastReasons(ctx.db, ids);
-  const lifecycles = await listGoingOn(ctx.db, ids, ctx.now().getTime());
+  const lifecycles = await listGoingOn(ctx.db, ids, ctx.steadyNow());
   const hooksOf = await openHookView(ctx, clusters);
   return clusters.map((cluster) =>
     toStatusRecord(cluster, {

@@ -152,6 +152,9 @@ const get = ({ lifecycles }: FakeNode, id: string): FakeLifecycle =>
 
 const toLifecycle = ({ list: _, texts: __, ...lifecycle }: FakeLifecycle): Lifecycle => ({
   ...lifecycle,
+  ...(lifecycle.deadlineAt !== null && {
+    leftMs: Math.max(0, lifecycle.deadlineAt - Date.now()),
+  }),
   logs: logsOf({ ...lifecycle, list: _, texts: __ }),
 });
 

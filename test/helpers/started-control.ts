@@ -28,6 +28,8 @@ export interface StartedControl {
   readonly logged: string[];
   /** Moves its clock. */
   advance(ms: number): void;
+  /** Sets the clock that people read; no time passes. */
+  setClock(byMs: number): void;
   /** Ends it; the second time does nothing. */
   close(): Promise<void>;
 }
@@ -56,7 +58,9 @@ export async function startControl(
   const logged: string[] = [];
   const log = pino({ level: "debug" }, { write: (line: string) => void logged.push(line) });
   let skewMs = 0;
-  const now = () => new Date(Date.now() + skewMs);
+  let setMs = 0;
+  const steadyNow = () => Date.now() + skewMs;
+  const now = () => new Date(steadyNow() + setMs);
   const settings = {
     ...readConfig({ OUTRIGGER_HOME: home }),
     localUserName: "local",
@@ -65,7 +69,7 @@ export async function startControl(
   const balanced = balancers && { balancers: balancers.open((): Context => ctx) };
   const ctx: Context = await openContext(settings, log, {
     providers: [provider],
-    now,
+    ...{ now, steadyNow },
     ...balanced,
   });
   const reconciling = startReconciler(ctx, { ...clusters, everyMs });
@@ -97,6 +101,9 @@ export async function startControl(
     ...{ ctx, home, provider, client, clientWith, reconciling, logged },
     advance(ms) {
       skewMs += ms;
+    },
+    setClock(byMs) {
+      setMs += byMs;
     },
     close() {
       stopped ??= stop();

@@ -16,7 +16,7 @@ export const nameOf = (run: HookRun, { hooks }: Pick<StoredLifecycle, "hooks">):
   hookNameOf(run, hooks);
 
 /**
- * When the hook that was seen running has ended for sure, by control's clock; undefined where none was.
+ * When the hook that was seen running has ended for sure, by control's steady clock; undefined where none was.
  * Its time counts from when control heard of it, which is never before it began.
  */
 export function hookOverAt(lifecycle: StoredLifecycle): number | undefined {

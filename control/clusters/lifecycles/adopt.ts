@@ -31,7 +31,7 @@ export async function adoptLifecycles(
   const { id } = cluster;
   const told = await ctx.agent(cluster, rank).call(api.listLifecycles, {}, { signal });
   const known = (await listLifecycles(ctx.db, id)).filter((one) => one.rank === rank);
-  const at = ctx.now().getTime();
+  const at = ctx.steadyNow();
   const isKnown = (one: Lifecycle) => {
     const before = known.find((row) => row.id === one.id);
     return before !== undefined && isDeepStrictEqual(before, merged(id, rank, before, one, at));
@@ -80,7 +80,7 @@ async function adoptIdleStop(ctx: Ground, told: Told): Promise<boolean> {
 /** The same within a transaction: the row, and an event for each line that is new. */
 async function record(ctx: Ground, tx: Connection, told: Told): Promise<boolean> {
   const before = await findLifecycle(tx, told);
-  const now = merged(told.clusterId, told.rank, before, told, ctx.now().getTime());
+  const now = merged(told.clusterId, told.rank, before, told, ctx.steadyNow());
   if (isDeepStrictEqual(before, now)) return false;
   if (before === undefined && now.endedAt === null) await dropJoined(tx, now);
   await write(ctx, tx, before, now);
@@ -104,7 +104,7 @@ export async function write(
   const { clusterId: id } = now;
   const at = ctx.now();
   const news = [
-    ...newsOf(await getCluster(tx, id), before, now, at.getTime()),
+    ...newsOf(await getCluster(tx, id), before, now, at.getTime(), ctx.steadyNow()),
     ...losses.map((line) => ({ line, at: at.getTime(), isNoteworthy: true })),
   ];
   await putLifecycle(tx, now);

@@ -51,11 +51,10 @@ async function giveUp(
   why: string,
 ): Promise<typeof later | undefined> {
   const open = await listOpen(ctx.db, cluster.id);
-  const at = ctx.now().getTime();
   const wait = await waitOf(ctx, cluster);
   if (wait !== undefined && !(await isTold(ctx, cluster, wait)))
     await remark(ctx, cluster.id, `the head of ${cluster.name} ${why}; ${wait}`);
-  const isHeldUp = !cluster.skipHooks && preemptionsBeside(open, at).length > 0;
+  const isHeldUp = !cluster.skipHooks && preemptionsBeside(open, ctx.steadyNow()).length > 0;
   if (wait !== undefined || isHeldUp) return later;
   const loss = lossOf(ofHead(open), {
     whenRunning: `the head of ${cluster.name} was last heard; it ${why}`,
@@ -76,7 +75,7 @@ async function waitOf(ctx: Ground, cluster: Cluster): Promise<string | undefined
   if (head === undefined || cluster.skipHooks) return undefined;
   const run = runningOf(head);
   const overAt = hookOverAt(head) ?? 0;
-  if (run === undefined || overAt <= ctx.now().getTime()) return undefined;
+  if (run === undefined || overAt <= ctx.steadyNow()) return undefined;
   const until = new Date(overAt).toISOString().replace(/\.\d+Z$/, "Z");
   const wayOut = `${product.word} ${eventOf(cluster)} --skip-hooks ${cluster.name}`;
   return `${nameOf(run, head)} may run there until ${until} and is waited for; not to wait: ${wayOut}`;

@@ -12,20 +12,33 @@ const hasEnded = ({ status }: HookRun): boolean => hookRunMachine.isFinal(status
 
 /**
  * A lifecycle as it is from now on: from READY control leads it, what has ended stays so, and an
- * answer that was overtaken by a later one changes nothing. `at` is when the answer came.
+ * answer that was overtaken by a later one changes nothing. `at` is when the answer came, by the steady clock.
  */
 export function merged(
   clusterId: string,
   rank: number,
   before: StoredLifecycle | undefined,
-  { logs: _, ...told }: Lifecycle,
+  { logs: _, leftMs, ...told }: Lifecycle,
   at: number,
 ): StoredLifecycle {
   const runs = mergedRuns(before?.runs ?? [], told.runs.map(withShortTail), at);
-  if (before === undefined) return { ...told, runs, clusterId, rank, skipsHooks: false };
+  const deadlineAt = leftMs === undefined ? told.deadlineAt : deadlineOf(before, told, at + leftMs);
+  const now = { ...told, runs, deadlineAt };
+  if (before === undefined) return { ...now, clusterId, rank, skipsHooks: false };
   if (told.revision < before.revision) return before;
   const isLed = before.status === "LEAVING" || before.endedAt !== null;
-  return isLed ? { ...before, runs } : { ...before, ...told, runs };
+  return isLed ? { ...before, runs } : { ...before, ...now };
+}
+
+/** A deadline comes nearer only by what is new; that an answer takes its time on the way moves none. */
+function deadlineOf(
+  before: StoredLifecycle | undefined,
+  told: Pick<Lifecycle, "revision">,
+  deadlineAt: number,
+): number {
+  if (before === undefined || before.deadlineAt === null) return deadlineAt;
+  const isNew = told.revision > before.revision;
+  return isNew ? Math.min(before.deadlineAt, deadlineAt) : before.deadlineAt;
 }
 
 const withShortTail = (run: HookRun): HookRun =>
@@ -78,10 +91,11 @@ export function newsOf(
   before: StoredLifecycle | undefined,
   now: StoredLifecycle,
   at: number,
+  steadyAt = at,
 ): News[] {
   const { rank, because } = now;
   const isNotice = isPreempted(now) && !(before !== undefined && isPreempted(before));
-  const notice = `node ${rank} was told that it will be taken away (${because})${dueIn(now, at)}`;
+  const notice = `node ${rank} was told that it will be taken away (${because})${dueIn(now, steadyAt)}`;
   const isSpared = isPreempted(now) && now.status === "CANCELLED" && before?.status !== "CANCELLED";
   const runs = now.runs.filter(
     (run) => hasEnded(run) && !before?.runs.some((one) => one.index === run.index && hasEnded(one)),

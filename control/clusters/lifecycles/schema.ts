@@ -4,7 +4,7 @@ import type { LifecycleStatus } from "../../../contract/statuses.ts";
 
 /** A run as its node last told of it. */
 export interface StoredRun extends HookRun {
-  /** When control first heard that it runs, by its own clock: that of the node may be set otherwise. */
+  /** When control first heard that it runs, by its steady clock: that of the node may be set otherwise. */
   heardAt?: number;
 }
 
@@ -26,6 +26,7 @@ export interface StoredLifecycle {
   /** How many entries the list has that is run. */
   hooks: number;
   runs: StoredRun[];
+  /** By control's steady clock. */
   deadlineAt: number | null;
   startedAt: number;
   /** Null: it is open. */

@@ -102,6 +102,8 @@ test("a notice during stop hooks: one that is not for it gets TERM, those that l
   assert.equal(notice.id, begun.id);
   assert.deepEqual(notice.events, ["preemption", "stop"]);
   assert.equal(notice.deadlineAt, deadlineAt);
+  const leftMs = notice.leftMs ?? Number.NaN;
+  assert.ok(leftMs > 50_000 && leftMs <= 60_000, `${leftMs} ms are left`);
   assert.deepEqual(outcomes(ready), [
     "0 stop INTERRUPTED null",
     "2 preemption SUCCEEDED 0",

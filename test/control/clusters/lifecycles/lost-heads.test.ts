@@ -59,6 +59,19 @@ test("a silent head whose hook has had its time is not waited for", async (t) =>
   );
 });
 
+test("a clock that is set forward does not end the wait for a hook, nor one that is set back prolong it", async (t) => {
+  const { world, down } = await withLostHead(t);
+
+  world.setClock(10 * hour);
+  await world.look("demo");
+  assert.equal(isGone(world.provider.calls), false);
+  world.setClock(-20 * hour);
+  world.advance(hour + 11_000);
+  await world.look("demo");
+
+  await world.get(rows.down, down);
+});
+
 test("whoever skips the hooks does not wait for a silent head", async (t) => {
   const { world, down, remarks } = await withLostHead(t);
 

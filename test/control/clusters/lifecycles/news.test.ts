@@ -180,3 +180,15 @@ for (const startedAt of [1_000, 99_000_000])
     assert.equal(hookOverAt(first), 50_000 + 60_000 + 10_000);
     assert.equal(hookOverAt(again), hookOverAt(first));
   });
+
+for (const deadlineAt of [1_000, 99_000_000])
+  test(`a deadline that is ${deadlineAt} by its node's clock is as far away as the node says`, () => {
+    const first = merged("c1", 0, undefined, told({ deadlineAt, leftMs: 30_000 }), 50_000);
+    const again = merged("c1", 0, first, told({ deadlineAt, leftMs: 19_995 }), 60_000);
+    const newer = { revision: first.revision + 1, deadlineAt, leftMs: 5_000 };
+    const nearer = merged("c1", 0, again, told(newer), 61_000);
+
+    assert.equal(first.deadlineAt, 80_000);
+    assert.deepEqual(again, first, "the way of an answer moves no deadline");
+    assert.equal(nearer.deadlineAt, 66_000);
+  });

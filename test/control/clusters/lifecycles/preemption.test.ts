@@ -134,7 +134,8 @@ test("a preemption meets the hooks of a stop: it comes first, with its deadline"
   agent().endHook();
   await world.get(rows.stop, stop);
 
-  assert.equal(lifecycle.deadlineAt, deadlineAt);
+  const lateMs = (lifecycle.deadlineAt ?? 0) - deadlineAt;
+  assert.ok(lateMs >= 0 && lateMs < 10_000, `${lateMs} ms later than the node said`);
   assert.match((await remarks())[0] ?? "", /node 0 was told that it will be taken away \(stop by/);
 });
 
