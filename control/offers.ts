@@ -113,6 +113,7 @@ export function refuseRefused(asked: Asked, { refused, silent }: Offers): never 
     "ResourcesUnavailableError",
     `no offer is left for ${describeAsked(asked)}: ${all || "none was found"}; ` +
       "retry in a minute, or launch with `--retry-until-up`",
+    { refusals: each.slice(0, namedAtMost) },
   );
 }
 

@@ -54,7 +54,10 @@ type Shape = (error: KnownError) => { args: readonly string[]; attributes: Attri
 const shapes: Table<Shape> = {
   ResourcesUnavailableError: ({ message, details }) => ({
     args: [message],
-    attributes: { no_failover: details["noFailover"] === true, failover_history: [] },
+    attributes: {
+      no_failover: details["noFailover"] === true,
+      failover_history: textsOf(details["refusals"]),
+    },
   }),
   ClusterNotUpError: ({ message, details }) => ({
     args: [message],
@@ -103,7 +106,8 @@ export function encodeError(error: KnownError | null): string {
 
 function pickledError(error: KnownError): string {
   const { type, message, args, attributes, stacktrace } = plainError(error);
-  const state = { ...attributes, ...statusAttribute(attributes["cluster_status"]) };
+  const { cluster_status: status, failover_history: history } = attributes;
+  const state = { ...attributes, ...statusAttribute(status), ...historyAttribute(history) };
   return pickleText({ type, message, args: tuple(args), attributes: state, stacktrace });
 }
 
@@ -113,11 +117,22 @@ const statusAttribute = (status: Plain | undefined): Record<string, Value> =>
     ? { cluster_status: call(global("sky.utils.status_lib", "ClusterStatus"), [status]) }
     : {};
 
+/** Clients have an exception for each offer that was tried. */
+const historyAttribute = (history: Plain | undefined): Record<string, Value> =>
+  history === undefined
+    ? {}
+    : { failover_history: textsOf(history).map((text) => call(unavailable, [text])) };
+
+const unavailable = global("sky.exceptions", "ResourcesUnavailableError");
+
 /** AUTOSTOPPING is shown as UP, which it still is: clients below API 29 do not know the word. */
 function clusterStatusOf(status: unknown): string | null {
   if (status === "AUTOSTOPPING") return "UP";
   return status === "INIT" || status === "UP" || status === "STOPPED" ? status : null;
 }
+
+const textsOf = (value: unknown): string[] =>
+  Array.isArray(value) ? value.filter((one) => typeof one === "string") : [];
 
 const textOf = (value: unknown): string | undefined =>
   typeof value === "string" ? value : undefined;

@@ -89,5 +89,5 @@ export function openHttpClient(
 }
 
 /** An error as the wire tells it. */
-export const wireError = (type: string, message: string): Error =>
-  Object.assign(new Error(message), { type });
+export const wireError = (type: string, message: string, details: object = {}): Error =>
+  Object.assign(new Error(message), { type, details });

@@ -31,7 +31,7 @@ import { addCaller } from "./users.ts";
 export interface Calls extends Pick<HttpClient, "http" | "open"> {
   /** Stores a request; answers its id. */
   call<Op extends Operation>(row: Op, input: GivenInputOf<Op>): Promise<string>;
-  /** The result of a request; throws its error, whose `type` and `message` are the wire's. */
+  /** The result of a request; throws its error, whose `type`, `message` and `details` are the wire's. */
   get<Op extends Operation>(row: Op, id: string): Promise<OutputOf<Op>>;
   /** `call`, then `get`. */
   run<Op extends Operation>(row: Op, input: GivenInputOf<Op>): Promise<OutputOf<Op>>;
@@ -152,7 +152,7 @@ function callsOf(client: HttpClient): Calls {
     async get(_row, id) {
       const { json } = await client.http("GET", `/api/get?request_id=${id}`);
       const error = JSON.parse(String(json["error"]));
-      if (error !== null) throw wireError(error.type, error.message);
+      if (error !== null) throw wireError(error.type, error.message, error.details);
       if (json["status"] === "CANCELLED") throw wireError("RequestCancelled", "cancelled");
       return JSON.parse(String(json["return_value"]));
     },

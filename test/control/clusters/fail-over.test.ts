@@ -129,9 +129,18 @@ test("a launch that every offer refuses names each, and leaves nothing", async (
   for (const zone of ["a", "b", "c"])
     world.provider.refuses(`fake/here/${zone}`, full("capacity", `zone ${zone} is full`));
 
-  await assert.rejects(world.run(rows.launch, demo), {
-    type: "ResourcesUnavailableError",
-    message: /here.a \(.*\): zone a is full; .*zone b is full; .*zone c is full/,
+  await assert.rejects(world.run(rows.launch, demo), (error: AppError) => {
+    assert.equal(error.type, "ResourcesUnavailableError");
+    assert.match(
+      error.message,
+      /here.a \(.*\): zone a is full; .*zone b is full; .*zone c is full/,
+    );
+    const { refusals } = error.details as { refusals: string[] };
+    assert.deepEqual(
+      refusals.map((text) => text.split(": ").at(-1)),
+      ["zone a is full", "zone b is full", "zone c is full"],
+    );
+    return true;
   });
   await world.untilStatus("demo", "GONE");
   // It is remembered: nobody is asked.

@@ -79,3 +79,21 @@ test("a cluster that is not up carries a member of the client's enum", { skip: n
   assert.match(told("AUTOSTOPPING"), /ClusterStatus.UP/);
   assert.match(told("GONE"), /'cluster_status': None/);
 });
+
+test("offers that were refused are exceptions of the client's in the history", {
+  skip: noPython,
+}, () => {
+  const refusals = ["a/one (2 CPUs, 4 GB): no capacity", "b (2 CPUs, 4 GB): quota"];
+  const modules = { "sky.exceptions": "class ResourcesUnavailableError(RuntimeError): pass" };
+
+  const told = askPython(
+    objectOf(new AppError("ResourcesUnavailableError", "no offer is left", { refusals })),
+    "json.dumps([[type(one).__name__, str(one)] for one in value['attributes']['failover_history']])",
+    modules,
+  );
+
+  assert.deepEqual(
+    JSON.parse(told),
+    refusals.map((text) => ["ResourcesUnavailableError", text]),
+  );
+});
