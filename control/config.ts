@@ -2,16 +2,15 @@ import { homedir, userInfo } from "node:os";
 import { join, resolve } from "node:path";
 import * as z from "zod";
 import { pickSet, readSettings } from "../common/config.ts";
-import { fail } from "../common/errors.ts";
 import { envNames } from "../common/product.ts";
 import { usualLogBytes } from "../contract/job-log.ts";
-import { roleNames } from "../contract/roles.ts";
 import {
   clientVariables,
   inheritedVariables,
   replicaVariables,
   taskVariables,
 } from "../contract/variables.ts";
+import { checkExposure, loginSettings } from "./login-settings.ts";
 
 const Port = z.coerce.number().int().min(0).max(65_535);
 const portsHint = "write the first and the last port: 20000-29999";
@@ -20,24 +19,7 @@ const Ports = z.templateLiteral([z.int(), "-", z.int()], portsHint).refine((text
   return first > 0 && first <= last && last <= 65_535;
 }, portsHint);
 const Seconds = z.coerce.number().min(0.1).max(86_400);
-/** Words between commas. */
-const List = z.string().transform((text) =>
-  text
-    .split(",")
-    .map((word) => word.trim())
-    .filter(Boolean),
-);
-const Words = <const Word extends string>(words: readonly Word[]) =>
-  List.pipe(z.array(z.enum(words)));
-const Name = z.string().regex(/^\P{Cc}{1,256}$/u, "a name is one line of text");
-const HeaderName = z
-  .string()
-  .regex(/^[\w-]+$/, "not a name of a header")
-  .transform((name) => name.toLowerCase());
 const AtOnce = z.coerce.number().int().min(1).max(10_000);
-
-/** How callers may log in. */
-export const loginMethods = ["token", "password", "oidc", "proxy"] as const;
 
 /** Every setting of the control plane; each is read from `OUTRIGGER_<NAME>`. */
 export const Settings = z.object({
@@ -144,73 +126,7 @@ export const Settings = z.object({
     .regex(/^[\w-]+:\d+$/, "write NAME:COUNT, such as H100:8")
     .optional()
     .describe("Accelerators of this machine, such as H100:8, if they are not detected."),
-  login: Words(loginMethods)
-    .default([])
-    .describe(
-      "How callers log in, such as `password,oidc`: `token` (service accounts alone), `password`, `oidc` or `proxy`. Tokens of service accounts work with each. Empty: only this machine's user and root are served, as an administrator.",
-    ),
-  firstAdmin: Name.optional().describe(
-    "User who is made an administrator as long as there is none.",
-  ),
-  defaultRole: z
-    .enum(roleNames)
-    .default("user")
-    .describe("Role of users who log in for the first time and are in none of the groups below."),
-  adminGroups: List.default([]).describe(
-    "Groups of the identity provider or the proxy whose members are administrators.",
-  ),
-  viewerGroups: List.default([]).describe("Groups whose members may only look."),
-  sessionHours: z.coerce
-    .number()
-    .min(0.01)
-    .max(8_760)
-    .default(168)
-    .describe("How long a login lasts."),
-  publicUrl: z
-    .url({ protocol: /^https?$/ })
-    .transform((url) => new URL(url).origin)
-    .optional()
-    .describe(
-      "Address that browsers use, such as https://control.example, if it is not `http://HOST:PORT`.",
-    ),
-  tlsCertFile: z.string().optional().describe("Certificate chain (PEM) to serve HTTPS with."),
-  tlsKeyFile: z.string().optional().describe("Its private key (PEM)."),
-  proxyAddresses: List.default([]).describe(
-    "Addresses or networks of the proxies in front, such as 127.0.0.1,10.0.0.0/24. Only from there are `X-Forwarded-For` and the headers below believed.",
-  ),
-  proxyUserHeader: HeaderName.default("x-auth-request-email").describe(
-    "Header in which such a proxy names the user, for the login method `proxy`.",
-  ),
-  proxyGroupsHeader: HeaderName.default("x-auth-request-groups").describe(
-    "Header in which it lists the user's groups, separated by commas.",
-  ),
-  oidcIssuer: z.url().optional().describe("Issuer of the OpenID Connect provider."),
-  oidcClientId: z.string().optional().describe("Client id that the provider knows control by."),
-  oidcClientSecretFile: z
-    .string()
-    .optional()
-    .describe("File with the client's secret; without one the client is a public one."),
-  oidcScopes: z
-    .string()
-    .default("openid email profile")
-    .describe("Scopes that are asked of the provider."),
-  oidcUserClaim: z
-    .string()
-    .default("email")
-    .describe(
-      "Claim that names the user; an e-mail that the provider calls unverified is refused.",
-    ),
-  oidcGroupsClaim: z.string().default("groups").describe("Claim that lists the user's groups."),
-  loginsPerMinute: AtOnce.default(10).describe(
-    "Failed logins of one name, and of one address, in a minute; further ones get 429.",
-  ),
-  callsPerSecond: z.coerce
-    .number()
-    .min(0)
-    .default(0)
-    .describe(
-      "Calls of one user in a second, on average over ten; further ones get 429. 0 is no limit.",
-    ),
+  ...loginSettings,
   logLevel: z
     .enum(["debug", "info", "warn", "error"])
     .default("info")
@@ -234,9 +150,6 @@ const ofOthers = Object.keys({
   ...taskVariables,
   ...replicaVariables,
 }).flatMap(envNames);
-/** Whether a host name or address means this machine itself. */
-export const isLoopback = (host: string): boolean =>
-  /^(localhost|127(\.\d{1,3}){3}|::1)$/.test(host);
 
 /** The settings, checked; throws `ConfigError` naming the variable. */
 export function readConfig(env: NodeJS.ProcessEnv): Config {
@@ -264,40 +177,3 @@ function userNameIn(env: NodeJS.ProcessEnv): string {
     return `uid ${process.getuid?.()}`;
   }
 }
-
-/** Throws `ConfigError` where others than this machine's user could reach control without a login. */
-function checkExposure(config: Settings): void {
-  const { host, login, tlsCertFile, tlsKeyFile, proxyAddresses } = config;
-  if ((tlsCertFile === undefined) !== (tlsKeyFile === undefined))
-    fail("ConfigError", "OUTRIGGER_TLS_CERT_FILE and OUTRIGGER_TLS_KEY_FILE go together");
-  if (login.includes("proxy") && proxyAddresses.length === 0)
-    fail("ConfigError", "OUTRIGGER_LOGIN=proxy: name the proxy in OUTRIGGER_PROXY_ADDRESSES");
-  if (login.includes("oidc") && !(config.oidcIssuer && config.oidcClientId))
-    fail(
-      "ConfigError",
-      "OUTRIGGER_LOGIN=oidc needs OUTRIGGER_OIDC_ISSUER and OUTRIGGER_OIDC_CLIENT_ID",
-    );
-  if (config.oidcIssuer !== undefined && !isSafe(new URL(config.oidcIssuer)))
-    fail(
-      "ConfigError",
-      "OUTRIGGER_OIDC_ISSUER: only https, or http on loopback, keeps logins safe",
-    );
-  if (isLoopback(host)) return;
-  if (login.length === 0)
-    fail(
-      "ConfigError",
-      `OUTRIGGER_HOST: ${host} is not a loopback address; anyone who reaches it could run commands. ` +
-        "Choose how callers log in with OUTRIGGER_LOGIN, or listen on 127.0.0.1 and come in through SSH.",
-    );
-  if (tlsCertFile === undefined && proxyAddresses.length === 0)
-    fail(
-      "ConfigError",
-      `OUTRIGGER_HOST: ${host} is not a loopback address; passwords and tokens would cross the network ` +
-        "in clear. Set OUTRIGGER_TLS_CERT_FILE and OUTRIGGER_TLS_KEY_FILE, or name the proxy that " +
-        "speaks HTTPS in OUTRIGGER_PROXY_ADDRESSES.",
-    );
-}
-
-const isSafe = ({ protocol, hostname }: URL): boolean =>
-  protocol === "https:" ||
-  (protocol === "http:" && isLoopback(hostname.replace(/^\[(.*)\]$/, "$1")));

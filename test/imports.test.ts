@@ -76,7 +76,7 @@ const rules: readonly Rule[] = [
     may: [
       ...shared,
       /^control\/(http|wire)\//,
-      /^control\/(all-end|bind|config|context|ground|html|log|page-look)\.ts$/,
+      /^control\/(all-end|bind|config|context|ground|html|log|login-settings|page-look)\.ts$/,
       /^control\/requests\/(end|run|schema|store)\.ts$/,
       // Who calls, whether they may, and what is written down of it.
       /^control\/(access|audit)\//,

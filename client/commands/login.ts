@@ -8,7 +8,6 @@ import { authOperations as rows } from "../../contract/operations/auth.ts";
 import { openBrowser } from "../browser.ts";
 import { type Context, homeContext, readContexts } from "../contexts.ts";
 import { readEndpoint } from "../endpoint.ts";
-import { readIdentity } from "../identity.ts";
 import { keepContext, keepLogin, nameFor } from "../logins.ts";
 import { type Client, type Health, openClient } from "../sdk.ts";
 import { readTokenFile, tokenFor } from "../token.ts";
@@ -99,9 +98,9 @@ async function healthWith(world: World, endpoint: string, token?: Secret): Promi
   return client.health().finally(() => client.close());
 }
 
-const clientAt = ({ settings, signal }: World, endpoint: string, token?: Secret): Client =>
+const clientAt = ({ signal }: World, endpoint: string, token?: Secret): Client =>
   openClient({
-    ...{ endpoint, identity: readIdentity(settings), token, workspace: undefined },
+    ...{ endpoint, token, workspace: undefined },
     ...{ origin: `${product.word} login`, signal },
   });
 

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from "node:http";
 import { fail } from "../../common/errors.ts";
-import { isLoopback } from "../config.ts";
+import { isLoopback } from "../login-settings.ts";
 
 type Head = Pick<IncomingMessage, "method" | "headers">;
 

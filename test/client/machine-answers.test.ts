@@ -5,11 +5,24 @@ import { join } from "node:path";
 import { test } from "node:test";
 import * as z from "zod";
 import { outputs } from "../../client/output/table.ts";
-import type {
-  ClusterJobRecord,
-  ClusterStatusRecord,
-  CostReportRecord,
-} from "../../contract/records/clusters.ts";
+import {
+  aSecret,
+  aToken,
+  cost,
+  dev,
+  entry,
+  explanation,
+  health,
+  instant,
+  job,
+  orphan,
+  pool,
+  request,
+  sending,
+  since,
+  use,
+  verdict,
+} from "./answered-records.ts";
 import { commandLine, wordsOf } from "./command-line.ts";
 import { fakeControl, type Handler, type Routes, sendJson } from "./fake-control.ts";
 import { aService } from "./services.ts";
@@ -17,80 +30,6 @@ import { aService } from "./services.ts";
 const root = join(import.meta.dirname, "../..");
 const read = (name: string) =>
   JSON.parse(readFileSync(join(root, `docs/schemas/${name}.json`), "utf8"));
-
-const since = 1_700_000_000;
-const instant = "2023-11-14T22:13:20.000Z";
-
-const common = {
-  ...{ cluster_hash: "h1", user_hash: "u1", user_name: "ana", workspace: "default" },
-  ...{ cloud: "Local", region: "here", resources_str: "1x[CPU:2]", node_names: null },
-};
-
-const dev: ClusterStatusRecord = {
-  ...common,
-  ...{ name: "dev", status: "UP", launched_at: since, handle: null, last_use: null },
-  ...{ autostop: 30, to_down: false, cluster_ever_up: true, status_updated_at: since },
-  idle: { since: null, stops_at: null, kept_alive_by: ["job 1"] },
-  lifecycle: {
-    ...{ id: "l1", action: "stop", cause: "user", because: "stop by ann", phase: "HOOKS", node: 0 },
-    ...{ started_at: since, deadline_at: null, hooks_run: [] },
-    hook: { index: 0, of: 1, started_at: since, timeout: 60 },
-  },
-  hooks: [{ events: ["stop"], timeout: 60, run: "save" }],
-  ...{ is_managed: false, nodes: 1, labels: null, storage_mounts_metadata: null },
-};
-
-const job: ClusterJobRecord = {
-  ...{ job_id: 1, job_name: "train", username: "ana", user_hash: "u1", resources: "1x[CPU:2]" },
-  ...{ submitted_at: since, start_at: since, end_at: null, status: "RUNNING" },
-  ...{ log_path: "~/x", links: {}, metadata: {} },
-};
-
-const cost: CostReportRecord = {
-  ...common,
-  ...{ name: "dev", launched_at: since, duration: 60, num_nodes: 1, resources: null },
-  ...{ priority: null, priority_class: null, status: null, last_event: null, total_cost: 0.25 },
-  resources_str_full: "",
-};
-
-const sending =
-  (value: unknown): Handler =>
-  (_seen, res) =>
-    sendJson(res, 200, value);
-
-const pool = {
-  ...{ pool_name: "lab", context_name: "ssh-lab", status: "Ready", reason: "a: free" },
-  hosts: [{ name: "a", status: "Ready", reason: "free" }],
-};
-const health = { status: "healthy", api_version: "60", version: "1.0.0", commit: "abc" };
-const request = { request_id: "r-1", name: "sky.launch", status: "RUNNING", created_at: since };
-const explanation = {
-  ...{ noun: "cluster", name: "dev", id: "c1", status: "INIT", wanted: "UP", because: null },
-  ...{ since, doing: ["waits for capacity"] },
-  attempt: { failures: 1, reason: "no capacity", failed_at: since, next_at: since },
-};
-const use = {
-  ...{ workspace: "default", limits: { clusters: 4 }, spent: null },
-  use: { clusters: 1, accelerators: 8, dollars_per_day: 0.5, dollars_per_month: 2 },
-};
-const orphan = { id: "o1", name: null, provider: "local", nodes: 1, jobs: null };
-
-const aToken = {
-  ...{ token_id: "t1", token_name: "ci", created_at: 0, last_used_at: null, expires_at: 86_400 },
-  ...{ creator_user_hash: "u1", creator_name: "ana", service_account_user_id: "sa-1" },
-  ...{ service_account_name: "ci", service_account_roles: ["user"] },
-};
-
-const aSecret = {
-  ...{ token_id: "t1", token_name: "ci", token: "sky_outrigger_x", expires_at: null },
-  ...{ service_account_user_id: "sa-1", message: "keep it" },
-};
-const entry = {
-  ...{ seq: 7, at: since, user_id: "u1", user_name: "ana", credential: "token ci" },
-  ...{ address: "10.0.0.1", operation: "stop", subject: "cluster dev", outcome: "allowed" },
-  ...{ reason: null, request_id: "r-1", hash: "00ff" },
-};
-const verdict = { entries: 7, next: null, last_hash: "00ff", has_expected: false, broken: null };
 
 const routes: Routes = {
   "GET /audit": sending({ entries: [entry] }),
@@ -136,6 +75,7 @@ const routes: Routes = {
     ...{ success_count: 1, error_count: 0, total_processed: 1 },
     ...{ parse_errors: [], creation_errors: [] },
   }),
+  "GET /users/role": sending({ id: "u1", name: "ana", role: "admin" }),
   "GET /users/service-account-tokens": sending([aToken]),
   "POST /users/service-account-tokens": sending(aSecret),
   "POST /users/service-account-tokens/rotate": sending(aSecret),
@@ -215,6 +155,7 @@ const lines: readonly [string, string, unknown][] = [
   ],
   ["context use default", "actions", [{ action: "context use", name: "default" }]],
   ["context remove gone --ignore-not-found", "actions", []],
+  ["whoami", "identity", { name: "ana", role: "admin" }],
   ["users list", "users", [{ name: "ana", login: "basic", has_password: true }]],
   ["users import users.csv", "user-import", { imported: 1, errors: [] }],
   ["users create ana --password-stdin", "actions", [{ action: "users create", name: "ana" }]],

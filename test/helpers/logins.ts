@@ -46,8 +46,7 @@ export async function makeUser(
   password: string,
 ): Promise<void> {
   const token = new Secret(readFileSync(join(home, "token"), "utf8").trim());
-  const identity = { id: "u1", name: "ana" };
-  const client = openClient({ endpoint, token, identity, origin: "a test" });
+  const client = openClient({ endpoint, token, origin: "a test" });
   await client.call(userOperations.create, { username, password });
   await client.close();
 }
