@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { tokenOperations as tokens } from "../../../contract/operations/tokens.ts";
 import { collectRefusals } from "../../../control/audit/collect.ts";
 import { openRefusals } from "../../../control/audit/refusals.ts";
 import { aLog } from "./log.ts";
@@ -71,6 +72,28 @@ test("wrong credentials are listed with their address, and a flood of them does 
   );
   assert.match(first?.reason ?? "", /^this token is not known/);
   assert.deepEqual([entries.length, last?.subject], [31, "10 more refused calls"]);
+});
+
+test("what its owner may do alone is refused to others, and listed once with the reason", async (t) => {
+  const log = await aLog(t);
+  const [ann, bob] = [await log.world.as("ann"), await log.world.as("bob")];
+  await bob.http("GET", "/api/plugins");
+
+  const { method, path } = { method: "POST", path: "/users/service-account-tokens/delete" };
+  const answer = await ann.http(method, path, { body: { token_id: "token-bob" } });
+  const entries = await log.list();
+
+  assert.equal(answer.status, 403);
+  assert.deepEqual(
+    entries.map(({ user_name, operation, subject, outcome }) => [
+      user_name,
+      operation,
+      subject,
+      outcome,
+    ]),
+    [["ann", tokens.delete.name, "token token-bob (token of bob)", "refused"]],
+  );
+  assert.match(entries[0]?.reason ?? "", /belongs to bob/);
 });
 
 test("a workspace that is not the caller's is refused, and listed, also where a call only reads", async (t) => {
