@@ -5,14 +5,13 @@ import type { Task } from "../../contract/task.ts";
 import type { Call } from "../bind.ts";
 import type { Context } from "../context.ts";
 import type { Ground } from "../ground.ts";
-import { describeMachines } from "../offer-words.ts";
 import { chooseOffer } from "../offers.ts";
 import { nudge } from "../reconciler.ts";
 import { readTask, readTaskAndRemarks } from "../task.ts";
 import { withDefaults } from "../workspaces/defaults.ts";
-import { claim, claimAnew, refuseMismatch } from "./claim.ts";
+import { type Claim, claim, findClaim, refuseMismatch } from "./claim.ts";
 import { type Cargo, checkFiles, readCargo } from "./files/cargo.ts";
-import { remarkOnNotice } from "./hooks/view.ts";
+import { launchNews, planNews } from "./launch-news.ts";
 import { isIdleStop } from "./lifecycles/take-back.ts";
 import { findOpenOfHead } from "./lifecycles/wanted.ts";
 import { type Cluster, checkClusterName, clusterKey, type Wish } from "./schema.ts";
@@ -31,10 +30,9 @@ export async function launch(ctx: Context, given: Input, call: Call) {
   if (input.dryrun) return plan(ctx, input, task, call);
   const cargoes = await readCargo(ctx, task, input, "all", call);
 
-  for (let wish = await claim(ctx, input, task, call); ; ) {
-    const done = await handIn(ctx, input, { task, cargoes }, wish, call);
+  for (let claimed = await findClaim(ctx, call); ; claimed = await claim(ctx, input, task, call)) {
+    const done = claimed && (await handIn(ctx, input, { task, cargoes }, claimed, call));
     if (done !== undefined) return done;
-    wish = await claimAnew(ctx, input, task, call);
   }
 }
 
@@ -53,10 +51,11 @@ async function handIn(
   ctx: Context,
   input: Input,
   { task, cargoes }: { task: Task; cargoes: readonly Cargo[] },
-  wish: Wish,
+  claimed: Claim,
   call: Call,
 ) {
-  const up = await bringUp(ctx, input, wish, call);
+  call.print(await launchNews(ctx, claimed, task));
+  const up = await bringUp(ctx, input, claimed.wish, call);
   if (up === undefined) return undefined;
   // Another launch may have made it, and it may be at an offer that suits that one alone.
   refuseMismatch(up, task);
@@ -66,13 +65,17 @@ async function handIn(
     return { job_id: job?.id ?? null, handle: toHandle(up) };
   } catch (error) {
     if (!isAboutToGo(error)) throw error;
-    await untilDecided(ctx, up, error.message, call);
-    return undefined;
+    return untilDecided(ctx, up, error.message, call);
   }
 }
 
 /** Waits until what makes a head refuse jobs is over, or has become what is wanted of the cluster. */
-async function untilDecided(ctx: Context, { id, name }: Cluster, why: string, call: Call) {
+async function untilDecided(
+  ctx: Context,
+  { id, name }: Cluster,
+  why: string,
+  call: Call,
+): Promise<undefined> {
   await nudge(ctx, "cluster", id, call.signal);
   await call.note(`waits until cluster ${name} takes jobs again: ${why}`);
   const look = async () => {
@@ -102,10 +105,9 @@ async function plan(ctx: Context, input: Input, task: Task, call: Call) {
   const live = await findLive(ctx.db, name);
   if (live !== undefined) refuseMismatch(live, task);
   const { nodes } = live ?? task;
-  const { workspace } = call;
-  const offer = live?.offer ?? (await chooseOffer(ctx, { ...task, workspace }, call.signal));
-  call.print(`Cluster ${name}: ${describeMachines({ nodes, offer })}\n`);
-  call.print(remarkOnNotice(ctx.provider(offer.provider), task.hooks));
+  const asked = { ...task, workspace: call.workspace };
+  const offer = live?.offer ?? (await chooseOffer(ctx, asked, call.signal));
+  call.print(planNews(ctx, { name, nodes, offer }, task));
   return { job_id: null, handle: null };
 }
 

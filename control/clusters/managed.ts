@@ -6,16 +6,13 @@ import type { Call } from "../bind.ts";
 import type { Context } from "../context.ts";
 import type { Ground } from "../ground.ts";
 import { askedOfReplica, chooseOffer } from "../offers.ts";
-import { nudge } from "../reconciler.ts";
 import { admitCluster } from "../workspaces/admit.ts";
 import { checkFiles, readCargo } from "./files/cargo.ts";
-import { launchedHooks, noneKept } from "./hooks/kept.ts";
-import { setHooks } from "./hooks/store.ts";
 import { listOpen } from "./lifecycles/store.ts";
 import { openJobLog } from "./logs.ts";
-import { newCluster } from "./new-cluster.ts";
+import { addNewCluster, newCluster } from "./new-cluster.ts";
 import type { Cluster, MadeFor } from "./schema.ts";
-import { addCluster, findCluster } from "./store.ts";
+import { findCluster } from "./store.ts";
 import { submitJob } from "./submit.ts";
 import { want } from "./want.ts";
 
@@ -56,15 +53,8 @@ export async function addManaged(
     command: "",
     autostop: null,
   });
-  const hooks = launchedHooks(ctx, task, { ...cluster, before: noneKept });
-  const isAdded = await ctx.batch(async (tx) => {
-    const isNew = await addCluster(tx, cluster);
-    if (isNew) await admitCluster(ctx, tx, cluster);
-    if (isNew && hooks !== undefined) await setHooks(tx, cluster.id, hooks);
-    return isNew;
-  });
-  if (!isAdded) fail("ConflictError", `there is a cluster ${cluster.name} already`);
-  void nudge(ctx, "cluster", cluster.id);
+  if (!(await addNewCluster(ctx, cluster, task, (tx) => admitCluster(ctx, tx, cluster))))
+    fail("ConflictError", `there is a cluster ${cluster.name} already`);
   return cluster;
 }
 

@@ -1,7 +1,14 @@
+import type { Task } from "../../contract/task.ts";
+import type { Context } from "../context.ts";
+import type { Connection } from "../db/open.ts";
 import type { Ground } from "../ground.ts";
 import { candidateOf } from "../offers.ts";
 import type { Offer } from "../providers/provider.ts";
+import { nudge } from "../reconciler.ts";
+import { launchedHooks, noneKept } from "./hooks/kept.ts";
+import { setHooks } from "./hooks/store.ts";
 import type { Asked, Cluster } from "./schema.ts";
+import { addCluster } from "./store.ts";
 
 /** What whoever has a cluster made decides of it. */
 type Made = Pick<Cluster, "id" | "name" | "wantedBecause" | "user" | "workspace" | "madeFor"> &
@@ -27,6 +34,27 @@ export function newCluster(ctx: Ground, asked: Asked, offer: Offer, made: Made):
     launchedAt: now,
     statusChangedAt: now,
   };
+}
+
+/**
+ * Writes a new cluster with the hooks of its task, which the reconciler begins to make at once. False, and
+ * nothing is written, when its name is taken; throws what `admit` does, within the transaction.
+ */
+export async function addNewCluster(
+  ctx: Context,
+  cluster: Cluster,
+  task: Task,
+  admit: (tx: Connection) => Promise<void>,
+): Promise<boolean> {
+  const hooks = launchedHooks(ctx, task, { ...cluster, before: noneKept });
+  const isAdded = await ctx.batch(async (tx) => {
+    const isFirst = await addCluster(tx, cluster);
+    if (isFirst) await admit(tx);
+    if (isFirst && hooks !== undefined) await setHooks(tx, cluster.id, hooks);
+    return isFirst;
+  });
+  if (isAdded) void nudge(ctx, "cluster", cluster.id);
+  return isAdded;
 }
 
 /** What of a task depends on the machines that it is given. */
