@@ -6,6 +6,7 @@ import type { Ground } from "../ground.ts";
 import { listCounting } from "../workspaces/use.ts";
 import { dropClusters, listGone } from "./history-store.ts";
 import { canNameFolder, copyFolderOf } from "./hooks/log-copy.ts";
+import { arriveWithinMs } from "./late-nodes.ts";
 import { dropLifecycle, listClusterIds, listSurplus } from "./lifecycles/store.ts";
 import { provisionLogOf } from "./provision-log.ts";
 
@@ -13,14 +14,15 @@ const atOnce = 100;
 const dayMs = 86_400_000;
 
 /**
- * Forgets clusters, with all that was kept of them, that are gone for longer than the setting says. What
- * they cost this month is kept where the workspace has a limit on that.
+ * Forgets clusters, with all that was kept of them, that are gone for longer than the setting says; but
+ * not while a node of them may still arrive. What they cost this month is kept where the workspace has a
+ * limit on that.
  */
 export async function collectClusters(ctx: Ground): Promise<void> {
   const { clusterHistoryDays: days } = ctx.config;
   if (days < 0) return;
   const now = ctx.now();
-  const before = now.getTime() - days * dayMs;
+  const before = now.getTime() - Math.max(days * dayMs, arriveWithinMs);
   const counting = {
     workspaces: await listCounting(ctx),
     since: Date.UTC(now.getUTCFullYear(), now.getUTCMonth(), 1),

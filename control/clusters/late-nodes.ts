@@ -5,7 +5,7 @@ import { listGoneSince } from "./history-store.ts";
 import { findCluster } from "./store.ts";
 
 /** Longer than a provider takes to make a node that it was asked for. */
-const arriveWithinMs = 45 * 60_000;
+export const arriveWithinMs = 45 * 60_000;
 
 /**
  * Deletes nodes that arrive after their cluster is gone. A process that is killed or overtaken while it

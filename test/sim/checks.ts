@@ -2,7 +2,9 @@ import { DatabaseSync, type StatementSync } from "node:sqlite";
 import { clusterMachine, replicaMachine, serviceMachine } from "../../contract/statuses.ts";
 import type { Noun } from "../../control/nouns.ts";
 import { type EndChecks, openEndChecks } from "./end-checks.ts";
+import type { Watched } from "./reads.ts";
 import { openServiceChecks } from "./service-checks.ts";
+import { openWishChecks, type WishChecks } from "./wish-checks.ts";
 
 /** Something that must never be, or did not come in time. */
 export class Violation extends Error {
@@ -24,7 +26,8 @@ export interface Row {
   wanted: string;
 }
 
-interface Move {
+/** A move of one of them, as its event has it. */
+export interface Move {
   seq: number;
   noun: Noun;
   subject_id: string;
@@ -48,6 +51,8 @@ interface Ended {
 export interface Existing {
   /** The clusters that machines belong to which did not come late. */
   clusterIds(): string[];
+  /** Of those the ones of which a node waits for its machine. */
+  pendingIds(): string[];
   /** The services that have a balancer. */
   serviceIds(): string[];
 }
@@ -58,6 +63,12 @@ export interface Checks {
   committed(existing: Existing): void;
   /** What holds when a node is about to be stopped or deleted. */
   ending(how: "stop" | "destroy", clusterId: string): void;
+  /** What holds when a node is about to be made or turned on. */
+  readonly making: WishChecks["making"];
+  /** Sees each status of the live cluster of a name from now on. */
+  watch(clusterName: string): Watched;
+  /** Once what is old has been forgotten, nothing is left of what is over. */
+  forgotten(): void;
   /** What is not yet as it will be: requests that have not ended, rows that are not what is wanted. */
   unsettled(): string[];
   /** The live cluster of a name. */
@@ -79,13 +90,6 @@ const firstOf: Record<Noun, string> = {
   replica: replicaMachine.initial,
 };
 
-/** What has to be wanted for a move to each status. What is taken down may have been stopped on its way. */
-const movesFor: Readonly<Record<string, readonly string[]>> = {
-  UP: ["UP"],
-  STOPPED: ["STOPPED", "GONE"],
-  GONE: ["GONE"],
-};
-
 const columns = "id, name, status, wanted";
 const everything = `SELECT 'cluster' AS noun, ${columns} FROM clusters
   UNION ALL SELECT 'service', ${columns} FROM services
@@ -95,7 +99,12 @@ const own = `SELECT 'cluster' AS noun, ${columns} FROM clusters WHERE status <> 
 const moves = `SELECT seq, noun, subject_id, from_status, to_status FROM events
   WHERE seq > ? AND to_status IS NOT NULL AND noun IN ('cluster', 'service', 'replica') ORDER BY seq`;
 
-export function openChecks(file: string): Checks {
+const remains = `SELECT 'cluster ' || name AS what FROM clusters WHERE status = 'GONE'
+  UNION ALL SELECT 'service ' || name FROM services WHERE status = 'GONE'
+  UNION ALL SELECT 'request ' || name FROM requests WHERE status NOT IN ('PENDING', 'RUNNING')`;
+
+/** Opens them on the database of control; `now` is simulated time. */
+export function openChecks(file: string, now: () => number): Checks {
   const db = new DatabaseSync(file, { readOnly: true });
   const events = db.prepare(moves);
   const present = db.prepare(everything);
@@ -118,8 +127,11 @@ export function openChecks(file: string): Checks {
   const ended = new Map<string, string>();
   const services = openServiceChecks(db);
   const replayed = new Map<string, string>();
-  /** What was wanted of each row at the commit before. */
-  let wantedBefore = new Map<string, string>();
+  const wishes = openWishChecks(db, now);
+  const old = db.prepare(remains);
+  const watches = new Map<string, Set<Set<string | null>>>();
+  /** What was not over at the commit before. */
+  let goingOn = new Map<string, string>();
   let seen = 0;
 
   function replay(): Move[] {
@@ -137,16 +149,28 @@ export function openChecks(file: string): Checks {
     return moved;
   }
 
-  /** A move acts for a wish, which may be replaced in the same commit; a replica may be GONE by itself. */
-  function checkWishes(moved: readonly Move[], found: readonly Row[]): void {
-    const wanted = new Map(found.map((row) => [`${row.noun} ${row.id}`, row.wanted]));
-    for (const { noun, subject_id: id, to_status: to } of moved) {
-      const wishes = [wantedBefore, wanted].map((rows) => rows.get(`${noun} ${id}`) ?? "");
-      const fitting = movesFor[to] ?? wishes;
-      if (noun !== "replica" && !wishes.some((wish) => fitting.includes(wish)))
-        throw new Violation("a move that nobody wants", `${noun} ${id} to ${to}, wanted ${wishes}`);
+  /** Nothing is forgotten before it is over. */
+  function checkKept(found: readonly Row[]): void {
+    const present = new Set(found.map(keyOf));
+    for (const { id } of rows<Request>(unended)) present.add(id);
+    for (const { id } of rows<Request>(over)) present.add(id);
+    for (const [key, what] of goingOn)
+      if (!present.has(key)) throw new Violation("what is not over was forgotten", what);
+    const live = found.filter(({ status }) => status !== "GONE");
+    goingOn = new Map([
+      ...live.map((row): [string, string] => [keyOf(row), `${row.noun} ${row.name}`]),
+      ...rows<Request>(unended).map(({ id, name }): [string, string] => [id, name]),
+    ]);
+  }
+
+  /** What a reader may have seen. */
+  function look(found: readonly Row[]): void {
+    for (const [name, watching] of watches) {
+      const row = found.find(
+        (one) => one.noun === "cluster" && one.name === name && one.status !== "GONE",
+      );
+      for (const statuses of watching) statuses.add(row?.status ?? null);
     }
-    wantedBefore = wanted;
   }
 
   /** What became of a request stays what it is. */
@@ -166,7 +190,9 @@ export function openChecks(file: string): Checks {
     committed(existing) {
       const moved = replay();
       const found = rows<Row>(present);
-      checkWishes(moved, found);
+      wishes.committed(moved, found);
+      checkKept(found);
+      look(found);
       for (const { noun, id, name, status } of found) {
         const told = replayed.get(`${noun} ${id}`) ?? firstOf[noun];
         if (told !== status)
@@ -181,6 +207,22 @@ export function openChecks(file: string): Checks {
       if (how === "destroy" && refused === 1) return;
       if (!endsFor[how].includes(wanted))
         throw new Violation(`${how} while something else is wanted`, `${name}: ${wanted}`);
+    },
+    making: wishes.making,
+    watch(name) {
+      const statuses = new Set<string | null>();
+      const watching = watches.get(name) ?? new Set();
+      watches.set(name, watching.add(statuses));
+      look(rows<Row>(present));
+      return { statuses, end: () => void watching.delete(statuses) };
+    },
+    forgotten() {
+      const left = rows<{ what: string }>(old);
+      if (left.length > 0)
+        throw new Violation(
+          "what is over is not forgotten",
+          left.map(({ what }) => what).join("; "),
+        );
     },
     unsettled() {
       const open = rows<Request>(unended).map(({ name, id }) => `${name} ${id} has not ended`);
@@ -197,14 +239,19 @@ export function openChecks(file: string): Checks {
   };
 }
 
-/** Nothing is left of what is GONE. */
+const keyOf = ({ noun, id }: Row): string => `${noun} ${id}`;
+
+/** Nothing is left of what is GONE, and what is UP has its machines. */
 function checkGone(found: readonly Row[], existing: Existing): void {
   const machines = new Set(existing.clusterIds());
   const balancers = new Set(existing.serviceIds());
+  const pending = new Set(existing.pendingIds());
   const isLive = new Set(
     found.filter(({ noun, status }) => noun === "cluster" && status !== "GONE").map(({ id }) => id),
   );
   for (const { noun, id, name, status, wanted } of found) {
+    if (noun === "cluster" && status === "UP" && pending.has(id))
+      throw new Violation("UP while a node waits for its machine", name);
     if (status !== "GONE") continue;
     if (noun === "cluster" && machines.has(id))
       throw new Violation("a machine outlives its cluster", name);

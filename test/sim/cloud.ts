@@ -1,13 +1,7 @@
-import { fail } from "../../common/errors.ts";
 import { agentOperations } from "../../contract/agent-api.ts";
 import type { Autostop } from "../../contract/agent-shapes.ts";
 import { nodeIdOf } from "../../control/doors/node-id.ts";
-import {
-  meets,
-  type NodeState,
-  type Offer,
-  type Provider,
-} from "../../control/providers/provider.ts";
+import { meets, type NodeState, type Provider } from "../../control/providers/provider.ts";
 import { openFakeAgent, type UnservedAgent } from "../helpers/fake-agent.ts";
 import { openOf } from "../helpers/fake-lifecycles.ts";
 import { aFakeNode, type FakeNode, isOver } from "../helpers/fake-node.ts";
@@ -15,8 +9,8 @@ import type { Probed } from "./balancers.ts";
 import { openDoor, routesOf } from "./door.ts";
 import { type HookBegun, openHooks } from "./hooks.ts";
 import type { Network } from "./network.ts";
-import { type Zone, zones } from "./script.ts";
 import { workloadOf } from "./workloads.ts";
+import { openZones, type Zones } from "./zones.ts";
 
 /** A machine, which outlives every control plane. */
 interface Machine {
@@ -38,6 +32,10 @@ interface Machine {
 export interface Watcher {
   /** A node is about to be stopped or deleted, by control. */
   ending(how: "stop" | "destroy", clusterId: string): void;
+  /** A node is about to be made or turned on, asked for by a process that is there. */
+  making(clusterId: string): void;
+  /** Something is asked for that is so already. */
+  repeated(what: string): void;
   /** A job was begun on a node. */
   began(submissionId: string): void;
   /** A job was cancelled by control. */
@@ -46,7 +44,7 @@ export interface Watcher {
 }
 
 /** A cloud in simulated time, and the nodes in it. */
-export interface Cloud {
+export interface Cloud extends Pick<Zones, "fill" | "queue"> {
   readonly provider: Provider;
   /** The hooks that nodes have begun. */
   readonly hooks: readonly HookBegun[];
@@ -56,6 +54,8 @@ export interface Cloud {
   autostopOf(clusterId: string): Autostop | undefined;
   /** The clusters that machines belong to, or that machines belong to that did not come late. */
   clusterIds(which?: "all" | "in time"): string[];
+  /** The clusters of which a node waits for its machine. */
+  pendingIds(): string[];
   cutOff(clusterId: string, rank: number, forMs: number): void;
   /** Whatever is on its way to a node or back is late for a while. */
   slowDown(clusterId: string, rank: number, byMs: number, forMs: number): void;
@@ -65,32 +65,22 @@ export interface Cloud {
   loseNode(clusterId: string, rank: number): void;
   /** Says on a node that it is taken away, and then does that. */
   preempt(clusterId: string, rank: number, inMs: number): void;
-  /** A zone has no machine for anyone for a while. */
-  fill(zone: Zone, forMs: number): void;
   /** Has the idle timer of a cluster run out, where it may. */
   becomeIdle(clusterId: string): void;
   /** Faults are over. */
   calm(): void;
 }
 
-const offers: readonly Offer[] = zones.map((zone, index) => ({
-  ...{ provider: "sim", infra: `sim/here/${zone}`, region: "here", zone, instanceType: "small" },
-  ...{ cpus: 4, memoryGb: 16, accelerators: null, dollarsPerHour: 2 + index },
-}));
-
 const bootMs = 1_500;
 const probeTimeoutMs = 10_000;
 const routes = routesOf(agentOperations);
 const addressOf = (number: number): string => `10.0.${number >> 8}.${number & 255}`;
 
-const refuseFull = (zone: string | null): never =>
-  fail("ResourcesUnavailableError", `zone ${zone} is full`, { refusal: "capacity" });
-
 export function openCloud(network: Network, watcher: Watcher): Cloud {
   const machines = new Map<string, Machine>();
   const { clock } = network;
   const hooks = openHooks(clock);
-  const fullUntil = new Map<string, number>();
+  const zones = openZones(clock);
   let made = 0;
   const of = (clusterId: string, rank: number) => machines.get(nodeIdOf({ id: clusterId }, rank));
   const clusterOf = (nodeId: string) => nodeId.split("-")[0] ?? "";
@@ -121,6 +111,17 @@ export function openCloud(network: Network, watcher: Watcher): Cloud {
       machine.agent = openFakeAgent(machine.node);
       hooks.rebooted(machine.node, machine.agent);
     });
+  }
+
+  /** Once its zone has a machine for it. */
+  function turnOn(machine: Machine, zone: string | null): void {
+    const begin = () => {
+      if (machine.state !== "pending" || machines.get(machine.node.id) !== machine) return;
+      machine.state = "running";
+      boot(machine);
+    };
+    machine.state = "pending";
+    if (!zones.wait(zone, begin)) begin();
   }
 
   function handedIn(machine: Machine, result: unknown): void {
@@ -176,14 +177,19 @@ export function openCloud(network: Network, watcher: Watcher): Cloud {
 
   const provider: Provider = {
     name: "sim",
-    offers: async (need) => offers.filter((offer) => meets(offer, need)),
+    queues: true,
+    offers: async (need) => zones.offers.filter((offer) => meets(offer, need)),
     create: (cluster, rank, signal) =>
       network.call({ place: "create" }, nodeIdOf(cluster, rank), signal, async (isLate) => {
         const id = nodeIdOf(cluster, rank);
         const { zone } = cluster.offer;
-        const isFull = (fullUntil.get(zone ?? "") ?? 0) > clock.now();
-        if (isFull && machines.get(id)?.state !== "running") refuseFull(zone);
-        const machine = machines.get(id) ?? {
+        const known = machines.get(id);
+        // On one that is on, the head's agent is started for its hooks.
+        if (!isLate && known?.state !== "running") watcher.making(cluster.id);
+        if (known?.agent !== undefined || known?.state === "pending")
+          watcher.repeated(`create ${id}`);
+        if (known?.state !== "running") zones.refuseFull(zone);
+        const machine: Machine = known ?? {
           ...{
             // What it begins by itself has an id of its own in the world.
             node: Object.assign(aFakeNode(id, ""), {
@@ -198,23 +204,26 @@ export function openCloud(network: Network, watcher: Watcher): Cloud {
             address: addressOf(++made),
             late: { byMs: 0, until: 0 },
           },
-          state: "running" as const,
+          state: "stopped",
         };
         machines.set(id, machine);
-        machine.state = "running";
-        boot(machine);
+        if (machine.state === "running") boot(machine);
+        else if (machine.state === "stopped") turnOn(machine, zone);
       }),
     list: (cluster, signal) =>
       network.call({ place: "list" }, cluster.id, signal, async () =>
         [...machines.values()]
           .filter(({ node }) => clusterOf(node.id) === cluster.id)
-          .map(({ node, rank, state, address }) => ({ id: node.id, rank, state, address }))
+          .map(({ node, rank, state, address }) => ({
+            ...{ id: node.id, rank, state, address },
+            ...(state === "pending" && { reason: "its zone has a queue" }),
+          }))
           .sort((a, b) => a.rank - b.rank),
       ),
     destroy: (nodeId, signal) =>
       network.call({ place: "destroy" }, nodeId, signal, async () => {
         const machine = machines.get(nodeId);
-        if (machine === undefined) return;
+        if (machine === undefined) return watcher.repeated(`destroy ${nodeId}`);
         watcher.ending("destroy", clusterOf(nodeId));
         machines.delete(nodeId);
         turnOff(machine);
@@ -222,7 +231,8 @@ export function openCloud(network: Network, watcher: Watcher): Cloud {
     stop: (nodeId, signal) =>
       network.call({ place: "stop" }, nodeId, signal, async () => {
         const machine = machines.get(nodeId);
-        if (machine?.state !== "running") return;
+        if (machine === undefined || machine.state === "stopped")
+          return watcher.repeated(`stop ${nodeId}`);
         watcher.ending("stop", clusterOf(nodeId));
         turnOff(machine);
       }),
@@ -237,6 +247,10 @@ export function openCloud(network: Network, watcher: Watcher): Cloud {
       const found = [...machines.values()].filter(({ isLate }) => which === "all" || !isLate);
       return [...new Set(found.map(({ node }) => clusterOf(node.id)))];
     },
+    pendingIds: () =>
+      [...machines.values()]
+        .filter(({ state, isLate }) => state === "pending" && !isLate)
+        .map(({ node }) => clusterOf(node.id)),
     cutOff(clusterId, rank, forMs) {
       const machine = of(clusterId, rank);
       if (machine === undefined) return;
@@ -272,9 +286,9 @@ export function openCloud(network: Network, watcher: Watcher): Cloud {
       clock.onNode(() => agent.becomeIdle());
       if (machine !== undefined) hooks.tend(machine);
     },
-    fill: (zone, forMs) => void fullUntil.set(zone, clock.now() + forMs),
+    ...{ fill: zones.fill, queue: zones.queue },
     calm() {
-      fullUntil.clear();
+      zones.calm();
       for (const machine of machines.values())
         Object.assign(machine, { cutOffUntil: 0, late: { byMs: 0, until: 0 } });
     },

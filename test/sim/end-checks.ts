@@ -12,6 +12,8 @@ export interface EndChecks {
   idle(ofHead: (clusterId: string) => Autostop | undefined): void;
   /** While all nodes are well, none is called lost or unwell. */
   nodesAreWell(): void;
+  /** Notes what may be forgotten from now on, and is needed here. */
+  remember(): void;
   /** No hook ran twice while its node was on, but in a lifecycle that was taken back. */
   hooks(begun: readonly HookBegun[]): void;
 }
@@ -30,9 +32,11 @@ export function openEndChecks(db: DatabaseSync): EndChecks {
     "SELECT id, name, coalesce(autostop, 'null') AS autostop FROM clusters WHERE status = 'UP'",
   );
   const unwell = db.prepare(calledUnwell);
-  const lifecycle = db.prepare("SELECT status FROM lifecycles WHERE id = ?");
-  const isCancelled = ({ lifecycleId }: HookBegun) =>
-    lifecycle.get(lifecycleId)?.status === "CANCELLED";
+  const takenBack = db.prepare("SELECT id FROM lifecycles WHERE status = 'CANCELLED'");
+  const cancelled = new Set<string>();
+  const remember = () => {
+    for (const { id } of rows<{ id: string }>(takenBack)) cancelled.add(id);
+  };
 
   return {
     requests() {
@@ -60,13 +64,15 @@ export function openEndChecks(db: DatabaseSync): EndChecks {
         if (!broken.has(id))
           throw new Violation("what is well is called unwell", `${noun} ${to}: ${reason}`);
     },
+    remember,
     hooks(begun) {
+      remember();
       const last = new Map<string, HookBegun>();
       for (const one of begun) {
         const { nodeId, boot, index, event } = one;
         const key = `hook ${index} (${event}) in boot ${boot} of ${nodeId}`;
         const before = last.get(key);
-        if (before !== undefined && !before.isTakenBack && !isCancelled(before))
+        if (before !== undefined && !before.isTakenBack && !cancelled.has(before.lifecycleId))
           throw new Violation("a hook ran again", key);
         last.set(key, one);
       }

@@ -120,7 +120,10 @@ export function openHost(
         (program) => {
           const call: Program["call"] = (...given) =>
             clock.within(life.process, () => program.call(...given));
-          life.program = { ...program, call };
+          const read: Program["read"] = (...given) =>
+            clock.within(life.process, () => program.read(...given));
+          const collect = () => clock.within(life.process, program.collect);
+          life.program = { ...program, call, read, collect };
           watcher.changed();
         },
         (error: unknown) => life.process.isAlive && notStarted(life, error),
@@ -193,5 +196,5 @@ class DeadError extends Error {
 }
 
 /** What a process that ended, or has to end, meets on its last steps. */
-const isOfDead = (error: unknown): boolean =>
+export const isOfDead = (error: unknown): boolean =>
   error instanceof DeadError || error instanceof LeaseLostError;

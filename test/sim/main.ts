@@ -5,11 +5,12 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { installDatabase, installFiles, installPorts } from "./machine.ts";
-import { type Numbered, play } from "./play.ts";
+import { play } from "./play.ts";
 import { makeHome } from "./program.ts";
 import { regressions } from "./regressions.ts";
 import { scriptOf } from "./script.ts";
 import { isAlike, shrink } from "./shrink.ts";
+import type { Numbered } from "./stage.ts";
 
 const { values } = parseArgs({
   options: {

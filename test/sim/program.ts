@@ -1,6 +1,11 @@
+import { randomUUID } from "node:crypto";
+import { Readable } from "node:stream";
+import { text } from "node:stream/consumers";
 import { pino } from "pino";
+import { AppError, isErrorType } from "../../common/errors.ts";
 import type { InputOf, Operation } from "../../common/operation.ts";
-import type { Bound } from "../../control/bind.ts";
+import type { Bound, LogReply } from "../../control/bind.ts";
+import { collectClusters, collectLifecycles } from "../../control/clusters/collect.ts";
 import { lateNodes } from "../../control/clusters/late-nodes.ts";
 import { clusters } from "../../control/clusters/reconcile.ts";
 import { readConfig } from "../../control/config.ts";
@@ -9,9 +14,14 @@ import { closeContext, openContext } from "../../control/open.ts";
 import { operations } from "../../control/operations.ts";
 import type { Provider } from "../../control/providers/provider.ts";
 import { startReconciler } from "../../control/reconciler.ts";
-import { openRequests, queueOf, submit } from "../../control/requests/run.ts";
+import { collectReads, collectRequests } from "../../control/requests/collect.ts";
+import { findEnded } from "../../control/requests/find.ts";
+import { dropPassing } from "../../control/requests/passing.ts";
+import { openRequests, queueOf, runNow, submit } from "../../control/requests/run.ts";
+import { requestKey } from "../../control/requests/schema.ts";
 import { openBalancers } from "../../control/services/balancing/balancers.ts";
 import type { Processes } from "../../control/services/balancing/process.ts";
+import { collectServices } from "../../control/services/collect.ts";
 import { services } from "../../control/services/reconcile.ts";
 import { replicas } from "../../control/services/replicas/reconcile.ts";
 import { aCaller } from "../helpers/callers.ts";
@@ -21,6 +31,10 @@ export interface Program {
   readonly ctx: Context;
   /** Stores a request and has its queue work on it; resolves with its id. */
   call(operation: string, user: string, input: Record<string, unknown>): Promise<string>;
+  /** As `call`, of an operation that changes nothing; resolves with what a client gets of it. */
+  read(operation: string, user: string, input: Record<string, unknown>): Promise<unknown>;
+  /** Forgets what is old. */
+  collect(): Promise<void>;
   /** Ends it in order. */
   stop(): Promise<void>;
 }
@@ -52,6 +66,14 @@ export async function makeHome(home: string): Promise<void> {
   await closeContext(ctx);
 }
 
+/** What is over is forgotten almost at once. */
+const retention = { requestRetentionHours: 0.01, clusterHistoryDays: 0 };
+/** Those of rows; the others are about files. */
+const collectors = [
+  ...[collectReads, dropPassing, collectRequests],
+  ...[collectClusters, collectLifecycles, collectServices],
+];
+
 /** Starts control on a home. */
 export async function startProgram(
   home: string,
@@ -60,7 +82,7 @@ export async function startProgram(
 ): Promise<Program> {
   const write = (line: string) => isBug(JSON.parse(line)) && failed(line);
   const log = pino({ level: "error" }, { write });
-  const config = readConfig({ OUTRIGGER_HOME: home });
+  const config = { ...readConfig({ OUTRIGGER_HOME: home }), ...retention };
   const balancers = openBalancers(() => ctx, undefined, processes);
   const ctx: Context = await openContext(config, log, { providers: [provider], balancers });
   opened(ctx);
@@ -72,6 +94,10 @@ export async function startProgram(
   return {
     ctx,
     call: (operation, user, given) => store(ctx, boundOf(operation), user, given),
+    read: (operation, user, given) => read(ctx, boundOf(operation), user, given),
+    async collect() {
+      for (const one of collectors) await one(ctx);
+    },
     async stop() {
       await requests.stop();
       await Promise.all(reconciling.map((noun) => noun.stop()));
@@ -89,8 +115,33 @@ function boundOf(name: string): Bound {
 async function store(ctx: Context, { row, check }: Bound, user: string, given: object) {
   const input = row.input.body?.parse(given) as InputOf<Operation>;
   check?.(input as never);
-  const caller = { ...aCaller({ user: { id: user, name: user } }), program: "sim" };
-  const id = await submit(ctx, row, input, caller);
+  const id = await submit(ctx, row, input, callerOf(user));
   ctx.queues.push(queueOf(row), id);
   return id;
+}
+
+const callerOf = (user: string) => ({
+  ...aCaller({ user: { id: user, name: user } }),
+  program: "sim",
+});
+
+async function read(ctx: Context, bound: Bound, user: string, given: object): Promise<unknown> {
+  if (bound.row.mode === "log") return readLog(ctx, bound, user, given);
+  const id = await store(ctx, bound, user, given);
+  const look = () => findEnded(ctx, id);
+  const ended = await ctx.changes.until(requestKey(id), look, new AbortController().signal);
+  if (ended.failure === null) return JSON.parse(ended.returnValue ?? "null");
+  const { type, message } = ended.failure;
+  throw new AppError(isErrorType(type) ? type : "InternalError", message);
+}
+
+/** As the HTTP edge does, to the last byte. */
+async function readLog(ctx: Context, bound: Bound, user: string, given: object): Promise<string> {
+  const input = bound.row.input.body?.parse(given) as InputOf<Operation>;
+  const { signal } = new AbortController();
+  const direct = { id: randomUUID(), input, caller: callerOf(user), signal };
+  const reply = (await runNow(ctx, bound, direct)) as LogReply;
+  const printed = reply.body instanceof Readable ? await text(reply.body) : (reply.body ?? "");
+  await reply.exitCode();
+  return printed;
 }

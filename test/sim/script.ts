@@ -1,5 +1,6 @@
 import type { WallClock } from "./clock.ts";
 import { openRandom, type Random } from "./random.ts";
+import type { Read } from "./reads.ts";
 
 /** Where something can go wrong on the way from control and back. */
 export const places = ["create", "list", "stop", "destroy", "agent", "balancer"] as const;
@@ -16,12 +17,15 @@ export type Zone = (typeof zones)[number];
 /** What users and the world do, and when; everything that is random about a run but its delays. */
 export type Step = { readonly at: number } & (
   | { readonly do: "call"; user: string; operation: string; input: Record<string, unknown> }
+  | ({ readonly do: "read" } & Read)
   | { readonly do: "cancel"; user: string; step: number }
+  | { readonly do: "collect" }
   | { readonly do: "idle"; name: string }
   | { readonly do: "crash"; statements: number; awayMs: number }
   | { readonly do: "restart" }
   | { readonly do: "trouble"; place: Place; trouble: Trouble; times: number }
   | { readonly do: "full"; zone: Zone; forMs: number }
+  | { readonly do: "queue"; zone: Zone; forMs: number }
   | { readonly do: "cut off"; name: string; rank: number; forMs: number }
   | { readonly do: "kill agent"; name: string; rank: number }
   | { readonly do: "lose node"; name: string; rank: number }
@@ -79,10 +83,27 @@ const anInstant = (random: Random): number =>
 
 type Undated = Step extends infer S ? (S extends Step ? Omit<S, "at"> : never) : never;
 
-const aWish = (random: Random, few: Few): Undated =>
-  few.services.length > 0 && random.chance(0.5)
+const aWish = (random: Random, few: Few): Undated => {
+  if (random.chance(0.15)) return aRead(random, few);
+  return few.services.length > 0 && random.chance(0.5)
     ? aServiceWish(random, random.pick(few.services))
     : aClusterWish(random, few);
+};
+
+function aRead(random: Random, { clusters }: Few): Undated {
+  const [user, name] = [random.pick(users), random.pick(clusters)];
+  const read = (operation: string, input: Record<string, unknown>): Undated => ({
+    ...{ do: "read", user, operation, name, input },
+  });
+  const of = { cluster_name: name };
+  return random.pick<() => Undated>([
+    () => read("status", { cluster_names: [name] }),
+    () => read("status", { cluster_names: [name] }),
+    () => read("queue", { ...of, skip_finished: random.chance(0.5), all_users: true }),
+    () => read("logs", { ...of, job_id: null, follow: random.chance(0.7) }),
+    () => ({ do: "collect" }),
+  ])();
+}
 
 function aClusterWish(random: Random, few: Few): Undated {
   const user = random.pick(users);
@@ -176,6 +197,16 @@ const onNodes: readonly Step["do"][] = [
   ...(["kill agent", "lose node", "preempt", "full"] as const),
 ];
 
+/** Steps at which nothing goes wrong. */
+const calm: readonly Step["do"][] = ["call", "read", "cancel", "collect", "idle", "queue"];
+
+/** Whether a step is nothing but a wish, or something that happens all the time. */
+export const isCalm = (step: Pick<Step, "do">): boolean => calm.includes(step.do);
+
+/** Whether a step has control do nothing for a while. */
+export const freezes = (step: Pick<Step, "do">): boolean =>
+  step.do === "freeze" || step.do === "overtake";
+
 /** Whether a step does anything to nodes that control could mistake for their end. */
 export const hurtsNodes = (step: Pick<Step, "do">): boolean => onNodes.includes(step.do);
 
@@ -203,6 +234,7 @@ function aFault(random: Random, few: Few): Undated {
       zone: random.pick(["a", "a", "b", "c"]),
       forMs: random.between(1_000, 90_000),
     }),
+    () => ({ do: "queue", zone: random.pick(zones), forMs: random.between(1_000, 60_000) }),
     () => ({ do: "kill agent", name, rank }),
     () => ({ do: "lose node", name, rank }),
     () => ({ do: "preempt", name, rank, inMs: random.between(2_000, 30_000) }),

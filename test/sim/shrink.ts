@@ -1,4 +1,5 @@
-import type { Numbered, Outcome } from "./play.ts";
+import type { Outcome } from "./play.ts";
+import type { Numbered } from "./stage.ts";
 
 /** The fewest steps found that fail for the same words: whatever can be left out is. */
 export async function shrink(

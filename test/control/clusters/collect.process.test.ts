@@ -42,6 +42,20 @@ test("clusters that are gone for long are forgotten, with all that was kept of t
   assert.deepEqual(foldersOf(world), [(await world.cluster("stays")).id]);
 });
 
+test("a cluster is not forgotten while a node of it may still arrive, whatever the setting says", async (t) => {
+  const world = await testWorld(t, { config: { clusterHistoryDays: 0 } });
+  await world.run(rows.launch, demo);
+  await world.run(rows.down, name);
+
+  world.advance(0.7 * hourMs);
+  await collect(world.ctx);
+  assert.deepEqual((await historyOf(world)).clusters, ["demo"]);
+  world.advance(0.1 * hourMs);
+  await collect(world.ctx);
+
+  assert.deepEqual((await historyOf(world)).clusters, []);
+});
+
 test("of a live cluster only the lifecycles are kept that can be shown", async (t) => {
   const world = await testWorld(t);
   const { ctx } = world;

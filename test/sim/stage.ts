@@ -1,0 +1,116 @@
+import { databaseOf } from "../../control/home.ts";
+import { type Balancers, openSimBalancers } from "./balancers.ts";
+import { type Checks, openChecks, Violation } from "./checks.ts";
+import { openClock } from "./clock.ts";
+import { type Cloud, openCloud } from "./cloud.ts";
+import { type Host, openHost } from "./host.ts";
+import { installRandom } from "./machine.ts";
+import { type Network, openNetwork } from "./network.ts";
+import { openRandom } from "./random.ts";
+import { openReads, type Reads } from "./reads.ts";
+import { freezes, type Step } from "./script.ts";
+
+/** A step with its number in the whole script. */
+export type Numbered = readonly [number: number, step: Step];
+
+/** Control, its cloud and its users, as they are while a script is played. */
+export interface Stage {
+  readonly network: Network;
+  readonly cloud: Cloud;
+  readonly balancers: Balancers;
+  readonly host: Host;
+  readonly checks: Checks;
+  readonly reads: Reads;
+  readonly trace: string[];
+  note(line: string): void;
+  /** Notes what a check throws. */
+  guarded(check: () => void): void;
+  failure(): Violation | null;
+  /** Whether anything was committed since this was last asked. */
+  hasChanged(): boolean;
+  /** How often jobs were begun, by the request that handed them in. */
+  readonly begun: Map<string, number>;
+  /** What was asked of the cloud although it was so already. */
+  readonly repeated: string[];
+  /** Requests by the number of their steps. */
+  readonly requests: Map<number, string>;
+}
+
+/** Opens the world of a script, without control. */
+export function openStage(seed: number, home: string, steps: readonly Numbered[]): Stage {
+  const trace: string[] = [];
+  const begun = new Map<string, number>();
+  const repeated: string[] = [];
+  const isFrozen = steps.some(([, step]) => freezes(step));
+  let failure: Violation | null = null;
+  let hasChanged = true;
+  installRandom(openRandom(seed, "control"));
+  const clock = openClock();
+  const note = (line: string) => trace.push(`${(clock.now() / 1_000).toFixed(3)} ${line}`);
+
+  function failed(error: unknown): void {
+    if (failure !== null) return;
+    failure = error instanceof Violation ? error : new Violation("a bug", String(error));
+    note(`FAILED: ${failure.message}: ${failure.detail}`);
+  }
+
+  function guarded(check: () => void): void {
+    try {
+      check();
+    } catch (error) {
+      failed(error);
+    }
+  }
+
+  const network = openNetwork(clock, openRandom(seed, "network"), note);
+  const checks = openChecks(databaseOf(home), clock.now);
+  const cloud: Cloud = openCloud(network, {
+    ending: (how, clusterId) => guarded(() => checks.ending(how, clusterId)),
+    making: (clusterId) => isFrozen || guarded(() => checks.making(clusterId)),
+    repeated: (what) => void repeated.push(what),
+    began: (id) => void begun.set(id, (begun.get(id) ?? 0) + 1),
+    cancelled: (id) => guarded(() => checkCancelled(id, steps)),
+    trace: note,
+  });
+  const balancers = openSimBalancers(network, cloud.probed);
+  const { provider } = cloud;
+  const clusterIds = () => cloud.clusterIds("in time");
+  const { pendingIds } = cloud;
+  const { serviceIds, processes } = balancers;
+  const changed = () => {
+    hasChanged = true;
+    guarded(() => checks.committed({ clusterIds, pendingIds, serviceIds }));
+  };
+  const outside = () => ({ provider, processes });
+  const host = openHost(
+    home,
+    network,
+    outside,
+    { note, failed, changed },
+    openRandom(seed, "disk"),
+  );
+  const reads = openReads({
+    watch: checks.watch,
+    ...{ failed, note },
+    ended() {
+      hasChanged = true;
+    },
+  });
+  return {
+    ...{ network, cloud, balancers, host, checks, reads, trace, note, guarded, begun, repeated },
+    failure: () => failure,
+    hasChanged() {
+      const had = hasChanged;
+      hasChanged = false;
+      return had;
+    },
+    requests: new Map(),
+  };
+}
+
+/** Only users cancel jobs, or the requests that handed them in. */
+function checkCancelled(submissionId: string, steps: readonly Numbered[]): void {
+  const isWanted = ([, step]: Numbered) =>
+    step.do === "cancel" || (step.do === "call" && step.operation === "cancel");
+  if (!steps.some(isWanted)) throw new Violation("a job was cancelled", submissionId);
+}
