@@ -172,6 +172,8 @@ export function startReconciler(ctx: Context, reconciler: Reconciler): Reconcili
     const signal = AbortSignal.any([stopping.signal, ending.signal]);
     const retry = Number(row.failures > 0);
     row.recheck = () => void recheck(step, ending);
+    // The nudge may have come between two steps.
+    if (row.waiting.length > 0) row.recheck();
     row.doing = { what: step.what, since: performance.now(), isWaiting: true };
     const begin = () => {
       row.doing = { what: step.what, since: performance.now(), isWaiting: false };

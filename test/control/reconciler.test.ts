@@ -51,6 +51,17 @@ function byHand(t: TestContext, { atOnce = 10, due = [] as string[] } = {}) {
   return { ctx, begun, signals, reconciling, end, stop };
 }
 
+/** A step that goes on until it is broken off. */
+const untilBrokenOff = {
+  what: "works",
+  lane: "cloud",
+  user: "ann",
+  run: (signal: AbortSignal) =>
+    new Promise<never>((_, reject) =>
+      signal.addEventListener("abort", () => reject(signal.reason)),
+    ),
+};
+
 /** A reconciler with one place, whose passes say what came of their step. */
 function withSteps(t: TestContext, pass: (id: string, aside: Aside) => Promise<string>) {
   const said: string[] = [];
@@ -168,15 +179,8 @@ test("a nudge breaks a step off whose wish was replaced, and no other", async (t
   let isObsolete = false;
   let looks = 0;
   const { said, reconciling } = withSteps(t, async (_id, aside) => {
-    const run = (signal: AbortSignal) =>
-      new Promise<never>((_, reject) =>
-        signal.addEventListener("abort", () => reject(signal.reason)),
-      );
     const step = {
-      what: "works",
-      lane: "cloud",
-      user: "ann",
-      run,
+      ...untilBrokenOff,
       async isObsolete() {
         looks += 1;
         return isObsolete;
@@ -191,6 +195,22 @@ test("a nudge breaks a step off whose wish was replaced, and no other", async (t
   assert.deepEqual(said, []);
   isObsolete = true;
   void reconciling.nudge("a");
+
+  await first;
+  assert.deepEqual(said, ["a: broken off"]);
+});
+
+test("a nudge between two steps breaks off the one that comes then", async (t) => {
+  const between = Promise.withResolvers<void>();
+  const { said, reconciling } = withSteps(t, async (_id, aside) => {
+    await between.promise;
+    const step = { ...untilBrokenOff, isObsolete: async () => true };
+    return aside(step).catch((error) => (error === obsolete ? "broken off" : "failed"));
+  });
+
+  const first = reconciling.nudge("a");
+  void reconciling.nudge("a");
+  between.resolve();
 
   await first;
   assert.deepEqual(said, ["a: broken off"]);
