@@ -1,11 +1,13 @@
 import type { FileHandle } from "node:fs/promises";
 import {
   findLastLines,
+  lineStartAt,
   openOrNothing,
   readOn,
   readOpen,
   untilMore,
 } from "../common/growing-file.ts";
+import { offsetSince } from "../common/log-growth.ts";
 import type { Gap } from "../contract/hooks.ts";
 import { type Agent, keys } from "./context.ts";
 import { findGap, isIn } from "./log-gap.ts";
@@ -17,6 +19,8 @@ export interface LogRange {
   readonly offset: number;
   /** The last lines instead of an offset; 0 for none. */
   readonly tail: number;
+  /** Leave out lines that ended before this instant, in epoch milliseconds; with `tail`, both hold. */
+  readonly since?: number | undefined;
   /** Wait for more until `isOver`. */
   readonly follow: boolean;
   /** Whether nothing more will be written. */
@@ -46,7 +50,8 @@ export async function openLogFile(
   if (file === undefined) return { offset: range.offset, bytes: nothing() };
   const { size } = await file.stat();
   const gap = findGap(path);
-  const wanted = range.tail > 0 ? await offsetOfTail(file, size, range.tail, gap) : range.offset;
+  const last = range.tail > 0 ? await offsetOfTail(file, size, range.tail, gap) : range.offset;
+  const wanted = Math.max(last, await lineStartSince(path, file, range.since));
   const offset = isIn(gap, wanted) ? gap.to : wanted;
   const bytes = range.follow
     ? follow(agent, path, file, offset, range.isOver, signal)
@@ -59,6 +64,12 @@ async function offsetOfTail(file: FileHandle, size: number, lines: number, gap: 
   const least = gap?.to ?? 0;
   const { from } = await findLastLines(file, size, lines, { from: 0, to: least });
   return Math.max(least, from);
+}
+
+/** Where the first line begins that ended at an instant or later. */
+async function lineStartSince(path: string, file: FileHandle, since: number | undefined) {
+  const offset = since === undefined ? 0 : offsetSince(path, since);
+  return offset === 0 ? 0 : lineStartAt(file, offset);
 }
 
 /** Ends where bytes were left out, also if they are only now; returns the offset after what was read. */

@@ -1,6 +1,7 @@
+import { listGrowth } from "../common/log-growth.ts";
 import type { Bound } from "../common/server.ts";
 import type { agentOperations } from "../contract/agent-api.ts";
-import { logOffsetHeader } from "../contract/job-log.ts";
+import { growthAtMost, logOffsetHeader } from "../contract/job-log.ts";
 import { jobMachine } from "../contract/statuses.ts";
 import { type Agent, keys } from "./context.ts";
 import { streamEvents } from "./events.ts";
@@ -54,6 +55,10 @@ export function bindOperations(agent: Agent): Bound<typeof agentOperations> {
       getJob(agent, id);
       const isOver = () => jobMachine.isFinal(getJob(agent, id).status);
       return toStream(await openLogFile(agent, logOf(agent, id), { ...range, isOver }, signal));
+    },
+    listLogGrowth({ id, after }) {
+      getJob(agent, id);
+      return listGrowth(logOf(agent, id), after, growthAtMost);
     },
     listPorts: ({ id }) => listPorts(agent, id),
     listParts: ({ id }) => listJobParts(agent, id),

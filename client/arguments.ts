@@ -50,13 +50,15 @@ export function durationOf(text: string): number {
   return seconds;
 }
 
-/** An instant as RFC 3339 writes it, a day, or how long ago: `24h`, `30d`. Throws `UsageError`. */
+/** The instant of `--since`: so long ago, or as RFC 3339 writes it. Throws `UsageError`. */
 export function pastOf(text: string): Date {
-  const [, digits, unit = ""] = /^(\d{1,6})([smhd])$/.exec(text) ?? [];
-  const ago = Number(digits) * (secondsOf[unit] ?? 0) * 1_000;
-  const isDay = /^\d{4}-\d\d-\d\d(T[\d:.]+(Z|[+-]\d\d:\d\d))?$/.test(text);
-  const past =
-    digits === undefined ? new Date(isDay ? text : Number.NaN) : new Date(Date.now() - ago);
+  const [, digits, unit = "s"] = /^(\d{1,6})([smhd])?$/.exec(text) ?? [];
+  if (digits !== undefined)
+    return new Date(Date.now() - Number(digits) * (secondsOf[unit] ?? 1) * 1_000);
+  const isInstant = /^\d{4}-\d\d-\d\d([Tt ]\d\d:\d\d(:\d\d(\.\d+)?)?([Zz]|[+-]\d\d:\d\d)?)?$/.test(
+    text,
+  );
+  const past = new Date(isInstant ? text : Number.NaN);
   if (Number.isNaN(past.getTime()))
     fail("UsageError", `${JSON.stringify(text)} is no time: 90m, 24h, 30d, 2026-11-20T18:00:00Z`);
   return past;

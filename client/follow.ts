@@ -5,7 +5,7 @@ import { openDecoder, type Piece } from "./stream.ts";
 /** Where the pieces of a stream go. */
 export interface Sink {
   write(bytes: Buffer): void | Promise<void>;
-  control(code: string, message: string): void;
+  control(code: string, message: string): void | Promise<void>;
   /** Told once of an interruption that lasts: nothing comes until it has passed. */
   away?(): void;
 }
@@ -67,7 +67,8 @@ async function readPieces(stream: OpenStream, sink: Sink, position: Position): P
   const take = async (piece: Piece) => {
     if (piece.kind === "control") {
       if (piece.code === "retry") throw new AppError("UnreachableError", "asked to connect again");
-      if (repeated === 0) sink.control(piece.code, piece.message);
+      // Instants tell of what follows them, be it shown again or not.
+      if (repeated === 0 || piece.code === "instant") await sink.control(piece.code, piece.message);
       return;
     }
     const fresh = piece.bytes.subarray(repeated);

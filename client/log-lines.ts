@@ -12,7 +12,9 @@ export interface LogSink extends Sink {
 /** What of a log is shown, and how. */
 export interface LogChoice {
   /** Only lines in which it is found. */
-  readonly grep?: RegExp;
+  readonly grep?: RegExp | undefined;
+  /** Puts before each line when it began. */
+  readonly timestamps?: boolean | undefined;
   /** What lines are of, in JSON. */
   readonly of?: Partial<LogLine>;
   /** Stands before each line that is not JSON. */
@@ -24,21 +26,31 @@ const longestLine = 1024 * 1024;
 const newline = 10;
 
 /** Shows a log as the answer: as it is, or line by line where lines are chosen, marked, or JSON. */
-export function openLogSink(world: World, { grep, of = {}, prefix = "" }: LogChoice): LogSink {
+export function openLogSink(world: World, choice: LogChoice): LogSink {
+  const { grep, timestamps = false, of = {}, prefix = "" } = choice;
   const answer = answerSink(world.terminal);
-  if (!world.json && grep === undefined && prefix === "") return { ...answer, end: async () => {} };
+  if (!world.json && grep === undefined && prefix === "" && !timestamps)
+    return { ...answer, end: async () => {} };
   let rest: Buffer = Buffer.alloc(0);
+  let at: string | null = null;
 
   async function show(bytes: Buffer): Promise<void> {
     const line = bytes.toString().replace(/\r$/, "");
     const plain = stripVTControlCharacters(line);
     if (grep !== undefined && !grep.test(plain)) return;
-    const shown = world.json ? JSON.stringify({ ...noSource, ...of, line: plain }) : prefix + line;
+    const before = timestamps ? `${prefix}${at ?? "-"} ` : prefix;
+    const shown = world.json
+      ? JSON.stringify({ ...noSource, ...of, at, line: plain })
+      : before + line;
     await answer.write(Buffer.from(`${shown}\n`));
   }
 
   return {
     ...answer,
+    control(code, message) {
+      if (code === "instant") at = message || null;
+      else answer.control(code, message);
+    },
     async write(bytes) {
       rest = rest.length === 0 ? bytes : Buffer.concat([rest, bytes]);
       for (let at = rest.indexOf(newline); at >= 0; at = rest.indexOf(newline)) {
@@ -59,6 +71,6 @@ export function openLogSink(world: World, { grep, of = {}, prefix = "" }: LogCho
   };
 }
 
-const noSource: Omit<LogLine, "line"> = {
+const noSource: Omit<LogLine, "at" | "line"> = {
   ...{ cluster: null, job_id: null, service: null, replica: null, request_id: null },
 };

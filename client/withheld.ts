@@ -30,7 +30,11 @@ export function withhold(sink: Sink, mayRefuse: (text: string) => boolean): With
       held = Buffer.concat([held, bytes]);
       if (!mayRefuse(held.toString())) await release();
     },
-    control: (code, message) => sink.control(code, message),
+    async control(code, message) {
+      // A refusal has none, and what came before it has another.
+      if (code === "instant") await release();
+      return sink.control(code, message);
+    },
     away: () => sink.away?.(),
   };
 }

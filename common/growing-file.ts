@@ -99,6 +99,13 @@ export async function findLastLines(
   return { from: 0, missing: missing - 1 };
 }
 
+/** Where the line begins that goes on at an offset; the offset itself where a line begins there. */
+export async function lineStartAt(handle: FileHandle, offset: number): Promise<number> {
+  const { buffer, bytesRead } = await handle.read(Buffer.alloc(1), 0, 1, offset - 1);
+  if (bytesRead === 0 || buffer[0] === newline) return offset;
+  return (await findLastLines(handle, offset, 1)).from;
+}
+
 /** Where the last lines of a file begin; 0 when it has no more than these, and when all are wanted, which is 0 lines. */
 export async function offsetOfLastLines(
   path: string,
@@ -152,15 +159,19 @@ export async function* readOn(
   }
 }
 
+/** What a file that grows has from an offset on, and what is added until there is no more. */
+export const readGrowingFrom = (path: string, offset: number, more: UntilMore) =>
+  readOn(
+    offset,
+    (at) => readFrom(path, at),
+    (at) => more(async () => (await sizeOf(path)) > at),
+  );
+
 /** The last lines of a file that grows, 0 for all, and what is added until there is no more. */
 export async function* readGrowing(
   path: string,
   lines: number,
   more: UntilMore,
 ): AsyncGenerator<Buffer> {
-  yield* readOn(
-    await offsetOfLastLines(path, lines),
-    (at) => readFrom(path, at),
-    (at) => more(async () => (await sizeOf(path)) > at),
-  );
+  yield* readGrowingFrom(path, await offsetOfLastLines(path, lines), more);
 }

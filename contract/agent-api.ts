@@ -103,13 +103,27 @@ export const agentOperations = {
     route: "GET /jobs/{id}/log",
     mode: "stream",
     summary:
-      "The job's log (setup, then run) from a byte offset or the last `tail` lines; with `follow` until the job ended. The header `log-offset` has the offset of the first byte.",
+      "The job's log (setup, then run) from a byte offset or the last `tail` lines, and from the first line that ended at `since` (epoch milliseconds) or later; with `follow` until the job ended. The header `log-offset` has the offset of the first byte.",
     access,
     input: {
       ...job,
-      query: z.object({ offset, follow, tail: z.coerce.number().int().min(0).default(0) }),
+      query: z.object({
+        ...{ offset, follow, tail: z.coerce.number().int().min(0).default(0) },
+        since: z.coerce.number().optional(),
+      }),
     },
     output: Bytes,
+    errors: ["JobNotFoundError"],
+  }),
+  listLogGrowth: operation({
+    name: "listLogGrowth",
+    route: "GET /jobs/{id}/log/growth",
+    mode: "sync",
+    summary:
+      "When the bytes of the job's log after `after` were written: sizes and instants, oldest first. What lies before a size was written by its instant.",
+    access,
+    input: { ...job, query: z.object({ after: offset }) },
+    output: z.array(z.object({ size: z.number(), at: z.number() })),
     errors: ["JobNotFoundError"],
   }),
   listPorts: operation({

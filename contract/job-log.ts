@@ -3,6 +3,9 @@ import type { Gap } from "./hooks.ts";
 /** Of an answer that streams a log: the offset of its first byte, which lies behind what was left out. */
 export const logOffsetHeader = "log-offset";
 
+/** How many records of a log's growth one answer has. */
+export const growthAtMost = 1_000;
+
 const megabyte = 2 ** 20;
 /** What is always kept of the beginning of a job's log; a gap, if there is one, begins after it. */
 export const firstLogBytes = 16 * megabyte;

@@ -1,5 +1,6 @@
 import { statSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
+import { recordGrowth } from "../../common/log-growth.ts";
 import { jobLogGap, usualLogBytes } from "../../contract/job-log.ts";
 import type { Agent } from "../context.ts";
 import { logOf, rankLogOf } from "../folders.ts";
@@ -47,6 +48,7 @@ async function keep(
 
 /** Of the log of a rank only what is merged goes: that is in the job's. */
 async function trimLogs(agent: Agent, id: number, atMostBytes: number): Promise<void> {
+  recordGrowth(logOf(agent, id));
   await trimLog(agent, logOf(agent, id), atMostBytes, Number.POSITIVE_INFINITY);
   const parts = listParts(agent.journal, id);
   if (parts.length < 2) return;

@@ -25,7 +25,7 @@ in [\`docs/schemas/\`](schemas/).
 outrigger status -o json                          # everything
 outrigger queue dev --fields id,status            # these fields alone, as JSON
 outrigger events -f -o json                       # one object a line
-outrigger logs dev --grep loss -o json            # one object a line
+outrigger logs dev --since 10m -o json            # one object a line, with the time it began
 \`\`\`
 
 - The same thing has the same name in every command. A thing's own fields are \`id\`, \`name\` and \`status\`; other commands

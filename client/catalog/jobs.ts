@@ -48,9 +48,12 @@ export const jobCommands: readonly CommandRow[] = [
         flags: "--autostop",
         means: "Print the log of the hooks of the latest idle stop or teardown.",
       },
+      ...option.logInstants,
       ...option.logLines,
     ],
     more: `${option.jobExits}
+
+A time is that of the node's clock when the agent saw the line. Lines written while no agent ran have the time of the last of them.
 
 Logs of hooks are available while they run, and after the cluster is stopped or gone. With --hook, a single argument is the cluster. With two arguments, the event may come before or after the cluster.
 

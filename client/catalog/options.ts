@@ -1,4 +1,4 @@
-import { collected, durationOf, patternOf, wholeNumber } from "../arguments.ts";
+import { collected, durationOf, pastOf, patternOf, wholeNumber } from "../arguments.ts";
 
 /** Reads the value of an option, given what was read for it before; throws `UsageError`. */
 export type Parse = (text: string, before: unknown) => unknown;
@@ -44,6 +44,15 @@ export const logLines: readonly OptionRow[] = [
     parse: patternOf,
   },
   { ...output, means: "Output format; json prints one object per line." },
+];
+/** When the lines of a log were written. */
+export const logInstants: readonly OptionRow[] = [
+  {
+    flags: "--since <when>",
+    means: "Show only lines from then on: 10m ago, or an RFC 3339 time.",
+    parse: (text: string) => pastOf(text).getTime() / 1_000,
+  },
+  { flags: "--timestamps", means: "Show when each line began, to the second." },
 ];
 export const watch: OptionRow = {
   flags: "-w, --watch",

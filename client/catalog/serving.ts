@@ -91,6 +91,7 @@ Examples:
       { flags: "--load-balancer", means: "Show the requests of the balancer, one per line." },
       ...option.noFollow,
       option.tail,
+      ...option.logInstants,
       ...option.logLines,
       {
         flags: "-s, --sync-down",

@@ -14,6 +14,9 @@ export interface JobLog {
   readonly follow?: boolean;
   readonly tail?: number;
   readonly grep?: RegExp | undefined;
+  /** Unix seconds. */
+  readonly since?: number | undefined;
+  readonly timestamps?: boolean | undefined;
 }
 
 const newline = 10;
@@ -21,14 +24,14 @@ const newline = 10;
 /** Shows the log of a job as the answer, then how it ended, which is also the exit code. */
 export async function followJob(
   world: World,
-  { cluster, jobId: named, follow = true, tail = 0, grep }: JobLog,
+  { cluster, jobId: named, follow = true, tail = 0, grep, since, timestamps }: JobLog,
 ): Promise<number> {
   const { terminal } = world;
   const client = await world.connect();
   const jobId = named ?? (follow ? await latestJobId(client, cluster) : null);
   let endedLine = true;
   const of = { cluster, job_id: jobId };
-  const answer = openLogSink(world, { ...(grep && { grep }), of });
+  const answer = openLogSink(world, { grep, timestamps, of });
   const write = (bytes: Buffer) => {
     endedLine = bytes.at(-1) === newline;
     return answer.write(bytes);
@@ -36,8 +39,12 @@ export async function followJob(
   // What the job waits for, before its log begins.
   const control = (code: string, message: string) => {
     if (code === "rich_update") terminal.note(terminal.paintNote("dim", message));
+    else answer.control(code, message);
   };
-  const input = { cluster_name: cluster, job_id: jobId, follow, tail };
+  const input = {
+    ...{ cluster_name: cluster, job_id: jobId, follow, tail },
+    ...{ since: since ?? null, timestamps: timestamps || world.json },
+  };
   const refusal = `cluster ${cluster} has no job ${jobId}\n`;
   const sink = withhold({ ...answer, write, control }, (text) => refusal.startsWith(text));
   try {

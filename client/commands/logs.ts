@@ -21,6 +21,8 @@ interface LogsOptions extends OutputOptions {
   readonly autostop?: boolean;
   readonly hook?: string | true;
   readonly grep?: RegExp;
+  readonly since?: number;
+  readonly timestamps?: boolean;
 }
 
 /** `outrigger logs`. */
@@ -29,16 +31,18 @@ export async function logs(
   operands: readonly string[],
   options: LogsOptions,
 ): Promise<number> {
-  const { follow = true, tail = 0, worker = null, hook, grep } = options;
+  const { follow = true, tail = 0, worker = null, hook, grep, since, timestamps } = options;
   if (hook !== undefined) {
-    refuseBesideHook(options);
+    refuseBeside("--hook", options, besideHook);
     return showHookLog(world, hookLogChoice(hook, operands), { follow, tail, grep });
   }
   const [cluster, ...words] = operands;
   if (cluster === undefined) fail("UsageError", "name the cluster: outrigger logs CLUSTER");
   const client = await world.connect();
-  const sink = openLogSink(world, { ...(grep && { grep }), of: { cluster } });
+  const sink = openLogSink(world, { grep, of: { cluster } });
   const jobIds = jobIdsOf(words);
+  if (options.provision) refuseBeside("--provision", options, ofJobs);
+  if (options.autostop) refuseBeside("--autostop", options, ofJobs);
   if (options.provision) {
     const input = { cluster_name: cluster, worker, follow: String(follow), tail };
     return client.logs(clusterOperations.provisionLogs, input, sink).finally(sink.end);
@@ -50,24 +54,37 @@ export async function logs(
   if (options.status) return answerStatus(world, cluster, jobIds, options);
   if (options.syncDown) return syncDown(world, cluster, jobIds);
   if (jobIds.length > 1) fail("UsageError", "one job at a time; several only with --sync-down");
-  return followJob(world, { cluster, jobId: jobIds[0] ?? null, follow, tail, grep });
+  return followJob(world, {
+    cluster,
+    jobId: jobIds[0] ?? null,
+    follow,
+    tail,
+    grep,
+    since,
+    timestamps,
+  });
 }
+
+/** Options for the logs of jobs alone. */
+const ofJobs = { since: "--since", timestamps: "--timestamps" } as const;
 
 /** Options that ask for something else than the log of hooks. */
 const besideHook = {
+  ...ofJobs,
   status: "--status",
   provision: "--provision",
   syncDown: "--sync-down",
   worker: "--worker",
   autostop: "--autostop",
-} as const satisfies Partial<Record<keyof LogsOptions, string>>;
+} as const;
 
-function refuseBesideHook(options: LogsOptions): void {
-  const given = Object.entries(besideHook).flatMap(([name, flag]) =>
-    options[name as keyof typeof besideHook] === undefined ? [] : [flag],
+type Flags = Partial<Record<keyof LogsOptions, string>>;
+
+function refuseBeside(shown: string, options: LogsOptions, flags: Flags): void {
+  const given = Object.entries(flags).flatMap(([name, flag]) =>
+    options[name as keyof LogsOptions] === undefined ? [] : [flag],
   );
-  if (given.length > 0)
-    fail("UsageError", `--hook shows the log of hooks; leave ${given.join(", ")} out`);
+  if (given.length > 0) fail("UsageError", `${given.join(" and ")} cannot be used with ${shown}`);
 }
 
 /** What an ended job means for the exit code; one that goes on is not finished. */

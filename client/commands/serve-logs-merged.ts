@@ -12,6 +12,9 @@ export interface MergedChoice {
   readonly follow: boolean;
   readonly tail: number | null;
   readonly grep: RegExp | undefined;
+  /** Unix seconds. */
+  readonly since: number | null;
+  readonly timestamps: boolean;
 }
 
 /** Each is a connection of its own. */
@@ -74,15 +77,22 @@ async function showOne(
   world: World,
   service: string,
   replica: number,
-  { follow, tail, grep }: MergedChoice,
+  { follow, tail, grep, since, timestamps }: MergedChoice,
 ): Promise<void> {
   const client = await world.connect();
   const sink = openLogSink(world, {
-    ...(grep && { grep }),
+    ...{ grep, timestamps },
     of: { service, replica },
     prefix: `${world.terminal.paint("dim", `replica ${replica} |`)} `,
   });
   const part = { target: "replica", replica_id: replica } as const;
-  const input = { service_name: service, ...part, follow, tail };
+  const input = {
+    service_name: service,
+    ...part,
+    follow,
+    tail,
+    since,
+    timestamps: timestamps || world.json,
+  };
   await client.logs(serveOperations.logs, input, sink).finally(sink.end);
 }

@@ -1,7 +1,7 @@
 import { AppError, fail } from "../../common/errors.ts";
 import type { GivenInputOf } from "../../common/operation.ts";
 import { serveOperations } from "../../contract/operations/serve.ts";
-import { openLogSink } from "../log-lines.ts";
+import { type LogChoice, openLogSink } from "../log-lines.ts";
 import { withhold } from "../withheld.ts";
 import type { World } from "../world.ts";
 import { showMerged } from "./serve-logs-merged.ts";
@@ -14,6 +14,8 @@ interface LogsOptions {
   readonly tail?: number;
   readonly syncDown?: boolean;
   readonly grep?: RegExp;
+  readonly since?: number;
+  readonly timestamps?: boolean;
 }
 
 /** A part of a service that has a log. */
@@ -29,13 +31,18 @@ export async function serveLogs(
   options: LogsOptions,
 ): Promise<number> {
   const parts = partsOf(words, options);
-  const { follow = true, tail = null, syncDown, grep } = options;
+  const { follow = true, tail = null, syncDown, grep, timestamps = false } = options;
+  const { since = null } = options;
+  const isTimed = since !== null || timestamps;
+  if (isTimed && (syncDown || parts.some(({ target }) => target !== "replica")))
+    fail("UsageError", "--since and --timestamps are for the logs of replicas");
   if (syncDown) return syncDownService(world, name, { ...allOf(parts), tail });
   const [part, ...others] = parts;
-  if (part === undefined) return showMerged(world, name, { follow, tail, grep });
+  if (part === undefined) return showMerged(world, name, { follow, tail, grep, since, timestamps });
   if (others.length > 0)
     fail("UsageError", "name one part, or none for every replica; several only with -s");
-  return showLog(world, { service_name: name, ...part, follow, tail }, grep);
+  const input = { service_name: name, ...part, follow, tail, since };
+  return showLog(world, input, { grep, timestamps });
 }
 
 const longestRefusal = 4_096;
@@ -44,15 +51,16 @@ const longestRefusal = 4_096;
 async function showLog(
   world: World,
   input: GivenInputOf<typeof serveOperations.logs>,
-  grep: RegExp | undefined,
+  choice: Pick<LogChoice, "grep" | "timestamps">,
 ): Promise<number> {
   const client = await world.connect();
+  const timestamps = choice.timestamps || world.json;
   const mayRefuse = (text: string) => !input.follow && text.length <= longestRefusal;
   const of = { service: input.service_name, replica: input.replica_id ?? null };
-  const lines = openLogSink(world, { ...(grep && { grep }), of });
+  const lines = openLogSink(world, { ...choice, of });
   const sink = withhold(lines, mayRefuse);
   try {
-    const code = await client.logs(serveOperations.logs, input, sink);
+    const code = await client.logs(serveOperations.logs, { ...input, timestamps }, sink);
     await sink.release();
     await lines.end();
     return code;

@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { form } from "./shapes.ts";
+import { form, instant } from "./shapes.ts";
 
 const text = z.string().nullable();
 
@@ -9,6 +9,9 @@ const Line = z.strictObject({
   service: text,
   replica: z.int().nullable(),
   request_id: text,
+  at: instant
+    .nullable()
+    .describe("When it began, to the second; null where no agent or control plane recorded it."),
   line: z.string().describe("Without its end and without colours."),
 });
 export type LogLine = z.output<typeof Line>;

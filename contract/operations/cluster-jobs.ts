@@ -5,7 +5,16 @@ import { byteCount, filePath, integer, listOf, taskText, text } from "../caps.ts
 import { mostStretches, Stretch } from "../files-api.ts";
 import { ClusterJobRecord, JobExitCode, LaunchResult } from "../records/clusters.ts";
 import { jobMachine } from "../statuses.ts";
-import { Bytes, body, cancelStop, Nothing, nullable, optional, query } from "./fields.ts";
+import {
+  Bytes,
+  body,
+  cancelStop,
+  logInstants,
+  Nothing,
+  nullable,
+  optional,
+  query,
+} from "./fields.ts";
 
 const clusterName = text.describe("Target cluster.");
 const flag = z.boolean().default(false);
@@ -106,6 +115,7 @@ export const clusterJobOperations = {
       follow: z.boolean().default(true).describe("Keep streaming until the job ended."),
       tail: integer.default(0).describe("Last n lines; 0 is everything."),
       offset: byteCount.default(0).describe("Byte to begin at, to go on after a lost line."),
+      ...logInstants,
     }),
     output: JobExitCode,
     errors: clusterErrors,

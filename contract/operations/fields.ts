@@ -80,6 +80,17 @@ export const cancelStop = z
   .default(false)
   .describe("Take back what the idle timer began, as long as its hooks run.");
 
+/** When the lines of a log began, and which of them are wanted. */
+export const logInstants = {
+  since: optional(z.number().min(0).max(caps.integer)).describe(
+    "Unix seconds; only lines that ended then or later.",
+  ),
+  timestamps: z
+    .boolean()
+    .default(false)
+    .describe("Control lines with the code instant say when the lines after them began."),
+};
+
 /** What has no shape: bytes, text, a page. */
 export const Bytes = z.unknown();
 

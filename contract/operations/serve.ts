@@ -2,7 +2,7 @@ import * as z from "zod";
 import { type Operation, operation } from "../../common/operation.ts";
 import { filePath, integer, listOf, serviceText, text } from "../caps.ts";
 import { ServiceComponent, ServiceStatusRecord, UpdateMode } from "../records/services.ts";
-import { body, Nothing, nullable, optional } from "./fields.ts";
+import { body, logInstants, Nothing, nullable, optional } from "./fields.ts";
 
 const tag = "serve";
 const flag = z.boolean().default(false);
@@ -120,6 +120,7 @@ export const serveOperations = {
       replica_id: optional(integer).describe("Needed for replica, refused otherwise."),
       follow: z.boolean().default(true).describe("Keep streaming."),
       tail,
+      ...logInstants,
     }),
     output: Nothing,
     errors: ["ValueError", "NotFoundError", "ClusterNotUpError"],

@@ -10,6 +10,7 @@ import type { Call, Reply } from "../bind.ts";
 import type { Context } from "../context.ts";
 import { downloadsOf } from "../downloads.ts";
 import type { Ground } from "../ground.ts";
+import { textOf } from "../wire/log-pieces.ts";
 import { fetchFiles, readPlace } from "./files/fetch.ts";
 import { type Member, zipOf } from "./files/zip.ts";
 import { getReadable } from "./find.ts";
@@ -44,8 +45,11 @@ async function downloadLog(ctx: Context, cluster: Cluster, id: number, call: Cal
   const place = `${cluster.name}-${id}`;
   await mkdir(join(folder, place), { recursive: true, mode: 0o700 });
   const query = { id, tail: 0, offset: 0, follow: "false" };
-  const { chunks } = await openJobLog(ctx, cluster, query, call.signal);
-  await pipeline(chunks, createWriteStream(join(folder, place, "run.log"), { mode: 0o600 }));
+  const { pieces } = await openJobLog(ctx, cluster, query, call.signal);
+  await pipeline(
+    textOf(pieces),
+    createWriteStream(join(folder, place, "run.log"), { mode: 0o600 }),
+  );
   return `${shown}/${place}`;
 }
 

@@ -10,6 +10,7 @@ import { jobExitCodes, jobMachine } from "../../contract/statuses.ts";
 import type { Call, LogReply } from "../bind.ts";
 import type { Context } from "../context.ts";
 import type { Ground } from "../ground.ts";
+import { type LogPiece, type ReadGrowth, textOf, withInstants } from "../wire/log-pieces.ts";
 import { neutralise } from "../wire/neutralise.ts";
 import { getReadable } from "./find.ts";
 import { headOf } from "./head.ts";
@@ -31,18 +32,23 @@ export async function logs(
   const id = input.job_id ?? (await latestJobId(ctx, cluster, call.signal));
   const job = await findJob(ctx, cluster, id, call.signal);
   if (job === undefined) return notFound(cluster, id);
-  const { tail, offset, follow } = input;
-  const query = { id, tail: Math.max(tail, 0), offset, follow: follow ? "true" : "false" };
-  const { start, chunks } = await openJobLog(ctx, cluster, query, call.signal);
+  const { tail, follow } = input;
+  const since = input.since === null ? undefined : input.since * 1_000;
+  // The byte before says whether a line begins at the offset.
+  const offset = Math.max(0, input.offset - (input.timestamps ? 1 : 0));
+  const query = { id, tail: Math.max(tail, 0), offset, follow: follow ? "true" : "false", since };
+  const { start, pieces } = await openJobLog(ctx, cluster, query, call.signal);
+  const isEarly = start < input.offset;
+  const chunks = input.timestamps ? withInstants(pieces, isEarly) : neutralise(textOf(pieces));
   const look = () => findUnlessGone(ctx, cluster, id, call.signal);
   const text = withLines(call, {
     ...{ nodes: job.nodes, isWhole: start === 0, ended: look },
-    chunks: neutralise(chunks),
+    chunks,
     waits: () => waitsOf(ctx, cluster, job, { follow, look }, call.signal),
     begun: async () => (follow ? untilBegun(ctx, cluster, look, call.signal) : job),
   });
   return {
-    headers: { [logOffsetHeader]: String(start) },
+    headers: { [logOffsetHeader]: String(isEarly ? input.offset : start) },
     body: Readable.from(text),
     exitCode: () => exitCodeAfter(ctx, cluster, id, call.signal),
   };
@@ -58,6 +64,8 @@ interface Query {
   readonly tail: number;
   readonly offset: number;
   readonly follow: string;
+  /** Epoch milliseconds: only lines that ended then or later. */
+  readonly since?: number | undefined;
 }
 
 /** The log of a job from where it is asked for, and at which byte that is. */
@@ -69,21 +77,22 @@ export async function openJobLog(
 ) {
   const first = await headOf(ctx, cluster).open(agentApi.readLog, query, signal);
   const start = Number(first.headers[logOffsetHeader] ?? query.offset);
-  return { start, chunks: chunksOf(ctx, cluster, query, start, first.body, signal) };
+  return { start, pieces: readPieces(ctx, cluster, query, start, first.body, signal) };
 }
 
 /**
  * The bytes of a log, with a line where some were left out; an agent that went away is asked again from
  * where it left off, unless its cluster goes away too.
  */
-async function* chunksOf(
+async function* readPieces(
   ctx: Context,
   cluster: Cluster,
   { id, follow }: Query,
   start: number,
   first: Readable,
   signal: AbortSignal,
-): AsyncGenerator<Buffer> {
+): AsyncGenerator<LogPiece> {
+  const growth = growthOf(ctx, cluster, id, signal);
   let offset = start;
   let body: Readable | undefined = first;
   for (let awaySince: number | undefined; ; body = undefined) {
@@ -94,12 +103,13 @@ async function* chunksOf(
         const opened = await ctx.agent(cluster, 0).open(agentApi.readLog, rest, signal);
         offset = Number(opened.headers[logOffsetHeader] ?? offset);
         body = opened.body;
-        if (offset > from) yield Buffer.from(gapLine({ from, to: offset }));
+        if (offset > from) yield { bytes: Buffer.from(gapLine({ from, to: offset })), at: offset };
       }
       awaySince = undefined;
-      for await (const chunk of body) {
-        offset += chunk.length;
-        yield chunk;
+      for await (const bytes of body) {
+        const at = offset;
+        offset += bytes.length;
+        yield { bytes, at, growth };
       }
       // Before that nothing is ever left out; later on there may be more behind a gap.
       if (offset < firstLogBytes || (offset === from && body !== first)) return;
@@ -111,6 +121,17 @@ async function* chunksOf(
     }
   }
 }
+
+/** Where the head cannot say when its log grew, the log is shown without. */
+const growthOf =
+  (ctx: Context, cluster: Cluster, id: number, signal: AbortSignal): ReadGrowth =>
+  (after) =>
+    headOf(ctx, cluster)
+      .call(agentApi.listLogGrowth, { id, after }, { signal })
+      .catch(() => {
+        signal.throwIfAborted();
+        return [];
+      });
 
 type Look = () => Promise<Job | undefined>;
 

@@ -6,6 +6,7 @@ import type { Call } from "../bind.ts";
 import type { Context } from "../context.ts";
 import type { Ground } from "../ground.ts";
 import { askedOfReplica, chooseOffer } from "../offers.ts";
+import type { LogPiece } from "../wire/log-pieces.ts";
 import { admitCluster } from "../workspaces/admit.ts";
 import { checkFiles, readCargo } from "./files/cargo.ts";
 import { listOpen } from "./lifecycles/store.ts";
@@ -107,18 +108,27 @@ export async function submitManaged(
   return submitJob(ctx, cluster, task, more, call);
 }
 
+/** Which job's log, and how much of it. */
+interface ManagedLog {
+  readonly jobId: number;
+  readonly tail: number;
+  /** Epoch milliseconds. */
+  readonly since: number | undefined;
+  readonly follow: boolean;
+}
+
 /**
- * The log of a job byte for byte, for as long as it runs where it is followed; an agent that went
+ * The log of a job in pieces, for as long as it runs where it is followed; an agent that went
  * away is asked again from where it left off.
  */
 export async function* readManagedLog(
   ctx: Context,
   cluster: Cluster,
-  { jobId: id, tail, follow }: { jobId: number; tail: number; follow: boolean },
+  { jobId: id, tail, since, follow }: ManagedLog,
   signal: AbortSignal,
-): AsyncGenerator<Buffer> {
-  const query = { id, tail, offset: 0, follow: follow ? "true" : "false" };
-  yield* (await openJobLog(ctx, cluster, query, signal)).chunks;
+): AsyncGenerator<LogPiece> {
+  const query = { id, tail, since, offset: 0, follow: follow ? "true" : "false" };
+  yield* (await openJobLog(ctx, cluster, query, signal)).pieces;
 }
 
 /** What is asked for without a request: it has no record to write into, and is repeated by its row. */

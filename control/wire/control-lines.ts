@@ -9,6 +9,7 @@ export const controlCodes = {
   rich_stop: "pauses it",
   rich_exit: "takes it away",
   heartbeat: "nothing: keeps the connection alive",
+  instant: "says when the lines after it began, or nothing; sent on request only",
   retry: "opens the stream again at once",
 } as const;
 export type ControlCode = keyof typeof controlCodes;

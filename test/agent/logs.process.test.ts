@@ -3,6 +3,7 @@ import { appendFileSync, existsSync, statSync, truncateSync, writeFileSync } fro
 import { open } from "node:fs/promises";
 import { join } from "node:path";
 import { after, test } from "node:test";
+import { growthFileOf } from "../../common/log-growth.ts";
 import { startAgent, text, until } from "../helpers/agent.ts";
 
 const agent = await startAgent({ after }, { cpus: 8 });
@@ -108,4 +109,56 @@ test("a log that grows beyond its size keeps its beginning and its end, at their
   const { body: tail } = await agent.open("readLog", { id, tail: 2 });
   assert.equal(await text(tail), line.repeat(2));
   await agent.call("cancelJob", { id, graceMs: 0 });
+});
+
+test("a log says when it grew, and is read from an instant on", async () => {
+  const gate = join(agent.home, "gate-of-growth");
+  const { id } = await agent.submit(
+    `echo one; until [ -e ${gate} ]; do sleep 0.05; done; echo two`,
+  );
+  const log = join(agent.home, `.outrigger/jobs/${id}/run.log`);
+  await until(() => existsSync(growthFileOf(log)) || undefined);
+  writeFileSync(gate, "");
+  await agent.untilJob(id);
+
+  const [one, two, ...others] = await agent.call("listLogGrowth", { id, after: 0 });
+  const since = async (at: number) => text((await agent.open("readLog", { id, since: at })).body);
+
+  assert.deepEqual([one?.size, two?.size, others], [4, 8, []]);
+  assert.ok(one && two && one.at < two.at);
+  assert.equal(two.at, Math.floor(statSync(log).mtimeMs));
+  assert.equal(await since(one.at), "one\ntwo\n");
+  assert.equal(await since(one.at + 1), "two\n");
+  assert.equal(await since(two.at + 1), "");
+});
+
+test("what a job prints while its agent is away is as old as the last of it", async () => {
+  const [left, gate] = [join(agent.home, "left"), join(agent.home, "gate-of-absence")];
+  const { id } = await agent.submit(
+    `touch ${left}.begun; until [ -e ${left} ]; do sleep 0.05; done; echo one; echo two
+     until [ -e ${gate} ]; do sleep 0.05; done`,
+  );
+  await until(() => existsSync(`${left}.begun`) || undefined);
+  await agent.end("SIGKILL");
+  writeFileSync(left, "");
+  const log = join(agent.home, `.outrigger/jobs/${id}/run.log`);
+  await until(() => statSync(log).size === 8 || undefined);
+  const at = Math.floor(statSync(log).mtimeMs);
+  await agent.start();
+  writeFileSync(gate, "");
+  await agent.untilJob(id);
+
+  assert.deepEqual(await agent.call("listLogGrowth", { id, after: 0 }), [{ size: 8, at }]);
+});
+
+test("lines that are under way at an instant are read from their beginning", async () => {
+  const gate = join(agent.home, "gate-of-line");
+  const { id } = await agent.submit(`printf on; until [ -e ${gate} ]; do sleep 0.05; done; echo e`);
+  const log = join(agent.home, `.outrigger/jobs/${id}/run.log`);
+  await until(() => existsSync(growthFileOf(log)) || undefined);
+  writeFileSync(gate, "");
+  await agent.untilJob(id);
+
+  const { at } = (await agent.call("listLogGrowth", { id, after: 0 }))[0] ?? { at: 0 };
+  assert.equal(await text((await agent.open("readLog", { id, since: at + 1 })).body), "one\n");
 });

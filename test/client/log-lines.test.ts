@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import * as z from "zod";
 import { commandLine, wordsOf } from "./command-line.ts";
-import { fakeControl, type Handler, type Routes, sendJson } from "./fake-control.ts";
+import { controlLine, fakeControl, type Handler, type Routes, sendJson } from "./fake-control.ts";
 import { aReplica, aService } from "./services.ts";
 
 const file = join(import.meta.dirname, "../../docs/schemas/log-line.json");
@@ -74,6 +74,72 @@ test("--grep leaves the lines in which it is found as they are", async (t) => {
   assert.equal(await outputOf(t, "logs dev 3 --grep save"), "saved\n");
   assert.equal(await outputOf(t, "logs dev 3 --grep nothing"), "");
 });
+
+const noon = "2026-01-31T12:00:00.000Z";
+/** A log with instants, as it is sent to those who ask for them. */
+const timed: Handler = ({ body }, res) => {
+  const said = (at: string) => (body["timestamps"] === true ? controlLine("instant", at) : "");
+  res.writeHead(200, { "x-skypilot-request-id": "log-1", "log-offset": "0" });
+  res.end(`${said(noon)}loss 0.5\nloss 0.25\n${said("")}saved\n`);
+};
+const timedRoutes = { ...routes, "POST /logs": timed, "POST /serve/logs": timed };
+
+test("--timestamps puts before each line when it began, and JSON always has it", async (t) => {
+  const control = await fakeControl(t, timedRoutes);
+  const outrigger = await commandLine(t, control.endpoint);
+  const linesOf = async (line: string) =>
+    (await outrigger(wordsOf(line))).stdout.trimEnd().split("\n");
+
+  assert.deepEqual(await linesOf("logs dev 3 --timestamps --grep 25|saved"), [
+    `${noon} loss 0.25`,
+    "- saved",
+  ]);
+  assert.deepEqual(await linesOf("logs dev 3"), ["loss 0.5", "loss 0.25", "saved"]);
+  assert.deepEqual(
+    (await linesOf("logs dev 3 -o json")).map((line) => Object(schema.parse(JSON.parse(line))).at),
+    [noon, noon, null],
+  );
+  assert.equal(
+    (await linesOf("serve logs chat 1 --no-follow --timestamps"))[0],
+    `${noon} loss 0.5`,
+  );
+  assert.ok(
+    (await linesOf("serve logs chat --no-follow --timestamps")).includes(
+      `replica 2 | ${noon} loss 0.25`,
+    ),
+  );
+});
+
+test("--since is an instant, or so long ago", async (t) => {
+  const control = await fakeControl(t, timedRoutes);
+  const outrigger = await commandLine(t, control.endpoint);
+  const sinceOf = async (line: string, route = "POST /logs") => {
+    const { code, stderr } = await outrigger(wordsOf(line));
+    assert.equal(code, 0, stderr);
+    return Number(control.to(route).at(-1)?.body["since"]);
+  };
+
+  assert.equal(await sinceOf(`logs dev 3 --since ${noon}`), Date.parse(noon) / 1_000);
+  const before = Date.now() / 1_000;
+  const since = await sinceOf("logs dev 3 --since 10m");
+  assert.ok(since >= before - 601 && since <= Date.now() / 1_000 - 599, String(before - since));
+  const ofService = await sinceOf(`serve logs chat 1 --since ${noon}`, "POST /serve/logs");
+  assert.equal(ofService, Date.parse(noon) / 1_000);
+});
+
+for (const [line, why] of [
+  ["logs dev 3 --since yesterday", /--since: "yesterday" is no time/],
+  ["logs dev --hook --since 10m", /--since cannot be used with --hook/],
+  ["logs dev --provision --timestamps", /--timestamps cannot be used with --provision/],
+  ["serve logs chat --controller --timestamps", /are for the logs of replicas/],
+] as const)
+  test(`\`outrigger ${line}\` is refused`, async (t) => {
+    const outrigger = await commandLine(t, "http://127.0.0.1:1");
+    const { code, stderr } = await outrigger(wordsOf(line));
+
+    assert.equal(code, 2);
+    assert.match(stderr, why);
+  });
 
 test("a pattern that is none is refused before anything is asked", async (t) => {
   const outrigger = await commandLine(t, "http://127.0.0.1:1");

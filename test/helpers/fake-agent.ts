@@ -28,7 +28,8 @@ export interface FakeAgent extends LifecycleControls {
   readonly node: FakeNode;
   /** Calls that it was sent, by the names of their rows. */
   readonly calls: string[];
-  print(jobId: number, text: string): void;
+  /** Adds to a job's log; with an instant, in epoch milliseconds, it is recorded. */
+  print(jobId: number, text: string, at?: number): void;
   end(jobId: number, status: JobStatus): void;
   /** Ends the agent alone; its node stays. */
   close(): Promise<void>;
@@ -63,8 +64,10 @@ export function openFakeAgent(node: FakeNode): UnservedAgent {
     node,
     calls,
     bound: counted(bind(node, changes), node, calls),
-    print(jobId, text) {
-      getJob(node, jobId).text += text;
+    print(jobId, text, at) {
+      const job = getJob(node, jobId);
+      job.text += text;
+      if (at !== undefined) job.growth.push({ size: job.text.length, at });
       changes.notify("job");
     },
     end: (jobId, status) => endJob(node, changes, getJob(node, jobId), status),
@@ -115,6 +118,7 @@ function bind(node: FakeNode, changes: Changes): Bound<Rows> {
         .slice(0, limit)
         .map(toJob),
     getJob: ({ id }) => toJob(getJob(node, id)),
+    listLogGrowth: ({ id, after }) => getJob(node, id).growth.filter(({ size }) => size > after),
     listPorts: ({ id }) => [...getJob(node, id).ports],
     cancelJob({ id }) {
       endJob(node, changes, getJob(node, id), "CANCELLED");

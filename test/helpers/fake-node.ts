@@ -1,5 +1,6 @@
 import type { Changes } from "../../common/changes.ts";
 import { fail } from "../../common/errors.ts";
+import type { Growth } from "../../common/log-growth.ts";
 import type {
   AgentEvent,
   Autostop,
@@ -16,6 +17,7 @@ import type { FakeLifecycle } from "./fake-lifecycles.ts";
 export interface FakeJob extends Job {
   submission: JobSubmission;
   text: string;
+  growth: Growth[];
   /** What its processes listen on. */
   ports: number[];
 }
@@ -82,7 +84,13 @@ export const isOver = (status: JobStatus): boolean => jobMachine.isFinal(status)
 export const getJob = ({ jobs }: FakeNode, id: number): FakeJob =>
   jobs.find((job) => job.id === id) ?? fail("JobNotFoundError", `there is no job ${id}`);
 
-export const toJob = ({ submission: _, text: __, ports: ___, ...job }: FakeJob): Job => job;
+export const toJob = ({
+  submission: _,
+  text: __,
+  growth: ____,
+  ports: ___,
+  ...job
+}: FakeJob): Job => job;
 
 export function addJob(node: FakeNode, changes: Changes, submission: JobSubmission): FakeJob {
   const known = node.jobs.find(({ submissionId }) => submissionId === submission.submissionId);
@@ -103,6 +111,7 @@ export function addJob(node: FakeNode, changes: Changes, submission: JobSubmissi
     logPath: `jobs/${id}/run.log`,
     submission,
     text: "",
+    growth: [],
     ports: [],
   };
   node.jobs.push(job);

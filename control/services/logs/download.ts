@@ -7,6 +7,7 @@ import type { serveOperations as rows } from "../../../contract/operations/serve
 import type { Call } from "../../bind.ts";
 import type { Context } from "../../context.ts";
 import { downloadsOf } from "../../downloads.ts";
+import { textOf } from "../../wire/log-pieces.ts";
 import { getLiveService } from "../find.ts";
 import { listReplicas } from "../replicas/store.ts";
 import type { Service } from "../schema.ts";
@@ -55,7 +56,7 @@ async function logsOf(
     : await listReplicas(ctx.db, service.id);
   const ofReplicas = replicas.map((replica) => ({
     name: `replica_${replica.number}.log`,
-    chunks: replicaLog(ctx, replica, wanted, signal),
+    chunks: textOf(replicaLog(ctx, replica, wanted, signal)),
   }));
   return [...parts, ...ofReplicas];
 }

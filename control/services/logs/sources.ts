@@ -1,9 +1,18 @@
 import { existsSync } from "node:fs";
-import { noMore, readGrowing, untilMore } from "../../../common/growing-file.ts";
+import {
+  noMore,
+  offsetOfLastLines,
+  readGrowingFrom,
+  type UntilMore,
+  untilMore,
+} from "../../../common/growing-file.ts";
+import { listGrowth, offsetSince } from "../../../common/log-growth.ts";
+import { growthAtMost } from "../../../contract/job-log.ts";
 import { readManagedLog } from "../../clusters/managed.ts";
 import { findCluster } from "../../clusters/store.ts";
 import type { Context } from "../../context.ts";
 import type { Ground } from "../../ground.ts";
+import { type LogPiece, piecesOf, type ReadGrowth } from "../../wire/log-pieces.ts";
 import { balancerLogOf, keptLogOf, replicaLogOf } from "../folders.ts";
 import { controllerLogOf } from "../narration.ts";
 import { findReplica } from "../replicas/store.ts";
@@ -17,6 +26,8 @@ import { readTurned } from "./turned-file.ts";
 export interface Wanted {
   /** Its last lines; null or 0 is everything. */
   readonly tail: number | null;
+  /** Epoch milliseconds: only lines that ended then or later. */
+  readonly since?: number | undefined;
   readonly follow: boolean;
 }
 
@@ -41,9 +52,9 @@ export async function* partLog(
 export async function* replicaLog(
   ctx: Context,
   given: Replica,
-  { tail, follow }: Wanted,
+  { tail, since, follow }: Wanted,
   signal: AbortSignal,
-): AsyncGenerator<Buffer> {
+): AsyncGenerator<LogPiece> {
   const find = async () => (await findReplica(ctx.db, given.id)) ?? given;
   const { jobId: known } = await find();
   if (!tail || known === null) {
@@ -52,25 +63,43 @@ export async function* replicaLog(
       return jobId !== null || endedAt !== null || status === "GONE";
     };
     const more = untilMore(ctx.changes, serviceKey(given.serviceId), isHandedIn, signal);
-    yield* readGrowing(replicaLogOf(ctx, given), tail ?? 0, follow ? more : noMore);
+    yield* readFile(replicaLogOf(ctx, given), { tail, since }, follow ? more : noMore);
   }
   if (known !== null || follow)
-    yield* jobLog(ctx, await find(), { tail: known === null ? null : tail, follow }, signal);
+    yield* jobLog(ctx, await find(), { tail: known === null ? null : tail, since, follow }, signal);
   const { number, wanted, wantedBecause } = await find();
-  if (follow && wanted === "GONE") yield Buffer.from(`replica ${number} goes: ${wantedBecause}\n`);
+  if (follow && wanted === "GONE") yield lineNow(ctx, `replica ${number} goes: ${wantedBecause}\n`);
+}
+
+/** A line that no file has: it is as old as its reading. */
+function lineNow(ctx: Ground, line: string): LogPiece {
+  const bytes = Buffer.from(line);
+  return { bytes, at: 0, growth: async () => [{ size: bytes.length, at: ctx.now().getTime() }] };
+}
+
+/** A log file on control, with the records of its growth beside it. */
+async function* readFile(
+  path: string,
+  { tail, since }: Omit<Wanted, "follow">,
+  more: UntilMore,
+): AsyncGenerator<LogPiece> {
+  const last = await offsetOfLastLines(path, tail ?? 0);
+  const start = Math.max(last, since === undefined ? 0 : offsetSince(path, since));
+  const growth: ReadGrowth = async (after) => listGrowth(path, after, growthAtMost);
+  yield* piecesOf(start, readGrowingFrom(path, start, more), growth);
 }
 
 /** From its node while that can be asked, then what was kept of it. */
 async function* jobLog(
   ctx: Context,
   replica: Replica,
-  { tail, follow }: Wanted,
+  { tail, since, follow }: Wanted,
   signal: AbortSignal,
-): AsyncGenerator<Buffer> {
+): AsyncGenerator<LogPiece> {
   const { clusterId, jobId } = replica;
   const kept = keptLogOf(ctx, replica);
-  if (existsSync(kept)) return yield* readGrowing(kept, tail ?? 0, noMore);
+  if (existsSync(kept)) return yield* readFile(kept, { tail, since }, noMore);
   const cluster = clusterId === null ? undefined : await findCluster(ctx.db, clusterId);
   if (cluster?.status !== "UP" || cluster.wanted !== "UP" || jobId === null) return;
-  yield* readManagedLog(ctx, cluster, { jobId, tail: tail ?? 0, follow }, signal);
+  yield* readManagedLog(ctx, cluster, { jobId, tail: tail ?? 0, since, follow }, signal);
 }

@@ -1,7 +1,10 @@
 import { appendFileSync, createReadStream, existsSync, mkdirSync } from "node:fs";
 import { appendFile, open, rename, rm } from "node:fs/promises";
 import { dirname } from "node:path";
+import { sizeOf } from "../../../common/growing-file.ts";
+import { type Growth, recordGrowth, writeGrowth } from "../../../common/log-growth.ts";
 import { agentOperations as api } from "../../../contract/agent-api.ts";
+import { growthAtMost, logOffsetHeader } from "../../../contract/job-log.ts";
 import type { Cluster } from "../../clusters/schema.ts";
 import type { Context } from "../../context.ts";
 import { keptLogOf } from "../folders.ts";
@@ -20,6 +23,7 @@ export function printTo(file: string): (text: string) => void {
   return (text) => {
     mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
     appendFileSync(file, text, { mode: 0o600 });
+    recordGrowth(file);
   };
 }
 
@@ -62,14 +66,47 @@ export async function keepLog(
   const query = { id: replica.jobId, offset: 0, tail: keptLines, follow: "false" };
   const limit = AbortSignal.any([signal, AbortSignal.timeout(patienceMs)]);
   try {
-    const { body } = await ctx.agent(cluster, 0).open(api.readLog, query, limit);
-    await writeEnd(`${file}.part`, body, keptBytes, limit);
+    const { headers, body } = await ctx.agent(cluster, 0).open(api.readLog, query, limit);
+    const counted = counting(body, Number(headers[logOffsetHeader] ?? 0));
+    await writeEnd(`${file}.part`, counted.chunks, keptBytes, limit);
+    const start = counted.end() - (await sizeOf(`${file}.part`));
+    writeGrowth(file, await growthBehind(ctx, cluster, replica.jobId, start, limit));
   } catch (error) {
     signal.throwIfAborted();
     const why = error instanceof Error ? error.message : String(error);
     await appendFile(`${file}.part`, `the log of the job cannot be had: ${why}\n`, { mode: 0o600 });
   }
   await rename(`${file}.part`, file);
+}
+
+/** Chunks, and the offset after those that were read. */
+function counting(chunks: AsyncIterable<Buffer>, start: number) {
+  let end = start;
+  async function* counted(): AsyncGenerator<Buffer> {
+    for await (const chunk of chunks) {
+      end += chunk.length;
+      yield chunk;
+    }
+  }
+  return { chunks: counted(), end: () => end };
+}
+
+/** When the log of a job grew behind a byte, as a copy that begins there counts. */
+async function growthBehind(
+  ctx: Context,
+  cluster: Cluster,
+  id: number,
+  start: number,
+  signal: AbortSignal,
+): Promise<Growth[]> {
+  const records: Growth[] = [];
+  for (let after = start; ; ) {
+    const found = await ctx.agent(cluster, 0).call(api.listLogGrowth, { id, after }, { signal });
+    records.push(...found.map(({ size, at }) => ({ size: size - start, at })));
+    const last = found.at(-1);
+    if (last === undefined || found.length < growthAtMost) return records;
+    after = last.size;
+  }
 }
 
 /**

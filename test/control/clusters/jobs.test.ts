@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import { clusterOperations as rows } from "../../../contract/operations/clusters.ts";
+import { controlLine } from "../../../control/wire/control-lines.ts";
+import { text } from "../../helpers/agent.ts";
 import { type Calls, testWorld, type WorldOptions } from "../../helpers/world.ts";
 
 const name = { cluster_name: "demo" };
@@ -160,6 +162,24 @@ test("cancel of a job that is not there ends none", async (t) => {
 
 const follow = (world: Awaited<ReturnType<typeof testWorld>>, more: object = {}) =>
   world.open("POST", "/logs", { body: { ...name, job_id: 1, ...more } });
+
+test("a log says when its lines began, also where it is read on", async (t) => {
+  const { world, agent } = await withCluster(t);
+  const at = (second: number) => Date.UTC(2026, 0, 31, 12, 0, second);
+  agent().print(1, "one\n", at(0));
+  agent().print(1, "two\n", at(5));
+  agent().end(1, "SUCCEEDED");
+  const read = async (more: object) => {
+    const { headers, body } = await follow(world, { timestamps: true, ...more });
+    return [headers["log-offset"], await text(body)];
+  };
+  const said = (second: number) => controlLine("instant", new Date(at(second)).toISOString());
+
+  assert.deepEqual(await read({}), ["0", `${said(0)}one\n${said(5)}two\n`]);
+  assert.deepEqual(await read({ offset: 4 }), ["4", `${said(5)}two\n`]);
+  assert.deepEqual(await read({ offset: 2 }), ["2", `e\n${said(5)}two\n`]);
+  assert.deepEqual(await read({ timestamps: false }), ["0", "one\ntwo\n"]);
+});
 
 test("a followed log brings every byte, and its request the exit code", async (t) => {
   const { world, agent } = await withCluster(t);

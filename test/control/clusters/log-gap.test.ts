@@ -4,6 +4,7 @@ import { test } from "node:test";
 import { firstLogBytes } from "../../../contract/job-log.ts";
 import { openJobLog } from "../../../control/clusters/logs.ts";
 import type { Context } from "../../../control/context.ts";
+import { textOf } from "../../../control/wire/log-pieces.ts";
 import { text } from "../../helpers/agent.ts";
 import { aCluster } from "../../helpers/clusters.ts";
 
@@ -29,8 +30,8 @@ test("a log goes on behind what was left out, after a line that says so", async 
   const { asked, ctx } = answersOf("a".repeat(firstLogBytes), "the end\n");
   const query = { id: 1, tail: 0, offset: 0, follow: "false" };
 
-  const { chunks } = await openJobLog(ctx, aCluster(), query, t.signal);
-  const whole = await text(chunks);
+  const { pieces } = await openJobLog(ctx, aCluster(), query, t.signal);
+  const whole = await text(textOf(pieces));
 
   assert.equal(whole.slice(firstLogBytes), "\n[16 MiB of output were left out here]\nthe end\n");
   assert.deepEqual(asked, [0, gap.from, gap.to + 8]);
@@ -40,8 +41,8 @@ test("a log from which nothing was left out is asked for once", async (t) => {
   const { asked, ctx } = answersOf("short\n", "");
   const query = { id: 1, tail: 0, offset: 0, follow: "false" };
 
-  const { chunks } = await openJobLog(ctx, aCluster(), query, t.signal);
+  const { pieces } = await openJobLog(ctx, aCluster(), query, t.signal);
 
-  assert.equal(await text(chunks), "short\n");
+  assert.equal(await text(textOf(pieces)), "short\n");
   assert.deepEqual(asked, [0]);
 });

@@ -82,6 +82,41 @@ test("of a replica what was told while it was brought up, then what its job prin
   assert.equal(await followed.text, "Job submitted, ID: 1\nhello\nworld\n");
 });
 
+test("the log of a replica says when its lines began, also once its cluster is gone", async (t) => {
+  const bed = await withService(t, one);
+  await bed.untilReady(1);
+  const at = Date.UTC(2026, 0, 31, 12);
+  const agent = await agentOf(bed, 1);
+  agent.print(1, "hello\n", at);
+  const ask = { target: "replica", replica_id: 1 } as const;
+  const instants = async (given: Given = {}) =>
+    (await read(bed, { ...ask, timestamps: true, ...given })).match(/(?<=<instant>)[^<]*/g);
+
+  const live = await instants();
+  agent.end(1, "FAILED");
+  await bed.untilReplica(1, "FAILED");
+  await bed.world.untilStatus("chat-1", "GONE");
+  const kept = await instants();
+  const late = await read(bed, { ...ask, since: at / 1_000 + 1 });
+
+  assert.equal(live?.length, 2);
+  assert.equal(live?.at(-1), new Date(at).toISOString());
+  assert.deepEqual(kept, live);
+  assert.equal(late, "Job submitted, ID: 1\n");
+});
+
+test("the lines of the controller have their times in them", async (t) => {
+  const bed = await withService(t, one);
+  const body = { service_name: "chat", follow: false, target: "controller", since: 1 };
+
+  const { status, headers } = await bed.world.http("POST", "/serve/logs", { body });
+
+  assert.equal(status, 200);
+  await assert.rejects(bed.world.get(rows.logs, headers["x-skypilot-request-id"] ?? ""), {
+    message: "since is for replicas; each line of the controller has its time in it",
+  });
+});
+
 test("who follows the log of a replica through a teardown is told of it", async (t) => {
   const bed = await withService(t, one);
   await bed.untilReady(1);
