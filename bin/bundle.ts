@@ -37,7 +37,7 @@ const { metafile } = await build({
   outExtension: { ".js": ".mjs" },
   bundle: true,
   metafile: true,
-  define: { bundledCommit: JSON.stringify(findCommit()) ?? "undefined" },
+  define: { bundledCommit: JSON.stringify(findCommit() ?? null) },
   plugins: [builtins],
   platform: "node",
   target: "node24",

@@ -33,6 +33,8 @@ export interface Health {
   readonly status: string;
   readonly api_version: string;
   readonly version: string;
+  /** Of the product; absent from control planes of others. */
+  readonly release?: string;
   readonly commit: string;
   readonly user?: { readonly id: string; readonly name?: string | null } | null;
 }

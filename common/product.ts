@@ -1,13 +1,6 @@
 /** Our name, and the one that existing clients and task files of this protocol use. */
 export const product = { word: "outrigger", title: "Outrigger", version: "0.1.0" } as const;
 
-/** Set by `bin/bundle.ts`. */
-declare const bundledCommit: string | undefined;
-
-/** The commit that this bundle was built from; undefined in sources, and if the build did not know it. */
-export const builtFrom: string | undefined =
-  typeof bundledCommit === "string" ? bundledCommit : undefined;
-
 /** The protocol that we speak on the wire. Source: the reference's API number 62. */
 export const protocol = {
   word: "skypilot",

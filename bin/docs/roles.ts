@@ -9,7 +9,7 @@ export const rolesPage = (): string =>
     "Roles",
     "contract/roles.ts and contract/operations/",
     "Every user and every service account has a role. It applies in all of its workspaces: see " +
-      "[sharing a control plane](sharing.md). The control plane of a user who has not set up logins serves that user " +
+      "[logins](login.md). The control plane of a user who has not set up logins serves that user " +
       "as an administrator.",
     table(
       ["Role", "May"],

@@ -1,3 +1,4 @@
+import { findCommit } from "../../common/commit.ts";
 import { product, protocol } from "../../common/product.ts";
 import { infoForm } from "../output/control.ts";
 import { type Column, sheet, styleOfStatus, table } from "../rendering.ts";
@@ -34,11 +35,14 @@ interface Versions {
   readonly client: string;
 }
 
-const versionsOf = ({ version, commit, api_version: api }: Health): Versions[] => [
-  { of: "Build", control: commit.slice(0, 12) || "-", client: product.version },
+const versionsOf = ({ version, release, commit, api_version: api }: Health): Versions[] => [
+  { of: "Release", control: release ?? "-", client: product.version },
+  { of: "Commit", control: shortened(commit), client: shortened(findCommit()) },
   { of: "Protocol", control: version, client: protocol.version },
   { of: "API version", control: api, client: String(protocol.apiVersion) },
 ];
+
+const shortened = (commit = "") => commit.slice(0, 12) || "-";
 
 const columns: readonly Column<Versions>[] = [
   { title: "VERSIONS", text: ({ of }) => of },

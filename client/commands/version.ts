@@ -1,4 +1,5 @@
-import { builtFrom, product, protocol } from "../../common/product.ts";
+import { findCommit } from "../../common/commit.ts";
+import { product, protocol } from "../../common/product.ts";
 import { versionForm } from "../output/installation.ts";
 import { sheet } from "../rendering.ts";
 import type { World } from "../world.ts";
@@ -15,14 +16,14 @@ export async function version(
   if (world.json)
     return answerOne(world, options, versionForm, {
       version: product.version,
-      commit: builtFrom ?? null,
+      commit: findCommit() ?? null,
       ...{ api_version: apiVersion, min_api_version: minApiVersion },
       ...{ node: process.versions.node, platform },
     });
   const { terminal } = world;
   const facts = [
     [product.title, product.version],
-    ["Commit", builtFrom ?? "unknown"],
+    ["Commit", findCommit() ?? "unknown"],
     ["API versions", `${minApiVersion} to ${apiVersion}`],
     ["Node.js", `${process.versions.node} (${platform})`],
   ] as const;

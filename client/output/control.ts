@@ -71,11 +71,13 @@ export const infoForm = form(
     status: z.string().describe("healthy, or what is wrong."),
     version: z.string().describe("Of the protocol."),
     api_version: z.int(),
-    commit: z.string(),
+    release: text.describe("Of the product; null if it is not Outrigger's."),
+    commit: text.describe("That it was built from; null if it does not know."),
     user: z.strictObject({ id: z.string(), name: text }).nullable().describe("Who you are to it."),
   }),
-  ({ endpoint, status, version, api_version, commit, user }: Health & { endpoint: string }) => ({
-    ...{ endpoint, status, version, api_version: Number(api_version), commit },
+  ({ api_version, release, commit, user, ...health }: Health & { endpoint: string }) => ({
+    ...{ endpoint: health.endpoint, status: health.status, version: health.version },
+    ...{ api_version: Number(api_version), release: release ?? null, commit: commit || null },
     user: user ? { id: user.id, name: user.name ?? null } : null,
   }),
 );

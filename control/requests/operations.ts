@@ -1,4 +1,5 @@
 import { Readable } from "node:stream";
+import { findCommit } from "../../common/commit.ts";
 import { fail } from "../../common/errors.ts";
 import type { InputOf } from "../../common/operation.ts";
 import { product, protocol } from "../../common/product.ts";
@@ -124,7 +125,8 @@ async function health({ config }: Context, _input: unknown, call: Call) {
     api_version: String(protocol.apiVersion),
     version: protocol.version,
     version_on_disk: protocol.version,
-    commit: product.version,
+    release: product.version,
+    commit: findCommit() ?? "",
     basic_auth_enabled: config.login.includes("password"),
     service_account_token_enabled: true,
     user: isKnown && config.login.length > 0 ? { ...call.user } : null,

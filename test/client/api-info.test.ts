@@ -1,12 +1,13 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { findCommit } from "../../common/commit.ts";
 import { product, protocol } from "../../common/product.ts";
 import { commandLine } from "./command-line.ts";
 import { fakeControl, sendJson } from "./fake-control.ts";
 
 const health = {
   ...{ status: "healthy", api_version: "51", version: "1.2.3" },
-  ...{ commit: "0123456789abcdef", user: { id: "u-1", name: "ana" } },
+  ...{ release: "4.5.6", commit: "0123456789abcdef", user: { id: "u-1", name: "ana" } },
 };
 
 test("api info says what control is, and what this client is beside it", async (t) => {
@@ -28,7 +29,8 @@ test("api info says what control is, and what this client is beside it", async (
         ["User", "ana (u-1)"],
         [""],
         ["VERSIONS", "CONTROL PLANE", "THIS CLIENT"],
-        ["Build", "0123456789ab", product.version],
+        ["Release", "4.5.6", product.version],
+        ["Commit", "0123456789ab", findCommit()?.slice(0, 12) ?? "-"],
         ["Protocol", "1.2.3", protocol.version],
         ["API version", "51", String(protocol.apiVersion)],
         [""],

@@ -1,11 +1,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { findCommit } from "../../common/commit.ts";
 import { product, protocol } from "../../common/product.ts";
 import { commandLine } from "./command-line.ts";
 
 const nowhere = "http://127.0.0.1:1";
 
-test("version says which build this is without a control plane; from sources it knows no commit", async (t) => {
+test("version says which build this is without a control plane", async (t) => {
   const outrigger = await commandLine(t, nowhere);
 
   const json = await outrigger(["version", "-o", "json"]);
@@ -14,7 +15,7 @@ test("version says which build this is without a control plane; from sources it 
   assert.equal(json.code, 0, json.stderr);
   assert.deepEqual(JSON.parse(json.stdout), {
     version: product.version,
-    commit: null,
+    commit: findCommit() ?? null,
     api_version: protocol.apiVersion,
     min_api_version: protocol.minApiVersion,
     node: process.versions.node,

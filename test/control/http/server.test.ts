@@ -2,6 +2,8 @@ import assert from "node:assert/strict";
 import { connect } from "node:net";
 import { test } from "node:test";
 import { commands } from "../../../client/catalog.ts";
+import { findCommit } from "../../../common/commit.ts";
+import { product } from "../../../common/product.ts";
 import { operations as rows } from "../../../contract/api.ts";
 import { clusterOperations as clusters } from "../../../contract/operations/clusters.ts";
 import { operations } from "../../../control/operations.ts";
@@ -44,6 +46,7 @@ test("health needs nothing and tells the versions", async (t) => {
   assert.equal(status, 200);
   assert.equal(json["status"], "healthy");
   assert.equal(json["api_version"], headers["x-skypilot-api-version"]);
+  assert.deepEqual([json["release"], json["commit"]], [product.version, findCommit() ?? ""]);
   assert.ok(headers["x-outrigger-version"]);
 });
 
