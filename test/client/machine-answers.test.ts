@@ -156,6 +156,8 @@ const lines: readonly [string, string, unknown][] = [
   ["context use default", "actions", [{ action: "context use", name: "default" }]],
   ["context remove gone --ignore-not-found", "actions", []],
   ["whoami", "identity", { name: "ana", role: "admin" }],
+  ["login --endpoint ENDPOINT", "actions", [{ outcome: "done" }]],
+  ["logout", "actions", []],
   ["users list", "users", [{ name: "ana", login: "basic", has_password: true }]],
   ["users import users.csv", "user-import", { imported: 1, errors: [] }],
   ["users create ana --password-stdin", "actions", [{ action: "users create", name: "ana" }]],
@@ -200,7 +202,10 @@ for (const [line, name, part] of lines)
     await writeFile(join(outrigger.folder, "chat.yaml"), task);
     await writeFile(join(outrigger.folder, "users.csv"), "username,password,role\n");
 
-    const { code, stdout, stderr } = await outrigger([...wordsOf(line), "-o", "json"]);
+    const { code, stdout, stderr } = await outrigger([
+      ...wordsOf(line.replace("ENDPOINT", control.endpoint)),
+      ...["-o", "json"],
+    ]);
 
     if (name !== "findings") assert.equal(code, 0, stderr);
     const printed = JSON.parse(stdout);
