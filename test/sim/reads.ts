@@ -49,6 +49,8 @@ export function openReads({ watch, failed, ended, note }: Watcher): Reads {
         checks[operation]?.(answer, watched, what);
       } catch (error) {
         note(`${number} ${what}: ${error}`);
+        // Nobody gets what a dead process still answers.
+        if (!process.isAlive) return;
         if (error instanceof Violation || toAppError(error).type === bug) failed(error);
       } finally {
         open.delete(number);
