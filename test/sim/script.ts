@@ -168,6 +168,7 @@ function aLaunch(random: Random, few: Few): Undated {
     cluster_name: random.pick(few.clusters),
     task: aTask(random, random.between(1, 2)),
     retry_until_up: random.chance(0.3),
+    cancel_stop: random.chance(0.3),
     ...(random.chance(0.3) && { idle_minutes_to_autostop: 1, down: random.chance(0.5) }),
   };
   return { do: "call", user: random.pick(users), operation: "launch", input };
