@@ -9,6 +9,7 @@ import { type Control, killProcessesOf, processesOf, startControl } from "./cont
 import { decodeWithClient } from "./encodings.ts";
 import { installClient } from "./existing-client.ts";
 import { faultOf, type Line, readStages } from "./lines.ts";
+import { checkLogins } from "./logins.ts";
 import { addPool } from "./pool.ts";
 import type { Report } from "./report.ts";
 import { dryRunOf, readTaskFiles, type TaskFile } from "./tasks.ts";
@@ -38,6 +39,7 @@ export async function checkClient(report: Report, at: number, signal: AbortSigna
     const control = await startControl(join(folder, "control"), settings, signal);
     await drive({ control, bin, folder, port }, report, signal);
     await checkEnd(control, folder, report);
+    await checkLogins(report, bin, join(folder, "logins"), signal);
     if (report.hasFaults()) await printLogs(folder);
   } finally {
     await killProcessesOf(folder);

@@ -6,6 +6,8 @@ export interface CommandOptions {
   readonly cwd?: string;
   readonly timeoutMs: number;
   readonly signal: AbortSignal;
+  /** Told what has been written so far, each time that there is more. */
+  readonly onText?: (text: string) => void;
 }
 
 /** How a command ended; null when it had to be killed. */
@@ -19,13 +21,16 @@ export interface Ended {
 /** Runs a command to its end; one that takes too long is killed with all it started. */
 export async function runCommand(
   [file = "", ...args]: readonly string[],
-  { env, cwd, timeoutMs, signal }: CommandOptions,
+  { env, cwd, timeoutMs, signal, onText }: CommandOptions,
 ): Promise<Ended> {
   const startedAt = performance.now();
   const child = spawn(file, args, { env, cwd, detached: true, stdio: ["ignore", "pipe", "pipe"] });
   const output: Buffer[] = [];
   for (const stream of [child.stdout, child.stderr])
-    stream.on("data", (chunk: Buffer) => output.push(chunk));
+    stream.on("data", (chunk: Buffer) => {
+      output.push(chunk);
+      onText?.(Buffer.concat(output).toString("utf8"));
+    });
 
   const tooLong = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]);
   const kill = () => killGroup(child.pid);
