@@ -201,7 +201,7 @@ for (const [line, message, hint] of refused)
     assert.match(error.hint ?? "", hint);
   });
 
-for (const word of ["ls", "ps", "jobs", "login", "run", "up"])
+for (const word of ["ls", "ps", "jobs", "run", "up"])
   test(`\`outrigger ${word}\` names the command that is meant`, async (t) => {
     const outrigger = await commandLine(t, "http://127.0.0.1:1");
     const { code, stderr } = await outrigger([word]);
