@@ -7,7 +7,7 @@ import { installationCommands } from "./catalog/installation.ts";
 import { jobCommands } from "./catalog/jobs.ts";
 import { nodeCommands } from "./catalog/nodes.ts";
 import type { OptionRow } from "./catalog/options.ts";
-import { actionOutput, errorOutput, later, noFollow, timeout } from "./catalog/options.ts";
+import { actionOutput, errorOutput, later, noFollow, output, timeout } from "./catalog/options.ts";
 import type { CommandRow } from "./catalog/row.ts";
 import { servingCommands } from "./catalog/serving.ts";
 import { sshCommands } from "./catalog/ssh.ts";
@@ -38,6 +38,7 @@ function sharedBy({ name, options }: CommandRow): OptionRow[] {
   const isAction = options.includes(later) || /^ssh (up|down)$/.test(name);
   const waits = isAction || noFollow.some((one) => options.includes(one));
   const hasOutput = options.some(({ flags }) => flags === errorOutput.flags);
-  const output = isAction ? actionOutput : errorOutput;
-  return [...(waits ? [timeout] : []), ...(hasOutput ? [] : [output])];
+  const hasAnswer = !/^(shell|completion)$/.test(name);
+  const own = hasAnswer ? output : errorOutput;
+  return [...(waits ? [timeout] : []), ...(hasOutput ? [] : [isAction ? actionOutput : own])];
 }

@@ -75,7 +75,7 @@ const isUntrusted = (cause: unknown): boolean =>
   /CERT|SELF_SIGNED|LEAF_SIGNATURE/.test(errorCodeOf(cause) ?? "");
 
 /** The error that control wrote to its log before it ended; undefined when there is none. */
-function causeIn(log: string): AppError | undefined {
+export function causeIn(log: string): AppError | undefined {
   const told = /^(\w*Error)(?: \[(\w+)\])?: (.+)$/m.exec(log);
   const [, name = "", type = name, message] = told ?? [];
   if (message === undefined) return undefined;

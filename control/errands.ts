@@ -1,5 +1,5 @@
 import { fail } from "../common/errors.ts";
-import { product } from "../common/product.ts";
+import type { Restoration } from "../contract/restoration.ts";
 import { readConfig } from "./config.ts";
 import { copyErrand, copyNow } from "./db/copies.ts";
 import { restore } from "./db/restore.ts";
@@ -11,7 +11,7 @@ type Env = Parameters<typeof readConfig>[0];
 /** What control does instead of serving, by the first word of its command line. */
 const errands: Readonly<Record<string, (words: readonly string[], env: Env) => Promise<void>>> = {
   [copyErrand]: async ([file = "", to = ""]) => copyNow(file, to),
-  restore: async ([name], env) => putBack(readConfig(env).home, name),
+  restore: async ([name], env) => restoreDatabase(readConfig(env).home, name),
 };
 
 /** Runs what the command line asks for. Throws `UsageError` for an unknown word. */
@@ -21,17 +21,17 @@ export async function runErrand(word: string, words: readonly string[], env: Env
   await errand(words, env);
 }
 
-async function putBack(home: string, name: string | undefined): Promise<void> {
+/** Restores the database, and prints what it did as JSON for the command line to show. */
+async function restoreDatabase(home: string, name: string | undefined): Promise<void> {
   const lock = lockHome(home);
   try {
     const file = databaseOf(home);
     const { copy, aside } = await restore(file, name, new Date());
-    console.log(`Restored ${file} from ${copy.name}.`);
-    if (aside !== null) console.log(`The database before it is kept: ${aside}`);
-    console.log(`Changes since ${copy.at.toISOString()} are lost.`);
-    console.log(
-      `Next: ${product.word} api start, then ${product.word} api orphans, for clusters created since.`,
-    );
+    const restored: Restoration = {
+      ...{ database: file, copy: copy.name, copied_at: copy.at.toISOString() },
+      previous_database: aside,
+    };
+    console.log(JSON.stringify(restored));
   } finally {
     lock.release();
   }

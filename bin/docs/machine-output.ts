@@ -35,9 +35,9 @@ outrigger logs dev --since 10m -o json            # one object a line, with the 
 - Lists are arrays, also when they are empty. With \`-w\` and \`-f\`, each state or event is one line (JSON Lines).
 - Commands that do something (\`launch\`, \`stop\`, \`serve up\`) print what they did, an object for each thing they did it
   to, with the id of the request. \`launch\` and \`exec\` then do not follow the job: use \`logs\`, or \`logs --status\`.
-- \`--timeout 10m\` limits how long a command waits. What was asked for goes on; the command exits with 6.`;
+- \`--timeout 10m\` limits how long a command waits. The work continues on the control plane; the command exits with 6.`;
 
-const errors = `Commands that are not in the table print no answer as JSON; their errors still are.
+const errors = `\`shell\`, \`sidecar\`, \`completion\` and \`api start --foreground\` have no answer of their own; their errors are JSON, too.
 
 ## Errors
 

@@ -60,15 +60,15 @@ export const watch: OptionRow = {
 };
 export const timeout: OptionRow = {
   flags: "--timeout <duration>",
-  means: "Wait no longer: 90s, 10m, 2h. What was asked for goes on; exits with 6.",
+  means: "Wait no longer: 90s, 10m, 2h. The work continues; exits with 6.",
   parse: durationOf,
 };
 /** Of commands that do something. */
 export const actionOutput: OptionRow = {
   ...output,
-  means: "Output format; with json no job is followed.",
+  means: "Output format; with json, no job is followed.",
 };
-/** Of commands whose answer is no JSON. */
+/** Of commands that have no answer of their own. */
 export const errorOutput: OptionRow = {
   ...output,
   means: "json: print errors as JSON, on the last line of stderr.",

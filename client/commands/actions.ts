@@ -30,7 +30,11 @@ export const failedAction = (
 });
 
 /** Something that was done at once, without a request. */
-export const directAction = (action: string, name: string | null): Action => ({
-  ...{ action, name, request_id: null, outcome: "done" },
+export const directAction = (
+  action: string,
+  name: string | null,
+  outcome: Action["outcome"] = "done",
+): Action => ({
+  ...{ action, name, request_id: null, outcome },
   ...{ job_id: null, endpoint: null, error: null },
 });

@@ -7,8 +7,10 @@ import { settingName } from "../../common/config.ts";
 import { AppError, fail } from "../../common/errors.ts";
 import { product } from "../../common/product.ts";
 import { buildOf, programArgs, unitFileOf } from "../../common/programs.ts";
+import type { Action } from "../output/actions.ts";
 import { fitUnit } from "../service-unit.ts";
 import type { World } from "../world.ts";
+import { directAction, tellActions } from "./actions.ts";
 
 interface InstallOptions {
   readonly user?: boolean;
@@ -27,51 +29,57 @@ const name = `${product.word}-agent`;
 const run = promisify(execFile);
 
 /** `outrigger agent install`: again it is an upgrade, which no job notices. */
-export const install = atPlace(async (world, place, isDryRun) => {
+export const install = atPlace("agent install", async (world, place, isDryRun) => {
   const { terminal } = world;
   const text = unitFor(place);
   const steps = [["daemon-reload"], ["enable", name], ["restart", name]];
   if (isDryRun) {
     terminal.note(`Would write ${place.file}, then: ${typed(place, steps)}`);
-    terminal.answer(text);
-    return;
+    if (!world.json) terminal.answer(text);
+    return "planned";
   }
   checkForSystemd(place);
   mkdirSync(dirname(place.file), { recursive: true });
   writeFileSync(place.file, `${text}\n`);
   terminal.note(`Wrote ${place.file}.`);
   for (const step of steps) await systemctl(place, step);
-  terminal.note(`The agent runs as ${place.user}, and starts again whenever it ends.`);
+  terminal.note(`The agent runs as ${place.user}, and systemd restarts it if it ends.`);
   tellHints(world, place);
+  return "done";
 });
 
 /** `outrigger agent uninstall`. */
-export const uninstall = atPlace(async ({ terminal }, place, isDryRun) => {
+export const uninstall = atPlace("agent uninstall", async ({ terminal }, place, isDryRun) => {
   if (!existsSync(place.file)) {
     terminal.note(`${name} is not installed: there is no ${place.file}.`);
-    return;
+    return "unchanged";
   }
   const stop = ["disable", "--now", name];
   if (isDryRun) {
     const then = typed(place, [["daemon-reload"]]);
     terminal.note(`Would run: ${typed(place, [stop])}; remove ${place.file}; ${then}`);
-    return;
+    return "planned";
   }
   checkForSystemd(place);
   await systemctl(place, stop);
   rmSync(place.file);
   await systemctl(place, ["daemon-reload"]);
-  terminal.note(`Removed ${place.file}. Jobs that ran go on by themselves; files are kept.`);
+  terminal.note(`Removed ${place.file}. Running jobs continue without it; files are kept.`);
+  return "done";
 });
 
 /** A command that works on one of the places. */
-function atPlace(work: (world: World, place: Place, isDryRun: boolean) => Promise<void>) {
+function atPlace(
+  action: string,
+  work: (world: World, place: Place, isDryRun: boolean) => Promise<Action["outcome"]>,
+) {
   return async (
     world: World,
     _operands: readonly string[],
     options: InstallOptions,
   ): Promise<undefined> => {
-    await work(world, placeOf(world, options), options.dryRun ?? false);
+    const outcome = await work(world, placeOf(world, options), options.dryRun ?? false);
+    return tellActions(world, [directAction(action, name, outcome)]);
   };
 }
 

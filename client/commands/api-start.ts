@@ -15,6 +15,7 @@ import { count } from "../rendering.ts";
 import { isOfHome } from "../settings.ts";
 import { startControl } from "../start-control.ts";
 import type { World } from "../world.ts";
+import { directAction, tellActions } from "./actions.ts";
 import { askHome, liveClusters } from "./api-stop.ts";
 
 interface StartOptions extends WantedControl {
@@ -35,11 +36,8 @@ export async function start(
 }
 
 /** Where the one that runs listens; throws `ConflictError` when something else was asked for. */
-function tellRunning(
-  { terminal, settings }: World,
-  running: ControlProcess,
-  options: StartOptions,
-): undefined {
+function tellRunning(world: World, running: ControlProcess, options: StartOptions): undefined {
+  const { terminal, settings } = world;
   const address = addressOf(running);
   const isOther = options.foreground || options.firstAdmin !== undefined;
   if (isOther || !listensAt(running, options)) {
@@ -48,13 +46,13 @@ function tellRunning(
     fail("ConflictError", `${what}; stop it first: outrigger api stop`);
   }
   terminal.note(`A control plane is already running, pid ${running.pid}.`);
-  terminal.answer(address ?? settings.endpoint);
+  tellStarted(world, address ?? settings.endpoint, "unchanged");
 }
 
 async function startDetached(world: World, env: Record<string, string>): Promise<void> {
   const { terminal, settings } = world;
   const address = await startControl(world, env);
-  terminal.answer(address);
+  tellStarted(world, address, "done");
   terminal.note(`${terminal.paintNote("dim", "log   ")}${logFileOf(settings)}`);
   terminal.note(`${terminal.paintNote("dim", "stop  ")}outrigger api stop`);
   const admin = await adminWithoutPassword(world, address, env);
@@ -84,6 +82,11 @@ async function adminWithoutPassword(
   );
   const isSo = users?.some((user) => user.name === name && user.has_password === false);
   return isSo ? name : undefined;
+}
+
+function tellStarted(world: World, endpoint: string, outcome: "done" | "unchanged"): void {
+  if (!world.json) world.terminal.answer(endpoint);
+  tellActions(world, [{ ...directAction("api start", null, outcome), endpoint }]);
 }
 
 /** Says how to use it where something names another control plane. */

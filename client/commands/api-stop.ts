@@ -9,6 +9,7 @@ import { type Client, openClient } from "../sdk.ts";
 import { listClusters } from "../selection.ts";
 import { tokenFor } from "../token.ts";
 import type { World } from "../world.ts";
+import { directAction, tellActions } from "./actions.ts";
 
 const stopLimitMs = 30_000;
 const lookEveryMs = 50;
@@ -21,7 +22,7 @@ export async function stop(world: World): Promise<undefined> {
   const control = findControl(settings);
   if (control === undefined) {
     terminal.note(`No control plane is running for ${settings.home}.`);
-    return;
+    return tellActions(world, [directAction("api stop", null, "unchanged")]);
   }
   const left = await liveClusters(world, addressOf(control), "stop");
   const progress = openProgress(terminal);
@@ -38,8 +39,9 @@ export async function stop(world: World): Promise<undefined> {
   progress.end("done");
   if (left.length > 0)
     terminal.note(
-      `${count(left.length, "cluster")} ${left.length === 1 ? "goes" : "go"} on: ${left.join(", ")}`,
+      `${count(left.length, "cluster")} ${left.length === 1 ? "keeps" : "keep"} running: ${left.join(", ")}`,
     );
+  return tellActions(world, [directAction("api stop", null)]);
 }
 
 /** The clusters that are not stopped, of everyone; none where control does not say so in time. */

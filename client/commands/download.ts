@@ -5,9 +5,11 @@ import { product } from "../../common/product.ts";
 import { bytesText } from "../../contract/sizes.ts";
 import { fetchFiles, type Watcher } from "../fetch.ts";
 import type { FetchPlan, Target } from "../fetch-plan.ts";
+import { downloadForm } from "../output/files.ts";
 import { openProgress, type Progress } from "../progress.ts";
 import { count } from "../rendering.ts";
 import type { World } from "../world.ts";
+import { answerOne } from "./answers.ts";
 import { isLost } from "./left-alone.ts";
 
 interface DownloadOptions {
@@ -29,7 +31,8 @@ export async function download(
     progress.end("done");
     for (const { path, why } of plan.left)
       terminal.note(`${terminal.paintNote("red", "✗")} left out ${path || place}: ${why}`);
-    terminal.answer(plan.root);
+    if (world.json) answerOne(world, {}, downloadForm, resultOf(plan));
+    else terminal.answer(plan.root);
     return plan.left.length > 0 ? 1 : 0;
   } catch (error) {
     const isOpen = signal.aborted || isLost(error);
@@ -38,6 +41,12 @@ export async function download(
     throw error;
   }
 }
+
+const resultOf = (plan: FetchPlan) => ({
+  ...{ path: plan.root, files: plan.listed, transferred: plan.files.length },
+  ...{ transferred_bytes: sizeOf(plan) },
+  left_out: plan.left.map(({ path, why: reason }) => ({ path, reason })),
+});
 
 function watch(progress: Progress, place: string): Watcher {
   const looking = `Looking at ${place}`;

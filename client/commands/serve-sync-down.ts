@@ -7,7 +7,9 @@ import { product } from "../../common/product.ts";
 import { clusterOperations } from "../../contract/operations/clusters.ts";
 import { serveOperations } from "../../contract/operations/serve.ts";
 import { cannotWrite } from "../local-files.ts";
+import { type LogFile, logFileForm } from "../output/files.ts";
 import type { World } from "../world.ts";
+import { answerJson } from "./answers.ts";
 import { openFile } from "./sync-down.ts";
 
 type Given = GivenInputOf<typeof serveOperations.downloadLogs>;
@@ -29,7 +31,12 @@ export async function syncDownService(
     const zip = join(aside, "logs.zip");
     await writeInto(aside, zip, bytes);
     const folder = join(homedir(), `${product.word}_logs`, name);
-    for await (const file of unpack(zip, folder)) world.terminal.answer(file);
+    const written: LogFile[] = [];
+    for await (const path of unpack(zip, folder)) {
+      written.push({ path, cluster: null, job_id: null, service: name });
+      if (!world.json) world.terminal.answer(path);
+    }
+    if (world.json) answerJson(world, {}, logFileForm, written);
   } finally {
     await rm(aside, { recursive: true, force: true });
   }

@@ -4,9 +4,11 @@ import { join } from "node:path";
 import { product } from "../../common/product.ts";
 import { clusterOperations } from "../../contract/operations/clusters.ts";
 import { cannotWrite } from "../local-files.ts";
+import { type LogFile, logFileForm } from "../output/files.ts";
 import type { World } from "../world.ts";
+import { answerJson } from "./answers.ts";
 
-/** Writes the log of each job to a file of its own and prints the file's name. */
+/** Writes the log of each job to a file of its own and prints the file's name, all of them at the end as JSON. */
 export async function syncDown(
   world: World,
   cluster: string,
@@ -15,14 +17,17 @@ export async function syncDown(
   const client = await world.connect();
   const ids = jobIds.length > 0 ? jobIds : await allJobIds(world, cluster);
   const folder = join(homedir(), `${product.word}_logs`, cluster);
+  const written: LogFile[] = [];
   for (const id of ids) {
     const file = join(folder, `job-${id}.log`);
     const input = { cluster_name: cluster, job_id: id, follow: false };
     const out = await openFile(folder, file);
     const sink = { write: out.write, control: () => {} };
     await client.logs(clusterOperations.logs, input, sink).finally(out.close);
-    world.terminal.answer(file);
+    written.push({ path: file, cluster, job_id: id, service: null });
+    if (!world.json) world.terminal.answer(file);
   }
+  if (world.json) answerJson(world, {}, logFileForm, written);
   if (ids.length === 0) world.terminal.note(`No jobs on ${cluster}.`);
   return 0;
 }

@@ -3,6 +3,7 @@ import type { Orphan } from "../../contract/operations/orphans.ts";
 import { CloudCapability } from "../../contract/records/clouds.ts";
 import { Explanation } from "../../contract/records/explanation.ts";
 import type { SshNodePoolStatus } from "../../contract/records/ssh-node-pools.ts";
+import { Restoration } from "../../contract/restoration.ts";
 import { requestMachine } from "../../contract/statuses.ts";
 import type { Health } from "../sdk.ts";
 import { form, instant, instantOf } from "./shapes.ts";
@@ -81,6 +82,9 @@ export const infoForm = form(
     user: user ? { id: user.id, name: user.name ?? null } : null,
   }),
 );
+
+/** A database that was restored, as `api restore` prints it. */
+export const restorationForm = form(Restoration, (row: Restoration) => row);
 
 const { attempt: Attempt, ...explained } = Explanation.shape;
 

@@ -12,8 +12,10 @@ import {
   orphanForm,
   poolForm,
   requestForm,
+  restorationForm,
 } from "./control.ts";
 import { ErrorOutput } from "./error.ts";
+import { downloadForm, logFileForm } from "./files.ts";
 import { findingForm, versionForm } from "./installation.ts";
 import { eventForm, jobForm, jobStatusForm } from "./jobs.ts";
 import { logLineForm } from "./logs.ts";
@@ -32,6 +34,12 @@ export interface Output {
 }
 
 const listOf = ({ schema }: { readonly schema: z.ZodObject }) => z.array(schema);
+
+/** Commands that have no answer of their own; their errors are JSON all the same. */
+export const withoutAnswer = [
+  ...["shell", "sidecar", "completion", "complete", "users export"],
+  "api start --foreground",
+] as const;
 
 /** Everything that is printed as JSON. */
 export const outputs: readonly Output[] = [
@@ -74,6 +82,13 @@ export const outputs: readonly Output[] = [
   { name: "audit-entry", schema: auditForm.schema, printedBy: ["audit -o ndjson"], isLines: true },
   { name: "audit-verdict", schema: verdictForm.schema, printedBy: ["audit --verify"] },
   { name: "control-plane", schema: infoForm.schema, printedBy: ["api info"] },
+  { name: "restoration", schema: restorationForm.schema, printedBy: ["api restore"] },
+  { name: "download", schema: downloadForm.schema, printedBy: ["download"] },
+  {
+    name: "log-files",
+    schema: listOf(logFileForm),
+    printedBy: ["logs --sync-down", "serve logs --sync-down"],
+  },
   { name: "version", schema: versionForm.schema, printedBy: ["version"] },
   { name: "findings", schema: listOf(findingForm), printedBy: ["doctor"] },
   {
@@ -94,6 +109,7 @@ export const outputs: readonly Output[] = [
       ...["users create", "users update", "users delete", "tokens delete"],
       ...["workspaces create", "workspaces update", "workspaces delete", "workspaces use"],
       "api config set",
+      ...["api start", "api stop", "agent install", "agent uninstall"],
     ],
   },
   { name: "error", schema: ErrorOutput, printedBy: ["every command that fails, on stderr"] },

@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import type {
   ClusterJobRecord,
   ClusterStatusRecord,
@@ -89,3 +90,6 @@ export const verdict = {
   has_expected: false,
   broken: null,
 };
+
+const sha256 = createHash("sha256").update("1").digest("hex");
+export const file = { kind: "file", path: "", size: 1, mode: 0o644, sha256 };

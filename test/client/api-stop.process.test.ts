@@ -25,7 +25,7 @@ test("who stops the control plane is told which clusters go on", async (t) => {
 
   assert.deepEqual(
     [code, stderr],
-    [0, `Stopping the control plane, pid ${stand.pid}\n1 cluster goes on: dev\n`],
+    [0, `Stopping the control plane, pid ${stand.pid}\n1 cluster keeps running: dev\n`],
   );
   assert.equal(control.to("POST /status")[0]?.body["all_users"], true);
 });

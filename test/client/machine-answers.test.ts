@@ -1,195 +1,47 @@
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync } from "node:fs";
 import { writeFile } from "node:fs/promises";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { test } from "node:test";
 import * as z from "zod";
-import { outputs } from "../../client/output/table.ts";
-import {
-  aSecret,
-  aToken,
-  cost,
-  dev,
-  entry,
-  explanation,
-  health,
-  instant,
-  job,
-  orphan,
-  pool,
-  request,
-  sending,
-  since,
-  use,
-  verdict,
-} from "./answered-records.ts";
+import { commands } from "../../client/catalog.ts";
+import { outputs, withoutAnswer } from "../../client/output/table.ts";
+import { copyNow } from "../../control/db/copies.ts";
+import { dev } from "./answered-records.ts";
 import { commandLine, wordsOf } from "./command-line.ts";
-import { fakeControl, type Handler, type Routes, sendJson } from "./fake-control.ts";
-import { aService } from "./services.ts";
+import { fakeControl, type Handler, sendJson } from "./fake-control.ts";
+import { lines, routes } from "./machine-lines.ts";
 
 const root = join(import.meta.dirname, "../..");
 const read = (name: string) =>
   JSON.parse(readFileSync(join(root, `docs/schemas/${name}.json`), "utf8"));
 
-const routes: Routes = {
-  "GET /audit": sending({ entries: [entry] }),
-  "GET /audit/verify": sending(verdict),
-  "POST /status": { result: [dev] },
-  "POST /endpoints": { result: { 8080: "10.0.0.1:8080" } },
-  "POST /queue": { result: [job] },
-  "POST /job_status": { result: { 1: "SUCCEEDED" } },
-  "POST /cluster_events": {
-    result: [
-      { reason: "INIT → UP: every node runs", transitioned_at: since },
-      { reason: "hook 1 of 1 (stop) failed", transitioned_at: since },
-    ],
-  },
-  "POST /cost_report": { result: [cost] },
-  "POST /check": { result: { default: { Local: ["compute"] } } },
-  "POST /serve/status": { result: [aService()] },
-  "GET /ssh_node_pools": sending({ lab: { hosts: ["a"] } }),
-  "GET /ssh_node_pools/lab/status": sending(pool),
-  "GET /ssh_node_pools/keys": sending(["id_ed25519"]),
-  "DELETE /ssh_node_pools/lab": sending({ status: "success" }),
-  "GET /workspaces": { result: { default: { private: true } } },
-  "GET /workspaces/use": sending([use]),
-  "GET /users/me/workspace": sending({ workspace: "default" }),
-  "POST /users/me/workspace": sending({ preferred: "default" }),
-  "GET /workspaces/config": { result: { version: 2, workspaces: {}, limits: { clusters: 1 } } },
-  "POST /workspaces/config": { result: { version: 3 } },
-  "GET /workspaces/config/history": sending([
-    { version: 1, user_id: "u1", user_name: "ana", created_at: since },
-  ]),
-  "GET /api/status": sending([request]),
-  "GET /explain": sending(explanation),
-  "GET /orphans": sending([orphan]),
-  "POST /orphans/adopt": sending(orphan),
-  "GET /api/health": sending({ ...health, user: { id: "u1", name: "ana" } }),
-  "GET /users": sending([
-    { id: "u1", name: "ana", role: "admin", user_type: "basic", has_password: true, created_at: 0 },
-  ]),
-  "POST /users/create": sending(null),
-  "POST /users/update": sending(null),
-  "POST /users/delete": sending(null),
-  "POST /users/import": sending({
-    ...{ success_count: 1, error_count: 0, total_processed: 1 },
-    ...{ parse_errors: [], creation_errors: [] },
-  }),
-  "GET /users/role": sending({ id: "u1", name: "ana", role: "admin" }),
-  "GET /users/service-account-tokens": sending([aToken]),
-  "POST /users/service-account-tokens": sending(aSecret),
-  "POST /users/service-account-tokens/rotate": sending(aSecret),
-  "POST /users/service-account-tokens/delete": sending({ message: "deleted" }),
-  "POST /users/service-account-tokens/update-role": sending({}),
-  "POST /users/service-account-tokens/get-role": sending({ roles: ["viewer"] }),
-  "POST /launch": { result: { job_id: 1, handle: null } },
-  "POST /exec": { result: { job_id: 2, handle: null } },
-  "POST /serve/up": { result: ["chat", "http://127.0.0.1:30001"] },
-  "POST /api/cancel": { result: ["r-1"] },
-  ...Object.fromEntries(
-    [
-      ...["start", "stop", "down", "autostop", "cancel", "serve/update", "serve/down"],
-      ...["workspaces/create", "workspaces/update", "workspaces/delete"],
-      ...["serve/terminate-replica", "ssh_node_pools/deploy", "ssh_node_pools/down"],
-    ].map((name) => [`POST /${name}`, {}]),
-  ),
-};
-
-/** A line of each form, and a part of what it must print; several of those that are printed by several. */
-const lines: readonly [string, string, unknown][] = [
-  ["status", "clusters", [{ name: "dev", infra: "local/here", launched_at: instant }]],
-  ["status --endpoints dev", "endpoints", [{ cluster: "dev", port: 8080 }]],
-  ["queue dev", "jobs", [{ cluster: "dev", id: 1, started_at: instant, ended_at: null }]],
-  ["logs --status dev", "job-statuses", [{ cluster: "dev", id: 1, status: "SUCCEEDED" }]],
-  [
-    "events dev",
-    "events",
-    [
-      { at: instant, name: "dev", from: "INIT", to: "UP", reason: "every node runs" },
-      { from: null, to: null, reason: "hook 1 of 1 (stop) failed" },
-    ],
-  ],
-  ["explain dev", "explanation", { name: "dev", since: instant, attempt: { next_at: instant } }],
-  ["context list", "contexts", [{ name: "default", current: true }]],
-  ["config show", "settings", [{ origin: { kind: "default" } }]],
-  ["cost-report", "costs", [{ name: "dev", duration_seconds: 60, cost_usd: 0.25 }]],
-  ["check", "infra", [{ workspace: "default", infra: "local", capabilities: ["compute"] }]],
-  ["serve status", "services", [{ name: "chat", replicas: [{ id: 1 }, { id: 2 }] }]],
-  ["ssh status", "ssh-pools", [{ name: "lab", hosts: [{ name: "a" }] }]],
-  ["ssh keys", "ssh-keys", [{ name: "id_ed25519" }]],
-  ["api status", "requests", [{ id: "r-1", name: "launch", created_at: instant }]],
-  ["api orphans", "orphans", [{ id: "o1", infra: "local" }]],
-  ["api orphans --adopt o1", "orphans", [{ id: "o1" }]],
-  ["audit", "audit", [{ seq: 7, at: instant, subject: "cluster dev" }]],
-  ["audit --verify", "audit-verdict", { entries: 7, last_hash: "00ff", broken: null }],
-  ["api info", "control-plane", { status: "healthy", api_version: 60, user: { id: "u1" } }],
-  ["version", "version", {}],
-  ["doctor", "findings", []],
-  [
-    "launch -c dev true",
-    "actions",
-    [{ action: "launch", name: "dev", outcome: "done", job_id: 1 }],
-  ],
-  ["launch -c dev --async true", "actions", [{ name: "dev", outcome: "submitted", job_id: null }]],
-  ["exec dev true", "actions", [{ action: "exec", name: "dev", job_id: 2 }]],
-  ["start dev", "actions", [{ action: "start", name: "dev" }]],
-  ["stop dev", "actions", [{ action: "stop", name: "dev", outcome: "done" }]],
-  ["down dev --async", "actions", [{ action: "down", name: "dev", outcome: "submitted" }]],
-  ["autostop dev", "actions", [{ action: "autostop", name: "dev" }]],
-  ["cancel dev 1", "actions", [{ action: "cancel", name: "dev", outcome: "unchanged" }]],
-  ["api cancel r-1", "actions", [{ name: null, outcome: "done" }]],
-  [
-    "serve up -n chat chat.yaml",
-    "actions",
-    [{ action: "serve up", endpoint: "http://127.0.0.1:30001" }],
-  ],
-  ["serve update chat chat.yaml", "actions", [{ action: "serve update", name: "chat" }]],
-  ["serve down chat", "actions", [{ action: "serve down", name: "chat" }]],
-  ["ssh up lab", "actions", [{ action: "ssh up", name: "lab" }]],
-  ["ssh down lab", "actions", [{ action: "ssh down", name: "lab" }]],
-  ["ssh forget lab", "actions", [{ action: "ssh forget", name: "lab", request_id: null }]],
-  [
-    "context add prod --endpoint https://control.example",
-    "actions",
-    [{ action: "context add", name: "prod", outcome: "done" }],
-  ],
-  ["context use default", "actions", [{ action: "context use", name: "default" }]],
-  ["context remove gone --ignore-not-found", "actions", []],
-  ["whoami", "identity", { name: "ana", role: "admin" }],
-  ["login --endpoint ENDPOINT", "actions", [{ outcome: "done" }]],
-  ["logout", "actions", []],
-  ["users list", "users", [{ name: "ana", login: "basic", has_password: true }]],
-  ["users import users.csv", "user-import", { imported: 1, errors: [] }],
-  ["users create ana --password-stdin", "actions", [{ action: "users create", name: "ana" }]],
-  ["users update ana --role user", "actions", [{ action: "users update", name: "ana" }]],
-  ["users delete -y ana", "actions", [{ action: "users delete", outcome: "done" }]],
-  ["tokens list", "tokens", [{ name: "ci", role: "user", expires_at: "1970-01-02T00:00:00.000Z" }]],
-  ["tokens create ci", "new-token", { name: "ci", token: "sky_outrigger_x" }],
-  ["tokens rotate -y ci", "new-token", { name: "ci", token: "sky_outrigger_x" }],
-  ["tokens role ci viewer", "token-role", { name: "ci", role: "viewer" }],
-  ["tokens delete -y ci", "actions", [{ action: "tokens delete", name: "ci" }]],
-  ["workspaces list", "workspaces", [{ name: "default", private: true, limits: { clusters: 4 } }]],
-  ["workspaces create lab", "actions", [{ action: "workspaces create", name: "lab" }]],
-  ["workspaces update lab --public", "actions", [{ action: "workspaces update", name: "lab" }]],
-  ["workspaces delete lab", "actions", [{ action: "workspaces delete", name: "lab" }]],
-  ["workspaces use lab", "actions", [{ action: "workspaces use", name: "lab" }]],
-  ["api config", "configuration", { version: 2, limits: { clusters: 1 } }],
-  ["api config history", "configuration-versions", [{ version: 1, created_at: instant }]],
-  ["api config set -f chat.yaml", "actions", [{ action: "api config set", name: null }]],
+/** Forms that are printed a line at a time, which other tests are about. */
+const printedAsLines = ["error", "event", "log-line", "audit-entry"];
+/** Commands that are tried with a real control plane, below, or beside what they write. */
+const triedElsewhere = [
+  ...["api start", "api stop", "api restore", "logs --sync-down", "serve logs --sync-down"],
 ];
 
-/** Forms that other tests are about, as they are printed a line at a time. */
-const elsewhere = ["error", "event", "log-line", "audit-entry"];
-
 test("each form of JSON is tried", () => {
-  const tried = new Set([...elsewhere, ...lines.map(([, name]) => name)]);
+  const hasLine = (command: string) =>
+    lines.some(([line]) => command.split(" ").every((word) => wordsOf(line).includes(word)));
+  const tried = (command: string) => triedElsewhere.includes(command) || hasLine(command);
+  const documents = outputs.filter(({ name }) => !printedAsLines.includes(name));
+
   assert.deepEqual(
-    outputs.filter(({ name }) => !tried.has(name)),
+    documents.flatMap(({ printedBy }) => printedBy).filter((command) => !tried(command)),
     [],
   );
-  const commands = outputs.find(({ name }) => name === "actions")?.printedBy ?? [];
+});
+
+test("each command prints one of these forms, or is known to have no answer", () => {
+  const known = [...withoutAnswer, ...outputs.flatMap(({ printedBy }) => printedBy)];
+
   assert.deepEqual(
-    commands.filter((name) => !lines.some(([line]) => `${line} `.startsWith(`${name} `))),
+    commands
+      .filter(({ name }) => !known.some((line) => `${line} `.startsWith(`${name} `)))
+      .map(({ name }) => name),
     [],
   );
 });
@@ -212,6 +64,35 @@ for (const [line, name, part] of lines)
     z.fromJSONSchema(read(name)).parse(printed);
     assert.partialDeepStrictEqual(printed, part);
   });
+
+test("the control plane of this machine is started, stopped and restored, and says so as JSON", async (t) => {
+  const outrigger = await commandLine(t, "http://127.0.0.1:1");
+  const answerOf = async (line: string, name: string) => {
+    const { code, stdout, stderr } = await outrigger(wordsOf(`${line} -o json`));
+    assert.equal(code, 0, stderr);
+    return Object(z.fromJSONSchema(read(name)).parse(JSON.parse(stdout)));
+  };
+  const [start, stop] = ["api start --port 0", "api stop"];
+  t.after(() => outrigger(["api", "stop"]));
+
+  const started = [await answerOf(start, "actions"), await answerOf(start, "actions")];
+  const stopped = [await answerOf(stop, "actions"), await answerOf(stop, "actions")];
+  const database = join(outrigger.folder, "control/state.db");
+  mkdirSync(join(dirname(database), "copies"), { recursive: true });
+  copyNow(database, join(dirname(database), "copies/state-2026-01-02T03-04-05Z.db"));
+  const restored = await answerOf("api restore", "restoration");
+  const { code, stdout, stderr } = await outrigger(wordsOf("api restore other.db -o json"));
+
+  assert.deepEqual(
+    [...started, ...stopped].map(([{ action, outcome }]) => `${action} ${outcome}`),
+    ["api start done", "api start unchanged", "api stop done", "api stop unchanged"],
+  );
+  assert.match(started[0][0].endpoint, /^http:\/\/127\.0\.0\.1:\d+$/);
+  assert.equal(restored.copied_at, "2026-01-02T03:04:05.000Z");
+  assert.ok(existsSync(restored.previous_database));
+  const { error } = JSON.parse(stderr);
+  assert.deepEqual([code, stdout, error.code], [3, "", "NotFoundError"]);
+});
 
 test("--fields prints these alone, and names those that there are", async (t) => {
   const control = await fakeControl(t, routes);

@@ -33,7 +33,7 @@ test("a truncated database is refused at start with the way back, and its copy h
   const restored = await control.cli("api", "restore");
   assert.equal(restored.code, 0, restored.stderr);
   assert.match(restored.stdout, /Changes since 2026-01-02T03:04:05\.000Z are lost/);
-  const [, aside = ""] = /before it is kept: (.*)/.exec(restored.stdout) ?? [];
+  const [, aside = ""] = /previous database is at (.*)/.exec(restored.stdout) ?? [];
   assert.equal(readFileSync(aside).length, 20_000);
 
   await control.start();

@@ -1,0 +1,26 @@
+import * as z from "zod";
+import { form } from "./shapes.ts";
+
+const Download = z.strictObject({
+  path: z.string().describe("Where the file or folder is now."),
+  files: z.int().describe("How many files and links there are, left-out ones not counted."),
+  transferred: z.int().describe("How many files differed, and were copied."),
+  transferred_bytes: z.int(),
+  left_out: z
+    .array(z.strictObject({ path: z.string(), reason: z.string() }))
+    .describe("What could not be copied; the command then exits with 1."),
+});
+
+/** What `download` copied. */
+export const downloadForm = form(Download, (row: z.output<typeof Download>) => row);
+
+const LogFile = z.strictObject({
+  path: z.string(),
+  cluster: z.string().nullable(),
+  job_id: z.int().nullable(),
+  service: z.string().nullable(),
+});
+export type LogFile = z.output<typeof LogFile>;
+
+/** A log that was written to a file of its own. */
+export const logFileForm = form(LogFile, (row: LogFile) => row);
