@@ -74,6 +74,8 @@ const local = new Set([
   ...["agent install", "agent uninstall", "sidecar", "api start", "api stop", "api restore"],
   ...["context add", "context use", "context list", "context remove", "config show"],
   ...["completion", "complete", "version", "doctor"],
+  // A variable names the control plane here, and a login is of a context.
+  ...["login", "logout"],
   ...["context add", "context use", "context list", "context remove", "config show"],
 ]);
 
