@@ -11,7 +11,7 @@ import { errorForm, wantsJson } from "./error-form.ts";
 import { examples, groupNotes, groupSummaries, knownWords, otherWords, wrap } from "./help.ts";
 import type { Client } from "./sdk.ts";
 import { type Env, type Flags, readSettings, type Settings } from "./settings.ts";
-import { openTerminal, type Streams, type Terminal } from "./terminal.ts";
+import { openTerminal, quietened, type Streams, type Terminal } from "./terminal.ts";
 import type { World } from "./world.ts";
 
 /** What the process hands to the program. */
@@ -32,7 +32,8 @@ export async function run(words: readonly string[], outer: Surroundings): Promis
   const dispatch: Dispatch = async (row, operands, options, flags) => {
     const limit = openLimit(options, outer.signal);
     const { signal } = limit;
-    const { world, close } = openWorld(words, terminal, { ...outer, signal }, { row, flags });
+    const shown = flags.quiet ? quietened(terminal) : terminal;
+    const { world, close } = openWorld(words, shown, { ...outer, signal }, { row, flags });
     const command = await row.load();
     try {
       code = (await command(world, operands, options as never).finally(close)) ?? 0;
@@ -138,6 +139,7 @@ function toProgram(
     .usage("<command> [options]")
     .version(product.version, "-V, --version", "Print the version.")
     .option("--context <name>", "Context to use, before or after the command.")
+    .option("-q, --quiet", "Print results and errors only, before or after the command.")
     .helpOption("-h, --help", "Show this.")
     .helpCommand(false)
     .exitOverride()

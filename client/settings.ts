@@ -42,6 +42,8 @@ export type SettingName = Exclude<keyof Settings, "origins">;
 export interface Flags {
   readonly context?: string | undefined;
   readonly workspace?: string | undefined;
+  /** Show results and errors only. */
+  readonly quiet?: boolean | undefined;
 }
 
 export const defaultPort = 46_580;

@@ -1,5 +1,6 @@
 import { basename } from "node:path";
 import { sshNodePoolOperations as rows } from "../contract/operations/ssh-node-pools.ts";
+import { readStdin } from "./entrypoint.ts";
 import { readBytes } from "./named-file.ts";
 import { readPools } from "./pool-text.ts";
 import type { World } from "./world.ts";
@@ -11,7 +12,9 @@ type Uploaded = Map<string, string>;
 /** Writes the pools of a YAML file down, their keys uploaded; answers their names. */
 export async function writePools(world: World, file: string): Promise<string[]> {
   const client = await world.connect();
-  const document = readPools(file, readBytes(world, file).toString());
+  const text =
+    file === "-" ? await readStdin(world.streams.stdin) : readBytes(world, file).toString();
+  const document = readPools(file, text);
   const uploaded: Uploaded = new Map();
   const pools: Record<string, unknown> = {};
   for (const [name, pool] of Object.entries(document))

@@ -79,7 +79,11 @@ const largestFileBytes = 16 * 1024 * 1024;
 
 /** The text of a task file, which must say something. */
 function filledText(file: string, name: string): string {
-  const text = readNamed(file, { mostBytes: largestFileBytes }).toString();
+  return filled(readNamed(file, { mostBytes: largestFileBytes }).toString(), name);
+}
+
+/** The text itself; throws `UsageError` for one that says nothing. */
+export function filled(text: string, name: string): string {
   if (isEmptyTask(text))
     fail("UsageError", `${name} is empty; write what to run in it, such as \`run: echo hello\``);
   return text;

@@ -21,8 +21,10 @@ export interface Terminal {
   answer(text: string): void;
   /** Bytes of the answer as they are; resolves once they may be followed by more. */
   write(bytes: Uint8Array): Promise<void>;
-  /** A line for the person: progress, hints, errors. */
+  /** A line for the person: progress, hints; left out when quiet. */
   note(text: string): void;
+  /** A line that says what failed, also when quiet. */
+  warn(text: string): void;
   /** Puts text on the note side as it is. */
   draw(text: string | Uint8Array): void;
   /** Width of the note side. */
@@ -65,6 +67,7 @@ export function openTerminal({ stdin, stdout, stderr }: Streams, env: Env): Term
     paintNote: painter(wantsColour(stderr, env)),
     answer: (text) => void stdout.write(`${text}\n`),
     note: (text) => void stderr.write(`${text}\n`),
+    warn: (text) => void stderr.write(`${text}\n`),
     draw: (text) => void stderr.write(text),
     write: async (bytes) => {
       if (!stdout.write(bytes)) await once(stdout, "drain");
@@ -74,6 +77,14 @@ export function openTerminal({ stdin, stdout, stderr }: Streams, env: Env): Term
     askHidden: (questions, signal) => askHidden(stdin, stderr, questions, signal),
   };
 }
+
+/** The same terminal for answers and errors alone. */
+export const quietened = (terminal: Terminal): Terminal => ({
+  ...terminal,
+  isLive: false,
+  note() {},
+  draw() {},
+});
 
 const columnsOf = (stream: Output) =>
   stream.isTTY ? stream.columns || 80 : Number.POSITIVE_INFINITY;

@@ -50,7 +50,7 @@ export const clusterCommands: readonly CommandRow[] = [
       ...option.machineOptions,
       option.later,
     ],
-    more: `ENTRYPOINT is a YAML file or a quoted command. With -c alone, the cluster is created and nothing runs.
+    more: `ENTRYPOINT is a YAML file, - for YAML on stdin, or a quoted command. With -c alone, the cluster is created and nothing runs.
 Without a terminal it does not ask for confirmation.
 ${option.jobExits}
 
@@ -78,7 +78,8 @@ Examples:
 
 Examples:
   outrigger exec dev 'python train.py --lr 1e-4'
-  outrigger exec -c dev task.yaml`,
+  outrigger exec -c dev task.yaml
+  sed s/small/large/ task.yaml | outrigger exec dev -`,
     startsControl: true,
     load: async () => (await import("../commands/exec.ts")).exec,
   },
@@ -122,7 +123,12 @@ Examples:
       ...option.allUsers,
       ...option.outputs,
     ],
-    more: names,
+    more: `${names}
+
+Examples:
+  outrigger status                                clusters of yours
+  outrigger status dev -w                         one cluster, shown again after each change
+  outrigger status 'exp-*' --fields name,status   as JSON, for scripts`,
     load: async () => (await import("../commands/status.ts")).status,
   },
   {
@@ -140,7 +146,11 @@ Examples:
       { flags: "-f, --force", means: "Also if the cluster is up." },
       option.later,
     ],
-    more: `${names}\n${asking}`,
+    more: `${names}\n${asking}
+
+Examples:
+  outrigger start dev
+  outrigger start dev -i 30 --down                and delete it after 30 idle minutes`,
     startsControl: true,
     load: async () => (await import("../commands/lifecycle.ts")).start,
   },
@@ -150,7 +160,11 @@ Examples:
     operands: "[names...]",
     summary: "Stop clusters and keep their disks.",
     options: [option.all, option.yes, option.ignoreNotFound, purge, skipHooks, option.later],
-    more: `${names}\n${asking}\n\n${whileHooks}`,
+    more: `${names}\n${asking}\n\n${whileHooks}
+
+Examples:
+  outrigger stop dev                              runs the stop hooks first
+  outrigger stop -a -y                            all of your clusters, without a question`,
     load: async () => (await import("../commands/lifecycle.ts")).stop,
   },
   {
@@ -159,7 +173,11 @@ Examples:
     operands: "[names...]",
     summary: "Tear clusters down, disks included.",
     options: [option.all, option.yes, option.ignoreNotFound, purge, skipHooks, option.later],
-    more: `${names}\n${asking}\n\n${whileHooks}`,
+    more: `${names}\n${asking}\n\n${whileHooks}
+
+Examples:
+  outrigger down dev                              runs the down hooks first
+  outrigger down 'exp-*' -y --ignore-not-found    for scripts that clean up`,
     load: async () => (await import("../commands/lifecycle.ts")).down,
   },
   {
@@ -180,7 +198,12 @@ Examples:
       option.waitFor,
       option.later,
     ],
-    more: `${names}\n${asking}`,
+    more: `${names}\n${asking}
+
+Examples:
+  outrigger autostop dev -i 30                    stop after 30 idle minutes
+  outrigger autostop dev -i 30 --down             delete instead
+  outrigger autostop dev --cancel                 never`,
     load: async () => (await import("../commands/autostop.ts")).autostop,
   },
 ];

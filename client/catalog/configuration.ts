@@ -16,7 +16,10 @@ export const configurationCommands: readonly CommandRow[] = [
       { flags: "--workspace <name>", means: "Workspace of launches." },
       { flags: "--use", means: "Switch to it." },
     ],
-    more: "The token stays in its file, which is read on each call. See docs/contexts.md.",
+    more: `The token stays in its file, which is read on each call. See docs/contexts.md.
+
+Examples:
+  outrigger context add prod --endpoint https://control.example --token-file ~/.prod-token --use`,
     load: async () => (await import("../commands/context.ts")).add,
   },
   {
@@ -25,6 +28,9 @@ export const configurationCommands: readonly CommandRow[] = [
     operands: "<context>",
     summary: "Switch to a context; `default` is your home's control plane.",
     options: [],
+    more: `Examples:
+  outrigger context use prod
+  outrigger context use default`,
     load: async () => (await import("../commands/context.ts")).use,
   },
   {
@@ -32,6 +38,8 @@ export const configurationCommands: readonly CommandRow[] = [
     group: configuration,
     summary: "List contexts and mark the current one.",
     options: option.outputs,
+    more: `Examples:
+  outrigger context list`,
     load: async () => (await import("../commands/context.ts")).list,
   },
   {
@@ -40,6 +48,8 @@ export const configurationCommands: readonly CommandRow[] = [
     operands: "<context>",
     summary: "Remove a context; its token file is kept.",
     options: [option.ignoreNotFound],
+    more: `Examples:
+  outrigger context remove prod`,
     load: async () => (await import("../commands/context.ts")).remove,
   },
   {
@@ -50,7 +60,10 @@ export const configurationCommands: readonly CommandRow[] = [
       { flags: "--origin", means: "Also show where each value comes from; JSON always does." },
       ...option.outputs,
     ],
-    more: "Precedence: flag, environment, context, default.",
+    more: `Precedence: flag, environment, context, default.
+
+Examples:
+  outrigger config show --origin`,
     load: async () => (await import("../commands/config-show.ts")).show,
   },
 ];

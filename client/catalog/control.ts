@@ -24,7 +24,11 @@ export const controlCommands: readonly CommandRow[] = [
         means: "Make this user an administrator as long as there is none.",
       },
     ],
-    more: "Files and the log (control.log) are kept in OUTRIGGER_HOME, by default ~/.outrigger.",
+    more: `Files and the log (control.log) are kept in OUTRIGGER_HOME, by default ~/.outrigger.
+
+Examples:
+  outrigger api start
+  outrigger api start --port 0                    on any free port; commands find it by themselves`,
     load: async () => (await import("../commands/api-start.ts")).start,
   },
   {
@@ -32,6 +36,8 @@ export const controlCommands: readonly CommandRow[] = [
     group: control,
     summary: "Stop the control plane of this machine; clusters and jobs keep running.",
     options: [],
+    more: `Examples:
+  outrigger api stop`,
     load: async () => (await import("../commands/api-stop.ts")).stop,
   },
   {
@@ -40,7 +46,11 @@ export const controlCommands: readonly CommandRow[] = [
     operands: "[copy]",
     summary: "Restore the control plane's database from a copy; by default the newest.",
     options: [],
-    more: "Stop the control plane first. The current database is kept under another name; see docs/recovery.md.",
+    more: `Stop the control plane first. The current database is kept under another name; see docs/recovery.md.
+
+Examples:
+  outrigger api restore
+  outrigger api restore state-2026-01-31T09-30-00Z.db a certain copy`,
     load: async () => (await import("../commands/api-restore.ts")).restore,
   },
   {
@@ -55,6 +65,10 @@ export const controlCommands: readonly CommandRow[] = [
       { flags: "--end <cluster>", means: "End its jobs and its nodes, without hooks." },
       ...option.outputs,
     ],
+    more: `Examples:
+  outrigger api orphans
+  outrigger api orphans --adopt 4f1c
+  outrigger api orphans --end 4f1c`,
     load: async () => (await import("../commands/api-orphans.ts")).orphans,
   },
   {
@@ -71,6 +85,9 @@ export const controlCommands: readonly CommandRow[] = [
     group: control,
     summary: "Show the endpoint, its health and version, and who you are to it.",
     options: [...option.outputs],
+    more: `Examples:
+  outrigger api info
+  outrigger api info --fields version,user        as JSON, for scripts`,
     load: async () => (await import("../commands/api-info.ts")).info,
   },
   {
@@ -88,6 +105,9 @@ export const controlCommands: readonly CommandRow[] = [
       { flags: "--cluster <name>", means: "Only those for this cluster." },
       ...option.outputs,
     ],
+    more: `Examples:
+  outrigger api status
+  outrigger api status -a -l 20 --cluster dev     also ended ones, of one cluster`,
     load: async () => (await import("../commands/api-requests.ts")).status,
   },
   {
@@ -96,6 +116,9 @@ export const controlCommands: readonly CommandRow[] = [
     operands: "[request]",
     summary: "Follow the output of a request; by default the newest one.",
     options: [...option.noFollow, option.tail, ...option.logLines],
+    more: `Examples:
+  outrigger api logs                              the newest request
+  outrigger api logs 3f2a --no-follow             a request, by the beginning of its id`,
     load: async () => (await import("../commands/api-requests.ts")).logs,
   },
   {
@@ -104,6 +127,9 @@ export const controlCommands: readonly CommandRow[] = [
     operands: "[requests...]",
     summary: "Cancel requests.",
     options: [{ flags: "-a, --all", means: "All your requests." }, option.yes, option.later],
+    more: `Examples:
+  outrigger api cancel 3f2a
+  outrigger api cancel -a -y`,
     load: async () => (await import("../commands/api-requests.ts")).cancel,
   },
   {

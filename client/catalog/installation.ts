@@ -10,7 +10,11 @@ export const installationCommands: readonly CommandRow[] = [
     group: installation,
     summary: "Check this machine and say how to fix what is missing.",
     options: [...option.outputs],
-    more: "Changes nothing. Exits with 1 if something required is missing; warnings do not count.",
+    more: `Changes nothing. Exits with 1 if something required is missing; warnings do not count.
+
+Examples:
+  outrigger doctor
+  outrigger doctor --fields check,status,hint     as JSON, for scripts`,
     load: async () => (await import("../commands/doctor.ts")).doctor,
   },
   {
@@ -18,7 +22,11 @@ export const installationCommands: readonly CommandRow[] = [
     group: installation,
     summary: "Print the version of this command line, its commit, API versions and Node.js.",
     options: [...option.outputs],
-    more: "outrigger api info shows the version of the control plane.",
+    more: `outrigger api info shows the version of the control plane.
+
+Examples:
+  outrigger version
+  outrigger version --fields version,commit       as JSON, for scripts`,
     load: async () => (await import("../commands/version.ts")).version,
   },
 ];

@@ -14,11 +14,21 @@ export const jobCommands: readonly CommandRow[] = [
     summary: "List the jobs of clusters.",
     options: [
       { flags: "-s, --skip-finished", means: "Omit jobs that have ended." },
+      {
+        flags: "-l, --limit <n>",
+        means: "Only the newest of each cluster.",
+        parse: wholeNumber(1),
+      },
       option.watch,
       ...option.allUsers,
       ...option.outputs,
     ],
-    more: "Without names, it lists the jobs of all your clusters that are up.",
+    more: `Without names, it lists the jobs of all your clusters that are up.
+
+Examples:
+  outrigger queue dev                             its jobs, newest first
+  outrigger queue dev -s -w                       those that wait or run, shown again after each change
+  outrigger queue dev -l 20 --fields id,status    as JSON, for scripts`,
     load: async () => (await import("../commands/queue.ts")).queue,
   },
   {
@@ -95,7 +105,11 @@ Examples:
       option.yes,
       option.later,
     ],
-    more: "With job ids, it asks for confirmation only on a terminal. Without, it needs a terminal or -y.",
+    more: `With job ids, it asks for confirmation only on a terminal. Without, it needs a terminal or -y.
+
+Examples:
+  outrigger cancel dev 3 4                        two jobs
+  outrigger cancel dev -a -y                      all of your jobs there`,
     load: async () => (await import("../commands/cancel.ts")).cancel,
   },
   {
@@ -144,6 +158,9 @@ Examples:
       { flags: "-a, --all", means: "Include all known clusters." },
       ...option.outputs,
     ],
+    more: `Examples:
+  outrigger cost-report --days 7
+  outrigger cost-report --fields name,cost_usd    as JSON, for scripts`,
     load: async () => (await import("../commands/cost-report.ts")).costReport,
   },
   {
@@ -156,6 +173,9 @@ Examples:
       ...option.outputs,
     ],
     startsControl: true,
+    more: `Examples:
+  outrigger check
+  outrigger check ssh -v                          why a host cannot be used`,
     load: async () => (await import("../commands/check.ts")).check,
   },
 ];

@@ -14,7 +14,11 @@ export const nodeCommands: readonly CommandRow[] = [
     group: nodes,
     summary: "Install or upgrade this machine's agent as a systemd service; jobs keep running.",
     options,
-    more: "As root, it installs a system service that runs as the user who called sudo; otherwise, a user service.",
+    more: `As root, it installs a system service that runs as the user who called sudo; otherwise, a user service.
+
+Examples:
+  outrigger agent install --dry-run               show the unit
+  sudo outrigger agent install                    a system service`,
     load: async () => (await import("../commands/agent-install.ts")).install,
   },
   {
@@ -22,6 +26,8 @@ export const nodeCommands: readonly CommandRow[] = [
     group: nodes,
     summary: "Remove the agent from systemd; jobs keep running and files are kept.",
     options,
+    more: `Examples:
+  outrigger agent uninstall`,
     load: async () => (await import("../commands/agent-install.ts")).uninstall,
   },
 ];

@@ -28,7 +28,7 @@ export const servingCommands: readonly CommandRow[] = [
       ...option.machineOptions,
       option.later,
     ],
-    more: `ENTRYPOINT is a YAML file with a service section. The command waits until a replica is ready and prints the address on stdout. If none becomes ready it exits with 1, and the control plane keeps trying. Ctrl-C does not stop the service. Without a terminal it does not ask for confirmation.
+    more: `ENTRYPOINT is a YAML file with a service section, or - for stdin. The command waits until a replica is ready and prints the address on stdout. If none becomes ready it exits with 1, and the control plane keeps trying. Ctrl-C does not stop the service. Without a terminal it does not ask for confirmation.
 
 Examples:
   outrigger serve up -n chat service.yaml           a service named chat

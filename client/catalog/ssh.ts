@@ -14,7 +14,7 @@ export const sshCommands: readonly CommandRow[] = [
     options: [
       {
         flags: "-f, --file <yaml>",
-        means: "Save the pools in this file first, and upload their keys.",
+        means: "Save the pools in this file (- is stdin) first, and upload their keys.",
       },
     ],
     more: `${pools} A file maps names to pools:
@@ -27,7 +27,11 @@ export const sshCommands: readonly CommandRow[] = [
       - {ip: 10.0.0.6, user: bob, proxy_jump: gate.lab.org}
       - {ip: 10.0.0.7, drain: true}    # takes no new cluster; "now": the one it has moves
 
-Then: outrigger launch --infra ssh/lab task.yaml`,
+Then: outrigger launch --infra ssh/lab task.yaml
+
+Examples:
+  outrigger ssh up -f pools.yaml                  save the pools in a file, and set up their hosts
+  outrigger ssh up lab                            set up the hosts of a saved pool again`,
     startsControl: true,
     load: async () => (await import("../commands/ssh.ts")).up,
   },
@@ -37,7 +41,10 @@ Then: outrigger launch --infra ssh/lab task.yaml`,
     operands: "[pools...]",
     summary: "Remove Outrigger from the hosts of pools.",
     options: [{ flags: "--force", means: "Give up hosts that left a pool and cannot be cleaned." }],
-    more: `${pools} Refused while clusters use them. The pools stay saved for the next "ssh up"; "ssh forget" deletes them.`,
+    more: `${pools} Refused while clusters use them. The pools stay saved for the next "ssh up"; "ssh forget" deletes them.
+
+Examples:
+  outrigger ssh down lab`,
     load: async () => (await import("../commands/ssh.ts")).down,
   },
   {
@@ -46,7 +53,10 @@ Then: outrigger launch --infra ssh/lab task.yaml`,
     operands: "<pools...>",
     summary: "Delete pools and remove Outrigger from their hosts.",
     options: [],
-    more: "Refused while clusters use them. Private keys uploaded for them are deleted too, unless another pool uses them.",
+    more: `Refused while clusters use them. Private keys uploaded for them are deleted too, unless another pool uses them.
+
+Examples:
+  outrigger ssh forget lab`,
     load: async () => (await import("../commands/ssh.ts")).forget,
   },
   {
@@ -55,7 +65,10 @@ Then: outrigger launch --infra ssh/lab task.yaml`,
     operands: "[pools...]",
     summary: "Show the state of pools and their hosts.",
     options: [...option.outputs],
-    more: pools,
+    more: `${pools}
+
+Examples:
+  outrigger ssh status`,
     load: async () => (await import("../commands/ssh.ts")).status,
   },
   {
@@ -64,7 +77,11 @@ Then: outrigger launch --infra ssh/lab task.yaml`,
     operands: "[files...]",
     summary: "List the private keys on the control plane, or upload keys.",
     options: [...option.outputs],
-    more: "A key is named after its file. Keys cannot be read back.",
+    more: `A key is named after its file. Keys cannot be read back.
+
+Examples:
+  outrigger ssh keys
+  outrigger ssh keys ~/.ssh/id_ed25519            upload one`,
     load: async () => (await import("../commands/ssh.ts")).keys,
   },
 ];

@@ -104,7 +104,7 @@ function openFailures({ terminal }: World, of: number, action: string) {
     actions,
     add(name: string, error: unknown, id?: string): void {
       if (of === 1 || !(error instanceof AppError)) throw error;
-      terminal.note(`${terminal.paintNote("red", "✗")} ${name}: ${error.message}`);
+      terminal.warn(`${terminal.paintNote("red", "✗")} ${name}: ${error.message}`);
       failures.push(error);
       actions.push(failedAction(action, name, error, id));
     },

@@ -30,7 +30,7 @@ export async function download(
     const plan = await fetchFiles(source, target, watch(progress, place));
     progress.end("done");
     for (const { path, why } of plan.left)
-      terminal.note(`${terminal.paintNote("red", "✗")} left out ${path || place}: ${why}`);
+      terminal.warn(`${terminal.paintNote("red", "✗")} left out ${path || place}: ${why}`);
     if (world.json) answerOne(world, {}, downloadForm, resultOf(plan));
     else terminal.answer(plan.root);
     return plan.left.length > 0 ? 1 : 0;

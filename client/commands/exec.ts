@@ -1,8 +1,8 @@
 import { fail } from "../../common/errors.ts";
 import { clusterOperations } from "../../contract/operations/clusters.ts";
 import type { TaskOptions } from "../arguments.ts";
+import { entrypointOf } from "../entrypoint.ts";
 import { inOwnPlaces } from "../own-places.ts";
-import { readEntrypoint } from "../task-text.ts";
 import type { World } from "../world.ts";
 import { carryOut } from "./carry-out.ts";
 import { afterSubmit, taskOf, tellsJob, withFiles } from "./launch.ts";
@@ -25,7 +25,7 @@ export async function exec(
   if (cluster === undefined) fail("UsageError", "name the cluster: outrigger exec CLUSTER TASK");
   if (words.length === 0)
     fail("UsageError", `name what to run on ${cluster}: a task file or a command`);
-  const source = readEntrypoint(words, world.cwd);
+  const source = await entrypointOf(world, words);
   const task = await taskOf(world, source, options, "workdir");
   const input = {
     ...(await withFiles(world, task, "workdir")),

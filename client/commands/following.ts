@@ -52,7 +52,7 @@ export async function followJob(
     const isRefused = code === jobExitCodes.NOT_FOUND && sink.text === refusal;
     if (isRefused && world.json) tellMissing(world, refusal.trimEnd(), code);
     else if (isRefused)
-      terminal.note(`${terminal.paintNote("red", "error:")} ${refusal.trimEnd()}`);
+      terminal.warn(`${terminal.paintNote("red", "error:")} ${refusal.trimEnd()}`);
     else await sink.release();
     await answer.end();
     if (!follow || jobId === null) return code;
@@ -72,5 +72,5 @@ export async function followJob(
 /** The error of a job that there is not, which ends as logs do. */
 function tellMissing({ terminal }: World, message: string, exit_code: number): void {
   const { error } = errorForm(new AppError("JobNotFoundError", message));
-  terminal.note(JSON.stringify({ error: { ...error, exit_code } }));
+  terminal.warn(JSON.stringify({ error: { ...error, exit_code } }));
 }

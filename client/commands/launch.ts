@@ -3,17 +3,12 @@ import { fail } from "../../common/errors.ts";
 import { clusterOperations } from "../../contract/operations/clusters.ts";
 import { jobExitCodes } from "../../contract/statuses.ts";
 import { madeUpName, type TaskOptions, variablesOf } from "../arguments.ts";
+import { entrypointOf } from "../entrypoint.ts";
 import { missingFiles, requireFolder, type Scope } from "../missing-files.ts";
 import { inOwnFile, inOwnPlaces, refuseOwn } from "../own-places.ts";
 import { agree, listClusters } from "../selection.ts";
 import { updateSshConfig } from "../ssh-config.ts";
-import {
-  type Entrypoint,
-  isEmptyTask,
-  localPathsOf,
-  readEntrypoint,
-  toTaskText,
-} from "../task-text.ts";
+import { type Entrypoint, isEmptyTask, localPathsOf, toTaskText } from "../task-text.ts";
 import type { SentTask } from "../upload.ts";
 import type { World } from "../world.ts";
 import { carryOut } from "./carry-out.ts";
@@ -42,7 +37,7 @@ export async function launch(
   options: LaunchOptions,
 ): Promise<number> {
   const { terminal, settings } = world;
-  const source = readEntrypoint(operands, world.cwd);
+  const source = await entrypointOf(world, operands);
   if (isEmptyTask(source.text)) requireName(world, options);
   const task = await taskOf(world, source, options, options.dryrun ? undefined : "all");
   const cluster = options.cluster ?? madeUpName(settings.userName, randomBytes(2).toString("hex"));

@@ -13,6 +13,7 @@ interface QueueOptions extends OutputOptions {
   readonly allUsers?: boolean;
   readonly everyone?: boolean;
   readonly watch?: boolean;
+  readonly limit?: number;
 }
 
 type QueueRow = ClusterJobRecord & { readonly cluster: string };
@@ -37,7 +38,7 @@ async function showQueue(
         skip_finished: options.skipFinished ?? false,
         all_users: Boolean(options.allUsers || options.everyone),
       });
-      return jobs.map((job) => ({ cluster, ...job }));
+      return jobs.slice(0, options.limit).map((job) => ({ cluster, ...job }));
     }),
   );
   for (const { cluster, metadata } of lists.flatMap((list) => list.slice(0, 1)))

@@ -67,7 +67,7 @@ function add(
   // What goes wrong with one leaves the others alone.
   const shown = showOne(world, name, id, choice).catch((error: unknown) => {
     if (!(error instanceof AppError)) throw error;
-    world.terminal.note(`replica ${id}: ${error.message}`);
+    world.terminal.warn(`replica ${id}: ${error.message}`);
   });
   shown.catch(() => {});
   following.set(id, shown);

@@ -4,9 +4,9 @@ import { fail } from "../../common/errors.ts";
 import { serveOperations } from "../../contract/operations/serve.ts";
 import type { ServiceStatusRecord } from "../../contract/records/services.ts";
 import { madeUpName, type TaskOptions } from "../arguments.ts";
+import { entrypointOf } from "../entrypoint.ts";
 import { inOwnPlaces } from "../own-places.ts";
 import { agree } from "../selection.ts";
-import { readEntrypoint } from "../task-text.ts";
 import type { World } from "../world.ts";
 import { carryOut } from "./carry-out.ts";
 import { taskOf, withFiles } from "./launch.ts";
@@ -33,7 +33,7 @@ export async function serveUp(
 ): Promise<number> {
   const { terminal, settings } = world;
   if (operands.length === 0) fail("UsageError", "say what to serve: outrigger serve up FILE");
-  const source = readEntrypoint(operands, world.cwd);
+  const source = await entrypointOf(world, operands);
   const task = await taskOf(world, source, options, "service");
   const name =
     options.serviceName ??

@@ -1,10 +1,10 @@
 import { fail } from "../../common/errors.ts";
 import { serveOperations } from "../../contract/operations/serve.ts";
 import type { ServiceStatusRecord, UpdateMode } from "../../contract/records/services.ts";
+import { entrypointOf } from "../entrypoint.ts";
 import { inOwnPlaces } from "../own-places.ts";
 import { agree, requireAll } from "../selection.ts";
 import { listServices, services } from "../services.ts";
-import { readEntrypoint } from "../task-text.ts";
 import type { World } from "../world.ts";
 import { carryOut } from "./carry-out.ts";
 import { taskOf, withFiles } from "./launch.ts";
@@ -24,7 +24,7 @@ export async function serveUpdate(
 ): Promise<number> {
   const { terminal } = world;
   const { mode = "rolling" } = options;
-  const source = readEntrypoint(words, world.cwd);
+  const source = await entrypointOf(world, words);
   const task = await taskOf(world, source, options, "service");
   if (terminal.canAsk && !options.yes) await agreeToUpdate(world, name, mode);
   const input = { ...(await withFiles(world, task, "service")), service_name: name, mode };
