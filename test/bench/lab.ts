@@ -29,7 +29,7 @@ export interface Lab extends AsyncDisposable {
   /** Starts a load generator that lies beside the benches; they talk by messages. */
   load(file: string, ...args: string[]): ChildProcess;
   /** Starts a control plane as users do and waits until it listens. */
-  control(form: Form, home?: string): Promise<Control>;
+  control(form: Form, home?: string, settings?: Record<string, string>): Promise<Control>;
 }
 
 export interface Control {
@@ -85,9 +85,13 @@ export function openLab(shared: string, signal: AbortSignal): Lab {
     return start(file, words, env);
   }
 
-  async function control(form: Form, home = folder()): Promise<Control> {
+  async function control(
+    form: Form,
+    home = folder(),
+    settings: Record<string, string> = {},
+  ): Promise<Control> {
     cleanings.push(() => endNodes(home));
-    const env = { OUTRIGGER_HOME: home, LOG_LEVEL: "error" };
+    const env = { OUTRIGGER_HOME: home, LOG_LEVEL: "error", ...settings };
     const child = cli(form, ["api", "start", "--foreground", "--port", "0"], env);
     child.stderr?.pipe(process.stderr, { end: false });
     const endpoint = await untilListening(home, child, signal);

@@ -1,4 +1,5 @@
 import { availableParallelism, loadavg } from "node:os";
+import { access } from "./access.ts";
 import { agentMemory } from "./agent-memory.ts";
 import { balancerBenches } from "./balancer/benches.ts";
 import { cliStart } from "./cli-start.ts";
@@ -25,6 +26,7 @@ import { sshBenches } from "./ssh/benches.ts";
  */
 const benches: Record<string, (lab: Lab) => Promise<Figure[]>> = {
   "round-trips": roundTrips,
+  access,
   lists,
   "first-line": firstLine,
   "follow-delay": followDelay,
