@@ -1,9 +1,9 @@
 import { fail } from "../../common/errors.ts";
 import { covers, isRole, type Ownership } from "../../contract/roles.ts";
 import { noSuchCluster } from "../clusters/find.ts";
-import { findLive } from "../clusters/store.ts";
+import { findLiveWorkspace } from "../clusters/store.ts";
 import type { Context } from "../context.ts";
-import { findLiveService } from "../services/store.ts";
+import { findServiceWorkspace } from "../services/store.ts";
 import { findToken } from "../tokens/store.ts";
 import { type Identity, isOwnedBy, seesWorkspace } from "./identity.ts";
 
@@ -17,27 +17,27 @@ type Rule = (ctx: Context, name: string, identity: Identity) => Promise<void>;
 export const subjects = {
   /** A live cluster. */
   async cluster(ctx, name, identity) {
-    const cluster = await findLive(ctx.db, name);
-    if (cluster !== undefined && seesWorkspace(identity, cluster.workspace)) return;
+    const workspace = await findLiveWorkspace(ctx.db, name);
+    if (workspace !== undefined && seesWorkspace(identity, workspace)) return;
     await noSuchCluster(ctx, name, identity);
   },
   /** A cluster that is live or yet to be made. */
   async newCluster({ db }, name, identity) {
-    const cluster = await findLive(db, name);
-    if (cluster === undefined || seesWorkspace(identity, cluster.workspace)) return;
+    const workspace = await findLiveWorkspace(db, name);
+    if (workspace === undefined || seesWorkspace(identity, workspace)) return;
     fail(
       "ConflictError",
       `the name ${name} is taken by a cluster in a workspace that is not yours`,
     );
   },
   async service({ db }, name, identity) {
-    const service = await findLiveService(db, name);
-    if (service !== undefined && seesWorkspace(identity, service.workspace)) return;
+    const workspace = await findServiceWorkspace(db, name);
+    if (workspace !== undefined && seesWorkspace(identity, workspace)) return;
     fail("NotFoundError", `there is no service ${name}; serve status lists them`);
   },
   async newService({ db }, name, identity) {
-    const service = await findLiveService(db, name);
-    if (service === undefined || seesWorkspace(identity, service.workspace)) return;
+    const workspace = await findServiceWorkspace(db, name);
+    if (workspace === undefined || seesWorkspace(identity, workspace)) return;
     fail(
       "ConflictError",
       `the name ${name} is taken by a service in a workspace that is not yours`,

@@ -1,6 +1,7 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { pageRows } from "../db/lists.ts";
 import type { Connection, Queries } from "../db/open.ts";
+import { statement } from "../db/statement.ts";
 import { type AuditRow, genesis, hashOf, type Link } from "./chain.ts";
 
 /** What is written down of a call. Nothing in it is secret. */
@@ -34,23 +35,25 @@ export async function addAudit(tx: Connection, entry: NewAudit): Promise<void> {
     reason: entry.reason,
     request_id: entry.requestId,
   };
-  await tx
-    .insertInto("audit")
-    .values({ ...row, hash: hashOf(row, last) })
-    .execute();
+  await insert(tx, { ...row, hash: hashOf(row, last) });
 }
+
+const insert = statement((tx: Connection, row: AuditRow) => tx.insertInto("audit").values(row));
 
 /** The newest entry; there is none before the first call. */
 export async function findNewest(db: Queries): Promise<Link | undefined> {
-  const row = await db
+  const [row] = await selectNewest(db, {});
+  return row && soundLink(row);
+}
+
+const selectNewest = statement((db: Queries) =>
+  db
     .selectFrom("audit")
     .select(["seq", "hash"])
     .where("seq", "=", (newest) =>
       newest.selectFrom("audit").select(({ fn }) => fn.max("seq").as("seq")),
-    )
-    .executeTakeFirst();
-  return row && soundLink(row);
-}
+    ),
+);
 
 /** What the oldest entry that is kept must be chained to. */
 export async function getBeginning(db: Queries): Promise<Link> {

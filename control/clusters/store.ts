@@ -2,6 +2,7 @@ import type { Selectable } from "kysely";
 import { fail } from "../../common/errors.ts";
 import { gone } from "../db/lists.ts";
 import type { Connection, Queries } from "../db/open.ts";
+import { statement } from "../db/statement.ts";
 import type { Tables } from "../db/tables.ts";
 import type { Failure } from "../requests/schema.ts";
 import type { Cluster, ListedCluster, Placement, Wanted } from "./schema.ts";
@@ -49,6 +50,18 @@ export async function findLive(db: Queries, name: string): Promise<Cluster | und
     .executeTakeFirst();
   return row && toCluster(row);
 }
+
+/** The workspace of the live cluster of this name. */
+export const findLiveWorkspace = async (db: Queries, name: string): Promise<string | undefined> =>
+  (await selectWorkspace(db, { name }))[0]?.workspace;
+
+const selectWorkspace = statement((db: Queries, { name }: { readonly name: string }) =>
+  db
+    .selectFrom("clusters")
+    .select("workspace")
+    .where("name", "=", name)
+    .where("status", "<>", gone),
+);
 
 /** The newest cluster of this name, also one that is gone. */
 export async function findLatest(db: Queries, name: string): Promise<Cluster | undefined> {

@@ -3,6 +3,7 @@ import { fail } from "../../common/errors.ts";
 import type { Seal } from "../../common/seal.ts";
 import { gone } from "../db/lists.ts";
 import type { Connection, Queries } from "../db/open.ts";
+import { statement } from "../db/statement.ts";
 import type { Tables } from "../db/tables.ts";
 import type { Failure } from "../requests/schema.ts";
 import type { Scaling, Service, Version, VersionTask } from "./schema.ts";
@@ -37,6 +38,20 @@ export async function findLiveService(db: Queries, name: string): Promise<Servic
     .executeTakeFirst();
   return row && toService(row);
 }
+
+/** The workspace of the live service of this name. */
+export const findServiceWorkspace = async (
+  db: Queries,
+  name: string,
+): Promise<string | undefined> => (await selectWorkspace(db, { name }))[0]?.workspace;
+
+const selectWorkspace = statement((db: Queries, { name }: { readonly name: string }) =>
+  db
+    .selectFrom("services")
+    .select("workspace")
+    .where("name", "=", name)
+    .where("status", "<>", gone),
+);
 
 /** Every live service, the newest first. */
 export async function listLiveServices(db: Queries): Promise<Service[]> {

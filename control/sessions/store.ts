@@ -1,4 +1,5 @@
 import type { Connection, Queries } from "../db/open.ts";
+import { statement } from "../db/statement.ts";
 
 /** A login of a browser or a command line; instants are epoch milliseconds. */
 export interface Session {
@@ -24,14 +25,18 @@ export async function findSession(
   digest: Uint8Array,
   now: number,
 ): Promise<Pick<Session, "userId" | "method"> | undefined> {
-  const row = await db
+  const [row] = await selectSession(db, { digest, now });
+  return row && { userId: row.user_id, method: row.method };
+}
+
+type Sought = { readonly digest: Uint8Array; readonly now: number };
+const selectSession = statement((db: Queries, { digest, now }: Sought) =>
+  db
     .selectFrom("sessions")
     .select(["user_id", "method"])
     .where("digest", "=", digest)
-    .where("expires_at", ">", now)
-    .executeTakeFirst();
-  return row && { userId: row.user_id, method: row.method };
-}
+    .where("expires_at", ">", now),
+);
 
 /** Ends a session; one that has ended is as good. */
 export async function endSession(db: Connection, digest: Uint8Array): Promise<void> {

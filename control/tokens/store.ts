@@ -2,6 +2,7 @@ import { type Selectable, sql } from "kysely";
 import { covers, type Role, roleNames } from "../../contract/roles.ts";
 import { among } from "../db/lists.ts";
 import type { Connection, Queries } from "../db/open.ts";
+import { statement } from "../db/statement.ts";
 import type { Tables } from "../db/tables.ts";
 import type { Token } from "./schema.ts";
 
@@ -24,10 +25,13 @@ export async function findTokenByDigest(
   db: Queries,
   digest: Uint8Array,
 ): Promise<Token | undefined> {
-  const query = db.selectFrom("tokens").select(columns).where("digest", "=", digest);
-  const row = await query.executeTakeFirst();
+  const [row] = await selectByDigest(db, { digest });
   return row && toToken(row);
 }
+
+const selectByDigest = statement((db: Queries, { digest }: { readonly digest: Uint8Array }) =>
+  db.selectFrom("tokens").select(columns).where("digest", "=", digest),
+);
 
 /** Every token, with the role of its account, by name. */
 export async function listTokens(db: Queries): Promise<(Token & { readonly role: Role })[]> {

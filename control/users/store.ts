@@ -1,6 +1,7 @@
 import { type Selectable, sql } from "kysely";
 import { among } from "../db/lists.ts";
 import type { Connection, Queries } from "../db/open.ts";
+import { statement } from "../db/statement.ts";
 import type { Tables } from "../db/tables.ts";
 import type { Account } from "./schema.ts";
 
@@ -20,12 +21,15 @@ export async function findKnown(
   db: Queries,
   id: string,
 ): Promise<{ user: Account; configuration: number } | undefined> {
-  const row = await select(db)
-    .select(sql<number>`(SELECT coalesce(max(version), 0) FROM configurations)`.as("configuration"))
-    .where("id", "=", id)
-    .executeTakeFirst();
+  const [row] = await selectKnown(db, { id });
   return row && { user: toAccount(row), configuration: row.configuration };
 }
+
+const selectKnown = statement((db: Queries, { id }: { readonly id: string }) =>
+  select(db)
+    .select(sql<number>`(SELECT coalesce(max(version), 0) FROM configurations)`.as("configuration"))
+    .where("id", "=", id),
+);
 
 /** The user with this id. */
 export async function findUser(db: Queries, id: string): Promise<Account | undefined> {

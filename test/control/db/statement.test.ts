@@ -1,0 +1,41 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { openDatabase, type Queries } from "../../../control/db/open.ts";
+import { statement } from "../../../control/db/statement.ts";
+
+type Given = { readonly id: string; readonly role: "admin" | "user" };
+
+test("a statement is built once, and run with the values of each call", async (t) => {
+  const db = await openDatabase(":memory:");
+  t.after(() => db.destroy());
+  const user = { kind: "basic" as const, groups: "[]", created_at: 0 };
+  await db
+    .insertInto("users")
+    .values([
+      { id: "u1", name: "ann", role: "user", ...user },
+      { id: "u2", name: "eve", role: "admin", ...user },
+    ])
+    .execute();
+  let built = 0;
+  const find = statement((queries: Queries, { id, role }: Given) => {
+    built += 1;
+    return queries.selectFrom("users").select("name").where("id", "=", id).where("role", "=", role);
+  });
+
+  const namesOf = async (given: Given) => (await find(db, given)).map(({ name }) => name);
+
+  assert.deepEqual(await namesOf({ id: "u1", role: "user" }), ["ann"]);
+  assert.deepEqual(await namesOf({ id: "u2", role: "admin" }), ["eve"]);
+  assert.deepEqual(await namesOf({ id: "u1", role: "admin" }), []);
+  assert.equal(built, 1);
+});
+
+test("a statement whose values come in another order than its record's is refused", async (t) => {
+  const db = await openDatabase(":memory:");
+  t.after(() => db.destroy());
+  const find = statement((queries: Queries, { id, role }: Given) =>
+    queries.selectFrom("users").select("name").where("role", "=", role).where("id", "=", id),
+  );
+
+  await assert.rejects(find(db, { id: "u1", role: "user" }), /another order/);
+});
