@@ -5,6 +5,7 @@ import { envOf, protocol } from "../../common/product.ts";
 import { Secret } from "../../common/secret.ts";
 import { tokenOperations } from "../../contract/operations/tokens.ts";
 import { startAuthProxy, whyNoNginx } from "../helpers/auth-proxy.ts";
+import { makeUser } from "../helpers/logins.ts";
 import { client, logInAt, startProvider } from "../helpers/oidc-provider.ts";
 import { approve, openPlainBrowser, type PlainBrowser } from "../helpers/plain-browser.ts";
 import { claimPorts } from "../helpers/ports.ts";
@@ -47,7 +48,7 @@ async function throughProvider(bed: Bed): Promise<void> {
   await writeFile(secretFile, client.clientSecret);
   const home = join(folder, "provider");
   const settings = {
-    ...{ OUTRIGGER_LOGIN: "oidc", OUTRIGGER_OIDC_ISSUER: `http://127.0.0.1:${port}` },
+    ...{ OUTRIGGER_LOGIN: "oidc,password", OUTRIGGER_OIDC_ISSUER: `http://127.0.0.1:${port}` },
     ...{ OUTRIGGER_OIDC_CLIENT_ID: client.clientId, OUTRIGGER_OIDC_CLIENT_SECRET_FILE: secretFile },
   };
   const control = await startControl(home, settings, signal);
@@ -59,6 +60,7 @@ async function throughProvider(bed: Bed): Promise<void> {
     await logInAt(browser, `${control.url}/auth/oidc?next=${next}`, "ann");
   });
   await logInWithToken(bed, control.url, await makeToken(control.url, home));
+  await useWithPassword(bed, { home: join(home, ".outrigger"), endpoint: control.url });
 }
 
 async function throughProxy(bed: Bed): Promise<void> {
@@ -101,13 +103,36 @@ async function logInWithToken(bed: Bed, url: string, token: string): Promise<voi
   bed.report.check("status, with a token", await run(["status"]));
 }
 
+/** The client sends the name and the password in its endpoint with each call. */
+async function useWithPassword(
+  bed: Bed,
+  control: { readonly home: string; readonly endpoint: string },
+): Promise<void> {
+  const { report } = bed;
+  const password = "right-horse-battery";
+  await makeUser(control, "bob", password);
+  const endpointWith = (secret: string) =>
+    envOf("API_SERVER_ENDPOINT", control.endpoint.replace("//", `//bob:${secret}@`));
+  const run = await commandsIn(bed, "with a password", endpointWith(password));
+  report.check("api info, with a password", naming("bob", await run(["api", "info"])));
+  report.check("status, with a password", await run(["status"]));
+  const runWrong = await commandsIn(bed, "with a wrong password", endpointWith("wrong"));
+  const { exitCode, ...refused } = await runWrong(["status"]);
+  const isRefused = exitCode === 1 && refused.text.includes("Authentication required");
+  report.check("status, with a wrong password", { ...refused, exitCode: isRefused ? 0 : 1 });
+}
+
 /** Runs command lines of the client in a home of its own, where any browser opens at once. */
-async function commandsIn({ bin, folder, signal }: Bed, name: string) {
+async function commandsIn(
+  { bin, folder, signal }: Bed,
+  name: string,
+  more: NodeJS.ProcessEnv = {},
+) {
   const home = join(folder, `home ${name}`);
   await mkdir(home, { recursive: true });
   const path = [bin, process.env["PATH"]].join(":");
   const quiet = { ...envOf("DISABLE_USAGE_COLLECTION", "1"), PYTHONUNBUFFERED: "1" };
-  const env = { PATH: path, HOME: home, BROWSER: "/bin/true %s", ...quiet };
+  const env = { PATH: path, HOME: home, BROWSER: "/bin/true %s", ...quiet, ...more };
   const options = { env, cwd: home, timeoutMs: lineTimeoutMs, signal };
   return (args: readonly string[], onText?: CommandOptions["onText"]): Promise<Ended> =>
     runCommand([join(bin, protocol.requestPrefix), ...args], {
