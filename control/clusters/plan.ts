@@ -10,6 +10,7 @@ import {
   type Observed,
   ofHead,
   type Step,
+  stopOf,
 } from "./planning.ts";
 import type { Cluster, Wanted } from "./schema.ts";
 
@@ -44,11 +45,13 @@ export const plans: Record<Wanted, Plan> = {
     const needed = [repair, compare, release].map((look) => look(nodes, open, cluster));
     return needed.find((step) => step.length > 0) ?? moveTo(cluster, "UP", "every node runs");
   },
-  STOPPED: (cluster, nodes, open, at) =>
-    departure(cluster, nodes, open, at) ??
-    (nodes.some((node) => isOn(node) || isPending(node))
-      ? [nodes.map(({ id }) => ({ do: "stop", nodeId: id }))]
-      : moveTo(cluster, "STOPPED", cluster.wantedBecause)),
+  STOPPED: (cluster, nodes, open, at) => {
+    const stop = stopOf(nodes);
+    return (
+      departure(cluster, nodes, open, at) ??
+      (stop.length > 0 ? stop : moveTo(cluster, "STOPPED", cluster.wantedBecause))
+    );
+  },
   GONE: (cluster, nodes, open, at) =>
     departure(cluster, nodes, open, at) ??
     endOfStop(cluster, nodes, open) ??

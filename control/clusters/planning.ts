@@ -74,6 +74,12 @@ export const isPending = ({ state }: Observed): boolean => state === "pending";
 export const isRunning = (nodes: Observed[], rank: number): boolean =>
   nodes.some((node) => node.rank === rank && isOn(node));
 
+/** Has the nodes stopped that are on, or may come to be; no step where none is. */
+export function stopOf(nodes: readonly Observed[]): Step[] {
+  const on = nodes.filter((node) => isOn(node) || isPending(node));
+  return on.length > 0 ? [on.map(({ id }) => ({ do: "stop", nodeId: id }))] : [];
+}
+
 /** A step, or none where the cluster is there already. */
 export const moveTo = (cluster: Cluster, to: ClusterStatus, reason: string): Step[] =>
   cluster.status === to ? [] : [[{ do: "move", to, reason }]];

@@ -179,15 +179,16 @@ export function openCloud(network: Network, watcher: Watcher): Cloud {
     name: "sim",
     queues: true,
     offers: async (need) => zones.offers.filter((offer) => meets(offer, need)),
-    create: (cluster, rank, signal) =>
-      network.call({ place: "create" }, nodeIdOf(cluster, rank), signal, async (isLate) => {
-        const id = nodeIdOf(cluster, rank);
+    create(cluster, rank, signal) {
+      const id = nodeIdOf(cluster, rank);
+      // It may have booted by the time that this arrives.
+      const wasUp = machines.get(id)?.agent !== undefined;
+      return network.call({ place: "create" }, id, signal, async (isLate) => {
         const { zone } = cluster.offer;
         const known = machines.get(id);
         // On one that is on, the head's agent is started for its hooks.
         if (!isLate && known?.state !== "running") watcher.making(cluster.id);
-        if (known?.agent !== undefined || known?.state === "pending")
-          watcher.repeated(`create ${id}`);
+        if (wasUp || known?.state === "pending") watcher.repeated(`create ${id}`);
         if (known?.state !== "running") zones.refuseFull(zone);
         const machine: Machine = known ?? {
           ...{
@@ -209,7 +210,8 @@ export function openCloud(network: Network, watcher: Watcher): Cloud {
         machines.set(id, machine);
         if (machine.state === "running") boot(machine);
         else if (machine.state === "stopped") turnOn(machine, zone);
-      }),
+      });
+    },
     list: (cluster, signal) =>
       network.call({ place: "list" }, cluster.id, signal, async () =>
         [...machines.values()]

@@ -88,7 +88,7 @@ async function forgetAll(stage: Stage): Promise<void> {
   collect(stage, () => {
     isDone = true;
   });
-  await network.clock.until(() => isDone || failure() !== null, 60_000);
+  await network.clock.until(() => isDone || failure() !== null, network.clock.frozenMs() + 60_000);
   guarded(() => checks.forgotten());
 }
 

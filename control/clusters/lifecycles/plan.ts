@@ -9,6 +9,7 @@ import {
   type Observed,
   ofHead,
   type Step,
+  stopOf,
 } from "../planning.ts";
 import { type Cluster, eventOf } from "../schema.ts";
 import type { StoredLifecycle } from "./schema.ts";
@@ -109,10 +110,9 @@ export function endOfStop(
   nodes: Observed[],
   open: readonly StoredLifecycle[],
 ): Step[] | undefined {
-  const stop = ofHead(open);
-  if (stop === undefined || stop.events.includes("down") || cluster.problem !== null)
+  const lifecycle = ofHead(open);
+  if (lifecycle === undefined || lifecycle.events.includes("down") || cluster.problem !== null)
     return undefined;
-  return nodes.some(isOn)
-    ? [nodes.map(({ id }) => ({ do: "stop", nodeId: id }))]
-    : moveTo(cluster, "STOPPED", stop.because);
+  const stop = stopOf(nodes);
+  return stop.length > 0 ? stop : moveTo(cluster, "STOPPED", lifecycle.because);
 }

@@ -25,15 +25,10 @@ testPlans([
     [[{ do: "create", rank: 1 }]],
   ],
   [
-    "a pending node is taken out of the queue by a stop",
+    "a pending node is taken out of the queue by a stop, and one that is off is left alone",
     { ...starting, wanted: "STOPPED" },
     [aNode(0, pending), aNode(1, off)],
-    [
-      [
-        { do: "stop", nodeId: "c1-0" },
-        { do: "stop", nodeId: "c1-1" },
-      ],
-    ],
+    [[{ do: "stop", nodeId: "c1-0" }]],
     [aLifecycle({ status: "LEAVING" })],
   ],
 ]);

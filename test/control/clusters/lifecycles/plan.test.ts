@@ -187,6 +187,13 @@ const cases: Case[] = [
     [aLifecycle({ events: ["down"], status: "LEAVING" })],
   ],
   [
+    "down meets a stop of which one node is off already: the other one stops first",
+    { ...leaving, ...pair },
+    [aNode(0, off), aNode(1)],
+    [stops(1)],
+    [aLifecycle({ status: "LEAVING" })],
+  ],
+  [
     "down meets a stop that the provider was asked for: that ends first",
     leaving,
     [aNode(0)],
