@@ -52,7 +52,7 @@ function read(
   const parsed = shape.safeParse(given);
   const issues = parsed.success
     ? meaningIssues(given as Configuration, clouds)
-    : parsed.error.issues.flatMap((issue) => linesOf(shape, issue));
+    : parsed.error.issues.slice(0, issuesAtMost).flatMap((issue) => linesOf(shape, issue));
   if (issues.length === 0) return given as Record<string, unknown>;
   const told = issues.slice(0, issuesAtMost).map(({ at, says }) => {
     const field = fieldOf([...path, ...at]);
@@ -70,7 +70,7 @@ function linesOf(shape: z.ZodType, issue: z.core.$ZodIssue): Issue[] {
   const at = issue.path as Path;
   if (issue.code !== "unrecognized_keys") return [{ at, says: wordsOf(issue) }];
   const known = keysAt(shape, at);
-  return issue.keys.map((key) => {
+  return issue.keys.slice(0, issuesAtMost).map((key) => {
     const elsewhere = at.length === 0 && shape === Configuration ? setElsewhere[key] : undefined;
     const hint = elsewhere ?? hintOf(key, known, `known are ${known.join(", ")}`);
     return { at: [...at, key], says: `unknown field \`${key.slice(0, 80)}\`; ${hint}` };

@@ -126,7 +126,11 @@ export async function listUsedWorkspaces(db: Queries): Promise<string[]> {
 
 /** Where launches of this machine's own user go that name no workspace. */
 export async function findLocalPreference(db: Queries): Promise<string | null> {
-  const row = await db.selectFrom("local_preference").select("workspace").executeTakeFirst();
+  const row = await db
+    .selectFrom("local_preference")
+    .select("workspace")
+    .where("id", "=", 1)
+    .executeTakeFirst();
   return row?.workspace ?? null;
 }
 
@@ -141,7 +145,7 @@ export async function setPreference(
     await db.updateTable("users").set(change).where("id", "=", userId).execute();
     return;
   }
-  await db.deleteFrom("local_preference").execute();
+  await db.deleteFrom("local_preference").where("id", "=", 1).execute();
   if (workspace !== null)
     await db.insertInto("local_preference").values({ id: 1, workspace }).execute();
 }

@@ -47,6 +47,7 @@ CREATE TABLE approvals (
   method     TEXT    NOT NULL,
   expires_at INTEGER NOT NULL
 ) WITHOUT ROWID;
+CREATE INDEX approvals_expiry ON approvals (expires_at);
 
 -- Versions of the configuration of control, workspaces included. The newest one is in force.
 CREATE TABLE configurations (
@@ -95,5 +96,4 @@ CREATE TABLE local_preference (
   workspace TEXT    NOT NULL
 );
 -- What a workspace uses, and what it has cost.
-CREATE INDEX clusters_workspace ON clusters (workspace) WHERE status <> 'GONE';
 CREATE INDEX usage_ended ON usage_intervals (ended_at);

@@ -166,7 +166,7 @@ test("our command line takes the token from its environment, and shows it nowher
       `const written = [];
        const stream = { write: (text) => written.push(text) };
        const code = await runLine(["status"], {
-         env: { HOME: "/nonexistent", OUTRIGGER_USER_ID: "n", OUTRIGGER_ENDPOINT: "${control.endpoint}",
+         env: { HOME: "/nonexistent", OUTRIGGER_ENDPOINT: "${control.endpoint}",
            OUTRIGGER_TOKEN: "${given}", LOG_LEVEL: "debug" },
          cwd: "/", streams: { stdout: stream, stderr: stream }, signal: new AbortController().signal });
        return { code, said: written.join("") };`,
