@@ -29,7 +29,9 @@ export const accessCommands: readonly CommandRow[] = [
       { flags: "--token-file <file>", means: "Use the token in this file instead." },
       { flags: "--relogin", means: "Log in anew, as another user for example." },
     ],
-    more: "Without --endpoint, the login is for the context in use. See docs/contexts.md.",
+    more:
+      "Without --endpoint, the login is for the context in use. See docs/contexts.md." +
+      "\n\nExamples:\n  outrigger login --endpoint https://control.example",
     load: async () => (await import("../commands/login.ts")).login,
   },
   {
@@ -37,6 +39,7 @@ export const accessCommands: readonly CommandRow[] = [
     group: access,
     summary: "End the login of the context in use.",
     options: [],
+    more: "Examples:\n  outrigger logout",
     load: async () => (await import("../commands/logout.ts")).logout,
   },
   {
@@ -44,6 +47,7 @@ export const accessCommands: readonly CommandRow[] = [
     group: access,
     summary: "Show who you are to the control plane, and your role.",
     options: [...option.outputs],
+    more: "Examples:\n  outrigger whoami\n  outrigger whoami -o json",
     load: async () => (await import("../commands/whoami.ts")).whoami,
   },
   {
@@ -51,6 +55,7 @@ export const accessCommands: readonly CommandRow[] = [
     group: access,
     summary: "List users and their roles.",
     options: [...option.outputs],
+    more: "Examples:\n  outrigger users list",
     load: async () => (await import("../commands/users.ts")).list,
   },
   {
@@ -59,6 +64,7 @@ export const accessCommands: readonly CommandRow[] = [
     operands: "<user>",
     summary: "Create a user who logs in with a password.",
     options: [{ ...role, means: "Role; by default that of new users." }, passwordStdin],
+    more: "Examples:\n  outrigger users create ann --role admin",
     load: async () => (await import("../commands/users.ts")).create,
   },
   {
@@ -71,7 +77,9 @@ export const accessCommands: readonly CommandRow[] = [
       { flags: "--password", means: "Ask for a new password." },
       { ...passwordStdin, means: "Read the new password from stdin." },
     ],
-    more: "You can change your own password; everything else takes an administrator.",
+    more:
+      "You can change your own password; everything else takes an administrator." +
+      "\n\nExamples:\n  outrigger users update ann --role viewer",
     load: async () => (await import("../commands/users.ts")).update,
   },
   {
@@ -80,7 +88,9 @@ export const accessCommands: readonly CommandRow[] = [
     operands: "<users...>",
     summary: "Delete users with their sessions and the tokens that they made.",
     options: [option.yes, option.ignoreNotFound],
-    more: "Refused while a user owns clusters, services or requests that have not ended.",
+    more:
+      "Refused while a user owns clusters, services or requests that have not ended." +
+      "\n\nExamples:\n  outrigger users delete ann",
     load: async () => (await import("../commands/users.ts")).remove,
   },
   {
@@ -89,7 +99,9 @@ export const accessCommands: readonly CommandRow[] = [
     operands: "<file>",
     summary: "Create users from a CSV file, or - for stdin.",
     options: [...option.outputs],
-    more: "The first line is username,password,role. If one line is wrong, no user is created.",
+    more:
+      "The first line is username,password,role. If one line is wrong, no user is created." +
+      "\n\nExamples:\n  outrigger users import users.csv",
     load: async () => (await import("../commands/users-csv.ts")).importUsers,
   },
   {
@@ -97,6 +109,7 @@ export const accessCommands: readonly CommandRow[] = [
     group: access,
     summary: "Print users as CSV, without passwords.",
     options: [],
+    more: "Examples:\n  outrigger users export > users.csv",
     load: async () => (await import("../commands/users-csv.ts")).exportUsers,
   },
   {
@@ -104,6 +117,7 @@ export const accessCommands: readonly CommandRow[] = [
     group: access,
     summary: "List the tokens of service accounts.",
     options: [...option.outputs],
+    more: "Examples:\n  outrigger tokens list",
     load: async () => (await import("../commands/tokens.ts")).list,
   },
   {
@@ -116,7 +130,7 @@ export const accessCommands: readonly CommandRow[] = [
       { ...expiry, means: "The token expires after this many days; never by default." },
       ...option.outputs,
     ],
-    more: tokenUse,
+    more: `${tokenUse}\n\nExamples:\n  outrigger tokens create ci --expires-in-days 90`,
     load: async () => (await import("../commands/tokens.ts")).create,
   },
   {
@@ -132,7 +146,7 @@ export const accessCommands: readonly CommandRow[] = [
       option.yes,
       ...option.outputs,
     ],
-    more: tokenUse,
+    more: `${tokenUse}\n\nExamples:\n  outrigger tokens rotate ci`,
     load: async () => (await import("../commands/tokens.ts")).rotate,
   },
   {
@@ -141,7 +155,9 @@ export const accessCommands: readonly CommandRow[] = [
     operands: "<token> [role]",
     summary: "Show or set the role of a service account.",
     options: [...option.outputs],
-    more: `Roles: ${roleNames.join(", ")}. A service account has at most the role of its creator.`,
+    more:
+      `Roles: ${roleNames.join(", ")}. A service account has at most the role of its creator.` +
+      "\n\nExamples:\n  outrigger tokens role ci viewer",
     load: async () => (await import("../commands/tokens.ts")).role,
   },
   {
@@ -150,6 +166,7 @@ export const accessCommands: readonly CommandRow[] = [
     operands: "<tokens...>",
     summary: "Delete tokens and their service accounts.",
     options: [option.yes, option.ignoreNotFound],
+    more: "Examples:\n  outrigger tokens delete ci",
     load: async () => (await import("../commands/tokens.ts")).remove,
   },
 ];

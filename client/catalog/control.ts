@@ -77,7 +77,9 @@ Examples:
     operands: "[action]",
     summary: "Show, edit, set or list versions of the control plane's configuration.",
     options: [{ flags: "-f, --file <yaml>", means: "File to set it from." }, ...option.outputs],
-    more: `Actions: show (the default), edit (in EDITOR), set -f FILE, history. Secrets are shown as [secret]; left so, they stay as they are. If \`version\` in the file is not the newest one, set is refused. See docs/workspaces.md. For the settings of this command line: outrigger config show`,
+    more:
+      `Actions: show (the default), edit (in EDITOR), set -f FILE, history. Secrets are shown as [secret]; left so, they stay as they are. If \`version\` in the file is not the newest one, set is refused. See docs/workspaces.md. For the settings of this command line: outrigger config show` +
+      "\n\nExamples:\n  outrigger api config\n  outrigger api config set -f config.yaml",
     load: async () => (await import("../commands/api-config.ts")).config,
   },
   {

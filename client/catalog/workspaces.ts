@@ -28,7 +28,8 @@ export const workspaceCommands: readonly CommandRow[] = [
     group: workspaces,
     summary: "List your workspaces, what they use, and their limits.",
     options: option.outputs,
-    more: "Costs are of the UTC day and month so far.",
+    more:
+      "Costs are of the UTC day and month so far." + "\n\nExamples:\n  outrigger workspaces list",
     load: async () => (await import("../commands/workspaces.ts")).list,
   },
   {
@@ -53,7 +54,9 @@ Examples:
       ...changes,
       { flags: "--remove-user <user>", means: "User to remove; repeatable.", parse: collected },
     ],
-    more: "Clusters that run stay as they are. With -f, the file replaces the whole workspace.",
+    more:
+      "Clusters that run stay as they are. With -f, the file replaces the whole workspace." +
+      "\n\nExamples:\n  outrigger workspaces update lab --public",
     load: async () => (await import("../commands/workspaces.ts")).update,
   },
   {
@@ -62,6 +65,7 @@ Examples:
     operands: "<names...>",
     summary: "Delete workspaces in which nothing is left.",
     options: [],
+    more: "Examples:\n  outrigger workspaces delete lab",
     load: async () => (await import("../commands/workspaces.ts")).remove,
   },
   {
@@ -70,7 +74,9 @@ Examples:
     operands: "[name]",
     summary: "Choose the workspace of your launches.",
     options: [{ flags: "--clear", means: "Take the choice back." }],
-    more: "The control plane keeps the choice. For one command: outrigger launch --workspace NAME",
+    more:
+      "The control plane keeps the choice. For one command: outrigger launch --workspace NAME" +
+      "\n\nExamples:\n  outrigger workspaces use lab",
     load: async () => (await import("../commands/workspaces.ts")).use,
   },
 ];

@@ -83,6 +83,7 @@ export const workspaceOperations = {
     mode: "sync",
     summary: "Versions of the configuration of control, the newest first.",
     access: "admin",
+    audited: false,
     input: {},
     output: z.array(ConfigurationVersion),
   }),

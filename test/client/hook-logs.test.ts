@@ -32,9 +32,9 @@ const refused: readonly [string, RegExp][] = [
   ],
   ["logs --hook stop dev 3", /an event and a cluster, and no job/],
   ["logs dev 3 --hook", /no job: outrigger logs --hook stop dev/],
-  ["logs --hook dev --status", /leave --status out/],
-  ["logs --hook dev --provision --worker 1", /leave --provision, --worker out/],
-  ["logs --hook dev --sync-down", /leave --sync-down out/],
+  ["logs --hook dev --status", /--status cannot be used with --hook/],
+  ["logs --hook dev --provision --worker 1", /--provision and --worker cannot be used with --hook/],
+  ["logs --hook dev --sync-down", /--sync-down cannot be used with --hook/],
 ];
 
 for (const [line, told] of refused)

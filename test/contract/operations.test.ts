@@ -28,7 +28,12 @@ const facts: Fact[] = JSON.parse(readFileSync(file, "utf8").replaceAll("<product
 /** Fields of ours that the facts do not have, by route. */
 const additions: Record<string, Fields> = {
   "GET /api/status": { after: "string|null = null" },
-  "POST /logs": { offset: "integer = 0" },
+  "POST /logs": {
+    offset: "integer = 0",
+    since: "number|null = null",
+    timestamps: "boolean = false",
+  },
+  "POST /serve/logs": { since: "number|null = null", timestamps: "boolean = false" },
   "POST /ssh_node_pools/deploy": { force: "boolean = false" },
   "POST /ssh_node_pools/down": { force: "boolean = false" },
   "POST /stop": { skip_hooks: "boolean = false" },

@@ -30,7 +30,7 @@ test("whoever misspells a cloud is told of one that is spelled so", async (t) =>
 
   await assert.rejects(world.run(rows.check, { workspace: "other" }), {
     type: "PermissionDeniedError",
-    message: "there is no workspace other; there is only one: default",
+    message: 'there is no workspace "other"; yours: default',
   });
   await assert.rejects(world.run(rows.check, { clouds: ["fke"] }), {
     message: "there is no cloud fke; did you mean `fake`?",
