@@ -66,11 +66,14 @@ export async function addEntries(tx: Connection, entries: readonly NewAudit[]): 
   for (const entry of entries) await addAudit(tx, entry);
 }
 
-/** The entry about a call, and what else is due; nothing for a refusal that is only counted. */
-export function entriesOf(ctx: Ground, call: AuditedCall, name?: string): NewAudit[] {
-  const isListed = call.refusal === undefined || ctx.refusals.admit(call.address);
-  const entries = isListed ? [entryOf(call, ctx.now(), name)] : [];
-  return [...ctx.refusals.takeLeftOutIfDue(), ...entries];
+/** The entry about a call, as `listed` has it. */
+export const entriesOf = (ctx: Ground, call: AuditedCall, name?: string): NewAudit[] =>
+  listed(ctx, entryOf(call, ctx.now(), name));
+
+/** An entry, and what else is due; a refusal that is one too many is only counted. */
+export function listed({ refusals }: Ground, entry: NewAudit): NewAudit[] {
+  const isListed = entry.outcome === "allowed" || refusals.admit(entry.address);
+  return [...refusals.takeLeftOutIfDue(), ...(isListed ? [entry] : [])];
 }
 
 const charactersAtMost = 300;

@@ -1,4 +1,5 @@
 import { randomBytes } from "node:crypto";
+import { shown } from "../../common/readable-line.ts";
 import { digestOf } from "../access/digest.ts";
 import { addAudit, type NewAudit } from "../audit/store.ts";
 import type { Connection } from "../db/open.ts";
@@ -7,6 +8,7 @@ import { addSession, endSession, type Session } from "./store.ts";
 
 const secretBytes = 32;
 const hourMs = 3_600_000;
+const charactersAtMost = 300;
 
 /** Who logs in, how, and from where. */
 export interface LoggedIn extends Pick<Session, "userId" | "method"> {
@@ -45,11 +47,11 @@ export function loginEntry(
 ): NewAudit {
   return {
     at: now().getTime(),
-    ...{ userId, userName: userId === "" ? "" : userName },
+    ...{ userId, userName: userId === "" ? "" : shown(userName, charactersAtMost) },
     ...{ credential: method, address, operation },
-    subject: userName === "" ? null : `user ${userName.slice(0, 256)}`,
+    subject: userName === "" ? null : `user ${shown(userName, charactersAtMost)}`,
     outcome: refusal === undefined ? "allowed" : "refused",
-    reason: refusal?.message.slice(0, 300) ?? null,
+    reason: refusal === undefined ? null : shown(refusal.message, charactersAtMost),
     requestId: null,
   };
 }

@@ -1,7 +1,6 @@
-import { isIPv6 } from "node:net";
 import { fail, toAppError } from "../../common/errors.ts";
-import { failTooOften, openRateLimit, type RateLimit } from "../../common/rate-limit.ts";
-import { addAudit } from "../audit/store.ts";
+import { failTooOften, networkOf, openRateLimit, type RateLimit } from "../../common/rate-limit.ts";
+import { listed, writeEntries } from "../audit/entry.ts";
 import type { Ground } from "../ground.ts";
 import { verifyPassword } from "../users/passwords.ts";
 import type { Account } from "../users/schema.ts";
@@ -41,7 +40,7 @@ export async function checkPassword(ctx: Ground, given: Given): Promise<Account>
       method: "password",
       address: given.address,
     };
-    await ctx.batch((tx) => addAudit(tx, loginEntry(ctx, "login", claimed, refusal)));
+    await writeEntries(ctx, listed(ctx, loginEntry(ctx, "login", claimed, refusal)));
     throw error;
   }
 }
@@ -67,7 +66,3 @@ async function check(ctx: Ground, { name, password, address }: Given): Promise<A
   giveBack();
   return user;
 }
-
-/** Who has one address of IPv6 has all of its network. */
-const networkOf = (address: string): string =>
-  isIPv6(address) ? address.split(":").slice(0, 4).join(":") : address;

@@ -3,7 +3,7 @@ import type { InputOf } from "../../common/operation.ts";
 import type { authOperations } from "../../contract/operations/auth.ts";
 import { loginCookie, setCookie } from "../access/cookies.ts";
 import { localPath } from "../access/places.ts";
-import { addAudit } from "../audit/store.ts";
+import { listed, writeEntries } from "../audit/entry.ts";
 import type { Call, Reply } from "../bind.ts";
 import type { Ground } from "../ground.ts";
 import { ensureUser } from "../users/ensure.ts";
@@ -99,7 +99,7 @@ async function refusalPage(
   const { address } = originOf(call);
   const claimed = { userId: "", userName, method, address };
   ctx.log.info({ reason: refusal.message, address }, "login refused");
-  await ctx.batch((tx) => addAudit(tx, loginEntry(ctx, "login", claimed, refusal)));
+  await writeEntries(ctx, listed(ctx, loginEntry(ctx, "login", claimed, refusal)));
   return problemPage(refusal.message, {
     status: errorTypes[refusal.type].http,
     headers: { "set-cookie": [forget(call)] },

@@ -3,7 +3,7 @@ import { AppError } from "../../common/errors.ts";
 import { openRateLimit } from "../../common/rate-limit.ts";
 import type { Authenticator, Head } from "../access/identity.ts";
 import { openProxies } from "../access/proxies.ts";
-import { addAudit } from "../audit/store.ts";
+import { listed, writeEntries } from "../audit/entry.ts";
 import type { Ground } from "../ground.ts";
 import { ensureUser } from "../users/ensure.ts";
 import { loginEntry } from "./begin.ts";
@@ -30,7 +30,7 @@ export function proxyOf(ctx: Ground): Authenticator {
       `${proxyUserHeader} is believed only from OUTRIGGER_PROXY_ADDRESSES`,
     );
     const claimed = { userId: "", userName: name, method: "proxy", address };
-    await ctx.batch((tx) => addAudit(tx, loginEntry(ctx, "login", claimed, refusal)));
+    await writeEntries(ctx, listed(ctx, loginEntry(ctx, "login", claimed, refusal)));
   }
 
   return async (head) => {

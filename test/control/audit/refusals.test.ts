@@ -74,6 +74,24 @@ test("wrong credentials are listed with their address, and a flood of them does 
   assert.deepEqual([entries.length, last?.subject], [31, "10 more refused calls"]);
 });
 
+test("a flood of wrong passwords does not fill the log either, and names are one line", async (t) => {
+  const log = await aLog(t, { config: { login: ["password"] } });
+  const headers = { "content-type": "application/x-www-form-urlencoded" };
+  const body = "name=an%0Ann&password=guess";
+
+  for (let count = 0; count < 40; count += 1)
+    await log.world.http("POST", "/login", { headers, body });
+  await collectRefusals(log.world.ctx);
+  const entries = await log.world.ctx.db.selectFrom("audit").selectAll().execute();
+
+  const [first, last] = [entries[0], entries.at(-1)];
+  assert.deepEqual(
+    [first?.operation, first?.outcome, first?.subject],
+    ["login", "refused", "user an\\u000ann"],
+  );
+  assert.deepEqual([entries.length, last?.subject], [31, "10 more refused calls"]);
+});
+
 test("what its owner may do alone is refused to others, and listed once with the reason", async (t) => {
   const log = await aLog(t);
   const [ann, bob] = [await log.world.as("ann"), await log.world.as("bob")];
