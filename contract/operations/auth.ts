@@ -98,7 +98,6 @@ export const authOperations = {
     mode: "sync",
     summary: "Approve the login of a client; approving again makes a new token.",
     access: "viewer",
-    audited: true,
     input: {
       body: z.object({
         code_challenge: text.describe(

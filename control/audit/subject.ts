@@ -41,12 +41,12 @@ const namedBy: Readonly<Record<string, string>> = {
 
 /** Audited operations whose input names nothing, and why. */
 export const withoutSubject: Readonly<Record<string, string>> = {
-  "auth.authorize": "it is about the caller",
   "ssh_node_pools.list_keys": "it is about all keys",
   "ssh_node_pools.upload_key": "the name of the key comes within the file",
   status_kubernetes: "it is about all clusters of Kubernetes",
   "users.export": "it is about all users",
   "users.import": "the names come within the file",
+  "workspaces.config_history": "it is about every version of the configuration",
   "workspaces.update_config": "it is about the whole configuration",
   orphans: "it is about all orphans",
 };

@@ -13,6 +13,12 @@ function aCount() {
   return { clock, refusals, admitted };
 }
 
+/** That of forty refusals the log lists what a burst has, or a few more on a slow machine, and counts the rest. */
+function assertCounted(listed: number, counted: string | null | undefined): void {
+  assert.ok(listed >= 30 && listed < 40, `${listed} are listed`);
+  assert.equal(counted, `${40 - listed} more refused calls`);
+}
+
 test("of a flood from one address thirty refusals are listed, and others' as well", () => {
   const { clock, admitted } = aCount();
 
@@ -71,7 +77,7 @@ test("wrong credentials are listed with their address, and a flood of them does 
     ["stop", "refused", "a local socket", ""],
   );
   assert.match(first?.reason ?? "", /^this token is not known/);
-  assert.deepEqual([entries.length, last?.subject], [31, "10 more refused calls"]);
+  assertCounted(entries.length - 1, last?.subject);
 });
 
 test("a flood of wrong passwords does not fill the log either, and names are one line", async (t) => {
@@ -89,7 +95,7 @@ test("a flood of wrong passwords does not fill the log either, and names are one
     [first?.operation, first?.outcome, first?.subject],
     ["login", "refused", "user an\\u000ann"],
   );
-  assert.deepEqual([entries.length, last?.subject], [31, "10 more refused calls"]);
+  assertCounted(entries.length - 1, last?.subject);
 });
 
 test("what its owner may do alone is refused to others, and listed once with the reason", async (t) => {
