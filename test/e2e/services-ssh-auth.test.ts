@@ -90,7 +90,7 @@ test("replicas behind sidecars on hosts of a pool", { skip, timeout: 300_000 }, 
       assert.match(await service.log("replica", id), /v1 listens on 8080/);
     const of = { service_name: service.name, local_dir: ".", targets: null };
     const folder = await control.client.callAndGet(rows.downloadLogs, of);
-    const copied = join(control.home, "control/clients/u1/logs", basename(folder));
+    const copied = join(control.home, "control/clients/local/logs", basename(folder));
     const parts = ["controller", "load_balancer", "replica_3", "replica_4"];
     assert.deepEqual(
       readdirSync(copied).sort(),
