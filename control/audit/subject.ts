@@ -46,7 +46,6 @@ export const withoutSubject: Readonly<Record<string, string>> = {
   status_kubernetes: "it is about all clusters of Kubernetes",
   "users.export": "it is about all users",
   "users.import": "the names come within the file",
-  "workspaces.config_history": "it is about every version of the configuration",
   "workspaces.update_config": "it is about the whole configuration",
   orphans: "it is about all orphans",
 };

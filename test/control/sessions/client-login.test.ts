@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
-import { collect } from "../../../control/collector.ts";
+import { collectSessions } from "../../../control/sessions/collect.ts";
 import { endSessionsOf } from "../../../control/sessions/store.ts";
 import { testWorld } from "../../helpers/world.ts";
 import { aClient, aSessionOf, challengeOf, cookieWith, loginIn, loginsIn } from "./a-login.ts";
@@ -126,6 +126,6 @@ test("of a session the database holds no secret, and expired ones are forgotten"
   assert.doesNotMatch(JSON.stringify(await rows()), new RegExp(world.headers.cookie.slice(-20)));
   assert.equal(row?.digest.length, 32);
   world.advance(world.ctx.config.sessionHours * 3_600_000);
-  await collect(world.ctx);
+  await collectSessions(world.ctx);
   assert.deepEqual(await rows(), []);
 });
