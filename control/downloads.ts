@@ -1,12 +1,32 @@
 import { join } from "node:path";
-import { protocol } from "../common/product.ts";
+import { protocol, readEnv } from "../common/product.ts";
 import type { Ground } from "./ground.ts";
 
 /** The folder that has one of its own for each user. */
 export const clientsOf = (ctx: Ground): string => join(ctx.config.home, "control", "clients");
 
-/** The folder under which a user's downloads lie, and the name clients know it by. */
-export const downloadsOf = (ctx: Ground, userId: string) => ({
-  folder: join(clientsOf(ctx), encodeURIComponent(userId), "logs"),
-  shown: `~/.${protocol.requestPrefix}/api_server/clients/${userId}/${protocol.requestPrefix}_logs`,
-});
+/** The folder under which a user's downloads lie. */
+export const downloadsOf = (ctx: Ground, userId: string): string =>
+  join(clientsOf(ctx), encodeURIComponent(userId), "logs");
+
+const shownBefore = `~/.${protocol.requestPrefix}/api_server/clients/`;
+const shownAfter = `/${protocol.requestPrefix}_logs`;
+/** How existing clients write the name of their user. */
+const clientName = /^[\w.@+-]{1,128}$/;
+
+/**
+ * The name that clients know that folder by. Existing clients write what lies there to their usual
+ * place only where it has the name of their user, which they send in `env_vars`.
+ */
+export function shownDownloads(userId: string, env: Readonly<Record<string, string>>): string {
+  const named = readEnv(env, "USER_ID") ?? "";
+  return `${shownBefore}${clientName.test(named) ? named : userId}${shownAfter}`;
+}
+
+/** What a name given by `shownDownloads` has below it, whatever the user is called; undefined for others. */
+export function belowDownloads(path: string): string | undefined {
+  if (!path.startsWith(shownBefore)) return undefined;
+  const [user = "", folder, ...below] = path.slice(shownBefore.length).split("/");
+  const isOurs = clientName.test(user) && !/^\.+$/.test(user) && `/${folder}` === shownAfter;
+  return isOurs ? below.map((part) => `/${part}`).join("") : undefined;
+}

@@ -8,7 +8,7 @@ import { product } from "../../common/product.ts";
 import type { clusterOperations as rows } from "../../contract/operations/clusters.ts";
 import type { Call, Reply } from "../bind.ts";
 import type { Context } from "../context.ts";
-import { downloadsOf } from "../downloads.ts";
+import { belowDownloads, downloadsOf, shownDownloads } from "../downloads.ts";
 import type { Ground } from "../ground.ts";
 import { textOf } from "../wire/log-pieces.ts";
 import { fetchFiles, readPlace } from "./files/fetch.ts";
@@ -30,7 +30,8 @@ export async function downloadLogs(
   const cluster = await getReadable(ctx, input.cluster_name);
   const ids = input.job_ids?.map(toJobId) ?? [await latestJobId(ctx, cluster, call.signal)];
   const paths: Record<string, string> = {};
-  for (const id of ids) paths[String(id)] = await downloadLog(ctx, cluster, id, call);
+  const shown = shownDownloads(call.user.id, input.env_vars);
+  for (const id of ids) paths[id] = `${shown}/${await downloadLog(ctx, cluster, id, call)}`;
   return paths;
 }
 
@@ -41,7 +42,7 @@ function toJobId(text: string): number {
 
 async function downloadLog(ctx: Context, cluster: Cluster, id: number, call: Call) {
   await getJob(ctx, cluster, id, call.signal);
-  const { folder, shown } = downloadsOf(ctx, call.user.id);
+  const folder = downloadsOf(ctx, call.user.id);
   const place = `${cluster.name}-${id}`;
   await mkdir(join(folder, place), { recursive: true, mode: 0o700 });
   const query = { id, tail: 0, offset: 0, follow: "false" };
@@ -50,7 +51,7 @@ async function downloadLog(ctx: Context, cluster: Cluster, id: number, call: Cal
     textOf(pieces),
     createWriteStream(join(folder, place, "run.log"), { mode: 0o600 }),
   );
-  return `${shown}/${place}`;
+  return place;
 }
 
 /** Folders of the caller, or what lies on a node, as one zip that is sent while it is made. */
@@ -81,12 +82,15 @@ export async function download(
 
 /** A path that a client names, as the folder it stands for; only the caller's own are found. */
 async function resolve(ctx: Ground, path: string, call: Call) {
-  const { folder, shown } = downloadsOf(ctx, call.user.id);
+  const folder = downloadsOf(ctx, call.user.id);
   const named = posix.normalize(path.replace(/^~(?=\/)/, shownHome));
-  const root = shown.replace(/^~(?=\/)/, shownHome);
-  if (path.includes("\0") || !(named === root || named.startsWith(`${root}/`)))
-    fail("ValueError", `${JSON.stringify(path)} is not within your log folder, ${shown}`);
-  const real = await findFolder(join(folder, named.slice(root.length)));
+  const below = belowDownloads(named.replace(shownHome, "~"));
+  if (path.includes("\0") || below === undefined)
+    fail(
+      "ValueError",
+      `${JSON.stringify(path)} is not within your log folder, ${shownDownloads(call.user.id, {})}`,
+    );
+  const real = await findFolder(join(folder, below));
   if (real === undefined || !isWithin(await findFolder(folder), real))
     fail("NotFoundError", `there is no folder ${path}`);
   return { real, shown: named };

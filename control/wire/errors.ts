@@ -38,6 +38,7 @@ const nearest: Table<string> = {
   NotFoundError: "ValueError",
   JobNotFoundError: "ValueError",
   TooLargeError: "ValueError",
+  RateLimitError: "RuntimeError",
   AuthenticationError: "PermissionDeniedError",
   ConflictError: "RuntimeError",
   StatusError: "RuntimeError",

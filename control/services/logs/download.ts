@@ -6,7 +6,7 @@ import type { InputOf } from "../../../common/operation.ts";
 import type { serveOperations as rows } from "../../../contract/operations/serve.ts";
 import type { Call } from "../../bind.ts";
 import type { Context } from "../../context.ts";
-import { downloadsOf } from "../../downloads.ts";
+import { downloadsOf, shownDownloads } from "../../downloads.ts";
 import { textOf } from "../../wire/log-pieces.ts";
 import { getLiveService } from "../find.ts";
 import { listReplicas } from "../replicas/store.ts";
@@ -20,7 +20,7 @@ type Input = InputOf<typeof rows.downloadLogs>;
 export async function downloadLogs(ctx: Context, input: Input, call: Call): Promise<string> {
   const service = await getLiveService(ctx, input.service_name);
   const logs = await logsOf(ctx, service, input, call.signal);
-  const { folder, shown } = downloadsOf(ctx, call.user.id);
+  const folder = downloadsOf(ctx, call.user.id);
   const stamp = ctx.now().toISOString().replace(/[:.]/g, "-");
   const place = `service-${service.name}-${stamp}`;
   await mkdir(join(folder, place), { recursive: true, mode: 0o700 });
@@ -28,7 +28,7 @@ export async function downloadLogs(ctx: Context, input: Input, call: Call): Prom
     const file = createWriteStream(join(folder, place, name), { mode: 0o600 });
     await pipeline(orWhyNot(chunks, call.signal), file);
   }
-  return `${shown}/${place}`;
+  return `${shownDownloads(call.user.id, input.env_vars)}/${place}`;
 }
 
 interface Log {

@@ -80,13 +80,11 @@ test("nothing but the caller's own log folder can be fetched", async (t) => {
     "~",
     "~/.ssh",
     `${folderOf("ann")}/..`,
-    `${folderOf("ann")}/../../ben/sky_logs/demo-1`,
     `${folderOf("ann")}/demo-1/../../../..`,
     `${folderOf("ann")}/%2e%2e`,
     `${folderOf("ann")}/link`,
     `${folderOf("ann")}/link/requests`,
     `${folderOf("ann")}x`,
-    `${folderOf("ben")}/demo-1`,
     "",
     ".",
     "demo-1",
@@ -117,4 +115,15 @@ test("what is asked for a job must be the id of one", async (t) => {
   for (const id of ["", "0", "-1", "1e3", "../1", "01", "99999999999"])
     await assert.rejects(ask(id), { type: "ValueError", message: /is not a job id/ });
   await assert.rejects(ask("7"), { type: "JobNotFoundError" });
+});
+
+test("the folder has the name that an existing client knows its user by", async (t) => {
+  const { ann, ask } = await withCopy(t);
+  const env_vars = { SKYPILOT_USER_ID: "0a1b2c3d" };
+
+  const paths = await ann.run(rows.downloadLogs, { ...name, job_ids: ["1"], env_vars });
+
+  assert.deepEqual(paths, { 1: `${folderOf("0a1b2c3d")}/demo-1` });
+  assert.equal((await ask(paths["1"] ?? "")).status, 200);
+  assert.equal((await ask(paths["1"] ?? "", "ben")).status, 404);
 });

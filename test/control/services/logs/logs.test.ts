@@ -4,7 +4,7 @@ import { dirname, join } from "node:path";
 import { test } from "node:test";
 import type { GivenInputOf } from "../../../../common/operation.ts";
 import { serveOperations as rows } from "../../../../contract/operations/serve.ts";
-import { downloadsOf } from "../../../../control/downloads.ts";
+import { belowDownloads, downloadsOf } from "../../../../control/downloads.ts";
 import { balancerLogOf } from "../../../../control/services/folders.ts";
 import { text, until } from "../../../helpers/agent.ts";
 import { writable } from "../../../helpers/writable.ts";
@@ -207,8 +207,8 @@ test("logs are copied for a download, those of one replica too", async (t) => {
   const download = (
     more: Pick<GivenInputOf<typeof rows.downloadLogs>, "targets" | "replica_ids">,
   ) => bed.world.run(rows.downloadLogs, { service_name: "chat", local_dir: "", ...more });
-  const { folder, shown } = downloadsOf(bed.world.ctx, (await bed.service()).user.id);
-  const place = (path: string) => join(folder, path.slice(shown.length));
+  const folder = downloadsOf(bed.world.ctx, (await bed.service()).user.id);
+  const place = (path: string) => join(folder, belowDownloads(path) ?? "");
 
   const all = place(await download({ targets: null }));
   bed.world.advance(1_000);
