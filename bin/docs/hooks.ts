@@ -16,7 +16,7 @@ export const hooksPage = (): string =>
       Object.entries(hookEventMeanings).map(([event, means]) => [
         code(event),
         means,
-        event === "preemption" ? "each node that was told" : "the head",
+        event === "preemption" ? "each node that gets a notice" : "the head",
       ]),
     ),
     "## What a hook sees",
@@ -53,30 +53,33 @@ config:
 \`\`\`
 
 Hooks belong to the cluster. A launch on a running cluster without \`config.hooks\` retains them, \`hooks: []\` removes
-them, and another list replaces them from the next event on; \`exec\` never changes them. The older \`autostop.hook\` is
-a first entry for \`stop\`, or for \`down\` if autostop deletes the cluster; a list removes or replaces it too, unless the
-same document has both. A launch prints which hooks are set or retained; \`outrigger status -o json\` shows them.`;
+them, and another list replaces them from the next event on; \`exec\` never changes them. The older field
+\`autostop.hook\` is treated as the first entry of the list, for \`stop\`, or for \`down\` if autostop deletes the cluster. A
+new \`config.hooks\` removes it, unless the same document sets both. A launch prints which hooks are set or retained;
+\`outrigger status -o json\` shows them.`;
 
 const surroundings = `Hooks run under bash in the same folder as jobs, \`~/outrigger_workdir\` (in the home before the first job), with the
 \`envs\` and \`secrets\` of the launch that set them, the variables of the node (rank, addresses) and those below. Their
 input is empty. Jobs continue while hooks run, so that a hook can ask them to save; new jobs are refused.`;
 
 const orderAndTime = `- Hooks of an event run one after another, in the order in which they are declared.
-- A hook that fails or takes too long delays nothing: the next one runs, then the event proceeds. The log and the
+- If a hook fails or exceeds its time, the next one runs, and the event proceeds after the last. The log and the
   cluster's events (\`outrigger events --debug\`) say so.
 - A hook that exceeds its time gets TERM, and KILL ten seconds later, with every process it started; its exit code is
   shown as 124.
 - A hook ends when its script does. Processes that it left in the background do not delay the event; the log counts them.
-- Each entry runs at most once before a stop, teardown or preemption, even if the agent is killed meanwhile or the event
-  turns into another one. Repeating a provider call does not repeat hooks.
+- Each entry runs at most once before a stop, teardown or preemption: also if the agent is killed, if a stop turns into a
+  teardown, or if control has to repeat the call to the provider.
 - After the hooks, jobs get TERM, and KILL ten seconds later. The cluster costs money until its nodes are off.
-- If the head does not answer for about ten seconds, the hooks are skipped, and an event says so. If a hook was seen
-  running there, control waits until its time is over, unless the node is gone.
-- A stop or teardown also waits while other nodes that are being taken away save their work, until their notice ends.
+- If the head does not answer for about ten seconds, the hooks are skipped, and an event says so. If control knows that a
+  hook is running there, it first waits until the hook's time is over or the node is gone.
+- If other nodes of the cluster are being preempted, a stop or teardown waits for their hooks, at most until their
+  deadlines.
 - Deleting a stopped cluster runs no hooks, because no node is on. An event says so; start the cluster first.
-- While control is away, the idle timer of the head continues: hooks run, and ten minutes later the head turns itself
-  off where it can. Other nodes stay on until control is back and ends them; events say so.
-- A hook that stops its own cluster waits for itself until its time is over: leave that to autostop.
+- The idle timer runs on the head, also while control is away: the hooks run, and ten minutes later the head turns itself
+  off if its machine allows that. Control turns off the other nodes once it is back; events say so.
+- Do not stop the cluster from its own hook: the stop waits for the hook, and the hook for the stop, until its time is
+  over. Use autostop instead.
 - \`stop --skip-hooks\` and \`down --skip-hooks\` end the running hook and start no other; so does \`--purge\`.`;
 
 const meetings = table(
@@ -87,13 +90,13 @@ const meetings = table(
     [
       "stop",
       "down",
-      "becomes a teardown: the running hook continues, hooks for stop alone are dropped, hooks for down that have not run yet run",
+      "becomes a teardown: the running hook continues, then the hooks for down that have not run yet; other hooks for stop are dropped",
     ],
     ["down", "stop", "refused"],
     [
       "stop, down",
       "preemption",
-      "hooks for preemption that have not run yet run next, all within the notice; a running hook that is not for preemption is ended",
+      "the remaining hooks for preemption run next, within the notice; a running hook is ended if it is not for preemption",
     ],
     ["preemption", "stop, down", "their hooks run afterwards, while time remains"],
     [
@@ -101,17 +104,21 @@ const meetings = table(
       "`autostop --cancel`, or `launch` or `exec` with `--cancel-stop`",
       "no further hook starts, the running one finishes, the cluster stays up",
     ],
-    ["stop, down", "its request is cancelled", "the same, until the provider has been asked"],
+    [
+      "stop, down",
+      "its request is cancelled",
+      "the same, unless the provider has been called already",
+    ],
     ["any", "a launch or start", "waits for a stop, then starts the cluster again"],
   ],
 );
 
 const preemption = `A node learns that it is taken away from the metadata endpoint of AWS, GCP or Azure, from a file
 (\`OUTRIGGER_NOTICE_FILE\`), or from a SIGTERM while its machine shuts down. The agent's [settings](settings.md#agent)
-control this; set them where the agent is started, in its systemd unit or its pod. A node on control's own machine gets
-no notices and takes no settings; a SIGTERM there means its agent alone.
+control this; set them where the agent is started, in its systemd unit or its pod. Local nodes, on control's own machine,
+have neither notices nor these settings, and a SIGTERM ends only their agent.
 
-To try hooks for preemption there, tell the node that it is taken away, from a shell on its machine. The home of a local
+To try hooks for preemption on a local node, send it a notice by hand. The home of a local
 node is \`~/.outrigger/nodes/<cluster_hash>-<rank>\`; \`outrigger status -o json\` shows the \`cluster_hash\` as \`id\`.
 
 \`\`\`sh
@@ -123,16 +130,16 @@ Hooks for preemption run on each node that got a notice. Each has its own time-o
 minus five seconds, which are reserved for the logs. Providers give 30 seconds to two minutes; where a provider's notice
 is known, a launch warns if its hooks may take longer.
 
-Jobs get TERM after the hooks, or when 40 % of the time is left, at most 20 seconds. A node that still exists a minute
-after its deadline accepts jobs again.`;
+Jobs get TERM when the hooks are done, at the latest when 40 % of the time remains, or 20 seconds if that is less. A node
+that still exists a minute after its deadline accepts jobs again.`;
 
 const logs = `- \`outrigger logs --hook dev\` follows the running hooks, or shows those that ran last. \`--hook down\` selects the
   event; \`--tail\` and \`--no-follow\` work as with jobs. This works while hooks run and after the cluster is stopped or
   gone, because control copies the output while it is written.
 - Lines of a preemption on several nodes begin with \`(rank 1)\`.
 - On the node the log is \`~/.outrigger/hooks/<event>.log\`; earlier ones end in \`.1\` to \`.5\`. \`<event>.json\` beside it
-  has the results. In control's copy, values of secrets with at least six letters are replaced by as many asterisks; a
-  part of a value, or an encoded one, is shown as it was printed.
+  has the results. In control's copy, the values of secrets are masked with asterisks if they have at least six characters.
+  Partial or encoded values are not recognized.
 - While hooks run, \`outrigger status\` shows the current one, and \`-o json\` also those that ran. Afterwards
   \`outrigger events --debug\` lists them, with the words of [statuses](statuses.md#hook-run).`;
 
