@@ -52,7 +52,7 @@ export function responsesOf(
   ]);
   return {
     [row.mode === "socket" ? "101" : "200"]: success,
-    ...refusalsOf(row, isBuilt),
+    ...(row.mode === "page" ? withPages(refusalsOf(row, isBuilt)) : refusalsOf(row, isBuilt)),
     ...Object.fromEntries(others),
   };
 }
@@ -62,6 +62,8 @@ const json = (schema: Schema): Content => ({ "application/json": { schema } });
 const requestId = {
   headers: Object.fromEntries(headerNames("Request-ID").map((name) => [name, { schema: text }])),
 };
+
+const pages: Content = { "text/html": { schema: text }, "text/plain": { schema: text } };
 
 /** What each mode answers when all is well. */
 const successes: Record<Operation["mode"], (shapes: RowShapes) => Answer> = {
@@ -88,7 +90,7 @@ const successes: Record<Operation["mode"], (shapes: RowShapes) => Answer> = {
   }),
   file: () => ({ description: "A zip.", content: { "application/zip": { schema: {} } } }),
   socket: () => ({ description: "The connection is a WebSocket from here on." }),
-  page: () => ({ description: "A page.", content: { "text/html": { schema: text } } }),
+  page: () => ({ description: "A page, or a line of text for programs.", content: pages }),
 };
 
 /** An event as its fields are in the stream. Source: html.spec.whatwg.org, server-sent events. */
@@ -136,6 +138,15 @@ function refusalsOf(row: Operation, isBuilt: boolean): Record<string, Answer> {
     ...(hasInput ? { "422": invalid } : {}),
   };
 }
+
+/** Browsers are shown refusals as pages. */
+const withPages = (answers: Record<string, Answer>): Record<string, Answer> =>
+  Object.fromEntries(
+    Object.entries(answers).map(([status, answer]) => [
+      status,
+      { ...answer, content: { ...answer.content, ...pages } },
+    ]),
+  );
 
 const refusal = (description: string): Answer => ({
   description,
