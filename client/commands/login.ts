@@ -139,7 +139,7 @@ function sessionIn(token: string): string {
   return typeof secret === "string" ? secret : fail("RuntimeError", "the login has no session");
 }
 
-/** Says who is logged in, and which context is used from now on. */
+/** Prints the user and the context that later commands use. */
 function finish(world: World, { name, isNew }: Place, { user }: Health): undefined {
   const { terminal, env } = world;
   terminal.note(

@@ -33,7 +33,7 @@ export interface Proof {
  */
 export type Authenticator = (head: Head) => Promise<Proof | undefined>;
 
-/** The user of a control plane without logins, and of its home's token: whoever may read its files. */
+/** The administrator that callers are without logins, and that the token of the home stands for. */
 export const localUserId = "local";
 
 /** Whether an identity sees the things of a workspace. */

@@ -116,7 +116,7 @@ async function listAll(
   return [...(await store.listRequests(ctx.db, filter)), ...reads];
 }
 
-/** For a caller who is not logged in nothing but that. */
+/** Callers who are not logged in get the status alone. */
 async function health({ config }: Context, _input: unknown, call: Call) {
   const isKnown = call.user.id !== "";
   if (!isKnown && call.clientApi === null) return { status: "healthy" as const };

@@ -68,7 +68,7 @@ export async function tokenPage(
 <p role="status" id="done"></p>
 <label for="token">Token</label>
 <textarea id="token" readonly spellcheck="false" aria-describedby="about">${token}</textarea>
-<p class="faint" id="about">Paste it into the command line that asks for it. Whoever has it can act as you
+<p class="faint" id="about">Paste it into the command line that asks for it. Anyone who has it can act as you
 until it expires or you run <code>${product.word} logout</code> there.</p>
 <button type="button" id="copy" hidden>Copy</button>`,
     script: `const waiting = ${JSON.stringify(waiting ?? null)};${tokenScript}`,

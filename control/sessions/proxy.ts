@@ -21,7 +21,7 @@ export function proxyOf(ctx: Ground): Authenticator {
   const now = () => ctx.now().getTime();
   const noted = openRateLimit({ perSecond: notedEverySecond, burst: 1, now });
 
-  /** Once a minute for each address: whoever sends it may do so often. */
+  /** Once a minute for each address, as a client may send it with every call. */
   async function note(head: Head, name: string): Promise<void> {
     const address = proxies.clientOf(head);
     if (noted.take(address) > 0) return;
