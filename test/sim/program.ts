@@ -91,19 +91,26 @@ export async function startProgram(
     startReconciler(ctx, noun),
   );
   requests.start();
+  let collecting = Promise.resolve();
   return {
     ctx,
     call: (operation, user, given) => store(ctx, boundOf(operation), user, given),
     read: (operation, user, given) => read(ctx, boundOf(operation), user, given),
-    async collect() {
-      for (const one of collectors) await one(ctx);
+    collect() {
+      collecting = collecting.catch(() => {}).then(() => collectAll(ctx));
+      return collecting;
     },
     async stop() {
       await requests.stop();
+      await collecting.catch(() => {});
       await Promise.all(reconciling.map((noun) => noun.stop()));
       await closeContext(ctx);
     },
   };
+}
+
+async function collectAll(ctx: Context): Promise<void> {
+  for (const one of collectors) await one(ctx);
 }
 
 function boundOf(name: string): Bound {
