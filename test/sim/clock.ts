@@ -66,13 +66,14 @@ const epoch = Date.UTC(2026, 0, 1);
 const require = createRequire(import.meta.url);
 const realImmediate = setImmediate;
 const RealDate = Date;
+/** Whose code runs. One for all simulations: what a frame of context holds is copied with each of its changes. */
+const running = new AsyncLocalStorage<Process>();
 
 /** Opens simulated time at its beginning. */
 export function openClock(): Clock {
   let tasks: Task[] = [];
   let now = epoch;
   let count = 0;
-  const running = new AsyncLocalStorage<Process>();
   let newest: Process = { isAlive: false, frozenUntil: 0 };
   const stepped = { control: 0, nodes: 0 };
   let reader: WallClock = "control";
