@@ -4,7 +4,7 @@ import { type JobStatus, jobMachine } from "../contract/statuses.ts";
 import type { Agent } from "./context.ts";
 import { addEvent } from "./events.ts";
 import { folderOf, rankLogOf } from "./folders.ts";
-import { findNote, type JobNote, openNote } from "./jobs/on-disk.ts";
+import { findNote, type JobNote, openNote } from "./jobs/job-file.ts";
 import { addPart, addSidecar, addSpec, setPart, type Wanted } from "./jobs/part-store.ts";
 import { restoreJob } from "./jobs/store.ts";
 import { endRebuild, putSetting, type Rebuilt, rebuiltSetting, transaction } from "./journal.ts";

@@ -1,7 +1,7 @@
 import { product } from "../common/product.ts";
 import { pageOperations as rows } from "../contract/operations/pages.ts";
 import { type Bound, bind } from "./bind.ts";
-import { style } from "./page-look.ts";
+import { style } from "./page-style.ts";
 
 const headers = {
   "content-type": "text/html; charset=utf-8",

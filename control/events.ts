@@ -29,7 +29,7 @@ const added = new WeakMap<Connection, NewEvent[]>();
 /** The events that were added in a transaction. */
 export const eventsOf = (tx: Connection): readonly NewEvent[] => added.get(tx) ?? [];
 
-/** Adds a row to the log of events; a remark is told in all logs once it is committed (`tellRemarks`). */
+/** Adds a row to the log of events; a remark is told in all logs once it is committed (`narrateEvents`). */
 export async function addEvent(db: Connection, event: NewEvent): Promise<void> {
   const { noun, id, from = null, to = null, reason, actor = null } = event;
   const { isNoteworthy = false, at } = event;

@@ -7,7 +7,6 @@ import { clusters } from "./clusters/reconcile.ts";
 import { startCollector } from "./collector.ts";
 import { readConfig } from "./config.ts";
 import { freeReserve } from "./db/reserve.ts";
-import { runErrand } from "./errands.ts";
 import { databaseOf } from "./home.ts";
 import { buildServer, listen } from "./http/server.ts";
 import { lockHome } from "./lock.ts";
@@ -20,6 +19,7 @@ import { services } from "./services/reconcile.ts";
 import { replicas } from "./services/replicas/reconcile.ts";
 import { sshLeftovers } from "./ssh-pools/leftovers.ts";
 import { sshHosts } from "./ssh-pools/reconcile.ts";
+import { runSubcommand } from "./subcommands.ts";
 import { ensureFirstAdmin } from "./users/first-admin.ts";
 
 /** Serves until it is told to stop; what it works on goes on after the next start. */
@@ -68,8 +68,8 @@ async function main(): Promise<void> {
   lock.release();
 }
 
-const [errand, ...words] = process.argv.slice(2);
-(errand === undefined ? main() : runErrand(errand, words, process.env)).then(
+const [subcommand, ...words] = process.argv.slice(2);
+(subcommand === undefined ? main() : runSubcommand(subcommand, words, process.env)).then(
   () => process.exit(0),
   (error: unknown) => {
     const { type, message, cause } = toAppError(error);

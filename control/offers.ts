@@ -6,10 +6,10 @@ import { isWithin } from "../contract/task/infra.ts";
 import type { ResourceRequest } from "../contract/task/resource-request.ts";
 import type { Resources } from "../contract/task/resources.ts";
 import type { Task } from "../contract/task.ts";
-import { type Answers, askOffers } from "./ask-offers.ts";
 import { concerns, isSameOffer } from "./clouds/schema.ts";
 import { listRefusals } from "./clouds/store.ts";
 import type { Asked, AskedIn, Placement, TriedOffer } from "./clusters/schema.ts";
+import { type Answers, collectOffers } from "./collect-offers.ts";
 import type { Context } from "./context.ts";
 import { describeAsked, describeOffer, infraOf } from "./offer-words.ts";
 import { meets, type Need, type Offer, type Provider } from "./providers/provider.ts";
@@ -122,7 +122,7 @@ const namedAtMost = 30;
 
 async function refuseUnoffered(ctx: Context, asked: Asked, signal: AbortSignal): Promise<never> {
   const [kind, on] = asked.isSpot ? [{ isSpot: true as const }, " on spot"] : [{}, ""];
-  const { offers, silent } = await askOffers(ctx.providers, kind, signal);
+  const { offers, silent } = await collectOffers(ctx.providers, kind, signal);
   const there = [...offers.map(describeOffer), ...silent].join("; ");
   fail(
     "ResourcesUnavailableError",
@@ -191,7 +191,7 @@ async function couldOffer(provider: Provider, need: Need, signal: AbortSignal): 
   if (need.isSpot) return provider.hasSpot === true;
   if (provider.couldOffer !== undefined) return provider.couldOffer(need);
   // One that does not answer now may have it.
-  const { offers, silent } = await askOffers([provider], need, signal);
+  const { offers, silent } = await collectOffers([provider], need, signal);
   return offers.length + silent.length > 0;
 }
 
@@ -223,7 +223,7 @@ async function offersFor(
 ): Promise<Answers & Pick<Offers, "policy" | "forbidden">> {
   const { document } = await ctx.configurations.current();
   const policy = policyOf(document, asked.workspace);
-  const needs = needsOf(asked).map((need) => askOffers(ctx.providers, need, signal));
+  const needs = needsOf(asked).map((need) => collectOffers(ctx.providers, need, signal));
   const answers = await Promise.all(needs);
   const sorted = answers.map(({ offers }) => offers.sort(byPrice));
   const isOrdered = asked.resources.choose === "inOrder";

@@ -19,16 +19,16 @@ import { isFull } from "./db/node-sqlite.ts";
 import { openDatabase } from "./db/open.ts";
 import { openBundles } from "./doors/ssh/bundles.ts";
 import { openEventLog } from "./event-log.ts";
+import { narrateEvents } from "./event-narration.ts";
 import { databaseOf } from "./home.ts";
 import type { Logger } from "./log.ts";
 import { bounded } from "./providers/bounded.ts";
 import { openProviders } from "./providers/index.ts";
-import { tellRemarks } from "./remarks.ts";
 import { openRequestLogs } from "./requests/log.ts";
 import { openQueues } from "./requests/queue.ts";
 import { openReads } from "./requests/reads.ts";
 import { openBalancers } from "./services/balancing/balancers.ts";
-import { openHostBook } from "./ssh-pools/book.ts";
+import { openHostBook } from "./ssh-pools/allocations.ts";
 import { keyFolderOf } from "./ssh-pools/keys.ts";
 import { openReach } from "./ssh-pools/reach.ts";
 import { openSteadyClock } from "./steady-clock.ts";
@@ -75,7 +75,7 @@ async function open(config: Config, log: Logger, replaced: Replaced): Promise<Co
     before: lease.check,
     after(tx) {
       eventLog.committed(tx);
-      tellRemarks(ctx, tx);
+      narrateEvents(ctx, tx);
     },
   });
   const seal = openSeal(sealFile);

@@ -29,7 +29,7 @@ interface Rule {
 const shared = [/^common\//, /^contract\//];
 /** What every noun of control builds on. */
 const ground =
-  /^control\/(access\/.*|all-end|ask-offers|audit\/(entry|store)|bind|context|downloads|events|glob|ground|html|in-turns|move|offer-words|offers|reconciler|short-tail|task|want|wire\/.*|doors\/.*)(\.ts)?$/;
+  /^control\/(access\/.*|settle-all|collect-offers|audit\/(entry|store)|bind|context|downloads|events|glob|ground|html|map-in-batches|move|offer-words|offers|reconciler|output-excerpt|task|want|wire\/.*|doors\/.*)(\.ts)?$/;
 const noun =
   "(audit|clouds|clusters|requests|services|sessions|ssh-pools|tokens|uploads|users|workspaces)";
 
@@ -76,7 +76,7 @@ const rules: readonly Rule[] = [
     may: [
       ...shared,
       /^control\/(http|wire)\//,
-      /^control\/(all-end|bind|config|context|ground|html|log|login-settings|page-look)\.ts$/,
+      /^control\/(settle-all|bind|config|context|ground|html|log|login-settings|page-style)\.ts$/,
       /^control\/requests\/(end|run|schema|store)\.ts$/,
       // Who calls, whether they may, and what is written down of it.
       /^control\/(access|audit)\//,

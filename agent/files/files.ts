@@ -9,8 +9,8 @@ import { refuseWhileLeaving } from "../lifecycles/lifecycles.ts";
 import { openActivity } from "./activity.ts";
 import { applyFiles } from "./apply.ts";
 import { dropOldContents, hasContent, receiveContents } from "./contents.ts";
+import { destinationOf } from "./destinations.ts";
 import { type FileIndex, readIndex, stampOf, writeIndex } from "./ledger.ts";
-import { destinationOf } from "./places.ts";
 import { type FilePlan, findStats, planFiles } from "./plan.ts";
 
 type Manifest = ReadonlyMap<string, Entry>;

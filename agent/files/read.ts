@@ -8,8 +8,8 @@ import { type Stream, toJsonLines } from "../../common/server.ts";
 import type { FileEntry, Listed, Stretch, StretchHead } from "../../contract/files-api.ts";
 import type { Agent } from "../context.ts";
 import { openActivity } from "./activity.ts";
+import { findSource } from "./destinations.ts";
 import { isWithin } from "./ledger.ts";
-import { findSource } from "./places.ts";
 
 /** One reading of files below a path. */
 interface Tour {

@@ -10,10 +10,11 @@ import { countActivity } from "../idle.ts";
 import { transaction } from "../journal.ts";
 import { refuseWhileLeaving } from "../lifecycles/lifecycles.ts";
 import { getNode } from "../node.ts";
+import { noteJob } from "./job-file.ts";
 import { keepLogsSmall } from "./log-size.ts";
 import { mergeLogs } from "./merge.ts";
 import { moveJob, wantPart } from "./move.ts";
-import { noteJob } from "./on-disk.ts";
+import { decide } from "./outcome.ts";
 import {
   addPart,
   addSidecar,
@@ -26,7 +27,6 @@ import {
 } from "./part-store.ts";
 import { assign, checkFits } from "./queue.ts";
 import { addJob, findJob, findNextPending, findSubmitted, type JobRow, setJob } from "./store.ts";
-import { decide } from "./verdict.ts";
 import { whyWaits } from "./waiting.ts";
 
 const headRank = 0;

@@ -11,7 +11,7 @@ import { addEvent } from "../events.ts";
 import { logOf } from "../folders.ts";
 import { countJobEnd } from "../idle.ts";
 import { transaction } from "../journal.ts";
-import { noteEnd } from "./on-disk.ts";
+import { noteEnd } from "./job-file.ts";
 import { dropSpec, findPart, type PartFacts, setPart } from "./part-store.ts";
 import { findJob, type JobFacts, type JobRow, setJob } from "./store.ts";
 

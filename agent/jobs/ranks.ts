@@ -6,9 +6,9 @@ import type { Agent } from "../context.ts";
 import { logOf, makeFolder, rankLogOf } from "../folders.ts";
 import { transaction } from "../journal.ts";
 import { getNode } from "../node.ts";
+import { noteJob } from "./job-file.ts";
 import { getJob } from "./jobs.ts";
 import { movePart, wantPart } from "./move.ts";
-import { noteJob } from "./on-disk.ts";
 import {
   addPart,
   addSpec,

@@ -2,7 +2,7 @@ import { errorForm } from "../error-form.ts";
 import { type Action, actionForm } from "../output/actions.ts";
 import type { World } from "../world.ts";
 import { answerJson } from "./answers.ts";
-import type { Sent } from "./left-alone.ts";
+import type { Sent } from "./detached.ts";
 
 /** Prints what was done, where the answer is to be JSON. */
 export function tellActions(world: World, actions: readonly Action[]): undefined {

@@ -7,7 +7,7 @@ import { agree } from "../selection.ts";
 import type { World } from "../world.ts";
 import { answerRows, type OutputOptions } from "./answers.ts";
 import { carryOut } from "./carry-out.ts";
-import { shortId } from "./left-alone.ts";
+import { shortId } from "./detached.ts";
 
 interface StatusOptions extends OutputOptions {
   readonly allStatus?: boolean;

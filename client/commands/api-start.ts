@@ -2,7 +2,6 @@ import { fail } from "../../common/errors.ts";
 import { envNames } from "../../common/product.ts";
 import type { ControlProcess } from "../../contract/control-pid.ts";
 import { userOperations } from "../../contract/operations/users.ts";
-import { become } from "../become.ts";
 import {
   addressOf,
   controlEnv,
@@ -11,6 +10,7 @@ import {
   logFileOf,
   type WantedControl,
 } from "../control-process.ts";
+import { execProgram } from "../exec-program.ts";
 import { count } from "../rendering.ts";
 import { isOfHome } from "../settings.ts";
 import { startControl } from "../start-control.ts";
@@ -31,7 +31,7 @@ export async function start(
   const running = findControl(world.settings);
   if (running !== undefined) return tellRunning(world, running, options);
   const env = controlEnv(world.env, world.settings, options);
-  if (options.foreground) become("control", [], env);
+  if (options.foreground) execProgram("control", [], env);
   await startDetached(world, env);
 }
 

@@ -1,15 +1,15 @@
 import { AppError } from "../../common/errors.ts";
 import type { GivenInputOf, Operation, OutputOf } from "../../common/operation.ts";
 import type { Action } from "../output/actions.ts";
-import type { Reword } from "../own-places.ts";
 import { openProgress } from "../progress.ts";
 import type { RequestId } from "../sdk.ts";
+import type { Reword } from "../source-positions.ts";
 import type { World } from "../world.ts";
 import { actionOf, failedAction, tellActions } from "./actions.ts";
-import { isLost, type Sent, shortId, tellLeft } from "./left-alone.ts";
+import { isLost, reportDetached, type Sent, shortId } from "./detached.ts";
 
 /** One of several things to ask for. */
-export interface Errand<Op extends Operation> {
+export interface Submission<Op extends Operation> {
   /** The cluster it is about. */
   readonly name: string;
   readonly title: string;
@@ -48,7 +48,7 @@ export async function carryOut<Op extends Operation>(
   if (later) return tellLater(world, [action]);
   const more = { needless, ...(reword && { reword }) };
   const result = await finish(world, { ...sent, ...more }).catch((error: unknown) => {
-    tellLeft(world, [sent], error);
+    reportDetached(world, [sent], error);
     throw error;
   });
   const outcome = needless ? "unchanged" : "done";
@@ -63,17 +63,17 @@ interface AllOptions {
 }
 
 /**
- * Sends an operation once for each errand, in their order, then shows the steps of one after the
+ * Sends an operation once for each submission, in their order, then shows the steps of one after the
  * other. Goes on after a failure, and throws the first one at the end.
  */
 export async function carryOutAll<Op extends Operation>(
   world: World,
   row: Op,
-  errands: readonly Errand<Op>[],
+  submissions: readonly Submission<Op>[],
   { later, answers = false }: AllOptions,
 ): Promise<void> {
-  const failures = openFailures(world, errands.length, actionNameOf(row));
-  const sent = await sendAll(world, row, errands, failures);
+  const failures = openFailures(world, submissions.length, actionNameOf(row));
+  const sent = await sendAll(world, row, submissions, failures);
   const done: Action[] = [];
   if (later)
     tellLater(world, [...sent.map((one) => actionOf(one, "submitted")), ...failures.actions]);
@@ -85,7 +85,7 @@ export async function carryOutAll<Op extends Operation>(
           one.done();
         },
         (error: unknown) => {
-          if (tellLeft(world, sent.slice(at), error)) throw error;
+          if (reportDetached(world, sent.slice(at), error)) throw error;
           failures.add(one.name, error, one.id);
         },
       );
@@ -117,22 +117,22 @@ function openFailures({ terminal }: World, of: number, action: string) {
 async function sendAll<Op extends Operation>(
   world: World,
   row: Op,
-  errands: readonly Errand<Op>[],
+  submissions: readonly Submission<Op>[],
   failures: Failures,
 ) {
-  const sent: (Sent<OutputOf<Op>> & Errand<Op>)[] = [];
-  for (const [at, errand] of errands.entries())
+  const sent: (Sent<OutputOf<Op>> & Submission<Op>)[] = [];
+  for (const [at, submission] of submissions.entries())
     try {
-      sent.push({ ...(await send(world, row, errand)), ...errand });
+      sent.push({ ...(await send(world, row, submission)), ...submission });
     } catch (error) {
-      if (tellLeft(world, sent, error) && world.signal.aborted) {
-        const rest = errands.slice(at).map(({ name }) => name);
+      if (reportDetached(world, sent, error) && world.signal.aborted) {
+        const rest = submissions.slice(at).map(({ name }) => name);
         world.terminal.note(
           `May not have been sent: ${rest.join(", ")}; check with: outrigger api status`,
         );
         throw error;
       }
-      failures.add(errand.name, error);
+      failures.add(submission.name, error);
     }
   return sent;
 }
@@ -140,11 +140,11 @@ async function sendAll<Op extends Operation>(
 async function send<Op extends Operation>(
   world: World,
   row: Op,
-  errand: Pick<Errand<Op>, "title" | "input"> & { readonly name?: string },
+  submission: Pick<Submission<Op>, "title" | "input"> & { readonly name?: string },
 ): Promise<Sent<OutputOf<Op>>> {
   const client = await world.connect();
-  const id = (await client.call(row, errand.input)) as RequestId<OutputOf<Op>>;
-  return { id, title: errand.title, action: actionNameOf(row), name: errand.name };
+  const id = (await client.call(row, submission.input)) as RequestId<OutputOf<Op>>;
+  return { id, title: submission.title, action: actionNameOf(row), name: submission.name };
 }
 
 /** What the operation does, in a word: `launch`; of services and pools in the words of the command. */

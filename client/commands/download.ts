@@ -10,7 +10,7 @@ import { openProgress, type Progress } from "../progress.ts";
 import { count } from "../rendering.ts";
 import type { World } from "../world.ts";
 import { answerOne } from "./answers.ts";
-import { isLost } from "./left-alone.ts";
+import { isLost } from "./detached.ts";
 
 interface DownloadOptions {
   readonly rank?: number;

@@ -2,7 +2,7 @@ import { fail } from "../../common/errors.ts";
 import { clusterOperations } from "../../contract/operations/clusters.ts";
 import type { TaskOptions } from "../arguments.ts";
 import { entrypointOf } from "../entrypoint.ts";
-import { inOwnPlaces } from "../own-places.ts";
+import { withSourcePositions } from "../source-positions.ts";
 import type { World } from "../world.ts";
 import { carryOut } from "./carry-out.ts";
 import { afterSubmit, taskOf, tellsJob, withFiles } from "./launch.ts";
@@ -33,7 +33,7 @@ export async function exec(
     cancel_stop: options.cancelStop ?? false,
   };
   const more = { title: `Submitting to ${cluster}`, name: cluster, later: options.async };
-  const result = await inOwnPlaces(source, input.task, (reword) =>
+  const result = await withSourcePositions(source, input.task, (reword) =>
     carryOut(world, clusterOperations.exec, input, { ...more, reword, tells: tellsJob }),
   );
   return afterSubmit(world, cluster, result?.job_id, options);

@@ -2,9 +2,9 @@ import { AppError } from "../../common/errors.ts";
 import { clusterOperations } from "../../contract/operations/clusters.ts";
 import { jobExitCodes } from "../../contract/statuses.ts";
 import { interruptedExit } from "../declined.ts";
+import { deferSink } from "../deferred-sink.ts";
 import { errorForm } from "../error-form.ts";
 import { openLogSink } from "../log-lines.ts";
-import { withhold } from "../withheld.ts";
 import type { World } from "../world.ts";
 import { latestJobId, tellEnding } from "./job-ending.ts";
 
@@ -46,7 +46,7 @@ export async function followJob(
     ...{ since: since ?? null, timestamps: timestamps || world.json },
   };
   const refusal = `cluster ${cluster} has no job ${jobId}\n`;
-  const sink = withhold({ ...answer, write, control }, (text) => refusal.startsWith(text));
+  const sink = deferSink({ ...answer, write, control }, (text) => refusal.startsWith(text));
   try {
     const code = await client.logs(clusterOperations.logs, input, sink);
     const isRefused = code === jobExitCodes.NOT_FOUND && sink.text === refusal;

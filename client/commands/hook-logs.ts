@@ -4,7 +4,7 @@ import { clusterOperations } from "../../contract/operations/clusters.ts";
 import { interruptedExit } from "../declined.ts";
 import { openLogSink } from "../log-lines.ts";
 import type { World } from "../world.ts";
-import { isLost } from "./left-alone.ts";
+import { isLost } from "./detached.ts";
 
 /** Which log of hooks a command line asks for. */
 export interface HookLogChoice {

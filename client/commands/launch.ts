@@ -5,8 +5,8 @@ import { jobExitCodes } from "../../contract/statuses.ts";
 import { madeUpName, type TaskOptions, variablesOf } from "../arguments.ts";
 import { entrypointOf } from "../entrypoint.ts";
 import { missingFiles, requireFolder, type Scope } from "../missing-files.ts";
-import { inOwnFile, inOwnPlaces, refuseOwn } from "../own-places.ts";
 import { agree, listClusters } from "../selection.ts";
+import { inOwnFile, refuseOwn, withSourcePositions } from "../source-positions.ts";
 import { updateSshConfig } from "../ssh-config.ts";
 import { type Entrypoint, isEmptyTask, localPathsOf, toTaskText } from "../task-text.ts";
 import type { SentTask } from "../upload.ts";
@@ -42,12 +42,13 @@ export async function launch(
   const task = await taskOf(world, source, options, options.dryrun ? undefined : "all");
   const cluster = options.cluster ?? madeUpName(settings.userName, randomBytes(2).toString("hex"));
   const asks = terminal.canAsk && !options.yes && !options.dryrun;
-  if (asks) await inOwnPlaces(source, task, () => agreeToLaunch(world, cluster, task, options));
+  if (asks)
+    await withSourcePositions(source, task, () => agreeToLaunch(world, cluster, task, options));
 
   const title = `${options.dryrun ? "Planning" : "Launching"} ${cluster}`;
   const input = { ...launchInput(cluster, options), ...(await sent(world, task, options)) };
   const more = { title, name: cluster, later: options.async };
-  const result = await inOwnPlaces(source, input.task, (reword) =>
+  const result = await withSourcePositions(source, input.task, (reword) =>
     carryOut(world, clusterOperations.launch, input, { ...more, reword, tells: tellsJob }),
   );
   if (!options.async && !options.dryrun) await updateSshConfig(world, [cluster]);

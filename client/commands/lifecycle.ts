@@ -6,7 +6,7 @@ import { type Purpose, type SelectionOptions, selectClusters } from "../selectio
 import { updateSshConfig } from "../ssh-config.ts";
 import type { World } from "../world.ts";
 import { carryOutAll } from "./carry-out.ts";
-import { isUnderWay } from "./under-way.ts";
+import { isUnderWay } from "./in-progress.ts";
 
 interface EndOptions extends SelectionOptions {
   readonly purge?: boolean;
@@ -112,7 +112,7 @@ export async function actOn<Op extends Row>(
 ): Promise<void> {
   const { async: later = false } = options;
   const clusters = await selectClusters(world, purpose, words, options);
-  const errands = clusters.map(({ name, status, lifecycle }) => {
+  const submissions = clusters.map(({ name, status, lifecycle }) => {
     const needless = status === reaches && !isUnderWay({ lifecycle });
     return {
       ...{ name, title: title(name), input: input(name), needless },
@@ -121,7 +121,7 @@ export async function actOn<Op extends Row>(
       },
     };
   });
-  await carryOutAll(world, row, errands, { later });
+  await carryOutAll(world, row, submissions, { later });
   if (!later)
     await updateSshConfig(
       world,

@@ -22,13 +22,13 @@ export async function serveDown(
   const purpose = { verb: "take down", isFinal: true } as const;
   const chosen = await select(world, services, purpose, words, options);
   const { purge = false, async: later = false } = options;
-  const errands = chosen.map(({ name }) => ({
+  const submissions = chosen.map(({ name }) => ({
     name,
     title: `Taking ${name} down`,
     input: { service_names: [name], all: false, purge },
     done() {},
   }));
-  await carryOutAll(world, serveOperations.down, errands, { later });
+  await carryOutAll(world, serveOperations.down, submissions, { later });
 }
 
 async function terminate(

@@ -7,7 +7,7 @@ import { mayPass, reconnectDelaysMs } from "../follow.ts";
 import { openProgress, type Progress } from "../progress.ts";
 import { listServices } from "../services.ts";
 import type { World } from "../world.ts";
-import { isLost } from "./left-alone.ts";
+import { isLost } from "./detached.ts";
 import { howMany, isAmiss, isReady, openReasons } from "./serve-reasons.ts";
 
 /** What a look at a service says to whoever waits for it; undefined is: wait on. */

@@ -1,8 +1,8 @@
 import { AppError, fail } from "../../common/errors.ts";
 import type { GivenInputOf } from "../../common/operation.ts";
 import { serveOperations } from "../../contract/operations/serve.ts";
+import { deferSink } from "../deferred-sink.ts";
 import { type LogChoice, openLogSink } from "../log-lines.ts";
-import { withhold } from "../withheld.ts";
 import type { World } from "../world.ts";
 import { showMerged } from "./serve-logs-merged.ts";
 import { syncDownService } from "./serve-sync-down.ts";
@@ -58,7 +58,7 @@ async function showLog(
   const mayRefuse = (text: string) => !input.follow && text.length <= longestRefusal;
   const of = { service: input.service_name, replica: input.replica_id ?? null };
   const lines = openLogSink(world, { ...choice, of });
-  const sink = withhold(lines, mayRefuse);
+  const sink = deferSink(lines, mayRefuse);
   try {
     const code = await client.logs(serveOperations.logs, { ...input, timestamps }, sink);
     await sink.release();

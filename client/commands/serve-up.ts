@@ -5,8 +5,8 @@ import { serveOperations } from "../../contract/operations/serve.ts";
 import type { ServiceStatusRecord } from "../../contract/records/services.ts";
 import { madeUpName, type TaskOptions } from "../arguments.ts";
 import { entrypointOf } from "../entrypoint.ts";
-import { inOwnPlaces } from "../own-places.ts";
 import { agree } from "../selection.ts";
+import { withSourcePositions } from "../source-positions.ts";
 import type { World } from "../world.ts";
 import { carryOut } from "./carry-out.ts";
 import { taskOf, withFiles } from "./launch.ts";
@@ -40,14 +40,14 @@ export async function serveUp(
     nameIn(task) ??
     madeUpName(settings.userName, randomBytes(2).toString("hex"));
   if (terminal.canAsk && !options.yes)
-    await inOwnPlaces(source, task, async () => {
+    await withSourcePositions(source, task, async () => {
       await showPlan(world, task, null);
       refuseNoService(task);
       await agree(world, `Bring service '${name}' up?`);
     });
   const input = { ...(await withFiles(world, task, "service")), service_name: name };
   const more = { title: `Bringing ${name} up`, name, tells: tellsEndpoint, later: options.async };
-  const result = await inOwnPlaces(source, input.task, (reword) =>
+  const result = await withSourcePositions(source, input.task, (reword) =>
     carryOut(world, serveOperations.up, input, { ...more, reword }),
   );
   if (result === undefined) return 0;

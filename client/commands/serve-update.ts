@@ -2,9 +2,9 @@ import { fail } from "../../common/errors.ts";
 import { serveOperations } from "../../contract/operations/serve.ts";
 import type { ServiceStatusRecord, UpdateMode } from "../../contract/records/services.ts";
 import { entrypointOf } from "../entrypoint.ts";
-import { inOwnPlaces } from "../own-places.ts";
 import { agree, requireAll } from "../selection.ts";
 import { listServices, services } from "../services.ts";
+import { withSourcePositions } from "../source-positions.ts";
 import type { World } from "../world.ts";
 import { carryOut } from "./carry-out.ts";
 import { taskOf, withFiles } from "./launch.ts";
@@ -29,7 +29,7 @@ export async function serveUpdate(
   if (terminal.canAsk && !options.yes) await agreeToUpdate(world, name, mode);
   const input = { ...(await withFiles(world, task, "service")), service_name: name, mode };
   const more = { title: `Updating ${name}`, name, later: options.async };
-  await inOwnPlaces(source, input.task, (reword) =>
+  await withSourcePositions(source, input.task, (reword) =>
     carryOut(world, serveOperations.update, input, { ...more, reword }),
   );
   if (options.async) return 0;

@@ -53,13 +53,13 @@ async function eachPool(
     world.terminal.note(noPools);
     return tellActions(world, []);
   }
-  const errands = (names.length > 0 ? names : [null]).map((infra) => ({
+  const submissions = (names.length > 0 ? names : [null]).map((infra) => ({
     name: infra ?? "every pool",
     title: title(infra === null ? "every host" : `the hosts of ${infra}`),
     input: { infra, ...(force && { force }) },
     done() {},
   }));
-  await carryOutAll(world, row, errands, { later: false, answers: true });
+  await carryOutAll(world, row, submissions, { later: false, answers: true });
 }
 
 /** `outrigger ssh forget`: tells what is still ours on the hosts. */

@@ -9,7 +9,7 @@ import { requireAll, sayNone } from "../selection.ts";
 import { writeSshConfig } from "../ssh-config.ts";
 import type { Run, World } from "../world.ts";
 import { answerJson, answerRows, type OutputOptions } from "./answers.ts";
-import { autostopOf, underWayOf } from "./under-way.ts";
+import { autostopOf, underWayOf } from "./in-progress.ts";
 import { watch } from "./watch.ts";
 
 interface StatusOptions extends OutputOptions {

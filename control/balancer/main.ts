@@ -4,7 +4,7 @@ import { balancerOperations } from "../../contract/balancer-api.ts";
 import { openSplice } from "../../sidecar/forward/splice.ts";
 import { openBalancer } from "./balancer.ts";
 import { readConfig } from "./config.ts";
-import { Entrance } from "./entrance.ts";
+import { Entrance } from "./listener.ts";
 import { openLogs } from "./log.ts";
 import { bindOperations } from "./operations.ts";
 import { serveControl } from "./server.ts";

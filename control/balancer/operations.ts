@@ -1,7 +1,7 @@
 import { type Bound, toJsonLines } from "../../common/server.ts";
 import type { BalancerHealth, balancerOperations } from "../../contract/balancer-api.ts";
 import type { Balancer } from "./balancer.ts";
-import { checkTls, type Entrance } from "./entrance.ts";
+import { checkTls, type Entrance } from "./listener.ts";
 
 type Rows = typeof balancerOperations;
 

@@ -5,9 +5,9 @@ import { taskOperations } from "../../contract/operations/tasks.ts";
 import { hintOf } from "../../contract/spelling.ts";
 import type { ReplicaPolicy } from "../../contract/task/replica-policy.ts";
 import type { Task } from "../../contract/task.ts";
-import { askOffers } from "../ask-offers.ts";
 import { type Bound, bind, type Call } from "../bind.ts";
 import { type AskedIn, checkClusterName } from "../clusters/schema.ts";
+import { collectOffers } from "../collect-offers.ts";
 import type { Context } from "../context.ts";
 import type { Ground } from "../ground.ts";
 import { describeOffer } from "../offer-words.ts";
@@ -73,7 +73,7 @@ async function check(ctx: Context, input: InputOf<typeof rows.check>, call: Call
   const now = ctx.now().getTime();
   const refusals = await listRefusals(ctx.db, now);
   for (const provider of chosen) {
-    const answer = await askOffers([provider], {}, call.signal);
+    const answer = await collectOffers([provider], {}, call.signal);
     const offers = answer.offers.map(describeOffer);
     const shortages = (await provider.shortages?.()) ?? [];
     if (offers.length > 0) enabled.push(provider.name);
@@ -109,7 +109,7 @@ async function acceleratorCounts(
   call: Call,
 ) {
   const wanted = providers.filter(({ name }) => clouds === null || [clouds].flat().includes(name));
-  const { offers } = await askOffers(wanted, {}, call.signal);
+  const { offers } = await collectOffers(wanted, {}, call.signal);
   const offered = offers.flatMap(({ accelerators }) => accelerators ?? []);
   const names = [...new Set(offered.map(({ name }) => name))];
   const chosen = new Set(filter === null ? names : namesWith("name_filter", filter, names));

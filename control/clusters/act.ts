@@ -2,12 +2,12 @@ import { AppError, fail } from "../../common/errors.ts";
 import { agentOperations } from "../../contract/agent-api.ts";
 import type { Idle } from "../../contract/agent-shapes.ts";
 import { clusterMachine } from "../../contract/statuses.ts";
-import { allEnd } from "../all-end.ts";
 import { refusalOf } from "../clouds/schema.ts";
 import type { Context } from "../context.ts";
 import { listEvents } from "../events.ts";
 import type { Ground } from "../ground.ts";
 import { move } from "../move.ts";
+import { settleAll } from "../settle-all.ts";
 import { hold } from "../want.ts";
 import { create } from "./create.ts";
 import { failOver, noteRefusal } from "./fail-over.ts";
@@ -121,7 +121,7 @@ export async function actStep(pass: Pass, step: Step): Promise<unknown[]> {
     return result;
   });
   await Promise.allSettled(doing);
-  return ending.signal.aborted && !pass.signal.aborted ? [refused] : allEnd(doing);
+  return ending.signal.aborted && !pass.signal.aborted ? [refused] : settleAll(doing);
 }
 
 /** Does one thing of a plan; answers `later` where the rest waits for the next pass, or `lost`. */

@@ -8,11 +8,11 @@ import { ownerShown } from "../access/identity.ts";
 import type { Call } from "../bind.ts";
 import type { Context } from "../context.ts";
 import type { Ground } from "../ground.ts";
-import { inTurns } from "../in-turns.ts";
+import { mapInBatches } from "../map-in-batches.ts";
 import { jobRecord } from "../wire/job-record.ts";
 import { getLive, getReadable, getUp, refuseManaged } from "./find.ts";
 import { headOf } from "./head.ts";
-import { findLastQueue } from "./last-queue.ts";
+import { findLastQueue } from "./queue-snapshot.ts";
 import { type Cluster, clusterKey } from "./schema.ts";
 
 const cancelTimeoutMs = 60_000;
@@ -89,7 +89,7 @@ export async function listWaits(
 export async function jobStatus(ctx: Context, input: InputOf<typeof rows.jobStatus>, call: Call) {
   const cluster = await getReadable(ctx, input.cluster_name);
   const ids = input.job_ids ?? [await latestJobId(ctx, cluster, call.signal)];
-  const found = await inTurns(ids, (id) => findJob(ctx, cluster, id, call.signal));
+  const found = await mapInBatches(ids, (id) => findJob(ctx, cluster, id, call.signal));
   return Object.fromEntries(ids.map((id, index) => [String(id), found[index]?.status ?? null]));
 }
 
@@ -106,7 +106,7 @@ export async function cancel(ctx: Context, input: InputOf<typeof rows.cancel>, c
   const options = { signal: call.signal, timeoutMs: cancelTimeoutMs };
   const head = headOf(ctx, cluster);
   for (const id of chosen) await getJob(ctx, cluster, id, call.signal);
-  const ended = await inTurns(chosen, async (id) => {
+  const ended = await mapInBatches(chosen, async (id) => {
     const job = await head.call(agentApi.cancelJob, { id }, options);
     return hasEnded(job) ? job : untilEnded(ctx, cluster, id, call.signal);
   });

@@ -2,9 +2,9 @@ import { AppError, fail } from "../../common/errors.ts";
 import { agentOperations as api } from "../../contract/agent-api.ts";
 import type { JobPart, Part } from "../../contract/agent-shapes.ts";
 import { logOffsetHeader } from "../../contract/job-log.ts";
-import { allEnd } from "../all-end.ts";
 import type { Context } from "../context.ts";
-import { openRounds, type Rounds } from "./rounds.ts";
+import { settleAll } from "../settle-all.ts";
+import { openRounds, type Rounds } from "./repeating-work.ts";
 import type { Cluster } from "./schema.ts";
 
 /**
@@ -45,9 +45,9 @@ async function syncJobs(
     .map(async ({ id }) => {
       const parts = await head.call(api.listParts, { id }, { signal });
       const waiting = parts.filter(({ rank, status }) => rank > 0 && status !== "ENDED");
-      await allEnd(waiting.map((part) => syncPart(ctx, cluster, id, part, pumps, signal)));
+      await settleAll(waiting.map((part) => syncPart(ctx, cluster, id, part, pumps, signal)));
     });
-  await allEnd(rounds);
+  await settleAll(rounds);
 }
 
 async function syncPart(

@@ -11,12 +11,12 @@ import type { Ground } from "../ground.ts";
 import { causeOf } from "../want.ts";
 import { admitAutostop } from "../workspaces/admit.ts";
 import { keepAutostop } from "./apply.ts";
-import { listAskedFor } from "./asked-for.ts";
 import { settingOf } from "./autostop.ts";
 import { getLive, getUp, refuseManaged } from "./find.ts";
 import { setAutostop } from "./launch-store.ts";
 import { refuseUnstoppable } from "./lifecycle.ts";
 import { takeIdleStopBack } from "./lifecycles/take-back.ts";
+import { listPendingRequests } from "./pending-requests.ts";
 import { provisionLogOf } from "./provision-log.ts";
 import type { AutostopHook, Cluster } from "./schema.ts";
 import { getCluster } from "./store.ts";
@@ -52,7 +52,7 @@ async function remarkOnStop(ctx: Ground, { id }: Cluster): Promise<string> {
 
 /** How to take back what users asked for; nothing where nobody did. */
 async function takeBackHint(ctx: Ground, name: string): Promise<string> {
-  const requests = await listAskedFor(ctx.db, name);
+  const requests = await listPendingRequests(ctx.db, name);
   if (requests.length === 0) return "";
   return `; take it back with: ${product.word} api cancel ${requests.join(" ")}`;
 }

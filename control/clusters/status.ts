@@ -10,7 +10,7 @@ import type { Context } from "../context.ts";
 import { inPages } from "../db/lists.ts";
 import { fitsGlob, isPattern } from "../glob.ts";
 import type { Ground } from "../ground.ts";
-import { inTurns } from "../in-turns.ts";
+import { mapInBatches } from "../map-in-batches.ts";
 import { nudge } from "../reconciler.ts";
 import { getRunning } from "./find.ts";
 import { listLastReasons } from "./history-store.ts";
@@ -63,7 +63,9 @@ async function namesOf(
   const patterns = globs.filter(isPattern);
   const every = () => listLiveNames(db, "", Number.MAX_SAFE_INTEGER, workspaces);
   const all = patterns.length > 0 ? await every() : [];
-  const fits = await inTurns(all, async (name) => patterns.some((glob) => fitsGlob(glob, name)));
+  const fits = await mapInBatches(all, async (name) =>
+    patterns.some((glob) => fitsGlob(glob, name)),
+  );
   const exact = globs.filter((glob) => !isPattern(glob));
   return [...new Set([...exact, ...all.filter((_, at) => fits[at])])];
 }

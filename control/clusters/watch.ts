@@ -8,10 +8,10 @@ import { addEvent, listEvents } from "../events.ts";
 import type { Ground } from "../ground.ts";
 import { nudge } from "../reconciler.ts";
 import { openHookLogPump } from "./hooks/log-pump.ts";
-import { keepQueue } from "./last-queue.ts";
 import { adoptLifecycles } from "./lifecycles/adopt.ts";
+import { keepQueue } from "./queue-snapshot.ts";
 import { openRelays } from "./relay.ts";
-import { openRounds, type Rounds } from "./rounds.ts";
+import { openRounds, type Rounds } from "./repeating-work.ts";
 import { agentAutostop, type Cluster, clusterKey, type Watches } from "./schema.ts";
 import { findCluster } from "./store.ts";
 

@@ -63,7 +63,7 @@ async function makeCopy(
   if (bavail * bsize < size + reserveBytes)
     throw new AppError("DiskFullError", `no copy of ${file} is made: its disk has too little room`);
   const to = join(folder, nameAt(now));
-  const args = [...programArgs("control"), copyErrand, file, `${to}.new`];
+  const args = [...programArgs("control"), copySubcommand, file, `${to}.new`];
   rmSync(`${to}.new`, { force: true });
   try {
     await promisify(execFile)(process.execPath, args, {
@@ -79,7 +79,7 @@ async function makeCopy(
 }
 
 /** The word for which control runs `copyNow` and nothing else. */
-export const copyErrand = "copy";
+export const copySubcommand = "copy";
 
 /** Writes all of a database to another file; it is on disk when this returns. */
 export function copyNow(file: string, to: string): void {

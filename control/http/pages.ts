@@ -1,7 +1,7 @@
 import { accesses, modes } from "../../common/operation.ts";
 import { callerFields } from "../../contract/operations/fields.ts";
 import { safe } from "../html.ts";
-import { script, style } from "../page-look.ts";
+import { script, style } from "../page-style.ts";
 import type { DocumentedOperation, OpenApiDocument } from "./openapi.ts";
 import { type Field, fieldsOf, nameOf, shapeAnchorOf, tableOf, typeOf } from "./page-tables.ts";
 import type { Schema } from "./schemas.ts";

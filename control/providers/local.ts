@@ -13,7 +13,6 @@ import { nodeIdOf } from "../doors/node-id.ts";
 import { shellWord } from "../doors/ssh/shell.ts";
 import { openUnixDoor } from "../doors/unix.ts";
 import type { Logger } from "../log.ts";
-import { honest } from "./honest.ts";
 import { markOf, startAgent } from "./local-agent.ts";
 import { localNetworks } from "./local-network.ts";
 import { readCluster, readState, writeCluster, writeState } from "./local-state.ts";
@@ -28,6 +27,7 @@ import {
   type Provider,
 } from "./provider.ts";
 import { removeFolder } from "./remove-folder.ts";
+import { wrapErrors } from "./wrap-errors.ts";
 
 /** The longest path that a Unix socket may have on Linux, its end mark left out. */
 const longestSocketPath = 107;
@@ -156,7 +156,7 @@ export function localProvider(config: Config, log: Logger): Provider {
     offers,
     refusal,
     find,
-    ...honest("this machine", { create, list, destroy, stop, endAgent }),
+    ...wrapErrors("this machine", { create, list, destroy, stop, endAgent }),
     agentBuild: build,
     door: (nodeId) => openUnixDoor(socketOf(nodeId)),
     endpoint: async (node, port) => `${node.address}:${port}`,

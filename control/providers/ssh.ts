@@ -20,9 +20,9 @@ import { findOccupant, type Occupant } from "../doors/ssh/occupant.ts";
 import type { ReachedHost } from "../doors/ssh/reached-host.ts";
 import type { Logger } from "../log.ts";
 import type { Host, HostBook, HostNode, ReadyHost } from "../ssh-pools/schema.ts";
-import { honest } from "./honest.ts";
 import type { ClusterRef, FoundNode, Need, NodeState, Offer, Provider } from "./provider.ts";
 import { chooseHosts, couldFit, offersOf } from "./ssh-hosts.ts";
+import { wrapErrors } from "./wrap-errors.ts";
 
 /** How hosts are reached, and what they get. */
 export interface Ways {
@@ -250,7 +250,7 @@ export function sshProvider(book: HostBook, ways: Ways, log: Logger): Provider {
       const pools = (await book.listPools()).map((pool) => `ssh/${pool}`);
       return pools.length === 0 ? [] : ["ssh", ...pools];
     },
-    ...honest("the host", { offers, create, list, destroy, stop, endAgent }),
+    ...wrapErrors("the host", { offers, create, list, destroy, stop, endAgent }),
     find: findNodes,
     adopt,
     agentBuild: build,

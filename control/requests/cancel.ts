@@ -11,7 +11,7 @@ import type { Context } from "../context.ts";
 import type { Connection } from "../db/open.ts";
 import { addEvent } from "../events.ts";
 import type { Ground } from "../ground.ts";
-import { inTurns } from "../in-turns.ts";
+import { mapInBatches } from "../map-in-batches.ts";
 import { causeOf } from "../want.ts";
 import { end } from "./end.ts";
 import { findRequest, resolveId } from "./find.ts";
@@ -31,9 +31,9 @@ const wishes: Readonly<Record<string, Wanted>> = {
 export async function cancel(ctx: Context, input: InputOf<typeof rows.cancel>, call: Call) {
   const { request_ids: prefixes, user_id: userId } = input;
   const ids = prefixes
-    ? await inTurns(prefixes, (prefix) => resolveId(ctx, prefix, call))
+    ? await mapInBatches(prefixes, (prefix) => resolveId(ctx, prefix, call))
     : await listCancellable(ctx, ownerOf(call) ?? userId);
-  const ended = await inTurns(ids, async (id) => id !== call.id && cancelOne(ctx, id, call));
+  const ended = await mapInBatches(ids, async (id) => id !== call.id && cancelOne(ctx, id, call));
   return ids.filter((_, index) => ended[index]);
 }
 

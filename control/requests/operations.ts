@@ -9,7 +9,7 @@ import { ownerOf } from "../access/identity.ts";
 import { type Bound, bind, type Call, type Reply } from "../bind.ts";
 import { listLiveNames } from "../clusters/list-store.ts";
 import type { Context } from "../context.ts";
-import { inTurns } from "../in-turns.ts";
+import { mapInBatches } from "../map-in-batches.ts";
 import { streamIdHeaders } from "../wire/versions.ts";
 import { cancel } from "./cancel.ts";
 import { findEnded, getRequest, resolveId } from "./find.ts";
@@ -94,7 +94,7 @@ async function findAll(
   prefixes: readonly string[],
   owner: string | undefined,
 ): Promise<StoredRequest[]> {
-  const ids = await inTurns(prefixes, (prefix) => store.findIds(ctx.db, prefix, 100, owner));
+  const ids = await mapInBatches(prefixes, (prefix) => store.findIds(ctx.db, prefix, 100, owner));
   const chosen = [...new Set(ids.flat())].slice(0, listedAtMost);
   const reads = ctx.reads.list().filter(({ id }) => prefixes.some((one) => id.startsWith(one)));
   return [...(await store.listByIds(ctx.db, chosen)), ...reads];

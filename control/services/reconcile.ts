@@ -2,10 +2,10 @@ import type { Context } from "../context.ts";
 import type { Reconciler } from "../reconciler.ts";
 import { need } from "./balancing/need.ts";
 import { carryOut } from "./carry-out.ts";
-import { goDown } from "./go-down.ts";
 import { judgeAll } from "./replicas/readiness.ts";
 import { stateOf } from "./state.ts";
 import { findService, listServiceIds } from "./store.ts";
+import { goDown } from "./teardown.ts";
 import { openReadable } from "./versions/task.ts";
 
 /** Brings services from what is to what is wanted: their balancers, and how many replicas there are. */

@@ -8,9 +8,9 @@ import { askToLinger } from "../doors/ssh/linger.ts";
 import { describeHost } from "../doors/ssh/probe.ts";
 import { machineOf } from "../doors/ssh/target.ts";
 import type { Ground } from "../ground.ts";
+import { keepingProblem, lookAt } from "./inspect-host.ts";
 import { cleanLeftOf, findTwin, howLeft, takeBack } from "./leave.ts";
-import { keepingProblem, lookAt } from "./look.ts";
-import { refuseOccupied } from "./occupied.ts";
+import { refuseOccupied } from "./orphan-check.ts";
 import type { Host, Leftover } from "./schema.ts";
 import { findNodeOn, listHosts, listNodes, setHost } from "./store.ts";
 

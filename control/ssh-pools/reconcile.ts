@@ -3,7 +3,7 @@ import type { Context } from "../context.ts";
 import { removeNodeOn } from "../doors/ssh/agent-service.ts";
 import { machineOf } from "../doors/ssh/target.ts";
 import type { Reconciler } from "../reconciler.ts";
-import { keepingProblem, lookAt } from "./look.ts";
+import { keepingProblem, lookAt } from "./inspect-host.ts";
 import { findHost, findNodeOn, listHosts, setHost } from "./store.ts";
 
 /** Looks after hosts that cannot be used or were not cleaned, so that they can be used again. */

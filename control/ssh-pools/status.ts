@@ -2,9 +2,9 @@ import type { OutputOf } from "../../common/operation.ts";
 import type { sshNodePoolOperations } from "../../contract/operations/ssh-node-pools.ts";
 import type { Context } from "../context.ts";
 import { describeHost } from "../doors/ssh/probe.ts";
+import { lookAt } from "./inspect-host.ts";
 import { howLeft } from "./leave.ts";
 import { listLeftovers } from "./leftover-store.ts";
-import { lookAt } from "./look.ts";
 import { contextOf, type Host, type HostNode, isReady } from "./schema.ts";
 import { listHosts, listNodes } from "./store.ts";
 

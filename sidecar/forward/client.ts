@@ -6,7 +6,7 @@ import { type Caller, type Exchange, type Front, lingerMs } from "./front.ts";
 import { forwardedLines } from "./heads.ts";
 import { Held } from "./held.ts";
 import { fill, newOutgoing, release } from "./outgoing.ts";
-import { Outlet } from "./outlet.ts";
+import { Outlet } from "./output.ts";
 import { beginPassage, newPassage, type Outcome, type Passage } from "./passage.ts";
 import { Requests } from "./requests.ts";
 import type { Address } from "./route.ts";

@@ -3,7 +3,7 @@ import type { Refusal } from "../refusals.ts";
 import type { HeadRules, RequestHead } from "../request-head.ts";
 import type { OwnAnswerTo } from "./answers.ts";
 import type { Outgoing } from "./outgoing.ts";
-import type { Outlet } from "./outlet.ts";
+import type { Outlet } from "./output.ts";
 import type { Passage } from "./passage.ts";
 import type { Address, Choose } from "./route.ts";
 

@@ -1,5 +1,5 @@
 import type { Duplex } from "node:stream";
-import { hearOut } from "./hear-out.ts";
+import { hearOut } from "./read-to-end.ts";
 import type { Address } from "./route.ts";
 import { dial, lead, type Peer, reset, write } from "./sockets.ts";
 

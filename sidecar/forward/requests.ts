@@ -2,7 +2,7 @@ import { newBody, readBody, startBody } from "../body.ts";
 import { parseRequestHead } from "../head.ts";
 import type { RequestHead } from "../request-head.ts";
 import type { Caller } from "./front.ts";
-import { Intake } from "./intake.ts";
+import { Intake } from "./input-buffer.ts";
 import { canDiscard } from "./outgoing.ts";
 import { beginPassage, pathOf } from "./passage.ts";
 

@@ -3,7 +3,7 @@ import { newBody, readBody, startBody } from "../body.ts";
 import type { Refusal } from "../refusals.ts";
 import type { Caller, Exchange } from "./front.ts";
 import { copy, roomForAnswer, writeAnswerHead } from "./heads.ts";
-import { Intake } from "./intake.ts";
+import { Intake } from "./input-buffer.ts";
 import { Line } from "./line.ts";
 import { keep, type Outgoing, release } from "./outgoing.ts";
 import type { Address } from "./route.ts";

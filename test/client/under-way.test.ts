@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { autostopOf, underWayOf } from "../../client/commands/under-way.ts";
+import { autostopOf, underWayOf } from "../../client/commands/in-progress.ts";
 import type { ClusterStatusRecord, LifecycleRecord } from "../../contract/records/clusters.ts";
 import { commandLine } from "./command-line.ts";
 import { fakeControl } from "./fake-control.ts";

@@ -1,6 +1,6 @@
 import { crc32, deflateRawSync } from "node:zlib";
 
-/** A member of a zip. Whatever is not given is what an honest archive has. */
+/** A member of a zip. Whatever is not given is what a regular archive has. */
 export interface Part {
   readonly name: string | Buffer;
   /** What it unpacks to. */

@@ -93,8 +93,8 @@ async function drive(
     names.map((name) => readFile(fileOf("lines", `${name}.txt`), "utf8")),
   );
   for (const stage of texts.flatMap((text) => readStages(text, reader)))
-    await inTurns(stage, runOne);
-  await inTurns(taskFiles, async (file) => report.addTask(file, await runOne(dryRunOf(file))));
+    await mapInBatches(stage, runOne);
+  await mapInBatches(taskFiles, async (file) => report.addTask(file, await runOne(dryRunOf(file))));
 }
 
 const fileOf = (...path: string[]): string => join(import.meta.dirname, ...path);
@@ -115,7 +115,10 @@ async function writeHome(
 }
 
 /** Works on all of them, a few at a time. */
-async function inTurns<T>(items: readonly T[], work: (item: T) => Promise<unknown>): Promise<void> {
+async function mapInBatches<T>(
+  items: readonly T[],
+  work: (item: T) => Promise<unknown>,
+): Promise<void> {
   const rest = [...items];
   const worker = async () => {
     for (let item = rest.shift(); item !== undefined; item = rest.shift()) await work(item);

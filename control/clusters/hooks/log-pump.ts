@@ -7,7 +7,7 @@ import { logOffsetHeader } from "../../../contract/job-log.ts";
 import type { HookLog, Lifecycle } from "../../../contract/lifecycle-shapes.ts";
 import type { Context } from "../../context.ts";
 import type { Ground } from "../../ground.ts";
-import { openRounds, type Rounds } from "../rounds.ts";
+import { openRounds, type Rounds } from "../repeating-work.ts";
 import type { Cluster } from "../schema.ts";
 import {
   canNameFolder,
@@ -36,18 +36,18 @@ export function openHookLogPump(
   rank: number,
   signal: AbortSignal,
 ): Rounds {
-  const errands = openErrands((work) => insist(ctx, cluster, signal, work));
+  const tasks = openTasks((work) => insist(ctx, cluster, signal, work));
 
   async function copyAll(): Promise<void> {
     const lifecycles = await ctx.agent(cluster, rank).call(api.listLifecycles, {}, { signal });
     for (const { name, log } of wantedOf(cluster, rank, lifecycles)) {
       const file = copyFileOf(ctx, name);
-      if (!(await hasAll(file, log))) errands.run(file, () => copyLog(ctx, cluster, name, signal));
+      if (!(await hasAll(file, log))) tasks.run(file, () => copyLog(ctx, cluster, name, signal));
     }
     // One that got more hooks to run is READY again after them.
     for (const { id, runs, status } of lifecycles)
       if (status === "READY")
-        errands.runOnce(`${id} after ${runs.length}`, () =>
+        tasks.runOnce(`${id} after ${runs.length}`, () =>
           fetchHookLogs(ctx, cluster, rank, id, signal),
         );
   }
@@ -57,13 +57,13 @@ export function openHookLogPump(
     sync: rounds.sync,
     async done() {
       await rounds.done();
-      await errands.done();
+      await tasks.done();
     },
   };
 }
 
 /** What is on its way, by the file of a log or by a lifecycle that is ready to go. */
-interface Errands {
+interface Tasks {
   /** Does some work, unless the same is on its way. */
   run(key: string, work: () => Promise<void>): void;
   /** As `run`, but never again once it worked. */
@@ -71,7 +71,7 @@ interface Errands {
   done(): Promise<void>;
 }
 
-function openErrands(insist: (work: () => Promise<void>) => Promise<void>): Errands {
+function openTasks(insist: (work: () => Promise<void>) => Promise<void>): Tasks {
   const underWay = new Map<string, Promise<void>>();
   const worked = new Set<string>();
   function run(key: string, work: () => Promise<void>): void {

@@ -8,9 +8,9 @@ import type { Call } from "../../bind.ts";
 import type { Context } from "../../context.ts";
 import type { Ground } from "../../ground.ts";
 import { requestKey } from "../../requests/schema.ts";
-import { listAskedFor } from "../asked-for.ts";
 import { findPast, neverWas } from "../find.ts";
 import { findLifecycle, listLifecycles, listOpen } from "../lifecycles/store.ts";
+import { listPendingRequests } from "../pending-requests.ts";
 import { type Cluster, clusterKey, isLeaving } from "../schema.ts";
 import { getCluster } from "../store.ts";
 import { type Choice, chooseLog, eventsWithLogs, type Known, ofAutostop } from "./log-choice.ts";
@@ -96,7 +96,7 @@ async function untilBegun(
   events: readonly HookEvent[],
   signal: AbortSignal,
 ): Promise<void> {
-  const asked = () => listAskedFor(ctx.db, name, events);
+  const asked = () => listPendingRequests(ctx.db, name, events);
   const look = async () => {
     const cluster = await getCluster(ctx.db, id);
     if (cluster.problem !== null || (await listOpen(ctx.db, id)).length > 0) return true;

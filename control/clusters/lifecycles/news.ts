@@ -1,7 +1,7 @@
 import { exitedWith } from "../../../contract/exit-codes.ts";
 import type { HookRun, Lifecycle } from "../../../contract/lifecycle-shapes.ts";
 import { hookRunMachine, lifecycleMachine } from "../../../contract/statuses.ts";
-import { shortTail } from "../../short-tail.ts";
+import { excerptOf } from "../../output-excerpt.ts";
 import { nameOf } from "../hooks/time.ts";
 import type { Cluster } from "../schema.ts";
 import type { StoredLifecycle, StoredRun } from "./schema.ts";
@@ -42,7 +42,7 @@ function deadlineOf(
 }
 
 const withShortTail = (run: HookRun): HookRun =>
-  run.tail === undefined ? run : { ...run, tail: shortTail(run.tail) };
+  run.tail === undefined ? run : { ...run, tail: excerptOf(run.tail) };
 
 const isPreempted = ({ events }: Pick<StoredLifecycle, "events">): boolean =>
   events.includes("preemption");

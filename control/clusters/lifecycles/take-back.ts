@@ -3,7 +3,7 @@ import type { Connection, Queries } from "../../db/open.ts";
 import { addEvent } from "../../events.ts";
 import type { Ground } from "../../ground.ts";
 import type { Cause } from "../../want.ts";
-import { listAskedFor } from "../asked-for.ts";
+import { listPendingRequests } from "../pending-requests.ts";
 import type { Cluster } from "../schema.ts";
 import { getCluster } from "../store.ts";
 import { takeBack, wake } from "../want.ts";
@@ -56,4 +56,4 @@ export async function isIdleStop(ctx: Ground, { id, name }: Named): Promise<bool
 
 /** Whether somebody waits for a cluster to be stopped or taken down. */
 const isAskedFor = async (db: Queries, name: string): Promise<boolean> =>
-  (await listAskedFor(db, name)).length > 0;
+  (await listPendingRequests(db, name)).length > 0;

@@ -1,9 +1,9 @@
 import { AppError } from "../../../common/errors.ts";
 import type { Context } from "../../context.ts";
 import type { Balancers, Service } from "../schema.ts";
-import { KeptBalancer } from "./kept.ts";
-import { openPresence } from "./presence.ts";
+import { KeptBalancer } from "./managed-balancer.ts";
 import { processes as ours, type Processes } from "./process.ts";
+import { openPresence } from "./uptime.ts";
 
 /** Connections at rest are left a second to ask once more. */
 const leaveMs = 5_000;

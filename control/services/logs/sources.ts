@@ -18,7 +18,7 @@ import { controllerLogOf } from "../narration.ts";
 import { findReplica } from "../replicas/store.ts";
 import { type Replica, type Service, serviceKey } from "../schema.ts";
 import { findService } from "../store.ts";
-import { readTurned } from "./turned-file.ts";
+import { readRotated } from "./rotated-file.ts";
 
 /** Where the logs of a service come from. */
 
@@ -42,7 +42,7 @@ export async function* partLog(
   const file = part === "controller" ? controllerLogOf(ctx, id) : balancerLogOf(ctx, id);
   const isOver = async () => (await findService(ctx.db, id))?.status === "GONE";
   const more = untilMore(ctx.changes, serviceKey(id), isOver, signal);
-  yield* readTurned(file, tail ?? 0, follow ? more : noMore);
+  yield* readRotated(file, tail ?? 0, follow ? more : noMore);
 }
 
 /**

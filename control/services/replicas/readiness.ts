@@ -3,7 +3,7 @@ import { nudge } from "../../reconciler.ts";
 import { isLive } from "../decisions/plan.ts";
 import { drainMs } from "../schema.ts";
 import type { State } from "../state.ts";
-import { judge } from "./judge.ts";
+import { judge } from "./assess-probes.ts";
 import { moveReplica } from "./move.ts";
 
 /** What the answers of replicas to their probes make of them. */

@@ -2,9 +2,9 @@ import type { ReplicaStatus } from "../../../contract/statuses.ts";
 import type { Context } from "../../context.ts";
 import { nudge, type Reconciler } from "../../reconciler.ts";
 import type { Outcome, Replica } from "../schema.ts";
-import { lookAtFate } from "./fate.ts";
 import { handIn, makeCluster } from "./launch.ts";
 import { moveReplica } from "./move.ts";
+import { lookAtFate } from "./outcome.ts";
 import { remove } from "./removal.ts";
 import { findReplica, listReplicaIds, listReplicas } from "./store.ts";
 

@@ -9,9 +9,9 @@ import { nudge } from "../../reconciler.ts";
 import { hasFailed } from "../decisions/back-off.ts";
 import type { Outcome, Replica } from "../schema.ts";
 import { hasHadItsTime, isDrained } from "./drained.ts";
-import { findJob } from "./fate.ts";
-import { noteLastWords } from "./last-words.ts";
+import { noteLastWords } from "./last-output.ts";
 import { keepLog } from "./log.ts";
+import { findJob } from "./outcome.ts";
 import { listReplicas, setReplica } from "./store.ts";
 
 const askedMs = 5_000;

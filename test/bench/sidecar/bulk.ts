@@ -3,7 +3,7 @@ import type { Lab } from "../lab.ts";
 import { peaksOf, residentMib } from "../measure.ts";
 import { type Companion, startCompanion, startUpstream } from "./companions.ts";
 import { key, type ProxyName, startProxies } from "./proxies.ts";
-import { inTurns, medianOf, ratioTo } from "./rounds.ts";
+import { mapInBatches, medianOf, ratioTo } from "./rounds.ts";
 
 /** Much that goes one way. */
 export interface Bulk {
@@ -32,7 +32,7 @@ export async function bulk(
   const proxies = await startProxies(lab, names, await startUpstream(lab));
   const idleMib = residentMib(proxies[0]?.pid ?? 0);
   await using load = startCompanion(lab, "bulk-load.ts", key);
-  const samples = await inTurns(proxies, ({ port, pid }) =>
+  const samples = await mapInBatches(proxies, ({ port, pid }) =>
     transfer(load, { port, ...sizes }, pid),
   );
   const grown = medianOf(samples, ours, ({ peakMib }) => peakMib) - idleMib;

@@ -2,7 +2,7 @@ import type { Figure } from "../figures.ts";
 import type { Lab } from "../lab.ts";
 import { startCompanion, startUpstream } from "./companions.ts";
 import { pin } from "./machine.ts";
-import { inTurns, medianOf, ratioTo } from "./rounds.ts";
+import { mapInBatches, medianOf, ratioTo } from "./rounds.ts";
 
 const busy = 128;
 const crowd = 200;
@@ -23,7 +23,7 @@ export async function crowdOfClients(lab: Lab): Promise<Figure[]> {
     });
     proxies.push({ name: `${count} listening`, port });
   }
-  const samples = await inTurns(proxies, ({ port }) => {
+  const samples = await mapInBatches(proxies, ({ port }) => {
     load.tell({ port });
     return load.next<{ ms: number }>();
   });

@@ -7,7 +7,7 @@ import { cpuMs } from "../measure.ts";
 import { startUpstream } from "./companions.ts";
 import { isInstalled, pin } from "./machine.ts";
 import { key, type ProxyName, type StartedProxy, startProxies } from "./proxies.ts";
-import { inTurns, medianOf, ratioTo, type Samples } from "./rounds.ts";
+import { mapInBatches, medianOf, ratioTo, type Samples } from "./rounds.ts";
 
 /** Requests that are all the same, over connections that are kept. */
 export interface Scenario {
@@ -45,7 +45,7 @@ export async function requests(lab: Lab, scenario: Scenario): Promise<Figure[]> 
   const { ours = "sidecar" } = scenario;
   const names = [ours, ...Object.keys(scenario.others)] as ProxyName[];
   const proxies = await startProxies(lab, names, await startUpstream(lab));
-  const samples = await inTurns(proxies, (proxy) => load(lab, scenario, proxy));
+  const samples = await mapInBatches(proxies, (proxy) => load(lab, scenario, proxy));
   const [, ...others] = proxies;
   return [
     ...proxies.map(({ name }) => alone(scenario, samples, name)),

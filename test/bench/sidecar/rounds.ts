@@ -10,7 +10,7 @@ export type Samples<V> = ReadonlyMap<string, readonly V[]>;
  * Measures each subject once a round, after one round that does not count: so whatever else the
  * machine does meets all of them, and none is always the first.
  */
-export async function inTurns<S extends { readonly name: string }, V>(
+export async function mapInBatches<S extends { readonly name: string }, V>(
   subjects: readonly S[],
   measure: (subject: S) => Promise<V>,
 ): Promise<Samples<V>> {

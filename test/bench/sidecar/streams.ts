@@ -3,7 +3,7 @@ import type { Lab } from "../lab.ts";
 import { cpuMs, residentMib, settledMib } from "../measure.ts";
 import { startCompanion, startUpstream } from "./companions.ts";
 import { key, type ProxyName, type StartedProxy, startProxies, startProxy } from "./proxies.ts";
-import { inTurns, medianOf, ratioTo, type Samples } from "./rounds.ts";
+import { mapInBatches, medianOf, ratioTo, type Samples } from "./rounds.ts";
 
 const streams = 1_000;
 const streamsToWarmUp = 100;
@@ -54,7 +54,7 @@ export async function tokenStreams(
   const upstream = await startUpstream(lab);
   const proxies = await startProxies(lab, names, upstream);
   const direct = { name: "direct", pid: process.pid, port: upstream };
-  const samples = await inTurns([direct, ...proxies], (one) => listen(lab, one, streams));
+  const samples = await mapInBatches([direct, ...proxies], (one) => listen(lab, one, streams));
   const started = proxies.map(({ name }) => name);
   return values.flatMap((value) => figuresOf(value, added(samples), started));
 }

@@ -9,7 +9,7 @@ import { isInstalled } from "./machine.ts";
 import { freePort, untilAnswering } from "./ports.ts";
 import { startSidecar } from "./proxies.ts";
 import { runWrk, wrk } from "./requests.ts";
-import { inTurns, medianOf, ratioTo } from "./rounds.ts";
+import { mapInBatches, medianOf, ratioTo } from "./rounds.ts";
 
 /** What both are asked. A refusal needs no upstream, which takes a share of the same cores. */
 const loads = {
@@ -50,7 +50,7 @@ async function ratesOf(
   what: keyof typeof loads,
   sidecars: readonly Subject[],
 ): Promise<Figure[]> {
-  const samples = await inTurns(sidecars, ({ port }) => runWrk(lab, loads[what], port));
+  const samples = await mapInBatches(sidecars, ({ port }) => runWrk(lab, loads[what], port));
   const rate = ({ requests, us }: { requests: number; us: number }) => requests / (us / 1e6);
   const [one = "", two = ""] = sidecars.map(({ name }) => name);
   const label = `${what}, ${loads[what].inFlight} in flight on ${availableParallelism()} cores`;

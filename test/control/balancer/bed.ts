@@ -6,7 +6,7 @@ import { type Duplex, Readable } from "node:stream";
 import type { BalancerPlan, BalancerReport } from "../../../contract/balancer-api.ts";
 import { type Balancer, openBalancer } from "../../../control/balancer/balancer.ts";
 import { readConfig } from "../../../control/balancer/config.ts";
-import { Entrance } from "../../../control/balancer/entrance.ts";
+import { Entrance } from "../../../control/balancer/listener.ts";
 import { bindOperations } from "../../../control/balancer/operations.ts";
 import type { ForwardLimits } from "../../../sidecar/forward/front.ts";
 import type { TlsPair } from "../../../sidecar/forward/listen.ts";

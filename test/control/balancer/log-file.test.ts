@@ -53,14 +53,14 @@ const inodeOf = (file: string) => statSync(file, { throwIfNoEntry: false })?.ino
 async function untilTurned(one: Logs, file: string, from: number): Promise<number> {
   let path = from;
   const inode = inodeOf(file);
-  const isTurned = () => ![undefined, inode].includes(inodeOf(file));
+  const isRotated = () => ![undefined, inode].includes(inodeOf(file));
   const isWritten = () => readFileSync(file, "utf8").includes(`"path":"${path}"`);
-  while (!isTurned()) {
+  while (!isRotated()) {
     for (let nth = 0; nth < 60; nth += 1) {
       path += 1;
       forward(one, path);
     }
-    await until(() => isTurned() || (existsSync(file) && isWritten()) || undefined);
+    await until(() => isRotated() || (existsSync(file) && isWritten()) || undefined);
   }
   return path;
 }

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { sshProvider } from "../../../control/providers/ssh.ts";
-import { openHostBook } from "../../../control/ssh-pools/book.ts";
+import { openHostBook } from "../../../control/ssh-pools/allocations.ts";
 import { updatePools } from "../../../control/ssh-pools/update.ts";
 import { testWorld } from "../../helpers/world.ts";
 

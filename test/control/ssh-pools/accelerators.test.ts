@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { cloudOperations as clouds } from "../../../contract/operations/clouds.ts";
 import { kubernetesOperations as rows } from "../../../contract/operations/kubernetes.ts";
-import { openHostBook } from "../../../control/ssh-pools/book.ts";
+import { openHostBook } from "../../../control/ssh-pools/allocations.ts";
 import { setHost } from "../../../control/ssh-pools/store.ts";
 import { updatePools } from "../../../control/ssh-pools/update.ts";
 import { aHost } from "../../helpers/hosts.ts";

@@ -1,7 +1,7 @@
 import { fail } from "../common/errors.ts";
 import type { Restoration } from "../contract/restoration.ts";
 import { readConfig } from "./config.ts";
-import { copyErrand, copyNow } from "./db/copies.ts";
+import { copyNow, copySubcommand } from "./db/copies.ts";
 import { restore } from "./db/restore.ts";
 import { databaseOf } from "./home.ts";
 import { lockHome } from "./lock.ts";
@@ -9,16 +9,21 @@ import { lockHome } from "./lock.ts";
 type Env = Parameters<typeof readConfig>[0];
 
 /** What control does instead of serving, by the first word of its command line. */
-const errands: Readonly<Record<string, (words: readonly string[], env: Env) => Promise<void>>> = {
-  [copyErrand]: async ([file = "", to = ""]) => copyNow(file, to),
-  restore: async ([name], env) => restoreDatabase(readConfig(env).home, name),
-};
+const subcommands: Readonly<Record<string, (words: readonly string[], env: Env) => Promise<void>>> =
+  {
+    [copySubcommand]: async ([file = "", to = ""]) => copyNow(file, to),
+    restore: async ([name], env) => restoreDatabase(readConfig(env).home, name),
+  };
 
 /** Runs what the command line asks for. Throws `UsageError` for an unknown word. */
-export async function runErrand(word: string, words: readonly string[], env: Env): Promise<void> {
-  const errand = Object.hasOwn(errands, word) ? errands[word] : undefined;
-  if (errand === undefined) fail("UsageError", `control takes no argument ${word}`);
-  await errand(words, env);
+export async function runSubcommand(
+  word: string,
+  words: readonly string[],
+  env: Env,
+): Promise<void> {
+  const subcommand = Object.hasOwn(subcommands, word) ? subcommands[word] : undefined;
+  if (subcommand === undefined) fail("UsageError", `control takes no argument ${word}`);
+  await subcommand(words, env);
 }
 
 /** Restores the database, and prints what it did as JSON for the command line to show. */

@@ -5,7 +5,7 @@ const lineAtMost = 200;
 const control = /[^\P{Cc}\t]/gu;
 
 /** The last lines of what a node says that a hook printed: few, short, and without power over terminals. */
-export function shortTail(tail: string): string {
+export function excerptOf(tail: string): string {
   const lines = tail
     .slice(-linesAtMost * lineAtMost)
     .split("\n")

@@ -10,7 +10,7 @@ const eventOf: ReadonlyMap<string, HookEvent> = new Map([
 ]);
 
 /** Ids of requests under way that want a cluster stopped or taken down. */
-export async function listAskedFor(
+export async function listPendingRequests(
   db: Queries,
   clusterName: string,
   events: readonly HookEvent[] = ["stop", "down"],

@@ -16,19 +16,19 @@ type File = FileHandle | undefined;
  * The last lines, 0 for all that is kept, of a log that is begun anew when it is full (`earlierLogOf`). It
  * is read on, from one file to the next, until there is no more.
  */
-export async function* readTurned(
+export async function* readRotated(
   file: string,
   lines: number,
   more: UntilMore = noMore,
 ): AsyncGenerator<Buffer> {
   let now = await openOrNothing(file);
-  const isTurned = async () => (await statOrNothing(file))?.ino !== (await inodeOf(now));
+  const isRotated = async () => (await statOrNothing(file))?.ino !== (await inodeOf(now));
   async function* readThrough(offset: number): AsyncGenerator<Buffer, number> {
     for (let at = offset; ; at = 0) {
       // Looked at before it is read: nothing is added to one that was turned.
-      const wasTurned = await isTurned();
+      const wasRotated = await isRotated();
       at = yield* readOpen(now, at);
-      if (!wasTurned) return at;
+      if (!wasRotated) return at;
       await now?.close();
       now = await openOrNothing(file);
     }
@@ -37,7 +37,7 @@ export async function* readTurned(
     const last = await lastLines(now, lines);
     if (lines === 0 || last.missing > 0) yield* readEarlier(file, now, last.missing);
     yield* readOn(last.from, readThrough, (at) =>
-      more(async () => (await isTurned()) || (await sizeOf(now)) > at),
+      more(async () => (await isRotated()) || (await sizeOf(now)) > at),
     );
   } finally {
     await now?.close();

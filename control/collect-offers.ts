@@ -12,7 +12,7 @@ export interface Answers {
 const answerMs = 10_000;
 
 /** Asks all of these providers at once; one that fails or hangs does not hold up the others. */
-export async function askOffers(
+export async function collectOffers(
   providers: readonly Provider[],
   need: Need,
   signal: AbortSignal,

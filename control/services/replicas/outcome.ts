@@ -8,7 +8,7 @@ import { findCluster } from "../../clusters/store.ts";
 import type { Context } from "../../context.ts";
 import { nudge } from "../../reconciler.ts";
 import type { Outcome, Replica } from "../schema.ts";
-import { lastWords, withWords } from "./last-words.ts";
+import { lastWords, withWords } from "./last-output.ts";
 import { setReplica } from "./store.ts";
 import { noteStray } from "./stray-ports.ts";
 

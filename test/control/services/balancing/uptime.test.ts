@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { openPresence } from "../../../../control/services/balancing/presence.ts";
+import { openPresence } from "../../../../control/services/balancing/uptime.ts";
 
 test("presence goes on while time passes, and begins anew when the clock is set or the machine slept", () => {
   const clock = { wall: 1_000_000, steady: 50 };

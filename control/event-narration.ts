@@ -11,7 +11,7 @@ const narrations: Readonly<Record<string, typeof narrateCluster>> = {
 };
 
 /** Says in the log of its thing, and in ours, what a committed transaction remarked. */
-export function tellRemarks(ctx: Ground, tx: Connection): void {
+export function narrateEvents(ctx: Ground, tx: Connection): void {
   for (const { noun, id, to, reason } of eventsOf(tx)) {
     if (to !== undefined) continue;
     ctx.log.info({ noun, id, reason }, "remark");

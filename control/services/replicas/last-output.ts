@@ -1,6 +1,6 @@
 import type { Cluster } from "../../clusters/schema.ts";
 import type { Context } from "../../context.ts";
-import { shortTail } from "../../short-tail.ts";
+import { excerptOf } from "../../output-excerpt.ts";
 import { withoutKeys } from "../keys.ts";
 import type { Replica } from "../schema.ts";
 import { openVersion } from "../versions/task.ts";
@@ -21,7 +21,7 @@ export async function lastWords(
   // Where nobody knows any more what is a key, nothing is shown.
   const open = await openVersion(ctx, replica).catch(() => undefined);
   if (open === undefined) return "";
-  return shortTail(withoutKeys(await lastLines(ctx, cluster, replica, shownLines, signal), open));
+  return excerptOf(withoutKeys(await lastLines(ctx, cluster, replica, shownLines, signal), open));
 }
 
 /** Why a replica failed, with its last words, once. */

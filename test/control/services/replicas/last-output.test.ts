@@ -3,7 +3,7 @@ import { Readable } from "node:stream";
 import { test } from "node:test";
 import type { Cluster } from "../../../../control/clusters/schema.ts";
 import type { Context } from "../../../../control/context.ts";
-import { noteLastWords, withWords } from "../../../../control/services/replicas/last-words.ts";
+import { noteLastWords, withWords } from "../../../../control/services/replicas/last-output.ts";
 import { lastLines } from "../../../../control/services/replicas/log.ts";
 import { addReplica, findReplica } from "../../../../control/services/replicas/store.ts";
 import { addService, addVersion } from "../../../../control/services/store.ts";

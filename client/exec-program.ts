@@ -3,7 +3,7 @@ import { type Program, programArgs } from "../common/programs.ts";
 import type { Env } from "./settings.ts";
 
 /** Turns this process into another program of ours, so that its pid and its signals are that one's. */
-export function become(program: Program, words: readonly string[], env: Env): never {
+export function execProgram(program: Program, words: readonly string[], env: Env): never {
   const { execPath, execve } = process;
   if (execve === undefined)
     fail("NotSupportedError", "this Node.js has no execve; take 24 or later");

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { decide } from "../../../agent/jobs/verdict.ts";
+import { decide } from "../../../agent/jobs/outcome.ts";
 import type { PartStatus } from "../../../contract/statuses.ts";
 
 type Job = Parameters<typeof decide>[0];

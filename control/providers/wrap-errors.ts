@@ -3,7 +3,10 @@ import { AppError } from "../../common/errors.ts";
 type Duty = (...given: never[]) => Promise<unknown>;
 
 /** The same duties, but each of their errors is one that we meant; `place` is what failed us. */
-export function honest<Duties extends Record<string, Duty>>(place: string, duties: Duties): Duties {
+export function wrapErrors<Duties extends Record<string, Duty>>(
+  place: string,
+  duties: Duties,
+): Duties {
   const own = (error: unknown): never => {
     if (error instanceof AppError || isAbort(error)) throw error;
     const why = error instanceof Error ? error.message : String(error);

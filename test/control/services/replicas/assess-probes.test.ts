@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { SeenReplica } from "../../../../contract/balancer-api.ts";
 import type { ReplicaStatus } from "../../../../contract/statuses.ts";
-import { judge } from "../../../../control/services/replicas/judge.ts";
+import { judge } from "../../../../control/services/replicas/assess-probes.ts";
 
 const runAt = 1_000_000;
 const probe = { initialDelaySeconds: 100, failureWindowSeconds: 50 };

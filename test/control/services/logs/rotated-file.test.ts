@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { earlierLogOf } from "../../../../contract/balancer-api.ts";
-import { readTurned } from "../../../../control/services/logs/turned-file.ts";
+import { readRotated } from "../../../../control/services/logs/rotated-file.ts";
 import { text } from "../../../helpers/agent.ts";
 
 /** A log in a folder of its own, as its writer has it. */
@@ -16,7 +16,7 @@ function aLog(t: TestContext) {
     file,
     add: (bytes: string) => appendFileSync(file, bytes),
     turn: () => renameSync(file, earlierLogOf(file)),
-    read: (lines: number) => text(readTurned(file, lines)),
+    read: (lines: number) => text(readRotated(file, lines)),
   };
 }
 
@@ -80,7 +80,7 @@ test("it is followed from one file to the next, and nothing comes twice or is le
   ];
   const seen: boolean[] = [];
 
-  const followed = readTurned(log.file, 0, async (hasMore) => {
+  const followed = readRotated(log.file, 0, async (hasMore) => {
     if (await hasMore()) return false;
     const step = steps.shift();
     step?.();

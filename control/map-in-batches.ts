@@ -3,7 +3,7 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 const atOnce = 16;
 
 /** The results of work on each item, in their order: a few at a time, so that others have their turn. */
-export async function inTurns<Item, Result>(
+export async function mapInBatches<Item, Result>(
   items: readonly Item[],
   work: (item: Item) => Promise<Result>,
 ): Promise<Result[]> {

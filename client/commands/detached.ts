@@ -18,7 +18,7 @@ const actionsWithHooks = new Set(["stop", "down"]);
  * Says of requests that Ctrl-C or a lost control plane parted us from that they go on, and how to
  * come back to each; false when the error is of another kind.
  */
-export function tellLeft(
+export function reportDetached(
   { terminal, signal }: World,
   requests: readonly Sent<unknown>[],
   error: unknown,

@@ -1,7 +1,7 @@
 import type { Sink } from "./follow.ts";
 
 /** A sink that keeps a text back for as long as it may be the refusal that ends the request. */
-export interface Withheld extends Sink {
+export interface DeferredSink extends Sink {
   /** What is still kept back. */
   readonly text: string;
   /** Lets go of what is kept back: it was no refusal. */
@@ -9,7 +9,7 @@ export interface Withheld extends Sink {
 }
 
 /** Keeps the text back while, from its first byte, all that came of it `mayRefuse`. */
-export function withhold(sink: Sink, mayRefuse: (text: string) => boolean): Withheld {
+export function deferSink(sink: Sink, mayRefuse: (text: string) => boolean): DeferredSink {
   let held: Buffer = Buffer.alloc(0);
   let isReleased = false;
 

@@ -9,7 +9,7 @@ export type Reword = (printed: Buffer) => Promise<Buffer>;
  * Runs what sends a task. Places that control names, in a refusal or in a warning, are those of the text
  * that was sent; the error that is thrown, and what `reword` answers, name those of the user's own text.
  */
-export async function inOwnPlaces<T>(
+export async function withSourcePositions<T>(
   source: Entrypoint,
   sent: string,
   run: (reword: Reword) => Promise<T>,

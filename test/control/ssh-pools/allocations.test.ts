@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import { fail } from "../../../common/errors.ts";
-import { openHostBook } from "../../../control/ssh-pools/book.ts";
+import { openHostBook } from "../../../control/ssh-pools/allocations.ts";
 import type { HostBook, ReadyHost } from "../../../control/ssh-pools/schema.ts";
 import { putHost, setHost } from "../../../control/ssh-pools/store.ts";
 import { updatePools } from "../../../control/ssh-pools/update.ts";
