@@ -110,7 +110,7 @@ function tryCheck(agent: Agent): number {
   try {
     return checkIdle(agent);
   } catch (error) {
-    agent.log.warn({ error }, "the idle timer cannot go on; trying again");
+    agent.log.warn({ error }, "the idle timer failed; trying again");
     return retryMs;
   }
 }

@@ -40,12 +40,15 @@ async function turnOff(agent: Agent, id: string): Promise<boolean> {
   const { powerOffCommand: command } = config;
   const facts = { lifecycle: id, waitedMs: config.selfStopAfterMs, command };
   if (command === null) {
-    log.warn(facts, "nobody came to stop the node, and it has no command that turns it off");
+    log.warn(
+      facts,
+      "control did not stop the node, and the node has no command to turn itself off",
+    );
     await stays(agent, id, Infinity);
     return false;
   }
   for (let failures = 0; findReady(agent) === id; failures += 1) {
-    log.warn(facts, "nobody came to stop the node; turning it off");
+    log.warn(facts, "control did not stop the node; turning it off");
     try {
       await run("/bin/sh", ["-c", command], { env: { ...config.baseEnv }, timeout: patienceMs });
       // The lifecycle stays open until the node is on again: no job that waits may begin here.

@@ -78,12 +78,7 @@ export const isErrorType = (type: string): type is ErrorType => Object.hasOwn(er
 /** The error as an `AppError`; one that nobody meant becomes `InternalError` and keeps its cause. */
 export function toAppError(error: unknown): AppError {
   if (error instanceof AppError) return error;
-  return new AppError(
-    "InternalError",
-    "something went wrong on our side; the log has the details",
-    {},
-    error,
-  );
+  return new AppError("InternalError", "internal error; the log has the details", {}, error);
 }
 
 /** The code of a system error such as `ENOENT`, or undefined. */

@@ -37,7 +37,7 @@ export const agentOperations = {
     name: "health",
     route: "GET /health",
     mode: "sync",
-    summary: "Who the agent is and whether it knows its node.",
+    summary: "Identify the agent and its node.",
     access,
     input: {},
     output: Health,
@@ -46,7 +46,7 @@ export const agentOperations = {
     name: "configure",
     route: "PUT /node",
     mode: "sync",
-    summary: "Tell the node who it is. Refused while jobs run when the rank or cluster differs.",
+    summary: "Assign the node to a cluster and a rank. Refused while jobs run if either changes.",
     access,
     input: { body: NodeSettings },
     output: Health,
@@ -161,7 +161,7 @@ export const agentOperations = {
     route: "PUT /jobs/{id}/parts/{rank}",
     mode: "sync",
     summary:
-      "Tell the head how a worker's rank fares; older news than it has changes nothing. ENDED comes after the last bytes of the rank's log.",
+      "Report the state of a worker's rank to the head; older reports change nothing. ENDED comes after the last bytes of the rank's log.",
     access,
     input: {
       ...partOfJob,
@@ -179,7 +179,7 @@ export const agentOperations = {
     route: "POST /jobs/{id}/parts/{rank}/log",
     mode: "sync",
     summary:
-      "Hand the head bytes of a worker's log from `offset`; bytes it has are skipped, a gap is refused unless `leftOutFrom` says that the worker left out what lies before `offset`. Answers how many it has.",
+      "Send bytes of a worker's log from `offset` to the head; known bytes are skipped, a gap is refused unless `leftOutFrom` says that the worker left out what lies before `offset`. Answers how many it has.",
     access,
     input: {
       ...partOfJob,

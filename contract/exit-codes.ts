@@ -10,7 +10,7 @@ export const exitCodeMeanings: Readonly<Record<number, string>> = {
   136: "crashed: arithmetic error, SIGFPE",
   137: "killed by SIGKILL, perhaps out of memory",
   139: "crashed: invalid access to memory, SIGSEGV",
-  141: "wrote where nobody reads: SIGPIPE",
+  141: "wrote to a closed pipe: SIGPIPE",
   143: "ended by SIGTERM",
 };
 

@@ -104,7 +104,7 @@ export const fileOperations = {
     name: "sendContents",
     route: "POST /files/contents",
     mode: "sync",
-    summary: "Hand over contents, each checked against its digest; those that came whole are kept.",
+    summary: "Upload contents, each checked against its digest; complete ones are retained.",
     access,
     input: { rawBody: "application/octet-stream" },
     output: z.object({ received: z.int().min(0) }),

@@ -24,7 +24,7 @@ export const lifecycleOperations = {
     route: "POST /lifecycles",
     mode: "sync",
     summary:
-      "Begin a lifecycle, or join, sharpen or hasten the one that is under way, whatever its id. Answers that one. A stop is refused while a teardown is under way.",
+      "Begin a lifecycle, or join or escalate the one in progress, whatever its id, and return it. A stop is refused during a teardown.",
     access,
     input: { body: LifecycleOrder },
     output: Lifecycle,
@@ -54,7 +54,7 @@ export const lifecycleOperations = {
     route: "POST /lifecycles/{id}/cancel",
     mode: "sync",
     summary:
-      "Take a lifecycle back: no further hook begins, a running one ends by itself, jobs are taken again. One that is READY is DONE. Of one that met a preemption that is left: it ends by itself.",
+      "Cancel a lifecycle: no further hook starts, a running one finishes, jobs are accepted again. A READY one becomes DONE. If it met a preemption, the preemption continues.",
     access,
     input: one,
     output: Lifecycle,
@@ -92,7 +92,7 @@ export const lifecycleOperations = {
     route: "POST /preempt",
     mode: "sync",
     summary:
-      "Tell the node that it is taken away, as a provider's notice would. Without `deadlineAt` it has the grace that it was started with.",
+      "Send the node a preemption notice. Without `deadlineAt`, its configured grace applies.",
     access,
     input: {
       // People type this one: a name that is not known would be a deadline that nobody keeps.

@@ -5,7 +5,7 @@ export const clientVariables = {
   CONTEXT: "Which context to use instead of the one that `outrigger context use` chose.",
   WORKSPACE: "Workspace of launches; by default that of the context in use.",
   TOKEN:
-    "What the control plane asks of callers that are not its own user: the content of `token` in its home.",
+    "Token that callers other than the control plane's own user send: the content of `token` in its home.",
   AUTOSTART:
     "Whether launches and other commands start the control plane of your home if none runs: `on` or `off`; `off` by default in a job and where `CI` is set.",
   USER: "Name in the names of clusters that launches make up; by default that of the operating system.",

@@ -37,7 +37,7 @@ export function startCollector(ctx: Context): Loop {
   return startLoop(
     everyMs,
     (signal) => collect(ctx, signal),
-    (error) => ctx.log.warn({ err: error }, "old things not collected"),
+    (error) => ctx.log.warn({ err: error }, "old data not deleted"),
   );
 }
 
@@ -45,5 +45,5 @@ export function startCollector(ctx: Context): Loop {
 export async function collect(ctx: Context, signal?: AbortSignal): Promise<void> {
   const failures: unknown[] = [];
   for (const one of collectors) await one(ctx, signal).catch((error) => failures.push(error));
-  if (failures.length > 0) throw new AggregateError(failures, "some old things were left");
+  if (failures.length > 0) throw new AggregateError(failures, "some old data was not deleted");
 }

@@ -18,7 +18,7 @@ export function narrateEvents(ctx: Ground, tx: Connection): void {
     try {
       narrations[noun]?.(ctx, id, reason);
     } catch (err) {
-      ctx.log.warn({ err, noun, id }, "a remark is missing in the log that people read");
+      ctx.log.warn({ err, noun, id }, "an event is missing from its narration");
     }
   }
 }

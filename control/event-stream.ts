@@ -27,7 +27,7 @@ async function stream(
   if (since > newest)
     fail(
       "ValueError",
-      `since: there is no event ${since} yet, the newest is ${newest}; control's database may be an older copy: read anew what you show, then ask without since`,
+      `since: there is no event ${since} yet, the newest is ${newest}; control's database may be an older copy: reload your state, then connect without since`,
     );
   if (ctx.eventStreams.size >= ctx.config.eventStreamsAtMost)
     fail("ResourcesUnavailableError", "too many streams of events are open; try again later");
@@ -78,7 +78,7 @@ function openBody(ctx: Context, reader: EventReader): Readable {
   return body;
 }
 
-const takesNothing = new AppError("TimeoutError", "the reader of the events takes nothing");
+const takesNothing = new AppError("TimeoutError", "the reader of the events does not read");
 
 /** Which events a reader wants; null is any. */
 interface Wanted {

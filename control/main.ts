@@ -30,7 +30,7 @@ async function main(): Promise<void> {
   const log = openLog("control", config.logLevel);
   exitOnCrash((err) => log.fatal({ err }, "crashed"));
   if (freeReserve(databaseOf(config.home)))
-    log.warn("the disk is full: started with the room that was kept for it; make more room");
+    log.warn("the disk is full: started with reserved space; free more space");
   const lock = lockHome(config.home);
   const ctx = await openContext(config, log);
   void ctx.lease.lost.then((err) => {

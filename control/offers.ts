@@ -147,7 +147,7 @@ async function hintOn({ providers }: Context, asked: Asked): Promise<string> {
   const known = (await Promise.all(providers.map(placesOf))).flat();
   const unknown = infras.find((infra) => !known.includes(infra));
   const asksForHosts = infras.some((infra) => isWithin(infra, "ssh"));
-  const wayOut = asksForHosts ? `how the hosts of pools are: ${product.word} ssh status` : "";
+  const wayOut = asksForHosts ? `the state of hosts: ${product.word} ssh status` : "";
   const hint = unknown === undefined ? wayOut : hintOf(unknown, known, wayOut);
   return hint && `; ${hint}`;
 }

@@ -31,12 +31,12 @@ export interface Step<T> {
 
 /**
  * Has a step done beside the passes, whose places are for others meanwhile. Rejects with `obsolete`
- * where it was broken off because something else is wanted by now.
+ * where it was broken off because superseded by a newer request.
  */
 export type Aside = <T>(step: Step<T>) => Promise<T>;
 
 /** Why a step was broken off: the next look finds what is wanted instead. */
-export const obsolete = new Error("something else is wanted by now");
+export const obsolete = new Error("superseded by a newer request");
 
 export interface Reconciling extends Passes {
   stop(): Promise<void>;
@@ -219,7 +219,7 @@ export function startReconciler(ctx: Context, reconciler: Reconciler): Reconcili
         if (!rows.has(id)) void nudge(id);
       }
     },
-    (error) => log.warn({ err: error }, "due rows not found"),
+    (error) => log.warn({ err: error }, "query for due rows failed"),
   );
   function doing(id: string): Doing | undefined {
     const now = rows.get(id)?.doing;

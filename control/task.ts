@@ -113,6 +113,6 @@ function refuseUnbuilt(task: Task): void {
   if (used.length > 0)
     fail(
       "NotSupportedError",
-      `this version cannot serve ${used.join(", ")} yet, and the task could not run right without`,
+      `this version cannot serve ${used.join(", ")} yet, and the task could not run correctly without`,
     );
 }

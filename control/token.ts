@@ -20,6 +20,7 @@ export function openToken(file: string): Secret {
     (statSync(file).mode & 0o077) !== 0
       ? "can be read by others"
       : token.length < tokenBytes && "holds no token";
-  if (why !== false) fail("ConfigError", `${file} ${why}; delete it, and a start makes a new one`);
+  if (why !== false)
+    fail("ConfigError", `${file} ${why}; delete it; control creates a new one when it starts`);
   return new Secret(token);
 }

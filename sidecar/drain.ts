@@ -28,7 +28,7 @@ export async function endAll(
   const again = () => wrapped?.signal("SIGTERM");
   for (const signal of endings) process.on(signal, again);
   const left = await forwarder.drain(deadlineMs);
-  if (left > 0) log.warn({ requests: left }, "cut what was still under way");
+  if (left > 0) log.warn({ requests: left }, "closed requests that were still in progress");
   return wrapped === undefined ? 0 : endCommand(wrapped, deadlineMs, log);
 }
 
@@ -40,6 +40,7 @@ async function endCommand(wrapped: Wrapped, graceMs: number, log: Log): Promise<
   if (code !== undefined) return code;
   log.warn({ graceMs }, "the command did not end, and is killed");
   const left = await wrapped.kill();
-  if (left.length > 0) log.error({ left: describeSurvivors(left) }, "not all could be killed");
+  if (left.length > 0)
+    log.error({ left: describeSurvivors(left) }, "some processes could not be killed");
   return killedCode;
 }

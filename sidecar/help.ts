@@ -19,7 +19,7 @@ export function helpText(): string {
     ),
     ...wrap("COMMAND serves on the loopback port that it finds as $PORT, and in place of {port}."),
     "",
-    ...wrap("Settings: a flag comes before its variable, that before the file of --config."),
+    ...wrap("Precedence of settings: flag, variable, file of --config."),
     ...settings,
     "  --config FILE",
     ...wrap('A JSON object of settings: { "keyFile": ["keys"], "drainSeconds": 5 }.', below),

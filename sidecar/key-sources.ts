@@ -71,7 +71,7 @@ export async function followKeys(
   const again = () =>
     read().then(
       () => log.info({ keys: count }, "keys read again"),
-      (error) => log.error({ reason: toAppError(error).message }, "keys stay as they were"),
+      (error) => log.error({ reason: toAppError(error).message }, "the previous keys stay in use"),
     );
   const inTurn = openTurns(1);
   await inTurn(read);

@@ -3,15 +3,15 @@ import type { Outcome, Passage } from "./forward/passage.ts";
 
 /** Every metric: its type in Prometheus, and its help. */
 export const families = {
-  requests_total: ["counter", "Requests by how they ended and whose key."],
+  requests_total: ["counter", "Requests by outcome and key."],
   request_seconds: ["histogram", "Time from a request's head to the end of its answer."],
   received_bytes_total: ["counter", "Bytes of requests' bodies."],
   sent_bytes_total: ["counter", "Bytes of answers."],
-  log_lines_dropped_total: ["counter", "Log lines that nothing took."],
-  workers_replaced_total: ["counter", "Workers that ended by themselves and were replaced."],
+  log_lines_dropped_total: ["counter", "Log lines that could not be written."],
+  workers_replaced_total: ["counter", "Workers that ended unexpectedly and were replaced."],
   workers: ["gauge", "Processes that forward now."],
   connections: ["gauge", "Client connections now."],
-  open_requests: ["gauge", "Requests under way now."],
+  open_requests: ["gauge", "Requests in progress."],
   keys: ["gauge", "Keys that are accepted now."],
 } as const;
 

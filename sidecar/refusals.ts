@@ -3,7 +3,7 @@
  * request begins, and what it means. The name stands in the access log and in the metrics.
  */
 export const refusals = {
-  unauthorized: { status: 401, canFollow: true, means: "no key, or not one of ours" },
+  unauthorized: { status: 401, canFollow: true, means: "no key, or an unknown one" },
   badRequestLine: {
     status: 400,
     canFollow: false,

@@ -48,7 +48,7 @@ async function openTour(agent: Agent, path: string, signal: AbortSignal): Promis
   return { root, own, heard: openActivity(agent), signal };
 }
 
-const isOurs = "is the agent's own, which nobody reads";
+const isOurs = "belongs to the agent and cannot be read";
 
 async function* walk(tour: Tour, path: string): AsyncGenerator<Listed> {
   const there = join(tour.root, path);

@@ -35,7 +35,7 @@ export async function leadHook(agent: Agent, id: string, index: number): Promise
       : await runUnlessCut(agent, id, index, signal);
     const { ending } = getRun(agent, id, index);
     if (ending !== null) return await cutHook(agent, id, index, ending);
-    return endFrom(outcome ?? { lost: "nobody knows how it ended", begun: true });
+    return endFrom(outcome ?? { lost: "its exit code is unknown", begun: true });
   } finally {
     over.abort();
   }
@@ -99,7 +99,7 @@ async function runHookScript(
   const spec = findLifecycleSpec(agent, id);
   const text = spec?.scripts[index];
   if (spec === undefined || text === undefined)
-    return { lost: "the journal has lost what it runs", begun: false };
+    return { lost: "the journal does not have its script", begun: false };
   const folder = hookFolderOf(agent, id, index);
   const run = getRun(agent, id, index);
   const node = findNode(agent.journal);

@@ -114,10 +114,11 @@ async function untilStopped(
   const endMs = performance.now() + patienceMs;
   for (;;) {
     const found = writers();
-    if (found.length === 0) fail("NotFoundError", `nobody is known to write ${path}`);
+    if (found.length === 0) fail("NotFoundError", `no process is known to write ${path}`);
     const going = found.filter(({ pid }) => !isStopped(pid));
     if (going.length === 0) return;
-    if (performance.now() > endMs) fail("TimeoutError", `those who write ${path} do not stop`);
+    if (performance.now() > endMs)
+      fail("TimeoutError", `the processes that write ${path} do not stop`);
     for (const { pid } of going) signal(pid, "SIGSTOP");
     await sleep(pauseMs);
   }

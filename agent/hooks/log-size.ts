@@ -50,13 +50,13 @@ export async function leaveOut(
     await punchHole(path, gap);
     return true;
   } catch (error) {
-    if (isFirst) agent.log.warn({ path, error }, "no hole can be punched; writing the log anew");
+    if (isFirst) agent.log.warn({ path, error }, "holes cannot be punched; rewriting the log");
   }
   try {
     await rewriteLog(agent, path, gap);
     return true;
   } catch (error) {
-    agent.log.debug({ path, error }, "the log cannot be written anew yet; trying again");
+    agent.log.debug({ path, error }, "the log cannot be rewritten yet; trying again");
     return false;
   }
 }

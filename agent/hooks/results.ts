@@ -136,6 +136,6 @@ function attempt<T>({ log }: Agent, id: string, write: () => T): T | undefined {
   try {
     return write();
   } catch (error) {
-    log.warn({ lifecycle: id, error }, "writing about a hook failed; going on");
+    log.warn({ lifecycle: id, error }, "recording a hook failed; continuing");
   }
 }

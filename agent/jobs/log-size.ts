@@ -21,7 +21,8 @@ export function keepLogsSmall(agent: Agent, id: number): AsyncDisposable {
   const over = new AbortController();
   const signal = AbortSignal.any([over.signal, agent.stopping]);
   const keeping = keep(agent, id, atMostBytes, signal).catch((error: unknown) => {
-    if (!signal.aborted) agent.log.warn({ jobId: id, error }, "the logs of a job grow on");
+    if (!signal.aborted)
+      agent.log.warn({ jobId: id, error }, "the size of a job's logs is not limited");
   });
   return {
     async [Symbol.asyncDispose]() {

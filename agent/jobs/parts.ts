@@ -47,7 +47,7 @@ export async function drivePart(agent: Agent, jobId: number, rank: number): Prom
   }
 }
 
-const lostSpec: PartFacts = { reason: "the journal has lost what it runs" };
+const lostSpec: PartFacts = { reason: "the journal does not have its script" };
 
 /** One move onwards. What is written before a script starts is what a restart goes on from. */
 async function step(agent: Agent, part: PartRow, spec: PartSpec, bootId: string): Promise<void> {
@@ -83,7 +83,7 @@ function factsOf(agent: Agent, part: PartRow, { limits }: PartSpec, outcome: Out
   )
     return {
       exitCode: "code" in outcome ? outcome.code : killedCode,
-      reason: `it needed more than its memory of ${inGigabytes(memoryBytes)} GB and was killed`,
+      reason: `it exceeded its memory limit of ${inGigabytes(memoryBytes)} GB and was killed`,
     };
   return "code" in outcome ? { exitCode: outcome.code } : { reason: outcome.lost };
 }
@@ -145,7 +145,7 @@ async function endPart(
   graceMs: number,
 ): Promise<void> {
   const left = await endTree(treeOf(agent, jobId), graceMs, agent.stopping);
-  if (left.length > 0) agent.log.warn({ jobId, left }, "processes of a job were left");
+  if (left.length > 0) agent.log.warn({ jobId, left }, "processes of a job remain");
   await untilWritten(folderOf(agent, jobId), phases, () => left.length > 0, agent.stopping);
   const reason = [facts.reason, describeSurvivors(left)].filter(Boolean).join("; ");
   movePart(agent, jobId, rank, "ENDED", { ...facts, ...(reason === "" ? {} : { reason }) });

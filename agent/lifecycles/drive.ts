@@ -85,7 +85,7 @@ async function untilAlone(agent: Agent, id: string): Promise<void> {
 async function beginOnceTold(agent: Agent, { id, events, runs }: LifecycleRow): Promise<void> {
   const isTold = !events.includes("preemption") || runs.some(({ event }) => event === "preemption");
   if (!isTold && !(await untilHeard(agent, tellingMs)))
-    agent.log.warn({ lifecycle: id }, "somebody reads events slowly; going on");
+    agent.log.warn({ lifecycle: id }, "a reader of events is slow; continuing");
   const row = getRow(agent, id);
   if (row.status === "HOOKS") beginNext(agent, row);
 }
@@ -124,7 +124,7 @@ async function endLeft(agent: Agent, row: LifecycleRow): Promise<void> {
     .filter(({ startedAt }) => startedAt !== null)
     .map(({ index }) => endHook(agent, row.id, index, graceMs));
   const left = (await Promise.all(ends)).flat();
-  if (left.length > 0) agent.log.warn({ lifecycle: row.id, left }, "processes of hooks were left");
+  if (left.length > 0) agent.log.warn({ lifecycle: row.id, left }, "processes of hooks remain");
 }
 
 /** Waits at READY. A notice after which nothing comes was a false one. */

@@ -93,7 +93,7 @@ export function confirmLogs(agent: Agent, id: string): Lifecycle {
 export function refuseWhileLeaving(agent: Agent): void {
   const open = findOpenLifecycle(agent);
   if (open === undefined) return;
-  fail("ConflictError", `no job can be taken: ${describe(open)}`, { lifecycle: open.id });
+  fail("ConflictError", `jobs are not accepted: ${describe(open)}`, { lifecycle: open.id });
 }
 
 /** The row of a lifecycle; throws `NotFoundError`. */

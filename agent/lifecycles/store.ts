@@ -117,7 +117,10 @@ function persist(agent: Agent): boolean {
     unsaved.clear();
     return true;
   } catch (error) {
-    log.warn({ lifecycles: [...unsaved.keys()], error }, "the journal cannot be written; going on");
+    log.warn(
+      { lifecycles: [...unsaved.keys()], error },
+      "the journal cannot be written; continuing",
+    );
     return false;
   }
 }

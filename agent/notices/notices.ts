@@ -57,7 +57,7 @@ async function watchEndpoint(agent: Agent, cloud: Cloud, source: NoticeSource): 
       if (signal.aborted) return;
       failures += 1;
       const level = failures === failuresToTell ? "warn" : "debug";
-      log[level]({ cloud, error }, "no word of notices from the metadata endpoint; asking on");
+      log[level]({ cloud, error }, "the metadata endpoint does not answer; trying again");
     }
     const pauseMs = Math.min(waitMs(source.everyMs, failures), longestPauseMs);
     await sleep(pauseMs, undefined, { signal }).catch(() => {});
@@ -74,7 +74,7 @@ async function watchFile(agent: Agent, path: string): Promise<void> {
     try {
       takeNotice(agent, "file", readNoticeFile(path, agent.now()));
     } catch (error) {
-      if (!isTold) log.warn({ path, error }, "no word of notices from the file; looking on");
+      if (!isTold) log.warn({ path, error }, "the notice file cannot be read; trying again");
       isTold = true;
     }
   };
@@ -86,7 +86,7 @@ function isWatched({ watches, log }: Agent, folder: string): boolean {
     watches.add(folder);
     return true;
   } catch (error) {
-    log.warn({ folder, error }, "the folder of the notice file is not watched; looking anyway");
+    log.warn({ folder, error }, "the folder of the notice file cannot be watched; polling it");
     return false;
   }
 }

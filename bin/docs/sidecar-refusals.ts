@@ -34,7 +34,7 @@ export const sidecarRefusalsPage = (): string =>
 const refused = `A request that two HTTP parsers could read differently is refused: the sidecar and the server must agree where a
 request ends. The answer has a JSON body such as \`{"error":"Unauthorized"}\`. The outcome appears in the access log and
 in the metrics. A 401 also has \`WWW-Authenticate: Bearer\`. With \`--error-style openai\` the body is the error object of the
-OpenAI API: \`{"error":{"message":"no key, or not one of ours","type":"invalid_request_error","param":null,"code":"invalid_api_key"}}\`.`;
+OpenAI API: \`{"error":{"message":"no key, or an unknown one","type":"invalid_request_error","param":null,"code":"invalid_api_key"}}\`.`;
 
 const afterRefusal = `Three further outcomes say how a forwarded request ended: \`answered\`, \`gone\` (the client disconnected) and \`cut\`
 (the answer broke off after its head).

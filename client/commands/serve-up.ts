@@ -65,10 +65,7 @@ const tellsEndpoint = ([, endpoint]: readonly [string, string]) => ({ endpoint }
 /** Throws `ValueError` for a task that is no service, so that nobody is asked about it. */
 function refuseNoService(taskText: string): void {
   if (!parseAllDocuments(taskText).some((document) => document.has("service")))
-    fail(
-      "ValueError",
-      "the task has no `service` section; write how replicas are asked: docs/task.md",
-    );
+    fail("ValueError", "the task has no `service` section; see docs/task.md");
 }
 
 /** The name that the task gives itself. */

@@ -62,6 +62,6 @@ function legacyHook(
   if (gives(place, "hook_timeout") && !gives(place, "hook"))
     refuse(place, "has a `hook_timeout` without a `hook`");
   if (run === undefined) return undefined;
-  warn(place, `\`hook\` is the older way; write it under \`config.hooks\` with events: [${event}]`);
+  warn(place, `\`hook\` is deprecated; write it under \`config.hooks\` with events: [${event}]`);
   return { run, events: [event], timeoutSeconds: timeoutSeconds ?? 3600 };
 }

@@ -16,7 +16,7 @@ const rows: readonly [RegExp, string][] = [
   [/^Flow sequence in block.*/s, "the list is not closed; end it with ]"],
   [/^Flow map in block.*/s, "the mapping is not closed; end it with }"],
   [/^Tabs are not allowed.*/s, "the line is indented with a tab; take spaces"],
-  [/^Unresolved tag: (.*)/s, "nobody knows the tag `$1`; put the value in quotes if it is text"],
+  [/^Unresolved tag: (.*)/s, "unknown tag `$1`; put the value in quotes if it is text"],
   [/^Invalid escape sequence (.*)/s, "`$1` has no meaning in double quotes; take single quotes"],
   [
     /^Unexpected \S+ at node end.*/s,

@@ -6,36 +6,43 @@ const address = /^(?<host>\[[^\]]+\]|[^:]+):(?<port>\d{1,5})$/;
 
 /** Every setting of the balancer, which control sets when it starts one. */
 export const BalancerSettings = z.object({
-  socket: z.string().describe("Where control is listened to; a Unix socket path of < 108 bytes."),
+  socket: z
+    .string()
+    .describe("Unix socket to listen on for control; a path of fewer than 108 bytes."),
   listen: z
     .string()
     .regex(address, "write HOST:PORT")
     .default("127.0.0.1:0")
     .describe("Where clients connect, once there is a plan; port 0 takes a free one."),
-  build: z.string().default("unknown").describe("What control is told it runs; set by control."),
+  build: z.string().default("unknown").describe("Build that the balancer reports; set by control."),
   connections: z.coerce
     .number()
     .int()
     .min(1)
     .default(10_000)
-    .describe("Client connections at once; further ones get 503."),
+    .describe("Client connections open at the same time; further ones get 503."),
   drainSeconds: z.coerce
     .number()
     .min(0)
     .default(120)
-    .describe("For the requests under way after a SIGTERM; control names a time of its own."),
-  accessLog: z.enum(["on", "off"]).default("on").describe("Whether there is a line a request."),
+    .describe(
+      "How long requests in progress may take after a SIGTERM; control sets its own limit.",
+    ),
+  accessLog: z
+    .enum(["on", "off"])
+    .default("on")
+    .describe("Whether each request is logged, one line per request."),
   logLevel: z
     .enum(["debug", "info", "warn", "error"])
     .default("info")
     .describe("Lowest level that is logged."),
-  logFile: z.string().optional().describe("Where logs go; to stderr where it is not set."),
+  logFile: z.string().optional().describe("Log file; stderr by default."),
   logFileBytes: z.coerce
     .number()
     .int()
     .min(1)
     .default(50_000_000)
-    .describe("How large that file gets before it is begun anew; the one before is kept."),
+    .describe("Size at which the log file is rotated; one earlier file is retained."),
 });
 
 type Settings = z.output<typeof BalancerSettings>;

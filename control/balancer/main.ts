@@ -31,7 +31,7 @@ async function main(): Promise<void> {
   const ms = await Promise.race([ended, told]);
   log.info({ drainMs: ms }, "stopping");
   const cut = await entrance.close(ms);
-  if (cut > 0) log.warn({ requests: cut }, "cut what was still under way");
+  if (cut > 0) log.warn({ requests: cut }, "closed requests that were still in progress");
   balancer.stop();
   control.close();
   log.info({}, "ended");

@@ -97,10 +97,10 @@ const capabilitiesOf = (chosen: readonly Provider[], allowed: readonly string[])
       .map(({ name }) => [name, ["compute" as const]]),
   );
 
-/** `aws/us-east-1 refused 2 nodes of p4d: no capacity; it is asked again in 42 s`. */
+/** `aws/us-east-1 refused 2 nodes of p4d: no capacity; it will be tried again in 42 s`. */
 const refusalLine = ({ offer, nodes, reason, until }: Refusal, now: number): string =>
   `${offer.infra} refused ${nodes} ${nodes === 1 ? "node" : "nodes"} of ${offer.instanceType}` +
-  `${offer.isSpot ? " on spot" : ""}: ${reason}; it is asked again in ${Math.ceil((until - now) / 1_000)} s`;
+  `${offer.isSpot ? " on spot" : ""}: ${reason}; it will be tried again in ${Math.ceil((until - now) / 1_000)} s`;
 
 /** What machines have of accelerators now; prices and regions are not told yet. */
 async function acceleratorCounts(

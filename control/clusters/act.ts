@@ -48,7 +48,7 @@ const handlers: { readonly [Name in Action["do"]]: Handler<Name> } = {
   await: ({ ctx, cluster }, { why }) => awaitMachines(ctx, cluster, why),
   failOver: ({ ctx, cluster, signal }) => failOver(ctx, cluster, signal),
   revive: ({ ctx, cluster, signal }, { rank }) =>
-    create(ctx, cluster, rank, { news: "has its agent back" }, signal),
+    create(ctx, cluster, rank, { news: "has a running agent again" }, signal),
   replace: ({ ctx, cluster, signal }, { rank }) =>
     create(ctx, cluster, rank, { news: "has an agent of this version", replaces: true }, signal),
   bringFiles: ({ ctx, cluster, signal }, { ranks }) => bringFiles(ctx, cluster, ranks, signal),
@@ -221,7 +221,7 @@ function noteIdle(ctx: Context, cluster: Cluster, idle: Idle): void {
   if (autostop !== null && ctx.watches.idleOf(id) === undefined) ctx.watches.noteIdle(id, idle);
 }
 
-/** What the head has announced does not come: it takes jobs again, unless it is being taken away. */
+/** What the head has announced does not come: it accepts jobs again, unless it is being taken away. */
 async function takeBack(
   { ctx, cluster, signal }: Pass,
   { id }: Extract<Action, { do: "takeBack" }>,

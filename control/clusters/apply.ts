@@ -54,7 +54,7 @@ async function tellAll(ctx: Context, cluster: Cluster, signal: AbortSignal): Pro
     await tellHooks(ctx, cluster, [...Array(cluster.nodes).keys()], signal);
   } catch (error) {
     signal.throwIfAborted();
-    ctx.log.info({ err: error, clusterId: cluster.id }, "a node was not told of its hooks");
+    ctx.log.info({ err: error, clusterId: cluster.id }, "the hooks of a node were not updated");
     void nudge(ctx, "cluster", cluster.id);
   }
 }

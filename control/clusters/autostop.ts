@@ -56,7 +56,11 @@ export function autostopNews(now: AutostopSetting | null, before?: AutostopSetti
   return `autostop: ${text}${before === undefined ? "" : ` (was: ${was})`}\n`;
 }
 
-const workWords = { jobs_and_ssh: "", jobs: ", ssh or not", none: ", jobs or not" } as const;
+const workWords = {
+  jobs_and_ssh: "",
+  jobs: ", ignoring SSH sessions",
+  none: ", ignoring jobs",
+} as const;
 
 /** `down after 15 min`, `stop as soon as it is idle`. */
 function describe(setting: AutostopSetting | null): string {

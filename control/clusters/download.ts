@@ -88,7 +88,7 @@ async function resolve(ctx: Ground, path: string, call: Call) {
   if (path.includes("\0") || below === undefined)
     fail(
       "ValueError",
-      `${JSON.stringify(path)} is not within your log folder, ${shownDownloads(call.user.id, {})}`,
+      `${JSON.stringify(path)} is not in your log folder, ${shownDownloads(call.user.id, {})}`,
     );
   const real = await findFolder(join(folder, below));
   if (real === undefined || !isWithin(await findFolder(folder), real))

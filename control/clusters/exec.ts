@@ -73,7 +73,7 @@ async function submitUnlessLeaving(
 }
 
 const refuseLeaving = ({ name, status }: Cluster, { message }: AppError): never =>
-  fail("ClusterNotUpError", `cluster ${name}: ${message}; launch waits for what comes of it`, {
+  fail("ClusterNotUpError", `cluster ${name}: ${message}; launch waits until that is over`, {
     status,
   });
 

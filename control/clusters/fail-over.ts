@@ -73,7 +73,7 @@ export async function failOver(ctx: Context, cluster: Cluster, signal: AbortSign
     await addEvent(tx, { ...event, isNoteworthy: true });
     return true;
   });
-  if (isWritten) ctx.log.info({ cluster: cluster.name, offer: next }, "another offer is tried");
+  if (isWritten) ctx.log.info({ cluster: cluster.name, offer: next }, "trying another offer");
   if (isWritten && news !== undefined) narrate(ctx, cluster.id, news);
 }
 

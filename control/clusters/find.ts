@@ -51,7 +51,7 @@ export function refuseManaged({ name, madeFor }: Cluster): void {
   if (madeFor !== null)
     fail(
       "ConflictError",
-      `cluster ${name} is part of ${madeFor.what}, which looks after it; ${product.word} serve says what can be done`,
+      `cluster ${name} is part of ${madeFor.what}, which manages it; ${product.word} serve says what can be done`,
     );
 }
 
@@ -82,8 +82,8 @@ function wayToRead(cluster: Cluster): string {
   const { name, status, wanted, hooksVersion } = cluster;
   if (status !== "STOPPED" || wanted !== "STOPPED") return wayOutOf(cluster);
   const hooks =
-    hooksVersion === null ? "" : `; what hooks wrote is here: ${product.word} logs --hook ${name}`;
-  return `jobs and their logs are kept on its nodes, start it to read them: ${product.word} start ${name}${hooks}`;
+    hooksVersion === null ? "" : `; the output of its hooks: ${product.word} logs --hook ${name}`;
+  return `jobs and their logs are on its nodes; start it to read them: ${product.word} start ${name}${hooks}`;
 }
 
 /**
@@ -100,7 +100,7 @@ export function wayOutOf(
       ? `launch it again once it is gone: ${product.word} launch -c ${name}`
       : `start it again once it is stopped: ${start}`;
   if (wanted === "UP" && problem !== null) return `its last attempt failed; try again: ${start}`;
-  if (wanted === "UP") return `it is on its way: ${product.word} logs --provision ${name}`;
+  if (wanted === "UP") return `it is being set up: ${product.word} logs --provision ${name}`;
   if (status === wanted) return `start it first: ${start}`;
   if (status !== "AUTOSTOPPING") return again;
   return `keep it up while its hooks run: ${keep}; or ${again}`;

@@ -97,7 +97,7 @@ export async function jobStatus(ctx: Context, input: InputOf<typeof rows.jobStat
 export async function cancel(ctx: Context, input: InputOf<typeof rows.cancel>, call: Call) {
   const { job_ids: ids, all, all_users: allUsers } = input;
   if (ids !== null && (all || allUsers))
-    fail("ValueError", "name jobs, or say all or all_users; not both");
+    fail("ValueError", "name jobs, or set all or all_users, not both");
   const cluster = input.try_cancel_if_cluster_is_init
     ? await getLive(ctx, input.cluster_name)
     : await getUp(ctx, input.cluster_name);
@@ -117,7 +117,7 @@ export async function cancel(ctx: Context, input: InputOf<typeof rows.cancel>, c
 
 /** The job once its ranks on other nodes ended too; throws `TimeoutError` when they do not. */
 async function untilEnded(ctx: Context, cluster: Cluster, id: number, signal: AbortSignal) {
-  const message = `job ${id} is not gone from every node of ${cluster.name} yet; cancel it again`;
+  const message = `job ${id} has not ended on every node of ${cluster.name} yet; cancel it again`;
   const limit = new AbortController();
   const timer = setTimeout(
     () => limit.abort(new AppError("TimeoutError", message)),

@@ -77,7 +77,7 @@ async function untilDecided(
   call: Call,
 ): Promise<undefined> {
   await nudge(ctx, "cluster", id, call.signal);
-  await call.note(`waits until cluster ${name} takes jobs again: ${why}`);
+  await call.note(`waits until cluster ${name} accepts jobs again: ${why}`);
   const look = async () => {
     const { status, wanted } = await getCluster(ctx.db, id);
     if (status !== "UP" || wanted !== "UP") return true;

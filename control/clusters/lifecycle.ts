@@ -133,7 +133,7 @@ async function purge(ctx: Ground, id: string, error: unknown): Promise<void> {
   const cluster = await getCluster(ctx.db, id);
   const why = error instanceof AppError ? error.message : "an error of ours";
   const at = ctx.now().getTime();
-  const reason = `purged; nodes may be left: ${why}`;
+  const reason = `purged; nodes may remain: ${why}`;
   await move(ctx, clusterMachine, cluster, "GONE", reason, async (tx) => {
     await endUsage(tx, id, at);
     await endAll(ctx, tx, await listOpen(tx, id));

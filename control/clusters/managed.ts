@@ -69,7 +69,7 @@ export async function lossOf(
   cluster: Cluster,
   signal: AbortSignal,
 ): Promise<string | undefined> {
-  if (cluster.wanted !== "UP") return `its cluster goes: ${cluster.wantedBecause}`;
+  if (cluster.wanted !== "UP") return `its cluster is being removed: ${cluster.wantedBecause}`;
   const nodes = await ctx.provider(cluster.provider).list(cluster, signal);
   return nodes.length < cluster.nodes ? "its machine is gone" : undefined;
 }
@@ -78,7 +78,7 @@ export async function lossOf(
 export async function noticeOf(ctx: Ground, { id }: Cluster): Promise<string | undefined> {
   const open = await listOpen(ctx.db, id);
   const notice = open.find(({ events }) => events.includes("preemption"));
-  return notice && `its machine is taken away: ${notice.because}`;
+  return notice && `its machine is being preempted: ${notice.because}`;
 }
 
 /** What a job gets besides its task. */

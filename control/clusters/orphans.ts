@@ -40,7 +40,7 @@ export async function reportOrphans(ctx: Context, signal: AbortSignal): Promise<
   if (orphans.length > 0)
     ctx.log.warn(
       { orphans },
-      `clusters that the database does not have are running; see \`${product.word} api orphans\``,
+      `clusters that are not in the database are running; see \`${product.word} api orphans\``,
     );
 }
 
@@ -112,7 +112,7 @@ async function adopt(ctx: Context, input: InputOf<typeof rows.adopt>, call: Call
   if ((await findLive(ctx.db, name)) !== undefined) failNameTaken(cluster);
   // Before there is a row that asks for nodes: it would be given others.
   await found.provider.adopt?.(found.nodes);
-  const reason = `adopted by ${call.user.name}: its nodes were there, and the database did not have it`;
+  const reason = `adopted by ${call.user.name}: its nodes existed, but it was not in the database`;
   const isAdded = await ctx.batch(async (tx) => {
     const isNew = await addCluster(tx, cluster);
     if (isNew)
@@ -134,7 +134,7 @@ function clusterOf(ctx: Ground, { shown, provider, nodes, idle }: Found, call: C
   if (known === null || !isClusterName(known.name))
     fail(
       "ConflictError",
-      `the nodes of ${shown.id} do not say what they are; they can only be ended`,
+      `the nodes of ${shown.id} do not report their cluster; they can only be ended`,
     );
   const now = ctx.now().getTime();
   const status = nodes.some(isOn) ? "INIT" : "STOPPED";

@@ -106,7 +106,7 @@ export function describeSteps(steps: readonly Step[]): string {
     const word = first && words[first.do];
     return word === undefined ? [] : [`${word} ${[...new Set(step.flatMap(nodesOf))].join(", ")}`];
   });
-  return said.join(", then ") || "looks after its nodes";
+  return said.join(", then ") || "checks its nodes";
 }
 
 function nodesOf(action: Action): string[] {

@@ -83,8 +83,8 @@ async function settle(ctx: Context, id: string, signal: AbortSignal, aside: Asid
 function refuseUnsettled({ name }: Cluster): never {
   fail(
     "CloudError",
-    `cluster ${name} does not settle: its nodes needed something more at each of ${roundsAtMost} ` +
-      "looks; see its events for what was done, and take it down if they tell nothing",
+    `cluster ${name} does not become stable: its nodes needed another action at each of ${roundsAtMost} ` +
+      "checks; see its events, and take it down if they do not help",
   );
 }
 
@@ -99,7 +99,7 @@ async function goOn(
   const open = await listOpen(ctx.db, cluster.id);
   const besides = { user: cluster.user.id, isObsolete: () => isOvertaken(ctx, cluster) };
   const nodes = await aside({
-    what: "asks which nodes there are, and how they are",
+    what: "queries the state of its nodes",
     lane: `${cluster.provider} looks`,
     ...besides,
     run: (limit) => observe(ctx, cluster, open, limit),

@@ -147,7 +147,7 @@ async function pumpLog(
       isDone = offset === from;
     }
   } catch (error) {
-    if (!signal.aborted) ctx.log.debug({ err: error, id, rank }, "log of a rank broke off");
+    if (!signal.aborted) ctx.log.debug({ err: error, id, rank }, "log of a rank was interrupted");
   }
   return offset;
 }

@@ -36,7 +36,7 @@ export async function autostop(ctx: Context, input: Input, call: Call) {
   if (setting !== null && !down) refuseUnstoppable(ctx, cluster);
   if (hook !== undefined)
     call.print(
-      `\`hook\` is the older way; write it under \`config.hooks\` with events: [${down ? "down" : "stop"}]\n`,
+      `\`hook\` is deprecated; write it under \`config.hooks\` with events: [${down ? "down" : "stop"}]\n`,
     );
   await keepAutostop(ctx, cluster, setting, call.signal);
   if (idleMinutes < 0) call.print(await remarkOnStop(ctx, cluster));
@@ -47,14 +47,14 @@ export async function autostop(ctx: Context, input: Input, call: Call) {
 async function remarkOnStop(ctx: Ground, { id }: Cluster): Promise<string> {
   const { name, wanted, wantedBecause } = await getCluster(ctx.db, id);
   if (wanted === "UP") return "";
-  return `${wantedBecause} is under way and goes on${await takeBackHint(ctx, name)}\n`;
+  return `${wantedBecause} is in progress and continues${await takeBackHint(ctx, name)}\n`;
 }
 
 /** How to take back what users asked for; nothing where nobody did. */
 async function takeBackHint(ctx: Ground, name: string): Promise<string> {
   const requests = await listPendingRequests(ctx.db, name);
   if (requests.length === 0) return "";
-  return `; take it back with: ${product.word} api cancel ${requests.join(" ")}`;
+  return `; cancel it with: ${product.word} api cancel ${requests.join(" ")}`;
 }
 
 /** What the row's shapes cannot say of it. */
@@ -91,7 +91,7 @@ async function cancel(ctx: Context, cluster: Cluster, call: Call): Promise<null>
   if (wanted !== "UP" && !(await takeIdleStopBack(ctx, cluster, cause, forget)))
     fail(
       "ClusterNotUpError",
-      `cluster ${name} cannot be kept up any more (${wantedBecause})${await takeBackHint(ctx, name)}`,
+      `cluster ${name} can no longer be kept up (${wantedBecause})${await takeBackHint(ctx, name)}`,
       { status },
     );
   await untilReached(ctx, id, "UP", call, { printed });

@@ -61,7 +61,10 @@ async function makeCopy(
   await mkdir(folder, { recursive: true, mode: 0o700 });
   const { bavail, bsize } = await statfs(folder);
   if (bavail * bsize < size + reserveBytes)
-    throw new AppError("DiskFullError", `no copy of ${file} is made: its disk has too little room`);
+    throw new AppError(
+      "DiskFullError",
+      `no copy of ${file} is made: its disk has too little space`,
+    );
   const to = join(folder, nameAt(now));
   const args = [...programArgs("control"), copySubcommand, file, `${to}.new`];
   rmSync(`${to}.new`, { force: true });

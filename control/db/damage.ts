@@ -35,7 +35,7 @@ export const damaged = (file: string, what: string, cause?: unknown): AppError =
 function wayBack(file: string): string {
   const [newest] = listCopies(file);
   return newest
-    ? `put back the copy from ${newest.at.toISOString()} with \`${product.word} api restore\``
+    ? `restore the copy from ${newest.at.toISOString()} with \`${product.word} api restore\``
     : "there is no copy of it; move it away to start with an empty database";
 }
 

@@ -37,7 +37,7 @@ export async function takeLease(db: Database): Promise<Lease> {
         .executeTakeFirstOrThrow();
       if (now.epoch === epoch) return;
       const error = new LeaseLostError(
-        "another control plane has taken over this home; this one writes nothing any more",
+        "another control plane has taken over this home; this one stops writing",
       );
       lose(error);
       throw error;

@@ -36,8 +36,8 @@ async function migrate(db: Database, name: string): Promise<void> {
   if (version > files.length)
     fail(
       "ConfigError",
-      `${name} is of a newer version of control, which has changed what it holds; start that version, ` +
-        "or put back a copy from before it",
+      `${name} was upgraded by a newer version of control; start that version, ` +
+        "or restore a copy from before the upgrade",
     );
   for (const [index, file] of files.entries()) {
     if (index < version) continue;

@@ -88,7 +88,7 @@ function readJson(text: string, name: string): unknown {
   try {
     return JSON.parse(text);
   } catch (error) {
-    throw new AppError("UnreachableError", `${name} answers what is not JSON`, {}, error);
+    throw new AppError("UnreachableError", `${name} sent an answer that is not JSON`, {}, error);
   }
 }
 

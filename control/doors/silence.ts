@@ -1,6 +1,6 @@
 import { AppError } from "../../common/errors.ts";
 
-/** A signal that aborts with another one, or when nothing was heard for too long. */
+/** A signal that aborts with another one, or when no data was received for too long. */
 export interface Silence extends Disposable {
   readonly signal: AbortSignal;
   /** Something was heard: the time starts again. */
@@ -11,7 +11,7 @@ export interface Silence extends Disposable {
 export function openSilence(limitMs: number, signal: AbortSignal): Silence {
   const quiet = new AbortController();
   const abort = () =>
-    quiet.abort(new AppError("UnreachableError", `nothing was heard for ${limitMs / 1000} s`));
+    quiet.abort(new AppError("UnreachableError", `no data was received for ${limitMs / 1000} s`));
   let timer = setTimeout(abort, limitMs);
   return {
     signal: AbortSignal.any([signal, quiet.signal]),

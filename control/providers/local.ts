@@ -53,7 +53,7 @@ export function localProvider(config: Config, log: Logger): Provider {
   const socketOf = (nodeId: string) =>
     join(homeOf(nodeId), `.${product.word}`, "agent", "agent.sock");
 
-  /** Why nodes cannot have the networks of their own that are asked for. */
+  /** Why nodes cannot have the networks of their own that are configured. */
   function refusal({ infra, nodes = 1, network }: Need): string | undefined {
     if (network !== "own" || (infra !== undefined && !isWithin("local", infra))) return undefined;
     const why = nodes > 1 ? `its ${nodes} nodes could not reach one another` : networks.whyNone();
@@ -127,7 +127,7 @@ export function localProvider(config: Config, log: Logger): Provider {
   async function endProcesses(nodeId: string, signal: AbortSignal): Promise<void> {
     const left = await endTree(processesOf(homeOf(nodeId)), graceMs, signal);
     if (left.length === 0) return;
-    log.warn({ nodeId, left }, "processes of a node were left");
+    log.warn({ nodeId, left }, "processes of a node remain");
     const ours = left.filter(({ isForeign }) => !isForeign);
     if (ours.length > 0)
       fail("CloudError", `node ${nodeId}: ${describeSurvivors(ours)}; it is tried again`);

@@ -48,7 +48,7 @@ export function sshProvider(book: HostBook, ways: Ways, log: Logger): Provider {
 
   async function reach({ host }: { host: Host }): Promise<ReachedHost> {
     const { facts, pool, name } = host;
-    if (facts === null) fail("CloudError", `host ${name} of pool ${pool} was never looked at`);
+    if (facts === null) fail("CloudError", `host ${name} of pool ${pool} has not been checked yet`);
     return { ssh, facts, target: await book.targetOf(host) };
   }
 
@@ -118,7 +118,7 @@ export function sshProvider(book: HostBook, ways: Ways, log: Logger): Provider {
     if (unasked.length > 0)
       log.warn(
         { hosts: unasked.map(({ pool, name }) => `${pool}/${name}`) },
-        "hosts do not answer; clusters on them that the database does not have are not found",
+        "hosts do not answer; orphans on them are not found",
       );
     const nodes = found.flatMap((of) => of ?? []);
     return [...new Map(nodes.map((node) => [node.id, node])).values()];
@@ -137,7 +137,7 @@ export function sshProvider(book: HostBook, ways: Ways, log: Logger): Provider {
       return [{ id: idOf(occupant), state, cluster }];
     } catch (err) {
       signal.throwIfAborted();
-      log.debug({ err, pool: host.pool, host: host.name }, "host not asked for its node");
+      log.debug({ err, pool: host.pool, host: host.name }, "host not queried for its node");
       return undefined;
     }
   }
@@ -266,7 +266,7 @@ export function sshProvider(book: HostBook, ways: Ways, log: Logger): Provider {
   };
 }
 
-const occupied = `the host is a node of a cluster that the database does not have; see \`${product.word} api orphans\``;
+const occupied = `the host is a node of a cluster that is not in the database; see \`${product.word} api orphans\``;
 
 const idOf = ({ clusterId, rank }: Pick<Occupant, "clusterId" | "rank">): string =>
   nodeIdOf({ id: clusterId }, rank);

@@ -114,7 +114,7 @@ const scalingNews = (before: Scaling, after: Scaling): string[] =>
 
 const leavingNews = ({ giveUp, leave }: Decision): string[] => [
   ...(giveUp === undefined ? [] : [`version ${giveUp.version} is given up: ${giveUp.because}`]),
-  ...leave.map(({ replica, because }) => `replica ${replica.number} goes: ${because}`),
+  ...leave.map(({ replica, because }) => `replica ${replica.number} is removed: ${because}`),
 ];
 
 const giveUpVersion = (

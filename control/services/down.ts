@@ -50,10 +50,10 @@ async function downOne(ctx: Context, id: string, purge: boolean, call: Call): Pr
   const service = await call.aside(ctx.changes.until(serviceKey(id), look, call.signal));
   if (service.status === "GONE") return call.print(`Service ${name} is gone.\n`);
   const why = service.problem?.message;
-  const wayOut = `it is tried on; to forget it: ${product.word} serve down --purge ${name}`;
+  const wayOut = `control keeps trying; to forget it: ${product.word} serve down --purge ${name}`;
   if (!purge) fail("RuntimeError", `service ${name}: ${why}; ${wayOut}`);
   await forget(ctx, service, call.signal);
-  call.print(`Service ${name} is forgotten, although ${why}; that is tried on.\n`);
+  call.print(`Service ${name} is forgotten, although ${why}; control keeps trying.\n`);
 }
 
 /** Of a service that is forgotten its replicas are still removed as soon as they can be. */

@@ -82,7 +82,7 @@ export interface Replica {
   clusterName: string;
   /** It failed as nothing offered a machine for it. */
   isUnplaced: boolean;
-  /** Null until its task was handed in. */
+  /** Null until its task was submitted. */
   jobId: number | null;
   /** What its server must listen on: `$PORT`. */
   serverPort: number | null;

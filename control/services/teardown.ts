@@ -48,7 +48,7 @@ async function close(ctx: Context, state: State, signal: AbortSignal): Promise<v
   await ctx.balancers.plan(service, closingPlanOf(plan), signal);
 }
 
-/** Says so where a cluster does not go; that is tried on. */
+/** Says so where a cluster does not go; control keeps trying. */
 async function tellStuck(ctx: Ground, { service, replicas }: State): Promise<void> {
   const problem = (await Promise.all(replicas.map((one) => problemOf(ctx, one)))).find(
     (one) => one !== undefined,

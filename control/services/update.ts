@@ -95,5 +95,8 @@ async function refuseOtherTls(ctx: Context, service: Service, hasTls: boolean): 
   const { tls } = await openVersion(ctx, { serviceId, version });
   if ((tls !== null) === hasTls) return;
   const was = hasTls ? "does not speak TLS" : "speaks TLS";
-  fail("ValueError", `service ${name} ${was}, and an update cannot change that; bring up another`);
+  fail(
+    "ValueError",
+    `service ${name} ${was}, and an update cannot change that; create another service`,
+  );
 }

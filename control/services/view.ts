@@ -125,7 +125,5 @@ function machineOf(cluster: ListedCluster | undefined) {
 /** Why it has its status, and what its probe says where that is what it waits for. */
 function reasonOf({ number, status, reason }: Replica, seen: Seen): string {
   const problem = seen?.replicas.find(({ id }) => id === number)?.problem ?? null;
-  return status === "STARTING" && problem !== null
-    ? `${reason}; its probe says: ${problem}`
-    : reason;
+  return status === "STARTING" && problem !== null ? `${reason}; last probe: ${problem}` : reason;
 }

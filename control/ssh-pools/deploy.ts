@@ -93,7 +93,7 @@ async function overHosts(
 function namedWith(reasons: ReadonlyMap<string, string>): string {
   const [[name, why] = ["", ""], ...others] = reasons;
   if (others.length === 0) return `${name}: ${why.replace(/^host \S+: /, "")}`;
-  return `${[...reasons.keys()].sort().join(", ")}; the line of each says why`;
+  return `${[...reasons.keys()].sort().join(", ")}; see the line of each`;
 }
 
 /** Before the first of our files is there it is written down that the host is to be cleaned of them. */
@@ -119,7 +119,7 @@ async function deployHost(ctx: Context, host: Host, signal: AbortSignal): Promis
 
 /** A host on which no deployment was begun has nothing of ours. */
 async function cleanUp(ctx: Context, host: Host, signal: AbortSignal): Promise<string> {
-  if (host.deployedAt === null && !host.isDirty) return "nothing of ours is there";
+  if (host.deployedAt === null && !host.isDirty) return "Outrigger is not installed there";
   const reached = await lookAt(ctx, host, signal);
   // A cluster may have come to it while it was looked at.
   await ctx.batch(async (tx) => {

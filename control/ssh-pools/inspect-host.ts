@@ -37,7 +37,7 @@ export async function keepingProblem<T>(
   } catch (error) {
     if (signal.aborted) throw error;
     const lookedAt = ctx.now().getTime();
-    if (!(error instanceof AppError)) ctx.log.error({ err: error, ...host }, "host not looked at");
+    if (!(error instanceof AppError)) ctx.log.error({ err: error, ...host }, "host not checked");
     await ctx.batch((tx) => setHost(tx, host, { problem: toAppError(error).message, lookedAt }));
     throw error;
   }

@@ -66,7 +66,7 @@ export async function cleanLeftOf(
   const still = await list();
   for (const { id, pool, name } of before)
     if (!still.some((one) => one.id === id))
-      call.print(`${pool}/${name}: nothing of ours is left at ${id}\n`);
+      call.print(`${pool}/${name}: Outrigger was removed from ${id}\n`);
   for (const one of still) {
     if (force) await ctx.batch((tx) => leftovers.deleteLeftover(tx, one.id));
     const told = force ? `given up; ~/.${product.word} stays at ${one.id}` : howLeft(one);
@@ -79,7 +79,7 @@ export async function cleanLeftOf(
 export function howLeft({ id, pool, problem }: Leftover): string {
   const why = problem?.replace(/^host \S+: /, "") ?? "it is being removed";
   return (
-    `what is ours at ${id} could not be removed yet: ${why}. It is tried again by itself; to give ` +
+    `Outrigger could not be removed from ${id} yet: ${why}; control retries it. To give ` +
     `it up: ${product.word} ssh down ${pool} --force`
   );
 }

@@ -41,7 +41,7 @@ async function reconcile(ctx: Context, id: string, signal: AbortSignal): Promise
     const twin = await findTwin(ctx.db, left, left.machine, left.facts.user);
     if (twin === undefined) await cleanHost(reached, AbortSignal.any([signal, limit]));
     await ctx.batch((tx) => store.deleteLeftover(tx, id, left.leftAt));
-    ctx.log.info({ pool, name, id }, "nothing is left on a host");
+    ctx.log.info({ pool, name, id }, "Outrigger was removed from a host");
   } catch (error) {
     signal.throwIfAborted();
     const isOurs = !limit.aborted && !(error instanceof AppError);
@@ -50,7 +50,7 @@ async function reconcile(ctx: Context, id: string, signal: AbortSignal): Promise
       ? `it was not clean after ${cleanMs / 1000} s`
       : toAppError(error).message;
     await ctx.batch((tx) => store.setLeftover(tx, id, { problem, triedAt: ctx.now().getTime() }));
-    ctx.log.warn({ pool, name, id, why: problem }, "files of ours stay on a host");
+    ctx.log.warn({ pool, name, id, why: problem }, "Outrigger was not removed from a host");
   }
 }
 

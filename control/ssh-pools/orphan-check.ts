@@ -26,6 +26,6 @@ export async function refuseOccupied(
   if ((await findCluster(ctx.db, clusterId)) === undefined)
     fail(
       "ConflictError",
-      `it is a node of ${which}, which the database does not have; see \`${product.word} api orphans\``,
+      `it is a node of ${which}, which is not in the database; see \`${product.word} api orphans\``,
     );
 }

@@ -52,7 +52,7 @@ export const howIs = (host: Host, nodes: readonly HostNode[]): string =>
 function stateOf(host: Host, nodes: readonly HostNode[]): string {
   const node = nodes.find((one) => one.host.pool === host.pool && one.host.name === host.name);
   if (host.problem !== null) return host.problem.replace(/^host \S+: /, "");
-  if (host.facts === null) return "not looked at yet";
+  if (host.facts === null) return "not checked yet";
   if (host.deployedAt === null) return "not deployed";
   const use = node && `node ${node.rank} of ${node.clusterName}`;
   const state = host.isDraining ? `draining${use ? `, ${use}` : ""}` : (use ?? "free");

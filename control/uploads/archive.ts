@@ -121,5 +121,5 @@ function refuseZip(error: unknown): never {
   if (error instanceof AppError || !(error instanceof Error)) throw error;
   const code = errorCodeOf(error);
   if (code !== undefined && !code.startsWith("Z_")) throw error;
-  throw new AppError("ValueError", `the upload is no zip that can be read: ${error.message}`);
+  throw new AppError("ValueError", `the upload is not a readable zip archive: ${error.message}`);
 }

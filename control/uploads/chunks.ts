@@ -32,7 +32,7 @@ export async function keepChunk(
   } catch (error) {
     await rm(draft, { force: true });
     if (["ECONNRESET", "ERR_STREAM_PREMATURE_CLOSE"].includes(errorCodeOf(error) ?? ""))
-      fail("ValueError", "the client hung up during the upload");
+      fail("ValueError", "the client disconnected during the upload");
     throw error;
   }
   const there = new Set(await readdir(folder));

@@ -47,7 +47,7 @@ export async function readMember(
   if (kind === linkKind) return readLink(zip, found, { name, path });
   if (kind === folderKind || name.endsWith("/")) return readFolder(found, { name, path });
   if (kind !== 0 && kind !== fileKind)
-    fail("ValueError", `the archive has ${shown(name)}, which is no file, folder or link`);
+    fail("ValueError", `the archive has ${shown(name)}, which is not a file, folder or link`);
   // Checked before anything is kept.
   const bare = { kind: "file", path, size: 0, mode: mode & 0o777 || 0o644, sha256: "0".repeat(64) };
   const entry = checked(name, bare as Entry);
@@ -62,7 +62,10 @@ export async function readMember(
 function nameOf(found: yauzl.Entry): string {
   const { generalPurposeBitFlag: flags, fileNameRaw: raw, extraFields } = found;
   if ((flags & utf8Flag) !== 0 && !isUtf8(raw))
-    fail("ValueError", `the archive has a name that is no UTF-8: ${shown(raw.toString("latin1"))}`);
+    fail(
+      "ValueError",
+      `the archive has a name that is not UTF-8: ${shown(raw.toString("latin1"))}`,
+    );
   return yauzl.getFileNameLowLevel(flags, raw, extraFields, true);
 }
 
@@ -73,7 +76,7 @@ interface Place {
 
 function readFolder(found: yauzl.Entry, { name, path }: Place): ReadMember {
   if (found.uncompressedSize > 0)
-    fail("ValueError", `the archive has a folder with a content: ${shown(name)}`);
+    fail("ValueError", `the archive has a folder with content: ${shown(name)}`);
   const entry = checked(name, { kind: "folder", path });
   return { member: { name, mode: folderKind, digest: nothing }, entry };
 }

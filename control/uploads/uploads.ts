@@ -120,7 +120,7 @@ async function freeBytes(folder: string): Promise<number> {
 /** An id stands for what is in a blob: whoever asks for it later must find just that. */
 function checkId(blobId: string, { members }: Archive): void {
   if (blobIdOf(members, "modes") === blobId || blobIdOf(members, "contents") === blobId) return;
-  fail("ValueError", "the archive holds other files than its blob id stands for; send it again");
+  fail("ValueError", "the archive does not match its blob id; send it again");
 }
 
 function tellFull(error: unknown): never {

@@ -15,7 +15,7 @@ export interface ForwardLimits extends HeadRules {
   readonly connections: number;
   /** For a whole head, from its first byte; for the first one, from the connection. */
   readonly headMs: number;
-  /** For the next request on a kept connection. */
+  /** Time limit for the next request on an idle connection. */
   readonly idleMs: number;
   /** For a client that sends none of its body, or reads none of its answer. */
   readonly stalledMs: number;

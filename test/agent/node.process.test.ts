@@ -30,7 +30,7 @@ const listLeft = ({ home }: TestAgent): string[] =>
     }
   });
 
-test("a node whose hook runs is given to no other cluster; once it is READY nothing is left of it", async (t) => {
+test("a node whose hook runs is given to no other cluster; once it is READY it has been removed", async (t) => {
   const { agent, begun } = await anAgent(t);
   await assert.rejects(agent.call("configure", another), refusal);
   letGo(agent);

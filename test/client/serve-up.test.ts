@@ -19,7 +19,7 @@ test("serve up of a task that is no service is refused before anything is asked"
   const { code, stderr } = await outrigger(["serve", "up", "echo hello"], { typed: "y\n" });
 
   assert.equal(code, 2);
-  assert.match(stderr, /the task has no `service` section; write how replicas are asked/);
+  assert.match(stderr, /the task has no `service` section; see docs/);
   assert.doesNotMatch(stderr, /Bring service/);
   assert.deepEqual(control.to("POST /serve/up"), []);
 });
@@ -136,7 +136,7 @@ test("what a replica waits for is told once, also where it is known later", asyn
     });
   const waits = pending("waits for a machine: nothing offers H100:8 on spot");
   const { outrigger } = await serving(t, [
-    pending("1 replica is asked for"),
+    pending("1 replica is configured"),
     waits,
     waits,
     aService(),
@@ -146,7 +146,7 @@ test("what a replica waits for is told once, also where it is known later", asyn
 
   const lines = stderr.split("\n").filter((line) => line.includes("replica 1 PENDING"));
   assert.deepEqual(lines, [
-    "  replica 1 PENDING: 1 replica is asked for",
+    "  replica 1 PENDING: 1 replica is configured",
     "  replica 1 PENDING: waits for a machine: nothing offers H100:8 on spot",
   ]);
 });
@@ -229,9 +229,9 @@ test("serve up says once that a server listens elsewhere than on $PORT", async (
     });
   const hint = "it listens on 8000, not on $PORT, which is 8080: use $PORT";
   const { outrigger } = await serving(t, [
-    startingFor("handed in; its probe says: refused"),
-    startingFor("handed in; its probe says: refused", { hint }),
-    startingFor("handed in; its probe says: timeout", { hint }),
+    startingFor("handed in; last probe: refused"),
+    startingFor("handed in; last probe: refused", { hint }),
+    startingFor("handed in; last probe: timeout", { hint }),
     aService({ replica_info: [aReplica(1)] }),
   ]);
 

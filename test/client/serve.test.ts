@@ -101,7 +101,7 @@ const troubled = aService({
     aReplica(12, { version: 2, status: "FAILED", status_reason: crash }),
     aReplica(2),
     aReplica(14, { version: 2, status: "FAILED", status_reason: crash }),
-    aReplica(13, { version: 2, status: "STARTING", status_reason: "its task was handed in" }),
+    aReplica(13, { version: 2, status: "STARTING", status_reason: "its task was submitted" }),
   ],
 });
 
@@ -119,7 +119,7 @@ test("serve status shows services, their replicas, and why some fail, within the
 chat replicas 12, 14 FAILED: run exited with 1; it printed last:
     loading
     out of memory
-chat replica 13 STARTING: its task was handed in
+chat replica 13 STARTING: its task was submitted
 `;
   assert.equal(stdout.slice(-reasons.length), reasons);
   const lines = narrow.stdout.split("\n");

@@ -116,7 +116,7 @@ for (const [what, text, place] of [
 
     const { stderr } = await outrigger(wordsOf("launch -y -d -c dev --env A=1 task.yaml"));
 
-    const warning = `${place}: resources.autostop: \`hook\` is the older way;`;
+    const warning = `${place}: resources.autostop: \`hook\` is deprecated;`;
     assert.ok(stderr.includes(`first\n${warning}`), stderr);
     assert.match(stderr, /events: \[stop\]\nlast\n/);
     assert.doesNotMatch(stderr, /line \d/);

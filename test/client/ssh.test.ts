@@ -172,7 +172,7 @@ test("ssh forget forgets each pool that it is told, and ssh down says that there
 });
 
 test("what is left on hosts of a pool that is forgotten is told then, and by ssh status", async (t) => {
-  const reason = "what is ours at ana@[a]:22 could not be removed yet: it is off";
+  const reason = "Outrigger could not be removed from ana@[a]:22 yet: it is off";
   const control = await fakeControl(t, {
     "GET /ssh_node_pools": (_seen, res) => sendJson(res, 200, {}),
     "DELETE /ssh_node_pools/lab": done,

@@ -188,6 +188,6 @@ testRefused("text that is not YAML", [
   ["run: @a", "line 1, column 6: not valid YAML: a value cannot begin with `@`; put it in quotes"],
   [
     "run: !python/name:os.system x",
-    "line 1, column 6: not valid YAML: nobody knows the tag `!python/name:os.system`; put the value in quotes if it is text",
+    "line 1, column 6: not valid YAML: unknown tag `!python/name:os.system`; put the value in quotes if it is text",
   ],
 ]);

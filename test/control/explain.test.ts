@@ -11,7 +11,7 @@ const task = "run: echo hi";
 const explain = async (world: World, name: string): Promise<Explanation> =>
   (await world.http("GET", `/explain?name=${name}`)).json as unknown as Explanation;
 
-test("a cluster that is being made says what is done for it, and its request says so, too", async (t) => {
+test("a cluster that is being created says what is done for it, and its request says so, too", async (t) => {
   const world = await testWorld(t);
   const release = world.provider.holds("create");
   const id = await world.call(rows.launch, { ...demo, task });

@@ -34,7 +34,7 @@ test("a worker that is taken away saves what it can", { timeout: 300_000 }, asyn
     const seen = await until(lifecycle);
     const followed = control.cli("logs", "--hook", "demo");
     assert.deepEqual([seen.action, seen.node, seen.because], ["preemption", 1, "spot"]);
-    const told = "node 1 was told that it will be taken away (spot) in … s";
+    const told = "node 1 got a preemption notice (spot) in … s";
     assert.ok((await cluster.events()).map(withoutTimes).includes(told));
     const { stdout } = await followed;
     await until(async () => (await lifecycle())?.phase === "READY" || undefined);

@@ -70,8 +70,8 @@ test("a stop and a teardown run their hooks", { timeout: 300_000 }, async (t) =>
     assert.deepEqual(fates, [
       "hook 1 of 6 (stop) succeeded after … s",
       "hook 2 of 6 (stop) succeeded after … s",
-      "hook 3 of 6 (stop) exited with 3 after … s; the stop goes on",
-      "hook 4 of 6 (stop) was ended after … s, as it had 1 s (code 124); the stop goes on",
+      "hook 3 of 6 (stop) exited with 3 after … s; the stop continues",
+      "hook 4 of 6 (stop) was ended after … s, as it had 1 s (code 124); the stop continues",
       "hook 6 of 6 (stop) succeeded after … s",
     ]);
     const agentLog = join(await cluster.nodeHome(), ".outrigger/agent/agent.log");

@@ -25,10 +25,7 @@ test("a truncated database is refused at start with the way back, and its copy h
   truncateSync(file, 20_000);
   const refused = await control.cli("api", "start", "--foreground");
   assert.equal(refused.code, 2);
-  assert.match(
-    refused.stderr,
-    /state\.db is damaged: .*put back the copy from 2026-01-02T03:04:05/,
-  );
+  assert.match(refused.stderr, /state\.db is damaged: .*restore the copy from 2026-01-02T03:04:05/);
 
   const restored = await control.cli("api", "restore");
   assert.equal(restored.code, 0, restored.stderr);

@@ -84,7 +84,7 @@ test("replicas behind sidecars on hosts of a pool", { skip, timeout: 300_000 }, 
   });
 
   await t.test("have logs, also those that are gone", async () => {
-    assert.match(await service.log("controller"), /replica 1 goes: terminated by ana/);
+    assert.match(await service.log("controller"), /replica 1 is removed: terminated by ana/);
     assert.match(await service.log("load_balancer"), /"path":"\/v1\/models"/);
     for (const id of [1, 2, 3])
       assert.match(await service.log("replica", id), /v1 listens on 8080/);

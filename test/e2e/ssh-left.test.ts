@@ -15,7 +15,7 @@ test("what hosts left behind is not forgotten", { skip, timeout: 300_000 }, asyn
   const [first, second] = lab.hosts as [SshHost, SshHost];
   const both = [{ host: first }, { host: second }];
   const isLeft = new RegExp(
-    `^${second.address}: what is ours at ana@\\S+ could not be removed`,
+    `^${second.address}: Outrigger could not be removed from ana@\\S+`,
     "m",
   );
   const leave = async () => {
@@ -47,7 +47,7 @@ test("what hosts left behind is not forgotten", { skip, timeout: 300_000 }, asyn
     await second.ssh("up");
     const up = await lab.run("deploy");
     assert.equal(up.error, null);
-    assert.match(up.text, /: nothing of ours is left at ana@/);
+    assert.match(up.text, /: Outrigger was removed from ana@/);
     assert.equal(await filesOf(second), "");
     assert.doesNotMatch((await lab.status()).reason, /could not be removed/);
   });
@@ -69,7 +69,7 @@ test("what hosts left behind is not forgotten", { skip, timeout: 300_000 }, asyn
       { host: second, more: { port: 2222 } },
     ];
     await lab.put(moved);
-    assert.match((await lab.status()).reason, /ana@\[\S+\]:22 could not be removed/);
+    assert.match((await lab.status()).reason, /could not be removed from ana@\[\S+\]:22/);
     assert.equal((await lab.run("deploy")).error, null);
     assert.doesNotMatch((await lab.status()).reason, /could not be removed/);
     const one = clusterOf(lab.control, "one");

@@ -38,7 +38,7 @@ test("clusters on hosts outlive the database: no deployment or launch touches th
   const refused = await lab.run("deploy");
   assert.match(
     refused.text,
-    /it is a node of cluster kept \(\S+\), which the database does not have; see `outrigger api orphans`/,
+    /it is a node of cluster kept \(\S+\), which is not in the database; see `outrigger api orphans`/,
   );
   assert.match(refused.error ?? "", /cannot deploy 2 of 2 hosts/);
   assert.equal(await kept.status(), undefined);
@@ -88,7 +88,7 @@ test("a launch takes no host that a newer database gave to a cluster, and leaves
   assert.notEqual(other.code, 0);
   assert.match(
     other.stderr,
-    /is a node of a cluster that the database does not have; see `outrigger api orphans`/,
+    /is a node of a cluster that is not in the database; see `outrigger api orphans`/,
   );
   assert.equal((await control.cli("api", "orphans", "--adopt", "newer")).code, 0);
   await newer.untilStatus("UP");

@@ -23,7 +23,7 @@ for (const [name, engine] of Object.entries(engines)) {
     assert.match(refused, /^HTTP\/1\.1 401 [\s\S]*\r\nWWW-Authenticate: Bearer\r\n/);
     assert.deepEqual(JSON.parse(bodyOf(refused)), {
       error: {
-        message: "no key, or not one of ours",
+        message: "no key, or an unknown one",
         type: "invalid_request_error",
         param: null,
         code: "invalid_api_key",

@@ -48,7 +48,7 @@ export async function readCargo(
   const kept = blobId ?? (await ctx.uploads.keepMerged(userId));
   const files = kept === undefined ? undefined : await ctx.uploads.read(userId, kept);
   if (kept === undefined || files === undefined)
-    fail("NotFoundError", "the uploaded files of the task are not here any more; launch again");
+    fail("NotFoundError", "the uploaded files of the task have been deleted; launch again");
   return wanted.map(({ name, destination, place }) => {
     const entries = entriesBelow(files, place);
     if (name === "workdir" && entries.some(({ kind, path }) => path === "" && kind !== "folder"))
@@ -61,10 +61,7 @@ export async function readCargo(
 export async function readParcel(ctx: Context, parcel: Parcel): Promise<Cargo> {
   const files =
     (await ctx.uploads.read(parcel.userId, parcel.blobId)) ??
-    fail(
-      "NotFoundError",
-      "its upload is not here any more; take the cluster down and launch again",
-    );
+    fail("NotFoundError", "its upload has been deleted; take the cluster down and launch again");
   return { ...parcel, entries: entriesBelow(files, parcel.place) };
 }
 
@@ -74,7 +71,7 @@ function localFilesOf({ workdir, fileMounts, uploadedPaths }: Task, scope: Scope
     uploadedPaths[source] ??
     fail(
       "ValueError",
-      `${name}: ${source} did not come with the request; clients send files first`,
+      `${name}: ${source} was not uploaded; clients upload files before the request`,
     );
   const mounts = scope === "all" ? Object.entries(fileMounts) : [];
   return [

@@ -81,7 +81,10 @@ async function deliver(delivery: Delivery, cargo: Cargo): Promise<FilesOffered> 
     if (offered.missing.length === 0) return first;
     await send(delivery, cargo, offered.missing);
   }
-  return fail("RuntimeError", `node ${delivery.rank} lacks contents that it was sent; try again`);
+  return fail(
+    "RuntimeError",
+    `node ${delivery.rank} is missing files that were sent to it; try again`,
+  );
 }
 
 function offer({ ctx, cluster, rank, signal }: Delivery, { destination, entries }: Cargo) {

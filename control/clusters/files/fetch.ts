@@ -41,8 +41,7 @@ export async function fetchFiles(
   wanted: Wanted,
   call: Call,
 ): Promise<Reply> {
-  if (wanted.folder_paths.length > 1)
-    fail("ValueError", "one CLUSTER:PATH at a time, and nothing beside it");
+  if (wanted.folder_paths.length > 1) fail("ValueError", "name exactly one CLUSTER:PATH");
   requireAtLeast("user", "download of files on nodes", call);
   await subjects.cluster(ctx, name, call);
   const cluster = await getUp(ctx, name);
@@ -104,4 +103,4 @@ async function* contentOf(source: Source, { path, size }: FileEntry): AsyncGener
 }
 
 const garbled = (path: string): never =>
-  fail("RuntimeError", `the agent sent something else than ${path}; try again`);
+  fail("RuntimeError", `the agent did not send ${path}; try again`);

@@ -44,7 +44,7 @@ export function openHookHints(ctx: Context): (cluster: Cluster) => Promise<strin
 }
 
 const waysOf = ({ event }: HookRun, name: string): string =>
-  [`; read along: ${product.word} logs --hook ${name}`, ...waysOut(event, name)].join("\n");
+  [`; follow it: ${product.word} logs --hook ${name}`, ...waysOut(event, name)].join("\n");
 
 const waysOut = (event: HookEvent, name: string): string[] =>
   event === "preemption"

@@ -186,7 +186,7 @@ async function copyLog(
 function warnOfDisk(ctx: Ground, err: unknown): void {
   if (warned.has(ctx.log)) return;
   warned.add(ctx.log);
-  ctx.log.warn({ err }, "long hook logs are kept whole: fallocate cannot punch holes here");
+  ctx.log.warn({ err }, "long hook logs are not shortened: fallocate cannot punch holes here");
 }
 const warned = new WeakSet<Context["log"]>();
 

@@ -86,7 +86,7 @@ async function whyUnread(ctx: Ground, id: string): Promise<string | undefined> {
   if (cluster.status !== "STOPPED" || !isUnheard) return undefined;
   if (!(await hasHooks(ctx, cluster, "stop"))) return undefined;
   const start = `${product.word} start ${cluster.name}`;
-  return `the nodes of cluster ${cluster.name} stopped while control was away; what hooks wrote is on them, start it to read that: ${start}`;
+  return `the nodes of cluster ${cluster.name} stopped while control was away; the output of the hooks is on them; start the cluster to read it: ${start}`;
 }
 
 /** A stop or teardown that was just asked for has its lifecycle in a moment. */

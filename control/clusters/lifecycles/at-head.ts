@@ -78,7 +78,7 @@ async function waitOf(ctx: Ground, cluster: Cluster): Promise<string | undefined
   if (run === undefined || overAt <= ctx.steadyNow()) return undefined;
   const until = new Date(overAt).toISOString().replace(/\.\d+Z$/, "Z");
   const wayOut = `${product.word} ${eventOf(cluster)} --skip-hooks ${cluster.name}`;
-  return `${nameOf(run, head)} may run there until ${until} and is waited for; not to wait: ${wayOut}`;
+  return `${nameOf(run, head)} may run there until ${until} and control waits for it; to skip it: ${wayOut}`;
 }
 
 /** Whether an event says so already. */

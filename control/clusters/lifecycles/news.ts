@@ -70,7 +70,7 @@ export function without(
   status: "LEAVING" | "DONE" | "CANCELLED",
   at: number,
 ): StoredLifecycle {
-  const end = { status: "INTERRUPTED", endedAt: at, reason: "the node was not heard of again" };
+  const end = { status: "INTERRUPTED", endedAt: at, reason: "the node did not report again" };
   const runs = lifecycle.runs.map((run) => (hasEnded(run) ? run : ({ ...run, ...end } as HookRun)));
   const endedAt = lifecycleMachine.isFinal(status) ? at : null;
   return { ...lifecycle, runs, status, endedAt };
@@ -95,7 +95,7 @@ export function newsOf(
 ): News[] {
   const { rank, because } = now;
   const isNotice = isPreempted(now) && !(before !== undefined && isPreempted(before));
-  const notice = `node ${rank} was told that it will be taken away (${because})${dueIn(now, steadyAt)}`;
+  const notice = `node ${rank} got a preemption notice (${because})${dueIn(now, steadyAt)}`;
   const isSpared = isPreempted(now) && now.status === "CANCELLED" && before?.status !== "CANCELLED";
   const runs = now.runs.filter(
     (run) => hasEnded(run) && !before?.runs.some((one) => one.index === run.index && hasEnded(one)),
@@ -107,7 +107,7 @@ export function newsOf(
       at: Math.min(run.endedAt ?? at, at),
       isNoteworthy: run.status !== "SUCCEEDED",
     })),
-    ...(isSpared ? [{ line: `node ${rank} was not taken away; it takes jobs again`, at }] : []),
+    ...(isSpared ? [{ line: `node ${rank} was not taken away; it accepts jobs again`, at }] : []),
   ];
 }
 
@@ -116,17 +116,17 @@ function dueIn({ deadlineAt, endedAt }: StoredLifecycle, at: number): string {
   return ` in ${Math.round((deadlineAt - at) / 1000)} s`;
 }
 
-const goings = { stop: "; the stop goes on", down: "; the teardown goes on" } as const;
+const goings = { stop: "; the stop continues", down: "; the teardown continues" } as const;
 
 /** What comes although a hook did not succeed: a stop may have become a teardown, or be taken back. */
 function goesOn({ event }: HookRun, { status, events }: StoredLifecycle): string {
   if (event === "preemption") return "";
-  if (status === "CANCELLED") return "; the cluster goes on";
+  if (status === "CANCELLED") return "; the cluster stays up";
   const asked = events.find((one) => one !== "preemption");
   return asked === undefined ? "" : goings[asked];
 }
 
-/** `hook 2 of 3 (stop) exited with 3 after 1.2 s; the stop goes on`, and what it printed last. */
+/** `hook 2 of 3 (stop) exited with 3 after 1.2 s; the stop continues`, and what it printed last. */
 function lineOf(run: HookRun, lifecycle: StoredLifecycle, nodes: number): string {
   const { event, status } = run;
   const where = event === "preemption" && nodes > 1 ? `node ${lifecycle.rank} says: ` : "";

@@ -65,7 +65,7 @@ const whyOff = (
   open: readonly StoredLifecycle[],
 ): string =>
   head !== undefined && ofHead(open)?.cause === "idle"
-    ? `the head of ${name} turned itself off before it could tell how its hooks ended`
+    ? `the head of ${name} turned itself off before it could report how its hooks ended`
     : lossOf(ofHead(open), {
         whenRunning: "node 0 was lost",
         otherwise: `the head of ${name} does not run`,

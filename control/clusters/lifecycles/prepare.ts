@@ -17,7 +17,7 @@ import { noteSkip, ownLifecycle } from "./wanted.ts";
 
 const fetchLogsMs = 10_000;
 const skipMs = 2_000;
-const backAgain = { news: "has its agent back", onlyAgent: true };
+const backAgain = { news: "has a running agent again", onlyAgent: true };
 
 /** Has the agent of the head back, and of our code where `replaces`; else the hooks are skipped. */
 export const rouse = (ctx: Context, cluster: Cluster, replaces: boolean, signal: AbortSignal) =>
@@ -55,7 +55,7 @@ export async function skipHooks(
     .call(api.beginLifecycle, { ...order, because: cluster.wantedBecause }, options)
     .catch((err: unknown) => {
       signal.throwIfAborted();
-      ctx.log.info({ err, clusterId: cluster.id, rank }, "node not told to skip its hooks");
+      ctx.log.info({ err, clusterId: cluster.id, rank }, "hooks not skipped on a node");
     });
   await noteSkip(ctx, cluster.id, rank);
 }
@@ -95,7 +95,7 @@ async function fetchLogsOf(
     const isAway = !(error instanceof AppError) || error.type === "UnreachableError";
     if (looksAgain && isAway && !signal.aborted) return lost;
     if (runs.length > 0)
-      await remark(ctx, cluster.id, `node ${rank} went before the logs of its hooks were here`);
+      await remark(ctx, cluster.id, `node ${rank} was removed before its hook logs were copied`);
   }
   return undefined;
 }

@@ -23,7 +23,7 @@ export async function takeIdleStopBack(
   cause: Cause,
   also: (tx: Connection) => Promise<void> = async () => {},
 ): Promise<boolean> {
-  const reason = `what the idle timer began is taken back (${cause.because})`;
+  const reason = `the idle stop or teardown is cancelled (${cause.because})`;
   const isTaken = await ctx.batch(async (tx) => {
     const { wanted } = await getCluster(tx, id);
     const head = await findOpenOfHead(tx, { id });

@@ -98,6 +98,6 @@ export async function sshCredentials({
       ssh_proxy_command: null,
     };
   } catch (error) {
-    log.warn({ err: error }, "the keys for SSH cannot be had");
+    log.warn({ err: error }, "the SSH keys cannot be read");
   }
 }

@@ -97,7 +97,7 @@ function serveChannels(ctx: Context, place: Place, client: Connection): void {
         lead(channel);
       },
       (error: unknown) => {
-        ctx.log.debug({ err: error, to: to.destPort }, "no way to a port of a node");
+        ctx.log.debug({ err: error, to: to.destPort }, "cannot reach a port of a node");
         leave();
         reject();
       },

@@ -119,7 +119,7 @@ async function carryOutput(
     for await (const chunk of frames.bytes(frame.bytes))
       if (!to.write(chunk)) await once(to, "drain", { signal });
   }
-  tellTrouble(channel, "the shell broke off: its node does not answer any more");
+  tellTrouble(channel, "the shell was disconnected: its node does not answer");
 }
 
 function tellExit(channel: ServerChannel, code: number | null, signal: string | null): void {

@@ -48,7 +48,7 @@ export function openForwards(): Forwards {
       if (ports.size >= listenersAtMost)
         fail(
           "NotSupportedError",
-          `${listenersAtMost} ports of node ${nodeId} are reached through its connection, and no more can be; let them be reached directly`,
+          `${listenersAtMost} ports of node ${nodeId} are forwarded through its SSH connection, and that is the maximum; make them reachable directly`,
         );
       const forward = listen(usualPortOf(nodeId, port), dial);
       ports.set(port, forward);

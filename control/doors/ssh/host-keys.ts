@@ -40,7 +40,7 @@ export async function distrust(
   return new AppError(
     "CloudError",
     `host ${nameOf(target)}: its key has changed: it was ${known}, and is now ` +
-      `${shown.fingerprint}. Somebody may be in between. If the machine was set up anew, put ` +
+      `${shown.fingerprint}. This may be an attack. If the machine was reinstalled, put ` +
       `\`host_key: ${shown.fingerprint}\` beside its address in the pool`,
   );
 }

@@ -67,8 +67,8 @@ const clip = ({ min, max }: ReplicaPolicy, count: number): number =>
 
 /** Why a service has so many where nothing but its policy says so. */
 function boundReason({ min, max }: ReplicaPolicy, target: number): string {
-  if (min === max) return `${replicas(min)} ${min === 1 ? "is" : "are"} asked for`;
-  return `the ${target === min ? "fewest" : "most"} of the ${min} to ${max} that are asked for`;
+  if (min === max) return `${replicas(min)} ${min === 1 ? "is" : "are"} configured`;
+  return `the ${target === min ? "fewest" : "most"} of the ${min} to ${max} that are configured`;
 }
 
 function needed(

@@ -71,6 +71,6 @@ async function* orWhyNot(
   } catch (error) {
     signal.throwIfAborted();
     const why = error instanceof Error ? error.message : String(error);
-    yield Buffer.from(`the rest cannot be had: ${why}\n`);
+    yield Buffer.from(`the rest cannot be read: ${why}\n`);
   }
 }

@@ -35,7 +35,10 @@ const reply = (chunks: AsyncIterable<Buffer>): LogReply => ({
 /** What the row's shapes cannot say of whose log is wanted. */
 export function checkLogs({ target, replica_id: number, since }: Input): void {
   if ((target === "replica") !== (number !== null))
-    fail("ValueError", "replica_id goes with the target replica, and with no other");
+    fail(
+      "ValueError",
+      "replica_id is required for the target replica, and not allowed with others",
+    );
   if (target !== "replica" && since !== null)
     fail("ValueError", `since is for replicas; each line of the ${target} has its time in it`);
 }

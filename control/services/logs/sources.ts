@@ -68,7 +68,8 @@ export async function* replicaLog(
   if (known !== null || follow)
     yield* jobLog(ctx, await find(), { tail: known === null ? null : tail, since, follow }, signal);
   const { number, wanted, wantedBecause } = await find();
-  if (follow && wanted === "GONE") yield lineNow(ctx, `replica ${number} goes: ${wantedBecause}\n`);
+  if (follow && wanted === "GONE")
+    yield lineNow(ctx, `replica ${number} is removed: ${wantedBecause}\n`);
 }
 
 /** A line that no file has: it is as old as its reading. */

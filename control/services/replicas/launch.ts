@@ -51,7 +51,7 @@ export async function makeCluster(
     );
     const { accelerators } = cluster.offer;
     const change = { clusterId: cluster.id, accelerators };
-    return { to: "PROVISIONING", reason: `cluster ${cluster.name} is being made`, change };
+    return { to: "PROVISIONING", reason: `cluster ${cluster.name} is being created`, change };
   } catch (error) {
     if (!(error instanceof AppError)) throw error;
     // Others of the workspace may end, its limits may be raised, and a day ends.
@@ -126,8 +126,8 @@ async function refused(
   if (!(error instanceof AppError)) throw error;
   const { type, message } = error;
   if (hopeless.includes(type))
-    return { to: "FAILED_PROVISION", reason: `its task cannot be handed in: ${message}` };
-  await wait(ctx, replica, `waits to be handed its task: ${message}`);
+    return { to: "FAILED_PROVISION", reason: `its task cannot be submitted: ${message}` };
+  await wait(ctx, replica, `waits to submit its task: ${message}`);
   throw error;
 }
 
@@ -161,7 +161,7 @@ async function submit(
   // Those of the machine that was chosen first may have been refused.
   const { accelerators } = cluster.offer;
   const change = { jobId: job.id, accelerators };
-  return { to: "STARTING", reason: "its task was handed in", change };
+  return { to: "STARTING", reason: "its task was submitted", change };
 }
 
 /** Where only control and the node itself are on the machine, nobody else need reach the sidecar. */

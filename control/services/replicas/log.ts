@@ -74,7 +74,9 @@ export async function keepLog(
   } catch (error) {
     signal.throwIfAborted();
     const why = error instanceof Error ? error.message : String(error);
-    await appendFile(`${file}.part`, `the log of the job cannot be had: ${why}\n`, { mode: 0o600 });
+    await appendFile(`${file}.part`, `the log of the job cannot be read: ${why}\n`, {
+      mode: 0o600,
+    });
   }
   await rename(`${file}.part`, file);
 }

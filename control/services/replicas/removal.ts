@@ -93,7 +93,7 @@ async function isTaken(
 /** One that failed stays to be looked at, unless it is sent away, it has been long, or too many came after it. */
 async function forget(ctx: Ground, replica: Replica): Promise<Outcome | undefined> {
   const { wanted, serviceId, number, reason, endedAt } = replica;
-  const gone = { to: "GONE", reason: "nothing is left of it" } as const;
+  const gone = { to: "GONE", reason: "it has been removed" } as const;
   if (wanted === "GONE" || !hasFailed(replica)) return gone;
   const others = await listReplicas(ctx.db, serviceId);
   const later = others.filter((one) => hasFailed(one) && one.number > number);

@@ -29,7 +29,7 @@ export async function terminateReplica(
   await sendAway(ctx, service, replica, call);
   if (replica.status === "FAILED_CLEANUP") await forget(ctx, replica);
   const isOver = hasFailed(replica) || replica.status === "FAILED_CLEANUP";
-  const becomes = isOver ? "is forgotten" : "finishes what is under way, and goes";
+  const becomes = isOver ? "is forgotten" : "drains, then is removed";
   call.print(`Replica ${number} of ${service.name} ${becomes}.\n`);
   void nudge(ctx, "service", service.id);
   void nudge(ctx, "replica", replica.id);
@@ -40,7 +40,7 @@ function refuse(replica: Replica, purge: boolean): void {
   const { number, status, reason, wanted, wantedBecause } = replica;
   const isStuck = status === "FAILED_CLEANUP";
   if (wanted === "GONE" && !isStuck && !hasFailed(replica))
-    fail("ConflictError", `replica ${number} is going already (${wantedBecause})`);
+    fail("ConflictError", `replica ${number} is already being removed (${wantedBecause})`);
   if (isStuck && !purge)
     fail("ConflictError", `replica ${number} cannot be removed: ${reason}; --purge forgets it`);
   if (hasFailed(replica) && !purge)
@@ -54,7 +54,7 @@ async function sendAway(
   call: Call,
 ): Promise<void> {
   const cause = causeOf(call, "terminated");
-  const reason = `replica ${number} goes: ${cause.because}`;
+  const reason = `replica ${number} is removed: ${cause.because}`;
   await call.remember({ serviceId }, async (tx) => {
     await want(tx, "replica", id, { wanted: "GONE", ...cause });
     if (endedAt === null) await setReplica(tx, id, { drainUntil: ctx.now().getTime() + drainMs });

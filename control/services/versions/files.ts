@@ -41,8 +41,7 @@ async function readTls(
   const read = (path: string): string => {
     const place = pathInUpload(task.uploadedPaths[path] ?? "");
     const entry = files?.find((one) => one.path === place);
-    if (entry?.kind !== "file")
-      return fail("ValueError", `service.tls: ${path} did not come with the request`);
+    if (entry?.kind !== "file") return fail("ValueError", `service.tls: ${path} was not uploaded`);
     if (entry.size > largestPemBytes)
       return fail("ValueError", `service.tls: ${path} has more than ${largestPemBytes} bytes`);
     const file = ctx.uploads.contentOf(call.user.id, entry.sha256);

@@ -57,10 +57,7 @@ export function readServiceTask(
 ): Pick<OpenVersion, "task" | "spec"> {
   const task = readTask(yaml, operation);
   if (task.service === undefined)
-    fail(
-      "ValueError",
-      "the task has no `service` section; write how replicas are asked: docs/task.md",
-    );
+    fail("ValueError", "the task has no `service` section; see docs/task.md");
   if (!task.run?.trim())
     fail("ValueError", "the task has no `run`; write there what starts the server on $PORT");
   return { task, spec: task.service };

@@ -12,11 +12,11 @@ export function checkPair(pair: Pair, files: Pair): void {
   // What is empty a server takes without a word, and then fails each client.
   const cert = read(
     () => new X509Certificate(pair.cert),
-    () => `${files.cert} is no certificate in PEM`,
+    () => `${files.cert} is not a PEM certificate`,
   );
   const key = read(
     () => createPrivateKey(pair.key),
-    () => `${files.key} is no private key in PEM without a passphrase`,
+    () => `${files.key} is not a PEM private key without a passphrase`,
   );
   if (!cert.checkPrivateKey(key)) refuse(`${files.key} is not the key of ${files.cert}`);
   read(

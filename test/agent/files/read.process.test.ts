@@ -96,7 +96,7 @@ test("the agent's own folder is left out of home", async () => {
 
 test("no way leads to the agent's own files, and its journal stays locked", async () => {
   symlinkSync(join(agent.home, ".outrigger/agent"), join(workdir, "way"));
-  const own = { name: "ValueError", message: /is the agent's own, which nobody reads$/ };
+  const own = { name: "ValueError", message: /belongs to the agent and cannot be read$/ };
   for (const path of ["~/.outrigger/agent", "~/.outrigger/agent/journal.db", "way", "way/key"])
     await assert.rejects(list(path), own, path);
 
@@ -105,7 +105,7 @@ test("no way leads to the agent's own files, and its journal stays locked", asyn
     await read("", { path: "way/journal.db", offset: 0, end: 1 }),
   ];
 
-  const refused = ["it is the agent's own, which nobody reads"];
+  const refused = ["it belongs to the agent and cannot be read"];
   assert.deepEqual(asked, [refused, refused]);
   const another = startProcess(agent.home, { OUTRIGGER_SOCKET: join(agent.home, "other.sock") });
   await assert.rejects(another, /another agent serves/);

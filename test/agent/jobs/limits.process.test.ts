@@ -60,7 +60,7 @@ test("a job that exceeds its memory fails and says so, and its neighbor goes on"
   const job = await agent.untilJob(id);
 
   assert.equal(job.status, "FAILED");
-  assert.match(job.reason ?? "", /; it needed more than its memory of 0\.06 GB and was killed$/);
+  assert.match(job.reason ?? "", /; it exceeded its memory limit of 0\.06 GB and was killed$/);
   assert.equal((await agent.call("getJob", neighbor)).status, "RUNNING");
   await agent.call("cancelJob", { id: neighbor.id, graceMs: 0 });
   assert.deepEqual(liveGroups(), []);

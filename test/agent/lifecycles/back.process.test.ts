@@ -18,14 +18,14 @@ import {
   waits,
 } from "./steps.ts";
 
-test("taken back, a stop begins no other hook, lets the running one end, and takes jobs again", async (t) => {
+test("taken back, a stop begins no other hook, lets the running one end, and accepts jobs again", async (t) => {
   const agent = await startAgent(t);
   await putHooks(agent, [aHook(waits), aHook(says("never"))]);
   const begun = await begin(agent, "stop", { cause: "idle", because: "idle for 5 minutes" });
   await untilFile(agent, "in");
   await assert.rejects(agent.submit("true"), {
     name: "ConflictError",
-    message: "no job can be taken: the cluster is being stopped (idle for 5 minutes)",
+    message: "jobs are not accepted: the cluster is being stopped (idle for 5 minutes)",
   });
   const cancelled = await agent.call("cancelLifecycle", begun);
   assert.equal(cancelled.status, "CANCELLED");

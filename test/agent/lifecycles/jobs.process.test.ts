@@ -99,7 +99,7 @@ test("a worker that is taken away runs its hooks with its rank and ends its own 
   assert.deepEqual(processesOf(worker), []);
 });
 
-test("a node that is still there a minute after the deadline takes jobs again", async (t) => {
+test("a node that is still there a minute after the deadline accepts jobs again", async (t) => {
   const { world: agent, ...time } = aWorld(t);
   const pass = async (ms: number) => {
     time.pass(ms);

@@ -68,7 +68,7 @@ test("a cluster that was idle for long enough stops, and may be started again", 
     "STOPPED>INIT",
     "INIT>UP",
   ]);
-  assert.equal(agent().node.lifecycles[0]?.status, "DONE", "the head takes jobs again");
+  assert.equal(agent().node.lifecycles[0]?.status, "DONE", "the head accepts jobs again");
   assert.equal(agent().node.autostop.idleMs, 5 * 60_000);
   assert.equal((await world.run(rows.exec, plain)).job_id, 2);
 });
@@ -109,7 +109,7 @@ test("autostop that is cancelled while the hooks run keeps the cluster up", asyn
   assert.deepEqual(await world.moves("demo"), ["INIT>UP", "UP>AUTOSTOPPING", "AUTOSTOPPING>UP"]);
   assert.equal(agent().node.autostop.idleMs, null);
   assert.equal((await untilLifecycle(() => true)).status, "CANCELLED");
-  const line = "what the idle timer began is taken back (autostop cancelled by local)";
+  const line = "the idle stop or teardown is cancelled (autostop cancelled by local)";
   assert.equal((await remarks())[0], line);
 });
 
@@ -123,7 +123,7 @@ test("who cancels autostop is told of a stop that a user asked for, and how to t
 
   assert.equal(
     await world.printed(id),
-    `stop by local is under way and goes on; take it back with: outrigger api cancel ${stop}\n`,
+    `stop by local is in progress and continues; cancel it with: outrigger api cancel ${stop}\n`,
   );
   agent().endHook();
   await world.get(rows.stop, stop);
@@ -137,7 +137,7 @@ test("autostop that is cancelled too late says so", async (t) => {
 
   await assert.rejects(world.run(rows.autostop, { ...name, idle_minutes: -1 }), {
     type: "ClusterNotUpError",
-    message: "cluster demo cannot be kept up any more (idle for 5 min)",
+    message: "cluster demo can no longer be kept up (idle for 5 min)",
   });
   release();
   await world.untilStatus("demo", "STOPPED");
@@ -207,8 +207,8 @@ test("what hooks wrote while control was away can be read once the cluster is st
   };
 
   const message =
-    "the nodes of cluster demo stopped while control was away; what hooks wrote is on them, " +
-    "start it to read that: outrigger start demo";
+    "the nodes of cluster demo stopped while control was away; the output of the hooks is on them; " +
+    "start the cluster to read it: outrigger start demo";
   await assert.rejects(read(), { type: "NotFoundError", message });
   await world.run(rows.start, name);
   assert.deepEqual(await read(), [0, "saved\n"]);

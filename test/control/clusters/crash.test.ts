@@ -141,7 +141,7 @@ test("a head that turned itself off while control was away, in the middle of an 
 
   const after = await world.crash();
   await after.untilStatus("demo", "STOPPED");
-  const lost = "the head of demo turned itself off before it could tell how its hooks ended";
+  const lost = "the head of demo turned itself off before it could report how its hooks ended";
   assert.ok((await asks(after, id).remarks()).includes(lost));
   await after.run(rows.start, name);
 

@@ -86,7 +86,7 @@ test("remarks tell what happened between the moves of a cluster", async (t) => {
 
   assert.deepEqual(
     remarks.map((text) => String(text).replace(/ \(.*/, "")),
-    ["node 0 runs", "node 0 has its agent back", "failed: the cloud is closed"],
+    ["node 0 runs", "node 0 has a running agent again", "failed: the cloud is closed"],
   );
 });
 

@@ -83,8 +83,7 @@ test("a task that fits nothing is told what there is", async (t) => {
   await assert.rejects(
     world.run(rows.launch, { ...demo, task: "resources: {infra: ssh/lab}\nrun: 'true'" }),
     {
-      message:
-        /nothing offers infra ssh\/lab; .*; how the hosts of pools are: outrigger ssh status/,
+      message: /nothing offers infra ssh\/lab; .*; the state of hosts: outrigger ssh status/,
     },
   );
   assert.deepEqual(await world.run(rows.status, {}), []);
@@ -96,7 +95,7 @@ const nowhere: readonly [string, RegExp][] = [
   ["fake/lba", /did you mean `fake\/lab`\?$/],
   ["elsewhere", /there is: fake \([^()]*\)$/],
   ["fake/lab", /there is: fake \([^()]*\)$/],
-  ["ssh/other", /; how the hosts of pools are: outrigger ssh status$/],
+  ["ssh/other", /; the state of hosts: outrigger ssh status$/],
 ];
 
 for (const [infra, message] of nowhere)

@@ -126,7 +126,7 @@ test("down with purge forgets a cluster whose nodes cannot be deleted", async (t
 
   assert.equal((await world.cluster("demo")).status, "GONE");
   const events = await world.run(rows.clusterEvents, { ...name, event_type: "TERMINAL" });
-  assert.match(String(events[0]), /purged; nodes may be left: the cloud is closed/);
+  assert.match(String(events[0]), /purged; nodes may remain: the cloud is closed/);
 });
 
 test("downs of one cluster at once all succeed", async (t) => {
@@ -175,10 +175,7 @@ test("whatever needs a cluster that is up is told its status", async (t) => {
 
 for (const [hooks, more] of [
   ["", ""],
-  [
-    "\nconfig: { hooks: [{ run: save }] }",
-    "; what hooks wrote is here: outrigger logs --hook demo",
-  ],
+  ["\nconfig: { hooks: [{ run: save }] }", "; the output of its hooks: outrigger logs --hook demo"],
 ] as const)
   test(`whoever reads of a stopped cluster${hooks && " with hooks"} is told where that is`, async (t) => {
     const { world } = await withCluster(t, { task: `${demo.task}${hooks}` });
@@ -194,7 +191,7 @@ for (const [hooks, more] of [
       await assert.rejects(call(), {
         type: "ClusterNotUpError",
         message:
-          "cluster demo is STOPPED, not UP; jobs and their logs are kept on its nodes, " +
+          "cluster demo is STOPPED, not UP; jobs and their logs are on its nodes; " +
           `start it to read them: outrigger start demo${more}`,
       });
   });

@@ -55,6 +55,6 @@ test("an answer that is not JSON is told as such", async (t) => {
 
   await assert.rejects(agent.call(agentOperations.health, {}), {
     type: "UnreachableError",
-    message: "the agent of node 0 of a answers what is not JSON",
+    message: "the agent of node 0 of a sent an answer that is not JSON",
   });
 });

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { openSilence } from "../../../control/doors/silence.ts";
 
-test("it aborts once nothing was heard for too long, and no earlier", (t) => {
+test("it aborts once no data was received for too long, and no earlier", (t) => {
   t.mock.timers.enable({ apis: ["setTimeout"] });
   using silence = openSilence(15_000, t.signal);
 
@@ -13,7 +13,7 @@ test("it aborts once nothing was heard for too long, and no earlier", (t) => {
 
   t.mock.timers.tick(1);
   const { type, message } = silence.signal.reason;
-  assert.deepEqual([type, message], ["UnreachableError", "nothing was heard for 15 s"]);
+  assert.deepEqual([type, message], ["UnreachableError", "no data was received for 15 s"]);
 });
 
 test("it aborts with the signal it was given, and not once it is over", (t) => {

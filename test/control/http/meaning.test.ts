@@ -54,7 +54,7 @@ const cases: Record<string, Case> = {
   "files that did not come along": {
     send: launch(`workdir: /somewhere\n${run}`),
     type: "ValueError",
-    says: /^workdir: \/somewhere did not come with the request/,
+    says: /^workdir: \/somewhere was not uploaded with the request/,
   },
   "a service without a section of its own": {
     send: ["/serve/up", { task: run, service_name: "web" }],
@@ -74,7 +74,7 @@ const cases: Record<string, Case> = {
   "a log of which nobody can say whose it is": {
     send: ["/serve/logs", { service_name: "web", target: "replica" }],
     type: "ValueError",
-    says: /^replica_id goes with the target replica/,
+    says: /^replica_id is required for the target replica/,
   },
 };
 

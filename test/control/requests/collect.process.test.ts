@@ -23,7 +23,7 @@ test("a request is forgotten after its log, and what cannot be forgotten holds u
   writeFileSync(join(download, "run.log"), "");
   world.advance(25 * hourMs);
 
-  await assert.rejects(collect(world.ctx), /some old things were left/);
+  await assert.rejects(collect(world.ctx), /some old data was not deleted/);
 
   assert.equal((await list(world, "?all_status=true")).length, 1);
   assert.ok(!existsSync(download));

@@ -21,14 +21,14 @@ export const aService = (more: Partial<Service> = {}): Service => ({
   ...more,
 });
 
-/** A replica of that service whose cluster is being made. */
+/** A replica of that service whose cluster is being created. */
 export const aReplica = ({ number = 1, ...more }: Partial<Replica> = {}): Replica => ({
   id: `r${number}`,
   serviceId: "s1",
   number,
   version: 1,
   status: "PROVISIONING",
-  reason: "its cluster is being made",
+  reason: "its cluster is being created",
   wanted: "UP",
   wantedBecause: "2 replicas are wanted",
   isSpot: false,

@@ -41,7 +41,7 @@ test("the record of a service is what the contract says, whole", async (t) => {
     status_reason: "2 of 2 are ready",
     target_num_replicas: 2,
     max_replicas: 2,
-    target_reason: "2 replicas are asked for",
+    target_reason: "2 replicas are configured",
   });
   const [first] = replica_info;
   assert.deepEqual(first, {
@@ -106,7 +106,7 @@ test("a service says why there should be as many replicas as there should be", a
   bed.balancers.tells({ arrivals: Array(60).fill(2), open: 1 });
   await bed.untilReady(1, 2);
 
-  assert.equal(none.target_reason, "the fewest of the 0 to 2 that are asked for");
+  assert.equal(none.target_reason, "the fewest of the 0 to 2 that are configured");
   assert.equal(none.status_reason, none.target_reason);
   assert.equal((await bed.record()).target_reason, "2.0 requests/s need 2 replicas at 1 each");
 });
@@ -117,7 +117,7 @@ test("a replica that is not ready yet says what its probe says", async (t) => {
   await bed.untilReplica(1, "STARTING");
   const reason = await until(async () => {
     const [one] = (await bed.record()).replica_info;
-    return one?.status_reason?.includes("its probe says: 503") || undefined;
+    return one?.status_reason?.includes("last probe: 503") || undefined;
   });
 
   assert.equal(reason, true);

@@ -46,7 +46,7 @@ test("what hooks wrote while the machine went off is read from control", options
   assert.equal(log, readFileSync(join(home, ".outrigger/hooks/preemption.log"), "utf8"));
   const happened = { ...demo, event_type: "DEBUG" };
   const events = (await world.run(rows.clusterEvents, happened)).join("\n");
-  assert.match(events, /node 0 was told that it will be taken away \(.*\) in \d+ s/);
+  assert.match(events, /node 0 got a preemption notice \(.*\) in \d+ s/);
   assert.match(events, /hook 1 of 2 \(preemption\) succeeded/);
   assert.match(events, /hook 2 of 2 \(preemption\) exited with 3/);
 });

@@ -130,12 +130,12 @@ for (const [more, event] of [
     );
   });
 
-test("a launch with autostop.hook says that it is the older way", async (t) => {
+test("a launch with autostop.hook says that it is deprecated", async (t) => {
   const world = await testWorld(t);
   const id = await world.call(rows.launch, { ...name, task: legacy("") });
   await world.get(rows.launch, id);
 
-  assert.match(await world.printed(id), /`hook` is the older way.*events: \[stop\]/);
+  assert.match(await world.printed(id), /`hook` is deprecated.*events: \[stop\]/);
 });
 
 test("autostop with a hook keeps it through later ones, and moves it with the down flag", async (t) => {
@@ -148,7 +148,7 @@ test("autostop with a hook keeps it through later ones, and moves it with the do
     hook_timeout: 9,
   });
   await world.get(rows.autostop, id);
-  assert.match(await world.printed(id), /`hook` is the older way.*events: \[stop\]/);
+  assert.match(await world.printed(id), /`hook` is deprecated.*events: \[stop\]/);
   assert.deepEqual(firstOf(), { run: "late", events: ["stop"], timeoutSeconds: 9 });
   assert.equal(agent().node.hooks?.env["MODE"], "fast");
 
@@ -210,12 +210,12 @@ test("a launch says what it changes of autostop", async (t) => {
   assert.deepEqual(await after(10), []);
   const task = legacy(", wait_for: none");
   assert.deepEqual(await launchLines(at, { task }), [
-    "autostop: stop after 5 min, jobs or not (was: stop after 10 min)",
+    "autostop: stop after 5 min, ignoring jobs (was: stop after 10 min)",
     "hooks: 1 (stop)",
   ]);
   assert.deepEqual(await launchLines(at, {}), ["hooks: 1 (stop), kept"]);
   const [changed] = await after(15, true);
-  assert.equal(changed, "autostop: down after 15 min (was: stop after 5 min, jobs or not)");
+  assert.equal(changed, "autostop: down after 15 min (was: stop after 5 min, ignoring jobs)");
   assert.deepEqual(await after(-1), ["autostop: off (was: down after 15 min)"]);
   assert.deepEqual(await after(0, true), ["autostop: down as soon as it is idle (was: off)"]);
 });

@@ -16,7 +16,7 @@ test("hooks of a real stop are followed from their node, and named to who waits"
   agent.node.holdsHooks = true;
   const stop = await world.call(rows.stop, name);
   const log = await world.call(rows.hookLogs, name);
-  await until(async () => (await world.printed(stop)).includes("read along") || undefined);
+  await until(async () => (await world.printed(stop)).includes("follow it") || undefined);
 
   agent.printHook("saving\n");
   await until(async () => (await world.printed(log)) === "saving\n" || undefined);
@@ -30,7 +30,7 @@ test("hooks of a real stop are followed from their node, and named to who waits"
   const printed = await world.printed(stop);
   assert.match(
     printed,
-    /^hook 1 of \d \(stop\) runs, for \d+ s at most; read along: outrigger logs --hook demo$/m,
+    /^hook 1 of \d \(stop\) runs, for \d+ s at most; follow it: outrigger logs --hook demo$/m,
   );
   assert.match(printed, /^Ctrl-C leaves it running; to end it: outrigger stop demo --skip-hooks$/m);
   assert.match(printed, /^hook 1 of 2 \(stop\) exited with 3 /m);
@@ -56,7 +56,7 @@ test("who waits for a stop is told which of the hooks are for it, and of each th
 
   const printed = await world.printed(stop);
   assert.match(printed, /^hooks for stop: 1, 3 of 3\n/);
-  assert.equal(printed.match(/read along/g)?.length, 1);
+  assert.equal(printed.match(/follow it/g)?.length, 1);
   assert.match(await world.printed(down), /^hooks for down: 1 of 3$/m);
 });
 

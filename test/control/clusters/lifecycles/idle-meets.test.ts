@@ -26,7 +26,7 @@ for (const row of [rows.launch, rows.exec])
     assert.deepEqual(await world.moves("demo"), ["INIT>UP", "UP>AUTOSTOPPING", "AUTOSTOPPING>UP"]);
     const ask = { ...name, event_type: "NOTEWORTHY" };
     const noteworthy = (await world.run(rows.clusterEvents, ask)).map(String);
-    assert.ok(noteworthy.some((one) => one.startsWith("what the idle timer began is taken back")));
+    assert.ok(noteworthy.some((one) => one.startsWith("the idle stop or teardown is cancelled")));
   });
 
 for (const row of [rows.launch, rows.exec])
@@ -133,7 +133,7 @@ test("a user's stop that joins an idle one outlives autostop", async (t) => {
   );
 
   await assert.rejects(world.run(rows.autostop, { ...name, idle_minutes: -1 }), {
-    message: /cannot be kept up any more/,
+    message: /can no longer be kept up/,
   });
   agent().endHook();
   await world.get(rows.stop, stop);
@@ -177,7 +177,7 @@ test("exec that meets an idle stop which control does not know of is refused", a
 
   await assert.rejects(world.run(rows.exec, plain), {
     type: "ClusterNotUpError",
-    message: /cluster demo: .*idle for 5 min.*; launch waits for what comes of it/,
+    message: /cluster demo: .*idle for 5 min.*; launch waits until that is over/,
   });
 
   agent().endHook();

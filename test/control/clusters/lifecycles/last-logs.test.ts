@@ -39,7 +39,7 @@ test("logs that cannot be fetched hold nothing up; an event says so", async (t) 
   agent().endHook();
   await world.get(rows.stop, stop);
 
-  assert.equal((await remarks()).at(-1), "node 0 went before the logs of its hooks were here");
+  assert.equal((await remarks()).at(-1), "node 0 was removed before its hook logs were copied");
 });
 
 test("logs of a head whose agent dies meanwhile are fetched once it is back", async (t) => {

@@ -58,7 +58,7 @@ test("a hook that fails holds nothing up, and is told of once", async (t) => {
   agent().endHook(3);
   await world.get(rows.stop, id);
 
-  const line = "hook 1 of 3 (stop) exited with 3 after 1.2 s; the stop goes on";
+  const line = "hook 1 of 3 (stop) exited with 3 after 1.2 s; the stop continues";
   assert.deepEqual(await remarks(), [line]);
   const ask = { ...name, event_type: "NOTEWORTHY" };
   const noteworthy = (await world.run(rows.clusterEvents, ask)).map(String);

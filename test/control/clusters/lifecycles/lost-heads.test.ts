@@ -6,7 +6,7 @@ import { type HookedOptions, name, withHooks } from "../hooked-cluster.ts";
 
 const hour = 3_600_000;
 const waits =
-  /^the head of demo does not answer; hook 2 of 3 \(down\) may run there until .*Z and is waited for; not to wait: outrigger down --skip-hooks demo$/;
+  /^the head of demo does not answer; hook 2 of 3 \(down\) may run there until .*Z and control waits for it; to skip it: outrigger down --skip-hooks demo$/;
 
 /** A cluster whose head went silent while its hook for down runs; control waits for it. */
 async function withLostHead(t: TestContext, options: HookedOptions = {}) {
@@ -32,7 +32,7 @@ test("a hook that was seen running is waited for although its head went silent",
   for (let round = 0; round < 3; round += 1) await world.look("demo");
   assert.equal(isGone(world.provider.calls), false);
   assert.equal((await remarks()).filter((line) => waits.test(line)).length, 1);
-  const wayOut = "not to wait: outrigger down --skip-hooks demo\n";
+  const wayOut = "to skip it: outrigger down --skip-hooks demo\n";
   await until(async () => (await world.printed(down)).includes(wayOut) || undefined);
   world.provider.agentsStart = true;
   await world.look("demo");

@@ -30,24 +30,24 @@ const lines: [run: Partial<HookRun>, line: string][] = [
   [{}, "hook 2 of 3 (stop) succeeded after 1.2 s"],
   [
     { status: "FAILED", exitCode: 3 },
-    "hook 2 of 3 (stop) exited with 3 after 1.2 s; the stop goes on",
+    "hook 2 of 3 (stop) exited with 3 after 1.2 s; the stop continues",
   ],
   [
     { status: "FAILED", exitCode: 3, tail: "saving\nno space left" },
-    "hook 2 of 3 (stop) exited with 3 after 1.2 s; the stop goes on; it printed last:\n  saving\n  no space left",
+    "hook 2 of 3 (stop) exited with 3 after 1.2 s; the stop continues; it printed last:\n  saving\n  no space left",
   ],
   [
     { status: "FAILED", exitCode: 137 },
-    "hook 2 of 3 (stop) exited with 137 (killed by SIGKILL, perhaps out of memory) after 1.2 s; the stop goes on",
+    "hook 2 of 3 (stop) exited with 137 (killed by SIGKILL, perhaps out of memory) after 1.2 s; the stop continues",
   ],
   [{ tail: "saved" }, "hook 2 of 3 (stop) succeeded after 1.2 s"],
   [
     { status: "FAILED", exitCode: null, reason: "no bash", startedAt: null },
-    "hook 2 of 3 (stop) failed: no bash; the stop goes on",
+    "hook 2 of 3 (stop) failed: no bash; the stop continues",
   ],
   [
     { status: "TIMED_OUT", exitCode: 124, event: "down" },
-    "hook 2 of 3 (down) was ended after 1.2 s, as it had 60 s (code 124); the teardown goes on",
+    "hook 2 of 3 (down) was ended after 1.2 s, as it had 60 s (code 124); the teardown continues",
   ],
   [
     { status: "INTERRUPTED", reason: "the node went", event: "preemption" },
@@ -55,7 +55,7 @@ const lines: [run: Partial<HookRun>, line: string][] = [
   ],
   [
     { status: "SKIPPED", reason: "down by ann", startedAt: null, endedAt: null },
-    "hook 2 of 3 (stop) was skipped: down by ann; the stop goes on",
+    "hook 2 of 3 (stop) was skipped: down by ann; the stop continues",
   ],
 ];
 for (const [run, line] of lines)
@@ -69,9 +69,9 @@ for (const [run, line] of lines)
 
 const skipped = aRun({ status: "SKIPPED", reason: "why", startedAt: null, endedAt: null });
 const ways: [what: string, more: Partial<StoredLifecycle>, comes: string][] = [
-  ["was taken back", { status: "CANCELLED", endedAt: 1 }, "; the cluster goes on"],
-  ["became a teardown", { events: ["down"] }, "; the teardown goes on"],
-  ["met a preemption", { events: ["preemption", "stop"] }, "; the stop goes on"],
+  ["was taken back", { status: "CANCELLED", endedAt: 1 }, "; the cluster stays up"],
+  ["became a teardown", { events: ["down"] }, "; the teardown continues"],
+  ["met a preemption", { events: ["preemption", "stop"] }, "; the stop continues"],
   ["was taken back while its node goes", { events: ["preemption"] }, ""],
 ];
 for (const [what, more, comes] of ways)

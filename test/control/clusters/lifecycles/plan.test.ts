@@ -128,7 +128,7 @@ const cases: Case[] = [
     "stop, the head turned itself off while nobody was there",
     stopping,
     [aNode(0, off)],
-    without("the head of demo turned itself off before it could tell how its hooks ended"),
+    without("the head of demo turned itself off before it could report how its hooks ended"),
     [aLifecycle({ cause: "idle" })],
   ],
   [

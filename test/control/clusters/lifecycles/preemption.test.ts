@@ -20,7 +20,7 @@ test("control hears of a notice before the hooks are over, and tells of it", asy
   assert.equal((await world.cluster("demo")).status, "UP");
   assert.match(
     (await remarks())[0] ?? "",
-    /^node 1 was told that it will be taken away \(aws spot interruption\) in 3[56]\d\d s$/,
+    /^node 1 got a preemption notice \(aws spot interruption\) in 3[56]\d\d s$/,
   );
   assert.deepEqual((await listOpen(world.ctx.db, id)).length, 1);
 });
@@ -31,7 +31,7 @@ test("a notice without an hour is told of without one", async (t) => {
   agent().preempt("SIGTERM");
   await untilLifecycle(({ runs }) => runs.length > 0);
 
-  assert.deepEqual(await remarks(), ["node 0 was told that it will be taken away (SIGTERM)"]);
+  assert.deepEqual(await remarks(), ["node 0 got a preemption notice (SIGTERM)"]);
 });
 
 test("every node that got the notice runs its hooks; results name their node", async (t) => {
@@ -70,7 +70,7 @@ test("a notice that comes to nothing ends by itself", async (t) => {
   agent().spare();
   await untilLifecycle(({ status }) => status === "CANCELLED");
 
-  assert.equal((await remarks()).at(-1), "node 0 was not taken away; it takes jobs again");
+  assert.equal((await remarks()).at(-1), "node 0 was not taken away; it accepts jobs again");
   assert.equal((await world.run(rows.exec, { ...name, task: "run: echo" })).job_id, 2);
 });
 
@@ -136,7 +136,7 @@ test("a preemption meets the hooks of a stop: it comes first, with its deadline"
 
   const lateMs = (lifecycle.deadlineAt ?? 0) - deadlineAt;
   assert.ok(lateMs >= 0 && lateMs < 10_000, `${lateMs} ms later than the node said`);
-  assert.match((await remarks())[0] ?? "", /node 0 was told that it will be taken away \(stop by/);
+  assert.match((await remarks())[0] ?? "", /node 0 got a preemption notice \(stop by/);
 });
 
 test("a stopped cluster whose head was lost in a preemption goes on without its hooks", async (t) => {
@@ -178,7 +178,7 @@ test("a launch on a node that is being taken away waits for what comes of it", a
   await hookRuns();
 
   const launch = await world.call(rows.launch, { ...name, task: "run: echo next" });
-  await world.untilNote(launch, /waits until cluster demo takes jobs again: .*aws/);
+  await world.untilNote(launch, /waits until cluster demo accepts jobs again: .*aws/);
   agent().endHook();
   agent().spare();
 

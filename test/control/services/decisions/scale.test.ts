@@ -37,10 +37,10 @@ const pressure = (to: "up" | "down", secondsAgo: number) => ({
 test("a service begins with its least, and says so", () => {
   assert.deepEqual(firstScaling(aPolicy(1)), {
     target: 1,
-    reason: "1 replica is asked for",
+    reason: "1 replica is configured",
     pressure: null,
   });
-  assert.equal(firstScaling(policy).reason, "the fewest of the 1 to 10 that are asked for");
+  assert.equal(firstScaling(policy).reason, "the fewest of the 1 to 10 that are configured");
 });
 
 /** The target before, since when what is needed, requests a second; the target and pressure then. */

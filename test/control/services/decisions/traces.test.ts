@@ -85,7 +85,7 @@ test("a lost replica is replaced at once, each time, and none of the others goes
   checkSettled(service.pass(40), 1, 3);
 });
 
-test("replicas beyond the target that are asked for do not move it", () => {
+test("replicas beyond the target that are configured do not move it", () => {
   const service = new Simulator({ policy: aPolicy(2, { overprovision: 1 }) });
   service.pass(60);
 

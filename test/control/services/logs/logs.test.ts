@@ -39,8 +39,8 @@ test("the log of the controller says what was decided and why", async (t) => {
 
   const said = log.split("\n").map((line) => line.replace(/^\S+ /, ""));
   for (const line of [
-    "replica 1 is added: 1 replica is asked for",
-    "replica 1: PROVISIONING: cluster chat-1 is being made",
+    "replica 1 is added: 1 replica is configured",
+    "replica 1: PROVISIONING: cluster chat-1 is being created",
     "replica 1: READY: it answers its probe",
     "READY: 1 of 1 are ready",
   ])
@@ -125,7 +125,7 @@ test("who follows the log of a replica through a teardown is told of it", async 
   const followed = await open(bed, { target: "replica", replica_id: 1, follow: true });
   await bed.world.run(rows.down, { service_names: ["chat"] });
 
-  assert.match(await followed.text, /\nhello\nreplica 1 goes: down by \S+\n$/);
+  assert.match(await followed.text, /\nhello\nreplica 1 is removed: down by \S+\n$/);
 });
 
 test("the log of a replica that failed, and of one that is gone, can still be read", async (t) => {
@@ -184,7 +184,7 @@ for (const given of [
 
     const log = bed.world.run(rows.logs, { ...given, service_name: "chat" });
 
-    await assert.rejects(log, { message: /^replica_id goes with the target replica/ });
+    await assert.rejects(log, { message: /^replica_id is required for the target replica/ });
   });
 
 test("why there is no log is its text for who does not follow: such clients ask for no result", async (t) => {

@@ -37,7 +37,7 @@ const cases: [string, ReplicaStatus, SeenReplica, number, ReplicaStatus | undefi
   ["is not ready for too long", "NOT_READY", down, 60, "FAILED_PROBING"],
   ["is not ready and answers now and then", "NOT_READY", rising, 500, undefined],
   ["is not ready, and a new balancer is not answered", "NOT_READY", bad, 60, "FAILED_PROBING"],
-  ["is being made", "PROVISIONING", good, 500, undefined],
+  ["is being created", "PROVISIONING", good, 500, undefined],
   ["goes", "SHUTTING_DOWN", down, 500, undefined],
 ];
 

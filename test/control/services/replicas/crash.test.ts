@@ -70,7 +70,7 @@ test("sent away once its cluster is written down, and it does not know that yet"
   assert.ok(!live.some(({ name }) => name === "chat-1"));
 });
 
-test("killed once its task was handed in, and it does not know that yet", async (t) => {
+test("killed once its task was submitted, and it does not know that yet", async (t) => {
   const bed = await withService(t, one);
   await bed.untilReplica(1, "READY");
   await writable(bed.world.ctx)

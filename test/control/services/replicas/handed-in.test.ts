@@ -13,13 +13,13 @@ test("a replica whose task cannot be handed in fails and says why, instead of be
 
   const { reason } = await bed.untilReplica(1, "FAILED_PROVISION");
 
-  assert.match(reason, /^its task cannot be handed in: .*uploaded files/);
+  assert.match(reason, /^its task cannot be submitted: .*uploaded files/);
 });
 
 test("a service whose files did not come is refused at once, and so is an update", async (t) => {
   const bed = await serviceBed(t);
   const task = aTask("", "workdir: here");
-  const didNotCome = /workdir: here did not come/;
+  const didNotCome = /workdir: here was not uploaded/;
 
   await assert.rejects(bed.world.run(rows.up, { task, service_name: "chat" }), didNotCome);
   await bed.world.run(rows.up, { task: aTask(), service_name: "chat" });
@@ -85,7 +85,7 @@ test("a replica whose node does not take its task for now says so, and gets it l
   };
   await bed.world.run(rows.up, { task: aTask(), service_name: "chat" });
 
-  const says = /^waits to be handed its task: .*too busy/;
+  const says = /^waits to submit its task: .*too busy/;
   await until(async () => says.test((await bed.replica(1)).reason) || undefined);
   for (const node of nodes) node.onCall = () => {};
 

@@ -126,7 +126,7 @@ for (const [taken, told] of [
     assert.match(reason, told);
   });
 
-test("a replica that is not ready in time fails by what its probe says", async (t) => {
+test("a replica that is not ready in time fails by what last probe", async (t) => {
   const bed = await withService(t, aTask("  max_surge: 1"), { usually: {} });
   bed.balancers.sees(2, { readiness: "ready" });
   await bed.untilReplica(2, "READY");
@@ -261,7 +261,7 @@ for (const [what, command] of Object.entries({
     await assert.rejects(bed.world.run(command, { cluster_name: "chat-1" }), {
       type: "ConflictError",
       message:
-        "cluster chat-1 is part of service chat, which looks after it; outrigger serve says what can be done",
+        "cluster chat-1 is part of service chat, which manages it; outrigger serve says what can be done",
     });
   });
 

@@ -102,8 +102,8 @@ test("where no provider has spot machines a task that asks for them runs on othe
   await untilSpot(without, { "chat-1": false, "chat-2": false });
   const reasons = [without, withSpot].map(async (bed) => (await bed.record()).target_reason);
   assert.deepEqual(await Promise.all(reasons), [
-    "2 replicas are asked for; none on a spot machine, as no provider has any",
-    "2 replicas are asked for",
+    "2 replicas are configured; none on a spot machine, as no provider has any",
+    "2 replicas are configured",
   ]);
 });
 

@@ -24,12 +24,12 @@ const hintOf = async (bed: ServiceBed) => (await bed.record()).replica_info[0]?.
 test("while a replica starts, it is said that its server listens elsewhere than on $PORT", async (t) => {
   const bed = await withService(t, one, unanswered);
   await bed.untilReplica(1, "STARTING");
-  const usual = "its task was handed in; its probe says: refused";
+  const usual = "its task was submitted; last probe: refused";
 
   assert.equal(await reasonWith(bed), usual);
   assert.equal(
     await reasonWith(bed, 8000),
-    "its task was handed in; it listens on 8000, not on $PORT, which is 8080: use $PORT, or name its port in the task; its probe says: refused",
+    "its task was submitted; it listens on 8000, not on $PORT, which is 8080: use $PORT, or name its port in the task; last probe: refused",
   );
   assert.equal(
     await hintOf(bed),
@@ -72,7 +72,7 @@ test("nothing is said before its probe was refused, and nothing of who was ready
   const bed = await withService(t, one, { usually: {} });
   await bed.untilReplica(1, "STARTING");
 
-  assert.equal(await reasonWith(bed, 8000), "its task was handed in");
+  assert.equal(await reasonWith(bed, 8000), "its task was submitted");
   bed.balancers.sees(1, { readiness: "ready", problem: "one bad answer" });
   await bed.untilReady(1);
   assert.equal(await reasonWith(bed, 8000), "it answers its probe");

@@ -23,13 +23,13 @@ test("a terminated replica is drained and replaced", async (t) => {
   await bed.untilReady(1, 2);
   bed.balancers.sees(1, { open: 2 });
 
-  const goes = "Replica 1 of chat finishes what is under way, and goes.\n";
+  const goes = "Replica 1 of chat drains, then is removed.\n";
   assert.equal(await said(bed, 1), goes);
   await bed.untilReplica(1, "SHUTTING_DOWN");
   await bed.untilReplica(3, "READY");
   await assert.rejects(bed.world.run(rows.terminateReplica, terminate(1)), {
     type: "ConflictError",
-    message: /replica 1 is going already \(terminated by /,
+    message: /replica 1 is already being removed \(terminated by /,
   });
   bed.balancers.sees(1, { open: 0 });
   await bed.untilReplica(1, "GONE");

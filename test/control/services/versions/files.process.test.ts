@@ -83,7 +83,7 @@ test("a key that did not come is named", async (t) => {
 
   await assert.rejects(versionTaskOf(ctx, { task: yaml, file_mounts_blob_id: "b" }, open, call), {
     name: "ValueError",
-    message: "service.tls: /certs/key.pem did not come with the request",
+    message: "service.tls: /certs/key.pem was not uploaded",
   });
 });
 
@@ -94,18 +94,18 @@ const locked = execFileSync("openssl", ["pkey", "-aes256", "-passout", "pass:ope
 
 /** What cannot be used, and what is said of it. */
 const wrong: Readonly<Record<string, [typeof pair, string]>> = {
-  "empty certificate": [{ ...pair, cert: "" }, "/certs/cert.pem is no certificate in PEM"],
+  "empty certificate": [{ ...pair, cert: "" }, "/certs/cert.pem is not a PEM certificate"],
   "key of another": [
     { ...pair, key: other.key },
     "/certs/key.pem is not the key of /certs/cert.pem",
   ],
   "key with a passphrase": [
     { ...pair, key: locked },
-    "/certs/key.pem is no private key in PEM without a passphrase",
+    "/certs/key.pem is not a PEM private key without a passphrase",
   ],
   "certificate in the place of a key": [
     { ...pair, key: pair.cert },
-    "/certs/key.pem is no private key in PEM without a passphrase",
+    "/certs/key.pem is not a PEM private key without a passphrase",
   ],
 };
 
