@@ -21,7 +21,10 @@ export function checkFits({ nodes, demand }: JobSubmission, node: NodeSettings):
   if (accelerators > has)
     refuse(`${accelerators} accelerators a node`, `a node has ${has} of them`);
   if (accelerators > 1 && !Number.isInteger(accelerators))
-    refuse(`${accelerators} accelerators`, "above 1, ask for a whole number");
+    refuse(
+      `${accelerators} accelerators`,
+      "more than one accelerator is allocated in whole numbers",
+    );
 }
 
 /**

@@ -110,7 +110,7 @@ test("whoever asks for a place by name is told why it has nothing now", async (t
 
   await assert.rejects(ask("ssh/lab"), {
     message:
-      /^nothing offers 2 nodes with infra ssh.lab; .*; ssh.lab: no host is free, a: node 0 of dev, b: it is off; how/,
+      /^nothing offers 2 nodes with infra ssh.lab; .*; ssh.lab: no host is free, a: node 0 of dev, b: it is off; the state of hosts/,
   });
   await assert.rejects(ask("ssh"), {
     message: /no host is free, a: .*; ssh.attic: no host is free/,

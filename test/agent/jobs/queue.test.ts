@@ -37,7 +37,7 @@ const tooMuch = [
   [{ nodes: 3 }, /asks for 3 nodes, but the cluster has 2/],
   [{ demand: { cpus: 5, accelerators: 0 } }, /asks for 5 CPUs a node, but a node has 4/],
   [{ demand: { cpus: 1, accelerators: 4 } }, /asks for 4 accelerators a node, but a node has 2/],
-  [{ demand: { cpus: 1, accelerators: 1.5 } }, /given out whole/],
+  [{ demand: { cpus: 1, accelerators: 1.5 } }, /allocated in whole numbers/],
 ] as const;
 
 for (const [more, message] of tooMuch)

@@ -174,6 +174,6 @@ test("a cluster on which there is always something to do fails its launch", asyn
 
   await assert.rejects(world.get(rows.launch, launch), {
     type: "CloudError",
-    message: /^cluster demo does not settle/,
+    message: /^cluster demo does not become stable/,
   });
 });

@@ -54,7 +54,7 @@ test("a database that a newer version has changed is refused", async (t) => {
 
   await assert.rejects(openDatabase(file), {
     name: "ConfigError",
-    message: /state\.db is of a newer version of control/,
+    message: /state\.db was upgraded by a newer version of control/,
   });
 });
 

@@ -104,7 +104,8 @@ test("a node has so many listeners and no more", async (t) => {
 
   await assert.rejects(forwards.open("c1-0", 33, dial), {
     name: "NotSupportedError",
-    message: /^32 ports of node c1-0 are reached through its connection, and no more can be/,
+    message:
+      /^32 ports of node c1-0 are forwarded through its SSH connection, and that is the maximum/,
   });
   assert.match(await forwards.open("c1-0", 32, dial), /^127/);
   assert.match(await forwards.open("c2-0", 33, dial), /^127/);

@@ -54,7 +54,7 @@ const cases: Record<string, Case> = {
   "files that did not come along": {
     send: launch(`workdir: /somewhere\n${run}`),
     type: "ValueError",
-    says: /^workdir: \/somewhere was not uploaded with the request/,
+    says: /^workdir: \/somewhere was not uploaded; clients upload files before/,
   },
   "a service without a section of its own": {
     send: ["/serve/up", { task: run, service_name: "web" }],

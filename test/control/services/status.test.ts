@@ -171,8 +171,7 @@ test("no key of a probe or a sidecar is shown or written in clear, though it sta
   ]);
   for (const secret of [key, "hf-secret-value"]) {
     assert.ok(!shown.includes(secret), secret);
-    for (const [file, bytes] of filesOf(bed.world.home))
-      assert.ok(!bytes.includes(secret) || /-job\.log(\.part)?$/.test(file), file);
+    for (const [file, bytes] of filesOf(bed.world.home)) assert.ok(!bytes.includes(secret), file);
   }
 });
 
@@ -205,7 +204,8 @@ test("the copy of the document that existing clients send along shows no key eit
   assert.ok(yaml_content?.includes("application/json"));
 });
 
+/** What stands in files, other than in copies of the logs of jobs, which show what a job printed. */
 const filesOf = (folder: string): [string, Buffer][] =>
   readdirSync(folder, { recursive: true, withFileTypes: true })
-    .filter((entry) => entry.isFile())
+    .filter((entry) => entry.isFile() && !/-job\.log(\.part)?$/.test(entry.name))
     .map(({ parentPath, name }) => [name, readFileSync(join(parentPath, name))]);

@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
 import { appendFileSync, mkdirSync, readdirSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
+import { createInterface } from "node:readline";
+import { Readable } from "node:stream";
 import { test } from "node:test";
 import type { GivenInputOf } from "../../../../common/operation.ts";
 import { serveOperations as rows } from "../../../../contract/operations/serve.ts";
@@ -51,12 +53,17 @@ test("a log is followed until its service is gone", async (t) => {
   const bed = await withService(t, one);
   await bed.untilService("READY");
 
-  const followed = await open(bed, { target: "controller", follow: true, tail: 1 });
-  await bed.world.run(rows.down, { service_names: "chat", all: false });
+  // Its line is written once the move is.
+  await until(async () => / READY: /.test(await read(bed, { target: "controller" })) || undefined);
+  const given = ask({ target: "controller", follow: true, tail: 1 });
+  const { body } = await bed.world.open("POST", "/serve/logs", { body: given });
+  const lines = createInterface({ input: Readable.from(body) })[Symbol.asyncIterator]();
+  assert.match((await lines.next()).value ?? "", / READY: /);
 
-  const lines = (await followed.text).trimEnd().split("\n");
-  assert.match(lines.at(-1) ?? "", /GONE: down by /);
-  assert.match(lines[0] ?? "", /READY/);
+  await bed.world.run(rows.down, { service_names: "chat", all: false });
+  let last = "";
+  for await (const line of lines) last = line;
+  assert.match(last, /GONE: down by /);
 });
 
 test("of the balancer's log the last lines", async (t) => {
