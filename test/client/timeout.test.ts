@@ -12,7 +12,7 @@ const printing: Handler = (_seen, res) => {
 
 /** Command lines that wait, and what they say of what goes on. */
 const waits = [
-  ["stop dev", /The stop of dev continues. Follow it: outrigger api logs |The stop goes on/],
+  ["stop dev", /The stop of dev continues. Follow it: outrigger api logs /],
   ["launch -c dev true", /The launch continues. Follow it: outrigger api logs /],
   ["logs dev 1", /The job keeps running\. Follow it again: outrigger logs dev 1/],
 ] as const;

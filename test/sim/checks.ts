@@ -59,8 +59,8 @@ export interface Existing {
 
 /** Looks at what is on disk, past the program that writes it. */
 export interface Checks {
-  /** What holds after each commit. */
-  committed(existing: Existing): void;
+  /** What holds after each commit; without the tables that were written to, everything is looked at. */
+  committed(existing: Existing, written?: ReadonlySet<string>): void;
   /** What holds when a node is about to be stopped or deleted. */
   ending(how: "stop" | "destroy", clusterId: string): void;
   /** What holds when a node is about to be made or turned on. */
@@ -90,6 +90,8 @@ const firstOf: Record<Noun, string> = {
   replica: replicaMachine.initial,
 };
 
+/** What tells of nouns. */
+const nounTables = ["clusters", "services", "replicas", "lifecycles", "events"];
 const columns = "id, name, status, wanted";
 const everything = `SELECT 'cluster' AS noun, ${columns} FROM clusters
   UNION ALL SELECT 'service', ${columns} FROM services
@@ -118,12 +120,7 @@ export function openChecks(file: string, now: () => number): Checks {
   const named = (table: string) =>
     db.prepare(`SELECT id FROM ${table} WHERE name = ? AND status <> 'GONE'`);
   const [clusterNamed, serviceNamed] = [named("clusters"), named("services")];
-  const unended = db.prepare(
-    "SELECT id, name, status FROM requests WHERE status IN ('PENDING', 'RUNNING')",
-  );
-  const over = db.prepare(
-    "SELECT id, name, status FROM requests WHERE status NOT IN ('PENDING', 'RUNNING')",
-  );
+  const requests = db.prepare("SELECT id, name, status FROM requests");
   const ended = new Map<string, string>();
   const services = openServiceChecks(db);
   const replayed = new Map<string, string>();
@@ -132,6 +129,8 @@ export function openChecks(file: string, now: () => number): Checks {
   const watches = new Map<string, Set<Set<string | null>>>();
   /** What was not over at the commit before. */
   let goingOn = new Map<string, string>();
+  let found: readonly Row[] = [];
+  let asked: readonly Request[] = [];
   let seen = 0;
 
   function replay(): Move[] {
@@ -150,21 +149,19 @@ export function openChecks(file: string, now: () => number): Checks {
   }
 
   /** Nothing is forgotten before it is over. */
-  function checkKept(found: readonly Row[]): void {
-    const present = new Set(found.map(keyOf));
-    for (const { id } of rows<Request>(unended)) present.add(id);
-    for (const { id } of rows<Request>(over)) present.add(id);
+  function checkKept(): void {
+    const present = new Set([...found.map(keyOf), ...asked.map(({ id }) => id)]);
     for (const [key, what] of goingOn)
       if (!present.has(key)) throw new Violation("what is not over was forgotten", what);
     const live = found.filter(({ status }) => status !== "GONE");
     goingOn = new Map([
       ...live.map((row): [string, string] => [keyOf(row), `${row.noun} ${row.name}`]),
-      ...rows<Request>(unended).map(({ id, name }): [string, string] => [id, name]),
+      ...asked.filter(isOpen).map(({ id, name }): [string, string] => [id, name]),
     ]);
   }
 
   /** What a reader may have seen. */
-  function look(found: readonly Row[]): void {
+  function look(): void {
     for (const [name, watching] of watches) {
       const row = found.find(
         (one) => one.noun === "cluster" && one.name === name && one.status !== "GONE",
@@ -175,31 +172,39 @@ export function openChecks(file: string, now: () => number): Checks {
 
   /** What became of a request stays what it is. */
   function checkEnded(): void {
-    for (const { id, name, status } of rows<Request>(over)) {
-      const before = ended.get(id) ?? status;
-      if (before !== status)
-        throw new Violation("a request ended twice", `${name}: ${before}, ${status}`);
-      ended.set(id, status);
+    for (const request of asked) {
+      const { id, name, status } = request;
+      const before = ended.get(id);
+      if (before !== undefined && before !== status)
+        throw new Violation("a request that ended changes", `${name}: ${before}, ${status}`);
+      if (!isOpen(request)) ended.set(id, status);
     }
-    for (const { id, name, status } of rows<Request>(unended))
-      if (ended.has(id))
-        throw new Violation("a request that ended goes on", `${name} is ${status}`);
+  }
+
+  /** Rows, their wishes and their events agree. */
+  function checkRows(): void {
+    const moved = replay();
+    found = rows<Row>(present);
+    wishes.committed(moved, found);
+    look();
+    for (const { noun, id, name, status } of found) {
+      const told = replayed.get(`${noun} ${id}`) ?? firstOf[noun];
+      if (told !== status)
+        throw new Violation("status and events differ", `${noun} ${name}: ${status}, ${told}`);
+    }
   }
 
   return {
-    committed(existing) {
-      const moved = replay();
-      const found = rows<Row>(present);
-      wishes.committed(moved, found);
-      checkKept(found);
-      look(found);
-      for (const { noun, id, name, status } of found) {
-        const told = replayed.get(`${noun} ${id}`) ?? firstOf[noun];
-        if (told !== status)
-          throw new Violation("status and events differ", `${noun} ${name}: ${status}, ${told}`);
+    committed(existing, written) {
+      const areRows = written === undefined || nounTables.some((table) => written.has(table));
+      const areRequests = written === undefined || written.has("requests");
+      if (areRows) checkRows();
+      if (areRequests) {
+        asked = rows<Request>(requests);
+        checkEnded();
       }
+      if (areRows || areRequests) checkKept();
       checkGone(found, existing);
-      checkEnded();
     },
     ending(how, clusterId) {
       const { name, wanted, refused } = cluster.get(clusterId) as unknown as Ended;
@@ -213,7 +218,7 @@ export function openChecks(file: string, now: () => number): Checks {
       const statuses = new Set<string | null>();
       const watching = watches.get(name) ?? new Set();
       watches.set(name, watching.add(statuses));
-      look(rows<Row>(present));
+      look();
       return { statuses, end: () => void watching.delete(statuses) };
     },
     forgotten() {
@@ -225,7 +230,9 @@ export function openChecks(file: string, now: () => number): Checks {
         );
     },
     unsettled() {
-      const open = rows<Request>(unended).map(({ name, id }) => `${name} ${id} has not ended`);
+      const open = rows<Request>(requests)
+        .filter(isOpen)
+        .map(({ name, id }) => `${name} ${id} has not ended`);
       const found = rows<Row>(unlike).map(
         ({ name, status, wanted }) => `${name} is ${status}, wanted ${wanted}`,
       );
@@ -238,6 +245,8 @@ export function openChecks(file: string, now: () => number): Checks {
     close: () => db.close(),
   };
 }
+
+const isOpen = ({ status }: Request): boolean => status === "PENDING" || status === "RUNNING";
 
 const keyOf = ({ noun, id }: Row): string => `${noun} ${id}`;
 

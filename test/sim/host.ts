@@ -31,8 +31,8 @@ export interface HostWatcher {
   note(line: string): void;
   /** Control has a bug: it threw, rejected or logged this. */
   failed(error: unknown): void;
-  /** Something was committed, or control takes calls again. */
-  changed(): void;
+  /** Something was committed to these tables, or control takes calls again. */
+  changed(written?: ReadonlySet<string>): void;
 }
 
 /** A run of control, from its start to its end. */

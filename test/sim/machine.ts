@@ -8,8 +8,8 @@ import type { Random } from "./random.ts";
 export interface Statements {
   /** Before each; what it throws is what the statement throws. */
   before(sql: string): void;
-  /** Once a transaction is on disk. */
-  committed(): void;
+  /** Once a transaction is on disk, with the tables that were written to since the one before. */
+  committed(written: ReadonlySet<string>): void;
 }
 
 const require = createRequire(import.meta.url);
@@ -145,14 +145,22 @@ export function watchStatements(statements: Statements | undefined): void {
   watch = statements;
 }
 
+const writtenTable = /^(?:insert into|update|delete from) "?(\w+)/i;
+
 /** Has statements tell of themselves. */
 export function installDatabase(): void {
+  let written = new Set<string>();
   for (const name of ["run", "all"] as const) {
     const work = StatementSync.prototype[name] as (...given: unknown[]) => unknown;
     StatementSync.prototype[name] = function (this: StatementSync, ...given: unknown[]) {
       watch?.before(this.sourceSQL);
       const result = work.apply(this, given);
-      if (this.sourceSQL === "commit") watch?.committed();
+      const table = writtenTable.exec(this.sourceSQL)?.[1];
+      if (table !== undefined) written.add(table);
+      if (this.sourceSQL !== "commit") return result as never;
+      const all = written;
+      written = new Set();
+      watch?.committed(all);
       return result as never;
     };
   }

@@ -77,9 +77,9 @@ export function openStage(seed: number, home: string, steps: readonly Numbered[]
   const clusterIds = () => cloud.clusterIds("in time");
   const { pendingIds } = cloud;
   const { serviceIds, processes } = balancers;
-  const changed = () => {
+  const changed = (written?: ReadonlySet<string>) => {
     hasChanged = true;
-    guarded(() => checks.committed({ clusterIds, pendingIds, serviceIds }));
+    guarded(() => checks.committed({ clusterIds, pendingIds, serviceIds }, written));
   };
   const outside = () => ({ provider, processes });
   const host = openHost(

@@ -53,5 +53,5 @@ test("logs of a head whose agent dies meanwhile are fetched once it is back", as
 
   assert.equal(await lastWordsOf(bed), "the last words\n");
   assert.ok(deaths > 2);
-  assert.ok(!(await bed.remarks()).some((line) => line.includes("went before the logs")));
+  assert.ok(!(await bed.remarks()).some((line) => line.includes("before its hook logs were copied")));
 });
