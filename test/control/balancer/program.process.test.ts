@@ -229,7 +229,7 @@ test("what is open for longer than the drain is cut", async (t) => {
 
   await wire.gone();
   assert.equal(await balancer.exited, 0);
-  assert.match(balancer.lines.join("\n"), /"requests":1,"msg":"cut/);
+  assert.match(balancer.lines.join("\n"), /"requests":1,"msg":"closed requests/);
 });
 
 test("a newer one takes the port over while the old one drains, and no request is lost", async (t) => {
