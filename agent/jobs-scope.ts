@@ -10,10 +10,10 @@ const systemdMs = 5_000;
 const startHolder = 'tail -s 5 --pid="$1" -f /dev/null > /dev/null 2>&1 & echo $!';
 
 /**
- * A scope of systemd beside the unit of the agent, given its control group; answers the scope's own group,
- * undefined where none can be had. The kernel limits nothing below a group with processes in it, and
- * systemd before 254 starts each agent in the group of the unit. What runs in the scope goes on without the
- * agent, and the next one finds it there. Sources: systemd.scope(5), the kernel's cgroup-v2.rst.
+ * Starts a systemd scope beside the agent's unit, whose control group is given. Returns the control group of
+ * the scope, or undefined if systemd refuses it. The kernel applies no limit below a group that has processes
+ * of its own, and systemd before 254 starts the agent in the unit's group. Processes in the scope survive the
+ * agent, and the next agent finds them there. Sources: systemd.scope(5), the kernel's cgroup-v2.rst.
  */
 export function openJobsScope(unit: string): string | undefined {
   const scope = join(dirname(unit), `${basename(unit, ".service")}-jobs.scope`);

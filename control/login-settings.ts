@@ -29,7 +29,7 @@ export const loginSettings = {
       "How callers log in, such as `password,oidc`: `token` (service accounts alone), `password`, `oidc` or `proxy`. Tokens of service accounts work with each. Empty: only this machine's user and root are served, as an administrator.",
     ),
   firstAdmin: Name.optional().describe(
-    "User who is made an administrator as long as there is none.",
+    "User who becomes an administrator if there is none yet.",
   ),
   defaultRole: z
     .enum(roleNames)

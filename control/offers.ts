@@ -152,13 +152,13 @@ async function hintOn({ providers }: Context, asked: Asked): Promise<string> {
   return hint && `; ${hint}`;
 }
 
-/** What `infra` may name of a provider; empty while it has nothing to give, to whomever. */
+/** The values of `infra` that name a place of this provider; empty while it has no capacity for anyone. */
 export const placesOf = async ({ name, places }: Provider): Promise<string[]> =>
   (await places?.()) ?? [name];
 
 /**
- * Throws what `chooseOffer` does where no replica of a service could ever have a machine: one that is
- * only taken or away now may be had later. Answers the machine that it may have now, if any.
+ * Throws what `chooseOffer` does if no offer could ever run a replica of the service; an offer that is only
+ * unavailable now is not a reason to refuse. Returns the offer that is available now, if any.
  */
 export async function refuseImpossible(
   ctx: Context,

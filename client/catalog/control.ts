@@ -21,7 +21,7 @@ export const controlCommands: readonly CommandRow[] = [
       },
       {
         flags: "--first-admin <user>",
-        means: "Make this user an administrator as long as there is none.",
+        means: "Make this user an administrator if there is none yet.",
       },
     ],
     more: `Files and the log (control.log) are kept in OUTRIGGER_HOME, by default ~/.outrigger.

@@ -26,8 +26,8 @@ export function endFailed(ctx: Context, id: string, error: unknown, signal: Abor
 const firstRetryMs = 500;
 
 /**
- * Ends a request, if need be once the disk has room again: nobody else would, and whoever waits for its
- * end waits without limit. On abort it tries no more; what has not ended goes on after the next start.
+ * Ends a request, and retries while the disk is full: no one else would end it, and clients wait for its end
+ * without a limit. Stops on abort; a request that has not ended then is resumed after the next start.
  */
 export async function endSurely(ctx: Context, id: string, ending: Ending, signal: AbortSignal) {
   for (let failures = 0; ; failures += 1)
