@@ -28,9 +28,7 @@ export const loginSettings = {
     .describe(
       "How callers log in, such as `password,oidc`: `token` (service accounts alone), `password`, `oidc` or `proxy`. Tokens of service accounts work with each. Empty: only this machine's user and root are served, as an administrator.",
     ),
-  firstAdmin: Name.optional().describe(
-    "User who becomes an administrator if there is none yet.",
-  ),
+  firstAdmin: Name.optional().describe("User who becomes an administrator if there is none yet."),
   defaultRole: z
     .enum(roleNames)
     .default("user")

@@ -16,7 +16,10 @@ test("of a server that listens elsewhere than on $PORT it is said while it start
 
   const [replica] = record.replica_info;
   const said = `not on \\$PORT, which is ${control.ports.document}: use \\$PORT, or name its port in the task;`;
-  assert.match(replica?.status_reason ?? "", new RegExp(`; it listens on \\d+, ${said} last probe`));
+  assert.match(
+    replica?.status_reason ?? "",
+    new RegExp(`; it listens on \\d+, ${said} last probe`),
+  );
   assert.equal(replica?.status, "STARTING");
   await service.down();
   assertNothingIsLeft(control);

@@ -52,7 +52,10 @@ test("a service that speaks TLS", { timeout: 300_000 }, async (t) => {
     writeFileSync(at("chat.yaml"), task("v1"));
     const missing = await cli("serve", "up", "-y", "-n", "chat", "chat.yaml");
     assert.match(missing.stderr, /there is no .*service\.key/);
-    assert.match(await up({ ...first, cert: "" }), /service\.tls: .*service\.crt is not a PEM certificate/);
+    assert.match(
+      await up({ ...first, cert: "" }),
+      /service\.tls: .*service\.crt is not a PEM certificate/,
+    );
     assert.match(await up({ ...first, key: second.key }), /service\.tls: .* is not the key of/);
     assert.equal(await serviceOf(control, "chat").status(), undefined);
   });

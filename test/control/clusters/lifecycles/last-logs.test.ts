@@ -53,5 +53,7 @@ test("logs of a head whose agent dies meanwhile are fetched once it is back", as
 
   assert.equal(await lastWordsOf(bed), "the last words\n");
   assert.ok(deaths > 2);
-  assert.ok(!(await bed.remarks()).some((line) => line.includes("before its hook logs were copied")));
+  assert.ok(
+    !(await bed.remarks()).some((line) => line.includes("before its hook logs were copied")),
+  );
 });
