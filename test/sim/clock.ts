@@ -28,7 +28,7 @@ export interface Clock {
   freeze(how: "paused" | "asleep", forMs: number): void;
   /** Freezes one process, and nothing else. */
   pause(process: Process, forMs: number): void;
-  /** For how long it still is frozen. */
+  /** For how long a process is still frozen. */
   frozenMs(): number;
   /** Runs tasks until `isDone`; false where that takes longer than the limit. */
   until(isDone: () => boolean, limitMs: number): Promise<boolean>;
@@ -75,6 +75,7 @@ export function openClock(): Clock {
   let now = epoch;
   let count = 0;
   let newest: Process = { isAlive: false, frozenUntil: 0 };
+  const living = new Set<Process>();
   const stepped = { control: 0, nodes: 0 };
   let reader: WallClock = "control";
   let hostFrozenUntil = 0;
@@ -158,14 +159,17 @@ export function openClock(): Clock {
     },
     freeze: (how, forMs) => (how === "asleep" ? fallAsleep(forMs) : pause(newest, forMs)),
     pause,
-    frozenMs: () => Math.max(0, frozenUntil(newest) - now),
+    frozenMs: () =>
+      Math.max(0, hostFrozenUntil - now, ...[...living].map((one) => frozenUntil(one) - now)),
     until,
     begin() {
       newest = { isAlive: true, frozenUntil: 0 };
+      living.add(newest);
       return newest;
     },
     kill(one) {
       one.isAlive = false;
+      living.delete(one);
       tasks = tasks.filter(({ by }) => by !== one);
     },
     count: () => count,

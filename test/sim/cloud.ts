@@ -72,12 +72,15 @@ export interface Cloud extends Pick<Zones, "fill" | "queue"> {
 }
 
 const bootMs = 1_500;
+/** Control may have seen a node so long before it was lost, and act on that. */
+const seenWithinMs = 5_000;
 const probeTimeoutMs = 10_000;
 const routes = routesOf(agentOperations);
 const addressOf = (number: number): string => `10.0.${number >> 8}.${number & 255}`;
 
 export function openCloud(network: Network, watcher: Watcher): Cloud {
   const machines = new Map<string, Machine>();
+  const lostAt = new Map<string, number>();
   const { clock } = network;
   const hooks = openHooks(clock);
   const zones = openZones(clock);
@@ -92,15 +95,23 @@ export function openCloud(network: Network, watcher: Watcher): Cloud {
       if (!isOver(job.status)) Object.assign(job, { status: "FAILED_DRIVER", endedAt: 1 });
   }
 
-  function endAgent(machine: Machine): void {
+  function endAgent(machine: Machine | undefined): void {
+    if (machine === undefined) return;
     machine.agent = undefined;
     for (const cut of [...machine.streams]) cut();
   }
 
   function loseNode(clusterId: string, rank: number): void {
-    const machine = of(clusterId, rank);
-    machines.delete(nodeIdOf({ id: clusterId }, rank));
+    const id = nodeIdOf({ id: clusterId }, rank);
+    const machine = machines.get(id);
+    machines.delete(id);
+    lostAt.set(id, clock.now());
     if (machine !== undefined) turnOff(machine);
+  }
+
+  function slowDown(clusterId: string, rank: number, byMs: number, forMs: number): void {
+    const machine = of(clusterId, rank);
+    if (machine !== undefined) machine.late = { byMs, until: clock.now() + forMs };
   }
 
   /** The agent answers once its node has booted. */
@@ -187,7 +198,8 @@ export function openCloud(network: Network, watcher: Watcher): Cloud {
         const { zone } = cluster.offer;
         const known = machines.get(id);
         // On one that is on, the head's agent is started for its hooks.
-        if (!isLate && known?.state !== "running") watcher.making(cluster.id);
+        const isJustLost = clock.now() - (lostAt.get(id) ?? 0) < seenWithinMs;
+        if (!isLate && !isJustLost && known?.state !== "running") watcher.making(cluster.id);
         if (wasUp || known?.state === "pending") watcher.repeated(`create ${id}`);
         if (known?.state !== "running") zones.refuseFull(zone);
         const machine: Machine = known ?? {
@@ -259,19 +271,9 @@ export function openCloud(network: Network, watcher: Watcher): Cloud {
       machine.cutOffUntil = clock.now() + forMs;
       for (const cut of [...machine.streams]) cut();
     },
-    slowDown(clusterId, rank, byMs, forMs) {
-      const machine = of(clusterId, rank);
-      if (machine !== undefined) machine.late = { byMs, until: clock.now() + forMs };
-    },
-    silence(clusterId, rank, forMs) {
-      const until = clock.now() + forMs;
-      const machine = of(clusterId, rank);
-      if (machine !== undefined) machine.late = { byMs: Number.POSITIVE_INFINITY, until };
-    },
-    killAgent(clusterId, rank) {
-      const machine = of(clusterId, rank);
-      if (machine !== undefined) endAgent(machine);
-    },
+    slowDown,
+    silence: (clusterId, rank, forMs) => slowDown(clusterId, rank, Number.POSITIVE_INFINITY, forMs),
+    killAgent: (clusterId, rank) => endAgent(of(clusterId, rank)),
     loseNode,
     preempt(clusterId, rank, inMs) {
       const machine = of(clusterId, rank);

@@ -1,6 +1,7 @@
 import { toAppError } from "../../common/errors.ts";
 import { Violation } from "./checks.ts";
 import { isOfDead } from "./host.ts";
+import type { Program } from "./program.ts";
 import type { Read } from "./reads.ts";
 import type { Step } from "./script.ts";
 import type { Stage } from "./stage.ts";
@@ -63,17 +64,21 @@ function read({ host, reads, network }: Stage, number: number, step: Read): void
   if (program !== undefined) void reads.begin(number, step, program, network.clock.newest());
 }
 
-/** Forgets what is old; that the disk is full, or control overtaken, is not its fault. */
+/** Forgets what is old; that the disk is full, or that control crashes or is overtaken, is not its fault. */
 export function collect({ host, checks, network, guarded }: Stage, done = () => {}): void {
-  const failed = (error: unknown) => {
+  const failed = (error: unknown, program: Program) => {
     const { type } = toAppError(error);
-    if (type !== "InternalError" || isOfDead(error)) return;
+    if (type !== "InternalError" || isOfDead(error) || host.program() !== program) return;
     guarded(() => {
       throw new Violation("a collector failed", String(error));
     });
   };
   checks.atEnd.remember();
-  network.clock.tell(() => void host.program()?.collect().catch(failed).then(done));
+  network.clock.tell(() => {
+    const program = host.program();
+    const collected = program?.collect().catch((error: unknown) => failed(error, program));
+    void collected?.then(done);
+  });
 }
 
 interface Wish {
