@@ -39,6 +39,23 @@ test("a host on which something cannot be ended is not clean, and keeps its file
   await host.run("! pgrep -u ana sleep && ! test -e /home/ana/.outrigger/jobs");
 });
 
+test("a host is clean although somebody else removes the same link at the same moment", {
+  skip,
+}, async (t) => {
+  const host = await startSshHost(t);
+  const ssh = openSshConnections({ find: async () => undefined, keep: async (_, key) => key });
+  t.after(() => ssh.close());
+  const target = host.target();
+  const facts = await probeHost(ssh, target);
+  const text = `cd; ln -s ~/outrigger_workdir sky_workdir
+    echo 'readlink() { command readlink "$@"; rm "$@"; }; export -f readlink' > .bashrc`;
+  await runOn(ssh, target, { what: "preparing", text, timeoutMs: 60_000 });
+
+  await removeNodeOn({ ssh, target, facts });
+
+  await host.run("! test -L /home/ana/sky_workdir");
+});
+
 test("what hides from everything but its control group ends with the node of a host", {
   skip: skip || (findUnified() === undefined && "needs control groups v2"),
 }, async (t) => {

@@ -21,7 +21,7 @@ function tableOf(t: TestContext, ...rows: string[]) {
   const folder = mkdtempSync(join(tmpdir(), "net-"));
   t.after(() => rmSync(folder, { recursive: true }));
   writeFileSync(join(folder, "tcp"), `  sl  local_address rem_address   st\n${rows.join("")}`);
-  return { owners: openOwners(folder), file: join(folder, "tcp") };
+  return { owners: openOwners(folder), file: join(folder, "tcp"), file6: join(folder, "tcp6") };
 }
 
 for (const host of ["127.0.0.1", "::1"])
@@ -80,6 +80,21 @@ test("what is found is as it is when it is asked for", async (t) => {
     [3, 2],
   );
   await first;
+});
+
+test("a row that a pass over the tables missed is found by the next one", async (t) => {
+  const { owners, file, file6 } = tableOf(t, row(5000, 80, 1));
+  const loopback6 = `${"0".repeat(24)}01000000`;
+  writeFileSync(file6, row(5001, 80, 2).replaceAll("0100007F", loopback6));
+  const first = owners.of(loopback(5000, 80));
+  const missed = owners.of(loopback(5002, 80));
+  const later = owners.of(loopback(5001, 80, "::1"));
+
+  // It stands in the table that is read last, and so the other one was read without its row.
+  assert.deepEqual(await Promise.all([first, later]), [1, 2]);
+  appendFileSync(file, row(5002, 80, 3));
+
+  assert.equal(await missed, 3);
 });
 
 test("a system without such tables says nothing", async () => {
