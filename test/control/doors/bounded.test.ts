@@ -1,7 +1,10 @@
 import assert from "node:assert/strict";
+import { randomUUID } from "node:crypto";
 import { once } from "node:events";
 import { createServer, type RequestListener } from "node:http";
 import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { Pool } from "undici";
 import { agentOperations } from "../../../contract/agent-api.ts";
@@ -57,4 +60,19 @@ test("an answer that is not JSON is told as such", async (t) => {
     type: "UnreachableError",
     message: "the agent of node 0 of a sent an answer that is not JSON",
   });
+});
+
+test("an agent that is not there, or refuses connections, is said not to be running", async (t) => {
+  const socketPath = join(tmpdir(), `none-${randomUUID()}.sock`);
+  const doors = [
+    new Pool("http://agent", { connect: { socketPath } }),
+    new Pool("http://127.0.0.1:1"),
+  ];
+  t.after(() => Promise.all(doors.map((door) => door.destroy())));
+
+  for (const door of doors)
+    await assert.rejects(agentBehind(door, "the agent").call(agentOperations.health, {}), {
+      type: "UnreachableError",
+      message: /^the agent does not answer: it is not running; .* see the log of the agent/,
+    });
 });

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type * as z from "zod";
 import { operations } from "../../../contract/api.ts";
+import { caps } from "../../../contract/caps.ts";
 import { type DocumentedOperation, openApiDocument } from "../../../control/http/openapi.ts";
 import { docsPage } from "../../../control/http/pages.ts";
 import type { Schema } from "../../../control/http/schemas.ts";
@@ -155,6 +156,14 @@ test("parameters carry their type and default", () => {
   ]);
   const [pool] = find("ssh_node_pools.status").parameters ?? [];
   assert.deepEqual([pool?.in, pool?.name, pool?.required], ["path", "pool_name", true]);
+});
+
+test("parameters and fields carry their caps", () => {
+  const ids = fieldsOf(find("api_cancel"))["request_ids"];
+  const limit = find("api.status").parameters?.find(({ name }) => name === "limit")?.schema;
+
+  assert.match(JSON.stringify(ids), new RegExp(`"maxItems":${caps.entries}\\b`));
+  assert.match(JSON.stringify(limit), new RegExp(`"maximum":${caps.entries}\\b`));
 });
 
 test("only the body of status may be left out", () => {
