@@ -13,6 +13,8 @@ export class Wire {
   ended: "end" | "reset" | undefined;
   /** Whether what comes is no requests any more. */
   isTunnel = false;
+  /** How long the text must be before a message in it may be whole. */
+  #least = 0;
   #wake: () => void = () => {};
 
   constructor(socket: Socket) {
@@ -51,14 +53,24 @@ export class Wire {
 
   /** Waits for one answer, takes it from the text, and returns it whole. */
   async answer(isHead = false): Promise<string> {
-    let length = -1;
+    let answer: string | undefined;
     await this.until(() => {
-      length = messageLength(this.text, isHead, this.ended !== undefined);
-      return length >= 0;
+      answer = this.take(isHead);
+      return answer !== undefined;
     }, "an answer");
-    const answer = this.text.slice(0, length);
+    return answer ?? "";
+  }
+
+  /** Takes one message from the text; undefined while it is not whole. */
+  take(isHead = false): string | undefined {
+    // To look into a text is to copy all of its pieces: not with every piece that comes.
+    if (this.text.length < this.#least) return undefined;
+    const length = messageLength(this.text, isHead, this.ended !== undefined);
+    this.#least = length < 0 ? -length : 0;
+    if (length < 0) return undefined;
+    const message = this.text.slice(0, length);
     this.text = this.text.slice(length);
-    return answer;
+    return message;
   }
 
   /** Waits until the other side has ended. */
@@ -77,8 +89,8 @@ export class Wire {
   }
 }
 
-/** How long the message at the beginning of the text is; -1 while it is not whole. */
-export function messageLength(text: string, isHead: boolean, hasEnded: boolean): number {
+/** How long the message at the beginning of the text is; while it is not whole, minus its least length. */
+function messageLength(text: string, isHead: boolean, hasEnded: boolean): number {
   const headTo = text.indexOf("\r\n\r\n") + 4;
   if (headTo < 4) return -1;
   const head = text.slice(0, headTo).toLowerCase();
@@ -94,7 +106,7 @@ export function messageLength(text: string, isHead: boolean, hasEnded: boolean):
   return hasEnded ? text.length : -1;
 }
 
-const enough = (text: string, length: number): number => (text.length >= length ? length : -1);
+const enough = (text: string, length: number): number => (text.length >= length ? length : -length);
 
 /** A connection whose every byte is the test's own. */
 export function dial(t: Cleaner, port: number): Wire {
@@ -160,10 +172,8 @@ export async function rawUpstream(t: Cleaner): Promise<RawUpstream> {
   };
   function serveAll(wire: Wire): void {
     while (!wire.isTunnel) {
-      const length = messageLength(wire.text, false, false);
-      if (length < 0) return;
-      const request = wire.text.slice(0, length);
-      wire.text = wire.text.slice(length);
+      const request = wire.take();
+      if (request === undefined) return;
       requests.push(request);
       upstream.answer(wire, request);
     }
