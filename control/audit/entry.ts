@@ -1,6 +1,5 @@
 import { AppError, errorTypes, toAppError } from "../../common/errors.ts";
 import type { InputOf, Operation } from "../../common/operation.ts";
-import { shown } from "../../common/readable-line.ts";
 import type { Identity } from "../access/identity.ts";
 import type { Connection, Queries } from "../db/open.ts";
 import type { Ground } from "../ground.ts";
@@ -43,7 +42,20 @@ export async function noteRefusal<T>(
 
 /** Writes down that a call was refused; it is answered also where that fails. */
 export const recordRefusal = (ctx: Ground, call: AuditedCall): Promise<void> =>
-  audit(ctx, call).catch((err: unknown) => ctx.log.warn({ err }, "refusal not written down"));
+  tolerate(ctx, audit(ctx, call));
+
+/** Writes down a refusal that is no call's, if it is to be listed; nothing fails where that does. */
+export const recordRefused = (
+  ctx: Ground,
+  entry: Omit<NewAudit, "at" | "outcome">,
+): Promise<void> =>
+  tolerate(
+    ctx,
+    writeEntries(ctx, listed(ctx, { ...entry, at: ctx.now().getTime(), outcome: "refused" })),
+  );
+
+const tolerate = ({ log }: Ground, writing: Promise<void>): Promise<void> =>
+  writing.catch((err: unknown) => log.warn({ err }, "refusal not written down"));
 
 /** Writes the entry about a call in a transaction of its own. */
 export const audit = async (ctx: Ground, call: AuditedCall): Promise<void> =>
@@ -76,20 +88,18 @@ export function listed({ refusals }: Ground, entry: NewAudit): NewAudit[] {
   return [...refusals.takeLeftOutIfDue(), ...(isListed ? [entry] : [])];
 }
 
-const charactersAtMost = 300;
-
 function entryOf(call: AuditedCall, at: Date, name: string | undefined): NewAudit {
   const { row, input, identity, address, requestId, refusal } = call;
   return {
     at: at.getTime(),
     userId: identity?.user.id ?? "",
-    userName: shown(identity?.user.name ?? "", charactersAtMost),
-    credential: shown(identity?.credential ?? "", charactersAtMost),
+    userName: identity?.user.name ?? "",
+    credential: identity?.credential ?? "",
     address,
     operation: row.name,
     subject: subjectOf(row, input, name),
     outcome: refusal === undefined ? "allowed" : "refused",
-    reason: refusal === undefined ? null : shown(refusal.message, charactersAtMost),
+    reason: refusal?.message ?? null,
     requestId,
   };
 }

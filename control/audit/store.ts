@@ -1,10 +1,11 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
+import { shown } from "../../common/readable-line.ts";
 import { pageRows } from "../db/lists.ts";
 import type { Connection, Queries } from "../db/open.ts";
 import { statement } from "../db/statement.ts";
 import { type AuditRow, genesis, hashOf, type Link } from "./chain.ts";
 
-/** What is written down of a call. Nothing in it is secret. */
+/** What is written down of a call. Nothing in it is secret; texts of strangers become one line each. */
 export interface NewAudit {
   readonly at: number;
   /** Empty where nobody was identified. */
@@ -19,6 +20,9 @@ export interface NewAudit {
   readonly requestId: string | null;
 }
 
+const charactersAtMost = 300;
+const lineOf = (text: string): string => shown(text, charactersAtMost);
+
 /** Adds an entry to the chain. */
 export async function addAudit(tx: Connection, entry: NewAudit): Promise<void> {
   const last = (await findNewest(tx)) ?? genesis;
@@ -26,13 +30,13 @@ export async function addAudit(tx: Connection, entry: NewAudit): Promise<void> {
     seq: last.seq + 1,
     at: entry.at,
     user_id: entry.userId,
-    user_name: entry.userName,
-    credential: entry.credential,
-    address: entry.address,
+    user_name: lineOf(entry.userName),
+    credential: lineOf(entry.credential),
+    address: lineOf(entry.address),
     operation: entry.operation,
-    subject: entry.subject,
+    subject: entry.subject && lineOf(entry.subject),
     outcome: entry.outcome,
-    reason: entry.reason,
+    reason: entry.reason && lineOf(entry.reason),
     request_id: entry.requestId,
   };
   await insert(tx, { ...row, hash: hashOf(row, last) });

@@ -1,5 +1,4 @@
 import { hasOpenBody, type InputOf, type Operation } from "../../common/operation.ts";
-import { shown } from "../../common/readable-line.ts";
 
 /** The fields of inputs that say what a call is about, and the word for what they name. */
 const nouns: Readonly<Record<string, string>> = {
@@ -50,8 +49,6 @@ export const withoutSubject: Readonly<Record<string, string>> = {
   orphans: "it is about all orphans",
 };
 
-const charactersAtMost = 300;
-
 /**
  * What a call is about: `cluster demo`, `user 5f0c3a1e (ana): role admin, password`; null where its input
  * names nothing. `name` is that of an id in it.
@@ -64,7 +61,7 @@ export function subjectOf(row: Operation, input: InputOf<Operation>, name?: stri
   const words = parts.filter(Boolean).join("; ");
   const named = name === undefined ? words : `${words} (${name})`;
   const given = givenIn((input ?? {}) as Record<string, unknown>);
-  return words === "" ? null : shown([named, ...given].join(": "), charactersAtMost);
+  return words === "" ? null : [named, ...given].join(": ");
 }
 
 /** What a user or a token gets that is worth knowing: its role, and that it has another password. */

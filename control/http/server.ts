@@ -7,6 +7,7 @@ import { type InputOf, type Operation, routeOf } from "../../common/operation.ts
 import { product } from "../../common/product.ts";
 import { cookieOf, loginCookie, sessionSecretOf } from "../access/cookies.ts";
 import type { Identity } from "../access/identity.ts";
+import { openMismatches } from "../audit/mismatch.ts";
 import { type Bound, bindUnbuilt } from "../bind.ts";
 import type { Config } from "../config.ts";
 import type { Context } from "../context.ts";
@@ -80,7 +81,7 @@ export function buildServer(
       reply.headers(usual(req));
       sendError(reply, new AppError("ValueError", error.message), ctx.log);
     },
-    clientErrorHandler: refuseUnreadable,
+    clientErrorHandler: refuseUnreadable(ctx),
     routerOptions: { ignoreTrailingSlash: true, maxParamLength: maxHeaderSize },
   });
   app.addHttpMethod("GET", { hasBody: true, overrideExisting: true });
@@ -113,7 +114,8 @@ export function buildServer(
     app.addHook("preClose", () => renewals.stop());
   }
   const bound = new Map(operations.map((operation) => [operation.row, operation]));
-  for (const row of rows) addRoute(app, ctx, bound.get(row) ?? bindUnbuilt(row));
+  const noteMismatch = openMismatches(ctx);
+  for (const row of rows) addRoute(app, ctx, bound.get(row) ?? bindUnbuilt(row), noteMismatch);
   addPages(app, rows, (row) => bound.has(row));
   routeUpgrades(app);
   return app;
@@ -175,7 +177,12 @@ function noJson({ headers }: FastifyRequest): AppError {
   return invalidInput([{ loc: ["body"], msg, type: "json_type" }]);
 }
 
-function addRoute(app: FastifyInstance, ctx: Context, bound: Bound): void {
+function addRoute(
+  app: FastifyInstance,
+  ctx: Context,
+  bound: Bound,
+  noteMismatch: ReturnType<typeof openMismatches>,
+): void {
   const { row } = bound;
   const { method, path } = routeOf(row);
   const url = path.replace("{full_path}", "*").replace(/\{(\w+)\}/g, ":$1");
@@ -187,6 +194,8 @@ function addRoute(app: FastifyInstance, ctx: Context, bound: Bound): void {
     async handler(req, reply) {
       const input = readInput(row, req);
       const caller = callerOf(req, input);
+      const { id: requestId, identity, from: address } = req;
+      await noteMismatch({ row, input, identity, address, requestId });
       const answer = answers[row.mode]({ ctx, bound, input, caller, req, reply });
       if (row.encodesErrors) return answer.catch((error) => sendEncoded(reply, error));
       if (row.printsErrors && isExistingClient(req.headers))

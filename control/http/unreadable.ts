@@ -1,6 +1,9 @@
 import type { Server } from "node:http";
-import type { Duplex } from "node:stream";
+import type { Socket } from "node:net";
 import { type ErrorType, errorCodeOf } from "../../common/errors.ts";
+import { openProxies } from "../access/proxies.ts";
+import { recordRefused } from "../audit/entry.ts";
+import type { Context } from "../context.ts";
 import { versionHeaders } from "../wire/versions.ts";
 import { part } from "./connections.ts";
 
@@ -16,14 +19,16 @@ const unknownMethod: Refusal = {
   detail: "no operation takes this HTTP method; /docs lists what there is",
 };
 
+const headersTooLarge: Refusal = {
+  status: "431 Request Header Fields Too Large",
+  type: "TooLargeError",
+  detail: "the headers are larger than 16 KB",
+};
+
 /** What is answered where there is no request that could be looked at, by the code of Node.js's error. */
 const refusals: Readonly<Record<string, Refusal>> = {
   HPE_INVALID_METHOD: unknownMethod,
-  HPE_HEADER_OVERFLOW: {
-    status: "431 Request Header Fields Too Large",
-    type: "TooLargeError",
-    detail: "the headers are larger than 16 KB",
-  },
+  HPE_HEADER_OVERFLOW: headersTooLarge,
   ERR_HTTP_REQUEST_TIMEOUT: {
     status: "408 Request Timeout",
     type: "TimeoutError",
@@ -37,12 +42,30 @@ const unreadable: Refusal = {
   detail: "this is no HTTP request that can be read",
 };
 
-/** Answers what came in place of a request that can be read, and hangs up. */
-export function refuseUnreadable(error: Error, socket: Duplex): void {
-  if (socket.writable && errorCodeOf(error) !== "ECONNRESET")
-    socket.write(answerOf(refusals[errorCodeOf(error) ?? ""] ?? unreadable));
-  socket.destroy();
+/**
+ * Answers what came in place of a request that can be read, and hangs up. Headers that are too large may
+ * be an attack on what reads credentials, and are audited.
+ */
+export function refuseUnreadable(ctx: Context) {
+  const proxies = openProxies(ctx.config.proxyAddresses);
+  return (error: Error, socket: Socket): void => {
+    // What still comes of a request that was refused is read and dropped, so that its client gets the answer.
+    if (socket.writableEnded) return;
+    if (!socket.writable || errorCodeOf(error) === "ECONNRESET") return void socket.destroy();
+    const refusal = refusals[errorCodeOf(error) ?? ""] ?? unreadable;
+    if (refusal === headersTooLarge)
+      void recordRefused(ctx, entryFrom(proxies.clientOf({ headers: {}, socket })));
+    part(socket, answerOf(refusal));
+  };
 }
+
+/** The name under which the log has headers that nobody read. */
+export const headersTooLargeName = "request.headers_too_large";
+
+const entryFrom = (address: string) => ({
+  ...{ userId: "", userName: "", credential: "", address, operation: headersTooLargeName },
+  ...{ subject: null, reason: headersTooLarge.detail, requestId: null },
+});
 
 /** Answers CONNECT, which is no request to us, as a method that nothing takes. */
 export function refuseTunnels(server: Server): void {

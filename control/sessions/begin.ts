@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
-import { shown } from "../../common/readable-line.ts";
 import { digestOf } from "../access/digest.ts";
+import { listed, writeEntries } from "../audit/entry.ts";
 import { addAudit, type NewAudit } from "../audit/store.ts";
 import type { Connection } from "../db/open.ts";
 import type { Ground } from "../ground.ts";
@@ -8,7 +8,6 @@ import { addSession, endSession, type Session } from "./store.ts";
 
 const secretBytes = 32;
 const hourMs = 3_600_000;
-const charactersAtMost = 300;
 
 /** Who logs in, how, and from where. */
 export interface LoggedIn extends Pick<Session, "userId" | "method"> {
@@ -38,20 +37,31 @@ export async function beginSession(
   return secret;
 }
 
+type LoginOperation = "login" | "logout" | "login.approve";
+
+/** Writes down that a login was refused; `userName` is what somebody claimed. */
+export const auditRefusedLogin = (
+  ctx: Ground,
+  claimed: Omit<LoggedIn, "userId"> & Partial<LoggedIn>,
+  refusal: Error,
+  operation: LoginOperation = "login",
+): Promise<void> =>
+  writeEntries(ctx, listed(ctx, loginEntry(ctx, operation, { userId: "", ...claimed }, refusal)));
+
 /** What is written down of a login and its like. Of a refused one the name is what somebody claimed. */
 export function loginEntry(
   { now }: Pick<Ground, "now">,
-  operation: "login" | "logout" | "login.approve",
+  operation: LoginOperation,
   { userId, userName, method, address }: LoggedIn,
   refusal?: Error,
 ): NewAudit {
   return {
     at: now().getTime(),
-    ...{ userId, userName: userId === "" ? "" : shown(userName, charactersAtMost) },
+    ...{ userId, userName: userId === "" ? "" : userName },
     ...{ credential: method, address, operation },
-    subject: userName === "" ? null : `user ${shown(userName, charactersAtMost)}`,
+    subject: userName === "" ? null : `user ${userName}`,
     outcome: refusal === undefined ? "allowed" : "refused",
-    reason: refusal === undefined ? null : shown(refusal.message, charactersAtMost),
+    reason: refusal?.message ?? null,
     requestId: null,
   };
 }

@@ -1,10 +1,9 @@
 import { fail, toAppError } from "../../common/errors.ts";
 import { failTooOften, networkOf, openRateLimit, type RateLimit } from "../../common/rate-limit.ts";
-import { listed, writeEntries } from "../audit/entry.ts";
 import type { Ground } from "../ground.ts";
 import { verifyPassword } from "../users/passwords.ts";
 import type { Account } from "../users/schema.ts";
-import { loginEntry } from "./begin.ts";
+import { auditRefusedLogin } from "./begin.ts";
 
 /** A name and a password, and where they came from. */
 export interface Given {
@@ -33,14 +32,8 @@ export async function checkPassword(ctx: Ground, given: Given): Promise<Account>
   try {
     return await check(ctx, given);
   } catch (error) {
-    const refusal = toAppError(error);
-    const claimed = {
-      userId: "",
-      userName: given.name,
-      method: "password",
-      address: given.address,
-    };
-    await writeEntries(ctx, listed(ctx, loginEntry(ctx, "login", claimed, refusal)));
+    const { name: userName, address } = given;
+    await auditRefusedLogin(ctx, { userName, method: "password", address }, toAppError(error));
     throw error;
   }
 }

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { fail } from "../../common/errors.ts";
+import { AppError, fail } from "../../common/errors.ts";
 import type { InputOf } from "../../common/operation.ts";
 import type { authOperations } from "../../contract/operations/auth.ts";
 import { sessionCookie } from "../access/cookies.ts";
@@ -9,9 +9,9 @@ import type { Call } from "../bind.ts";
 import type { Queries } from "../db/open.ts";
 import type { Ground } from "../ground.ts";
 import { findUser } from "../users/store.ts";
-import { beginSession, type LoggedIn, loginEntry } from "./begin.ts";
+import { auditRefusedLogin, beginSession, type LoggedIn, loginEntry } from "./begin.ts";
 import { methodOf } from "./schema.ts";
-import { hasApproval, setApproval, takeApproval } from "./store.ts";
+import { findApprover, setApproval, takeApproval } from "./store.ts";
 
 const approvedForMs = 300_000;
 
@@ -21,12 +21,12 @@ export async function approve(
   { code_challenge: challenge }: InputOf<typeof authOperations.authorize>,
   call: Call,
 ): Promise<{ status: "authorized" }> {
-  if (!/^[A-Za-z0-9_-]{43}$/.test(challenge))
-    fail(
-      "ValueError",
-      "code_challenge: expected 43 characters, the SHA-256 of a verifier as base64url",
-    );
   const user = personOf(call);
+  if (!/^[A-Za-z0-9_-]{43}$/.test(challenge)) {
+    const refusal = new AppError("ValueError", noChallenge);
+    await auditRefusedLogin(ctx, user, refusal, "login.approve");
+    throw refusal;
+  }
   const expiresAt = ctx.now().getTime() + approvedForMs;
   await ctx.batch(async (tx) => {
     await setApproval(tx, { challenge, userId: user.userId, method: user.method, expiresAt });
@@ -34,6 +34,9 @@ export async function approve(
   });
   return { status: "authorized" };
 }
+
+const noChallenge =
+  "code_challenge: expected 43 characters, the SHA-256 of a verifier as base64url";
 
 /** The token of the login that the maker of a verifier had approved. */
 export async function fetchToken(
@@ -45,17 +48,37 @@ export async function fetchToken(
   const challenge = createHash("sha256").update(verifier).digest("base64url");
   const address = origin?.address ?? "";
   // Clients ask every second.
-  const isApproved = await hasApproval(ctx.db, challenge);
-  const token =
-    isApproved &&
-    (await ctx.batch(async (tx) => {
-      const approval = await takeApproval(tx, challenge, ctx.now().getTime());
-      if (approval === undefined) return undefined;
-      const userName = await nameOf(ctx, approval.userId, tx);
-      const secret = await beginSession(ctx, tx, { ...approval, userName, address });
-      return tokenOf(approval.userId, secret);
-    }));
-  return { token: token || fail("NotFoundError", "nobody has approved this login yet") };
+  const approver = await findApprover(ctx.db, challenge);
+  if (approver === undefined) {
+    // The challenge is in the address of a page, and no secret.
+    const exposed = await findApprover(ctx.db, verifier);
+    if (exposed === undefined) return fail("NotFoundError", "nobody has approved this login yet");
+    return refuseFetch(ctx, exposed, address, "the challenge came in the place of its verifier");
+  }
+  const token = await ctx.batch(async (tx) => {
+    const approval = await takeApproval(tx, challenge, ctx.now().getTime());
+    if (approval === undefined) return undefined;
+    const userName = await nameOf(ctx, approval.userId, tx);
+    const secret = await beginSession(ctx, tx, { ...approval, userName, address });
+    return tokenOf(approval.userId, secret);
+  });
+  if (token === undefined) return refuseFetch(ctx, approver, address, ended);
+  return { token };
+}
+
+const ended = "this login was fetched already, or not within five minutes; begin another one";
+
+/** Throws `NotFoundError`, which is written down: somebody may have got hold of what is not theirs. */
+async function refuseFetch(
+  ctx: Ground,
+  approverId: string,
+  address: string,
+  why: string,
+): Promise<never> {
+  const refusal = new AppError("NotFoundError", why);
+  const userName = await nameOf(ctx, approverId, ctx.db);
+  await auditRefusedLogin(ctx, { userName, method: "client", address }, refusal);
+  throw refusal;
 }
 
 const nameOf = async ({ config }: Ground, id: string, db: Queries) =>

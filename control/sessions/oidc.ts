@@ -3,11 +3,10 @@ import type { InputOf } from "../../common/operation.ts";
 import type { authOperations } from "../../contract/operations/auth.ts";
 import { loginCookie, setCookie } from "../access/cookies.ts";
 import { localPath } from "../access/places.ts";
-import { listed, writeEntries } from "../audit/entry.ts";
 import type { Call, Reply } from "../bind.ts";
 import type { Ground } from "../ground.ts";
 import { ensureUser } from "../users/ensure.ts";
-import { loginEntry } from "./begin.ts";
+import { auditRefusedLogin } from "./begin.ts";
 import { problemPage } from "./login-page.ts";
 import { goTo, originOf } from "./page.ts";
 import { beginAt, type Claimed, finishAt, type Pending } from "./provider.ts";
@@ -97,9 +96,8 @@ async function refusalPage(
 ): Promise<Reply> {
   if (refusal.type === "InternalError") throw refusal;
   const { address } = originOf(call);
-  const claimed = { userId: "", userName, method, address };
   ctx.log.info({ reason: refusal.message, address }, "login refused");
-  await writeEntries(ctx, listed(ctx, loginEntry(ctx, "login", claimed, refusal)));
+  await auditRefusedLogin(ctx, { userName, method, address }, refusal);
   return problemPage(refusal.message, {
     status: errorTypes[refusal.type].http,
     headers: { "set-cookie": [forget(call)] },

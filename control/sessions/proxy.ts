@@ -3,10 +3,9 @@ import { AppError } from "../../common/errors.ts";
 import { openRateLimit } from "../../common/rate-limit.ts";
 import type { Authenticator, Head } from "../access/identity.ts";
 import { openProxies } from "../access/proxies.ts";
-import { listed, writeEntries } from "../audit/entry.ts";
 import type { Ground } from "../ground.ts";
 import { ensureUser } from "../users/ensure.ts";
-import { loginEntry } from "./begin.ts";
+import { auditRefusedLogin } from "./begin.ts";
 
 const groupsAtMost = 200;
 const notedEverySecond = 1 / 60;
@@ -29,8 +28,7 @@ export function proxyOf(ctx: Ground): Authenticator {
       "AuthenticationError",
       `${proxyUserHeader} is believed only from OUTRIGGER_PROXY_ADDRESSES`,
     );
-    const claimed = { userId: "", userName: name, method: "proxy", address };
-    await writeEntries(ctx, listed(ctx, loginEntry(ctx, "login", claimed, refusal)));
+    await auditRefusedLogin(ctx, { userName: name, method: "proxy", address }, refusal);
   }
 
   return async (head) => {

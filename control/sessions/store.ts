@@ -70,20 +70,21 @@ export async function setApproval(db: Connection, approval: Approval): Promise<v
   await db.replaceInto("approvals").values(row).execute();
 }
 
-/** Whether there is an approval of a challenge. */
-export async function hasApproval(db: Queries, challenge: string): Promise<boolean> {
-  const query = db.selectFrom("approvals").select("challenge").where("challenge", "=", challenge);
-  return (await query.executeTakeFirst()) !== undefined;
+/** Whose login was approved with a challenge, also where that has ended. */
+export async function findApprover(db: Queries, challenge: string): Promise<string | undefined> {
+  const query = db.selectFrom("approvals").select("user_id").where("challenge", "=", challenge);
+  return (await query.executeTakeFirst())?.user_id;
 }
 
-/** Takes an approval away, so that nobody else finds it; undefined where there is none, or no more. */
+/** Ends an approval, so that nobody else can use it; undefined where there is none, or no more. */
 export async function takeApproval(
   db: Connection,
   challenge: string,
   now: number,
 ): Promise<Pick<Session, "userId" | "method"> | undefined> {
   const row = await db
-    .deleteFrom("approvals")
+    .updateTable("approvals")
+    .set({ expires_at: now })
     .where("challenge", "=", challenge)
     .where("expires_at", ">", now)
     .returning(["user_id", "method"])

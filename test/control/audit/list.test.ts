@@ -56,3 +56,20 @@ test("only administrators read the log, and reading it is no entry", async (t) =
     [["ann", "audit.list", "refused"]],
   );
 });
+
+test("each text of an entry is one short line, whatever strangers send", async (t) => {
+  const log = await aLog(t);
+  const odd = "a\nb\u001b[2J\u202e";
+  await log.add([
+    { subject: `cluster ${"x".repeat(5_000)}` },
+    { userName: odd, credential: odd, address: odd, subject: odd, reason: odd },
+  ]);
+
+  const [short, long] = await log.list();
+
+  assert.equal(long?.subject?.length, 300);
+  assert.ok(long?.subject?.endsWith("x…"));
+  const { user_name, credential, address, subject, reason } = short ?? {};
+  for (const text of [user_name, credential, address, subject, reason])
+    assert.equal(text, "a\\u000ab\\u001b[2J\\u202e");
+});

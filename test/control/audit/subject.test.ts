@@ -46,12 +46,3 @@ test("a subject tells which role is given and that a password is, and not the pa
 
   assert.equal(subject(users.update, input), "user u1: role admin, password");
 });
-
-test("a subject is one short line, whatever the names are", () => {
-  const long = subject(clusters.stop, { cluster_name: "x".repeat(5_000) }) ?? "";
-  const odd = subject(clusters.stop, { cluster_name: "a\nb\u001b[2J\u202e" });
-
-  assert.equal(long.length, 300);
-  assert.ok(long.endsWith("x…"));
-  assert.equal(odd, "cluster a\\u000ab\\u001b[2J\\u202e");
-});

@@ -54,6 +54,12 @@ export async function loginsIn(ctx: Context): Promise<string[]> {
     );
 }
 
+/** Why calls were refused, oldest first. */
+export async function reasonsIn(ctx: Context): Promise<string[]> {
+  const rows = await ctx.db.selectFrom("audit").select("reason").orderBy("seq").execute();
+  return rows.flatMap(({ reason }) => reason ?? []);
+}
+
 /** A user with a password. */
 export async function aUserWith(ctx: Context, name: string, password: string): Promise<void> {
   const hash = await hashPassword(password);

@@ -3,7 +3,15 @@ import { type TestContext, test } from "node:test";
 import { collectSessions } from "../../../control/sessions/collect.ts";
 import { endSessionsOf } from "../../../control/sessions/store.ts";
 import { testWorld } from "../../helpers/world.ts";
-import { aClient, aSessionOf, challengeOf, cookieWith, loginIn, loginsIn } from "./a-login.ts";
+import {
+  aClient,
+  aSessionOf,
+  challengeOf,
+  cookieWith,
+  loginIn,
+  loginsIn,
+  reasonsIn,
+} from "./a-login.ts";
 
 const authorize = "/api/v1/auth/authorize";
 const tokenAt = (verifier: string) => `/api/v1/auth/token?code_verifier=${verifier}`;
@@ -38,6 +46,7 @@ test("a client gets a session of its own once its login is approved, and once on
     "login allowed user ann, password",
     "login.approve allowed user ann, password",
     "login allowed user ann, password",
+    "login refused user ann, client",
   ]);
 });
 
@@ -51,6 +60,9 @@ test("another verifier, an approval that is too old, and one of a user who was l
   assert.equal(await statusOf(aClient().verifier), 404);
   world.advance(approvedForMs);
   assert.equal(await statusOf(late.verifier), 404);
+  const [challenge, expired] = await reasonsIn(world.ctx);
+  assert.match(challenge ?? "", /^the challenge came in the place of its verifier/);
+  assert.match(expired ?? "", /^this login was fetched already, or not within five minutes/);
 
   await world.approve(ended.challenge);
   await world.ctx.batch((tx) => endSessionsOf(tx, "ann"));
@@ -68,6 +80,10 @@ test("what is no challenge, and no verifier, is refused with 400", async (t) => 
     `${"a".repeat(42)}\n`,
   ])
     assert.equal((await world.approve(challenge)).status, 400, JSON.stringify(challenge));
+  assert.deepEqual(
+    (await loginsIn(world.ctx)).slice(1),
+    Array(5).fill("login.approve refused user ann, password"),
+  );
   for (const path of ["/api/v1/auth/token", tokenAt("")])
     assert.equal((await world.http("GET", path)).status, 400, path);
 });

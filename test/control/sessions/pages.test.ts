@@ -115,19 +115,15 @@ test("a page that is reached by another address is ours where the settings name 
   assert.match(String(headers["set-cookie"]), /; Secure$/);
 });
 
-test("what is too large or in the wrong place is no credential", async (t) => {
+test("a secret in an address is no credential", async (t) => {
   const world = await aWorld(t);
   const secret = world.headers.cookie.split("=").at(-1) ?? "";
 
   for (const query of [`token=${secret}`, `access_token=${secret}`, `outrigger_session=${secret}`])
     assert.equal((await world.http("GET", `/users/role?${query}`)).status, 401, query);
-  const large = { headers: { cookie: `outrigger_session=${"a".repeat(1_000_000)}` } };
-  const refused = await world.http("GET", "/users/role", large).catch((error: Error) => error);
-  assert.ok(!(refused instanceof Error) && refused.status === 431, String(refused));
   const rows = await world.ctx.db.selectFrom("audit").selectAll().execute();
-  const refused401 = rows.filter(({ outcome }) => outcome === "refused");
   assert.deepEqual(
-    refused401.map(({ operation }) => operation),
+    rows.filter(({ outcome }) => outcome === "refused").map(({ operation }) => operation),
     Array(3).fill("users.role"),
   );
 });
