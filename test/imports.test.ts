@@ -55,7 +55,7 @@ const rules: readonly Rule[] = [
       // What makes clusters for other nouns.
       /^control\/clusters\/managed\.ts$/,
       // Who there is, and who may do what.
-      /^control\/users\/(ensure|new-user|passwords|remove|roles)\.ts$/,
+      /^control\/users\/(ensure|new-user|passwords|remove|roles|unchanged)\.ts$/,
       // What a workspace says of the launches of other nouns.
       /^control\/workspaces\/(admit|defaults|find|use|use-store)\.ts$/,
     ],

@@ -9,6 +9,7 @@ import type { Call } from "../bind.ts";
 import type { Queries } from "../db/open.ts";
 import type { Ground } from "../ground.ts";
 import { findUser } from "../users/store.ts";
+import { requireUnchanged } from "../users/unchanged.ts";
 import { auditRefusedLogin, beginSession, type LoggedIn, loginEntry } from "./begin.ts";
 import { methodOf } from "./schema.ts";
 import { findApprover, setApproval, takeApproval } from "./store.ts";
@@ -29,6 +30,7 @@ export async function approve(
   }
   const expiresAt = ctx.now().getTime() + approvedForMs;
   await ctx.batch(async (tx) => {
+    await requireUnchanged(ctx, tx, call);
     await setApproval(tx, { challenge, userId: user.userId, method: user.method, expiresAt });
     await addAudit(tx, loginEntry(ctx, "login.approve", user));
   });
@@ -87,7 +89,10 @@ const nameOf = async ({ config }: Ground, id: string, db: Queries) =>
 /** A token of a session of the caller's own, for a client that waits for it or a person who copies it. */
 export const makeToken = (ctx: Ground, call: Call): Promise<string> => {
   const user = personOf(call);
-  return ctx.batch(async (tx) => tokenOf(user.userId, await beginSession(ctx, tx, user)));
+  return ctx.batch(async (tx) => {
+    await requireUnchanged(ctx, tx, call);
+    return tokenOf(user.userId, await beginSession(ctx, tx, user));
+  });
 };
 
 /** What clients of this protocol take for a login: cookies to send along. */

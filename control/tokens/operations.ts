@@ -12,6 +12,7 @@ import { newUser, randomId } from "../users/new-user.ts";
 import { removeUser } from "../users/remove.ts";
 import { giveRole, readRole, roleNow } from "../users/roles.ts";
 import { addUser, findUser } from "../users/store.ts";
+import { requireUnchanged } from "../users/unchanged.ts";
 import { expiryAfter, sameExpiry, secretOf, toRecord } from "./records.ts";
 import { type Token, tokenPrefix } from "./schema.ts";
 import { addToken, findToken, listTokens, setSecret } from "./store.ts";
@@ -36,8 +37,9 @@ const newSecret = () => `${tokenPrefix}${randomBytes(32).toString("base64url")}`
 async function createToken(
   ctx: Ground,
   { token_name, role, expires_in_days: days }: InputOf<typeof rows.create>,
-  { user: creator }: Call,
+  call: Call,
 ) {
+  const { user: creator } = call;
   const name = token_name.trim();
   if (!namePattern.test(name))
     fail(
@@ -53,9 +55,9 @@ async function createToken(
     expiresAt: expiryAfter(createdAt, days ?? 0),
   };
   await ctx.batch(async (tx) => {
-    const creatorRole = await creatorRoleOf(tx, token);
-    const accountRole = given ?? lowerOf(ctx.config.defaultRole, creatorRole);
-    requireWithin(accountRole, creatorRole, token);
+    await requireUnchanged(ctx, tx, call);
+    const accountRole = given ?? lowerOf(ctx.config.defaultRole, call.role);
+    requireWithin(accountRole, call.role, token);
     await addAccount(ctx, tx, token, accountRole);
     if (!(await addToken(tx, token, digestOf(secret)))) fail("ValueError", takenBy(name));
   });

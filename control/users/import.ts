@@ -1,9 +1,13 @@
 import type { UserImportResult } from "../../contract/records/users.ts";
+import type { Call } from "../bind.ts";
 import type { Ground } from "../ground.ts";
 import { atLine, type ImportRow, readRows } from "./import-rows.ts";
 import { newUser } from "./new-user.ts";
 import { hashPassword, isPasswordOf } from "./passwords.ts";
 import { addUser, listNamed, type NewAccount, type WithPassword } from "./store.ts";
+import { type Admitted, requireUnchanged } from "./unchanged.ts";
+
+type Importer = Admitted & Pick<Call, "signal">;
 
 /**
  * Creates the users of a CSV text: all of them, or none where one line is wrong. A line that says what
@@ -12,19 +16,19 @@ import { addUser, listNamed, type NewAccount, type WithPassword } from "./store.
 export async function importUsers(
   ctx: Ground,
   text: string,
-  signal: AbortSignal,
+  call: Importer,
 ): Promise<UserImportResult> {
   const { rows, faults } = readRows(text);
   const known = await findKnownOf(ctx, rows);
   const refusals: string[] = [];
   for (const row of rows) {
-    signal.throwIfAborted();
+    call.signal.throwIfAborted();
     const problem = await problemOf(row, known.get(row.name));
     if (problem !== undefined) refusals.push(atLine(row.line, problem));
   }
   const isRight = faults.length === 0 && refusals.length === 0;
   const missing = rows.filter(({ name }) => !known.has(name));
-  const taken = isRight ? await addAll(ctx, missing, signal) : [];
+  const taken = isRight ? await addAll(ctx, missing, call) : [];
   const errors = [...refusals, ...taken];
   const errorCount = faults.length + errors.length;
   return {
@@ -60,21 +64,18 @@ async function problemOf(
 }
 
 /** Adds all, or none: what is wrong with those whose names were taken meanwhile. */
-async function addAll(
-  ctx: Ground,
-  rows: readonly ImportRow[],
-  signal: AbortSignal,
-): Promise<string[]> {
+async function addAll(ctx: Ground, rows: readonly ImportRow[], call: Importer): Promise<string[]> {
   const users: { user: NewAccount; hash: string }[] = [];
   // One after the other: who logs in meanwhile has the other turn.
   for (const { name, password = "", role = ctx.config.defaultRole } of rows) {
-    signal.throwIfAborted();
+    call.signal.throwIfAborted();
     users.push({
       user: newUser(ctx, { name, kind: "basic", role }),
       hash: await hashPassword(password),
     });
   }
   return ctx.batch(async (tx) => {
+    await requireUnchanged(ctx, tx, call);
     const taken = new Set(
       (
         await listNamed(

@@ -16,6 +16,7 @@ import { removeUser } from "./remove.ts";
 import { giveRole, readRole, requireOtherAdmin } from "./roles.ts";
 import type { Account } from "./schema.ts";
 import { addUser, findUser, findUserByName, listUsers, setUser } from "./store.ts";
+import { requireUnchanged } from "./unchanged.ts";
 
 /** Users, their roles and passwords. */
 export const userOperations: Bound[] = [
@@ -24,7 +25,7 @@ export const userOperations: Bound[] = [
   bind(rows.create, createUser),
   bind(rows.update, updateUser),
   bind(rows.delete, deleteUser),
-  bind(rows.import, (ctx, { csv_content: text }, { signal }) => importUsers(ctx, text, signal)),
+  bind(rows.import, (ctx, { csv_content: text }, call) => importUsers(ctx, text, call)),
   bind(rows.export, async ({ db }) => exportUsers(await listUsers(db))),
 ];
 
@@ -40,6 +41,7 @@ const toRecord = ({ id, name, role, kind, hasPassword, createdAt }: Account): Us
 async function createUser(
   ctx: Ground,
   { username: name, password, role }: InputOf<typeof rows.create>,
+  call: Call,
 ): Promise<null> {
   requireUserName(name);
   requirePassword(password);
@@ -50,7 +52,10 @@ async function createUser(
   });
   if (await findUserByName(ctx.db, name)) fail("ValueError", taken(name));
   const hash = await hashPassword(password);
-  if (!(await ctx.batch((tx) => addUser(tx, user, hash)))) fail("ValueError", taken(name));
+  await ctx.batch(async (tx) => {
+    await requireUnchanged(ctx, tx, call);
+    if (!(await addUser(tx, user, hash))) fail("ValueError", taken(name));
+  });
   return null;
 }
 
@@ -67,6 +72,7 @@ async function updateUser(
   await getPerson(ctx.db, id);
   const hash = password === null ? undefined : await hashPassword(password);
   await ctx.batch(async (tx) => {
+    await requireUnchanged(ctx, tx, call);
     const user = await getPerson(tx, id);
     if (given !== undefined && given !== user.role) await giveRole(tx, user, given);
     if (hash !== undefined) await setPassword(tx, user, hash, call);

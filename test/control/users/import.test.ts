@@ -5,6 +5,7 @@ import type { UserImportResult } from "../../../contract/records/users.ts";
 import { importUsers } from "../../../control/users/import.ts";
 import { verifyPassword } from "../../../control/users/passwords.ts";
 import { findUserByName, listUsers } from "../../../control/users/store.ts";
+import { anIdentity } from "../../helpers/callers.ts";
 import { callers } from "../../helpers/logged-in.ts";
 
 const header = "username,password,role";
@@ -171,7 +172,7 @@ test("a client that hangs up leaves nothing half done", async (t) => {
   const importing = importUsers(
     world.ctx,
     `${header}\nana,correct horse,user\nbob,correct horse,user`,
-    abort.signal,
+    { ...anIdentity(), origin: null, signal: abort.signal },
   );
   abort.abort(new Error("hung up"));
 
