@@ -1,4 +1,5 @@
 import type { IncomingHttpHeaders } from "node:http";
+import { bearerOf } from "./bearer.ts";
 
 /** The cookie that carries a session. */
 export const sessionCookie = "outrigger_session";
@@ -25,8 +26,8 @@ export function setCookie(
 }
 
 /** The secret of a session as a command line sends it. */
-export const bearerSessionOf = ({ authorization = "" }: IncomingHttpHeaders): string | null =>
-  /^bearer +([\w-]{43})$/i.exec(authorization)?.[1] ?? null;
+export const bearerSessionOf = (headers: IncomingHttpHeaders): string | null =>
+  /^[\w-]{43}$/.exec(bearerOf(headers) ?? "")?.[0] ?? null;
 
 /** The secret of the session that a call carries. */
 export const sessionSecretOf = (headers: IncomingHttpHeaders): string | null =>

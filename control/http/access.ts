@@ -1,8 +1,10 @@
-import { createHash, timingSafeEqual } from "node:crypto";
+import { timingSafeEqual } from "node:crypto";
 import { readFileSync } from "node:fs";
 import type { IncomingMessage } from "node:http";
 import type { Server, Socket } from "node:net";
 import type { Secret } from "../../common/secret.ts";
+import { bearerOf } from "../access/bearer.ts";
+import { digestOf } from "../access/digest.ts";
 import { type Owners, openOwners } from "./owners.ts";
 
 /** Callers that may read this home's files, and so may do everything. */
@@ -31,7 +33,7 @@ export function openLocalAccess(
   const isLetIn = async (socket: Socket) =>
     typeof server.address() === "string" || belongsTo(own, socket, owners);
   return {
-    carriesToken: ({ headers }) => carries(headers.authorization, token),
+    carriesToken: ({ headers }) => isToken(bearerOf(headers), token),
     isOwn({ socket }) {
       const isOwn = known.get(socket) ?? isLetIn(socket);
       known.set(socket, isOwn);
@@ -59,9 +61,5 @@ function ownUsers(): number[] {
 const seesAllUsers = () =>
   /^\s*0\s+0\s+4294967295\s*$/.test(readFileSync("/proc/self/uid_map", "utf8"));
 
-function carries(authorization: string | undefined, token: Secret): boolean {
-  const [, given] = /^bearer +(\S+)$/i.exec(authorization ?? "") ?? [];
-  return given !== undefined && timingSafeEqual(digestOf(given), digestOf(token.reveal()));
-}
-
-const digestOf = (text: string) => createHash("sha256").update(text).digest();
+const isToken = (given: string | undefined, token: Secret): boolean =>
+  given !== undefined && timingSafeEqual(digestOf(given), digestOf(token.reveal()));

@@ -119,7 +119,7 @@ function refusalsOf(row: Operation, isBuilt: boolean): Record<string, Answer> {
   const byStatus = Object.groupBy([...types], (type) => String(errorTypes[type].http));
   const answers = Object.entries(byStatus).map(([status, types = []]) => [
     status,
-    refusal(types.join(", ")),
+    { ...refusal(types.join(", ")), ...(status === "401" && challenge) },
   ]);
   return {
     ...Object.fromEntries(answers),
@@ -147,6 +147,8 @@ const withPages = (answers: Record<string, Answer>): Record<string, Answer> =>
       { ...answer, content: { ...answer.content, ...pages } },
     ]),
   );
+
+const challenge = { headers: { "WWW-Authenticate": { schema: text } } };
 
 const refusal = (description: string): Answer => ({
   description,

@@ -5,6 +5,7 @@ import fastify, { type FastifyInstance, type FastifyRequest, type RouteOptions }
 import { AppError, errorCodeOf, fail, toAppError } from "../../common/errors.ts";
 import { type InputOf, type Operation, routeOf } from "../../common/operation.ts";
 import { product } from "../../common/product.ts";
+import { challengeTo } from "../access/bearer.ts";
 import { cookieOf, loginCookie, sessionSecretOf } from "../access/cookies.ts";
 import type { Identity } from "../access/identity.ts";
 import { openMismatches } from "../audit/mismatch.ts";
@@ -104,7 +105,8 @@ export function buildServer(
     if (!takes(req).bytes && !hasRoomFor(req.raw))
       return reply.code(503).header("retry-after", "1").send({ detail: tooManyBodies });
   });
-  app.addHook("onSend", async ({ raw }, reply) => {
+  app.addHook("onSend", async ({ raw, headers }, reply) => {
+    if (reply.statusCode === 401) reply.header("www-authenticate", challengeTo(headers));
     // What is left of a body that was given up would be taken for the next request.
     if (raw.destroyed && !raw.complete) reply.header("connection", "close");
   });

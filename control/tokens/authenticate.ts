@@ -1,4 +1,5 @@
 import { fail } from "../../common/errors.ts";
+import { bearerOf } from "../access/bearer.ts";
 import { digestOf } from "../access/digest.ts";
 import type { Authenticator } from "../access/identity.ts";
 import type { Ground } from "../ground.ts";
@@ -12,7 +13,7 @@ const noteUseMs = 60_000;
 export const tokensOf =
   (ctx: Ground): Authenticator =>
   async ({ headers }) => {
-    const [, secret] = /^bearer +(\S+)$/i.exec(headers.authorization ?? "") ?? [];
+    const secret = bearerOf(headers);
     if (!secret?.startsWith(tokenPrefix)) return undefined;
     const token = await findTokenByDigest(ctx.db, digestOf(secret));
     const now = ctx.now().getTime();

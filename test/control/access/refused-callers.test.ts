@@ -135,6 +135,32 @@ for (const [name, { attempt, status, entries, reason }] of Object.entries(attack
     assert.ok(!JSON.stringify(rows).includes(bed.made.token));
   });
 
+test("a 401 says how to log in, and of a token that it is wrong; its body stays as it is", async (t) => {
+  const { world } = await aBed(t);
+  const challenge = async (headers: Record<string, string>, path = "/users/role") => {
+    const answer = await world.http("GET", path, { headers });
+    assert.equal(answer.status, 401);
+    assert.equal(answer.json["type"], "AuthenticationError");
+    assert.equal(typeof answer.json["detail"], "string");
+    return answer.headers["www-authenticate"];
+  };
+  const [missing, wrong] = [
+    'Bearer realm="outrigger"',
+    'Bearer realm="outrigger", error="invalid_token"',
+  ];
+
+  assert.equal(await challenge({}), missing);
+  assert.equal(await challenge({}, "/nowhere"), missing);
+  assert.equal(await challenge({ authorization: `Basic ${btoa("ana:wrong")}` }), missing);
+  for (const token of ["sky_outrigger_guess", "a".repeat(43), "what-else"])
+    assert.equal(await challenge({ authorization: `Bearer ${token}` }), wrong, token);
+  const form = { headers: { "content-type": "application/x-www-form-urlencoded" } };
+  const page = await world.http("POST", "/login", { body: "name=ana&password=wrong", ...form });
+  assert.deepEqual([page.status, page.headers["www-authenticate"]], [401, missing]);
+  const { headers } = await world.http("GET", "/users/role", { headers: asAna });
+  assert.equal(headers["www-authenticate"], undefined);
+});
+
 test("an id of another user in a body or a query chooses nobody, and is audited once a minute", async (t) => {
   const bed = await aBed(t);
   const { http, ctx } = bed.world;

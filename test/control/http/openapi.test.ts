@@ -51,6 +51,7 @@ test("every operation documents how anything is refused, and 501 where it has no
     const row = unbuilt.paths[path]?.[method.toLowerCase()];
     for (const status of ["400", "401", "403", "431", "503"])
       assert.ok(row?.responses[status], route);
+    assert.ok(row?.responses["401"]?.headers?.["WWW-Authenticate"], route);
     assert.equal(row?.responses["501"] === undefined, storedModes.includes(row?.["x-mode"] ?? ""));
   }
 });
