@@ -15,6 +15,12 @@ export const protocol = {
   version: "1.0.0-dev0",
 } as const;
 
+/** Cookies that carry logins to control. Browsers send them to every port of its host. */
+export const loginCookies = {
+  session: `${product.word}_session`,
+  pending: `${product.word}_login`,
+} as const;
+
 const envPrefixes = [product.word, protocol.word].map((word) => word.toUpperCase());
 const headerPrefixes = [product.title, "SkyPilot"];
 

@@ -2,6 +2,7 @@ import { bytesOf, equalsAnyCase, isAuthorityOnly } from "./bytes.ts";
 import { clearHops, drop, dropNamed, newHops, takeConnection } from "./connection.ts";
 import { fieldsOf, isChunked, line, readLength, readLine, takeLine } from "./fields.ts";
 import { forwardingNames, isForwarded, isPlainName } from "./forwarding-names.ts";
+import { coverLogins } from "./login-cookies.ts";
 import type { Refusal } from "./refusals.ts";
 import type { HeadRules, RequestHead } from "./request-head.ts";
 import { type Found, readRequestLine } from "./request-line.ts";
@@ -120,6 +121,7 @@ const fields = fieldsOf<RequestHead>({
   "content-length": takeLength,
   "transfer-encoding": takeCoding,
   authorization: takeAuthorization,
+  cookie: takeCookie,
   expect: takeExpect,
   upgrade: takeUpgrade,
 });
@@ -158,6 +160,10 @@ function takeAuthorization(head: RequestHead): Refusal | undefined {
   head.keyFrom = line.valueFrom;
   head.keyTo = line.valueTo;
   return head.rules.stripAuthorization ? drop(head) : undefined;
+}
+
+function takeCookie(_head: RequestHead, bytes: Uint8Array): undefined {
+  coverLogins(bytes, line.valueFrom, line.valueTo);
 }
 
 /** A client of HTTP/1.0 knows no answer before the answer. Source: RFC 9110 section 10.1.1. */

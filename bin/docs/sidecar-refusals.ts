@@ -1,3 +1,4 @@
+import { loginCookies } from "../../common/product.ts";
 import { httpProxyLimits } from "../../sidecar/forward/engines.ts";
 import { forwardingNames } from "../../sidecar/forwarding-names.ts";
 import { refusals } from "../../sidecar/refusals.ts";
@@ -7,7 +8,7 @@ import { code, page, table } from "./markdown.ts";
 export const sidecarRefusalsPage = (): string =>
   page(
     "What the sidecar refuses and changes",
-    "bin/docs/sidecar-refusals.ts, sidecar/refusals.ts, sidecar/forwarding-names.ts and sidecar/forward/engines.ts",
+    "bin/docs/sidecar-refusals.ts, common/product.ts, sidecar/refusals.ts, sidecar/forwarding-names.ts and sidecar/forward/engines.ts",
     "The reference behind [the sidecar](sidecar.md): every request it answers itself, every header it removes, and " +
       "what the second engine cannot do.",
     "## Refused requests",
@@ -47,6 +48,11 @@ const headers = `| Headers | What happens |
 | \`Connection\` and the headers it names, \`Keep-Alive\`, \`TE\`, \`Proxy-*\`, \`Upgrade\` | removed in both directions: they are for one hop |
 | \`Authorization\` | passed on; \`--strip-authorization\` removes it |
 | \`X-Forwarded-For\`, \`X-Forwarded-Proto\`, \`X-Forwarded-Host\` | set by the sidecar |
+| the cookies ${Object.values(loginCookies)
+  .map((name) => code(name))
+  .join(
+    ", ",
+  )} | passed on with another value: browsers send these logins to control to every port of its host |
 | the client's own \`X-Forwarded-*\`, ${forwardingNames.map((name) => code(name)).join(", ")} | removed; \`--trust-forwarded\` passes them on from a proxy in front of the sidecar |
 | names that a server may read as one of the above | always removed: WSGI and CGI read \`X_Forwarded_For\` as \`X-Forwarded-For\`, and \`Content_Length\` as \`Content-Length\`. Other names with underscores pass |
 | everything else | passed on, with names, values, order and letter case unchanged |

@@ -1,10 +1,11 @@
 import type { IncomingHttpHeaders } from "node:http";
+import { loginCookies } from "../../common/product.ts";
 import { bearerOf } from "./bearer.ts";
 
 /** The cookie that carries a session. */
-export const sessionCookie = "outrigger_session";
+export const sessionCookie = loginCookies.session;
 /** The cookie that carries what control needs to know when the identity provider sends a browser back. */
-export const loginCookie = "outrigger_login";
+export const loginCookie = loginCookies.pending;
 
 /** The value of a cookie; the first where there are several. */
 export function cookieOf({ cookie = "" }: IncomingHttpHeaders, name: string): string | null {

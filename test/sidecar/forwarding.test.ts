@@ -66,6 +66,26 @@ for (const [name, engine] of Object.entries(engines)) {
     assert.equal(plain(answer).replace("Trailer: X-T\r\n", ""), expected);
   });
 
+  test(`${name}: logins to control that a browser sends along are covered, other cookies pass`, async (t) => {
+    const bed = await aSidecar(t, engine);
+    const cookies = (session: string, login: string) =>
+      `Cookie: a=1; outrigger_session=${session}; b=outrigger_session=2;outrigger_login=${login}\r\n` +
+      `cookie: outrigger_session=${session}\r\n`;
+
+    await bed.ask("GET / HTTP/1.1", cookies("Sec-ret_1", "s3"));
+
+    const request = bed.upstream.requests[0] ?? "";
+    assert.doesNotMatch(request, /Sec-ret_1|=s3/);
+    const lines = request
+      .match(/^cookie: .*$/gim)
+      ?.join("; ")
+      .replaceAll(/cookie: /gi, "");
+    assert.equal(
+      lines,
+      "a=1; outrigger_session=xxxxxxxxx; b=outrigger_session=2;outrigger_login=xx; outrigger_session=xxxxxxxxx",
+    );
+  });
+
   test(`${name}: OPTIONS may ask for everything`, async (t) => {
     const bed = await aSidecar(t, engine);
 
