@@ -30,8 +30,10 @@ export function openProxies(addresses: readonly string[]): Proxies {
       if (!includes(peer)) return peer || "a local socket";
       const hops = String(headers["x-forwarded-for"] ?? "")
         .split(",")
-        .map((hop) => plainOf(hop.trim()));
-      return hops.reverse().find((hop) => isIP(hop) !== 0 && !includes(hop)) ?? peer;
+        .map((hop) => plainOf(withoutPort(hop.trim())));
+      // What stands before it was written by the client, and may be anything.
+      const client = hops.reverse().find((hop) => !includes(hop)) ?? "";
+      return isIP(client) === 0 ? peer : client;
     },
     siteOf({ headers, socket }) {
       const told = includes(socket.remoteAddress) ? headers : {};
@@ -46,6 +48,10 @@ export function openProxies(addresses: readonly string[]): Proxies {
 /** What the outermost proxy wrote, where several did. */
 const firstOf = (header: string | readonly string[] | undefined): string | undefined =>
   [header].flat()[0]?.split(",")[0]?.trim() || undefined;
+
+/** Some proxies write the port as well: `192.0.2.1:5000`, `[2001:db8::1]:5000`. */
+const withoutPort = (hop: string): string =>
+  /^([\d.]+):\d+$/.exec(hop)?.[1] ?? /^\[(.*)\](:\d+)?$/.exec(hop)?.[1] ?? hop;
 
 /** An address over IPv4 may be written as one of IPv6. */
 const plainOf = (address = ""): string => address.replace(/^::ffff:(?=\d+\.)/i, "");

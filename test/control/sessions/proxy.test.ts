@@ -77,6 +77,11 @@ test("only a proxy says where a call came from, and how", () => {
   assert.equal(proxies.clientOf(callFrom(proxy, headers)), "192.0.2.1");
   assert.equal(proxies.siteOf(callFrom("10.0.0.8", headers)), "http://control:46580");
   assert.equal(proxies.clientOf(callFrom("10.0.0.8", headers)), "10.0.0.8");
+  const clientOf = (hops: string) => proxies.clientOf(callFrom(proxy, { "x-forwarded-for": hops }));
+  assert.equal(clientOf("6.6.6.6, 192.0.2.1:5000, 10.0.0.7"), "192.0.2.1");
+  assert.equal(clientOf("6.6.6.6, [2001:db8::1]:5000"), "2001:db8::1");
+  for (const hops of ["6.6.6.6, unknown", "6.6.6.6, ", "10.0.0.7", ""])
+    assert.equal(clientOf(hops), proxy, hops);
   for (const host of ["", "a b", "[", "evil/@x"])
     assert.match(proxies.siteOf(callFrom("10.0.0.8", { host })), /^http:\/\/[a-z]+$/);
 });
