@@ -21,7 +21,6 @@ export interface Claimed {
 const answersWithinSeconds = 5;
 const attempts = 2;
 const refreshMs = 3_600_000;
-const groupsAtMost = 200;
 
 /** Only those who log in by a provider wait for this package. */
 const library = () => import("openid-client");
@@ -144,7 +143,7 @@ function claimedIn(
       `the identity provider has not verified the e-mail address ${name}`,
     );
   const groups = [claims[groupsClaim] ?? []].flat().filter((group) => typeof group === "string");
-  return { name, groups: [...new Set(groups)].sort().slice(0, groupsAtMost) };
+  return { name, groups };
 }
 
 async function failureOf({ config }: Ground, error: unknown): Promise<AppError> {

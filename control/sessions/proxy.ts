@@ -7,7 +7,6 @@ import type { Ground } from "../ground.ts";
 import { ensureUser } from "../users/ensure.ts";
 import { auditRefusedLogin } from "./begin.ts";
 
-const groupsAtMost = 200;
 const notedEverySecond = 1 / 60;
 
 /**
@@ -42,11 +41,7 @@ export function proxyOf(ctx: Ground): Authenticator {
       .split(",")
       .map((group) => group.trim())
       .filter(Boolean);
-    const user = await ensureUser(ctx, {
-      name,
-      kind: "sso",
-      groups: [...new Set(groups)].sort().slice(0, groupsAtMost),
-    });
+    const user = await ensureUser(ctx, { name, kind: "sso", groups });
     return { userId: user.id, credential: "proxy" };
   };
 }

@@ -10,6 +10,8 @@ import { addUser, findUserByName, setUser } from "./store.ts";
 
 type Settings = Ground["config"];
 
+const groupsAtMost = 200;
+
 /** A login that somebody else than control has checked. */
 export interface Login extends Pick<Account, "name" | "kind" | "groups"> {}
 
@@ -18,7 +20,8 @@ export interface Login extends Pick<Account, "name" | "kind" | "groups"> {}
  * this login. Throws `ValueError` for an impossible name, and `PermissionDeniedError` for the name of
  * a user with a password, whom nobody else speaks for.
  */
-export async function ensureUser(ctx: Ground, login: Login): Promise<Account> {
+export async function ensureUser(ctx: Ground, given: Login): Promise<Account> {
+  const login = { ...given, groups: kept(ctx.config, given.groups) };
   requireUserName(login.name);
   const known = await findUserByName(ctx.db, login.name);
   if (known !== undefined && isUpToDate(ctx.config, known, login)) return known;
@@ -29,6 +32,14 @@ export async function ensureUser(ctx: Ground, login: Login): Promise<Account> {
   const { id: userId, name, role } = user;
   ctx.log.info({ userId, name, role }, known ? "user changed at login" : "user created at login");
   return user;
+}
+
+/** Groups in their order; of too many, those that decide the role stay. */
+function kept({ adminGroups, viewerGroups }: Settings, groups: readonly string[]): string[] {
+  const sorted = [...new Set(groups)].sort();
+  const decide = (group: string) => adminGroups.includes(group) || viewerGroups.includes(group);
+  const others = sorted.filter((group) => !decide(group));
+  return [...sorted.filter(decide), ...others].slice(0, groupsAtMost).sort();
 }
 
 async function create(ctx: Ground, tx: Connection, login: Login): Promise<Account> {

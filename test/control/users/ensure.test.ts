@@ -28,6 +28,17 @@ test("a first login creates the user with the role of its groups", async (t) => 
   assert.deepEqual(await ensureUser(ctx, login("una")), una, "who comes again is the same user");
 });
 
+test("of more groups than are kept, those that decide the role stay", async (t) => {
+  const ctx = await aWorld(t);
+  const many = Array.from({ length: 300 }, (_, at) => `a${at}`);
+
+  const gus = await ensureUser(ctx, login("gus", ...many, "guests"));
+
+  assert.deepEqual([gus.role, gus.groups.length], ["viewer", 200]);
+  assert.ok(gus.groups.includes("guests"));
+  assert.deepEqual(await ensureUser(ctx, login("gus", ...many, "guests")), gus);
+});
+
 test("each later login brings the groups and the role that they have now", async (t) => {
   const ctx = await aWorld(t);
   const { id } = await ensureUser(ctx, login("ana", "ops"));
