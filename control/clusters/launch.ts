@@ -8,7 +8,9 @@ import type { Ground } from "../ground.ts";
 import { chooseOffer } from "../offers.ts";
 import { nudge } from "../reconciler.ts";
 import { readTask, readTaskAndRemarks } from "../task.ts";
+import { admitAutostop, admitCluster, admitLaunch } from "../workspaces/admit.ts";
 import { withDefaults } from "../workspaces/defaults.ts";
+import { autostopOf } from "./autostop.ts";
 import { type Claim, claim, findClaim, refuseMismatch } from "./claim.ts";
 import { type Cargo, checkFiles, readCargo } from "./files/cargo.ts";
 import { launchNews, planNews } from "./launch-news.ts";
@@ -99,7 +101,7 @@ export function checkLaunch(input: Input): void {
   if (!input.dryrun) checkFiles(task, "all");
 }
 
-/** Says what a launch would take, and makes nothing. */
+/** Says what a launch would take, or which limit refuses it, and makes nothing. */
 async function plan(ctx: Context, input: Input, task: Task, call: Call) {
   const { cluster_name: name } = input;
   const live = await findLive(ctx.db, name);
@@ -107,6 +109,15 @@ async function plan(ctx: Context, input: Input, task: Task, call: Call) {
   const { nodes } = live ?? task;
   const asked = { ...task, workspace: call.workspace };
   const offer = live?.offer ?? (await chooseOffer(ctx, asked, call.signal));
+  const autostop = autostopOf(input, task, live?.autostop ?? null);
+  const fresh = { id: "", workspace: call.workspace, nodes, madeFor: null };
+  const cluster = { ...(live ?? fresh), offer, autostop };
+  // Nothing is written; what has room now may have none once it is launched.
+  await ctx.batch(async (tx) => {
+    if (live === undefined) return admitLaunch(ctx, tx, cluster, call);
+    await admitAutostop(ctx, tx, cluster, autostop);
+    if (live.status === "STOPPED") await admitCluster(ctx, tx, cluster);
+  });
   call.print(planNews(ctx, { name, nodes, offer }, task));
   return { job_id: null, handle: null };
 }

@@ -50,6 +50,24 @@ test("a stopped cluster has no place, and takes one when it is started", async (
   assert.equal((await world.cluster("a")).status, "UP");
 });
 
+test("a dry run of a launch is refused by the limits that would refuse it, with their names", async (t) => {
+  const { ann, limit, world } = await limitedBed(t, { clusters: 1, idle_minutes: 20 });
+  const plan = (name: string, more: object = {}) =>
+    ann.launch(name, undefined, { dryrun: true, ...more });
+
+  await plan("a");
+  await assert.rejects(plan("a", { idle_minutes_to_autostop: 30 }), refused(/\(idle_minutes\)/));
+  await ann.launch("a");
+  await plan("a");
+  await assert.rejects(plan("a", { idle_minutes_to_autostop: 30 }), refused(/\(idle_minutes\)/));
+  await assert.rejects(plan("b"), refused(/1 of 1 clusters are in use, and this takes 1 \(clust/));
+  await ann.run(clusters.stop, { cluster_name: "a" });
+  await plan("b");
+  await limit({ limits: { clusters: 0 } });
+  await assert.rejects(plan("a"), refused(/0 of 0 clusters are in use/));
+  assert.equal((await world.ctx.db.selectFrom("clusters").selectAll().execute()).length, 1);
+});
+
 test("accelerators count over all nodes", async (t) => {
   const { ann } = await limitedBed(t, { accelerators: 24 });
   await ann.launch("a");
