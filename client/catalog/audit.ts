@@ -24,6 +24,7 @@ export const auditCommands: readonly CommandRow[] = [
         means: "At most n entries; 50 by default, with ndjson all.",
         parse: wholeNumber(1),
       },
+      option.watch,
       { flags: "--verify", means: "Check the chain of hashes; exits with 1 if it is broken." },
       {
         flags: "--expect-hash <hash>",
@@ -43,6 +44,7 @@ export const auditCommands: readonly CommandRow[] = [
 
 Examples:
   outrigger audit --refused --since 24h
+  outrigger audit -w --refused
   outrigger audit -o ndjson > audit.ndjson       export all of it
   outrigger audit --verify`,
     load: async () => (await import("../commands/audit.ts")).audit,

@@ -6,6 +6,7 @@ import { auditForm, verdictForm } from "../output/audit.ts";
 import type { Column } from "../rendering.ts";
 import type { World } from "../world.ts";
 import { answerOne, answerRows, type OutputOptions, pick } from "./answers.ts";
+import { watch } from "./watch.ts";
 
 interface AuditOptions extends OutputOptions {
   readonly output?: "table" | "json" | "ndjson";
@@ -14,6 +15,7 @@ interface AuditOptions extends OutputOptions {
   readonly refused?: boolean;
   readonly since?: Date;
   readonly limit?: number;
+  readonly watch?: boolean;
   readonly verify?: boolean;
   readonly expectHash?: string;
 }
@@ -26,9 +28,16 @@ export async function audit(
   _operands: readonly string[],
   options: AuditOptions,
 ): Promise<number | undefined> {
+  if (options.watch && (options.verify || options.output === "ndjson"))
+    fail("UsageError", "-w lists entries; leave --verify and -o ndjson out");
   if (options.verify) return verify(world, options);
   if (options.expectHash !== undefined) fail("UsageError", "--expect-hash needs --verify");
   if (options.output === "ndjson") return exportAll(world, options);
+  if (options.watch) return watch(world, null, (page) => showEntries(page, options));
+  return showEntries(world, options);
+}
+
+async function showEntries(world: World, options: AuditOptions): Promise<undefined> {
   const entries: AuditEntry[] = [];
   for await (const page of pagesOf(world, options, options.limit ?? usualLimit))
     entries.push(...page);

@@ -82,6 +82,30 @@ test("--since leaves out what is older, and asks for no more", async (t) => {
   assert.deepEqual([odd.code, odd.stdout], [2, ""]);
 });
 
+test("-w lists the entries again whenever there are others, until Ctrl-C", async (t) => {
+  let newest = 1;
+  const control = await fakeControl(t, {
+    "GET /audit": (_seen, res) => sendJson(res, 200, { entries: [entryOf(newest)] }),
+  });
+  const outrigger = await commandLine(t, control.endpoint);
+  const interrupt = new AbortController();
+
+  const { code, stdout } = await outrigger(["audit", "-w", "--refused", "--limit", "1"], {
+    signal: interrupt.signal,
+    onAnswer: (text) => {
+      if (text.includes("c1 ")) newest = 2;
+      if (text.includes("c2 ")) interrupt.abort();
+    },
+  });
+
+  assert.equal(code, 130);
+  assert.equal(stdout.match(/WHEN/g)?.length, 2);
+  assert.match(stdout, /cluster c1 [\s\S]*cluster c2 /);
+  assert.equal(control.to("GET /audit").at(-1)?.query.get("refused"), "true");
+  for (const other of [["--verify"], ["-o", "ndjson"]])
+    assert.equal((await outrigger(["audit", "-w", ...other])).code, 2, other.join(" "));
+});
+
 const stretch = { entries: 3, next: null, last_hash: "aa", has_expected: false, broken: null };
 
 test("--verify checks one stretch after the other, and prints the last hash", async (t) => {
