@@ -53,6 +53,13 @@ const clusters: Kind<ClusterStatusRecord> = {
   list: listClusters,
 };
 
+/** Those that the words name, as they are or as patterns; all when there are no words. */
+export const namedBy = <Row extends Named>(words: readonly string[], rows: readonly Row[]): Row[] =>
+  rows.filter(
+    ({ name }) =>
+      words.length === 0 || words.some((word) => word === name || matchesGlob(name, word)),
+  );
+
 /** Throws the kind's own error naming each plain word that none answers to, and what is spelled so. */
 export async function requireAll(
   { connect }: Pick<World, "connect">,

@@ -1,10 +1,29 @@
 import { AppError } from "../../common/errors.ts";
 import type { Action } from "../output/actions.ts";
+import type { Client } from "../sdk.ts";
+import { type Kind, type SelectionOptions, select } from "../selection.ts";
 import type { World } from "../world.ts";
 import { directAction, failedAction, tellActions } from "./actions.ts";
 
 interface Named {
   readonly name: string;
+}
+
+/** Deletes for good the things of a kind that the words name, after asking. */
+export async function deleteSelected<Row extends Named>(
+  world: World,
+  kind: Kind<Row>,
+  words: readonly string[],
+  options: SelectionOptions,
+  remove: (client: Client, row: Row) => Promise<unknown>,
+): Promise<undefined> {
+  const { noun } = kind;
+  const chosen = await select(world, kind, { verb: "delete", isFinal: true }, words, options);
+  const client = await world.connect();
+  await doDirectly(world, `${noun}s delete`, chosen, async (row) => {
+    await remove(client, row);
+    world.terminal.note(`Deleted ${noun} ${row.name}.`);
+  });
 }
 
 /** Does to each of several things what ends at once. Goes on after a failure, and throws the first one at the end. */

@@ -1,13 +1,12 @@
-import { matchesGlob } from "node:path";
 import type { OutputOf } from "../../common/operation.ts";
 import { tokenOperations as rows } from "../../contract/operations/tokens.ts";
 import { newTokenForm, roleForm, type TokenRecord, tokenForm } from "../output/access.ts";
 import { ago, type Column } from "../rendering.ts";
 import type { Client } from "../sdk.ts";
-import { agree, type Kind, requireAll, type SelectionOptions, select } from "../selection.ts";
+import { agree, type Kind, namedBy, requireAll, type SelectionOptions } from "../selection.ts";
 import type { World } from "../world.ts";
 import { answerOne, answerRows, type OutputOptions } from "./answers.ts";
-import { doDirectly } from "./directly.ts";
+import { deleteSelected } from "./directly.ts";
 
 type Words = readonly string[];
 
@@ -100,18 +99,10 @@ export async function role(
 }
 
 /** `outrigger tokens delete`. */
-export async function remove(
-  world: World,
-  words: Words,
-  options: SelectionOptions,
-): Promise<undefined> {
-  const chosen = await select(world, tokens, { verb: "delete", isFinal: true }, words, options);
-  const client = await world.connect();
-  await doDirectly(world, "tokens delete", chosen, async ({ id, name }) => {
-    await client.call(rows.delete, { token_id: id });
-    world.terminal.note(`Deleted token ${name}.`);
-  });
-}
+export const remove = (world: World, words: Words, options: SelectionOptions): Promise<undefined> =>
+  deleteSelected(world, tokens, words, options, (client, { id }) =>
+    client.call(rows.delete, { token_id: id }),
+  );
 
 interface NamedToken {
   readonly id: string;
@@ -121,8 +112,7 @@ interface NamedToken {
 async function listNamed(client: Client, words: Words): Promise<NamedToken[]> {
   const found = await client.call(rows.list, {});
   const named = found.map(({ token_id: id, token_name: name }) => ({ id, name }));
-  if (words.length === 0) return named;
-  return named.filter(({ name }) => words.some((word) => word === name || matchesGlob(name, word)));
+  return namedBy(words, named);
 }
 
 /** The token of this name; throws `NotFoundError`. */

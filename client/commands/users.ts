@@ -1,4 +1,3 @@
-import { matchesGlob } from "node:path";
 import { fail } from "../../common/errors.ts";
 import { userOperations as rows } from "../../contract/operations/users.ts";
 import type { UserRecord } from "../../contract/records/users.ts";
@@ -6,11 +5,11 @@ import { userForm } from "../output/access.ts";
 import { readPassword } from "../passwords.ts";
 import { ago, type Column } from "../rendering.ts";
 import type { Client } from "../sdk.ts";
-import { type Kind, requireAll, type SelectionOptions, select } from "../selection.ts";
+import { type Kind, namedBy, requireAll, type SelectionOptions } from "../selection.ts";
 import type { World } from "../world.ts";
 import { directAction, tellActions } from "./actions.ts";
 import { answerRows, type OutputOptions } from "./answers.ts";
-import { doDirectly } from "./directly.ts";
+import { deleteSelected } from "./directly.ts";
 
 type Words = readonly string[];
 
@@ -81,18 +80,10 @@ export async function update(
 }
 
 /** `outrigger users delete`. */
-export async function remove(
-  world: World,
-  words: Words,
-  options: SelectionOptions,
-): Promise<undefined> {
-  const chosen = await select(world, users, { verb: "delete", isFinal: true }, words, options);
-  const client = await world.connect();
-  await doDirectly(world, "users delete", chosen, async ({ id, name }) => {
-    await client.call(rows.delete, { user_id: id });
-    world.terminal.note(`Deleted user ${name}.`);
-  });
-}
+export const remove = (world: World, words: Words, options: SelectionOptions): Promise<undefined> =>
+  deleteSelected(world, users, words, options, (client, { id }) =>
+    client.call(rows.delete, { user_id: id }),
+  );
 
 interface NamedUser extends UserRecord {
   readonly name: string;
@@ -101,8 +92,7 @@ interface NamedUser extends UserRecord {
 async function listNamed(client: Client, words: Words): Promise<NamedUser[]> {
   const found = await client.call(rows.list, {});
   const named = found.map((user) => ({ ...user, name: user.name ?? user.id }));
-  if (words.length === 0) return named;
-  return named.filter(({ name }) => words.some((word) => word === name || matchesGlob(name, word)));
+  return namedBy(words, named);
 }
 
 const users: Kind<NamedUser> = {

@@ -22,27 +22,13 @@ export const subjects = {
     await noSuchCluster(ctx, name, identity);
   },
   /** A cluster that is live or yet to be made. */
-  async newCluster({ db }, name, identity) {
-    const workspace = await findLiveWorkspace(db, name);
-    if (workspace === undefined || seesWorkspace(identity, workspace)) return;
-    fail(
-      "ConflictError",
-      `the name ${name} is taken by a cluster in a workspace that is not yours`,
-    );
-  },
+  newCluster: freeName("cluster", findLiveWorkspace),
   async service({ db }, name, identity) {
     const workspace = await findServiceWorkspace(db, name);
     if (workspace !== undefined && seesWorkspace(identity, workspace)) return;
     fail("NotFoundError", `there is no service ${name}; serve status lists them`);
   },
-  async newService({ db }, name, identity) {
-    const workspace = await findServiceWorkspace(db, name);
-    if (workspace === undefined || seesWorkspace(identity, workspace)) return;
-    fail(
-      "ConflictError",
-      `the name ${name} is taken by a service in a workspace that is not yours`,
-    );
-  },
+  newService: freeName("service", findServiceWorkspace),
   /** A token, which everyone sees, and its creator and administrators change. */
   async token({ db }, id, identity) {
     const token = await findToken(db, id);
@@ -72,6 +58,18 @@ export const subjects = {
     );
   },
 } as const satisfies Record<Ownership, Rule>;
+
+/** That a name is not taken by a thing that the caller cannot see. */
+function freeName(noun: string, findWorkspace: typeof findLiveWorkspace): Rule {
+  return async ({ db }, name, identity) => {
+    const workspace = await findWorkspace(db, name);
+    if (workspace === undefined || seesWorkspace(identity, workspace)) return;
+    fail(
+      "ConflictError",
+      `the name ${name} is taken by a ${noun} in a workspace that is not yours`,
+    );
+  };
+}
 
 /** Whether rows may say that they are about things of this noun. */
 export const isSubjectNoun = (noun: string): noun is keyof typeof subjects =>

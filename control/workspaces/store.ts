@@ -92,28 +92,21 @@ export interface LiveThing {
 
 /** The clusters and services of a workspace that are live. */
 export async function listLiveThings(db: Queries, workspace: string): Promise<LiveThing[]> {
-  const clusters = await db
-    .selectFrom("clusters")
-    .select(["name", "user_id", "user_name"])
-    .where("workspace", "=", workspace)
-    .where("status", "<>", gone)
-    .orderBy("name")
-    .execute();
-  const services = await db
-    .selectFrom("services")
-    .select(["name", "user_id", "user_name"])
-    .where("workspace", "=", workspace)
-    .where("status", "<>", gone)
-    .orderBy("name")
-    .execute();
-  const toThing =
-    (noun: LiveThing["noun"]) =>
-    ({ name, user_id: id, user_name }: (typeof clusters)[number]): LiveThing => ({
+  const listOf = async (noun: LiveThing["noun"]) => {
+    const rows = await db
+      .selectFrom(`${noun}s` as const)
+      .select(["name", "user_id", "user_name"])
+      .where("workspace", "=", workspace)
+      .where("status", "<>", gone)
+      .orderBy("name")
+      .execute();
+    return rows.map(({ name, user_id: id, user_name }) => ({
       noun,
       name,
       user: { id, name: user_name },
-    });
-  return [...clusters.map(toThing("cluster")), ...services.map(toThing("service"))];
+    }));
+  };
+  return [...(await listOf("cluster")), ...(await listOf("service"))];
 }
 
 /** The workspaces with anything live in them. */
