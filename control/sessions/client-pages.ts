@@ -54,7 +54,15 @@ button.addEventListener("click", async () => {
 });
 `;
 
-/** The page that shows a login token, or hands it to a client that waits on a port of the browser's machine. */
+const handOverTo = (port: number) => `
+<p>A command line waits for it on port ${port} of this machine. <strong>Continue only if you have just started
+its login yourself.</strong></p>
+<button type="button" id="hand-over">Hand over</button>`;
+
+/**
+ * The page that shows a login token, and hands it to a client that waits on a port of the browser's machine.
+ * Not before its user says so: a link from elsewhere may name the port of whatever else listens there.
+ */
 export async function tokenPage(
   ctx: Ground,
   { local_port: port }: InputOf<typeof authOperations.tokenPage>,
@@ -65,7 +73,7 @@ export async function tokenPage(
   return pageReply({
     title: "Login token",
     body: `${asUser(call)}
-<p role="status" id="done"></p>
+<p role="status" id="done"></p>${port === null ? "" : handOverTo(port)}
 <label for="token">Token</label>
 <textarea id="token" readonly spellcheck="false" aria-describedby="about">${token}</textarea>
 <p class="faint" id="about">Paste it into the command line that asks for it. Anyone who has it can act as you
@@ -84,9 +92,9 @@ copy.addEventListener("click", async () => {
   await navigator.clipboard?.writeText(token.value);
   done.textContent = "Copied.";
 });
-if (waiting !== null)
+document.getElementById("hand-over")?.addEventListener("click", () =>
   fetch(waiting, { method: "POST", headers: { "content-type": "text/plain" }, body: token.value }).then(
     () => { done.textContent = "Handed to the command line. You can close this page."; },
     () => { done.textContent = "The command line does not answer. Paste the token there instead."; },
-  );
+  ));
 `;

@@ -117,7 +117,9 @@ test("a password logs in, the token page hands over, and logging out ends it", {
   const control = await startControl(t, { env: { OUTRIGGER_LOGIN: "password" } });
   await makeUser(control, "ann", "right horse battery");
   const handed = Promise.withResolvers<string>();
+  const posts: string[] = [];
   const waiting = createServer((req, res) => {
+    posts.push(req.method ?? "");
     res.setHeader("access-control-allow-origin", control.endpoint).end();
     if (req.method === "POST") handed.resolve(text(req));
   });
@@ -135,6 +137,10 @@ test("a password logs in, the token page hands over, and logging out ends it", {
   assert.deepEqual(await barriersOf(page), []);
   await page.getByLabel("Password").fill("right horse battery");
   await page.getByRole("button", { name: "Log in" }).click();
+  const handOver = page.getByRole("button", { name: "Hand over" });
+  await handOver.waitFor();
+  assert.deepEqual(posts, [], "nothing is handed over to a port that a link names");
+  await handOver.click();
   await page.getByText("Handed to the command line.").waitFor();
   assert.deepEqual(await barriersOf(page), []);
   const token = JSON.parse(Buffer.from(await handed.promise, "base64").toString());
