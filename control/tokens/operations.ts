@@ -89,9 +89,11 @@ async function deleteToken(ctx: Ground, { token_id: id }: InputOf<typeof rows.de
 async function updateRole(
   ctx: Ground,
   { token_id: id, role: word }: InputOf<typeof rows.updateRole>,
+  call: Call,
 ) {
   const role = readRole(word);
   return ctx.batch(async (tx) => {
+    await requireUnchanged(ctx, tx, call);
     const { token, account } = await getAccount(tx, id);
     requireWithin(role, await creatorRoleOf(tx, token), token);
     await giveRole(tx, account, role);
@@ -108,10 +110,12 @@ async function updateRole(
 async function rotateToken(
   ctx: Ground,
   { token_id: id, expires_in_days: days }: InputOf<typeof rows.rotate>,
+  call: Call,
 ) {
   const secret = newSecret();
   const createdAt = ctx.now().getTime();
   return ctx.batch(async (tx) => {
+    await requireUnchanged(ctx, tx, call);
     const { token } = await getAccount(tx, id);
     const expiresAt = days === null ? sameExpiry(token, createdAt) : expiryAfter(createdAt, days);
     await setSecret(tx, id, digestOf(secret), { createdAt, expiresAt });

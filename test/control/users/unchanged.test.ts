@@ -10,6 +10,7 @@ import { userOperations } from "../../../control/users/operations.ts";
 import { giveRole } from "../../../control/users/roles.ts";
 import { findUser, listUsers } from "../../../control/users/store.ts";
 import { aCaller } from "../../helpers/callers.ts";
+import { addCaller } from "../../helpers/users.ts";
 import { testWorld } from "../../helpers/world.ts";
 import { aClient, aSessionOf } from "../sessions/a-login.ts";
 
@@ -73,18 +74,26 @@ for (const [name, input] of changes)
 test("a session that ended meanwhile gives no password, no token and no other session", async (t) => {
   const { ctx, call, loggedOut, run } = await aRace(t, "user");
   const { challenge } = aClient();
+  await addCaller(ctx, { name: "robot" });
 
   for (const attempt of [
     () => run(loggedOut, "users.update", { user_id: "ann", role: null, password }),
     () => run(loggedOut, "tokens.create", { token_name: "ci", role: null, expires_in_days: null }),
+    () => run(loggedOut, "tokens.rotate", { token_id: "token-robot", expires_in_days: null }),
+    () => run(loggedOut, "tokens.update_role", { token_id: "token-robot", role: "viewer" }),
     () => approve(loggedOut, { code_challenge: challenge }, call),
     () => makeToken(loggedOut, call),
   ])
     await assert.rejects(async () => attempt(), { type: "AuthenticationError" });
 
   assert.equal((await findUser(ctx.db, "ann"))?.hasPassword, false);
-  for (const table of ["tokens", "approvals"] as const)
-    assert.deepEqual(await ctx.db.selectFrom(table).selectAll().execute(), []);
+  assert.deepEqual(await ctx.db.selectFrom("approvals").selectAll().execute(), []);
+  const tokens = await ctx.db.selectFrom("tokens").select(["id", "created_at"]).execute();
+  assert.deepEqual(
+    tokens.map(({ id, created_at: at }) => [id, at]),
+    [["token-robot", 0]],
+  );
+  assert.equal((await findUser(ctx.db, "robot"))?.role, "user");
   const sessions = await ctx.db.selectFrom("sessions").select("user_id").execute();
   assert.deepEqual(
     sessions.map((session) => session.user_id),
