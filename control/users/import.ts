@@ -1,4 +1,6 @@
+import { userOperations as rows } from "../../contract/operations/users.ts";
 import type { UserImportResult } from "../../contract/records/users.ts";
+import { addAudit, type NewAudit } from "../audit/store.ts";
 import type { Call } from "../bind.ts";
 import type { Ground } from "../ground.ts";
 import { atLine, type ImportRow, readRows } from "./import-rows.ts";
@@ -7,7 +9,7 @@ import { hashPassword, isPasswordOf } from "./passwords.ts";
 import { addUser, listNamed, type NewAccount, type WithPassword } from "./store.ts";
 import { type Admitted, requireUnchanged } from "./unchanged.ts";
 
-type Importer = Admitted & Pick<Call, "signal">;
+type Importer = Admitted & Pick<Call, "id" | "signal">;
 
 /**
  * Creates the users of a CSV text: all of them, or none where one line is wrong. A line that says what
@@ -84,9 +86,24 @@ async function addAll(ctx: Ground, rows: readonly ImportRow[], call: Importer): 
         )
       ).map(({ user }) => user.name),
     );
-    if (taken.size === 0) for (const { user, hash } of users) await addUser(tx, user, hash);
+    if (taken.size === 0)
+      for (const { user, hash } of users) {
+        await addUser(tx, user, hash);
+        await addAudit(tx, entryOf(ctx, user, call));
+      }
     return rows
       .filter(({ name }) => taken.has(name))
       .map(({ line, name }) => atLine(line, `${name} was created by someone else meanwhile`));
   });
 }
+
+/** The entry about the call does not say whom the file names. */
+const entryOf = (
+  { now }: Ground,
+  { name, role }: NewAccount,
+  { id: requestId, user, credential, origin }: Importer,
+): NewAudit => ({
+  ...{ at: now().getTime(), userId: user.id, userName: user.name, credential, requestId },
+  ...{ address: origin?.address ?? "", operation: rows.import.name, outcome: "allowed" },
+  ...{ subject: `user ${name}: role ${role}, password`, reason: null },
+});

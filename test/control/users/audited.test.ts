@@ -37,6 +37,7 @@ test("what is done to users and tokens is audited with their names, and without 
       ["ana", "users.update", "user ana (ana): role admin", "refused"],
       ["root", "users.update", `user ${bob} (bob): role user, password`, "allowed"],
       ["root", "users.import", null, "allowed"],
+      ["root", "users.import", "user cleo: role user, password", "allowed"],
       ["root", "users.delete", `user ${bob} (bob)`, "allowed"],
       ["ana", "tokens.create", "token ci: role viewer", "allowed"],
       ["ana", "tokens.rotate", `token ${token_id} (ci)`, "allowed"],

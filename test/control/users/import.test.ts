@@ -172,7 +172,7 @@ test("a client that hangs up leaves nothing half done", async (t) => {
   const importing = importUsers(
     world.ctx,
     `${header}\nana,correct horse,user\nbob,correct horse,user`,
-    { ...anIdentity(), origin: null, signal: abort.signal },
+    { ...anIdentity(), id: "r1", origin: null, signal: abort.signal },
   );
   abort.abort(new Error("hung up"));
 
