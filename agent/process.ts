@@ -12,6 +12,7 @@ import {
   type Tree,
 } from "../common/process-tree.ts";
 import type { Limits } from "../contract/agent-shapes.ts";
+import { rebooted } from "../contract/job-loss.ts";
 import { type GroupPlace, groupsOf, makeGroups } from "./control-groups.ts";
 import { openOutput, untilWritten } from "./log-pipe.ts";
 
@@ -116,7 +117,7 @@ export async function runScript(script: Script, signal: AbortSignal): Promise<Ou
   if (code !== undefined) return { code: Number(code) };
   const isOfThisBoot = readLink(folder, name, "claim")?.endsWith(readBootId()) ?? true;
   const gone = `the process of its ${name} script is gone and left no exit code`;
-  return { lost: isOfThisBoot ? gone : "the machine was rebooted", begun: true };
+  return { lost: isOfThisBoot ? gone : rebooted, begun: true };
 }
 
 /**

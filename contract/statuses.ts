@@ -188,6 +188,37 @@ export const replicaMachine = machine("replica", "PENDING", {
 });
 export type ReplicaStatus = StateOf<typeof replicaMachine>;
 
+/** A task of a managed job. Each of its attempts runs on a cluster of its own, one after the other. */
+export const managedJobMachine = machine("managed_job", "PENDING", {
+  PENDING: {
+    to: ["STARTING", "CANCELLING", "FAILED_PRECHECKS", "FAILED_CONTROLLER"],
+    means: "waits for a machine",
+  },
+  STARTING: {
+    to: ["RUNNING", "SUCCEEDED", "CANCELLING", "FAILED_PRECHECKS", "FAILED_CONTROLLER"],
+    means: "its first cluster is being created",
+  },
+  RUNNING: {
+    to: [
+      ...(["RECOVERING", "SUCCEEDED", "CANCELLING"] as const),
+      ...(["FAILED", "FAILED_SETUP", "FAILED_CONTROLLER"] as const),
+    ],
+    means: "was submitted to its cluster, which sets it up or runs it",
+  },
+  RECOVERING: {
+    to: ["RUNNING", "SUCCEEDED", "CANCELLING", "FAILED_PRECHECKS", "FAILED_CONTROLLER"],
+    means: "lost its cluster, or failed and may try again; the next cluster is being created",
+  },
+  CANCELLING: { to: ["CANCELLED"], means: "a user cancelled it; its cluster is being deleted" },
+  SUCCEEDED: { to: [], means: "its run script exited with 0 on every node" },
+  CANCELLED: { to: [], means: "cancelled by a user; nothing of it is left" },
+  FAILED: { to: [], means: "its run script failed, or it was lost and must not be recovered" },
+  FAILED_SETUP: { to: [], means: "its setup script failed" },
+  FAILED_PRECHECKS: { to: [], means: "it can never be launched as it is" },
+  FAILED_CONTROLLER: { to: [], means: "this version of the control plane cannot read its task" },
+});
+export type ManagedJobStatus = StateOf<typeof managedJobMachine>;
+
 /** Exit values of calls that follow a job: what `/logs` leaves as its result. */
 export const jobExitCodes = {
   SUCCEEDED: 0,

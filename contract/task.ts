@@ -44,7 +44,7 @@ export function singleTask(document: TaskDocument, operation: string): Task {
   const what = document.kind === "group" ? "job group" : "pipeline";
   fail(
     "NotSupportedError",
-    `${operation} takes one task, and this document is a ${what} of ${document.tasks.length}; only managed jobs take several, and this version has no managed jobs yet: launch its tasks one by one`,
+    `${operation} takes one task, and this document is a ${what} of ${document.tasks.length}; this version runs no tasks together: launch them one by one`,
   );
 }
 

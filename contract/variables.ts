@@ -39,6 +39,13 @@ export const replicaVariables = {
   SERVE_REPLICA_ID: "Which replica of its service it is; the first is 1, none comes twice.",
 } as const;
 
+/** What a managed job sees besides, by the name after `OUTRIGGER_`. Its TASK_ID is the same in every attempt. */
+export const managedJobVariables = {
+  MANAGED_JOB_ID: "The number of the managed job.",
+  JOB_RANK: "Which of several copies of the job this is; the first is 0.",
+  RECOVERY_COUNT: "How many times the job was recovered; 0 in its first attempt.",
+} as const;
+
 /** What a hook sees besides the variables of its task, by the name after `OUTRIGGER_`. */
 export const hookVariables = {
   HOOK_EVENT: "What is about to happen: stop, preemption or down. Also as plain `HOOK_EVENT`.",

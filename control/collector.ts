@@ -5,6 +5,7 @@ import type { Context } from "./context.ts";
 import { copyIfDue } from "./db/copies.ts";
 import { keepReserve } from "./db/reserve.ts";
 import { databaseOf } from "./home.ts";
+import { collectJobs } from "./jobs/collect.ts";
 import { collectReads, collectRequests } from "./requests/collect.ts";
 import { dropPassing } from "./requests/passing.ts";
 import { collectServices } from "./services/collect.ts";
@@ -21,6 +22,7 @@ const collectors: readonly ((ctx: Context, signal?: AbortSignal) => Promise<void
   collectDownloads,
   collectUploads,
   collectServices,
+  collectJobs,
   collectRefusals,
   collectAudit,
   collectSessions,

@@ -7,6 +7,7 @@ import { usualLogBytes } from "../contract/job-log.ts";
 import {
   clientVariables,
   inheritedVariables,
+  managedJobVariables,
   replicaVariables,
   taskVariables,
 } from "../contract/variables.ts";
@@ -149,6 +150,7 @@ const ofOthers = Object.keys({
   ...clientVariables,
   ...taskVariables,
   ...replicaVariables,
+  ...managedJobVariables,
 }).flatMap(envNames);
 
 /** The settings, checked; throws `ConfigError` naming the variable. */

@@ -82,6 +82,7 @@ async function listBetween(db: Queries, after: number, upTo: number): Promise<Lo
     noun: row.noun as EventRecord["noun"],
     name: row.name,
     replica: row.replica,
+    job_id: row.job_id,
     subject: row.subject_id,
     from: row.from_status,
     to: row.to_status,
@@ -93,7 +94,7 @@ async function listBetween(db: Queries, after: number, upTo: number): Promise<Lo
   }));
 }
 
-/** Events with the names of what they are about; a replica goes by its service's. */
+/** Events with the names of what they are about; a replica goes by its service's, a task by its job's. */
 const namedEvents = (db: Queries) =>
   db
     .selectFrom("events")
@@ -108,17 +109,24 @@ const namedEvents = (db: Queries) =>
         eb("services.id", "=", fn.coalesce("replicas.service_id", "subject_id")),
       ),
     )
+    .leftJoin("job_tasks", (join) =>
+      join.onRef("job_tasks.id", "=", "subject_id").on("noun", "=", "managed_job"),
+    )
+    .leftJoin("managed_jobs", "managed_jobs.id", "job_tasks.job_id")
     .select(({ fn }) => [
       "seq",
       "noun",
-      fn.coalesce("clusters.name", "services.name").as("name"),
+      fn.coalesce("clusters.name", "services.name", "managed_jobs.name").as("name"),
       "replicas.number as replica",
+      "job_tasks.job_id",
       "subject_id",
       "from_status",
       "to_status",
       "events.reason",
       "events.actor",
-      fn.coalesce("clusters.workspace", "services.workspace").as("workspace"),
+      fn
+        .coalesce("clusters.workspace", "services.workspace", "managed_jobs.workspace")
+        .as("workspace"),
       "is_noteworthy",
       "at",
     ]);

@@ -2,12 +2,14 @@ import { narrate as narrateCluster } from "./clusters/provision-log.ts";
 import type { Connection } from "./db/open.ts";
 import { eventsOf } from "./events.ts";
 import type { Ground } from "./ground.ts";
+import { narrate as narrateJob } from "./jobs/narration.ts";
 import { narrate as narrateService } from "./services/narration.ts";
 
 /** Where people read what happened to a thing. */
 const narrations: Readonly<Record<string, typeof narrateCluster>> = {
   cluster: narrateCluster,
   service: narrateService,
+  managed_job: narrateJob,
 };
 
 /** Says in the log of its thing, and in ours, what a committed transaction remarked. */

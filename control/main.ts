@@ -9,6 +9,7 @@ import { readConfig } from "./config.ts";
 import { freeReserve } from "./db/reserve.ts";
 import { databaseOf } from "./home.ts";
 import { buildServer, listen } from "./http/server.ts";
+import { managedJobs } from "./jobs/reconcile.ts";
 import { lockHome } from "./lock.ts";
 import { openLog } from "./log.ts";
 import { closeContext, openContext } from "./open.ts";
@@ -44,9 +45,15 @@ async function main(): Promise<void> {
   const address = await listen(server, config);
   lock.tell({ ...address, tls: config.tlsCertFile !== undefined });
   // Only then what an earlier process left, so that a list or a cancel of it is heard.
-  const reconciling = [clusters, lateNodes, services, replicas, sshHosts, sshLeftovers].map(
-    (noun) => startReconciler(ctx, noun),
-  );
+  const reconciling = [
+    clusters,
+    lateNodes,
+    services,
+    replicas,
+    managedJobs,
+    sshHosts,
+    sshLeftovers,
+  ].map((noun) => startReconciler(ctx, noun));
   const collector = startCollector(ctx);
   requests.start();
   const reporting = reportOrphans(ctx, stopping.signal).catch((error: unknown) =>

@@ -21,6 +21,7 @@ import { openBundles } from "./doors/ssh/bundles.ts";
 import { openEventLog } from "./event-log.ts";
 import { narrateEvents } from "./event-narration.ts";
 import { databaseOf } from "./home.ts";
+import { openJobLogs } from "./jobs/log-copies.ts";
 import type { Logger } from "./log.ts";
 import { bounded } from "./providers/bounded.ts";
 import { openProviders } from "./providers/index.ts";
@@ -123,6 +124,7 @@ async function open(config: Config, log: Logger, replaced: Replaced): Promise<Co
     agent: (cluster, rank) => agents.of(provider(cluster.provider), cluster, rank),
     watches: openWatches(() => ctx),
     balancers: replaced.balancers ?? openBalancers(() => ctx),
+    jobLogs: openJobLogs(() => ctx),
     reconciling: new Map(),
     eventLog,
     eventStreams: new Set(),
@@ -136,6 +138,7 @@ async function open(config: Config, log: Logger, replaced: Replaced): Promise<Co
 export async function closeContext(ctx: Context): Promise<void> {
   await ctx.watches.stop();
   await ctx.balancers.stop();
+  await ctx.jobLogs.stop();
   await ctx.agents.close();
   ctx.ssh.forwards.closeAll();
   ctx.ssh.connections.close();

@@ -1,4 +1,4 @@
-import { jobOperations } from "../contract/operations/jobs.ts";
+import { jobOperations as jobRows } from "../contract/operations/jobs.ts";
 import { poolOperations } from "../contract/operations/pools.ts";
 import { storageOperations } from "../contract/operations/storage.ts";
 import { volumeOperations } from "../contract/operations/volumes.ts";
@@ -10,6 +10,7 @@ import { orphanOperations } from "./clusters/orphans.ts";
 import { dashboardOperations } from "./dashboard.ts";
 import { eventOperations } from "./event-stream.ts";
 import { explainOperations } from "./explain.ts";
+import { jobOperations } from "./jobs/operations.ts";
 import { requestOperations } from "./requests/operations.ts";
 import { serviceOperations } from "./services/operations.ts";
 import { sessionOperations } from "./sessions/operations.ts";
@@ -24,14 +25,14 @@ import { workspaceOperations } from "./workspaces/operations.ts";
  * once ask for them.
  */
 const emptyLists: Bound[] = [
-  bind(jobOperations.queueV2, async () => ({
+  bind(jobRows.queueV2, async () => ({
     jobs: [],
     total: 0,
     total_no_filter: 0,
     status_counts: {},
     infra_options: [],
   })),
-  bind(jobOperations.queue, async () => []),
+  bind(jobRows.queue, async () => []),
   bind(poolOperations.status, async () => []),
   bind(storageOperations.list, async () => []),
   bind(volumeOperations.list, async () => []),
@@ -50,6 +51,7 @@ export const operations: Bound[] = [
   ...tokenOperations,
   ...auditOperations,
   ...serviceOperations,
+  ...jobOperations,
   ...sessionOperations,
   ...sshPoolOperations,
   ...uploadOperations,

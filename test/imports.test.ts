@@ -29,9 +29,9 @@ interface Rule {
 const shared = [/^common\//, /^contract\//];
 /** What every noun of control builds on. */
 const ground =
-  /^control\/(access\/.*|settle-all|collect-offers|audit\/(entry|store)|bind|context|downloads|events|glob|ground|html|map-in-batches|move|offer-words|offers|reconciler|output-excerpt|task|want|wire\/.*|doors\/.*)(\.ts)?$/;
+  /^control\/(access\/.*|settle-all|collect-offers|audit\/(entry|store)|bind|context|downloads|events|glob|ground|html|log-copy|map-in-batches|move|offer-words|offers|reconciler|output-excerpt|task|want|wire\/.*|doors\/.*)(\.ts)?$/;
 const noun =
-  "(audit|clouds|clusters|requests|services|sessions|ssh-pools|tokens|uploads|users|workspaces)";
+  "(audit|clouds|clusters|jobs|requests|services|sessions|ssh-pools|tokens|uploads|users|workspaces)";
 
 /** Who may import whom. */
 const rules: readonly Rule[] = [

@@ -1,6 +1,7 @@
 import { describeSurvivors, endTree } from "../../common/end-processes.ts";
 import { readBootId, type Tree } from "../../common/process-tree.ts";
 import type { PartSpec } from "../../contract/agent-shapes.ts";
+import { rebooted } from "../../contract/job-loss.ts";
 import { type Agent, keys } from "../context.ts";
 import { countMemoryKills, mostProcesses } from "../control-groups.ts";
 import { addedTo, environmentOf, markOf, type Phase, phases } from "../environment.ts";
@@ -42,7 +43,7 @@ export async function drivePart(agent: Agent, jobId: number, rank: number): Prom
     if (part === undefined || part.status === "ENDED") return;
     if (spec === undefined) return movePart(agent, jobId, rank, "ENDED", lostSpec);
     if (part.bootId !== null && part.bootId !== bootId)
-      return movePart(agent, jobId, rank, "ENDED", { reason: "the machine was rebooted" });
+      return movePart(agent, jobId, rank, "ENDED", { reason: rebooted });
     await step(agent, part, spec, bootId);
   }
 }

@@ -2,7 +2,12 @@ import type * as z from "zod";
 import { AgentSettings } from "../../agent/config.ts";
 import { settingName } from "../../common/config.ts";
 import { envNames } from "../../common/product.ts";
-import { clientVariables, replicaVariables, taskVariables } from "../../contract/variables.ts";
+import {
+  clientVariables,
+  managedJobVariables,
+  replicaVariables,
+  taskVariables,
+} from "../../contract/variables.ts";
 import { BalancerSettings } from "../../control/balancer/config.ts";
 import { Settings } from "../../control/config.ts";
 import {
@@ -34,7 +39,7 @@ export const settingsPage = (): string =>
     "## What a task sees",
     "Each also under the name that the protocol's existing tasks use; `CUDA_VISIBLE_DEVICES` and " +
       "`MASTER_ADDR` beside them.",
-    variablesTable({ ...taskVariables, ...replicaVariables }),
+    variablesTable({ ...taskVariables, ...managedJobVariables, ...replicaVariables }),
   );
 
 const variablesTable = (variables: Readonly<Record<string, string>>): string =>

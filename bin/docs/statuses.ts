@@ -34,7 +34,7 @@ export const internalStatusesPage = (): string =>
 
 function machineParts({ name, initials, states }: Shown): string[] {
   return [
-    `## ${name[0]?.toUpperCase()}${name.slice(1)}`,
+    `## ${name[0]?.toUpperCase()}${name.slice(1).replaceAll("_", " ")}`,
     `Begins as ${initials.map(code).join(" or ")}.`,
     table(
       ["Status", "Means", "May become"],

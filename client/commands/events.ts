@@ -75,12 +75,20 @@ async function followEvents(
 }
 
 function lineOf({ terminal }: World, event: EventRecord, isNamed: boolean): string {
-  const { noun, name, replica, from, to, reason, at } = event;
-  const subject = [noun === "replica" ? "service" : noun, name ?? "?"];
-  const named = isNamed ? [...subject, ...(replica === null ? [] : ["replica", replica])] : [];
+  const { noun, name, replica, job_id: jobId, from, to, reason, at } = event;
+  const subject = [eventSubjects[noun], name ?? "?"];
+  const parts = [...numbered("replica", replica), ...numbered("job", jobId)];
+  const named = isNamed ? [...subject, ...parts] : [];
   const what = to === null ? reason : `${from} → ${to}: ${reason}`;
   return [terminal.paint("dim", localTime(at)), named.join(" "), what].filter(Boolean).join("  ");
 }
+
+const eventSubjects: Readonly<Record<EventRecord["noun"], string>> = {
+  ...{ cluster: "cluster", service: "service", replica: "service", managed_job: "managed" },
+};
+
+const numbered = (word: string, number: number | null | undefined): (string | number)[] =>
+  number === null || number === undefined ? [] : [word, number];
 
 async function listEvents(
   world: World,

@@ -58,14 +58,18 @@ export const eventForm = form(
     id: z.int().nullable().describe("Later events have greater ids; null without --follow."),
     at: instant,
     noun: z.enum(eventNouns),
-    name: z.string().nullable().describe("Of the cluster or service; null once forgotten."),
+    name: z
+      .string()
+      .nullable()
+      .describe("Of the cluster, service or managed job; null once forgotten."),
     replica: z.int().nullable(),
+    job_id: z.int().nullable().describe("Number of the managed job."),
     from: z.string().nullable().describe("Status it left; null when the status did not change."),
     to: z.string().nullable().describe("Status it entered; null when the status did not change."),
     reason: z.string(),
   }),
-  ({ at, id, noun, name, replica, from, to, reason }: AnyEvent) => ({
-    ...{ id, at: instantOf(at) ?? "", noun, name, replica, from, to, reason },
+  ({ at, id, noun, name, replica, job_id = null, from, to, reason }: AnyEvent) => ({
+    ...{ id, at: instantOf(at) ?? "", noun, name, replica, job_id, from, to, reason },
   }),
 );
 
@@ -75,6 +79,7 @@ interface AnyEvent {
   readonly noun: (typeof eventNouns)[number];
   readonly name: string | null;
   readonly replica: number | null;
+  readonly job_id?: number | null;
   readonly from: string | null;
   readonly to: string | null;
   readonly reason: string;

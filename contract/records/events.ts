@@ -1,7 +1,7 @@
 import * as z from "zod";
 
 /** The nouns whose events are logged. */
-export const eventNouns = ["cluster", "service", "replica"] as const;
+export const eventNouns = ["cluster", "service", "replica", "managed_job"] as const;
 
 /** A row of the log of events. */
 export const EventRecord = z
@@ -11,8 +11,11 @@ export const EventRecord = z
     name: z
       .string()
       .nullable()
-      .describe("Of the cluster or service; a replica has its service's. Null once forgotten."),
+      .describe(
+        "Of the cluster, service or managed job; a replica has its service's. Null once forgotten.",
+      ),
     replica: z.int().nullable().describe("Number of the replica; null for other nouns."),
+    job_id: z.int().nullable().describe("Number of the managed job; null for other nouns."),
     subject: z.string().describe("Its internal id, which no other one of the same name has."),
     from: z.string().nullable().describe("Status it left; null when the status did not change."),
     to: z.string().nullable().describe("Status it entered; null when the status did not change."),

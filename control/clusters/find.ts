@@ -46,12 +46,15 @@ const hintOfName = async (
   { workspaces }: Reader,
 ): Promise<string> => hintOf(name, await listLiveNames(db, "", mostNames, workspaces), wayOut);
 
+/** The commands about what clusters are made for. */
+const managers: Readonly<Record<string, string>> = { replica: "serve", managed_job: "jobs" };
+
 /** Throws `ConflictError` for a cluster that no user launched: whoever made it looks after it. */
 export function refuseManaged({ name, madeFor }: Cluster): void {
   if (madeFor !== null)
     fail(
       "ConflictError",
-      `cluster ${name} is part of ${madeFor.what}, which manages it; ${product.word} serve says what can be done`,
+      `cluster ${name} is part of ${madeFor.what}, which manages it; ${product.word} ${managers[madeFor.noun] ?? "status"} says what can be done`,
     );
 }
 

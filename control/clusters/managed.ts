@@ -1,5 +1,6 @@
-import { fail } from "../../common/errors.ts";
+import { AppError, type ErrorType, fail } from "../../common/errors.ts";
 import { product } from "../../common/product.ts";
+import { agentOperations as api } from "../../contract/agent-api.ts";
 import type { Job, JobSidecar } from "../../contract/agent-shapes.ts";
 import { redactSecrets, type Task } from "../../contract/task.ts";
 import type { Call } from "../bind.ts";
@@ -80,6 +81,67 @@ export async function noticeOf(ctx: Ground, { id }: Cluster): Promise<string | u
   const notice = open.find(({ events }) => events.includes("preemption"));
   return notice && `its machine is being preempted: ${notice.because}`;
 }
+
+const askedMs = 5_000;
+
+/**
+ * As `noticeOf`, asked of the nodes themselves, as control may not have heard of it yet. Throws
+ * `UnreachableError` where one does not answer.
+ */
+export async function noticeAtNodes(
+  ctx: Context,
+  cluster: Cluster,
+  signal: AbortSignal,
+): Promise<string | undefined> {
+  const ranks = [...Array(cluster.nodes).keys()];
+  const options = { signal, timeoutMs: askedMs };
+  const led = await Promise.all(
+    ranks.map(
+      async (rank) => (await ctx.agent(cluster, rank).call(api.health, {}, options)).lifecycle,
+    ),
+  );
+  const isPreempted = led.some((one) => one?.events.includes("preemption"));
+  return isPreempted ? "its machine is being preempted" : noticeOf(ctx, cluster);
+}
+
+/** The job that was handed in under an id. */
+interface Submitted {
+  readonly submissionId: string;
+  readonly jobId: number | null;
+}
+
+/** Such a job; undefined while its node does not answer, `unknown` where that is another node by now. */
+export async function findManagedJob(
+  ctx: Context,
+  cluster: Cluster,
+  { submissionId, jobId }: Submitted,
+  signal: AbortSignal,
+): Promise<Job | "unknown" | undefined> {
+  try {
+    const options = { signal, timeoutMs: askedMs };
+    const job = await ctx.agent(cluster, 0).call(api.getJob, { id: jobId ?? 0 }, options);
+    return job.submissionId === submissionId ? job : "unknown";
+  } catch (error) {
+    signal.throwIfAborted();
+    if (error instanceof AppError && error.type === "JobNotFoundError") return "unknown";
+    ctx.log.debug({ err: error, cluster: cluster.name }, "job of a managed cluster not seen");
+  }
+}
+
+/** What a workspace answers that takes no more. */
+export const policyRefusal = "UserRequestRejectedByPolicy" satisfies ErrorType;
+
+/** Trouble that says nothing about the machine: control's own, of its way to a provider, or with a limit. */
+export const passing: readonly string[] = [
+  ...(["TimeoutError", "DiskFullError"] satisfies ErrorType[]),
+  policyRefusal,
+];
+
+/** Tried again, these would be answered alike. */
+export const hopeless: readonly string[] = [
+  ...(["ValueError", "InvalidTaskError", "NotFoundError"] satisfies ErrorType[]),
+  ...(["TooLargeError", "NotSupportedError"] satisfies ErrorType[]),
+];
 
 /** What a job gets besides its task. */
 export interface ManagedJob {

@@ -31,6 +31,9 @@ export const plans: Record<Wanted, Plan> = {
     if (wentByItself(cluster, nodes, open)) return [[goneByItself(cluster, nodes)]];
     if (cluster.placement?.isRefused) return leaveOffer(nodes);
     const pending = nodes.filter(isPending);
+    const gone = ranksOf(cluster).filter((rank) => !nodes.some((node) => node.rank === rank));
+    if (gone.length > 0 && cluster.everUp && cluster.madeFor?.isReplacedWhole)
+      return moveTo(cluster, "INIT", `${listOf(gone)} gone`);
     const isMissing = (rank: number) =>
       !isRunning(nodes, rank) && !pending.some((node) => node.rank === rank);
     const missing = ranksOf(cluster).filter(isMissing);

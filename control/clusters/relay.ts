@@ -2,6 +2,7 @@ import { AppError, fail } from "../../common/errors.ts";
 import { agentOperations as api } from "../../contract/agent-api.ts";
 import type { JobPart, Part } from "../../contract/agent-shapes.ts";
 import { logOffsetHeader } from "../../contract/job-log.ts";
+import { nodeLost } from "../../contract/job-loss.ts";
 import type { Context } from "../context.ts";
 import { settleAll } from "../settle-all.ts";
 import { openRounds, type Rounds } from "./repeating-work.ts";
@@ -110,7 +111,7 @@ async function knows(
 }
 
 const lostPart = (jobId: number, rank: number, logBytes: number): Part => {
-  const reason = `node ${rank} was lost`;
+  const reason = nodeLost(rank);
   return { jobId, status: "ENDED", exitCode: null, reason, logBytes };
 };
 

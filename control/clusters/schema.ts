@@ -37,6 +37,8 @@ export interface MadeFor {
   readonly what: string;
   readonly noun: string;
   readonly id: string;
+  /** Of a lost node that row makes no use: it has the whole cluster replaced. */
+  readonly isReplacedWhole?: true;
 }
 
 /** What is asked of the machines of a cluster. */

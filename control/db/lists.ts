@@ -7,9 +7,9 @@ export const gone = sql.lit("GONE" as const);
 /** How many rows are read at a time: between pages others have their turn. */
 export const pageRows = 500;
 
-/** Texts as a subquery: lists of every length share one prepared statement. */
-export const among = (texts: readonly string[]): RawBuilder<string> =>
-  sql<string>`(select value from json_each(${JSON.stringify(texts)}))`;
+/** Values as a subquery: lists of every length share one prepared statement. */
+export const among = <Value extends string | number>(values: readonly Value[]): RawBuilder<Value> =>
+  sql<Value>`(select value from json_each(${JSON.stringify(values)}))`;
 
 /** Reads a list page by page; `read` gets the last row of the page before. */
 export async function* pagesOf<Row>(

@@ -10,9 +10,10 @@ import type {
   RequestStatus,
   ServiceStatus,
 } from "../../contract/statuses.ts";
+import type { JobTables } from "./job-tables.ts";
 
 /** The columns of `migrations/`, as Kysely sees them. Instants are epoch milliseconds. */
-export interface Tables {
+export interface Tables extends JobTables {
   lease: { id: number; epoch: number };
   attempts: {
     noun: string;

@@ -1,10 +1,11 @@
 import { listLiveBlobs } from "../clusters/list-store.ts";
 import type { Context } from "../context.ts";
 import type { Ground } from "../ground.ts";
+import { listJobBlobs } from "../jobs/store.ts";
 import { findWork, listUnended } from "../requests/work-store.ts";
 import { listServiceBlobs } from "../services/store.ts";
 
-/** Deletes uploads that no unended request, service or cluster needs and nobody used for a day. */
+/** Deletes uploads that no unended request, service, job or cluster needs and nobody used for a day. */
 export async function collectUploads(ctx: Context): Promise<void> {
   await ctx.uploads.collect(await listBlobsInUse(ctx));
 }
@@ -20,6 +21,7 @@ async function listBlobsInUse(ctx: Ground): Promise<Set<string>> {
       if (typeof blobId === "string") inUse.add(blobId);
     }
   for (const blobId of await listServiceBlobs(ctx.db, ctx.seal)) inUse.add(blobId);
+  for (const blobId of await listJobBlobs(ctx.db, ctx.seal)) inUse.add(blobId);
   for (const blobId of await listLiveBlobs(ctx.db, ctx.seal)) inUse.add(blobId);
   return inUse;
 }

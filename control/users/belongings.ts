@@ -6,7 +6,7 @@ const namedAtMost = 10;
 
 /** What users own that is not gone, in words: `cluster dev`, `request 5f0c3a1e (launch)`. */
 export async function listBelongings(db: Queries, userIds: readonly string[]): Promise<string[]> {
-  const [clusters, services, requests] = await Promise.all([
+  const [clusters, services, jobs, requests] = await Promise.all([
     db
       .selectFrom("clusters")
       .select("name")
@@ -22,6 +22,13 @@ export async function listBelongings(db: Queries, userIds: readonly string[]): P
       .limit(namedAtMost)
       .execute(),
     db
+      .selectFrom("job_tasks")
+      .select("job_id")
+      .where("user_id", "in", among(userIds))
+      .where("settled_at", "is", null)
+      .limit(namedAtMost)
+      .execute(),
+    db
       .selectFrom("requests")
       .select(["id", "name"])
       .where("user_id", "in", among(userIds))
@@ -31,6 +38,7 @@ export async function listBelongings(db: Queries, userIds: readonly string[]): P
   ]);
   return [
     ...services.map(({ name }) => `service ${name}`),
+    ...jobs.map(({ job_id }) => `managed job ${job_id}`),
     ...clusters.map(({ name }) => `cluster ${name}`),
     ...requests.map(({ id, name }) => `request ${id.slice(0, 8)} (${name})`),
   ];

@@ -59,6 +59,12 @@ async function requireMembership(ctx: Ground, tx: Connection, workspace: string,
   );
 }
 
+/** Lets a job be submitted, which waits until there is room for it. Throws where its workspace is not the caller's. */
+export async function admitJob(ctx: Ground, tx: Connection, workspace: string, caller: Caller) {
+  await holdPolicy(ctx, tx, workspace);
+  await requireMembership(ctx, tx, workspace, caller);
+}
+
 interface Service {
   readonly workspace: string;
   /** What its replicas use at least. */

@@ -85,35 +85,54 @@ export const listVersions = (db: Queries) =>
 
 /** What is live in a workspace. */
 export interface LiveThing {
-  readonly noun: "cluster" | "service";
+  readonly noun: "cluster" | "service" | "managed job";
   readonly name: string;
   readonly user: User;
 }
 
-/** The clusters and services of a workspace that are live. */
+/** The clusters, services and managed jobs of a workspace that are live. */
 export async function listLiveThings(db: Queries, workspace: string): Promise<LiveThing[]> {
-  const listOf = async (noun: LiveThing["noun"]) => {
-    const rows = await db
-      .selectFrom(`${noun}s` as const)
+  const listOf = (table: "clusters" | "services") =>
+    db
+      .selectFrom(table)
       .select(["name", "user_id", "user_name"])
       .where("workspace", "=", workspace)
       .where("status", "<>", gone)
       .orderBy("name")
       .execute();
-    return rows.map(({ name, user_id: id, user_name }) => ({
+  const jobs = db
+    .selectFrom("job_tasks")
+    .innerJoin("managed_jobs", "managed_jobs.id", "job_tasks.job_id")
+    .select(["managed_jobs.name", "managed_jobs.user_id", "managed_jobs.user_name"])
+    .where("job_tasks.workspace", "=", workspace)
+    .where("settled_at", "is", null)
+    .orderBy("job_tasks.job_id")
+    .execute();
+  const toThing =
+    (noun: LiveThing["noun"]) =>
+    ({ name, user_id: id, user_name }: Awaited<typeof jobs>[number]): LiveThing => ({
       noun,
       name,
       user: { id, name: user_name },
-    }));
-  };
-  return [...(await listOf("cluster")), ...(await listOf("service"))];
+    });
+  return [
+    ...(await listOf("clusters")).map(toThing("cluster")),
+    ...(await listOf("services")).map(toThing("service")),
+    ...(await jobs).map(toThing("managed job")),
+  ];
 }
 
 /** The workspaces with anything live in them. */
 export async function listUsedWorkspaces(db: Queries): Promise<string[]> {
   const live = (table: "clusters" | "services") =>
     db.selectFrom(table).select("workspace").where("status", "<>", gone).distinct().execute();
-  const rows = [...(await live("clusters")), ...(await live("services"))];
+  const jobs = db
+    .selectFrom("job_tasks")
+    .select("workspace")
+    .where("settled_at", "is", null)
+    .distinct()
+    .execute();
+  const rows = [...(await live("clusters")), ...(await live("services")), ...(await jobs)];
   return [...new Set(rows.map(({ workspace }) => workspace))];
 }
 

@@ -9,7 +9,16 @@ import { commandLine } from "./command-line.ts";
 import { fakeControl, type Handler, sendJson } from "./fake-control.ts";
 
 const record = (id: number, more: Partial<EventRecord> = {}): EventRecord => ({
-  ...{ id, noun: "cluster", name: "dev", replica: null, subject: "x", from: null, to: null },
+  ...{
+    id,
+    noun: "cluster",
+    name: "dev",
+    replica: null,
+    job_id: null,
+    subject: "x",
+    from: null,
+    to: null,
+  },
   ...{ reason: `event ${id}`, actor: null, noteworthy: true, at: 1_700_000_000 + id },
   ...more,
 });

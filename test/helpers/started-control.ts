@@ -5,6 +5,7 @@ import { clusters } from "../../control/clusters/reconcile.ts";
 import { type Config, readConfig } from "../../control/config.ts";
 import type { Context } from "../../control/context.ts";
 import { buildServer } from "../../control/http/server.ts";
+import { managedJobs } from "../../control/jobs/reconcile.ts";
 import { closeContext, openContext } from "../../control/open.ts";
 import { operations } from "../../control/operations.ts";
 import { type Reconciling, startReconciler } from "../../control/reconciler.ts";
@@ -73,7 +74,9 @@ export async function startControl(
     ...balanced,
   });
   const reconciling = startReconciler(ctx, { ...clusters, everyMs });
-  const others = [services, replicas].map((noun) => startReconciler(ctx, { ...noun, everyMs }));
+  const others = [services, replicas, managedJobs].map((noun) =>
+    startReconciler(ctx, { ...noun, everyMs }),
+  );
   const requests = await openRequests(ctx, operations);
   const server = buildServer(ctx, rows, operations);
   await server.listen({ path: `${home}.sock` });

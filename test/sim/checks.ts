@@ -1,5 +1,10 @@
 import { DatabaseSync, type StatementSync } from "node:sqlite";
-import { clusterMachine, replicaMachine, serviceMachine } from "../../contract/statuses.ts";
+import {
+  clusterMachine,
+  managedJobMachine,
+  replicaMachine,
+  serviceMachine,
+} from "../../contract/statuses.ts";
 import type { Noun } from "../../control/nouns.ts";
 import { type EndChecks, openEndChecks } from "./end-checks.ts";
 import type { Watched } from "./reads.ts";
@@ -88,6 +93,7 @@ const firstOf: Record<Noun, string> = {
   cluster: clusterMachine.initial,
   service: serviceMachine.initial,
   replica: replicaMachine.initial,
+  managed_job: managedJobMachine.initial,
 };
 
 /** What tells of nouns. */

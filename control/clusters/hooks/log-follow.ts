@@ -2,11 +2,12 @@ import { existsSync } from "node:fs";
 import { offsetOfLastLines, sizeOf } from "../../../common/growing-file.ts";
 import type { Context } from "../../context.ts";
 import type { Ground } from "../../ground.ts";
+import { copyStateOf, readCopy } from "../../log-copy.ts";
 import { findLifecycle } from "../lifecycles/store.ts";
 import { type Cluster, clusterKey } from "../schema.ts";
 import { findCluster } from "../store.ts";
 import { type Choice, mayHaveLog } from "./log-choice.ts";
-import { copyStateOf, hookLogKey, readCopy } from "./log-copy.ts";
+import { hookLogKey } from "./log-copy.ts";
 import { fetchHookLogs } from "./log-pump.ts";
 
 /** One node's log, and what is wanted of it. */

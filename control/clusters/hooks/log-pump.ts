@@ -7,17 +7,10 @@ import { logOffsetHeader } from "../../../contract/job-log.ts";
 import type { HookLog, Lifecycle } from "../../../contract/lifecycle-shapes.ts";
 import type { Context } from "../../context.ts";
 import type { Ground } from "../../ground.ts";
+import { copyStateOf, type OpenCopy, openCopy } from "../../log-copy.ts";
 import { openRounds, type Rounds } from "../repeating-work.ts";
 import type { Cluster } from "../schema.ts";
-import {
-  canNameFolder,
-  copyFileOf,
-  copyStateOf,
-  type HookLogName,
-  hookLogKey,
-  type OpenCopy,
-  openCopy,
-} from "./log-copy.ts";
+import { canNameFolder, copyFileOf, type HookLogName, hookLogKey } from "./log-copy.ts";
 
 const retryMs = 300;
 /** It is told once so many attempts have failed: after some two seconds. */
@@ -169,7 +162,9 @@ async function copyLog(
   signal: AbortSignal,
 ): Promise<void> {
   const agent = ctx.agent(cluster, name.rank);
-  await using copy = await openCopy(copyFileOf(ctx, name), (why) => warnOfDisk(ctx, why));
+  await using copy = await openCopy(copyFileOf(ctx, name), {
+    stays: (why) => warnOfDisk(ctx, why),
+  });
   for (;;) {
     const { logs } = await agent.call(api.getLifecycle, { id: name.lifecycleId }, { signal });
     const log = logs.find(({ event }) => event === name.event);

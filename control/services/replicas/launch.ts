@@ -1,8 +1,14 @@
-import { AppError, type ErrorType } from "../../../common/errors.ts";
+import { AppError } from "../../../common/errors.ts";
 import { envOf } from "../../../common/product.ts";
 import type { JobSidecar } from "../../../contract/agent-shapes.ts";
 import { fillTemplate } from "../../../contract/task/substitution.ts";
-import { addManaged, submitManaged } from "../../clusters/managed.ts";
+import {
+  addManaged,
+  hopeless,
+  passing,
+  policyRefusal,
+  submitManaged,
+} from "../../clusters/managed.ts";
 import type { Cluster } from "../../clusters/schema.ts";
 import { findCluster } from "../../clusters/store.ts";
 import type { Context } from "../../context.ts";
@@ -99,21 +105,6 @@ export async function handIn(
     return wait(ctx, replica, `waits for its cluster: ${problem.message}`);
   return { to: "FAILED_PROVISION", reason: problem.message };
 }
-
-/** What a workspace answers that takes no more. */
-const policyRefusal = "UserRequestRejectedByPolicy" satisfies ErrorType;
-
-/** Trouble that says nothing about the machine: control's own, of its way to a provider, or with a limit. */
-const passing: readonly string[] = [
-  ...(["TimeoutError", "DiskFullError"] satisfies ErrorType[]),
-  policyRefusal,
-];
-
-/** Tried again, these would be answered alike. */
-const hopeless: readonly ErrorType[] = [
-  ...(["ValueError", "InvalidTaskError", "NotFoundError"] as const),
-  ...(["TooLargeError", "NotSupportedError"] as const),
-];
 
 /** What becomes of a replica whose task cannot be handed in; tells of what may pass, and throws it. */
 async function refused(

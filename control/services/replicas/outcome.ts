@@ -1,8 +1,6 @@
-import { AppError } from "../../../common/errors.ts";
-import { agentOperations as api } from "../../../contract/agent-api.ts";
 import type { Job } from "../../../contract/agent-shapes.ts";
 import { jobMachine, type ReplicaStatus } from "../../../contract/statuses.ts";
-import { lossOf, noticeOf } from "../../clusters/managed.ts";
+import { findManagedJob, lossOf, noticeOf } from "../../clusters/managed.ts";
 import type { Cluster } from "../../clusters/schema.ts";
 import { findCluster } from "../../clusters/store.ts";
 import type { Context } from "../../context.ts";
@@ -12,7 +10,6 @@ import { lastWords, withWords } from "./last-output.ts";
 import { setReplica } from "./store.ts";
 import { noteStray } from "./stray-ports.ts";
 
-const askedMs = 5_000;
 const taken = /EADDRINUSE|address already in use/i;
 
 /**
@@ -37,23 +34,13 @@ export async function lookAtFate(
   await noteStray(ctx, cluster, replica, signal);
 }
 
-/** Its job; undefined while its node does not answer, `unknown` where that is another node by now. */
-export async function findJob(
+/** Its job, as `findManagedJob` tells of it. */
+export const findJob = (
   ctx: Context,
   cluster: Cluster,
   { id, jobId }: Replica,
   signal: AbortSignal,
-): Promise<Job | "unknown" | undefined> {
-  try {
-    const options = { signal, timeoutMs: askedMs };
-    const job = await ctx.agent(cluster, 0).call(api.getJob, { id: jobId ?? 0 }, options);
-    return job.submissionId === id ? job : "unknown";
-  } catch (error) {
-    signal.throwIfAborted();
-    if (error instanceof AppError && error.type === "JobNotFoundError") return "unknown";
-    ctx.log.debug({ err: error, cluster: cluster.name }, "job of a replica not seen");
-  }
-}
+) => findManagedJob(ctx, cluster, { submissionId: id, jobId }, signal);
 
 async function ended(
   ctx: Context,

@@ -51,7 +51,7 @@ export const answers: Readonly<Record<string, `${"open" | "viewer" | "user" | "a
     "api.completion.storage_name": "viewer empty",
     "api.completion.volume_name": "viewer empty",
     "api.completion.api_request": "viewer own",
-    "jobs.launch": "user unbuilt",
+    "jobs.launch": "user everyone",
     "jobs.queue": "viewer empty",
     "jobs.queue_v2": "viewer empty",
     "jobs.wait": "viewer unbuilt",

@@ -24,7 +24,7 @@ const cases: Record<string, Case> = {
   "a pipeline": {
     send: launch("name: p\n---\nrun: a\n---\nrun: b"),
     type: "NotSupportedError",
-    says: /^launch takes one task.*pipeline of 2; .*no managed jobs yet/,
+    says: /^launch takes one task.*pipeline of 2; .*runs no tasks together/,
   },
   "a pipeline for exec": {
     send: exec("run: a\n---\nrun: b"),
@@ -62,14 +62,14 @@ const cases: Record<string, Case> = {
     says: /^the task has no `service` section/,
   },
   "an operation that is not built": {
-    send: ["/jobs/launch", { task: run, name: null }],
+    send: ["/jobs/download_logs", { name: null, job_id: 1 }],
     type: "NotImplementedError",
-    says: /^jobs\.launch is not built yet in this version$/,
+    says: /^jobs\.download_logs is not built yet in this version$/,
   },
   "a log that is not built": {
-    send: ["/jobs/logs", { name: null, job_id: 1 }],
+    send: ["/jobs/pool_logs", { pool_name: "warm", target: "replica" }],
     type: "NotImplementedError",
-    says: /^jobs\.logs is not built yet in this version$/,
+    says: /^jobs\.pool_logs is not built yet in this version$/,
   },
   "a log of which nobody can say whose it is": {
     send: ["/serve/logs", { service_name: "web", target: "replica" }],

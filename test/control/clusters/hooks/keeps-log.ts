@@ -1,4 +1,4 @@
-import { openCopy } from "../../../../control/clusters/hooks/log-copy.ts";
+import { openCopy } from "../../../../control/log-copy.ts";
 
 /** Copies a log into a file, and says when all of it is there. */
 const [file = ""] = process.argv.slice(2);

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { buffer } from "node:stream/consumers";
 import { type TestContext, test } from "node:test";
 import { gapLine, gapOf } from "../../../../contract/hooks.ts";
-import { copyStateOf, openCopy, readCopy } from "../../../../control/clusters/hooks/log-copy.ts";
+import { copyStateOf, openCopy, readCopy } from "../../../../control/log-copy.ts";
 
 const megabyte = 2 ** 20;
 const once = async () => true;
@@ -89,7 +89,7 @@ test("a disk that takes no holes is told of, and what is read is the same", asyn
   });
   process.env["PATH"] = "/nowhere";
   const why: unknown[] = [];
-  await using copy = await openCopy(file, (error) => why.push(error));
+  await using copy = await openCopy(file, { stays: (error) => void why.push(error) });
 
   for (let at = 0; at < 27 * megabyte; at += megabyte)
     await copy.write(at, bytesFrom(at, megabyte));

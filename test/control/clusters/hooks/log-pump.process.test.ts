@@ -5,10 +5,11 @@ import { Readable } from "node:stream";
 import { type TestContext, test } from "node:test";
 import { openChanges } from "../../../../common/changes.ts";
 import { AppError } from "../../../../common/errors.ts";
-import { copyFileOf, copyStateOf } from "../../../../control/clusters/hooks/log-copy.ts";
+import { copyFileOf } from "../../../../control/clusters/hooks/log-copy.ts";
 import { fetchHookLogs, openHookLogPump } from "../../../../control/clusters/hooks/log-pump.ts";
 import type { Cluster } from "../../../../control/clusters/schema.ts";
 import type { Agent } from "../../../../control/doors/agent.ts";
+import { copyStateOf } from "../../../../control/log-copy.ts";
 import { until } from "../../../helpers/agent.ts";
 import { testWorld } from "../../../helpers/world.ts";
 

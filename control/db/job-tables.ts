@@ -1,0 +1,48 @@
+import type { Generated } from "kysely";
+import type { ManagedJobStatus } from "../../contract/statuses.ts";
+
+/** The columns of managed jobs. */
+export interface JobTables {
+  managed_jobs: {
+    id: Generated<number>;
+    request_id: string;
+    name: string;
+    user_id: string;
+    user_name: string;
+    workspace: string;
+    command: string;
+    priority: number;
+    document: Uint8Array;
+    submitted_at: number;
+  };
+  job_tasks: {
+    id: string;
+    job_id: number;
+    number: number;
+    name: string;
+    user_id: string;
+    workspace: string;
+    resources: string;
+    status: ManagedJobStatus;
+    reason: string;
+    waits_for: string | null;
+    wanted: "DONE" | "CANCELLED";
+    wanted_because: string;
+    wanted_by: Generated<string | null>;
+    attempt: number;
+    cluster_id: string | null;
+    cluster_name: string;
+    cluster_job: number | null;
+    infra: string | null;
+    recoveries: number;
+    restarts: number;
+    ran_ms: number;
+    run_at: number | null;
+    started_at: number | null;
+    recovered_at: number | null;
+    ended_at: number | null;
+    settled_at: number | null;
+    status_changed_at: number;
+  };
+  job_task_counts: { user_id: string; workspace: string; status: ManagedJobStatus; tasks: number };
+}

@@ -1,0 +1,189 @@
+import { randomBytes } from "node:crypto";
+import { AppError } from "../../common/errors.ts";
+import { envOf, protocol } from "../../common/product.ts";
+import { addManaged, hopeless, policyRefusal, submitManaged } from "../clusters/managed.ts";
+import type { Cluster } from "../clusters/schema.ts";
+import { findCluster } from "../clusters/store.ts";
+import type { Context } from "../context.ts";
+import type { Ground } from "../ground.ts";
+import { asksForSpot } from "../offers.ts";
+import { nudge } from "../reconciler.ts";
+import { type OpenTask, openTask } from "./document.ts";
+import { leave } from "./leave.ts";
+import { tellWait } from "./move.ts";
+import { print } from "./narration.ts";
+import { calledBy, type JobTask, type Outcome } from "./schema.ts";
+import { setTask } from "./store.ts";
+
+/**
+ * Brings the next attempt about: the cluster of the one before is gone, another one is made, the task is handed
+ * in there. Undefined while that takes its time.
+ */
+export async function bringUp(
+  ctx: Context,
+  task: JobTask,
+  signal: AbortSignal,
+): Promise<Outcome | undefined> {
+  const cluster = await findCluster(ctx.db, task.clusterId ?? "");
+  const isOver = task.clusterJob !== null || (cluster !== undefined && cluster.wanted !== "UP");
+  if (isOver) return endAttempt(ctx, task, cluster, signal);
+  if (cluster !== undefined && task.status === "PENDING")
+    return { to: "STARTING", reason: `cluster ${cluster.name} is being created` };
+  const open = await openTask(ctx, task);
+  if (typeof open === "string")
+    return { to: "FAILED_CONTROLLER", reason: `this version cannot read its task: ${open}` };
+  if (cluster === undefined) return makeCluster(ctx, await begun(ctx, task), open, signal);
+  if (cluster.status !== "UP") return awaitCluster(ctx, task, cluster);
+  return submit(ctx, task, cluster, open, signal).catch((error) =>
+    refused(ctx, task, error, signal),
+  );
+}
+
+async function endAttempt(
+  ctx: Context,
+  task: JobTask,
+  cluster: Cluster | undefined,
+  signal: AbortSignal,
+): Promise<undefined> {
+  if (!(await leave(ctx, task, cluster, signal))) return;
+  await ctx.batch((tx) => setTask(tx, task.id, { clusterId: null, clusterJob: null }));
+  void nudge(ctx, "managed_job", task.id);
+}
+
+/** The task with an attempt, which is written down before anything of it is made. */
+async function begun(ctx: Ground, task: JobTask): Promise<JobTask & { clusterId: string }> {
+  if (task.clusterId !== null) return { ...task, clusterId: task.clusterId };
+  const attempt = {
+    attempt: task.attempt + 1,
+    clusterId: randomBytes(6).toString("hex"),
+    clusterName: `${plain(task.name)}-${task.job.id}`,
+  };
+  await ctx.batch((tx) => setTask(tx, task.id, attempt));
+  return { ...task, ...attempt };
+}
+
+const nameAtMost = 80;
+
+/** As much of a name as may begin that of a cluster. */
+const plain = (name: string): string =>
+  name
+    .replace(/[^\w.-]+/g, "-")
+    .replace(/^[^a-zA-Z]+/, "")
+    .slice(0, nameAtMost) || "job";
+
+async function makeCluster(
+  ctx: Context,
+  task: JobTask & { clusterId: string },
+  open: OpenTask,
+  signal: AbortSignal,
+): Promise<Outcome | undefined> {
+  const { job, clusterId, clusterName } = task;
+  const { resources } = open.task;
+  const isSpot =
+    asksForSpot(ctx, resources) && resources.candidates.every(({ useSpot }) => useSpot);
+  const made = { what: calledBy(task), noun: "managed_job", id: task.id } as const;
+  try {
+    await addManaged(
+      ctx,
+      {
+        ...{ id: clusterId, name: clusterName },
+        madeFor: { ...made, isReplacedWhole: true },
+        ...{ user: job.user, workspace: job.workspace, because: `attempt ${task.attempt} begins` },
+        ...{ task: open.task, taskYaml: open.shown },
+        ...(isSpot && { isSpot }),
+      },
+      signal,
+    );
+  } catch (error) {
+    return unmade(ctx, task, error);
+  }
+  await tellWait(ctx, task, null);
+  void nudge(ctx, "managed_job", task.id);
+}
+
+/** What becomes of a task that gets no cluster now. */
+async function unmade(
+  ctx: Context,
+  task: JobTask & { clusterId: string },
+  error: unknown,
+): Promise<Outcome | undefined> {
+  if (!(error instanceof AppError)) throw error;
+  const { type, message } = error;
+  if (type === "ConflictError") return rename(ctx, task);
+  if (type === "ResourcesUnavailableError")
+    await tellWait(ctx, task, `waits for a machine: ${message}`);
+  else if (type === policyRefusal) await tellWait(ctx, task, `waits: ${message}`);
+  else if (hopeless.includes(type)) return { to: "FAILED_PRECHECKS", reason: message };
+  else throw error;
+}
+
+/** Somebody has a cluster of that name. */
+async function rename(ctx: Context, task: JobTask & { clusterId: string }): Promise<undefined> {
+  const clusterName = `${plain(task.name)}-${task.job.id}-${task.clusterId}`;
+  await ctx.batch((tx) => setTask(tx, task.id, { clusterName }));
+  void nudge(ctx, "managed_job", task.id);
+}
+
+async function awaitCluster(
+  ctx: Ground,
+  task: JobTask,
+  { problem }: Cluster,
+): Promise<Outcome | undefined> {
+  if (problem === null) return void (await tellWait(ctx, task, null));
+  const { type, message } = problem;
+  if (hopeless.includes(type)) return { to: "FAILED_PRECHECKS", reason: message };
+  await tellWait(ctx, task, `waits for its cluster: ${message}`);
+}
+
+async function submit(
+  ctx: Context,
+  task: JobTask,
+  cluster: Cluster,
+  { task: given, blobId }: OpenTask,
+  signal: AbortSignal,
+): Promise<Outcome> {
+  const job = await submitManaged(
+    ctx,
+    cluster,
+    given,
+    {
+      submissionId: cluster.id,
+      env: variablesOf(task),
+      sidecar: null,
+      blobId,
+      print: (text) => print(ctx, task.id, text),
+    },
+    signal,
+  );
+  const change = { clusterJob: job?.id ?? null, infra: cluster.offer.infra };
+  if (job === undefined) return { to: "SUCCEEDED", reason: "it has nothing to run", change };
+  return { to: "RUNNING", reason: `attempt ${task.attempt} is on cluster ${cluster.name}`, change };
+}
+
+/** What it sees besides the variables of its task. */
+function variablesOf({ job, number, name, recoveries, startedAt }: JobTask) {
+  const digits = new Date(job.submittedAt).toISOString().replace(/[T:.]/g, "-").replace("Z", "000");
+  const id = `${protocol.requestPrefix}-managed-${digits}_${name}_${job.id}-${number}`;
+  return {
+    ...envOf("TASK_ID", id),
+    ...envOf("MANAGED_JOB_ID", String(job.id)),
+    ...envOf("JOB_RANK", "0"),
+    ...envOf("RECOVERY_COUNT", String(startedAt === null ? 0 : recoveries + 1)),
+  };
+}
+
+/** What becomes of a task that cannot be handed in; tells of what may pass, and throws it. */
+async function refused(
+  ctx: Ground,
+  task: JobTask,
+  error: unknown,
+  signal: AbortSignal,
+): Promise<Outcome> {
+  signal.throwIfAborted();
+  if (!(error instanceof AppError)) throw error;
+  const { type, message } = error;
+  if (hopeless.includes(type))
+    return { to: "FAILED_PRECHECKS", reason: `its task cannot be submitted: ${message}` };
+  await tellWait(ctx, task, `waits to submit its task: ${message}`);
+  throw error;
+}

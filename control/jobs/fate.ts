@@ -1,0 +1,90 @@
+import { AppError } from "../../common/errors.ts";
+import type { Job } from "../../contract/agent-shapes.ts";
+import { isLoss } from "../../contract/job-loss.ts";
+import { jobMachine } from "../../contract/statuses.ts";
+import { findManagedJob, lossOf, noticeAtNodes } from "../clusters/managed.ts";
+import type { Cluster } from "../clusters/schema.ts";
+import { findCluster } from "../clusters/store.ts";
+import type { Context } from "../context.ts";
+import { openTask } from "./document.ts";
+import { tellWait } from "./move.ts";
+import { afterFailure, afterLoss, type Recovery, usualRecovery } from "./recovery.ts";
+import type { JobTask, Outcome } from "./schema.ts";
+
+/**
+ * What became of a task that runs: undefined while it does, and while nobody can say, as a machine that is
+ * silent is not lost. Then it waits, and says for what.
+ */
+export async function lookAtFate(
+  ctx: Context,
+  task: JobTask,
+  signal: AbortSignal,
+): Promise<Outcome | undefined> {
+  const recovery = await recoveryOf(ctx, task);
+  const cluster = await findCluster(ctx.db, task.clusterId ?? "");
+  if (cluster === undefined) return afterLoss("its cluster is gone", recovery);
+  const { provider } = cluster;
+  const loss = await orWait(
+    ctx,
+    task,
+    `waits until ${provider} says whether its machine is there`,
+    () => lossOf(ctx, cluster, signal),
+  );
+  if (loss !== undefined) return afterLoss(loss, recovery);
+  const submitted = { submissionId: cluster.id, jobId: task.clusterJob };
+  const job = await findManagedJob(ctx, cluster, submitted, signal);
+  if (job === "unknown") return afterLoss("its machine was replaced", recovery);
+  if (job === undefined) return void (await tellWait(ctx, task, silent(cluster)));
+  ctx.jobLogs.keep(task);
+  if (jobMachine.isFinal(job.status)) return ended(ctx, task, cluster, job, recovery, signal);
+  await tellWait(ctx, task, null);
+}
+
+const silent = ({ provider }: Cluster): string =>
+  `its machine does not answer; waits until it does, or until ${provider} says that it is gone`;
+
+/** A task that cannot be read any more is recovered as usual, and that fails then. */
+async function recoveryOf(ctx: Context, task: JobTask): Promise<Recovery> {
+  const open = await openTask(ctx, task);
+  return (typeof open === "string" ? undefined : open.task.resources.jobRecovery) ?? usualRecovery;
+}
+
+/** Says what is waited for where the answer is an error, and throws that: it is asked again. */
+async function orWait<T>(
+  ctx: Context,
+  task: JobTask,
+  waitsFor: string,
+  ask: () => Promise<T>,
+): Promise<T> {
+  try {
+    return await ask();
+  } catch (error) {
+    if (error instanceof AppError) await tellWait(ctx, task, `${waitsFor}: ${error.message}`);
+    throw error;
+  }
+}
+
+async function ended(
+  ctx: Context,
+  task: JobTask,
+  cluster: Cluster,
+  job: Job,
+  recovery: Recovery,
+  signal: AbortSignal,
+): Promise<Outcome> {
+  const { status, reason } = job;
+  if (status === "SUCCEEDED") return { to: "SUCCEEDED", reason: "its run exited with 0" };
+  if (status === "FAILED_DRIVER" && isLoss(reason)) return afterLoss(`${reason}`, recovery);
+  const how = reason ?? status;
+  const notice = await orWait(
+    ctx,
+    task,
+    `${how}; waits until its machines say whether one is being preempted`,
+    () => noticeAtNodes(ctx, cluster, signal),
+  );
+  if (notice !== undefined) return afterLoss(notice, recovery);
+  // Nobody but the machine, or whoever is about to take it, cancels the job of an attempt.
+  if (status === "CANCELLED")
+    return afterLoss(`its attempt was ended from outside: ${how}`, recovery);
+  return afterFailure(task, job, recovery);
+}

@@ -1,0 +1,55 @@
+import { agentOperations as api } from "../../contract/agent-api.ts";
+import { jobMachine } from "../../contract/statuses.ts";
+import { findManagedJob, wantGone } from "../clusters/managed.ts";
+import type { Cluster } from "../clusters/schema.ts";
+import type { Context } from "../context.ts";
+import { tellWait } from "./move.ts";
+import type { JobTask } from "./schema.ts";
+
+/** How long a node may take to end the job, and to hand over the rest of its log. */
+const patienceMs = 60_000;
+
+/**
+ * Takes down the cluster of an attempt that is over, once its log is here as far as that can be had. True when
+ * nothing of it is left.
+ */
+export async function leave(
+  ctx: Context,
+  task: JobTask,
+  cluster: Cluster | undefined,
+  signal: AbortSignal,
+): Promise<boolean> {
+  if (cluster === undefined || cluster.status === "GONE") {
+    await ctx.jobLogs.drop(task);
+    return true;
+  }
+  if (cluster.wanted !== "GONE") {
+    if (task.clusterJob !== null) await fetchLog(ctx, task, cluster, signal);
+    const because = task.wanted === "CANCELLED" ? task.wantedBecause : task.reason;
+    await wantGone(ctx, cluster.id, because);
+  } else if (cluster.problem !== null)
+    await tellWait(ctx, task, `waits until its cluster is deleted: ${cluster.problem.message}`);
+  return false;
+}
+
+/** A node that does not answer, or answers too slowly, does not hold its own removal up. */
+async function fetchLog(
+  ctx: Context,
+  task: JobTask,
+  cluster: Cluster,
+  signal: AbortSignal,
+): Promise<void> {
+  const { clusterJob: jobId } = task;
+  const job = await findManagedJob(ctx, cluster, { submissionId: cluster.id, jobId }, signal);
+  if (job === undefined || job === "unknown") return;
+  try {
+    if (!jobMachine.isFinal(job.status))
+      await ctx
+        .agent(cluster, 0)
+        .call(api.cancelJob, { id: job.id }, { signal, timeoutMs: patienceMs });
+    await ctx.jobLogs.whole(task, AbortSignal.any([signal, AbortSignal.timeout(patienceMs)]));
+  } catch (err) {
+    signal.throwIfAborted();
+    ctx.log.warn({ err, taskId: task.id }, "the end of the log of a managed job is lost");
+  }
+}

@@ -1,0 +1,122 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { agentOperations as api } from "../../contract/agent-api.ts";
+import { jobLogGap, logOffsetHeader } from "../../contract/job-log.ts";
+import { jobMachine } from "../../contract/statuses.ts";
+import type { Cluster } from "../clusters/schema.ts";
+import { findCluster } from "../clusters/store.ts";
+import type { Context } from "../context.ts";
+import { copyStateOf, type OpenCopy, openCopy } from "../log-copy.ts";
+import { attemptLogOf } from "./folders.ts";
+import { type JobLogs, type JobTask, taskKey } from "./schema.ts";
+
+const megabyte = 2 ** 20;
+const firstPauseMs = 100;
+const longestPauseMs = 5_000;
+
+interface Copying {
+  readonly abort: AbortController;
+  readonly done: Promise<void>;
+}
+
+/** Copies nothing yet. */
+export function openJobLogs(world: () => Context): JobLogs {
+  const underWay = new Map<string, Copying>();
+
+  function begin(task: JobTask): Promise<void> {
+    const file = attemptLogOf(world(), task.id, task.attempt);
+    const known = underWay.get(file);
+    if (known !== undefined) return known.done;
+    const abort = new AbortController();
+    const done = copyToEnd(world(), task, file, abort.signal).finally(() => underWay.delete(file));
+    underWay.set(file, { abort, done });
+    // Whoever waits for it hears why it failed.
+    done.catch(() => {});
+    return done;
+  }
+
+  async function end({ abort, done }: Copying): Promise<void> {
+    abort.abort();
+    await done.catch(() => {});
+  }
+
+  return {
+    keep: (task) => void begin(task),
+    async whole(task, signal) {
+      const { promise: late, reject } = Promise.withResolvers<never>();
+      const abort = () => reject(signal.reason);
+      signal.addEventListener("abort", abort, { once: true });
+      await Promise.race([begin(task), late]).finally(() =>
+        signal.removeEventListener("abort", abort),
+      );
+    },
+    async drop(task) {
+      const copying = underWay.get(attemptLogOf(world(), task.id, task.attempt));
+      if (copying !== undefined) await end(copying);
+    },
+    async stop() {
+      await Promise.all([...underWay.values()].map(end));
+    },
+  };
+}
+
+/** Copies until the job has ended and all of its log is here; goes on where it was left, while its cluster stays. */
+async function copyToEnd(
+  ctx: Context,
+  task: JobTask,
+  file: string,
+  signal: AbortSignal,
+): Promise<void> {
+  if ((await copyStateOf(file)).isWhole) return;
+  for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(pauseMs * 2, longestPauseMs)) {
+    const cluster = await findCluster(ctx.db, task.clusterId ?? "");
+    if (cluster === undefined || cluster.wanted !== "UP") return;
+    try {
+      await copyOn(ctx, task, cluster, file, signal);
+      return;
+    } catch (err) {
+      signal.throwIfAborted();
+      ctx.log.debug({ err, taskId: task.id }, "log of a managed job not copied");
+    }
+    await sleep(pauseMs, undefined, { signal });
+  }
+}
+
+async function copyOn(
+  ctx: Context,
+  { id: taskId, clusterJob }: JobTask,
+  cluster: Cluster,
+  file: string,
+  signal: AbortSignal,
+): Promise<void> {
+  const head = ctx.agent(cluster, 0);
+  const id = clusterJob ?? 0;
+  const most = ctx.config.jobLogMegabytes * megabyte;
+  await using copy = await openCopy(file, { gapOf: (sizeBytes) => jobLogGap(sizeBytes, most) });
+  for (;;) {
+    const { status } = await head.call(api.getJob, { id }, { signal });
+    const log = { id, offset: copy.size, follow: "true" } as const;
+    const { headers, body } = await head.open(api.readLog, log, signal);
+    const start = Number(headers[logOffsetHeader] ?? copy.size);
+    const notify = () => ctx.changes.notify(taskKey(taskId));
+    const isMore = await write(copy, start, body, notify);
+    if (jobMachine.isFinal(status) && !isMore) break;
+  }
+  await copy.finish();
+  ctx.changes.notify(taskKey(taskId));
+}
+
+/** Whether anything came. A log ends where its node left bytes out, and goes on behind them when it is read again. */
+async function write(
+  copy: OpenCopy,
+  start: number,
+  body: AsyncIterable<Buffer>,
+  notify: () => void,
+): Promise<boolean> {
+  let at = start;
+  for await (const chunk of body) {
+    await copy.write(at, chunk);
+    at += chunk.length;
+    notify();
+  }
+  return at > start;
+}

@@ -1,0 +1,53 @@
+import { managedJobMachine } from "../../contract/statuses.ts";
+import { addEvent } from "../events.ts";
+import type { Ground } from "../ground.ts";
+import { move } from "../move.ts";
+import { countTask } from "./counts.ts";
+import { narrate } from "./narration.ts";
+import { type JobTask, type Outcome, type TaskChange, taskKey } from "./schema.ts";
+import { setTask } from "./store.ts";
+
+/** Moves a task, and tells of it; keeps its times and the counts of tasks. What it waited for is over. */
+export async function moveTask(
+  ctx: Ground,
+  task: JobTask,
+  { to, reason, change = {} }: Outcome,
+): Promise<void> {
+  const now = ctx.now().getTime();
+  const { user, workspace } = task.job;
+  const of = { user_id: user.id, workspace };
+  const isMoved = await move(ctx, managedJobMachine, task, to, reason, async (tx) => {
+    await countTask(tx, of, task.status, -1);
+    await countTask(tx, of, to, 1);
+    await setTask(tx, task.id, { reason, waitsFor: null, ...timesOf(task, to, now), ...change });
+  });
+  if (isMoved) narrate(ctx, task.id, `${to}: ${reason}`);
+}
+
+/** What a move says of how long a task ran, and when it began and ended. */
+function timesOf(
+  { runAt, ranMs, startedAt, recoveries }: JobTask,
+  to: Outcome["to"],
+  now: number,
+): TaskChange {
+  const isRecovered = to === "RUNNING" && startedAt !== null;
+  return {
+    runAt: to === "RUNNING" ? now : null,
+    // A clock that was set back takes nothing away.
+    ranMs: ranMs + (runAt === null ? 0 : Math.max(0, now - runAt)),
+    ...(to === "RUNNING" && { startedAt: startedAt ?? now }),
+    ...(isRecovered && { recoveredAt: now, recoveries: recoveries + 1 }),
+    ...(managedJobMachine.isFinal(to) && { endedAt: now }),
+  };
+}
+
+/** Says once what a task waits for, and what would end that; null takes it back. */
+export async function tellWait(ctx: Ground, task: JobTask, waitsFor: string | null): Promise<void> {
+  if (task.waitsFor === waitsFor) return;
+  const reason = waitsFor ?? "waits no longer";
+  await ctx.batch(async (tx) => {
+    await setTask(tx, task.id, { waitsFor });
+    await addEvent(tx, { noun: "managed_job", id: task.id, reason, at: ctx.now() });
+  });
+  ctx.changes.notify(taskKey(task.id));
+}

@@ -1,0 +1,17 @@
+import { appendFileSync, mkdirSync } from "node:fs";
+import { dirname } from "node:path";
+import type { Ground } from "../ground.ts";
+import { controllerLogOf } from "./folders.ts";
+import { taskKey } from "./schema.ts";
+
+/** Adds a line to what is told about a task, and wakes those who wait for it. */
+export const narrate = (ctx: Ground, taskId: string, line: string): void =>
+  print(ctx, taskId, `${ctx.now().toISOString()} ${line}\n`);
+
+/** The same with a text that comes as it is. */
+export function print(ctx: Ground, taskId: string, text: string): void {
+  const file = controllerLogOf(ctx, taskId);
+  mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
+  appendFileSync(file, text, { mode: 0o600 });
+  ctx.changes.notify(taskKey(taskId));
+}

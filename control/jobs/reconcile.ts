@@ -1,0 +1,89 @@
+import { findCluster } from "../clusters/store.ts";
+import type { Context } from "../context.ts";
+import type { Ground } from "../ground.ts";
+import { type Aside, nudge, obsolete, type Reconciler, type Step } from "../reconciler.ts";
+import { bringUp } from "./attempt.ts";
+import { lookAtFate } from "./fate.ts";
+import { leave } from "./leave.ts";
+import { moveTask } from "./move.ts";
+import { hasEnded, type JobTask, type Outcome, taskKey } from "./schema.ts";
+import { findTask, listUnsettled, setTask } from "./store.ts";
+
+/** Brings the tasks of managed jobs to their end, each by itself. */
+export const managedJobs: Reconciler = {
+  name: "managed_job",
+  everyMs: 5_000,
+  atOnce: 64,
+  due,
+  reconcile,
+};
+
+/** Those that nobody would nudge: a task that runs is told of what happens on its cluster, which is listened to. */
+async function due(ctx: Context): Promise<string[]> {
+  const isHeard = ({ status, waits_for, cluster_id }: Unsettled) =>
+    status === "RUNNING" && waits_for === null && ctx.watches.has(cluster_id ?? "");
+  return (await listUnsettled(ctx.db)).filter((one) => !isHeard(one)).map(({ id }) => id);
+}
+
+type Unsettled = Awaited<ReturnType<typeof listUnsettled>>[number];
+
+type Run = (ctx: Context, task: JobTask, signal: AbortSignal) => Promise<Outcome | undefined>;
+
+/** What is done next for a task, beside the passes. */
+type Next = Pick<Step<unknown>, "what" | "lane"> & { readonly run: Run };
+
+async function reconcile(
+  ctx: Context,
+  id: string,
+  _signal: AbortSignal,
+  aside: Aside,
+): Promise<void> {
+  const task = await findTask(ctx.db, id);
+  if (task === undefined || task.settledAt !== null) return;
+  const { run, ...step } = nextOf(task);
+  const outcome = await aside({
+    ...step,
+    user: task.job.user.id,
+    isObsolete: async () => (await findTask(ctx.db, id))?.wanted !== task.wanted,
+    run: (limit) => run(ctx, task, limit),
+  }).catch((error: unknown) => {
+    if (error === obsolete) return obsolete;
+    throw error;
+  });
+  if (outcome !== undefined && outcome !== obsolete) await moveTask(ctx, task, outcome as Outcome);
+  // What comes next begins at once.
+  if (outcome !== undefined) void nudge(ctx, "managed_job", id);
+}
+
+function nextOf(task: JobTask): Next {
+  const { status, wanted } = task;
+  if (hasEnded(task)) return { what: "deletes its cluster", lane: "leaves", run: settle };
+  if (status === "CANCELLING") return { what: "deletes its cluster", lane: "leaves", run: cancel };
+  if (wanted === "CANCELLED") return { what: "is cancelled", lane: "leaves", run: beginCancel };
+  if (status === "RUNNING")
+    return { what: "asks how its job fares", lane: "looks", run: lookAtFate };
+  return { what: "brings its next attempt about", lane: "makes", run: bringUp };
+}
+
+const beginCancel: Run = async (_, { wantedBecause: reason }) => ({ to: "CANCELLING", reason });
+
+const cancel: Run = async (ctx, task, signal) => {
+  if (!(await isLeft(ctx, task, signal))) return undefined;
+  const change = { settledAt: ctx.now().getTime() };
+  return { to: "CANCELLED", reason: task.wantedBecause, change };
+};
+
+const settle: Run = async (ctx, task, signal) => {
+  if (!(await isLeft(ctx, task, signal))) return undefined;
+  await note(ctx, task);
+  return undefined;
+};
+
+const isLeft = async (ctx: Context, task: JobTask, signal: AbortSignal): Promise<boolean> =>
+  leave(ctx, task, await findCluster(ctx.db, task.clusterId ?? ""), signal);
+
+async function note(ctx: Ground, { id }: JobTask): Promise<void> {
+  const settledAt = ctx.now().getTime();
+  await ctx.batch((tx) => setTask(tx, id, { settledAt, waitsFor: null }));
+  ctx.changes.notify(taskKey(id));
+}

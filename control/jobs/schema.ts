@@ -1,0 +1,101 @@
+import { type ManagedJobStatus, managedJobMachine } from "../../contract/statuses.ts";
+import type { User } from "../requests/schema.ts";
+
+/** What a user submitted: tasks that control runs to their end, whatever happens to machines. */
+export interface ManagedJob {
+  /** Its number, which is never used again. */
+  readonly id: number;
+  readonly name: string;
+  readonly user: User;
+  readonly workspace: string;
+  /** The command line that submitted it. */
+  readonly command: string;
+  readonly priority: number;
+  readonly submittedAt: number;
+}
+
+/** What a job runs, as it is sealed. */
+export interface JobDocument {
+  /** The tasks, secrets included. */
+  readonly yaml: string;
+  readonly blobId: string | null;
+}
+
+/** A task of a job, with the attempt at it that is under way or was the last. Instants are epoch milliseconds. */
+export interface JobTask {
+  /** Unique for ever. */
+  readonly id: string;
+  readonly job: ManagedJob;
+  /** Its number in the job, from 0. */
+  readonly number: number;
+  readonly name: string;
+  /** What it asks for, for people. */
+  readonly resources: string;
+  readonly status: ManagedJobStatus;
+  /** Why it has that status, for people. */
+  readonly reason: string;
+  /** What it waits for, and what would end that; null while it does not wait. */
+  readonly waitsFor: string | null;
+  readonly wanted: "DONE" | "CANCELLED";
+  readonly wantedBecause: string;
+  /** From 1; 0 before the first. */
+  readonly attempt: number;
+  /** The cluster of the attempt, which may not be made yet; null between attempts. */
+  readonly clusterId: string | null;
+  readonly clusterName: string;
+  /** The job on that cluster; null until it was submitted. */
+  readonly clusterJob: number | null;
+  /** Where it runs, or ran last: `ssh/lab`. */
+  readonly infra: string | null;
+  /** How often it was running again after it had lost its cluster or failed. */
+  readonly recoveries: number;
+  /** How often it was tried again because it had failed, of those that are limited. */
+  readonly restarts: number;
+  /** How long earlier attempts ran. */
+  readonly ranMs: number;
+  /** Since when the present one runs. */
+  readonly runAt: number | null;
+  readonly startedAt: number | null;
+  readonly recoveredAt: number | null;
+  readonly endedAt: number | null;
+  /** When nothing of it was left, once it had ended. */
+  readonly settledAt: number | null;
+  readonly statusChangedAt: number;
+}
+
+/** What a step makes of a task. */
+export interface Outcome {
+  readonly to: ManagedJobStatus;
+  readonly reason: string;
+  readonly change?: TaskChange;
+}
+
+/** What may change of a task beside its status. */
+export type TaskChange = Partial<
+  Omit<JobTask, "id" | "job" | "number" | "status" | "wanted" | "wantedBecause" | "statusChangedAt">
+>;
+
+/** The key that wakes those who wait for a task or its log. */
+export const taskKey = (id: string): string => `managed_job:${id}`;
+
+/** How people call a task. */
+export const calledBy = ({ job }: Pick<JobTask, "job">): string => `managed job ${job.id}`;
+
+export const hasEnded = ({ status }: Pick<JobTask, "status">): boolean =>
+  managedJobMachine.isFinal(status);
+
+/** The statuses of tasks that have not ended. */
+export const openStatuses: readonly ManagedJobStatus[] = managedJobMachine.names.filter(
+  (status) => !managedJobMachine.isFinal(status),
+);
+
+/** The copies of the logs of attempts, which grow as their jobs print. */
+export interface JobLogs {
+  /** Copies the log of an attempt whose job was submitted, until that has ended. */
+  keep(task: JobTask): void;
+  /** Resolves once the log is here up to its end, or its cluster is not wanted any more. Rejects on abort. */
+  whole(task: JobTask, signal: AbortSignal): Promise<void>;
+  /** Copies no more of it; resolves once what is on its way was written. */
+  drop(task: JobTask): Promise<void>;
+  stop(): Promise<void>;
+}

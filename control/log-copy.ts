@@ -1,0 +1,146 @@
+import { randomUUID } from "node:crypto";
+import { constants } from "node:fs";
+import { mkdir, open, readFile, rename, rm, writeFile } from "node:fs/promises";
+import { dirname } from "node:path";
+import { errorCodeOf } from "../common/errors.ts";
+import { flush } from "../common/files.ts";
+import { punchHole, readFrom, readOn, sizeOf } from "../common/growing-file.ts";
+import { type Gap, gapLine, gapOf as hookLogGap } from "../contract/hooks.ts";
+
+/** Copies of logs that lie on nodes, kept while they grow. */
+
+/** What control knows of its copy of a log. */
+export interface CopyState {
+  /** Bytes that were left out; what the file has there means nothing. */
+  readonly gap: Gap | null;
+  /** Nothing more comes. */
+  readonly isWhole: boolean;
+}
+
+/** A copy that is written to. Its byte offsets are those of the node, for ever. */
+export interface OpenCopy extends AsyncDisposable {
+  /** The offset of the byte that it lacks next. */
+  readonly size: number;
+  /** Puts bytes where they belong; those between its end and them are left out. */
+  write(at: number, bytes: Buffer): Promise<void>;
+  /** Marks that every byte is here, until more is written; resolves once all of it is on disk. */
+  finish(): Promise<void>;
+}
+
+const stateFileOf = (file: string): string => file.replace(/log$/, "json");
+
+/** What is known of a copy; nothing at first. */
+export async function copyStateOf(file: string): Promise<CopyState> {
+  try {
+    return JSON.parse(await readFile(stateFileOf(file), "utf8"));
+  } catch (error) {
+    if (errorCodeOf(error) === "ENOENT") return { gap: null, isWhole: false };
+    throw error;
+  }
+}
+
+/** Appears whole or not at all; resolves once it is on disk. */
+async function saveState(file: string, state: CopyState): Promise<void> {
+  const draft = `${file}.${randomUUID()}`;
+  await writeFile(draft, JSON.stringify(state), { mode: 0o600, flush: true });
+  await rename(draft, stateFileOf(file)).catch(async (error: unknown) => {
+    await rm(draft, { force: true });
+    throw error;
+  });
+  await flush(dirname(file));
+}
+
+/** Makes a folder with those above it; resolves once they are on disk. */
+async function makeFolder(folder: string): Promise<void> {
+  const first = await mkdir(folder, { recursive: true, mode: 0o700 });
+  if (first === undefined) return;
+  for (let made = folder; made.length >= first.length; made = dirname(made))
+    await flush(dirname(made));
+}
+
+interface CopyOptions {
+  /** Is told why what is left out could not be given back to the disk. */
+  readonly stays?: (why: unknown) => void;
+  /** What of so many bytes is not kept. */
+  readonly gapOf?: (sizeBytes: number, isOver: boolean) => Gap | undefined;
+}
+
+/** Opens a copy where it was left, or a new one. Several may write it: they write the same. */
+export async function openCopy(
+  file: string,
+  { stays = () => {}, gapOf = hookLogGap }: CopyOptions = {},
+): Promise<OpenCopy> {
+  await makeFolder(dirname(file));
+  const handle = await open(file, constants.O_RDWR | constants.O_CREAT, 0o600);
+  let { size } = await handle.stat();
+  let state = await copyStateOf(file);
+
+  /** Readers learn of it before the bytes are gone. */
+  async function save({ gap, isWhole }: CopyState): Promise<void> {
+    state = { gap: merged(state.gap, gap), isWhole };
+    await saveState(file, state);
+    if (gap !== null && state.gap !== null) await punchHole(file, state.gap).catch(stays);
+  }
+
+  return {
+    get size() {
+      return size;
+    },
+    async write(at, bytes) {
+      if (state.isWhole) await save({ gap: null, isWhole: false });
+      if (at > size) await save({ gap: { from: size, to: at }, isWhole: false });
+      for (let done = 0; done < bytes.length; )
+        done += (await handle.write(bytes, done, bytes.length - done, at + done)).bytesWritten;
+      size = Math.max(size, at + bytes.length);
+      const gap = gapOf(size, false);
+      if (gap !== undefined && gap.to > (state.gap?.to ?? 0)) await save({ gap, isWhole: false });
+    },
+    async finish() {
+      // The node drops its log once it is told that all of it is here.
+      await handle.sync();
+      await save({ gap: gapOf(size, true) ?? null, isWhole: true });
+    },
+    [Symbol.asyncDispose]: () => handle.close(),
+  };
+}
+
+const merged = (one: Gap | null, other: Gap | null): Gap | null =>
+  one === null || other === null
+    ? (one ?? other)
+    : { from: Math.min(one.from, other.from), to: Math.max(one.to, other.to) };
+
+/**
+ * What a copy has from an offset on, with a line where bytes were left out. Before it reads to the
+ * present end it asks whether that is the last time.
+ */
+export async function* readCopy(
+  file: string,
+  offset: number,
+  isLast: (at: number) => Promise<boolean>,
+): AsyncGenerator<Buffer> {
+  yield* readOn(offset, (at) => readToEnd(file, at), isLast);
+}
+
+/** Reads what is there when it begins; returns the offset after that. */
+async function* readToEnd(file: string, offset: number): AsyncGenerator<Buffer, number> {
+  const end = await sizeOf(file);
+  let at = offset;
+  for await (const chunk of readFrom(file, at)) {
+    const gap = gapWithin((await copyStateOf(file)).gap, at, chunk.length);
+    if (gap !== undefined) {
+      if (gap.from > at) yield chunk.subarray(0, gap.from - at);
+      yield Buffer.from(gapLine(gap));
+      return yield* readToEnd(file, gap.to);
+    }
+    at += chunk.length;
+    yield chunk;
+    if (at >= end) break;
+  }
+  return at;
+}
+
+/** What of the gap a reader meets who has read so many bytes at an offset. Asked after the reading. */
+function gapWithin(gap: Gap | null, at: number, length: number): Gap | undefined {
+  if (gap === null || gap.to <= at || gap.from >= at + length) return undefined;
+  return { from: Math.max(gap.from, at), to: gap.to };
+}

@@ -1,0 +1,103 @@
+import assert from "node:assert/strict";
+import { jobOperations as rows } from "../../../contract/operations/jobs.ts";
+import type { ManagedJobStatus } from "../../../contract/statuses.ts";
+import type { Cluster } from "../../../control/clusters/schema.ts";
+import { findCluster } from "../../../control/clusters/store.ts";
+import { listEvents } from "../../../control/events.ts";
+import type { JobTask } from "../../../control/jobs/schema.ts";
+import { listTasks } from "../../../control/jobs/store.ts";
+import { nudge } from "../../../control/reconciler.ts";
+import { until } from "../../helpers/agent.ts";
+import type { FakeAgent } from "../../helpers/fake-agent.ts";
+import type { FakeJob } from "../../helpers/fake-node.ts";
+import { testWorld, type World, type WorldOptions } from "../../helpers/world.ts";
+
+/** A managed job whose nodes do what a test says. */
+export const train = "name: train\nrun: train";
+
+/** The same with a policy for its recovery. */
+export const withRecovery = (recovery: string): string =>
+  `name: train\nresources: {job_recovery: ${recovery}}\nrun: train`;
+
+/** A control plane with managed jobs. */
+export interface JobBed {
+  readonly world: World;
+  launch(task?: string): Promise<number>;
+  task(id: number): Promise<JobTask>;
+  /** Waits until it has one of these statuses. */
+  untilTask(id: number, ...statuses: ManagedJobStatus[]): Promise<JobTask>;
+  /** Waits until it is so. */
+  until(id: number, isSo: (task: JobTask) => boolean): Promise<JobTask>;
+  /** Waits until an attempt runs. */
+  untilAttempt(id: number, attempt: number): Promise<JobTask>;
+  untilSettled(id: number): Promise<JobTask>;
+  /** The cluster of its attempt. */
+  cluster(id: number): Promise<Cluster>;
+  agent(id: number, rank?: number): Promise<FakeAgent>;
+  /** What the attempt runs on its cluster. */
+  job(id: number): Promise<FakeJob>;
+  /** Has it looked at, now. */
+  look(id: number): Promise<void>;
+  moves(id: number): Promise<string[]>;
+  remarks(id: number): Promise<string[]>;
+  /** The same after control was killed. */
+  crash(): Promise<JobBed>;
+}
+
+interface Cleaner {
+  after(clean: () => Promise<void>): void;
+}
+
+export const jobBed = async (t: Cleaner, options: WorldOptions = {}): Promise<JobBed> =>
+  bedOf(await testWorld(t, options));
+
+/** As `jobBed`, with a job that runs; its number is 1. */
+export async function withJob(t: Cleaner, task = train, options?: WorldOptions): Promise<JobBed> {
+  const bed = await jobBed(t, options);
+  assert.equal(await bed.launch(task), 1);
+  await bed.untilTask(1, "RUNNING");
+  return bed;
+}
+
+function bedOf(world: World): JobBed {
+  const { ctx, provider } = world;
+  const eventsOf = async (id: number, kinds: readonly ("moves" | "remarks")[]) =>
+    listEvents(ctx.db, "managed_job", (await bed.task(id)).id, { kinds, limit: 100 });
+  const bed: JobBed = {
+    world,
+    async launch(task = train) {
+      const { job_id } = await world.run(rows.launch, { task, name: null });
+      return job_id?.[0] ?? assert.fail("no job was submitted");
+    },
+    async task(id) {
+      const [task] = await listTasks(ctx.db, [id]);
+      return task ?? assert.fail(`there is no managed job ${id}`);
+    },
+    until: (id, isSo) =>
+      until(async () => {
+        const task = await bed.task(id);
+        return isSo(task) ? task : undefined;
+      }),
+    untilTask: (id, ...statuses) => bed.until(id, ({ status }) => statuses.includes(status)),
+    untilAttempt: (id, attempt) =>
+      bed.until(id, (task) => task.attempt === attempt && task.status === "RUNNING"),
+    untilSettled: (id) => bed.until(id, ({ settledAt }) => settledAt !== null),
+    async cluster(id) {
+      const { clusterId } = await bed.task(id);
+      return (
+        (await findCluster(ctx.db, clusterId ?? "")) ?? assert.fail(`job ${id} has no cluster`)
+      );
+    },
+    agent: async (id, rank = 0) => provider.agentOf((await bed.task(id)).clusterId ?? "", rank),
+    async job(id) {
+      const { clusterJob } = await bed.task(id);
+      const { jobs } = (await bed.agent(id)).node;
+      return jobs.find((one) => one.id === clusterJob) ?? assert.fail(`job ${id} runs nothing`);
+    },
+    look: async (id) => nudge(ctx, "managed_job", (await bed.task(id)).id),
+    moves: async (id) => (await eventsOf(id, ["moves"])).map(({ from, to }) => `${from}>${to}`),
+    remarks: async (id) => (await eventsOf(id, ["remarks"])).map(({ reason }) => reason),
+    crash: async () => bedOf(await world.crash()),
+  };
+  return bed;
+}

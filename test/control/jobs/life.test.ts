@@ -1,0 +1,128 @@
+import assert from "node:assert/strict";
+import { existsSync, readFileSync } from "node:fs";
+import { test } from "node:test";
+import { clusterOperations as clusters } from "../../../contract/operations/clusters.ts";
+import { jobOperations as rows } from "../../../contract/operations/jobs.ts";
+import { attemptLogOf, controllerLogOf } from "../../../control/jobs/folders.ts";
+import { jobBed, train, withJob } from "./bed.ts";
+
+test("a managed job runs on a cluster of its own, which goes when it has ended", async (t) => {
+  const bed = await withJob(t);
+  const { clusterId } = await bed.task(1);
+  const { submission } = await bed.job(1);
+  const cluster = await bed.cluster(1);
+  assert.deepEqual([cluster.name, cluster.madeFor?.what], ["train-1", "managed job 1"]);
+
+  (await bed.agent(1)).end(1, "SUCCEEDED");
+  const task = await bed.untilSettled(1);
+
+  assert.deepEqual([task.status, task.reason], ["SUCCEEDED", "its run exited with 0"]);
+  assert.equal(task.clusterId, clusterId);
+  assert.equal((await bed.cluster(1)).status, "GONE");
+  assert.deepEqual(await bed.moves(1), [
+    "PENDING>STARTING",
+    "STARTING>RUNNING",
+    "RUNNING>SUCCEEDED",
+  ]);
+  assert.match(submission.env["SKYPILOT_TASK_ID"] ?? "", /^sky-managed-[\d-]{26}_train_1-0$/);
+  assert.equal(submission.env["OUTRIGGER_MANAGED_JOB_ID"], "1");
+  assert.equal(submission.env["OUTRIGGER_RECOVERY_COUNT"], "0");
+});
+
+test("what a managed job printed is kept when its cluster is gone, and so is what was decided", async (t) => {
+  const bed = await withJob(t);
+  const { id } = await bed.task(1);
+  const agent = await bed.agent(1);
+
+  agent.print(1, "step 1\n");
+  agent.end(1, "FAILED");
+  await bed.untilSettled(1);
+
+  const { ctx } = bed.world;
+  assert.equal(readFileSync(attemptLogOf(ctx, id, 1), "utf8"), "step 1\n");
+  const told = readFileSync(controllerLogOf(ctx, id), "utf8");
+  assert.match(told, /STARTING: cluster train-1 is being created\n.*RUNNING: attempt 1 is on/s);
+  assert.match(told, /FAILED: FAILED\n$/);
+});
+
+test("a launch that is repeated after a crash submits one job", async (t) => {
+  const bed = await jobBed(t, { queuesClosed: true });
+  const request = await bed.world.call(rows.launch, { task: train, name: null });
+  const before = await bed.crash();
+  const { job_id } = await before.world.get(rows.launch, request);
+  await before.untilTask(1, "RUNNING");
+
+  const after = await before.crash();
+  await after.untilTask(1, "RUNNING");
+
+  assert.deepEqual(job_id, [1]);
+  assert.equal(await after.launch(), 2);
+});
+
+test("a crash between any two steps makes no second cluster and submits no second job", async (t) => {
+  let bed = await jobBed(t);
+  const release = bed.world.provider.holds("create");
+  await bed.launch();
+  await bed.world.provider.held("create");
+  bed = await bed.crash();
+  release();
+  const { clusterId } = await bed.untilTask(1, "RUNNING");
+  bed = await bed.crash();
+  await bed.look(1);
+
+  assert.equal((await bed.agent(1)).node.jobs.length, 1);
+  assert.equal((await bed.task(1)).clusterId, clusterId);
+  (await bed.agent(1)).end(1, "SUCCEEDED");
+  await bed.untilSettled(1);
+});
+
+test("a job without a machine waits and says so, and starts once there is one", async (t) => {
+  const bed = await jobBed(t);
+  const { provider } = bed.world;
+  const { offer } = provider;
+  provider.offer = undefined;
+  await bed.launch();
+  const { status, waitsFor } = await bed.until(1, (task) => task.waitsFor !== null);
+  assert.equal(status, "PENDING");
+  assert.match(waitsFor ?? "", /^waits for a machine: nothing offers any machine/);
+
+  provider.offer = offer;
+  await bed.look(1);
+
+  const running = await bed.untilTask(1, "RUNNING");
+  assert.deepEqual([running.waitsFor, running.attempt], [null, 1]);
+});
+
+test("a name that a cluster of a user has is left to it", async (t) => {
+  const bed = await jobBed(t);
+  await bed.world.run(clusters.launch, { cluster_name: "train-1", task: "run: ls" });
+
+  await bed.launch();
+
+  const { clusterName, clusterId } = await bed.untilTask(1, "RUNNING");
+  assert.equal(clusterName, `train-1-${clusterId}`);
+});
+
+test("a task without anything to run has succeeded once its cluster was up", async (t) => {
+  const bed = await jobBed(t);
+
+  await bed.launch("name: empty");
+
+  assert.equal((await bed.untilSettled(1)).status, "SUCCEEDED");
+});
+
+for (const [what, input, message] of [
+  ["a pool", { pool: "warm" }, /no worker pools/],
+  ["copies", { num_jobs: 3 }, /one job at a time/],
+  ["a group", { parent_job_id: 1 }, /no job groups/],
+  ["a chain", { task: "name: c\n---\nrun: a\n---\nrun: b" }, /takes one task.*pipeline of 2/],
+] as const)
+  test(`${what} is refused, as this version has none`, async (t) => {
+    const bed = await jobBed(t);
+
+    await assert.rejects(bed.world.run(rows.launch, { task: train, name: null, ...input }), {
+      type: "NotSupportedError",
+      message,
+    });
+    assert.equal(existsSync(`${bed.world.home}/control/jobs`), false);
+  });
