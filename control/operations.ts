@@ -1,4 +1,3 @@
-import { jobOperations as jobRows } from "../contract/operations/jobs.ts";
 import { poolOperations } from "../contract/operations/pools.ts";
 import { storageOperations } from "../contract/operations/storage.ts";
 import { volumeOperations } from "../contract/operations/volumes.ts";
@@ -25,14 +24,6 @@ import { workspaceOperations } from "./workspaces/operations.ts";
  * once ask for them.
  */
 const emptyLists: Bound[] = [
-  bind(jobRows.queueV2, async () => ({
-    jobs: [],
-    total: 0,
-    total_no_filter: 0,
-    status_counts: {},
-    infra_options: [],
-  })),
-  bind(jobRows.queue, async () => []),
   bind(poolOperations.status, async () => []),
   bind(storageOperations.list, async () => []),
   bind(volumeOperations.list, async () => []),

@@ -53,6 +53,7 @@ export const jobOperations = {
   }),
   queue: operation({
     name: "jobs.queue",
+    reads: true,
     route: "POST /jobs/queue",
     tag,
     mode: "async",
@@ -65,6 +66,7 @@ export const jobOperations = {
   }),
   queueV2: operation({
     name: "jobs.queue_v2",
+    reads: true,
     route: "POST /jobs/queue/v2",
     tag,
     mode: "async",
@@ -106,7 +108,7 @@ export const jobOperations = {
       task: taskOfJob.describe("Number or name of a task; null waits for all."),
     }),
     output: JobExitCode,
-    errors: ["ValueError", "TimeoutError", "ClusterNotUpError"],
+    errors: ["ValueError", "JobNotFoundError", "TimeoutError", "ClusterNotUpError"],
   }),
   cancel: operation({
     name: "jobs.cancel",
@@ -127,7 +129,7 @@ export const jobOperations = {
       graceful_timeout: optional(integer).describe("Seconds for the graceful part."),
     }),
     output: Nothing,
-    errors: ["ValueError", "ClusterNotUpError"],
+    errors: ["ValueError", "JobNotFoundError", "NotSupportedError", "ClusterNotUpError"],
   }),
   logs: operation({
     name: "jobs.logs",

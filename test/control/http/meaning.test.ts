@@ -158,10 +158,11 @@ for (const [name, { send, says }] of validated)
   });
 
 test("a log that is refused tells a client that does not follow why, as it asks for no result", async () => {
-  const logs = (follow: boolean) => post(["/jobs/logs", { name: null, job_id: 1, follow }]);
+  const of = { pool_name: "warm", target: "replica" };
+  const logs = (follow: boolean) => post(["/jobs/pool_logs", { ...of, follow }]);
 
   assert.equal((await logs(true)).text, "");
-  assert.equal((await logs(false)).text, "jobs.logs is not built yet in this version\n");
+  assert.equal((await logs(false)).text, "jobs.pool_logs is not built yet in this version\n");
 });
 
 test("a volume that nothing can create is not taken for valid", async () => {

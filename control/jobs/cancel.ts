@@ -1,0 +1,54 @@
+import { fail } from "../../common/errors.ts";
+import type { InputOf } from "../../common/operation.ts";
+import type { jobOperations as rows } from "../../contract/operations/jobs.ts";
+import { ownerShown } from "../access/identity.ts";
+import type { Call } from "../bind.ts";
+import type { Context } from "../context.ts";
+import type { Ground } from "../ground.ts";
+import { nudge } from "../reconciler.ts";
+import { causeOf } from "../want.ts";
+import { getTasks } from "./find.ts";
+import { listOpenIds } from "./list-store.ts";
+import { type JobTask, taskKey } from "./schema.ts";
+import { listTasks } from "./store.ts";
+import { wantCancelled } from "./want.ts";
+
+type Input = InputOf<typeof rows.cancel>;
+
+/** Cancels managed jobs: what runs is ended, then nothing of them is left. Does not wait for that. */
+export async function cancel(ctx: Context, input: Input, call: Call): Promise<null> {
+  const tasks = await choose(ctx, input, call);
+  const cause = causeOf(call, "cancelled");
+  for (const { id, job, status } of tasks) {
+    const isWanted = await ctx.batch((tx) => wantCancelled(tx, id, cause));
+    ctx.changes.notify(taskKey(id));
+    void nudge(ctx, "managed_job", id);
+    call.print(
+      `Managed job ${job.id} ${isWanted ? "is being cancelled" : `is ${status} already`}\n`,
+    );
+  }
+  if (tasks.length === 0) call.print("No managed job to cancel\n");
+  return null;
+}
+
+/** What the row's shapes cannot say of which jobs are meant. */
+export function checkCancel(input: Input): void {
+  const { name, job_ids: ids, all, all_users: allUsers, pool, task } = input;
+  if (pool !== null) fail("NotSupportedError", "this version has no worker pools: leave pool out");
+  const ways = [name !== null, ids !== null, all && !allUsers, allUsers].filter(Boolean).length;
+  if (ways !== 1) fail("ValueError", "give exactly one of name, job_ids, all and all_users");
+  if (task !== null && name === null && ids?.length !== 1)
+    fail("ValueError", "a task is one of a single job: give that as well");
+}
+
+async function choose(ctx: Ground, input: Input, call: Call): Promise<JobTask[]> {
+  const { name, job_ids: ids, all_users: allUsers, task } = input;
+  if (name !== null) return getTasks(ctx, { name, job_id: null, task }, call);
+  if (ids !== null) {
+    const named = ids.map((id) => getTasks(ctx, { name: null, job_id: id, task }, call));
+    return (await Promise.all(named)).flat();
+  }
+  const of = { userId: ownerShown(call, allUsers), workspaces: call.workspaces };
+  const open = await listTasks(ctx.db, await listOpenIds(ctx.db, of));
+  return open.filter(({ endedAt }) => endedAt === null);
+}

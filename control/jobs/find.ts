@@ -1,0 +1,53 @@
+import { fail } from "../../common/errors.ts";
+import { type Identity, ownerShown, seesWorkspace } from "../access/identity.ts";
+import type { Ground } from "../ground.ts";
+import type { JobTask } from "./schema.ts";
+import { findLatestId, listTasks } from "./store.ts";
+
+type Reader = Pick<Identity, "user" | "workspaces">;
+
+/** Which job is meant, and which of its tasks. */
+interface Named {
+  readonly name: string | null;
+  readonly job_id: number | null;
+  readonly task: number | string | null;
+}
+
+/**
+ * The tasks that a caller means: those of a job, or one of them; without a number or a name those of the caller's
+ * latest job. None where there is no such job, or the caller does not see it. Throws `ValueError` where both
+ * are given, or the job has no such task.
+ */
+export async function findTasks(
+  ctx: Ground,
+  { name, job_id: id, task }: Named,
+  reader: Reader,
+): Promise<JobTask[]> {
+  if (name !== null && id !== null)
+    fail("ValueError", "name the job, or give its number, not both");
+  const { workspaces } = reader;
+  const userId = name === null ? ownerShown(reader, false) : undefined;
+  const latest = () => findLatestId(ctx.db, { name: name ?? undefined, userId, workspaces });
+  const found = id ?? (await latest());
+  const tasks = found === undefined ? [] : await listTasks(ctx.db, [found]);
+  const seen = tasks.filter(({ job }) => seesWorkspace(reader, job.workspace));
+  return task === null || seen.length === 0 ? seen : [oneOf(seen, task)];
+}
+
+function oneOf(tasks: readonly JobTask[], wanted: number | string): JobTask {
+  const found = tasks.find(({ number, name }) => wanted === number || wanted === name);
+  return found ?? fail("ValueError", `managed job ${tasks[0]?.job.id} has no task ${wanted}`);
+}
+
+/** How a caller has called a job that there is not. */
+export const noSuchJob = ({ name, job_id: id }: Pick<Named, "name" | "job_id">): string => {
+  if (id !== null) return `there is no managed job ${id}; jobs queue lists them`;
+  if (name !== null) return `there is no managed job named ${name}; jobs queue lists them`;
+  return "you have no managed job yet";
+};
+
+/** As `findTasks`; throws `JobNotFoundError` where there are none. */
+export async function getTasks(ctx: Ground, named: Named, reader: Reader): Promise<JobTask[]> {
+  const tasks = await findTasks(ctx, named, reader);
+  return tasks.length > 0 ? tasks : fail("JobNotFoundError", noSuchJob(named));
+}

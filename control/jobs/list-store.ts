@@ -1,0 +1,110 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
+import type { Expression, ExpressionBuilder, SqlBool } from "kysely";
+import type { ManagedJobStatus } from "../../contract/statuses.ts";
+import { among } from "../db/lists.ts";
+import type { Queries } from "../db/open.ts";
+import type { Tables } from "../db/tables.ts";
+
+/** Whose jobs are listed. */
+export interface Whose {
+  /** Undefined is anybody's. */
+  readonly userId: string | undefined;
+  /** Null is any. */
+  readonly workspaces: readonly string[] | null;
+}
+
+interface Page extends Whose {
+  /** Null is any. */
+  readonly statuses: readonly ManagedJobStatus[] | null;
+  readonly order: "asc" | "desc";
+  readonly limit: number;
+  readonly offset: number;
+}
+
+/** The numbers of the jobs of a page, read from indexes alone. */
+export async function listPage(
+  db: Queries,
+  { userId, workspaces, statuses, order, limit, offset }: Page,
+): Promise<number[]> {
+  let query = db.selectFrom("job_tasks").select("job_id").where("job_id", ">", 0);
+  if (userId !== undefined) query = query.where("user_id", "=", userId);
+  if (workspaces !== null) query = query.where("workspace", "in", among(workspaces));
+  if (statuses !== null) query = query.where("status", "in", among(statuses));
+  const rows = await query
+    .groupBy("job_id")
+    .orderBy("job_id", order)
+    .limit(limit)
+    .offset(offset)
+    .execute();
+  return rows.map(({ job_id }) => job_id);
+}
+
+/** The numbers of jobs of which something is left. */
+export async function listOpenIds(db: Queries, { userId, workspaces }: Whose): Promise<number[]> {
+  let query = db.selectFrom("job_tasks").select("job_id").where("settled_at", "is", null);
+  if (userId !== undefined) query = query.where("user_id", "=", userId);
+  if (workspaces !== null) query = query.where("workspace", "in", among(workspaces));
+  const rows = await query.groupBy("job_id").orderBy("job_id").execute();
+  return rows.map(({ job_id }) => job_id);
+}
+
+const columns = [
+  ...(["job_id", "number", "status", "infra", "recoveries"] as const),
+  ...(["ran_ms", "run_at", "started_at", "ended_at"] as const),
+  ...(["managed_jobs.name", "managed_jobs.user_name", "managed_jobs.submitted_at"] as const),
+  "managed_jobs.workspace",
+] as const;
+
+/** What is looked at of each task where no index knows which ones are wanted. */
+export type SlimTask = Awaited<ReturnType<typeof readStretch>>[number];
+
+/** Numbers in a stretch, so that a read takes a millisecond or two. */
+const stretchIds = 1_000;
+
+/**
+ * Every task of jobs, or of those with these numbers, the newest first; a stretch of numbers at a time: between
+ * them others have their turn.
+ */
+export async function* walkTasks(
+  db: Queries,
+  whose: Whose,
+  ids: readonly number[] | null,
+): AsyncGenerator<SlimTask[]> {
+  if (ids !== null)
+    return yield await readStretch(db, whose, (job) => job("job_id", "in", among(ids)));
+  const [first, last] = [await endOf(db, "asc"), await endOf(db, "desc")];
+  for (let upTo = last; upTo >= first && upTo > 0; upTo -= stretchIds) {
+    const after = upTo - stretchIds;
+    yield await readStretch(db, whose, (job) =>
+      job.and([job("job_id", ">", after), job("job_id", "<=", upTo)]),
+    );
+    await nextTurn();
+  }
+}
+
+/** The lowest or the highest number; 0 where there is none. */
+async function endOf(db: Queries, order: "asc" | "desc"): Promise<number> {
+  const row = await db
+    .selectFrom("job_tasks")
+    .select("job_id")
+    .where("job_id", ">", 0)
+    .orderBy("job_id", order)
+    .limit(1)
+    .executeTakeFirst();
+  return row?.job_id ?? 0;
+}
+
+type Which = (job: ExpressionBuilder<Tables, "job_tasks" | "managed_jobs">) => Expression<SqlBool>;
+
+function readStretch(db: Queries, { userId, workspaces }: Whose, which: Which) {
+  let query = db
+    .selectFrom("job_tasks")
+    .innerJoin("managed_jobs", "managed_jobs.id", "job_tasks.job_id")
+    .select(columns)
+    .where(which)
+    .orderBy("job_id", "desc")
+    .orderBy("number");
+  if (userId !== undefined) query = query.where("job_tasks.user_id", "=", userId);
+  if (workspaces !== null) query = query.where("job_tasks.workspace", "in", among(workspaces));
+  return query.execute();
+}

@@ -1,0 +1,123 @@
+import { Readable } from "node:stream";
+import { fail } from "../../common/errors.ts";
+import {
+  noMore,
+  offsetOfLastLines,
+  readGrowing,
+  sizeOf,
+  untilMore,
+} from "../../common/growing-file.ts";
+import type { InputOf } from "../../common/operation.ts";
+import { product } from "../../common/product.ts";
+import type { jobOperations as rows } from "../../contract/operations/jobs.ts";
+import { jobExitCodes } from "../../contract/statuses.ts";
+import type { Call, LogReply } from "../bind.ts";
+import type { Context } from "../context.ts";
+import type { Ground } from "../ground.ts";
+import { copyStateOf, readCopy } from "../log-copy.ts";
+import { controlLine } from "../wire/control-lines.ts";
+import { neutralise } from "../wire/neutralise.ts";
+import { findTasks, noSuchJob } from "./find.ts";
+import { attemptLogOf, controllerLogOf } from "./folders.ts";
+import { hasEnded, type JobTask, taskKey } from "./schema.ts";
+import { findTask } from "./store.ts";
+import { exitCodeOf } from "./wait.ts";
+
+type Input = InputOf<typeof rows.logs>;
+
+/** How much of a log is wanted: its last lines, 0 for all, and what comes. */
+interface Wanted {
+  readonly tail: number;
+  readonly follow: boolean;
+}
+
+/** Streams what a job printed in all its attempts, or what was decided about it; its exit code tells how it fared. */
+export async function logs(ctx: Context, input: Input, call: Call): Promise<LogReply> {
+  const [task, ...others] = await findTasks(ctx, input, call);
+  if (task === undefined)
+    return { body: `${noSuchJob(input)}\n`, exitCode: async () => jobExitCodes.NOT_FOUND };
+  if (others.length > 0) fail("ValueError", "the job has several tasks: name one of them");
+  const wanted = { tail: Math.max(input.tail ?? 0, 0), follow: input.follow };
+  const text = input.controller
+    ? controllerLog(ctx, task, wanted, call.signal)
+    : attemptLogs(ctx, task, wanted, call);
+  const now = async () => (await findTask(ctx.db, task.id)) ?? task;
+  return { body: Readable.from(text), exitCode: async () => exitCodeOf(await now()) };
+}
+
+async function* controllerLog(
+  ctx: Ground,
+  { id }: JobTask,
+  { tail, follow }: Wanted,
+  signal: AbortSignal,
+): AsyncGenerator<Buffer> {
+  const isOver = async () => ((await findTask(ctx.db, id))?.settledAt ?? null) !== null;
+  const more = follow ? untilMore(ctx.changes, taskKey(id), isOver, signal) : noMore;
+  yield* neutralise(readGrowing(controllerLogOf(ctx, id), tail, more));
+}
+
+/** One attempt after the other; of the last lines, those of the present one. */
+async function* attemptLogs(
+  ctx: Ground,
+  { id, attempt: present }: JobTask,
+  { tail, follow }: Wanted,
+  call: Call,
+): AsyncGenerator<Buffer> {
+  const first = tail > 0 ? Math.max(1, present) : 1;
+  for (let attempt = first; ; attempt += 1) {
+    if (follow) yield* untilBegun(ctx, id, attempt, call);
+    const now = await findTask(ctx.db, id);
+    if (now === undefined || now.attempt < attempt) return;
+    const file = attemptLogOf(ctx, id, attempt);
+    const lines = attempt === first ? tail : 0;
+    const offset = await offsetOfLastLines(file, lines, (await copyStateOf(file)).gap);
+    const isLast = async (at: number) => !follow || isReadToEnd(ctx, now, attempt, at, call.signal);
+    yield* neutralise(readCopy(file, offset, isLast));
+    if (!follow && attempt >= now.attempt) return;
+  }
+}
+
+/** Waits until an attempt was submitted, or none will be any more; tells our own client what for. */
+async function* untilBegun(
+  ctx: Ground,
+  id: string,
+  attempt: number,
+  { program, signal }: Call,
+): AsyncGenerator<Buffer> {
+  for (let told = ""; ; ) {
+    const look = async () => {
+      const task = await findTask(ctx.db, id);
+      if (task === undefined || isBegun(task, attempt)) return null;
+      const text = `Managed job ${task.job.id} is ${task.status}: ${task.waitsFor ?? task.reason}`;
+      return text === told ? undefined : text;
+    };
+    const text = await ctx.changes.until(taskKey(id), look, signal);
+    if (text === null) return;
+    told = text;
+    if (program === product.word) yield Buffer.from(controlLine("rich_update", text));
+  }
+}
+
+const isBegun = (task: JobTask, attempt: number): boolean =>
+  hasEnded(task) ||
+  task.attempt > attempt ||
+  (task.attempt === attempt && task.clusterJob !== null);
+
+/** Whether nothing comes in an attempt's log after what was read; waits until there is more, or that is sure. */
+async function isReadToEnd(
+  ctx: Ground,
+  { id }: JobTask,
+  attempt: number,
+  at: number,
+  signal: AbortSignal,
+): Promise<boolean> {
+  const file = attemptLogOf(ctx, id, attempt);
+  const look = async () => {
+    if ((await sizeOf(file)) > at) return false;
+    if ((await copyStateOf(file)).isWhole) return true;
+    const task = await findTask(ctx.db, id);
+    const isOver = task === undefined || task.settledAt !== null || task.attempt > attempt;
+    return isOver || undefined;
+  };
+  return ctx.changes.until(taskKey(id), look, signal);
+}

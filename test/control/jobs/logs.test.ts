@@ -1,0 +1,80 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { GivenInputOf } from "../../../common/operation.ts";
+import { jobOperations as rows } from "../../../contract/operations/jobs.ts";
+import { until } from "../../helpers/agent.ts";
+import { type JobBed, jobBed, withJob } from "./bed.ts";
+
+type Given = GivenInputOf<typeof rows.logs>;
+
+/** The log as a request prints it, and how that ends. */
+async function logOf({ world }: JobBed, input: Given) {
+  const { text, headers } = await world.http("POST", "/jobs/logs", { body: input });
+  const id = headers["x-skypilot-request-id"] ?? "";
+  return { text, code: input.follow === false ? undefined : await world.get(rows.logs, id) };
+}
+
+test("a log is followed across attempts without a gap, and ends with the job", async (t) => {
+  const bed = await withJob(t);
+  const followed = logOf(bed, { job_id: 1 });
+  (await bed.agent(1)).print(1, "attempt 1\n");
+  await until(async () => (await logOf(bed, { job_id: 1, follow: false })).text || undefined);
+  await bed.world.provider.lose((await bed.task(1)).clusterId ?? "", 0);
+  await bed.untilAttempt(1, 2);
+  const agent = await bed.agent(1);
+  agent.print(1, "attempt 2\n");
+  agent.end(1, "SUCCEEDED");
+
+  assert.deepEqual(await followed, { text: "attempt 1\nattempt 2\n", code: 0 });
+  assert.equal((await logOf(bed, { name: "train", follow: false })).text, "attempt 1\nattempt 2\n");
+  assert.equal((await logOf(bed, { follow: false, tail: 1 })).text, "attempt 2\n");
+});
+
+test("a log that is asked for before the job runs begins once it does", async (t) => {
+  const bed = await jobBed(t);
+  const release = bed.world.provider.holds("create");
+  await bed.launch();
+  const followed = logOf(bed, { job_id: 1 });
+  release();
+  await bed.untilTask(1, "RUNNING");
+  const agent = await bed.agent(1);
+  agent.print(1, "now\n");
+  agent.end(1, "FAILED");
+
+  const { text, code } = await followed;
+  assert.match(text, /now\n$/);
+  assert.equal(code, 100);
+});
+
+test("what control decided is told from the first step to the last", async (t) => {
+  const bed = await withJob(t);
+  const followed = logOf(bed, { job_id: 1, controller: true });
+
+  (await bed.agent(1)).end(1, "SUCCEEDED");
+
+  assert.match((await followed).text, /STARTING.*Job submitted.*RUNNING.*SUCCEEDED/s);
+});
+
+test("a log of a job that there is not says so, and ends as one that was not found", async (t) => {
+  const bed = await jobBed(t);
+
+  const unknown = await logOf(bed, { job_id: 9 });
+  assert.deepEqual(
+    [unknown.text, unknown.code],
+    ["there is no managed job 9; jobs queue lists them\n", 102],
+  );
+});
+
+test("a job is waited for until it has ended, or for as long as is said", async (t) => {
+  const bed = await withJob(t);
+  await assert.rejects(bed.world.run(rows.wait, { job_id: 1, timeout: 0 }), {
+    type: "TimeoutError",
+    message: "managed job 1 has not ended yet; wait for it again",
+  });
+  const waiting = bed.world.run(rows.wait, { name: "train", task: 0 });
+
+  (await bed.agent(1)).end(1, "FAILED");
+
+  assert.equal(await waiting, 100);
+  await assert.rejects(bed.world.run(rows.wait, { job_id: 8 }), { type: "JobNotFoundError" });
+});
