@@ -5,6 +5,7 @@ import { configurationCommands } from "./catalog/configuration.ts";
 import { controlCommands } from "./catalog/control.ts";
 import { installationCommands } from "./catalog/installation.ts";
 import { jobCommands } from "./catalog/jobs.ts";
+import { managedJobCommands } from "./catalog/managed-jobs.ts";
 import { nodeCommands } from "./catalog/nodes.ts";
 import type { OptionRow } from "./catalog/options.ts";
 import { actionOutput, errorOutput, later, noFollow, output, timeout } from "./catalog/options.ts";
@@ -16,6 +17,7 @@ import { workspaceCommands } from "./catalog/workspaces.ts";
 const rows: readonly CommandRow[] = [
   ...clusterCommands,
   ...jobCommands,
+  ...managedJobCommands,
   ...sshCommands,
   ...nodeCommands,
   ...servingCommands,

@@ -159,6 +159,7 @@ const bad: Style = "red";
 const statusStyles: Readonly<Record<string, Style>> = {
   ...{ UP: good, SUCCEEDED: good, READY: good, healthy: good },
   ...{ INIT: under, PENDING: under, SETTING_UP: under, RUNNING: under, AUTOSTOPPING: under },
+  ...{ RECOVERING: under, CANCELLING: under },
   ...{ CONTROLLER_INIT: under, REPLICA_INIT: under, PROVISIONING: under, STARTING: under },
   ...{ STOPPED: off, CANCELLED: off, TERMINATED: off, NO_REPLICA: off, SHUTTING_DOWN: off },
   ...{ NOT_READY: bad, PREEMPTED: bad, CONTROLLER_FAILED: bad },

@@ -147,9 +147,9 @@ async function send<Op extends Operation>(
   return { id, title: submission.title, action: actionNameOf(row), name: submission.name };
 }
 
-/** What the operation does, in a word: `launch`; of services and pools in the words of the command. */
+/** What the operation does, in a word: `launch`; of services, managed jobs and pools in the words of the command. */
 function actionNameOf({ name, requestName = name, tag }: Operation): string {
-  if (tag === "serve") return name.replace(/[._]/g, " ");
+  if (tag === "serve" || tag === "jobs") return name.replace(/[._]/g, " ");
   const verb = requestName.split(/[._]/).at(-1) ?? name;
   return tag === "ssh_node_pools" ? `ssh ${verb}` : verb;
 }

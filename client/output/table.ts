@@ -19,6 +19,7 @@ import { downloadForm, logFileForm } from "./files.ts";
 import { findingForm, versionForm } from "./installation.ts";
 import { eventForm, jobForm, jobStatusForm } from "./jobs.ts";
 import { logLineForm } from "./logs.ts";
+import { managedJobForm } from "./managed-jobs.ts";
 import { serviceForm } from "./services.ts";
 import { configurationForm, configurationVersionForm, workspaceForm } from "./workspaces.ts";
 
@@ -46,11 +47,12 @@ export const outputs: readonly Output[] = [
   { name: "clusters", schema: listOf(clusterForm), printedBy: ["status"] },
   { name: "endpoints", schema: listOf(endpointForm), printedBy: ["status --endpoints"] },
   { name: "jobs", schema: listOf(jobForm), printedBy: ["queue"] },
+  { name: "managed-jobs", schema: listOf(managedJobForm), printedBy: ["jobs queue", "jobs wait"] },
   { name: "job-statuses", schema: listOf(jobStatusForm), printedBy: ["logs --status"] },
   {
     name: "log-line",
     schema: logLineForm.schema,
-    printedBy: ["logs", "serve logs", "api logs"],
+    printedBy: ["logs", "jobs logs", "serve logs", "api logs"],
     isLines: true,
   },
   { name: "events", schema: listOf(eventForm), printedBy: ["events"] },
@@ -96,6 +98,7 @@ export const outputs: readonly Output[] = [
     schema: listOf(actionForm),
     printedBy: [
       ...["launch", "exec", "start", "stop", "down", "autostop", "cancel"],
+      ...["jobs launch", "jobs cancel"],
       ...[
         "serve up",
         "serve update",

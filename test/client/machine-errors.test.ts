@@ -38,6 +38,11 @@ const asking = [
   "ssh forget lab",
   "ssh status",
   "ssh keys",
+  "jobs launch -d true",
+  "jobs queue",
+  "jobs logs 3",
+  "jobs wait 3",
+  "jobs cancel 3",
   "serve up chat.yaml",
   "serve update chat chat.yaml",
   "serve status",
@@ -203,7 +208,7 @@ for (const [line, message, hint] of refused)
     assert.match(error.hint ?? "", hint);
   });
 
-for (const word of ["ls", "ps", "jobs", "run", "up"])
+for (const word of ["ls", "ps", "run", "up"])
   test(`\`outrigger ${word}\` names the command that is meant`, async (t) => {
     const outrigger = await commandLine(t, "http://127.0.0.1:1");
     const { code, stderr } = await outrigger([word]);

@@ -18,6 +18,7 @@ import {
   verdict,
 } from "./answered-records.ts";
 import type { Routes } from "./fake-control.ts";
+import { aJob, page } from "./managed-jobs.ts";
 import { aService } from "./services.ts";
 
 /** What a control plane answers to these lines. */
@@ -76,12 +77,15 @@ export const routes: Routes = {
     void res.end(body["answer"] === "list" ? `${JSON.stringify(file)}\n` : `{"bytes":1}\n1`),
   "POST /launch": { result: { job_id: 1, handle: null } },
   "POST /exec": { result: { job_id: 2, handle: null } },
+  "POST /jobs/launch": { result: { job_id: [3], handle: null } },
+  "POST /jobs/queue/v2": page(aJob({ status: "SUCCEEDED" })),
+  "POST /jobs/wait": { result: 0 },
   "POST /serve/up": { result: ["chat", "http://127.0.0.1:30001"] },
   "POST /api/cancel": { result: ["r-1"] },
   ...Object.fromEntries(
     [
       ...["start", "stop", "down", "autostop", "cancel", "serve/update", "serve/down"],
-      ...["workspaces/create", "workspaces/update", "workspaces/delete"],
+      ...["jobs/cancel", "workspaces/create", "workspaces/update", "workspaces/delete"],
       ...["serve/terminate-replica", "ssh_node_pools/deploy", "ssh_node_pools/down"],
     ].map((name) => [`POST /${name}`, {}]),
   ),
@@ -106,6 +110,10 @@ export const lines: readonly [string, string, unknown][] = [
   ["config show", "settings", [{ origin: { kind: "default" } }]],
   ["cost-report", "costs", [{ name: "dev", duration_seconds: 60, cost_usd: 0.25 }]],
   ["check", "infra", [{ workspace: "default", infra: "local", capabilities: ["compute"] }]],
+  ["jobs queue", "managed-jobs", [{ id: 3, name: "train", recoveries: 1, infra: "ssh/lab" }]],
+  ["jobs wait 3", "managed-jobs", [{ id: 3, status: "SUCCEEDED" }]],
+  ["jobs launch true", "actions", [{ action: "jobs launch", job_id: 3 }]],
+  ["jobs cancel 3", "actions", [{ action: "jobs cancel", outcome: "done" }]],
   ["serve status", "services", [{ name: "chat", replicas: [{ id: 1 }, { id: 2 }] }]],
   ["ssh status", "ssh-pools", [{ name: "lab", hosts: [{ name: "a" }] }]],
   ["ssh keys", "ssh-keys", [{ name: "id_ed25519" }]],

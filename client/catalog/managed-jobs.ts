@@ -1,0 +1,104 @@
+import { wholeNumber } from "../arguments.ts";
+import * as option from "./options.ts";
+import type { CommandRow } from "./row.ts";
+
+const managed = "Managed jobs:";
+const name: option.OptionRow = {
+  flags: "-n, --name <name>",
+  means: "The latest managed job of this name.",
+};
+
+/** Commands about managed jobs. */
+export const managedJobCommands: readonly CommandRow[] = [
+  {
+    name: "jobs launch",
+    group: managed,
+    operands: "[entrypoint...]",
+    summary: "Run a task to its end on clusters that are created and replaced for it.",
+    options: [
+      option.workspaceOption,
+      option.detach,
+      option.yes,
+      ...option.taskOptions,
+      ...option.machineOptions,
+      option.later,
+    ],
+    more: `ENTRYPOINT is a YAML file, a command, or - for stdin. The job gets a cluster of its own, which is deleted when the job has ended. If its machine is lost, the job starts again on another one; to continue where it was, it must save its state elsewhere. ${option.jobExits}
+
+Examples:
+  outrigger jobs launch train.yaml                  submit it, then follow its log
+  outrigger jobs launch -n eval -d 'python eval.py' a command; prints the number of the job
+  outrigger jobs launch --use-spot train.yaml       on machines that may be taken back`,
+    startsControl: true,
+    load: async () => (await import("../commands/jobs-launch.ts")).jobsLaunch,
+  },
+  {
+    name: "jobs queue",
+    group: managed,
+    summary: "List managed jobs, newest first, and what they wait for.",
+    options: [
+      { flags: "-s, --skip-finished", means: "Omit jobs that have ended." },
+      { flags: "-l, --limit <n>", means: "Only the newest; 50 by default.", parse: wholeNumber(1) },
+      option.watch,
+      ...option.allUsers,
+      ...option.outputs,
+    ],
+    more: `Examples:
+  outrigger jobs queue                              your newest jobs
+  outrigger jobs queue -s -w                        those that have not ended, shown again after each change
+  outrigger jobs queue -u --fields id,status        everyone's, as JSON`,
+    load: async () => (await import("../commands/jobs-queue.ts")).jobsQueue,
+  },
+  {
+    name: "jobs logs",
+    group: managed,
+    operands: "[job]",
+    summary: "Follow the log of a managed job; by default your latest one.",
+    options: [
+      name,
+      { flags: "--controller", means: "Show the decisions about the job, with reasons, instead." },
+      ...option.noFollow,
+      option.tail,
+      ...option.logLines,
+    ],
+    more: `The log goes on when the job is recovered on another machine, and is kept when the job has ended. ${option.jobExits}
+
+Examples:
+  outrigger jobs logs 3                             managed job 3
+  outrigger jobs logs -n train --tail 20 --no-follow
+  outrigger jobs logs 3 --controller                why it was recovered`,
+    load: async () => (await import("../commands/jobs-logs.ts")).jobsLogs,
+  },
+  {
+    name: "jobs wait",
+    group: managed,
+    operands: "[job]",
+    summary: "Wait until a managed job has ended; by default your latest one.",
+    options: [name, option.timeout, ...option.outputs],
+    more: `${option.jobExits}
+
+Examples:
+  outrigger jobs wait 3 && echo done
+  outrigger jobs wait -n train --timeout 2h`,
+    load: async () => (await import("../commands/jobs-wait.ts")).jobsWait,
+  },
+  {
+    name: "jobs cancel",
+    group: managed,
+    operands: "[jobs...]",
+    summary: "Cancel managed jobs and delete their clusters.",
+    options: [
+      name,
+      { flags: "-a, --all", means: "All of your managed jobs." },
+      { flags: "-u, --all-users", means: "All managed jobs of all users." },
+      option.yes,
+      option.later,
+    ],
+    more: `With numbers or a name, it asks for confirmation only on a terminal. Otherwise it needs a terminal or -y. It does not wait until the clusters are deleted; jobs queue shows that.
+
+Examples:
+  outrigger jobs cancel 3 4                         two jobs
+  outrigger jobs cancel -a -y                       all of yours`,
+    load: async () => (await import("../commands/jobs-cancel.ts")).jobsCancel,
+  },
+];

@@ -1,0 +1,55 @@
+import { fail } from "../../common/errors.ts";
+import { jobOperations } from "../../contract/operations/jobs.ts";
+import { jobExitCodes } from "../../contract/statuses.ts";
+import type { TaskOptions } from "../arguments.ts";
+import { entrypointOf } from "../entrypoint.ts";
+import { tellWays } from "../managed-jobs.ts";
+import { agree } from "../selection.ts";
+import { withSourcePositions } from "../source-positions.ts";
+import type { World } from "../world.ts";
+import { carryOut } from "./carry-out.ts";
+import { followManagedJob } from "./jobs-logs.ts";
+import { taskOf, withFiles } from "./launch.ts";
+import { showPlan } from "./plan.ts";
+
+interface LaunchOptions extends TaskOptions {
+  readonly detachRun?: boolean;
+  readonly yes?: boolean;
+  readonly async?: boolean;
+}
+
+/** `outrigger jobs launch`: a managed job, and its log. */
+export async function jobsLaunch(
+  world: World,
+  operands: readonly string[],
+  options: LaunchOptions,
+): Promise<number> {
+  const { terminal, signal } = world;
+  if (operands.length === 0) fail("UsageError", "say what to run: outrigger jobs launch FILE");
+  const source = await entrypointOf(world, operands);
+  const task = await taskOf(world, source, options, "all");
+  if (terminal.canAsk && !options.yes)
+    await withSourcePositions(source, task, async () => {
+      await showPlan(world, task, null);
+      await agree(world, "Launch a managed job?");
+    });
+  const input = { ...(await withFiles(world, task, "all")), name: null };
+  const more = { title: "Submitting the managed job", later: options.async, tells: tellsJob };
+  const result = await withSourcePositions(source, input.task, (reword) =>
+    carryOut(world, jobOperations.launch, input, { ...more, reword }),
+  );
+  const [id] = result?.job_id ?? [];
+  if (id === undefined || world.json) return 0;
+  if (options.detachRun) {
+    tellWays(world, id, jobExitCodes.NOT_FINISHED);
+    terminal.answer(String(id));
+    return 0;
+  }
+  const code = await followManagedJob(world, { job_id: id, name: null });
+  if (!signal.aborted) tellWays(world, id, code);
+  return code;
+}
+
+const tellsJob = ({ job_id }: { readonly job_id: readonly number[] | null }) => ({
+  job_id: job_id?.[0] ?? null,
+});

@@ -1,0 +1,62 @@
+import { jobOperations } from "../../contract/operations/jobs.ts";
+import type { ManagedJobRecord } from "../../contract/records/jobs.ts";
+import { managedJobForm } from "../output/managed-jobs.ts";
+import { ago, type Column, duration, styleOfStatus } from "../rendering.ts";
+import type { Run, World } from "../world.ts";
+import { answerRows, type OutputOptions } from "./answers.ts";
+import { watch } from "./watch.ts";
+
+interface QueueOptions extends OutputOptions {
+  readonly skipFinished?: boolean;
+  readonly allUsers?: boolean;
+  readonly everyone?: boolean;
+  readonly watch?: boolean;
+  readonly limit?: number;
+}
+
+const usualLimit = 50;
+
+/** `outrigger jobs queue`. */
+export const jobsQueue: Run<QueueOptions> = (world, _words, options) =>
+  options.watch
+    ? watch(world, { noun: "managed_job" }, (page) => showQueue(page, options))
+    : showQueue(world, options);
+
+async function showQueue(world: World, options: QueueOptions): Promise<undefined> {
+  const client = await world.connect();
+  const { jobs, total } = await client.callAndGet(jobOperations.queueV2, {
+    skip_finished: options.skipFinished ?? false,
+    all_users: Boolean(options.allUsers || options.everyone),
+    ...{ page: 1, limit: options.limit ?? usualLimit },
+  });
+  answerRows(world, options, {
+    ...{ form: managedJobForm, rows: jobs, columns: columnsOf(world.now()) },
+    empty: "No managed jobs. Launch one: outrigger jobs launch FILE",
+  });
+  if (world.json) return;
+  for (const { job_id: id, status, details } of jobs.filter(isWaiting))
+    world.terminal.note(`Job ${id} is ${status}: ${details}`);
+  if (total > jobs.length)
+    world.terminal.note(`The newest ${jobs.length} of ${total}; --limit shows more.`);
+}
+
+const isWaiting = ({ status, details }: ManagedJobRecord): boolean =>
+  details !== null && (status !== "RUNNING" || /waits/.test(details));
+
+function columnsOf(now: Date): Column<ManagedJobRecord>[] {
+  return [
+    { title: "ID", text: (row) => String(row.job_id), right: true },
+    { title: "NAME", text: (row) => row.job_name ?? "-", least: 12 },
+    {
+      title: "STATUS",
+      text: (row) => row.status ?? "-",
+      style: (row) => styleOfStatus(row.status ?? ""),
+    },
+    { title: "SUBMITTED", text: (row) => ago(row.submitted_at, now), spare: true },
+    { title: "DURATION", text: (row) => duration(row.start_at && row.job_duration), right: true },
+    { title: "RECOVERIES", text: (row) => String(row.recovery_count), right: true },
+    { title: "INFRA", text: (row) => row.infra ?? "-", least: 8, spare: true },
+    { title: "RESOURCES", text: (row) => row.resources ?? "-", least: 8, spare: true },
+    { title: "USER", text: (row) => row.user_name ?? "-", least: 8, spare: true },
+  ];
+}
