@@ -40,6 +40,6 @@ export function afterFailure(
       reason: `${how}; restart ${next} of ${most}`,
       change: { restarts: next },
     };
-  const after = most === 0 ? "" : `; it was restarted ${most} times`;
+  const after = most === 0 ? "" : `; no restart is left of ${most}`;
   return { to: status === "FAILED_SETUP" ? "FAILED_SETUP" : "FAILED", reason: `${how}${after}` };
 }

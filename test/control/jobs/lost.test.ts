@@ -1,0 +1,204 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { AppError } from "../../../common/errors.ts";
+import { until } from "../../helpers/agent.ts";
+import { type JobBed, withJob, withRecovery } from "./bed.ts";
+
+const notNow = new AppError("CloudError", "not now");
+
+/** The node is silent: neither it nor its provider brings an agent back. */
+async function silence(bed: JobBed, rank = 0): Promise<void> {
+  const { provider } = bed.world;
+  provider.agentsStart = false;
+  await provider.silence((await bed.task(1)).clusterId ?? "", rank);
+}
+
+/** How the job on the cluster ends, with what only a real node would say. */
+async function endWith(bed: JobBed, status: "FAILED" | "FAILED_DRIVER", reason: string) {
+  const job = await bed.job(1);
+  Object.assign(job, { reason, exitCode: status === "FAILED" ? 143 : null });
+  (await bed.agent(1)).end(job.id, status);
+}
+
+test("a job whose machine is gone runs again elsewhere, under the same task id", async (t) => {
+  const bed = await withJob(t);
+  const first = await bed.task(1);
+  const before = (await bed.job(1)).submission;
+
+  await bed.world.provider.lose(first.clusterId ?? "", 0);
+  const { recoveries, restarts, clusterId, attempt } = await bed.untilAttempt(1, 2);
+
+  assert.deepEqual([recoveries, restarts, attempt], [1, 0, 2]);
+  assert.notEqual(clusterId, first.clusterId);
+  const { submission } = await bed.job(1);
+  assert.equal(submission.env["OUTRIGGER_TASK_ID"], before.env["OUTRIGGER_TASK_ID"]);
+  assert.equal(submission.env["OUTRIGGER_RECOVERY_COUNT"], "1");
+  assert.deepEqual((await bed.moves(1)).slice(2), ["RUNNING>RECOVERING", "RECOVERING>RUNNING"]);
+  assert.equal(bed.world.provider.machines.size, 1, "nothing is left of the first one");
+});
+
+test("a lost machine is not made anew for the attempt that it took away", async (t) => {
+  const bed = await withJob(t);
+  const { clusterId } = await bed.task(1);
+  const release = bed.world.provider.holds("destroy");
+  bed.world.provider.calls.length = 0;
+
+  await bed.world.provider.lose(clusterId ?? "", 0);
+  await bed.untilAttempt(1, 2);
+  release();
+
+  assert.deepEqual(bed.world.provider.calls, ["create 0"]);
+});
+
+test("the next attempt begins only when nothing is left of the one before", async (t) => {
+  const bed = await withJob(t, "name: two\nnum_nodes: 2\nrun: train");
+  const { clusterId } = await bed.task(1);
+  bed.world.provider.fails("destroy", notNow);
+  await bed.world.provider.lose(clusterId ?? "", 1);
+  const { waitsFor } = await bed.until(1, (task) => /deleted/.test(task.waitsFor ?? ""));
+
+  assert.match(waitsFor ?? "", /^waits until its cluster is deleted: not now/);
+  assert.equal((await bed.task(1)).attempt, 1);
+  bed.world.provider.fails("destroy", undefined);
+  await bed.untilAttempt(1, 2);
+});
+
+test("a machine that does not answer is not lost: the job waits, and says for what", async (t) => {
+  const bed = await withJob(t);
+  const { clusterId } = await bed.task(1);
+  bed.world.provider.fails("create", notNow);
+  await silence(bed);
+  await bed.look(1);
+  const silent = await bed.until(1, ({ waitsFor }) => waitsFor !== null);
+  bed.world.advance(10 * 3_600_000);
+  await bed.look(1);
+
+  assert.equal(
+    silent.waitsFor,
+    "its machine does not answer; waits until it does, or until fake says that it is gone",
+  );
+  assert.deepEqual([(await bed.task(1)).status, (await bed.task(1)).attempt], ["RUNNING", 1]);
+  bed.world.provider.agentsStart = true;
+  bed.world.provider.fails("create", undefined);
+  await bed.until(1, ({ waitsFor }) => waitsFor === null);
+  assert.equal((await bed.task(1)).clusterId, clusterId);
+  assert.equal((await bed.agent(1)).node.jobs.length, 1, "the attempt goes on");
+  assert.deepEqual((await bed.remarks(1)).slice(-2), [silent.waitsFor, "waits no longer"]);
+});
+
+test("a provider that does not say whether the machine is there is waited for", async (t) => {
+  const bed = await withJob(t);
+  const { clusterId } = await bed.task(1);
+  bed.world.provider.fails("list", notNow);
+  await bed.world.provider.lose(clusterId ?? "", 0);
+  await bed.look(1);
+  const { waitsFor, status } = await bed.until(1, (task) => task.waitsFor !== null);
+
+  assert.equal(status, "RUNNING");
+  assert.match(waitsFor ?? "", /^waits until fake says whether its machine is there: .*not now/);
+  bed.world.provider.fails("list", undefined);
+  await bed.untilAttempt(1, 2);
+});
+
+for (const reason of ["the machine was rebooted", "rank 1: node 1 was lost"])
+  test(`a job that ended as ${reason} is recovered`, async (t) => {
+    const bed = await withJob(t);
+
+    await endWith(bed, "FAILED_DRIVER", reason);
+
+    const { restarts } = await bed.untilAttempt(1, 2);
+    assert.equal(restarts, 0);
+  });
+
+test("a job that ended by itself without an exit code has failed", async (t) => {
+  const bed = await withJob(t);
+
+  await endWith(
+    bed,
+    "FAILED_DRIVER",
+    "the process of its run script is gone and left no exit code",
+  );
+
+  const { status, reason } = await bed.untilSettled(1);
+  assert.deepEqual(
+    [status, reason],
+    ["FAILED", "the process of its run script is gone and left no exit code"],
+  );
+});
+
+test("a job that is ended by a preemption has not failed", async (t) => {
+  const bed = await withJob(t, "name: train\nconfig: {hooks: [{run: save}]}\nrun: train");
+  const agent = await bed.agent(1);
+  agent.node.holdsHooks = true;
+  agent.preempt("spot machine reclaimed");
+  await endWith(bed, "FAILED", "run exited with 143 (ended by SIGTERM)");
+
+  const { reason } = await bed.untilTask(1, "RECOVERING");
+
+  assert.match(reason, /preempt/);
+});
+
+test("an exit of a user is no loss, also when its machine does not answer just then", async (t) => {
+  const bed = await withJob(t, "name: two\nnum_nodes: 2\nrun: train");
+  bed.world.provider.fails("create", notNow);
+  await silence(bed, 1);
+  await endWith(bed, "FAILED", "run exited with 143 (ended by SIGTERM)");
+  const { waitsFor, status } = await bed.until(1, (task) => task.waitsFor !== null);
+  assert.equal(status, "RUNNING");
+  assert.match(
+    waitsFor ?? "",
+    /143.*; waits until its machines say whether one is being preempted/,
+  );
+
+  bed.world.provider.agentsStart = true;
+  bed.world.provider.fails("create", undefined);
+
+  assert.equal((await bed.untilSettled(1)).status, "FAILED");
+});
+
+test("restarts on errors are counted across crashes of control", async (t) => {
+  let bed = await withJob(t, withRecovery("{max_restarts_on_errors: 1}"));
+  await endWith(bed, "FAILED", "run exited with 3");
+  await bed.untilAttempt(1, 2);
+  bed = await bed.crash();
+  await endWith(bed, "FAILED", "run exited with 3");
+
+  const { status, reason, attempt, restarts } = await bed.untilSettled(1);
+
+  assert.deepEqual([status, attempt, restarts], ["FAILED", 2, 1]);
+  assert.equal(reason, "run exited with 3; no restart is left of 1");
+});
+
+test("exit codes that a task names are recovered without being counted", async (t) => {
+  const bed = await withJob(t, withRecovery("{recover_on_exit_codes: [143]}"));
+  for (const attempt of [2, 3]) {
+    await endWith(bed, "FAILED", "run exited with 143");
+    await bed.untilAttempt(1, attempt);
+  }
+
+  const { restarts, recoveries } = await bed.task(1);
+  assert.deepEqual([restarts, recoveries], [0, 2]);
+});
+
+test("a job that must not be recovered has FAILED when its machine is gone", async (t) => {
+  const bed = await withJob(t, withRecovery("none"));
+
+  await bed.world.provider.lose((await bed.task(1)).clusterId ?? "", 0);
+
+  const { status, reason } = await bed.untilSettled(1);
+  assert.equal(status, "FAILED");
+  assert.match(reason, /^its machine is gone; it is not recovered/);
+});
+
+test("a loss while control is away is found when it is back", async (t) => {
+  const bed = await withJob(t);
+  const { clusterId } = await bed.task(1);
+  const crashing = bed.crash();
+  await bed.world.provider.lose(clusterId ?? "", 0);
+  const after = await crashing;
+
+  const { recoveries } = await after.untilAttempt(1, 2);
+
+  assert.equal(recoveries, 1);
+  await until(async () => (after.world.provider.machines.size === 1 ? true : undefined));
+});
