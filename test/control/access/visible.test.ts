@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import type { GivenInputOf, Operation } from "../../../common/operation.ts";
 import { clusterOperations as clusters } from "../../../contract/operations/clusters.ts";
+import { jobOperations as jobs } from "../../../contract/operations/jobs.ts";
 import { requestOperations as requests } from "../../../contract/operations/requests.ts";
 import { serveOperations as serve } from "../../../contract/operations/serve.ts";
 import type { Account } from "../../../control/users/schema.ts";
@@ -31,6 +32,7 @@ async function openTeam(t: { after(clean: () => Promise<void>): void }) {
   const launch = await ann.call(clusters.launch, { ...demo, ...inTeam });
   await ann.get(clusters.launch, launch);
   await ann.run(serve.up, { service_name: "shrouded", task: aTask(), ...inTeam });
+  await ann.run(jobs.launch, { name: "hushed", task: demo.task, ...inTeam });
   return {
     ...{ world, launch, ann },
     members: { ann, mia: await as("mia"), ada: await as("ada", { role: "admin" }) },
@@ -55,6 +57,10 @@ const shows: Record<string, (caller: Calls) => Promise<unknown>> = {
   "status by pattern": (caller) => caller.run(clusters.status, { cluster_names: ["v*"] }),
   cost_report: (caller) => caller.run(clusters.costReport, {}),
   "serve.status": (caller) => caller.run(serve.status, { service_names: ["shrouded"] }),
+  "jobs.queue_v2": (caller) => caller.run(jobs.queueV2, { all_users: true }),
+  "jobs.queue": (caller) => caller.run(jobs.queue, { all_users: true }),
+  "jobs.queue_v2 by number": (caller) =>
+    caller.run(jobs.queueV2, { all_users: true, job_ids: [1] }),
   "completion of clusters": async (caller) =>
     (await caller.http("GET", "/api/completion/cluster_name?incomplete=")).text,
   events: async (caller) => (await caller.http("GET", "/events?since=0&follow=false")).text,
@@ -64,7 +70,7 @@ for (const [what, show] of Object.entries(shows))
   test(`${what} shows what is in the caller's workspaces, and nothing else`, async () => {
     const { members, outsiders, viewer } = team;
     const isShown = async (caller: Calls) =>
-      /veiled|shrouded/.test(JSON.stringify(await show(caller)));
+      /veiled|shrouded|hushed/.test(JSON.stringify(await show(caller)));
 
     for (const [name, caller] of Object.entries({ ...members, viewer }))
       assert.ok(await isShown(caller), `${name} sees it`);
@@ -80,6 +86,8 @@ const asks: Record<string, (name: string) => Ask> = {
   endpoints: (cluster) => [clusters.endpoints, { cluster }],
   cluster_events: (cluster_name) => [clusters.clusterEvents, { cluster_name, event_type: "DEBUG" }],
   hook_logs: (cluster_name) => [clusters.hookLogs, { cluster_name }],
+  "jobs.wait": (name) => [jobs.wait, { name }],
+  "jobs.cancel": (name) => [jobs.cancel, { name }],
   stop: (cluster_name) => [clusters.stop, { cluster_name }],
   down: (cluster_name) => [clusters.down, { cluster_name }],
   exec: (cluster_name) => [clusters.exec, { cluster_name, task: demo.task }],
@@ -89,10 +97,12 @@ const asks: Record<string, (name: string) => Ask> = {
   ],
 };
 
+const names: Readonly<Record<string, string>> = { serve: "shrouded", jobs: "hushed" };
+
 for (const [what, ask] of Object.entries(asks))
   test(`${what} answers outsiders as if there were no such thing`, async () => {
     const { outsiders } = team;
-    const name = what.startsWith("serve") ? "shrouded" : "veiled";
+    const name = names[what.split(".")[0] ?? ""] ?? "veiled";
     const answerTo = async (asked: string) => {
       const [row, input] = ask(asked);
       const error = await outsiders.oli.run(row, input).then(() => undefined, String);
@@ -104,6 +114,19 @@ for (const [what, ask] of Object.entries(asks))
     assert.match(answer ?? "", /there (is|was) no/);
     assert.equal(answer, await answerTo("nowhere"));
   });
+
+test("the log of a managed job, and its number, say nothing to outsiders", async () => {
+  const { members, outsiders } = team;
+  const logOf = async (caller: Calls, input: object) =>
+    (await caller.http("POST", "/jobs/logs", { body: { follow: false, ...input } })).text;
+
+  for (const input of [{ name: "hushed" }, { job_id: 1 }])
+    assert.match(await logOf(outsiders.oli, input), /^there is no managed job/);
+  assert.doesNotMatch(await logOf(members.mia, { job_id: 1 }), /there is no/);
+  await assert.rejects(outsiders.oli.run(jobs.cancel, { job_ids: [1] }), {
+    message: "there is no managed job 1; jobs queue lists them",
+  });
+});
 
 test("a name that is taken where the caller cannot look is refused", async () => {
   const { outsiders } = team;

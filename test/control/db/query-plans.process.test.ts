@@ -4,12 +4,14 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { type TestContext, test } from "node:test";
 import { clusterOperations as clusters } from "../../../contract/operations/clusters.ts";
+import { jobOperations as jobs } from "../../../contract/operations/jobs.ts";
 import { requestOperations as requests } from "../../../contract/operations/requests.ts";
 import { serveOperations as serve } from "../../../contract/operations/serve.ts";
 import { lateNodes } from "../../../control/clusters/late-nodes.ts";
 import { clusters as clusterReconciler } from "../../../control/clusters/reconcile.ts";
 import { collect } from "../../../control/collector.ts";
 import { databaseOf } from "../../../control/home.ts";
+import { managedJobs } from "../../../control/jobs/reconcile.ts";
 import { openRequests } from "../../../control/requests/run.ts";
 import { services } from "../../../control/services/reconcile.ts";
 import { replicas } from "../../../control/services/replicas/reconcile.ts";
@@ -27,6 +29,7 @@ const mayScan: Readonly<Record<string, string>> = {
   requests_unended: "requests that wait or run alone: all of them rest once control stops",
   services_live: "live services alone: each is looked at",
   replicas_live: "replicas that are not gone alone: each is looked at",
+  job_task_counts: "a row for each user, workspace and status",
 };
 
 test("no statement of a hot path reads a table from end to end", async (t) => {
@@ -39,6 +42,7 @@ test("no statement of a hot path reads a table from end to end", async (t) => {
   await world.run(serve.up, { task: aTask(), service_name: "chat" });
   await bed.untilReady(1, 2);
   await bed.record();
+  await useJobs(world);
   await useRequests(world);
   await workInBackground(world);
 
@@ -135,6 +139,27 @@ async function useClusters(world: World): Promise<void> {
   await world.run(clusters.down, { cluster_name });
 }
 
+async function useJobs(world: World): Promise<void> {
+  for (const name of ["a", "b"]) await world.run(jobs.launch, { task: "run: x", name });
+  for (const input of [
+    {},
+    { all_users: true, page: 1, limit: 1 },
+    { skip_finished: true, sort_order: "asc" },
+    { statuses: ["RUNNING"], page: 2, limit: 1 },
+    { name_match: "a", sort_by: "job_name" },
+    { job_ids: [1] },
+  ])
+    await world.run(jobs.queueV2, input);
+  const user = await world.as("ben");
+  await user.run(jobs.queueV2, {});
+  await user.run(jobs.queueV2, { all_users: true, statuses: ["PENDING"], page: 1, limit: 1 });
+  await user.run(jobs.queueV2, { user_match: "b" });
+  await world.run(jobs.cancel, { name: "a" });
+  await world.run(jobs.cancel, { all: true });
+  assert.equal(await world.run(jobs.wait, { job_id: 1 }), 103);
+  await world.http("POST", "/jobs/logs", { body: {} });
+}
+
 async function useRequests(world: World): Promise<void> {
   const release = world.provider.holds("create");
   const id = await world.call(clusters.launch, { ...demo, cluster_name: "held" });
@@ -162,7 +187,8 @@ async function useRequests(world: World): Promise<void> {
 
 async function workInBackground(world: World): Promise<void> {
   const { ctx } = world;
-  for (const noun of [clusterReconciler, lateNodes, services, replicas]) await noun.due(ctx);
+  for (const noun of [clusterReconciler, lateNodes, services, replicas, managedJobs])
+    await noun.due(ctx);
   await collect(ctx);
   world.advance(400 * 86_400_000);
   await collect(ctx);
