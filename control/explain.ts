@@ -8,9 +8,11 @@ import { type Bound, bind, type Call } from "./bind.ts";
 import { openHookHints } from "./clusters/hooks/hint.ts";
 import { listWaits } from "./clusters/jobs.ts";
 import type { Cluster } from "./clusters/schema.ts";
-import { findLive } from "./clusters/store.ts";
+import { findCluster, findLive } from "./clusters/store.ts";
 import type { Context } from "./context.ts";
 import type { Ground } from "./ground.ts";
+import { hasEnded as hasTaskEnded, type JobTask } from "./jobs/schema.ts";
+import { listTasks } from "./jobs/store.ts";
 import { findRequest, resolveId } from "./requests/find.ts";
 import { hasEnded, type StoredRequest } from "./requests/schema.ts";
 import { listReplicas } from "./services/replicas/store.ts";
@@ -34,9 +36,14 @@ async function explain(
   if (cluster !== undefined && isSeen(cluster)) return explainCluster(ctx, cluster, call.signal);
   const service = await findLiveService(ctx.db, name);
   if (service !== undefined && isSeen(service)) return explainService(ctx, service);
+  const [task] = /^\d{1,9}$/.test(name) ? await listTasks(ctx.db, [Number(name)]) : [];
+  if (task !== undefined && isSeen(task.job)) return explainTask(ctx, task, call.signal);
   const request = await findRequest(ctx, await resolveId(ctx, name, call).catch(() => ""));
   if (request !== undefined) return explainRequest(ctx, request, call.signal);
-  return fail("NotFoundError", `there is no live cluster or service ${name}, and no request`);
+  return fail(
+    "NotFoundError",
+    `there is no live cluster or service ${name}, no managed job, and no request`,
+  );
 }
 
 async function explainCluster(
@@ -76,6 +83,22 @@ const isOnItsWay = ({ status }: Replica): boolean => status !== "READY" && statu
 
 const describeReplica = ({ number, status, reason }: Replica): string =>
   `replica ${number} is ${status}: ${reason}`;
+
+/** A job whose cluster is on its way waits for what that waits for. */
+async function explainTask(ctx: Context, task: JobTask, signal: AbortSignal): Promise<Explanation> {
+  const { id, job, status, reason, waitsFor, wanted, wantedBecause, statusChangedAt } = task;
+  const cluster = await findCluster(ctx.db, task.clusterId ?? "");
+  const isMoving = cluster !== undefined && cluster.status !== cluster.wanted;
+  const of = isMoving ? await explainCluster(ctx, cluster, signal) : undefined;
+  return {
+    ...{ noun: "managed_job", name: job.name, id: String(job.id), status },
+    wanted: hasTaskEnded(task) ? null : wanted,
+    because: wantedBecause,
+    since: statusChangedAt / 1_000,
+    doing: [waitsFor ?? reason, ...(of?.doing ?? []).map((text) => `cluster ${of?.name}: ${text}`)],
+    attempt: toAttempt(await findAttempt(ctx.db, "managed_job", id)) ?? of?.attempt ?? null,
+  };
+}
 
 async function explainRequest(
   ctx: Context,

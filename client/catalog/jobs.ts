@@ -136,12 +136,13 @@ Examples:
     name: "explain",
     group: insight,
     operands: "<name>",
-    summary: "Explain what a cluster, a service or a request is waiting for.",
+    summary: "Explain what a cluster, a service, a managed job or a request is waiting for.",
     options: option.outputs,
     more: `Shows what is in progress, why the last attempt failed, and when the next one is due.
 
 Examples:
   outrigger explain dev                             a cluster or a service
+  outrigger explain 3                               managed job 3
   outrigger explain 3f2a                            a request, by the beginning of its id`,
     load: async () => (await import("../commands/explain.ts")).explain,
   },

@@ -13,7 +13,10 @@ export async function explain(
   options: OutputOptions,
 ): Promise<undefined> {
   if (name === undefined)
-    fail("UsageError", "name a cluster, a service or a request: outrigger explain NAME");
+    fail(
+      "UsageError",
+      "name a cluster, a service, a managed job or a request: outrigger explain NAME",
+    );
   const client = await world.connect();
   const found = await client.call(explainOperations.explain, { name });
   if (world.json) return answerOne(world, options, explanationForm, found);
@@ -22,7 +25,7 @@ export async function explain(
 
 function linesOf(found: Explanation, now: Date): string[] {
   const { noun, name, id, status, wanted, because, since, doing, attempt } = found;
-  const called = noun === "request" ? `${name} request ${id.slice(0, 8)}` : `${noun} ${name}`;
+  const called = calledBy[noun]?.(name, id) ?? `${noun} ${name}`;
   const aim = wanted === null || wanted === status ? "" : `; it should become ${wanted}`;
   const lines = [`${called} is ${status} (since ${ago(since, now)})${aim}`];
   if (because !== null) lines.push(`  because of: ${because}`);
@@ -40,3 +43,8 @@ function attemptLines(
   const next = next_at > now ? `in ${duration(next_at - now)}` : "now";
   return [`  ${times}, ${duration(now - failed_at)} ago: ${reason}`, `  next attempt: ${next}`];
 }
+
+const calledBy: Readonly<Record<string, (name: string, id: string) => string>> = {
+  request: (name, id) => `${name} request ${id.slice(0, 8)}`,
+  managed_job: (name, id) => `managed job ${id} (${name})`,
+};

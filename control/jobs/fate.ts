@@ -20,9 +20,9 @@ export async function lookAtFate(
   task: JobTask,
   signal: AbortSignal,
 ): Promise<Outcome | undefined> {
-  const recovery = await recoveryOf(ctx, task);
+  const lost = async (why: string) => afterLoss(why, await recoveryOf(ctx, task));
   const cluster = await findCluster(ctx.db, task.clusterId ?? "");
-  if (cluster === undefined) return afterLoss("its cluster is gone", recovery);
+  if (cluster === undefined) return lost("its cluster is gone");
   const { provider } = cluster;
   const loss = await orWait(
     ctx,
@@ -30,13 +30,13 @@ export async function lookAtFate(
     `waits until ${provider} says whether its machine is there`,
     () => lossOf(ctx, cluster, signal),
   );
-  if (loss !== undefined) return afterLoss(loss, recovery);
+  if (loss !== undefined) return lost(loss);
   const submitted = { submissionId: cluster.id, jobId: task.clusterJob };
   const job = await findManagedJob(ctx, cluster, submitted, signal);
-  if (job === "unknown") return afterLoss("its machine was replaced", recovery);
+  if (job === "unknown") return lost("its machine was replaced");
   if (job === undefined) return void (await tellWait(ctx, task, silent(cluster)));
   ctx.jobLogs.keep(task);
-  if (jobMachine.isFinal(job.status)) return ended(ctx, task, cluster, job, recovery, signal);
+  if (jobMachine.isFinal(job.status)) return ended(ctx, task, cluster, job, signal);
   await tellWait(ctx, task, null);
 }
 
@@ -69,11 +69,11 @@ async function ended(
   task: JobTask,
   cluster: Cluster,
   job: Job,
-  recovery: Recovery,
   signal: AbortSignal,
 ): Promise<Outcome> {
   const { status, reason } = job;
   if (status === "SUCCEEDED") return { to: "SUCCEEDED", reason: "its run exited with 0" };
+  const recovery = await recoveryOf(ctx, task);
   if (status === "FAILED_DRIVER" && isLoss(reason)) return afterLoss(`${reason}`, recovery);
   const how = reason ?? status;
   const notice = await orWait(

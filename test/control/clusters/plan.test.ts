@@ -33,6 +33,15 @@ const cases: Case[] = [
     [init("node 1 is not running"), [{ do: "create", rank: 1 }]],
   ],
   [
+    "up, a worker is lost of what is replaced as a whole: nothing is created",
+    {
+      ...pair,
+      madeFor: { what: "managed job 1", noun: "managed_job", id: "t", isReplacedWhole: true },
+    },
+    [aNode(0)],
+    [init("node 1 is gone")],
+  ],
+  [
     "up, all are lost",
     { nodes: 3 },
     [],

@@ -133,9 +133,11 @@ test("a job that is ended by a preemption has not failed", async (t) => {
   agent.preempt("spot machine reclaimed");
   await endWith(bed, "FAILED", "run exited with 143 (ended by SIGTERM)");
 
-  const { reason } = await bed.untilTask(1, "RECOVERING");
+  const { reason, clusterId } = await bed.untilTask(1, "RECOVERING");
+  await bed.world.provider.lose(clusterId ?? "", 0);
 
   assert.match(reason, /preempt/);
+  await bed.untilAttempt(1, 2);
 });
 
 test("an exit of a user is no loss, also when its machine does not answer just then", async (t) => {

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { clusterOperations as clusters } from "../../../contract/operations/clusters.ts";
+import { jobOperations as jobs } from "../../../contract/operations/jobs.ts";
 import { workspaceOperations as rows } from "../../../contract/operations/workspaces.ts";
 import { workspaceBed } from "./bed.ts";
 
@@ -76,6 +77,19 @@ test("the default workspace stays, and one that is not there cannot be changed",
   });
   await assert.rejects(admin.run(rows.delete, { workspace_name: "reserch" }), lost);
   await assert.rejects(admin.run(rows.update, { workspace_name: "reserch", config: {} }), lost);
+});
+
+test("a workspace with a managed job that waits is not deleted", async (t) => {
+  const { admin, create, person, world } = await workspaceBed(t);
+  const ann = await person("ann");
+  await create("research");
+  world.provider.offer = undefined;
+  const input = { override_outrigger_config: { active_workspace: "research" } };
+  await ann.run(jobs.launch, { task: "run: x", name: "train", ...input });
+
+  await assert.rejects(admin.run(rows.delete, { workspace_name: "research" }), {
+    message: "workspace research cannot be deleted while it is in use: managed jobs train (ann)",
+  });
 });
 
 test("a workspace in use is not deleted, and says who uses it with what", async (t) => {
