@@ -16,7 +16,7 @@ import { calledBy, type JobTask, type Outcome } from "./schema.ts";
 import { setTask } from "./store.ts";
 
 /**
- * Brings the next attempt about: the cluster of the one before is gone, another one is made, the task is handed
+ * Starts the next attempt: the cluster of the one before is gone, another one is made, the task is handed
  * in there. Undefined while that takes its time.
  */
 export async function bringUp(

@@ -61,8 +61,8 @@ function nextOf(task: JobTask): Next {
   if (status === "CANCELLING") return { what: "deletes its cluster", lane: "leaves", run: cancel };
   if (wanted === "CANCELLED") return { what: "is cancelled", lane: "leaves", run: beginCancel };
   if (status === "RUNNING")
-    return { what: "asks how its job fares", lane: "looks", run: lookAtFate };
-  return { what: "brings its next attempt about", lane: "makes", run: bringUp };
+    return { what: "checks on its job", lane: "looks", run: lookAtFate };
+  return { what: "starts its next attempt", lane: "makes", run: bringUp };
 }
 
 const beginCancel: Run = async (_, { wantedBecause: reason }) => ({ to: "CANCELLING", reason });
