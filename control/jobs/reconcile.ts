@@ -60,8 +60,7 @@ function nextOf(task: JobTask): Next {
   if (hasEnded(task)) return { what: "deletes its cluster", lane: "leaves", run: settle };
   if (status === "CANCELLING") return { what: "deletes its cluster", lane: "leaves", run: cancel };
   if (wanted === "CANCELLED") return { what: "is cancelled", lane: "leaves", run: beginCancel };
-  if (status === "RUNNING")
-    return { what: "checks on its job", lane: "looks", run: lookAtFate };
+  if (status === "RUNNING") return { what: "checks on its job", lane: "looks", run: lookAtFate };
   return { what: "starts its next attempt", lane: "makes", run: bringUp };
 }
 
