@@ -36,6 +36,7 @@ export interface JobTables {
     infra: string | null;
     recoveries: number;
     restarts: number;
+    failures: number;
     ran_ms: number;
     run_at: number | null;
     started_at: number | null;

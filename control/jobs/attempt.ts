@@ -12,6 +12,7 @@ import { type OpenTask, openTask } from "./document.ts";
 import { leave } from "./leave.ts";
 import { tellWait } from "./move.ts";
 import { print } from "./narration.ts";
+import { pauseAfter } from "./recovery.ts";
 import { calledBy, type JobTask, type Outcome } from "./schema.ts";
 import { setTask } from "./store.ts";
 
@@ -32,7 +33,10 @@ export async function bringUp(
   const open = await openTask(ctx, task);
   if (typeof open === "string")
     return { to: "FAILED_CONTROLLER", reason: `this version cannot read its task: ${open}` };
-  if (cluster === undefined) return makeCluster(ctx, await begun(ctx, task), open, signal);
+  if (cluster === undefined) {
+    if (await isPausing(ctx, task)) return undefined;
+    return makeCluster(ctx, await begun(ctx, task), open, signal);
+  }
   if (cluster.status !== "UP") return awaitCluster(ctx, task, cluster);
   return submit(ctx, task, cluster, open, signal).catch((error) =>
     refused(ctx, task, error, signal),
@@ -48,6 +52,18 @@ async function endAttempt(
   if (!(await leave(ctx, task, cluster, signal))) return;
   await ctx.batch((tx) => setTask(tx, task.id, { clusterId: null, clusterJob: null }));
   void nudge(ctx, "managed_job", task.id);
+}
+
+/** Whether it is too early to try again what has just failed; says until when. */
+async function isPausing(ctx: Ground, task: JobTask): Promise<boolean> {
+  const { status, failures, statusChangedAt } = task;
+  const pauseMs = status === "RECOVERING" ? pauseAfter(failures) : 0;
+  const passed = ctx.now().getTime() - statusChangedAt;
+  // Time before that means that the clock was set back.
+  if (passed < 0 || passed >= pauseMs) return false;
+  const until = new Date(statusChangedAt + pauseMs).toISOString();
+  await tellWait(ctx, task, `waits until ${until}, as it failed ${failures} times in a row`);
+  return true;
 }
 
 /** The task with an attempt, which is written down before anything of it is made. */

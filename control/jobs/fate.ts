@@ -86,5 +86,5 @@ async function ended(
   // Nobody but the machine, or whoever is about to take it, cancels the job of an attempt.
   if (status === "CANCELLED")
     return afterLoss(`its attempt was ended from outside: ${how}`, recovery);
-  return afterFailure(task, job, recovery);
+  return afterFailure(task, job, recovery, ctx.now().getTime());
 }

@@ -51,6 +51,8 @@ export interface JobTask {
   readonly recoveries: number;
   /** How often it was tried again because it had failed, of those that are limited. */
   readonly restarts: number;
+  /** How often in a row its own setup or run failed soon after it had begun. */
+  readonly failures: number;
   /** How long earlier attempts ran. */
   readonly ranMs: number;
   /** Since when the present one runs. */

@@ -53,7 +53,7 @@ export async function addJob(
 
 const untried = {
   ...{ wanted: "DONE" as const, waits_for: null, attempt: 0, cluster_name: "" },
-  ...{ recoveries: 0, restarts: 0, ran_ms: 0 },
+  ...{ recoveries: 0, restarts: 0, failures: 0, ran_ms: 0 },
 };
 
 /** The number of the job that a launch has submitted; undefined where it has not. */
@@ -233,6 +233,7 @@ const toTask = (row: Row): JobTask => ({
   infra: row.infra,
   recoveries: row.recoveries,
   restarts: row.restarts,
+  failures: row.failures,
   ranMs: row.ran_ms,
   runAt: row.run_at,
   startedAt: row.started_at,

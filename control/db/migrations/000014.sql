@@ -38,6 +38,7 @@ CREATE TABLE job_tasks (
   infra             TEXT,
   recoveries        INTEGER NOT NULL,
   restarts          INTEGER NOT NULL,
+  failures          INTEGER NOT NULL,
   ran_ms            INTEGER NOT NULL,
   run_at            INTEGER,
   started_at        INTEGER,

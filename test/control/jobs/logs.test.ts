@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { AppError } from "../../../common/errors.ts";
 import type { GivenInputOf } from "../../../common/operation.ts";
 import { jobOperations as rows } from "../../../contract/operations/jobs.ts";
 import { until } from "../../helpers/agent.ts";
@@ -28,6 +29,29 @@ test("a log is followed across attempts without a gap, and ends with the job", a
   assert.deepEqual(await followed, { text: "attempt 1\nattempt 2\n", code: 0 });
   assert.equal((await logOf(bed, { name: "train", follow: false })).text, "attempt 1\nattempt 2\n");
   assert.equal((await logOf(bed, { follow: false, tail: 1 })).text, "attempt 2\n");
+});
+
+test("the cluster of a job that has ended stays until the end of its log is here", async (t) => {
+  const before = await withJob(t);
+  const agent = await before.agent(1);
+  let isAway = true;
+  agent.node.onCall = (name) => {
+    if (isAway && name === "readLog") throw new AppError("UnreachableError", "away");
+  };
+  const bed = await before.crash();
+  agent.print(1, "last words\n");
+  agent.end(1, "SUCCEEDED");
+  const { id } = await bed.untilTask(1, "SUCCEEDED");
+  const { reconciling } = bed.world.ctx;
+  await until(
+    () => reconciling.get("managed_job")?.doing(id)?.what === "deletes its cluster" || undefined,
+  );
+  const { wanted } = await bed.cluster(1);
+  isAway = false;
+  await bed.untilSettled(1);
+
+  assert.equal(wanted, "UP");
+  assert.equal((await logOf(bed, { job_id: 1 })).text, "last words\n");
 });
 
 test("a log that is asked for before the job runs begins once it does", async (t) => {

@@ -173,10 +173,14 @@ test("restarts on errors are counted across crashes of control", async (t) => {
 
 test("exit codes that a task names are recovered without being counted", async (t) => {
   const bed = await withJob(t, withRecovery("{recover_on_exit_codes: [143]}"));
-  for (const attempt of [2, 3]) {
-    await endWith(bed, "FAILED", "run exited with 143");
-    await bed.untilAttempt(1, attempt);
-  }
+  await endWith(bed, "FAILED", "run exited with 143");
+  await bed.untilAttempt(1, 2);
+  await endWith(bed, "FAILED", "run exited with 143");
+  const { waitsFor } = await bed.until(1, (task) => /in a row/.test(task.waitsFor ?? ""));
+  assert.match(waitsFor ?? "", /^waits until 20.*Z, as it failed 2 times in a row$/);
+  bed.world.advance(10_000);
+  await bed.look(1);
+  await bed.untilAttempt(1, 3);
 
   const { restarts, recoveries } = await bed.task(1);
   assert.deepEqual([restarts, recoveries], [0, 2]);
