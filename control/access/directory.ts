@@ -1,7 +1,6 @@
 import type { Ground } from "../ground.ts";
 import { findKnown } from "../users/store.ts";
 import { workspacesOf } from "../workspaces/membership.ts";
-import { findLocalPreference } from "../workspaces/store.ts";
 import { type Identity, localUserId, type Proof } from "./identity.ts";
 
 /** The administrator that this machine's own user is where nobody logs in. */
@@ -9,7 +8,6 @@ export const localIdentity = ({ config }: Ground, credential = "local"): Identit
   user: { id: localUserId, name: config.localUserName },
   role: "admin",
   workspaces: null,
-  preferredWorkspace: null,
   credential,
 });
 
@@ -18,11 +16,7 @@ export async function findIdentity(
   ctx: Ground,
   { userId, credential }: Proof,
 ): Promise<Identity | undefined> {
-  if (userId === localUserId)
-    return {
-      ...localIdentity(ctx, credential),
-      preferredWorkspace: await findLocalPreference(ctx.db),
-    };
+  if (userId === localUserId) return localIdentity(ctx, credential);
   const known = await findKnown(ctx.db, userId);
   if (known === undefined) return undefined;
   const { user, configuration } = known;
@@ -31,7 +25,6 @@ export async function findIdentity(
     user: { id: user.id, name: user.name },
     role: user.role,
     workspaces: user.role === "admin" ? null : workspacesOf(user, workspaces),
-    preferredWorkspace: user.preferredWorkspace,
     credential,
   };
 }

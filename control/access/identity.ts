@@ -9,8 +9,6 @@ export interface Identity {
   readonly role: Role;
   /** The workspaces whose things it may see and use, sorted; null is all of them. */
   readonly workspaces: readonly string[] | null;
-  /** Where its launches go that name no workspace, if it chose one. */
-  readonly preferredWorkspace: string | null;
   /** What proved it, for the audit log: `token ci`, `session`, `local`. */
   readonly credential: string;
 }

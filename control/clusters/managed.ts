@@ -203,7 +203,6 @@ const callFor = (
   user,
   role: "user",
   workspaces: [workspace],
-  preferredWorkspace: null,
   credential: "",
   workspace,
   origin: null,

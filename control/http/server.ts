@@ -214,7 +214,6 @@ const nobody: Identity = {
   user: { id: "", name: "somebody" },
   role: "viewer",
   workspaces: [],
-  preferredWorkspace: null,
   credential: "",
 };
 

@@ -6,6 +6,7 @@ import type { Context } from "../context.ts";
 import { visibleWorkspaces } from "../workspaces/find.ts";
 import { resolveWorkspace } from "../workspaces/membership.ts";
 import { defaultWorkspace } from "../workspaces/schema.ts";
+import { findPreference } from "../workspaces/store.ts";
 
 const configs = [product.word, protocol.word].map((word) => `override_${word}_config`);
 
@@ -20,9 +21,9 @@ export async function workspaceFor(
   identity: Identity,
 ): Promise<string> {
   const requested = namedIn(input) ?? null;
-  const { preferredWorkspace: preferred, workspaces } = identity;
+  const preferred = requested === null ? await findPreference(ctx.db, identity.user.id) : null;
   // Most calls name none, and need no look at the configuration.
-  const isPlain = requested === null && preferred === null && workspaces === null;
+  const isPlain = requested === null && preferred === null && identity.workspaces === null;
   if (isPlain) return defaultWorkspace;
   const own = Object.keys(await visibleWorkspaces(ctx, identity)).sort();
   const { workspace, note } = resolveWorkspace({ own, preferred, requested });

@@ -5,7 +5,7 @@ import type { Call } from "../bind.ts";
 import type { Context } from "../context.ts";
 import { requireWorkspace, visibleWorkspaces } from "./find.ts";
 import { resolveWorkspace } from "./membership.ts";
-import { setPreference } from "./store.ts";
+import { findPreference, setPreference } from "./store.ts";
 
 /** Where a launch of the caller goes that names this workspace; null names none. */
 export async function workspaceOf(
@@ -14,7 +14,7 @@ export async function workspaceOf(
   call: Call,
 ): Promise<UserWorkspace> {
   const own = Object.keys(await visibleWorkspaces(ctx, call)).sort();
-  const { preferredWorkspace: preferred } = call;
+  const preferred = await findPreference(ctx.db, call.user.id);
   const resolved = resolveWorkspace({ own, preferred, requested });
   const isReader = call.role === "viewer";
   return {

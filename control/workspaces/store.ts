@@ -136,13 +136,14 @@ export async function listUsedWorkspaces(db: Queries): Promise<string[]> {
   return [...new Set(rows.map(({ workspace }) => workspace))];
 }
 
-/** Where launches of this machine's own user go that name no workspace. */
-export async function findLocalPreference(db: Queries): Promise<string | null> {
-  const row = await db
-    .selectFrom("local_preference")
-    .select("workspace")
-    .where("id", "=", 1)
-    .executeTakeFirst();
+/** The workspace that a user chose for launches that name none; null where there is no choice. */
+export async function findPreference(db: Queries, userId: string): Promise<string | null> {
+  const local = db.selectFrom("local_preference").select("workspace").where("id", "=", 1);
+  const chosen = db
+    .selectFrom("users")
+    .select("preferred_workspace as workspace")
+    .where("id", "=", userId);
+  const row = await (userId === localUserId ? local : chosen).executeTakeFirst();
   return row?.workspace ?? null;
 }
 

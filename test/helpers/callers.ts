@@ -6,7 +6,6 @@ export const anIdentity = (given: Partial<Identity> = {}): Identity => ({
   user: { id: "u1", name: "ada" },
   role: "admin",
   workspaces: null,
-  preferredWorkspace: null,
   credential: "test",
   ...given,
 });
