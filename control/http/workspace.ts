@@ -3,10 +3,9 @@ import type { Operation } from "../../common/operation.ts";
 import { product, protocol } from "../../common/product.ts";
 import type { Identity } from "../access/identity.ts";
 import type { Context } from "../context.ts";
-import { visibleWorkspaces } from "../workspaces/find.ts";
+import { findPreference, visibleWorkspaces } from "../workspaces/find.ts";
 import { resolveWorkspace } from "../workspaces/membership.ts";
 import { defaultWorkspace } from "../workspaces/schema.ts";
-import { findPreference } from "../workspaces/store.ts";
 
 const configs = [product.word, protocol.word].map((word) => `override_${word}_config`);
 

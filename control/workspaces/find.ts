@@ -1,5 +1,6 @@
 import { fail } from "../../common/errors.ts";
-import { type Identity, seesWorkspace } from "../access/identity.ts";
+import { type Identity, localUserId, seesWorkspace } from "../access/identity.ts";
+import type { Queries } from "../db/open.ts";
 import type { Ground } from "../ground.ts";
 import { noSuchWorkspace } from "./membership.ts";
 import type { Workspaces } from "./schema.ts";
@@ -19,4 +20,15 @@ export async function requireWorkspace(ctx: Ground, name: string, reader: Reader
   const own = Object.keys(await visibleWorkspaces(ctx, reader));
   if (own.includes(name)) return name;
   return fail("PermissionDeniedError", noSuchWorkspace(name, own));
+}
+
+/** The workspace that a user chose for launches that name none; null where there is no choice. */
+export async function findPreference(db: Queries, userId: string): Promise<string | null> {
+  const local = db.selectFrom("local_preference").select("workspace").where("id", "=", 1);
+  const chosen = db
+    .selectFrom("users")
+    .select("preferred_workspace as workspace")
+    .where("id", "=", userId);
+  const row = await (userId === localUserId ? local : chosen).executeTakeFirst();
+  return row?.workspace ?? null;
 }

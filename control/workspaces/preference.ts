@@ -3,9 +3,9 @@ import type { userOperations as rows } from "../../contract/operations/users.ts"
 import type { UserWorkspace } from "../../contract/records/users.ts";
 import type { Call } from "../bind.ts";
 import type { Context } from "../context.ts";
-import { requireWorkspace, visibleWorkspaces } from "./find.ts";
+import { findPreference, requireWorkspace, visibleWorkspaces } from "./find.ts";
 import { resolveWorkspace } from "./membership.ts";
-import { findPreference, setPreference } from "./store.ts";
+import { setPreference } from "./store.ts";
 
 /** Where a launch of the caller goes that names this workspace; null names none. */
 export async function workspaceOf(

@@ -136,17 +136,6 @@ export async function listUsedWorkspaces(db: Queries): Promise<string[]> {
   return [...new Set(rows.map(({ workspace }) => workspace))];
 }
 
-/** The workspace that a user chose for launches that name none; null where there is no choice. */
-export async function findPreference(db: Queries, userId: string): Promise<string | null> {
-  const local = db.selectFrom("local_preference").select("workspace").where("id", "=", 1);
-  const chosen = db
-    .selectFrom("users")
-    .select("preferred_workspace as workspace")
-    .where("id", "=", userId);
-  const row = await (userId === localUserId ? local : chosen).executeTakeFirst();
-  return row?.workspace ?? null;
-}
-
 /** Keeps where launches of a user go that name no workspace; null takes the choice back. */
 export async function setPreference(
   db: Connection,
