@@ -121,7 +121,7 @@ test("ranks on hosts of a pool", { skip, timeout: 300_000 }, async (t) => {
       because: "sold",
       deadlineAt: Date.now() + 90_000,
     });
-    await until(() => hookedOn(worker).length > 0 || undefined);
+    await until(() => hookedOn(worker).includes("preemption") || undefined);
     assert.deepEqual([hookedOn(head), hookedOn(worker)], [[], ["preemption"]]);
     await agent.call("cancelLifecycle", { id });
     await pair.stop();
