@@ -33,7 +33,8 @@ export async function cancel(ctx: Context, input: Input, call: Call): Promise<nu
 
 /** What the row's shapes cannot say of which jobs are meant. */
 export function checkCancel(input: Input): void {
-  const { name, job_ids: ids, all, all_users: allUsers, pool, task } = input;
+  const { name, all, all_users: allUsers, pool, task } = input;
+  const ids = idsOf(input);
   if (pool !== null) fail("NotSupportedError", "this version has no worker pools: leave pool out");
   const ways = [name !== null, ids !== null, all && !allUsers, allUsers].filter(Boolean).length;
   if (ways !== 1) fail("ValueError", "give exactly one of name, job_ids, all and all_users");
@@ -41,8 +42,13 @@ export function checkCancel(input: Input): void {
     fail("ValueError", "a task is one of a single job: give that as well");
 }
 
+/** The jobs that are named by number; existing clients send an empty list for none. */
+const idsOf = ({ job_ids: ids }: Input): readonly number[] | null =>
+  ids === null || ids.length === 0 ? null : ids;
+
 async function choose(ctx: Ground, input: Input, call: Call): Promise<JobTask[]> {
-  const { name, job_ids: ids, all_users: allUsers, task } = input;
+  const { name, all_users: allUsers, task } = input;
+  const ids = idsOf(input);
   if (name !== null) return getTasks(ctx, { name, job_id: null, task }, call);
   if (ids !== null) {
     const named = ids.map((id) => getTasks(ctx, { name: null, job_id: id, task }, call));
