@@ -50,10 +50,11 @@ export const managedJobVariables = {
 export const hookVariables = {
   HOOK_EVENT: "What is about to happen: stop, preemption or down. Also as plain `HOOK_EVENT`.",
   HOOK_INDEX: "Which entry of `config.hooks` this is; the first is 0.",
-  HOOK_TIMEOUT: "Whole seconds that it has from its start.",
-  HOOK_DEADLINE: "When it is ended, as seconds since 1970.",
+  HOOK_TIMEOUT: "The hook's time limit in whole seconds, counted from its start.",
+  HOOK_DEADLINE: "When the hook will be ended, as a Unix timestamp in seconds.",
   LIFECYCLE_ID: "Which stop, preemption or teardown this is.",
-  HOOK_FOLDER: "Where its script and its exit code lie on the node; marks its processes.",
+  HOOK_FOLDER:
+    "The folder on the node that holds the hook's script and exit code. Also identifies the hook's processes.",
 } as const;
 
 /** What jobs on this machine see as control does, where it is set there and no task says otherwise. */

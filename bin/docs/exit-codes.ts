@@ -38,7 +38,7 @@ export const exitCodesPage = (): string =>
 type ExitOfError = (typeof errorTypes)[keyof typeof errorTypes]["exit"];
 
 const ofErrors: Readonly<Record<ExitOfError, string>> = {
-  1: "failed, or you answered a question with no",
+  1: "the command failed, or you answered no at a prompt",
   2: "wrong usage, settings or task; correct it and try again",
   3: "no such cluster, job, request or volume",
   4: "not authenticated, or not permitted",
@@ -65,10 +65,10 @@ const errorRows = (): string[][] =>
       .join(", "),
   ]);
 
-const following = `Commands that follow a job (\`launch\`, \`exec\`, \`logs\`) exit with 0 or 100 to 103, as the job did; so does
-\`logs --status\`. With \`-d\` they exit with 0 once the job is submitted. \`outrigger shell\` exits with the code of the
-shell or command, and with 7 if the connection is lost.`;
+const following = `Commands that follow a job (\`launch\`, \`exec\`, \`logs\`) exit with 0 if the job succeeded, and
+with 100 to 103 otherwise. \`logs --status\` uses the same codes. With \`-d\` they exit with 0 once the job is
+submitted. \`outrigger shell\` exits with the code of the shell or command, and with 7 if the connection is lost.`;
 
-const sidecar = `With a wrapped command, \`outrigger sidecar\` exits with the code of that command: 127 if it does not exist, 128 plus the
-number of the signal if a signal ended it. Without one it exits with 0 after SIGTERM or SIGINT. Wrong settings and
-unreadable keys are 2.`;
+const sidecar = `With a wrapped command, \`outrigger sidecar\` exits with the code of that command: 127 if it does not
+exist, 128 plus the number of the signal if a signal ended it. Without one it exits with 0 after SIGTERM or SIGINT. It
+exits with 2 if a setting is invalid or a key cannot be read.`;

@@ -48,38 +48,41 @@ runs on any machine.
 config:
   hooks:
     - run: ./save-checkpoint.sh
-      events: [stop, down]         # all three when left out
-      timeout: 600                 # seconds; ${hookLimits.timeoutSeconds} when left out
+      events: [stop, down]         # default: all three (stop, preemption, down)
+      timeout: 600                 # seconds; ${hookLimits.timeoutSeconds} by default
 \`\`\`
 
-Hooks belong to the cluster. A launch on a running cluster without \`config.hooks\` retains them, \`hooks: []\` removes
-them, and another list replaces them from the next event on; \`exec\` never changes them. The older field
-\`autostop.hook\` is treated as the first entry of the list, for \`stop\`, or for \`down\` if autostop deletes the cluster. A
-new \`config.hooks\` removes it, unless the same document sets both. A launch prints which hooks are set or retained;
-\`outrigger status -o json\` shows them.`;
+Hooks belong to the cluster. If you launch on a running cluster and the task has no \`config.hooks\`, the existing hooks
+are kept. \`hooks: []\` removes them; any other list replaces them, starting with the next event. \`exec\` never changes
+hooks. The older field \`autostop.hook\` is treated as the first entry of the list. It runs on \`stop\`, or on \`down\`
+if autostop is set to delete the cluster. A new \`config.hooks\` removes it, unless the same document sets both. A
+launch prints which hooks are set or retained; \`outrigger status -o json\` shows them.`;
 
-const surroundings = `Hooks run under bash in the same folder as jobs, \`~/outrigger_workdir\` (in the home before the first job), with the
-\`envs\` and \`secrets\` of the launch that set them, the variables of the node (rank, addresses) and those below. Their
-input is empty. Jobs continue while hooks run, so that a hook can ask them to save; new jobs are refused.`;
+const surroundings = `Hooks run under bash in \`~/outrigger_workdir\`, like jobs, or in the node's home if there was no
+job yet. They see the \`envs\` and \`secrets\` of the launch that defined them, the variables of the node (rank,
+addresses), and the variables below. Standard input is empty. Jobs continue while hooks run, so that a hook can ask them
+to save; new jobs are refused.`;
 
 const orderAndTime = `- Hooks of an event run one after another, in the order in which they are declared.
-- If a hook fails or exceeds its time, the next one runs, and the event proceeds after the last. The log and the
-  cluster's events (\`outrigger events --debug\`) say so.
-- A hook that exceeds its time gets TERM, and KILL ten seconds later, with every process it started; its exit code is
-  shown as 124.
+- If a hook fails or exceeds its timeout, the next one runs, and the event proceeds after the last one. The log and the
+  cluster's events (\`outrigger events --debug\`) record the failure.
+- If a hook exceeds its timeout, it and every process it started get SIGTERM, then SIGKILL ten seconds later. Its exit
+  code is reported as 124.
 - A hook ends when its script does. Processes that it left in the background do not delay the event; the log counts them.
-- Each entry runs at most once before a stop, teardown or preemption: also if the agent is killed, if a stop turns into a
-  teardown, or if control has to repeat the call to the provider.
-- After the hooks, jobs get TERM, and KILL ten seconds later. The cluster costs money until its nodes are off.
-- If the head does not answer for about ten seconds, the hooks are skipped, and an event says so. If control knows that a
-  hook is running there, it first waits until the hook's time is over or the node is gone.
+- Each hook runs at most once per stop, teardown or preemption, even if the agent is killed, a stop turns into a
+  teardown, or control has to repeat the call to the provider.
+- After the hooks, jobs get SIGTERM, then SIGKILL ten seconds later. The cluster costs money until its nodes are off.
+- If the head does not answer for about ten seconds, the hooks are skipped, and an event records this. If control knows
+  that a hook is running there, it first waits until the hook's time is over or the node is gone.
 - If other nodes of the cluster are being preempted, a stop or teardown waits for their hooks, at most until their
   deadlines.
-- Deleting a stopped cluster runs no hooks, because no node is on. An event says so; start the cluster first.
-- The idle timer runs on the head, also while control is away: the hooks run, and ten minutes later the head turns itself
-  off if its machine allows that. Control turns off the other nodes once it is back; events say so.
-- Do not stop the cluster from its own hook: the stop waits for the hook, and the hook for the stop, until its time is
-  over. Use autostop instead.
+- Deleting a stopped cluster runs no hooks, because no node is on. An event records this; to run them, start the cluster
+  first.
+- The idle timer runs on the head and works even while control is away. When it fires, the hooks run; ten minutes later,
+  the head turns itself off if its machine permits this. Control turns off the other nodes once it is back, and records
+  events.
+- Do not stop the cluster from its own hook: the stop and the hook would wait for each other until the hook times out.
+  Use autostop instead.
 - \`stop --skip-hooks\` and \`down --skip-hooks\` end the running hook and start no other; so does \`--purge\`.`;
 
 const meetings = table(
@@ -90,33 +93,33 @@ const meetings = table(
     [
       "stop",
       "down",
-      "becomes a teardown: the running hook continues, then the hooks for down that have not run yet; other hooks for stop are dropped",
+      "the stop becomes a teardown: the running hook finishes, then the remaining hooks for down run; hooks that are only for stop are skipped",
     ],
     ["down", "stop", "refused"],
     [
       "stop, down",
       "preemption",
-      "the remaining hooks for preemption run next, within the notice; a running hook is ended if it is not for preemption",
+      "the remaining hooks for preemption run next, before the deadline; a running hook that is not for preemption is ended",
     ],
     ["preemption", "stop, down", "their hooks run afterwards, while time remains"],
     [
       "stop, down by the idle timer",
       "`autostop --cancel`, or `launch` or `exec` with `--cancel-stop`",
-      "no further hook starts, the running one finishes, the cluster stays up",
+      "no further hook starts, the running one finishes, and the cluster stays up",
     ],
     [
       "stop, down",
       "its request is cancelled",
-      "the same, unless the provider has been called already",
+      "no further hook starts, the running one finishes, and the cluster stays up, unless control has already called the provider",
     ],
     ["any", "a launch or start", "waits for a stop, then starts the cluster again"],
   ],
 );
 
-const preemption = `A node learns that it is taken away from the metadata endpoint of AWS, GCP or Azure, from a file
-(\`OUTRIGGER_NOTICE_FILE\`), or from a SIGTERM while its machine shuts down. The agent's [settings](settings.md#agent)
-control this; set them where the agent is started, in its systemd unit or its pod. Local nodes, on control's own machine,
-have neither notices nor these settings, and a SIGTERM ends only their agent.
+const preemption = `The agent detects in one of three ways that its node will be taken away: from the metadata endpoint
+of AWS, GCP or Azure, from a file (\`OUTRIGGER_NOTICE_FILE\`), or by a SIGTERM while its machine shuts down. The agent's
+[settings](settings.md#agent) control this; set them where the agent is started, in its systemd unit or its pod. Local
+nodes (those on control's own machine) get no notices and ignore these settings; a SIGTERM ends only their agent.
 
 To try hooks for preemption on a local node, send it a notice by hand. The home of a local
 node is \`~/.outrigger/nodes/<cluster_hash>-<rank>\`; \`outrigger status -o json\` shows the \`cluster_hash\` as \`id\`.
@@ -126,12 +129,13 @@ curl --unix-socket <node home>/.outrigger/agent/agent.sock -X POST http://agent/
   -H 'content-type: application/json' -d '{"because":"a try"}'
 \`\`\`
 
-Hooks for preemption run on each node that got a notice. Each has its own time-out, but none runs longer than the notice
-minus five seconds, which are reserved for the logs. Providers give 30 seconds to two minutes; where a provider's notice
-is known, a launch warns if its hooks may take longer.
+Hooks for preemption run on each node that got a notice. Each hook has its own timeout, but none may run during the last
+five seconds before the deadline (or the last quarter of a notice shorter than 20 seconds), which are reserved for
+collecting the logs. Providers give 30 seconds to two minutes; where a provider's notice is known, a launch warns if its
+hooks may take longer.
 
-Jobs get TERM when the hooks are done, at the latest when 40 % of the time remains, or 20 seconds if that is less. A node
-that still exists a minute after its deadline accepts jobs again.`;
+Jobs get SIGTERM when the hooks are done, or earlier, when 40 % of the notice or 20 seconds remain, whichever is less. A
+node that still exists a minute after its deadline accepts jobs again.`;
 
 const logs = `- \`outrigger logs --hook dev\` follows the running hooks, or shows those that ran last. \`--hook down\` selects the
   event; \`--tail\` and \`--no-follow\` work as with jobs. This works while hooks run and after the cluster is stopped or
@@ -140,8 +144,8 @@ const logs = `- \`outrigger logs --hook dev\` follows the running hooks, or show
 - On the node the log is \`~/.outrigger/hooks/<event>.log\`; earlier ones end in \`.1\` to \`.5\`. \`<event>.json\` beside it
   has the results. In control's copy, the values of secrets are masked with asterisks if they have at least six characters.
   Partial or encoded values are not recognized.
-- While hooks run, \`outrigger status\` shows the current one, and \`-o json\` also those that ran. Afterwards
-  \`outrigger events --debug\` lists them, with the words of [statuses](statuses.md#hook-run).`;
+- While hooks run, \`outrigger status\` shows the current one; with \`-o json\` it also lists those that have finished.
+  Afterwards, \`outrigger events --debug\` lists each hook with its [status](statuses.md#hook-run).`;
 
 const hours = hookLimits.timeoutAtMostSeconds / 3600;
 
@@ -149,5 +153,8 @@ const limits = [
   ["hooks of a task", String(hookLimits.hooks)],
   ["`run` of a hook", `${hookLimits.runBytes / 1024} KiB`],
   ["`timeout` of a hook", `${hours} hours`],
-  ["log of an event", "its first MiB and its last nine; a line says what was left out"],
+  [
+    "log of an event",
+    "10 MiB: the first 1 MiB and the last 9 MiB; a line says how much was left out",
+  ],
 ];
