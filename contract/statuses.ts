@@ -22,7 +22,7 @@ export const clusterMachine = machine("cluster", "INIT", {
     means: "idle: hooks run, then the cluster stops",
   },
   STOPPED: { to: ["INIT", "GONE"], means: "every node is off; disks are kept" },
-  GONE: { to: [], means: "nothing is left; the wire shows no such cluster" },
+  GONE: { to: [], means: "the cluster has been removed; the API no longer shows it" },
 });
 export type ClusterStatus = StateOf<typeof clusterMachine>;
 
@@ -104,7 +104,7 @@ export const hookRunMachine = machine("hook run", ["RUNNING", "SKIPPED"], {
     to: [],
     means: "the script was ended for another reason, or its exit code was lost",
   },
-  SKIPPED: { to: [], means: "the script was never started; the reason says why" },
+  SKIPPED: { to: [], means: "the script was not started; the `reason` says why" },
 });
 export type HookRunStatus = StateOf<typeof hookRunMachine>;
 
@@ -139,7 +139,7 @@ export const serviceMachine = machine("service", "CONTROLLER_INIT", {
     to: ["SHUTTING_DOWN", "GONE"],
     means: "part of it could not be removed and may be left over",
   },
-  GONE: { to: [], means: "nothing is left; the wire shows no such service" },
+  GONE: { to: [], means: "the service has been removed; the API no longer shows it" },
 });
 export type ServiceStatus = StateOf<typeof serviceMachine>;
 
@@ -184,7 +184,7 @@ export const replicaMachine = machine("replica", "PENDING", {
     to: ["SHUTTING_DOWN", "GONE"],
     means: "its cluster could not be removed and may be left over",
   },
-  GONE: { to: [], means: "nothing is left; the wire shows no such replica" },
+  GONE: { to: [], means: "the replica has been removed; the API no longer shows it" },
 });
 export type ReplicaStatus = StateOf<typeof replicaMachine>;
 

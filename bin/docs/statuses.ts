@@ -16,8 +16,8 @@ export const statusesPage = (): string =>
   page(
     "Statuses",
     "contract/statuses.ts",
-    "The statuses that commands and the API show, what each one means, and which ones may follow it. A status that no " +
-      "other one follows is final.",
+    "The statuses that commands and the API show, what each one means, and which ones may follow it. A status " +
+      "with no successor is final.",
     ...machines.filter((one) => !internal.includes(one)).flatMap(machineParts),
   );
 
