@@ -103,7 +103,7 @@ export const jobOperations = {
     input: body("JobsWaitBody", {
       name: optional(text).describe("The latest job of this name."),
       job_id: optional(jobId).describe("Exactly one of this and name."),
-      timeout: optional(integer).describe("Seconds; null waits for ever."),
+      timeout: optional(integer).describe("Seconds; 0 or less looks once, null waits forever."),
       poll_interval: integer.default(15).describe("Seconds between looks, at least 5."),
       task: taskOfJob.describe("Number or name of a task; null waits for all."),
     }),

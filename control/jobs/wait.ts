@@ -29,7 +29,7 @@ export async function wait(
     "TimeoutError",
     `${calledBy(first)} has not ended yet; wait for it again`,
   );
-  const atMostMs = Math.min((input.timeout ?? longestMs) * 1_000, longestMs);
+  const atMostMs = Math.min(Math.max(0, input.timeout ?? longestMs) * 1_000, longestMs);
   const timer = setTimeout(() => limit.abort(late), atMostMs);
   const keys = chosen.map(({ id }) => taskKey(id));
   const signal = AbortSignal.any([call.signal, limit.signal]);
