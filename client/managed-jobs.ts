@@ -14,7 +14,7 @@ export function namedJob(words: readonly string[], name: string | undefined) {
   return { job_id: jobIdsOf(words)[0] ?? null, name: name ?? null };
 }
 
-/** What there is to show of one job, whoever has it; undefined where there is none. */
+/** The record of a job of any user; undefined if there is none that the caller may see. */
 export async function findJob(world: World, id: number): Promise<ManagedJobRecord | undefined> {
   const client = await world.connect();
   const { jobs } = await client.callAndGet(jobOperations.queueV2, {

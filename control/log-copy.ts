@@ -59,9 +59,9 @@ async function makeFolder(folder: string): Promise<void> {
 }
 
 interface CopyOptions {
-  /** Is told why what is left out could not be given back to the disk. */
+  /** Called with the error if the disk space of removed bytes could not be released. */
   readonly stays?: (why: unknown) => void;
-  /** What of so many bytes is not kept. */
+  /** The range of a log of this size that is not kept. */
   readonly gapOf?: (sizeBytes: number, isOver: boolean) => Gap | undefined;
 }
 

@@ -5,8 +5,8 @@ const names = Object.values(loginCookies).map((name) => bytesOf(`${name}=`));
 const cover = 0x78;
 
 /**
- * Writes over the values of cookies that carry logins to control: a browser sends them to every port of
- * control's host, and whoever serves there could act as its user.
+ * Overwrites the values of cookies that carry logins to control. A browser sends them to every port of
+ * control's host, where the server behind this sidecar could use them to act as the user.
  */
 export function coverLogins(bytes: Uint8Array, from: number, to: number): void {
   for (let at = from; at < to; ) {

@@ -217,3 +217,20 @@ const callFor = (
   aside: (wait) => wait,
   note: async () => {},
 });
+
+/**
+ * Why the task of a cluster can never be submitted. Any other error may pass: then `tell` is given what is
+ * waited for, and the error is thrown again.
+ */
+export async function whyRefused(
+  error: unknown,
+  signal: AbortSignal,
+  tell: (reason: string) => Promise<unknown>,
+): Promise<string> {
+  signal.throwIfAborted();
+  if (!(error instanceof AppError)) throw error;
+  const { type, message } = error;
+  if (hopeless.includes(type)) return `its task cannot be submitted: ${message}`;
+  await tell(`waits to submit its task: ${message}`);
+  throw error;
+}

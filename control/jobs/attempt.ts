@@ -1,7 +1,13 @@
 import { randomBytes } from "node:crypto";
 import { AppError } from "../../common/errors.ts";
 import { envOf, protocol } from "../../common/product.ts";
-import { addManaged, hopeless, policyRefusal, submitManaged } from "../clusters/managed.ts";
+import {
+  addManaged,
+  hopeless,
+  policyRefusal,
+  submitManaged,
+  whyRefused,
+} from "../clusters/managed.ts";
 import type { Cluster } from "../clusters/schema.ts";
 import { findCluster } from "../clusters/store.ts";
 import type { Context } from "../context.ts";
@@ -38,9 +44,10 @@ export async function bringUp(
     return makeCluster(ctx, await begun(ctx, task), open, signal);
   }
   if (cluster.status !== "UP") return awaitCluster(ctx, task, cluster);
-  return submit(ctx, task, cluster, open, signal).catch((error) =>
-    refused(ctx, task, error, signal),
-  );
+  return submit(ctx, task, cluster, open, signal).catch(async (error: unknown) => ({
+    to: "FAILED_PRECHECKS" as const,
+    reason: await whyRefused(error, signal, (reason) => tellWait(ctx, task, reason)),
+  }));
 }
 
 async function endAttempt(
@@ -186,20 +193,4 @@ function variablesOf({ job, number, name, recoveries, startedAt }: JobTask) {
     ...envOf("JOB_RANK", "0"),
     ...envOf("RECOVERY_COUNT", String(startedAt === null ? 0 : recoveries + 1)),
   };
-}
-
-/** What becomes of a task that cannot be handed in; tells of what may pass, and throws it. */
-async function refused(
-  ctx: Ground,
-  task: JobTask,
-  error: unknown,
-  signal: AbortSignal,
-): Promise<Outcome> {
-  signal.throwIfAborted();
-  if (!(error instanceof AppError)) throw error;
-  const { type, message } = error;
-  if (hopeless.includes(type))
-    return { to: "FAILED_PRECHECKS", reason: `its task cannot be submitted: ${message}` };
-  await tellWait(ctx, task, `waits to submit its task: ${message}`);
-  throw error;
 }

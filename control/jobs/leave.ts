@@ -10,8 +10,8 @@ import type { JobTask } from "./schema.ts";
 const patienceMs = 60_000;
 
 /**
- * Takes down the cluster of an attempt that is over, once its log is here as far as that can be had. True when
- * nothing of it is left.
+ * Deletes the cluster of an attempt that is over, after copying as much of its log as can be reached. Returns
+ * true when nothing of the cluster is left.
  */
 export async function leave(
   ctx: Context,

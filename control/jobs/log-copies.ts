@@ -29,7 +29,7 @@ export function openJobLogs(world: () => Context): JobLogs {
     const abort = new AbortController();
     const done = copyToEnd(world(), task, file, abort.signal).finally(() => underWay.delete(file));
     underWay.set(file, { abort, done });
-    // Whoever waits for it hears why it failed.
+    // `whole` passes the error on; here it must only not count as unhandled.
     done.catch(() => {});
     return done;
   }

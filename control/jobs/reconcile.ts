@@ -3,9 +3,9 @@ import type { Context } from "../context.ts";
 import type { Ground } from "../ground.ts";
 import { type Aside, nudge, obsolete, type Reconciler, type Step } from "../reconciler.ts";
 import { bringUp } from "./attempt.ts";
-import { lookAtFate } from "./fate.ts";
 import { leave } from "./leave.ts";
 import { moveTask } from "./move.ts";
+import { findOutcome } from "./outcome.ts";
 import { hasEnded, type JobTask, type Outcome, taskKey } from "./schema.ts";
 import { findTask, listUnsettled, setTask } from "./store.ts";
 
@@ -18,7 +18,7 @@ export const managedJobs: Reconciler = {
   reconcile,
 };
 
-/** Those that nobody would nudge: a task that runs is told of what happens on its cluster, which is listened to. */
+/** Tasks to look at in every round; events of its cluster already wake a task that runs and is being watched. */
 async function due(ctx: Context): Promise<string[]> {
   const isHeard = ({ status, waits_for, cluster_id }: Unsettled) =>
     status === "RUNNING" && waits_for === null && ctx.watches.has(cluster_id ?? "");
@@ -60,7 +60,7 @@ function nextOf(task: JobTask): Next {
   if (hasEnded(task)) return { what: "deletes its cluster", lane: "leaves", run: settle };
   if (status === "CANCELLING") return { what: "deletes its cluster", lane: "leaves", run: cancel };
   if (wanted === "CANCELLED") return { what: "is cancelled", lane: "leaves", run: beginCancel };
-  if (status === "RUNNING") return { what: "checks on its job", lane: "looks", run: lookAtFate };
+  if (status === "RUNNING") return { what: "checks on its job", lane: "looks", run: findOutcome };
   return { what: "starts its next attempt", lane: "makes", run: bringUp };
 }
 

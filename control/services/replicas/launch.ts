@@ -4,10 +4,10 @@ import type { JobSidecar } from "../../../contract/agent-shapes.ts";
 import { fillTemplate } from "../../../contract/task/substitution.ts";
 import {
   addManaged,
-  hopeless,
   passing,
   policyRefusal,
   submitManaged,
+  whyRefused,
 } from "../../clusters/managed.ts";
 import type { Cluster } from "../../clusters/schema.ts";
 import { findCluster } from "../../clusters/store.ts";
@@ -36,7 +36,7 @@ export async function makeCluster(
   const service = await getService(ctx.db, replica.serviceId);
   const version = await openVersion(ctx, replica);
   const usesSpot = asksForSpot(ctx, version.task.resources);
-  // Spot machines come and go; what there is none of else may come with one that goes.
+  // Spot capacity comes and goes; other capacity may be freed by a replica that is leaving.
   const mayWait = (usesSpot && replica.isSpot) || (await leavesMachine(ctx, replica.serviceId));
   try {
     const cluster = await addManaged(
@@ -96,30 +96,15 @@ export async function handIn(
   if (cluster === undefined || cluster.wanted !== "UP")
     return { to: "PREEMPTED", reason: cluster?.wantedBecause ?? "its cluster is gone" };
   if (cluster.status === "UP")
-    return submit(ctx, replica, cluster, signal).catch((error) =>
-      refused(ctx, replica, error, signal),
-    );
+    return submit(ctx, replica, cluster, signal).catch(async (error: unknown) => ({
+      to: "FAILED_PROVISION" as const,
+      reason: await whyRefused(error, signal, (reason) => wait(ctx, replica, reason)),
+    }));
   const { problem } = cluster;
   if (problem === null) return undefined;
   if (passing.includes(problem.type))
     return wait(ctx, replica, `waits for its cluster: ${problem.message}`);
   return { to: "FAILED_PROVISION", reason: problem.message };
-}
-
-/** What becomes of a replica whose task cannot be handed in; tells of what may pass, and throws it. */
-async function refused(
-  ctx: Ground,
-  replica: Replica,
-  error: unknown,
-  signal: AbortSignal,
-): Promise<Outcome> {
-  signal.throwIfAborted();
-  if (!(error instanceof AppError)) throw error;
-  const { type, message } = error;
-  if (hopeless.includes(type))
-    return { to: "FAILED_PROVISION", reason: `its task cannot be submitted: ${message}` };
-  await wait(ctx, replica, `waits to submit its task: ${message}`);
-  throw error;
 }
 
 async function submit(

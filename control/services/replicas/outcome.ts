@@ -16,7 +16,7 @@ const taken = /EADDRINUSE|address already in use/i;
  * What became of a replica that runs: undefined while it does, and while nobody can see it, as that
  * says nothing about it. Notes when its run began and where it is reached.
  */
-export async function lookAtFate(
+export async function findOutcome(
   ctx: Context,
   replica: Replica,
   signal: AbortSignal,

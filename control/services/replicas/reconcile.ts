@@ -4,7 +4,7 @@ import { nudge, type Reconciler } from "../../reconciler.ts";
 import type { Outcome, Replica } from "../schema.ts";
 import { handIn, makeCluster } from "./launch.ts";
 import { moveReplica } from "./move.ts";
-import { lookAtFate } from "./outcome.ts";
+import { findOutcome } from "./outcome.ts";
 import { remove } from "./removal.ts";
 import { findReplica, listReplicaIds, listReplicas } from "./store.ts";
 
@@ -23,9 +23,9 @@ type Step = (ctx: Context, replica: Replica, signal: AbortSignal) => Promise<Out
 const steps: Partial<Record<ReplicaStatus, Step>> = {
   PENDING: makeCluster,
   PROVISIONING: handIn,
-  STARTING: lookAtFate,
-  READY: lookAtFate,
-  NOT_READY: lookAtFate,
+  STARTING: findOutcome,
+  READY: findOutcome,
+  NOT_READY: findOutcome,
 };
 
 async function reconcile(ctx: Context, id: string, signal: AbortSignal): Promise<void> {

@@ -15,7 +15,7 @@ import type { JobTask, Outcome } from "./schema.ts";
  * What became of a task that runs: undefined while it does, and while nobody can say, as a machine that is
  * silent is not lost. Then it waits, and says for what.
  */
-export async function lookAtFate(
+export async function findOutcome(
   ctx: Context,
   task: JobTask,
   signal: AbortSignal,
@@ -83,7 +83,7 @@ async function ended(
     () => noticeAtNodes(ctx, cluster, signal),
   );
   if (notice !== undefined) return afterLoss(notice, recovery);
-  // Nobody but the machine, or whoever is about to take it, cancels the job of an attempt.
+  // Control does not cancel the job of an attempt that it wants, so the machine or its provider did.
   if (status === "CANCELLED")
     return afterLoss(`its attempt was ended from outside: ${how}`, recovery);
   return afterFailure(task, job, recovery, ctx.now().getTime());
