@@ -3,16 +3,9 @@ import type { ManagedJobRecord } from "../../contract/records/jobs.ts";
 import { managedJobForm } from "../output/managed-jobs.ts";
 import { ago, type Column, duration, styleOfStatus } from "../rendering.ts";
 import type { Run, World } from "../world.ts";
-import { answerRows, type OutputOptions } from "./answers.ts";
+import { answerRows } from "./answers.ts";
+import type { QueueOptions } from "./queue.ts";
 import { watch } from "./watch.ts";
-
-interface QueueOptions extends OutputOptions {
-  readonly skipFinished?: boolean;
-  readonly allUsers?: boolean;
-  readonly everyone?: boolean;
-  readonly watch?: boolean;
-  readonly limit?: number;
-}
 
 const usualLimit = 50;
 

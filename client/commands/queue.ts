@@ -8,7 +8,8 @@ import type { Run, World } from "../world.ts";
 import { answerRows, type OutputOptions } from "./answers.ts";
 import { watch } from "./watch.ts";
 
-interface QueueOptions extends OutputOptions {
+/** The flags of a command that lists jobs. */
+export interface QueueOptions extends OutputOptions {
   readonly skipFinished?: boolean;
   readonly allUsers?: boolean;
   readonly everyone?: boolean;
