@@ -26,10 +26,15 @@ export function readDocument(text: string): TaskDocument {
 export const readTask = (text: string, operation: string): Task =>
   singleTask(readDocument(text), operation);
 
-/** As `readTask`, with the remarks on its document. */
-export function readTaskAndRemarks(text: string, operation: string): [task: Task, remarks: string] {
+/** As `readTask`, with the remarks on its document; `usedOf` names fields that the operation does make use of. */
+export function readTaskAndRemarks(
+  text: string,
+  operation: string,
+  usedOf: (task: Task) => readonly string[] = () => [],
+): [task: Task, remarks: string] {
   const document = readDocument(text);
-  return [singleTask(document, operation), remarksOn(document)];
+  const task = singleTask(document, operation);
+  return [task, remarksOn(document, usedOf(task))];
 }
 
 /** Issues for a 422; whoever wrote the text looks for a line of it, not for a path. */

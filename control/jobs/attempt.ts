@@ -36,14 +36,12 @@ export async function bringUp(
   if (isOver) return endAttempt(ctx, task, cluster, signal);
   if (cluster !== undefined && task.status === "PENDING")
     return { to: "STARTING", reason: `cluster ${cluster.name} is being created` };
+  if (cluster !== undefined && cluster.status !== "UP") return awaitCluster(ctx, task, cluster);
+  if (cluster === undefined && (await isPausing(ctx, task))) return undefined;
   const open = await openTask(ctx, task);
   if (typeof open === "string")
     return { to: "FAILED_CONTROLLER", reason: `this version cannot read its task: ${open}` };
-  if (cluster === undefined) {
-    if (await isPausing(ctx, task)) return undefined;
-    return makeCluster(ctx, await begun(ctx, task), open, signal);
-  }
-  if (cluster.status !== "UP") return awaitCluster(ctx, task, cluster);
+  if (cluster === undefined) return makeCluster(ctx, await begun(ctx, task), open, signal);
   return submit(ctx, task, cluster, open, signal).catch(async (error: unknown) => ({
     to: "FAILED_PRECHECKS" as const,
     reason: await whyRefused(error, signal, (reason) => tellWait(ctx, task, reason)),

@@ -3,14 +3,13 @@ import { fail } from "../../common/errors.ts";
 import type { InputOf } from "../../common/operation.ts";
 import { product } from "../../common/product.ts";
 import type { jobOperations as rows } from "../../contract/operations/jobs.ts";
-import type { Task } from "../../contract/task.ts";
 import type { Call } from "../bind.ts";
 import { checkManagedFiles } from "../clusters/managed.ts";
 import type { Context } from "../context.ts";
 import { describeAsked } from "../offer-words.ts";
 import { asksForSpot, refuseImpossible } from "../offers.ts";
 import { nudge } from "../reconciler.ts";
-import { readDocument, readTask, remarksOn, withoutSecrets } from "../task.ts";
+import { readTask, readTaskAndRemarks, withoutSecrets } from "../task.ts";
 import { causeOf } from "../want.ts";
 import { admitJob } from "../workspaces/admit.ts";
 import { withDefaults } from "../workspaces/defaults.ts";
@@ -21,8 +20,7 @@ type Input = InputOf<typeof rows.launch>;
 /** Submits a managed job; answers its number. From there on control runs it to its end. */
 export async function launch(ctx: Context, given: Input, call: Call) {
   const yaml = await withDefaults(ctx, call.workspace, given.task);
-  const task = readTask(yaml, "jobs.launch");
-  const id = (await findSubmitted(ctx.db, call.id)) ?? (await submit(ctx, given, yaml, task, call));
+  const id = (await findSubmitted(ctx.db, call.id)) ?? (await submit(ctx, given, yaml, call));
   for (const { id: taskId } of await listTasks(ctx.db, [id]))
     void nudge(ctx, "managed_job", taskId);
   call.print(`Managed job ${id} is submitted; its log: ${product.word} jobs logs ${id}\n`);
@@ -40,14 +38,12 @@ export function checkLaunch(input: Input): void {
   checkManagedFiles(readTask(input.task, "jobs.launch"));
 }
 
-async function submit(
-  ctx: Context,
-  given: Input,
-  yaml: string,
-  task: Task,
-  call: Call,
-): Promise<number> {
-  call.print(remarksOnJob(ctx, yaml, task));
+async function submit(ctx: Context, given: Input, yaml: string, call: Call): Promise<number> {
+  const [task, remarks] = readTaskAndRemarks(yaml, "jobs.launch", ({ resources }) => [
+    "resources.job_recovery",
+    ...(asksForSpot(ctx, resources) ? ["resources.use_spot"] : []),
+  ]);
+  call.print(remarks);
   await refuseImpossible(ctx, task, call.workspace, call.signal);
   const name = given.name ?? task.name ?? "job";
   const job: NewJob = {
@@ -65,9 +61,3 @@ async function submit(
     return addJob(tx, ctx.seal, job, tasks);
   });
 }
-
-const remarksOnJob = (ctx: Context, yaml: string, { resources }: Task): string =>
-  remarksOn(readDocument(yaml), [
-    "resources.job_recovery",
-    ...(asksForSpot(ctx, resources) ? ["resources.use_spot"] : []),
-  ]);

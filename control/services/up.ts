@@ -25,7 +25,12 @@ import {
   listLiveServices,
 } from "./store.ts";
 import { versionTaskOf } from "./versions/files.ts";
-import { leastUse, type OpenVersion, readServiceTask, remarksOnService } from "./versions/task.ts";
+import {
+  leastUse,
+  type OpenVersion,
+  readServiceTask,
+  readServiceTaskAndRemarks,
+} from "./versions/task.ts";
 import { endpointOf } from "./view.ts";
 
 type Input = InputOf<typeof rows.up>;
@@ -33,8 +38,8 @@ type Input = InputOf<typeof rows.up>;
 /** Brings a service up; answers its name and address once its balancer listens. */
 export async function up(ctx: Context, given: Input, call: Call): Promise<[string, string]> {
   const input = { ...given, task: await withDefaults(ctx, call.workspace, given.task) };
-  const open = readServiceTask(input.task, "serve.up");
-  call.print(remarksOnService(ctx, input.task, open.task));
+  const [open, remarks] = readServiceTaskAndRemarks(ctx, input.task, "serve.up");
+  call.print(remarks);
   const id = call.progress.serviceId ?? randomBytes(6).toString("hex");
   await call.remember({ serviceId: id });
   const known = await findService(ctx.db, id);

@@ -17,7 +17,12 @@ import { listReplicas } from "./replicas/store.ts";
 import type { Service, Version, VersionTask } from "./schema.ts";
 import { addVersion, getService, setService } from "./store.ts";
 import { versionTaskOf } from "./versions/files.ts";
-import { leastUse, openVersion, readServiceTask, remarksOnService } from "./versions/task.ts";
+import {
+  leastUse,
+  openVersion,
+  readServiceTask,
+  readServiceTaskAndRemarks,
+} from "./versions/task.ts";
 
 type Input = InputOf<typeof rows.update>;
 
@@ -29,8 +34,8 @@ export async function update(ctx: Context, given: Input, call: Call): Promise<nu
   refuseLeaving(service);
   const { workspace } = service;
   const input = { ...given, task: await withDefaults(ctx, workspace, given.task) };
-  const open = readServiceTask(input.task, "serve.update");
-  call.print(remarksOnService(ctx, input.task, open.task));
+  const [open, remarks] = readServiceTaskAndRemarks(ctx, input.task, "serve.update");
+  call.print(remarks);
   await refuseOtherTls(ctx, service, open.spec.tls !== undefined);
   const offer = await refuseImpossible(ctx, open.task, workspace, call.signal);
   const asked = leastUse(open, offer);

@@ -4,7 +4,7 @@ import type { Task } from "../../../contract/task.ts";
 import type { Context } from "../../context.ts";
 import { asksForSpot } from "../../offers.ts";
 import type { Offer } from "../../providers/provider.ts";
-import { readDocument, readTask, remarksOn } from "../../task.ts";
+import { readTask, readTaskAndRemarks } from "../../task.ts";
 import type { Use } from "../../workspaces/schema.ts";
 import { useOf } from "../../workspaces/use-store.ts";
 import type { Version, VersionTask } from "../schema.ts";
@@ -15,6 +15,9 @@ export interface OpenVersion extends VersionTask {
   readonly task: Task;
   readonly spec: ServiceSpec;
 }
+
+/** The task of a service, and what it says of the service. */
+type ServiceTask = Pick<OpenVersion, "task" | "spec">;
 
 type Key = Pick<Version, "serviceId" | "version">;
 
@@ -51,11 +54,23 @@ export async function openReadable(ctx: Context, key: Key): Promise<OpenVersion>
 }
 
 /** The task of a service; throws `InvalidTaskError`, or `ValueError` when it is none, or starts no server. */
-export function readServiceTask(
+export const readServiceTask = (yaml: string, operation: string): ServiceTask =>
+  asService(readTask(yaml, operation));
+
+/** As `readServiceTask`, with the remarks on its document. */
+export function readServiceTaskAndRemarks(
+  ctx: Context,
   yaml: string,
   operation: string,
-): Pick<OpenVersion, "task" | "spec"> {
-  const task = readTask(yaml, operation);
+): [open: ServiceTask, remarks: string] {
+  const [task, remarks] = readTaskAndRemarks(yaml, operation, ({ resources }) => [
+    "service",
+    ...(asksForSpot(ctx, resources) ? ["resources.use_spot"] : []),
+  ]);
+  return [asService(task), remarks];
+}
+
+function asService(task: Task): ServiceTask {
   if (task.service === undefined)
     fail("ValueError", "the task has no `service` section; see docs/task.md");
   if (!task.run?.trim())
@@ -72,10 +87,3 @@ export function leastUse({ task, spec }: Pick<OpenVersion, "task" | "spec">, off
     count,
   );
 }
-
-/** Remarks on the document of a service that is accepted all the same. */
-export const remarksOnService = (ctx: Context, yaml: string, { resources }: Task): string =>
-  remarksOn(readDocument(yaml), [
-    "service",
-    ...(asksForSpot(ctx, resources) ? ["resources.use_spot"] : []),
-  ]);
