@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
-import { existsSync, readdirSync, rmSync } from "node:fs";
+import { readdirSync, rmSync } from "node:fs";
+import { connect } from "node:net";
 import { type TestContext, test } from "node:test";
 import { openBalancers } from "../../../../control/services/balancing/balancers.ts";
 import { serviceFolder } from "../../../../control/services/folders.ts";
@@ -106,9 +107,18 @@ async function withDeaf(t: TestContext) {
   const env = { OUTRIGGER_SOCKET: socket };
   const deaf = spawn(process.execPath, ["-e", code], { env, stdio: "ignore" });
   t.after(() => deaf.kill("SIGKILL"));
-  await until(() => existsSync(socket) || undefined);
+  // Its file is there a moment before it listens.
+  await until(() => listens(socket));
   return { ctx, deaf };
 }
+
+const listens = (socket: string) =>
+  new Promise<true | undefined>((resolve) => {
+    const one = connect(socket, () => {
+      one.destroy();
+      resolve(true);
+    }).on("error", () => resolve(undefined));
+  });
 
 const isUnreachable = { name: "UnreachableError" };
 
