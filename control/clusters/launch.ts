@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { fail } from "../../common/errors.ts";
 import type { InputOf } from "../../common/operation.ts";
 import type { clusterOperations as rows } from "../../contract/operations/clusters.ts";
@@ -29,6 +30,8 @@ export async function launch(ctx: Context, given: Input, call: Call) {
   const input = { ...given, task: await withDefaultsIfNew(ctx, given, call) };
   const [task, remarks] = readTaskAndRemarks(input.task, "launch");
   call.print(remarks);
+  // The text of a large task is read once more where its cluster is written; others have their turn first.
+  await nextTurn();
   if (input.dryrun) return plan(ctx, input, task, call);
   const cargoes = await readCargo(ctx, task, input, "all", call);
 
