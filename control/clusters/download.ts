@@ -10,6 +10,7 @@ import type { Call, Reply } from "../bind.ts";
 import type { Context } from "../context.ts";
 import { belowDownloads, downloadsOf, shownDownloads } from "../downloads.ts";
 import type { Ground } from "../ground.ts";
+import { mapInBatches } from "../map-in-batches.ts";
 import { textOf } from "../wire/log-pieces.ts";
 import { fetchFiles, readPlace } from "./files/fetch.ts";
 import { type Member, zipOf } from "./files/zip.ts";
@@ -62,7 +63,7 @@ export async function download(
 ): Promise<Reply> {
   const place = input.folder_paths.map(readPlace).find((found) => found !== undefined);
   if (place !== undefined) return fetchFiles(ctx, place, input, call);
-  const folders = await Promise.all(input.folder_paths.map((path) => resolve(ctx, path, call)));
+  const folders = await mapInBatches(input.folder_paths, (path) => resolve(ctx, path, call));
   const files: Member[] = [];
   for (const { real, shown } of folders)
     for (const path of await filesIn(real)) {
