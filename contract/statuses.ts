@@ -192,7 +192,7 @@ export type ReplicaStatus = StateOf<typeof replicaMachine>;
 export const managedJobMachine = machine("managed_job", "PENDING", {
   PENDING: {
     to: ["STARTING", "CANCELLING", "FAILED_PRECHECKS", "FAILED_CONTROLLER"],
-    means: "waits for a machine",
+    means: "waits for a machine, or for the task before it",
   },
   STARTING: {
     to: ["RUNNING", "SUCCEEDED", "CANCELLING", "FAILED_PRECHECKS", "FAILED_CONTROLLER"],
@@ -209,9 +209,13 @@ export const managedJobMachine = machine("managed_job", "PENDING", {
     to: ["RUNNING", "SUCCEEDED", "CANCELLING", "FAILED_PRECHECKS", "FAILED_CONTROLLER"],
     means: "lost its cluster, or failed and may try again; the next cluster is being created",
   },
-  CANCELLING: { to: ["CANCELLED"], means: "a user cancelled it; its cluster is being deleted" },
+  CANCELLING: {
+    to: ["CANCELLED"],
+    means:
+      "was cancelled by a user, or by what became of other tasks of its job; its cluster is being deleted",
+  },
   SUCCEEDED: { to: [], means: "its run script exited with 0 on every node" },
-  CANCELLED: { to: [], means: "cancelled by a user; nothing of it is left" },
+  CANCELLED: { to: [], means: "was cancelled; nothing of it is left" },
   FAILED: { to: [], means: "its run script failed, or it was lost and must not be recovered" },
   FAILED_SETUP: { to: [], means: "its setup script failed" },
   FAILED_PRECHECKS: { to: [], means: "it can never be launched as it is" },

@@ -43,7 +43,14 @@ export const replicaVariables = {
 export const managedJobVariables = {
   MANAGED_JOB_ID: "The number of the managed job.",
   JOB_RANK: "Which of several copies of the job this is; the first is 0.",
+  NUM_JOBS: "How many copies of the job were submitted together.",
   RECOVERY_COUNT: "How many times the job was recovered; 0 in its first attempt.",
+  TASK_IDS: "In a chain: the TASK_ID of each of its tasks, a line each.",
+  ROOT_JOB_ID: "In a job group and a job that has joined it: the number of the group.",
+  JOBGROUP_NAME: "The name of that job group.",
+  JOBGROUP_TASKS: "The names of the tasks of the job group, a line each.",
+  JOBGROUP_HOSTS:
+    "Where the nodes of the job group were when this attempt began, as in `/etc/hosts`: an address and `TASK-RANK.GROUP`, a line each.",
 } as const;
 
 /** What a hook sees besides the variables of its task, by the name after `OUTRIGGER_`. */

@@ -36,8 +36,9 @@ async function explain(
   if (cluster !== undefined && isSeen(cluster)) return explainCluster(ctx, cluster, call.signal);
   const service = await findLiveService(ctx.db, name);
   if (service !== undefined && isSeen(service)) return explainService(ctx, service);
-  const [task] = /^\d{1,9}$/.test(name) ? await listTasks(ctx.db, [Number(name)]) : [];
-  if (task !== undefined && isSeen(task.job)) return explainTask(ctx, task, call.signal);
+  const tasks = /^\d{1,9}$/.test(name) ? await listTasks(ctx.db, [Number(name)]) : [];
+  const [task] = tasks;
+  if (task !== undefined && isSeen(task.job)) return explainJob(ctx, tasks, call.signal);
   const request = await findRequest(ctx, await resolveId(ctx, name, call).catch(() => ""));
   if (request !== undefined) return explainRequest(ctx, request, call.signal);
   return fail(
@@ -83,6 +84,24 @@ const isOnItsWay = ({ status }: Replica): boolean => status !== "READY" && statu
 
 const describeReplica = ({ number, status, reason }: Replica): string =>
   `replica ${number} is ${status}: ${reason}`;
+
+/** The first of its tasks that has not ended, and what the others do. */
+async function explainJob(
+  ctx: Context,
+  tasks: readonly JobTask[],
+  signal: AbortSignal,
+): Promise<Explanation> {
+  const of = (tasks.find((task) => !hasTaskEnded(task)) ?? tasks.at(-1)) as JobTask;
+  const explanation = await explainTask(ctx, of, signal);
+  if (tasks.length === 1) return explanation;
+  const others = tasks.filter(({ id }) => id !== of.id).slice(0, jobsAtMost);
+  const [first = "", ...rest] = explanation.doing;
+  const doing = [`task ${of.number} (${of.name}): ${first}`, ...rest, ...others.map(describeTask)];
+  return { ...explanation, doing };
+}
+
+const describeTask = ({ number, name, status, reason, waitsFor }: JobTask): string =>
+  `task ${number} (${name}) is ${status}: ${waitsFor ?? reason}`;
 
 /** A job whose cluster is on its way waits for what that waits for. */
 async function explainTask(ctx: Context, task: JobTask, signal: AbortSignal): Promise<Explanation> {

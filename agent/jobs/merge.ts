@@ -1,6 +1,7 @@
 import { closeSync, openSync, statSync, writeSync } from "node:fs";
 import { setTimeout as sleep, setImmediate as yieldToOthers } from "node:timers/promises";
 import { readBytes } from "../../common/growing-file.ts";
+import { prefixLines } from "../../common/prefix-lines.ts";
 import { gapLine } from "../../contract/hooks.ts";
 import { type Agent, keys } from "../context.ts";
 import { folderOf, logOf, rankLogOf } from "../folders.ts";
@@ -48,20 +49,6 @@ export function mergeLogs(agent: Agent, id: number): Merging {
       over.abort();
     },
   };
-}
-
-/** Puts the prefix before each line; the last one is ended when it was not. */
-export function prefixLines(bytes: Buffer, prefix: string): Buffer {
-  const before = Buffer.from(prefix);
-  const pieces: Buffer[] = [];
-  for (let start = 0; start < bytes.length; ) {
-    const found = bytes.indexOf(newline, start);
-    const end = found === -1 ? bytes.length : found + 1;
-    pieces.push(before, bytes.subarray(start, end));
-    start = end;
-  }
-  if (bytes.length > 0 && bytes.at(-1) !== newline) pieces.push(Buffer.from("\n"));
-  return Buffer.concat(pieces);
 }
 
 /** Goes on where it failed: a disk may be full for a while. */

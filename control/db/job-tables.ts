@@ -6,20 +6,29 @@ export interface JobTables {
   managed_jobs: {
     id: Generated<number>;
     request_id: string;
+    rank: number;
+    copies: number;
     name: string;
+    execution: "serial" | "parallel" | null;
+    root_id: number | null;
+    root_number: number | null;
+    parent_id: number | null;
+    parent_number: number | null;
     user_id: string;
     user_name: string;
     workspace: string;
     command: string;
     priority: number;
-    document: Uint8Array;
     submitted_at: number;
   };
+  job_documents: { request_id: string; document: Uint8Array; blob_id: string | null };
   job_tasks: {
     id: string;
     job_id: number;
     number: number;
     name: string;
+    is_primary: number;
+    delay_ms: number;
     user_id: string;
     workspace: string;
     resources: string;

@@ -1,6 +1,5 @@
 import { randomBytes } from "node:crypto";
 import { AppError } from "../../common/errors.ts";
-import { envOf, protocol } from "../../common/product.ts";
 import {
   addManaged,
   hopeless,
@@ -18,9 +17,11 @@ import { type OpenTask, openTask } from "./document.ts";
 import { leave } from "./leave.ts";
 import { tellWait } from "./move.ts";
 import { print } from "./narration.ts";
+import { isGroupUp } from "./order.ts";
 import { pauseAfter } from "./recovery.ts";
 import { calledBy, type JobTask, type Outcome } from "./schema.ts";
 import { setTask } from "./store.ts";
+import { variablesOf } from "./variables.ts";
 
 /**
  * Starts the next attempt: the cluster of the one before is gone, another one is made, the task is handed
@@ -37,6 +38,7 @@ export async function bringUp(
   if (cluster !== undefined && task.status === "PENDING")
     return { to: "STARTING", reason: `cluster ${cluster.name} is being created` };
   if (cluster !== undefined && cluster.status !== "UP") return awaitCluster(ctx, task, cluster);
+  if (cluster !== undefined && !(await isGroupUp(ctx, task))) return undefined;
   if (cluster === undefined && (await isPausing(ctx, task))) return undefined;
   const open = await openTask(ctx, task);
   if (typeof open === "string")
@@ -169,7 +171,7 @@ async function submit(
     given,
     {
       submissionId: cluster.id,
-      env: variablesOf(task),
+      env: await variablesOf(ctx, task),
       sidecar: null,
       blobId,
       print: (text) => print(ctx, task.id, text),
@@ -179,16 +181,4 @@ async function submit(
   const change = { clusterJob: job?.id ?? null, infra: cluster.offer.infra };
   if (job === undefined) return { to: "SUCCEEDED", reason: "it has nothing to run", change };
   return { to: "RUNNING", reason: `attempt ${task.attempt} is on cluster ${cluster.name}`, change };
-}
-
-/** What it sees besides the variables of its task. */
-function variablesOf({ job, number, name, recoveries, startedAt }: JobTask) {
-  const digits = new Date(job.submittedAt).toISOString().replace(/[T:.]/g, "-").replace("Z", "000");
-  const id = `${protocol.requestPrefix}-managed-${digits}_${name}_${job.id}-${number}`;
-  return {
-    ...envOf("TASK_ID", id),
-    ...envOf("MANAGED_JOB_ID", String(job.id)),
-    ...envOf("JOB_RANK", "0"),
-    ...envOf("RECOVERY_COUNT", String(startedAt === null ? 0 : recoveries + 1)),
-  };
 }

@@ -10,25 +10,42 @@ import { causeOf } from "../want.ts";
 import { getTasks } from "./find.ts";
 import { listOpenIds } from "./list-store.ts";
 import { type JobTask, taskKey } from "./schema.ts";
-import { listTasks } from "./store.ts";
+import { listMembers, listTasks } from "./store.ts";
 import { wantCancelled } from "./want.ts";
 
 type Input = InputOf<typeof rows.cancel>;
 
-/** Cancels managed jobs: what runs is ended, then nothing of them is left. Does not wait for that. */
+/**
+ * Cancels managed jobs: what runs is ended, then nothing of them is left; so are the jobs that have joined them. Does
+ * not wait for that.
+ */
 export async function cancel(ctx: Context, input: Input, call: Call): Promise<null> {
   const tasks = await choose(ctx, input, call);
-  const cause = causeOf(call, "cancelled");
-  for (const { id, job, status } of tasks) {
-    const isWanted = await ctx.batch((tx) => wantCancelled(tx, id, cause));
-    ctx.changes.notify(taskKey(id));
-    void nudge(ctx, "managed_job", id);
-    call.print(
-      `Managed job ${job.id} ${isWanted ? "is being cancelled" : `is ${status} already`}\n`,
-    );
-  }
+  await cancelTasks(ctx, tasks, call);
+  // Nothing joins a group any more that is being cancelled.
+  const roots = input.task === null ? tasks.map(({ job }) => job.id) : [];
+  const members = await listTasks(ctx.db, await listMembers(ctx.db, roots));
+  await cancelTasks(
+    ctx,
+    members.filter(({ endedAt }) => endedAt === null),
+    call,
+  );
   if (tasks.length === 0) call.print("No managed job to cancel\n");
   return null;
+}
+
+async function cancelTasks(ctx: Context, tasks: readonly JobTask[], call: Call): Promise<void> {
+  const cause = causeOf(call, "cancelled");
+  const cancelled = new Set<number>();
+  for (const { id, job } of tasks) {
+    if (await ctx.batch((tx) => wantCancelled(tx, id, cause))) cancelled.add(job.id);
+    ctx.changes.notify(taskKey(id));
+    void nudge(ctx, "managed_job", id);
+  }
+  for (const [jobId, [first]] of Map.groupBy(tasks, ({ job }) => job.id)) {
+    const how = cancelled.has(jobId) ? "is being cancelled" : `is ${first?.status} already`;
+    call.print(`Managed job ${jobId} ${how}\n`);
+  }
 }
 
 /** What the row's shapes cannot say of which jobs are meant. */

@@ -10,11 +10,11 @@ interface Of {
 }
 
 /** Notes that there are more or fewer tasks of a status. */
-export async function countTask(
+export async function countTasks(
   db: Connection,
   { user_id, workspace }: Of,
   status: ManagedJobStatus,
-  by: 1 | -1,
+  by: number,
 ): Promise<void> {
   await db
     .insertInto("job_task_counts")

@@ -1,10 +1,10 @@
-import { toAppError } from "../../common/errors.ts";
+import { fail, toAppError } from "../../common/errors.ts";
 import type { Task } from "../../contract/task.ts";
 import { redactSecrets } from "../../contract/task.ts";
 import type { Ground } from "../ground.ts";
-import { readTask } from "../task.ts";
+import { readDocument } from "../task.ts";
 import type { JobTask } from "./schema.ts";
-import { readDocumentOf } from "./store.ts";
+import { readDocumentOf } from "./submit-store.ts";
 
 /** A task readable: it holds secrets. */
 export interface OpenTask {
@@ -15,10 +15,11 @@ export interface OpenTask {
 }
 
 /** What a task runs; a text where this version cannot read it any more says why. */
-export async function openTask(ctx: Ground, { job }: JobTask): Promise<OpenTask | string> {
+export async function openTask(ctx: Ground, { job, number }: JobTask): Promise<OpenTask | string> {
   const { yaml, blobId } = await readDocumentOf(ctx.db, ctx.seal, job.id);
   try {
-    return { task: readTask(yaml, "jobs.launch"), shown: redactSecrets(yaml), blobId };
+    const task = readDocument(yaml).tasks[number] ?? fail("ValueError", "it is not there");
+    return { task, shown: redactSecrets(yaml), blobId };
   } catch (error) {
     return toAppError(error).message;
   }

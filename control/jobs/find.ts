@@ -2,7 +2,7 @@ import { fail } from "../../common/errors.ts";
 import { type Identity, ownerShown, seesWorkspace } from "../access/identity.ts";
 import type { Ground } from "../ground.ts";
 import type { JobTask } from "./schema.ts";
-import { findLatestId, listTasks } from "./store.ts";
+import { findLatestId, listMembers, listTasks } from "./store.ts";
 
 type Reader = Pick<Identity, "user" | "workspaces">;
 
@@ -31,12 +31,24 @@ export async function findTasks(
   const found = id ?? (await latest());
   const tasks = found === undefined ? [] : await listTasks(ctx.db, [found]);
   const seen = tasks.filter(({ job }) => seesWorkspace(reader, job.workspace));
-  return task === null || seen.length === 0 ? seen : [oneOf(seen, task)];
+  return task === null || seen.length === 0 ? seen : [await oneOf(ctx, seen, task)];
 }
 
-function oneOf(tasks: readonly JobTask[], wanted: number | string): JobTask {
-  const found = tasks.find(({ number, name }) => wanted === number || wanted === name);
-  return found ?? fail("ValueError", `managed job ${tasks[0]?.job.id} has no task ${wanted}`);
+/** A task of a job, or a job that has joined it: by number or name. */
+async function oneOf(
+  ctx: Ground,
+  tasks: readonly JobTask[],
+  wanted: number | string,
+): Promise<JobTask> {
+  const own = tasks.find(({ number, name }) => wanted === number || wanted === name);
+  if (own !== undefined) return own;
+  const [{ job } = fail("ValueError", "the job has no tasks")] = tasks;
+  const members = await listTasks(ctx.db, await listMembers(ctx.db, [job.id]));
+  const isWanted = ({ job: { joined }, name }: JobTask) =>
+    wanted === joined?.number || wanted === name;
+  return (
+    members.find(isWanted) ?? fail("ValueError", `managed job ${job.id} has no task ${wanted}`)
+  );
 }
 
 /** How a caller has called a job that there is not. */

@@ -2,62 +2,118 @@ import { randomBytes } from "node:crypto";
 import { fail } from "../../common/errors.ts";
 import type { InputOf } from "../../common/operation.ts";
 import { product } from "../../common/product.ts";
+import { caps } from "../../contract/caps.ts";
 import type { jobOperations as rows } from "../../contract/operations/jobs.ts";
+import type { Task, TaskDocument } from "../../contract/task.ts";
 import type { Call } from "../bind.ts";
 import { checkManagedFiles } from "../clusters/managed.ts";
 import type { Context } from "../context.ts";
 import { describeAsked } from "../offer-words.ts";
 import { asksForSpot, refuseImpossible } from "../offers.ts";
 import { nudge } from "../reconciler.ts";
-import { readTask, readTaskAndRemarks, withoutSecrets } from "../task.ts";
+import { readDocument, remarksOn, withoutSecrets } from "../task.ts";
 import { causeOf } from "../want.ts";
 import { admitJob } from "../workspaces/admit.ts";
 import { withDefaults } from "../workspaces/defaults.ts";
-import { addJob, findSubmitted, listTasks, type NewJob } from "./store.ts";
+import { membershipOf } from "./join.ts";
+import { listTasks } from "./store.ts";
+import { addJobs, listSubmitted, type NewJob, type NewTask } from "./submit-store.ts";
 
 type Input = InputOf<typeof rows.launch>;
 
-/** Submits a managed job; answers its number. From there on control runs it to its end. */
+/** Submits managed jobs; answers their numbers. From there on control runs them to their end. */
 export async function launch(ctx: Context, given: Input, call: Call) {
   const yaml = await withDefaults(ctx, call.workspace, given.task);
-  const id = (await findSubmitted(ctx.db, call.id)) ?? (await submit(ctx, given, yaml, call));
-  for (const { id: taskId } of await listTasks(ctx.db, [id]))
-    void nudge(ctx, "managed_job", taskId);
-  call.print(`Managed job ${id} is submitted; its log: ${product.word} jobs logs ${id}\n`);
-  return { job_id: [id], handle: null };
+  const known = await listSubmitted(ctx.db, call.id);
+  const ids = known.length > 0 ? known : await submit(ctx, given, yaml, call);
+  for (const { id } of await listTasks(ctx.db, ids)) void nudge(ctx, "managed_job", id);
+  call.print(describeSubmitted(ids));
+  return { job_id: ids, handle: null };
 }
 
-/** What this version cannot do with a job is refused, before anything is stored. */
+function describeSubmitted(ids: readonly number[]): string {
+  const [first, last] = [ids[0], ids.at(-1)];
+  if (ids.length > 1) return `Managed jobs ${first} to ${last} are submitted\n`;
+  return `Managed job ${first} is submitted; its log: ${product.word} jobs logs ${first}\n`;
+}
+
+/** What cannot be done with a job is refused, before anything is stored. */
 export function checkLaunch(input: Input): void {
-  const { pool, num_jobs, parent_job_id, parent_task_id, job_group_explicit } = input;
+  const { pool, num_jobs: copies, parent_job_id: parentId, job_group_explicit: must } = input;
   if (pool !== null) fail("NotSupportedError", "this version has no worker pools: leave pool out");
-  if (num_jobs !== null)
-    fail("NotSupportedError", "this version submits one job at a time: leave num_jobs out");
-  if (parent_job_id !== null || parent_task_id !== null || job_group_explicit)
-    fail("NotSupportedError", "this version has no job groups that a job could join");
-  checkManagedFiles(readTask(input.task, "jobs.launch"));
+  if (must && parentId === null)
+    fail(
+      "ValueError",
+      "give parent_job_id, the job group to join, or leave job_group_explicit out",
+    );
+  const { kind, tasks } = readDocument(input.task);
+  for (const task of tasks) checkManagedFiles(task);
+  checkSiblings(tasks);
+  if (parentId !== null && (kind !== "task" || (copies ?? 1) !== 1))
+    fail("NotSupportedError", "what joins a job group must be one job of one task");
+  if (copies !== null && (copies < 1 || copies * tasks.length > caps.entries))
+    fail(
+      "ValueError",
+      `num_jobs must be at least 1, and all copies have at most ${caps.entries} tasks`,
+    );
 }
 
-async function submit(ctx: Context, given: Input, yaml: string, call: Call): Promise<number> {
-  const [task, remarks] = readTaskAndRemarks(yaml, "jobs.launch", ({ resources }) => [
-    "resources.job_recovery",
-    ...(asksForSpot(ctx, resources) ? ["resources.use_spot"] : []),
-  ]);
-  call.print(remarks);
-  await refuseImpossible(ctx, task, call.workspace, call.signal);
-  const name = given.name ?? task.name ?? "job";
-  const job: NewJob = {
+/** Throws where tasks of a job cannot be told apart, or do not agree on their priority. */
+function checkSiblings(tasks: readonly Task[]): void {
+  const names = tasks.flatMap(({ name }) => name ?? []);
+  const twin = names.find((name, at) => names.indexOf(name) < at);
+  if (twin !== undefined) fail("ValueError", `two tasks are named ${twin}; give each another name`);
+  const priorities = new Set(tasks.map(({ resources }) => resources.priority));
+  if (priorities.size > 1)
+    fail("ValueError", `tasks of a job have one priority, not ${[...priorities].join(" and ")}`);
+}
+
+async function submit(ctx: Context, given: Input, yaml: string, call: Call): Promise<number[]> {
+  const document = readDocument(yaml);
+  const { tasks } = document;
+  call.print(remarksOn(document, usedBy(ctx, tasks)));
+  for (const task of tasks) await refuseImpossible(ctx, task, call.workspace, call.signal);
+  const name = given.name ?? document.name ?? tasks[0]?.name ?? "job";
+  const job: Omit<NewJob, "joined"> = {
     ...{ requestId: call.id, name, user: call.user, workspace: call.workspace },
-    command: withoutSecrets(call.command, task),
-    priority: task.resources.priority,
+    execution: executions[document.kind],
+    copies: given.num_jobs ?? 1,
+    command: tasks.reduce((text, task) => withoutSecrets(text, task), call.command),
+    priority: tasks[0]?.resources.priority ?? 0,
     submittedAt: ctx.now().getTime(),
     document: { yaml, blobId: given.file_mounts_blob_id ?? null },
     reason: causeOf(call, "submitted").because,
   };
-  const id = randomBytes(6).toString("hex");
-  const tasks = [{ id, name: task.name ?? name, resources: describeAsked(task) }];
-  return ctx.batch(async (tx) => {
+  const newTasks = newTasksOf(document, name);
+  const newId = () => randomBytes(6).toString("hex");
+  const { ids, remark } = await ctx.batch(async (tx) => {
     await admitJob(ctx, tx, call.workspace, call);
-    return addJob(tx, ctx.seal, job, tasks);
+    const joined = await membershipOf(tx, given, call);
+    if (typeof joined !== "string")
+      return { ids: await addJobs(tx, ctx.seal, { ...job, joined }, newTasks, newId), remark: "" };
+    if (given.job_group_explicit) fail("ValueError", `it cannot join: ${joined}`);
+    const ids = await addJobs(tx, ctx.seal, { ...job, joined: null }, newTasks, newId);
+    return { ids, remark: `It is a job by itself, as ${joined}\n` };
   });
+  call.print(remark);
+  return ids;
+}
+
+const executions = { task: null, pipeline: "serial", group: "parallel" } as const;
+
+const usedBy = (ctx: Context, tasks: readonly Task[]): string[] => [
+  "resources.job_recovery",
+  ...(tasks.some(({ resources }) => asksForSpot(ctx, resources)) ? ["resources.use_spot"] : []),
+];
+
+function newTasksOf({ tasks, group }: TaskDocument, jobName: string): NewTask[] {
+  const delays = group?.terminationDelaySeconds;
+  const isPrimary = ({ name = "" }: Task) =>
+    group === undefined || group.primaryTasks.length === 0 || group.primaryTasks.includes(name);
+  return tasks.map((task, at) => ({
+    name: task.name ?? (tasks.length === 1 ? jobName : `${jobName}-${at}`),
+    resources: describeAsked(task),
+    isPrimary: isPrimary(task),
+    delayMs: (delays?.byTask[task.name ?? ""] ?? delays?.default ?? 0) * 1_000,
+  }));
 }

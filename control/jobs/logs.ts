@@ -1,5 +1,4 @@
 import { Readable } from "node:stream";
-import { fail } from "../../common/errors.ts";
 import {
   noMore,
   offsetOfLastLines,
@@ -16,11 +15,12 @@ import type { Context } from "../context.ts";
 import type { Ground } from "../ground.ts";
 import { copyStateOf, readCopy } from "../log-copy.ts";
 import { controlLine } from "../wire/control-lines.ts";
-import { neutralise } from "../wire/neutralise.ts";
+import { neutralise, neutraliseText } from "../wire/neutralise.ts";
+import { sideBySide } from "../wire/side-by-side.ts";
 import { findTasks, noSuchJob } from "./find.ts";
 import { attemptLogOf, controllerLogOf } from "./folders.ts";
 import { hasEnded, type JobTask, taskKey } from "./schema.ts";
-import { findTask } from "./store.ts";
+import { findTask, listTasks } from "./store.ts";
 import { exitCodeOf } from "./wait.ts";
 
 type Input = InputOf<typeof rows.logs>;
@@ -31,18 +31,37 @@ interface Wanted {
   readonly follow: boolean;
 }
 
-/** Streams what a job printed in all its attempts, or what was decided about it; its exit code tells how it fared. */
+/**
+ * Streams what a job printed in all its attempts, or what was decided about it; its exit code tells how it fared. Of a
+ * chain one task after the other, of a job group all tasks side by side.
+ */
 export async function logs(ctx: Context, input: Input, call: Call): Promise<LogReply> {
-  const [task, ...others] = await findTasks(ctx, input, call);
-  if (task === undefined)
+  const tasks = await findTasks(ctx, input, call);
+  const [first, ...others] = tasks;
+  if (first === undefined)
     return { body: `${noSuchJob(input)}\n`, exitCode: async () => jobExitCodes.NOT_FOUND };
-  if (others.length > 0) fail("ValueError", "the job has several tasks: name one of them");
   const wanted = { tail: Math.max(input.tail ?? 0, 0), follow: input.follow };
-  const text = input.controller
-    ? controllerLog(ctx, task, wanted, call.signal)
-    : attemptLogs(ctx, task, wanted, call);
-  const now = async () => (await findTask(ctx.db, task.id)) ?? task;
+  const logOf = (task: JobTask, caller: Call) =>
+    input.controller
+      ? controllerLog(ctx, task, wanted, call.signal)
+      : attemptLogs(ctx, task, wanted, caller);
+  const text = others.length === 0 ? logOf(first, call) : logsOf(tasks, call, logOf);
+  const ids = new Set(tasks.map(({ id }) => id));
+  const now = async () => (await listTasks(ctx.db, [first.job.id])).filter(({ id }) => ids.has(id));
   return { body: Readable.from(text), exitCode: async () => exitCodeOf(await now()) };
+}
+
+async function* logsOf(
+  tasks: readonly JobTask[],
+  call: Call,
+  logOf: (task: JobTask, caller: Call) => AsyncGenerator<Buffer>,
+): AsyncGenerator<Buffer> {
+  const prefixOf = ({ name }: JobTask) => `(${neutraliseText(name)}) `;
+  // What a task of a group waits for would stand in the lines of others.
+  const mute = { ...call, program: "" };
+  const named = (task: JobTask) => ({ prefix: prefixOf(task), chunks: logOf(task, mute) });
+  if (tasks[0]?.job.execution === "parallel") return yield* sideBySide(tasks.map(named));
+  for (const task of tasks) yield* logOf(task, call);
 }
 
 async function* controllerLog(

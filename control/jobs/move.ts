@@ -2,7 +2,7 @@ import { managedJobMachine } from "../../contract/statuses.ts";
 import { addEvent } from "../events.ts";
 import type { Ground } from "../ground.ts";
 import { move } from "../move.ts";
-import { countTask } from "./counts.ts";
+import { countTasks } from "./counts.ts";
 import { narrate } from "./narration.ts";
 import { type JobTask, type Outcome, type TaskChange, taskKey } from "./schema.ts";
 import { setTask } from "./store.ts";
@@ -17,8 +17,8 @@ export async function moveTask(
   const { user, workspace } = task.job;
   const of = { user_id: user.id, workspace };
   const isMoved = await move(ctx, managedJobMachine, task, to, reason, async (tx) => {
-    await countTask(tx, of, task.status, -1);
-    await countTask(tx, of, to, 1);
+    await countTasks(tx, of, task.status, -1);
+    await countTasks(tx, of, to, 1);
     await setTask(tx, task.id, { reason, waitsFor: null, ...timesOf(task, to, now), ...change });
   });
   if (isMoved) narrate(ctx, task.id, `${to}: ${reason}`);

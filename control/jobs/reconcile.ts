@@ -5,6 +5,7 @@ import { type Aside, nudge, obsolete, type Reconciler, type Step } from "../reco
 import { bringUp } from "./attempt.ts";
 import { leave } from "./leave.ts";
 import { moveTask } from "./move.ts";
+import { isItsTurn, nudgeOthers } from "./order.ts";
 import { findOutcome } from "./outcome.ts";
 import { hasEnded, type JobTask, type Outcome, taskKey } from "./schema.ts";
 import { findTask, listUnsettled, setTask } from "./store.ts";
@@ -20,8 +21,12 @@ export const managedJobs: Reconciler = {
 
 /** Tasks to look at in every round; events of its cluster already wake a task that runs and is being watched. */
 async function due(ctx: Context): Promise<string[]> {
-  const isHeard = ({ status, waits_for, cluster_id }: Unsettled) =>
-    status === "RUNNING" && waits_for === null && ctx.watches.has(cluster_id ?? "");
+  const isHeard = ({ status, waits_for, cluster_id, is_primary }: Unsettled) =>
+    status === "RUNNING" &&
+    waits_for === null &&
+    // Others may have to end at some time.
+    is_primary === 1 &&
+    ctx.watches.has(cluster_id ?? "");
   return (await listUnsettled(ctx.db)).filter((one) => !isHeard(one)).map(({ id }) => id);
 }
 
@@ -40,6 +45,7 @@ async function reconcile(
 ): Promise<void> {
   const task = await findTask(ctx.db, id);
   if (task === undefined || task.settledAt !== null) return;
+  if (!(await isItsTurn(ctx, task))) return;
   const { run, ...step } = nextOf(task);
   const outcome = await aside({
     ...step,
@@ -50,7 +56,10 @@ async function reconcile(
     if (error === obsolete) return obsolete;
     throw error;
   });
-  if (outcome !== undefined && outcome !== obsolete) await moveTask(ctx, task, outcome as Outcome);
+  if (outcome !== undefined && outcome !== obsolete) {
+    await moveTask(ctx, task, outcome as Outcome);
+    await nudgeOthers(ctx, task);
+  }
   // What comes next begins at once.
   if (outcome !== undefined) void nudge(ctx, "managed_job", id);
 }

@@ -6,6 +6,12 @@ export interface ManagedJob {
   /** Its number, which is never used again. */
   readonly id: number;
   readonly name: string;
+  /** How its tasks run: one after the other, or side by side; null where there is only one. */
+  readonly execution: "serial" | "parallel" | null;
+  /** Which copy of what was submitted it is, from 0. */
+  readonly rank: number;
+  readonly copies: number;
+  readonly joined: Membership | null;
   readonly user: User;
   readonly workspace: string;
   /** The command line that submitted it. */
@@ -14,7 +20,18 @@ export interface ManagedJob {
   readonly submittedAt: number;
 }
 
-/** What a job runs, as it is sealed. */
+/** How a job belongs to a job group that it has joined. */
+export interface Membership {
+  /** The job that is the group. */
+  readonly rootId: number;
+  /** Its number in the group, behind those of the group's own tasks. */
+  readonly number: number;
+  /** The job and its task that submitted it. */
+  readonly parentId: number;
+  readonly parentNumber: number | null;
+}
+
+/** What a job runs. */
 export interface JobDocument {
   /** The tasks, secrets included. */
   readonly yaml: string;
@@ -29,6 +46,10 @@ export interface JobTask {
   /** Its number in the job, from 0. */
   readonly number: number;
   readonly name: string;
+  /** Whether its job group has run to its end only when it has. */
+  readonly isPrimary: boolean;
+  /** How long it may go on once the primary tasks of its group have ended. */
+  readonly delayMs: number;
   /** What it asks for, for people. */
   readonly resources: string;
   readonly status: ManagedJobStatus;
@@ -81,7 +102,8 @@ export type TaskChange = Partial<
 export const taskKey = (id: string): string => `managed_job:${id}`;
 
 /** How people call a task. */
-export const calledBy = ({ job }: Pick<JobTask, "job">): string => `managed job ${job.id}`;
+export const calledBy = ({ job, number, name }: Pick<JobTask, "job" | "number" | "name">): string =>
+  `managed job ${job.id}${job.execution === null ? "" : `, task ${number} (${name})`}`;
 
 export const hasEnded = ({ status }: Pick<JobTask, "status">): boolean =>
   managedJobMachine.isFinal(status);

@@ -1,70 +1,10 @@
 import type { Selectable } from "kysely";
-import type { Seal } from "../../common/seal.ts";
 import { among } from "../db/lists.ts";
 import type { Connection, Queries } from "../db/open.ts";
 import type { Tables } from "../db/tables.ts";
-import { countTask } from "./counts.ts";
-import type { JobDocument, JobTask, ManagedJob, TaskChange } from "./schema.ts";
-
-/** A job as a launch submits it. */
-export interface NewJob extends Omit<ManagedJob, "id"> {
-  readonly requestId: string;
-  readonly document: JobDocument;
-  readonly reason: string;
-}
-
-/** A task of it. */
-export type NewTask = Pick<JobTask, "id" | "name" | "resources">;
-
-/** Writes a new job with its tasks; answers its number. */
-export async function addJob(
-  db: Connection,
-  seal: Seal,
-  { requestId, document, user, submittedAt, reason, ...job }: NewJob,
-  tasks: readonly NewTask[],
-): Promise<number> {
-  const { workspace } = job;
-  const { id } = await db
-    .insertInto("managed_jobs")
-    .values({
-      ...job,
-      request_id: requestId,
-      user_id: user.id,
-      user_name: user.name,
-      document: seal.seal(JSON.stringify(document)),
-      submitted_at: submittedAt,
-    })
-    .returning("id")
-    .executeTakeFirstOrThrow();
-  const of = { job_id: id, user_id: user.id, workspace, status: "PENDING" as const };
-  for (const [number, task] of tasks.entries()) {
-    await db
-      .insertInto("job_tasks")
-      .values({
-        ...{ ...task, ...of, ...untried, number, reason },
-        ...{ wanted_because: reason, wanted_by: user.name },
-        status_changed_at: submittedAt,
-      })
-      .execute();
-    await countTask(db, { user_id: user.id, workspace }, "PENDING", 1);
-  }
-  return id;
-}
-
-const untried = {
-  ...{ wanted: "DONE" as const, waits_for: null, attempt: 0, cluster_name: "" },
-  ...{ recoveries: 0, restarts: 0, failures: 0, ran_ms: 0 },
-};
-
-/** The number of the job that a launch has submitted; undefined where it has not. */
-export async function findSubmitted(db: Queries, requestId: string): Promise<number | undefined> {
-  const row = await db
-    .selectFrom("managed_jobs")
-    .select("id")
-    .where("request_id", "=", requestId)
-    .executeTakeFirst();
-  return row?.id;
-}
+import { countTasks } from "./counts.ts";
+import type { JobTask, Membership, TaskChange } from "./schema.ts";
+import { dropDocument } from "./submit-store.ts";
 
 /** The task with this id. */
 export async function findTask(db: Queries, id: string): Promise<JobTask | undefined> {
@@ -80,6 +20,18 @@ export async function listTasks(db: Queries, jobIds: readonly number[]): Promise
     .orderBy("number")
     .execute();
   return rows.map(toTask);
+}
+
+/** The numbers of the jobs that have joined these job groups. */
+export async function listMembers(db: Queries, rootIds: readonly number[]): Promise<number[]> {
+  const rows = await db
+    .selectFrom("managed_jobs")
+    .select("id")
+    .where("root_id", "in", among(rootIds))
+    .orderBy("root_id")
+    .orderBy("root_number")
+    .execute();
+  return rows.map(({ id }) => id);
 }
 
 /** The number of the newest job of a name, or of any; only of these users and workspaces. */
@@ -110,7 +62,7 @@ interface LatestFilter {
 export const listUnsettled = (db: Queries) =>
   db
     .selectFrom("job_tasks")
-    .select(["id", "status", "waits_for", "cluster_id"])
+    .select(["id", "status", "waits_for", "cluster_id", "is_primary"])
     .where("settled_at", "is", null)
     .execute();
 
@@ -125,27 +77,17 @@ export async function setTask(db: Connection, id: string, change: TaskChange): P
 const columnOf = (name: string): string =>
   name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 
-/** What a job runs, secrets included. */
-export async function readDocumentOf(db: Queries, seal: Seal, jobId: number): Promise<JobDocument> {
-  const { document } = await db
-    .selectFrom("managed_jobs")
-    .select("document")
-    .where("id", "=", jobId)
-    .executeTakeFirstOrThrow();
-  return JSON.parse(seal.open(document));
-}
-
 /** The uploads that jobs need which have not ended: their next attempt begins with them. */
-export async function listJobBlobs(db: Queries, seal: Seal): Promise<string[]> {
-  const open = await db
+export async function listJobBlobs(db: Queries): Promise<string[]> {
+  const rows = await db
     .selectFrom("job_tasks")
-    .select("job_id")
+    .innerJoin("managed_jobs", "managed_jobs.id", "job_id")
+    .innerJoin("job_documents", "job_documents.request_id", "managed_jobs.request_id")
+    .select("blob_id")
+    .distinct()
     .where("settled_at", "is", null)
     .execute();
-  const documents = [];
-  for (const id of new Set(open.map(({ job_id }) => job_id)))
-    documents.push(await readDocumentOf(db, seal, id));
-  return documents.flatMap(({ blobId }) => blobId ?? []);
+  return rows.flatMap(({ blob_id }) => blob_id ?? []);
 }
 
 /** Jobs of which nothing is left since before an instant, with the ids of their tasks. */
@@ -185,8 +127,13 @@ export async function dropJob(db: Connection, jobId: number): Promise<void> {
     .where("job_id", "=", jobId)
     .returning(["user_id", "workspace", "status"])
     .execute();
-  for (const { status, ...of } of dropped) await countTask(db, of, status, -1);
-  await db.deleteFrom("managed_jobs").where("id", "=", jobId).execute();
+  for (const { status, ...of } of dropped) await countTasks(db, of, status, -1);
+  const { request_id: requestId } = await db
+    .deleteFrom("managed_jobs")
+    .where("id", "=", jobId)
+    .returning("request_id")
+    .executeTakeFirstOrThrow();
+  await dropDocument(db, requestId);
 }
 
 const selectTasks = (db: Queries) =>
@@ -197,21 +144,22 @@ const selectTasks = (db: Queries) =>
     .select([
       "managed_jobs.name as job_name",
       ...(["user_name", "command", "priority", "submitted_at"] as const),
+      ...(["execution", "rank", "copies"] as const),
+      ...(["root_id", "root_number", "parent_id", "parent_number"] as const),
     ]);
 
-type Row = Selectable<Tables["job_tasks"]> & {
-  job_name: string;
-  user_name: string;
-  command: string;
-  priority: number;
-  submitted_at: number;
-};
+type Row = Selectable<Tables["job_tasks"]> &
+  Omit<Selectable<Tables["managed_jobs"]>, "id" | "name" | "request_id"> & { job_name: string };
 
 const toTask = (row: Row): JobTask => ({
   id: row.id,
   job: {
     id: row.job_id,
     name: row.job_name,
+    execution: row.execution,
+    rank: row.rank,
+    copies: row.copies,
+    joined: toMembership(row),
     user: { id: row.user_id, name: row.user_name },
     workspace: row.workspace,
     command: row.command,
@@ -220,6 +168,8 @@ const toTask = (row: Row): JobTask => ({
   },
   number: row.number,
   name: row.name,
+  isPrimary: row.is_primary === 1,
+  delayMs: row.delay_ms,
   resources: row.resources,
   status: row.status,
   reason: row.reason,
@@ -242,3 +192,13 @@ const toTask = (row: Row): JobTask => ({
   settledAt: row.settled_at,
   statusChangedAt: row.status_changed_at,
 });
+
+const toMembership = (row: Row): Membership | null =>
+  row.root_id === null || row.root_number === null
+    ? null
+    : {
+        rootId: row.root_id,
+        number: row.root_number,
+        parentId: row.parent_id ?? row.root_id,
+        parentNumber: row.parent_number,
+      };

@@ -4,7 +4,7 @@ import { listLiveOf } from "../clusters/list-store.ts";
 import { type ListedCluster, resourcesText } from "../clusters/schema.ts";
 import type { Ground } from "../ground.ts";
 import { openTask } from "./document.ts";
-import { hasEnded, type JobTask } from "./schema.ts";
+import { hasEnded, type JobTask, type Membership } from "./schema.ts";
 
 type Record = ManagedJobRecord;
 type Name = keyof Record;
@@ -70,10 +70,18 @@ function factsOf(task: JobTask, cluster: ListedCluster | undefined, now: number)
     priority: job.priority,
     current_cluster_name: task.clusterName || null,
     accelerators: accelerators && { [accelerators.name]: accelerators.count },
-    is_job_group: false,
+    execution: job.execution,
+    is_job_group: job.execution === "parallel",
+    is_primary_in_job_group: job.execution === "parallel" ? task.isPrimary : null,
+    ...(job.joined !== null && joinedFacts(job.joined)),
     is_batch: false,
   };
 }
+
+const joinedFacts = ({ rootId, number, parentId, parentNumber }: Membership): Partial<Record> => ({
+  ...{ root_job_id: rootId, dynamic_task_index: number },
+  ...{ parent_job_id: parentId, parent_task_id: parentNumber },
+});
 
 const inSeconds = (at: number | null): number | null => (at === null ? null : at / 1_000);
 

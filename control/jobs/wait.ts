@@ -27,7 +27,7 @@ export async function wait(
   const limit = new AbortController();
   const late = new AppError(
     "TimeoutError",
-    `${calledBy(first)} has not ended yet; wait for it again`,
+    `${chosen.length === 1 ? calledBy(first) : `managed job ${first.job.id}`} has not ended yet; wait for it again`,
   );
   const atMostMs = Math.min(Math.max(0, input.timeout ?? longestMs) * 1_000, longestMs);
   const timer = setTimeout(() => limit.abort(late), atMostMs);
@@ -36,12 +36,19 @@ export async function wait(
   const tasks = await call
     .aside(ctx.changes.until(keys, look, signal))
     .finally(() => clearTimeout(timer));
-  return Math.max(...tasks.map(exitCodeOf));
+  return exitCodeOf(tasks);
 }
 
-/** What calls that follow a task leave as their result. */
-export function exitCodeOf(task: Pick<JobTask, "status">): number {
-  if (!hasEnded(task)) return jobExitCodes.NOT_FINISHED;
-  if (task.status === "SUCCEEDED") return jobExitCodes.SUCCEEDED;
-  return task.status === "CANCELLED" ? jobExitCodes.CANCELLED : jobExitCodes.FAILED;
+/**
+ * How tasks of a job fared, as the exit code of what follows them. Of a job group the primary tasks count, as the others
+ * are cancelled when those have ended.
+ */
+export function exitCodeOf(tasks: readonly JobTask[]): number {
+  const counted = tasks.length > 1 ? tasks.filter(({ isPrimary }) => isPrimary) : tasks;
+  const has = (isSo: (task: JobTask) => boolean) => counted.some(isSo);
+  if (!counted.every(hasEnded)) return jobExitCodes.NOT_FINISHED;
+  if (has(({ status }) => status.startsWith("FAILED"))) return jobExitCodes.FAILED;
+  return has(({ status }) => status === "CANCELLED")
+    ? jobExitCodes.CANCELLED
+    : jobExitCodes.SUCCEEDED;
 }

@@ -21,7 +21,7 @@ async function listBlobsInUse(ctx: Ground): Promise<Set<string>> {
       if (typeof blobId === "string") inUse.add(blobId);
     }
   for (const blobId of await listServiceBlobs(ctx.db, ctx.seal)) inUse.add(blobId);
-  for (const blobId of await listJobBlobs(ctx.db, ctx.seal)) inUse.add(blobId);
+  for (const blobId of await listJobBlobs(ctx.db)) inUse.add(blobId);
   for (const blobId of await listLiveBlobs(ctx.db, ctx.seal)) inUse.add(blobId);
   return inUse;
 }

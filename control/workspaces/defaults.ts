@@ -1,4 +1,5 @@
 import { type Document, isMap, parseAllDocuments } from "yaml";
+import { isHeader } from "../../contract/task/header.ts";
 import type { Ground } from "../ground.ts";
 import { policyOf } from "./schema.ts";
 
@@ -18,10 +19,18 @@ export async function withDefaults(ctx: Ground, workspace: string, yaml: string)
   const defaults = Object.entries(policyOf(document, workspace).resources);
   if (defaults.length === 0) return yaml;
   const documents = [...parseAllDocuments(yaml, { merge: true })] as Document[];
-  const task = documents.at(-1);
-  if (task === undefined || documents.some(({ errors }) => errors.length > 0)) return yaml;
-  addTo(task, defaults);
+  if (documents.length === 0 || documents.some(({ errors }) => errors.length > 0)) return yaml;
+  for (const task of tasksOf(documents)) addTo(task, defaults);
   return documents.map(String).join("---\n");
+}
+
+/** The parts of a document that are tasks: there may be a header before them. */
+function tasksOf(documents: readonly Document[]): readonly Document[] {
+  const filled = documents.filter(({ contents }) => contents !== null);
+  const [first] = filled;
+  if (first === undefined) return documents.slice(-1);
+  const keys = isMap(first.contents) ? Object.keys(first.toJS() ?? {}) : undefined;
+  return isHeader(keys, filled.length) ? filled.slice(1) : filled;
 }
 
 function addTo(task: Document, defaults: readonly (readonly [string, unknown])[]): void {

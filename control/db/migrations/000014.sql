@@ -1,27 +1,45 @@
--- Managed jobs. `document` is sealed: the tasks with their secrets, and the uploaded files. `request_id` is that of
--- the launch: repeated, it adds no second job. Numbers are never used again.
+-- Managed jobs. `request_id` and `rank` are those of the launch and of the copy that it submits: repeated, it adds
+-- nothing. Numbers are never used again. `root_id`: the job group that it has joined, as which number of that, and
+-- the job and its task that submitted it.
 CREATE TABLE managed_jobs (
-  id           INTEGER PRIMARY KEY AUTOINCREMENT,
-  request_id   TEXT    NOT NULL,
-  name         TEXT    NOT NULL,
-  user_id      TEXT    NOT NULL,
-  user_name    TEXT    NOT NULL,
-  workspace    TEXT    NOT NULL,
-  command      TEXT    NOT NULL,
-  priority     INTEGER NOT NULL,
-  document     BLOB    NOT NULL,
-  submitted_at INTEGER NOT NULL
+  id            INTEGER PRIMARY KEY AUTOINCREMENT,
+  request_id    TEXT    NOT NULL,
+  rank          INTEGER NOT NULL,
+  copies        INTEGER NOT NULL,
+  name          TEXT    NOT NULL,
+  execution     TEXT,
+  root_id       INTEGER,
+  root_number   INTEGER,
+  parent_id     INTEGER,
+  parent_number INTEGER,
+  user_id       TEXT    NOT NULL,
+  user_name     TEXT    NOT NULL,
+  workspace     TEXT    NOT NULL,
+  command       TEXT    NOT NULL,
+  priority      INTEGER NOT NULL,
+  submitted_at  INTEGER NOT NULL
 );
-CREATE UNIQUE INDEX managed_jobs_request ON managed_jobs (request_id);
+CREATE UNIQUE INDEX managed_jobs_request ON managed_jobs (request_id, rank);
+CREATE UNIQUE INDEX managed_jobs_root ON managed_jobs (root_id, root_number);
 CREATE INDEX managed_jobs_name ON managed_jobs (name, id);
 
+-- What a launch submitted, for all of its copies: sealed, the tasks with their secrets; and the uploaded files.
+CREATE TABLE job_documents (
+  request_id TEXT PRIMARY KEY,
+  document   BLOB NOT NULL,
+  blob_id    TEXT
+);
+
 -- The tasks of managed jobs, by number from 0, each with the attempt that is under way or was the last one.
--- User and workspace are those of the job. `settled_at`: it has ended, and nothing of it is left.
+-- User and workspace are those of the job. `delay_ms`: how long it may go on after the primary tasks of its group have
+-- ended. `settled_at`: it has ended, and nothing of it is left.
 CREATE TABLE job_tasks (
   id                TEXT    PRIMARY KEY,
   job_id            INTEGER NOT NULL REFERENCES managed_jobs (id) ON DELETE CASCADE,
   number            INTEGER NOT NULL,
   name              TEXT    NOT NULL,
+  is_primary        INTEGER NOT NULL,
+  delay_ms          INTEGER NOT NULL,
   user_id           TEXT    NOT NULL,
   workspace         TEXT    NOT NULL,
   resources         TEXT    NOT NULL,

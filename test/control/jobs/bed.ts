@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import type { GivenInputOf } from "../../../common/operation.ts";
 import { jobOperations as rows } from "../../../contract/operations/jobs.ts";
 import type { ManagedJobStatus } from "../../../contract/statuses.ts";
 import type { Cluster } from "../../../control/clusters/schema.ts";
@@ -19,27 +20,30 @@ export const train = "name: train\nrun: train";
 export const withRecovery = (recovery: string): string =>
   `name: train\nresources: {job_recovery: ${recovery}}\nrun: train`;
 
+/** A managed job's first task by the number of the job, or another one by both. */
+export type TaskRef = number | readonly [job: number, task: number];
+
 /** A control plane with managed jobs. */
 export interface JobBed {
   readonly world: World;
   launch(task?: string): Promise<number>;
-  task(id: number): Promise<JobTask>;
+  task(of: TaskRef): Promise<JobTask>;
   /** Waits until it has one of these statuses. */
-  untilTask(id: number, ...statuses: ManagedJobStatus[]): Promise<JobTask>;
+  untilTask(of: TaskRef, ...statuses: ManagedJobStatus[]): Promise<JobTask>;
   /** Waits until it is so. */
-  until(id: number, isSo: (task: JobTask) => boolean): Promise<JobTask>;
+  until(of: TaskRef, isSo: (task: JobTask) => boolean): Promise<JobTask>;
   /** Waits until an attempt runs. */
-  untilAttempt(id: number, attempt: number): Promise<JobTask>;
-  untilSettled(id: number): Promise<JobTask>;
+  untilAttempt(of: TaskRef, attempt: number): Promise<JobTask>;
+  untilSettled(of: TaskRef): Promise<JobTask>;
   /** The cluster of its attempt. */
-  cluster(id: number): Promise<Cluster>;
-  agent(id: number, rank?: number): Promise<FakeAgent>;
+  cluster(of: TaskRef): Promise<Cluster>;
+  agent(of: TaskRef, rank?: number): Promise<FakeAgent>;
   /** What the attempt runs on its cluster. */
-  job(id: number): Promise<FakeJob>;
+  job(of: TaskRef): Promise<FakeJob>;
   /** Has it looked at, now. */
-  look(id: number): Promise<void>;
-  moves(id: number): Promise<string[]>;
-  remarks(id: number): Promise<string[]>;
+  look(of: TaskRef): Promise<void>;
+  moves(of: TaskRef): Promise<string[]>;
+  remarks(of: TaskRef): Promise<string[]>;
   /** The same after control was killed. */
   crash(): Promise<JobBed>;
 }
@@ -61,7 +65,7 @@ export async function withJob(t: Cleaner, task = train, options?: WorldOptions):
 
 function bedOf(world: World): JobBed {
   const { ctx, provider } = world;
-  const eventsOf = async (id: number, kinds: readonly ("moves" | "remarks")[]) =>
+  const eventsOf = async (id: TaskRef, kinds: readonly ("moves" | "remarks")[]) =>
     listEvents(ctx.db, "managed_job", (await bed.task(id)).id, { kinds, limit: 100 });
   const bed: JobBed = {
     world,
@@ -69,9 +73,10 @@ function bedOf(world: World): JobBed {
       const { job_id } = await world.run(rows.launch, { task, name: null });
       return job_id?.[0] ?? assert.fail("no job was submitted");
     },
-    async task(id) {
-      const [task] = await listTasks(ctx.db, [id]);
-      return task ?? assert.fail(`there is no managed job ${id}`);
+    async task(of) {
+      const [id, number] = typeof of === "number" ? [of, 0] : of;
+      const task = (await listTasks(ctx.db, [id]))[number];
+      return task ?? assert.fail(`there is no task ${number} of managed job ${id}`);
     },
     until: (id, isSo) =>
       until(async () => {
@@ -100,4 +105,13 @@ function bedOf(world: World): JobBed {
     crash: async () => bedOf(await world.crash()),
   };
   return bed;
+}
+
+type Given = GivenInputOf<typeof rows.logs>;
+
+/** The log as a request prints it, and how that ends. */
+export async function logOf({ world }: JobBed, input: Given) {
+  const { text, headers } = await world.http("POST", "/jobs/logs", { body: input });
+  const id = headers["x-skypilot-request-id"] ?? "";
+  return { text, code: input.follow === false ? undefined : await world.get(rows.logs, id) };
 }

@@ -50,7 +50,7 @@ test("what a job needs that has not ended is kept for it, and its user with it",
   const file_mounts_blob_id = "a".repeat(64);
   await world.run(rows.launch, { task: train, name: null, file_mounts_blob_id });
   const kept = async () => [
-    await listJobBlobs(world.ctx.db, world.ctx.seal),
+    await listJobBlobs(world.ctx.db),
     await listBelongings(world.ctx.db, ["local"]),
   ];
 

@@ -1,19 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { AppError } from "../../../common/errors.ts";
-import type { GivenInputOf } from "../../../common/operation.ts";
 import { jobOperations as rows } from "../../../contract/operations/jobs.ts";
 import { until } from "../../helpers/agent.ts";
-import { type JobBed, jobBed, withJob } from "./bed.ts";
-
-type Given = GivenInputOf<typeof rows.logs>;
-
-/** The log as a request prints it, and how that ends. */
-async function logOf({ world }: JobBed, input: Given) {
-  const { text, headers } = await world.http("POST", "/jobs/logs", { body: input });
-  const id = headers["x-skypilot-request-id"] ?? "";
-  return { text, code: input.follow === false ? undefined : await world.get(rows.logs, id) };
-}
+import { jobBed, logOf, withJob } from "./bed.ts";
 
 test("a log is followed across attempts without a gap, and ends with the job", async (t) => {
   const bed = await withJob(t);

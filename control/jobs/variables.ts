@@ -1,0 +1,51 @@
+import { envOf, protocol } from "../../common/product.ts";
+import { findCluster } from "../clusters/store.ts";
+import type { Ground } from "../ground.ts";
+import type { JobTask } from "./schema.ts";
+import { listTasks } from "./store.ts";
+
+/** What a task sees besides the variables that it sets itself. */
+export async function variablesOf(ctx: Ground, task: JobTask): Promise<Record<string, string>> {
+  const { job, recoveries, startedAt } = task;
+  return {
+    ...envOf("TASK_ID", idOf(task)),
+    ...envOf("MANAGED_JOB_ID", String(job.id)),
+    ...envOf("JOB_RANK", String(job.rank)),
+    ...envOf("NUM_JOBS", String(job.copies)),
+    ...envOf("RECOVERY_COUNT", String(startedAt === null ? 0 : recoveries + 1)),
+    ...(await groupVariables(ctx, task)),
+  };
+}
+
+/** The same in every attempt. */
+function idOf({ job, number, name }: JobTask): string {
+  const digits = new Date(job.submittedAt).toISOString().replace(/[T:.]/g, "-").replace("Z", "000");
+  return `${protocol.requestPrefix}-managed-${digits}_${name}_${job.id}-${number}`;
+}
+
+/** What a task of a chain, of a job group, or a job that has joined one learns of the others. */
+async function groupVariables(ctx: Ground, { job }: JobTask): Promise<Record<string, string>> {
+  if (job.execution === null && job.joined === null) return {};
+  const tasks = await listTasks(ctx.db, [job.joined?.rootId ?? job.id]);
+  if (job.execution === "serial") return envOf("TASK_IDS", tasks.map(idOf).join("\n"));
+  const [root] = tasks;
+  if (root === undefined) return {};
+  return {
+    ...envOf("ROOT_JOB_ID", String(root.job.id)),
+    ...envOf("JOBGROUP_NAME", root.job.name),
+    ...envOf("JOBGROUP_TASKS", tasks.map(({ name }) => name).join("\n")),
+    ...envOf("JOBGROUP_HOSTS", (await hostsOf(ctx, tasks)).join("\n")),
+  };
+}
+
+/** Where the nodes of a group are, as lines of a file of hosts: `10.0.0.4 trainer-0.group`. */
+async function hostsOf(ctx: Ground, tasks: readonly JobTask[]): Promise<string[]> {
+  const lines = [];
+  for (const { clusterId, name, job } of tasks) {
+    const cluster = await findCluster(ctx.db, clusterId ?? "");
+    if (cluster?.status !== "UP") continue;
+    for (const [rank, address] of cluster.addresses.entries())
+      lines.push(`${address} ${name}-${rank}.${job.name}`);
+  }
+  return lines;
+}
