@@ -7,26 +7,39 @@ import { reasonOf } from "./output/managed-jobs.ts";
 import { styleOfStatus } from "./rendering.ts";
 import type { World } from "./world.ts";
 
-/** The managed job that a command line means: by its number, by its name, or the latest one. */
+/** The managed job that a command line means, by its number, by its name, or the latest one; and its task. */
 export function namedJob(words: readonly string[], name: string | undefined) {
-  if (words.length > 0 && name !== undefined)
-    fail("UsageError", "pass the number of the job or --name, not both");
-  return { job_id: jobIdsOf(words)[0] ?? null, name: name ?? null };
+  const [job, task, ...others] = name === undefined ? words : [undefined, ...words];
+  if (others.length > 0)
+    fail("UsageError", "pass the number of the job or --name, and at most one task of it");
+  return {
+    job_id: jobIdsOf(job === undefined ? [] : [job])[0] ?? null,
+    name: name ?? null,
+    task: taskNamed(task),
+  };
 }
 
-/** The record of a job of any user; undefined if there is none that the caller may see. */
-export async function findJob(world: World, id: number): Promise<ManagedJobRecord | undefined> {
+/** A task of a job, which is called by its number or its name. */
+export const taskNamed = (task: string | undefined): number | string | null =>
+  task !== undefined && /^\d+$/.test(task) ? Number(task) : (task ?? null);
+
+/** The records of the tasks of a job of any user; none if there is no job that the caller may see. */
+export async function listTasksOf(world: World, id: number): Promise<ManagedJobRecord[]> {
   const client = await world.connect();
   const { jobs } = await client.callAndGet(jobOperations.queueV2, {
     ...{ job_ids: [id], all_users: true },
   });
-  return jobs[0];
+  return jobs;
 }
+
+/** How a job is called among others: a task of several by both names. */
+export const nameOf = ({ job_name: name, task_name: task, execution }: ManagedJobRecord): string =>
+  execution === null ? (name ?? "-") : `${name}/${task}`;
 
 /** The number of the job that is meant; undefined where there is none. */
 export async function idOfNamed(
   world: World,
-  { job_id: id, name }: ReturnType<typeof namedJob>,
+  { job_id: id, name }: Pick<ReturnType<typeof namedJob>, "job_id" | "name">,
 ): Promise<number | undefined> {
   if (id !== null) return id;
   const client = await world.connect();
@@ -37,15 +50,20 @@ export async function idOfNamed(
   return jobs.find((job) => name === null || job.job_name === name)?.job_id ?? undefined;
 }
 
-/** Says how a job fares, or ended. */
+/** Says how a job fares, or ended, with each of its tasks. */
 export async function tellJob(world: World, id: number): Promise<void> {
   const { terminal } = world;
-  const job = await findJob(world, id);
-  if (job?.status == null) return;
-  const { status } = job;
-  const reason = reasonOf(job);
-  const told = terminal.paintNote(styleOfStatus(status) ?? "bold", `Managed job ${id} ${status}`);
-  terminal.note(`${told}${reason === null ? "" : `: ${reason}`}`);
+  for (const task of await listTasksOf(world, id)) {
+    const { status, execution } = task;
+    if (status === null) continue;
+    const of = execution === null ? "" : `, task ${task.task_id} (${task.task_name}):`;
+    const reason = reasonOf(task);
+    const told = terminal.paintNote(
+      styleOfStatus(status) ?? "bold",
+      `Managed job ${id}${of} ${status}`,
+    );
+    terminal.note(`${told}${reason === null ? "" : `: ${reason}`}`);
+  }
 }
 
 /** Says how to come back to a job. */

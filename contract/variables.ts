@@ -45,7 +45,7 @@ export const managedJobVariables = {
   JOB_RANK: "Which of several copies of the job this is; the first is 0.",
   NUM_JOBS: "How many copies of the job were submitted together.",
   RECOVERY_COUNT: "How many times the job was recovered; 0 in its first attempt.",
-  TASK_IDS: "In a chain: the TASK_ID of each of its tasks, a line each.",
+  TASK_IDS: "In a pipeline: the TASK_ID of each of its tasks, a line each.",
   ROOT_JOB_ID: "In a job group and a job that has joined it: the number of the group.",
   JOBGROUP_NAME: "The name of that job group.",
   JOBGROUP_TASKS: "The names of the tasks of the job group, a line each.",

@@ -85,13 +85,15 @@ const isOnItsWay = ({ status }: Replica): boolean => status !== "READY" && statu
 const describeReplica = ({ number, status, reason }: Replica): string =>
   `replica ${number} is ${status}: ${reason}`;
 
-/** The first of its tasks that has not ended, and what the others do. */
+/** The first of its tasks that has not ended, or else decided how the job ended, and what the others do. */
 async function explainJob(
   ctx: Context,
   tasks: readonly JobTask[],
   signal: AbortSignal,
 ): Promise<Explanation> {
-  const of = (tasks.find((task) => !hasTaskEnded(task)) ?? tasks.at(-1)) as JobTask;
+  const decides = ({ isPrimary, status }: JobTask) => isPrimary && status !== "SUCCEEDED";
+  const open = tasks.find((task) => !hasTaskEnded(task));
+  const of = (open ?? tasks.find(decides) ?? tasks[0]) as JobTask;
   const explanation = await explainTask(ctx, of, signal);
   if (tasks.length === 1) return explanation;
   const others = tasks.filter(({ id }) => id !== of.id).slice(0, jobsAtMost);

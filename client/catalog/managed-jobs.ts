@@ -17,18 +17,29 @@ export const managedJobCommands: readonly CommandRow[] = [
     summary: "Run a task to its end on clusters that are created and replaced for it.",
     options: [
       option.workspaceOption,
+      {
+        flags: "--num-jobs <n>",
+        means: "Submit so many copies, each a job of its own; prints their numbers.",
+        parse: wholeNumber(1),
+      },
+      {
+        flags: "--group <job>",
+        means: "Join the running job group with this number.",
+        parse: wholeNumber(1),
+      },
       option.detach,
       option.yes,
       ...option.taskOptions,
       ...option.machineOptions,
       option.later,
     ],
-    more: `ENTRYPOINT is a YAML file, a command, or - for stdin. The job gets a cluster of its own, which is deleted when the job has ended. If its machine is lost, the job starts again on another one; to continue where it was, it must save its state elsewhere. ${option.jobExits}
+    more: `ENTRYPOINT is a YAML file, a command, or - for stdin. The job gets a cluster of its own, which is deleted when the job has ended. If its machine is lost, the job starts again on another one; to continue where it was, it must save its state elsewhere. A file with several tasks is a pipeline or a job group. ${option.jobExits}
 
 Examples:
   outrigger jobs launch train.yaml                  submit it, then follow its log
   outrigger jobs launch -n eval -d 'python eval.py' a command; prints the number of the job
-  outrigger jobs launch --use-spot train.yaml       on machines that may be taken back`,
+  outrigger jobs launch --use-spot train.yaml       on machines that may be taken back
+  outrigger jobs launch --num-jobs 8 sweep.yaml     eight copies, told apart by OUTRIGGER_JOB_RANK`,
     startsControl: true,
     load: async () => (await import("../commands/jobs-launch.ts")).jobsLaunch,
   },
@@ -52,7 +63,7 @@ Examples:
   {
     name: "jobs logs",
     group: managed,
-    operands: "[job]",
+    operands: "[job] [task]",
     summary: "Follow the log of a managed job; by default your latest one.",
     options: [
       name,
@@ -61,10 +72,11 @@ Examples:
       option.tail,
       ...option.logLines,
     ],
-    more: `The log goes on when the job is recovered on another machine, and is kept when the job has ended. ${option.jobExits}
+    more: `TASK is the number or the name of a task of the job. The log goes on when the job is recovered on another machine, and is kept when the job has ended. Of a pipeline it shows one task after the other, of a job group all tasks side by side. ${option.jobExits}
 
 Examples:
   outrigger jobs logs 3                             managed job 3
+  outrigger jobs logs 3 eval                        its task eval
   outrigger jobs logs -n train --tail 20 --no-follow
   outrigger jobs logs 3 --controller                why it was recovered`,
     load: async () => (await import("../commands/jobs-logs.ts")).jobsLogs,
@@ -72,10 +84,10 @@ Examples:
   {
     name: "jobs wait",
     group: managed,
-    operands: "[job]",
+    operands: "[job] [task]",
     summary: "Wait until a managed job has ended; by default your latest one.",
     options: [name, option.timeout, ...option.outputs],
-    more: `${option.jobExits}
+    more: `TASK is the number or the name of a task of the job; by default all. ${option.jobExits}
 
 Examples:
   outrigger jobs wait 3 && echo done
@@ -89,6 +101,7 @@ Examples:
     summary: "Cancel managed jobs and delete their clusters.",
     options: [
       name,
+      { flags: "--task <task>", means: "Only this task of the job, by number or name." },
       { flags: "-a, --all", means: "All of your managed jobs." },
       { flags: "-u, --all-users", means: "All managed jobs of all users." },
       option.yes,

@@ -20,12 +20,15 @@ export interface Submission<Op extends Operation> {
   done(): void;
 }
 
+/** What an action tells of its result. */
+type Told = Partial<Pick<Action, "job_id" | "endpoint">>;
+
 interface CarryOutOptions<Result> {
   readonly title: string;
   /** What it is about, where that is one thing. */
   readonly name?: string;
   /** What of its result is told as JSON. */
-  readonly tells?: (result: Result) => Partial<Pick<Action, "job_id" | "endpoint">>;
+  readonly tells?: (result: Result) => Told | readonly Told[];
   readonly later?: boolean | undefined;
   /** Whether it was so before, as far as is known. */
   readonly needless?: boolean;
@@ -52,7 +55,11 @@ export async function carryOut<Op extends Operation>(
     throw error;
   });
   const outcome = needless ? "unchanged" : "done";
-  tellActions(world, [{ ...action, outcome, ...tells?.(result) }]);
+  const told = [tells?.(result) ?? {}].flat();
+  tellActions(
+    world,
+    told.map((of) => ({ ...action, outcome, ...of })),
+  );
   return result;
 }
 

@@ -13,6 +13,8 @@ import { taskOf, withFiles } from "./launch.ts";
 import { showPlan } from "./plan.ts";
 
 interface LaunchOptions extends TaskOptions {
+  readonly numJobs?: number;
+  readonly group?: number;
   readonly detachRun?: boolean;
   readonly yes?: boolean;
   readonly async?: boolean;
@@ -33,23 +35,30 @@ export async function jobsLaunch(
       await showPlan(world, task, null);
       await agree(world, "Launch a managed job?");
     });
-  const input = { ...(await withFiles(world, task, "all")), name: null };
+  const input = { ...(await withFiles(world, task, "all")), name: null, ...inputOf(options) };
   const more = { title: "Submitting the managed job", later: options.async, tells: tellsJob };
   const result = await withSourcePositions(source, input.task, (reword) =>
     carryOut(world, jobOperations.launch, input, { ...more, reword }),
   );
-  const [id] = result?.job_id ?? [];
+  const ids = result?.job_id ?? [];
+  const [id] = ids;
   if (id === undefined || world.json) return 0;
-  if (options.detachRun) {
+  // Nobody reads the logs of several jobs at a time.
+  if (options.detachRun || ids.length > 1) {
     tellWays(world, id, jobExitCodes.NOT_FINISHED);
-    terminal.answer(String(id));
+    for (const one of ids) terminal.answer(String(one));
     return 0;
   }
-  const code = await followManagedJob(world, { job_id: id, name: null });
+  const code = await followManagedJob(world, { job_id: id, name: null, task: null });
   if (!signal.aborted) tellWays(world, id, code);
   return code;
 }
 
-const tellsJob = ({ job_id }: { readonly job_id: readonly number[] | null }) => ({
-  job_id: job_id?.[0] ?? null,
+const inputOf = ({ numJobs, group }: LaunchOptions) => ({
+  num_jobs: numJobs ?? null,
+  parent_job_id: group ?? null,
+  job_group_explicit: group !== undefined,
 });
+
+const tellsJob = ({ job_id: ids }: { readonly job_id: readonly number[] | null }) =>
+  (ids ?? []).map((id) => ({ job_id: id }));

@@ -1,5 +1,6 @@
 import { jobOperations } from "../../contract/operations/jobs.ts";
 import type { ManagedJobRecord } from "../../contract/records/jobs.ts";
+import { nameOf } from "../managed-jobs.ts";
 import { managedJobForm } from "../output/managed-jobs.ts";
 import { ago, type Column, duration, styleOfStatus } from "../rendering.ts";
 import type { Run, World } from "../world.ts";
@@ -27,8 +28,10 @@ async function showQueue(world: World, options: QueueOptions): Promise<undefined
     empty: "No managed jobs. Launch one: outrigger jobs launch FILE",
   });
   if (world.json) return;
-  for (const { job_id: id, status, details } of jobs.filter(isWaiting))
-    world.terminal.note(`Job ${id} is ${status}: ${details}`);
+  for (const job of jobs.filter(isWaiting)) {
+    const of = job.execution === null ? `${job.job_id}` : `${job.job_id} (${job.task_name})`;
+    world.terminal.note(`Job ${of} is ${job.status}: ${job.details}`);
+  }
   if (total > jobs.length)
     world.terminal.note(`The newest ${jobs.length} of ${total}; --limit shows more.`);
 }
@@ -39,7 +42,7 @@ const isWaiting = ({ status, details }: ManagedJobRecord): boolean =>
 function columnsOf(now: Date): Column<ManagedJobRecord>[] {
   return [
     { title: "ID", text: (row) => String(row.job_id), right: true },
-    { title: "NAME", text: (row) => row.job_name ?? "-", least: 12 },
+    { title: "NAME", text: nameOf, least: 12 },
     {
       title: "STATUS",
       text: (row) => row.status ?? "-",

@@ -1,5 +1,5 @@
 import { jobOperations } from "../../contract/operations/jobs.ts";
-import { findJob, idOfNamed, namedJob, tellJob } from "../managed-jobs.ts";
+import { idOfNamed, listTasksOf, namedJob, tellJob } from "../managed-jobs.ts";
 import { managedJobForm } from "../output/managed-jobs.ts";
 import type { World } from "../world.ts";
 import { answerJson, type OutputOptions } from "./answers.ts";
@@ -17,11 +17,10 @@ export async function jobsWait(
   const client = await world.connect();
   const named = namedJob(words, name);
   const id = await idOfNamed(world, named);
-  const input = id === undefined ? named : { job_id: id, name: null };
+  const input = id === undefined ? named : { ...named, job_id: id, name: null };
   const code = await client.callAndGet(jobOperations.wait, input);
   if (id === undefined) return code;
-  const job = world.json ? await findJob(world, id) : undefined;
-  if (job !== undefined) answerJson(world, options, managedJobForm, [job]);
+  if (world.json) answerJson(world, options, managedJobForm, await listTasksOf(world, id));
   else await tellJob(world, id);
   return code;
 }

@@ -5,11 +5,19 @@ import { form, instant, instantOf } from "./shapes.ts";
 const when = instant.nullable();
 const text = z.string().nullable();
 
-/** A managed job, as `jobs queue` prints it. */
+/** A task of a managed job, as `jobs queue` prints it. */
 export const managedJobForm = form(
   z.strictObject({
     id: z.int(),
     name: z.string(),
+    task: z.int().describe("Number of the task in its job, from 0."),
+    task_name: z.string(),
+    execution: z
+      .enum(["serial", "parallel"])
+      .nullable()
+      .describe("How the tasks of its job run; null where it has one."),
+    is_primary: z.boolean().nullable().describe("Whether its job group waits for it."),
+    group: z.int().nullable().describe("Number of the job group that it has joined."),
     status: ManagedJobStatusName,
     status_reason: text.describe("Why it has this status, or what it waits for."),
     user: z.string(),
@@ -26,6 +34,11 @@ export const managedJobForm = form(
   (row: ManagedJobRecord) => ({
     id: row.job_id ?? 0,
     name: row.job_name ?? "",
+    task: row.task_id ?? 0,
+    task_name: row.task_name ?? "",
+    execution: row.execution,
+    is_primary: row.is_primary_in_job_group,
+    group: row.root_job_id,
     status: row.status ?? "PENDING",
     status_reason: reasonOf(row),
     user: row.user_name ?? "",

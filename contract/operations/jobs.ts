@@ -34,7 +34,7 @@ export const jobOperations = {
     summary: "Submit a managed job.",
     access: "user",
     input: body("JobsLaunchBody", {
-      task: taskText.describe("One task, a chain or a group as YAML text."),
+      task: taskText.describe("One task, a pipeline or a group as YAML text."),
       name: nullable(text).describe("Null is the task's name."),
       pool: optional(text).describe("Run on workers of this pool."),
       parent_job_id: optional(integer).describe("Job group to join."),

@@ -33,7 +33,7 @@ interface Wanted {
 
 /**
  * Streams what a job printed in all its attempts, or what was decided about it; its exit code tells how it fared. Of a
- * chain one task after the other, of a job group all tasks side by side.
+ * pipeline one task after the other, of a job group all tasks side by side.
  */
 export async function logs(ctx: Context, input: Input, call: Call): Promise<LogReply> {
   const tasks = await findTasks(ctx, input, call);

@@ -18,12 +18,12 @@ export type Turn =
 const go: Turn = { kind: "go" };
 
 /**
- * What a task may do. In a chain it begins when the task before has succeeded, and is cancelled when that cannot
+ * What a task may do. In a pipeline it begins when the task before has succeeded, and is cancelled when that cannot
  * happen any more. In a group the tasks that are not primary end some time after the primary ones, and at once
  * when one of those has failed. Pure; `tasks` are all of the job, itself included.
  */
 export function turnOf(task: JobTask, tasks: readonly JobTask[], now: number): Turn {
-  if (task.job.execution === "serial") return turnInChain(tasks[task.number - 1]);
+  if (task.job.execution === "serial") return turnInPipeline(tasks[task.number - 1]);
   return task.isPrimary ? go : turnBeside(task, tasks.filter(isPrimary), now);
 }
 
@@ -31,7 +31,7 @@ const isPrimary = ({ isPrimary: is }: JobTask): boolean => is;
 const hasSucceeded = ({ status }: JobTask): boolean => status === "SUCCEEDED";
 const called = ({ number, name }: JobTask): string => `task ${number} (${name})`;
 
-function turnInChain(before: JobTask | undefined): Turn {
+function turnInPipeline(before: JobTask | undefined): Turn {
   if (before === undefined || hasSucceeded(before)) return go;
   if (!hasEnded(before))
     return { kind: "wait", waitsFor: `waits for ${called(before)} to succeed` };

@@ -23,7 +23,7 @@ function idOf({ job, number, name }: JobTask): string {
   return `${protocol.requestPrefix}-managed-${digits}_${name}_${job.id}-${number}`;
 }
 
-/** What a task of a chain, of a job group, or a job that has joined one learns of the others. */
+/** What a task of a pipeline, of a job group, or a job that has joined one learns of the others. */
 async function groupVariables(ctx: Ground, { job }: JobTask): Promise<Record<string, string>> {
   if (job.execution === null && job.joined === null) return {};
   const tasks = await listTasks(ctx.db, [job.joined?.rootId ?? job.id]);

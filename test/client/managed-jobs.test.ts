@@ -29,6 +29,13 @@ const calls: readonly [string, string, object][] = [
   ["jobs queue -s -u -l 5", "POST /jobs/queue/v2", { skip_finished: true, limit: 5 }],
   ["jobs cancel 3 4", "POST /jobs/cancel", { job_ids: [3, 4], name: null, all: false }],
   ["jobs cancel -n train", "POST /jobs/cancel", { job_ids: null, name: "train" }],
+  ["jobs cancel 3 --task eval", "POST /jobs/cancel", { job_ids: [3], task: "eval" }],
+  ["jobs wait 3 1", "POST /jobs/wait", { job_id: 3, task: 1 }],
+  [
+    "jobs launch -d --group 7 true",
+    "POST /jobs/launch",
+    { parent_job_id: 7, job_group_explicit: true },
+  ],
   ["jobs cancel -a -y", "POST /jobs/cancel", { all: true, all_users: false, job_ids: null }],
   ["jobs cancel -u -y", "POST /jobs/cancel", { all: false, all_users: true }],
 ];
@@ -40,7 +47,7 @@ for (const [line, route, fields] of calls)
 
     const { code, stderr } = await outrigger(wordsOf(line));
 
-    assert.equal(code, 0, stderr);
+    assert.equal(code, line.startsWith("jobs wait") ? 100 : 0, stderr);
     assert.partialDeepStrictEqual(control.to(route)[0]?.body, fields);
   });
 
@@ -49,7 +56,8 @@ for (const [line, message] of [
   ["jobs cancel", /pass numbers of managed jobs, --name, --all or --all-users/],
   ["jobs cancel 3 -a", /pass numbers of managed jobs/],
   ["jobs cancel -a", /no terminal to ask on; pass -y/],
-  ["jobs logs 3 -n train", /pass the number of the job or --name, not both/],
+  ["jobs logs 3 4 -n train", /pass the number of the job or --name, and at most one task of it/],
+  ["jobs cancel 3 4 --task eval", /--task is a task of one job/],
 ] as const)
   test(`\`outrigger ${line}\` is refused`, async (t) => {
     const outrigger = await commandLine(t, (await fakeControl(t, usual)).endpoint);
@@ -97,6 +105,31 @@ test("jobs launch -d prints the number of the job", async (t) => {
   const { code, stdout } = await outrigger(["jobs", "launch", "-d", "echo hello"]);
 
   assert.deepEqual([code, stdout], [0, "3\n"]);
+});
+
+test("jobs launch --num-jobs submits copies, prints the number of each, and follows none", async (t) => {
+  const control = await fakeControl(t, {
+    ...usual,
+    "POST /jobs/launch": { result: { job_id: [3, 4], handle: null } },
+  });
+  const outrigger = await commandLine(t, control.endpoint);
+
+  const { code, stdout } = await outrigger(["jobs", "launch", "--num-jobs", "2", "true"]);
+
+  assert.deepEqual([code, stdout], [0, "3\n4\n"]);
+  assert.partialDeepStrictEqual(control.to("POST /jobs/launch")[0]?.body, { num_jobs: 2 });
+});
+
+test("jobs wait tells of each task of a pipeline", async (t) => {
+  const tasks = ["prep", "train"].map((task_name, task_id) =>
+    aJob({ task_id, task_name, execution: "serial", status: "SUCCEEDED" }),
+  );
+  const control = await fakeControl(t, { ...usual, "POST /jobs/queue/v2": page(...tasks) });
+  const outrigger = await commandLine(t, control.endpoint);
+
+  const { stderr } = await outrigger(["jobs", "wait", "3", "train"]);
+
+  assert.match(stderr, /job 3, task 0 \(prep\): SUCCEEDED.*job 3, task 1 \(train\): SUCCEEDED/s);
 });
 
 test("jobs logs shows what the job waits for beside its log", async (t) => {

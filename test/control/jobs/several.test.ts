@@ -4,7 +4,7 @@ import { jobOperations as rows } from "../../../contract/operations/jobs.ts";
 import { jobExitCodes } from "../../../contract/statuses.ts";
 import { jobBed, logOf, type TaskRef, train } from "./bed.ts";
 
-const chain = `name: pipe
+const pipeline = `name: pipe
 ---
 name: prep
 run: prep
@@ -28,9 +28,9 @@ run: watcher`;
 const trainer: TaskRef = [1, 0];
 const watcher: TaskRef = [1, 1];
 
-test("tasks of a chain run one after the other, each on a cluster of its own", async (t) => {
+test("tasks of a pipeline run one after the other, each on a cluster of its own", async (t) => {
   const bed = await jobBed(t);
-  await bed.launch(chain);
+  await bed.launch(pipeline);
   await bed.untilTask([1, 0], "RUNNING");
   const { status, waitsFor, attempt } = await bed.until([1, 1], (task) => task.waitsFor !== null);
   assert.deepEqual(
@@ -57,9 +57,9 @@ test("tasks of a chain run one after the other, each on a cluster of its own", a
   );
 });
 
-test("what comes after a task that failed is cancelled, and the chain has failed", async (t) => {
+test("what comes after a task that failed is cancelled, and the pipeline has failed", async (t) => {
   const bed = await jobBed(t);
-  await bed.launch(chain);
+  await bed.launch(pipeline);
   await bed.untilTask([1, 0], "RUNNING");
 
   (await bed.agent([1, 0])).end(1, "FAILED");
@@ -75,9 +75,9 @@ test("what comes after a task that failed is cancelled, and the chain has failed
   assert.equal(await bed.world.run(rows.wait, { job_id: 1 }), jobExitCodes.FAILED);
 });
 
-test("a task of a chain that lost its machine is recovered, and the next one waits for it", async (t) => {
+test("a task of a pipeline that lost its machine is recovered, and the next one waits for it", async (t) => {
   const bed = await jobBed(t);
-  await bed.launch(chain);
+  await bed.launch(pipeline);
   const { clusterId } = await bed.untilTask([1, 0], "RUNNING");
 
   await bed.world.provider.lose(clusterId ?? "", 0);
@@ -90,9 +90,9 @@ test("a task of a chain that lost its machine is recovered, and the next one wai
   assert.equal((await bed.job([1, 1])).submission.env["OUTRIGGER_TASK_IDS"]?.split("\n").length, 3);
 });
 
-test("a chain goes on where it was when control was killed between two tasks", async (t) => {
+test("a pipeline goes on where it was when control was killed between two tasks", async (t) => {
   let bed = await jobBed(t);
-  await bed.launch(chain);
+  await bed.launch(pipeline);
   await bed.untilTask([1, 0], "RUNNING");
   const agent = await bed.agent([1, 0]);
 
@@ -187,9 +187,9 @@ test("without primary tasks every task of a group runs to its own end", async (t
   assert.equal((await bed.untilSettled(watcher)).status, "SUCCEEDED");
 });
 
-test("the log of a chain is that of one task after the other, of a group side by side", async (t) => {
+test("the log of a pipeline is that of one task after the other, of a group side by side", async (t) => {
   const bed = await jobBed(t);
-  await bed.launch(chain);
+  await bed.launch(pipeline);
   for (const number of [0, 1, 2]) {
     await bed.untilTask([1, number], "RUNNING");
     const agent = await bed.agent([1, number]);
