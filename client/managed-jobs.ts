@@ -19,6 +19,8 @@ export function namedJob(words: readonly string[], name: string | undefined) {
   };
 }
 
+type Named = Pick<ReturnType<typeof namedJob>, "job_id" | "name">;
+
 /** A task of a job, which is called by its number or its name. */
 export const taskNamed = (task: string | undefined): number | string | null =>
   task !== undefined && /^\d+$/.test(task) ? Number(task) : (task ?? null);
@@ -39,7 +41,7 @@ export const nameOf = ({ job_name: name, task_name: task, execution }: ManagedJo
 /** The number of the job that is meant; undefined where there is none. */
 export async function idOfNamed(
   world: World,
-  { job_id: id, name }: Pick<ReturnType<typeof namedJob>, "job_id" | "name">,
+  { job_id: id, name }: Named,
 ): Promise<number | undefined> {
   if (id !== null) return id;
   const client = await world.connect();
@@ -48,6 +50,13 @@ export async function idOfNamed(
     ...(name === null ? { page: 1, limit: 1 } : { name_match: name }),
   });
   return jobs.find((job) => name === null || job.job_name === name)?.job_id ?? undefined;
+}
+
+/** That there is no such job. */
+export function missingJob({ job_id: id, name }: Named): string {
+  if (id === null && name === null) return "you have no managed job yet";
+  const which = id === null ? `named ${name}` : id;
+  return `there is no managed job ${which}; outrigger jobs queue lists them`;
 }
 
 /** Says how a job fares, or ended, with each of its tasks. */

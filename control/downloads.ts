@@ -1,5 +1,9 @@
+import { createWriteStream } from "node:fs";
+import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
+import { pipeline } from "node:stream/promises";
 import { protocol, readEnv } from "../common/product.ts";
+import type { Call } from "./bind.ts";
 import type { Ground } from "./ground.ts";
 
 /** The folder that has one of its own for each user. */
@@ -29,4 +33,42 @@ export function belowDownloads(path: string): string | undefined {
   const [user = "", folder, ...below] = path.slice(shownBefore.length).split("/");
   const isOurs = clientName.test(user) && !/^\.+$/.test(user) && `/${folder}` === shownAfter;
   return isOurs ? below.map((part) => `/${part}`).join("") : undefined;
+}
+
+/** A log that a caller takes away. */
+export interface Log {
+  /** Of its file. */
+  readonly name: string;
+  readonly chunks: AsyncIterable<Buffer>;
+}
+
+/** Copies logs to a folder among the caller's downloads; returns the name that `download` takes for it. */
+export async function addDownload(
+  ctx: Ground,
+  { user, signal }: Call,
+  env: Readonly<Record<string, string>>,
+  place: string,
+  logs: readonly Log[],
+): Promise<string> {
+  const folder = join(downloadsOf(ctx, user.id), place);
+  await mkdir(folder, { recursive: true, mode: 0o700 });
+  for (const { name, chunks } of logs) {
+    const file = createWriteStream(join(folder, name), { mode: 0o600 });
+    await pipeline(orWhyNot(chunks, signal), file);
+  }
+  return `${shownDownloads(user.id, env)}/${place}`;
+}
+
+/** One log that cannot be had does not keep the others back. */
+async function* orWhyNot(
+  chunks: AsyncIterable<Buffer>,
+  signal: AbortSignal,
+): AsyncGenerator<Buffer> {
+  try {
+    yield* chunks;
+  } catch (error) {
+    signal.throwIfAborted();
+    const why = error instanceof Error ? error.message : String(error);
+    yield Buffer.from(`the rest cannot be read: ${why}\n`);
+  }
 }

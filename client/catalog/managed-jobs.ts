@@ -82,6 +82,39 @@ Examples:
     load: async () => (await import("../commands/jobs-logs.ts")).jobsLogs,
   },
   {
+    name: "jobs events",
+    group: managed,
+    operands: "[job]",
+    summary: "Show what happened to a managed job, and why; by default to your latest one.",
+    options: [
+      name,
+      { flags: "-l, --limit <n>", means: "Only the newest.", parse: wholeNumber(1) },
+      { flags: "--clusters", means: "Also what happened to its clusters." },
+      ...option.outputs,
+    ],
+    more: `Examples:
+  outrigger jobs events 3                           oldest first
+  outrigger jobs events 3 --clusters                and how each cluster came and went`,
+    load: async () => (await import("../commands/jobs-events.ts")).jobsEvents,
+  },
+  {
+    name: "jobs download",
+    group: managed,
+    operands: "[job]",
+    summary: "Write the log of every attempt at a managed job to a file of its own.",
+    options: [
+      name,
+      { flags: "--controller", means: "Write the decisions about the job instead." },
+      option.output,
+    ],
+    more: `The files are written to ~/outrigger_logs/managed-job-NUMBER.
+
+Examples:
+  outrigger jobs download 3                         attempt-1.log, attempt-2.log, ...
+  outrigger jobs download -n train --controller`,
+    load: async () => (await import("../commands/jobs-download.ts")).jobsDownload,
+  },
+  {
     name: "jobs wait",
     group: managed,
     operands: "[job] [task]",

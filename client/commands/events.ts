@@ -3,7 +3,7 @@ import { clusterOperations } from "../../contract/operations/clusters.ts";
 import type { EventRecord } from "../../contract/records/events.ts";
 import { interruptedExit } from "../declined.ts";
 import { eventForm, eventOfLine } from "../output/jobs.ts";
-import type { Column } from "../rendering.ts";
+import { type Column, localTime } from "../rendering.ts";
 import type { World } from "../world.ts";
 import { answerJson, answerRows, type OutputOptions, pick } from "./answers.ts";
 
@@ -108,6 +108,3 @@ async function listEvents(
     });
   return found.filter((event): event is EventRow => typeof event === "object");
 }
-
-/** `2026-11-20 20:16:03`, in the reader's own time zone. */
-const localTime = (seconds: number) => new Date(seconds * 1_000).toLocaleString("sv-SE");

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { product } from "../../common/product.ts";
 import { clusterOperations } from "../../contract/operations/clusters.ts";
 import { cannotWrite } from "../local-files.ts";
-import { type LogFile, logFileForm } from "../output/files.ts";
+import { type LogFile, logFileForm, logFileOfNothing } from "../output/files.ts";
 import type { World } from "../world.ts";
 import { answerJson } from "./answers.ts";
 
@@ -24,7 +24,7 @@ export async function syncDown(
     const out = await openFile(folder, file);
     const sink = { write: out.write, control: () => {} };
     await client.logs(clusterOperations.logs, input, sink).finally(out.close);
-    written.push({ path: file, cluster, job_id: id, service: null });
+    written.push({ ...logFileOfNothing, path: file, cluster, job_id: id });
     if (!world.json) world.terminal.answer(file);
   }
   if (world.json) answerJson(world, {}, logFileForm, written);

@@ -19,8 +19,12 @@ const LogFile = z.strictObject({
   cluster: z.string().nullable(),
   job_id: z.int().nullable(),
   service: z.string().nullable(),
+  managed_job: z.int().nullable(),
 });
 export type LogFile = z.output<typeof LogFile>;
 
 /** A log that was written to a file of its own. */
 export const logFileForm = form(LogFile, (row: LogFile) => row);
+
+/** A log file, before it is said whose log it is. */
+export const logFileOfNothing = { cluster: null, job_id: null, service: null, managed_job: null };

@@ -1,5 +1,9 @@
 import * as z from "zod";
-import { type ManagedJobRecord, ManagedJobStatusName } from "../../contract/records/jobs.ts";
+import {
+  type ManagedJobEvent,
+  type ManagedJobRecord,
+  ManagedJobStatusName,
+} from "../../contract/records/jobs.ts";
 import { form, instant, instantOf } from "./shapes.ts";
 
 const when = instant.nullable();
@@ -57,3 +61,21 @@ export const managedJobForm = form(
 /** Why a job has its status, or what it waits for; null where the status says all. */
 export const reasonOf = ({ details, failure_reason }: ManagedJobRecord): string | null =>
   details ?? failure_reason;
+
+/** What happened to a managed job, as `jobs events` prints it. */
+export const managedJobEventForm = form(
+  z.strictObject({
+    at: instant,
+    id: z.int().describe("Number of the managed job."),
+    task: z.int().nullable().describe("Number of the task in the job; null for the whole job."),
+    status: ManagedJobStatusName.describe("Its status after the event."),
+    reason: text,
+  }),
+  (row: ManagedJobEvent) => ({
+    at: row.timestamp,
+    id: row.spot_job_id,
+    task: row.task_id,
+    status: row.new_status,
+    reason: row.reason,
+  }),
+);

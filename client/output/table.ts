@@ -19,7 +19,7 @@ import { downloadForm, logFileForm } from "./files.ts";
 import { findingForm, versionForm } from "./installation.ts";
 import { eventForm, jobForm, jobStatusForm } from "./jobs.ts";
 import { logLineForm } from "./logs.ts";
-import { managedJobForm } from "./managed-jobs.ts";
+import { managedJobEventForm, managedJobForm } from "./managed-jobs.ts";
 import { serviceForm } from "./services.ts";
 import { configurationForm, configurationVersionForm, workspaceForm } from "./workspaces.ts";
 
@@ -48,6 +48,7 @@ export const outputs: readonly Output[] = [
   { name: "endpoints", schema: listOf(endpointForm), printedBy: ["status --endpoints"] },
   { name: "jobs", schema: listOf(jobForm), printedBy: ["queue"] },
   { name: "managed-jobs", schema: listOf(managedJobForm), printedBy: ["jobs queue", "jobs wait"] },
+  { name: "managed-job-events", schema: listOf(managedJobEventForm), printedBy: ["jobs events"] },
   { name: "job-statuses", schema: listOf(jobStatusForm), printedBy: ["logs --status"] },
   {
     name: "log-line",
@@ -89,7 +90,7 @@ export const outputs: readonly Output[] = [
   {
     name: "log-files",
     schema: listOf(logFileForm),
-    printedBy: ["logs --sync-down", "serve logs --sync-down"],
+    printedBy: ["logs --sync-down", "serve logs --sync-down", "jobs download"],
   },
   { name: "version", schema: versionForm.schema, printedBy: ["version"] },
   { name: "findings", schema: listOf(findingForm), printedBy: ["doctor"] },

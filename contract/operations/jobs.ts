@@ -186,5 +186,6 @@ export const jobOperations = {
       limit: integer.nullable().default(10).describe("The newest n; null is all."),
     }),
     output: z.array(ManagedJobEvent),
+    errors: ["ValueError"],
   }),
 } satisfies Record<string, Operation>;

@@ -106,12 +106,13 @@ export const ManagedJobEvent = z
   .object({
     spot_job_id: z.int(),
     task_id: z.int().nullable().describe("Null for the job as a whole."),
-    new_status: ManagedJobStatusName,
+    new_status: ManagedJobStatusName.describe("The status after it."),
     code: z.string().nullable(),
     reason: z.string().nullable(),
     timestamp: z.string().describe("ISO 8601."),
   })
   .meta({ id: "ManagedJobEvent" });
+export type ManagedJobEvent = z.output<typeof ManagedJobEvent>;
 
 /** What a launch of managed jobs leaves. */
 export const JobsLaunchResult = z

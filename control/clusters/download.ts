@@ -1,14 +1,19 @@
-import { createReadStream, createWriteStream } from "node:fs";
-import { mkdir, readdir, realpath, stat } from "node:fs/promises";
+import { createReadStream } from "node:fs";
+import { readdir, realpath, stat } from "node:fs/promises";
 import { join, posix, relative } from "node:path";
-import { pipeline } from "node:stream/promises";
 import { fail } from "../../common/errors.ts";
 import type { InputOf } from "../../common/operation.ts";
 import { product } from "../../common/product.ts";
 import type { clusterOperations as rows } from "../../contract/operations/clusters.ts";
 import type { Call, Reply } from "../bind.ts";
 import type { Context } from "../context.ts";
-import { belowDownloads, downloadsOf, shownDownloads } from "../downloads.ts";
+import {
+  addDownload,
+  belowDownloads,
+  downloadsOf,
+  type Log,
+  shownDownloads,
+} from "../downloads.ts";
 import type { Ground } from "../ground.ts";
 import { mapInBatches } from "../map-in-batches.ts";
 import { textOf } from "../wire/log-pieces.ts";
@@ -31,8 +36,10 @@ export async function downloadLogs(
   const cluster = await getReadable(ctx, input.cluster_name);
   const ids = input.job_ids?.map(toJobId) ?? [await latestJobId(ctx, cluster, call.signal)];
   const paths: Record<string, string> = {};
-  const shown = shownDownloads(call.user.id, input.env_vars);
-  for (const id of ids) paths[id] = `${shown}/${await downloadLog(ctx, cluster, id, call)}`;
+  for (const id of ids) {
+    const logs = [await logOf(ctx, cluster, id, call.signal)];
+    paths[id] = await addDownload(ctx, call, input.env_vars, `${cluster.name}-${id}`, logs);
+  }
   return paths;
 }
 
@@ -41,18 +48,16 @@ function toJobId(text: string): number {
   return fail("ValueError", `${JSON.stringify(text)} is not a job id; ids are numbers from 1`);
 }
 
-async function downloadLog(ctx: Context, cluster: Cluster, id: number, call: Call) {
-  await getJob(ctx, cluster, id, call.signal);
-  const folder = downloadsOf(ctx, call.user.id);
-  const place = `${cluster.name}-${id}`;
-  await mkdir(join(folder, place), { recursive: true, mode: 0o700 });
+async function logOf(
+  ctx: Context,
+  cluster: Cluster,
+  id: number,
+  signal: AbortSignal,
+): Promise<Log> {
+  await getJob(ctx, cluster, id, signal);
   const query = { id, tail: 0, offset: 0, follow: "false" };
-  const { pieces } = await openJobLog(ctx, cluster, query, call.signal);
-  await pipeline(
-    textOf(pieces),
-    createWriteStream(join(folder, place, "run.log"), { mode: 0o600 }),
-  );
-  return place;
+  const { pieces } = await openJobLog(ctx, cluster, query, signal);
+  return { name: "run.log", chunks: textOf(pieces) };
 }
 
 /** Folders of the caller, or what lies on a node, as one zip that is sent while it is made. */

@@ -3,7 +3,7 @@ import type { Seal } from "../../common/seal.ts";
 import { among, gone, inPages, pageRows, pagesOf } from "../db/lists.ts";
 import type { Queries } from "../db/open.ts";
 import type { KeptParcel } from "./files/parcels.ts";
-import type { ListedCluster } from "./schema.ts";
+import type { ListedCluster, MadeFor } from "./schema.ts";
 import { type ClusterRow, clusterColumns, toListed } from "./store.ts";
 
 /** Which live clusters are listed. */
@@ -140,3 +140,17 @@ const toShown = (row: Row): ListedCluster => ({
   ...toListed(row),
   ...(row.task_yaml !== undefined && { taskYaml: row.task_yaml }),
 });
+
+/** The clusters of a name, live and gone, newest first; what for they were made. */
+export async function listPastOf(
+  db: Queries,
+  name: string,
+): Promise<{ readonly id: string; readonly madeFor: MadeFor | null }[]> {
+  const rows = await db
+    .selectFrom("clusters")
+    .select(["id", "made_for"])
+    .where("name", "=", name)
+    .orderBy("launched_at", "desc")
+    .execute();
+  return rows.map(({ id, made_for }) => ({ id, madeFor: made_for && JSON.parse(made_for) }));
+}

@@ -96,6 +96,14 @@ async function* attemptLogs(
   }
 }
 
+/** What is here of the log of an attempt. */
+export const keptAttempt = (ctx: Ground, taskId: string, attempt: number): AsyncIterable<Buffer> =>
+  neutralise(readCopy(attemptLogOf(ctx, taskId, attempt), 0, async () => true));
+
+/** What was decided about a task so far. */
+export const keptDecisions = (ctx: Ground, taskId: string): AsyncIterable<Buffer> =>
+  neutralise(readGrowing(controllerLogOf(ctx, taskId), 0, noMore));
+
 /** Waits until an attempt was submitted, or none will be any more; tells our own client what for. */
 async function* untilBegun(
   ctx: Ground,

@@ -1,6 +1,8 @@
 import { jobOperations as rows } from "../../contract/operations/jobs.ts";
 import { type Bound, bind } from "../bind.ts";
 import { cancel, checkCancel } from "./cancel.ts";
+import { downloadLogs } from "./download.ts";
+import { events } from "./events.ts";
 import { checkLaunch, launch } from "./launch.ts";
 import { logs } from "./logs.ts";
 import { checkQueue, queue, queueV2 } from "./queue.ts";
@@ -14,4 +16,6 @@ export const jobOperations: Bound[] = [
   bind(rows.wait, wait),
   bind(rows.cancel, cancel, checkCancel),
   bind(rows.logs, logs),
+  bind(rows.downloadLogs, downloadLogs),
+  bind(rows.events, events),
 ];

@@ -41,6 +41,8 @@ const asking = [
   "jobs launch -d true",
   "jobs queue",
   "jobs logs 3",
+  "jobs events 3",
+  "jobs download 3",
   "jobs wait 3",
   "jobs cancel 3",
   "serve up chat.yaml",

@@ -18,7 +18,7 @@ import {
   verdict,
 } from "./answered-records.ts";
 import type { Routes } from "./fake-control.ts";
-import { aJob, page } from "./managed-jobs.ts";
+import { aJob, anEvent, page } from "./managed-jobs.ts";
 import { aService } from "./services.ts";
 
 /** What a control plane answers to these lines. */
@@ -80,6 +80,7 @@ export const routes: Routes = {
   "POST /jobs/launch": { result: { job_id: [3], handle: null } },
   "POST /jobs/queue/v2": page(aJob({ status: "SUCCEEDED" })),
   "POST /jobs/wait": { result: 0 },
+  "POST /jobs/events": { result: [anEvent] },
   "POST /serve/up": { result: ["chat", "http://127.0.0.1:30001"] },
   "POST /api/cancel": { result: ["r-1"] },
   ...Object.fromEntries(
@@ -111,6 +112,7 @@ export const lines: readonly [string, string, unknown][] = [
   ["cost-report", "costs", [{ name: "dev", duration_seconds: 60, cost_usd: 0.25 }]],
   ["check", "infra", [{ workspace: "default", infra: "local", capabilities: ["compute"] }]],
   ["jobs queue", "managed-jobs", [{ id: 3, name: "train", recoveries: 1, infra: "ssh/lab" }]],
+  ["jobs events 3", "managed-job-events", [{ id: 3, task: 0, status: "RECOVERING" }]],
   ["jobs wait 3", "managed-jobs", [{ id: 3, status: "SUCCEEDED" }]],
   ["jobs launch true", "actions", [{ action: "jobs launch", job_id: 3 }]],
   ["jobs cancel 3", "actions", [{ action: "jobs cancel", outcome: "done" }]],

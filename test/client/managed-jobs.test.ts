@@ -1,10 +1,11 @@
 import assert from "node:assert/strict";
-import { writeFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
+import { zipOf } from "../control/uploads/zips.ts";
 import { commandLine, wordsOf } from "./command-line.ts";
 import { controlLine, fakeControl, type Handler, type Routes, sendJson } from "./fake-control.ts";
-import { aJob, page } from "./managed-jobs.ts";
+import { aJob, anEvent, page } from "./managed-jobs.ts";
 
 const logOf =
   (text: string): Handler =>
@@ -21,12 +22,19 @@ const usual: Routes = {
   "POST /jobs/launch": { result: { job_id: [3], handle: null } },
   "POST /jobs/queue/v2": page(aJob()),
   "POST /jobs/cancel": {},
+  "POST /jobs/events": { result: [anEvent] },
   "POST /jobs/wait": { result: 100 },
 };
 /** A command line, the route that it must call, and fields that the call must carry. */
 const calls: readonly [string, string, object][] = [
   ["jobs queue", "POST /jobs/queue/v2", { page: 1, limit: 50, all_users: false }],
   ["jobs queue -s -u -l 5", "POST /jobs/queue/v2", { skip_finished: true, limit: 5 }],
+  [
+    "jobs events 3 -l 4 --clusters",
+    "POST /jobs/events",
+    { limit: 4, include_cluster_events: true },
+  ],
+  ["jobs events -n train", "POST /jobs/events", { job_id: 3, limit: null }],
   ["jobs cancel 3 4", "POST /jobs/cancel", { job_ids: [3, 4], name: null, all: false }],
   ["jobs cancel -n train", "POST /jobs/cancel", { job_ids: null, name: "train" }],
   ["jobs cancel 3 --task eval", "POST /jobs/cancel", { job_ids: [3], task: "eval" }],
@@ -172,3 +180,54 @@ test("jobs wait exits as the job does, and tells why", async (t) => {
   assert.partialDeepStrictEqual(control.to("POST /jobs/wait")[0]?.body, { job_id: 3, name: null });
   assert.equal(JSON.parse(json.stdout)[0].status_reason, "run exited with 3");
 });
+
+test("jobs events shows what happened, the oldest first", async (t) => {
+  const began = { ...anEvent, new_status: "PENDING", reason: "submitted by ann" };
+  const control = await fakeControl(t, { "POST /jobs/events": { result: [anEvent, began] } });
+  const outrigger = await commandLine(t, control.endpoint);
+
+  const { stdout } = await outrigger(["jobs", "events", "3"]);
+
+  assert.match(
+    stdout,
+    /WHEN +STATUS +WHAT\n.*PENDING +submitted by ann\n.*RECOVERING +its machine/,
+  );
+});
+
+test("jobs download writes the log of each attempt to a file of its own", async (t) => {
+  const zip = await zipOf({ "attempt-1.log": "one\n", "attempt-2.log": "two\n" });
+  const control = await fakeControl(t, {
+    "POST /jobs/download_logs": { result: { 3: "~/logs/managed-job-3" } },
+    "POST /download": (_seen, res) => void res.end(zip),
+  });
+  const outrigger = await commandLine(t, control.endpoint);
+  const { HOME = "" } = process.env;
+  process.env["HOME"] = outrigger.folder;
+  t.after(() => {
+    process.env["HOME"] = HOME;
+  });
+
+  const { stdout, stderr } = await outrigger(["jobs", "download", "3"]);
+
+  const files = stdout.trim().split("\n");
+  assert.deepEqual(
+    files.map((file) => readFileSync(file, "utf8")),
+    ["one\n", "two\n"],
+    stderr,
+  );
+  assert.match(stdout, /outrigger_logs\/managed-job-3\/attempt-1.log\n/);
+});
+
+for (const command of ["events", "download"])
+  test(`jobs ${command} of a job that there is not is an error`, async (t) => {
+    const control = await fakeControl(t, {
+      "POST /jobs/events": { result: [] },
+      "POST /jobs/download_logs": { result: {} },
+    });
+    const outrigger = await commandLine(t, control.endpoint);
+
+    const { code, stderr } = await outrigger(["jobs", command, "9"]);
+
+    assert.equal(code, 3);
+    assert.match(stderr, /there is no managed job 9; outrigger jobs queue lists them/);
+  });

@@ -1,4 +1,4 @@
-import { ManagedJobRecord } from "../../contract/records/jobs.ts";
+import { type ManagedJobEvent, ManagedJobRecord } from "../../contract/records/jobs.ts";
 import type { Ending } from "./fake-control.ts";
 
 /** The record of a managed job that runs. */
@@ -11,6 +11,12 @@ export const aJob = (more: Partial<ManagedJobRecord> = {}): ManagedJobRecord => 
   ...{ workspace: "default", submitted_at: 1_700_000_000 },
   ...more,
 });
+
+/** It lost its machine. */
+export const anEvent: ManagedJobEvent = {
+  ...{ spot_job_id: 3, task_id: 0, new_status: "RECOVERING", code: null },
+  ...{ reason: "its machine is gone", timestamp: "2026-11-20T20:16:03.000Z" },
+};
 
 /** One page of sixty jobs. */
 export const page = (...jobs: ManagedJobRecord[]): Ending => ({

@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import * as z from "zod";
 import { openFile } from "../../client/commands/sync-down.ts";
+import { logFileOfNothing } from "../../client/output/files.ts";
 import { zipOf } from "../control/uploads/zips.ts";
 import { commandLine } from "./command-line.ts";
 import { fakeControl, type Handler, sendJson } from "./fake-control.ts";
@@ -30,7 +31,7 @@ test("as JSON, each log is a file with what it is of", async (t) => {
   const ofJob = await outrigger(["logs", "dev", "1", "--sync-down", "-o", "json"]);
   const ofService = await outrigger(["serve", "logs", "chat", "-s", "-o", "json"]);
 
-  const none = { cluster: null, job_id: null, service: null };
+  const none = logFileOfNothing;
   const schema = z.fromJSONSchema(JSON.parse(readFileSync(logFilesSchema, "utf8")));
   assert.deepEqual(schema.parse(JSON.parse(ofJob.stdout)), [
     { ...none, path: join(folder, "job-1.log"), cluster: "dev", job_id: 1 },

@@ -1,12 +1,8 @@
-import { createWriteStream } from "node:fs";
-import { mkdir } from "node:fs/promises";
-import { join } from "node:path";
-import { pipeline } from "node:stream/promises";
 import type { InputOf } from "../../../common/operation.ts";
 import type { serveOperations as rows } from "../../../contract/operations/serve.ts";
 import type { Call } from "../../bind.ts";
 import type { Context } from "../../context.ts";
-import { downloadsOf, shownDownloads } from "../../downloads.ts";
+import { addDownload, type Log } from "../../downloads.ts";
 import { textOf } from "../../wire/log-pieces.ts";
 import { getLiveService } from "../find.ts";
 import { listReplicas } from "../replicas/store.ts";
@@ -20,20 +16,8 @@ type Input = InputOf<typeof rows.downloadLogs>;
 export async function downloadLogs(ctx: Context, input: Input, call: Call): Promise<string> {
   const service = await getLiveService(ctx, input.service_name);
   const logs = await logsOf(ctx, service, input, call.signal);
-  const folder = downloadsOf(ctx, call.user.id);
   const stamp = ctx.now().toISOString().replace(/[:.]/g, "-");
-  const place = `service-${service.name}-${stamp}`;
-  await mkdir(join(folder, place), { recursive: true, mode: 0o700 });
-  for (const { name, chunks } of logs) {
-    const file = createWriteStream(join(folder, place, name), { mode: 0o600 });
-    await pipeline(orWhyNot(chunks, call.signal), file);
-  }
-  return `${shownDownloads(call.user.id, input.env_vars)}/${place}`;
-}
-
-interface Log {
-  readonly name: string;
-  readonly chunks: AsyncIterable<Buffer>;
+  return addDownload(ctx, call, input.env_vars, `service-${service.name}-${stamp}`, logs);
 }
 
 async function logsOf(
@@ -59,18 +43,4 @@ async function logsOf(
     chunks: textOf(replicaLog(ctx, replica, wanted, signal)),
   }));
   return [...parts, ...ofReplicas];
-}
-
-/** One log that cannot be had does not keep the others back. */
-async function* orWhyNot(
-  chunks: AsyncIterable<Buffer>,
-  signal: AbortSignal,
-): AsyncGenerator<Buffer> {
-  try {
-    yield* chunks;
-  } catch (error) {
-    signal.throwIfAborted();
-    const why = error instanceof Error ? error.message : String(error);
-    yield Buffer.from(`the rest cannot be read: ${why}\n`);
-  }
 }

@@ -123,6 +123,11 @@ test("the log of a managed job, and its number, say nothing to outsiders", async
   for (const input of [{ name: "hushed" }, { job_id: 1 }])
     assert.match(await logOf(outsiders.oli, input), /^there is no managed job/);
   assert.doesNotMatch(await logOf(members.mia, { job_id: 1 }), /there is no/);
+  assert.deepEqual(await outsiders.oli.run(jobs.events, { job_id: 1 }), []);
+  assert.equal((await members.mia.run(jobs.events, { job_id: 1, limit: 1 })).length, 1);
+  const taken = { job_id: 1, name: null };
+  assert.deepEqual(await outsiders.oli.run(jobs.downloadLogs, taken), {});
+  assert.deepEqual(Object.keys(await members.mia.run(jobs.downloadLogs, taken)), ["1"]);
   await assert.rejects(outsiders.oli.run(jobs.cancel, { job_ids: [1] }), {
     message: "there is no managed job 1; jobs queue lists them",
   });

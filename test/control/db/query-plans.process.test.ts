@@ -158,6 +158,7 @@ async function useJobs(world: World): Promise<void> {
   await world.run(jobs.cancel, { all: true });
   assert.equal(await world.run(jobs.wait, { job_id: 1 }), 103);
   await world.http("POST", "/jobs/logs", { body: {} });
+  await world.run(jobs.events, { job_id: 1, include_cluster_events: true });
 }
 
 async function useRequests(world: World): Promise<void> {

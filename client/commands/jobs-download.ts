@@ -1,0 +1,27 @@
+import { AppError } from "../../common/errors.ts";
+import { jobOperations } from "../../contract/operations/jobs.ts";
+import { idOfNamed, missingJob, namedJob } from "../managed-jobs.ts";
+import type { World } from "../world.ts";
+import { answerLogFolder } from "./log-folder.ts";
+
+interface DownloadOptions {
+  readonly name?: string;
+  readonly controller?: boolean;
+}
+
+/** `outrigger jobs download`. */
+export async function jobsDownload(
+  world: World,
+  words: readonly string[],
+  { name, controller = false }: DownloadOptions,
+): Promise<undefined> {
+  const client = await world.connect();
+  const named = namedJob(words, name);
+  const id = await idOfNamed(world, named);
+  const input = { name: null, job_id: id ?? null, controller };
+  const places = id === undefined ? {} : await client.callAndGet(jobOperations.downloadLogs, input);
+  const place = places[String(id)];
+  if (id === undefined || place === undefined)
+    throw new AppError("JobNotFoundError", missingJob(named));
+  await answerLogFolder(world, place, `managed-job-${id}`, { managed_job: id });
+}
