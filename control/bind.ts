@@ -10,6 +10,12 @@ import type { Reader } from "./wire/wording.ts";
 /** What a request must know when it is worked on again after a restart. */
 export interface Progress {
   readonly wish?: Wish;
+  /** The nodes that a request takes away, and when; in epoch milliseconds. */
+  readonly preemption?: {
+    readonly clusterId: string;
+    readonly ranks: readonly number[];
+    readonly at: number;
+  };
   /** The service that a request made, or has changed. */
   readonly serviceId?: string;
   /** The services that a request takes down. */

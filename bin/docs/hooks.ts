@@ -119,15 +119,18 @@ const meetings = table(
 const preemption = `The agent detects in one of three ways that its node will be taken away: from the metadata endpoint
 of AWS, GCP or Azure, from a file (\`OUTRIGGER_NOTICE_FILE\`), or by a SIGTERM while its machine shuts down. The agent's
 [settings](settings.md#agent) control this; set them where the agent is started, in its systemd unit or its pod. Local
-nodes (those on control's own machine) get no notices and ignore these settings; a SIGTERM ends only their agent.
+nodes (those on control's own machine) ignore these settings; a SIGTERM ends only their agent.
 
-To try hooks for preemption on a local node, send it a notice by hand. The home of a local
-node is \`~/.outrigger/nodes/<cluster_hash>-<rank>\`; \`outrigger status -o json\` shows the \`cluster_hash\` as \`id\`.
+To try hooks for preemption, have \`outrigger preempt\` play the cloud on a local cluster:
 
 \`\`\`sh
-curl --unix-socket <node home>/.outrigger/agent/agent.sock -X POST http://agent/preempt \\
-  -H 'content-type: application/json' -d '{"because":"a try"}'
+outrigger preempt dev                      # a notice; 30 seconds later, the nodes are gone
+outrigger preempt dev --node 1 --notice 2m # one node, with more time
+outrigger preempt dev --lose               # gone immediately, without a notice
 \`\`\`
+
+Nodes that were taken away are replaced by new, empty ones. On other infrastructure the command is refused, because only
+the provider takes machines away there.
 
 Hooks for preemption run on each node that got a notice. Each hook has its own timeout, but none may run during the last
 five seconds before the deadline (or the last quarter of a notice shorter than 20 seconds), which are reserved for

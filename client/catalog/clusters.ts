@@ -1,4 +1,4 @@
-import { wholeNumber } from "../arguments.ts";
+import { durationOf, wholeNumber } from "../arguments.ts";
 import type { OptionRow } from "./options.ts";
 import * as option from "./options.ts";
 import type { CommandRow } from "./row.ts";
@@ -205,5 +205,29 @@ Examples:
   outrigger autostop dev -i 30 --down             delete instead
   outrigger autostop dev --cancel                 never`,
     load: async () => (await import("../commands/autostop.ts")).autostop,
+  },
+  {
+    name: "preempt",
+    group: clusters,
+    operands: "<cluster>",
+    summary: "Take the nodes of a cluster away, as a cloud does with spot machines; only locally.",
+    options: [
+      { flags: "--node <rank>", means: "Only the node of this rank.", parse: wholeNumber(0) },
+      {
+        flags: "--notice <duration>",
+        means: "How long before the nodes go they are told; 30s by default.",
+        parse: durationOf,
+      },
+      { flags: "--lose", means: "Take the nodes immediately, without a notice." },
+      option.yes,
+      option.later,
+    ],
+    more: `For trying out hooks and managed jobs. The nodes get a preemption notice and run their hooks for preemption; when the time is over, they are gone with their disks, and what still runs there is killed. The cluster then gets new nodes; a managed job starts its next attempt. It asks for confirmation only on a terminal.
+
+Examples:
+  outrigger preempt dev                           hooks have 30 seconds
+  outrigger preempt dev --node 1 --notice 2m
+  outrigger preempt train-3 --lose                the cluster of managed job 3, without a notice`,
+    load: async () => (await import("../commands/preempt.ts")).preempt,
   },
 ];

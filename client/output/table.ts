@@ -98,7 +98,7 @@ export const outputs: readonly Output[] = [
     name: "actions",
     schema: listOf(actionForm),
     printedBy: [
-      ...["launch", "exec", "start", "stop", "down", "autostop", "cancel"],
+      ...["launch", "exec", "start", "stop", "down", "autostop", "preempt", "cancel"],
       ...["jobs launch", "jobs cancel"],
       ...[
         "serve up",

@@ -119,6 +119,28 @@ export const clusterOperations = {
     output: Nothing,
     errors: ["ClusterDoesNotExist", "NotSupportedError", "ClusterOwnerIdentityMismatchError"],
   }),
+  preempt: operation({
+    name: "preempt",
+    route: "POST /preempt",
+    mode: "async",
+    queue: "long",
+    summary: "Play a cloud that takes the machines of a cluster back; only on this machine.",
+    access: "user",
+    about: { cluster: "cluster_name" },
+    input: body("PreemptBody", {
+      cluster_name: clusterName,
+      rank: optional(integer.min(0)).describe("Only this node; null is every node."),
+      notice_seconds: z
+        .number()
+        .min(0)
+        .max(86_400)
+        .default(30)
+        .describe("How long before the nodes go they are told."),
+      lose: flag.describe("Take the nodes at once, without a notice."),
+    }),
+    output: Nothing,
+    errors: ["ValueError", "ClusterDoesNotExist", "ClusterNotUpError", "NotSupportedError"],
+  }),
   autostop: operation({
     name: "autostop",
     route: "POST /autostop",

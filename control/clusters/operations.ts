@@ -8,6 +8,7 @@ import { cancel, jobStatus, queue } from "./jobs.ts";
 import { checkLaunch, launch } from "./launch.ts";
 import { down, start, stop } from "./lifecycle.ts";
 import { logs } from "./logs.ts";
+import { preempt } from "./preempt.ts";
 import { autostop, checkAutostop } from "./set-autostop.ts";
 import { openSsh } from "./ssh-door/open.ts";
 import { endpoints, status } from "./status.ts";
@@ -19,6 +20,7 @@ export const clusterOperations: Bound[] = [
   bind(rows.start, start),
   bind(rows.stop, stop),
   bind(rows.down, down),
+  bind(rows.preempt, preempt),
   bind(rows.autostop, autostop, checkAutostop),
   bind(rows.status, status),
   bind(rows.endpoints, endpoints),

@@ -9,6 +9,7 @@ const limitsMs = {
   endAgent: 60_000,
   stop: 600_000,
   destroy: 600_000,
+  takeAway: 60_000,
   prepare: 600_000,
   create: 1_800_000,
 } as const;

@@ -49,6 +49,8 @@ export function localProvider(config: Config, log: Logger): Provider {
   const root = join(config.home, "nodes");
   const build = buildOf("agent");
   const networks = localNetworks(config);
+  /** Nodes that are being taken away: nobody sees them any more, and no other one takes their place yet. */
+  const going = new Map<string, Promise<void>>();
   const homeOf = (nodeId: string) => join(root, nodeId);
   const socketOf = (nodeId: string) =>
     join(homeOf(nodeId), `.${product.word}`, "agent", "agent.sock");
@@ -79,6 +81,7 @@ export function localProvider(config: Config, log: Logger): Provider {
 
   async function create(cluster: ClusterRef, rank: number): Promise<void> {
     const nodeId = nodeIdOf(cluster, rank);
+    await going.get(nodeId);
     if (socketOf(nodeId).length > longestSocketPath)
       fail("CloudError", `${config.home} is too long a path for sockets; use a shorter home`);
     const home = homeOf(nodeId);
@@ -110,7 +113,7 @@ export function localProvider(config: Config, log: Logger): Provider {
 
   async function list(cluster: ClusterRef): Promise<NodeState[]> {
     return (await listHomes())
-      .filter((name) => name.startsWith(`${cluster.id}-`))
+      .filter((name) => name.startsWith(`${cluster.id}-`) && !going.has(name))
       .map((id) => ({ id, rank: Number(id.slice(cluster.id.length + 1)) }))
       .map((node) => ({ ...node, ...placeOf(cluster, node.id) }))
       .sort((a, b) => a.rank - b.rank);
@@ -124,8 +127,12 @@ export function localProvider(config: Config, log: Logger): Provider {
   }
 
   /** Processes of other users hold nothing up: we can neither end them nor find them again. */
-  async function endProcesses(nodeId: string, signal: AbortSignal): Promise<void> {
-    const left = await endTree(processesOf(homeOf(nodeId)), graceMs, signal);
+  async function endProcesses(
+    nodeId: string,
+    signal: AbortSignal,
+    withinMs = graceMs,
+  ): Promise<void> {
+    const left = await endTree(processesOf(homeOf(nodeId)), withinMs, signal);
     if (left.length === 0) return;
     log.warn({ nodeId, left }, "processes of a node remain");
     const ours = left.filter(({ isForeign }) => !isForeign);
@@ -145,10 +152,19 @@ export function localProvider(config: Config, log: Logger): Provider {
       fail("CloudError", `the agent of node ${nodeId} cannot be ended: ${describeSurvivors(left)}`);
   }
 
-  async function destroy(nodeId: string, signal: AbortSignal): Promise<void> {
-    await endProcesses(nodeId, signal);
+  async function destroy(nodeId: string, signal: AbortSignal, withinMs = graceMs): Promise<void> {
+    await endProcesses(nodeId, signal, withinMs);
     await networks.close(nodeId);
     await removeFolder(homeOf(nodeId));
+  }
+
+  async function takeAway(nodeId: string, signal: AbortSignal): Promise<void> {
+    const gone = destroy(nodeId, signal, 0);
+    going.set(
+      nodeId,
+      gone.catch(() => {}),
+    );
+    await gone.finally(() => going.delete(nodeId));
   }
 
   return {
@@ -156,7 +172,10 @@ export function localProvider(config: Config, log: Logger): Provider {
     offers,
     refusal,
     find,
-    ...wrapErrors("this machine", { create, list, destroy, stop, endAgent }),
+    ...wrapErrors("this machine", {
+      ...{ create, list, stop, takeAway, endAgent },
+      destroy: (nodeId: string, signal: AbortSignal) => destroy(nodeId, signal),
+    }),
     agentBuild: build,
     door: (nodeId) => openUnixDoor(socketOf(nodeId)),
     endpoint: async (node, port) => `${node.address}:${port}`,

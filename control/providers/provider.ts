@@ -135,6 +135,11 @@ export interface Provider {
   /** It has spot machines, though none may be left just now. */
   readonly hasSpot?: true;
   readonly stop?: (nodeId: string, signal: AbortSignal) => Promise<void>;
+  /**
+   * A node is gone at once, with all that runs on it and its disk, as after the cloud took it back: for users
+   * who try that. `list` never shows it again until it is created anew.
+   */
+  readonly takeAway?: (nodeId: string, signal: AbortSignal) => Promise<void>;
   /** Every node of this control plane that exists, from the place itself and not from the database. */
   readonly find?: (signal: AbortSignal) => Promise<FoundNode[]>;
   /** Takes nodes that `find` found as those of their clusters. Absent where their place itself says so. Repeatable. */

@@ -28,6 +28,7 @@ const asking = [
   "queue dev",
   "logs dev 1",
   "download dev:results",
+  "preempt dev",
   "cancel dev 1",
   "events dev",
   "explain dev",

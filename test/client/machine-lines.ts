@@ -85,7 +85,8 @@ export const routes: Routes = {
   "POST /api/cancel": { result: ["r-1"] },
   ...Object.fromEntries(
     [
-      ...["start", "stop", "down", "autostop", "cancel", "serve/update", "serve/down"],
+      ...["start", "stop", "down", "autostop", "preempt", "cancel"],
+      ...["serve/update", "serve/down"],
       ...["jobs/cancel", "workspaces/create", "workspaces/update", "workspaces/delete"],
       ...["serve/terminate-replica", "ssh_node_pools/deploy", "ssh_node_pools/down"],
     ].map((name) => [`POST /${name}`, {}]),
@@ -138,6 +139,7 @@ export const lines: readonly [string, string, unknown][] = [
   ["stop dev", "actions", [{ action: "stop", name: "dev", outcome: "done" }]],
   ["down dev --async", "actions", [{ action: "down", name: "dev", outcome: "submitted" }]],
   ["autostop dev", "actions", [{ action: "autostop", name: "dev" }]],
+  ["preempt dev", "actions", [{ action: "preempt", name: "dev", outcome: "done" }]],
   ["cancel dev 1", "actions", [{ action: "cancel", name: "dev", outcome: "unchanged" }]],
   ["api cancel r-1", "actions", [{ name: null, outcome: "done" }]],
   [

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { readFileSync, renameSync } from "node:fs";
+import { existsSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { clusterOperations as rows } from "../../contract/operations/clusters.ts";
@@ -68,4 +68,25 @@ test("a worker that is taken away saves what it can", { timeout: 300_000 }, asyn
     assert.equal(gone.stdout, copied);
     assert.equal(gone.code, 0);
   });
+});
+
+test("a preemption that is tried runs the hooks, then the node is gone", {
+  timeout: 300_000,
+}, async (t) => {
+  const control = await startControl(t);
+  const cluster = hookedCluster(control, "demo");
+  await cluster.launch(withHooks([cluster.hook("save", { does: "echo saving" })]));
+  const node = await cluster.nodeHome();
+  const before = join(node, "before");
+  writeFileSync(before, "");
+
+  const { code, stderr } = await control.cli("preempt", "demo", "--notice", "4s");
+
+  assert.equal(code, 0, stderr);
+  assert.deepEqual(cluster.ran(), ["save preemption"]);
+  assert.match((await cluster.hookLog("preemption")).text, /^saving\n/);
+  await cluster.untilStatus("UP");
+  assert.ok(!existsSync(before), "its disk is a new one");
+  const told = (await cluster.events()).filter((line) => /taken away: /.test(line));
+  assert.equal(told.length, 1);
 });

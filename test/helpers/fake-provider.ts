@@ -79,6 +79,8 @@ export interface FakeProviderOptions {
   readonly cannotStop?: boolean;
   /** How long before it takes a node away it says so. */
   readonly noticeSeconds?: number;
+  /** Takes machines away for users who try that. */
+  readonly takesAway?: boolean;
   /** Has spot machines as well. */
   readonly hasSpot?: boolean;
 }
@@ -166,6 +168,14 @@ export function openFakeProvider(folder: string, options: FakeProviderOptions = 
       async stop(nodeId, signal) {
         await duty("stop", nodeId.split("-")[1] ?? "", signal);
         const machine = machines.get(nodeId);
+        if (machine !== undefined) await turnOff(machine);
+      },
+    }),
+    ...(options.takesAway === true && {
+      async takeAway(nodeId) {
+        calls.push(`takeAway ${nodeId.split("-")[1] ?? ""}`);
+        const machine = machines.get(nodeId);
+        machines.delete(nodeId);
         if (machine !== undefined) await turnOff(machine);
       },
     }),

@@ -21,6 +21,7 @@ export const answers: Readonly<Record<string, `${"open" | "viewer" | "user" | "a
     start: "user cluster",
     stop: "user cluster",
     down: "user cluster",
+    preempt: "user cluster",
     autostop: "user cluster",
     status: "viewer list",
     endpoints: "viewer cluster",

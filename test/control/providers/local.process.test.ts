@@ -76,6 +76,34 @@ test("a node that turns itself off by the command it was given counts as stopped
   await until(() => findBearers(`HOME=${node}`).length === 0 || undefined);
 });
 
+test("a node that is taken away is gone at once, and only then made anew", async (t) => {
+  const { provider, home } = aProvider(t);
+  const cluster = aCluster();
+  const id = `${cluster.id}-0`;
+  const node = join(home, "nodes", id);
+  t.after(async () => void (await endTree(nodeTree(node), 0)));
+  await provider.create(cluster, 0, t.signal);
+  const agent = agentClient(t, join(node, ".outrigger/agent/agent.sock"));
+  await until(() => agent.call("configure", aNode()).catch(() => undefined));
+  await agent.call("submit", aSubmission("trap '' TERM; touch ~/began; sleep 1000 & wait"));
+  await until(() => existsSync(join(node, "began")) || undefined);
+
+  const going = provider.takeAway?.(id, t.signal);
+  const seen = await provider.list(cluster, t.signal);
+  await provider.create(cluster, 0, t.signal);
+  const { began, home: isThere } = {
+    began: existsSync(join(node, "began")),
+    home: existsSync(node),
+  };
+  await going;
+
+  assert.deepEqual([seen, began, isThere], [[], false, true]);
+  assert.deepEqual(
+    (await provider.list(cluster, t.signal)).map(({ rank }) => rank),
+    [0],
+  );
+});
+
 test("what hides from everything but its control group ends with its node", {
   skip: findGroupPlaces().length === 0 && "this account may make no control groups here",
 }, async (t) => {

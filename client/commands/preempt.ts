@@ -1,0 +1,34 @@
+import { fail } from "../../common/errors.ts";
+import { clusterOperations } from "../../contract/operations/clusters.ts";
+import { agree } from "../selection.ts";
+import type { World } from "../world.ts";
+import { carryOut } from "./carry-out.ts";
+
+interface PreemptOptions {
+  readonly node?: number;
+  readonly notice?: number;
+  readonly lose?: boolean;
+  readonly yes?: boolean;
+  readonly async?: boolean;
+}
+
+const usualNoticeSeconds = 30;
+
+/** `outrigger preempt`. */
+export async function preempt(
+  world: World,
+  [cluster]: readonly string[],
+  { node, notice, lose = false, yes = false, async: later }: PreemptOptions,
+): Promise<undefined> {
+  if (cluster === undefined) fail("UsageError", "name the cluster: outrigger preempt CLUSTER");
+  if (lose && notice !== undefined)
+    fail("UsageError", "pass --notice or --lose, not both: what is lost gets no notice");
+  const what = node === undefined ? `the nodes of ${cluster}` : `node ${node} of ${cluster}`;
+  if (!yes) await agree(world, `Take ${what} away, and all that is on them?`, { isFinal: true });
+  const input = {
+    ...{ cluster_name: cluster, rank: node ?? null, lose },
+    notice_seconds: notice ?? usualNoticeSeconds,
+  };
+  const title = `Taking ${what} away`;
+  await carryOut(world, clusterOperations.preempt, input, { title, name: cluster, later });
+}
