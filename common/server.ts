@@ -85,6 +85,9 @@ function listenPrivately(server: Server, socket: string): void {
   }
 }
 
+/** One for all, as each answer ends with it and hardly anybody listens any more. */
+const hungUp = new DOMException("the caller has gone", "AbortError");
+
 async function answer(
   routes: readonly Route[],
   req: IncomingMessage,
@@ -92,7 +95,7 @@ async function answer(
   { log, failed, bodyBytesAtMost = 16 * 1024 * 1024 }: Settings,
 ): Promise<void> {
   const gone = new AbortController();
-  res.once("close", () => gone.abort());
+  res.once("close", () => gone.abort(hungUp));
   try {
     const url = new URL(req.url ?? "/", "http://unix");
     const { row, run, path } = findRoute(routes, req.method ?? "", url.pathname);

@@ -1,13 +1,16 @@
-/** A place for long work, of those that its lane has. */
+/** A place for long work that somebody waits for. */
 interface Place {
-  readonly user: string;
+  /** Places are numbered as they are asked for. */
+  readonly number: number;
   take(): void;
 }
 
 interface Lane {
-  /** The user of each place that is taken. */
-  readonly taken: string[];
-  readonly waiting: Place[];
+  /** How many places are taken, and how many of them by each user who has one. */
+  taken: number;
+  readonly takenBy: Map<string, number>;
+  /** Who waits, in their order, by user. */
+  readonly waiting: Map<string, Set<Place>>;
 }
 
 /** Limits long work: so much at a time in each lane, shared fairly among users. */
@@ -23,35 +26,42 @@ export interface Lanes {
 export function openLanes(placesOfLane: number): Lanes {
   const lanes = new Map<string, Lane>();
   const placesOfUser = Math.ceil((placesOfLane * 3) / 4);
-
-  const isLetIn = ({ taken }: Lane, user: string) => countOf(taken, user) < placesOfUser;
+  let asked = 0;
 
   /** The next place goes to the user with the fewest, then to the longest wait. */
+  function nextUser({ takenBy, waiting }: Lane): string | undefined {
+    let best: { user: string; has: number; number: number } | undefined;
+    for (const [user, [first]] of waiting) {
+      const has = takenBy.get(user) ?? 0;
+      if (first === undefined || has >= placesOfUser) continue;
+      const isBefore =
+        best === undefined || has < best.has || (has === best.has && first.number < best.number);
+      if (isBefore) best = { user, has, number: first.number };
+    }
+    return best?.user;
+  }
+
   function giveAway(lane: Lane): void {
-    const { taken, waiting } = lane;
-    while (taken.length < placesOfLane) {
-      const [first, ...others] = waiting.filter(({ user }) => isLetIn(lane, user));
-      if (first === undefined) return;
-      const next = others.reduce(
-        (best, one) => (countOf(taken, one.user) < countOf(taken, best.user) ? one : best),
-        first,
-      );
-      waiting.splice(waiting.indexOf(next), 1);
-      taken.push(next.user);
-      next.take();
+    while (lane.taken < placesOfLane) {
+      const user = nextUser(lane);
+      const [place] = lane.waiting.get(user ?? "") ?? [];
+      if (user === undefined || place === undefined) return;
+      leave(lane, user, place);
+      count(lane, user, 1);
+      place.take();
     }
   }
 
   async function untilPlace(lane: Lane, user: string, signal: AbortSignal): Promise<void> {
     signal.throwIfAborted();
     const { promise, resolve, reject } = Promise.withResolvers<void>();
-    const place = { user, take: resolve };
+    asked += 1;
+    const place = { number: asked, take: resolve };
     const abort = () => {
-      const at = lane.waiting.indexOf(place);
-      if (at >= 0) lane.waiting.splice(at, 1);
-      if (at >= 0) reject(signal.reason);
+      if (leave(lane, user, place)) reject(signal.reason);
     };
-    lane.waiting.push(place);
+    const places = lane.waiting.get(user) ?? new Set();
+    lane.waiting.set(user, places.add(place));
     signal.addEventListener("abort", abort);
     giveAway(lane);
     await promise.finally(() => signal.removeEventListener("abort", abort));
@@ -59,19 +69,31 @@ export function openLanes(placesOfLane: number): Lanes {
 
   return {
     async run(name, user, work, signal) {
-      const lane = lanes.get(name) ?? { taken: [], waiting: [] };
+      const lane = lanes.get(name) ?? { taken: 0, takenBy: new Map(), waiting: new Map() };
       lanes.set(name, lane);
       await untilPlace(lane, user, signal);
       try {
         signal.throwIfAborted();
         return await work();
       } finally {
-        lane.taken.splice(lane.taken.indexOf(user), 1);
+        count(lane, user, -1);
         giveAway(lane);
       }
     },
   };
 }
 
-const countOf = (users: readonly string[], user: string): number =>
-  users.filter((one) => one === user).length;
+function count(lane: Lane, user: string, by: 1 | -1): void {
+  lane.taken += by;
+  const has = (lane.takenBy.get(user) ?? 0) + by;
+  if (has > 0) lane.takenBy.set(user, has);
+  else lane.takenBy.delete(user);
+}
+
+/** Waits no longer; false where the place does not wait. */
+function leave({ waiting }: Lane, user: string, place: Place): boolean {
+  const places = waiting.get(user);
+  const isLeft = places?.delete(place) ?? false;
+  if (places?.size === 0) waiting.delete(user);
+  return isLeft;
+}

@@ -1,6 +1,7 @@
 import type { Readable } from "node:stream";
 import type { Dispatcher } from "undici";
 import { AppError, errorCodeOf, fail, isErrorType } from "../../common/errors.ts";
+import { limited } from "../../common/limited.ts";
 import {
   type GivenInputOf,
   type Operation,
@@ -55,15 +56,14 @@ export function agentBehind(door: Dispatcher, name: string): Agent {
   }
 
   return {
-    async call(row, input, { signal, timeoutMs = usualTimeoutMs, bytes } = {}) {
-      const limit = AbortSignal.timeout(timeoutMs);
-      const until = signal === undefined ? limit : AbortSignal.any([signal, limit]);
-      const { body } = await send(row, input, until, bytes);
-      const text = await textOf(body, answerAtMost, name).catch((error: unknown) =>
-        unreachable(error, until, name),
-      );
-      return readJson(text, name) as never;
-    },
+    call: (row, input, { signal, timeoutMs = usualTimeoutMs, bytes } = {}) =>
+      limited(timeoutMs, signal, async (until) => {
+        const { body } = await send(row, input, until, bytes);
+        const text = await textOf(body, answerAtMost, name).catch((error: unknown) =>
+          unreachable(error, until, name),
+        );
+        return readJson(text, name) as never;
+      }),
     async open(row, input, signal, bytes) {
       const { headers, body } = await send(row, input, signal, bytes);
       return { headers: headers as Record<string, string>, body };

@@ -1,0 +1,22 @@
+/**
+ * Does work under a signal that aborts when `signal` does, and after so many milliseconds with a `TimeoutError`. Unlike
+ * `AbortSignal.timeout`, it leaves no timer behind that makes an error for nobody.
+ */
+export async function limited<T>(
+  ms: number,
+  signal: AbortSignal | undefined,
+  work: (signal: AbortSignal) => Promise<T>,
+): Promise<T> {
+  const limit = new AbortController();
+  const end = () => limit.abort(signal?.reason);
+  const late = () => limit.abort(new DOMException(`no answer within ${ms} ms`, "TimeoutError"));
+  const timer = setTimeout(late, ms);
+  signal?.addEventListener("abort", end, { once: true });
+  if (signal?.aborted) end();
+  try {
+    return await work(limit.signal);
+  } finally {
+    clearTimeout(timer);
+    signal?.removeEventListener("abort", end);
+  }
+}
