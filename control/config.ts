@@ -43,6 +43,12 @@ export const Settings = z.object({
   shortAtOnce: AtOnce.default(128).describe(
     "Quick requests (status, queue, ...) processed at the same time.",
   ),
+  managedJobsAtMost: AtOnce.default(2_000).describe(
+    "Managed jobs that have a cluster, or are getting one, at the same time; further ones wait, by priority, then age.",
+  ),
+  jobLaunchesAtOnce: AtOnce.default(256).describe(
+    "Managed jobs whose cluster is being created at the same time; further ones wait likewise.",
+  ),
   connectionsAtMost: z.coerce
     .number()
     .int()

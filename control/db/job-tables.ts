@@ -53,6 +53,9 @@ export interface JobTables {
     ended_at: number | null;
     settled_at: number | null;
     status_changed_at: number;
+    queued_for: Generated<"job" | "launch" | null>;
+    queued_rank: Generated<number | null>;
+    launching_at: Generated<number | null>;
   };
   job_task_counts: { user_id: string; workspace: string; status: ManagedJobStatus; tasks: number };
 }

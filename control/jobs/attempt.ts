@@ -18,6 +18,7 @@ import { leave } from "./leave.ts";
 import { tellWait } from "./move.ts";
 import { print } from "./narration.ts";
 import { isGroupUp } from "./order.ts";
+import { endLaunch, takePlaces } from "./places.ts";
 import { pauseAfter } from "./recovery.ts";
 import { calledBy, type JobTask, type Outcome } from "./schema.ts";
 import { setTask } from "./store.ts";
@@ -35,19 +36,27 @@ export async function bringUp(
   const cluster = await findCluster(ctx.db, task.clusterId ?? "");
   const isOver = task.clusterJob !== null || (cluster !== undefined && cluster.wanted !== "UP");
   if (isOver) return endAttempt(ctx, task, cluster, signal);
-  if (cluster !== undefined && task.status === "PENDING")
+  if (cluster === undefined) return begin(ctx, task, signal);
+  if (task.status === "PENDING")
     return { to: "STARTING", reason: `cluster ${cluster.name} is being created` };
-  if (cluster !== undefined && cluster.status !== "UP") return awaitCluster(ctx, task, cluster);
-  if (cluster !== undefined && !(await isGroupUp(ctx, task))) return undefined;
-  if (cluster === undefined && (await isPausing(ctx, task))) return undefined;
+  if (cluster.status !== "UP") return awaitCluster(ctx, task, cluster);
+  if (!(await isGroupUp(ctx, task))) return endLaunch(ctx, task);
+  return withTask(ctx, task, (open) =>
+    submit(ctx, task, cluster, open, signal).catch(async (error: unknown) => ({
+      to: "FAILED_PRECHECKS" as const,
+      reason: await whyRefused(error, signal, (reason) => tellWait(ctx, task, reason)),
+    })),
+  );
+}
+
+async function withTask(
+  ctx: Ground,
+  task: JobTask,
+  act: (open: OpenTask) => Promise<Outcome | undefined>,
+): Promise<Outcome | undefined> {
   const open = await openTask(ctx, task);
-  if (typeof open === "string")
-    return { to: "FAILED_CONTROLLER", reason: `this version cannot read its task: ${open}` };
-  if (cluster === undefined) return makeCluster(ctx, await begun(ctx, task), open, signal);
-  return submit(ctx, task, cluster, open, signal).catch(async (error: unknown) => ({
-    to: "FAILED_PRECHECKS" as const,
-    reason: await whyRefused(error, signal, (reason) => tellWait(ctx, task, reason)),
-  }));
+  if (typeof open !== "string") return act(open);
+  return { to: "FAILED_CONTROLLER", reason: `this version cannot read its task: ${open}` };
 }
 
 async function endAttempt(
@@ -73,16 +82,22 @@ async function isPausing(ctx: Ground, task: JobTask): Promise<boolean> {
   return true;
 }
 
-/** The task with an attempt, which is written down before anything of it is made. */
-async function begun(ctx: Ground, task: JobTask): Promise<JobTask & { clusterId: string }> {
-  if (task.clusterId !== null) return { ...task, clusterId: task.clusterId };
+/** Begins an attempt, which is written down before anything of it is made, once it is the task's turn. */
+async function begin(
+  ctx: Context,
+  task: JobTask,
+  signal: AbortSignal,
+): Promise<Outcome | undefined> {
+  if (await isPausing(ctx, task)) return;
   const attempt = {
-    attempt: task.attempt + 1,
-    clusterId: randomBytes(6).toString("hex"),
-    clusterName: `${plain(task.name)}-${task.job.id}`,
+    attempt: task.clusterId === null ? task.attempt + 1 : task.attempt,
+    clusterId: task.clusterId ?? randomBytes(6).toString("hex"),
+    clusterName: task.clusterId === null ? `${plain(task.name)}-${task.job.id}` : task.clusterName,
+    launchingAt: ctx.now().getTime(),
   };
-  await ctx.batch((tx) => setTask(tx, task.id, attempt));
-  return { ...task, ...attempt };
+  if (!(await takePlaces(ctx, task, attempt))) return;
+  const begun = { ...task, ...attempt };
+  return withTask(ctx, begun, (open) => makeCluster(ctx, begun, open, signal));
 }
 
 const nameAtMost = 80;
@@ -138,6 +153,7 @@ async function unmade(
   else if (type === policyRefusal) await tellWait(ctx, task, `waits: ${message}`);
   else if (hopeless.includes(type)) return { to: "FAILED_PRECHECKS", reason: message };
   else throw error;
+  await endLaunch(ctx, task);
 }
 
 /** Somebody has a cluster of that name. */
@@ -148,7 +164,7 @@ async function rename(ctx: Context, task: JobTask & { clusterId: string }): Prom
 }
 
 async function awaitCluster(
-  ctx: Ground,
+  ctx: Context,
   task: JobTask,
   { problem }: Cluster,
 ): Promise<Outcome | undefined> {
@@ -156,6 +172,7 @@ async function awaitCluster(
   const { type, message } = problem;
   if (hopeless.includes(type)) return { to: "FAILED_PRECHECKS", reason: message };
   await tellWait(ctx, task, `waits for its cluster: ${message}`);
+  await endLaunch(ctx, task);
 }
 
 async function submit(

@@ -4,6 +4,7 @@ import type { Ground } from "../ground.ts";
 import { move } from "../move.ts";
 import { countTasks } from "./counts.ts";
 import { narrate } from "./narration.ts";
+import { placesAfter } from "./places.ts";
 import { type JobTask, type Outcome, type TaskChange, taskKey } from "./schema.ts";
 import { setTask } from "./store.ts";
 
@@ -19,7 +20,8 @@ export async function moveTask(
   const isMoved = await move(ctx, managedJobMachine, task, to, reason, async (tx) => {
     await countTasks(tx, of, task.status, -1);
     await countTasks(tx, of, to, 1);
-    await setTask(tx, task.id, { reason, waitsFor: null, ...timesOf(task, to, now), ...change });
+    const times = timesOf(task, to, now);
+    await setTask(tx, task.id, { reason, waitsFor: null, ...placesAfter(to), ...times, ...change });
   });
   if (isMoved) narrate(ctx, task.id, `${to}: ${reason}`);
 }

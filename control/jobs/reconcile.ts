@@ -1,12 +1,12 @@
 import { findCluster } from "../clusters/store.ts";
 import type { Context } from "../context.ts";
-import type { Ground } from "../ground.ts";
 import { type Aside, nudge, obsolete, type Reconciler, type Step } from "../reconciler.ts";
 import { bringUp } from "./attempt.ts";
 import { leave } from "./leave.ts";
 import { moveTask } from "./move.ts";
 import { isItsTurn, nudgeOthers } from "./order.ts";
 import { findOutcome } from "./outcome.ts";
+import { listFirst, wakeQueued } from "./places.ts";
 import { hasEnded, type JobTask, type Outcome, taskKey } from "./schema.ts";
 import { findTask, listUnsettled, setTask } from "./store.ts";
 
@@ -19,7 +19,10 @@ export const managedJobs: Reconciler = {
   reconcile,
 };
 
-/** Tasks to look at in every round; events of its cluster already wake a task that runs and is being watched. */
+/**
+ * Tasks to look at in every round; events of its cluster already wake a task that runs and is being watched, and room
+ * one that is queued.
+ */
 async function due(ctx: Context): Promise<string[]> {
   const isHeard = ({ status, waits_for, cluster_id, is_primary }: Unsettled) =>
     status === "RUNNING" &&
@@ -27,7 +30,8 @@ async function due(ctx: Context): Promise<string[]> {
     // Others may have to end at some time.
     is_primary === 1 &&
     ctx.watches.has(cluster_id ?? "");
-  return (await listUnsettled(ctx.db)).filter((one) => !isHeard(one)).map(({ id }) => id);
+  const due = (await listUnsettled(ctx.db)).filter((one) => !isHeard(one)).map(({ id }) => id);
+  return [...due, ...(await listFirst(ctx))];
 }
 
 type Unsettled = Awaited<ReturnType<typeof listUnsettled>>[number];
@@ -57,8 +61,10 @@ async function reconcile(
     throw error;
   });
   if (outcome !== undefined && outcome !== obsolete) {
-    await moveTask(ctx, task, outcome as Outcome);
+    const next = outcome as Outcome;
+    await moveTask(ctx, task, next);
     await nudgeOthers(ctx, task);
+    if (next.to !== "STARTING") await wakeQueued(ctx);
   }
   // What comes next begins at once.
   if (outcome !== undefined) void nudge(ctx, "managed_job", id);
@@ -90,8 +96,9 @@ const settle: Run = async (ctx, task, signal) => {
 const isLeft = async (ctx: Context, task: JobTask, signal: AbortSignal): Promise<boolean> =>
   leave(ctx, task, await findCluster(ctx.db, task.clusterId ?? ""), signal);
 
-async function note(ctx: Ground, { id }: JobTask): Promise<void> {
+async function note(ctx: Context, { id }: JobTask): Promise<void> {
   const settledAt = ctx.now().getTime();
   await ctx.batch((tx) => setTask(tx, id, { settledAt, waitsFor: null }));
   ctx.changes.notify(taskKey(id));
+  await wakeQueued(ctx);
 }

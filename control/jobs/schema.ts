@@ -57,6 +57,11 @@ export interface JobTask {
   readonly reason: string;
   /** What it waits for, and what would end that; null while it does not wait. */
   readonly waitsFor: string | null;
+  /** What it waits for behind others (`places.ts`). */
+  readonly queuedFor: "job" | "launch" | null;
+  readonly queuedRank: number | null;
+  /** Since when it counts as being launched. */
+  readonly launchingAt: number | null;
   readonly wanted: "DONE" | "CANCELLED";
   readonly wantedBecause: string;
   /** From 1; 0 before the first. */
@@ -97,6 +102,9 @@ export interface Outcome {
 export type TaskChange = Partial<
   Omit<JobTask, "id" | "job" | "number" | "status" | "wanted" | "wantedBecause" | "statusChangedAt">
 >;
+
+/** It waits behind others no more. */
+export const dequeued: TaskChange = { queuedFor: null, queuedRank: null };
 
 /** The key that wakes those who wait for a task or its log. */
 export const taskKey = (id: string): string => `managed_job:${id}`;

@@ -58,12 +58,13 @@ interface LatestFilter {
   readonly workspaces: readonly string[] | null;
 }
 
-/** Tasks that have something left: they have not ended, or their last cluster is not gone. */
+/** Tasks that have something left, and are not queued: they have not ended, or their last cluster is not gone. */
 export const listUnsettled = (db: Queries) =>
   db
     .selectFrom("job_tasks")
     .select(["id", "status", "waits_for", "cluster_id", "is_primary"])
     .where("settled_at", "is", null)
+    .where("queued_for", "is", null)
     .execute();
 
 /** Writes what changed of a task. */
@@ -174,6 +175,9 @@ const toTask = (row: Row): JobTask => ({
   status: row.status,
   reason: row.reason,
   waitsFor: row.waits_for,
+  queuedFor: row.queued_for,
+  queuedRank: row.queued_rank,
+  launchingAt: row.launching_at,
   wanted: row.wanted,
   wantedBecause: row.wanted_because,
   attempt: row.attempt,

@@ -90,8 +90,8 @@ const schedules: Readonly<Partial<globalThis.Record<ManagedJobStatus, string>>> 
 };
 
 /** In the words of existing clients. */
-function scheduleOf({ status, waitsFor, settledAt }: JobTask): string {
+function scheduleOf({ status, waitsFor, attempt, settledAt }: JobTask): string {
   if (settledAt !== null) return "DONE";
-  if (status === "PENDING" && waitsFor !== null) return "ALIVE_BACKOFF";
+  if (status === "PENDING" && attempt > 0 && waitsFor !== null) return "ALIVE_BACKOFF";
   return schedules[status] ?? "ALIVE";
 }

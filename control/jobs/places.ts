@@ -1,0 +1,96 @@
+import { settingName } from "../../common/config.ts";
+import type { Context } from "../context.ts";
+import type { Connection } from "../db/open.ts";
+import { addEvent } from "../events.ts";
+import type { Ground } from "../ground.ts";
+import { nudge } from "../reconciler.ts";
+import {
+  countAhead,
+  countBegun,
+  countLaunching,
+  findFirst,
+  hasBegun,
+  type Queued,
+  rankOf,
+} from "./place-store.ts";
+import { dequeued, type JobTask, type TaskChange, taskKey } from "./schema.ts";
+import { setTask } from "./store.ts";
+
+/**
+ * How many jobs are under way, and how many tasks are launched, at the same time. The others are queued by priority, then
+ * age, and woken when it is their turn.
+ */
+
+const queues: readonly Queued[] = ["job", "launch"];
+
+const reasons: Readonly<Record<Queued, (config: Ground["config"]) => string>> = {
+  job: ({ managedJobsAtMost: most }) =>
+    `waits until one of ${most} managed jobs has ended, as no more run at the same time (${settingName("managedJobsAtMost")})`,
+  launch: ({ jobLaunchesAtOnce: most }) =>
+    `waits until one of ${most} managed jobs has its machine, as no more are launched at the same time (${settingName("jobLaunchesAtOnce")})`,
+};
+
+/**
+ * Lets a task begin its next attempt and writes what changes with that, where there is room for it and nobody is ahead.
+ * False where there is not: then it is queued, and says for what.
+ */
+export async function takePlaces(
+  ctx: Context,
+  task: JobTask,
+  attempt: TaskChange,
+): Promise<boolean> {
+  const queue = await ctx.batch(async (tx) => {
+    const lacking = await findLacking(ctx, tx, task);
+    if (lacking === undefined) await setTask(tx, task.id, { ...attempt, ...dequeued });
+    else if (task.queuedFor !== lacking) await enqueue(ctx, tx, task, lacking);
+    return lacking;
+  });
+  if (queue !== undefined) ctx.changes.notify(taskKey(task.id));
+  // There may be room for the next one, too.
+  else if (task.queuedFor !== null) await wakeQueued(ctx);
+  return queue === undefined;
+}
+
+/** What a move means for the places of a task. */
+export const placesAfter = (to: JobTask["status"]): TaskChange =>
+  to === "STARTING" ? dequeued : { ...dequeued, launchingAt: null };
+
+async function findLacking(
+  { config }: Ground,
+  tx: Connection,
+  task: JobTask,
+): Promise<Queued | undefined> {
+  const hasRoom = async (queue: Queued, room: number) =>
+    room > 0 && (await countAhead(tx, queue, task, room)) < room;
+  if (!(await hasBegun(tx, task.job.id))) {
+    const room = config.managedJobsAtMost - (await countBegun(tx));
+    if (!(await hasRoom("job", room))) return "job";
+  }
+  if (task.launchingAt !== null) return undefined;
+  const room = config.jobLaunchesAtOnce - (await countLaunching(tx));
+  return (await hasRoom("launch", room)) ? undefined : "launch";
+}
+
+async function enqueue(ctx: Ground, tx: Connection, task: JobTask, queue: Queued): Promise<void> {
+  const waitsFor = reasons[queue](ctx.config);
+  await setTask(tx, task.id, { queuedFor: queue, queuedRank: rankOf(task), waitsFor });
+  await addEvent(tx, { noun: "managed_job", id: task.id, reason: waitsFor, at: ctx.now() });
+}
+
+/** A task is not being launched any more, or not now: others are. */
+export async function endLaunch(ctx: Context, { id, launchingAt }: JobTask): Promise<undefined> {
+  if (launchingAt === null) return;
+  await ctx.batch((tx) => setTask(tx, id, { launchingAt: null }));
+  await wakeQueued(ctx);
+}
+
+/** Has the first task of each queue looked at, as there may be room for it. */
+export async function wakeQueued(ctx: Context): Promise<void> {
+  for (const id of await listFirst(ctx)) void nudge(ctx, "managed_job", id);
+}
+
+/** The first task of each queue. */
+export async function listFirst({ db }: Ground): Promise<string[]> {
+  const first = await Promise.all(queues.map((queue) => findFirst(db, queue)));
+  return first.flatMap((id) => id ?? []);
+}

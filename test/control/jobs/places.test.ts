@@ -1,0 +1,134 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { AppError } from "../../../common/errors.ts";
+import { jobOperations as rows } from "../../../contract/operations/jobs.ts";
+import { managedJobs } from "../../../control/jobs/reconcile.ts";
+import { jobBed } from "./bed.ts";
+
+const oneJob = { config: { managedJobsAtMost: 1 } };
+const oneLaunch = { config: { jobLaunchesAtOnce: 1 } };
+const forJob =
+  "waits until one of 1 managed jobs has ended, as no more run at the same time (OUTRIGGER_MANAGED_JOBS_AT_MOST)";
+const forLaunch =
+  "waits until one of 1 managed jobs has its machine, as no more are launched at the same time (OUTRIGGER_JOB_LAUNCHES_AT_ONCE)";
+
+const withPriority = (priority: number): string => `run: x\nresources: {priority: ${priority}}`;
+const aGroup = "name: pair\nexecution: parallel\n---\nname: a\nrun: a\n---\nname: b\nrun: b";
+
+test("jobs beyond the limit wait, say for what, and follow by priority, then age", async (t) => {
+  const bed = await jobBed(t, oneJob);
+  await bed.launch();
+  await bed.untilTask(1, "RUNNING");
+  for (const priority of [0, 5, 5]) await bed.launch(withPriority(priority));
+  for (const id of [2, 3, 4]) await bed.until(id, ({ queuedFor }) => queuedFor === "job");
+
+  const { jobs } = await bed.world.run(rows.queueV2, { statuses: ["PENDING"] });
+  assert.deepEqual(
+    jobs.map(({ details, schedule_state: state }) => [details, state]),
+    Array(3).fill([forJob, "WAITING"]),
+  );
+  const [event] = await bed.world.run(rows.events, { job_id: 2 });
+  assert.equal(event?.reason, forJob);
+  const { text } = await bed.world.http("GET", "/explain?name=2");
+  assert.deepEqual(JSON.parse(text).doing, [forJob]);
+  const order = [];
+  for (const id of [1, 3, 4, 2]) {
+    await bed.untilTask(id, "RUNNING");
+    const open = await bed.world.run(rows.queueV2, { statuses: ["RUNNING"] });
+    order.push(open.jobs.map(({ job_id }) => job_id));
+    (await bed.agent(id)).end(1, "SUCCEEDED");
+    await bed.untilSettled(id);
+  }
+  assert.deepEqual(order, [[1], [3], [4], [2]]);
+});
+
+test("of the jobs that wait behind others only the first is looked at in each round", async (t) => {
+  const bed = await jobBed(t, oneJob);
+  for (let id = 1; id <= 4; id += 1) await bed.launch();
+  await bed.untilTask(1, "RUNNING");
+  for (const id of [2, 3, 4]) await bed.until(id, ({ queuedFor }) => queuedFor === "job");
+
+  const due = await managedJobs.due(bed.world.ctx);
+
+  const { id: second } = await bed.task(2);
+  const { id: first } = await bed.task(1);
+  assert.deepEqual(
+    due.filter((id) => id !== first),
+    [second],
+  );
+});
+
+test("launches beyond the limit wait until one is over", async (t) => {
+  const bed = await jobBed(t, oneLaunch);
+  const release = bed.world.provider.holds("create");
+  await bed.launch();
+  await bed.world.provider.held("create");
+  await bed.launch();
+  const { waitsFor } = await bed.until(2, ({ queuedFor }) => queuedFor === "launch");
+  release();
+
+  await bed.untilTask(1, "RUNNING");
+  await bed.untilTask(2, "RUNNING");
+
+  assert.equal(waitsFor, forLaunch);
+  const { launchingAt, queuedFor, queuedRank } = await bed.task(2);
+  assert.deepEqual([launchingAt, queuedFor, queuedRank], [null, null, null]);
+});
+
+test("a job that waits for a machine keeps no other from its launch", async (t) => {
+  const bed = await jobBed(t, oneLaunch);
+  const { provider } = bed.world;
+  provider.refuses("fake", new AppError("ResourcesUnavailableError", "no capacity"));
+  await bed.launch();
+  await bed.until(1, ({ waitsFor }) => /no capacity/.test(waitsFor ?? ""));
+  await bed.launch();
+  await bed.until(2, ({ waitsFor }) => /no capacity/.test(waitsFor ?? ""));
+
+  const { launchingAt } = await bed.until(1, (task) => task.launchingAt === null);
+
+  assert.equal(launchingAt, null);
+});
+
+test("the tasks of a group take one place together", async (t) => {
+  const bed = await jobBed(t, oneJob);
+  await bed.launch(aGroup);
+  await bed.launch();
+  await bed.until(2, ({ queuedFor }) => queuedFor === "job");
+
+  const { jobs } = await bed.world.run(rows.queueV2, { job_ids: [1] });
+
+  assert.ok(jobs.length > 1);
+  await bed.untilTask(1, "RUNNING");
+});
+
+test("a job that waits behind others can be cancelled, and is nobody's obstacle then", async (t) => {
+  const bed = await jobBed(t, oneJob);
+  for (let id = 1; id <= 3; id += 1) await bed.launch();
+  await bed.untilTask(1, "RUNNING");
+  for (const id of [2, 3]) await bed.until(id, ({ queuedFor }) => queuedFor === "job");
+
+  await bed.world.run(rows.cancel, { job_ids: [2] });
+  await bed.untilTask(2, "CANCELLED");
+  (await bed.agent(1)).end(1, "SUCCEEDED");
+
+  await bed.untilTask(3, "RUNNING");
+});
+
+test("jobs that wait behind others go on after a crash, within the limit", async (t) => {
+  const before = await jobBed(t, oneJob);
+  for (let id = 1; id <= 3; id += 1) await before.launch();
+  await before.untilTask(1, "RUNNING");
+  for (const id of [2, 3]) await before.until(id, ({ queuedFor }) => queuedFor === "job");
+  const bed = await before.crash();
+
+  for (const id of [1, 2, 3]) {
+    await bed.untilTask(id, "RUNNING");
+    const { jobs } = await bed.world.run(rows.queueV2, { statuses: ["RUNNING"] });
+    assert.deepEqual(
+      jobs.map(({ job_id }) => job_id),
+      [id],
+    );
+    (await bed.agent(id)).end(1, "SUCCEEDED");
+    await bed.untilSettled(id);
+  }
+});
