@@ -24,6 +24,8 @@ export const ownership = {
   newCluster: "a name that no cluster outside your workspaces has",
   service: "in your workspaces; others are hidden",
   newService: "a name that no service outside your workspaces has",
+  pool: "in your workspaces; others are hidden",
+  newPool: "a name that no pool outside your workspaces has",
   token: "a token that you created; administrators: any",
   user: "yourself; administrators: anybody",
   changedRole: "the role that you have; administrators: any",

@@ -16,7 +16,7 @@ import { listTasks } from "./jobs/store.ts";
 import { findRequest, resolveId } from "./requests/find.ts";
 import { hasEnded, type StoredRequest } from "./requests/schema.ts";
 import { listReplicas } from "./services/replicas/store.ts";
-import type { Replica, Service } from "./services/schema.ts";
+import { type Replica, type Service, wordsOf } from "./services/schema.ts";
 import { findLiveService } from "./services/store.ts";
 import { findSpent } from "./workspaces/use.ts";
 
@@ -70,20 +70,25 @@ async function explainCluster(
 
 async function explainService(ctx: Ground, service: Service): Promise<Explanation> {
   const { id, name, status, reason, wanted, wantedBecause, statusChangedAt } = service;
+  const { noun, member } = wordsOf(service);
   const replicas = (await listReplicas(ctx.db, id)).filter(isOnItsWay);
   const spent = await findSpent(ctx, service.workspace);
   return {
-    ...{ noun: "service", name, id, status, wanted, because: wantedBecause },
+    ...{ noun, name, id, status, wanted, because: wantedBecause },
     since: statusChangedAt / 1_000,
-    doing: [reason, ...replicas.map(describeReplica), ...(spent === null ? [] : [spent])],
+    doing: [
+      reason,
+      ...replicas.map((one) => describeReplica(one, member)),
+      ...(spent === null ? [] : [spent]),
+    ],
     attempt: toAttempt(await findAttempt(ctx.db, "service", id)),
   };
 }
 
 const isOnItsWay = ({ status }: Replica): boolean => status !== "READY" && status !== "GONE";
 
-const describeReplica = ({ number, status, reason }: Replica): string =>
-  `replica ${number} is ${status}: ${reason}`;
+const describeReplica = ({ number, status, reason }: Replica, member: string): string =>
+  `${member} ${number} is ${status}: ${reason}`;
 
 /** The first of its tasks that has not ended, or else decided how the job ended, and what the others do. */
 async function explainJob(

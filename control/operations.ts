@@ -1,4 +1,3 @@
-import { poolOperations } from "../contract/operations/pools.ts";
 import { storageOperations } from "../contract/operations/storage.ts";
 import { volumeOperations } from "../contract/operations/volumes.ts";
 import { auditOperations } from "./audit/operations.ts";
@@ -11,7 +10,7 @@ import { eventOperations } from "./event-stream.ts";
 import { explainOperations } from "./explain.ts";
 import { jobOperations } from "./jobs/operations.ts";
 import { requestOperations } from "./requests/operations.ts";
-import { serviceOperations } from "./services/operations.ts";
+import { poolOperations, serviceOperations } from "./services/operations.ts";
 import { sessionOperations } from "./sessions/operations.ts";
 import { sshPoolOperations } from "./ssh-pools/operations.ts";
 import { tokenOperations } from "./tokens/operations.ts";
@@ -24,7 +23,6 @@ import { workspaceOperations } from "./workspaces/operations.ts";
  * once ask for them.
  */
 const emptyLists: Bound[] = [
-  bind(poolOperations.status, async () => []),
   bind(storageOperations.list, async () => []),
   bind(volumeOperations.list, async () => []),
 ];
@@ -42,6 +40,7 @@ export const operations: Bound[] = [
   ...tokenOperations,
   ...auditOperations,
   ...serviceOperations,
+  ...poolOperations,
   ...jobOperations,
   ...sessionOperations,
   ...sshPoolOperations,

@@ -63,14 +63,18 @@ export function remarksOn({ warnings, tasks }: TaskDocument, used: readonly stri
   const idle = tasks
     .flatMap((task) => namesIn(withoutEffect, task))
     .filter((name) => !used.includes(name));
-  const named = idle.map((name) =>
-    name === "service" ? "service (bring it up with `outrigger serve up`)" : name,
-  );
+  const named = idle.map((name) => `${name}${wayOut[name] ?? ""}`);
   const remark = `without effect here: ${named.join(", ")}\n`;
   return (
     warnings.map((warning) => `${formatIssues([warning])}\n`).join("") + (idle[0] ? remark : "")
   );
 }
+
+/** What sections are for that have no effect. */
+const wayOut: Readonly<Record<string, string>> = {
+  service: " (bring it up with `outrigger serve up`)",
+  pool: " (apply it with `outrigger jobs pool apply`)",
+};
 
 /** Fields of a task, each with whether a task makes use of it. */
 type Uses = Readonly<Record<string, (task: Task, candidate: ResourceRequest) => boolean>>;
@@ -86,7 +90,6 @@ const unbuilt: Uses = {
   volumes: ({ volumes }) => isFilled(volumes),
   managed_secrets: ({ managedSecrets }) => isFilled(managedSecrets),
   "secrets from a store": ({ storedSecrets }) => isFilled(storedSecrets),
-  pool: ({ pool }) => pool !== undefined,
   "resources.image_id": (_, { image }) => image !== undefined,
   "resources.instance_type": (_, { instanceType }) => instanceType !== undefined,
   "resources.volumes": (_, { networkDisks }) => isFilled(networkDisks),
@@ -95,6 +98,7 @@ const unbuilt: Uses = {
 /** What makes no difference to a job on a machine of ours: said, and left at that. */
 const withoutEffect: Uses = {
   service: ({ service }) => service !== undefined,
+  pool: ({ pool }) => pool !== undefined,
   "service.replica_policy.spot_placer": ({ service }) => service?.replicas.spotPlacer !== undefined,
   event_callback: ({ eventCallback }) => eventCallback !== undefined,
   config: ({ config }) => isFilled(config),

@@ -46,6 +46,8 @@ export const jobOperations = {
     errors: [
       "ValueError",
       "InvalidTaskError",
+      "NotFoundError",
+      "ConflictError",
       "NotSupportedError",
       "ResourcesUnavailableError",
       "UserRequestRejectedByPolicy",

@@ -20,6 +20,7 @@ export const poolOperations = {
     queue: "long",
     summary: "Create a pool, change it or resize it.",
     access: "user",
+    about: { newPool: "pool_name" },
     input: body("JobsPoolApplyBody", {
       task: optional(poolText).describe("One task with a pool section as YAML text."),
       workers: optional(integer).describe("New number of workers when task is null."),
@@ -27,7 +28,14 @@ export const poolOperations = {
       mode: UpdateMode,
     }),
     output: Nothing,
-    errors: ["ValueError", "InvalidTaskError", "UserRequestRejectedByPolicy"],
+    errors: [
+      "ValueError",
+      "InvalidTaskError",
+      "NotFoundError",
+      "ConflictError",
+      "NotSupportedError",
+      "UserRequestRejectedByPolicy",
+    ],
   }),
   down: operation({
     name: "jobs.pool_down",
@@ -40,16 +48,17 @@ export const poolOperations = {
     input: body("JobsPoolDownBody", {
       pool_names: poolNames.describe("Names or patterns; exactly one of this and all."),
       all: flag.describe("Every pool."),
-      purge: flag.describe("Also pools that failed."),
+      purge: flag.describe("Also pools that failed or have jobs, which are cancelled."),
     }),
     output: Nothing,
-    errors: ["ValueError", "ClusterNotUpError"],
+    errors: ["ValueError", "ConflictError", "RuntimeError", "ClusterNotUpError"],
   }),
   status: operation({
     name: "jobs.pool_status",
     route: "POST /jobs/pool_status",
     tag,
     mode: "async",
+    reads: true,
     queue: "short",
     summary: "Pools and their workers.",
     access: "viewer",
@@ -66,6 +75,7 @@ export const poolOperations = {
     queue: "short",
     summary: "Stream the log of a pool or of one worker.",
     access: "viewer",
+    about: { pool: "pool_name" },
     input: body("JobsPoolLogsBody", {
       pool_name: poolName,
       target: ServiceComponent.describe("A pool has no load_balancer."),
@@ -74,7 +84,7 @@ export const poolOperations = {
       tail,
     }),
     output: Nothing,
-    errors: ["ValueError", "ClusterNotUpError"],
+    errors: ["ValueError", "NotFoundError", "ClusterNotUpError"],
   }),
   downloadLogs: operation({
     name: "jobs.pool_sync_down_logs",
@@ -84,6 +94,7 @@ export const poolOperations = {
     queue: "short",
     summary: "Copy logs of a pool to control, ready for /download.",
     access: "viewer",
+    about: { pool: "pool_name" },
     input: body("JobsPoolDownloadLogsBody", {
       pool_name: poolName,
       local_dir: filePath.describe("Ignored."),
@@ -94,6 +105,6 @@ export const poolOperations = {
       tail,
     }),
     output: z.string().describe("Folder on control."),
-    errors: ["ValueError", "ClusterNotUpError"],
+    errors: ["ValueError", "NotFoundError", "ClusterNotUpError"],
   }),
 } satisfies Record<string, Operation>;

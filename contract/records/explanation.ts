@@ -5,7 +5,7 @@ const seconds = z.number().describe("Unix seconds.");
 /** Why a thing is as it is. */
 export const Explanation = z
   .object({
-    noun: z.enum(["cluster", "service", "managed_job", "request"]),
+    noun: z.enum(["cluster", "service", "pool", "managed_job", "request"]),
     name: z.string(),
     id: z.string(),
     status: z.string(),

@@ -17,6 +17,8 @@ export interface ReplicaPolicy {
   readonly max: number;
   /** Requests a second that one replica takes, by accelerator or for all; undefined never scales. */
   readonly targetQps: number | Readonly<Record<string, number>> | undefined;
+  /** Of a pool: while more jobs than that wait, it gets one more worker. */
+  readonly queueLength?: number;
   readonly overprovision: number;
   readonly upscaleDelaySeconds: number;
   readonly downscaleDelaySeconds: number;

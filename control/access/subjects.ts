@@ -23,12 +23,10 @@ export const subjects = {
   },
   /** A cluster that is live or yet to be made. */
   newCluster: freeName("cluster", findLiveWorkspace),
-  async service({ db }, name, identity) {
-    const workspace = await findServiceWorkspace(db, name);
-    if (workspace !== undefined && seesWorkspace(identity, workspace)) return;
-    fail("NotFoundError", `there is no service ${name}; serve status lists them`);
-  },
+  service: seen("service", "serve status"),
   newService: freeName("service", findServiceWorkspace),
+  pool: seen("pool", "jobs pool status"),
+  newPool: freeName("pool", findServiceWorkspace),
   /** A token, which everyone sees, and its creator and administrators change. */
   async token({ db }, id, identity) {
     const token = await findToken(db, id);
@@ -58,6 +56,15 @@ export const subjects = {
     );
   },
 } as const satisfies Record<Ownership, Rule>;
+
+/** That a service or a pool is in a workspace that the caller sees. */
+function seen(noun: string, lister: string): Rule {
+  return async ({ db }, name, identity) => {
+    const workspace = await findServiceWorkspace(db, name);
+    if (workspace !== undefined && seesWorkspace(identity, workspace)) return;
+    fail("NotFoundError", `there is no ${noun} ${name}; ${lister} lists them`);
+  };
+}
 
 /** That a name is not taken by a thing that the caller cannot see. */
 function freeName(noun: string, findWorkspace: typeof findLiveWorkspace): Rule {

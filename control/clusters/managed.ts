@@ -147,6 +147,8 @@ export const hopeless: readonly string[] = [
 export interface ManagedJob {
   /** The same id twice is the same job. */
   readonly submissionId: string;
+  /** Whose it is, where that is not the user of the cluster. */
+  readonly user?: Cluster["user"];
   readonly env: Readonly<Record<string, string>>;
   readonly sidecar: JobSidecar | null;
   readonly blobId: string | null;
@@ -161,10 +163,10 @@ export async function submitManaged(
   ctx: Context,
   cluster: Cluster,
   task: Task,
-  { submissionId, env, sidecar, blobId, print }: ManagedJob,
+  { submissionId, user = cluster.user, env, sidecar, blobId, print }: ManagedJob,
   signal: AbortSignal,
 ): Promise<Job | undefined> {
-  const call = callFor(ctx, cluster, { id: submissionId, print, signal });
+  const call = callFor(ctx, { ...cluster, user }, { id: submissionId, print, signal });
   const cargoes = await readCargo(ctx, task, { file_mounts_blob_id: blobId }, "all", call);
   const more = { withSetup: true, cargoes, env, sidecar };
   return submitJob(ctx, cluster, task, more, call);

@@ -19,6 +19,7 @@ export interface JobTables {
     workspace: string;
     command: string;
     priority: number;
+    pool: string | null;
     submitted_at: number;
   };
   job_documents: { request_id: string; document: Uint8Array; blob_id: string | null };
@@ -32,6 +33,9 @@ export interface JobTables {
     user_id: string;
     workspace: string;
     resources: string;
+    pool_id: string | null;
+    share: string | null;
+    queued_at: Generated<number | null>;
     status: ManagedJobStatus;
     reason: string;
     waits_for: string | null;

@@ -140,6 +140,7 @@ export interface Tables extends JobTables {
   services: {
     id: string;
     name: string;
+    pool: number;
     status: ServiceStatus;
     reason: string;
     wanted: "UP" | "GONE";

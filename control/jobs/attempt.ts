@@ -19,8 +19,9 @@ import { tellWait } from "./move.ts";
 import { print } from "./narration.ts";
 import { isGroupUp } from "./order.ts";
 import { endLaunch, takePlaces } from "./places.ts";
+import { queueUp, tellPool } from "./pool.ts";
 import { pauseAfter } from "./recovery.ts";
-import { calledBy, type JobTask, type Outcome } from "./schema.ts";
+import { calledBy, type JobTask, type Outcome, submissionOf } from "./schema.ts";
 import { setTask } from "./store.ts";
 import { variablesOf } from "./variables.ts";
 
@@ -34,11 +35,11 @@ export async function bringUp(
   signal: AbortSignal,
 ): Promise<Outcome | undefined> {
   const cluster = await findCluster(ctx.db, task.clusterId ?? "");
-  const isOver = task.clusterJob !== null || (cluster !== undefined && cluster.wanted !== "UP");
+  const isOver =
+    task.clusterJob !== null || (cluster === undefined ? hadWorker(task) : cluster.wanted !== "UP");
   if (isOver) return endAttempt(ctx, task, cluster, signal);
   if (cluster === undefined) return begin(ctx, task, signal);
-  if (task.status === "PENDING")
-    return { to: "STARTING", reason: `cluster ${cluster.name} is being created` };
+  if (task.status === "PENDING") return { to: "STARTING", reason: beginningOf(task, cluster) };
   if (cluster.status !== "UP") return awaitCluster(ctx, task, cluster);
   if (!(await isGroupUp(ctx, task))) return endLaunch(ctx, task);
   return withTask(ctx, task, (open) =>
@@ -59,6 +60,11 @@ async function withTask(
   return { to: "FAILED_CONTROLLER", reason: `this version cannot read its task: ${open}` };
 }
 
+const hadWorker = ({ poolId, clusterId }: JobTask) => poolId !== null && clusterId !== null;
+
+const beginningOf = ({ poolId }: JobTask, { name }: Cluster): string =>
+  poolId === null ? `cluster ${name} is being created` : `worker ${name} takes it`;
+
 async function endAttempt(
   ctx: Context,
   task: JobTask,
@@ -67,6 +73,7 @@ async function endAttempt(
 ): Promise<undefined> {
   if (!(await leave(ctx, task, cluster, signal))) return;
   await ctx.batch((tx) => setTask(tx, task.id, { clusterId: null, clusterJob: null }));
+  tellPool(ctx, task);
   void nudge(ctx, "managed_job", task.id);
 }
 
@@ -89,6 +96,7 @@ async function begin(
   signal: AbortSignal,
 ): Promise<Outcome | undefined> {
   if (await isPausing(ctx, task)) return;
+  if (task.poolId !== null) return queueUp(ctx, task);
   const attempt = {
     attempt: task.clusterId === null ? task.attempt + 1 : task.attempt,
     clusterId: task.clusterId ?? randomBytes(6).toString("hex"),
@@ -187,7 +195,7 @@ async function submit(
     cluster,
     given,
     {
-      submissionId: cluster.id,
+      ...{ submissionId: submissionOf(task), user: task.job.user },
       env: await variablesOf(ctx, task),
       sidecar: null,
       blobId,

@@ -52,9 +52,9 @@ async function cancelTasks(ctx: Context, tasks: readonly JobTask[], call: Call):
 export function checkCancel(input: Input): void {
   const { name, all, all_users: allUsers, pool, task } = input;
   const ids = idsOf(input);
-  if (pool !== null) fail("NotSupportedError", "this version has no worker pools: leave pool out");
-  const ways = [name !== null, ids !== null, all && !allUsers, allUsers].filter(Boolean).length;
-  if (ways !== 1) fail("ValueError", "give exactly one of name, job_ids, all and all_users");
+  const ways = [name !== null, ids !== null, pool !== null, all && !allUsers, allUsers];
+  if (ways.filter(Boolean).length !== 1)
+    fail("ValueError", "give exactly one of name, job_ids, pool, all and all_users");
   if (task !== null && name === null && ids?.length !== 1)
     fail("ValueError", "a task is one of a single job: give that as well");
 }
@@ -64,14 +64,14 @@ const idsOf = ({ job_ids: ids }: Input): readonly number[] | null =>
   ids === null || ids.length === 0 ? null : ids;
 
 async function choose(ctx: Ground, input: Input, call: Call): Promise<JobTask[]> {
-  const { name, all_users: allUsers, task } = input;
+  const { name, all_users: allUsers, pool, task } = input;
   const ids = idsOf(input);
   if (name !== null) return getTasks(ctx, { name, job_id: null, task }, call);
   if (ids !== null) {
     const named = ids.map((id) => getTasks(ctx, { name: null, job_id: id, task }, call));
     return (await Promise.all(named)).flat();
   }
-  const of = { userId: ownerShown(call, allUsers), workspaces: call.workspaces };
+  const of = { userId: ownerShown(call, allUsers || pool !== null), workspaces: call.workspaces };
   const open = await listTasks(ctx.db, await listOpenIds(ctx.db, of));
-  return open.filter(({ endedAt }) => endedAt === null);
+  return open.filter(({ endedAt, job }) => endedAt === null && (pool ?? job.pool) === job.pool);
 }

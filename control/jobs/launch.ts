@@ -16,6 +16,7 @@ import { causeOf } from "../want.ts";
 import { admitJob } from "../workspaces/admit.ts";
 import { withDefaults } from "../workspaces/defaults.ts";
 import { membershipOf } from "./join.ts";
+import { getPoolId, refuseLeaving, shareOf } from "./pool.ts";
 import { listTasks } from "./store.ts";
 import { addJobs, listSubmitted, type NewJob, type NewTask } from "./submit-store.ts";
 
@@ -40,7 +41,6 @@ function describeSubmitted(ids: readonly number[]): string {
 /** What cannot be done with a job is refused, before anything is stored. */
 export function checkLaunch(input: Input): void {
   const { pool, num_jobs: copies, parent_job_id: parentId, job_group_explicit: must } = input;
-  if (pool !== null) fail("NotSupportedError", "this version has no worker pools: leave pool out");
   if (must && parentId === null)
     fail(
       "ValueError",
@@ -49,6 +49,8 @@ export function checkLaunch(input: Input): void {
   const { kind, tasks } = readDocument(input.task);
   for (const task of tasks) checkManagedFiles(task);
   checkSiblings(tasks);
+  if (pool !== null && kind === "group")
+    fail("ValueError", "a job group has clusters of its own: leave pool out");
   if (parentId !== null && (kind !== "task" || (copies ?? 1) !== 1))
     fail("NotSupportedError", "what joins a job group must be one job of one task");
   if (copies !== null && (copies < 1 || copies * tasks.length > caps.entries))
@@ -72,31 +74,28 @@ async function submit(ctx: Context, given: Input, yaml: string, call: Call): Pro
   const document = readDocument(yaml);
   const { tasks } = document;
   call.print(remarksOn(document, usedBy(ctx, tasks)));
-  for (const task of tasks) await refuseImpossible(ctx, task, call.workspace, call.signal);
+  const { pool, file_mounts_blob_id: blobId = null } = given;
+  const poolId = pool === null ? null : await getPoolId(ctx, pool, call.workspace, call);
+  if (poolId === null)
+    for (const task of tasks) await refuseImpossible(ctx, task, call.workspace, call.signal);
   const name = given.name ?? document.name ?? tasks[0]?.name ?? "job";
   const job: Omit<NewJob, "joined"> = {
-    ...{ requestId: call.id, name, user: call.user, workspace: call.workspace },
+    ...{ requestId: call.id, name, user: call.user, workspace: call.workspace, pool },
     execution: executions[document.kind],
     copies: given.num_jobs ?? 1,
     command: tasks.reduce((text, task) => withoutSecrets(text, task), call.command),
     priority: tasks[0]?.resources.priority ?? 0,
     submittedAt: ctx.now().getTime(),
-    document: { yaml, blobId: given.file_mounts_blob_id ?? null },
+    document: { yaml, blobId },
     reason: causeOf(call, "submitted").because,
   };
-  const newTasks = newTasksOf(document, name);
-  const newId = () => randomBytes(6).toString("hex");
-  const { ids, remark } = await ctx.batch(async (tx) => {
-    await admitJob(ctx, tx, call.workspace, call);
-    const joined = await membershipOf(tx, given, call);
-    if (typeof joined !== "string")
-      return { ids: await addJobs(tx, ctx.seal, { ...job, joined }, newTasks, newId), remark: "" };
-    if (given.job_group_explicit) fail("ValueError", `it cannot join: ${joined}`);
-    const ids = await addJobs(tx, ctx.seal, { ...job, joined: null }, newTasks, newId);
-    return { ids, remark: `It is a job by itself, as ${joined}\n` };
-  });
-  call.print(remark);
-  return ids;
+  const shareIn = (task: Task) => (poolId === null ? null : shareOf(task, blobId));
+  const newTasks = tasks.map((task, at) => ({
+    name: task.name ?? (tasks.length === 1 ? name : `${name}-${at}`),
+    ...{ resources: describeAsked(task), poolId, share: shareIn(task) },
+    ...partIn(document, task),
+  }));
+  return store(ctx, job, newTasks, given, call);
 }
 
 const executions = { task: null, pipeline: "serial", group: "parallel" } as const;
@@ -106,14 +105,34 @@ const usedBy = (ctx: Context, tasks: readonly Task[]): string[] => [
   ...(tasks.some(({ resources }) => asksForSpot(ctx, resources)) ? ["resources.use_spot"] : []),
 ];
 
-function newTasksOf({ tasks, group }: TaskDocument, jobName: string): NewTask[] {
-  const delays = group?.terminationDelaySeconds;
-  const isPrimary = ({ name = "" }: Task) =>
-    group === undefined || group.primaryTasks.length === 0 || group.primaryTasks.includes(name);
-  return tasks.map((task, at) => ({
-    name: task.name ?? (tasks.length === 1 ? jobName : `${jobName}-${at}`),
-    resources: describeAsked(task),
-    isPrimary: isPrimary(task),
-    delayMs: (delays?.byTask[task.name ?? ""] ?? delays?.default ?? 0) * 1_000,
-  }));
+/** What a job group says of one of its tasks; any other task is the only one that counts. */
+function partIn({ group }: TaskDocument, { name = "" }: Task) {
+  if (group === undefined) return { isPrimary: true, delayMs: 0 };
+  const { primaryTasks: primary, terminationDelaySeconds: delays } = group;
+  return {
+    isPrimary: primary.length === 0 || primary.includes(name),
+    delayMs: (delays.byTask[name] ?? delays.default) * 1_000,
+  };
+}
+
+async function store(
+  ctx: Context,
+  job: Omit<NewJob, "joined">,
+  tasks: readonly NewTask[],
+  given: Input,
+  call: Call,
+): Promise<number[]> {
+  const newId = () => randomBytes(6).toString("hex");
+  const { ids, remark } = await ctx.batch(async (tx) => {
+    await admitJob(ctx, tx, call.workspace, call);
+    await refuseLeaving(tx, tasks[0]?.poolId ?? null);
+    const joined = await membershipOf(tx, given, call);
+    const isRefused = typeof joined === "string";
+    if (isRefused && given.job_group_explicit) fail("ValueError", `it cannot join: ${joined}`);
+    const whole = { ...job, joined: isRefused ? null : joined };
+    const ids = await addJobs(tx, ctx.seal, whole, tasks, newId);
+    return { ids, remark: isRefused ? `It is a job by itself, as ${joined}\n` : "" };
+  });
+  call.print(remark);
+  return ids;
 }

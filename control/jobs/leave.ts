@@ -1,17 +1,18 @@
+import { AppError } from "../../common/errors.ts";
 import { agentOperations as api } from "../../contract/agent-api.ts";
 import { jobMachine } from "../../contract/statuses.ts";
 import { findManagedJob, wantGone } from "../clusters/managed.ts";
 import type { Cluster } from "../clusters/schema.ts";
 import type { Context } from "../context.ts";
 import { tellWait } from "./move.ts";
-import type { JobTask } from "./schema.ts";
+import { type JobTask, submissionOf } from "./schema.ts";
 
 /** How long a node may take to end the job, and to hand over the rest of its log. */
 const patienceMs = 60_000;
 
 /**
  * Deletes the cluster of an attempt that is over, after copying as much of its log as can be reached. Returns
- * true when nothing of the cluster is left.
+ * true when nothing of the cluster is left; on a worker, when nothing of the attempt is.
  */
 export async function leave(
   ctx: Context,
@@ -23,6 +24,7 @@ export async function leave(
     await ctx.jobLogs.drop(task);
     return true;
   }
+  if (task.poolId !== null) return leaveWorker(ctx, task, cluster, signal);
   if (cluster.wanted !== "GONE") {
     if (task.clusterJob !== null) await fetchLog(ctx, task, cluster, signal);
     const because = task.wanted === "CANCELLED" ? task.wantedBecause : task.reason;
@@ -30,6 +32,33 @@ export async function leave(
   } else if (cluster.problem !== null)
     await tellWait(ctx, task, `waits until its cluster is deleted: ${cluster.problem.message}`);
   return false;
+}
+
+/** A worker that does not answer may still run the attempt: it is waited for, or for its end. */
+async function leaveWorker(
+  ctx: Context,
+  task: JobTask,
+  cluster: Cluster,
+  signal: AbortSignal,
+): Promise<boolean> {
+  const head = ctx.agent(cluster, 0);
+  const options = { signal, timeoutMs: patienceMs };
+  try {
+    const active = await head.call(api.listJobs, { active: "true" }, options);
+    const job = active.find(({ submissionId }) => submissionId === submissionOf(task));
+    const ended = job && (await head.call(api.cancelJob, { id: job.id }, options));
+    // Ranks on other nodes may take longer.
+    if (ended !== undefined && !jobMachine.isFinal(ended.status)) return false;
+  } catch (error) {
+    signal.throwIfAborted();
+    if (!(error instanceof AppError)) throw error;
+    const waitsFor = `waits until worker ${cluster.name} answers, or is gone`;
+    await tellWait(ctx, task, waitsFor);
+    return false;
+  }
+  if (task.clusterJob !== null) await fetchLog(ctx, task, cluster, signal);
+  await ctx.jobLogs.drop(task);
+  return true;
 }
 
 /** A node that does not answer, or answers too slowly, does not hold its own removal up. */
@@ -40,7 +69,8 @@ async function fetchLog(
   signal: AbortSignal,
 ): Promise<void> {
   const { clusterJob: jobId } = task;
-  const job = await findManagedJob(ctx, cluster, { submissionId: cluster.id, jobId }, signal);
+  const submissionId = submissionOf(task);
+  const job = await findManagedJob(ctx, cluster, { submissionId, jobId }, signal);
   if (job === undefined || job === "unknown") return;
   try {
     if (!jobMachine.isFinal(job.status))

@@ -52,7 +52,7 @@ const columns = [
   ...(["job_id", "number", "status", "infra", "recoveries"] as const),
   ...(["ran_ms", "run_at", "started_at", "ended_at"] as const),
   ...(["managed_jobs.name", "managed_jobs.user_name", "managed_jobs.submitted_at"] as const),
-  "managed_jobs.workspace",
+  ...(["managed_jobs.workspace", "managed_jobs.pool"] as const),
 ] as const;
 
 /** What is looked at of each task where no index knows which ones are wanted. */

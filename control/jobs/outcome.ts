@@ -9,7 +9,7 @@ import type { Context } from "../context.ts";
 import { openTask } from "./document.ts";
 import { tellWait } from "./move.ts";
 import { afterFailure, afterLoss, type Recovery, usualRecovery } from "./recovery.ts";
-import type { JobTask, Outcome } from "./schema.ts";
+import { type JobTask, type Outcome, submissionOf } from "./schema.ts";
 
 /**
  * What became of a task that runs: undefined while it does, and while nobody can say, as a machine that is
@@ -31,7 +31,7 @@ export async function findOutcome(
     () => lossOf(ctx, cluster, signal),
   );
   if (loss !== undefined) return lost(loss);
-  const submitted = { submissionId: cluster.id, jobId: task.clusterJob };
+  const submitted = { submissionId: submissionOf(task), jobId: task.clusterJob };
   const job = await findManagedJob(ctx, cluster, submitted, signal);
   if (job === "unknown") return lost("its machine was replaced");
   if (job === undefined) return void (await tellWait(ctx, task, silent(cluster)));

@@ -76,8 +76,7 @@ function fits(task: SlimTask, input: Input): boolean {
     has(task.user_name, input.user_match) &&
     has(task.workspace, input.workspace_match) &&
     has(task.infra ?? "", input.infra_match) &&
-    // No job of this version runs in a pool.
-    has("", input.pool_match) &&
+    has(task.pool ?? "", input.pool_match) &&
     (after === null || submittedAt >= after) &&
     (before === null || submittedAt <= before)
   );

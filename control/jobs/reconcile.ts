@@ -7,6 +7,7 @@ import { moveTask } from "./move.ts";
 import { isItsTurn, nudgeOthers } from "./order.ts";
 import { findOutcome } from "./outcome.ts";
 import { listFirst, wakeQueued } from "./places.ts";
+import { tellPool } from "./pool.ts";
 import { hasEnded, type JobTask, type Outcome, taskKey } from "./schema.ts";
 import { findTask, listUnsettled, setTask } from "./store.ts";
 
@@ -30,8 +31,10 @@ async function due(ctx: Context): Promise<string[]> {
     // Others may have to end at some time.
     is_primary === 1 &&
     ctx.watches.has(cluster_id ?? "");
-  const due = (await listUnsettled(ctx.db)).filter((one) => !isHeard(one)).map(({ id }) => id);
-  return [...due, ...(await listFirst(ctx))];
+  // Its pool wakes a task that waits for a worker.
+  const isQueued = ({ queued_at, wanted }: Unsettled) => queued_at !== null && wanted === "DONE";
+  const due = (await listUnsettled(ctx.db)).filter((one) => !isHeard(one) && !isQueued(one));
+  return [...due.map(({ id }) => id), ...(await listFirst(ctx))];
 }
 
 type Unsettled = Awaited<ReturnType<typeof listUnsettled>>[number];
@@ -83,13 +86,15 @@ const beginCancel: Run = async (_, { wantedBecause: reason }) => ({ to: "CANCELL
 
 const cancel: Run = async (ctx, task, signal) => {
   if (!(await isLeft(ctx, task, signal))) return undefined;
-  const change = { settledAt: ctx.now().getTime() };
+  const change = { settledAt: ctx.now().getTime(), queuedAt: null };
+  tellPool(ctx, task);
   return { to: "CANCELLED", reason: task.wantedBecause, change };
 };
 
 const settle: Run = async (ctx, task, signal) => {
   if (!(await isLeft(ctx, task, signal))) return undefined;
   await note(ctx, task);
+  tellPool(ctx, task);
   return undefined;
 };
 

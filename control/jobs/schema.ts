@@ -14,6 +14,8 @@ export interface ManagedJob {
   readonly joined: Membership | null;
   readonly user: User;
   readonly workspace: string;
+  /** The pool on whose workers it runs; null where it has clusters of its own. */
+  readonly pool: string | null;
   /** The command line that submitted it. */
   readonly command: string;
   readonly priority: number;
@@ -52,6 +54,11 @@ export interface JobTask {
   readonly delayMs: number;
   /** What it asks for, for people. */
   readonly resources: string;
+  /** The pool on whose workers it runs, and what it takes of one; null where it has clusters of its own. */
+  readonly poolId: string | null;
+  readonly share: Share | null;
+  /** Since when it waits for a worker; null while it does not. */
+  readonly queuedAt: number | null;
   readonly status: ManagedJobStatus;
   /** Why it has that status, for people. */
   readonly reason: string;
@@ -91,6 +98,30 @@ export interface JobTask {
   readonly statusChangedAt: number;
 }
 
+/** What a task takes of each node of a worker. */
+export interface Share {
+  readonly nodes: number;
+  /** The first that the worker has counts. One that asks for nothing takes the whole worker. */
+  readonly ways: readonly Way[];
+  /** The files that it brings: tasks with others would overwrite them. */
+  readonly files: string | null;
+}
+
+/** So many processors and gigabytes; 0 where the task does not say. */
+export interface Way {
+  readonly cpus: number;
+  readonly memoryGb: number;
+  readonly accelerators: { readonly name: string; readonly count: number } | null;
+}
+
+/** The id that an attempt was handed in under: that of its own cluster, or one of its own on a worker. */
+export const submissionOf = (task: JobTask): string =>
+  task.poolId === null ? (task.clusterId ?? "") : submissionIn(task);
+
+/** The id that an attempt was handed in under to a worker. */
+export const submissionIn = ({ id, attempt }: Pick<JobTask, "id" | "attempt">): string =>
+  `${id}-${attempt}`;
+
 /** What a step makes of a task. */
 export interface Outcome {
   readonly to: ManagedJobStatus;
@@ -100,7 +131,18 @@ export interface Outcome {
 
 /** What may change of a task beside its status. */
 export type TaskChange = Partial<
-  Omit<JobTask, "id" | "job" | "number" | "status" | "wanted" | "wantedBecause" | "statusChangedAt">
+  Omit<
+    JobTask,
+    | "id"
+    | "job"
+    | "number"
+    | "poolId"
+    | "share"
+    | "status"
+    | "wanted"
+    | "wantedBecause"
+    | "statusChangedAt"
+  >
 >;
 
 /** It waits behind others no more. */

@@ -62,7 +62,7 @@ interface LatestFilter {
 export const listUnsettled = (db: Queries) =>
   db
     .selectFrom("job_tasks")
-    .select(["id", "status", "waits_for", "cluster_id", "is_primary"])
+    .select(["id", "status", "waits_for", "cluster_id", "is_primary", "queued_at", "wanted"])
     .where("settled_at", "is", null)
     .where("queued_for", "is", null)
     .execute();
@@ -144,7 +144,7 @@ const selectTasks = (db: Queries) =>
     .selectAll("job_tasks")
     .select([
       "managed_jobs.name as job_name",
-      ...(["user_name", "command", "priority", "submitted_at"] as const),
+      ...(["user_name", "command", "priority", "submitted_at", "pool"] as const),
       ...(["execution", "rank", "copies"] as const),
       ...(["root_id", "root_number", "parent_id", "parent_number"] as const),
     ]);
@@ -163,6 +163,7 @@ const toTask = (row: Row): JobTask => ({
     joined: toMembership(row),
     user: { id: row.user_id, name: row.user_name },
     workspace: row.workspace,
+    pool: row.pool,
     command: row.command,
     priority: row.priority,
     submittedAt: row.submitted_at,
@@ -172,6 +173,9 @@ const toTask = (row: Row): JobTask => ({
   isPrimary: row.is_primary === 1,
   delayMs: row.delay_ms,
   resources: row.resources,
+  poolId: row.pool_id,
+  share: row.share === null ? null : JSON.parse(row.share),
+  queuedAt: row.queued_at,
   status: row.status,
   reason: row.reason,
   waitsFor: row.waits_for,

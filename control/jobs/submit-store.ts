@@ -11,7 +11,10 @@ export interface NewJob extends Omit<ManagedJob, "id" | "rank"> {
 }
 
 /** A task of it. */
-export type NewTask = Pick<JobTask, "name" | "resources" | "isPrimary" | "delayMs">;
+export type NewTask = Pick<
+  JobTask,
+  "name" | "resources" | "isPrimary" | "delayMs" | "poolId" | "share"
+>;
 
 /** Writes every copy of a new job with its tasks; answers their numbers. `newId` makes the ids of tasks. */
 export async function addJobs(
@@ -59,8 +62,9 @@ async function addCopy(
   await db
     .insertInto("job_tasks")
     .values(
-      tasks.map(({ isPrimary, delayMs, ...task }, number) => ({
+      tasks.map(({ isPrimary, delayMs, poolId, share, ...task }, number) => ({
         ...{ id: newId(), ...task, ...of, ...untried, number, reason },
+        ...{ pool_id: poolId, share: share && JSON.stringify(share) },
         ...{ is_primary: Number(isPrimary), delay_ms: delayMs },
         ...{ wanted_because: reason, wanted_by: user.name },
         status_changed_at: submittedAt,

@@ -68,6 +68,8 @@ function factsOf(task: JobTask, cluster: ListedCluster | undefined, now: number)
     entrypoint: job.command,
     metadata: {},
     priority: job.priority,
+    ...{ pool: job.pool, pool_hash: task.poolId },
+    job_id_on_pool_cluster: task.poolId === null ? null : task.clusterJob,
     current_cluster_name: task.clusterName || null,
     accelerators: accelerators && { [accelerators.name]: accelerators.count },
     execution: job.execution,

@@ -4,6 +4,7 @@ import type { Context } from "../context.ts";
 import type { Connection } from "../db/open.ts";
 import { addEvent } from "../events.ts";
 import type { Ground } from "../ground.ts";
+import { listHeld, listQueued } from "../jobs/work-store.ts";
 import { askedOfReplica, asksForSpot, isOffered } from "../offers.ts";
 import { nudge } from "../reconciler.ts";
 import { want } from "../want.ts";
@@ -21,26 +22,28 @@ import {
   replicaName,
   type Scaling,
   type Service,
+  wordsOf,
 } from "./schema.ts";
 import type { State } from "./state.ts";
 import { setService, setVersion } from "./store.ts";
 
 /** Decides what a service should have, writes that down, and tells the balancer. */
 export async function carryOut(ctx: Context, state: State, signal: AbortSignal): Promise<void> {
-  const { service, versions, replicas, opened, spec } = state;
+  const { service, versions, replicas, spec } = state;
   const now = ctx.now().getTime();
-  const scaling = scalingOf(ctx, state, now);
+  const held = service.isPool ? await listHeld(ctx.db, service.id) : [];
+  const busy = new Set(held.map(({ clusterId }) => clusterId));
+  const scaling = await scalingOf(ctx, state, busy.size, now);
   const { replicas: policy, update } = spec.spec;
   const usesSpot = asksForSpot(ctx, spec.task.resources);
   const decision = planService({
     ...{ service: { scaling }, versions, replicas, now },
-    hasMachines: await hasMachines(ctx, state, usesSpot, signal),
+    ...{ busy, hasMachines: await hasMachines(ctx, state, usesSpot, signal) },
     spec: { policy, update, usesSpot },
   });
   const started = await write(ctx, state, scaling, decision, now);
   for (const { id } of started) void nudge(ctx, "replica", id);
-  const plan = balancerPlanOf(replicas, decision.roles, { goal: spec, versions: opened });
-  await need(ctx, service, ctx.balancers.plan(service, plan, signal), signal);
+  if (!service.isPool) await tellBalancer(ctx, state, decision, signal);
   if (service.problem !== null)
     await ctx.batch((tx) => setService(tx, service.id, { problem: null }));
   await moveService(ctx, service, decision.status, decision.reason);
@@ -48,6 +51,16 @@ export async function carryOut(ctx: Context, state: State, signal: AbortSignal):
   const leaving = replicas.filter((one) => isOpen(one) && !isLive(one));
   const left = decision.leave.map(({ replica }) => replica);
   for (const { id } of [...leaving, ...left]) void nudge(ctx, "replica", id);
+}
+
+async function tellBalancer(
+  ctx: Context,
+  { service, replicas, opened: versions, spec: goal }: State,
+  { roles }: Decision,
+  signal: AbortSignal,
+): Promise<void> {
+  const plan = balancerPlanOf(replicas, roles, { goal, versions });
+  await need(ctx, service, ctx.balancers.plan(service, plan, signal), signal);
 }
 
 /** Whether there is a machine by now where there was none; nothing is looked for before that. */
@@ -62,9 +75,19 @@ async function hasMachines(
   return isOffered(ctx, asked, signal);
 }
 
-function scalingOf(ctx: Context, { service, spec, replicas }: State, now: number): Scaling {
-  const seen = ctx.balancers.seen(service.id);
+async function scalingOf(
+  ctx: Context,
+  { service, spec, replicas }: State,
+  busy: number,
+  now: number,
+): Promise<Scaling> {
   const policy = spec.spec.replicas;
+  if (service.isPool) {
+    const jobs = { busy, waiting: (await listQueued(ctx.db, service.id)).length };
+    const demand = { arrivals: [], open: 0, capacities: [], jobs, watchedSince: 0 };
+    return scale(policy, service.scaling, demand, now);
+  }
+  const seen = ctx.balancers.seen(service.id);
   const demand = {
     arrivals: seen?.arrivals ?? [],
     open: seen?.open ?? 0,
@@ -86,7 +109,8 @@ async function write(
   const { start, leave, giveUp } = decision;
   const isScaled = !isDeepStrictEqual(scaling, service.scaling);
   if (!isScaled && giveUp === undefined && start.length + leave.length === 0) return [];
-  const news = [...scalingNews(service.scaling, scaling), ...leavingNews(decision)];
+  const { member } = wordsOf(service);
+  const news = [...scalingNews(service.scaling, scaling), ...leavingNews(decision, member)];
   return ctx.batch(async (tx) => {
     if (isScaled) await setService(tx, service.id, { scaling });
     if (giveUp !== undefined) await giveUpVersion(tx, service, giveUp);
@@ -99,7 +123,7 @@ async function write(
     for (const replica of added) await addReplica(tx, replica);
     const lines = [
       ...news,
-      ...added.map((one) => `replica ${one.number} is added: ${one.wantedBecause}`),
+      ...added.map((one) => `${member} ${one.number} is added: ${one.wantedBecause}`),
     ];
     for (const reason of lines)
       await addEvent(tx, { noun: "service", id: service.id, reason, at: ctx.now() });
@@ -112,9 +136,9 @@ const scalingNews = (before: Scaling, after: Scaling): string[] =>
     ? []
     : [`target: ${before.target} → ${after.target}: ${after.reason}`];
 
-const leavingNews = ({ giveUp, leave }: Decision): string[] => [
+const leavingNews = ({ giveUp, leave }: Decision, member: string): string[] => [
   ...(giveUp === undefined ? [] : [`version ${giveUp.version} is given up: ${giveUp.because}`]),
-  ...leave.map(({ replica, because }) => `replica ${replica.number} is removed: ${because}`),
+  ...leave.map(({ replica, because }) => `${member} ${replica.number} is removed: ${because}`),
 ];
 
 const giveUpVersion = (

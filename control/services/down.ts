@@ -10,7 +10,7 @@ import { nudge } from "../reconciler.ts";
 import { causeOf, want } from "../want.ts";
 import { chooseServices } from "./find.ts";
 import { narrate } from "./narration.ts";
-import { type Service, serviceKey } from "./schema.ts";
+import { type Service, serviceKey, wordsOf } from "./schema.ts";
 import { getService } from "./store.ts";
 
 type Input = InputOf<typeof rows.down>;
@@ -19,17 +19,22 @@ type Input = InputOf<typeof rows.down>;
 export async function down(ctx: Context, { service_names: names, all, purge }: Input, call: Call) {
   // A second attempt does not take down what came up under these names since the first.
   const { serviceIds: known } = call.progress;
-  const chosen = known ?? (await chooseServices(ctx, all ? null : names, call)).map(({ id }) => id);
+  const wanted = { names: all ? null : names, isPool: false };
+  const chosen = known ?? (await chooseServices(ctx, wanted, call)).map(({ id }) => id);
   if (known === undefined) await call.remember({ serviceIds: chosen });
-  if (chosen.length === 0) call.print(`${noneOf(all ? [] : [names ?? []].flat())}\n`);
+  if (chosen.length === 0) call.print(`${noneOf(wanted)}\n`);
   await Promise.all(chosen.map((id) => downOne(ctx, id, purge, call)));
   return null;
 }
 
-const noneOf = (names: readonly string[]): string =>
-  names.length === 0
-    ? "There is no service to take down."
-    : `No service goes by the name ${names.join(" or ")}.`;
+/** That no live service, or pool, goes by these names. */
+export function noneOf({ names, isPool }: Parameters<typeof chooseServices>[1]): string {
+  const { noun } = wordsOf({ isPool });
+  const given = [names ?? []].flat();
+  return given.length === 0
+    ? `There is no ${noun} to take down.`
+    : `No ${noun} goes by the name ${given.join(" or ")}.`;
+}
 
 /** What the row's shapes cannot say of which services are meant. */
 export function checkDown({ service_names: names, all }: Input): void {
@@ -38,27 +43,42 @@ export function checkDown({ service_names: names, all }: Input): void {
 }
 
 async function downOne(ctx: Context, id: string, purge: boolean, call: Call): Promise<void> {
-  const { name, status } = await getService(ctx.db, id);
+  const { status } = await getService(ctx.db, id);
   const desire = { wanted: "GONE", ...causeOf(call, "down") };
   if (status !== "GONE") await ctx.batch((tx) => want(tx, "service", id, desire));
-  call.print(`Service '${name}' is scheduled to be terminated.\n`);
+  await untilGone(ctx, id, purge, call);
+}
+
+/** Follows a service or a pool that goes down, and forgets one that cannot where that is asked for. */
+export async function untilGone(
+  ctx: Context,
+  id: string,
+  purge: boolean,
+  call: Call,
+): Promise<void> {
+  const before = await getService(ctx.db, id);
+  const { name } = before;
+  const { noun } = wordsOf(before);
+  const called = `${noun[0]?.toUpperCase()}${noun.slice(1)}`;
+  call.print(`${called} '${name}' is scheduled to be terminated.\n`);
   void nudge(ctx, "service", id);
   const look = async () => {
     const now = await getService(ctx.db, id);
     return ["GONE", "FAILED_CLEANUP"].includes(now.status) ? now : undefined;
   };
   const service = await call.aside(ctx.changes.until(serviceKey(id), look, call.signal));
-  if (service.status === "GONE") return call.print(`Service ${name} is gone.\n`);
+  if (service.status === "GONE") return call.print(`${called} ${name} is gone.\n`);
   const why = service.problem?.message;
-  const wayOut = `control keeps trying; to forget it: ${product.word} serve down --purge ${name}`;
-  if (!purge) fail("RuntimeError", `service ${name}: ${why}; ${wayOut}`);
+  const command = service.isPool ? "jobs pool" : "serve";
+  const wayOut = `control keeps trying; to forget it: ${product.word} ${command} down --purge ${name}`;
+  if (!purge) fail("RuntimeError", `${noun} ${name}: ${why}; ${wayOut}`);
   await forget(ctx, service, call.signal);
-  call.print(`Service ${name} is forgotten, although ${why}; control keeps trying.\n`);
+  call.print(`${called} ${name} is forgotten, although ${why}; control keeps trying.\n`);
 }
 
 /** Of a service that is forgotten its replicas are still removed as soon as they can be. */
 async function forget(ctx: Context, service: Service, signal: AbortSignal): Promise<void> {
-  await ctx.balancers.end(service, 0, signal);
+  if (!service.isPool) await ctx.balancers.end(service, 0, signal);
   const reason = `purged, and may have left something: ${service.problem?.message}`;
   await move(ctx, serviceMachine, service, "GONE", reason);
   narrate(ctx, service.id, `GONE: ${reason}`);

@@ -5,20 +5,34 @@ import type { Ground } from "../ground.ts";
 import type { Service } from "./schema.ts";
 import { findLiveService, listLiveServices } from "./store.ts";
 
-/** The live service of this name; throws `NotFoundError`. */
+/** The live service of this name; throws `NotFoundError`, also for a pool. */
 export async function getLiveService(ctx: Ground, name: string): Promise<Service> {
   const service = await findLiveService(ctx.db, name);
-  return service ?? fail("NotFoundError", `there is no service ${name}; serve status lists them`);
+  if (service !== undefined && !service.isPool) return service;
+  return fail("NotFoundError", `there is no service ${name}; serve status lists them`);
 }
 
-/** The live services that a caller sees and whose names fit, the newest first; null is all of them. */
+/** The live pool of this name; throws `NotFoundError`, also for a service. */
+export async function getLivePool(ctx: Ground, name: string): Promise<Service> {
+  const pool = await findLiveService(ctx.db, name);
+  return pool?.isPool
+    ? pool
+    : fail("NotFoundError", `there is no pool ${name}; jobs pool status lists them`);
+}
+
+/** Which live services are meant; null is all of them. */
+interface Chosen extends Pick<Service, "isPool"> {
+  readonly names: string | readonly string[] | null;
+}
+
+/** The live services, or pools, that a caller sees and whose names fit, the newest first. */
 export async function chooseServices(
   ctx: Ground,
-  names: string | readonly string[] | null,
+  { names, isPool }: Chosen,
   reader: Pick<Identity, "workspaces">,
 ): Promise<Service[]> {
   const globs = names === null ? null : [names].flat();
-  const all = await listLiveServices(ctx.db);
+  const all = (await listLiveServices(ctx.db)).filter((one) => one.isPool === isPool);
   const seen = all.filter(({ workspace }) => seesWorkspace(reader, workspace));
   return seen.filter(({ name }) => globs?.some((glob) => fitsGlob(glob, name)) ?? true);
 }

@@ -1,10 +1,13 @@
+import { poolOperations as poolRows } from "../../contract/operations/pools.ts";
 import { serveOperations as rows } from "../../contract/operations/serve.ts";
 import { type Bound, bind } from "../bind.ts";
 import { checkDown, down } from "./down.ts";
-import { downloadLogs } from "./logs/download.ts";
-import { checkLogs, logs } from "./logs/logs.ts";
+import { downloadLogs, downloadPoolLogs } from "./logs/download.ts";
+import { checkLogs, checkPoolLogs, logs, poolLogs } from "./logs/logs.ts";
+import { apply, checkApply } from "./pools/apply.ts";
+import { checkDown as checkPoolDown, down as poolDown } from "./pools/down.ts";
 import { terminateReplica } from "./replicas/terminate.ts";
-import { status } from "./status.ts";
+import { poolStatus, status } from "./status.ts";
 import { checkUp, up } from "./up.ts";
 import { checkUpdate, update } from "./update.ts";
 
@@ -17,4 +20,13 @@ export const serviceOperations: Bound[] = [
   bind(rows.status, status),
   bind(rows.logs, logs, checkLogs),
   bind(rows.downloadLogs, downloadLogs),
+];
+
+/** Pools: workers that are kept warm for managed jobs. */
+export const poolOperations: Bound[] = [
+  bind(poolRows.apply, apply, checkApply),
+  bind(poolRows.down, poolDown, checkPoolDown),
+  bind(poolRows.status, poolStatus),
+  bind(poolRows.logs, poolLogs, checkPoolLogs),
+  bind(poolRows.downloadLogs, downloadPoolLogs),
 ];

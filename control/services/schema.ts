@@ -13,10 +13,12 @@ export interface Scaling {
   readonly pressure: { readonly to: "up" | "down"; readonly since: number } | null;
 }
 
-/** An endpoint that is kept alive: a balancer, and a cluster behind each replica. */
+/** An endpoint that is kept alive: a balancer, and a cluster behind each replica; or a pool of workers. */
 export interface Service {
   id: string;
   name: string;
+  /** Its replicas are workers that managed jobs run on; it has no balancer. */
+  isPool: boolean;
   status: ServiceStatus;
   /** Why it has that status, for people. */
   reason: string;
@@ -24,7 +26,7 @@ export interface Service {
   wantedBecause: string;
   user: User;
   workspace: string;
-  /** Where its balancer listens. */
+  /** Where its balancer listens; empty and 0 of a pool. */
   host: string;
   port: number;
   /** The newest one. */
@@ -59,6 +61,8 @@ export interface VersionTask {
   readonly blobId: string | null;
   /** What clients are met with, as PEM texts; null is plain HTTP. */
   readonly tls: { readonly key: string; readonly cert: string } | null;
+  /** Of a pool that was resized: how many workers instead of what the document says. */
+  readonly workers?: number;
 }
 
 /** One replica of a service, with a cluster of its own. */
@@ -120,6 +124,12 @@ export interface Outcome {
   readonly reason: string;
   readonly change?: Partial<Replica>;
 }
+
+/** What people call a service, and its replicas. */
+export const wordsOf = ({ isPool }: Pick<Service, "isPool">) =>
+  isPool
+    ? ({ noun: "pool", member: "worker" } as const)
+    : ({ noun: "service", member: "replica" } as const);
 
 /** The key that wakes those who wait for a service. */
 export const serviceKey = (id: string): string => `service:${id}`;

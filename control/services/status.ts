@@ -1,8 +1,11 @@
 import type { InputOf } from "../../common/operation.ts";
+import type { poolOperations as poolRows } from "../../contract/operations/pools.ts";
 import type { serveOperations as rows } from "../../contract/operations/serve.ts";
+import type { ServiceStatusRecord } from "../../contract/records/services.ts";
 import type { Call } from "../bind.ts";
 import { listLiveOf } from "../clusters/list-store.ts";
 import type { Context } from "../context.ts";
+import { listHeld } from "../jobs/work-store.ts";
 import { asksForSpot } from "../offers.ts";
 import { goalOf } from "./decisions/plan.ts";
 import { chooseServices } from "./find.ts";
@@ -12,8 +15,19 @@ import { openReadable } from "./versions/task.ts";
 import { toServiceRecord } from "./view.ts";
 
 /** Live services and their replicas, the newest service first. */
-export async function status(ctx: Context, input: InputOf<typeof rows.status>, call: Call) {
-  const services = await chooseServices(ctx, input.service_names, call);
+export const status = (ctx: Context, input: InputOf<typeof rows.status>, call: Call) =>
+  listRecords(ctx, { names: input.service_names, isPool: false }, call);
+
+/** Live pools and their workers, likewise. */
+export const poolStatus = (ctx: Context, input: InputOf<typeof poolRows.status>, call: Call) =>
+  listRecords(ctx, { names: input.pool_names, isPool: true }, call);
+
+async function listRecords(
+  ctx: Context,
+  chosen: Parameters<typeof chooseServices>[1],
+  call: Call,
+): Promise<ServiceStatusRecord[]> {
+  const services = await chooseServices(ctx, chosen, call);
   return Promise.all(
     services.map(async (service) => {
       const { id: serviceId, version } = service;
@@ -34,6 +48,7 @@ export async function status(ctx: Context, input: InputOf<typeof rows.status>, c
         isWithoutSpot:
           resources.candidates.some(({ useSpot }) => useSpot) && !asksForSpot(ctx, resources),
         command: versions.at(-1)?.command ?? null,
+        held: service.isPool ? await listHeld(ctx.db, serviceId) : [],
       });
     }),
   );

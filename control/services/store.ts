@@ -220,6 +220,7 @@ type Row = Selectable<Tables["services"]>;
 const toServiceRow = (service: Service): Row => ({
   id: service.id,
   name: service.name,
+  pool: service.isPool ? 1 : 0,
   status: service.status,
   reason: service.reason,
   wanted: service.wanted,
@@ -241,6 +242,7 @@ const toServiceRow = (service: Service): Row => ({
 const toService = (row: Row): Service => ({
   id: row.id,
   name: row.name,
+  isPool: row.pool === 1,
   status: row.status,
   reason: row.reason,
   wanted: row.wanted,

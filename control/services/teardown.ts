@@ -8,7 +8,7 @@ import { want } from "../want.ts";
 import { balancerPlanOf, closingPlanOf } from "./balancing/plan.ts";
 import { moveService } from "./move.ts";
 import { setReplica } from "./replicas/store.ts";
-import { drainMs, isOpen, type Replica } from "./schema.ts";
+import { drainMs, isOpen, type Replica, wordsOf } from "./schema.ts";
 import type { State } from "./state.ts";
 import { setService } from "./store.ts";
 
@@ -18,12 +18,13 @@ export async function goDown(ctx: Context, state: State, signal: AbortSignal): P
   if (service.status !== "FAILED_CLEANUP")
     await moveService(ctx, service, "SHUTTING_DOWN", service.wantedBecause);
   // Control may have begun anew since the balancer was last heard.
-  const isBalanced = await ctx.balancers.adopt(service, signal);
-  await sendAway(ctx, state, isBalanced ? ctx.now().getTime() + drainMs : null);
+  const isBalanced = !service.isPool && (await ctx.balancers.adopt(service, signal));
+  const mayDrain = isBalanced || service.isPool;
+  await sendAway(ctx, state, mayDrain ? ctx.now().getTime() + drainMs : null);
   if (isBalanced) await close(ctx, state, signal);
   for (const { id } of replicas) void nudge(ctx, "replica", id);
   if (replicas.length > 0) return tellStuck(ctx, state);
-  await ctx.balancers.end(service, 0, signal);
+  if (!service.isPool) await ctx.balancers.end(service, 0, signal);
   await moveService(ctx, service, "GONE", service.wantedBecause);
 }
 
@@ -50,7 +51,8 @@ async function close(ctx: Context, state: State, signal: AbortSignal): Promise<v
 
 /** Says so where a cluster does not go; control keeps trying. */
 async function tellStuck(ctx: Ground, { service, replicas }: State): Promise<void> {
-  const problem = (await Promise.all(replicas.map((one) => problemOf(ctx, one)))).find(
+  const { member } = wordsOf(service);
+  const problem = (await Promise.all(replicas.map((one) => problemOf(ctx, one, member)))).find(
     (one) => one !== undefined,
   );
   if (problem?.message !== service.problem?.message)
@@ -59,10 +61,14 @@ async function tellStuck(ctx: Ground, { service, replicas }: State): Promise<voi
   await moveService(ctx, service, status, problem?.message ?? service.wantedBecause);
 }
 
-async function problemOf(ctx: Ground, replica: Replica): Promise<Failure | undefined> {
+async function problemOf(
+  ctx: Ground,
+  replica: Replica,
+  member: string,
+): Promise<Failure | undefined> {
   const cluster = await findCluster(ctx.db, replica.clusterId ?? replica.id);
   if (!isStuck(cluster)) return undefined;
-  const message = `replica ${replica.number} cannot be removed: ${cluster.problem.message}`;
+  const message = `${member} ${replica.number} cannot be removed: ${cluster.problem.message}`;
   return { ...cluster.problem, message };
 }
 

@@ -15,7 +15,7 @@ import { withDefaults } from "../workspaces/defaults.ts";
 import { firstScaling } from "./decisions/scale.ts";
 import { withoutKeys } from "./keys.ts";
 import { firstFreePort, inTurn, isUnused } from "./replicas/free-port.ts";
-import { type Service, serviceKey, type Version } from "./schema.ts";
+import { type Service, serviceKey, type Version, wordsOf } from "./schema.ts";
 import {
   addService,
   addVersion,
@@ -30,6 +30,7 @@ import {
   type OpenVersion,
   readServiceTask,
   readServiceTaskAndRemarks,
+  type ServiceTask,
 } from "./versions/task.ts";
 import { endpointOf } from "./view.ts";
 
@@ -59,9 +60,14 @@ function beginningOf({ spec: { replicas } }: Pick<OpenVersion, "spec">): string 
 
 /** What the row's shapes cannot say of a service. */
 export function checkUp(input: Input): void {
-  if (!isClusterName(input.service_name))
-    fail("ValueError", `${JSON.stringify(input.service_name)} cannot name a service: ${nameRule}`);
+  checkName(input.service_name, "service");
   checkManagedFiles(readServiceTask(input.task, "serve.up").task);
+}
+
+/** Throws `ValueError` for a text that cannot name a service or a pool. */
+export function checkName(name: string, noun: string): void {
+  if (!isClusterName(name))
+    fail("ValueError", `${JSON.stringify(name)} cannot name a ${noun}: ${nameRule}`);
 }
 
 const nameRule =
@@ -71,17 +77,19 @@ async function add(
   ctx: Context,
   id: string,
   input: Input,
-  open: Pick<OpenVersion, "task" | "spec">,
+  open: ServiceTask,
   call: Call,
 ): Promise<void> {
   const { service_name: name } = input;
-  if ((await findLiveService(ctx.db, name)) !== undefined) refuseTaken(name);
+  const live = await findLiveService(ctx.db, name);
+  if (live !== undefined) refuseTaken(live);
   const offer = await refuseImpossible(ctx, open.task, call.workspace, call.signal);
   const asked = leastUse(open, offer);
   const task = await versionTaskOf(ctx, input, open, call);
   const version = firstVersion(ctx, id, open, call);
   const isAdded = await inTurn(ctx, async () => {
-    const service = newService(ctx, { id, name, port: await freePort(ctx) }, open, call);
+    const place = { host: ctx.config.host, port: await freePort(ctx) };
+    const service = newService(ctx, { id, name, isPool: false, ...place }, open, call);
     return ctx.batch(async (tx) => {
       const isNew = await addService(tx, service);
       if (isNew) await admitService(ctx, tx, { ...service, asked, clusterIds: [] }, call);
@@ -89,16 +97,20 @@ async function add(
       return isNew;
     });
   });
-  if (!isAdded) refuseTaken(name);
+  if (!isAdded) refuseTaken({ name, isPool: false });
 }
 
-const refuseTaken = (name: string): never =>
-  fail("ConflictError", `there is a service ${name}; update it, or take it down first`);
+const refuseTaken = (live: Pick<Service, "name" | "isPool">): never =>
+  fail(
+    "ConflictError",
+    `there is a ${wordsOf(live).noun} ${live.name}; update it, or take it down first`,
+  );
 
-const firstVersion = (
+/** The first version of a service or a pool. */
+export const firstVersion = (
   ctx: Ground,
   serviceId: string,
-  open: Pick<OpenVersion, "task" | "spec">,
+  open: ServiceTask,
   call: Call,
 ): Version => ({
   serviceId,
@@ -111,22 +123,22 @@ const firstVersion = (
   givenUp: null,
 });
 
-function newService(
+/** A service or a pool that is to be up. */
+export function newService(
   ctx: Ground,
-  { id, name, port }: Pick<Service, "id" | "name" | "port">,
+  own: Pick<Service, "id" | "name" | "isPool" | "host" | "port">,
   { spec }: Pick<OpenVersion, "spec">,
   call: Call,
 ): Service {
   const now = ctx.now().getTime();
   return {
-    ...{ id, name, port },
+    ...own,
     status: serviceMachine.initial,
-    reason: "its balancer is being started",
+    reason: own.isPool ? "it is new" : "its balancer is being started",
     wanted: "UP",
     wantedBecause: `up by ${call.user.name}`,
     user: call.user,
     workspace: call.workspace,
-    host: ctx.config.host,
     version: 1,
     scaling: firstScaling(spec.replicas),
     problem: null,

@@ -14,7 +14,7 @@ import { withDefaults } from "../workspaces/defaults.ts";
 import { getLiveService } from "./find.ts";
 import { withoutKeys } from "./keys.ts";
 import { listReplicas } from "./replicas/store.ts";
-import type { Service, Version, VersionTask } from "./schema.ts";
+import { type Service, type Version, type VersionTask, wordsOf } from "./schema.ts";
 import { addVersion, getService, setService } from "./store.ts";
 import { versionTaskOf } from "./versions/files.ts";
 import {
@@ -58,7 +58,7 @@ export async function update(ctx: Context, given: Input, call: Call): Promise<nu
 }
 
 /** Writes the version after the newest one; answers what there is to tell of it. */
-async function addNext(
+export async function addNext(
   ctx: Ground,
   tx: Connection,
   { id: serviceId }: Service,
@@ -89,9 +89,11 @@ export function checkUpdate({ task }: Input): void {
   checkManagedFiles(readServiceTask(task, "serve.update").task);
 }
 
-function refuseLeaving({ name, wanted, wantedBecause }: Service): void {
+/** Throws `ConflictError` for a service or a pool that is being taken down. */
+export function refuseLeaving(service: Service): void {
+  const { name, wanted, wantedBecause } = service;
   if (wanted !== "GONE") return;
-  fail("ConflictError", `service ${name} is being taken down (${wantedBecause})`);
+  fail("ConflictError", `${wordsOf(service).noun} ${name} is being taken down (${wantedBecause})`);
 }
 
 /** Clients have the address of the balancer, and with it whether it speaks TLS. */

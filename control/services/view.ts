@@ -1,7 +1,9 @@
 import type { ReplicaInfo, ServiceStatusRecord } from "../../contract/records/services.ts";
 import { type ListedCluster, resourcesText } from "../clusters/schema.ts";
+import type { HeldTask } from "../jobs/work-store.ts";
 import { describeNeeds } from "../offer-words.ts";
 import { encodedNull } from "../wire/pickle.ts";
+import { memberOf } from "./decisions/scale.ts";
 import { shownTask } from "./keys.ts";
 import { strayOf } from "./replicas/stray-ports.ts";
 import { placeOf, type Replica, type Seen, type Service, type Version } from "./schema.ts";
@@ -28,6 +30,8 @@ export interface ServiceShown {
   readonly seen: Seen;
   /** The command line that made that. */
   readonly command: string | null;
+  /** The jobs that its workers have. */
+  readonly held: readonly Pick<HeldTask, "jobId" | "clusterId">[];
 }
 
 /** A service as `/serve/status` shows it. */
@@ -41,7 +45,7 @@ export function toServiceRecord(shown: ServiceShown): ServiceStatusRecord {
     name: service.name,
     controller_job_id: null,
     controller_port: null,
-    load_balancer_port: service.port,
+    load_balancer_port: service.isPool ? null : service.port,
     status,
     status_reason: service.problem?.message ?? service.reason,
     uptime: service.readyAt === null ? null : Math.floor(service.readyAt / 1000),
@@ -52,21 +56,21 @@ export function toServiceRecord(shown: ServiceShown): ServiceStatusRecord {
       (a, b) => a - b,
     ),
     requested_resources_str: describeNeeds(task.resources),
-    load_balancing_policy: spec.loadBalancing,
+    load_balancing_policy: service.isPool ? null : spec.loadBalancing,
     tls_encrypted: spec.tls !== undefined,
-    pool: false,
+    pool: service.isPool,
     controller_pid: null,
     hash: service.id,
     entrypoint: command,
     yaml_content: shownTask(newest),
-    pool_yaml: "",
+    pool_yaml: service.isPool ? shownTask(newest) : "",
     target_num_replicas: scaling.target,
     max_replicas: spec.replicas.max,
     target_reason: targetReason(shown),
     replica_info: replicas.flatMap((one) =>
       one.status === "GONE" ? [] : [toReplicaInfo(one, one.status, shown)],
     ),
-    endpoint: endpointOf(service, spec.tls !== undefined),
+    endpoint: service.isPool ? null : endpointOf(service, spec.tls !== undefined),
   };
 }
 
@@ -74,9 +78,10 @@ const isReady = ({ status }: Replica): boolean => status === "READY";
 
 /** How it scales, and why it has as many replicas as it has. */
 function policyOf({ spec }: OpenVersion, { target, reason }: Service["scaling"]): string {
-  const { min, max, targetQps } = spec.replicas;
-  if (targetQps === undefined) return `Fixed-size (${min} replica${min === 1 ? "" : "s"})`;
-  return `Autoscaling from ${min} to ${max} replicas; ${target} now: ${reason}`;
+  const { min, max } = spec.replicas;
+  const member = memberOf(spec.replicas);
+  if (min === max) return `Fixed-size (${min} ${member}${min === 1 ? "" : "s"})`;
+  return `Autoscaling from ${min} to ${max} ${member}s; ${target} now: ${reason}`;
 }
 
 const targetReason = ({ service: { scaling }, isWithoutSpot }: ServiceShown): string =>
@@ -87,7 +92,7 @@ const targetReason = ({ service: { scaling }, isWithoutSpot }: ServiceShown): st
 function toReplicaInfo(
   replica: Replica,
   status: ReplicaInfo["status"],
-  { seen, clusters }: ServiceShown,
+  { service, seen, clusters, held }: ServiceShown,
 ): ReplicaInfo {
   const { number, clusterName, version, host, port, isSpot, createdAt, endedAt } = replica;
   const isThere = host !== null && port !== null && endedAt === null;
@@ -104,9 +109,14 @@ function toReplicaInfo(
     handle: encodedNull,
     status_reason: reasonOf(replica, seen),
     ...(hint !== undefined && { hint }),
+    ...(service.isPool && { used_by: jobsOn(held, replica) }),
     ...machineOf(clusters.get(replica.clusterId ?? "")),
   };
 }
+
+const jobsOn = (held: ServiceShown["held"], { clusterId }: Replica): number[] => [
+  ...new Set(held.filter((one) => one.clusterId === clusterId).map(({ jobId }) => jobId)),
+];
 
 /** What its cluster is made of, while there is one. */
 function machineOf(cluster: ListedCluster | undefined) {

@@ -39,8 +39,11 @@ export function startsOf(
     ...Array(standIns).fill({ isSpot: false, because: `stands in for a spot replica: ${because}` }),
     ...Array(triable(view, failed, spot - spots)).fill({ isSpot: true, because }),
   ];
-  const isBounded = isUpdate && !switchesAtOnce(goal);
-  const room = isBounded ? spot + onDemand + view.spec.update.maxSurge - live.length : Infinity;
+  const isPool = view.spec.policy.queueLength !== undefined;
+  const isBounded = (isUpdate || isPool) && !switchesAtOnce(goal);
+  // A worker that drains has its machine for as long as its jobs take.
+  const there = isPool ? view.replicas.filter(({ endedAt }) => endedAt === null) : live;
+  const room = isBounded ? spot + onDemand + view.spec.update.maxSurge - there.length : Infinity;
   const count = Math.max(0, Math.min(room, triable(view, others, missing.length)));
   return missing.slice(0, count).map((one) => ({ version: goal.version, ...one }));
 }
@@ -53,12 +56,13 @@ function triable(view: ServiceView, failed: readonly Replica[], missing: number)
 
 const removalOrder = ["PENDING", "PROVISIONING", "STARTING", "NOT_READY", "READY"];
 
-/** More of a kind than wanted: what is the least use goes first, then who takes the least, then the newest. */
+/** More of a kind than wanted: what is the least use goes first, then who takes the least, then the newest; of a pool what has no job. */
 export function surplusOf(view: ServiceView, live: readonly Replica[], goal: Version): Leave[] {
   const { policy } = view.spec;
   const takes = ({ accelerators }: Replica) => capacityOf(policy, accelerators) ?? 0;
+  const hasJobs = ({ id }: Replica) => Number(view.busy.has(id));
   const byUse = (a: Replica, b: Replica) =>
-    rankOf(b) - rankOf(a) || takes(b) - takes(a) || a.number - b.number;
+    hasJobs(b) - hasJobs(a) || rankOf(b) - rankOf(a) || takes(b) - takes(a) || a.number - b.number;
   // What is of the most use first: as many as are needed are counted in this order.
   const ours = ofVersion(live, goal).toSorted(byUse);
   const kinds = kindsWanted(view, ours);

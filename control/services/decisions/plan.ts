@@ -3,6 +3,7 @@ import type { ServiceStatus } from "../../../contract/statuses.ts";
 import { isOpen, type Replica, type Version } from "../schema.ts";
 import { failedInARow, failedSinceReady, failuresOf, lacksSpot } from "./back-off.ts";
 import { startsOf, surplusOf } from "./counts.ts";
+import { memberOf } from "./scale.ts";
 import type { Leave, ServiceView, Start } from "./schema.ts";
 import { isUnderWay, leavingOfUpdate, standbysOf, switchesAtOnce } from "./update.ts";
 
@@ -38,7 +39,7 @@ export function goalOf(versions: readonly Version[]): Version {
 
 /** What to do now about the replicas of a service that is wanted. */
 export function planService(view: ServiceView): Decision {
-  const { versions, replicas, service, now } = view;
+  const { versions, replicas, now } = view;
   const goal = goalOf(versions);
   const live = replicas.filter(isLive);
   const failed = failedInARow(replicas, goal.version, now);
@@ -52,7 +53,7 @@ export function planService(view: ServiceView): Decision {
     leave,
     roles: rolesOf(view, live, goal, leave),
     giveUp,
-    ...statusOf(service, live, failed),
+    ...statusOf(view, live, failed),
   };
 }
 
@@ -95,7 +96,7 @@ function giveUpOf(view: ServiceView, live: readonly Replica[], goal: Version): D
 }
 
 function statusOf(
-  { scaling }: ServiceView["service"],
+  { service: { scaling }, spec: { policy } }: ServiceView,
   live: readonly Replica[],
   failed: readonly Replica[],
 ): Pick<Decision, "status" | "reason"> {
@@ -105,6 +106,6 @@ function statusOf(
     return { status: "NO_REPLICA", reason: scaling.reason };
   const [latest] = failed;
   if (latest !== undefined && failed.length >= failuresToFail)
-    return { status: "FAILED", reason: `replica ${latest.number}: ${latest.reason}` };
-  return { status: "REPLICA_INIT", reason: "no replica is ready yet" };
+    return { status: "FAILED", reason: `${memberOf(policy)} ${latest.number}: ${latest.reason}` };
+  return { status: "REPLICA_INIT", reason: `no ${memberOf(policy)} is ready yet` };
 }

@@ -11,6 +11,8 @@ export interface Demand {
   readonly open: number;
   /** What each live replica takes, in requests a second; undefined where that is not known. */
   readonly capacities: readonly (number | undefined)[];
+  /** Of a pool: jobs that wait for a worker, and workers that have jobs. */
+  readonly jobs?: { readonly waiting: number; readonly busy: number };
   /** Since when it is watched without a break: before that control was away. */
   readonly watchedSince: number;
 }
@@ -39,8 +41,12 @@ export function scale(
   const allowed = clip(policy, before.target);
   if (allowed !== before.target)
     return { target: allowed, reason: boundReason(policy, allowed), pressure: null };
-  if (targetQps === undefined) return { ...before, pressure: null };
-  const { count, reason } = needed(policy, targetQps, demand);
+  const need =
+    targetQps === undefined
+      ? neededWorkers(policy, before, demand)
+      : needed(policy, targetQps, demand);
+  if (need === undefined) return { ...before, pressure: null };
+  const { count, reason } = need;
   if (count === before.target) return { ...before, pressure: null };
   const to = count > before.target ? "up" : "down";
   const pressedAt = before.pressure?.to === to ? before.pressure.since : now;
@@ -66,8 +72,9 @@ const clip = ({ min, max }: ReplicaPolicy, count: number): number =>
   Math.min(max, Math.max(min, count));
 
 /** Why a service has so many where nothing but its policy says so. */
-function boundReason({ min, max }: ReplicaPolicy, target: number): string {
-  if (min === max) return `${replicas(min)} ${min === 1 ? "is" : "are"} configured`;
+function boundReason(policy: ReplicaPolicy, target: number): string {
+  const { min, max } = policy;
+  if (min === max) return `${countOf(policy, min)} ${min === 1 ? "is" : "are"} configured`;
   return `the ${target === min ? "fewest" : "most"} of the ${min} to ${max} that are configured`;
 }
 
@@ -85,7 +92,28 @@ function needed(
   const count = clip(policy, Math.max(raw, open > 0 ? 1 : 0));
   if (raw === 0 && open > 0) return { count, reason: "a request waits or is under way" };
   const each = typeof targetQps === "number" ? ` at ${targetQps} each` : "";
-  return { count, reason: `${rate.toFixed(1)} requests/s need ${replicas(raw)}${each}` };
+  return { count, reason: `${rate.toFixed(1)} requests/s need ${countOf(policy, raw)}${each}` };
+}
+
+/** One worker more while too many jobs wait; as many as have jobs once none waits. */
+function neededWorkers(
+  policy: ReplicaPolicy,
+  { target }: Scaling,
+  { jobs }: Demand,
+): { count: number; reason: string } | undefined {
+  const { queueLength } = policy;
+  if (queueLength === undefined || jobs === undefined) return undefined;
+  const { waiting, busy } = jobs;
+  if (waiting === 0) {
+    const count = Math.min(target, clip(policy, busy));
+    return {
+      count,
+      reason: `no job waits, and ${countOf(policy, busy)} ${busy === 1 ? "has" : "have"} jobs`,
+    };
+  }
+  const reason = `${waiting} ${waiting === 1 ? "job waits" : "jobs wait"}`;
+  const isLong = waiting > queueLength || target === 0;
+  return { count: clip(policy, isLong ? target + 1 : target), reason };
 }
 
 /** More of the largest where all together are not enough; else the fewest, the largest first. */
@@ -107,4 +135,9 @@ function neededOf(
 
 const sum = (values: readonly number[]): number => values.reduce((total, one) => total + one, 0);
 
-const replicas = (count: number): string => (count === 1 ? "1 replica" : `${count} replicas`);
+/** What people call that of which there are so many. */
+export const memberOf = ({ queueLength }: Pick<ReplicaPolicy, "queueLength">) =>
+  queueLength === undefined ? "replica" : "worker";
+
+const countOf = (policy: ReplicaPolicy, count: number): string =>
+  `${count} ${memberOf(policy)}${count === 1 ? "" : "s"}`;

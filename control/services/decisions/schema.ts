@@ -17,6 +17,8 @@ export interface ServiceView {
   };
   /** Whether there is a machine for a replica, where others found none. */
   readonly hasMachines: boolean;
+  /** The ids of workers that have jobs; empty for a service. */
+  readonly busy: ReadonlySet<string>;
   readonly now: number;
 }
 

@@ -3,7 +3,7 @@ import type { Leave, ServiceView } from "./schema.ts";
 
 /** How replicas of other versions make room for those of the version to have. Pure. */
 
-type View = Pick<ServiceView, "service" | "spec" | "versions">;
+type View = Pick<ServiceView, "service" | "spec" | "versions" | "busy">;
 
 const isReady = ({ status }: Replica): boolean => status === "READY";
 
@@ -45,7 +45,10 @@ function leavingFor(view: View, leaving: readonly Replica[], others: readonly Re
     .filter(isProved)
     .toSorted(
       (a, b) =>
-        Number(isReady(a)) - Number(isReady(b)) || a.version - b.version || b.number - a.number,
+        Number(isReady(a)) - Number(isReady(b)) ||
+        Number(view.busy.has(a.id)) - Number(view.busy.has(b.id)) ||
+        a.version - b.version ||
+        b.number - a.number,
     );
   const count = proved.length + others.filter(isReady).length;
   return [...leaving.filter((one) => !isProved(one)), ...proved.slice(0, dispensable(view, count))];

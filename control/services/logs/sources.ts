@@ -16,8 +16,8 @@ import { type LogPiece, piecesOf, type ReadGrowth } from "../../wire/log-pieces.
 import { balancerLogOf, keptLogOf, replicaLogOf } from "../folders.ts";
 import { controllerLogOf } from "../narration.ts";
 import { findReplica } from "../replicas/store.ts";
-import { type Replica, type Service, serviceKey } from "../schema.ts";
-import { findService } from "../store.ts";
+import { type Replica, type Service, serviceKey, wordsOf } from "../schema.ts";
+import { findService, getService } from "../store.ts";
 import { readRotated } from "./rotated-file.ts";
 
 /** Where the logs of a service come from. */
@@ -68,8 +68,9 @@ export async function* replicaLog(
   if (known !== null || follow)
     yield* jobLog(ctx, await find(), { tail: known === null ? null : tail, since, follow }, signal);
   const { number, wanted, wantedBecause } = await find();
-  if (follow && wanted === "GONE")
-    yield lineNow(ctx, `replica ${number} is removed: ${wantedBecause}\n`);
+  if (!follow || wanted !== "GONE") return;
+  const { member } = wordsOf(await getService(ctx.db, given.serviceId));
+  yield lineNow(ctx, `${member} ${number} is removed: ${wantedBecause}\n`);
 }
 
 /** A line that no file has: it is as old as its reading. */

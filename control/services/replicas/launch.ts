@@ -18,7 +18,7 @@ import { isLive } from "../decisions/plan.ts";
 import { replicaLogOf } from "../folders.ts";
 import { shownTask, withSealedKeys } from "../keys.ts";
 import { narrate } from "../narration.ts";
-import type { Outcome, Replica } from "../schema.ts";
+import { type Outcome, type Replica, wordsOf } from "../schema.ts";
 import { getService } from "../store.ts";
 import { type OpenVersion, openVersion } from "../versions/task.ts";
 import { printTo } from "./log.ts";
@@ -45,7 +45,11 @@ export async function makeCluster(
         // The id of a replica is one of a cluster: a second attempt makes no second one.
         id: replica.id,
         name: replica.clusterName,
-        madeFor: { what: `service ${service.name}`, noun: "replica", id: replica.id },
+        madeFor: {
+          ...{ what: `${wordsOf(service).noun} ${service.name}`, noun: "replica", id: replica.id },
+          // What ran on a worker that lost a node is lost.
+          ...(service.isPool && { isReplacedWhole: true }),
+        },
         user: service.user,
         workspace: service.workspace,
         because: replica.wantedBecause,
@@ -73,7 +77,8 @@ export async function makeCluster(
 async function wait(ctx: Ground, replica: Replica, reason: string): Promise<undefined> {
   if (reason === replica.reason) return;
   await ctx.batch((tx) => setReplica(tx, replica.id, { reason }));
-  narrate(ctx, replica.serviceId, `replica ${replica.number} ${reason}`);
+  const service = await getService(ctx.db, replica.serviceId);
+  narrate(ctx, replica.serviceId, `${wordsOf(service).member} ${replica.number} ${reason}`);
 }
 
 /** Whether a replica of the service is on its way out that still has a machine. */
@@ -114,6 +119,7 @@ async function submit(
   signal: AbortSignal,
 ): Promise<Outcome> {
   const version = await openVersion(ctx, replica);
+  if (version.task.pool !== undefined) return setUp(ctx, replica, cluster, version, signal);
   const ports = await takePorts(ctx, replica, cluster, version);
   const env = {
     PORT: String(ports.serverPort),
@@ -138,6 +144,25 @@ async function submit(
   const { accelerators } = cluster.offer;
   const change = { jobId: job.id, accelerators };
   return { to: "STARTING", reason: "its task was submitted", change };
+}
+
+/** Has a worker do its setup, once. */
+async function setUp(
+  ctx: Context,
+  replica: Replica,
+  cluster: Cluster,
+  { task, blobId }: OpenVersion,
+  signal: AbortSignal,
+): Promise<Outcome> {
+  const print = printTo(replicaLogOf(ctx, replica));
+  const given = { submissionId: replica.id, env: {}, sidecar: null, blobId, print };
+  const job = await submitManaged(ctx, cluster, task, given, signal);
+  const { accelerators } = cluster.offer;
+  return {
+    to: "STARTING",
+    reason: "it is being set up",
+    change: { jobId: job?.id ?? null, accelerators },
+  };
 }
 
 /** Where only control and the node itself are on the machine, nobody else need reach the sidecar. */

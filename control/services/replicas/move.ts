@@ -3,8 +3,8 @@ import type { Connection } from "../../db/open.ts";
 import type { Ground } from "../../ground.ts";
 import { move } from "../../move.ts";
 import { narrate } from "../narration.ts";
-import type { Outcome, Replica } from "../schema.ts";
-import { listVersions, setVersion } from "../store.ts";
+import { type Outcome, type Replica, wordsOf } from "../schema.ts";
+import { getService, listVersions, setVersion } from "../store.ts";
 import { setReplica } from "./store.ts";
 
 /** In these a replica has not ended. */
@@ -27,7 +27,9 @@ export async function moveReplica(
     await setReplica(tx, replica.id, { reason, endedAt, ...ready, ...change });
     if (isFirst) await noteReady(tx, replica, now);
   });
-  if (isMoved) narrate(ctx, replica.serviceId, `replica ${replica.number}: ${to}: ${reason}`);
+  if (!isMoved) return;
+  const { member } = wordsOf(await getService(ctx.db, replica.serviceId));
+  narrate(ctx, replica.serviceId, `${member} ${replica.number}: ${to}: ${reason}`);
 }
 
 async function noteReady(tx: Connection, replica: Replica, readyAt: number): Promise<void> {

@@ -1,7 +1,9 @@
 import type { ReplicaStatus } from "../../../contract/statuses.ts";
 import type { Context } from "../../context.ts";
 import { nudge, type Reconciler } from "../../reconciler.ts";
+import { findWorkerOutcome, nudgeJobsOn } from "../pools/worker.ts";
 import type { Outcome, Replica } from "../schema.ts";
+import { getService } from "../store.ts";
 import { handIn, makeCluster } from "./launch.ts";
 import { moveReplica } from "./move.ts";
 import { findOutcome } from "./outcome.ts";
@@ -20,19 +22,23 @@ export const replicas: Reconciler = {
 type Step = (ctx: Context, replica: Replica, signal: AbortSignal) => Promise<Outcome | undefined>;
 
 /** What is done for a replica that is to stay, by its status. */
-const steps: Partial<Record<ReplicaStatus, Step>> = {
+const stepsWith = (look: Step): Partial<Record<ReplicaStatus, Step>> => ({
   PENDING: makeCluster,
   PROVISIONING: handIn,
-  STARTING: findOutcome,
-  READY: findOutcome,
-  NOT_READY: findOutcome,
-};
+  STARTING: look,
+  READY: look,
+  NOT_READY: look,
+});
+const steps = stepsWith(findOutcome);
+const workerSteps = stepsWith(findWorkerOutcome);
 
 async function reconcile(ctx: Context, id: string, signal: AbortSignal): Promise<void> {
   const replica = await findReplica(ctx.db, id);
   if (replica === undefined || replica.status === "GONE") return;
+  const { isPool } = await getService(ctx.db, replica.serviceId);
+  if (isPool) await nudgeJobsOn(ctx, replica);
   const isStaying = replica.wanted === "UP" && replica.endedAt === null;
-  const step = isStaying ? steps[replica.status] : remove;
+  const step = isStaying ? (isPool ? workerSteps : steps)[replica.status] : remove;
   const outcome = await step?.(ctx, replica, signal);
   if (outcome === undefined) return;
   await moveReplica(ctx, replica, outcome);

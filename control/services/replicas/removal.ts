@@ -7,7 +7,9 @@ import type { Context } from "../../context.ts";
 import type { Ground } from "../../ground.ts";
 import { nudge } from "../../reconciler.ts";
 import { hasFailed } from "../decisions/back-off.ts";
+import { hasNoWork } from "../pools/worker.ts";
 import type { Outcome, Replica } from "../schema.ts";
+import { getService } from "../store.ts";
 import { hasHadItsTime, isDrained } from "./drained.ts";
 import { noteLastWords } from "./last-output.ts";
 import { keepLog } from "./log.ts";
@@ -29,12 +31,17 @@ export async function remove(
   replica: Replica,
   signal: AbortSignal,
 ): Promise<Outcome | undefined> {
-  const { endedAt, status, wantedBecause } = replica;
+  const { endedAt, status, wantedBecause, serviceId } = replica;
   const isLeaving = endedAt === null && status !== "SHUTTING_DOWN" && status !== "FAILED_CLEANUP";
   if (isLeaving) return { to: "SHUTTING_DOWN", reason: wantedBecause };
   // Sent away while its cluster was made, it does not know it yet; the cluster has its id.
   const cluster = await findCluster(ctx.db, replica.clusterId ?? replica.id);
-  if (!mayGo(ctx, replica) && !(await isLost(ctx, replica, cluster, signal))) return undefined;
+  const { isPool } = await getService(ctx.db, serviceId);
+  const mayLeave = isPool
+    ? await hasNoWork(ctx, replica, isLate(ctx, replica))
+    : mayGo(ctx, replica);
+  const looksLost = isPool ? isTaken : isLost;
+  if (!mayLeave && !(await looksLost(ctx, replica, cluster, signal))) return undefined;
   await close(ctx, replica);
   if (cluster === undefined || cluster.status === "GONE") return forget(ctx, replica);
   if (cluster.wanted === "GONE") return stuck(replica, cluster);
@@ -45,11 +52,16 @@ export async function remove(
 
 /** Whether nothing is under way there any more, or has had its time. */
 function mayGo(ctx: Context, { serviceId, number, host, drainUntil }: Replica): boolean {
-  const { told, seen, backAt } = ctx.balancers;
-  if (host === null || drainUntil === null) return true;
-  if (hasHadItsTime(drainUntil, ctx.now().getTime(), backAt())) return true;
+  const { told, seen } = ctx.balancers;
+  if (host === null || isLate(ctx, { drainUntil })) return true;
   return isDrained(number, told(serviceId), seen(serviceId));
 }
+
+/** Whether what was under way has had its time. */
+const isLate = (
+  { balancers, now }: Context,
+  { drainUntil }: Pick<Replica, "drainUntil">,
+): boolean => drainUntil === null || hasHadItsTime(drainUntil, now().getTime(), balancers.backAt());
 
 /** Whether nothing there will finish: its machine is lost, or neither its probe nor its agent is answered. */
 async function isLost(
@@ -58,9 +70,8 @@ async function isLost(
   cluster: Cluster | undefined,
   signal: AbortSignal,
 ): Promise<boolean> {
-  if (cluster === undefined) return true;
-  const hasFailedProbe = replica.endedAt !== null;
-  return hasFailedProbe ? isSilent(ctx, cluster, signal) : isTaken(ctx, cluster, replica, signal);
+  const hasFailedProbe = replica.endedAt !== null && cluster !== undefined;
+  return hasFailedProbe ? isSilent(ctx, cluster, signal) : isTaken(ctx, replica, cluster, signal);
 }
 
 async function isSilent(ctx: Context, cluster: Cluster, signal: AbortSignal): Promise<boolean> {
@@ -76,10 +87,11 @@ async function isSilent(ctx: Context, cluster: Cluster, signal: AbortSignal): Pr
 /** While its provider does not say, it is not. */
 async function isTaken(
   ctx: Context,
-  cluster: Cluster,
   replica: Replica,
+  cluster: Cluster | undefined,
   signal: AbortSignal,
 ): Promise<boolean> {
+  if (cluster === undefined) return true;
   try {
     if ((await lossOf(ctx, cluster, signal)) !== undefined) return true;
     return (await findJob(ctx, cluster, replica, signal)) === "unknown";

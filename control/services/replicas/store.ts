@@ -59,6 +59,23 @@ export async function listReplicaIds(db: Queries): Promise<string[]> {
   return rows.map(({ id }) => id);
 }
 
+/** Has the replicas of a version that are to stay be of another one. */
+export async function setVersionOfLive(
+  db: Connection,
+  serviceId: string,
+  from: number,
+  to: number,
+): Promise<void> {
+  await db
+    .updateTable("replicas")
+    .set({ version: to })
+    .where("service_id", "=", serviceId)
+    .where("version", "=", from)
+    .where("wanted", "=", "UP")
+    .where("ended_at", "is", null)
+    .execute();
+}
+
 /** The number for the next replica of a service. */
 export async function nextNumber(db: Queries, serviceId: string): Promise<number> {
   const row = await db

@@ -16,8 +16,8 @@ export interface OpenVersion extends VersionTask {
   readonly spec: ServiceSpec;
 }
 
-/** The task of a service, and what it says of the service. */
-type ServiceTask = Pick<OpenVersion, "task" | "spec">;
+/** The task of a service or a pool, and what it says of that. */
+export type ServiceTask = Pick<OpenVersion, "task" | "spec">;
 
 type Key = Pick<Version, "serviceId" | "version">;
 
@@ -33,7 +33,7 @@ export async function openVersion(ctx: Context, key: Key): Promise<OpenVersion> 
   const found = known.get(name);
   if (found !== undefined) return found;
   const stored = await readVersionTask(ctx.db, ctx.seal, key);
-  const version = { ...stored, ...readServiceTask(stored.yaml, "serve.up") };
+  const version = { ...stored, ...asStored(readTask(stored.yaml, "serve.up"), stored) };
   if (known.size >= openedAtMost) known.clear();
   known.set(name, version);
   return version;
@@ -48,8 +48,7 @@ export async function openReadable(ctx: Context, key: Key): Promise<OpenVersion>
     return await openVersion(ctx, key);
   } catch (error) {
     const yaml = `# ${toAppError(error).message.replaceAll("\n", "\n# ")}\n`;
-    const nothing = "{service: {readiness_probe: /, ports: 1}, run: nothing}";
-    return { yaml, blobId: null, tls: null, ...readServiceTask(nothing, "serve.status") };
+    return { yaml, blobId: null, tls: null, ...unserved() };
   }
 }
 
@@ -69,6 +68,40 @@ export function readServiceTaskAndRemarks(
   ]);
   return [asService(task), remarks];
 }
+
+/** As `readServiceTaskAndRemarks`, of a pool. */
+export function readPoolTaskAndRemarks(
+  ctx: Context,
+  yaml: string,
+  operation: string,
+): [open: ServiceTask, remarks: string] {
+  const [task, remarks] = readTaskAndRemarks(yaml, operation, ({ resources }) => [
+    ...["pool", "service"],
+    ...(asksForSpot(ctx, resources) ? ["resources.use_spot"] : []),
+  ]);
+  return [asPool(task), remarks];
+}
+
+const asStored = (task: Task, { workers }: VersionTask): ServiceTask =>
+  task.pool === undefined ? asService(task) : asPool(task, workers);
+
+/**
+ * A pool as the service that it is: its workers are scaled, replaced and updated as replicas are, and do their
+ * setup alone. Nothing of it is probed or balanced. Throws `ValueError` for a task that is none.
+ */
+export function asPool(task: Task, workers?: number): ServiceTask {
+  if (task.pool === undefined)
+    return fail("ValueError", "the task has no `pool` section; see docs/task.md");
+  const { minWorkers, maxWorkers, queueLengthThreshold: queueLength, ...delays } = task.pool;
+  const bounds = { min: workers ?? minWorkers, max: workers ?? maxWorkers };
+  const { spec } = unserved();
+  const replicas = { ...spec.replicas, ...bounds, ...delays, queueLength };
+  return { task: { ...task, run: "true" }, spec: { ...spec, replicas } };
+}
+
+/** What is there to serve where there is nothing. */
+const unserved = (): ServiceTask =>
+  readServiceTask("{service: {readiness_probe: /, ports: 1}, run: nothing}", "serve.status");
 
 function asService(task: Task): ServiceTask {
   if (task.service === undefined)

@@ -9,6 +9,8 @@ export type Reach =
   | "newCluster"
   | "service"
   | "newService"
+  | "pool"
+  | "newPool"
   | "token"
   | "user"
   | OtherReach;
@@ -60,11 +62,11 @@ export const answers: Readonly<Record<string, `${"open" | "viewer" | "user" | "a
     "jobs.logs": "viewer named",
     "jobs.download_logs": "viewer named",
     "jobs.events": "viewer named",
-    "jobs.pool_apply": "user unbuilt",
-    "jobs.pool_down": "user unbuilt",
-    "jobs.pool_status": "viewer empty",
-    "jobs.pool_logs": "viewer unbuilt",
-    "jobs.pool_sync_down_logs": "viewer unbuilt",
+    "jobs.pool_apply": "user newPool",
+    "jobs.pool_down": "user named",
+    "jobs.pool_status": "viewer list",
+    "jobs.pool_logs": "viewer pool",
+    "jobs.pool_sync_down_logs": "viewer pool",
     "serve.up": "user newService",
     "serve.update": "user service",
     "serve.down": "user named",

@@ -20,13 +20,15 @@ const relations = ["owner", "member", "outsider"] as const;
 type Relation = (typeof relations)[number];
 type Verdict = "allowed" | "refused" | "hidden" | "taken";
 
-/** Where the things are; `taken` is the name of a cluster, `web` of a service. */
+/** Where the things are; `taken` is the name of a cluster, `web` of a service, `warm` of a pool. */
 const workspace = "team";
 const names: Partial<Record<Reach, string>> = {
   cluster: "taken",
   newCluster: "taken",
   service: "web",
   newService: "web",
+  pool: "warm",
+  newPool: "warm",
   token: "token-ann",
   user: "ann",
 };
@@ -43,6 +45,7 @@ before(async () => {
   await world.ctx.batch(async (tx) => {
     await addCluster(tx, aCluster({ name: "taken", user, workspace }));
     await addService(tx, aService({ name: "web", user, workspace }));
+    await addService(tx, aService({ id: "s2", name: "warm", isPool: true, user, workspace }));
   });
 });
 after(async () => {
@@ -86,8 +89,8 @@ function expectedOf(access: Role | "open", reach: Reach, role: Role, relation: R
   if (role === "admin") return "allowed";
   if (reach === "token" || reach === "user") return relation === "owner" ? "allowed" : "refused";
   if (relation !== "outsider") return "allowed";
-  if (reach === "cluster" || reach === "service") return "hidden";
-  return reach === "newCluster" || reach === "newService" ? "taken" : "allowed";
+  if (["cluster", "service", "pool"].includes(reach)) return "hidden";
+  return ["newCluster", "newService", "newPool"].includes(reach) ? "taken" : "allowed";
 }
 
 async function verdictOf(row: Operation, role: Role, relation: Relation): Promise<Verdict> {

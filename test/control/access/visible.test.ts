@@ -3,12 +3,14 @@ import { after, before, test } from "node:test";
 import type { GivenInputOf, Operation } from "../../../common/operation.ts";
 import { clusterOperations as clusters } from "../../../contract/operations/clusters.ts";
 import { jobOperations as jobs } from "../../../contract/operations/jobs.ts";
+import { poolOperations as pools } from "../../../contract/operations/pools.ts";
 import { requestOperations as requests } from "../../../contract/operations/requests.ts";
 import { serveOperations as serve } from "../../../contract/operations/serve.ts";
 import type { Account } from "../../../control/users/schema.ts";
 import { openFakeBalancers } from "../../helpers/fake-balancers.ts";
 import { type Calls, testWorld } from "../../helpers/world.ts";
 import { aTask } from "../services/bed.ts";
+import { aPool } from "../services/pools/bed.ts";
 
 const inTeam = { override_outrigger_config: { active_workspace: "team" } };
 const demo = { cluster_name: "veiled", task: "run: 'true'" };
@@ -33,6 +35,7 @@ async function openTeam(t: { after(clean: () => Promise<void>): void }) {
   await ann.get(clusters.launch, launch);
   await ann.run(serve.up, { service_name: "shrouded", task: aTask(), ...inTeam });
   await ann.run(jobs.launch, { name: "hushed", task: demo.task, ...inTeam });
+  await ann.run(pools.apply, { pool_name: "hushed", mode: "rolling", task: aPool(), ...inTeam });
   return {
     ...{ world, launch, ann },
     members: { ann, mia: await as("mia"), ada: await as("ada", { role: "admin" }) },
@@ -57,6 +60,7 @@ const shows: Record<string, (caller: Calls) => Promise<unknown>> = {
   "status by pattern": (caller) => caller.run(clusters.status, { cluster_names: ["v*"] }),
   cost_report: (caller) => caller.run(clusters.costReport, {}),
   "serve.status": (caller) => caller.run(serve.status, { service_names: ["shrouded"] }),
+  "jobs.pool_status": (caller) => caller.run(pools.status, { pool_names: null }),
   "jobs.queue_v2": (caller) => caller.run(jobs.queueV2, { all_users: true }),
   "jobs.queue": (caller) => caller.run(jobs.queue, { all_users: true }),
   "jobs.queue_v2 by number": (caller) =>
@@ -88,6 +92,7 @@ const asks: Record<string, (name: string) => Ask> = {
   hook_logs: (cluster_name) => [clusters.hookLogs, { cluster_name }],
   "jobs.wait": (name) => [jobs.wait, { name }],
   "jobs.cancel": (name) => [jobs.cancel, { name }],
+  "jobs.launch": (pool) => [jobs.launch, { name: null, task: demo.task, pool }],
   stop: (cluster_name) => [clusters.stop, { cluster_name }],
   down: (cluster_name) => [clusters.down, { cluster_name }],
   exec: (cluster_name) => [clusters.exec, { cluster_name, task: demo.task }],

@@ -66,10 +66,10 @@ const cases: Record<string, Case> = {
     type: "NotImplementedError",
     says: /^jobs\.download_logs is not built yet in this version$/,
   },
-  "a log that is not built": {
+  "a log of a pool that cannot have it": {
     send: ["/jobs/pool_logs", { pool_name: "warm", target: "replica" }],
-    type: "NotImplementedError",
-    says: /^jobs\.pool_logs is not built yet in this version$/,
+    type: "ValueError",
+    says: /^worker_id is required for the target replica/,
   },
   "a log of which nobody can say whose it is": {
     send: ["/serve/logs", { service_name: "web", target: "replica" }],
@@ -162,7 +162,7 @@ test("a log that is refused tells a client that does not follow why, as it asks 
   const logs = (follow: boolean) => post(["/jobs/pool_logs", { ...of, follow }]);
 
   assert.equal((await logs(true)).text, "");
-  assert.equal((await logs(false)).text, "jobs.pool_logs is not built yet in this version\n");
+  assert.match((await logs(false)).text, /^worker_id is required for the target replica/);
 });
 
 test("a volume that nothing can create is not taken for valid", async () => {

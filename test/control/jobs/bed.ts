@@ -53,7 +53,7 @@ interface Cleaner {
 }
 
 export const jobBed = async (t: Cleaner, options: WorldOptions = {}): Promise<JobBed> =>
-  bedOf(await testWorld(t, options));
+  jobBedOf(await testWorld(t, options));
 
 /** As `jobBed`, with a job that runs; its number is 1. */
 export async function withJob(t: Cleaner, task = train, options?: WorldOptions): Promise<JobBed> {
@@ -63,7 +63,8 @@ export async function withJob(t: Cleaner, task = train, options?: WorldOptions):
   return bed;
 }
 
-function bedOf(world: World): JobBed {
+/** What tests do with the managed jobs of a control plane. */
+export function jobBedOf(world: World): JobBed {
   const { ctx, provider } = world;
   const eventsOf = async (id: TaskRef, kinds: readonly ("moves" | "remarks")[]) =>
     listEvents(ctx.db, "managed_job", (await bed.task(id)).id, { kinds, limit: 100 });
@@ -102,7 +103,7 @@ function bedOf(world: World): JobBed {
     look: async (id) => nudge(ctx, "managed_job", (await bed.task(id)).id),
     moves: async (id) => (await eventsOf(id, ["moves"])).map(({ from, to }) => `${from}>${to}`),
     remarks: async (id) => (await eventsOf(id, ["remarks"])).map(({ reason }) => reason),
-    crash: async () => bedOf(await world.crash()),
+    crash: async () => jobBedOf(await world.crash()),
   };
   return bed;
 }

@@ -77,7 +77,7 @@ test("a job that has ended stays as it is", async (t) => {
 const refused: Record<string, [GivenInputOf<typeof rows.cancel>, string]> = {
   "nothing that is named": [{}, "ValueError"],
   "two ways to name them": [{ name: "a", all: true }, "ValueError"],
-  "a pool": [{ pool: "warm" }, "NotSupportedError"],
+  "a pool and its job": [{ pool: "warm", name: "a" }, "ValueError"],
   "a job that there is not": [{ job_ids: [7] }, "JobNotFoundError"],
 };
 

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { existsSync, readFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { clusterOperations as clusters } from "../../../contract/operations/clusters.ts";
 import { jobOperations as rows } from "../../../contract/operations/jobs.ts";
@@ -109,14 +109,4 @@ test("a task without anything to run has succeeded once its cluster was up", asy
   await bed.launch("name: empty");
 
   assert.equal((await bed.untilSettled(1)).status, "SUCCEEDED");
-});
-
-test("a pool is refused, as this version has none", async (t) => {
-  const bed = await jobBed(t);
-
-  await assert.rejects(bed.world.run(rows.launch, { task: train, name: null, pool: "warm" }), {
-    type: "NotSupportedError",
-    message: /no worker pools/,
-  });
-  assert.equal(existsSync(`${bed.world.home}/control/jobs`), false);
 });

@@ -4,6 +4,7 @@ import type { Replica, Service } from "../../../control/services/schema.ts";
 export const aService = (more: Partial<Service> = {}): Service => ({
   id: "s1",
   name: "chat",
+  isPool: false,
   status: "READY",
   reason: "2 of 2 are ready",
   wanted: "UP",

@@ -18,13 +18,15 @@ function plan(
     update?: ServiceView["spec"]["update"];
     usesSpot?: boolean;
     hasMachines?: boolean;
+    busy?: readonly string[];
   } = {},
 ): Decision {
   const { versions = [aVersion(1)], policy = {}, usesSpot = false, hasMachines = false } = more;
   const { update = { maxSurge: 1, maxUnavailable: 0 } } = more;
   const scaling = { target, reason: "so many are asked for", pressure: null };
   const spec = { policy: aPolicy(target, policy), update, usesSpot };
-  return planService({ service: { scaling }, versions, replicas, spec, hasMachines, now });
+  const busy = new Set(more.busy);
+  return planService({ service: { scaling }, versions, replicas, spec, busy, hasMachines, now });
 }
 
 const ready = (number: number, more: Partial<Replica> = {}) =>

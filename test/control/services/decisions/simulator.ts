@@ -131,6 +131,7 @@ export class Simulator {
       versions: this.#versions,
       replicas: this.#replicas,
       spec: { policy, update, usesSpot },
+      busy: new Set(),
       hasMachines: false,
       now: this.#now,
     });

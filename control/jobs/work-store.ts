@@ -1,0 +1,83 @@
+import type { Connection, Queries } from "../db/open.ts";
+import type { JobTask, Share } from "./schema.ts";
+
+/** The tasks of a pool, as the pool and its workers see them. */
+
+/** A task that waits for a worker. */
+export interface QueuedTask extends Pick<JobTask, "id"> {
+  readonly jobId: number;
+  readonly share: Share;
+}
+
+/** A task that has a worker, as long as something of it may be left there. */
+export interface HeldTask extends QueuedTask, Pick<JobTask, "wanted" | "attempt"> {
+  readonly clusterId: string;
+}
+
+/** So many are looked at for each decision: those behind them wait for these. */
+const queuedAtMost = 1_000;
+
+/** The tasks that wait for a worker of a pool, in the order in which they get one. */
+export async function listQueued(db: Queries, poolId: string): Promise<QueuedTask[]> {
+  const rows = await db
+    .selectFrom("job_tasks")
+    .innerJoin("managed_jobs", "managed_jobs.id", "job_tasks.job_id")
+    .select(["job_tasks.id", "job_id", "share"])
+    .where("pool_id", "=", poolId)
+    .where("queued_at", "is not", null)
+    .where("wanted", "=", "DONE")
+    .orderBy("priority", "desc")
+    .orderBy("job_id")
+    .orderBy("number")
+    .limit(queuedAtMost)
+    .execute();
+  return rows.map(({ id, job_id: jobId, share }) => ({ id, jobId, share: toShare(share) }));
+}
+
+/** The tasks that workers of a pool have. */
+export async function listHeld(db: Queries, poolId: string): Promise<HeldTask[]> {
+  const rows = await db
+    .selectFrom("job_tasks")
+    .select(["id", "job_id", "share", "wanted", "attempt", "cluster_id"])
+    .where("pool_id", "=", poolId)
+    .where("settled_at", "is", null)
+    .where("cluster_id", "is not", null)
+    .orderBy("job_id")
+    .execute();
+  return rows.map(({ id, job_id: jobId, share, wanted, attempt, cluster_id }) => ({
+    ...{ id, jobId, share: toShare(share), wanted, attempt, clusterId: cluster_id ?? "" },
+  }));
+}
+
+const toShare = (text: string | null): Share =>
+  JSON.parse(text ?? '{"nodes":1,"ways":[],"files":null}');
+
+/** Gives a task that waits the next attempt on a worker; false where it does not wait any more. */
+export async function placeTask(
+  db: Connection,
+  id: string,
+  worker: { readonly clusterId: string; readonly clusterName: string },
+): Promise<boolean> {
+  const { numUpdatedRows } = await db
+    .updateTable("job_tasks")
+    .set(({ eb }) => ({
+      attempt: eb("attempt", "+", 1),
+      ...{ cluster_id: worker.clusterId, cluster_name: worker.clusterName },
+      ...{ queued_at: null, waits_for: null },
+    }))
+    .where("id", "=", id)
+    .where("queued_at", "is not", null)
+    .where("wanted", "=", "DONE")
+    .executeTakeFirst();
+  return numUpdatedRows === 1n;
+}
+
+/** The tasks of a pool that are not settled, with the numbers of their jobs. */
+export const listUnsettledOf = (db: Queries, poolId: string) =>
+  db
+    .selectFrom("job_tasks")
+    .select(["id", "job_id"])
+    .where("pool_id", "=", poolId)
+    .where("settled_at", "is", null)
+    .orderBy("job_id")
+    .execute();

@@ -1,0 +1,83 @@
+import { listLiveOf } from "../../clusters/list-store.ts";
+import type { Context } from "../../context.ts";
+import { addEvent } from "../../events.ts";
+import { taskKey } from "../../jobs/schema.ts";
+import { listHeld, listQueued, placeTask, type QueuedTask } from "../../jobs/work-store.ts";
+import { nudge } from "../../reconciler.ts";
+import { isLive } from "../decisions/plan.ts";
+import { listReplicas } from "../replicas/store.ts";
+import type { Replica, Service } from "../schema.ts";
+import { placeFor, type Room } from "./place.ts";
+
+interface Worker extends Room {
+  readonly replica: Replica & { readonly clusterId: string };
+}
+
+/** Gives the jobs that wait for a worker of a pool those that have room, in the order of the queue. */
+export async function assign(ctx: Context, pool: Service): Promise<void> {
+  const clusters = await workersOf(ctx, pool);
+  const placed = await ctx.batch(async (tx) => {
+    const held = Map.groupBy(await listHeld(tx, pool.id), ({ clusterId }) => clusterId);
+    const standing = new Set(
+      (await listReplicas(tx, pool.id)).filter(takesJobs).map(({ id }) => id),
+    );
+    let workers = clusters
+      .filter(({ replica }) => standing.has(replica.id))
+      .map((one) => ({
+        ...one,
+        held: (held.get(one.replica.clusterId) ?? []).map(({ share }) => share),
+      }));
+    const ids: string[] = [];
+    for (const task of await listQueued(tx, pool.id)) {
+      const worker = placeFor(workers, task.share);
+      if (worker === undefined) continue;
+      const { clusterId, clusterName, number } = worker.replica;
+      if (!(await placeTask(tx, task.id, { clusterId, clusterName }))) continue;
+      const reason = `is given worker ${number} of pool ${pool.name}`;
+      await addEvent(tx, { noun: "managed_job", id: task.id, reason, at: ctx.now() });
+      workers = workers.map((one) =>
+        one.replica.id === worker.replica.id ? withTask(one, task) : one,
+      );
+      ids.push(task.id);
+    }
+    return ids;
+  });
+  for (const id of placed) {
+    ctx.changes.notify(taskKey(id));
+    void nudge(ctx, "managed_job", id);
+  }
+}
+
+const withTask = <One extends Room>(room: One, { share }: QueuedTask): One => ({
+  ...room,
+  held: [...room.held, share],
+});
+
+const takesJobs = (replica: Replica): boolean => replica.status === "READY" && isLive(replica);
+
+async function workersOf(ctx: Context, { id }: Service): Promise<Worker[]> {
+  const ready = (await listReplicas(ctx.db, id)).filter(takesJobs);
+  const clusters = await listLiveOf(
+    ctx.db,
+    ready.flatMap(({ clusterId }) => clusterId ?? []),
+  );
+  const up = new Map(
+    clusters
+      .filter(({ status, wanted }) => status === "UP" && wanted === "UP")
+      .map((one) => [one.id, one]),
+  );
+  return ready.flatMap((replica) => {
+    const cluster = up.get(replica.clusterId ?? "");
+    if (cluster === undefined) return [];
+    const { nodes, offer } = cluster;
+    const { cpus, memoryGb, accelerators } = offer;
+    return {
+      replica: { ...replica, clusterId: cluster.id },
+      nodes,
+      cpus,
+      memoryGb,
+      accelerators,
+      held: [],
+    };
+  });
+}

@@ -1,0 +1,183 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { jobOperations as jobs } from "../../../../contract/operations/jobs.ts";
+import { poolOperations as rows } from "../../../../contract/operations/pools.ts";
+import { serveOperations } from "../../../../contract/operations/serve.ts";
+import { aPool, poolBed, withPool, work } from "./bed.ts";
+
+test("a pool that is applied has workers, which are READY once their setup is done", async (t) => {
+  const bed = await poolBed(t);
+
+  await bed.apply();
+  await bed.untilWorker(2, "STARTING");
+  const { submission } = (await bed.agentOf(1)).node.jobs[0] ?? assert.fail("no setup");
+  await bed.setUp(1, 2);
+
+  assert.equal(submission.setup, "prepare");
+  const record = await bed.record();
+  assert.deepEqual(
+    [record.pool, record.endpoint, record.policy, record.target_num_replicas],
+    [true, null, "Fixed-size (2 workers)", 2],
+  );
+  assert.deepEqual(
+    record.replica_info.map(({ replica_id, name, used_by }) => [replica_id, name, used_by]),
+    [
+      [1, "warm-1", []],
+      [2, "warm-2", []],
+    ],
+  );
+  assert.equal((await bed.world.cluster("warm-1")).madeFor?.what, "pool warm");
+  assert.deepEqual(await bed.world.run(serveOperations.status, { service_names: null }), []);
+});
+
+test("jobs of a pool run on its workers, one on each, and the next one when one is free", async (t) => {
+  const bed = await withPool(t);
+
+  const [one, two, three] = [await bed.submit(), await bed.submit(), await bed.submit()];
+  const first = await bed.untilTask(one, "RUNNING");
+  const second = await bed.untilTask(two, "RUNNING");
+  const waiting = await bed.until(three, ({ waitsFor }) => waitsFor !== null);
+
+  assert.deepEqual([first.clusterName, second.clusterName], ["warm-1", "warm-2"]);
+  assert.equal(waiting.waitsFor, "waits for an idle worker of pool warm");
+  assert.deepEqual(
+    (await bed.record()).replica_info.map(({ used_by }) => used_by),
+    [[one], [two]],
+  );
+  const { calls } = bed.world.provider;
+  const made = calls.length;
+  (await bed.agentOf(2)).end(2, "SUCCEEDED");
+  await bed.untilSettled(two);
+  assert.equal((await bed.untilTask(three, "RUNNING")).clusterName, "warm-2");
+  assert.equal(calls.length, made);
+});
+
+test("jobs share a worker as long as it has what they ask for", async (t) => {
+  const bed = await withPool(t, aPool("workers: 1"));
+  const half = "resources: {accelerators: H100:4}\nrun: half";
+
+  const numbers = [await bed.submit(half), await bed.submit(half), await bed.submit(half)];
+  for (const number of numbers.slice(0, 2)) await bed.untilTask(number, "RUNNING");
+  await bed.lookAtPool();
+
+  assert.equal((await bed.task(3)).status, "PENDING");
+  assert.deepEqual((await bed.record()).replica_info[0]?.used_by, [1, 2]);
+});
+
+test("a lost worker is replaced, and its job runs again on another one", async (t) => {
+  const bed = await withPool(t);
+  await bed.submit();
+  const { clusterId } = await bed.untilTask(1, "RUNNING");
+
+  await bed.world.provider.lose(clusterId ?? "", 0);
+  const again = await bed.untilAttempt(1, 2);
+
+  assert.deepEqual([again.clusterName, again.recoveries], ["warm-2", 1]);
+  await bed.setUp(3);
+  (await bed.agentOf(2)).end(2, "SUCCEEDED");
+  assert.equal((await bed.untilSettled(1)).status, "SUCCEEDED");
+});
+
+test("a silent worker keeps its job and gets no other one", async (t) => {
+  const bed = await withPool(t, aPool("workers: 1"));
+  await bed.submit("resources: {cpus: 1}\nrun: one");
+  const { clusterId } = await bed.untilTask(1, "RUNNING");
+
+  await bed.world.provider.silence(clusterId ?? "", 0);
+  await bed.untilWorker(1, "NOT_READY");
+  await bed.submit("resources: {cpus: 1}\nrun: two");
+  await bed.lookAtPool();
+
+  const [one, two] = [await bed.task(1), await bed.task(2)];
+  assert.deepEqual(
+    [one.status, one.attempt, two.status, two.attempt],
+    ["RUNNING", 1, "PENDING", 0],
+  );
+});
+
+test("cancelling a job of a pool leaves the worker to the next one", async (t) => {
+  const bed = await withPool(t, aPool("workers: 1"));
+  await bed.submit();
+  await bed.untilTask(1, "RUNNING");
+  await bed.submit();
+
+  await bed.world.run(jobs.cancel, { job_ids: [1] });
+  await bed.untilTask(2, "RUNNING");
+
+  assert.equal((await bed.task(1)).status, "CANCELLED");
+  assert.equal((await bed.agentOf(1)).node.jobs[1]?.status, "CANCELLED");
+});
+
+test("a pool with jobs is not taken down, and purged cancels them", async (t) => {
+  const bed = await withPool(t);
+  await bed.submit();
+  await bed.untilTask(1, "RUNNING");
+
+  await assert.rejects(bed.down(), {
+    type: "ConflictError",
+    message:
+      /pool warm has managed jobs that have not ended: 1; .* purge the pool, which cancels them/,
+  });
+  assert.equal((await bed.record()).status, "READY");
+  await bed.down({ purge: true });
+
+  assert.deepEqual(await bed.world.run(rows.status, { pool_names: null }), []);
+  assert.equal((await bed.untilSettled(1)).status, "CANCELLED");
+  assert.equal(bed.world.provider.machines.size, 0);
+});
+
+test("a pool whose task is applied again gets new workers; a busy one goes when its job has ended", async (t) => {
+  const bed = await withPool(t);
+  await bed.submit();
+  await bed.untilTask(1, "RUNNING");
+
+  await bed.apply({ task: aPool("workers: 2", "envs: {A: b}") });
+  await bed.setUp(3);
+  await bed.untilWorker(2, "GONE");
+  await bed.setUp(4);
+  await bed.lookAtPool();
+
+  assert.equal((await bed.task(1)).status, "RUNNING");
+  assert.equal((await bed.worker(1)).wanted, "GONE");
+  (await bed.agentOf(1)).end(2, "SUCCEEDED");
+  await bed.untilWorker(1, "GONE");
+  assert.equal((await bed.task(1)).status, "SUCCEEDED");
+});
+
+test("a pool that is resized keeps its workers", async (t) => {
+  const bed = await withPool(t);
+
+  await bed.apply({ task: null, workers: 3 });
+  await bed.setUp(3);
+  await bed.apply({ task: null, workers: 1 });
+  await bed.untilWorker(3, "GONE");
+  await bed.untilWorker(2, "GONE");
+
+  const { version, replica_info: workers } = await bed.record();
+  assert.deepEqual(
+    workers.map(({ replica_id, status }) => [replica_id, status]),
+    [[1, "READY"]],
+  );
+  assert.equal(version, 3);
+});
+
+test("a job that is submitted to a pool that is not there is refused", async (t) => {
+  const bed = await poolBed(t);
+
+  await assert.rejects(bed.submit(work), {
+    type: "NotFoundError",
+    message: /there is no pool warm/,
+  });
+});
+
+test("a job that control had submitted before it was killed is run once, or ended", async (t) => {
+  let bed = await withPool(t, aPool("workers: 1"));
+  await bed.submit();
+  await bed.untilTask(1, "RUNNING");
+
+  bed = await bed.crash();
+  (await bed.agentOf(1)).end(2, "SUCCEEDED");
+
+  assert.equal((await bed.untilSettled(1)).status, "SUCCEEDED");
+  assert.equal((await bed.agentOf(1)).node.jobs.length, 2);
+});
