@@ -9,6 +9,7 @@ import { managedJobCommands } from "./catalog/managed-jobs.ts";
 import { nodeCommands } from "./catalog/nodes.ts";
 import type { OptionRow } from "./catalog/options.ts";
 import { actionOutput, errorOutput, later, noFollow, output, timeout } from "./catalog/options.ts";
+import { poolCommands } from "./catalog/pools.ts";
 import type { CommandRow } from "./catalog/row.ts";
 import { servingCommands } from "./catalog/serving.ts";
 import { sshCommands } from "./catalog/ssh.ts";
@@ -18,6 +19,7 @@ const rows: readonly CommandRow[] = [
   ...clusterCommands,
   ...jobCommands,
   ...managedJobCommands,
+  ...poolCommands,
   ...sshCommands,
   ...nodeCommands,
   ...servingCommands,

@@ -44,14 +44,16 @@ export function offersFor(
   current: string,
 ): Offers {
   if (before.includes("--")) return "files";
-  const [first, second] = withoutContext(before);
-  const below = commands.filter(({ name }) => name.startsWith(`${first} `));
-  const row = commands.find(({ name }) => name === first || name === `${first} ${second}`);
+  const words = withoutContext(before);
+  const typed = `${words.join(" ")} `;
+  const row = commands.find(({ name }) => typed.startsWith(`${name} `));
   const options = [...(row?.options ?? []).filter(({ hidden }) => !hidden), ...programOptions];
   const taken = options.find((option) => wordsOf(option).includes(before.at(-1) ?? ""));
   if (taken?.flags.includes("<")) return valuesOf(taken);
-  if (first === undefined) return [...topsOf(commands), ...[...options, version].flatMap(flagsOf)];
-  if (row === undefined && second === undefined) return below.map(subOf);
+  if (words.length === 0)
+    return [...nextOf(commands, 0), ...[...options, version].flatMap(flagsOf)];
+  const below = commands.filter(({ name }) => name.startsWith(typed));
+  if (row === undefined && below.length > 0) return nextOf(below, words.length);
   const flags = options.flatMap(flagsOf);
   if (row === undefined || current.startsWith("-")) return flags;
   const { operands = "" } = row;
@@ -72,16 +74,13 @@ const valuesOf = ({ flags, choices }: OptionRow): Offers =>
 const withoutContext = (before: readonly string[]): readonly string[] =>
   before[0] === "--context" ? before.slice(2) : before;
 
-function topsOf(commands: readonly CommandRow[]): Offer[] {
-  const tops = new Map<string, string>();
+/** The words of commands after so many, each once. */
+function nextOf(commands: readonly CommandRow[], after: number): Offer[] {
+  const next = new Map<string, string>();
   for (const { name, summary } of commands) {
-    const [top = "", sub] = name.split(" ");
-    if (!tops.has(top)) tops.set(top, sub === undefined ? summary : (groupSummaries[top] ?? ""));
+    const words = name.split(" ").slice(0, after + 1);
+    const path = words.join(" ");
+    next.set(words.at(-1) ?? "", name === path ? summary : (groupSummaries[path] ?? ""));
   }
-  return [...tops].map(([word, means]) => ({ word, means }));
+  return [...next].map(([word, means]) => ({ word, means }));
 }
-
-const subOf = ({ name, summary }: CommandRow): Offer => ({
-  word: name.split(" ")[1] ?? "",
-  means: summary,
-});

@@ -14,6 +14,7 @@ export const groupSummaries: Readonly<Record<string, string>> = {
   config: "Settings of this command line",
   serve: "Services: replicas behind one address",
   jobs: "Managed jobs: run to their end whatever happens to machines",
+  "jobs pool": "Workers that are kept warm for managed jobs",
   users: "Users, their roles and passwords",
   tokens: "Tokens of service accounts",
   workspaces: "Who works with what, and how much of it",
@@ -68,7 +69,7 @@ function namesCommand([first = "-", second = "-"]: readonly string[]): boolean {
     commands.some(
       ({ name }) =>
         name === first ||
-        name === `${first} ${second}` ||
+        `${name} `.startsWith(`${first} ${second} `) ||
         (isOption && name.startsWith(`${first} `)),
     )
   );

@@ -165,14 +165,18 @@ const termOf = (command: Command) =>
   [command.name(), command.usage().replace("[options]", "")].join(" ").replace(/ +/g, " ").trim();
 
 function declare(program: Command, row: CommandRow, dispatch: Dispatch, width: number): void {
-  const [first = "", second] = row.name.split(" ");
-  const parent = second === undefined ? program : groupOf(program, first, row.group, width);
+  const groups = row.name.split(" ");
+  const own = groups.pop();
+  const parent = groups.reduce(
+    (above, _, at) => groupOf(above, groups.slice(0, at + 1).join(" "), row.group, width),
+    program,
+  );
   const command = parent
-    .command(`${second ?? first} ${row.operands ?? ""}`.trim(), { hidden: row.hidden ?? false })
+    .command(`${own} ${row.operands ?? ""}`.trim(), { hidden: row.hidden ?? false })
     .description(row.summary)
     .showHelpAfterError(helpHint(`${product.word} ${row.name}`))
     .action(() => dispatch(row, command.args, command.opts(), flagsOf(row, program, command)));
-  if (second === undefined) command.helpGroup(row.group);
+  if (parent === program) command.helpGroup(row.group);
   const { more } = row;
   if (more !== undefined) command.addHelpText("after", () => `\n${wrap(more, width)}`);
   for (const one of row.options) command.addOption(toOption(one));
@@ -184,20 +188,21 @@ function flagsOf({ options }: CommandRow, program: Command, command: Command): F
   return { ...program.opts(), workspace };
 }
 
-/** The command that only groups others, such as `api`. */
-function groupOf(program: Command, name: string, group: string, width: number): Command {
-  const found = program.commands.find((command) => command.name() === name);
+/** The command that only groups others, such as `api` or `jobs pool`. */
+function groupOf(above: Command, name: string, group: string, width: number): Command {
+  const own = name.split(" ").at(-1) ?? "";
+  const found = above.commands.find((command) => command.name() === own);
   if (found !== undefined) return found;
   const below = commands.filter((row) => row.name.startsWith(`${name} `));
   const words = below.map((row) => row.name.slice(name.length + 1));
-  return program
-    .command(name)
+  const made = above
+    .command(own)
     .description(`${groupSummaries[name] ?? name}: ${words.join(", ")}.`)
     .usage("<command>")
     .showHelpAfterError(helpHint(`${product.word} ${name}`))
     .helpCommand(false)
-    .helpGroup(group)
     .addHelpText("after", () => wrap(groupNotes[name] ?? "", width).replace(/^(?=.)/, "\n"));
+  return own === name ? made.helpGroup(group) : made;
 }
 
 function toOption({ flags, means, parse, choices, hidden }: OptionRow): Option {

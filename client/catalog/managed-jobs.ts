@@ -16,6 +16,10 @@ export const managedJobCommands: readonly CommandRow[] = [
     operands: "[entrypoint...]",
     summary: "Run a task to its end on clusters that are created and replaced for it.",
     options: [
+      {
+        flags: "-p, --pool <name>",
+        means: "Run on a worker of this pool, not on a cluster of its own.",
+      },
       option.workspaceOption,
       {
         flags: "--num-jobs <n>",
@@ -135,6 +139,7 @@ Examples:
     options: [
       name,
       { flags: "--task <task>", means: "Only this task of the job, by number or name." },
+      { flags: "-p, --pool <name>", means: "All managed jobs of this pool." },
       { flags: "-a, --all", means: "All of your managed jobs." },
       { flags: "-u, --all-users", means: "All managed jobs of all users." },
       option.yes,

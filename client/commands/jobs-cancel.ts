@@ -9,6 +9,7 @@ import { carryOut } from "./carry-out.ts";
 interface CancelOptions {
   readonly name?: string;
   readonly task?: string;
+  readonly pool?: string;
   readonly all?: boolean;
   readonly allUsers?: boolean;
   readonly yes?: boolean;
@@ -19,17 +20,21 @@ interface CancelOptions {
 export async function jobsCancel(
   world: World,
   words: readonly string[],
-  { name, task, all = false, allUsers = false, yes = false, async: later }: CancelOptions,
+  { name, pool, task, all = false, allUsers = false, yes = false, async: later }: CancelOptions,
 ): Promise<undefined> {
   const ids = jobIdsOf(words);
-  const ways = [ids.length > 0, name !== undefined, all || allUsers].filter(Boolean).length;
-  if (ways !== 1) fail("UsageError", "pass numbers of managed jobs, --name, --all or --all-users");
+  const isPool = pool !== undefined;
+  const ways = [ids.length > 0, name !== undefined, isPool, all || allUsers];
+  if (ways.filter(Boolean).length !== 1)
+    fail("UsageError", "pass numbers of managed jobs, --name, --pool, --all or --all-users");
   if (task !== undefined && name === undefined && ids.length !== 1)
     fail("UsageError", "--task is a task of one job: pass its number or --name as well");
-  const what = `${task === undefined ? "" : `task ${task} of `}${whatOf({ ids, name, allUsers })}`;
-  if (!yes) await agree(world, `Cancel ${what}?`, { sweeping: all || allUsers, isFinal: true });
+  const jobs = whatOf({ ids, name, pool, allUsers });
+  const what = task === undefined ? jobs : `task ${task} of ${jobs}`;
+  const sweeping = all || allUsers || isPool;
+  if (!yes) await agree(world, `Cancel ${what}?`, { sweeping, isFinal: true });
   const input = {
-    ...{ name: name ?? null, job_ids: ids.length > 0 ? ids : null },
+    ...{ name: name ?? null, pool: pool ?? null, job_ids: ids.length > 0 ? ids : null },
     ...{ all: all && !allUsers, all_users: allUsers, task: taskNamed(task) },
   };
   await carryOut(world, jobOperations.cancel, input, { title: `Cancelling ${what}`, later });
@@ -38,10 +43,12 @@ export async function jobsCancel(
 interface Chosen {
   readonly ids: readonly number[];
   readonly name: string | undefined;
+  readonly pool: string | undefined;
   readonly allUsers: boolean;
 }
 
-function whatOf({ ids, name, allUsers }: Chosen): string {
+function whatOf({ ids, name, pool, allUsers }: Chosen): string {
+  if (pool !== undefined) return `all managed jobs of pool ${pool}`;
   if (name !== undefined) return `managed job ${name}`;
   if (ids.length > 0) return `managed job ${ids.join(", ")}`;
   return allUsers ? "all managed jobs of all users" : "all of your managed jobs";

@@ -13,6 +13,7 @@ import { taskOf, withFiles } from "./launch.ts";
 import { showPlan } from "./plan.ts";
 
 interface LaunchOptions extends TaskOptions {
+  readonly pool?: string;
   readonly numJobs?: number;
   readonly group?: number;
   readonly detachRun?: boolean;
@@ -32,7 +33,8 @@ export async function jobsLaunch(
   const task = await taskOf(world, source, options, "all");
   if (terminal.canAsk && !options.yes)
     await withSourcePositions(source, task, async () => {
-      await showPlan(world, task, null);
+      // Which machines a pool has is settled.
+      if (options.pool === undefined) await showPlan(world, task, null);
       await agree(world, "Launch a managed job?");
     });
   const input = { ...(await withFiles(world, task, "all")), name: null, ...inputOf(options) };
@@ -54,7 +56,8 @@ export async function jobsLaunch(
   return code;
 }
 
-const inputOf = ({ numJobs, group }: LaunchOptions) => ({
+const inputOf = ({ pool, numJobs, group }: LaunchOptions) => ({
+  pool: pool ?? null,
   num_jobs: numJobs ?? null,
   parent_job_id: group ?? null,
   job_group_explicit: group !== undefined,

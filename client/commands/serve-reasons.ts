@@ -63,7 +63,8 @@ export function tellReasons(services: readonly ServiceStatusRecord[]): string[] 
       ? reasonLines(`${name} version ${service.version}`, { status_reason: `given up: ${givenUp}` })
       : [];
     const of = replicas.filter((one) => !isReady(one)).toSorted(byId);
-    return [...own, ...old, ...reasonsOf(name, of, reasonLines)];
+    const member = service.pool ? "worker" : "replica";
+    return [...own, ...old, ...reasonsOf(`${name} ${member}`, of, reasonLines)];
   });
 }
 
@@ -71,7 +72,7 @@ const byId = (a: ReplicaInfo, b: ReplicaInfo): number => a.replica_id - b.replic
 
 /** Replicas that fare alike for the same reason are told of together. */
 function reasonsOf(
-  name: string,
+  called: string,
   replicas: readonly ReplicaInfo[],
   reasonLines: ReturnType<typeof openReasons>,
 ): string[] {
@@ -79,7 +80,7 @@ function reasonsOf(
   return [...alike.values()].flatMap((group) => {
     const [first, ...more] = group;
     const ids = group.map(({ replica_id: id }) => id).join(", ");
-    const about = `${name} replica${more.length > 0 ? "s" : ""} ${ids}`;
+    const about = `${called}${more.length > 0 ? "s" : ""} ${ids}`;
     return first === undefined ? [] : reasonLines(`${about} ${first.status}`, first);
   });
 }

@@ -69,7 +69,7 @@ const replicasOf = ({ name, replica_info: replicas }: ServiceStatusRecord): Repl
     .map((replica) => ({ ...replica, service: name }));
 
 /** Since an instant in seconds; `-` when there is none. */
-const since = (seconds: number | null, now: Date): string =>
+export const since = (seconds: number | null, now: Date): string =>
   seconds === null ? "-" : duration(Math.max(0, now.getTime() / 1000 - seconds));
 
 function serviceColumns(now: Date, isWhole: boolean): Column<ServiceStatusRecord>[] {
@@ -92,7 +92,7 @@ function serviceColumns(now: Date, isWhole: boolean): Column<ServiceStatusRecord
 }
 
 /** The newest version that was not given up; while others serve, from which it goes there: `1→2`. */
-function versionsOf(service: ServiceStatusRecord): string {
+export function versionsOf(service: ServiceStatusRecord): string {
   const { version, active_versions: active, given_up: givenUp } = service;
   const others = active.filter((one) => one !== version).join(", ");
   if (others === "") return String(version);

@@ -69,7 +69,7 @@ function refuseNoService(taskText: string): void {
 }
 
 /** The name that the task gives itself. */
-function nameIn(taskText: string): string | undefined {
+export function nameIn(taskText: string): string | undefined {
   const [document] = parseAllDocuments(taskText);
   const name: unknown = document?.get("name");
   return typeof name === "string" && name !== "" ? name : undefined;

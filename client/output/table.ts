@@ -20,6 +20,7 @@ import { findingForm, versionForm } from "./installation.ts";
 import { eventForm, jobForm, jobStatusForm } from "./jobs.ts";
 import { logLineForm } from "./logs.ts";
 import { managedJobEventForm, managedJobForm } from "./managed-jobs.ts";
+import { workerPoolForm } from "./pools.ts";
 import { serviceForm } from "./services.ts";
 import { configurationForm, configurationVersionForm, workspaceForm } from "./workspaces.ts";
 
@@ -53,7 +54,7 @@ export const outputs: readonly Output[] = [
   {
     name: "log-line",
     schema: logLineForm.schema,
-    printedBy: ["logs", "jobs logs", "serve logs", "api logs"],
+    printedBy: ["logs", "jobs logs", "jobs pool logs", "serve logs", "api logs"],
     isLines: true,
   },
   { name: "events", schema: listOf(eventForm), printedBy: ["events"] },
@@ -63,6 +64,7 @@ export const outputs: readonly Output[] = [
   { name: "settings", schema: listOf(settingForm), printedBy: ["config show"] },
   { name: "costs", schema: listOf(costForm), printedBy: ["cost-report"] },
   { name: "infra", schema: listOf(checkForm), printedBy: ["check"] },
+  { name: "pools", schema: listOf(workerPoolForm), printedBy: ["jobs pool status"] },
   { name: "services", schema: listOf(serviceForm), printedBy: ["serve status"] },
   { name: "ssh-pools", schema: listOf(poolForm), printedBy: ["ssh status"] },
   { name: "ssh-keys", schema: listOf(keyForm), printedBy: ["ssh keys"] },
@@ -99,7 +101,7 @@ export const outputs: readonly Output[] = [
     schema: listOf(actionForm),
     printedBy: [
       ...["launch", "exec", "start", "stop", "down", "autostop", "preempt", "cancel"],
-      ...["jobs launch", "jobs cancel"],
+      ...["jobs launch", "jobs cancel", "jobs pool apply", "jobs pool down"],
       ...[
         "serve up",
         "serve update",

@@ -19,7 +19,7 @@ import {
 } from "./answered-records.ts";
 import type { Routes } from "./fake-control.ts";
 import { aJob, anEvent, page } from "./managed-jobs.ts";
-import { aService } from "./services.ts";
+import { aPool, aService } from "./services.ts";
 
 /** What a control plane answers to these lines. */
 export const routes: Routes = {
@@ -37,6 +37,9 @@ export const routes: Routes = {
   },
   "POST /cost_report": { result: [cost] },
   "POST /check": { result: { default: { Local: ["compute"] } } },
+  "POST /jobs/pool_status": { result: [aPool()] },
+  "POST /jobs/pool_apply": {},
+  "POST /jobs/pool_down": {},
   "POST /serve/status": { result: [aService()] },
   "GET /ssh_node_pools": sending({ lab: { hosts: ["a"] } }),
   "GET /ssh_node_pools/lab/status": sending(pool),
@@ -117,6 +120,26 @@ export const lines: readonly [string, string, unknown][] = [
   ["jobs wait 3", "managed-jobs", [{ id: 3, status: "SUCCEEDED" }]],
   ["jobs launch true", "actions", [{ action: "jobs launch", job_id: 3 }]],
   ["jobs cancel 3", "actions", [{ action: "jobs cancel", outcome: "done" }]],
+  [
+    "jobs pool status",
+    "pools",
+    [
+      {
+        name: "warm",
+        target_workers: 2,
+        workers: [
+          { id: 1, jobs: [3] },
+          { id: 2, jobs: [] },
+        ],
+      },
+    ],
+  ],
+  [
+    "jobs pool apply -p warm --workers 3",
+    "actions",
+    [{ action: "jobs pool apply", name: "warm", outcome: "done" }],
+  ],
+  ["jobs pool down warm", "actions", [{ action: "jobs pool down", name: "warm" }]],
   ["serve status", "services", [{ name: "chat", replicas: [{ id: 1 }, { id: 2 }] }]],
   ["ssh status", "ssh-pools", [{ name: "lab", hosts: [{ name: "a" }] }]],
   ["ssh keys", "ssh-keys", [{ name: "id_ed25519" }]],

@@ -45,6 +45,8 @@ const calls: readonly [string, string, object][] = [
     { parent_job_id: 7, job_group_explicit: true },
   ],
   ["jobs cancel -a -y", "POST /jobs/cancel", { all: true, all_users: false, job_ids: null }],
+  ["jobs cancel -p warm -y", "POST /jobs/cancel", { pool: "warm", all: false, job_ids: null }],
+  ["jobs launch -d -p warm true", "POST /jobs/launch", { pool: "warm" }],
   ["jobs cancel -u -y", "POST /jobs/cancel", { all: false, all_users: true }],
 ];
 
@@ -61,7 +63,7 @@ for (const [line, route, fields] of calls)
 
 for (const [line, message] of [
   ["jobs launch", /say what to run/],
-  ["jobs cancel", /pass numbers of managed jobs, --name, --all or --all-users/],
+  ["jobs cancel", /pass numbers of managed jobs, --name, --pool, --all or --all-users/],
   ["jobs cancel 3 -a", /pass numbers of managed jobs/],
   ["jobs cancel -a", /no terminal to ask on; pass -y/],
   ["jobs logs 3 4 -n train", /pass the number of the job or --name, and at most one task of it/],

@@ -41,5 +41,17 @@ export const aService = (more: Partial<ServiceStatusRecord> = {}): ServiceStatus
   ...more,
 });
 
+/** A pool of two workers, of which one has a job. */
+export const aPool = (more: Partial<ServiceStatusRecord> = {}): ServiceStatusRecord =>
+  aService({
+    ...{ name: "warm", pool: true, endpoint: null, load_balancer_port: null },
+    load_balancing_policy: null,
+    replica_info: [
+      aReplica(1, { name: "warm-1", endpoint: null, used_by: [3] }),
+      aReplica(2, { name: "warm-2", endpoint: null, used_by: [] }),
+    ],
+    ...more,
+  });
+
 /** Why replicas fail, with what they printed last. */
 export const crash = "run exited with 1; it printed last:\nloading\nout of memory";

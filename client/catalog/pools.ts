@@ -1,0 +1,106 @@
+import { wholeNumber } from "../arguments.ts";
+import * as option from "./options.ts";
+import type { CommandRow } from "./row.ts";
+
+const pools = "Managed jobs:";
+const names = "Names may be patterns such as 'warm-*'; quote them.";
+
+/** Commands about the pools that managed jobs run on. */
+export const poolCommands: readonly CommandRow[] = [
+  {
+    name: "jobs pool apply",
+    group: pools,
+    operands: "[entrypoint...]",
+    summary: "Create a pool of workers, or change one.",
+    options: [
+      {
+        flags: "-p, --pool <name>",
+        means: "Name of the pool; by default the name of the task.",
+      },
+      {
+        flags: "--workers <n>",
+        means: "Without ENTRYPOINT: how many workers the pool is to have.",
+        parse: wholeNumber(0),
+      },
+      {
+        flags: "--mode <mode>",
+        means:
+          "rolling: replace workers step by step (default); blue_green: start all new ones first.",
+        choices: ["rolling", "blue_green"],
+      },
+      option.workspaceOption,
+      option.yes,
+      ...option.taskChanges,
+      ...option.machineOptions,
+      option.later,
+    ],
+    more: `ENTRYPOINT is a YAML file with a pool section, or - for stdin. Each worker runs the setup of the task once, and then one job after another. Workers that have jobs are replaced when these have ended.
+
+Examples:
+  outrigger jobs pool apply -p warm pool.yaml       a pool named warm
+  outrigger jobs launch -p warm train.yaml          a job on one of its workers
+  outrigger jobs pool apply -p warm --workers 4     more workers`,
+    startsControl: true,
+    load: async () => (await import("../commands/pool-apply.ts")).poolApply,
+  },
+  {
+    name: "jobs pool status",
+    group: pools,
+    operands: "[pools...]",
+    summary: "List pools and their workers, and which jobs these have.",
+    options: [
+      { flags: "-v, --verbose", means: "Show all columns." },
+      option.watch,
+      ...option.outputs,
+    ],
+    more: `It exits with 3 if a pool does not exist.
+
+Examples:
+  outrigger jobs pool status                        every pool
+  outrigger jobs pool status warm -v                also explains the number of workers`,
+    load: async () => (await import("../commands/pool-status.ts")).poolStatus,
+  },
+  {
+    name: "jobs pool logs",
+    group: pools,
+    operands: "<pool> [worker]",
+    summary: "Follow the log of a worker's setup, or of the pool itself.",
+    options: [
+      {
+        flags: "--controller",
+        means: "Show the decisions about the pool, with reasons; the default without WORKER.",
+      },
+      ...option.noFollow,
+      option.tail,
+      ...option.logLines,
+    ],
+    more: `What jobs print is in their own logs: outrigger jobs logs JOB
+
+Examples:
+  outrigger jobs pool logs warm                     what was decided about the pool
+  outrigger jobs pool logs warm 1                   the setup of worker 1`,
+    load: async () => (await import("../commands/pool-logs.ts")).poolLogs,
+  },
+  {
+    name: "jobs pool down",
+    group: pools,
+    operands: "[pools...]",
+    summary: "Take pools down.",
+    options: [
+      { flags: "-a, --all", means: "All pools." },
+      option.yes,
+      option.ignoreNotFound,
+      {
+        flags: "-p, --purge",
+        means: "Cancel the jobs of the pools, and forget what cannot be removed.",
+      },
+      option.later,
+    ],
+    more: `${names} A pool with jobs that have not ended is refused, unless --purge cancels them.\nWith names, it asks for confirmation only on a terminal. --all and patterns need a terminal or -y.
+
+Examples:
+  outrigger jobs pool down warm                     with all of its workers
+  outrigger jobs pool down -y -p warm               cancels its jobs, too`,
+    load: async () => (await import("../commands/pool-down.ts")).poolDown,
+  },
+];

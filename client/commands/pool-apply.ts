@@ -1,0 +1,67 @@
+import { fail } from "../../common/errors.ts";
+import { poolOperations } from "../../contract/operations/pools.ts";
+import type { UpdateMode } from "../../contract/records/services.ts";
+import type { TaskOptions } from "../arguments.ts";
+import { entrypointOf } from "../entrypoint.ts";
+import { agree } from "../selection.ts";
+import { withSourcePositions } from "../source-positions.ts";
+import type { World } from "../world.ts";
+import { carryOut } from "./carry-out.ts";
+import { taskOf, withFiles } from "./launch.ts";
+import { showPlan } from "./plan.ts";
+import { nameIn } from "./serve-up.ts";
+
+interface ApplyOptions extends TaskOptions {
+  readonly pool?: string;
+  readonly workers?: number;
+  readonly mode?: UpdateMode;
+  readonly yes?: boolean;
+  readonly async?: boolean;
+}
+
+/** `outrigger jobs pool apply`: a pool, or another task or size for one. */
+export async function poolApply(
+  world: World,
+  operands: readonly string[],
+  options: ApplyOptions,
+): Promise<undefined> {
+  const { workers, mode = "rolling" } = options;
+  if ((operands.length === 0) === (workers === undefined))
+    fail("UsageError", "give either a FILE with a pool section, or --workers for a pool");
+  if (workers !== undefined) return resize(world, workers, options);
+  const source = await entrypointOf(world, operands);
+  const task = await taskOf(world, source, options, "service");
+  const name = options.pool ?? nameIn(task) ?? fail("UsageError", "name the pool: --pool NAME");
+  if (world.terminal.canAsk && !options.yes)
+    await withSourcePositions(source, task, async () => {
+      await showPlan(world, task, null);
+      await agree(world, `Apply pool '${name}'?`);
+    });
+  const input = { ...(await withFiles(world, task, "service")), pool_name: name, mode };
+  const more = { title: `Applying ${name}`, name, later: options.async };
+  await withSourcePositions(source, input.task, (reword) =>
+    carryOut(world, poolOperations.apply, input, { ...more, reword }),
+  );
+  tellWays(world, name);
+}
+
+async function resize(
+  world: World,
+  workers: number,
+  { pool, yes, async: later }: ApplyOptions,
+): Promise<undefined> {
+  const name = pool ?? fail("UsageError", "name the pool: --pool NAME");
+  if (world.terminal.canAsk && !yes)
+    await agree(world, `Have ${workers} workers in pool '${name}'?`);
+  const input = { pool_name: name, workers, mode: "rolling" } as const;
+  await carryOut(world, poolOperations.apply, input, { title: `Resizing ${name}`, name, later });
+}
+
+/** Says how to use a pool, and how to come back to it. */
+function tellWays({ terminal, json }: World, name: string): void {
+  if (json) return;
+  const hint = (label: string, command: string) =>
+    terminal.note(`  ${terminal.paintNote("dim", label.padEnd(8))}${command}`);
+  hint("status", `outrigger jobs pool status ${name}`);
+  hint("use", `outrigger jobs launch -p ${name} FILE`);
+}

@@ -1,0 +1,28 @@
+import { poolOperations } from "../../contract/operations/pools.ts";
+import { pools } from "../pools.ts";
+import { type SelectionOptions, select } from "../selection.ts";
+import type { World } from "../world.ts";
+import { carryOutAll } from "./carry-out.ts";
+
+interface DownOptions extends SelectionOptions {
+  readonly purge?: boolean;
+  readonly async?: boolean;
+}
+
+/** `outrigger jobs pool down`. */
+export async function poolDown(
+  world: World,
+  words: readonly string[],
+  options: DownOptions,
+): Promise<undefined> {
+  const purpose = { verb: "take down", isFinal: true } as const;
+  const chosen = await select(world, pools, purpose, words, options);
+  const { purge = false, async: later = false } = options;
+  const submissions = chosen.map(({ name }) => ({
+    name,
+    title: `Taking ${name} down`,
+    input: { pool_names: [name], all: false, purge },
+    done() {},
+  }));
+  await carryOutAll(world, poolOperations.down, submissions, { later });
+}
