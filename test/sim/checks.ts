@@ -1,3 +1,4 @@
+import { dirname, join } from "node:path";
 import { DatabaseSync, type StatementSync } from "node:sqlite";
 import {
   clusterMachine,
@@ -7,6 +8,7 @@ import {
 } from "../../contract/statuses.ts";
 import type { Noun } from "../../control/nouns.ts";
 import { type EndChecks, openEndChecks } from "./end-checks.ts";
+import { type JobChecks, openJobChecks } from "./job-checks.ts";
 import type { Watched } from "./reads.ts";
 import { openServiceChecks } from "./service-checks.ts";
 import { openWishChecks, type WishChecks } from "./wish-checks.ts";
@@ -22,13 +24,15 @@ export class Violation extends Error {
   }
 }
 
-/** A cluster, service or replica as its row has it. */
+/** A cluster, service, replica or task of a managed job as its row has it. */
 export interface Row {
   noun: Noun;
   id: string;
   name: string;
   status: string;
   wanted: string;
+  /** Nothing is left of it. */
+  isOver: number;
 }
 
 /** A move of one of them, as its event has it. */
@@ -83,6 +87,7 @@ export interface Checks {
   /** Live clusters and services, without what belongs to another row. */
   live(): Row[];
   readonly atEnd: EndChecks;
+  readonly jobs: JobChecks;
   close(): void;
 }
 
@@ -97,18 +102,24 @@ const firstOf: Record<Noun, string> = {
 };
 
 /** What tells of nouns. */
-const nounTables = ["clusters", "services", "replicas", "lifecycles", "events"];
-const columns = "id, name, status, wanted";
+const nounTables = [
+  ...["clusters", "services", "replicas", "job_tasks", "job_task_counts"],
+  ...["lifecycles", "events"],
+];
+const columns = "id, name, status, wanted, status = 'GONE' AS isOver";
 const everything = `SELECT 'cluster' AS noun, ${columns} FROM clusters
   UNION ALL SELECT 'service', ${columns} FROM services
-  UNION ALL SELECT 'replica', id, cluster_name, status, wanted FROM replicas`;
+  UNION ALL SELECT 'replica', id, cluster_name, status, wanted, status = 'GONE' FROM replicas
+  UNION ALL SELECT 'managed_job', id, name, status, wanted, settled_at IS NOT NULL FROM job_tasks`;
 const own = `SELECT 'cluster' AS noun, ${columns} FROM clusters WHERE status <> 'GONE' AND made_for IS NULL
   UNION ALL SELECT 'service', ${columns} FROM services WHERE status <> 'GONE'`;
 const moves = `SELECT seq, noun, subject_id, from_status, to_status FROM events
-  WHERE seq > ? AND to_status IS NOT NULL AND noun IN ('cluster', 'service', 'replica') ORDER BY seq`;
+  WHERE seq > ? AND to_status IS NOT NULL
+    AND noun IN ('cluster', 'service', 'replica', 'managed_job') ORDER BY seq`;
 
 const remains = `SELECT 'cluster ' || name AS what FROM clusters WHERE status = 'GONE'
   UNION ALL SELECT 'service ' || name FROM services WHERE status = 'GONE'
+  UNION ALL SELECT 'managed job ' || name FROM managed_jobs
   UNION ALL SELECT 'request ' || name FROM requests WHERE status NOT IN ('PENDING', 'RUNNING')`;
 
 /** Opens them on the database of control; `now` is simulated time. */
@@ -129,6 +140,7 @@ export function openChecks(file: string, now: () => number): Checks {
   const requests = db.prepare("SELECT id, name, status FROM requests");
   const ended = new Map<string, string>();
   const services = openServiceChecks(db);
+  const jobs = openJobChecks(db, join(dirname(file), "jobs"));
   const replayed = new Map<string, string>();
   const wishes = openWishChecks(db, now);
   const old = db.prepare(remains);
@@ -159,7 +171,7 @@ export function openChecks(file: string, now: () => number): Checks {
     const present = new Set([...found.map(keyOf), ...asked.map(({ id }) => id)]);
     for (const [key, what] of goingOn)
       if (!present.has(key)) throw new Violation("what is not over was forgotten", what);
-    const live = found.filter(({ status }) => status !== "GONE");
+    const live = found.filter(({ isOver }) => isOver === 0);
     goingOn = new Map([
       ...live.map((row): [string, string] => [keyOf(row), `${row.noun} ${row.name}`]),
       ...asked.filter(isOpen).map(({ id, name }): [string, string] => [id, name]),
@@ -192,6 +204,7 @@ export function openChecks(file: string, now: () => number): Checks {
     const moved = replay();
     found = rows<Row>(present);
     wishes.committed(moved, found);
+    jobs.committed(moved);
     look();
     for (const { noun, id, name, status } of found) {
       const told = replayed.get(`${noun} ${id}`) ?? firstOf[noun];
@@ -242,12 +255,13 @@ export function openChecks(file: string, now: () => number): Checks {
       const found = rows<Row>(unlike).map(
         ({ name, status, wanted }) => `${name} is ${status}, wanted ${wanted}`,
       );
-      return [...open, ...found, ...services.unsettled()];
+      return [...open, ...found, ...services.unsettled(), ...jobs.unsettled()];
     },
     clusterOf: (name) => clusterNamed.get(name)?.id as string | undefined,
     serviceOf: (name) => serviceNamed.get(name)?.id as string | undefined,
     live: () => rows<Row>(live),
     atEnd: openEndChecks(db),
+    jobs,
     close: () => db.close(),
   };
 }

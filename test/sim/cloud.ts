@@ -1,32 +1,27 @@
 import { agentOperations } from "../../contract/agent-api.ts";
 import type { Autostop } from "../../contract/agent-shapes.ts";
 import { nodeIdOf } from "../../control/doors/node-id.ts";
-import { meets, type NodeState, type Provider } from "../../control/providers/provider.ts";
-import { openFakeAgent, type UnservedAgent } from "../helpers/fake-agent.ts";
+import { meets, type Provider } from "../../control/providers/provider.ts";
+import { openFakeAgent } from "../helpers/fake-agent.ts";
 import { openOf } from "../helpers/fake-lifecycles.ts";
-import { aFakeNode, type FakeNode, isOver } from "../helpers/fake-node.ts";
+import { type FakeJob, isOver } from "../helpers/fake-node.ts";
 import type { Probed } from "./balancers.ts";
 import { openDoor, routesOf } from "./door.ts";
 import { type HookBegun, openHooks } from "./hooks.ts";
 import type { Network } from "./network.ts";
+import {
+  aMachine,
+  endAgent,
+  endAll,
+  free,
+  isLeaving,
+  latenessOf,
+  loseRank,
+  type Machine,
+  run,
+} from "./nodes.ts";
 import { workloadOf } from "./workloads.ts";
 import { openZones, type Zones } from "./zones.ts";
-
-/** A machine, which outlives every control plane. */
-interface Machine {
-  readonly node: FakeNode;
-  readonly rank: number;
-  /** Whether it came after the process that asked for it was gone. */
-  readonly isLate: boolean;
-  readonly streams: Set<() => void>;
-  state: NodeState["state"];
-  agent: UnservedAgent | undefined;
-  /** Nobody reaches it until then. */
-  cutOffUntil: number;
-  readonly address: string;
-  /** What is on its way there and back is late by so much, until then. */
-  late: { readonly byMs: number; readonly until: number };
-}
 
 /** What the cloud tells of. */
 export interface Watcher {
@@ -36,10 +31,12 @@ export interface Watcher {
   making(clusterId: string): void;
   /** Something is asked for that is so already. */
   repeated(what: string): void;
-  /** A job was begun on a node. */
-  began(submissionId: string): void;
+  /** A job was begun on a node; it is doomed where a machine of it is gone, or about to go. */
+  began(job: FakeJob, isDoomed: boolean): void;
   /** A job was cancelled by control. */
   cancelled(submissionId: string): void;
+  /** A machine of a cluster goes down; where it is doomed it does not come back. */
+  hurt(clusterId: string, isDoomed: boolean): void;
   trace(line: string): void;
 }
 
@@ -61,7 +58,10 @@ export interface Cloud extends Pick<Zones, "fill" | "queue"> {
   slowDown(clusterId: string, rank: number, byMs: number, forMs: number): void;
   /** Nothing comes to a node or back for a while; then all of it does, unless it was given up. */
   silence(clusterId: string, rank: number, forMs: number): void;
-  killAgent(clusterId: string, rank: number): void;
+  /** The agent comes back a while later, however often it is started before. */
+  killAgent(clusterId: string, rank: number, awayMs: number): void;
+  /** Everything that runs on a node ends; its agent comes back a while later. */
+  reboot(clusterId: string, rank: number, awayMs: number): void;
   loseNode(clusterId: string, rank: number): void;
   /** Says on a node that it is taken away, and then does that. */
   preempt(clusterId: string, rank: number, inMs: number): void;
@@ -76,7 +76,6 @@ const bootMs = 1_500;
 const seenWithinMs = 5_000;
 const probeTimeoutMs = 10_000;
 const routes = routesOf(agentOperations);
-const addressOf = (number: number): string => `10.0.${number >> 8}.${number & 255}`;
 
 export function openCloud(network: Network, watcher: Watcher): Cloud {
   const machines = new Map<string, Machine>();
@@ -90,15 +89,7 @@ export function openCloud(network: Network, watcher: Watcher): Cloud {
 
   function turnOff(machine: Machine): void {
     machine.state = "stopped";
-    endAgent(machine);
-    for (const job of machine.node.jobs)
-      if (!isOver(job.status)) Object.assign(job, { status: "FAILED_DRIVER", endedAt: 1 });
-  }
-
-  function endAgent(machine: Machine | undefined): void {
-    if (machine === undefined) return;
-    machine.agent = undefined;
-    for (const cut of [...machine.streams]) cut();
+    endAll(machine);
   }
 
   function loseNode(clusterId: string, rank: number): void {
@@ -106,7 +97,9 @@ export function openCloud(network: Network, watcher: Watcher): Cloud {
     const machine = machines.get(id);
     machines.delete(id);
     lostAt.set(id, clock.now());
-    if (machine !== undefined) turnOff(machine);
+    if (machine === undefined) return;
+    watcher.hurt(clusterId, true);
+    turnOff(machine);
   }
 
   function slowDown(clusterId: string, rank: number, byMs: number, forMs: number): void {
@@ -114,13 +107,32 @@ export function openCloud(network: Network, watcher: Watcher): Cloud {
     if (machine !== undefined) machine.late = { byMs, until: clock.now() + forMs };
   }
 
+  function killAgent(machine: Machine | undefined, awayMs: number): void {
+    if (machine === undefined) return;
+    endAgent(machine);
+    machine.agentAwayUntil = clock.now() + awayMs;
+    boot(machine);
+  }
+
+  function reboot(clusterId: string, rank: number, awayMs: number): void {
+    const machine = of(clusterId, rank);
+    if (machine?.state !== "running") return;
+    watcher.hurt(clusterId, false);
+    endAll(machine);
+    killAgent(machine, awayMs);
+    const head = of(clusterId, 0);
+    if (head !== undefined) loseRank(head, rank);
+  }
+
   /** The agent answers once its node has booted. */
   function boot(machine: Machine): void {
-    clock.after(bootMs, () => {
+    clock.after(Math.max(bootMs, machine.agentAwayUntil - clock.now()), () => {
       const isThere = machines.get(machine.node.id) === machine && machine.state === "running";
       if (!isThere || machine.agent !== undefined) return;
+      if (machine.agentAwayUntil > clock.now()) return;
       machine.agent = openFakeAgent(machine.node);
-      hooks.rebooted(machine.node, machine.agent);
+      if (machine.isNewBoot) hooks.rebooted(machine.node, machine.agent);
+      machine.isNewBoot = false;
     });
   }
 
@@ -136,25 +148,14 @@ export function openCloud(network: Network, watcher: Watcher): Cloud {
   }
 
   function handedIn(machine: Machine, result: unknown): void {
-    const { id, submissionId } = result as { id: number; submissionId: string };
-    const job = machine.node.jobs.find((one) => one.id === id);
+    const job = machine.node.jobs.find(({ id }) => id === (result as { id: number }).id);
     if (job === undefined || job.text !== "") return;
-    job.text = "begun\n";
-    watcher.began(submissionId);
-    const { endsAs, reason, afterMs } = workloadOf(job);
-    const end = () => {
-      if (!isOver(job.status)) job.reason = reason;
-      if (machine.agent !== undefined) machine.agent.end(id, endsAs);
-      else if (machine.state === "running") clock.after(bootMs, end);
-    };
-    if (afterMs !== null) clock.after(afterMs, end);
+    run(clock, machine, job);
+    const others = [...Array(job.nodes).keys()].map((rank) => of(clusterOf(machine.node.id), rank));
+    watcher.began(job, others.some(isLeaving));
   }
 
-  function lateMs(machine: Machine | undefined): number {
-    const { byMs, until } = machine?.late ?? { byMs: 0, until: 0 };
-    const restMs = until - clock.now();
-    return restMs <= 0 ? 0 : Math.min(byMs, restMs);
-  }
+  const lateMs = (machine: Machine | undefined) => latenessOf(machine, clock.now());
 
   function probed(host: string, port: number): string | null {
     const machine = [...machines.values()].find(({ address }) => address === host);
@@ -202,23 +203,7 @@ export function openCloud(network: Network, watcher: Watcher): Cloud {
         if (!isLate && !isJustLost && known?.state !== "running") watcher.making(cluster.id);
         if (wasUp || known?.state === "pending") watcher.repeated(`create ${id}`);
         if (known?.state !== "running") zones.refuseFull(zone);
-        const machine: Machine = known ?? {
-          ...{
-            // What it begins by itself has an id of its own in the world.
-            node: Object.assign(aFakeNode(id, ""), {
-              holdsHooks: true,
-              ownLifecycles: made * 1_000,
-            }),
-            rank,
-            isLate,
-            streams: new Set(),
-            agent: undefined,
-            cutOffUntil: 0,
-            address: addressOf(++made),
-            late: { byMs: 0, until: 0 },
-          },
-          state: "stopped",
-        };
+        const machine = known ?? aMachine(id, { made: ++made, rank, isLate });
         machines.set(id, machine);
         if (machine.state === "running") boot(machine);
         else if (machine.state === "stopped") turnOn(machine, zone);
@@ -273,10 +258,11 @@ export function openCloud(network: Network, watcher: Watcher): Cloud {
     },
     slowDown,
     silence: (clusterId, rank, forMs) => slowDown(clusterId, rank, Number.POSITIVE_INFINITY, forMs),
-    killAgent: (clusterId, rank) => endAgent(of(clusterId, rank)),
-    loseNode,
+    ...{ reboot, loseNode },
+    killAgent: (clusterId, rank, awayMs) => killAgent(of(clusterId, rank), awayMs),
     preempt(clusterId, rank, inMs) {
       const machine = of(clusterId, rank);
+      if (machine?.agent !== undefined) watcher.hurt(clusterId, true);
       clock.onNode(() => machine?.agent?.preempt("taken back", Date.now() + inMs));
       if (machine !== undefined) hooks.tend(machine);
       clock.after(inMs, () => loseNode(clusterId, rank));
@@ -293,8 +279,7 @@ export function openCloud(network: Network, watcher: Watcher): Cloud {
     ...{ fill: zones.fill, queue: zones.queue },
     calm() {
       zones.calm();
-      for (const machine of machines.values())
-        Object.assign(machine, { cutOffUntil: 0, late: { byMs: 0, until: 0 } });
+      for (const machine of machines.values()) free(machine);
     },
   };
 }

@@ -10,6 +10,8 @@ import { lateNodes } from "../../control/clusters/late-nodes.ts";
 import { clusters } from "../../control/clusters/reconcile.ts";
 import { readConfig } from "../../control/config.ts";
 import type { Context } from "../../control/context.ts";
+import { collectJobs } from "../../control/jobs/collect.ts";
+import { managedJobs } from "../../control/jobs/reconcile.ts";
 import { closeContext, openContext } from "../../control/open.ts";
 import { operations } from "../../control/operations.ts";
 import type { Provider } from "../../control/providers/provider.ts";
@@ -71,7 +73,7 @@ const retention = { requestRetentionHours: 0.01, clusterHistoryDays: 0 };
 /** Those of rows; the others are about files. */
 const collectors = [
   ...[collectReads, dropPassing, collectRequests],
-  ...[collectClusters, collectLifecycles, collectServices],
+  ...[collectClusters, collectLifecycles, collectServices, collectJobs],
 ];
 
 /** Starts control on a home. */
@@ -87,7 +89,7 @@ export async function startProgram(
   const ctx: Context = await openContext(config, log, { providers: [provider], balancers });
   opened(ctx);
   const requests = await openRequests(ctx, operations);
-  const reconciling = [clusters, lateNodes, services, replicas].map((noun) =>
+  const reconciling = [clusters, lateNodes, services, replicas, managedJobs].map((noun) =>
     startReconciler(ctx, noun),
   );
   requests.start();

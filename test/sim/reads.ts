@@ -2,6 +2,7 @@ import { type ErrorType, toAppError } from "../../common/errors.ts";
 import { Violation } from "./checks.ts";
 import type { Process } from "./clock.ts";
 import type { Program } from "./program.ts";
+import { logWords } from "./workloads.ts";
 
 /** What a user reads, of a cluster. */
 export interface Read {
@@ -82,8 +83,17 @@ const checks: Readonly<Record<string, (answer: unknown, watched: Watched, what: 
       if (new Set(ids).size < ids.length)
         throw new Violation("a job is twice in the queue", `${what}: ${ids}`);
     },
-    logs(answer, _, what) {
-      const times = (answer as string).split("begun\n").length - 1;
-      if (times > 1) throw new Violation("a line is twice in a log", `${what}: ${times} times`);
-    },
+    logs: checkPrinted,
+    "jobs.logs": checkPrinted,
   };
+
+/** What each job printed is there from its beginning, in order and once. */
+function checkPrinted(answer: unknown, _: Watched, what: string): void {
+  const lines = (answer as string).matchAll(/\b(\w+) ([\w-]+)\n/g);
+  const printed = Map.groupBy(lines, ([, , id]) => id);
+  for (const [id, found] of printed) {
+    const words = found.flatMap(([, word]) => logWords.filter((known) => known === word));
+    if (words.some((word, index) => word !== logWords[index]))
+      throw new Violation("a log has gaps or repeats", `${what}: ${words} of ${id}`);
+  }
+}

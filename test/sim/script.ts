@@ -1,4 +1,5 @@
 import type { WallClock } from "./clock.ts";
+import { aJobCluster, aJobLaunch, aJobLoss, aJobRead, aJobWish } from "./job-wishes.ts";
 import { openRandom, type Random } from "./random.ts";
 import type { Read } from "./reads.ts";
 
@@ -27,7 +28,7 @@ export type Step = { readonly at: number } & (
   | { readonly do: "full"; zone: Zone; forMs: number }
   | { readonly do: "queue"; zone: Zone; forMs: number }
   | { readonly do: "cut off"; name: string; rank: number; forMs: number }
-  | { readonly do: "kill agent"; name: string; rank: number }
+  | { readonly do: "kill agent" | "reboot"; name: string; rank: number; awayMs: number }
   | { readonly do: "lose node"; name: string; rank: number }
   | { readonly do: "preempt"; name: string; rank: number; inMs: number }
   | { readonly do: "kill balancer"; name: string }
@@ -39,8 +40,10 @@ export type Step = { readonly at: number } & (
   | { readonly do: "silence"; name: string; rank: number; forMs: number }
 );
 
-const names = ["a", "b", "c"];
+/** The last one is what a job calls its cluster. */
+const names = ["a", "b", "j-1"];
 const serviceNames = ["s", "t"];
+const jobNames = ["j", "k"];
 const users = ["ann", "bob", "cyd"];
 const lengthMs = 60_000;
 const bursts = 3;
@@ -49,14 +52,17 @@ const bursts = 3;
 interface Few {
   readonly clusters: readonly string[];
   readonly services: readonly string[];
+  /** Managed jobs; several may have the same name. */
+  readonly jobs: readonly string[];
 }
 
 /** The script of a seed, in the order of its instants. */
 export function scriptOf(seed: number): Step[] {
   const random = openRandom(seed, "script");
   const few = {
-    clusters: names.slice(0, random.pick([1, 1, 1, 2, 3])),
+    clusters: random.pick([["a"], ["a"], ["a"], ["a", "b"], names, ["j-1"]]),
     services: serviceNames.slice(0, random.pick([0, 0, 1, 1, 2])),
+    jobs: jobNames.slice(0, random.pick([0, 0, 1, 1, 2])),
   };
   const wishes = Array.from({ length: random.between(4, 14) }, () => aWish(random, few));
   const areNodesWell = random.chance(0.3);
@@ -65,7 +71,8 @@ export function scriptOf(seed: number): Step[] {
   );
   const steps = [...wishes, ...faults].map((step) => ({ at: anInstant(random), ...step }));
   const ups = few.services.map((name) => ({ at: 0, ...serviceUp(random, name) }));
-  return [{ at: 0, ...aLaunch(random, few) }, ...ups, ...steps]
+  const jobs = few.jobs.map((name) => ({ at: 0, ...aJobLaunch(random, random.pick(users), name) }));
+  return [{ at: 0, ...aLaunch(random, few) }, ...ups, ...jobs, ...steps]
     .sort((a, b) => a.at - b.at)
     .map(withStep);
 
@@ -81,17 +88,20 @@ const anInstant = (random: Random): number =>
     : random.between(0, bursts - 1) * (lengthMs / bursts) +
       random.between(0, random.pick([100, 6_000]));
 
-type Undated = Step extends infer S ? (S extends Step ? Omit<S, "at"> : never) : never;
+export type Undated = Step extends infer S ? (S extends Step ? Omit<S, "at"> : never) : never;
 
 const aWish = (random: Random, few: Few): Undated => {
   if (random.chance(0.15)) return aRead(random, few);
+  if (few.jobs.length > 0 && random.chance(0.4))
+    return aJobWish(random, random.pick(users), random.pick(few.jobs));
   return few.services.length > 0 && random.chance(0.5)
     ? aServiceWish(random, random.pick(few.services))
     : aClusterWish(random, few);
 };
 
-function aRead(random: Random, { clusters }: Few): Undated {
+function aRead(random: Random, { clusters, jobs }: Few): Undated {
   const [user, name] = [random.pick(users), random.pick(clusters)];
+  if (jobs.length > 0 && random.chance(0.5)) return aJobRead(random, user, random.pick(jobs));
   const read = (operation: string, input: Record<string, unknown>): Undated => ({
     ...{ do: "read", user, operation, name, input },
   });
@@ -188,16 +198,18 @@ function aHook(random: Random): string {
   return `    - {run: ${run}, events: ${events}, timeout: ${random.between(5, 60)}}\n`;
 }
 
-/** A cluster, of a replica or not. */
-const aCluster = (random: Random, { clusters, services }: Few): string =>
-  services.length > 0 && random.chance(0.5)
+/** A cluster, of a replica, of a job, or of neither. */
+const aCluster = (random: Random, { clusters, services, jobs }: Few): string => {
+  if (jobs.length > 0 && random.chance(0.5)) return aJobCluster(random);
+  return services.length > 0 && random.chance(0.5)
     ? `${random.pick(services)}-${random.between(1, 5)}`
     : random.pick(clusters);
+};
 
 /** Faults of nodes, of their provider, and of the ways there; all others are those of control and its machine. */
 const onNodes: readonly Step["do"][] = [
   ...(["trouble", "cut off", "slow node", "silence"] as const),
-  ...(["kill agent", "lose node", "preempt", "full"] as const),
+  ...(["kill agent", "reboot", "lose node", "preempt", "full"] as const),
 ];
 
 /** Steps at which nothing goes wrong. */
@@ -214,9 +226,11 @@ export const freezes = (step: Pick<Step, "do">): boolean =>
 export const hurtsNodes = (step: Pick<Step, "do">): boolean => onNodes.includes(step.do);
 
 function aFault(random: Random, few: Few): Undated {
+  if (few.jobs.length > 0 && random.chance(0.3)) return aJobLoss(random);
   const name = aCluster(random, few);
   const rank = random.between(0, 1);
   const node = { name, rank, forMs: random.between(1_000, 60_000) };
+  const awayMs = random.between(0, random.pick([2_000, 30_000]));
   const place = random.pick(places);
   const trouble = random.chance(0.3) ? "slow" : random.pick(troubles);
   return random.pick<() => Undated>([
@@ -238,7 +252,8 @@ function aFault(random: Random, few: Few): Undated {
       forMs: random.between(1_000, 90_000),
     }),
     () => ({ do: "queue", zone: random.pick(zones), forMs: random.between(1_000, 60_000) }),
-    () => ({ do: "kill agent", name, rank }),
+    () => ({ do: "kill agent", name, rank, awayMs }),
+    () => ({ do: "reboot", name, rank, awayMs }),
     () => ({ do: "lose node", name, rank }),
     () => ({ do: "preempt", name, rank, inMs: random.between(2_000, 30_000) }),
     () => aFullDisk(random),

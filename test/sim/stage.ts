@@ -65,11 +65,20 @@ export function openStage(seed: number, home: string, steps: readonly Numbered[]
   const network = openNetwork(clock, openRandom(seed, "network"), note);
   const checks = openChecks(databaseOf(home), clock.now);
   const cloud: Cloud = openCloud(network, {
-    ending: (how, clusterId) => guarded(() => checks.ending(how, clusterId)),
+    ending: (how, clusterId) =>
+      guarded(() => {
+        checks.ending(how, clusterId);
+        checks.jobs.ending(clusterId);
+      }),
     making: (clusterId) => isFrozen || guarded(() => checks.making(clusterId)),
     repeated: (what) => void repeated.push(what),
-    began: (id) => void begun.set(id, (begun.get(id) ?? 0) + 1),
-    cancelled: (id) => guarded(() => checkCancelled(id, steps)),
+    began(job, isDoomed) {
+      const { submissionId: id } = job;
+      begun.set(id, (begun.get(id) ?? 0) + 1);
+      guarded(() => checks.jobs.began(job, isDoomed));
+    },
+    hurt: checks.jobs.hurt,
+    cancelled: (id) => guarded(() => checks.jobs.ending(id) || checkCancelled(id, steps)),
     trace: note,
   });
   const balancers = openSimBalancers(network, cloud.probed);

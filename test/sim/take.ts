@@ -10,7 +10,8 @@ import type { Stage } from "./stage.ts";
 export async function take(stage: Stage, number: number, step: Step): Promise<void> {
   const { cloud, host, network, requests, note } = stage;
   note(`${number} ${JSON.stringify(step)}`);
-  const idOf = (name: string) => stage.checks.clusterOf(name) ?? "";
+  const { clusterOf, jobs } = stage.checks;
+  const idOf = (name: string) => clusterOf(name) ?? jobs.clusterOf(name) ?? "";
   switch (step.do) {
     case "call":
       return call(stage, number, step);
@@ -37,7 +38,9 @@ export async function take(stage: Stage, number: number, step: Step): Promise<vo
     case "cut off":
       return cloud.cutOff(idOf(step.name), step.rank, step.forMs);
     case "kill agent":
-      return cloud.killAgent(idOf(step.name), step.rank);
+      return cloud.killAgent(idOf(step.name), step.rank, step.awayMs);
+    case "reboot":
+      return cloud.reboot(idOf(step.name), step.rank, step.awayMs);
     case "lose node":
       return cloud.loseNode(idOf(step.name), step.rank);
     case "preempt":

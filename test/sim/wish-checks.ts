@@ -11,6 +11,8 @@ export interface WishChecks {
 
 /** What has to be wanted for a move to each status. What is taken down may have been stopped on its way. */
 const movesFor: Readonly<Record<string, readonly string[]>> = {
+  CANCELLING: ["CANCELLED"],
+  CANCELLED: ["CANCELLED"],
   UP: ["UP"],
   STOPPED: ["STOPPED", "GONE"],
   GONE: ["GONE"],

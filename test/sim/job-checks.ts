@@ -1,0 +1,181 @@
+import type { DatabaseSync } from "node:sqlite";
+import { type ManagedJobStatus, managedJobMachine } from "../../contract/statuses.ts";
+import { type FakeJob, isOver } from "../helpers/fake-node.ts";
+import { type Attempt, checkLog, describeAttempt, isWell, outcomesOf } from "./attempts.ts";
+import { type Move, rows, Violation } from "./checks.ts";
+import { variableOf } from "./job-wishes.ts";
+
+/** Looks at managed jobs: at their rows, and at what their nodes know of them. */
+export interface JobChecks {
+  /** What holds after each commit. */
+  committed(moved: readonly Move[]): void;
+  /** A job was begun on a node, of an attempt or not; one that is doomed loses a machine soon. */
+  began(job: FakeJob, isDoomed: boolean): void;
+  /** A machine of a cluster goes down; where it is doomed it does not come back. */
+  hurt(clusterId: string, isDoomed: boolean): void;
+  /** What holds where control ends what runs on a cluster; false where that belongs to no managed job. */
+  ending(clusterId: string): boolean;
+  /** The cluster of `job 2`. */
+  clusterOf(name: string): string | undefined;
+  /** Tasks of which something is left. */
+  unsettled(): string[];
+}
+
+interface Task {
+  id: string;
+  job_id: number;
+  status: ManagedJobStatus;
+  wanted: string;
+  waits_for: string | null;
+  attempt: number;
+  cluster_id: string | null;
+  recoveries: number;
+  restarts: number;
+  settled_at: number | null;
+}
+
+/** A live cluster of a task. */
+interface Cluster {
+  id: string;
+  name: string;
+  wanted: string;
+  task: string;
+}
+
+const ofTask = "id, job_id, status, wanted, waits_for, attempt, cluster_id, recoveries, restarts";
+const allTasks = `SELECT ${ofTask}, settled_at FROM job_tasks`;
+const liveClusters = `SELECT id, name, wanted, made_for ->> 'id' AS task FROM clusters
+  WHERE made_for ->> 'noun' = 'managed_job' AND status <> 'GONE'`;
+/** What is counted, without what there is. */
+const miscounted = `SELECT user_id, status, sum(tasks) AS surplus FROM (
+    SELECT user_id, workspace, status, tasks FROM job_task_counts
+    UNION ALL SELECT user_id, workspace, status, -1 FROM job_tasks
+  ) GROUP BY user_id, workspace, status HAVING surplus <> 0`;
+
+/** From these a task that can run goes nowhere but on. */
+const comingUp: readonly string[] = ["PENDING", "STARTING", "RECOVERING"];
+const goesOn: readonly string[] = ["STARTING", "RUNNING", "CANCELLING"];
+
+/** Opens them on the database of control; `folder` is where control keeps the logs of tasks. */
+export function openJobChecks(db: DatabaseSync, folder: string): JobChecks {
+  const taskRows = db.prepare(allTasks);
+  const clusterRows = db.prepare(liveClusters);
+  const wrongCounts = db.prepare(miscounted);
+  let before = new Map<string, Task>();
+  let tasks = new Map<string, Task>();
+  /** The tasks that clusters were made for. */
+  const owners = new Map<string, string>();
+  /** By their clusters. */
+  const attempts = new Map<string, Attempt>();
+  /** How often each task was moved to RUNNING. */
+  const runs = new Map<string, number>();
+
+  const attemptsOf = (taskId: string) =>
+    [...attempts.values()].filter((one) => one.taskId === taskId);
+
+  function checkCounts(): void {
+    for (const wrong of rows<Record<string, unknown>>(wrongCounts))
+      throw new Violation("counts of jobs do not add up", JSON.stringify(wrong));
+  }
+
+  /** What nodes know decides whether a move is right. */
+  function checkMove({ subject_id: id, from_status: from, to_status: to }: Move): void {
+    const [was, is] = [before.get(id), tasks.get(id)];
+    const attempt = attempts.get(was?.cluster_id ?? "");
+    if (to === "RUNNING") runs.set(id, (runs.get(id) ?? 0) + 1);
+    if (to === "RUNNING" && attempt === undefined)
+      throw new Violation("a job runs without an attempt", id);
+    if (comingUp.includes(from) && !goesOn.includes(to))
+      throw new Violation("a job that can run is given up", `${from} to ${to}`);
+    if (from !== "RUNNING" || to === "CANCELLING" || attempt === undefined) return;
+    if (isWell(attempt)) throw new Violation("a healthy attempt is called over", to);
+    const isRight = outcomesOf(attempt, was?.restarts ?? 0).some(
+      (one) => one.to === to && one.restarts === is?.restarts,
+    );
+    if (!isRight)
+      throw new Violation(
+        "an attempt is judged wrongly",
+        `${to} with ${is?.restarts} restarts: ${describeAttempt(attempt)}`,
+      );
+    attempt.isJudged = true;
+  }
+
+  function checkTask(task: Task): void {
+    const { id, status, attempt, recoveries, settled_at: settledAt } = task;
+    const was = before.get(id) ?? { ...task, status: managedJobMachine.initial, attempt: 0 };
+    const isSettled = settledAt !== null;
+    if (managedJobMachine.isFinal(was.status) && status !== was.status)
+      throw new Violation("a job that ended changes", `${was.status} to ${status}`);
+    if (![was.attempt, was.attempt + 1].includes(attempt))
+      throw new Violation("attempts are counted wrongly", `${was.attempt}, then ${attempt}`);
+    if (recoveries !== Math.max(0, (runs.get(id) ?? 0) - 1))
+      throw new Violation("recoveries are counted wrongly", `${recoveries} of ${runs.get(id)}`);
+    if (!isSettled || before.get(id)?.settled_at === settledAt) return;
+    if (!managedJobMachine.isFinal(status))
+      throw new Violation("nothing is left of a job that goes on", status);
+    for (const one of attemptsOf(id)) {
+      if (!isOver(one.job.status)) throw new Violation("an attempt outlives its job", id);
+      checkLog(one, folder);
+    }
+  }
+
+  function checkCluster({ id, name, wanted, task: taskId }: Cluster): void {
+    const task = tasks.get(taskId);
+    if (task === undefined || task.settled_at !== null || task.cluster_id !== id)
+      throw new Violation("a cluster outlives its attempt", name);
+    const attempt = attempts.get(id);
+    const isDue = task.status === "RUNNING" && task.wanted === "DONE";
+    if (wanted === "GONE" && isDue && attempt !== undefined && isWell(attempt))
+      throw new Violation("the cluster of a healthy attempt is taken down", name);
+  }
+
+  return {
+    committed(moved) {
+      before = tasks;
+      tasks = new Map(rows<Task>(taskRows).map((task) => [task.id, task]));
+      const clusters = rows<Cluster>(clusterRows);
+      for (const { id, task } of clusters) owners.set(id, task);
+      checkCounts();
+      for (const move of moved) if (move.noun === "managed_job") checkMove(move);
+      for (const task of tasks.values()) checkTask(task);
+      for (const cluster of clusters) checkCluster(cluster);
+    },
+    began(job, isDoomed) {
+      const { submissionId: clusterId } = job;
+      const taskId = owners.get(clusterId);
+      if (taskId === undefined) return;
+      const earlier = attemptsOf(taskId);
+      if (attempts.has(clusterId)) throw new Violation("an attempt begins again", clusterId);
+      if (earlier.some((one) => !isOver(one.job.status)))
+        throw new Violation("two attempts of a job are live", taskId);
+      const [told, first] = [job, earlier[0]?.job ?? job].map((one) => variableOf(one, "TASK_ID"));
+      if (told !== first) throw new Violation("attempts differ in their task id", `${told}`);
+      const recoveries = Number(variableOf(job, "RECOVERY_COUNT"));
+      if (recoveries !== (runs.get(taskId) ?? 0))
+        throw new Violation("an attempt is told wrong recoveries", `${recoveries}`);
+      const hurt = isDoomed ? "running" : "no";
+      const number = tasks.get(taskId)?.attempt ?? 0;
+      attempts.set(clusterId, { taskId, number, job, hurt, isJudged: false });
+    },
+    hurt(clusterId, isDoomed) {
+      const attempt = attempts.get(clusterId);
+      if (attempt?.hurt !== "no") return;
+      if (!isOver(attempt.job.status)) attempt.hurt = "running";
+      else if (isDoomed) attempt.hurt = "over";
+    },
+    ending(clusterId) {
+      const attempt = attempts.get(clusterId);
+      if (attempt === undefined) return owners.has(clusterId);
+      const isWanted = tasks.get(attempt.taskId)?.wanted === "DONE";
+      if (isWanted && attempt.hurt === "no" && attempt.job.exitCode === null)
+        throw new Violation("a healthy attempt is ended", clusterId);
+      return true;
+    },
+    clusterOf: (name) =>
+      [...tasks.values()].find(({ job_id: id }) => name === `job ${id}`)?.cluster_id ?? undefined,
+    unsettled: () =>
+      rows<Task>(taskRows)
+        .filter((task) => task.settled_at === null)
+        .map((task) => `managed job ${task.job_id} is ${task.status}: ${task.waits_for}`),
+  };
+}

@@ -1,0 +1,109 @@
+import { readEnv } from "../../common/product.ts";
+import type { JobRecovery } from "../../contract/task/job-recovery.ts";
+import type { FakeJob } from "../helpers/fake-node.ts";
+import type { Random } from "./random.ts";
+import type { Undated } from "./script.ts";
+
+/** What users want of managed jobs, and what they read of them. */
+
+/** The first ones are there most often. */
+const aNumber = (random: Random): number => random.between(1, random.pick([1, 2, 4]));
+
+/** The cluster of a job, however it is called. */
+export const aJobCluster = (random: Random): string => `job ${aNumber(random)}`;
+
+/** What takes a cluster from a job, or its agent for a while. */
+export function aJobLoss(random: Random): Undated {
+  const node = { name: aJobCluster(random), rank: random.pick([0, 0, 1]) };
+  const awayMs = random.between(0, 60_000);
+  return random.pick<() => Undated>([
+    () => ({ do: "lose node", ...node }),
+    () => ({ do: "preempt", ...node, inMs: random.between(0, 30_000) }),
+    () => ({ do: "reboot", ...node, awayMs }),
+    () => ({ do: "kill agent", ...node, awayMs }),
+  ])();
+}
+
+export function aJobWish(random: Random, user: string, name: string): Undated {
+  const cancel = (which: Record<string, unknown>): Undated => ({
+    ...{ do: "call", user, operation: "jobs.cancel" },
+    input: which,
+  });
+  return random.pick<() => Undated>([
+    ...[0, 1, 2].map(() => () => aJobLaunch(random, user, name)),
+    () => cancel({ job_ids: [aNumber(random)] }),
+    () => cancel({ job_ids: [aNumber(random)] }),
+    () => cancel({ name }),
+    () => cancel({ all_users: true }),
+    () => ({ do: "cancel", user, step: 0 }),
+  ])();
+}
+
+export function aJobRead(random: Random, user: string, name: string): Undated {
+  const read = (operation: string, input: Record<string, unknown>): Undated => ({
+    ...{ do: "read", user, operation: `jobs.${operation}`, name, input },
+  });
+  const listed = { skip_finished: random.chance(0.5), all_users: true };
+  const logged = { job_id: aNumber(random), follow: random.chance(0.7) };
+  return random.pick<() => Undated>([
+    () => read("queue", listed),
+    () => read("queue_v2", { ...listed, ...(random.chance(0.5) && { name_match: name }) }),
+    ...[0, 1].map(() => () => read("logs", { ...logged, controller: random.chance(0.2) })),
+  ])();
+}
+
+export const aJobLaunch = (random: Random, user: string, name: string): Undated => ({
+  ...{ do: "call", user, operation: "jobs.launch" },
+  input: { name: null, task: aJob(random, name) },
+});
+
+const codes = [3, 7];
+const recoveryName = "RECOVERY";
+
+/** A job that ends by itself, at the latest where it fails no more. */
+function aJob(random: Random, name: string): string {
+  const recovery: JobRecovery = {
+    strategy: random.pick(["FAILOVER", "EAGER_NEXT_REGION", "EAGER_NEXT_REGION", "none"]),
+    maxRestartsOnErrors: random.pick([0, 0, 1, 2]),
+    recoverOnExitCodes: random.pick([[], [], [3], codes]),
+  };
+  const hook = `{run: sleep ${random.between(1, 20)}, events: [preemption, down], timeout: 30}`;
+  return jobOf(name, recovery, [
+    `num_nodes: ${random.pick([1, 1, 1, 2])}`,
+    `run: ${aRun(random)}`,
+    ...(random.chance(0.2) ? [`config: {hooks: [${hook}]}`] : []),
+  ]);
+}
+
+/** The task of a job; its nodes know as well how it is recovered. */
+export function jobOf(name: string, recovery: JobRecovery, lines: readonly string[]): string {
+  const policy = {
+    strategy: recovery.strategy,
+    max_restarts_on_errors: recovery.maxRestartsOnErrors,
+    recover_on_exit_codes: recovery.recoverOnExitCodes,
+  };
+  return [
+    `name: ${name}`,
+    `resources: {job_recovery: ${JSON.stringify(policy)}}`,
+    `envs: {${recoveryName}: '${JSON.stringify(recovery)}'}`,
+    ...lines,
+    "",
+  ].join("\n");
+}
+
+function aRun(random: Random): string {
+  const seconds = random.chance(0.1) ? random.between(60, 150) : random.between(1, 40);
+  if (random.chance(0.5)) return `sleep ${seconds}`;
+  const times = random.between(1, 4);
+  return `exit ${random.pick([1, ...codes])} after ${seconds} times ${times}`;
+}
+
+/** How the job on a node is recovered. */
+export const recoveryOf = ({ submission }: Pick<FakeJob, "submission">): JobRecovery =>
+  JSON.parse(submission.env[recoveryName] ?? "{}");
+
+/** A variable that a job sees; undefined where it is not one of a managed job. */
+export const variableOf = (
+  { submission: { env } }: Pick<FakeJob, "submission">,
+  name: "TASK_ID" | "MANAGED_JOB_ID" | "RECOVERY_COUNT",
+): string | undefined => readEnv(env, name);

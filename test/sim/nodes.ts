@@ -1,0 +1,102 @@
+import { nodeLost, rebooted } from "../../contract/job-loss.ts";
+import type { NodeState } from "../../control/providers/provider.ts";
+import type { UnservedAgent } from "../helpers/fake-agent.ts";
+import { openOf } from "../helpers/fake-lifecycles.ts";
+import { aFakeNode, type FakeJob, type FakeNode, isOver } from "../helpers/fake-node.ts";
+import type { Clock } from "./clock.ts";
+import { type LogWord, workloadOf } from "./workloads.ts";
+
+/** A machine, which outlives every control plane. */
+export interface Machine {
+  readonly node: FakeNode;
+  readonly rank: number;
+  /** Whether it came after the process that asked for it was gone. */
+  readonly isLate: boolean;
+  readonly streams: Set<() => void>;
+  state: NodeState["state"];
+  agent: UnservedAgent | undefined;
+  /** What ran before it was turned on does not run any more, which its agent finds out. */
+  isNewBoot: boolean;
+  /** Its agent does not come back before. */
+  agentAwayUntil: number;
+  /** Nobody reaches it until then. */
+  cutOffUntil: number;
+  readonly address: string;
+  /** What is on its way there and back is late by so much, until then. */
+  late: { readonly byMs: number; readonly until: number };
+}
+
+const addressOf = (number: number): string => `10.0.${number >> 8}.${number & 255}`;
+const onTime = { cutOffUntil: 0, late: { byMs: 0, until: 0 } };
+
+/** The machine that was made as this one in the world; it is off. */
+export const aMachine = (
+  id: string,
+  { made, rank, isLate }: { made: number } & Pick<Machine, "rank" | "isLate">,
+): Machine => ({
+  // What it begins by itself has an id of its own in the world.
+  node: Object.assign(aFakeNode(id, ""), { holdsHooks: true, ownLifecycles: (made - 1) * 1_000 }),
+  ...{ rank, isLate, streams: new Set(), state: "stopped", agent: undefined },
+  ...{ isNewBoot: true, agentAwayUntil: 0, address: addressOf(made), ...onTime },
+});
+
+/** Every way there is free again. */
+export const free = (machine: Machine): unknown => Object.assign(machine, onTime);
+
+/** How late everything on the way to a machine and back is, now. */
+export function latenessOf(machine: Machine | undefined, now: number): number {
+  const { byMs, until } = machine?.late ?? onTime.late;
+  return until <= now ? 0 : Math.min(byMs, until - now);
+}
+
+export function endAgent(machine: Machine): void {
+  machine.agent = undefined;
+  for (const cut of [...machine.streams]) cut();
+}
+
+/** Whether a machine is gone, or is about to be taken back. */
+export const isLeaving = (machine: Machine | undefined): boolean =>
+  machine === undefined || openOf(machine.node)?.events.includes("preemption") === true;
+
+/** Ends everything that runs on a machine. */
+export function endAll(machine: Machine): void {
+  endAgent(machine);
+  machine.isNewBoot = true;
+  for (const job of machine.node.jobs)
+    if (!isOver(job.status))
+      Object.assign(job, { status: "FAILED_DRIVER", reason: rebooted, endedAt: 1 });
+}
+
+/** The jobs of a head end with any of its other nodes. */
+export function loseRank({ node, agent }: Machine, rank: number): void {
+  for (const job of node.jobs) {
+    if (isOver(job.status)) continue;
+    job.reason = nodeLost(rank);
+    if (agent !== undefined) agent.end(job.id, "FAILED_DRIVER");
+    else job.status = "FAILED_DRIVER";
+  }
+}
+
+const looksAgainMs = 1_500;
+
+/** Has a job do what it does by itself; an agent that is away is told of its end once it is back. */
+export function run(clock: Clock, machine: Machine, job: FakeJob): void {
+  const { endsAs, reason, exitCode, afterMs } = workloadOf(job);
+  const print = (word: LogWord) => {
+    const text = `${word} ${job.submissionId}\n`;
+    if (machine.agent === undefined) job.text += text;
+    else machine.agent.print(job.id, text);
+  };
+  const half = () => isOver(job.status) || print("half");
+  const end = () => {
+    if (isOver(job.status)) return;
+    if (machine.agent === undefined) return clock.after(looksAgainMs, end);
+    print("done");
+    Object.assign(job, { reason, exitCode });
+    machine.agent.end(job.id, endsAs);
+  };
+  print("begun");
+  if (afterMs === null) return;
+  clock.after(afterMs / 2, half);
+  clock.after(afterMs, end);
+}
