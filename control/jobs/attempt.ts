@@ -3,8 +3,10 @@ import { AppError } from "../../common/errors.ts";
 import {
   addManaged,
   hopeless,
+  lossOf,
   policyRefusal,
   submitManaged,
+  wantGone,
   whyRefused,
 } from "../clusters/managed.ts";
 import type { Cluster } from "../clusters/schema.ts";
@@ -40,7 +42,7 @@ export async function bringUp(
   if (isOver) return endAttempt(ctx, task, cluster, signal);
   if (cluster === undefined) return begin(ctx, task, signal);
   if (task.status === "PENDING") return { to: "STARTING", reason: beginningOf(task, cluster) };
-  if (cluster.status !== "UP") return awaitCluster(ctx, task, cluster);
+  if (cluster.status !== "UP") return awaitCluster(ctx, task, cluster, signal);
   if (!(await isGroupUp(ctx, task))) return endLaunch(ctx, task);
   return withTask(ctx, task, (open) =>
     submit(ctx, task, cluster, open, signal).catch(async (error: unknown) => ({
@@ -174,13 +176,18 @@ async function rename(ctx: Context, task: JobTask & { clusterId: string }): Prom
 async function awaitCluster(
   ctx: Context,
   task: JobTask,
-  { problem }: Cluster,
+  cluster: Cluster,
+  signal: AbortSignal,
 ): Promise<Outcome | undefined> {
-  if (problem === null) return void (await tellWait(ctx, task, null));
-  const { type, message } = problem;
-  if (hopeless.includes(type)) return { to: "FAILED_PRECHECKS", reason: message };
-  await tellWait(ctx, task, `waits for its cluster: ${message}`);
-  await endLaunch(ctx, task);
+  const { problem, everUp } = cluster;
+  if (problem !== null && hopeless.includes(problem.type))
+    return { to: "FAILED_PRECHECKS", reason: problem.message };
+  await tellWait(ctx, task, problem && `waits for its cluster: ${problem.message}`);
+  if (problem !== null) await endLaunch(ctx, task);
+  const loss = everUp ? await lossOf(ctx, cluster, signal) : undefined;
+  if (loss === undefined) return;
+  await wantGone(ctx, cluster.id, loss);
+  void nudge(ctx, "managed_job", task.id);
 }
 
 async function submit(

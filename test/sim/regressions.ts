@@ -1,3 +1,5 @@
+import { usualRecovery } from "../../control/jobs/recovery.ts";
+import { jobOf } from "./job-wishes.ts";
 import type { Step } from "./script.ts";
 
 /** A script that failed once. Its steps are written out, as scripts of seeds change. */
@@ -43,6 +45,11 @@ const launch = (at: number, task: string, minutes: number, down: boolean): Step 
 const autostop = (at: number, minutes: number): Step => ({
   ...{ at, do: "call", user: "bob", operation: "autostop" },
   input: { cluster_name: "c", idle_minutes: minutes, down: true },
+});
+
+const jobLaunch = (at: number, run: string): Step => ({
+  ...{ at, do: "call", user: "ann", operation: "jobs.launch" },
+  input: { name: null, task: jobOf("j", usualRecovery, [`run: ${run}`]) },
 });
 
 export const regressions: readonly Regression[] = [
@@ -130,6 +137,14 @@ export const regressions: readonly Regression[] = [
         ...{ at: 1_575, do: "call", user: "ann", operation: "down" },
         input: { cluster_name: "a", skip_hooks: true },
       },
+    ],
+  },
+  {
+    showed: "a managed job waited for ever for a cluster that was lost before its task was there",
+    seed: 5,
+    steps: [
+      jobLaunch(0, "sleep 5"),
+      { at: 3_000, do: "preempt", name: "job 1", rank: 0, inMs: 2_000 },
     ],
   },
 ];
