@@ -1,5 +1,6 @@
 import { among, gone } from "../db/lists.ts";
 import type { Queries } from "../db/open.ts";
+import { wordsOf } from "../services/schema.ts";
 
 /** Nobody reads more names than that. */
 const namedAtMost = 10;
@@ -16,7 +17,7 @@ export async function listBelongings(db: Queries, userIds: readonly string[]): P
       .execute(),
     db
       .selectFrom("services")
-      .select("name")
+      .select(["name", "pool"])
       .where("user_id", "in", among(userIds))
       .where("status", "<>", gone)
       .limit(namedAtMost)
@@ -37,7 +38,7 @@ export async function listBelongings(db: Queries, userIds: readonly string[]): P
       .execute(),
   ]);
   return [
-    ...services.map(({ name }) => `service ${name}`),
+    ...services.map(({ name, pool }) => `${wordsOf({ isPool: pool === 1 }).noun} ${name}`),
     ...jobs.map(({ job_id }) => `managed job ${job_id}`),
     ...clusters.map(({ name }) => `cluster ${name}`),
     ...requests.map(({ id, name }) => `request ${id.slice(0, 8)} (${name})`),

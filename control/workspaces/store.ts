@@ -5,6 +5,7 @@ import { localUserId } from "../access/identity.ts";
 import { gone } from "../db/lists.ts";
 import type { Connection, Queries } from "../db/open.ts";
 import type { User } from "../requests/schema.ts";
+import { wordsOf } from "../services/schema.ts";
 import type { Account } from "../users/schema.ts";
 
 /** Older versions of the configuration are forgotten. */
@@ -85,21 +86,27 @@ export const listVersions = (db: Queries) =>
 
 /** What is live in a workspace. */
 export interface LiveThing {
-  readonly noun: "cluster" | "service" | "managed job";
+  readonly noun: "cluster" | "service" | "pool" | "managed job";
   readonly name: string;
   readonly user: User;
 }
 
-/** The clusters, services and managed jobs of a workspace that are live. */
+/** The clusters, services, pools and managed jobs of a workspace that are live. */
 export async function listLiveThings(db: Queries, workspace: string): Promise<LiveThing[]> {
-  const listOf = (table: "clusters" | "services") =>
-    db
-      .selectFrom(table)
-      .select(["name", "user_id", "user_name"])
-      .where("workspace", "=", workspace)
-      .where("status", "<>", gone)
-      .orderBy("name")
-      .execute();
+  const clusters = db
+    .selectFrom("clusters")
+    .select(["name", "user_id", "user_name"])
+    .where("workspace", "=", workspace)
+    .where("status", "<>", gone)
+    .orderBy("name")
+    .execute();
+  const services = db
+    .selectFrom("services")
+    .select(["name", "user_id", "user_name", "pool"])
+    .where("workspace", "=", workspace)
+    .where("status", "<>", gone)
+    .orderBy("name")
+    .execute();
   const jobs = db
     .selectFrom("job_tasks")
     .innerJoin("managed_jobs", "managed_jobs.id", "job_tasks.job_id")
@@ -116,8 +123,8 @@ export async function listLiveThings(db: Queries, workspace: string): Promise<Li
       user: { id, name: user_name },
     });
   return [
-    ...(await listOf("clusters")).map(toThing("cluster")),
-    ...(await listOf("services")).map(toThing("service")),
+    ...(await clusters).map(toThing("cluster")),
+    ...(await services).map((one) => toThing(wordsOf({ isPool: one.pool === 1 }).noun)(one)),
     ...(await jobs).map(toThing("managed job")),
   ];
 }

@@ -162,6 +162,7 @@ test("a user who owns something that lives is not deleted, and it is named", asy
   await addCluster(db, aCluster({ id: "a", name: "dev", user: { id: account, name: "sa:ci" } }));
   await addCluster(db, aCluster({ id: "b", name: "old", status: "GONE", wanted: "GONE", user }));
   await addService(db, aService({ user }));
+  await addService(db, aService({ id: "s2", name: "warm", isPool: true, user }));
   await addRequest(db, {
     ...{ id: "0123456789", name: "launch", queue: "long", workspace: "default", credential: "" },
     ...{ userId: "ana", userName: "ana", clusterName: null, clientApi: null, createdAt: 1 },
@@ -173,7 +174,7 @@ test("a user who owns something that lives is not deleted, and it is named", asy
   assert.equal(status, 400);
   assert.match(
     detail,
-    /^ana still owns service chat, cluster dev, request 01234567 \(launch\); end these first/,
+    /^ana still owns service chat, pool warm, cluster dev, request 01234567 \(launch\); end these first/,
   );
   assert.equal((await ana(rows.role, {})).status, 200, "nothing was ended");
 });

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { clusterOperations as clusters } from "../../../contract/operations/clusters.ts";
 import { jobOperations as jobs } from "../../../contract/operations/jobs.ts";
+import { poolOperations as pools } from "../../../contract/operations/pools.ts";
 import { workspaceOperations as rows } from "../../../contract/operations/workspaces.ts";
 import { workspaceBed } from "./bed.ts";
 
@@ -89,6 +90,19 @@ test("a workspace with a managed job that waits is not deleted", async (t) => {
 
   await assert.rejects(admin.run(rows.delete, { workspace_name: "research" }), {
     message: "workspace research cannot be deleted while it is in use: managed jobs train (ann)",
+  });
+});
+
+test("a workspace with a pool is not deleted", async (t) => {
+  const { admin, create, person } = await workspaceBed(t);
+  const ann = await person("ann");
+  await create("research");
+  const input = { override_outrigger_config: { active_workspace: "research" } };
+  const task = "pool: {workers: 0}";
+  await ann.run(pools.apply, { task, pool_name: "warm", mode: "rolling", ...input });
+
+  await assert.rejects(admin.run(rows.delete, { workspace_name: "research" }), {
+    message: "workspace research cannot be deleted while it is in use: pools warm (ann)",
   });
 });
 
