@@ -19,7 +19,7 @@ const patienceMs = 90_000;
 const pauseMs = 200;
 const linesAtOnce = 3;
 const logTailLength = 8_000;
-const tables = ["basics", "clusters", "services", "pools", "workspaces", "last"];
+const tables = ["basics", "clusters", "services", "worker-pools", "pools", "workspaces", "last"];
 
 /** Ports for the services of each client: control planes that look for free ones meet in the same range. */
 const portsOf = (client: number) => ({
