@@ -11,25 +11,35 @@ const folder = resolve("test/.groups");
 interface Kind {
   readonly name: string;
   readonly has: (file: string) => boolean;
-  readonly sizeOfGroup: number;
+  readonly intoGroups: (files: string[]) => string[][];
   /** What each of its groups imports first. */
   readonly first: readonly string[];
 }
 
 const helper = (name: string) => join(import.meta.dirname, `helpers/${name}.ts`);
 
-/** Files that share processes: neighbours, because they load the same modules. */
+/** Neighbours together, because they load the same modules. */
+const bySize = (size: number) => (files: string[]) =>
+  Array.from({ length: Math.ceil(files.length / size) }, (_, at) =>
+    files.slice(at * size, (at + 1) * size),
+  );
+
+/** Neighbours apart, because they take equally long, so that all groups do: none is left at the end alone. */
+const byNumber = (number: number) => (files: string[]) =>
+  Array.from({ length: number }, (_, at) => files.filter((_, index) => index % number === at));
+
+/** Files that share processes. */
 const kinds: readonly Kind[] = [
   {
     name: "process",
     has: (file) => startsProcesses.test(file) && !alone.test(file),
-    sizeOfGroup: 10,
+    intoGroups: bySize(10),
     first: [helper("untracked")],
   },
   {
     name: "unit",
     has: (file) => !startsProcesses.test(file) && !alone.test(file),
-    sizeOfGroup: 25,
+    intoGroups: byNumber(4),
     first: [helper("untracked"), helper("no-processes")],
   },
 ];
@@ -58,14 +68,11 @@ function groupsOf(patterns: string[]): string[] {
   return [...files.filter((file) => alone.test(file)), ...groups];
 }
 
-function writeGroups({ name, sizeOfGroup, first }: Kind, files: string[]): string[] {
-  return Array.from({ length: Math.ceil(files.length / sizeOfGroup) }, (_, at) => {
+function writeGroups({ name, intoGroups, first }: Kind, files: string[]): string[] {
+  return intoGroups(files).map((members, at) => {
     const path = join(folder, `${name}-${String(at + 1).padStart(2, "0")}.test.mjs`);
-    const members = files
-      .slice(at * sizeOfGroup, (at + 1) * sizeOfGroup)
-      .map((file) => resolve(file));
     const prelude = first.map((module) => `import ${JSON.stringify(module)};\n`);
-    const imports = members.map((file) => `await import(${JSON.stringify(file)});\n`);
+    const imports = members.map((file) => `await import(${JSON.stringify(resolve(file))});\n`);
     writeFileSync(path, [...prelude, held, ...imports, "loaded.resolve();\n"].join(""));
     return path;
   });

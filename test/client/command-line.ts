@@ -59,13 +59,13 @@ export async function commandLine(t: TestContext, endpoint: string): Promise<Com
   return Object.assign(runHere, { folder });
 }
 
-function collector(isTTY: boolean, columns = 80, onText: (text: string) => void = () => {}) {
+function collector(isTTY: boolean, columns = 80, onText?: (text: string) => void) {
   const chunks: Buffer[] = [];
   const stream = new PassThrough();
   const text = () => Buffer.concat(chunks).toString();
   stream.on("data", (chunk: Buffer) => {
     chunks.push(chunk);
-    onText(text());
+    onText?.(text());
   });
   return {
     stream: Object.assign(stream, isTTY ? { isTTY, columns } : {}),

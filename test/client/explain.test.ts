@@ -3,14 +3,14 @@ import { test } from "node:test";
 import { commandLine } from "./command-line.ts";
 import { fakeControl, sendJson } from "./fake-control.ts";
 
-const now = Date.now() / 1_000;
-const found = {
+const foundAt = (now: number) => ({
   ...{ noun: "cluster", name: "dev", id: "c1", status: "UP", wanted: "GONE" },
   ...{ because: "down by ann", since: now - 120, doing: ["deletes node 0, for 3 s"] },
   attempt: { failures: 2, reason: "quota", failed_at: now - 60, next_at: now + 3_600 },
-};
+});
 
 test("`outrigger explain` says what is under way, why it failed, and when it is tried again", async (t) => {
+  const found = foundAt(Date.now() / 1_000);
   const control = await fakeControl(t, { "GET /explain": (_, res) => sendJson(res, 200, found) });
   const outrigger = await commandLine(t, control.endpoint);
 
