@@ -223,6 +223,7 @@ export function checkNoFlapping(trace: readonly Moment[]): void {
     const before = trace[index - 1];
     if (before === undefined || before.goal !== moment.goal || before.target !== moment.target)
       continue;
+    if (moment.decision.leave.length === 0) continue;
     const known = new Set(numbersOf(trace[index - 2]?.replicas ?? before.replicas));
     const left = numbersOf(moment.decision.leave.map(({ replica }) => replica));
     assert.deepEqual(
