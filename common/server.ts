@@ -85,8 +85,8 @@ function listenPrivately(server: Server, socket: string): void {
   }
 }
 
-/** One for all, as each answer ends with it and hardly anybody listens any more. */
-const hungUp = new DOMException("the caller has gone", "AbortError");
+/** Why a call is aborted; made once, because the stack of an error costs more than most calls do. */
+const callerGone = new DOMException("the caller is gone", "AbortError");
 
 async function answer(
   routes: readonly Route[],
@@ -95,7 +95,7 @@ async function answer(
   { log, failed, bodyBytesAtMost = 16 * 1024 * 1024 }: Settings,
 ): Promise<void> {
   const gone = new AbortController();
-  res.once("close", () => gone.abort(hungUp));
+  res.once("close", () => gone.abort(callerGone));
   try {
     const url = new URL(req.url ?? "/", "http://unix");
     const { row, run, path } = findRoute(routes, req.method ?? "", url.pathname);
