@@ -113,6 +113,7 @@ function printersOf(ctx: Context, id: string, shown: number, call: Call) {
   const hookHint = openHookHints(ctx);
   return {
     async printNews(): Promise<void> {
+      if ((await sizeOf(file)) <= printed) return;
       const news = await buffer(readFrom(file, printed));
       printed += news.length;
       call.print(news.toString());
