@@ -47,10 +47,7 @@ export async function run(words: readonly string[], outer: Surroundings): Promis
     refuseOtherWord(words);
     const itself = commands.find(({ name, readsItself }) => readsItself && name === words[0]);
     if (itself !== undefined) await dispatch(itself, words.slice(1), {}, {});
-    else
-      await toProgram(dispatch, outer.streams, terminal, json).parseAsync(knownWords(words), {
-        from: "user",
-      });
+    else await parse(knownWords(words), dispatch, outer.streams, terminal, json);
     return code;
   } catch (error) {
     const isParsers = error instanceof CommanderError;
@@ -127,12 +124,13 @@ type Dispatch = (
   flags: Flags,
 ) => Promise<void>;
 
-function toProgram(
+async function parse(
+  words: readonly string[],
   dispatch: Dispatch,
   { stdout, stderr }: Streams,
   terminal: Terminal,
   json: boolean,
-): Command {
+): Promise<void> {
   const width = stdout.columns || usualWidth;
   const program = new Command(product.word)
     .description("Run AI workloads on clusters.")
@@ -154,8 +152,13 @@ function toProgram(
       getOutHelpWidth: () => width,
     })
     .addHelpText("after", () => wrap(examples, width));
-  for (const row of commands) declare(program, row, dispatch, width);
-  return program;
+  for (const row of commands) {
+    const command = declare(program, row, dispatch, width);
+    // Options take longer to declare than all else, and only a command that is named needs its own.
+    if (words.some((word) => row.name.split(" ")[0] === word))
+      for (const one of row.options) command.addOption(toOption(one));
+  }
+  await program.parseAsync(words, { from: "user" });
 }
 
 const helpHint = (command: string) => `Commands: ${command} --help`;
@@ -164,7 +167,7 @@ const helpHint = (command: string) => `Commands: ${command} --help`;
 const termOf = (command: Command) =>
   [command.name(), command.usage().replace("[options]", "")].join(" ").replace(/ +/g, " ").trim();
 
-function declare(program: Command, row: CommandRow, dispatch: Dispatch, width: number): void {
+function declare(program: Command, row: CommandRow, dispatch: Dispatch, width: number): Command {
   const groups = row.name.split(" ");
   const own = groups.pop();
   const parent = groups.reduce(
@@ -179,7 +182,7 @@ function declare(program: Command, row: CommandRow, dispatch: Dispatch, width: n
   if (parent === program) command.helpGroup(row.group);
   const { more } = row;
   if (more !== undefined) command.addHelpText("after", () => `\n${wrap(more, width)}`);
-  for (const one of row.options) command.addOption(toOption(one));
+  return command;
 }
 
 /** What the words say about the settings themselves. */
