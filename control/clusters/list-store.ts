@@ -2,6 +2,7 @@ import { sql } from "kysely";
 import type { Seal } from "../../common/seal.ts";
 import { among, gone, inPages, pageRows, pagesOf } from "../db/lists.ts";
 import type { Queries } from "../db/open.ts";
+import { statement } from "../db/statement.ts";
 import type { KeptParcel } from "./files/parcels.ts";
 import type { ListedCluster, MadeFor } from "./schema.ts";
 import { type ClusterRow, clusterColumns, toListed } from "./store.ts";
@@ -26,21 +27,44 @@ const columnsOf = (withTasks: boolean) =>
 /** Live clusters, newest launch first. */
 export async function listLive(
   db: Queries,
-  { names, userId, workspaces = null, ofUsersOnly = false }: LiveFilter = {},
+  { names, userId, workspaces, ofUsersOnly = false }: LiveFilter = {},
   withTasks = true,
 ): Promise<ListedCluster[]> {
-  let live = db.selectFrom("clusters").select(columnsOf(withTasks)).where("status", "<>", gone);
-  if (userId !== undefined) live = live.where("user_id", "=", userId);
-  if (workspaces !== null) live = live.where("workspace", "in", among(workspaces));
-  if (ofUsersOnly) live = live.where("made_for", "is", null);
-  const byKey = live.orderBy("user_id").orderBy("id").limit(pageRows);
+  const chosen = { withTasks, userId, workspaces: workspaces ?? undefined, ofUsersOnly };
   const rows: Row[] = [];
   if (names === undefined)
-    for await (const page of pagesOf<Row>((last) => byKey.where(isAfter(last)).execute()))
+    for await (const page of pagesOf<Row>((last) => selectLive(db, { ...chosen, ...keyOf(last) })))
       rows.push(...page);
   for await (const some of inPages(names ?? []))
-    rows.push(...(await live.where("name", "in", among(some)).execute()));
+    rows.push(...(await selectNamed(db, { ...chosen, names: some })));
   return newestFirst(rows);
+}
+
+type Chosen = {
+  readonly withTasks: boolean;
+  readonly userId: string | undefined;
+  readonly workspaces: readonly string[] | undefined;
+  readonly ofUsersOnly: boolean;
+};
+
+const selectLive = statement((db: Queries, given: Chosen & Key) =>
+  chosenOf(db, given)
+    .where(isAfter(given))
+    .orderBy("user_id")
+    .orderBy("id")
+    .limit(sql.lit(pageRows)),
+);
+
+const selectNamed = statement(
+  (db: Queries, given: Chosen & { readonly names: readonly string[] }) =>
+    chosenOf(db, given).where("name", "in", among(given.names)),
+);
+
+function chosenOf(db: Queries, { withTasks, userId, workspaces, ofUsersOnly }: Chosen) {
+  let live = db.selectFrom("clusters").select(columnsOf(withTasks)).where("status", "<>", gone);
+  if (userId !== undefined) live = live.where("user_id", "=", userId);
+  if (workspaces !== undefined) live = live.where("workspace", "in", among(workspaces));
+  return ofUsersOnly ? live.where("made_for", "is", null) : live;
 }
 
 /** The live ones of these clusters. */
@@ -100,7 +124,7 @@ export async function listLiveBlobs(db: Queries, seal: Seal): Promise<string[]> 
     .limit(pageRows);
   const blobIds: string[] = [];
   for await (const page of pagesOf<Key & { parcels: Uint8Array | null }>((last) =>
-    query.where(isAfter(last)).execute(),
+    query.where(isAfter(keyOf(last))).execute(),
   ))
     for (const { parcels } of page) {
       const kept: KeptParcel[] = parcels === null ? [] : JSON.parse(seal.open(parcels));
@@ -130,8 +154,9 @@ export async function listUp(db: Queries): Promise<string[]> {
 type Key = Pick<Row, "user_id" | "id">;
 
 /** What a page is read from: the order of the index over live rows. */
-const isAfter = ({ user_id, id }: Key = { user_id: "", id: "" }) =>
-  sql<boolean>`(user_id, id) > (${user_id}, ${id})`;
+const keyOf = ({ user_id, id }: Key = { user_id: "", id: "" }): Key => ({ user_id, id });
+
+const isAfter = ({ user_id, id }: Key) => sql<boolean>`(user_id, id) > (${user_id}, ${id})`;
 
 const newestFirst = (rows: readonly Row[]): ListedCluster[] =>
   rows.map(toShown).sort((a, b) => b.launchedAt - a.launchedAt);

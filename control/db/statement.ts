@@ -2,30 +2,54 @@ import type { Compilable } from "kysely";
 import type { Queries } from "./open.ts";
 
 type Value = string | number | bigint | null | Uint8Array;
+type Choice = boolean | undefined;
 type Built<Row> = ReturnType<Compilable<Row>["compile"]>;
+
+/** What a statement is given: values, lists as `among` writes them, and what chooses its form. */
+type Fields = { readonly [field: string]: Value | readonly string[] | Choice };
 
 /**
  * A statement of a hot path. It is built once, because that takes longer than running it does; its values
- * are those of the record that it is given, in their order.
+ * are those of the record that it is given, in their order. Fields that are booleans or undefined hold no
+ * values: for each of their combinations the statement is built anew.
  */
-export function statement<DB extends Queries, Given extends Readonly<Record<string, Value>>, Row>(
+export function statement<DB extends Queries, Given extends Fields, Row>(
   build: (db: DB, given: Given) => Compilable<Row>,
 ): (db: DB, given: Given) => Promise<Row[]> {
-  const known = new WeakMap<object, Built<Row>>();
+  const known = new WeakMap<object, Map<string, Built<Row>>>();
 
   function buildOnce(db: DB, given: Given, values: readonly Value[]): Built<Row> {
     const built = build(db, given).compile();
-    if (built.parameters.some((value, at) => value !== values[at]))
+    if (values.length !== built.parameters.length || !built.parameters.every(isAt(values)))
       throw new Error(`its values come in another order: ${built.sql}`);
     return built;
   }
 
   return async (db, given) => {
     const executor = db.getExecutor();
-    const parameters = Object.values(given);
-    const built = known.get(executor.adapter) ?? buildOnce(db, given, parameters);
-    known.set(executor.adapter, built);
+    const forms = known.get(executor.adapter) ?? new Map<string, Built<Row>>();
+    known.set(executor.adapter, forms);
+    const { form, parameters } = read(given);
+    const built = forms.get(form) ?? buildOnce(db, given, parameters);
+    forms.set(form, built);
     const { rows } = await executor.executeQuery<Row>({ ...built, parameters });
     return rows;
   };
 }
+
+const isAt = (values: readonly Value[]) => (value: unknown, at: number) => value === values[at];
+
+/** The values of a record, and a word for what its other fields choose. */
+function read(given: Fields): { form: string; parameters: Value[] } {
+  const parameters: Value[] = [];
+  let form = "";
+  for (const value of Object.values(given)) {
+    const isChoice = value === undefined || typeof value === "boolean";
+    form += isChoice ? `${value} ` : "? ";
+    if (!isChoice) parameters.push(isList(value) ? JSON.stringify(value) : value);
+  }
+  return { form, parameters };
+}
+
+const isList = (value: Value | readonly string[]): value is readonly string[] =>
+  Array.isArray(value);

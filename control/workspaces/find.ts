@@ -1,6 +1,8 @@
+import { sql } from "kysely";
 import { fail } from "../../common/errors.ts";
 import { type Identity, localUserId, seesWorkspace } from "../access/identity.ts";
 import type { Queries } from "../db/open.ts";
+import { statement } from "../db/statement.ts";
 import type { Ground } from "../ground.ts";
 import { noSuchWorkspace } from "./membership.ts";
 import type { Workspaces } from "./schema.ts";
@@ -24,11 +26,14 @@ export async function requireWorkspace(ctx: Ground, name: string, reader: Reader
 
 /** The workspace that a user chose for launches that name none; null where there is no choice. */
 export async function findPreference(db: Queries, userId: string): Promise<string | null> {
-  const local = db.selectFrom("local_preference").select("workspace").where("id", "=", 1);
-  const chosen = db
-    .selectFrom("users")
-    .select("preferred_workspace as workspace")
-    .where("id", "=", userId);
-  const row = await (userId === localUserId ? local : chosen).executeTakeFirst();
+  const [row] = await (userId === localUserId ? selectLocal(db, {}) : selectOf(db, { userId }));
   return row?.workspace ?? null;
 }
+
+const selectLocal = statement((db: Queries) =>
+  db.selectFrom("local_preference").select("workspace").where("id", "=", sql.lit(1)),
+);
+
+const selectOf = statement((db: Queries, { userId }: { readonly userId: string }) =>
+  db.selectFrom("users").select("preferred_workspace as workspace").where("id", "=", userId),
+);

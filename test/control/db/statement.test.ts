@@ -1,21 +1,14 @@
 import assert from "node:assert/strict";
-import { test } from "node:test";
-import { openDatabase, type Queries } from "../../../control/db/open.ts";
+import { type TestContext, test } from "node:test";
+import { sql } from "kysely";
+import { among } from "../../../control/db/lists.ts";
+import { type Database, openDatabase, type Queries } from "../../../control/db/open.ts";
 import { statement } from "../../../control/db/statement.ts";
 
 type Given = { readonly id: string; readonly role: "admin" | "user" };
 
 test("a statement is built once, and run with the values of each call", async (t) => {
-  const db = await openDatabase(":memory:");
-  t.after(() => db.destroy());
-  const user = { kind: "basic" as const, groups: "[]", created_at: 0 };
-  await db
-    .insertInto("users")
-    .values([
-      { id: "u1", name: "ann", role: "user", ...user },
-      { id: "u2", name: "eve", role: "admin", ...user },
-    ])
-    .execute();
+  const db = await withUsers(t);
   let built = 0;
   const find = statement((queries: Queries, { id, role }: Given) => {
     built += 1;
@@ -31,11 +24,45 @@ test("a statement is built once, and run with the values of each call", async (t
 });
 
 test("a statement whose values come in another order than its record's is refused", async (t) => {
-  const db = await openDatabase(":memory:");
-  t.after(() => db.destroy());
+  const db = await withUsers(t);
   const find = statement((queries: Queries, { id, role }: Given) =>
     queries.selectFrom("users").select("name").where("role", "=", role).where("id", "=", id),
   );
 
   await assert.rejects(find(db, { id: "u1", role: "user" }), /another order/);
 });
+
+test("a statement has a form for each choice, and is built once for each", async (t) => {
+  const db = await withUsers(t);
+  let built = 0;
+  type Chosen = { readonly ids: readonly string[] | undefined; readonly adminsOnly: boolean };
+  const list = statement((queries: Queries, { ids, adminsOnly }: Chosen) => {
+    built += 1;
+    let query = queries.selectFrom("users").select("name").orderBy("name");
+    if (ids !== undefined) query = query.where("id", "in", among(ids));
+    return adminsOnly ? query.where("role", "=", sql.lit("admin" as const)) : query;
+  });
+
+  const namesOf = async (given: Chosen) => (await list(db, given)).map(({ name }) => name);
+
+  assert.deepEqual(await namesOf({ ids: undefined, adminsOnly: false }), ["ann", "eve"]);
+  assert.deepEqual(await namesOf({ ids: undefined, adminsOnly: true }), ["eve"]);
+  assert.deepEqual(await namesOf({ ids: ["u1", "u2"], adminsOnly: false }), ["ann", "eve"]);
+  assert.deepEqual(await namesOf({ ids: ["u1"], adminsOnly: false }), ["ann"]);
+  assert.equal(built, 3);
+});
+
+/** A database with a user, ann, and an administrator, eve. */
+async function withUsers(t: TestContext): Promise<Database> {
+  const db = await openDatabase(":memory:");
+  t.after(() => db.destroy());
+  const user = { kind: "basic" as const, groups: "[]", created_at: 0 };
+  await db
+    .insertInto("users")
+    .values([
+      { id: "u1", name: "ann", role: "user", ...user },
+      { id: "u2", name: "eve", role: "admin", ...user },
+    ])
+    .execute();
+  return db;
+}
