@@ -38,8 +38,6 @@ export function openChanges(): Changes {
     signal: AbortSignal,
   ): Promise<T> {
     const waiter: Waiter = { changed: false, wake() {} };
-    const abort = () => waiter.wake();
-    signal.addEventListener("abort", abort, { once: true });
     for (const key of [keys].flat()) add(waiting, key, waiter);
     try {
       for (;;) {
@@ -47,19 +45,24 @@ export function openChanges(): Changes {
         waiter.changed = false;
         const found = await look();
         if (found !== undefined) return found;
-        if (!waiter.changed && !signal.aborted)
-          await new Promise<void>((resolve) => {
-            waiter.wake = resolve;
-          });
+        if (!waiter.changed && !signal.aborted) await untilWoken(waiter, signal);
       }
     } finally {
-      signal.removeEventListener("abort", abort);
       for (const key of [keys].flat()) remove(waiting, key, waiter);
     }
   }
 
   return { notify, until };
 }
+
+const untilWoken = (waiter: Waiter, signal: AbortSignal): Promise<void> =>
+  new Promise((resolve) => {
+    waiter.wake = () => {
+      signal.removeEventListener("abort", waiter.wake);
+      resolve();
+    };
+    signal.addEventListener("abort", waiter.wake);
+  });
 
 function add(waiting: Map<string, Set<Waiter>>, key: string, waiter: Waiter): void {
   const waiters = waiting.get(key);

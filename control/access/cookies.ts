@@ -8,7 +8,8 @@ export const sessionCookie = loginCookies.session;
 export const loginCookie = loginCookies.pending;
 
 /** The value of a cookie; the first where there are several. */
-export function cookieOf({ cookie = "" }: IncomingHttpHeaders, name: string): string | null {
+export function cookieOf({ cookie }: IncomingHttpHeaders, name: string): string | null {
+  if (cookie === undefined) return null;
   for (const pair of cookie.split(";")) {
     const at = pair.indexOf("=");
     if (at > 0 && pair.slice(0, at).trim() === name) return pair.slice(at + 1).trim();

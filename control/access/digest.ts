@@ -1,5 +1,4 @@
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 
 /** What the database holds of a secret that is random throughout, such as a token. */
-export const digestOf = (secret: string): Uint8Array =>
-  createHash("sha256").update(secret).digest();
+export const digestOf = (secret: string): Uint8Array => hash("sha256", secret, "buffer");

@@ -18,6 +18,7 @@ export function openProxies(addresses: readonly string[]): Proxies {
   for (const text of addresses) addTo(known, text);
 
   function includes(address: string | undefined): boolean {
+    if (addresses.length === 0) return false;
     const plain = plainOf(address);
     const family = isIP(plain);
     return family !== 0 && known.check(plain, family === 6 ? "ipv6" : "ipv4");

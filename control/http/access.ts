@@ -29,11 +29,12 @@ export function openLocalAccess(
   owners: Owners = openOwners(),
 ): LocalAccess {
   const own = ownUsers();
+  const digest = digestOf(token.reveal());
   const known = new WeakMap<Socket, Promise<boolean>>();
   const isLetIn = async (socket: Socket) =>
     typeof server.address() === "string" || belongsTo(own, socket, owners);
   return {
-    carriesToken: ({ headers }) => isToken(bearerOf(headers), token),
+    carriesToken: ({ headers }) => isOf(digest, bearerOf(headers)),
     isOwn({ socket }) {
       const isOwn = known.get(socket) ?? isLetIn(socket);
       known.set(socket, isOwn);
@@ -61,5 +62,5 @@ function ownUsers(): number[] {
 const seesAllUsers = () =>
   /^\s*0\s+0\s+4294967295\s*$/.test(readFileSync("/proc/self/uid_map", "utf8"));
 
-const isToken = (given: string | undefined, token: Secret): boolean =>
-  given !== undefined && timingSafeEqual(digestOf(given), digestOf(token.reveal()));
+const isOf = (digest: Uint8Array, given: string | undefined): boolean =>
+  given !== undefined && timingSafeEqual(digestOf(given), digest);

@@ -20,7 +20,7 @@ declare module "fastify" {
     /** The address that the call came from. */
     from: string;
     /** The address that the client called control by: that of the settings, else what it says. */
-    site: string;
+    readonly site: string;
   }
   interface FastifyContextConfig {
     /** The operation that a route serves. */
@@ -48,13 +48,16 @@ export function openAdmission(
   const pace = openPace(ctx);
   app.decorateRequest("identity", undefined);
   app.decorateRequest("from", "");
-  app.decorateRequest("site", "");
+  app.decorateRequest("site", {
+    getter() {
+      return ctx.config.publicUrl ?? proxies.siteOf(this.raw);
+    },
+  });
   const hasLogin = ctx.config.login.length > 0;
 
   async function check(req: FastifyRequest, reply: FastifyReply): Promise<void> {
     req.from = proxies.clientOf(req.raw);
-    req.site = ctx.config.publicUrl ?? proxies.siteOf(req.raw);
-    refuseForeignPages(req.raw, req.site, hasLogin);
+    refuseForeignPages(req, hasLogin);
     req.identity = await callers.identify(req.raw).catch((error) => pace.failed(req.from, error));
     const { row } = req.routeOptions.config;
     if (req.identity === undefined) {

@@ -1,26 +1,23 @@
-import type { IncomingMessage } from "node:http";
+import type { FastifyRequest } from "fastify";
 import { fail } from "../../common/errors.ts";
 import { isLoopback } from "../login-settings.ts";
 
-type Head = Pick<IncomingMessage, "method" | "headers">;
+type Head = Pick<FastifyRequest, "method" | "headers" | "site">;
 
 /**
  * Refuses calls that a web page of others makes in somebody's browser: one from elsewhere (its Origin
- * is not `site`; what a job or a service shows on another port of this machine is elsewhere, too), and
+ * is not its site; what a job or a service shows on another port of this machine is elsewhere, too), and
  * without logins one whose name was pointed at this machine (its Host is not ours). Throws
  * `PermissionDeniedError`. Source: DNS rebinding; Fetch Metadata. Browsers always send what they know.
  */
-export function refuseForeignPages(
-  { method, headers }: Head,
-  site: string,
-  hasLogin: boolean,
-): void {
+export function refuseForeignPages(req: Head, hasLogin: boolean): void {
+  const { method, headers } = req;
   const { host, origin } = headers;
   const refuse = hasLogin ? refuseElsewhere : refuseUnlessLocal;
   if (!hasLogin && host !== undefined && !isOurs(`http://${host}`)) refuse(`http://${host}`);
   if (origin !== undefined) {
     const isKnown = hasLogin ? URL.canParse(origin) : isOurs(origin);
-    const called = host === undefined ? undefined : hostOf(site);
+    const called = host === undefined ? undefined : hostOf(req.site);
     if (!isKnown || (called !== undefined && hostOf(origin) !== called)) refuse(origin);
   }
   const from = headers["sec-fetch-site"];

@@ -48,14 +48,11 @@ const securityHeaders = {
 /** Source: RFC 6797; a year. */
 const httpsOnly = { "strict-transport-security": "max-age=31536000" };
 
-const usualHeaders =
-  ({ tlsCertFile }: Config) =>
-  ({ id }: { id: string }) => ({
-    ...versionHeaders,
-    ...securityHeaders,
-    ...(tlsCertFile !== undefined && httpsOnly),
-    ...requestIdHeaders(id),
-  });
+const usualHeaders = ({ tlsCertFile }: Config) => ({
+  ...versionHeaders,
+  ...securityHeaders,
+  ...(tlsCertFile !== undefined && httpsOnly),
+});
 
 /** The HTTP API: a route a row, bound or not; a row without code refuses each call. */
 export function buildServer(
@@ -79,7 +76,7 @@ export function buildServer(
     exposeHeadRoutes: false,
     genReqId: () => randomUUID(),
     frameworkErrors: (error, req, reply) => {
-      reply.headers(usual(req));
+      reply.headers(usual).headers(requestIdHeaders(req.id));
       sendError(reply, new AppError("ValueError", error.message), ctx.log);
     },
     clientErrorHandler: refuseUnreadable(ctx),
@@ -94,7 +91,7 @@ export function buildServer(
   const admission = openAdmission(app, ctx, connections);
   const answerUnknownTo = answerUnknown(rows);
   app.addHook("onRequest", async (req, reply) => {
-    reply.headers(usual(req));
+    reply.headers(usual).headers(requestIdHeaders(req.id));
     await admission.admit(req, reply);
     if (reply.sent) return reply;
     // Before its body is read: what is wrong with that makes no difference here.
@@ -220,10 +217,15 @@ const nobody: Identity = {
 /** What of a caller is known before its input says where it wants to work. */
 function callerOf(req: FastifyRequest, input: InputOf<Operation>): Omit<Caller, "workspace"> {
   const { entrypoint_command: command = "" } = (input ?? {}) as { entrypoint_command?: string };
-  const { identity = nobody, from, site, headers } = req;
+  const { identity = nobody, from, headers } = req;
   const origin = {
-    ...{ address: from, site, session: sessionSecretOf(headers) },
-    ...{ login: cookieOf(headers, loginCookie), wantsPage: wantsPage(req) },
+    address: from,
+    get site() {
+      return req.site;
+    },
+    session: sessionSecretOf(headers),
+    login: cookieOf(headers, loginCookie),
+    wantsPage: wantsPage(req),
   };
   return { identity, origin, command, ...readerOf(headers) };
 }

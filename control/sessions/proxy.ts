@@ -31,8 +31,9 @@ export function proxyOf(ctx: Ground): Authenticator {
   }
 
   return async (head) => {
+    if (!login.includes("proxy")) return undefined;
     const name = textOf(head.headers, proxyUserHeader);
-    if (name === "" || !login.includes("proxy")) return undefined;
+    if (name === "") return undefined;
     if (!proxies.includes(head.socket.remoteAddress)) {
       await note(head, name);
       return undefined;
