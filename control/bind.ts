@@ -34,7 +34,7 @@ export interface Origin {
   /** The address of the client, also behind a proxy that is trusted. */
   readonly address: string;
   /** The address that the client called control by, such as https://control.example. */
-  readonly site: string;
+  site(): string;
   /** The secret of the session that came along. */
   readonly session: string | null;
   /** What control had the browser keep when it sent it to the identity provider. */

@@ -24,9 +24,10 @@ export const callerFields = {
   file_mounts_blob_id: BlobId.nullish().describe("Id of an uploaded blob; null when none."),
 } as const;
 
+const tokens = ["TOKEN", "SERVICE_ACCOUNT_TOKEN"].flatMap(envNames);
+
 /** Clients of this protocol send their environment as it is, what lets them in included. */
 function withoutTokens(env: Record<string, string>): Record<string, string> {
-  const tokens = ["TOKEN", "SERVICE_ACCOUNT_TOKEN"].flatMap(envNames);
   return Object.fromEntries(Object.entries(env).filter(([name]) => !tokens.includes(name)));
 }
 

@@ -219,13 +219,8 @@ function callerOf(req: FastifyRequest, input: InputOf<Operation>): Omit<Caller, 
   const { entrypoint_command: command = "" } = (input ?? {}) as { entrypoint_command?: string };
   const { identity = nobody, from, headers } = req;
   const origin = {
-    address: from,
-    get site() {
-      return req.site;
-    },
-    session: sessionSecretOf(headers),
-    login: cookieOf(headers, loginCookie),
-    wantsPage: wantsPage(req),
+    ...{ address: from, site: () => req.site, session: sessionSecretOf(headers) },
+    ...{ login: cookieOf(headers, loginCookie), wantsPage: wantsPage(req) },
   };
   return { identity, origin, command, ...readerOf(headers) };
 }

@@ -29,7 +29,7 @@ export async function startOidc(
   { next }: InputOf<typeof authOperations.oidcStart>,
   call: Call,
 ): Promise<Reply> {
-  const { site } = originOf(call);
+  const site = originOf(call).site();
   try {
     requireOidc(ctx);
     const { url, pending } = await beginAt(ctx, `${site}${path}/callback`);
@@ -62,7 +62,7 @@ export async function finishOidc(
 }
 
 const forget = (call: Call): string =>
-  setCookie(loginCookie, "", { site: originOf(call).site, path, seconds: 0 });
+  setCookie(loginCookie, "", { site: originOf(call).site(), path, seconds: 0 });
 
 function requireOidc({ config }: Ground): void {
   if (!config.login.includes("oidc"))

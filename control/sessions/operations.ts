@@ -38,7 +38,7 @@ async function logout(ctx: Ground, _input: unknown, call: Call): Promise<Reply> 
       const who = { userId: user.id, userName: user.name, method: methodOf(credential), address };
       await addAudit(tx, loginEntry(ctx, "logout", who));
     });
-  const cleared = [setCookie(sessionCookie, "", { site, seconds: 0 })];
+  const cleared = [setCookie(sessionCookie, "", { site: site(), seconds: 0 })];
   if (wantsPage) return goTo("/login", cleared);
   const headers = { "content-type": "text/plain; charset=utf-8", "set-cookie": cleared };
   return { headers, body: `logged out of ${product.title}\n` };

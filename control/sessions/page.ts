@@ -17,7 +17,7 @@ interface Page {
 
 /** Where a call came from; pages are never asked for through a queue. */
 export const originOf = ({ origin }: Call): Origin =>
-  origin ?? { address: "", site: "", session: null, login: null, wantsPage: false };
+  origin ?? { address: "", site: () => "", session: null, login: null, wantsPage: false };
 
 /** A page that loads nothing from anywhere, and that no other page can show or send to. */
 export function pageReply({

@@ -19,5 +19,8 @@ export async function welcome(
   const who = { userId: user.id, userName: user.name, method, address };
   const secret = await ctx.batch((tx) => beginSession(ctx, tx, who, session));
   const seconds = ctx.config.sessionHours * hourSeconds;
-  return goTo(localPath(next), [setCookie(sessionCookie, secret, { site, seconds }), ...cookies]);
+  return goTo(localPath(next), [
+    setCookie(sessionCookie, secret, { site: site(), seconds }),
+    ...cookies,
+  ]);
 }

@@ -15,7 +15,7 @@ export const aCaller = (identity: Partial<Identity> = {}): Caller => ({
   identity: anIdentity(identity),
   workspace: "default",
   origin: {
-    ...{ address: "127.0.0.1", site: "http://127.0.0.1", session: null },
+    ...{ address: "127.0.0.1", site: () => "http://127.0.0.1", session: null },
     ...{ login: null, wantsPage: false },
   },
   program: "outrigger",
