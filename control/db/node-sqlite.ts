@@ -10,6 +10,12 @@ import {
 import { diskFull } from "../../common/files.ts";
 import { damaged, isDamage } from "./damage.ts";
 
+/** What the adapter of a database in this process can do beside Kysely's. */
+export interface AtOnce {
+  /** The rows of a statement; undefined while a transaction is open, which it would see into. */
+  readAtOnce(text: string, values: readonly unknown[]): unknown[] | undefined;
+}
+
 /** Room for the statements of a program; more than it has is a sign of built-in values. */
 const statementsKept = 500;
 
@@ -22,14 +28,16 @@ export function nodeSqliteDialect(file: string): Dialect {
   const settings = "journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON;";
   explained(file, () => database.exec(`PRAGMA ${settings}`));
   const statements = new Map<string, KyselyStatement>();
+  const prepared = (text: string) =>
+    explained(file, () => prepare(database, statements, text, file));
   const dialect = new SqliteDialect({
-    database: {
-      close: () => database.close(),
-      prepare: (text: string) => explained(file, () => prepare(database, statements, text, file)),
-    },
+    database: { close: () => database.close(), prepare: prepared },
   });
+  const atOnce: AtOnce = {
+    readAtOnce: (text, values) => (database.isTransaction ? undefined : prepared(text).all(values)),
+  };
   return {
-    createAdapter: () => new SqliteAdapter(),
+    createAdapter: () => Object.assign(new SqliteAdapter(), atOnce),
     createDriver: () => withSureRollback(dialect.createDriver(), database),
     createIntrospector: (db) => dialect.createIntrospector(db),
     createQueryCompiler: () => new Compiler(),

@@ -1,4 +1,5 @@
 import type { Compilable } from "kysely";
+import type { AtOnce } from "./node-sqlite.ts";
 import type { Queries } from "./open.ts";
 
 type Value = string | number | bigint | null | Uint8Array;
@@ -10,7 +11,8 @@ type Fields = { readonly [field: string]: Value | readonly string[] | Choice };
 
 /**
  * A statement of a hot path. It is built once, because that takes longer than running it does; its values
- * are those of the record that it is given, in their order. Fields that are booleans or undefined hold no
+ * are those of the record that it is given, in their order. Outside transactions it is run without
+ * waiting for a connection, where the database allows that. Fields that are booleans or undefined hold no
  * values: for each of their combinations the statement is built anew.
  */
 export function statement<DB extends Queries, Given extends Fields, Row>(
@@ -32,8 +34,10 @@ export function statement<DB extends Queries, Given extends Fields, Row>(
     const { form, parameters } = read(given);
     const built = forms.get(form) ?? buildOnce(db, given, parameters);
     forms.set(form, built);
-    const { rows } = await executor.executeQuery<Row>({ ...built, parameters });
-    return rows;
+    const { readAtOnce } = executor.adapter as Partial<AtOnce>;
+    const rows = readAtOnce?.(built.sql, parameters);
+    if (rows !== undefined) return rows as Row[];
+    return (await executor.executeQuery<Row>({ ...built, parameters })).rows;
   };
 }
 

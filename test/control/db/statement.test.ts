@@ -15,11 +15,11 @@ test("a statement is built once, and run with the values of each call", async (t
     return queries.selectFrom("users").select("name").where("id", "=", id).where("role", "=", role);
   });
 
-  const namesOf = async (given: Given) => (await find(db, given)).map(({ name }) => name);
+  const namesFor = async (given: Given) => (await find(db, given)).map(({ name }) => name);
 
-  assert.deepEqual(await namesOf({ id: "u1", role: "user" }), ["ann"]);
-  assert.deepEqual(await namesOf({ id: "u2", role: "admin" }), ["eve"]);
-  assert.deepEqual(await namesOf({ id: "u1", role: "admin" }), []);
+  assert.deepEqual(await namesFor({ id: "u1", role: "user" }), ["ann"]);
+  assert.deepEqual(await namesFor({ id: "u2", role: "admin" }), ["eve"]);
+  assert.deepEqual(await namesFor({ id: "u1", role: "admin" }), []);
   assert.equal(built, 1);
 });
 
@@ -43,14 +43,42 @@ test("a statement has a form for each choice, and is built once for each", async
     return adminsOnly ? query.where("role", "=", sql.lit("admin" as const)) : query;
   });
 
-  const namesOf = async (given: Chosen) => (await list(db, given)).map(({ name }) => name);
+  const namesFor = async (given: Chosen) => (await list(db, given)).map(({ name }) => name);
 
-  assert.deepEqual(await namesOf({ ids: undefined, adminsOnly: false }), ["ann", "eve"]);
-  assert.deepEqual(await namesOf({ ids: undefined, adminsOnly: true }), ["eve"]);
-  assert.deepEqual(await namesOf({ ids: ["u1", "u2"], adminsOnly: false }), ["ann", "eve"]);
-  assert.deepEqual(await namesOf({ ids: ["u1"], adminsOnly: false }), ["ann"]);
+  assert.deepEqual(await namesFor({ ids: undefined, adminsOnly: false }), ["ann", "eve"]);
+  assert.deepEqual(await namesFor({ ids: undefined, adminsOnly: true }), ["eve"]);
+  assert.deepEqual(await namesFor({ ids: ["u1", "u2"], adminsOnly: false }), ["ann", "eve"]);
+  assert.deepEqual(await namesFor({ ids: ["u1"], adminsOnly: false }), ["ann"]);
   assert.equal(built, 3);
 });
+
+test("a statement does not wait for a connection that others hold outside transactions", async (t) => {
+  const db = await withUsers(t);
+
+  const names = await db.connection().execute(() => namesOf(db));
+
+  assert.deepEqual(names, ["ann", "eve"]);
+});
+
+test("a statement does not see what a transaction has yet to commit", async (t) => {
+  const db = await withUsers(t);
+  let during: Promise<string[]> | undefined;
+
+  const undone = db.transaction().execute(async (tx) => {
+    await tx.deleteFrom("users").where("id", "=", "u1").execute();
+    during = namesOf(db);
+    assert.deepEqual(await namesOf(tx), ["eve"]);
+    throw new Error("undone");
+  });
+
+  await assert.rejects(undone, /undone/);
+  assert.deepEqual(await during, ["ann", "eve"]);
+});
+
+const selectNames = statement((queries: Queries) =>
+  queries.selectFrom("users").select("name").orderBy("name"),
+);
+const namesOf = async (db: Queries) => (await selectNames(db, {})).map(({ name }) => name);
 
 /** A database with a user, ann, and an administrator, eve. */
 async function withUsers(t: TestContext): Promise<Database> {
