@@ -1,5 +1,5 @@
 import { fail } from "../../common/errors.ts";
-import type { Operation } from "../../common/operation.ts";
+import { isStored, type Operation } from "../../common/operation.ts";
 import { product, protocol } from "../../common/product.ts";
 import type { Identity } from "../access/identity.ts";
 import type { Context } from "../context.ts";
@@ -20,11 +20,12 @@ export async function workspaceFor(
   identity: Identity,
 ): Promise<string> {
   const requested = namedIn(input) ?? null;
+  if (requested === null && makesNothing(row)) return defaultWorkspace;
   const preferred = requested === null ? await findPreference(ctx.db, identity.user.id) : null;
   // Most calls name none, and need no look at the configuration.
   const isPlain = requested === null && preferred === null && identity.workspaces === null;
   if (isPlain) return defaultWorkspace;
-  const own = Object.keys(await visibleWorkspaces(ctx, identity)).sort();
+  const own = identity.workspaces ?? Object.keys(await visibleWorkspaces(ctx, identity)).sort();
   const { workspace, note } = resolveWorkspace({ own, preferred, requested });
   if (workspace !== null) return workspace;
   if (requested === null && row.access !== "user") return own[0] ?? defaultWorkspace;
@@ -33,6 +34,10 @@ export async function workspaceFor(
     requested === null ? `${note}` : `active_workspace: ${note}`,
   );
 }
+
+/** Most calls: those that viewers may make too, and that are answered at once. */
+const makesNothing = (row: Operation): boolean =>
+  !isStored(row) && (row.access === "open" || row.access === "viewer");
 
 /** The name that the caller's settings have, whatever it is. */
 function namedIn(input: unknown): string | undefined {
