@@ -42,6 +42,10 @@ const rows: Readonly<Record<string, Row>> = {
     ],
     env: { KILL_ROUNDS: "200" },
   },
+  "50 managed jobs and a pool in two minutes of losses and kills": {
+    files: ["e2e/jobs-storm.test.ts"],
+    env: { STORM_JOBS: "50", STORM_SECONDS: "120" },
+  },
   // It builds an older commit, which a shallow clone does not have.
   "an upgrade from an older build": { files: ["e2e/upgraded.ts"] },
   // It fetches a Debian with debootstrap, which has to be installed.

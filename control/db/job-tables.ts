@@ -61,5 +61,11 @@ export interface JobTables {
     queued_rank: Generated<number | null>;
     launching_at: Generated<number | null>;
   };
-  job_task_counts: { user_id: string; workspace: string; status: ManagedJobStatus; tasks: number };
+  job_task_counts: {
+    user_id: string;
+    workspace: string;
+    status: ManagedJobStatus;
+    tasks: number;
+    jobs: number;
+  };
 }

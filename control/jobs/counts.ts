@@ -9,35 +9,57 @@ interface Of {
   readonly workspace: string;
 }
 
+/** How many tasks, and how many of them are the first of their job: of that, jobs are counted. */
+interface Amount {
+  readonly tasks: number;
+  readonly jobs: number;
+}
+
+/** What one task counts. */
+export const amountOf = ({ number }: { readonly number: number }, by: 1 | -1): Amount => ({
+  tasks: by,
+  jobs: number === 0 ? by : 0,
+});
+
 /** Notes that there are more or fewer tasks of a status. */
 export async function countTasks(
   db: Connection,
   { user_id, workspace }: Of,
   status: ManagedJobStatus,
-  by: number,
+  by: Amount,
 ): Promise<void> {
   await db
     .insertInto("job_task_counts")
-    .values({ user_id, workspace, status, tasks: by })
+    .values({ user_id, workspace, status, ...by })
     .onConflict((conflict) =>
-      conflict
-        .columns(["user_id", "workspace", "status"])
-        .doUpdateSet(({ eb }) => ({ tasks: eb("job_task_counts.tasks", "+", by) })),
+      conflict.columns(["user_id", "workspace", "status"]).doUpdateSet(({ eb }) => ({
+        tasks: eb("job_task_counts.tasks", "+", by.tasks),
+        jobs: eb("job_task_counts.jobs", "+", by.jobs),
+      })),
     )
     .execute();
 }
 
-/** How many tasks of each status there are of a user, or of any, in these workspaces; null is all. */
+/** How many jobs there are, and how many tasks of each status. */
+export interface Counts {
+  readonly jobs: number;
+  readonly tasks: ReadonlyMap<ManagedJobStatus, number>;
+}
+
+/** The counts of a user, or of any, in these workspaces; null is all. */
 export async function readCounts(
   db: Queries,
   userId: string | undefined,
   workspaces: readonly string[] | null,
-): Promise<Map<ManagedJobStatus, number>> {
-  let query = db.selectFrom("job_task_counts").select(["status", "tasks"]);
+): Promise<Counts> {
+  let query = db.selectFrom("job_task_counts").select(["status", "tasks", "jobs"]);
   if (userId !== undefined) query = query.where("user_id", "=", userId);
   if (workspaces !== null) query = query.where("workspace", "in", among(workspaces));
-  const counts = new Map<ManagedJobStatus, number>();
-  for (const { status, tasks } of await query.execute())
-    if (tasks > 0) counts.set(status, (counts.get(status) ?? 0) + tasks);
-  return counts;
+  const counted = new Map<ManagedJobStatus, number>();
+  let all = 0;
+  for (const { status, tasks, jobs } of await query.execute()) {
+    all += jobs;
+    if (tasks > 0) counted.set(status, (counted.get(status) ?? 0) + tasks);
+  }
+  return { jobs: all, tasks: counted };
 }

@@ -39,6 +39,20 @@ export async function listPage(
   return rows.map(({ job_id }) => job_id);
 }
 
+/** How many jobs have a task with one of these statuses. */
+export async function countJobs(
+  db: Queries,
+  { userId, workspaces, statuses }: Whose & { readonly statuses: readonly ManagedJobStatus[] },
+): Promise<number> {
+  let query = db
+    .selectFrom("job_tasks")
+    .select(({ fn }) => fn.count<number>("job_id").distinct().as("jobs"))
+    .where("status", "in", among(statuses));
+  if (userId !== undefined) query = query.where("user_id", "=", userId);
+  if (workspaces !== null) query = query.where("workspace", "in", among(workspaces));
+  return Number((await query.executeTakeFirstOrThrow()).jobs);
+}
+
 /** The numbers of jobs of which something is left. */
 export async function listOpenIds(db: Queries, { userId, workspaces }: Whose): Promise<number[]> {
   let query = db.selectFrom("job_tasks").select("job_id").where("settled_at", "is", null);

@@ -2,7 +2,7 @@ import { managedJobMachine } from "../../contract/statuses.ts";
 import { addEvent } from "../events.ts";
 import type { Ground } from "../ground.ts";
 import { move } from "../move.ts";
-import { countTasks } from "./counts.ts";
+import { amountOf, countTasks } from "./counts.ts";
 import { narrate } from "./narration.ts";
 import { placesAfter } from "./places.ts";
 import { type JobTask, type Outcome, type TaskChange, taskKey } from "./schema.ts";
@@ -18,8 +18,8 @@ export async function moveTask(
   const { user, workspace } = task.job;
   const of = { user_id: user.id, workspace };
   const isMoved = await move(ctx, managedJobMachine, task, to, reason, async (tx) => {
-    await countTasks(tx, of, task.status, -1);
-    await countTasks(tx, of, to, 1);
+    await countTasks(tx, of, task.status, amountOf(task, -1));
+    await countTasks(tx, of, to, amountOf(task, 1));
     const times = timesOf(task, to, now);
     await setTask(tx, task.id, { reason, waitsFor: null, ...placesAfter(to), ...times, ...change });
   });

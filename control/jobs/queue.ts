@@ -13,8 +13,8 @@ import type { Context } from "../context.ts";
 import { inPages } from "../db/lists.ts";
 import type { Ground } from "../ground.ts";
 import { withoutNulls } from "../wire/fields.ts";
-import { readCounts } from "./counts.ts";
-import { listPage } from "./list-store.ts";
+import { type Counts, readCounts } from "./counts.ts";
+import { countJobs, listPage } from "./list-store.ts";
 import { chooseJobs, type Found, isSortable, sortNames } from "./queue-filter.ts";
 import { openStatuses } from "./schema.ts";
 import { listTasks } from "./store.ts";
@@ -47,7 +47,7 @@ export async function queueV2(
     jobs.push(...(await toRecord(page.flatMap((id) => tasks.get(id) ?? []))));
   }
   return {
-    ...{ jobs, total, total_no_filter: sumOf(all) },
+    ...{ jobs, total, total_no_filter: all.jobs },
     status_counts: Object.fromEntries(counts),
     infra_options: [...new Set(jobs.flatMap(({ infra }) => infra ?? []))],
   };
@@ -84,20 +84,31 @@ async function plainPage(
   ctx: Ground,
   input: Input,
   whose: Parameters<typeof chooseJobs>[2],
-  counts: ReadonlyMap<ManagedJobStatus, number>,
+  counts: Counts,
 ): Promise<Found> {
   const { page, limit, sort_order } = input;
   const statuses = statusesOf(input);
-  const of = new Map([...counts].filter(([status]) => statuses?.includes(status) ?? true));
   const shown = input.skip_finished
-    ? new Map([...counts].filter(([status]) => openStatuses.includes(status)))
-    : counts;
+    ? new Map([...counts.tasks].filter(([status]) => openStatuses.includes(status)))
+    : counts.tasks;
   const ids = await listPage(ctx.db, {
     ...{ ...whose, statuses, order: sort_order === "asc" ? "asc" : "desc" },
     ...{ limit: limit ?? -1, offset: ((page ?? 1) - 1) * (limit ?? 0) },
   });
-  return { ids, total: sumOf(of), counts: shown };
+  return { ids, total: await totalOf(ctx, whose, statuses, counts), counts: shown };
 }
 
-const sumOf = (counts: ReadonlyMap<unknown, number>): number =>
-  [...counts.values()].reduce((sum, one) => sum + one, 0);
+/** How many jobs have a task with one of these statuses. */
+async function totalOf(
+  ctx: Ground,
+  whose: Parameters<typeof chooseJobs>[2],
+  statuses: readonly ManagedJobStatus[] | null,
+  { jobs, tasks }: Counts,
+): Promise<number> {
+  if (statuses === null) return jobs;
+  const isEachOne = sumOf(tasks.values()) === jobs;
+  if (!isEachOne) return countJobs(ctx.db, { ...whose, statuses });
+  return sumOf(statuses.map((status) => tasks.get(status) ?? 0));
+}
+
+const sumOf = (counts: Iterable<number>): number => [...counts].reduce((sum, one) => sum + one, 0);

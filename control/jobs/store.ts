@@ -2,7 +2,7 @@ import type { Selectable } from "kysely";
 import { among } from "../db/lists.ts";
 import type { Connection, Queries } from "../db/open.ts";
 import type { Tables } from "../db/tables.ts";
-import { countTasks } from "./counts.ts";
+import { amountOf, countTasks } from "./counts.ts";
 import type { JobTask, Membership, TaskChange } from "./schema.ts";
 import { dropDocument } from "./submit-store.ts";
 
@@ -126,9 +126,10 @@ export async function dropJob(db: Connection, jobId: number): Promise<void> {
   const dropped = await db
     .deleteFrom("job_tasks")
     .where("job_id", "=", jobId)
-    .returning(["user_id", "workspace", "status"])
+    .returning(["user_id", "workspace", "status", "number"])
     .execute();
-  for (const { status, ...of } of dropped) await countTasks(db, of, status, -1);
+  for (const { status, number, ...of } of dropped)
+    await countTasks(db, of, status, amountOf({ number }, -1));
   const { request_id: requestId } = await db
     .deleteFrom("managed_jobs")
     .where("id", "=", jobId)

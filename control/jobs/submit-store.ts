@@ -34,7 +34,8 @@ export async function addJobs(
   for (let rank = 0; rank < job.copies; rank += 1)
     ids.push(await addCopy(db, { ...job, rank }, tasks, newId));
   const of = { user_id: job.user.id, workspace: job.workspace };
-  await countTasks(db, of, "PENDING", job.copies * tasks.length);
+  const amount = { tasks: job.copies * tasks.length, jobs: job.copies };
+  await countTasks(db, of, "PENDING", amount);
   return ids;
 }
 

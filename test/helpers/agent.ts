@@ -186,14 +186,17 @@ export async function* eventsOf(body: Readable): AsyncGenerator<AgentEvent> {
 }
 
 /** Looks again and again, ever less often, until something is found. */
-export async function until<T>(look: () => Promise<T | undefined> | T | undefined): Promise<T> {
-  const end = Date.now() + patienceMs;
+export async function until<T>(
+  look: () => Promise<T | undefined> | T | undefined,
+  atMostMs = patienceMs,
+): Promise<T> {
+  const end = Date.now() + atMostMs;
   for (let pauseMs = 2; Date.now() < end; pauseMs = Math.min(pauseMs * 1.5, longestPauseMs)) {
     const found = await look();
     if (found !== undefined) return found;
     await sleep(pauseMs);
   }
-  throw new Error(`waited ${patienceMs} ms in vain for ${look}`);
+  throw new Error(`waited ${atMostMs} ms in vain for ${look}`);
 }
 
 /** What a node is told about itself. */

@@ -71,11 +71,13 @@ CREATE INDEX job_tasks_workspace ON job_tasks (workspace, job_id);
 CREATE INDEX job_tasks_status ON job_tasks (status, job_id);
 CREATE INDEX job_tasks_settled ON job_tasks (settled_at, job_id);
 
--- How many tasks there are: kept with each change, so that nobody counts them.
+-- How many tasks there are, and how many of them are the first of their job: kept with each change, so that nobody
+-- counts them.
 CREATE TABLE job_task_counts (
   user_id   TEXT    NOT NULL,
   workspace TEXT    NOT NULL,
   status    TEXT    NOT NULL,
   tasks     INTEGER NOT NULL,
+  jobs      INTEGER NOT NULL,
   PRIMARY KEY (user_id, workspace, status)
 ) WITHOUT ROWID;

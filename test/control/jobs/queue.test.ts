@@ -97,3 +97,19 @@ test("the old list has the keys alone that a task has", async (t) => {
   assert.equal("failure_reason" in record, false);
   assert.equal(record.status, "RUNNING");
 });
+
+test("a job of several tasks is counted once, with the statuses of all of them", async (t) => {
+  const bed = await withJob(t);
+  await bed.launch("name: pipe\n---\nname: a\nrun: a\n---\nname: b\nrun: b");
+  await bed.untilTask([2, 0], "RUNNING");
+  (await bed.agent([2, 0])).end(1, "SUCCEEDED");
+  await bed.untilTask([2, 1], "RUNNING");
+  await bed.untilSettled([2, 0]);
+
+  const all = await listed(bed, { page: 1, limit: 1 });
+  assert.deepEqual([all.ids, all.total, all.total_no_filter], [[2, 2], 2, 2]);
+  assert.deepEqual(all.status_counts, { RUNNING: 2, SUCCEEDED: 1 });
+  const running = await listed(bed, { statuses: ["RUNNING"] });
+  assert.deepEqual([running.ids, running.total], [[2, 2, 1], 2]);
+  assert.equal((await listed(bed, { statuses: ["SUCCEEDED"] })).total, 1);
+});
