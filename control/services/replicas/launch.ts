@@ -4,6 +4,7 @@ import type { JobSidecar } from "../../../contract/agent-shapes.ts";
 import { fillTemplate } from "../../../contract/task/substitution.ts";
 import {
   addManaged,
+  lossOf,
   passing,
   policyRefusal,
   submitManaged,
@@ -105,6 +106,9 @@ export async function handIn(
       to: "FAILED_PROVISION" as const,
       reason: await whyRefused(error, signal, (reason) => wait(ctx, replica, reason)),
     }));
+  const isReplaced = cluster.everUp && cluster.madeFor?.isReplacedWhole;
+  const loss = isReplaced ? await lossOf(ctx, cluster, signal) : undefined;
+  if (loss !== undefined) return { to: "PREEMPTED", reason: loss };
   const { problem } = cluster;
   if (problem === null) return undefined;
   if (passing.includes(problem.type))

@@ -1,0 +1,81 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { findCluster } from "../../../../control/clusters/store.ts";
+import { handIn } from "../../../../control/services/replicas/launch.ts";
+import { until } from "../../../helpers/agent.ts";
+import { writable } from "../../../helpers/writable.ts";
+import { aPool, withPool } from "./bed.ts";
+
+test("a worker that is being preempted gets no other job, and is replaced before its machine goes", async (t) => {
+  const bed = await withPool(t, aPool("workers: 1"));
+  await bed.submit();
+  await bed.untilTask(1, "RUNNING");
+
+  (await bed.agentOf(1)).preempt("spot machine reclaimed");
+  const { reason } = await bed.untilWorker(1, "PREEMPTED");
+  await bed.setUp(2);
+  const again = await bed.untilAttempt(1, 2);
+
+  assert.match(reason, /its machine is being preempted/);
+  assert.deepEqual([again.clusterName, again.recoveries], ["warm-2", 1]);
+});
+
+test("what a lost worker still runs of a job is ended before the job waits for another one", async (t) => {
+  const bed = await withPool(t, aPool("workers: 2", "num_nodes: 2"));
+  await bed.submit("num_nodes: 2\nrun: train");
+  const { clusterId } = await bed.untilTask(1, "RUNNING");
+  await bed.submit("num_nodes: 2\nrun: other");
+  await bed.untilTask(2, "RUNNING");
+
+  const head = await bed.agentOf(1);
+  await bed.world.provider.lose(clusterId ?? "", 1);
+  await bed.until(1, ({ status }) => status === "RECOVERING");
+  await until(async () => (await bed.task(1)).queuedAt !== null || undefined);
+
+  const [, job] = (await bed.agentOf(2)).node.jobs;
+  assert.equal(head.node.jobs[1]?.status, "CANCELLED");
+  assert.equal(job?.submission.env["OUTRIGGER_MANAGED_JOB_ID"], "2", "the other one is left alone");
+});
+
+test("a job on a worker that stays silent is cancelled with the worker when its pool is purged", async (t) => {
+  const bed = await withPool(t, aPool("workers: 1"), { config: { headPatienceSeconds: 0 } });
+  await bed.submit();
+  const { clusterId } = await bed.untilTask(1, "RUNNING");
+  bed.world.provider.agentsStart = false;
+  await bed.world.provider.silence(clusterId ?? "", 0);
+  await bed.untilWorker(1, "NOT_READY");
+
+  const down = bed.down({ purge: true });
+  await bed.until(
+    1,
+    ({ waitsFor }) => waitsFor === "waits until worker warm-1 answers, or is gone",
+  );
+  await bed.untilWorker(1, "SHUTTING_DOWN");
+  bed.world.advance(121_000);
+  await bed.look(1);
+  await down;
+
+  assert.equal((await bed.untilSettled(1)).status, "CANCELLED");
+});
+
+test("a worker whose machine goes before its setup was handed in is lost", async (t) => {
+  const bed = await withPool(t, aPool("workers: 1"));
+  const { ctx, provider } = bed.world;
+  const worker = await bed.worker(1);
+  await bed.world.reconciling.stop();
+  await writable(ctx)
+    .updateTable("clusters")
+    .set({ status: "INIT" })
+    .where("id", "=", worker.id)
+    .execute();
+  await provider.lose(worker.id, 0);
+
+  const outcome = await handIn(
+    ctx,
+    { ...worker, status: "PROVISIONING" },
+    AbortSignal.timeout(5_000),
+  );
+
+  assert.deepEqual(outcome, { to: "PREEMPTED", reason: "its machine is gone" });
+  assert.equal((await findCluster(ctx.db, worker.id))?.everUp, true);
+});
