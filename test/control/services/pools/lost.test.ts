@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { jobOperations as jobs } from "../../../../contract/operations/jobs.ts";
 import { findCluster } from "../../../../control/clusters/store.ts";
+import { hasNoWork } from "../../../../control/services/pools/worker.ts";
 import { handIn } from "../../../../control/services/replicas/launch.ts";
 import { until } from "../../../helpers/agent.ts";
 import { writable } from "../../../helpers/writable.ts";
@@ -37,25 +39,22 @@ test("what a lost worker still runs of a job is ended before the job waits for a
   assert.equal(job?.submission.env["OUTRIGGER_MANAGED_JOB_ID"], "2", "the other one is left alone");
 });
 
-test("a job on a worker that stays silent is cancelled with the worker when its pool is purged", async (t) => {
-  const bed = await withPool(t, aPool("workers: 1"), { config: { headPatienceSeconds: 0 } });
+test("a worker that stays silent is not kept by jobs that are to be cancelled, once they had their time", async (t) => {
+  const bed = await withPool(t, aPool("workers: 1"));
   await bed.submit();
   const { clusterId } = await bed.untilTask(1, "RUNNING");
-  bed.world.provider.agentsStart = false;
-  await bed.world.provider.silence(clusterId ?? "", 0);
-  await bed.untilWorker(1, "NOT_READY");
+  const worker = await bed.worker(1);
+  const { ctx, provider } = bed.world;
+  provider.agentsStart = false;
+  await provider.silence(clusterId ?? "", 0);
 
-  const down = bed.down({ purge: true });
-  await bed.until(
-    1,
-    ({ waitsFor }) => waitsFor === "waits until worker warm-1 answers, or is gone",
-  );
-  await bed.untilWorker(1, "SHUTTING_DOWN");
-  bed.world.advance(121_000);
-  await bed.look(1);
-  await down;
+  const isFree = (isLate: boolean) => hasNoWork(ctx, worker, isLate);
+  const before = await isFree(true);
+  await bed.world.run(jobs.cancel, { job_ids: [1] });
+  const { waitsFor } = await bed.until(1, (task) => /worker/.test(task.waitsFor ?? ""));
 
-  assert.equal((await bed.untilSettled(1)).status, "CANCELLED");
+  assert.deepEqual([before, await isFree(false), await isFree(true)], [false, false, true]);
+  assert.equal(waitsFor, "waits until worker warm-1 answers, or is gone");
 });
 
 test("a worker whose machine goes before its setup was handed in is lost", async (t) => {
