@@ -4,6 +4,7 @@ import {
   addManaged,
   hopeless,
   lossOf,
+  noticeOf,
   policyRefusal,
   submitManaged,
   wantGone,
@@ -37,9 +38,7 @@ export async function bringUp(
   signal: AbortSignal,
 ): Promise<Outcome | undefined> {
   const cluster = await findCluster(ctx.db, task.clusterId ?? "");
-  const isOver =
-    task.clusterJob !== null || (cluster === undefined ? hadWorker(task) : cluster.wanted !== "UP");
-  if (isOver) return endAttempt(ctx, task, cluster, signal);
+  if (await isOver(ctx, task, cluster)) return endAttempt(ctx, task, cluster, signal);
   if (cluster === undefined) return begin(ctx, task, signal);
   if (task.status === "PENDING") return { to: "STARTING", reason: beginningOf(task, cluster) };
   if (cluster.status !== "UP") return awaitCluster(ctx, task, cluster, signal);
@@ -62,7 +61,18 @@ async function withTask(
   return { to: "FAILED_CONTROLLER", reason: `this version cannot read its task: ${open}` };
 }
 
-const hadWorker = ({ poolId, clusterId }: JobTask) => poolId !== null && clusterId !== null;
+/** Whether an attempt has ended, or its cluster is on its way out before it took the task. */
+async function isOver(
+  ctx: Ground,
+  { clusterJob, poolId, clusterId }: JobTask,
+  cluster: Cluster | undefined,
+): Promise<boolean> {
+  if (clusterJob !== null) return true;
+  const isOnWorker = poolId !== null && clusterId !== null;
+  if (cluster === undefined) return isOnWorker;
+  if (cluster.wanted !== "UP") return true;
+  return isOnWorker && (await noticeOf(ctx, cluster)) !== undefined;
+}
 
 const beginningOf = ({ poolId }: JobTask, { name }: Cluster): string =>
   poolId === null ? `cluster ${name} is being created` : `worker ${name} takes it`;
