@@ -9,6 +9,7 @@ import { readConfig } from "./config.ts";
 import { freeReserve } from "./db/reserve.ts";
 import { databaseOf } from "./home.ts";
 import { buildServer, listen } from "./http/server.ts";
+import { jobCallbacks } from "./jobs/callbacks/reconcile.ts";
 import { managedJobs } from "./jobs/reconcile.ts";
 import { lockHome } from "./lock.ts";
 import { openLog } from "./log.ts";
@@ -51,6 +52,7 @@ async function main(): Promise<void> {
     services,
     replicas,
     managedJobs,
+    jobCallbacks,
     sshHosts,
     sshLeftovers,
   ].map((noun) => startReconciler(ctx, noun));

@@ -59,7 +59,9 @@ export interface JobTables {
     status_changed_at: number;
     queued_for: Generated<"job" | "launch" | null>;
     queued_rank: Generated<number | null>;
+    begun_at: Generated<number | null>;
     launching_at: Generated<number | null>;
+    called_back: Generated<number | null>;
   };
   job_task_counts: {
     user_id: string;

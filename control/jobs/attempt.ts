@@ -109,11 +109,13 @@ async function begin(
 ): Promise<Outcome | undefined> {
   if (await isPausing(ctx, task)) return;
   if (task.poolId !== null) return queueUp(ctx, task);
+  const now = ctx.now().getTime();
   const attempt = {
     attempt: task.clusterId === null ? task.attempt + 1 : task.attempt,
     clusterId: task.clusterId ?? randomBytes(6).toString("hex"),
     clusterName: task.clusterId === null ? `${plain(task.name)}-${task.job.id}` : task.clusterName,
-    launchingAt: ctx.now().getTime(),
+    begunAt: task.begunAt ?? now,
+    launchingAt: now,
   };
   if (!(await takePlaces(ctx, task, attempt))) return;
   const begun = { ...task, ...attempt };

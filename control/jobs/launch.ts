@@ -15,6 +15,8 @@ import { readDocument, remarksOn, withoutSecrets } from "../task.ts";
 import { causeOf } from "../want.ts";
 import { admitJob } from "../workspaces/admit.ts";
 import { withDefaults } from "../workspaces/defaults.ts";
+import { policyOf } from "../workspaces/schema.ts";
+import { tellCallback } from "./callbacks/tell.ts";
 import { membershipOf } from "./join.ts";
 import { getPoolId, refuseLeaving, shareOf } from "./pool.ts";
 import { listTasks } from "./store.ts";
@@ -27,7 +29,10 @@ export async function launch(ctx: Context, given: Input, call: Call) {
   const yaml = await withDefaults(ctx, call.workspace, given.task);
   const known = await listSubmitted(ctx.db, call.id);
   const ids = known.length > 0 ? known : await submit(ctx, given, yaml, call);
-  for (const { id } of await listTasks(ctx.db, ids)) void nudge(ctx, "managed_job", id);
+  for (const task of await listTasks(ctx.db, ids)) {
+    void nudge(ctx, "managed_job", task.id);
+    tellCallback(ctx, task);
+  }
   call.print(describeSubmitted(ids));
   return { job_id: ids, handle: null };
 }
@@ -76,6 +81,7 @@ async function submit(ctx: Context, given: Input, yaml: string, call: Call): Pro
   call.print(remarksOn(document, usedBy(ctx, tasks)));
   const { pool, file_mounts_blob_id: blobId = null } = given;
   const poolId = pool === null ? null : await getPoolId(ctx, pool, call.workspace, call);
+  await checkCallbacks(ctx, tasks, call);
   if (poolId === null)
     for (const task of tasks) await refuseImpossible(ctx, task, call.workspace, call.signal);
   const name = given.name ?? document.name ?? tasks[0]?.name ?? "job";
@@ -94,13 +100,26 @@ async function submit(ctx: Context, given: Input, yaml: string, call: Call): Pro
     name: task.name ?? (tasks.length === 1 ? name : `${name}-${at}`),
     ...{ resources: describeAsked(task), poolId, share: shareIn(task) },
     ...partIn(document, task),
+    calledBack: task.eventCallback === undefined ? null : -1,
   }));
   return store(ctx, job, newTasks, given, call);
 }
 
 const executions = { task: null, pipeline: "serial", group: "parallel" } as const;
 
+/** A callback runs where control does: its workspace must be allowed to run something there. */
+async function checkCallbacks(ctx: Context, tasks: readonly Task[], { workspace }: Call) {
+  if (tasks.every(({ eventCallback }) => eventCallback === undefined)) return;
+  const { document } = await ctx.configurations.current();
+  if (policyOf(document, workspace).allows("local")) return;
+  fail(
+    "UserRequestRejectedByPolicy",
+    `workspace ${workspace}: event_callback runs on the machine of the control plane, and the configuration does not allow local (allowed_infra)`,
+  );
+}
+
 const usedBy = (ctx: Context, tasks: readonly Task[]): string[] => [
+  "event_callback",
   "resources.job_recovery",
   ...(tasks.some(({ resources }) => asksForSpot(ctx, resources)) ? ["resources.use_spot"] : []),
 ];

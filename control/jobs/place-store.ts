@@ -5,15 +5,12 @@ import type { JobTask } from "./schema.ts";
 /** What a task can wait for behind others: a place among the jobs under way, or among the launches. */
 export type Queued = NonNullable<JobTask["queuedFor"]>;
 
-/** As the index has it: a bound value would not be found to fit. */
-const isBegun = sql<boolean>`settled_at is null and attempt > 0`;
-
 /** How many jobs have begun and are not over. */
 export async function countBegun(db: Queries): Promise<number> {
   const row = await db
     .selectFrom("job_tasks")
     .select(({ fn }) => fn.count<number>("job_id").distinct().as("jobs"))
-    .where(isBegun)
+    .where("begun_at", "is not", null)
     .executeTakeFirstOrThrow();
   return row.jobs;
 }
@@ -24,7 +21,7 @@ export async function hasBegun(db: Queries, jobId: number): Promise<boolean> {
     .selectFrom("job_tasks")
     .select("id")
     .where("job_id", "=", jobId)
-    .where(isBegun)
+    .where("begun_at", "is not", null)
     .limit(1)
     .executeTakeFirst();
   return row !== undefined;

@@ -2,6 +2,7 @@ import { findCluster } from "../clusters/store.ts";
 import type { Context } from "../context.ts";
 import { type Aside, nudge, obsolete, type Reconciler, type Step } from "../reconciler.ts";
 import { bringUp } from "./attempt.ts";
+import { tellCallback } from "./callbacks/tell.ts";
 import { leave } from "./leave.ts";
 import { moveTask } from "./move.ts";
 import { isItsTurn, nudgeOthers } from "./order.ts";
@@ -66,6 +67,7 @@ async function reconcile(
   if (outcome !== undefined && outcome !== obsolete) {
     const next = outcome as Outcome;
     await moveTask(ctx, task, next);
+    tellCallback(ctx, task);
     await nudgeOthers(ctx, task);
     if (next.to !== "STARTING") await wakeQueued(ctx);
   }
@@ -86,7 +88,7 @@ const beginCancel: Run = async (_, { wantedBecause: reason }) => ({ to: "CANCELL
 
 const cancel: Run = async (ctx, task, signal) => {
   if (!(await isLeft(ctx, task, signal))) return undefined;
-  const change = { settledAt: ctx.now().getTime(), queuedAt: null };
+  const change = { settledAt: ctx.now().getTime(), queuedAt: null, begunAt: null };
   tellPool(ctx, task);
   return { to: "CANCELLED", reason: task.wantedBecause, change };
 };
@@ -101,9 +103,10 @@ const settle: Run = async (ctx, task, signal) => {
 const isLeft = async (ctx: Context, task: JobTask, signal: AbortSignal): Promise<boolean> =>
   leave(ctx, task, await findCluster(ctx.db, task.clusterId ?? ""), signal);
 
-async function note(ctx: Context, { id }: JobTask): Promise<void> {
+async function note(ctx: Context, task: JobTask): Promise<void> {
   const settledAt = ctx.now().getTime();
-  await ctx.batch((tx) => setTask(tx, id, { settledAt, waitsFor: null }));
-  ctx.changes.notify(taskKey(id));
+  await ctx.batch((tx) => setTask(tx, task.id, { settledAt, begunAt: null, waitsFor: null }));
+  ctx.changes.notify(taskKey(task.id));
+  tellCallback(ctx, task);
   await wakeQueued(ctx);
 }

@@ -67,8 +67,12 @@ export interface JobTask {
   /** What it waits for behind others (`places.ts`). */
   readonly queuedFor: "job" | "launch" | null;
   readonly queuedRank: number | null;
+  /** When its first attempt began, until nothing of it is left. */
+  readonly begunAt: number | null;
   /** Since when it counts as being launched. */
   readonly launchingAt: number | null;
+  /** The event up to which its callback was run, -1 before the first; null where it has none to run. */
+  readonly calledBack: number | null;
   readonly wanted: "DONE" | "CANCELLED";
   readonly wantedBecause: string;
   /** From 1; 0 before the first. */

@@ -13,7 +13,7 @@ export interface NewJob extends Omit<ManagedJob, "id" | "rank"> {
 /** A task of it. */
 export type NewTask = Pick<
   JobTask,
-  "name" | "resources" | "isPrimary" | "delayMs" | "poolId" | "share"
+  "name" | "resources" | "isPrimary" | "delayMs" | "poolId" | "share" | "calledBack"
 >;
 
 /** Writes every copy of a new job with its tasks; answers their numbers. `newId` makes the ids of tasks. */
@@ -63,10 +63,10 @@ async function addCopy(
   await db
     .insertInto("job_tasks")
     .values(
-      tasks.map(({ isPrimary, delayMs, poolId, share, ...task }, number) => ({
+      tasks.map(({ isPrimary, delayMs, poolId, share, calledBack, ...task }, number) => ({
         ...{ id: newId(), ...task, ...of, ...untried, number, reason },
         ...{ pool_id: poolId, share: share && JSON.stringify(share) },
-        ...{ is_primary: Number(isPrimary), delay_ms: delayMs },
+        ...{ is_primary: Number(isPrimary), delay_ms: delayMs, called_back: calledBack },
         ...{ wanted_because: reason, wanted_by: user.name },
         status_changed_at: submittedAt,
       })),

@@ -17,6 +17,15 @@ export async function variablesOf(ctx: Ground, task: JobTask): Promise<Record<st
   };
 }
 
+/** The TASK_ID of a task, and those of every task of its job. */
+export async function idsOf(
+  ctx: Ground,
+  task: JobTask,
+): Promise<{ readonly taskId: string; readonly taskIds: readonly string[] }> {
+  const tasks = await listTasks(ctx.db, [task.job.id]);
+  return { taskId: idOf(task), taskIds: tasks.map(idOf) };
+}
+
 /** The same in every attempt. */
 function idOf({ job, number, name }: JobTask): string {
   const digits = new Date(job.submittedAt).toISOString().replace(/[T:.]/g, "-").replace("Z", "000");

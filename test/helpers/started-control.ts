@@ -5,6 +5,7 @@ import { clusters } from "../../control/clusters/reconcile.ts";
 import { type Config, readConfig } from "../../control/config.ts";
 import type { Context } from "../../control/context.ts";
 import { buildServer } from "../../control/http/server.ts";
+import { jobCallbacks } from "../../control/jobs/callbacks/reconcile.ts";
 import { managedJobs } from "../../control/jobs/reconcile.ts";
 import { closeContext, openContext } from "../../control/open.ts";
 import { operations } from "../../control/operations.ts";
@@ -74,7 +75,7 @@ export async function startControl(
     ...balanced,
   });
   const reconciling = startReconciler(ctx, { ...clusters, everyMs });
-  const others = [services, replicas, managedJobs].map((noun) =>
+  const others = [services, replicas, managedJobs, jobCallbacks].map((noun) =>
     startReconciler(ctx, { ...noun, everyMs }),
   );
   const requests = await openRequests(ctx, operations);
