@@ -227,13 +227,22 @@ async function offersFor(
   const answers = await Promise.all(needs);
   const sorted = answers.map(({ offers }) => offers.sort(byPrice));
   const isOrdered = asked.resources.choose === "inOrder";
-  const all = isOrdered ? sorted.flat() : sorted.flat().sort(byPrice);
+  const all = inFavourOf(asked.near, isOrdered ? sorted.flat() : sorted.flat().sort(byPrice));
   return {
     policy,
     offers: all.filter(({ infra }) => policy.allows(infra)),
     forbidden: all.filter(({ infra }) => !policy.allows(infra)),
     silent: [...new Set(answers.flatMap(({ silent }) => silent))],
   };
+}
+
+/** The offers of one place before all others, or behind them. */
+function inFavourOf(near: Asked["near"], offers: Offer[]): Offer[] {
+  if (near === undefined) return offers;
+  const [there, elsewhere] = [true, false].map((is) =>
+    offers.filter(({ infra }) => isWithin(infra, near.infra) === is),
+  ) as [Offer[], Offer[]];
+  return near.tried === "first" ? [...there, ...elsewhere] : [...elsewhere, ...there];
 }
 
 const byPrice = (a: Offer, b: Offer): number => a.dollarsPerHour - b.dollarsPerHour;

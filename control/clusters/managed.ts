@@ -13,7 +13,7 @@ import { checkFiles, readCargo } from "./files/cargo.ts";
 import { listOpen } from "./lifecycles/store.ts";
 import { openJobLog } from "./logs.ts";
 import { addNewCluster, newCluster } from "./new-cluster.ts";
-import type { Cluster, MadeFor } from "./schema.ts";
+import type { Asked, Cluster, MadeFor } from "./schema.ts";
 import { findCluster } from "./store.ts";
 import { submitJob } from "./submit.ts";
 import { want } from "./want.ts";
@@ -31,6 +31,7 @@ export interface Managed {
   readonly taskYaml: string;
   /** On a spot machine, or on none; left out where the task makes no difference of it. */
   readonly isSpot?: boolean;
+  readonly near?: Asked["near"];
 }
 
 /**
@@ -40,12 +41,12 @@ export interface Managed {
  */
 export async function addManaged(
   ctx: Context,
-  { task: whole, taskYaml, because, isSpot, ...managed }: Managed,
+  { task: whole, taskYaml, because, isSpot, near, ...managed }: Managed,
   signal: AbortSignal,
 ): Promise<Cluster> {
   const known = await findCluster(ctx.db, managed.id);
   if (known !== undefined) return known;
-  const asked = askedOfReplica(whole, managed.workspace, isSpot);
+  const asked = { ...askedOfReplica(whole, managed.workspace, isSpot), ...(near && { near }) };
   const task = { ...whole, resources: asked.resources };
   const offer = await chooseOffer(ctx, asked, signal);
   const cluster = newCluster(ctx, asked, offer, {

@@ -68,11 +68,12 @@ export function placed(
 }
 
 /** What is kept: a task that asks has more, which may be secret. */
-function askedAlone({ resources, nodes, network, isSpot }: Asked): Asked {
+function askedAlone({ resources, nodes, network, isSpot, near }: Asked): Asked {
   const { choose, candidates } = resources;
   return {
     ...{ resources: { choose, candidates }, nodes },
     ...(network && { network }),
     ...(isSpot && { isSpot }),
+    ...(near && { near }),
   };
 }

@@ -45,6 +45,8 @@ export interface MadeFor {
 export interface Asked extends Pick<Need, "network" | "isSpot"> {
   readonly resources: Pick<Resources, "choose" | "candidates">;
   readonly nodes: number;
+  /** Where it ran before, and whether that place is tried before all others or behind them. */
+  readonly near?: { readonly infra: string; readonly tried: "first" | "last" };
 }
 
 /** The same with the workspace whose rules say where machines may be. */

@@ -1,5 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { AppError } from "../../common/errors.ts";
+import type { Resources } from "../../contract/task/resources.ts";
 import {
   addManaged,
   hopeless,
@@ -23,7 +24,7 @@ import { print } from "./narration.ts";
 import { isGroupUp } from "./order.ts";
 import { endLaunch, takePlaces } from "./places.ts";
 import { queueUp, tellPool } from "./pool.ts";
-import { pauseAfter } from "./recovery.ts";
+import { pauseAfter, usualRecovery } from "./recovery.ts";
 import { calledBy, type JobTask, type Outcome, submissionOf } from "./schema.ts";
 import { setTask } from "./store.ts";
 import { variablesOf } from "./variables.ts";
@@ -151,6 +152,7 @@ async function makeCluster(
         ...{ user: job.user, workspace: job.workspace, because: `attempt ${task.attempt} begins` },
         ...{ task: open.task, taskYaml: open.shown },
         ...(isSpot && { isSpot }),
+        ...nearOf(task, resources),
       },
       signal,
     );
@@ -159,6 +161,13 @@ async function makeCluster(
   }
   await tellWait(ctx, task, null);
   void nudge(ctx, "managed_job", task.id);
+}
+
+/** Where a task that ran before is tried again first, by the strategy of its recovery. */
+function nearOf({ infra }: JobTask, { jobRecovery: { strategy } = usualRecovery }: Resources) {
+  if (infra === null) return {};
+  const region = infra.split("/").slice(0, 2).join("/");
+  return { near: { infra: region, tried: strategy === "FAILOVER" ? "first" : "last" } as const };
 }
 
 /** What becomes of a task that gets no cluster now. */
