@@ -1,4 +1,7 @@
+import type { Selectable } from "kysely";
 import type { Connection, Queries } from "./db/open.ts";
+import { statement } from "./db/statement.ts";
+import type { Tables } from "./db/tables.ts";
 
 /** Something that happened to a thing; without statuses it is a remark. */
 export interface NewEvent {
@@ -34,12 +37,13 @@ export async function addEvent(db: Connection, event: NewEvent): Promise<void> {
   const { noun, id, from = null, to = null, reason, actor = null } = event;
   const { isNoteworthy = false, at } = event;
   const row = { noun, subject_id: id, from_status: from, to_status: to, reason, actor };
-  await db
-    .insertInto("events")
-    .values({ ...row, is_noteworthy: Number(isNoteworthy), at: at.getTime() })
-    .execute();
+  await insert(db, { ...row, is_noteworthy: Number(isNoteworthy), at: at.getTime() });
   added.set(db, [...eventsOf(db), event]);
 }
+
+const insert = statement((db: Connection, row: Omit<Selectable<Tables["events"]>, "seq">) =>
+  db.insertInto("events").values(row),
+);
 
 /** The newest events of a thing that are of any of these kinds, at most `limit`, oldest first. */
 export async function listEvents(

@@ -27,13 +27,13 @@ export async function addCluster(db: Connection, cluster: Cluster): Promise<bool
 
 /** The cluster with this id, also one that is gone. */
 export async function findCluster(db: Queries, id: string): Promise<Cluster | undefined> {
-  const row = await db
-    .selectFrom("clusters")
-    .select(clusterColumns)
-    .where("id", "=", id)
-    .executeTakeFirst();
+  const [row] = await selectCluster(db, { id });
   return row && toCluster(row);
 }
+
+const selectCluster = statement((db: Queries, { id }: { readonly id: string }) =>
+  db.selectFrom("clusters").select(clusterColumns).where("id", "=", id),
+);
 
 /** As `findCluster`; throws `ClusterDoesNotExist`. */
 export async function getCluster(db: Queries, id: string): Promise<Cluster> {

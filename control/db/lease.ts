@@ -1,4 +1,5 @@
 import type { Database, Queries } from "./open.ts";
+import { statement } from "./statement.ts";
 
 /**
  * A process's right to write. One that was frozen, cut off, or copied together with its machine may come
@@ -30,12 +31,8 @@ export async function takeLease(db: Database): Promise<Lease> {
     epoch,
     lost,
     async check(reader) {
-      const now = await reader
-        .selectFrom("lease")
-        .select("epoch")
-        .where("id", "=", 1)
-        .executeTakeFirstOrThrow();
-      if (now.epoch === epoch) return;
+      const [now] = await selectEpoch(reader, { id: 1 });
+      if (now?.epoch === epoch) return;
       const error = new LeaseLostError(
         "another control plane has taken over this home; this one stops writing",
       );
@@ -44,3 +41,7 @@ export async function takeLease(db: Database): Promise<Lease> {
     },
   };
 }
+
+const selectEpoch = statement((db: Queries, { id }: { readonly id: number }) =>
+  db.selectFrom("lease").select("epoch").where("id", "=", id),
+);

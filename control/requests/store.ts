@@ -2,6 +2,7 @@ import { type Selectable, sql } from "kysely";
 import { type RequestStatus, requestMachine } from "../../contract/statuses.ts";
 import { among, pageRows } from "../db/lists.ts";
 import type { Connection, Queries } from "../db/open.ts";
+import { statement } from "../db/statement.ts";
 import type { Tables } from "../db/tables.ts";
 import type { EndedRequest, Ending, StoredRequest } from "./schema.ts";
 
@@ -146,16 +147,19 @@ export async function findRequest(db: Queries, id: string): Promise<StoredReques
 
 /** How a request ended, with its result; undefined for one that has not. */
 export async function findEnded(db: Queries, id: string): Promise<EndedRequest | undefined> {
-  const row = await db
-    .selectFrom("requests")
-    .select([...columns, "return_value", "error"])
-    .where("id", "=", id)
-    .where("finished_at", "is not", null)
-    .executeTakeFirst();
+  const [row] = await selectEnded(db, { id });
   if (row === undefined) return undefined;
   const failure = row.error === null ? null : JSON.parse(row.error);
   return { ...toRequest(row), returnValue: row.return_value, failure };
 }
+
+const selectEnded = statement((db: Queries, { id }: { readonly id: string }) =>
+  db
+    .selectFrom("requests")
+    .select([...columns, "return_value", "error"])
+    .where("id", "=", id)
+    .where("finished_at", "is not", null),
+);
 
 /** Ids of requests, of a user or of all, that begin with a text, at most `limit`. */
 export async function findIds(

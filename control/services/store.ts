@@ -20,9 +20,13 @@ export async function addService(db: Connection, service: Service): Promise<bool
 
 /** The service with this id, also one that is gone. */
 export async function findService(db: Queries, id: string): Promise<Service | undefined> {
-  const row = await db.selectFrom("services").selectAll().where("id", "=", id).executeTakeFirst();
+  const [row] = await selectService(db, { id });
   return row && toService(row);
 }
+
+const selectService = statement((db: Queries, { id }: { readonly id: string }) =>
+  db.selectFrom("services").selectAll().where("id", "=", id),
+);
 
 /** As `findService`; throws `NotFoundError`. */
 export const getService = async (db: Queries, id: string): Promise<Service> =>

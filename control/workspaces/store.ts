@@ -4,6 +4,7 @@ import type { Configuration } from "../../contract/records/workspaces.ts";
 import { localUserId } from "../access/identity.ts";
 import { gone } from "../db/lists.ts";
 import type { Connection, Queries } from "../db/open.ts";
+import { statement } from "../db/statement.ts";
 import type { User } from "../requests/schema.ts";
 import { wordsOf } from "../services/schema.ts";
 import type { Account } from "../users/schema.ts";
@@ -13,12 +14,13 @@ const versionsKept = 100;
 
 /** The number of the version that is in force; 0 where there is none. */
 export async function newestVersion(db: Queries): Promise<number> {
-  const row = await db
-    .selectFrom("configurations")
-    .select(({ fn }) => fn.max("version").as("version"))
-    .executeTakeFirst();
+  const [row] = await selectNewest(db, {});
   return row?.version ?? 0;
 }
+
+const selectNewest = statement((db: Queries) =>
+  db.selectFrom("configurations").select(({ fn }) => fn.max("version").as("version")),
+);
 
 /** What a version says; nothing where there is no such version. */
 export async function readVersion(

@@ -1,6 +1,7 @@
 import { type Selectable, sql } from "kysely";
 import { among, pageRows } from "../../db/lists.ts";
 import type { Connection, Queries } from "../../db/open.ts";
+import { statement } from "../../db/statement.ts";
 import type { Tables } from "../../db/tables.ts";
 import { hookOverAt } from "../hooks/time.ts";
 import type { StoredLifecycle } from "./schema.ts";
@@ -54,12 +55,12 @@ export async function listLifecycles(
 
 /** The lifecycles of a cluster that are under way, newest first. */
 export async function listOpen(db: Queries, clusterId: string): Promise<StoredLifecycle[]> {
-  const rows = await newestFirst(db)
-    .where("cluster_id", "=", clusterId)
-    .where("ended_at", "is", null)
-    .execute();
-  return rows.map(toLifecycle);
+  return (await selectOpen(db, { clusterId })).map(toLifecycle);
 }
+
+const selectOpen = statement((db: Queries, { clusterId }: { readonly clusterId: string }) =>
+  newestFirst(db).where("cluster_id", "=", clusterId).where("ended_at", "is", null),
+);
 
 /**
  * The lifecycles of these clusters that are under way, or were taken back while their hook goes on, by

@@ -1,6 +1,7 @@
 import type { Selectable } from "kysely";
 import { gone } from "../../db/lists.ts";
 import type { Connection, Queries } from "../../db/open.ts";
+import { statement } from "../../db/statement.ts";
 import type { Tables } from "../../db/tables.ts";
 import type { Replica } from "../schema.ts";
 
@@ -11,9 +12,13 @@ export async function addReplica(db: Connection, replica: Replica): Promise<void
 
 /** The replica with this id. */
 export async function findReplica(db: Queries, id: string): Promise<Replica | undefined> {
-  const row = await db.selectFrom("replicas").selectAll().where("id", "=", id).executeTakeFirst();
+  const [row] = await selectReplica(db, { id });
   return row && toReplica(row);
 }
+
+const selectReplica = statement((db: Queries, { id }: { readonly id: string }) =>
+  db.selectFrom("replicas").selectAll().where("id", "=", id),
+);
 
 /** The replica of a service with this number, also one that is gone. */
 export async function findNumber(
