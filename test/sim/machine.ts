@@ -146,6 +146,18 @@ export function watchStatements(statements: Statements | undefined): void {
 }
 
 const writtenTable = /^(?:insert into|update|delete from) "?(\w+)/i;
+/** The texts of statements: SQLite makes a text anew each time that it is asked for. */
+const texts = new WeakMap<StatementSync, { readonly sql: string; readonly table?: string }>();
+
+function textOf(statement: StatementSync) {
+  const known = texts.get(statement);
+  if (known !== undefined) return known;
+  const { sourceSQL: sql } = statement;
+  const table = writtenTable.exec(sql)?.[1];
+  const text = { sql, ...(table !== undefined && { table }) };
+  texts.set(statement, text);
+  return text;
+}
 
 /** Has statements tell of themselves. */
 export function installDatabase(): void {
@@ -153,11 +165,11 @@ export function installDatabase(): void {
   for (const name of ["run", "all"] as const) {
     const work = StatementSync.prototype[name] as (...given: unknown[]) => unknown;
     StatementSync.prototype[name] = function (this: StatementSync, ...given: unknown[]) {
-      watch?.before(this.sourceSQL);
+      const { sql, table } = textOf(this);
+      watch?.before(sql);
       const result = work.apply(this, given);
-      const table = writtenTable.exec(this.sourceSQL)?.[1];
       if (table !== undefined) written.add(table);
-      if (this.sourceSQL !== "commit") return result as never;
+      if (sql !== "commit") return result as never;
       const all = written;
       written = new Set();
       watch?.committed(all);
