@@ -20,17 +20,25 @@ export async function findToken(db: Queries, id: string): Promise<Token | undefi
   return row && toToken(row);
 }
 
+/** What is asked of a token for each call. */
+type Known = Pick<Token, "id" | "name" | "userId" | "expiresAt" | "lastUsedAt">;
+
 /** The token whose secret has this SHA-256. */
 export async function findTokenByDigest(
   db: Queries,
   digest: Uint8Array,
-): Promise<Token | undefined> {
+): Promise<Known | undefined> {
   const [row] = await selectByDigest(db, { digest });
-  return row && toToken(row);
+  if (row === undefined) return undefined;
+  const { id, name, user_id: userId, expires_at: expiresAt, last_used_at: lastUsedAt } = row;
+  return { id, name, userId, expiresAt, lastUsedAt };
 }
 
 const selectByDigest = statement((db: Queries, { digest }: { readonly digest: Uint8Array }) =>
-  db.selectFrom("tokens").select(columns).where("digest", "=", digest),
+  db
+    .selectFrom("tokens")
+    .select(["id", "name", "user_id", "expires_at", "last_used_at"])
+    .where("digest", "=", digest),
 );
 
 /** Every token, with the role of its account, by name. */

@@ -16,17 +16,24 @@ const columns = [
 const select = (db: Queries) =>
   db.selectFrom("users").select([...columns, sql<number>`password IS NOT NULL`.as("has_password")]);
 
+/** What is asked of a user for each call. */
+export type Known = Pick<Account, "id" | "name" | "kind" | "role" | "groups">;
+
 /** A user, with the version of the configuration that is in force; 0 is the one that nobody changed. */
 export async function findKnown(
   db: Queries,
   id: string,
-): Promise<{ user: Account; configuration: number } | undefined> {
+): Promise<{ user: Known; configuration: number } | undefined> {
   const [row] = await selectKnown(db, { id });
-  return row && { user: toAccount(row), configuration: row.configuration };
+  if (row === undefined) return undefined;
+  const { configuration, groups, ...user } = row;
+  return { user: { ...user, groups: JSON.parse(groups) }, configuration };
 }
 
 const selectKnown = statement((db: Queries, { id }: { readonly id: string }) =>
-  select(db)
+  db
+    .selectFrom("users")
+    .select(["id", "name", "kind", "role", "groups"])
     .select(sql<number>`(SELECT coalesce(max(version), 0) FROM configurations)`.as("configuration"))
     .where("id", "=", id),
 );
