@@ -9,8 +9,9 @@ import { digestOf } from "../../control/access/digest.ts";
 import type { Identity } from "../../control/access/identity.ts";
 import { addAudit } from "../../control/audit/store.ts";
 import { readConfig } from "../../control/config.ts";
+import type { Context } from "../../control/context.ts";
 import { type Database, openDatabase } from "../../control/db/open.ts";
-import { openCallers } from "../../control/http/callers.ts";
+import { type Callers, openCallers } from "../../control/http/callers.ts";
 import { closeContext, openContext } from "../../control/open.ts";
 import { addRequest } from "../../control/requests/store.ts";
 import { addSession } from "../../control/sessions/store.ts";
@@ -19,13 +20,15 @@ import { addToken } from "../../control/tokens/store.ts";
 import { addUser } from "../../control/users/store.ts";
 import type { Figure } from "./figures.ts";
 import type { Control, Lab } from "./lab.ts";
-import { cpuMs, quantile, timeOf } from "./measure.ts";
+import { cpuMs, median, quantile, timeOf } from "./measure.ts";
 import { addClusters } from "./rows.ts";
 
 const users = 10_000;
 const entries = 100_000;
-const calls = 5_000;
-const warmUps = 500;
+const rounds = 25;
+const warmUpRounds = 3;
+/** In each round, so that p99 leaves a few of them out. */
+const calls = 400;
 
 /** What it costs to know who calls and whether they may, and to write that down. */
 export async function access(lab: Lab): Promise<Figure[]> {
@@ -82,33 +85,52 @@ const anEntry = (index: number) => ({
   ...{ reason: null, requestId: `r${index}` },
 });
 
-/** The same calls to a control plane that knows its callers and to one that serves its own user, in turns. */
+/** The times in ms of the same calls, without the check and with it. */
+interface Round {
+  readonly bare: number[];
+  readonly full: number[];
+}
+
+/**
+ * The same calls to a control plane that knows its callers and to one that serves its own user, in turns.
+ * What the check adds to a quantile is the difference of the quantiles of both, in the median of many rounds:
+ * others on the machine disturb some rounds, and the calls of a round alike.
+ */
 async function measureReads(bare: Control, full: Control, kind: string): Promise<Figure[]> {
-  const pools = [new Pool(bare.endpoint), new Pool(full.endpoint)] as const;
-  const times: [number[], number[]] = [[], []];
-  const cpu = [0, 0];
-  for (let call = -warmUps; call < calls; call += 1) {
-    if (call === 0) [cpu[0], cpu[1]] = [cpuMs(bare.pid), cpuMs(full.pid)];
-    const headers = credentials[kind]?.((call + warmUps) % users);
-    const [first, second] = [
-      await timeOf(() => ask(pools[0])),
-      await timeOf(() => ask(pools[1], headers)),
-    ];
-    if (call >= 0) {
-      times[0].push(first);
-      times[1].push(second);
-    }
+  const pools = { bare: new Pool(bare.endpoint), full: new Pool(full.endpoint) };
+  const measured: Round[] = [];
+  let cpuBefore = 0;
+  for (let round = -warmUpRounds; round < rounds; round += 1) {
+    if (round === 0) cpuBefore = cpuMs(full.pid) - cpuMs(bare.pid);
+    const times = await measureRound(pools, kind);
+    if (round >= 0) measured.push(times);
   }
-  await Promise.all(pools.map((pool) => pool.destroy()));
-  const added = (share: number) => quantile(times[1], share) - quantile(times[0], share);
-  const cpuAdded = cpuMs(full.pid) - (cpu[1] ?? 0) - (cpuMs(bare.pid) - (cpu[0] ?? 0));
+  const cpuAdded = cpuMs(full.pid) - cpuMs(bare.pid) - cpuBefore;
+  await Promise.all(Object.values(pools).map((pool) => pool.destroy()));
+  const added = (share: number) =>
+    median(measured.map((one) => quantile(one.full, share) - quantile(one.bare, share)));
   const what = `access check by ${kind}, ${users} users, ${entries} audit entries: added`;
+  const without = median(measured.map((one) => quantile(one.bare, 0.5)));
   return [
     { what: `${what}, p50`, measured: added(0.5), unit: "ms" },
     { what: `${what}, p99`, measured: added(0.99), unit: "ms", target: { atMost: 0.2 } },
-    { what: `${what}, CPU time of control`, measured: cpuAdded / calls, unit: "ms" },
-    { what: "a call without the check: p50", measured: quantile(times[0], 0.5), unit: "ms" },
+    { what: `${what}, CPU time of control`, measured: cpuAdded / (rounds * calls), unit: "ms" },
+    { what: "a call without the check: p50", measured: without, unit: "ms" },
   ];
+}
+
+/** A call of either control plane after the other; which is the first changes from pair to pair. */
+async function measureRound(pools: { bare: Pool; full: Pool }, kind: string): Promise<Round> {
+  const times: Round = { bare: [], full: [] };
+  for (let call = 0; call < calls; call += 1) {
+    const headers = credentials[kind]?.(Math.floor(Math.random() * users));
+    const pair = [
+      async () => times.bare.push(await timeOf(() => ask(pools.bare))),
+      async () => times.full.push(await timeOf(() => ask(pools.full, headers))),
+    ];
+    for (const one of call % 2 === 0 ? pair : pair.reverse()) await one();
+  }
+  return times;
 }
 
 async function ask(pool: Pool, headers: Record<string, string> = {}): Promise<void> {
@@ -119,38 +141,50 @@ async function ask(pool: Pool, headers: Record<string, string> = {}): Promise<vo
 }
 
 /**
- * The work of the check alone, in this process: CPU time, which others on the machine do not change. Whose
- * call it is, whether its role and the workspace of its cluster allow it, and the entry about it.
+ * The work of the check alone, in this process: CPU time, which others on the machine change little. Whose
+ * call it is, whether its role and the workspace of its cluster allow it, and the entry about it. Quantiles
+ * are those of the calls of a round, in the median of the rounds.
  */
 async function measureWork(home: string, db: Database): Promise<Figure[]> {
   const settings = readConfig({ OUTRIGGER_HOME: home, OUTRIGGER_LOGIN: "token" });
   const ctx = await openContext(settings, pino({ level: "silent" }));
   const callers = openCallers(ctx, createServer());
-  const checks: number[] = [];
-  const audits: number[] = [];
-  for (let call = -warmUps; call < calls; call += 1) {
-    const headers = credentials["token"]?.((call + warmUps) % users);
-    const req = { headers } as IncomingMessage;
-    const check = await cpuOf(async () => {
-      const identity = (await callers.identify(req)) as Identity;
-      await authorize(ctx, clusters.stop, { cluster_name: "seeded-1" } as never, identity);
-    });
-    const audit = await db.transaction().execute(async (tx) => {
-      await addRequest(tx, aRequest(`r${call}`));
-      return cpuOf(() => addAudit(tx, anEntry(call)));
-    });
-    if (call >= 0) [checks.push(check), audits.push(audit)];
+  const measured: { checks: number[]; audits: number[] }[] = [];
+  for (let round = -warmUpRounds; round < rounds; round += 1) {
+    const checks: number[] = [];
+    const audits: number[] = [];
+    for (let call = 0; call < calls; call += 1) {
+      checks.push(await cpuOf(() => check(ctx, callers)));
+      audits.push(await auditOne(db, `r${round}-${call}`));
+    }
+    if (round >= 0) measured.push({ checks, audits });
   }
   await db.deleteFrom("requests").execute();
   await closeContext(ctx);
-  const target = { atMost: 0.2 };
+  const figure = (what: string, kind: "checks" | "audits", share: number) => ({
+    what: `CPU time of ${what}: p${share * 100}`,
+    measured: median(measured.map((one) => quantile(one[kind], share))),
+    unit: "ms",
+    target: share > 0.5 ? { atMost: 0.2 } : undefined,
+  });
   return [
-    { what: "CPU time of the check: p50", measured: quantile(checks, 0.5), unit: "ms" },
-    { what: "CPU time of the check: p99", measured: quantile(checks, 0.99), unit: "ms", target },
-    { what: "CPU time of an entry: p50", measured: quantile(audits, 0.5), unit: "ms" },
-    { what: "CPU time of an entry: p99", measured: quantile(audits, 0.99), unit: "ms", target },
+    ...[0.5, 0.99].map((share) => figure("the check", "checks", share)),
+    ...[0.5, 0.99].map((share) => figure("an entry", "audits", share)),
   ];
 }
+
+async function check(ctx: Context, callers: Callers): Promise<void> {
+  const headers = credentials["token"]?.(Math.floor(Math.random() * users));
+  const identity = (await callers.identify({ headers } as IncomingMessage)) as Identity;
+  await authorize(ctx, clusters.stop, { cluster_name: "seeded-1" } as never, identity);
+}
+
+/** What an entry costs beside the request that it is about. */
+const auditOne = (db: Database, id: string): Promise<number> =>
+  db.transaction().execute(async (tx) => {
+    await addRequest(tx, aRequest(id));
+    return cpuOf(() => addAudit(tx, anEntry(0)));
+  });
 
 async function cpuOf(work: () => Promise<unknown>): Promise<number> {
   const before = process.cpuUsage();
