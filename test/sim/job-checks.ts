@@ -4,6 +4,7 @@ import { type FakeJob, isOver } from "../helpers/fake-node.ts";
 import { type Attempt, checkLog, describeAttempt, isWell, outcomesOf } from "./attempts.ts";
 import { type Move, rows, Violation } from "./checks.ts";
 import { variableOf } from "./job-wishes.ts";
+import { jobLimits } from "./program.ts";
 
 /** Looks at managed jobs: at their rows, and at what their nodes know of them. */
 export interface JobChecks {
@@ -31,6 +32,7 @@ interface Task {
   cluster_id: string | null;
   recoveries: number;
   restarts: number;
+  launching_at: number | null;
   settled_at: number | null;
 }
 
@@ -43,7 +45,7 @@ interface Cluster {
 }
 
 const ofTask = "id, job_id, status, wanted, waits_for, attempt, cluster_id, recoveries, restarts";
-const allTasks = `SELECT ${ofTask}, settled_at FROM job_tasks`;
+const allTasks = `SELECT ${ofTask}, launching_at, settled_at FROM job_tasks`;
 const liveClusters = `SELECT id, name, wanted, made_for ->> 'id' AS task FROM clusters
   WHERE made_for ->> 'noun' = 'managed_job' AND status <> 'GONE'`;
 /** What is counted, without what there is. */
@@ -76,6 +78,16 @@ export function openJobChecks(db: DatabaseSync, folder: string): JobChecks {
   function checkCounts(): void {
     for (const wrong of rows<Record<string, unknown>>(wrongCounts))
       throw new Violation("counts of jobs do not add up", JSON.stringify(wrong));
+  }
+
+  function checkLimits(): void {
+    const all = [...tasks.values()];
+    const begun = all.filter((task) => task.attempt > 0 && task.settled_at === null);
+    const jobs = new Set(begun.map((task) => task.job_id)).size;
+    const launches = all.filter((task) => task.launching_at !== null).length;
+    const { managedJobsAtMost, jobLaunchesAtOnce } = jobLimits;
+    if (jobs > managedJobsAtMost || launches > jobLaunchesAtOnce)
+      throw new Violation("more jobs are under way than may be", `${jobs}, launched ${launches}`);
   }
 
   /** What nodes know decides whether a move is right. */
@@ -136,6 +148,7 @@ export function openJobChecks(db: DatabaseSync, folder: string): JobChecks {
       const clusters = rows<Cluster>(clusterRows);
       for (const { id, task } of clusters) owners.set(id, task);
       checkCounts();
+      checkLimits();
       for (const move of moved) if (move.noun === "managed_job") checkMove(move);
       for (const task of tasks.values()) checkTask(task);
       for (const cluster of clusters) checkCluster(cluster);

@@ -70,6 +70,8 @@ export async function makeHome(home: string): Promise<void> {
 
 /** What is over is forgotten almost at once. */
 const retention = { requestRetentionHours: 0.01, clusterHistoryDays: 0 };
+/** Few managed jobs are enough for some to wait. */
+export const jobLimits = { managedJobsAtMost: 2, jobLaunchesAtOnce: 1 };
 /** Those of rows; the others are about files. */
 const collectors = [
   ...[collectReads, dropPassing, collectRequests],
@@ -84,7 +86,7 @@ export async function startProgram(
 ): Promise<Program> {
   const write = (line: string) => isBug(JSON.parse(line)) && failed(line);
   const log = pino({ level: "error" }, { write });
-  const config = { ...readConfig({ OUTRIGGER_HOME: home }), ...retention };
+  const config = { ...readConfig({ OUTRIGGER_HOME: home }), ...retention, ...jobLimits };
   const balancers = openBalancers(() => ctx, undefined, processes);
   const ctx: Context = await openContext(config, log, { providers: [provider], balancers });
   opened(ctx);
