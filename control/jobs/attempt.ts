@@ -205,7 +205,9 @@ async function awaitCluster(
     return { to: "FAILED_PRECHECKS", reason: problem.message };
   await tellWait(ctx, task, problem && `waits for its cluster: ${problem.message}`);
   if (problem !== null) await endLaunch(ctx, task);
-  const loss = everUp ? await lossOf(ctx, cluster, signal) : undefined;
+  // What becomes of a worker is up to its pool.
+  if (!everUp || task.poolId !== null) return;
+  const loss = await lossOf(ctx, cluster, signal);
   if (loss === undefined) return;
   await wantGone(ctx, cluster.id, loss);
   void nudge(ctx, "managed_job", task.id);
