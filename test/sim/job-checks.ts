@@ -116,8 +116,9 @@ export function openJobChecks(db: DatabaseSync, folder: string): JobChecks {
     const { id, status, attempt, recoveries, settled_at: settledAt } = task;
     const was = before.get(id) ?? { ...task, status: managedJobMachine.initial, attempt: 0 };
     const isSettled = settledAt !== null;
-    if (managedJobMachine.isFinal(was.status) && status !== was.status)
-      throw new Violation("a job that ended changes", `${was.status} to ${status}`);
+    const [wasSo, isSo] = [was, task].map((one) => `${one.status}, wanted ${one.wanted}`);
+    if (managedJobMachine.isFinal(was.status) && isSo !== wasSo)
+      throw new Violation("a job that ended changes", `${wasSo}, then ${isSo}`);
     if (![was.attempt, was.attempt + 1].includes(attempt))
       throw new Violation("attempts are counted wrongly", `${was.attempt}, then ${attempt}`);
     if (recoveries !== Math.max(0, (runs.get(id) ?? 0) - 1))
