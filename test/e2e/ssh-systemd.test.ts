@@ -2,6 +2,8 @@ import assert from "node:assert/strict";
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
+import { jobOperations as jobRows } from "../../contract/operations/jobs.ts";
+import type { ManagedJobRecord } from "../../contract/records/jobs.ts";
 import { until } from "../helpers/agent.ts";
 import { aTask } from "./cluster.ts";
 import { launchOn, openServices, type Service, whyNoServices } from "./ssh-machine.ts";
@@ -107,6 +109,28 @@ test("hosts with systemd have the agent as a service", { skip, timeout: 300_000 
       await cluster.down();
       assert.equal(await property("LoadState"), "not-found");
     });
+  });
+
+  await t.test("a managed job runs again after the power was away", async () => {
+    const { client } = lab.control;
+    const untilJob = (isSo: (job: ManagedJobRecord) => boolean) =>
+      until(async () => {
+        const { jobs } = await client.callAndGet(jobRows.queueV2, { job_ids: [1] });
+        return jobs[0] !== undefined && isSo(jobs[0]) ? jobs[0] : undefined;
+      });
+    const run = "echo $OUTRIGGER_RECOVERY_COUNT; [ $OUTRIGGER_RECOVERY_COUNT = 1 ] || sleep 1000";
+    await client.callAndGet(jobRows.launch, { task: aTask(run, place), name: null });
+    await untilJob(({ status }) => status === "RUNNING");
+
+    writeFileSync(join(machine.groups, "cgroup.kill"), "1");
+    await machine.untilOff();
+    await machine.boot();
+    const { status, recovery_count } = await untilJob((job) => job.schedule_state === "DONE");
+
+    assert.deepEqual([status, recovery_count], ["SUCCEEDED", 1]);
+    assert.equal((await lab.control.cli("jobs", "logs", "1")).stdout, "0\n1\n");
+    const told = (await lab.control.cli("jobs", "events", "1")).stdout;
+    assert.match(told, /RECOVERING +.*the machine was rebooted/);
   });
 
   await t.test("nothing of ours is left there, not even what systemd was asked for", async () => {
