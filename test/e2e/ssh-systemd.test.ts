@@ -120,7 +120,9 @@ test("hosts with systemd have the agent as a service", { skip, timeout: 300_000 
       });
     const run = "echo $OUTRIGGER_RECOVERY_COUNT; [ $OUTRIGGER_RECOVERY_COUNT = 1 ] || sleep 1000";
     await client.callAndGet(jobRows.launch, { task: aTask(run, place), name: null });
-    await untilJob(({ status }) => status === "RUNNING");
+    const logOf = async (...more: string[]) =>
+      (await lab.control.cli("jobs", "logs", "1", ...more)).stdout;
+    await until(async () => (await logOf("--no-follow")) === "0\n" || undefined);
 
     writeFileSync(join(machine.groups, "cgroup.kill"), "1");
     await machine.untilOff();
@@ -128,7 +130,7 @@ test("hosts with systemd have the agent as a service", { skip, timeout: 300_000 
     const { status, recovery_count } = await untilJob((job) => job.schedule_state === "DONE");
 
     assert.deepEqual([status, recovery_count], ["SUCCEEDED", 1]);
-    assert.equal((await lab.control.cli("jobs", "logs", "1")).stdout, "0\n1\n");
+    assert.equal(await logOf(), "0\n1\n");
     const told = (await lab.control.cli("jobs", "events", "1")).stdout;
     assert.match(told, /RECOVERING +.*the machine was rebooted/);
   });
