@@ -3,6 +3,8 @@ import { test } from "node:test";
 import { jobOperations as jobs } from "../../../../contract/operations/jobs.ts";
 import { poolOperations as rows } from "../../../../contract/operations/pools.ts";
 import { serveOperations } from "../../../../contract/operations/serve.ts";
+import { listTasks } from "../../../../control/jobs/store.ts";
+import { until } from "../../../helpers/agent.ts";
 import { aPool, poolBed, withPool, work } from "./bed.ts";
 
 test("a pool that is applied has workers, which are READY once their setup is done", async (t) => {
@@ -159,6 +161,30 @@ test("a pool that is resized keeps its workers", async (t) => {
     [[1, "READY"]],
   );
   assert.equal(version, 3);
+});
+
+test("copies of a job are spread over the workers, and the tasks of a chain follow each other there", async (t) => {
+  const bed = await withPool(t);
+  const launch = (task: string, num_jobs: number) =>
+    bed.world.run(jobs.launch, { task, num_jobs, name: null, pool: "warm" });
+
+  const { job_id: ids } = await launch(work, 3);
+  await bed.untilTask(1, "RUNNING");
+  await bed.untilTask(2, "RUNNING");
+  await bed.until(3, ({ queuedAt }) => queuedAt !== null);
+  for (const number of [1, 2]) (await bed.agentOf(number)).end(2, "SUCCEEDED");
+  await bed.untilTask(3, "RUNNING");
+  await launch("name: c\n---\nrun: a\n---\nrun: b", 1);
+  const first = await bed.untilTask(4, "RUNNING");
+  (await bed.agent(4)).end(first.clusterJob ?? 0, "SUCCEEDED");
+  const second = await until(async () =>
+    (await listTasks(bed.world.ctx.db, [4])).find(
+      ({ number, status }) => number === 1 && status === "RUNNING",
+    ),
+  );
+
+  assert.deepEqual(ids, [1, 2, 3]);
+  assert.match(second.clusterName, /^warm-[12]$/);
 });
 
 test("a job that is submitted to a pool that is not there is refused", async (t) => {
