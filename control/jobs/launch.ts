@@ -18,7 +18,7 @@ import { withDefaults } from "../workspaces/defaults.ts";
 import { policyOf } from "../workspaces/schema.ts";
 import { tellCallback } from "./callbacks/tell.ts";
 import { membershipOf } from "./join.ts";
-import { getPoolId, refuseLeaving, shareOf } from "./pool.ts";
+import { getPoolId, refuseLeaving, shareOf, tellPool } from "./pool.ts";
 import { listTasks } from "./store.ts";
 import { addJobs, listSubmitted, type NewJob, type NewTask } from "./submit-store.ts";
 
@@ -30,7 +30,8 @@ export async function launch(ctx: Context, given: Input, call: Call) {
   const known = await listSubmitted(ctx.db, call.id);
   const ids = known.length > 0 ? known : await submit(ctx, given, yaml, call);
   for (const task of await listTasks(ctx.db, ids)) {
-    void nudge(ctx, "managed_job", task.id);
+    if (task.queuedAt === null) void nudge(ctx, "managed_job", task.id);
+    else tellPool(ctx, task);
     tellCallback(ctx, task);
   }
   call.print(describeSubmitted(ids));

@@ -8,7 +8,7 @@ import type { Ground } from "../ground.ts";
 import { nudge } from "../reconciler.ts";
 import { findLiveService, findService } from "../services/store.ts";
 import { tellWait } from "./move.ts";
-import type { JobTask, Share, Way } from "./schema.ts";
+import { type JobTask, type Share, type Way, waitForWorker } from "./schema.ts";
 import { setTask } from "./store.ts";
 
 /** Jobs on workers of a pool, instead of clusters of their own. */
@@ -62,7 +62,7 @@ function wayOf({ cpus, memory, accelerator }: ResourceRequest): Way {
 /** Has a task wait for a worker, which its pool gives it. */
 export async function queueUp(ctx: Context, task: JobTask): Promise<undefined> {
   const { id, job, poolId, queuedAt } = task;
-  await tellWait(ctx, task, `waits for an idle worker of pool ${job.pool}`);
+  await tellWait(ctx, task, waitForWorker(job));
   if (queuedAt === null)
     await ctx.batch((tx) => setTask(tx, id, { queuedAt: ctx.now().getTime() }));
   void nudge(ctx, "service", poolId ?? "");

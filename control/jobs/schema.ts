@@ -102,6 +102,10 @@ export interface JobTask {
   readonly statusChangedAt: number;
 }
 
+/** What a task of a pool waits for. */
+export const waitForWorker = ({ pool }: Pick<ManagedJob, "pool">): string =>
+  `waits for an idle worker of pool ${pool}`;
+
 /** What a task takes of each node of a worker. */
 export interface Share {
   readonly nodes: number;

@@ -1,7 +1,7 @@
 import type { Seal } from "../../common/seal.ts";
 import type { Connection, Queries } from "../db/open.ts";
 import { countTasks } from "./counts.ts";
-import type { JobDocument, JobTask, ManagedJob } from "./schema.ts";
+import { type JobDocument, type JobTask, type ManagedJob, waitForWorker } from "./schema.ts";
 
 /** A job as a launch submits it, in one copy or several. */
 export interface NewJob extends Omit<ManagedJob, "id" | "rank"> {
@@ -66,6 +66,8 @@ async function addCopy(
       tasks.map(({ isPrimary, delayMs, poolId, share, calledBack, ...task }, number) => ({
         ...{ id: newId(), ...task, ...of, ...untried, number, reason },
         ...{ pool_id: poolId, share: share && JSON.stringify(share) },
+        // Of a pipeline only the first need not wait for another one.
+        ...(poolId !== null && number === 0 && queuedSince(job, submittedAt)),
         ...{ is_primary: Number(isPrimary), delay_ms: delayMs, called_back: calledBack },
         ...{ wanted_because: reason, wanted_by: user.name },
         status_changed_at: submittedAt,
@@ -74,6 +76,11 @@ async function addCopy(
     .execute();
   return id;
 }
+
+const queuedSince = (job: Pick<ManagedJob, "pool">, at: number) => ({
+  queued_at: at,
+  waits_for: waitForWorker(job),
+});
 
 const untried = {
   ...{ wanted: "DONE" as const, waits_for: null, attempt: 0, cluster_name: "" },

@@ -54,6 +54,17 @@ test("jobs of a pool run on its workers, one on each, and the next one when one 
   assert.equal(calls.length, made);
 });
 
+test("a job stands in the queue of its pool as soon as it is submitted", async (t) => {
+  const bed = await withPool(t, aPool("workers: 0"));
+
+  const { waitsFor, queuedAt, job } = await bed.task(await bed.submit());
+
+  assert.deepEqual(
+    [waitsFor, queuedAt],
+    ["waits for an idle worker of pool warm", job.submittedAt],
+  );
+});
+
 test("jobs share a worker as long as it has what they ask for", async (t) => {
   const bed = await withPool(t, aPool("workers: 1"));
   const half = "resources: {accelerators: H100:4}\nrun: half";
