@@ -40,6 +40,8 @@ export const knownVariables: readonly string[] = [
   "JOB_LIMITS",
   "JOB_LOG_MEGABYTES",
   "JOB_PROCESSES",
+  "LAST_LOG_JOBS",
+  "LAST_LOG_LINES",
   "LIFECYCLE_ID",
   "LISTEN",
   "LOCAL_ACCELERATORS",

@@ -88,6 +88,22 @@ export const Settings = z.object({
     .describe(
       "How long the history of deleted clusters is kept; a negative number keeps it forever.",
     ),
+  lastLogJobs: z.coerce
+    .number()
+    .int()
+    .min(0)
+    .max(500)
+    .default(20)
+    .describe(
+      "Of how many of its latest jobs the logs are copied before a cluster is stopped or deleted, to be read afterwards.",
+    ),
+  lastLogLines: z.coerce
+    .number()
+    .int()
+    .min(1)
+    .max(1_000_000)
+    .default(10_000)
+    .describe("How many of the last lines of such a log are copied."),
   auditDays: z.coerce
     .number()
     .min(-1)

@@ -109,6 +109,22 @@ const merged = (one: Gap | null, other: Gap | null): Gap | null =>
     ? (one ?? other)
     : { from: Math.min(one.from, other.from), to: Math.max(one.to, other.to) };
 
+/** Writes what comes from an offset on; answers whether anything came. */
+export async function copyAll(
+  copy: OpenCopy,
+  start: number,
+  body: AsyncIterable<Buffer>,
+  notify: () => void = () => {},
+): Promise<boolean> {
+  let at = start;
+  for await (const chunk of body) {
+    await copy.write(at, chunk);
+    at += chunk.length;
+    notify();
+  }
+  return at > start;
+}
+
 /**
  * What a copy has from an offset on, with a line where bytes were left out. Before it reads to the
  * present end it asks whether that is the last time.

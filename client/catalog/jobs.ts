@@ -65,6 +65,8 @@ Examples:
 
 A time is that of the node's clock when the agent saw the line. Lines written while no agent ran have the time of the last of them.
 
+Of a cluster that is stopped or gone, it prints the copies of the latest jobs' logs that control made before.
+
 Logs of hooks are available while they run, and after the cluster is stopped or gone. With --hook, a single argument is the cluster. With two arguments, the event may come before or after the cluster.
 
 Examples:

@@ -5,6 +5,7 @@ import { interruptedExit } from "../declined.ts";
 import { deferSink } from "../deferred-sink.ts";
 import { errorForm } from "../error-form.ts";
 import { openLogSink } from "../log-lines.ts";
+import type { Client } from "../sdk.ts";
 import type { World } from "../world.ts";
 import { latestJobId, tellEnding } from "./job-ending.ts";
 
@@ -28,7 +29,7 @@ export async function followJob(
 ): Promise<number> {
   const { terminal } = world;
   const client = await world.connect();
-  const jobId = named ?? (follow ? await latestJobId(client, cluster) : null);
+  const jobId = named ?? (follow ? await latestJobIdIfUp(client, cluster) : null);
   let endedLine = true;
   const of = { cluster, job_id: jobId };
   const answer = openLogSink(world, { grep, timestamps, of });
@@ -68,6 +69,16 @@ export async function followJob(
     return interruptedExit;
   }
 }
+
+/** Null also of a cluster that is off or gone: control knows the latest job of which it has a copy. */
+const latestJobIdIfUp = (client: Client, cluster: string): Promise<number | null> =>
+  latestJobId(client, cluster).catch((error: unknown) => {
+    const isOff =
+      error instanceof AppError &&
+      ["ClusterNotUpError", "ClusterDoesNotExist"].includes(error.type);
+    if (isOff) return null;
+    throw error;
+  });
 
 /** The error of a job that there is not, which ends as logs do. */
 function tellMissing({ terminal }: World, message: string, exit_code: number): void {

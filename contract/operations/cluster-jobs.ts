@@ -106,9 +106,9 @@ export const clusterJobOperations = {
     route: "POST /logs",
     mode: "log",
     queue: "short",
-    summary: "Stream the log of a job.",
+    summary:
+      "Stream the log of a job; of a cluster that is off or gone, the end that was copied before.",
     access: "viewer",
-    about: { cluster: "cluster_name" },
     input: body("ClusterJobBody", {
       cluster_name: clusterName,
       job_id: nullable(integer).describe("Null is the latest job."),

@@ -3,7 +3,7 @@ import type { InputOf } from "../../common/operation.ts";
 import { agentOperations as agentApi } from "../../contract/agent-api.ts";
 import type { Job } from "../../contract/agent-shapes.ts";
 import type { clusterOperations as rows } from "../../contract/operations/clusters.ts";
-import { jobMachine } from "../../contract/statuses.ts";
+import { jobExitCodes, jobMachine } from "../../contract/statuses.ts";
 import { ownerShown } from "../access/identity.ts";
 import type { Call } from "../bind.ts";
 import type { Context } from "../context.ts";
@@ -179,3 +179,11 @@ export async function latestJobId(
 
 /** Whether nothing more happens to a job. */
 export const hasEnded = ({ status }: Job): boolean => jobMachine.isFinal(status);
+
+/** What a job means for the exit code of calls that follow its log. */
+export function exitCodeOf(job: Job | undefined): number {
+  if (job === undefined) return jobExitCodes.NOT_FOUND;
+  if (job.status === "SUCCEEDED") return jobExitCodes.SUCCEEDED;
+  if (job.status === "CANCELLED") return jobExitCodes.CANCELLED;
+  return jobMachine.isFinal(job.status) ? jobExitCodes.FAILED : jobExitCodes.NOT_FINISHED;
+}

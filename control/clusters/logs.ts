@@ -6,28 +6,37 @@ import type { Job } from "../../contract/agent-shapes.ts";
 import { gapLine } from "../../contract/hooks.ts";
 import { firstLogBytes, logOffsetHeader } from "../../contract/job-log.ts";
 import type { clusterOperations as rows } from "../../contract/operations/clusters.ts";
-import { jobExitCodes, jobMachine } from "../../contract/statuses.ts";
+import { jobExitCodes } from "../../contract/statuses.ts";
 import type { Call, LogReply } from "../bind.ts";
 import type { Context } from "../context.ts";
 import type { Ground } from "../ground.ts";
 import { type LogPiece, type ReadGrowth, textOf, withInstants } from "../wire/log-pieces.ts";
 import { neutralise } from "../wire/neutralise.ts";
-import { getReadable } from "./find.ts";
+import { findPast, getReadable, noSuchCluster } from "./find.ts";
 import { headOf } from "./head.ts";
 import { withLines } from "./job-lines.ts";
-import { findJob, latestJobId } from "./jobs.ts";
+import { exitCodeOf, findJob, latestJobId } from "./jobs.ts";
+import { openLastLog } from "./last-logs.ts";
 import { type Cluster, clusterKey } from "./schema.ts";
 import { findCluster } from "./store.ts";
 
 /** How long an agent may be away before a follower gives up. */
 const patienceMs = 120_000;
 
-/** Streams a job's log byte for byte; its exit code tells how the job fared. */
+/**
+ * Streams a job's log byte for byte; of a cluster that is off or gone, the end of it that was copied before. Its exit
+ * code tells how the job fared.
+ */
 export async function logs(
   ctx: Context,
   input: InputOf<typeof rows.logs>,
   call: Call,
 ): Promise<LogReply> {
+  const newest = await findPast(ctx, input.cluster_name, call);
+  if (newest === undefined) return noSuchCluster(ctx, input.cluster_name, call);
+  const kept = await openLastLog(ctx, newest, input, call);
+  if (kept !== undefined) return kept;
+  if (newest.status === "GONE") return noSuchCluster(ctx, input.cluster_name, call);
   const cluster = await getReadable(ctx, input.cluster_name);
   const id = input.job_id ?? (await latestJobId(ctx, cluster, call.signal));
   const job = await findJob(ctx, cluster, id, call.signal);
@@ -185,11 +194,4 @@ async function exitCodeAfter(
     if (isGoing && !signal.aborted) return jobExitCodes.CANCELLED;
     throw error;
   }
-}
-
-function exitCodeOf(job: Job | undefined): number {
-  if (job === undefined) return jobExitCodes.NOT_FOUND;
-  if (job.status === "SUCCEEDED") return jobExitCodes.SUCCEEDED;
-  if (job.status === "CANCELLED") return jobExitCodes.CANCELLED;
-  return jobMachine.isFinal(job.status) ? jobExitCodes.FAILED : jobExitCodes.NOT_FINISHED;
 }

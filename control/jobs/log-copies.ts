@@ -5,7 +5,7 @@ import { jobMachine } from "../../contract/statuses.ts";
 import type { Cluster } from "../clusters/schema.ts";
 import { findCluster } from "../clusters/store.ts";
 import type { Context } from "../context.ts";
-import { copyStateOf, type OpenCopy, openCopy } from "../log-copy.ts";
+import { copyAll, copyStateOf, openCopy } from "../log-copy.ts";
 import { attemptLogOf } from "./folders.ts";
 import { type JobLogs, type JobTask, taskKey } from "./schema.ts";
 
@@ -98,25 +98,10 @@ async function copyOn(
     const { headers, body } = await head.open(api.readLog, log, signal);
     const start = Number(headers[logOffsetHeader] ?? copy.size);
     const notify = () => ctx.changes.notify(taskKey(taskId));
-    const isMore = await write(copy, start, body, notify);
+    // A log ends where its node left bytes out, and goes on behind them when it is read again.
+    const isMore = await copyAll(copy, start, body, notify);
     if (jobMachine.isFinal(status) && !isMore) break;
   }
   await copy.finish();
   ctx.changes.notify(taskKey(taskId));
-}
-
-/** Whether anything came. A log ends where its node left bytes out, and goes on behind them when it is read again. */
-async function write(
-  copy: OpenCopy,
-  start: number,
-  body: AsyncIterable<Buffer>,
-  notify: () => void,
-): Promise<boolean> {
-  let at = start;
-  for await (const chunk of body) {
-    await copy.write(at, chunk);
-    at += chunk.length;
-    notify();
-  }
-  return at > start;
 }

@@ -190,3 +190,23 @@ test("that there is no such job is said once, on stderr", async (t) => {
     assert.deepEqual([code, stdout, stderr], [102, "", "error: cluster dev has no job 99\n"], line);
   }
 });
+
+test("`outrigger logs` of a cluster that is stopped asks for the copy that control has", async (t) => {
+  const error = { type: "ClusterNotUpError", message: "cluster dev is STOPPED, not UP" };
+  const control = await fakeControl(t, {
+    ...usual,
+    "POST /job_status": { error },
+    "POST /logs": (_seen, res) =>
+      void res.writeHead(200, { "x-skypilot-request-id": "log-1", "log-offset": "0" }).end("a\n"),
+    "GET /api/get": ({ query }, res) =>
+      query.get("request_id") === "log-1"
+        ? sendJson(res, 200, { return_value: "0" })
+        : sendJson(res, 500, { detail: { error: JSON.stringify(error) } }),
+  });
+  const outrigger = await commandLine(t, control.endpoint);
+
+  const { code, stdout, stderr } = await outrigger(["logs", "dev"]);
+
+  assert.deepEqual([code, stdout], [0, "a\n"], stderr);
+  assert.equal(control.to("POST /logs")[0]?.body["job_id"], null);
+});

@@ -124,10 +124,11 @@ function bind(node: FakeNode, changes: Changes): Bound<Rows> {
       endJob(node, changes, getJob(node, id), "CANCELLED");
       return toJob(getJob(node, id));
     },
-    readLog({ id, offset, follow }, { signal }) {
+    readLog({ id, offset, tail, follow }, { signal }) {
       const job = getJob(node, id);
-      const headers = { "log-offset": String(offset) };
-      const content = textOf(changes, job, offset, follow, signal);
+      const start = Math.max(offset, offsetOfTail(job, tail));
+      const headers = { "log-offset": String(start) };
+      const content = textOf(changes, job, start, follow, signal);
       return { type: "application/octet-stream", headers, content };
     },
     setAutostop(autostop) {
@@ -170,6 +171,10 @@ async function* linesOf(changes: Changes, node: FakeNode, after: number, signal:
     seen += fresh.length;
   }
 }
+
+/** Where its last lines begin, of which each has its end. */
+const offsetOfTail = ({ text }: FakeJob, lines: number): number =>
+  lines === 0 ? 0 : text.length - (text.match(/.*\n/g) ?? []).slice(-lines).join("").length;
 
 async function* textOf(
   changes: Changes,

@@ -4,6 +4,7 @@ import type { Context } from "../../context.ts";
 import { create } from "../create.ts";
 import { fetchHookLogs } from "../hooks/log-pump.ts";
 import { tellHooks } from "../hooks/told.ts";
+import { keepLastLogs } from "../last-logs.ts";
 import { lost } from "../planning.ts";
 import { remark } from "../provision-log.ts";
 import { type Cluster, eventOf } from "../schema.ts";
@@ -61,7 +62,7 @@ export async function skipHooks(
 }
 
 /**
- * Fetches what hooks wrote and how they ended, as far as that can be, before the nodes go. Answers
+ * Fetches what hooks wrote and how they ended, and what jobs printed last, as far as that can be, before the nodes go. Answers
  * `lost` where the head went away meanwhile, and may be looked at again.
  */
 export async function fetchLogs(
@@ -73,9 +74,12 @@ export async function fetchLogs(
   await adoptLifecycles(ctx, cluster, 0, signal).catch(() => signal.throwIfAborted());
   const limit = AbortSignal.any([signal, AbortSignal.timeout(fetchLogsMs)]);
   const open = await listOpen(ctx.db, cluster.id);
-  const fetched = await Promise.all(
-    open.map((one) => fetchLogsOf(ctx, cluster, one, looksAgain && one.rank === 0, limit)),
-  );
+  const [fetched] = await Promise.all([
+    Promise.all(
+      open.map((one) => fetchLogsOf(ctx, cluster, one, looksAgain && one.rank === 0, limit)),
+    ),
+    keepLastLogs(ctx, cluster, limit),
+  ]);
   signal.throwIfAborted();
   return fetched.find((outcome) => outcome === lost);
 }

@@ -32,7 +32,7 @@ export const answers: Readonly<Record<string, `${"open" | "viewer" | "user" | "a
     queue: "viewer cluster",
     job_status: "viewer cluster",
     cancel: "user cluster",
-    logs: "viewer cluster",
+    logs: "viewer named",
     download_logs: "viewer cluster",
     download: "viewer named",
     provision_logs: "viewer named",

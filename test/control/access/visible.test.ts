@@ -87,6 +87,7 @@ type Ask = [row: Operation, input: GivenInputOf<Operation>];
 /** What names a cluster or a service; the answer is the same where there is none. */
 const asks: Record<string, (name: string) => Ask> = {
   queue: (cluster_name) => [clusters.queue, { cluster_name }],
+  logs: (cluster_name) => [clusters.logs, { cluster_name, job_id: null }],
   endpoints: (cluster) => [clusters.endpoints, { cluster }],
   cluster_events: (cluster_name) => [clusters.clusterEvents, { cluster_name, event_type: "DEBUG" }],
   hook_logs: (cluster_name) => [clusters.hookLogs, { cluster_name }],

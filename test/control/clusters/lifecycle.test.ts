@@ -183,7 +183,6 @@ for (const [hooks, more] of [
     const calls = [
       () => world.run(rows.queue, name),
       () => world.run(rows.jobStatus, { ...name, job_ids: null }),
-      () => world.run(rows.logs, { ...name, job_id: null }),
       () => world.run(rows.downloadLogs, { ...name, job_ids: null }),
     ];
 
