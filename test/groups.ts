@@ -55,8 +55,8 @@ test("the files of the group are loaded", () => loaded.promise);
 for (const file of groupsOf(process.argv.slice(2))) console.log(file);
 
 /**
- * The files to hand to `node --test` for some patterns. Neighbours share a process, because loading
- * control's modules costs more than most test files do: a group is a generated module that imports them.
+ * The files to hand to `node --test` for some patterns. Files share a process, because loading control's
+ * modules costs more than most test files do: a group is a generated module that imports them.
  */
 function groupsOf(patterns: string[]): string[] {
   // The rooms that take longest begin first.
