@@ -14,12 +14,12 @@ export const localIdentity = ({ config }: Ground, credential = "local"): Identit
 /** Who a proof stands for now; undefined where the user is gone. */
 export async function findIdentity(
   ctx: Ground,
-  { userId, credential }: Proof,
+  { userId, credential, known }: Proof,
 ): Promise<Identity | undefined> {
   if (userId === localUserId) return localIdentity(ctx, credential);
-  const known = await findKnown(ctx.db, userId);
-  if (known === undefined) return undefined;
-  const { user, configuration } = known;
+  const found = known ?? (await findKnown(ctx.db, userId));
+  if (found === undefined) return undefined;
+  const { user, configuration } = found;
   const { workspaces } = await ctx.configurations.at(configuration);
   return {
     user: { id: user.id, name: user.name },

@@ -2,6 +2,7 @@ import type { IncomingHttpHeaders } from "node:http";
 import type { Socket } from "node:net";
 import type { Role } from "../../contract/roles.ts";
 import type { User } from "../requests/schema.ts";
+import type { Known } from "../users/store.ts";
 
 /** Who calls. It is made once, where a call comes in, and nothing in a body changes it. */
 export interface Identity {
@@ -23,6 +24,8 @@ export interface Head {
 export interface Proof {
   readonly userId: string;
   readonly credential: string;
+  /** What is known of the user, where it was looked up together with the credential. */
+  readonly known?: Known;
 }
 
 /**

@@ -17,8 +17,10 @@ export const sessionsOf =
     const secret = sessionSecretOf(headers);
     if (secret === null) return undefined;
     const session = await findSession(ctx.db, digestOf(secret), ctx.now().getTime());
-    if (session !== undefined)
-      return { userId: session.userId, credential: sessionCredential(session.method) };
+    if (session !== undefined) {
+      const { userId, method, known } = session;
+      return { userId, credential: sessionCredential(method), known };
+    }
     if (bearerSessionOf(headers) !== null)
       fail("AuthenticationError", `this login has ended; log in again: \`${product.word} login\``);
     return undefined;

@@ -1,5 +1,6 @@
 import type { Connection, Queries } from "../db/open.ts";
 import { statement } from "../db/statement.ts";
+import { inForce, type Known, knownColumns, toKnown } from "../users/store.ts";
 
 /** A login of a browser or a command line; instants are epoch milliseconds. */
 export interface Session {
@@ -19,21 +20,24 @@ export async function addSession(db: Connection, session: Session): Promise<void
   await db.insertInto("sessions").values(row).execute();
 }
 
-/** The session with this digest, unless it has expired. */
+/** The session with this digest, and its user, unless it has expired. */
 export async function findSession(
   db: Queries,
   digest: Uint8Array,
   now: number,
-): Promise<Pick<Session, "userId" | "method"> | undefined> {
+): Promise<(Pick<Session, "userId" | "method"> & { readonly known: Known }) | undefined> {
   const [row] = await selectSession(db, { digest, now });
-  return row && { userId: row.user_id, method: row.method };
+  return row && { userId: row.user_id, method: row.method, known: toKnown(row) };
 }
 
 type Sought = { readonly digest: Uint8Array; readonly now: number };
 const selectSession = statement((db: Queries, { digest, now }: Sought) =>
   db
     .selectFrom("sessions")
-    .select(["user_id", "method"])
+    .innerJoin("users", "users.id", "sessions.user_id")
+    .select("method")
+    .select(knownColumns)
+    .select(inForce)
     .where("digest", "=", digest)
     .where("expires_at", ">", now),
 );

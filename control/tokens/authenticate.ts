@@ -19,7 +19,7 @@ export const tokensOf =
     const now = ctx.now().getTime();
     if (token === undefined)
       fail("AuthenticationError", "this token is not known; it may have been rotated or deleted");
-    const { id, name, userId, expiresAt, lastUsedAt } = token;
+    const { id, name, expiresAt, lastUsedAt, known } = token;
     if (expiresAt !== null && expiresAt <= now)
       fail(
         "AuthenticationError",
@@ -31,5 +31,5 @@ export const tokensOf =
         .catch((err: unknown) =>
           ctx.log.warn({ err, tokenId: id }, "use of a token not written down"),
         );
-    return { userId, credential: `token ${name}` };
+    return { userId: known.user.id, credential: `token ${name}`, known };
   };

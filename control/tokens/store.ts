@@ -4,6 +4,7 @@ import { among } from "../db/lists.ts";
 import type { Connection, Queries } from "../db/open.ts";
 import { statement } from "../db/statement.ts";
 import type { Tables } from "../db/tables.ts";
+import { inForce, type Known, knownColumns, toKnown } from "../users/store.ts";
 import type { Token } from "./schema.ts";
 
 type Row = Omit<Selectable<Tables["tokens"]>, "digest">;
@@ -20,24 +21,27 @@ export async function findToken(db: Queries, id: string): Promise<Token | undefi
   return row && toToken(row);
 }
 
-/** What is asked of a token for each call. */
-type Known = Pick<Token, "id" | "name" | "userId" | "expiresAt" | "lastUsedAt">;
+/** What is asked of a token for each call, and its user. */
+type InUse = Pick<Token, "id" | "name" | "expiresAt" | "lastUsedAt"> & { readonly known: Known };
 
 /** The token whose secret has this SHA-256. */
 export async function findTokenByDigest(
   db: Queries,
   digest: Uint8Array,
-): Promise<Known | undefined> {
+): Promise<InUse | undefined> {
   const [row] = await selectByDigest(db, { digest });
   if (row === undefined) return undefined;
-  const { id, name, user_id: userId, expires_at: expiresAt, last_used_at: lastUsedAt } = row;
-  return { id, name, userId, expiresAt, lastUsedAt };
+  const { id, name, expires_at: expiresAt, last_used_at: lastUsedAt } = row;
+  return { id, name, expiresAt, lastUsedAt, known: toKnown(row) };
 }
 
 const selectByDigest = statement((db: Queries, { digest }: { readonly digest: Uint8Array }) =>
   db
     .selectFrom("tokens")
-    .select(["id", "name", "user_id", "expires_at", "last_used_at"])
+    .innerJoin("users", "users.id", "tokens.user_id")
+    .select(["tokens.id", "tokens.name", "expires_at", "last_used_at"])
+    .select(knownColumns)
+    .select(inForce)
     .where("digest", "=", digest),
 );
 

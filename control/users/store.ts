@@ -16,26 +16,49 @@ const columns = [
 const select = (db: Queries) =>
   db.selectFrom("users").select([...columns, sql<number>`password IS NOT NULL`.as("has_password")]);
 
-/** What is asked of a user for each call. */
-export type Known = Pick<Account, "id" | "name" | "kind" | "role" | "groups">;
+/**
+ * What is asked of a user for each call, with the version of the configuration that is in force; 0 is the
+ * one that nobody changed.
+ */
+export interface Known {
+  readonly user: Pick<Account, "id" | "name" | "kind" | "role" | "groups">;
+  readonly configuration: number;
+}
 
-/** A user, with the version of the configuration that is in force; 0 is the one that nobody changed. */
-export async function findKnown(
-  db: Queries,
-  id: string,
-): Promise<{ user: Known; configuration: number } | undefined> {
+/** That of a user whose row a statement has, beside others. */
+export const knownColumns = [
+  "users.id as user_id",
+  "users.name as user_name",
+  "users.kind",
+  "users.role",
+  "users.groups",
+] as const;
+export const inForce = sql<number>`(SELECT coalesce(max(version), 0) FROM configurations)`.as(
+  "configuration",
+);
+
+type KnownRow = Pick<Stored, "kind" | "role" | "groups"> & {
+  readonly user_id: string;
+  readonly user_name: string;
+  readonly configuration: number;
+};
+
+export const toKnown = (row: KnownRow): Known => ({
+  user: {
+    ...{ id: row.user_id, name: row.user_name, kind: row.kind, role: row.role },
+    groups: JSON.parse(row.groups),
+  },
+  configuration: row.configuration,
+});
+
+/** What is known of the user with this id. */
+export async function findKnown(db: Queries, id: string): Promise<Known | undefined> {
   const [row] = await selectKnown(db, { id });
-  if (row === undefined) return undefined;
-  const { configuration, groups, ...user } = row;
-  return { user: { ...user, groups: JSON.parse(groups) }, configuration };
+  return row && toKnown(row);
 }
 
 const selectKnown = statement((db: Queries, { id }: { readonly id: string }) =>
-  db
-    .selectFrom("users")
-    .select(["id", "name", "kind", "role", "groups"])
-    .select(sql<number>`(SELECT coalesce(max(version), 0) FROM configurations)`.as("configuration"))
-    .where("id", "=", id),
+  db.selectFrom("users").select(knownColumns).select(inForce).where("id", "=", id),
 );
 
 /** The user with this id. */
