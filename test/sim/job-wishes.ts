@@ -15,7 +15,7 @@ export const aJobCluster = (random: Random): string => `job ${aNumber(random)}`;
 /** What takes a cluster from a job, or its agent for a while. */
 export function aJobLoss(random: Random): Undated {
   const node = { name: aJobCluster(random), rank: random.pick([0, 0, 1]) };
-  const awayMs = random.between(0, random.pick([2_000, 60_000, 300_000]));
+  const awayMs = random.between(0, random.pick([2_000, 30_000, 120_000]));
   return random.pick<() => Undated>([
     () => ({ do: "lose node", ...node }),
     () => ({ do: "preempt", ...node, inMs: random.between(0, 30_000) }),

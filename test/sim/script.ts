@@ -59,10 +59,12 @@ interface Few {
 /** The script of a seed, in the order of its instants. */
 export function scriptOf(seed: number): Step[] {
   const random = openRandom(seed, "script");
+  const jobs = jobNames.slice(0, random.pick([0, 0, 1, 1, 2]));
   const few = {
     clusters: random.pick([["a"], ["a"], ["a"], ["a", "b"], names, ["j-1"]]),
-    services: serviceNames.slice(0, random.pick([0, 0, 1, 1, 2])),
-    jobs: jobNames.slice(0, random.pick([0, 0, 1, 1, 2])),
+    // Scripts with jobs have fewer services, so that they take no longer.
+    services: serviceNames.slice(0, random.pick(jobs.length > 0 ? [0, 0, 1] : [0, 1, 1, 2])),
+    jobs,
   };
   const wishes = Array.from({ length: random.between(4, 14) }, () => aWish(random, few));
   const areNodesWell = random.chance(0.3);
@@ -71,8 +73,8 @@ export function scriptOf(seed: number): Step[] {
   );
   const steps = [...wishes, ...faults].map((step) => ({ at: anInstant(random), ...step }));
   const ups = few.services.map((name) => ({ at: 0, ...serviceUp(random, name) }));
-  const jobs = few.jobs.map((name) => ({ at: 0, ...aJobLaunch(random, random.pick(users), name) }));
-  return [{ at: 0, ...aLaunch(random, few) }, ...ups, ...jobs, ...steps]
+  const launches = jobs.map((name) => ({ at: 0, ...aJobLaunch(random, random.pick(users), name) }));
+  return [{ at: 0, ...aLaunch(random, few) }, ...ups, ...launches, ...steps]
     .sort((a, b) => a.at - b.at)
     .map(withStep);
 
