@@ -11,6 +11,7 @@ import { type Figure, tableOf } from "./figures.ts";
 import { firstLine } from "./first-line.ts";
 import { followDelay } from "./follow-delay.ts";
 import { followVolume } from "./follow-volume.ts";
+import { jobBenches } from "./jobs/benches.ts";
 import { type Lab, openLab, openShared } from "./lab.ts";
 import { lists } from "./lists.ts";
 import { longPolls } from "./long-polls.ts";
@@ -42,6 +43,7 @@ const benches: Record<string, (lab: Lab) => Promise<Figure[]>> = {
   ...sidecarBenches,
   ...balancerBenches,
   ...serviceBenches,
+  ...jobBenches,
   ...sshBenches,
 };
 
