@@ -13,8 +13,7 @@ const progressBytes = 256;
 /** Ends bodies that make no progress, with 408; those that come slowly but steadily are waited for. */
 export function watchBodies(server: Server, { stalledSeconds }: Pick<Config, "stalledSeconds">) {
   server.on("request", (req: IncomingMessage) => {
-    // Small bodies come along with their head, and are whole by then.
-    if (bytesOf(req) > 0) setImmediate(() => req.complete || watch(req, stalledSeconds * 1_000));
+    if (bytesOf(req) > 0) watch(req, stalledSeconds * 1_000);
   });
 }
 
