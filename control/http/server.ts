@@ -102,10 +102,11 @@ export function buildServer(
     if (!takes(req).bytes && !hasRoomFor(req.raw))
       return reply.code(503).header("retry-after", "1").send({ detail: tooManyBodies });
   });
-  app.addHook("onSend", async ({ raw, headers }, reply) => {
+  app.addHook("onSend", ({ raw, headers }, reply, _payload, done) => {
     if (reply.statusCode === 401) reply.header("www-authenticate", challengeTo(headers));
     // What is left of a body that was given up would be taken for the next request.
     if (raw.destroyed && !raw.complete) reply.header("connection", "close");
+    done();
   });
   app.setErrorHandler((error, req, reply) => sendError(reply, ofFastify(error, req), ctx.log));
   if (ctx.config.tlsCertFile !== undefined) {
