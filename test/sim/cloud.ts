@@ -19,6 +19,7 @@ import {
   loseRank,
   type Machine,
   run,
+  terminate,
 } from "./nodes.ts";
 import { workloadOf } from "./workloads.ts";
 import { openZones, type Zones } from "./zones.ts";
@@ -265,6 +266,7 @@ export function openCloud(network: Network, watcher: Watcher): Cloud {
       if (machine?.agent !== undefined) watcher.hurt(clusterId, true);
       clock.onNode(() => machine?.agent?.preempt("taken back", Date.now() + inMs));
       if (machine !== undefined) hooks.tend(machine);
+      if (machine !== undefined) clock.after(inMs / 2, () => terminate(machine));
       clock.after(inMs, () => loseNode(clusterId, rank));
     },
     becomeIdle(clusterId) {

@@ -71,7 +71,7 @@ function aJob(random: Random, name: string): string {
   return jobOf(name, recovery, [
     `num_nodes: ${random.pick([1, 1, 1, 2])}`,
     `run: ${aRun(random)}`,
-    ...(random.chance(0.2) ? [`config: {hooks: [${hook}]}`] : []),
+    ...(random.chance(0.5) ? [`config: {hooks: [${hook}]}`] : []),
   ]);
 }
 

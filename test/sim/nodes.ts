@@ -4,6 +4,7 @@ import type { UnservedAgent } from "../helpers/fake-agent.ts";
 import { openOf } from "../helpers/fake-lifecycles.ts";
 import { aFakeNode, type FakeJob, type FakeNode, isOver } from "../helpers/fake-node.ts";
 import type { Clock } from "./clock.ts";
+import { variableOf } from "./job-wishes.ts";
 import { type LogWord, workloadOf } from "./workloads.ts";
 
 /** A machine, which outlives every control plane. */
@@ -74,6 +75,18 @@ export function loseRank({ node, agent }: Machine, rank: number): void {
     job.reason = nodeLost(rank);
     if (agent !== undefined) agent.end(job.id, "FAILED_DRIVER");
     else job.status = "FAILED_DRIVER";
+  }
+}
+
+const byTerm = { exitCode: 143, reason: "run exited with 143 (ended by SIGTERM)" };
+
+/** A machine that is taken back ends what managed jobs run on it, as it would any process. */
+export function terminate({ node, agent }: Machine): void {
+  for (const job of node.jobs) {
+    if (isOver(job.status) || agent === undefined) continue;
+    if (variableOf(job, "MANAGED_JOB_ID") === undefined) continue;
+    Object.assign(job, byTerm);
+    agent.end(job.id, "FAILED");
   }
 }
 
