@@ -62,9 +62,9 @@ const cases: Record<string, Case> = {
     says: /^the task has no `service` section/,
   },
   "an operation that is not built": {
-    send: ["/jobs/download_logs", { name: null, job_id: 1 }],
+    send: ["/volumes/delete", { names: ["data"] }],
     type: "NotImplementedError",
-    says: /^jobs\.download_logs is not built yet in this version$/,
+    says: /^volume_delete is not built yet in this version$/,
   },
   "a log of a pool that cannot have it": {
     send: ["/jobs/pool_logs", { pool_name: "warm", target: "replica" }],
