@@ -5,12 +5,13 @@ import { syncBuiltinESMExports } from "node:module";
 const why = "a unit test starts no process: name its file *.process.test.ts";
 
 function refuse(): never {
+  const error = new Error(why);
   // Also where the caller takes the error for one of the machine.
   process.once("exit", () => {
-    console.error(why);
+    console.error(error.stack);
     process.exitCode = 1;
   });
-  throw new Error(why);
+  throw error;
 }
 
 /** What `spawn`, `exec`, `execFile` and `fork` go through; the others go their own ways. */
