@@ -40,7 +40,7 @@ export const jobOperations = {
       parent_job_id: optional(integer).describe("Job group to join."),
       parent_task_id: optional(integer).describe("Task of that group that submits this one."),
       job_group_explicit: flag.describe("Fail where the group cannot be joined."),
-      num_jobs: optional(integer).describe("Number of copies; only with pool."),
+      num_jobs: optional(integer).describe("Number of copies, each a job of its own."),
     }),
     output: JobsLaunchResult,
     errors: [

@@ -2,6 +2,7 @@ import * as z from "zod";
 import { type Operation, operation } from "../../common/operation.ts";
 import { filePath, integer, listOf, poolText, text } from "../caps.ts";
 import { ServiceComponent, ServiceStatusRecord, UpdateMode } from "../records/services.ts";
+import { mostMachines } from "../task/readers.ts";
 import { body, Nothing, nullable, optional } from "./fields.ts";
 
 const tag = "jobs";
@@ -23,7 +24,9 @@ export const poolOperations = {
     about: { newPool: "pool_name" },
     input: body("JobsPoolApplyBody", {
       task: optional(poolText).describe("One task with a pool section as YAML text."),
-      workers: optional(integer).describe("New number of workers when task is null."),
+      workers: optional(integer.max(mostMachines)).describe(
+        "New number of workers when task is null.",
+      ),
       pool_name: poolName,
       mode: UpdateMode,
     }),

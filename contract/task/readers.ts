@@ -75,7 +75,7 @@ export const integer =
   };
 
 /** The most nodes of a cluster, replicas of a service, workers of a pool. */
-const mostMachines = 10_000;
+export const mostMachines = 10_000;
 
 /** How many nodes, replicas or workers. */
 export const machines = (min: number): Reader<number> => integer({ min, max: mostMachines });

@@ -6,7 +6,7 @@ import type { InputOf } from "../../common/operation.ts";
 import { product } from "../../common/product.ts";
 import { agentOperations as api } from "../../contract/agent-api.ts";
 import type { Job } from "../../contract/agent-shapes.ts";
-import { logOffsetHeader } from "../../contract/job-log.ts";
+import { jobLogGap, logOffsetHeader } from "../../contract/job-log.ts";
 import type { clusterOperations as rows } from "../../contract/operations/clusters.ts";
 import type { Call, LogReply } from "../bind.ts";
 import type { Context } from "../context.ts";
@@ -19,6 +19,8 @@ import { exitCodeOf } from "./jobs.ts";
 import { provisionLogOf } from "./provision-log.ts";
 import { findLastQueue, keepQueue, type LastQueue } from "./queue-snapshot.ts";
 import type { Cluster } from "./schema.ts";
+
+const megabyte = 2 ** 20;
 
 /** The ends of a cluster's latest job logs, copied before its nodes go, for those who read them afterwards. */
 
@@ -50,7 +52,9 @@ export async function keepLastLogs(
 async function keepLog(ctx: Context, cluster: Cluster, id: number, signal: AbortSignal) {
   const query = { id, tail: ctx.config.lastLogLines, offset: 0, follow: "false" } as const;
   const { headers, body } = await ctx.agent(cluster, 0).open(api.readLog, query, signal);
-  await using copy = await openCopy(fileOf(ctx, cluster, id), { gapOf: () => undefined });
+  const most = ctx.config.jobLogMegabytes * megabyte;
+  const gapOf = (sizeBytes: number) => jobLogGap(sizeBytes, most);
+  await using copy = await openCopy(fileOf(ctx, cluster, id), { gapOf });
   await copyAll(copy, Number(headers[logOffsetHeader] ?? 0), body);
   await copy.finish();
 }

@@ -57,7 +57,7 @@ export interface JobTables {
     ended_at: number | null;
     settled_at: number | null;
     status_changed_at: number;
-    queued_for: Generated<"job" | "launch" | null>;
+    queued_for: Generated<"job" | "launch" | "turn" | null>;
     queued_rank: Generated<number | null>;
     begun_at: Generated<number | null>;
     launching_at: Generated<number | null>;

@@ -45,10 +45,11 @@ export async function bringUp(
   if (cluster.status !== "UP") return awaitCluster(ctx, task, cluster, signal);
   if (!(await isGroupUp(ctx, task))) return endLaunch(ctx, task);
   return withTask(ctx, task, (open) =>
-    submit(ctx, task, cluster, open, signal).catch(async (error: unknown) => ({
-      to: "FAILED_PRECHECKS" as const,
-      reason: await whyRefused(error, signal, (reason) => tellWait(ctx, task, reason)),
-    })),
+    submit(ctx, task, cluster, open, signal).catch(async (error: unknown) => {
+      await endLaunch(ctx, task);
+      const tell = (reason: string) => tellWait(ctx, task, reason);
+      return { to: "FAILED_PRECHECKS" as const, reason: await whyRefused(error, signal, tell) };
+    }),
   );
 }
 
@@ -176,15 +177,14 @@ async function unmade(
   task: JobTask & { clusterId: string },
   error: unknown,
 ): Promise<Outcome | undefined> {
-  if (!(error instanceof AppError)) throw error;
-  const { type, message } = error;
+  const { type, message } = error instanceof AppError ? error : { type: "", message: "" };
   if (type === "ConflictError") return rename(ctx, task);
+  await endLaunch(ctx, task);
+  if (hopeless.includes(type)) return { to: "FAILED_PRECHECKS", reason: message };
   if (type === "ResourcesUnavailableError")
     await tellWait(ctx, task, `waits for a machine: ${message}`);
   else if (type === policyRefusal) await tellWait(ctx, task, `waits: ${message}`);
-  else if (hopeless.includes(type)) return { to: "FAILED_PRECHECKS", reason: message };
   else throw error;
-  await endLaunch(ctx, task);
 }
 
 /** Somebody has a cluster of that name. */
@@ -201,7 +201,7 @@ async function awaitCluster(
   signal: AbortSignal,
 ): Promise<Outcome | undefined> {
   const { problem, everUp } = cluster;
-  if (problem !== null && hopeless.includes(problem.type))
+  if (problem !== null && task.poolId === null && hopeless.includes(problem.type))
     return { to: "FAILED_PRECHECKS", reason: problem.message };
   await tellWait(ctx, task, problem && `waits for its cluster: ${problem.message}`);
   if (problem !== null) await endLaunch(ctx, task);

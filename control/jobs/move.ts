@@ -6,7 +6,7 @@ import { amountOf, countTasks } from "./counts.ts";
 import { narrate } from "./narration.ts";
 import { placesAfter } from "./places.ts";
 import { type JobTask, type Outcome, type TaskChange, taskKey } from "./schema.ts";
-import { setTask } from "./store.ts";
+import { freeNext, setTask } from "./store.ts";
 
 /** Moves a task, and tells of it; keeps its times and the counts of tasks. What it waited for is over. */
 export async function moveTask(
@@ -22,6 +22,7 @@ export async function moveTask(
     await countTasks(tx, of, to, amountOf(task, 1));
     const times = timesOf(task, to, now);
     await setTask(tx, task.id, { reason, waitsFor: null, ...placesAfter(to), ...times, ...change });
+    if (managedJobMachine.isFinal(to) && task.job.execution === "serial") await freeNext(tx, task);
   });
   if (isMoved) narrate(ctx, task.id, `${to}: ${reason}`);
 }
@@ -43,12 +44,17 @@ function timesOf(
   };
 }
 
-/** Says once what a task waits for, and what would end that; null takes it back. */
-export async function tellWait(ctx: Ground, task: JobTask, waitsFor: string | null): Promise<void> {
-  if (task.waitsFor === waitsFor) return;
+/** Says once what a task waits for, and what would end that; null takes it back. `change` is written with it. */
+export async function tellWait(
+  ctx: Ground,
+  task: JobTask,
+  waitsFor: string | null,
+  change: TaskChange = {},
+): Promise<void> {
+  if (task.waitsFor === waitsFor && Object.keys(change).length === 0) return;
   const reason = waitsFor ?? "waits no longer";
   await ctx.batch(async (tx) => {
-    await setTask(tx, task.id, { waitsFor });
+    await setTask(tx, task.id, { waitsFor, ...change });
     await addEvent(tx, { noun: "managed_job", id: task.id, reason, at: ctx.now() });
   });
   ctx.changes.notify(taskKey(task.id));

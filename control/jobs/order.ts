@@ -1,74 +1,86 @@
+import { managedJobMachine } from "../../contract/statuses.ts";
 import { findCluster } from "../clusters/store.ts";
 import type { Context } from "../context.ts";
-import type { Ground } from "../ground.ts";
+import type { Queries } from "../db/open.ts";
 import { nudge } from "../reconciler.ts";
 import { tellWait } from "./move.ts";
 import { hasEnded, type JobTask, taskKey } from "./schema.ts";
-import { listTasks } from "./store.ts";
+import { findTaskOf, listPrimary, listTasks, listWaiting } from "./store.ts";
 import { wantCancelled } from "./want.ts";
 
 /** What the other tasks of its job mean for a task. */
 export type Turn =
   | { readonly kind: "go" }
   | { readonly kind: "wait"; readonly waitsFor: string }
-  /** It runs on for now; `until` is when it no longer may. */
-  | { readonly kind: "linger"; readonly until: number }
   | { readonly kind: "cancel"; readonly because: string };
 
+/** What is asked of another task. */
+type Other = Pick<JobTask, "number" | "name" | "status" | "endedAt">;
+
 const go: Turn = { kind: "go" };
+const hasSucceeded = ({ status }: Other): boolean => status === "SUCCEEDED";
+const called = ({ number, name }: Other): string => `task ${number} (${name})`;
 
 /**
- * What a task may do. In a pipeline it begins when the task before has succeeded, and is cancelled when that cannot
- * happen any more. In a group the tasks that are not primary end some time after the primary ones, and at once
- * when one of those has failed. Pure; `tasks` are all of the job, itself included.
+ * What a task of a pipeline may do: it begins when the task before has succeeded, and is cancelled when that cannot
+ * happen any more. Pure.
  */
-export function turnOf(task: JobTask, tasks: readonly JobTask[], now: number): Turn {
-  if (task.job.execution === "serial") return turnInPipeline(tasks[task.number - 1]);
-  return task.isPrimary ? go : turnBeside(task, tasks.filter(isPrimary), now);
-}
-
-const isPrimary = ({ isPrimary: is }: JobTask): boolean => is;
-const hasSucceeded = ({ status }: JobTask): boolean => status === "SUCCEEDED";
-const called = ({ number, name }: JobTask): string => `task ${number} (${name})`;
-
-function turnInPipeline(before: JobTask | undefined): Turn {
+export function turnAfter(before: Other | undefined): Turn {
   if (before === undefined || hasSucceeded(before)) return go;
   if (!hasEnded(before))
     return { kind: "wait", waitsFor: `waits for ${called(before)} to succeed` };
   return { kind: "cancel", because: `${called(before)} before it is ${before.status}` };
 }
 
-function turnBeside({ delayMs }: JobTask, primary: readonly JobTask[], now: number): Turn {
+/**
+ * What a task of a group may do that is not primary: it ends some time after the primary ones, and at once when one of
+ * those has failed. Pure.
+ */
+export function turnBeside(
+  { delayMs }: Pick<JobTask, "delayMs">,
+  primary: readonly Other[],
+  now: number,
+): Turn {
   if (!primary.every(hasEnded)) return go;
   const failed = primary.find((one) => !hasSucceeded(one));
   if (failed !== undefined)
     return { kind: "cancel", because: `${called(failed)} of its group is ${failed.status}` };
   const until = Math.max(...primary.map(({ endedAt }) => endedAt ?? 0)) + delayMs;
-  if (now < until) return { kind: "linger", until };
-  return { kind: "cancel", because: "the primary tasks of its group have ended" };
+  return now < until
+    ? go
+    : { kind: "cancel", because: "the primary tasks of its group have ended" };
+}
+
+async function turnOf(db: Queries, task: JobTask, now: number): Promise<Turn> {
+  const { job, number, isPrimary, status } = task;
+  if (job.execution === "serial")
+    // One that has begun is past it.
+    return status === "PENDING" ? turnAfter(await findTaskOf(db, job.id, number - 1)) : go;
+  return isPrimary ? go : turnBeside(task, await listPrimary(db, job.id), now);
 }
 
 /**
  * Whether a task may go on with what it does; where it may not, says what it waits for, or has it cancelled.
  */
 export async function isItsTurn(ctx: Context, task: JobTask): Promise<boolean> {
-  const { job, wanted } = task;
-  if (job.execution === null || hasEnded(task) || wanted === "CANCELLED") return true;
-  const turn = turnOf(task, await listTasks(ctx.db, [job.id]), ctx.now().getTime());
-  if (turn.kind === "wait") await tellWait(ctx, task, turn.waitsFor);
-  if (turn.kind === "cancel") {
+  if (task.job.execution === null || hasEnded(task) || task.wanted === "CANCELLED") return true;
+  const turn = await turnOf(ctx.db, task, ctx.now().getTime());
+  if (turn.kind === "go") return true;
+  // What ends the task before it wakes it.
+  if (turn.kind === "wait") await tellWait(ctx, task, turn.waitsFor, { queuedFor: "turn" });
+  else {
     await ctx.batch((tx) => wantCancelled(tx, task.id, { because: turn.because }));
     ctx.changes.notify(taskKey(task.id));
     void nudge(ctx, "managed_job", task.id);
   }
-  return turn.kind === "go" || turn.kind === "linger";
+  return false;
 }
 
 /**
  * Whether each task of a group has a cluster that is up, so that they find each other: they begin together. A task that
  * has begun before waits for nobody.
  */
-export async function isGroupUp(ctx: Ground, task: JobTask): Promise<boolean> {
+export async function isGroupUp(ctx: Context, task: JobTask): Promise<boolean> {
   const { job, startedAt } = task;
   if (job.execution !== "parallel" || startedAt !== null) return true;
   for (const other of await listTasks(ctx.db, [job.id])) {
@@ -81,8 +93,15 @@ export async function isGroupUp(ctx: Ground, task: JobTask): Promise<boolean> {
 }
 
 /** Wakes those of its job who may have waited for what has become of a task. */
-export async function nudgeOthers(ctx: Context, { id, job }: JobTask): Promise<void> {
-  if (job.execution === null) return;
-  for (const other of await listTasks(ctx.db, [job.id]))
-    if (other.id !== id && !hasEnded(other)) void nudge(ctx, "managed_job", other.id);
+export async function nudgeOthers(
+  ctx: Context,
+  { job, number }: JobTask,
+  to: JobTask["status"],
+): Promise<void> {
+  const isOver = managedJobMachine.isFinal(to);
+  const next =
+    job.execution === "serial" && isOver && (await findTaskOf(ctx.db, job.id, number + 1));
+  const isHeard = job.execution === "parallel" && (isOver || to === "RUNNING");
+  const ids = isHeard ? await listWaiting(ctx.db, job.id) : next ? [next.id] : [];
+  for (const id of ids) void nudge(ctx, "managed_job", id);
 }

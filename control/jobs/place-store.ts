@@ -3,7 +3,7 @@ import type { Connection, Queries } from "../db/open.ts";
 import type { JobTask } from "./schema.ts";
 
 /** What a task can wait for behind others: a place among the jobs under way, or among the launches. */
-export type Queued = NonNullable<JobTask["queuedFor"]>;
+export type Queued = Exclude<JobTask["queuedFor"], "turn" | null>;
 
 /** How many jobs have begun and are not over. */
 export async function countBegun(db: Queries): Promise<number> {
@@ -25,6 +25,18 @@ export async function hasBegun(db: Queries, jobId: number): Promise<boolean> {
     .limit(1)
     .executeTakeFirst();
   return row !== undefined;
+}
+
+/** Has no task of a job wait any more for its job to begin; answers which did. */
+export async function freeOthers(db: Connection, jobId: number): Promise<string[]> {
+  const freed = await db
+    .updateTable("job_tasks")
+    .set({ queued_for: null, queued_rank: null })
+    .where("job_id", "=", jobId)
+    .where("queued_for", "=", "job")
+    .returning("id")
+    .execute();
+  return freed.map(({ id }) => id);
 }
 
 /** How many tasks are being launched. */

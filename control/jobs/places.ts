@@ -9,6 +9,7 @@ import {
   countBegun,
   countLaunching,
   findFirst,
+  freeOthers,
   hasBegun,
   type Queued,
   rankOf,
@@ -39,15 +40,19 @@ export async function takePlaces(
   task: JobTask,
   attempt: TaskChange,
 ): Promise<boolean> {
+  const freed: string[] = [];
   const queue = await ctx.batch(async (tx) => {
     const lacking = await findLacking(ctx, tx, task);
-    if (lacking === undefined) await setTask(tx, task.id, { ...attempt, ...dequeued });
-    else if (task.queuedFor !== lacking) await enqueue(ctx, tx, task, lacking);
+    if (lacking === undefined) {
+      await setTask(tx, task.id, { ...attempt, ...dequeued });
+      if (task.job.execution !== null) freed.push(...(await freeOthers(tx, task.job.id)));
+    } else if (task.queuedFor !== lacking) await enqueue(ctx, tx, task, lacking);
     return lacking;
   });
   if (queue !== undefined) ctx.changes.notify(taskKey(task.id));
   // There may be room for the next one, too.
   else if (task.queuedFor !== null) await wakeQueued(ctx);
+  for (const id of freed) void nudge(ctx, "managed_job", id);
   return queue === undefined;
 }
 

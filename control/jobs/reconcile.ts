@@ -32,9 +32,7 @@ async function due(ctx: Context): Promise<string[]> {
     // Others may have to end at some time.
     is_primary === 1 &&
     ctx.watches.has(cluster_id ?? "");
-  // Its pool wakes a task that waits for a worker.
-  const isQueued = ({ queued_at, wanted }: Unsettled) => queued_at !== null && wanted === "DONE";
-  const due = (await listUnsettled(ctx.db)).filter((one) => !isHeard(one) && !isQueued(one));
+  const due = (await listUnsettled(ctx.db)).filter((one) => !isHeard(one));
   return [...due.map(({ id }) => id), ...(await listFirst(ctx))];
 }
 
@@ -68,7 +66,8 @@ async function reconcile(
     const next = outcome as Outcome;
     await moveTask(ctx, task, next);
     tellCallback(ctx, task);
-    await nudgeOthers(ctx, task);
+    await nudgeOthers(ctx, task, next.to);
+    if (next.to === "CANCELLED") tellPool(ctx, task);
     if (next.to !== "STARTING") await wakeQueued(ctx);
   }
   // What comes next begins at once.
@@ -89,7 +88,6 @@ const beginCancel: Run = async (_, { wantedBecause: reason }) => ({ to: "CANCELL
 const cancel: Run = async (ctx, task, signal) => {
   if (!(await isLeft(ctx, task, signal))) return undefined;
   const change = { settledAt: ctx.now().getTime(), queuedAt: null, begunAt: null };
-  tellPool(ctx, task);
   return { to: "CANCELLED", reason: task.wantedBecause, change };
 };
 

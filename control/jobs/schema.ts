@@ -65,7 +65,7 @@ export interface JobTask {
   /** What it waits for, and what would end that; null while it does not wait. */
   readonly waitsFor: string | null;
   /** What it waits for behind others (`places.ts`). */
-  readonly queuedFor: "job" | "launch" | null;
+  readonly queuedFor: "job" | "launch" | "turn" | null;
   readonly queuedRank: number | null;
   /** When its first attempt began, until nothing of it is left. */
   readonly begunAt: number | null;

@@ -22,6 +22,52 @@ export async function listTasks(db: Queries, jobIds: readonly number[]): Promise
   return rows.map(toTask);
 }
 
+/** The task with this number of a job. */
+export async function findTaskOf(
+  db: Queries,
+  jobId: number,
+  number: number,
+): Promise<JobTask | undefined> {
+  const row = await selectTasks(db)
+    .where("job_id", "=", jobId)
+    .where("number", "=", number)
+    .executeTakeFirst();
+  return row && toTask(row);
+}
+
+/** The primary tasks of a job group, with what decides about the others. */
+export async function listPrimary(db: Queries, jobId: number) {
+  const rows = await db
+    .selectFrom("job_tasks")
+    .select(["number", "name", "status", "ended_at"])
+    .where("job_id", "=", jobId)
+    .where("is_primary", "=", 1)
+    .execute();
+  return rows.map(({ ended_at: endedAt, ...row }) => ({ ...row, endedAt }));
+}
+
+/** The tasks of a job group that may have waited for what has become of another one. */
+export async function listWaiting(db: Queries, jobId: number): Promise<string[]> {
+  const rows = await db
+    .selectFrom("job_tasks")
+    .select("id")
+    .where("job_id", "=", jobId)
+    .where("settled_at", "is", null)
+    .where((task) => task.or([task("is_primary", "=", 0), task("waits_for", "is not", null)]))
+    .execute();
+  return rows.map(({ id }) => id);
+}
+
+/** Has the next task of a pipeline looked at again, in the transaction that ends the one before it. */
+export const freeNext = (db: Connection, { job, number }: JobTask) =>
+  db
+    .updateTable("job_tasks")
+    .set({ queued_for: null })
+    .where("job_id", "=", job.id)
+    .where("number", "=", number + 1)
+    .where("queued_for", "=", "turn")
+    .execute();
+
 /** The numbers of the jobs that have joined these job groups. */
 export async function listMembers(db: Queries, rootIds: readonly number[]): Promise<number[]> {
   const rows = await db
@@ -62,9 +108,11 @@ interface LatestFilter {
 export const listUnsettled = (db: Queries) =>
   db
     .selectFrom("job_tasks")
-    .select(["id", "status", "waits_for", "cluster_id", "is_primary", "queued_at", "wanted"])
+    .select(["id", "status", "waits_for", "cluster_id", "is_primary"])
     .where("settled_at", "is", null)
     .where("queued_for", "is", null)
+    // Its pool wakes a task that waits for a worker.
+    .where((task) => task.or([task("queued_at", "is", null), task("wanted", "<>", "DONE")]))
     .execute();
 
 /** Writes what changed of a task. */

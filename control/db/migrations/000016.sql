@@ -1,5 +1,5 @@
 -- Tasks of managed jobs wait until fewer jobs are under way, or fewer are being launched: `queued_for` says for which of
--- the two, `queued_rank` in which order. `launching_at`: since when a task counts as being launched.
+-- the two, `queued_rank` in which order; `turn` is for the task before it in its pipeline. `launching_at`: since when a task counts as being launched.
 ALTER TABLE job_tasks ADD COLUMN queued_for TEXT;
 ALTER TABLE job_tasks ADD COLUMN queued_rank INTEGER;
 ALTER TABLE job_tasks ADD COLUMN launching_at INTEGER;

@@ -4,6 +4,7 @@ import { envOf } from "../../../common/product.ts";
 import type { Context } from "../../context.ts";
 import { addEvent } from "../../events.ts";
 import type { Aside, Reconciler } from "../../reconciler.ts";
+import { secretsOf, withoutValues } from "../../task.ts";
 import { openTask } from "../document.ts";
 import { taskFolder } from "../folders.ts";
 import { type JobTask, taskKey } from "../schema.ts";
@@ -73,8 +74,8 @@ async function callBack(
   signal: AbortSignal,
 ): Promise<string | undefined> {
   const open = await openTask(ctx, task);
-  const text = typeof open === "string" ? undefined : open.task.eventCallback;
-  if (text === undefined) return "cannot be read any more";
+  if (typeof open === "string") return "cannot be read any more";
+  const { eventCallback: text = "" } = open.task;
   const folder = join(taskFolder(ctx, task.id), "callback");
   await mkdir(folder, { recursive: true, mode: 0o700 });
   const { taskId, taskIds } = await idsOf(ctx, task);
@@ -85,7 +86,8 @@ async function callBack(
     ...envOf("TASK_ID", taskId),
     ...envOf("TASK_IDS", taskIds.join("\n")),
   };
-  return runScript({ text, folder, env }, signal);
+  const failure = await runScript({ text, folder, env }, signal);
+  return failure && withoutValues(failure, secretsOf(open.task));
 }
 
 /** A change in the words that scripts know. */

@@ -1,6 +1,8 @@
 import { spawn } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { once } from "node:events";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { endTree } from "../../../common/end-processes.ts";
 import { findProcess } from "../../../common/process-tree.ts";
 import { excerptOf } from "../../output-excerpt.ts";
@@ -32,12 +34,11 @@ export async function runScript(
 ): Promise<string | undefined> {
   signal.throwIfAborted();
   const mark = randomUUID();
-  const child = spawn("bash", ["-c", text], {
-    cwd: folder,
-    detached: true,
-    stdio: ["ignore", "pipe", "pipe"],
-    env: { ...env, HOME: folder, [markName]: mark },
-  });
+  // Others see the words of a command line.
+  const file = join(folder, "script.sh");
+  writeFileSync(file, text, { mode: 0o600 });
+  const child = start(file, { ...env, HOME: folder, [markName]: mark }, folder);
+  if (typeof child === "string") return child;
   let tail = "";
   for (const stream of [child.stdout, child.stderr])
     stream.setEncoding("utf8").on("data", (chunk: string) => {
@@ -54,6 +55,15 @@ export async function runScript(
   if (how === undefined) return undefined;
   const said = excerptOf(tail);
   return said === "" ? how : `${how}; it printed last:\n${said.replace(/^/gm, "  ")}`;
+}
+
+/** A text says why it cannot be started, such as for an environment that is too large. */
+function start(file: string, env: NodeJS.ProcessEnv, cwd: string) {
+  try {
+    return spawn("bash", [file], { cwd, detached: true, stdio: ["ignore", "pipe", "pipe"], env });
+  } catch (error) {
+    return `could not be started: ${error instanceof Error ? error.message : error}`;
+  }
 }
 
 const tooLong = (ms: number): string => `took longer than its ${ms / 1_000} s and was ended`;

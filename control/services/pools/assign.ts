@@ -16,6 +16,7 @@ interface Worker extends Room {
 /** Gives the jobs that wait for a worker of a pool those that have room, in the order of the queue. */
 export async function assign(ctx: Context, pool: Service): Promise<void> {
   const clusters = await workersOf(ctx, pool);
+  if (clusters.length === 0) return;
   const placed = await ctx.batch(async (tx) => {
     const held = Map.groupBy(await listHeld(tx, pool.id), ({ clusterId }) => clusterId);
     const standing = new Set(

@@ -10,6 +10,7 @@ import { operations as built } from "../../../control/operations.ts";
 import { addService } from "../../../control/services/store.ts";
 import { anIdentity } from "../../helpers/callers.ts";
 import { aCluster } from "../../helpers/clusters.ts";
+import { openFakeBalancers } from "../../helpers/fake-balancers.ts";
 import { addCaller } from "../../helpers/users.ts";
 import { testWorld, type World } from "../../helpers/world.ts";
 import { aService } from "../services/rows.ts";
@@ -38,7 +39,8 @@ const roleNouns = ["changedRole", "givenRole"];
 let world: World;
 const cleaners: (() => Promise<void>)[] = [];
 before(async () => {
-  world = await testWorld({ after: (clean) => void cleaners.push(clean) });
+  const balancers = openFakeBalancers({ usually: { readiness: "ready" } });
+  world = await testWorld({ after: (clean) => void cleaners.push(clean) }, { balancers });
   await world.reconciling.stop();
   await addCaller(world.ctx, { name: "ann" });
   const user = { id: "ann", name: "ann" };

@@ -120,3 +120,20 @@ test("where a workspace may not use this machine, callbacks are refused", async 
     message: /^workspace default: event_callback runs on the machine of the control plane/,
   });
 });
+
+test("a script of any length runs, is on no command line, and one that cannot be started says why", async (t) => {
+  const folder = aFolder(t);
+  const signal = new AbortController().signal;
+  const long = `tr "\\0" " " < /proc/$$/cmdline > ${folder}/line\n# token-of-a-webhook ${"x".repeat(200_000)}\n`;
+
+  assert.equal(
+    await runScript({ text: long, folder, env: process.env as never }, signal),
+    undefined,
+  );
+  assert.doesNotMatch(readFileSync(join(folder, "line"), "utf8"), /token/);
+  const env = { ...process.env, TOO_LONG: "x".repeat(200_000) } as never;
+  assert.match(
+    (await runScript({ text: "true", folder, env }, signal)) ?? "",
+    /^could not be started: .*E2BIG/,
+  );
+});

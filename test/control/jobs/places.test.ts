@@ -132,3 +132,14 @@ test("jobs that wait behind others go on after a crash, within the limit", async
     await bed.untilSettled(id);
   }
 });
+
+test("a group that began first holds no other job up, nor is it held up by one that is ahead", async (t) => {
+  const bed = await jobBed(t, { config: { managedJobsAtMost: 1, jobLaunchesAtOnce: 1 } });
+  await bed.launch(`${aGroup}\n---\nname: c\nrun: c`);
+  await bed.launch(withPriority(100));
+
+  for (const number of [0, 1, 2]) await bed.untilTask([1, number], "RUNNING");
+  for (const number of [0, 1, 2]) (await bed.agent([1, number])).end(1, "SUCCEEDED");
+
+  await bed.untilTask(2, "RUNNING");
+});

@@ -218,3 +218,13 @@ test("a job that control had submitted before it was killed is run once, or ende
   assert.equal((await bed.untilSettled(1)).status, "SUCCEEDED");
   assert.equal((await bed.agentOf(1)).node.jobs.length, 2);
 });
+
+test("a pool with more workers than there can be is refused before anything is stored", async (t) => {
+  const bed = await withPool(t);
+
+  const body = { pool_name: "warm", workers: 2 ** 31 - 1, mode: "rolling" };
+  const { status, text } = await bed.world.http("POST", "/jobs/pool_apply", { body });
+
+  assert.equal(status, 422);
+  assert.match(text, /workers/);
+});
