@@ -133,13 +133,21 @@ test("jobs that wait behind others go on after a crash, within the limit", async
   }
 });
 
-test("a group that began first holds no other job up, nor is it held up by one that is ahead", async (t) => {
+test("a group that has begun begins as a whole, whoever is ahead of its other tasks", async (t) => {
   const bed = await jobBed(t, { config: { managedJobsAtMost: 1, jobLaunchesAtOnce: 1 } });
+  const { provider } = bed.world;
+  await bed.launch();
+  await bed.untilTask(1, "RUNNING");
+  const tasks = [0, 1, 2].map((number) => [2, number] as const);
   await bed.launch(`${aGroup}\n---\nname: c\nrun: c`);
+  for (const of of tasks) await bed.until(of, ({ queuedFor }) => queuedFor === "job");
+
+  const release = provider.holds("create");
+  (await bed.agent(1)).end(1, "SUCCEEDED");
+  await bed.until([2, 0], ({ launchingAt }) => launchingAt !== null);
   await bed.launch(withPriority(100));
+  await bed.until(3, ({ queuedFor }) => queuedFor === "job");
+  release();
 
-  for (const number of [0, 1, 2]) await bed.untilTask([1, number], "RUNNING");
-  for (const number of [0, 1, 2]) (await bed.agent([1, number])).end(1, "SUCCEEDED");
-
-  await bed.untilTask(2, "RUNNING");
+  for (const of of tasks) await bed.untilTask(of, "RUNNING");
 });
