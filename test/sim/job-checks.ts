@@ -49,10 +49,10 @@ const allTasks = `SELECT ${ofTask}, launching_at, settled_at FROM job_tasks`;
 const liveClusters = `SELECT id, name, wanted, made_for ->> 'id' AS task FROM clusters
   WHERE made_for ->> 'noun' = 'managed_job' AND status <> 'GONE'`;
 /** What is counted, without what there is. */
-const miscounted = `SELECT user_id, status, sum(tasks) AS surplus, sum(jobs) AS jobs FROM (
+const miscounted = `SELECT user_id, status, sum(tasks) AS surplus, sum(jobs) AS jobs_surplus FROM (
     SELECT user_id, workspace, status, tasks, jobs FROM job_task_counts
     UNION ALL SELECT user_id, workspace, status, -1, -(number = 0) FROM job_tasks
-  ) GROUP BY user_id, workspace, status HAVING surplus <> 0 OR jobs <> 0`;
+  ) GROUP BY user_id, workspace, status HAVING surplus <> 0 OR jobs_surplus <> 0`;
 
 /** From these a task that can run goes nowhere but on. */
 const comingUp: readonly string[] = ["PENDING", "STARTING", "RECOVERING"];
