@@ -39,8 +39,9 @@ async function shownOf(ctx: Ground, task: JobTask): Promise<string> {
 
 function factsOf(task: JobTask, cluster: ListedCluster | undefined, now: number): Partial<Record> {
   const { job, infra, runAt, ranMs, status, reason, waitsFor } = task;
-  const [cloud = null, region = null, zone = null] = infra?.split("/") ?? [];
-  const resources = cluster === undefined ? null : resourcesText(cluster);
+  const [cloud = null, region = "-", zone = null] = infra?.split("/") ?? [];
+  // Existing clients take what is not there for text.
+  const resources = cluster === undefined ? "-" : resourcesText(cluster);
   const accelerators = cluster?.offer.accelerators ?? null;
   return {
     _job_id: job.id,

@@ -102,6 +102,10 @@ test("a job of several tasks is counted once, with the statuses of all of them",
   const bed = await withJob(t);
   await bed.launch("name: pipe\n---\nname: a\nrun: a\n---\nname: b\nrun: b");
   await bed.untilTask([2, 0], "RUNNING");
+  const waiting = (await bed.world.run(rows.queueV2, { job_ids: [2] })).jobs[1];
+  const { status, infra, cluster_resources, region } = waiting ?? assert.fail("no second task");
+  // Existing clients break where these are null.
+  assert.deepEqual([status, infra, cluster_resources, region], ["PENDING", null, "-", "-"]);
   (await bed.agent([2, 0])).end(1, "SUCCEEDED");
   await bed.untilTask([2, 1], "RUNNING");
   await bed.untilSettled([2, 0]);
