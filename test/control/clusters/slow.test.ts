@@ -3,6 +3,7 @@ import { test } from "node:test";
 import { setImmediate } from "node:timers/promises";
 import { fail } from "../../../common/errors.ts";
 import { clusterOperations as rows } from "../../../contract/operations/clusters.ts";
+import { until } from "../../helpers/agent.ts";
 import { testWorld } from "../../helpers/world.ts";
 import { name } from "./hooked-cluster.ts";
 
@@ -54,6 +55,7 @@ test("a launch that waits for its machine is taken down at once, and leaves noth
   await world.provider.held("create");
 
   const down = await world.call(rows.down, name);
+  await until(async () => (await world.cluster("demo")).wanted === "GONE" || undefined);
   release();
   await world.get(rows.down, down);
 
