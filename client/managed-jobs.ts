@@ -5,6 +5,7 @@ import { jobExitCodes } from "../contract/statuses.ts";
 import { jobIdsOf } from "./arguments.ts";
 import { reasonOf } from "./output/managed-jobs.ts";
 import { styleOfStatus } from "./rendering.ts";
+import { tellCommands } from "./ways.ts";
 import type { World } from "./world.ts";
 
 /** The managed job that a command line means, by its number, by its name, or the latest one; and its task. */
@@ -77,8 +78,9 @@ export async function tellJob(world: World, id: number): Promise<void> {
 
 /** Says how to come back to a job. */
 export function tellWays({ terminal }: World, id: number, code: number): void {
-  const hint = (label: string, command: string) =>
-    terminal.note(`  ${terminal.paintNote("dim", label.padEnd(8))}${command}`);
-  hint("logs", `outrigger jobs logs ${id}`);
-  if (code === jobExitCodes.NOT_FINISHED) hint("cancel", `outrigger jobs cancel ${id}`);
+  const isOpen = code === jobExitCodes.NOT_FINISHED;
+  tellCommands(terminal, [
+    ["logs", `outrigger jobs logs ${id}`],
+    ...(isOpen ? ([["cancel", `outrigger jobs cancel ${id}`]] as const) : []),
+  ]);
 }

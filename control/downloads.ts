@@ -59,7 +59,7 @@ export async function addDownload(
   return `${shownDownloads(user.id, env)}/${place}`;
 }
 
-/** One log that cannot be had does not keep the others back. */
+/** The rest of a log that cannot be read is replaced by the reason, so that the other logs still follow. */
 async function* orWhyNot(
   chunks: AsyncIterable<Buffer>,
   signal: AbortSignal,

@@ -11,7 +11,7 @@ import type { Cluster } from "./clusters/schema.ts";
 import { findCluster, findLive } from "./clusters/store.ts";
 import type { Context } from "./context.ts";
 import type { Ground } from "./ground.ts";
-import { hasEnded as hasTaskEnded, type JobTask } from "./jobs/schema.ts";
+import { calledInJob, hasEnded as hasTaskEnded, type JobTask } from "./jobs/schema.ts";
 import { listTasks } from "./jobs/store.ts";
 import { findRequest, resolveId } from "./requests/find.ts";
 import { hasEnded, type StoredRequest } from "./requests/schema.ts";
@@ -103,12 +103,12 @@ async function explainJob(
   if (tasks.length === 1) return explanation;
   const others = tasks.filter(({ id }) => id !== of.id).slice(0, jobsAtMost);
   const [first = "", ...rest] = explanation.doing;
-  const doing = [`task ${of.number} (${of.name}): ${first}`, ...rest, ...others.map(describeTask)];
+  const doing = [`${calledInJob(of)}: ${first}`, ...rest, ...others.map(describeTask)];
   return { ...explanation, doing };
 }
 
-const describeTask = ({ number, name, status, reason, waitsFor }: JobTask): string =>
-  `task ${number} (${name}) is ${status}: ${waitsFor ?? reason}`;
+const describeTask = (task: JobTask): string =>
+  `${calledInJob(task)} is ${task.status}: ${task.waitsFor ?? task.reason}`;
 
 /** A job whose cluster is on its way waits for what that waits for. */
 async function explainTask(ctx: Context, task: JobTask, signal: AbortSignal): Promise<Explanation> {

@@ -88,7 +88,7 @@ Examples:
   {
     name: "jobs events",
     group: managed,
-    operands: "[job]",
+    operands: "[job] [task]",
     summary: "Show what happened to a managed job, and why; by default to your latest one.",
     options: [
       name,
@@ -96,7 +96,9 @@ Examples:
       { flags: "--clusters", means: "Also what happened to its clusters." },
       ...option.outputs,
     ],
-    more: `Examples:
+    more: `TASK is the number or the name of a task of the job; by default all.
+
+Examples:
   outrigger jobs events 3                           oldest first
   outrigger jobs events 3 --clusters                and how each cluster came and went`,
     load: async () => (await import("../commands/jobs-events.ts")).jobsEvents,

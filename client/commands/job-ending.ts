@@ -4,6 +4,7 @@ import type { ClusterJobRecord } from "../../contract/records/clusters.ts";
 import { type JobStatus, jobExitCodes } from "../../contract/statuses.ts";
 import { styleOfStatus } from "../rendering.ts";
 import type { Client } from "../sdk.ts";
+import { tellCommands } from "../ways.ts";
 import type { World } from "../world.ts";
 
 /** A job whose log came to its end with this code. */
@@ -66,9 +67,10 @@ async function endingOf(
 
 /** Says how to come back to a job, and how to be rid of what is left of it. */
 export function tellWays({ terminal }: World, { cluster, jobId, code }: EndedLog): void {
-  const hint = (label: string, command: string) =>
-    terminal.note(`  ${terminal.paintNote("dim", label.padEnd(8))}${command}`);
-  hint("logs", `outrigger logs ${cluster} ${jobId}`);
-  if (code === jobExitCodes.NOT_FINISHED) hint("cancel", `outrigger cancel ${cluster} ${jobId}`);
-  hint("down", `outrigger down ${cluster}`);
+  const isOpen = code === jobExitCodes.NOT_FINISHED;
+  tellCommands(terminal, [
+    ["logs", `outrigger logs ${cluster} ${jobId}`],
+    ...(isOpen ? ([["cancel", `outrigger cancel ${cluster} ${jobId}`]] as const) : []),
+    ["down", `outrigger down ${cluster}`],
+  ]);
 }

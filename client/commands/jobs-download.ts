@@ -1,4 +1,4 @@
-import { AppError } from "../../common/errors.ts";
+import { AppError, fail } from "../../common/errors.ts";
 import { jobOperations } from "../../contract/operations/jobs.ts";
 import { idOfNamed, missingJob, namedJob } from "../managed-jobs.ts";
 import type { World } from "../world.ts";
@@ -17,6 +17,7 @@ export async function jobsDownload(
 ): Promise<undefined> {
   const client = await world.connect();
   const named = namedJob(words, name);
+  if (named.task !== null) fail("UsageError", "pass the number of the job or --name, not both");
   const id = await idOfNamed(world, named);
   const input = { name: null, job_id: id ?? null, controller };
   const places = id === undefined ? {} : await client.callAndGet(jobOperations.downloadLogs, input);

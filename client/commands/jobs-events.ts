@@ -36,7 +36,7 @@ export async function jobsEvents(
   const client = await world.connect();
   const named = namedJob(words, name);
   const id = await idOfNamed(world, named);
-  const input = { limit: limit ?? null, include_cluster_events: clusters };
+  const input = { task: named.task, limit: limit ?? null, include_cluster_events: clusters };
   const found =
     id === undefined ? [] : await client.callAndGet(jobOperations.events, { job_id: id, ...input });
   // The first event of a job is that it was submitted.

@@ -5,6 +5,7 @@ import type { TaskOptions } from "../arguments.ts";
 import { entrypointOf } from "../entrypoint.ts";
 import { agree } from "../selection.ts";
 import { withSourcePositions } from "../source-positions.ts";
+import { tellCommands } from "../ways.ts";
 import type { World } from "../world.ts";
 import { carryOut } from "./carry-out.ts";
 import { taskOf, withFiles } from "./launch.ts";
@@ -60,8 +61,8 @@ async function resize(
 /** Says how to use a pool, and how to come back to it. */
 function tellWays({ terminal, json }: World, name: string): void {
   if (json) return;
-  const hint = (label: string, command: string) =>
-    terminal.note(`  ${terminal.paintNote("dim", label.padEnd(8))}${command}`);
-  hint("status", `outrigger jobs pool status ${name}`);
-  hint("use", `outrigger jobs launch -p ${name} FILE`);
+  tellCommands(terminal, [
+    ["status", `outrigger jobs pool status ${name}`],
+    ["use", `outrigger jobs launch -p ${name} FILE`],
+  ]);
 }

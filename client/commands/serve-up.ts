@@ -7,6 +7,7 @@ import { madeUpName, type TaskOptions } from "../arguments.ts";
 import { entrypointOf } from "../entrypoint.ts";
 import { agree } from "../selection.ts";
 import { withSourcePositions } from "../source-positions.ts";
+import { tellCommands } from "../ways.ts";
 import type { World } from "../world.ts";
 import { carryOut } from "./carry-out.ts";
 import { taskOf, withFiles } from "./launch.ts";
@@ -128,9 +129,9 @@ function tellReady({ terminal }: World, service: ServiceStatusRecord): void {
 
 /** Says how to ask a service, and how to come back to it. */
 function tellWays({ terminal }: World, name: string, curl: string): void {
-  const hint = (label: string, command: string) =>
-    terminal.note(`  ${terminal.paintNote("dim", label.padEnd(8))}${command}`);
-  hint("ask", curl);
-  hint("status", `outrigger serve status ${name}`);
-  hint("down", `outrigger serve down ${name}`);
+  tellCommands(terminal, [
+    ["ask", curl],
+    ["status", `outrigger serve status ${name}`],
+    ["down", `outrigger serve down ${name}`],
+  ]);
 }

@@ -112,17 +112,21 @@ async function begin(
   if (await isPausing(ctx, task)) return;
   if (task.poolId !== null) return queueUp(ctx, task);
   const now = ctx.now().getTime();
-  const attempt = {
-    attempt: task.clusterId === null ? task.attempt + 1 : task.attempt,
-    clusterId: task.clusterId ?? randomBytes(6).toString("hex"),
-    clusterName: task.clusterId === null ? `${plain(task.name)}-${task.job.id}` : task.clusterName,
-    begunAt: task.begunAt ?? now,
-    launchingAt: now,
-  };
+  const attempt = { ...attemptOf(task), begunAt: task.begunAt ?? now, launchingAt: now };
   if (!(await takePlaces(ctx, task, attempt))) return;
   const begun = { ...task, ...attempt };
   return withTask(ctx, begun, (open) => makeCluster(ctx, begun, open, signal));
 }
+
+/** The attempt that is written down already, or the next one. */
+const attemptOf = ({ attempt, clusterId, clusterName, name, job }: JobTask) =>
+  clusterId !== null
+    ? { attempt, clusterId, clusterName }
+    : {
+        attempt: attempt + 1,
+        clusterId: randomBytes(6).toString("hex"),
+        clusterName: `${plain(name)}-${job.id}`,
+      };
 
 const nameAtMost = 80;
 
@@ -158,6 +162,7 @@ async function makeCluster(
       signal,
     );
   } catch (error) {
+    await endLaunch(ctx, task);
     return unmade(ctx, task, error);
   }
   await tellWait(ctx, task, null);
@@ -177,13 +182,13 @@ async function unmade(
   task: JobTask & { clusterId: string },
   error: unknown,
 ): Promise<Outcome | undefined> {
-  const { type, message } = error instanceof AppError ? error : { type: "", message: "" };
+  if (!(error instanceof AppError)) throw error;
+  const { type, message } = error;
   if (type === "ConflictError") return rename(ctx, task);
-  await endLaunch(ctx, task);
-  if (hopeless.includes(type)) return { to: "FAILED_PRECHECKS", reason: message };
   if (type === "ResourcesUnavailableError")
     await tellWait(ctx, task, `waits for a machine: ${message}`);
   else if (type === policyRefusal) await tellWait(ctx, task, `waits: ${message}`);
+  else if (hopeless.includes(type)) return { to: "FAILED_PRECHECKS", reason: message };
   else throw error;
 }
 

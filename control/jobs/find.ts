@@ -31,24 +31,23 @@ export async function findTasks(
   const found = id ?? (await latest());
   const tasks = found === undefined ? [] : await listTasks(ctx.db, [found]);
   const seen = tasks.filter(({ job }) => seesWorkspace(reader, job.workspace));
-  return task === null || seen.length === 0 ? seen : [await oneOf(ctx, seen, task)];
+  const [first] = seen;
+  return task === null || first === undefined ? seen : [await oneOf(ctx, first.job.id, seen, task)];
 }
 
 /** A task of a job, or a job that has joined it: by number or name. */
 async function oneOf(
   ctx: Ground,
+  jobId: number,
   tasks: readonly JobTask[],
   wanted: number | string,
 ): Promise<JobTask> {
   const own = tasks.find(({ number, name }) => wanted === number || wanted === name);
   if (own !== undefined) return own;
-  const [{ job } = fail("ValueError", "the job has no tasks")] = tasks;
-  const members = await listTasks(ctx.db, await listMembers(ctx.db, [job.id]));
+  const members = await listTasks(ctx.db, await listMembers(ctx.db, [jobId]));
   const isWanted = ({ job: { joined }, name }: JobTask) =>
     wanted === joined?.number || wanted === name;
-  return (
-    members.find(isWanted) ?? fail("ValueError", `managed job ${job.id} has no task ${wanted}`)
-  );
+  return members.find(isWanted) ?? fail("ValueError", `managed job ${jobId} has no task ${wanted}`);
 }
 
 /** How a caller has called a job that there is not. */

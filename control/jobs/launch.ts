@@ -18,7 +18,8 @@ import { withDefaults } from "../workspaces/defaults.ts";
 import { policyOf } from "../workspaces/schema.ts";
 import { tellCallback } from "./callbacks/tell.ts";
 import { membershipOf } from "./join.ts";
-import { getPoolId, refuseLeaving, shareOf, tellPool } from "./pool.ts";
+import { getPoolId, requirePool, shareOf, tellPool } from "./pool.ts";
+import { nothingTold } from "./schema.ts";
 import { listTasks } from "./store.ts";
 import { addJobs, listSubmitted, type NewJob, type NewTask } from "./submit-store.ts";
 
@@ -101,9 +102,9 @@ async function submit(ctx: Context, given: Input, yaml: string, call: Call): Pro
     name: task.name ?? (tasks.length === 1 ? name : `${name}-${at}`),
     ...{ resources: describeAsked(task), poolId, share: shareIn(task) },
     ...partIn(document, task),
-    calledBack: task.eventCallback === undefined ? null : -1,
+    calledBack: task.eventCallback === undefined ? null : nothingTold,
   }));
-  return store(ctx, job, newTasks, given, call);
+  return write(ctx, job, newTasks, given, call);
 }
 
 const executions = { task: null, pipeline: "serial", group: "parallel" } as const;
@@ -135,7 +136,7 @@ function partIn({ group }: TaskDocument, { name = "" }: Task) {
   };
 }
 
-async function store(
+async function write(
   ctx: Context,
   job: Omit<NewJob, "joined">,
   tasks: readonly NewTask[],
@@ -145,7 +146,7 @@ async function store(
   const newId = () => randomBytes(6).toString("hex");
   const { ids, remark } = await ctx.batch(async (tx) => {
     await admitJob(ctx, tx, call.workspace, call);
-    await refuseLeaving(tx, tasks[0]?.poolId ?? null);
+    await requirePool(tx, tasks[0]?.poolId ?? null);
     const joined = await membershipOf(tx, given, call);
     const isRefused = typeof joined === "string";
     if (isRefused && given.job_group_explicit) fail("ValueError", `it cannot join: ${joined}`);

@@ -44,17 +44,12 @@ function timesOf(
   };
 }
 
-/** Says once what a task waits for, and what would end that; null takes it back. `change` is written with it. */
-export async function tellWait(
-  ctx: Ground,
-  task: JobTask,
-  waitsFor: string | null,
-  change: TaskChange = {},
-): Promise<void> {
-  if (task.waitsFor === waitsFor && Object.keys(change).length === 0) return;
+/** Says once what a task waits for, and what would end that; null takes it back. */
+export async function tellWait(ctx: Ground, task: JobTask, waitsFor: string | null): Promise<void> {
+  if (task.waitsFor === waitsFor) return;
   const reason = waitsFor ?? "waits no longer";
   await ctx.batch(async (tx) => {
-    await setTask(tx, task.id, { waitsFor, ...change });
+    await setTask(tx, task.id, { waitsFor });
     await addEvent(tx, { noun: "managed_job", id: task.id, reason, at: ctx.now() });
   });
   ctx.changes.notify(taskKey(task.id));

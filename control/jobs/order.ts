@@ -4,8 +4,8 @@ import type { Context } from "../context.ts";
 import type { Queries } from "../db/open.ts";
 import { nudge } from "../reconciler.ts";
 import { tellWait } from "./move.ts";
-import { hasEnded, type JobTask, taskKey } from "./schema.ts";
-import { findTaskOf, listPrimary, listTasks, listWaiting } from "./store.ts";
+import { calledInJob, hasEnded, type JobTask, taskKey } from "./schema.ts";
+import { findTaskOf, listPrimary, listTasks, listWaiting, queueForTurn } from "./store.ts";
 import { wantCancelled } from "./want.ts";
 
 /** What the other tasks of its job mean for a task. */
@@ -19,7 +19,6 @@ type Other = Pick<JobTask, "number" | "name" | "status" | "endedAt">;
 
 const go: Turn = { kind: "go" };
 const hasSucceeded = ({ status }: Other): boolean => status === "SUCCEEDED";
-const called = ({ number, name }: Other): string => `task ${number} (${name})`;
 
 /**
  * What a task of a pipeline may do: it begins when the task before has succeeded, and is cancelled when that cannot
@@ -28,8 +27,8 @@ const called = ({ number, name }: Other): string => `task ${number} (${name})`;
 export function turnAfter(before: Other | undefined): Turn {
   if (before === undefined || hasSucceeded(before)) return go;
   if (!hasEnded(before))
-    return { kind: "wait", waitsFor: `waits for ${called(before)} to succeed` };
-  return { kind: "cancel", because: `${called(before)} before it is ${before.status}` };
+    return { kind: "wait", waitsFor: `waits for ${calledInJob(before)} to succeed` };
+  return { kind: "cancel", because: `${calledInJob(before)} before it is ${before.status}` };
 }
 
 /**
@@ -44,7 +43,7 @@ export function turnBeside(
   if (!primary.every(hasEnded)) return go;
   const failed = primary.find((one) => !hasSucceeded(one));
   if (failed !== undefined)
-    return { kind: "cancel", because: `${called(failed)} of its group is ${failed.status}` };
+    return { kind: "cancel", because: `${calledInJob(failed)} of its group is ${failed.status}` };
   const until = Math.max(...primary.map(({ endedAt }) => endedAt ?? 0)) + delayMs;
   return now < until
     ? go
@@ -66,9 +65,10 @@ export async function isItsTurn(ctx: Context, task: JobTask): Promise<boolean> {
   if (task.job.execution === null || hasEnded(task) || task.wanted === "CANCELLED") return true;
   const turn = await turnOf(ctx.db, task, ctx.now().getTime());
   if (turn.kind === "go") return true;
-  // What ends the task before it wakes it.
-  if (turn.kind === "wait") await tellWait(ctx, task, turn.waitsFor, { queuedFor: "turn" });
-  else {
+  if (turn.kind === "wait") {
+    await tellWait(ctx, task, turn.waitsFor);
+    await ctx.batch((tx) => queueForTurn(tx, task));
+  } else {
     await ctx.batch((tx) => wantCancelled(tx, task.id, { because: turn.because }));
     ctx.changes.notify(taskKey(task.id));
     void nudge(ctx, "managed_job", task.id);
@@ -86,7 +86,11 @@ export async function isGroupUp(ctx: Context, task: JobTask): Promise<boolean> {
   for (const other of await listTasks(ctx.db, [job.id])) {
     const isPast = hasEnded(other) || other.wanted === "CANCELLED" || other.startedAt !== null;
     if (isPast || (await findCluster(ctx.db, other.clusterId ?? ""))?.status === "UP") continue;
-    await tellWait(ctx, task, `waits until ${called(other)} of its group has its cluster, too`);
+    await tellWait(
+      ctx,
+      task,
+      `waits until ${calledInJob(other)} of its group has its cluster, too`,
+    );
     return false;
   }
   return true;
@@ -99,9 +103,10 @@ export async function nudgeOthers(
   to: JobTask["status"],
 ): Promise<void> {
   const isOver = managedJobMachine.isFinal(to);
-  const next =
-    job.execution === "serial" && isOver && (await findTaskOf(ctx.db, job.id, number + 1));
-  const isHeard = job.execution === "parallel" && (isOver || to === "RUNNING");
-  const ids = isHeard ? await listWaiting(ctx.db, job.id) : next ? [next.id] : [];
-  for (const id of ids) void nudge(ctx, "managed_job", id);
+  if (job.execution === "serial" && isOver) {
+    const next = await findTaskOf(ctx.db, job.id, number + 1);
+    if (next !== undefined) void nudge(ctx, "managed_job", next.id);
+  }
+  if (job.execution === "parallel" && (isOver || to === "RUNNING"))
+    for (const id of await listWaiting(ctx.db, job.id)) void nudge(ctx, "managed_job", id);
 }

@@ -6,7 +6,8 @@ import type { Context } from "../context.ts";
 import type { Queries } from "../db/open.ts";
 import type { Ground } from "../ground.ts";
 import { nudge } from "../reconciler.ts";
-import { findLiveService, findService } from "../services/store.ts";
+import { refuseLeaving } from "../services/schema.ts";
+import { findLiveService, getService } from "../services/store.ts";
 import { tellWait } from "./move.ts";
 import { type JobTask, type Share, type Way, waitForWorker } from "./schema.ts";
 import { setTask } from "./store.ts";
@@ -32,11 +33,8 @@ export async function getPoolId(
 }
 
 /** Throws `ConflictError` for a pool that is going down; in the transaction that submits a job to it. */
-export async function refuseLeaving(tx: Queries, poolId: string | null): Promise<void> {
-  if (poolId === null) return;
-  const pool = await findService(tx, poolId);
-  if (pool?.wanted !== "UP")
-    fail("ConflictError", `pool ${pool?.name ?? ""} is being taken down (${pool?.wantedBecause})`);
+export async function requirePool(tx: Queries, poolId: string | null): Promise<void> {
+  if (poolId !== null) refuseLeaving(await getService(tx, poolId));
 }
 
 /** What a task takes of a worker. Throws `ValueError` for accelerators that it does not name. */

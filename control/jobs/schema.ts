@@ -71,7 +71,7 @@ export interface JobTask {
   readonly begunAt: number | null;
   /** Since when it counts as being launched. */
   readonly launchingAt: number | null;
-  /** The event up to which its callback was run, -1 before the first; null where it has none to run. */
+  /** The event up to which its callback was run, at first `nothingTold`; null where it has none to run. */
   readonly calledBack: number | null;
   readonly wanted: "DONE" | "CANCELLED";
   readonly wantedBecause: string;
@@ -101,6 +101,9 @@ export interface JobTask {
   readonly settledAt: number | null;
   readonly statusChangedAt: number;
 }
+
+/** Before any event, even that the task was submitted. */
+export const nothingTold = -1;
 
 /** What a task of a pool waits for. */
 export const waitForWorker = ({ pool }: Pick<ManagedJob, "pool">): string =>
@@ -159,9 +162,13 @@ export const dequeued: TaskChange = { queuedFor: null, queuedRank: null };
 /** The key that wakes those who wait for a task or its log. */
 export const taskKey = (id: string): string => `managed_job:${id}`;
 
+/** How people call a task among those of its job. */
+export const calledInJob = ({ number, name }: Pick<JobTask, "number" | "name">): string =>
+  `task ${number} (${name})`;
+
 /** How people call a task. */
-export const calledBy = ({ job, number, name }: Pick<JobTask, "job" | "number" | "name">): string =>
-  `managed job ${job.id}${job.execution === null ? "" : `, task ${number} (${name})`}`;
+export const calledBy = (task: Pick<JobTask, "job" | "number" | "name">): string =>
+  `managed job ${task.job.id}${task.job.execution === null ? "" : `, ${calledInJob(task)}`}`;
 
 export const hasEnded = ({ status }: Pick<JobTask, "status">): boolean =>
   managedJobMachine.isFinal(status);

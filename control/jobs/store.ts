@@ -3,7 +3,7 @@ import { among } from "../db/lists.ts";
 import type { Connection, Queries } from "../db/open.ts";
 import type { Tables } from "../db/tables.ts";
 import { amountOf, countTasks } from "./counts.ts";
-import type { JobTask, Membership, TaskChange } from "./schema.ts";
+import { type JobTask, type Membership, openStatuses, type TaskChange } from "./schema.ts";
 import { dropDocument } from "./submit-store.ts";
 
 /** The task with this id. */
@@ -57,6 +57,24 @@ export async function listWaiting(db: Queries, jobId: number): Promise<string[]>
     .execute();
   return rows.map(({ id }) => id);
 }
+
+/** Leaves a task of a pipeline alone until the one before it has ended; not where that has by now. */
+export const queueForTurn = (db: Connection, { id, job, number }: JobTask) =>
+  db
+    .updateTable("job_tasks")
+    .set({ queued_for: "turn" })
+    .where("id", "=", id)
+    .where("wanted", "=", "DONE")
+    .where(({ exists, selectFrom }) =>
+      exists(
+        selectFrom("job_tasks as before")
+          .select("before.id")
+          .where("before.job_id", "=", job.id)
+          .where("before.number", "=", number - 1)
+          .where("before.status", "in", [...openStatuses]),
+      ),
+    )
+    .execute();
 
 /** Has the next task of a pipeline looked at again, in the transaction that ends the one before it. */
 export const freeNext = (db: Connection, { job, number }: JobTask) =>

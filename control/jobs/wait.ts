@@ -24,11 +24,9 @@ export async function wait(
     const tasks = (await listTasks(ctx.db, [first.job.id])).filter(isChosen);
     return tasks.every(hasEnded) ? tasks : undefined;
   };
+  const called = chosen.length === 1 ? calledBy(first) : `managed job ${first.job.id}`;
   const limit = new AbortController();
-  const late = new AppError(
-    "TimeoutError",
-    `${chosen.length === 1 ? calledBy(first) : `managed job ${first.job.id}`} has not ended yet; wait for it again`,
-  );
+  const late = new AppError("TimeoutError", `${called} has not ended yet; wait for it again`);
   const atMostMs = Math.min(Math.max(0, input.timeout ?? longestMs) * 1_000, longestMs);
   const timer = setTimeout(() => limit.abort(late), atMostMs);
   const keys = chosen.map(({ id }) => taskKey(id));

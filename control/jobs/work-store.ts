@@ -35,19 +35,26 @@ export async function listQueued(db: Queries, poolId: string): Promise<QueuedTas
 }
 
 /** The tasks that workers of a pool have. */
-export async function listHeld(db: Queries, poolId: string): Promise<HeldTask[]> {
-  const rows = await db
+export const listHeld = async (db: Queries, poolId: string): Promise<HeldTask[]> =>
+  (await heldTasks(db).where("pool_id", "=", poolId).execute()).map(toHeld);
+
+/** The tasks that a worker has, by its cluster. */
+export const listHeldOn = async (db: Queries, clusterId: string): Promise<HeldTask[]> =>
+  (await heldTasks(db).where("cluster_id", "=", clusterId).execute()).map(toHeld);
+
+const heldTasks = (db: Queries) =>
+  db
     .selectFrom("job_tasks")
     .select(["id", "job_id", "share", "wanted", "attempt", "cluster_id"])
-    .where("pool_id", "=", poolId)
+    .where("pool_id", "is not", null)
     .where("settled_at", "is", null)
     .where("cluster_id", "is not", null)
-    .orderBy("job_id")
-    .execute();
-  return rows.map(({ id, job_id: jobId, share, wanted, attempt, cluster_id }) => ({
-    ...{ id, jobId, share: toShare(share), wanted, attempt, clusterId: cluster_id ?? "" },
-  }));
-}
+    .orderBy("job_id");
+
+const toHeld = (row: Awaited<ReturnType<ReturnType<typeof heldTasks>["execute"]>>[number]) => ({
+  ...{ id: row.id, jobId: row.job_id, share: toShare(row.share) },
+  ...{ wanted: row.wanted, attempt: row.attempt, clusterId: row.cluster_id ?? "" },
+});
 
 const toShare = (text: string | null): Share =>
   JSON.parse(text ?? '{"nodes":1,"ways":[],"files":null}');

@@ -1,3 +1,4 @@
+import { fail } from "../../common/errors.ts";
 import type { BalancerPlan, BalancerReport } from "../../contract/balancer-api.ts";
 import type { UpdateMode } from "../../contract/records/services.ts";
 import type { ReplicaStatus, ServiceStatus } from "../../contract/statuses.ts";
@@ -130,6 +131,13 @@ export const wordsOf = ({ isPool }: Pick<Service, "isPool">) =>
   isPool
     ? ({ noun: "pool", member: "worker" } as const)
     : ({ noun: "service", member: "replica" } as const);
+
+/** Throws `ConflictError` for a service or a pool that is being taken down. */
+export function refuseLeaving(service: Service): void {
+  const { name, wanted, wantedBecause } = service;
+  if (wanted !== "GONE") return;
+  fail("ConflictError", `${wordsOf(service).noun} ${name} is being taken down (${wantedBecause})`);
+}
 
 /** The key that wakes those who wait for a service. */
 export const serviceKey = (id: string): string => `service:${id}`;

@@ -14,7 +14,7 @@ import { withDefaults } from "../workspaces/defaults.ts";
 import { getLiveService } from "./find.ts";
 import { withoutKeys } from "./keys.ts";
 import { listReplicas } from "./replicas/store.ts";
-import { type Service, type Version, type VersionTask, wordsOf } from "./schema.ts";
+import { refuseLeaving, type Service, type Version, type VersionTask } from "./schema.ts";
 import { addVersion, getService, setService } from "./store.ts";
 import { versionTaskOf } from "./versions/files.ts";
 import {
@@ -87,13 +87,6 @@ export async function addNext(
 /** What the row's shapes cannot say of an update. */
 export function checkUpdate({ task }: Input): void {
   checkManagedFiles(readServiceTask(task, "serve.update").task);
-}
-
-/** Throws `ConflictError` for a service or a pool that is being taken down. */
-export function refuseLeaving(service: Service): void {
-  const { name, wanted, wantedBecause } = service;
-  if (wanted !== "GONE") return;
-  fail("ConflictError", `${wordsOf(service).noun} ${name} is being taken down (${wantedBecause})`);
 }
 
 /** Clients have the address of the balancer, and with it whether it speaks TLS. */

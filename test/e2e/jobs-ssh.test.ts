@@ -5,17 +5,9 @@ import { jobOperations as rows } from "../../contract/operations/jobs.ts";
 import type { ManagedJobRecord } from "../../contract/records/jobs.ts";
 import { until } from "../helpers/agent.ts";
 import { type SshHost, whyNoHosts } from "../helpers/ssh-hosts.ts";
-import { openLab } from "./ssh-lab.ts";
+import { counting, cutMs, openLab } from "./ssh-lab.ts";
 
 const skip = whyNoHosts();
-/** How long the network is away; connections notice after nine seconds. */
-const cutMs = Number(process.env["LINK_CUT_MS"] ?? 9_000);
-const counting = `
-for ((n = 1; ; n += 1)); do
-  echo $n
-  if [ -e ~/go ]; then echo $n > ~/count; exit; fi
-  sleep 0.05
-done`;
 
 test("a managed job on a host outlives a cut network and a control that is away", {
   skip,

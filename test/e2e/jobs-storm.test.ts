@@ -114,7 +114,7 @@ async function submit({ client }: TestControl, kind: Kind, ledger: string): Prom
   return job_id?.[0] ?? assert.fail("no job was submitted");
 }
 
-/** Whoever finds that another attempt at the task is alive says so. */
+/** A script that leaves a mark if another attempt at the same task is still running. */
 const scriptOf = (ledger: string, name: string, exit: string): string => `
 key="$OUTRIGGER_MANAGED_JOB_ID-${name}"
 mark="${ledger}/mark-$key"

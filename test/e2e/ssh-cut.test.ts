@@ -3,18 +3,10 @@ import { test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { type SshHost, whyNoHosts } from "../helpers/ssh-hosts.ts";
 import { aTask, clusterOf } from "./cluster.ts";
-import { openLab } from "./ssh-lab.ts";
+import { counting, cutMs, openLab } from "./ssh-lab.ts";
 
 const skip = whyNoHosts();
-/** How long the network is away; connections notice after nine seconds. */
-const cutMs = Number(process.env["LINK_CUT_MS"] ?? 9_000);
 const place = { resources: { infra: "ssh/lab" } };
-const counting = `
-for ((n = 1; ; n += 1)); do
-  echo $n
-  if [ -e ~/go ]; then echo $n > ~/count; exit; fi
-  sleep 0.05
-done`;
 /** The command line of what runs a job, for pgrep(1). */
 const scriptOf = (id: number) => `bash -l .*/jobs/${id}/run.sh$`;
 

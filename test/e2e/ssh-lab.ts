@@ -4,6 +4,17 @@ import { sshNodePoolOperations as rows } from "../../contract/operations/ssh-nod
 import { startControl, type TestControl } from "../helpers/programs.ts";
 import { type SshHost, type SshHostOptions, startSshHost } from "../helpers/ssh-hosts.ts";
 
+/** How long a network is away; connections notice after nine seconds. */
+export const cutMs = Number(process.env["LINK_CUT_MS"] ?? 9_000);
+
+/** Counts line by line until it is told to stop, then leaves the last number: no line of its log can be missing unseen. */
+export const counting = `
+for ((n = 1; ; n += 1)); do
+  echo $n
+  if [ -e ~/go ]; then echo $n > ~/count; exit; fi
+  sleep 0.05
+done`;
+
 /** A control plane and a pool `lab` of real hosts. */
 export interface Lab {
   readonly control: TestControl;

@@ -92,7 +92,7 @@ export function terminate({ node, agent }: Machine): void {
 
 const looksAgainMs = 1_500;
 
-/** Has a job do what it does by itself; an agent that is away is told of its end once it is back. */
+/** Makes a job print, end or fail as its script says. An agent that is away learns of the end when it is back. */
 export function run(clock: Clock, machine: Machine, job: FakeJob): void {
   const { endsAs, reason, exitCode, afterMs } = workloadOf(job);
   const print = (word: LogWord) => {

@@ -9,3 +9,4 @@ ALTER TABLE job_tasks ADD COLUMN share TEXT;
 ALTER TABLE job_tasks ADD COLUMN queued_at INTEGER;
 CREATE INDEX job_tasks_pool ON job_tasks (pool_id, job_id) WHERE pool_id IS NOT NULL AND settled_at IS NULL;
 CREATE INDEX job_tasks_queued ON job_tasks (pool_id, job_id) WHERE queued_at IS NOT NULL;
+CREATE INDEX job_tasks_worker ON job_tasks (cluster_id) WHERE pool_id IS NOT NULL AND settled_at IS NULL;

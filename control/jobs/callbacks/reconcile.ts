@@ -7,7 +7,7 @@ import type { Aside, Reconciler } from "../../reconciler.ts";
 import { secretsOf, withoutValues } from "../../task.ts";
 import { openTask } from "../document.ts";
 import { taskFolder } from "../folders.ts";
-import { type JobTask, taskKey } from "../schema.ts";
+import { type JobTask, nothingTold, taskKey } from "../schema.ts";
 import { listTasks, setTask } from "../store.ts";
 import { idsOf } from "../variables.ts";
 import { runScript } from "./script.ts";
@@ -60,7 +60,8 @@ async function listNews(ctx: Context, tasks: readonly JobTask[]): Promise<News[]
   for (const task of tasks) {
     const { id, calledBack, settledAt } = task;
     if (calledBack === null) continue;
-    const move = calledBack < 0 ? submitted : await findNextMove(ctx.db, id, calledBack);
+    const move =
+      calledBack === nothingTold ? submitted : await findNextMove(ctx.db, id, calledBack);
     if (move !== undefined) news.push({ task, move });
     else if (settledAt !== null) await ctx.batch((tx) => setTask(tx, id, { calledBack: null }));
   }

@@ -1,7 +1,7 @@
 import { spawn } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { once } from "node:events";
-import { writeFileSync } from "node:fs";
+import { rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { endTree } from "../../../common/end-processes.ts";
 import { findProcess } from "../../../common/process-tree.ts";
@@ -33,10 +33,23 @@ export async function runScript(
   atMostMs = limitMs,
 ): Promise<string | undefined> {
   signal.throwIfAborted();
-  const mark = randomUUID();
-  // Others see the words of a command line.
+  // Others see the words of a command line, and the text may have secrets.
   const file = join(folder, "script.sh");
-  writeFileSync(file, text, { mode: 0o600 });
+  await writeFile(file, text, { mode: 0o600 });
+  try {
+    return await runFile(file, { folder, env }, signal, atMostMs);
+  } finally {
+    await rm(file, { force: true });
+  }
+}
+
+async function runFile(
+  file: string,
+  { folder, env }: Omit<Script, "text">,
+  signal: AbortSignal,
+  atMostMs: number,
+): Promise<string | undefined> {
+  const mark = randomUUID();
   const child = start(file, { ...env, HOME: folder, [markName]: mark }, folder);
   if (typeof child === "string") return child;
   let tail = "";

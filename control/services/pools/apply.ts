@@ -15,7 +15,7 @@ import { withDefaults } from "../../workspaces/defaults.ts";
 import { getLivePool } from "../find.ts";
 import { withoutKeys } from "../keys.ts";
 import { listReplicas, setVersionOfLive } from "../replicas/store.ts";
-import { type Service, type VersionTask, wordsOf } from "../schema.ts";
+import { refuseLeaving, type Service, type VersionTask } from "../schema.ts";
 import {
   addService,
   addVersion,
@@ -25,7 +25,7 @@ import {
   setVersion,
 } from "../store.ts";
 import { checkName, firstVersion, newService } from "../up.ts";
-import { addNext, refuseLeaving } from "../update.ts";
+import { addNext } from "../update.ts";
 import { versionTaskOf } from "../versions/files.ts";
 import {
   asPool,
@@ -109,7 +109,7 @@ async function create(
 ): Promise<string> {
   const pool = newService(ctx, { id, name, isPool: true, host: "", port: 0 }, open, call);
   if (!(await addService(tx, pool)))
-    fail("ConflictError", `there is a ${wordsOf(pool).noun} or a service ${name} by now`);
+    fail("ConflictError", `there is a pool or a service ${name} by now`);
   await addVersion(tx, ctx.seal, firstVersion(ctx, id, open, call), task);
   return `version 1 is being brought up, ${pool.scaling.reason}`;
 }

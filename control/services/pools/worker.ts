@@ -6,7 +6,7 @@ import { findCluster } from "../../clusters/store.ts";
 import type { Context } from "../../context.ts";
 import type { Ground } from "../../ground.ts";
 import { submissionIn } from "../../jobs/schema.ts";
-import { listHeld } from "../../jobs/work-store.ts";
+import { listHeldOn } from "../../jobs/work-store.ts";
 import { nudge } from "../../reconciler.ts";
 import { lastWords, withWords } from "../replicas/last-output.ts";
 import type { Outcome, Replica } from "../schema.ts";
@@ -38,40 +38,34 @@ const silent = ({ status }: Replica): Outcome | undefined =>
 async function readyAgain(
   ctx: Context,
   cluster: Cluster,
-  { serviceId, status }: Replica,
+  { status }: Replica,
   signal: AbortSignal,
 ): Promise<Outcome | undefined> {
-  await cancelStrays(ctx, cluster, serviceId, signal);
+  await cancelStrays(ctx, cluster, signal);
   if (status === "STARTING") return { to: "READY", reason: "its setup is done" };
   return status === "NOT_READY" ? { to: "READY", reason: "its machine answers again" } : undefined;
 }
 
 /** Jobs that nobody waits for, as control was killed before it wrote down that it had submitted them. */
-async function cancelStrays(
-  ctx: Context,
-  cluster: Cluster,
-  poolId: string,
-  signal: AbortSignal,
-): Promise<void> {
+async function cancelStrays(ctx: Context, cluster: Cluster, signal: AbortSignal): Promise<void> {
   const head = ctx.agent(cluster, 0);
   const active = await head.call(api.listJobs, { active: "true" }, { signal });
-  const known = new Set((await listHeld(ctx.db, poolId)).map(submissionIn));
+  const known = new Set((await listHeldOn(ctx.db, cluster.id)).map(submissionIn));
   for (const { id, submissionId } of active)
     if (!known.has(submissionId)) await head.call(api.cancelJob, { id }, { signal });
 }
 
 /** The jobs that a worker has, which hear of its cluster through it. */
-export async function nudgeJobsOn(ctx: Context, { id, serviceId }: Replica): Promise<void> {
-  for (const task of await listHeld(ctx.db, serviceId))
-    if (task.clusterId === id) void nudge(ctx, "managed_job", task.id);
+export async function nudgeJobsOn(ctx: Context, { id: clusterId }: Replica): Promise<void> {
+  for (const { id } of await listHeldOn(ctx.db, clusterId)) void nudge(ctx, "managed_job", id);
 }
 
 /** Whether a worker that is to go has nothing left to finish; what is cancelled is not waited for. */
 export async function hasNoWork(
   ctx: Ground,
-  { id, serviceId }: Replica,
+  { id: clusterId }: Replica,
   isLate: boolean,
 ): Promise<boolean> {
-  const left = (await listHeld(ctx.db, serviceId)).filter(({ clusterId }) => clusterId === id);
+  const left = await listHeldOn(ctx.db, clusterId);
   return left.length === 0 || (isLate && left.every(({ wanted }) => wanted === "CANCELLED"));
 }

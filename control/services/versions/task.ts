@@ -56,31 +56,21 @@ export async function openReadable(ctx: Context, key: Key): Promise<OpenVersion>
 export const readServiceTask = (yaml: string, operation: string): ServiceTask =>
   asService(readTask(yaml, operation));
 
+/** Reads a task as `as` does, with the remarks on its document; it makes use of these sections. */
+const readerWithRemarks =
+  (as: (task: Task) => ServiceTask, ...sections: readonly string[]) =>
+  (ctx: Context, yaml: string, operation: string): [open: ServiceTask, remarks: string] => {
+    const [task, remarks] = readTaskAndRemarks(yaml, operation, ({ resources }) =>
+      asksForSpot(ctx, resources) ? [...sections, "resources.use_spot"] : sections,
+    );
+    return [as(task), remarks];
+  };
+
 /** As `readServiceTask`, with the remarks on its document. */
-export function readServiceTaskAndRemarks(
-  ctx: Context,
-  yaml: string,
-  operation: string,
-): [open: ServiceTask, remarks: string] {
-  const [task, remarks] = readTaskAndRemarks(yaml, operation, ({ resources }) => [
-    "service",
-    ...(asksForSpot(ctx, resources) ? ["resources.use_spot"] : []),
-  ]);
-  return [asService(task), remarks];
-}
+export const readServiceTaskAndRemarks = readerWithRemarks((task) => asService(task), "service");
 
 /** As `readServiceTaskAndRemarks`, of a pool. */
-export function readPoolTaskAndRemarks(
-  ctx: Context,
-  yaml: string,
-  operation: string,
-): [open: ServiceTask, remarks: string] {
-  const [task, remarks] = readTaskAndRemarks(yaml, operation, ({ resources }) => [
-    ...["pool", "service"],
-    ...(asksForSpot(ctx, resources) ? ["resources.use_spot"] : []),
-  ]);
-  return [asPool(task), remarks];
-}
+export const readPoolTaskAndRemarks = readerWithRemarks((task) => asPool(task), "pool", "service");
 
 const asStored = (task: Task, { workers }: VersionTask): ServiceTask =>
   task.pool === undefined ? asService(task) : asPool(task, workers);

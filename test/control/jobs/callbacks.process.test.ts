@@ -32,7 +32,7 @@ async function runAndSucceed(bed: JobBed): Promise<void> {
   await bed.untilSettled(1);
 }
 
-test("a callback is told of every change of its job, in order", async (t) => {
+test("a callback runs for each change of its job, in order", async (t) => {
   const file = join(aFolder(t), "told");
   const bed = await jobBed(t);
   await bed.launch(

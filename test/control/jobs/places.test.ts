@@ -101,7 +101,7 @@ test("the tasks of a group take one place together", async (t) => {
   await bed.untilTask(1, "RUNNING");
 });
 
-test("a job that waits behind others can be cancelled, and is nobody's obstacle then", async (t) => {
+test("a queued job can be cancelled, and then delays no other job", async (t) => {
   const bed = await jobBed(t, oneJob);
   for (let id = 1; id <= 3; id += 1) await bed.launch();
   await bed.untilTask(1, "RUNNING");
@@ -133,7 +133,7 @@ test("jobs that wait behind others go on after a crash, within the limit", async
   }
 });
 
-test("a group that has begun begins as a whole, whoever is ahead of its other tasks", async (t) => {
+test("the other tasks of a group that has begun do not wait behind jobs of higher priority", async (t) => {
   const bed = await jobBed(t, { config: { managedJobsAtMost: 1, jobLaunchesAtOnce: 1 } });
   const { provider } = bed.world;
   await bed.launch();

@@ -2,6 +2,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { jobOperations as rows } from "../../../contract/operations/jobs.ts";
 import { jobExitCodes } from "../../../contract/statuses.ts";
+import { queueForTurn } from "../../../control/jobs/store.ts";
+import { writable } from "../../helpers/writable.ts";
 import { jobBed, logOf, type TaskRef, train } from "./bed.ts";
 
 const pipeline = `name: pipe
@@ -104,6 +106,18 @@ test("a pipeline goes on where it was when control was killed between two tasks"
 
   assert.equal((await bed.task([1, 1])).attempt, 1);
   assert.equal((await bed.task([1, 2])).attempt, 0);
+});
+
+test("a task is not left alone where the one before it has ended meanwhile", async (t) => {
+  const bed = await jobBed(t);
+  await bed.launch(pipeline);
+  const waiting = await bed.until([1, 1], ({ queuedFor }) => queuedFor === "turn");
+  (await bed.agent([1, 0])).end(1, "SUCCEEDED");
+  await bed.untilTask([1, 1], "RUNNING");
+
+  await queueForTurn(writable(bed.world.ctx), waiting);
+
+  assert.equal((await bed.task([1, 1])).queuedFor, null);
 });
 
 test("tasks of a group begin together, and know where the others are", async (t) => {

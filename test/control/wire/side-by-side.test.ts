@@ -6,6 +6,19 @@ async function* saying(...texts: string[]): AsyncGenerator<Buffer> {
   for (const text of texts) yield Buffer.from(text);
 }
 
+/** A log without an end, and whether it was closed. */
+function endless() {
+  let isClosed = false;
+  async function* lines() {
+    try {
+      for (;;) yield Buffer.from("line\n");
+    } finally {
+      isClosed = true;
+    }
+  }
+  return { chunks: lines(), isClosed: () => isClosed };
+}
+
 async function textOf(chunks: AsyncIterable<Buffer>): Promise<string> {
   let text = "";
   for await (const chunk of chunks) text += chunk.toString();
@@ -32,40 +45,26 @@ test("a line without an end is handed over before it fills the memory", async ()
 });
 
 test("a log that fails ends them all, and each is closed", async () => {
-  let isClosed = false;
-  async function* endless() {
-    try {
-      for (;;) yield Buffer.from("line\n");
-    } finally {
-      isClosed = true;
-    }
-  }
+  const { chunks, isClosed } = endless();
   async function* failing(): AsyncGenerator<Buffer> {
     yield Buffer.from("last\n");
     throw new Error("gone");
   }
   const logs = [
-    { prefix: "", chunks: endless() },
+    { prefix: "", chunks },
     { prefix: "", chunks: failing() },
   ];
 
   await assert.rejects(textOf(sideBySide(logs)), { message: "gone" });
 
-  assert.equal(isClosed, true);
+  assert.equal(isClosed(), true);
 });
 
-test("whoever stops reading leaves no log open", async () => {
-  let isClosed = false;
-  async function* endless() {
-    try {
-      for (;;) yield Buffer.from("line\n");
-    } finally {
-      isClosed = true;
-    }
-  }
+test("every log is closed when its reader stops early", async () => {
+  const { chunks, isClosed } = endless();
 
-  for await (const _ of sideBySide([{ prefix: "", chunks: endless() }])) break;
+  for await (const _ of sideBySide([{ prefix: "", chunks }])) break;
   await new Promise(setImmediate);
 
-  assert.equal(isClosed, true);
+  assert.equal(isClosed(), true);
 });
