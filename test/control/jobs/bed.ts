@@ -20,6 +20,29 @@ export const train = "name: train\nrun: train";
 export const withRecovery = (recovery: string): string =>
   `name: train\nresources: {job_recovery: ${recovery}}\nrun: train`;
 
+/** A job of three tasks, one after the other. */
+export const pipeline = `name: pipe
+---
+name: prep
+run: prep
+---
+name: train
+run: train
+---
+name: eval
+run: eval`;
+
+/** A job of two tasks side by side, with more in its header. */
+export const group = (header = ""): string => `name: lab
+execution: parallel
+${header}
+---
+name: trainer
+run: trainer
+---
+name: watcher
+run: watcher`;
+
 /** A managed job's first task by the number of the job, or another one by both. */
 export type TaskRef = number | readonly [job: number, task: number];
 
