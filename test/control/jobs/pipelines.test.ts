@@ -86,6 +86,7 @@ test("a pipeline goes on where it was when control was killed between two tasks"
 test("a task is not left alone where the one before it has ended meanwhile", async (t) => {
   const bed = await jobBed(t);
   await bed.launch(pipeline);
+  await bed.untilTask([1, 0], "RUNNING");
   const waiting = await bed.until([1, 1], ({ queuedFor }) => queuedFor === "turn");
   (await bed.agent([1, 0])).end(1, "SUCCEEDED");
   await bed.untilTask([1, 1], "RUNNING");
