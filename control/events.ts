@@ -38,7 +38,9 @@ export async function addEvent(db: Connection, event: NewEvent): Promise<void> {
   const { isNoteworthy = false, at } = event;
   const row = { noun, subject_id: id, from_status: from, to_status: to, reason, actor };
   await insert(db, { ...row, is_noteworthy: Number(isNoteworthy), at: at.getTime() });
-  added.set(db, [...eventsOf(db), event]);
+  const events = added.get(db) ?? [];
+  events.push(event);
+  added.set(db, events);
 }
 
 const insert = statement((db: Connection, row: Omit<Selectable<Tables["events"]>, "seq">) =>

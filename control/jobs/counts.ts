@@ -1,19 +1,20 @@
 import type { ManagedJobStatus } from "../../contract/statuses.ts";
 import { among } from "../db/lists.ts";
 import type { Connection, Queries } from "../db/open.ts";
+import { statement } from "../db/statement.ts";
 
 /** How many tasks there are, kept as they change. */
 
-interface Of {
+type Of = {
   readonly user_id: string;
   readonly workspace: string;
-}
+};
 
 /** How many tasks, and how many of them are the first of their job: of that, jobs are counted. */
-interface Amount {
+type Amount = {
   readonly tasks: number;
   readonly jobs: number;
-}
+};
 
 /** What one task counts. */
 export const amountOf = ({ number }: { readonly number: number }, by: 1 | -1): Amount => ({
@@ -26,19 +27,22 @@ export async function countTasks(
   db: Connection,
   { user_id, workspace }: Of,
   status: ManagedJobStatus,
-  by: Amount,
+  { tasks, jobs }: Amount,
 ): Promise<void> {
-  await db
-    .insertInto("job_task_counts")
-    .values({ user_id, workspace, status, ...by })
-    .onConflict((conflict) =>
-      conflict.columns(["user_id", "workspace", "status"]).doUpdateSet(({ eb }) => ({
-        tasks: eb("job_task_counts.tasks", "+", by.tasks),
-        jobs: eb("job_task_counts.jobs", "+", by.jobs),
-      })),
-    )
-    .execute();
+  await add(db, { user_id, workspace, status, tasks, jobs });
 }
+
+const add = statement((db: Connection, row: Of & Amount & { readonly status: ManagedJobStatus }) =>
+  db
+    .insertInto("job_task_counts")
+    .values(row)
+    .onConflict((conflict) =>
+      conflict.columns(["user_id", "workspace", "status"]).doUpdateSet(({ eb, ref }) => ({
+        tasks: eb("job_task_counts.tasks", "+", ref("excluded.tasks")),
+        jobs: eb("job_task_counts.jobs", "+", ref("excluded.jobs")),
+      })),
+    ),
+);
 
 /** How many jobs there are, and how many tasks of each status. */
 export interface Counts {

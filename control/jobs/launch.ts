@@ -18,10 +18,10 @@ import { withDefaults } from "../workspaces/defaults.ts";
 import { policyOf } from "../workspaces/schema.ts";
 import { tellCallback } from "./callbacks/tell.ts";
 import { membershipOf } from "./join.ts";
+import { placesFor } from "./places.ts";
 import { getPoolId, requirePool, shareOf, tellPool } from "./pool.ts";
 import { nothingTold } from "./schema.ts";
-import { listTasks } from "./store.ts";
-import { addJobs, listSubmitted, type NewJob, type NewTask } from "./submit-store.ts";
+import { addJobs, listNew, listSubmitted, type NewJob, type NewTask } from "./submit-store.ts";
 
 type Input = InputOf<typeof rows.launch>;
 
@@ -30,13 +30,20 @@ export async function launch(ctx: Context, given: Input, call: Call) {
   const yaml = await withDefaults(ctx, call.workspace, given.task);
   const known = await listSubmitted(ctx.db, call.id);
   const ids = known.length > 0 ? known : await submit(ctx, given, yaml, call);
-  for (const task of await listTasks(ctx.db, ids)) {
-    if (task.queuedAt === null) void nudge(ctx, "managed_job", task.id);
-    else tellPool(ctx, task);
-    tellCallback(ctx, task);
-  }
+  await tellOf(ctx, ids);
   call.print(describeSubmitted(ids));
   return { job_id: ids, handle: null };
+}
+
+/** Has those looked at who have something to do for new jobs: those that are queued wait for their turn. */
+async function tellOf(ctx: Context, ids: readonly number[]): Promise<void> {
+  const tasks = await listNew(ctx.db, ids);
+  for (const { id, queued_at: queuedAt, queued_for: queuedFor } of tasks)
+    if (queuedAt === null && queuedFor === null) void nudge(ctx, "managed_job", id);
+  for (const poolId of new Set(tasks.map((task) => task.pool_id)))
+    tellPool(ctx, { poolId, clusterId: null });
+  for (const { job_id: id, called_back: calledBack } of tasks)
+    tellCallback(ctx, { calledBack, job: { id } });
 }
 
 function describeSubmitted(ids: readonly number[]): string {
@@ -87,7 +94,7 @@ async function submit(ctx: Context, given: Input, yaml: string, call: Call): Pro
   if (poolId === null)
     for (const task of tasks) await refuseImpossible(ctx, task, call.workspace, call.signal);
   const name = given.name ?? document.name ?? tasks[0]?.name ?? "job";
-  const job: Omit<NewJob, "joined"> = {
+  const job: Omit<NewJob, "joined" | "places"> = {
     ...{ requestId: call.id, name, user: call.user, workspace: call.workspace, pool },
     execution: executions[document.kind],
     copies: given.num_jobs ?? 1,
@@ -138,7 +145,7 @@ function partIn({ group }: TaskDocument, { name = "" }: Task) {
 
 async function write(
   ctx: Context,
-  job: Omit<NewJob, "joined">,
+  job: Omit<NewJob, "joined" | "places">,
   tasks: readonly NewTask[],
   given: Input,
   call: Call,
@@ -150,7 +157,8 @@ async function write(
     const joined = await membershipOf(tx, given, call);
     const isRefused = typeof joined === "string";
     if (isRefused && given.job_group_explicit) fail("ValueError", `it cannot join: ${joined}`);
-    const whole = { ...job, joined: isRefused ? null : joined };
+    const places = await placesFor(ctx, tx, job);
+    const whole = { ...job, places, joined: isRefused ? null : joined };
     const ids = await addJobs(tx, ctx.seal, whole, tasks, newId);
     return { ids, remark: isRefused ? `It is a job by itself, as ${joined}\n` : "" };
   });

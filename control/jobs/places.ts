@@ -1,6 +1,6 @@
 import { settingName } from "../../common/config.ts";
 import type { Context } from "../context.ts";
-import type { Connection } from "../db/open.ts";
+import type { Connection, Queries } from "../db/open.ts";
 import { addEvent } from "../events.ts";
 import type { Ground } from "../ground.ts";
 import { nudge } from "../reconciler.ts";
@@ -8,13 +8,20 @@ import {
   countAhead,
   countBegun,
   countLaunching,
-  findFirst,
   freeOthers,
   hasBegun,
+  listFirst,
   type Queued,
   rankOf,
 } from "./place-store.ts";
-import { dequeued, type JobTask, type TaskChange, taskKey } from "./schema.ts";
+import {
+  dequeued,
+  type JobTask,
+  type ManagedJob,
+  type TaskChange,
+  taskKey,
+  type Waiting,
+} from "./schema.ts";
 import { setTask } from "./store.ts";
 
 /**
@@ -23,6 +30,8 @@ import { setTask } from "./store.ts";
  */
 
 const queues: readonly Queued[] = ["job", "launch"];
+/** How many of a queue are looked at together when there may be room: one after the other would take long. */
+const wokenAtOnce = 16;
 
 const reasons: Readonly<Record<Queued, (config: Ground["config"]) => string>> = {
   job: ({ managedJobsAtMost: most }) =>
@@ -65,8 +74,10 @@ async function findLacking(
   tx: Connection,
   task: JobTask,
 ): Promise<Queued | undefined> {
+  const { job, number } = task;
+  const place = { rank: rankOf(job), jobId: job.id, number };
   const hasRoom = async (queue: Queued, room: number) =>
-    room > 0 && (await countAhead(tx, queue, task, room)) < room;
+    room > 0 && (await countAhead(tx, { queue, ...place }, room)) < room;
   if (!(await hasBegun(tx, task.job.id))) {
     const room = config.managedJobsAtMost - (await countBegun(tx));
     if (!(await hasRoom("job", room))) return "job";
@@ -78,7 +89,7 @@ async function findLacking(
 
 async function enqueue(ctx: Ground, tx: Connection, task: JobTask, queue: Queued): Promise<void> {
   const waitsFor = reasons[queue](ctx.config);
-  await setTask(tx, task.id, { queuedFor: queue, queuedRank: rankOf(task), waitsFor });
+  await setTask(tx, task.id, { queuedFor: queue, queuedRank: rankOf(task.job), waitsFor });
   await addEvent(tx, { noun: "managed_job", id: task.id, reason: waitsFor, at: ctx.now() });
 }
 
@@ -89,13 +100,38 @@ export async function endLaunch(ctx: Context, { id, launchingAt }: JobTask): Pro
   await wakeQueued(ctx);
 }
 
-/** Has the first task of each queue looked at, as there may be room for it. */
+/** Has the first tasks of each queue looked at, as there may be room for them. */
 export async function wakeQueued(ctx: Context): Promise<void> {
-  for (const id of await listFirst(ctx)) void nudge(ctx, "managed_job", id);
+  for (const id of await listNext(ctx.db, wokenAtOnce)) void nudge(ctx, "managed_job", id);
 }
 
-/** The first task of each queue. */
-export async function listFirst({ db }: Ground): Promise<string[]> {
-  const first = await Promise.all(queues.map((queue) => findFirst(db, queue)));
-  return first.flatMap((id) => id ?? []);
+/** The first tasks of each queue, at most so many of each. */
+export async function listNext(db: Queries, most: number): Promise<string[]> {
+  return (await Promise.all(queues.map((queue) => listFirst(db, queue, most)))).flat();
+}
+
+/**
+ * How many copies of a new job may begin at once, and what the others wait for: they are queued as they are written,
+ * and nobody looks at them before it is their turn.
+ */
+export async function placesFor(
+  { config }: Ground,
+  tx: Connection,
+  job: Pick<ManagedJob, "priority">,
+): Promise<{ readonly room: number; readonly waiting: Waiting }> {
+  const most = Math.max(0, config.managedJobsAtMost - (await countBegun(tx)));
+  // It has no number yet, and gets the highest.
+  const place = {
+    queue: "job",
+    rank: rankOf(job),
+    jobId: Number.MAX_SAFE_INTEGER,
+    number: 0,
+  } as const;
+  const ahead = most === 0 ? 0 : await countAhead(tx, place, most);
+  const waiting = {
+    queuedFor: "job",
+    queuedRank: place.rank,
+    waitsFor: reasons.job(config),
+  } as const;
+  return { room: most - ahead, waiting };
 }

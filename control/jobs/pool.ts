@@ -67,7 +67,10 @@ export async function queueUp(ctx: Context, task: JobTask): Promise<undefined> {
 }
 
 /** Tells the pool of a task, and the worker that it had, that it is not there any more. */
-export function tellPool(ctx: Context, { poolId, clusterId }: JobTask): void {
+export function tellPool(
+  ctx: Context,
+  { poolId, clusterId }: Pick<JobTask, "poolId" | "clusterId">,
+): void {
   if (poolId === null) return;
   void nudge(ctx, "service", poolId);
   if (clusterId !== null) void nudge(ctx, "replica", clusterId);

@@ -7,7 +7,7 @@ import { leave } from "./leave.ts";
 import { moveTask } from "./move.ts";
 import { isItsTurn, nudgeOthers } from "./order.ts";
 import { findOutcome } from "./outcome.ts";
-import { listFirst, wakeQueued } from "./places.ts";
+import { listNext, wakeQueued } from "./places.ts";
 import { tellPool } from "./pool.ts";
 import { hasEnded, type JobTask, type Outcome, taskKey } from "./schema.ts";
 import { findTask, listUnsettled, setTask } from "./store.ts";
@@ -33,7 +33,7 @@ async function due(ctx: Context): Promise<string[]> {
     is_primary === 1 &&
     ctx.watches.has(cluster_id ?? "");
   const due = (await listUnsettled(ctx.db)).filter((one) => !isHeard(one));
-  return [...due.map(({ id }) => id), ...(await listFirst(ctx))];
+  return [...due.map(({ id }) => id), ...(await listNext(ctx.db, 1))];
 }
 
 type Unsettled = Awaited<ReturnType<typeof listUnsettled>>[number];

@@ -156,6 +156,9 @@ export type TaskChange = Partial<
   >
 >;
 
+/** What a task is that waits behind others. */
+export type Waiting = Pick<JobTask, "queuedFor" | "queuedRank" | "waitsFor">;
+
 /** It waits behind others no more. */
 export const dequeued: TaskChange = { queuedFor: null, queuedRank: null };
 

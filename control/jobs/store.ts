@@ -1,6 +1,7 @@
 import type { Selectable } from "kysely";
 import { among } from "../db/lists.ts";
 import type { Connection, Queries } from "../db/open.ts";
+import { statement } from "../db/statement.ts";
 import type { Tables } from "../db/tables.ts";
 import { amountOf, countTasks } from "./counts.ts";
 import { type JobTask, type Membership, openStatuses, type TaskChange } from "./schema.ts";
@@ -8,9 +9,13 @@ import { dropDocument } from "./submit-store.ts";
 
 /** The task with this id. */
 export async function findTask(db: Queries, id: string): Promise<JobTask | undefined> {
-  const row = await selectTasks(db).where("job_tasks.id", "=", id).executeTakeFirst();
+  const [row] = await selectById(db, { id });
   return row && toTask(row);
 }
+
+const selectById = statement((db: Queries, { id }: { readonly id: string }) =>
+  selectTasks(db).where("job_tasks.id", "=", id),
+);
 
 /** The tasks of jobs, by job and number. */
 export async function listTasks(db: Queries, jobIds: readonly number[]): Promise<JobTask[]> {

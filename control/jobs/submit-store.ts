@@ -1,13 +1,26 @@
+import type { Selectable } from "kysely";
 import type { Seal } from "../../common/seal.ts";
+import { among } from "../db/lists.ts";
 import type { Connection, Queries } from "../db/open.ts";
+import { statement } from "../db/statement.ts";
+import type { Tables } from "../db/tables.ts";
+import { addEvent } from "../events.ts";
 import { countTasks } from "./counts.ts";
-import { type JobDocument, type JobTask, type ManagedJob, waitForWorker } from "./schema.ts";
+import {
+  type JobDocument,
+  type JobTask,
+  type ManagedJob,
+  type Waiting,
+  waitForWorker,
+} from "./schema.ts";
 
 /** A job as a launch submits it, in one copy or several. */
 export interface NewJob extends Omit<ManagedJob, "id" | "rank"> {
   readonly requestId: string;
   readonly document: JobDocument;
   readonly reason: string;
+  /** How many copies may begin at once, and what the others wait for. */
+  readonly places: { readonly room: number; readonly waiting: Waiting };
 }
 
 /** A task of it. */
@@ -39,53 +52,88 @@ export async function addJobs(
   return ids;
 }
 
+type Copy = NewJob & Pick<ManagedJob, "rank">;
+
 async function addCopy(
   db: Connection,
-  { requestId, document: _, user, submittedAt, reason, joined, ...job }: NewJob & { rank: number },
+  job: Copy,
   tasks: readonly NewTask[],
   newId: () => string,
 ): Promise<number> {
-  const { workspace } = job;
-  const { id } = await db
-    .insertInto("managed_jobs")
-    .values({
-      ...job,
-      request_id: requestId,
-      ...{ root_id: joined?.rootId ?? null, root_number: joined?.number ?? null },
-      ...{ parent_id: joined?.parentId ?? null, parent_number: joined?.parentNumber ?? null },
-      user_id: user.id,
-      user_name: user.name,
-      submitted_at: submittedAt,
-    })
-    .returning("id")
-    .executeTakeFirstOrThrow();
-  const of = { job_id: id, user_id: user.id, workspace, status: "PENDING" as const };
-  await db
-    .insertInto("job_tasks")
-    .values(
-      tasks.map(({ isPrimary, delayMs, poolId, share, calledBack, ...task }, number) => ({
-        ...{ id: newId(), ...task, ...of, ...untried, number, reason },
-        ...{ pool_id: poolId, share: share && JSON.stringify(share) },
-        // Of a pipeline only the first need not wait for another one.
-        ...(poolId !== null && number === 0 && queuedSince(job, submittedAt)),
-        ...{ is_primary: Number(isPrimary), delay_ms: delayMs, called_back: calledBack },
-        ...{ wanted_because: reason, wanted_by: user.name },
-        status_changed_at: submittedAt,
-      })),
-    )
-    .execute();
-  return id;
+  const [added] = await insertJob(db, jobRow(job));
+  if (added === undefined) throw new Error("a new job has no number");
+  const { id: jobId } = added;
+  for (const [number, task] of tasks.entries()) {
+    const { waitsFor, queuedAt, queuedFor, queuedRank } = { ...free, ...waitOf(job, task, number) };
+    const id = newId();
+    await insertTask(db, {
+      ...{ id, job_id: jobId, number, ...taskRow(job, task) },
+      ...{ waits_for: waitsFor, queued_at: queuedAt },
+      ...{ queued_for: queuedFor, queued_rank: queuedRank },
+    });
+    const event = {
+      noun: "managed_job",
+      id,
+      reason: waitsFor ?? "",
+      at: new Date(job.submittedAt),
+    };
+    if (queuedFor !== null) await addEvent(db, event);
+  }
+  return jobId;
 }
 
-const queuedSince = (job: Pick<ManagedJob, "pool">, at: number) => ({
-  queued_at: at,
-  waits_for: waitForWorker(job),
+const free = { waitsFor: null, queuedAt: null, queuedFor: null, queuedRank: null };
+
+/** What a new task waits for. Of a pipeline only the first need not wait for another one. */
+function waitOf(
+  job: Copy,
+  { poolId }: NewTask,
+  number: number,
+): Partial<Waiting & Pick<JobTask, "queuedAt">> {
+  if (job.execution === "serial" && number > 0) return {};
+  if (poolId !== null) return { queuedAt: job.submittedAt, waitsFor: waitForWorker(job) };
+  return job.rank < job.places.room ? {} : job.places.waiting;
+}
+
+const jobRow = ({ requestId, user, joined, ...job }: Copy) => ({
+  ...{ request_id: requestId, rank: job.rank, copies: job.copies, name: job.name },
+  ...{ execution: job.execution, pool: job.pool, priority: job.priority },
+  ...{ root_id: joined?.rootId ?? null, root_number: joined?.number ?? null },
+  ...{ parent_id: joined?.parentId ?? null, parent_number: joined?.parentNumber ?? null },
+  ...{ user_id: user.id, user_name: user.name, workspace: job.workspace },
+  ...{ command: job.command, submitted_at: job.submittedAt },
 });
 
-const untried = {
-  ...{ wanted: "DONE" as const, waits_for: null, attempt: 0, cluster_name: "" },
-  ...{ recoveries: 0, restarts: 0, failures: 0, ran_ms: 0 },
-};
+const insertJob = statement((db: Connection, row: ReturnType<typeof jobRow>) =>
+  db.insertInto("managed_jobs").values(row).returning("id"),
+);
+
+const taskRow = (job: Copy, { name, resources, isPrimary, delayMs, ...task }: NewTask) => ({
+  ...{ name, resources, is_primary: Number(isPrimary), delay_ms: delayMs },
+  ...{ pool_id: task.poolId, share: task.share && JSON.stringify(task.share) },
+  ...{ called_back: task.calledBack, user_id: job.user.id, workspace: job.workspace },
+  ...{ status: "PENDING" as const, status_changed_at: job.submittedAt, reason: job.reason },
+  ...{ wanted: "DONE" as const, wanted_because: job.reason, wanted_by: job.user.name },
+  ...{ attempt: 0, cluster_name: "", recoveries: 0, restarts: 0, failures: 0, ran_ms: 0 },
+});
+
+type TaskRow = ReturnType<typeof taskRow> &
+  Pick<
+    Selectable<Tables["job_tasks"]>,
+    "id" | "job_id" | "number" | "waits_for" | "queued_at" | "queued_for" | "queued_rank"
+  >;
+
+const insertTask = statement((db: Connection, row: TaskRow) =>
+  db.insertInto("job_tasks").values(row),
+);
+
+/** What says who has to look at the tasks of new jobs. */
+export const listNew = (db: Queries, jobIds: readonly number[]) =>
+  db
+    .selectFrom("job_tasks")
+    .select(["id", "job_id", "pool_id", "queued_at", "queued_for", "called_back"])
+    .where("job_id", "in", among(jobIds))
+    .execute();
 
 /** The numbers of the jobs that a launch has submitted; none where it has not. */
 export async function listSubmitted(db: Queries, requestId: string): Promise<number[]> {

@@ -157,10 +157,10 @@ async function measureWork(home: string): Promise<Figure[]> {
     for (let call = 0; call < calls; call += 1) checks.push(await cpuOf(() => check(ctx, callers)));
     // Not in turns with the checks: what a commit leaves to the kernel would be counted as theirs.
     for (let call = 0; call < calls; call += 1)
-      audits.push(await auditOne(ctx.db, `r${round}-${call}`));
+      audits.push(await auditOne(ctx, `r${round}-${call}`));
     if (round >= 0) measured.push({ checks, audits });
   }
-  await ctx.db.deleteFrom("requests").execute();
+  await ctx.batch((tx) => tx.deleteFrom("requests").execute());
   await closeContext(ctx);
   const figure = (what: string, kind: "checks" | "audits", share: number) => ({
     what: `CPU time of ${what}: p${share * 100}`,
@@ -181,8 +181,8 @@ async function check(ctx: Context, callers: Callers): Promise<void> {
 }
 
 /** What an entry costs beside the request that it is about. */
-const auditOne = (db: Database, id: string): Promise<number> =>
-  db.transaction().execute(async (tx) => {
+const auditOne = (ctx: Context, id: string): Promise<number> =>
+  ctx.batch(async (tx) => {
     await addRequest(tx, aRequest(id));
     return cpuOf(() => addAudit(tx, anEntry(0)));
   });

@@ -70,6 +70,21 @@ export async function settledMib(pid: number, signal: AbortSignal): Promise<numb
   return median(samples);
 }
 
+/**
+ * The resident memory of a process that is left alone until it gives nothing back any more: V8 shrinks its heap only
+ * some 20 s after the work that had let it grow.
+ */
+export async function restedMib(pid: number, signal: AbortSignal): Promise<number> {
+  let least = Number.POSITIVE_INFINITY;
+  for (let waited = 0; waited < 25; waited += 1) {
+    await sleep(1_000, undefined, { signal });
+    const now = residentMib(pid);
+    if (now < least * 0.99) waited = 0;
+    least = Math.min(least, now);
+  }
+  return least;
+}
+
 /** Watches the resident memory of processes while work goes on; the most that each had, in MiB. */
 export async function peaksOf(
   pids: readonly number[],

@@ -48,7 +48,7 @@ const benches: Record<string, (lab: Lab) => Promise<Figure[]>> = {
 };
 
 /** No bench takes longer. */
-const limitMs = 120_000;
+const limitMs = 300_000;
 
 const names = Object.keys(benches);
 const namesFor = (asked: string) =>

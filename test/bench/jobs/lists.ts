@@ -64,6 +64,7 @@ async function addManagedJobs(home: string): Promise<void> {
     ...{ copies: atOnce, workspace: "default", command: "outrigger jobs launch train.yaml" },
     ...{ priority: 0, submittedAt: now, reason: "submitted by bench" },
     document: { yaml: "run: python train.py\n", blobId: null },
+    places: { room: atOnce, waiting: { queuedFor: null, queuedRank: null, waitsFor: null } },
   };
   const task = {
     ...{ name: "bench", resources: "H100:8", isPrimary: true, delayMs: 0 },

@@ -1,9 +1,9 @@
 import type { Figure } from "../figures.ts";
 import type { Lab } from "../lab.ts";
-import { settledMib } from "../measure.ts";
+import { restedMib } from "../measure.ts";
 import { submit, untilAll } from "./managed.ts";
 
-const running = 40;
+const running = 60;
 const waiting = 10_000;
 const kilobytes = 1_024;
 
@@ -14,12 +14,12 @@ export async function jobMemory(lab: Lab): Promise<Figure[]> {
   await submit(client, "sleep 1000");
   const isRunning = ({ status }: { readonly status: string | null }) => status === "RUNNING";
   await untilAll(client, (jobs) => jobs.every(isRunning), lab.signal);
-  const idle = await settledMib(pid, lab.signal);
+  const idle = await restedMib(pid, lab.signal);
   await submit(client, "sleep 1000", { copies: running - 1 });
   await untilAll(client, (jobs) => jobs.every(isRunning), lab.signal);
-  const busy = await settledMib(pid, lab.signal);
+  const busy = await restedMib(pid, lab.signal);
   for (let at = 0; at < waiting; at += 1_000) await submit(client, "true", { copies: 1_000 });
-  const full = await settledMib(pid, lab.signal);
+  const full = await restedMib(pid, lab.signal);
   return [
     { what: "control with one managed job that runs", measured: idle, unit: "MiB" },
     {

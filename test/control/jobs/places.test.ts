@@ -42,6 +42,21 @@ test("jobs beyond the limit wait, say for what, and follow by priority, then age
   assert.deepEqual(order, [[1], [3], [4], [2]]);
 });
 
+test("copies beyond the limit are queued as they are submitted, and nobody looks at them", async (t) => {
+  const bed = await jobBed(t, oneJob);
+  const held = bed.world.provider.holds("create");
+
+  await bed.world.run(rows.launch, { task: "run: x", name: null, num_jobs: 3 });
+
+  const queued = [await bed.task(2), await bed.task(3)];
+  assert.deepEqual(
+    queued.map(({ queuedFor, waitsFor }) => [queuedFor, waitsFor]),
+    Array(2).fill(["job", forJob]),
+  );
+  held();
+  await bed.untilTask(1, "RUNNING");
+});
+
 test("of the jobs that wait behind others only the first is looked at in each round", async (t) => {
   const bed = await jobBed(t, oneJob);
   for (let id = 1; id <= 4; id += 1) await bed.launch();
