@@ -150,7 +150,7 @@ function bind(node: FakeNode, changes: Changes): Bound<Rows> {
       return { missing: [], files: 0, changed: 0, changedBytes: 0, removed: 0 };
     },
     sendContents: () => ({ received: 0 }),
-    listParts: notHere,
+    listParts: () => [],
     getPartSpec: notHere,
     reportPart: notHere,
     appendPartLog: notHere,
