@@ -15,7 +15,7 @@ import type { Context } from "./context.ts";
 import { openBatch } from "./db/batch.ts";
 import { checkDatabase, clearMark, markInUse } from "./db/damage.ts";
 import { takeLease } from "./db/lease.ts";
-import { isFull } from "./db/node-sqlite.ts";
+import { type Connected, isFull } from "./db/node-sqlite.ts";
 import { openDatabase } from "./db/open.ts";
 import { openBundles } from "./doors/ssh/bundles.ts";
 import { openEventLog } from "./event-log.ts";
@@ -38,7 +38,9 @@ import { openUploads } from "./uploads/uploads.ts";
 import { openConfigurations } from "./workspaces/configurations.ts";
 
 /** What a test puts in the place of the real thing. */
-export type Replaced = Partial<Pick<Context, "providers" | "now" | "steadyNow" | "balancers">>;
+export type Replaced = Partial<Pick<Context, "providers" | "now" | "steadyNow" | "balancers">> & {
+  readonly connection?: Connected;
+};
 
 const urgentAtOnce = 16;
 
@@ -69,7 +71,7 @@ async function open(config: Config, log: Logger, replaced: Replaced): Promise<Co
   const hasBeenLeft = markInUse(file);
   // The key is made after the database: until it is there, what is in that means nothing yet.
   if (existsSync(sealFile) && existsSync(file)) checkDatabase(file, { whole: hasBeenLeft });
-  const db = await openDatabase(file);
+  const db = await openDatabase(file, replaced.connection);
   const lease = await takeLease(db);
   const eventLog = openEventLog(db, changes);
   const batch = openBatch(db, {

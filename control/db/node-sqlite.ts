@@ -16,6 +16,11 @@ export interface AtOnce {
   readAtOnce(text: string, values: readonly unknown[]): unknown[] | undefined;
 }
 
+/** What is used of a connection. */
+export type Connected = Pick<DatabaseSync, "prepare" | "exec" | "close" | "isTransaction">;
+
+const connect = (file: string): Connected => new DatabaseSync(file, { timeout: 5_000 });
+
 /** Room for the statements of a program; more than it has is a sign of built-in values. */
 const statementsKept = 500;
 
@@ -23,8 +28,7 @@ const statementsKept = 500;
  * Kysely over `node:sqlite`. Every commit is on disk before it returns (WAL, `synchronous=FULL`).
  * Statements are prepared once and kept.
  */
-export function nodeSqliteDialect(file: string): Dialect {
-  const database = new DatabaseSync(file, { timeout: 5_000 });
+export function nodeSqliteDialect(file: string, database: Connected = connect(file)): Dialect {
   const settings = "journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON;";
   explained(file, () => database.exec(`PRAGMA ${settings}`));
   const statements = new Map<string, KyselyStatement>();
@@ -59,7 +63,7 @@ class Compiler extends SqliteQueryCompiler {
  * SQLite may end a transaction by itself where a write failed; what then went wrong is that write, not
  * that there is nothing left to roll back. Source: sqlite.org/lang_transaction.html, section 3.
  */
-function withSureRollback(driver: Driver, database: DatabaseSync): Driver {
+function withSureRollback(driver: Driver, database: Connected): Driver {
   const rollback = driver.rollbackTransaction.bind(driver);
   driver.rollbackTransaction = async (connection) => {
     if (database.isTransaction) await rollback(connection);
@@ -68,7 +72,7 @@ function withSureRollback(driver: Driver, database: DatabaseSync): Driver {
 }
 
 function prepare(
-  database: DatabaseSync,
+  database: Connected,
   statements: Map<string, KyselyStatement>,
   text: string,
   file: string,

@@ -2,7 +2,7 @@ import { mkdirSync, readdirSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { Kysely, sql, type Transaction } from "kysely";
 import { fail } from "../../common/errors.ts";
-import { nodeSqliteDialect } from "./node-sqlite.ts";
+import { type Connected, nodeSqliteDialect } from "./node-sqlite.ts";
 import type { Tables } from "./tables.ts";
 
 export type Database = Kysely<Tables>;
@@ -15,9 +15,9 @@ export type Queries = Pick<Database, "selectFrom" | "selectNoFrom" | "fn" | "get
  * Opens the embedded database, made and brought up to date when it is not. Throws `ConfigError` for one
  * that a newer version has changed.
  */
-export async function openDatabase(file: string): Promise<Database> {
+export async function openDatabase(file: string, connection?: Connected): Promise<Database> {
   if (file !== ":memory:") mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
-  const db = new Kysely<Tables>({ dialect: nodeSqliteDialect(file) });
+  const db = new Kysely<Tables>({ dialect: nodeSqliteDialect(file, connection) });
   try {
     await migrate(db, file);
     return db;

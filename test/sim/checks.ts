@@ -1,5 +1,4 @@
-import { dirname, join } from "node:path";
-import { DatabaseSync, type StatementSync } from "node:sqlite";
+import { join } from "node:path";
 import {
   clusterMachine,
   managedJobMachine,
@@ -7,6 +6,7 @@ import {
   serviceMachine,
 } from "../../contract/statuses.ts";
 import type { Noun } from "../../control/nouns.ts";
+import { prepare, reading, rows } from "./database.ts";
 import { type EndChecks, openEndChecks } from "./end-checks.ts";
 import { type JobChecks, openJobChecks } from "./job-checks.ts";
 import type { Watched } from "./reads.ts";
@@ -88,7 +88,6 @@ export interface Checks {
   live(): Row[];
   readonly atEnd: EndChecks;
   readonly jobs: JobChecks;
-  close(): void;
 }
 
 /** Which wishes let control end a node in each way. */
@@ -101,16 +100,20 @@ const firstOf: Record<Noun, string> = {
   managed_job: managedJobMachine.initial,
 };
 
-/** What tells of nouns. */
-const nounTables = [
-  ...["clusters", "services", "replicas", "job_tasks", "job_task_counts"],
-  ...["lifecycles", "events"],
-];
 const columns = "id, name, status, wanted, status = 'GONE' AS isOver";
-const everything = `SELECT 'cluster' AS noun, ${columns} FROM clusters
-  UNION ALL SELECT 'service', ${columns} FROM services
-  UNION ALL SELECT 'replica', id, cluster_name, status, wanted, status = 'GONE' FROM replicas
-  UNION ALL SELECT 'managed_job', id, name, status, wanted, settled_at IS NOT NULL FROM job_tasks`;
+/** The rows of each noun, with the tables whose rows have it change. */
+const everything = [
+  [`SELECT 'cluster' AS noun, ${columns} FROM clusters`, "clusters"],
+  [`SELECT 'service' AS noun, ${columns} FROM services`, "services"],
+  [
+    "SELECT 'replica' AS noun, id, cluster_name AS name, status, wanted, status = 'GONE' AS isOver FROM replicas",
+    ...["replicas", "services"],
+  ],
+  [
+    "SELECT 'managed_job' AS noun, id, name, status, wanted, settled_at IS NOT NULL AS isOver FROM job_tasks",
+    ...["job_tasks", "managed_jobs"],
+  ],
+] as const;
 const own = `SELECT 'cluster' AS noun, ${columns} FROM clusters WHERE status <> 'GONE' AND made_for IS NULL
   UNION ALL SELECT 'service', ${columns} FROM services WHERE status <> 'GONE'`;
 const moves = `SELECT seq, noun, subject_id, from_status, to_status FROM events
@@ -122,32 +125,32 @@ const remains = `SELECT 'cluster ' || name AS what FROM clusters WHERE status = 
   UNION ALL SELECT 'managed job ' || name FROM managed_jobs
   UNION ALL SELECT 'request ' || name FROM requests WHERE status NOT IN ('PENDING', 'RUNNING')`;
 
-/** Opens them on the database of control; `now` is simulated time. */
-export function openChecks(file: string, now: () => number): Checks {
-  const db = new DatabaseSync(file, { readOnly: true });
-  const events = db.prepare(moves);
-  const present = db.prepare(everything);
-  const live = db.prepare(own);
-  const cluster = db.prepare(
+/** Opens them for control with this home; `now` is simulated time. */
+export function openChecks(home: string, now: () => number): Checks {
+  const events = prepare(moves);
+  const present = everything.map(([text, ...tables]) => reading<Row>(text, ...tables));
+  const live = prepare(own);
+  const cluster = prepare(
     "SELECT name, wanted, placement ->> 'isRefused' AS refused FROM clusters WHERE id = ?",
   );
-  const unlike = db.prepare(
+  const unlike = prepare(
     "SELECT name, status, wanted FROM clusters WHERE status <> 'GONE' AND status <> wanted",
   );
   const named = (table: string) =>
-    db.prepare(`SELECT id FROM ${table} WHERE name = ? AND status <> 'GONE'`);
+    prepare(`SELECT id FROM ${table} WHERE name = ? AND status <> 'GONE'`);
   const [clusterNamed, serviceNamed] = [named("clusters"), named("services")];
-  const requests = db.prepare("SELECT id, name, status FROM requests");
+  const requests = reading<Request>("SELECT id, name, status FROM requests", "requests");
   const ended = new Map<string, string>();
-  const services = openServiceChecks(db);
-  const jobs = openJobChecks(db, join(dirname(file), "jobs"));
+  const services = openServiceChecks();
+  const jobs = openJobChecks(join(home, "control", "jobs"));
   const replayed = new Map<string, string>();
-  const wishes = openWishChecks(db, now);
-  const old = db.prepare(remains);
+  const wishes = openWishChecks(now);
+  const old = prepare(remains);
   const watches = new Map<string, Set<Set<string | null>>>();
   /** What was not over at the commit before. */
   let goingOn = new Map<string, string>();
   let found: readonly Row[] = [];
+  let listed: readonly (readonly Row[])[] = [];
   let asked: readonly Request[] = [];
   let seen = 0;
 
@@ -200,11 +203,15 @@ export function openChecks(file: string, now: () => number): Checks {
   }
 
   /** Rows, their wishes and their events agree. */
-  function checkRows(): void {
-    const moved = replay();
-    found = rows<Row>(present);
-    wishes.committed(moved, found);
-    jobs.committed(moved);
+  function checkRows(written?: ReadonlySet<string>): void {
+    const moved = written?.has("events") === false ? [] : replay();
+    const lists = present.map((read) => read(written));
+    const isChanged = lists.some((list, index) => list !== listed[index]);
+    if (isChanged) found = lists.flat();
+    listed = lists;
+    wishes.committed(moved, found, written);
+    jobs.committed(moved, written);
+    if (!isChanged) return;
     look();
     for (const { noun, id, name, status } of found) {
       const told = replayed.get(`${noun} ${id}`) ?? firstOf[noun];
@@ -215,14 +222,11 @@ export function openChecks(file: string, now: () => number): Checks {
 
   return {
     committed(existing, written) {
-      const areRows = written === undefined || nounTables.some((table) => written.has(table));
-      const areRequests = written === undefined || written.has("requests");
-      if (areRows) checkRows();
-      if (areRequests) {
-        asked = rows<Request>(requests);
-        checkEnded();
-      }
-      if (areRows || areRequests) checkKept();
+      const [rowsBefore, askedBefore] = [found, asked];
+      checkRows(written);
+      asked = requests(written);
+      if (asked !== askedBefore) checkEnded();
+      if (found !== rowsBefore || asked !== askedBefore) checkKept();
       checkGone(found, existing);
     },
     ending(how, clusterId) {
@@ -249,7 +253,7 @@ export function openChecks(file: string, now: () => number): Checks {
         );
     },
     unsettled() {
-      const open = rows<Request>(requests)
+      const open = requests()
         .filter(isOpen)
         .map(({ name, id }) => `${name} ${id} has not ended`);
       const found = rows<Row>(unlike).map(
@@ -260,9 +264,8 @@ export function openChecks(file: string, now: () => number): Checks {
     clusterOf: (name) => clusterNamed.get(name)?.id as string | undefined,
     serviceOf: (name) => serviceNamed.get(name)?.id as string | undefined,
     live: () => rows<Row>(live),
-    atEnd: openEndChecks(db),
+    atEnd: openEndChecks(),
     jobs,
-    close: () => db.close(),
   };
 }
 
@@ -293,7 +296,3 @@ function checkGone(found: readonly Row[], existing: Existing): void {
       throw new Violation("GONE is not wanted", `${name}: ${wanted}`);
   }
 }
-
-/** All rows; by another way than the program's statements, which the simulation counts. */
-export const rows = <T>(statement: StatementSync, ...given: (number | string)[]): T[] =>
-  [...statement.iterate(...given)] as unknown as T[];

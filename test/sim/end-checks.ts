@@ -1,6 +1,6 @@
-import type { DatabaseSync } from "node:sqlite";
 import type { Autostop } from "../../contract/agent-shapes.ts";
-import { rows, Violation } from "./checks.ts";
+import { Violation } from "./checks.ts";
+import { prepare, rows } from "./database.ts";
 import type { HookBegun } from "./hooks.ts";
 import { isBroken } from "./service-checks.ts";
 
@@ -26,13 +26,13 @@ const calledUnwell = `SELECT noun, subject_id AS id, to_status AS "to", reason F
     AND reason NOT LIKE '%did not answer within%')`;
 
 /** Opens them on the database of control. */
-export function openEndChecks(db: DatabaseSync): EndChecks {
-  const requests = db.prepare("SELECT name, error FROM requests");
-  const up = db.prepare(
+export function openEndChecks(): EndChecks {
+  const requests = prepare("SELECT name, error FROM requests");
+  const up = prepare(
     "SELECT id, name, coalesce(autostop, 'null') AS autostop FROM clusters WHERE status = 'UP'",
   );
-  const unwell = db.prepare(calledUnwell);
-  const takenBack = db.prepare("SELECT id FROM lifecycles WHERE status = 'CANCELLED'");
+  const unwell = prepare(calledUnwell);
+  const takenBack = prepare("SELECT id FROM lifecycles WHERE status = 'CANCELLED'");
   const cancelled = new Set<string>();
   const remember = () => {
     for (const { id } of rows<{ id: string }>(takenBack)) cancelled.add(id);

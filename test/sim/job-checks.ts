@@ -1,15 +1,15 @@
-import type { DatabaseSync } from "node:sqlite";
 import { type ManagedJobStatus, managedJobMachine } from "../../contract/statuses.ts";
 import { type FakeJob, isOver } from "../helpers/fake-node.ts";
 import { type Attempt, checkLog, describeAttempt, isWell, outcomesOf } from "./attempts.ts";
-import { type Move, rows, Violation } from "./checks.ts";
+import { type Move, Violation } from "./checks.ts";
+import { reading } from "./database.ts";
 import { variableOf } from "./job-wishes.ts";
 import { jobLimits } from "./program.ts";
 
 /** Looks at managed jobs: at their rows, and at what their nodes know of them. */
 export interface JobChecks {
   /** What holds after each commit. */
-  committed(moved: readonly Move[]): void;
+  committed(moved: readonly Move[], written?: ReadonlySet<string>): void;
   /** A job was begun on a node, of an attempt or not; one that is doomed loses a machine soon. */
   began(job: FakeJob, isDoomed: boolean): void;
   /** A machine of a cluster goes down; where it is doomed it does not come back. */
@@ -59,10 +59,12 @@ const comingUp: readonly string[] = ["PENDING", "STARTING", "RECOVERING"];
 const goesOn: readonly string[] = ["STARTING", "RUNNING", "CANCELLING"];
 
 /** Opens them on the database of control; `folder` is where control keeps the logs of tasks. */
-export function openJobChecks(db: DatabaseSync, folder: string): JobChecks {
-  const taskRows = db.prepare(allTasks);
-  const clusterRows = db.prepare(liveClusters);
-  const wrongCounts = db.prepare(miscounted);
+export function openJobChecks(folder: string): JobChecks {
+  const taskRows = reading<Task>(allTasks, "job_tasks", "managed_jobs");
+  const clusterRows = reading<Cluster>(liveClusters, "clusters");
+  const wrongCounts = reading<object>(miscounted, "job_task_counts", "job_tasks", "managed_jobs");
+  let found: readonly Task[] = [];
+  let clusters: readonly Cluster[] = [];
   let before = new Map<string, Task>();
   let tasks = new Map<string, Task>();
   /** The tasks that clusters were made for. */
@@ -75,8 +77,8 @@ export function openJobChecks(db: DatabaseSync, folder: string): JobChecks {
   const attemptsOf = (taskId: string) =>
     [...attempts.values()].filter((one) => one.taskId === taskId);
 
-  function checkCounts(): void {
-    for (const wrong of rows<Record<string, unknown>>(wrongCounts))
+  function checkCounts(written?: ReadonlySet<string>): void {
+    for (const wrong of wrongCounts(written))
       throw new Violation("counts of jobs do not add up", JSON.stringify(wrong));
   }
 
@@ -143,14 +145,17 @@ export function openJobChecks(db: DatabaseSync, folder: string): JobChecks {
   }
 
   return {
-    committed(moved) {
+    committed(moved, written) {
+      const [tasksBefore, clustersBefore] = [found, clusters];
+      found = taskRows(written);
+      clusters = clusterRows(written);
       before = tasks;
-      tasks = new Map(rows<Task>(taskRows).map((task) => [task.id, task]));
-      const clusters = rows<Cluster>(clusterRows);
+      checkCounts(written);
+      if (found !== tasksBefore) tasks = new Map(found.map((task) => [task.id, task]));
       for (const { id, task } of clusters) owners.set(id, task);
-      checkCounts();
-      checkLimits();
       for (const move of moved) if (move.noun === "managed_job") checkMove(move);
+      if (found === tasksBefore && clusters === clustersBefore) return;
+      checkLimits();
       for (const task of tasks.values()) checkTask(task);
       for (const cluster of clusters) checkCluster(cluster);
     },
@@ -188,7 +193,7 @@ export function openJobChecks(db: DatabaseSync, folder: string): JobChecks {
     clusterOf: (name) =>
       [...tasks.values()].find(({ job_id: id }) => name === `job ${id}`)?.cluster_id ?? undefined,
     unsettled: () =>
-      rows<Task>(taskRows)
+      taskRows()
         .filter((task) => task.settled_at === null)
         .map((task) => `managed job ${task.job_id} is ${task.status}: ${task.waits_for}`),
   };

@@ -1,16 +1,7 @@
 import * as fs from "node:fs";
 import { createRequire, syncBuiltinESMExports } from "node:module";
-import { StatementSync } from "node:sqlite";
 import type { Batch } from "../../control/db/batch.ts";
 import type { Random } from "./random.ts";
-
-/** Who sees the statements of the program under test. */
-export interface Statements {
-  /** Before each; what it throws is what the statement throws. */
-  before(sql: string): void;
-  /** Once a transaction is on disk, with the tables that were written to since the one before. */
-  committed(written: ReadonlySet<string>): void;
-}
 
 const require = createRequire(import.meta.url);
 
@@ -35,10 +26,6 @@ let isFull = () => false;
 export function watchDisk(full: () => boolean): void {
   isFull = full;
 }
-
-/** What SQLite throws on a full disk. */
-export const databaseFull = (): Error =>
-  Object.assign(new Error("database or disk is full"), { errcode: 13 });
 
 /** Has writing fail on a full disk. */
 function withDisk<T extends (...given: never[]) => unknown>(write: T): T {
@@ -136,44 +123,4 @@ export function withFlushes(batch: Batch, random: Random): Batch {
     last = written.catch(() => {});
     return written;
   };
-}
-
-let watch: Statements | undefined;
-
-/** Sees the statements that are run from now on; undefined sees none. */
-export function watchStatements(statements: Statements | undefined): void {
-  watch = statements;
-}
-
-const writtenTable = /^(?:insert into|update|delete from) "?(\w+)/i;
-/** The texts of statements: SQLite makes a text anew each time that it is asked for. */
-const texts = new WeakMap<StatementSync, { readonly sql: string; readonly table?: string }>();
-
-function textOf(statement: StatementSync) {
-  const known = texts.get(statement);
-  if (known !== undefined) return known;
-  const { sourceSQL: sql } = statement;
-  const table = writtenTable.exec(sql)?.[1];
-  const text = { sql, ...(table !== undefined && { table }) };
-  texts.set(statement, text);
-  return text;
-}
-
-/** Has statements tell of themselves. */
-export function installDatabase(): void {
-  let written = new Set<string>();
-  for (const name of ["run", "all"] as const) {
-    const work = StatementSync.prototype[name] as (...given: unknown[]) => unknown;
-    StatementSync.prototype[name] = function (this: StatementSync, ...given: unknown[]) {
-      const { sql, table } = textOf(this);
-      watch?.before(sql);
-      const result = work.apply(this, given);
-      if (table !== undefined) written.add(table);
-      if (sql !== "commit") return result as never;
-      const all = written;
-      written = new Set();
-      watch?.committed(all);
-      return result as never;
-    };
-  }
 }

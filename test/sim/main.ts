@@ -4,7 +4,8 @@ import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
-import { installDatabase, installFiles, installPorts } from "./machine.ts";
+import { keepDatabase } from "./database.ts";
+import { installFiles, installPorts } from "./machine.ts";
 import { play } from "./play.ts";
 import { makeHome } from "./program.ts";
 import { regressions } from "./regressions.ts";
@@ -111,8 +112,7 @@ async function prepare() {
   await makeHome(template);
   installFiles();
   installPorts();
-  installDatabase();
-  return { folder, template };
+  return { folder, template, reset: keepDatabase() };
 }
 
 function stepsOf(seed: number): Numbered[] {

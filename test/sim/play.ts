@@ -16,6 +16,16 @@ export interface Outcome {
   readonly hash: string;
 }
 
+/** Where scripts are played. */
+export interface Places {
+  /** For the homes of control. */
+  readonly folder: string;
+  /** What each home is a copy of. */
+  readonly template: string;
+  /** Has the database be as it was at the beginning. */
+  reset(): void;
+}
+
 /** How long faults go on after the last step. */
 const faultyMs = 20_000;
 /** Once they are over, everything becomes what is wanted within this time, and what is taken down too. */
@@ -29,12 +39,13 @@ const tasksAtMost = 150_000;
 export async function play(
   seed: number,
   steps: readonly Numbered[],
-  { folder, template }: { folder: string; template: string },
+  { folder, template, reset }: Places,
 ): Promise<Outcome> {
   const home = mkdtempSync(join(folder, "home-"));
+  reset();
   cpSync(template, home, { recursive: true });
   const stage = openStage(seed, home, steps);
-  const { network, host, checks, trace } = stage;
+  const { network, host, trace } = stage;
   try {
     for (const [number, step] of steps)
       network.clock.after(step.at, () => void take(stage, number, step));
@@ -42,7 +53,6 @@ export async function play(
     await lead(stage, steps);
   } finally {
     await host.close();
-    checks.close();
     rmSync(home, { recursive: true, force: true });
   }
   const hash = createHash("sha256").update(trace.join("\n")).digest("hex");

@@ -27,6 +27,7 @@ import { collectServices } from "../../control/services/collect.ts";
 import { services } from "../../control/services/reconcile.ts";
 import { replicas } from "../../control/services/replicas/reconcile.ts";
 import { aCaller } from "../helpers/callers.ts";
+import { connect } from "./database.ts";
 
 /** A control plane in this process, as `control/main.ts` starts it; calls come without HTTP. */
 export interface Program {
@@ -64,7 +65,9 @@ export interface Outside {
 
 /** Makes a home with an empty database. */
 export async function makeHome(home: string): Promise<void> {
-  const ctx = await openContext(readConfig({ OUTRIGGER_HOME: home }), pino({ level: "silent" }));
+  const ctx = await openContext(readConfig({ OUTRIGGER_HOME: home }), pino({ level: "silent" }), {
+    connection: connect(),
+  });
   await closeContext(ctx);
 }
 
@@ -88,7 +91,9 @@ export async function startProgram(
   const log = pino({ level: "error" }, { write });
   const config = { ...readConfig({ OUTRIGGER_HOME: home }), ...retention, ...jobLimits };
   const balancers = openBalancers(() => ctx, undefined, processes);
-  const ctx: Context = await openContext(config, log, { providers: [provider], balancers });
+  const ctx: Context = await openContext(config, log, {
+    ...{ providers: [provider], balancers, connection: connect() },
+  });
   opened(ctx);
   const requests = await openRequests(ctx, operations);
   const reconciling = [clusters, lateNodes, services, replicas, managedJobs].map((noun) =>

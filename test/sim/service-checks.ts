@@ -1,5 +1,4 @@
-import type { DatabaseSync } from "node:sqlite";
-import { rows } from "./checks.ts";
+import { prepare, rows } from "./database.ts";
 import { brokenWords } from "./workloads.ts";
 
 interface Service {
@@ -30,9 +29,9 @@ const theirs = `SELECT cluster_name, version, replicas.status, reason, replicas.
   WHERE service_id = ? AND replicas.status <> 'GONE'`;
 
 /** Looks at services that live. */
-export function openServiceChecks(db: DatabaseSync) {
-  const services = db.prepare(live);
-  const replicas = db.prepare(theirs);
+export function openServiceChecks() {
+  const services = prepare(live);
+  const replicas = prepare(theirs);
   return {
     /** What is not yet as it will be. */
     unsettled: (): string[] =>

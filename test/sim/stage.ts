@@ -1,4 +1,3 @@
-import { databaseOf } from "../../control/home.ts";
 import { type Balancers, openSimBalancers } from "./balancers.ts";
 import { type Checks, openChecks, Violation } from "./checks.ts";
 import { openClock } from "./clock.ts";
@@ -63,7 +62,7 @@ export function openStage(seed: number, home: string, steps: readonly Numbered[]
   }
 
   const network = openNetwork(clock, openRandom(seed, "network"), note);
-  const checks = openChecks(databaseOf(home), clock.now);
+  const checks = openChecks(home, clock.now);
   const cloud: Cloud = openCloud(network, {
     ending: (how, clusterId) =>
       guarded(() => {

@@ -1,10 +1,10 @@
-import type { DatabaseSync } from "node:sqlite";
-import { type Move, type Row, rows, Violation } from "./checks.ts";
+import { type Move, type Row, Violation } from "./checks.ts";
+import { reading } from "./database.ts";
 
 /** What control does has to be for what is wanted. */
 export interface WishChecks {
   /** What holds after each commit. */
-  committed(moved: readonly Move[], found: readonly Row[]): void;
+  committed(moved: readonly Move[], found: readonly Row[], written?: ReadonlySet<string>): void;
   /** What holds when a node of a cluster is about to be made, or turned on. */
   making(clusterId: string): void;
 }
@@ -30,8 +30,9 @@ interface Leaving {
   cluster_id: string;
 }
 
-export function openWishChecks(db: DatabaseSync, now: () => number): WishChecks {
-  const left = db.prepare(leaving);
+export function openWishChecks(now: () => number): WishChecks {
+  const left = reading<Leaving>(leaving, "lifecycles");
+  let rows: readonly Row[] = [];
   /** What was wanted of each row at the commit before. */
   let before = new Map<string, string>();
   let wanted = new Map<string, string>();
@@ -52,8 +53,7 @@ export function openWishChecks(db: DatabaseSync, now: () => number): WishChecks 
   }
 
   /** From there on nothing is taken back. */
-  function checkLeaving(): void {
-    const found = rows<Leaving>(left);
+  function checkLeaving(found: readonly Leaving[]): void {
     for (const { id, rank, cluster_id: clusterId } of found) {
       if (leftBefore.has(`${id} ${rank} ${clusterId}`)) continue;
       const wishes = wishesOf(`cluster ${clusterId}`);
@@ -64,14 +64,15 @@ export function openWishChecks(db: DatabaseSync, now: () => number): WishChecks 
   }
 
   return {
-    committed(moved, found) {
-      [before, wanted] = [
-        wanted,
-        new Map(found.map((row) => [`${row.noun} ${row.id}`, row.wanted])),
-      ];
-      for (const [key, wish] of wanted) if (before.get(key) !== wish) since.set(key, now());
+    committed(moved, found, written) {
+      before = wanted;
+      if (found !== rows) {
+        rows = found;
+        wanted = new Map(found.map((row) => [`${row.noun} ${row.id}`, row.wanted]));
+        for (const [key, wish] of wanted) if (before.get(key) !== wish) since.set(key, now());
+      }
       checkMoves(moved);
-      checkLeaving();
+      checkLeaving(left(written));
     },
     making(clusterId) {
       const key = `cluster ${clusterId}`;
