@@ -135,21 +135,28 @@ export async function listLiveBlobs(db: Queries, seal: Seal): Promise<string[]> 
 
 /** Ids of live clusters that are not what is wanted. */
 export async function listUnsettled(db: Queries): Promise<string[]> {
-  const rows = await db
+  return (await selectUnsettled(db, {})).map(({ id }) => id);
+}
+
+const selectUnsettled = statement((db: Queries) =>
+  db
     .selectFrom("clusters")
     .select("id")
     .where("status", "<>", gone)
-    .where((where) => where("status", "<>", where.ref("wanted") as never))
-    .execute();
-  return rows.map(({ id }) => id);
-}
+    .where((where) => where("status", "<>", where.ref("wanted") as never)),
+);
 
 /** Ids of the clusters that are up. */
 export async function listUp(db: Queries): Promise<string[]> {
-  const up = sql.lit("UP" as const);
-  const rows = await db.selectFrom("clusters").select("id").where("status", "=", up).execute();
-  return rows.map(({ id }) => id);
+  return (await selectUp(db, {})).map(({ id }) => id);
 }
+
+const selectUp = statement((db: Queries) =>
+  db
+    .selectFrom("clusters")
+    .select("id")
+    .where("status", "=", sql.lit("UP" as const)),
+);
 
 type Key = Pick<Row, "user_id" | "id">;
 

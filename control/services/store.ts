@@ -70,9 +70,12 @@ export async function listLiveServices(db: Queries): Promise<Service[]> {
 
 /** Ids of the live services. */
 export async function listServiceIds(db: Queries): Promise<string[]> {
-  const rows = await db.selectFrom("services").select("id").where("status", "<>", gone).execute();
-  return rows.map(({ id }) => id);
+  return (await selectIds(db, {})).map(({ id }) => id);
 }
+
+const selectIds = statement((db: Queries) =>
+  db.selectFrom("services").select("id").where("status", "<>", gone),
+);
 
 /** Services that are gone since before an instant. */
 export async function listGoneServices(db: Queries, before: number): Promise<string[]> {
@@ -155,13 +158,7 @@ const versionColumns = [
 
 /** The versions of a service, oldest first. */
 export async function listVersions(db: Queries, serviceId: string): Promise<Version[]> {
-  const rows = await db
-    .selectFrom("service_versions")
-    .select(versionColumns)
-    .where("service_id", "=", serviceId)
-    .orderBy("version")
-    .execute();
-  return rows.map((row) => ({
+  return (await selectVersions(db, { serviceId })).map((row) => ({
     serviceId: row.service_id,
     version: row.version,
     command: row.command,
@@ -172,6 +169,14 @@ export async function listVersions(db: Queries, serviceId: string): Promise<Vers
     givenUp: row.given_up,
   }));
 }
+
+const selectVersions = statement((db: Queries, { serviceId }: { readonly serviceId: string }) =>
+  db
+    .selectFrom("service_versions")
+    .select(versionColumns)
+    .where("service_id", "=", serviceId)
+    .orderBy("version"),
+);
 
 /** The task of a version, secrets included; throws `NotFoundError`. */
 export async function readVersionTask(

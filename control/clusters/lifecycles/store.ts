@@ -28,15 +28,18 @@ export async function findLifecycle(
   db: Queries,
   { clusterId, id, rank }: LifecycleKey,
 ): Promise<StoredLifecycle | undefined> {
-  const row = await db
+  const [row] = await selectLifecycle(db, { clusterId, id, rank });
+  return row && toLifecycle(row);
+}
+
+const selectLifecycle = statement((db: Queries, { clusterId, id, rank }: LifecycleKey) =>
+  db
     .selectFrom("lifecycles")
     .selectAll()
     .where("cluster_id", "=", clusterId)
     .where("id", "=", id)
-    .where("rank", "=", rank)
-    .executeTakeFirst();
-  return row && toLifecycle(row);
-}
+    .where("rank", "=", rank),
+);
 
 /** By the order in which control came to know of them: the clock of a node may be set at any time. */
 const newestFirst = (db: Queries) =>
@@ -49,9 +52,14 @@ export async function listLifecycles(
   clusterId: string,
   limit = shownAtMost,
 ): Promise<StoredLifecycle[]> {
-  const rows = await newestFirst(db).where("cluster_id", "=", clusterId).limit(limit).execute();
-  return rows.map(toLifecycle);
+  return (await selectNewest(db, { clusterId, limit })).map(toLifecycle);
 }
+
+type Newest = Readonly<{ clusterId: string; limit: number }>;
+
+const selectNewest = statement((db: Queries, { clusterId, limit }: Newest) =>
+  newestFirst(db).where("cluster_id", "=", clusterId).limit(limit),
+);
 
 /** The lifecycles of a cluster that are under way, newest first. */
 export async function listOpen(db: Queries, clusterId: string): Promise<StoredLifecycle[]> {

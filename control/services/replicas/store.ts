@@ -37,15 +37,17 @@ export async function findNumber(
 
 /** The replicas of a service that the wire shows, by number: also failed ones that are kept. */
 export async function listReplicas(db: Queries, serviceId: string): Promise<Replica[]> {
-  const rows = await db
+  return (await selectOfService(db, { serviceId })).map(toReplica);
+}
+
+const selectOfService = statement((db: Queries, { serviceId }: { readonly serviceId: string }) =>
+  db
     .selectFrom("replicas")
     .selectAll()
     .where("service_id", "=", serviceId)
     .where("status", "<>", gone)
-    .orderBy("number")
-    .execute();
-  return rows.map(toReplica);
-}
+    .orderBy("number"),
+);
 
 /** Every replica that is not gone, of every service. */
 export async function listAllReplicas(db: Queries): Promise<Replica[]> {
@@ -60,9 +62,12 @@ export async function listAllReplicas(db: Queries): Promise<Replica[]> {
 
 /** Ids of the replicas that are not gone, of every service. */
 export async function listReplicaIds(db: Queries): Promise<string[]> {
-  const rows = await db.selectFrom("replicas").select("id").where("status", "<>", gone).execute();
-  return rows.map(({ id }) => id);
+  return (await selectIds(db, {})).map(({ id }) => id);
 }
+
+const selectIds = statement((db: Queries) =>
+  db.selectFrom("replicas").select("id").where("status", "<>", gone),
+);
 
 /** Has the replicas of a version that are to stay be of another one. */
 export async function setVersionOfLive(
