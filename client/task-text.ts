@@ -169,7 +169,7 @@ function mergeOptions(document: Document, options: TaskOptions): void {
 }
 
 /** Sets a key for every candidate; the word `none` takes it away. */
-function setResource(document: Document, keys: readonly string[], value: unknown): void {
+export function setResource(document: Document, keys: readonly string[], value: unknown): void {
   for (const resources of candidatesOf(document)) for (const key of keys) resources.delete(key);
   const [key] = keys;
   if (value !== "none") document.setIn(["resources", key], document.createNode(value));

@@ -48,6 +48,41 @@ Examples:
     load: async () => (await import("../commands/jobs-launch.ts")).jobsLaunch,
   },
   {
+    name: "jobs map",
+    group: managed,
+    operands: "[entrypoint...]",
+    summary: "Run a task once for each line of a file, and collect the results.",
+    options: [
+      { flags: "--inputs <file>", means: "File with one input per line, such as JSON Lines." },
+      {
+        flags: "--results <file>",
+        means: "File to write: one line of JSON per input, in the order of the inputs.",
+      },
+      { flags: "-p, --pool <name>", means: "Run on the workers of this pool." },
+      {
+        flags: "--num-jobs <n>",
+        means: "Divide the inputs among so many managed jobs; 32 by default.",
+        parse: wholeNumber(1),
+      },
+      {
+        flags: "--retries <n>",
+        means: "How often an input is run again that failed; 2 by default.",
+        parse: wholeNumber(0),
+      },
+      option.workspaceOption,
+      option.yes,
+      ...option.taskOptions,
+      ...option.machineOptions,
+      ...option.outputs,
+    ],
+    more: `ENTRYPOINT is a YAML file, a command, or - for stdin. Its run sees the input in OUTRIGGER_MAP_INPUT and OUTRIGGER_MAP_INPUT_FILE, and writes its result to the file OUTRIGGER_MAP_RESULT_FILE. After an interruption, the same command goes on where it was. It exits with 0 if every input succeeded, and with 100 if some failed.
+
+Examples:
+  outrigger jobs map -p warm --inputs prompts.jsonl --results answers.jsonl answer.yaml`,
+    startsControl: true,
+    load: async () => (await import("../commands/jobs-map.ts")).jobsMap,
+  },
+  {
     name: "jobs queue",
     group: managed,
     summary: "List managed jobs, newest first, and what they wait for.",

@@ -79,3 +79,21 @@ export const managedJobEventForm = form(
     reason: row.reason,
   }),
 );
+
+interface MapCounts {
+  readonly inputs: number;
+  readonly succeeded: number;
+  readonly failed: number;
+  readonly results: string | null;
+}
+
+/** What became of the inputs of a map, as `jobs map` prints it. */
+export const mapForm = form(
+  z.strictObject({
+    inputs: z.int(),
+    succeeded: z.int(),
+    failed: z.int().describe("How many failed at each try."),
+    results: text.describe("File with the results; null while inputs are left to run."),
+  }),
+  (row: MapCounts) => row,
+);

@@ -19,7 +19,7 @@ import { downloadForm, logFileForm } from "./files.ts";
 import { findingForm, versionForm } from "./installation.ts";
 import { eventForm, jobForm, jobStatusForm } from "./jobs.ts";
 import { logLineForm } from "./logs.ts";
-import { managedJobEventForm, managedJobForm } from "./managed-jobs.ts";
+import { managedJobEventForm, managedJobForm, mapForm } from "./managed-jobs.ts";
 import { workerPoolForm } from "./pools.ts";
 import { serviceForm } from "./services.ts";
 import { configurationForm, configurationVersionForm, workspaceForm } from "./workspaces.ts";
@@ -50,6 +50,7 @@ export const outputs: readonly Output[] = [
   { name: "jobs", schema: listOf(jobForm), printedBy: ["queue"] },
   { name: "managed-jobs", schema: listOf(managedJobForm), printedBy: ["jobs queue", "jobs wait"] },
   { name: "managed-job-events", schema: listOf(managedJobEventForm), printedBy: ["jobs events"] },
+  { name: "map", schema: mapForm.schema, printedBy: ["jobs map"] },
   { name: "job-statuses", schema: listOf(jobStatusForm), printedBy: ["logs --status"] },
   {
     name: "log-line",

@@ -21,7 +21,7 @@ const printedAsLines = ["error", "event", "log-line", "audit-entry"];
 /** Commands that are tried with a real control plane, below, or beside what they write. */
 const triedElsewhere = [
   ...["api start", "api stop", "api restore", "logs --sync-down", "serve logs --sync-down"],
-  "jobs download",
+  ...["jobs download", "jobs map"],
 ];
 
 test("each form of JSON is tried", () => {
