@@ -132,6 +132,12 @@ export const isEmptyTask = (source: string): boolean =>
     return isEmpty && errors.length === 0;
   });
 
+/** The text of a field of a task, or of the first one that has it. */
+export const textIn = (taskText: string, field: string): string | undefined =>
+  documentsOf(taskText)
+    .map((document): unknown => document.get(field))
+    .find((value): value is string => typeof value === "string" && value !== "");
+
 /** Where a task may name local files. */
 interface LocalFields {
   readonly workdir?: unknown;

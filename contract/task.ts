@@ -2,7 +2,7 @@ import { fail } from "../common/errors.ts";
 import { type Header, readHeader, refuseJobNames } from "./task/header.ts";
 import type { TaskIssue, TaskWarning } from "./task/issues.ts";
 import { type Parts, splitParts } from "./task/parts.ts";
-import { child, gives, refuse } from "./task/place.ts";
+import { child, gives, type Place, refuse } from "./task/place.ts";
 import { readTaskFields, type Task } from "./task/task-fields.ts";
 import type { GivenVariables } from "./task/variables.ts";
 import { parseYaml } from "./task/yaml-text.ts";
@@ -78,6 +78,7 @@ function readGroup(
   warnings: readonly TaskWarning[],
 ): TaskDocument {
   refuseKinds(parts);
+  refusePools(parts);
   refuseJobNames(
     parts.tasks,
     tasks.map(({ name }) => name),
@@ -92,9 +93,19 @@ function readGroup(
 function refuseKinds(parts: Parts): void {
   for (const place of parts.tasks)
     for (const section of ["service", "pool"])
-      if (gives(place, section))
+      if (gives(place, section) && !namesPool(place, section))
         refuse(
           child(place, section),
           `a ${section} takes one task only; move it to its own document`,
         );
+}
+
+const namesPool = (place: Place, section: string): boolean =>
+  section === "pool" && typeof child(place, section).value === "string";
+
+/** A group begins together, which workers that have other jobs cannot. */
+function refusePools(parts: Parts): void {
+  for (const place of parts.tasks)
+    if (namesPool(place, "pool"))
+      refuse(child(place, "pool"), "a job group has clusters of its own; leave it out");
 }

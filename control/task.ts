@@ -74,6 +74,7 @@ export function remarksOn({ warnings, tasks }: TaskDocument, used: readonly stri
 const wayOut: Readonly<Record<string, string>> = {
   service: " (bring it up with `outrigger serve up`)",
   pool: " (apply it with `outrigger jobs pool apply`)",
+  "the name of a pool": " (run it there with `outrigger jobs launch`)",
 };
 
 /** Fields of a task, each with whether a task makes use of it. */
@@ -99,6 +100,7 @@ const unbuilt: Uses = {
 const withoutEffect: Uses = {
   service: ({ service }) => service !== undefined,
   pool: ({ pool }) => pool !== undefined,
+  "the name of a pool": ({ inPool }) => inPool !== undefined,
   "service.replica_policy.spot_placer": ({ service }) => service?.replicas.spotPlacer !== undefined,
   event_callback: ({ eventCallback }) => eventCallback !== undefined,
   config: ({ config }) => isFilled(config),

@@ -70,7 +70,7 @@ const taskRows = {
   setup: script,
   run: script,
   service: serviceFields,
-  pool: fields(poolRows),
+  pool: either(text, fields(poolRows)),
   config,
   event_callback: text,
   inputs: data,

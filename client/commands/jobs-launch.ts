@@ -6,6 +6,7 @@ import { entrypointOf } from "../entrypoint.ts";
 import { tellWays } from "../managed-jobs.ts";
 import { agree } from "../selection.ts";
 import { withSourcePositions } from "../source-positions.ts";
+import { textIn } from "../task-text.ts";
 import type { World } from "../world.ts";
 import { carryOut } from "./carry-out.ts";
 import { followManagedJob } from "./jobs-logs.ts";
@@ -34,7 +35,7 @@ export async function jobsLaunch(
   if (terminal.canAsk && !options.yes)
     await withSourcePositions(source, task, async () => {
       // Which machines a pool has is settled.
-      if (options.pool === undefined) await showPlan(world, task, null);
+      if ((options.pool ?? textIn(task, "pool")) === undefined) await showPlan(world, task, null);
       await agree(world, "Launch a managed job?");
     });
   const input = { ...(await withFiles(world, task, "all")), name: null, ...inputOf(options) };

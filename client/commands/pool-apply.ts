@@ -5,12 +5,12 @@ import type { TaskOptions } from "../arguments.ts";
 import { entrypointOf } from "../entrypoint.ts";
 import { agree } from "../selection.ts";
 import { withSourcePositions } from "../source-positions.ts";
+import { textIn } from "../task-text.ts";
 import { tellCommands } from "../ways.ts";
 import type { World } from "../world.ts";
 import { carryOut } from "./carry-out.ts";
 import { taskOf, withFiles } from "./launch.ts";
 import { showPlan } from "./plan.ts";
-import { nameIn } from "./serve-up.ts";
 
 interface ApplyOptions extends TaskOptions {
   readonly pool?: string;
@@ -32,7 +32,8 @@ export async function poolApply(
   if (workers !== undefined) return resize(world, workers, options);
   const source = await entrypointOf(world, operands);
   const task = await taskOf(world, source, options, "service");
-  const name = options.pool ?? nameIn(task) ?? fail("UsageError", "name the pool: --pool NAME");
+  const name =
+    options.pool ?? textIn(task, "name") ?? fail("UsageError", "name the pool: --pool NAME");
   if (world.terminal.canAsk && !options.yes)
     await withSourcePositions(source, task, async () => {
       await showPlan(world, task, null);

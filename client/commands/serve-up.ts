@@ -7,6 +7,7 @@ import { madeUpName, type TaskOptions } from "../arguments.ts";
 import { entrypointOf } from "../entrypoint.ts";
 import { agree } from "../selection.ts";
 import { withSourcePositions } from "../source-positions.ts";
+import { textIn } from "../task-text.ts";
 import { tellCommands } from "../ways.ts";
 import type { World } from "../world.ts";
 import { carryOut } from "./carry-out.ts";
@@ -38,7 +39,7 @@ export async function serveUp(
   const task = await taskOf(world, source, options, "service");
   const name =
     options.serviceName ??
-    nameIn(task) ??
+    textIn(task, "name") ??
     madeUpName(settings.userName, randomBytes(2).toString("hex"));
   if (terminal.canAsk && !options.yes)
     await withSourcePositions(source, task, async () => {
@@ -67,13 +68,6 @@ const tellsEndpoint = ([, endpoint]: readonly [string, string]) => ({ endpoint }
 function refuseNoService(taskText: string): void {
   if (!parseAllDocuments(taskText).some((document) => document.has("service")))
     fail("ValueError", "the task has no `service` section; see docs/task.md");
-}
-
-/** The name that the task gives itself. */
-export function nameIn(taskText: string): string | undefined {
-  const [document] = parseAllDocuments(taskText);
-  const name: unknown = document?.get("name");
-  return typeof name === "string" && name !== "" ? name : undefined;
 }
 
 const untilReady = (world: World, name: string) =>

@@ -45,6 +45,8 @@ export interface Task extends Variables {
   readonly run: string | undefined;
   readonly service: Service | undefined;
   readonly pool: Pool | undefined;
+  /** The pool on whose workers it runs as a managed job. */
+  readonly inPool: string | undefined;
   readonly config: TaskConfig["settings"];
   readonly hooks: TaskConfig["hooks"];
   /** Bash text that control runs at each change of a managed job. */
@@ -145,18 +147,20 @@ function readWorkdir(place: Place, lookup: Lookup): Workdir | undefined {
   return workdir({ ...at, value: substitute(at.value, lookup) });
 }
 
-/** A task is a service, or a pool, or neither. */
+/** A task is a service, or a pool, or neither: then it may name the pool that it runs in. */
 function readKind(
   place: Place,
   resources: Resources,
   variables: Variables,
-): Pick<Task, "service" | "pool"> {
+): Pick<Task, "service" | "pool" | "inPool"> {
   const service = child(place, "service");
   const pool = poolPlace(place);
+  const inPool = typeof pool?.value === "string" ? filledText(pool) : undefined;
   const isService = gives(place, "service") && pool?.path[0] !== "service";
   if (pool !== undefined && isService)
     refuse(pool, "cannot stand beside `service`; a task is one or the other");
-  if ((pool !== undefined || isService) && resources.jobRecovery !== undefined)
+  const isPool = pool !== undefined && typeof pool.value !== "string";
+  if ((isPool || isService) && resources.jobRecovery !== undefined)
     refuse(child(child(place, "resources"), "job_recovery"), "goes only with managed jobs");
   const names = new Set([...Object.keys(variables.secrets), ...variables.storedSecrets]);
   const lookup = lookupOf({ ...variables, secrets: {} }, place);
@@ -164,7 +168,8 @@ function readKind(
     service: isService
       ? readService(service, resources, (value) => toTemplate(value, lookup, names))
       : undefined,
-    pool: pool && readPool(place, pool, resources),
+    pool: isPool ? readPool(place, pool, resources) : undefined,
+    inPool,
   };
 }
 

@@ -63,6 +63,8 @@ export function checkLaunch(input: Input): void {
   const { kind, tasks } = readDocument(input.task);
   for (const task of tasks) checkManagedFiles(task);
   checkSiblings(tasks);
+  if (pool === null && new Set(tasks.map(({ inPool }) => inPool)).size > 1)
+    fail("ValueError", "tasks of a job run in one pool: name it in each of them, or in none");
   if (pool !== null && kind === "group")
     fail("ValueError", "a job group has clusters of its own: leave pool out");
   if (parentId !== null && (kind !== "task" || (copies ?? 1) !== 1))
@@ -88,7 +90,8 @@ async function submit(ctx: Context, given: Input, yaml: string, call: Call): Pro
   const document = readDocument(yaml);
   const { tasks } = document;
   call.print(remarksOn(document, usedBy(ctx, tasks)));
-  const { pool, file_mounts_blob_id: blobId = null } = given;
+  const { file_mounts_blob_id: blobId = null } = given;
+  const pool = given.pool ?? tasks[0]?.inPool ?? null;
   const poolId = pool === null ? null : await getPoolId(ctx, pool, call.workspace, call);
   await checkCallbacks(ctx, tasks, call);
   if (poolId === null)
@@ -128,8 +131,7 @@ async function checkCallbacks(ctx: Context, tasks: readonly Task[], { workspace 
 }
 
 const usedBy = (ctx: Context, tasks: readonly Task[]): string[] => [
-  "event_callback",
-  "resources.job_recovery",
+  ...["event_callback", "resources.job_recovery", "the name of a pool"],
   ...(tasks.some(({ resources }) => asksForSpot(ctx, resources)) ? ["resources.use_spot"] : []),
 ];
 

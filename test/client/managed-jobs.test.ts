@@ -233,3 +233,15 @@ for (const command of ["events", "download"])
     assert.equal(code, 3);
     assert.match(stderr, /there is no managed job 9; outrigger jobs queue lists them/);
   });
+
+test("of a task that names its pool no plan is shown: which machines that has is settled", async (t) => {
+  const control = await fakeControl(t, usual);
+  const outrigger = await commandLine(t, control.endpoint);
+  writeFileSync(join(outrigger.folder, "train.yaml"), "pool: warm\nrun: train\n");
+
+  const { stderr } = await outrigger(wordsOf("jobs launch -d train.yaml"), { typed: "y\n" });
+
+  assert.match(stderr, /Launch a managed job\?/);
+  assert.deepEqual(control.to("POST /optimize"), []);
+  assert.equal(control.to("POST /jobs/launch").length, 1);
+});

@@ -51,6 +51,7 @@ testRefused("the top level", [
     "service: {ports: 80}\npool: {workers: 1}",
     "line 2, column 1: pool: cannot stand beside `service`; a task is one or the other",
   ],
+  ["pool: ''", "line 1, column 1: pool: must not be empty"],
 ]);
 
 testRefused("workdir", [
@@ -166,6 +167,10 @@ testRefused("documents of several parts", [
     "name: p\n---\nrun: a\n---\nservice: {ports: 80}\n---\npool: {workers: 1}",
     "line 5, column 1: tasks[1].service: a service takes one task only; move it to its own document",
     "line 7, column 1: tasks[2].pool: a pool takes one task only; move it to its own document",
+  ],
+  [
+    "name: p\nexecution: parallel\n---\nname: a\npool: warm\n---\nname: b",
+    "line 5, column 1: tasks[0].pool: a job group has clusters of its own; leave it out",
   ],
   [
     "name: p\n---\nrun: a\n---\njust text",

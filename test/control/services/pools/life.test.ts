@@ -5,6 +5,7 @@ import { poolOperations as rows } from "../../../../contract/operations/pools.ts
 import { serveOperations } from "../../../../contract/operations/serve.ts";
 import { listTasks } from "../../../../control/jobs/store.ts";
 import { until } from "../../../helpers/agent.ts";
+import { group } from "../../jobs/bed.ts";
 import { aPool, poolBed, withPool, work } from "./bed.ts";
 
 test("a pool that is applied has workers, which are READY once their setup is done", async (t) => {
@@ -196,6 +197,39 @@ test("copies of a job are spread over the workers, and the tasks of a chain foll
 
   assert.deepEqual(ids, [1, 2, 3]);
   assert.match(second.clusterName, /^warm-[12]$/);
+});
+
+test("a task names the pool that it runs in itself; the option wins, and tasks of a pipeline agree", async (t) => {
+  const bed = await withPool(t);
+  const inPool = (name: string) => `${work}\npool: ${name}`;
+
+  const id = await bed.launch(inPool("warm"));
+  const other = await bed.submit(inPool("other"));
+
+  assert.equal((await bed.untilTask(id, "RUNNING")).clusterName, "warm-1");
+  assert.equal((await bed.task(other)).job.pool, "warm");
+  await assert.rejects(bed.launch(inPool("other")), /there is no pool other/);
+  await assert.rejects(
+    bed.launch(`name: p\n---\n${inPool("warm")}\n---\nname: eval\nrun: eval`),
+    /tasks of a job run in one pool: name it in each of them, or in none/,
+  );
+});
+
+test("a job of a pool joins a job group, and knows where its tasks are", async (t) => {
+  const bed = await withPool(t);
+  const root = await bed.launch(group());
+  await bed.untilTask([root, 0], "RUNNING");
+
+  const { job_id } = await bed.world.run(jobs.launch, {
+    ...{ task: `${work}\npool: warm`, name: null },
+    ...{ parent_job_id: root, job_group_explicit: true },
+  });
+  const joined = await bed.untilTask(job_id?.[0] ?? 0, "RUNNING");
+
+  assert.deepEqual([joined.clusterName, joined.job.joined?.rootId], ["warm-1", root]);
+  const { jobs: running } = (await bed.agentOf(1)).node;
+  const { env } = running.at(-1)?.submission ?? assert.fail("nothing was handed in");
+  assert.match(env["OUTRIGGER_JOBGROUP_HOSTS"] ?? "", /^\S+ trainer-0\.lab$/m);
 });
 
 test("a job that is submitted to a pool that is not there is refused", async (t) => {
