@@ -1,9 +1,11 @@
+import { uptime } from "node:os";
 import { type Changes, openChanges } from "../common/changes.ts";
 import type { Log } from "../common/log.ts";
 import type { Config } from "./config.ts";
 import { findGroupPlaces, type GroupPlace } from "./control-groups.ts";
 import type { Reader } from "./event-reader.ts";
 import { type Journal, openJournal } from "./journal.ts";
+import { type Lease, readLease } from "./lease-file.ts";
 import type { Unsaved } from "./lifecycles/schema.ts";
 import { openWatches, type Watches } from "./watch.ts";
 
@@ -25,21 +27,26 @@ export interface Agent {
   readonly shells: Set<string>;
   /** Lifecycles that the disk had no room for yet, by id. */
   readonly unsaved: Map<string, Unsaved>;
+  /** How long what runs here may do so without control; undefined without a limit. */
+  lease: Lease | undefined;
   readonly startedAt: number;
   /** Epoch milliseconds. */
   now(): number;
   /** Milliseconds since boot, whatever happens to the wall clock. */
   monotonic(): number;
+  /** The same with the time that the machine slept. */
+  uptime(): number;
   /** Aborts when the agent leaves; what it started goes on without it. */
   readonly stopping: AbortSignal;
 }
 
 /** The clocks that the agent lives by. */
-export type Clock = Pick<Agent, "now" | "monotonic">;
+export type Clock = Pick<Agent, "now" | "monotonic" | "uptime">;
 
 const realClock: Clock = {
   now: Date.now,
   monotonic: () => Number(process.hrtime.bigint() / 1_000_000n),
+  uptime: () => Math.round(uptime() * 1_000),
 };
 
 /** What can change: a reader waits for a key and then reads the journal or the file again. */
@@ -53,6 +60,7 @@ export const keys = {
   /** Something may be started or led. */
   work: "work",
   idle: "idle",
+  lease: "lease",
   /** A lifecycle or one of its hooks. */
   lifecycle: "lifecycle",
 } as const;
@@ -76,6 +84,7 @@ export function openAgent(
     readers: new Set(),
     shells: new Set(),
     unsaved: new Map(),
+    lease: readLease(config),
     startedAt: clock.now(),
     ...clock,
     stopping,

@@ -9,6 +9,7 @@ import { openAgent } from "./context.ts";
 import { watchIdle } from "./idle.ts";
 import { superviseWork } from "./jobs/supervisor.ts";
 import { isCorrupt } from "./journal.ts";
+import { watchLease } from "./lease.ts";
 import { watchNotices } from "./notices/notices.ts";
 import { bindOperations } from "./operations.ts";
 import { pipe } from "./pipe.ts";
@@ -31,7 +32,7 @@ async function main(): Promise<number> {
   const { replaces } = agent.journal;
   if (replaces !== undefined) rebuildJournal(agent, replaces);
   const corrupt = Promise.withResolvers<Dismissal>();
-  const loops = [superviseWork(agent), watchIdle(agent)];
+  const loops = [watchLease(agent), superviseWork(agent), watchIdle(agent)];
   const ends = [untilDismissed(agent, signals), untilTurnedOff(agent)];
   watchNotices(agent);
   const server = await serve(agentOperations, bindOperations(agent), {

@@ -16,8 +16,8 @@ import {
   rebuiltSetting,
   transaction,
 } from "./journal.ts";
+import { removeLease } from "./lease-file.ts";
 import type { LifecycleRow } from "./lifecycles/row.ts";
-
 import { findHooksVersion, findOpenLifecycle, listUnsettled } from "./lifecycles/store.ts";
 
 const setting = "node";
@@ -48,6 +48,7 @@ export function configureNode(agent: Agent, node: NodeSettings): void {
     putSetting(journal, setting, node);
   });
   if (isNew) forgetHooks(agent);
+  if (isNew) forgetLease(agent);
   log.info({ cluster: node.clusterName, rank: node.rank }, "node configured");
 }
 
@@ -86,6 +87,11 @@ function forgetWork({ journal, unsaved }: Agent): void {
   unsaved.clear();
   for (const table of ["jobs", "parts", "specs", "lifecycles", "hook_set"])
     journal.db.exec(`DELETE FROM ${table}`);
+}
+
+function forgetLease(agent: Agent): void {
+  removeLease(agent.config);
+  agent.lease = undefined;
 }
 
 /** What hooks of another cluster wrote is nobody's any more. */

@@ -16,6 +16,7 @@ import { appendPartLog } from "./jobs/rank-log.ts";
 import { getOwnPart, listJobParts, putPart, reportPart } from "./jobs/ranks.ts";
 import { listJobs } from "./jobs/store.ts";
 import { listWaiting } from "./jobs/waiting.ts";
+import { renewLease } from "./lease.ts";
 import {
   beginLifecycle,
   beginPreemption,
@@ -38,6 +39,7 @@ export function bindOperations(agent: Agent): Bound<typeof agentOperations> {
       agent.changes.notify(keys.work);
       return healthOf(agent);
     },
+    renewLease: (renewal) => renewLease(agent, renewal),
     submit(submission) {
       const job = submitJob(agent, submission);
       agent.changes.notify(keys.work);

@@ -7,6 +7,7 @@ import {
   Job,
   JobPart,
   JobSubmission,
+  LeaseRenewal,
   NodeSettings,
   Part,
   PartSpec,
@@ -50,6 +51,17 @@ export const agentOperations = {
     access,
     input: { body: NodeSettings },
     output: Health,
+    errors: ["ConflictError"],
+  }),
+  renewLease: operation({
+    name: "renewLease",
+    route: "PUT /lease",
+    mode: "sync",
+    summary:
+      "Give the node a lease, or renew it: its time counts from `heard`, the instant that the answer before gave. Without a renewal in time, the agent ends what runs, as in a preemption, and takes no more jobs. Answers the present instant on the node's clock, or null once the lease is over.",
+    access,
+    input: { body: LeaseRenewal },
+    output: z.object({ at: z.number().nullable() }),
     errors: ["ConflictError"],
   }),
   submit: operation({

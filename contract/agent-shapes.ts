@@ -22,6 +22,15 @@ export const NodeSettings = z.object({
 });
 export type NodeSettings = z.output<typeof NodeSettings>;
 
+/** How long what runs on the node may live without control (`lease.ts`). */
+export const LeaseRenewal = z.object({
+  clusterId: z.string().min(1),
+  leaseMs: z.int().positive(),
+  /** Null before the first answer. */
+  heard: z.number().nullable(),
+});
+export type LeaseRenewal = z.output<typeof LeaseRenewal>;
+
 /** What a job takes from its nodes while it runs; counted per node. */
 export const Demand = z.object({
   cpus: z.number().min(0).default(0.5),

@@ -5,7 +5,7 @@ import type { Cluster, Watches } from "./clusters/schema.ts";
 import type { Agent } from "./doors/agent.ts";
 import type { EventLog } from "./event-log.ts";
 import type { Ground } from "./ground.ts";
-import type { JobLogs } from "./jobs/schema.ts";
+import type { JobLeases, JobLogs } from "./jobs/schema.ts";
 import type { Provider } from "./providers/provider.ts";
 import type { RequestLogs } from "./requests/log.ts";
 import type { Queues } from "./requests/queue.ts";
@@ -34,6 +34,7 @@ export interface Context extends Ground {
   readonly watches: Watches;
   readonly balancers: Balancers;
   readonly jobLogs: JobLogs;
+  readonly jobLeases: JobLeases;
   /** The reconciler of each noun, to be told to look at a row now, and asked what it does. */
   readonly reconciling: Map<string, Passes>;
   readonly eventLog: EventLog;

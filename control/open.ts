@@ -21,6 +21,7 @@ import { openBundles } from "./doors/ssh/bundles.ts";
 import { openEventLog } from "./event-log.ts";
 import { narrateEvents } from "./event-narration.ts";
 import { databaseOf } from "./home.ts";
+import { openJobLeases } from "./jobs/leases.ts";
 import { openJobLogs } from "./jobs/log-copies.ts";
 import type { Logger } from "./log.ts";
 import { bounded } from "./providers/bounded.ts";
@@ -127,6 +128,7 @@ async function open(config: Config, log: Logger, replaced: Replaced): Promise<Co
     watches: openWatches(() => ctx),
     balancers: replaced.balancers ?? openBalancers(() => ctx),
     jobLogs: openJobLogs(() => ctx),
+    jobLeases: openJobLeases(() => ctx),
     reconciling: new Map(),
     eventLog,
     eventStreams: new Set(),
@@ -141,6 +143,7 @@ export async function closeContext(ctx: Context): Promise<void> {
   await ctx.watches.stop();
   await ctx.balancers.stop();
   await ctx.jobLogs.stop();
+  await ctx.jobLeases.stop();
   await ctx.agents.close();
   ctx.ssh.forwards.closeAll();
   ctx.ssh.connections.close();

@@ -89,8 +89,10 @@ export function confirmLogs(agent: Agent, id: string): Lifecycle {
   return toLifecycle(agent, writeLifecycle(agent, { ...row, areLogsConfirmed: true }));
 }
 
-/** Throws `ConflictError` while the node is about to go: it takes no job any more. */
+/** Throws `ConflictError` while the node is about to go, or once its lease is over: it takes no job any more. */
 export function refuseWhileLeaving(agent: Agent): void {
+  if (agent.lease?.isOver)
+    fail("ConflictError", "jobs are not accepted: control did not renew the lease in time");
   const open = findOpenLifecycle(agent);
   if (open === undefined) return;
   fail("ConflictError", `jobs are not accepted: ${describe(open)}`, { lifecycle: open.id });

@@ -1,3 +1,5 @@
+import { leaseBounds } from "../lease.ts";
+import { asText } from "./amounts.ts";
 import { child, refuse } from "./place.ts";
 import {
   choice,
@@ -8,6 +10,7 @@ import {
   type Reader,
   readFields,
 } from "./readers.ts";
+import { parseSeconds } from "./units.ts";
 
 /** How a managed job goes on after it lost its cluster or ended with an error. */
 export interface JobRecovery {
@@ -15,6 +18,8 @@ export interface JobRecovery {
   readonly strategy: "FAILOVER" | "EAGER_NEXT_REGION" | "none";
   readonly maxRestartsOnErrors: number;
   readonly recoverOnExitCodes: readonly number[];
+  /** How long an attempt may live while its machine does not hear control; null has no limit. */
+  readonly leaseSeconds: number | null;
 }
 
 const strategy = choice("FAILOVER", "EAGER_NEXT_REGION", "none");
@@ -32,18 +37,35 @@ const exitCodes: Reader<number[]> = (place) => {
   return listOf(exitCode)(place);
 };
 
+const lease: Reader<number> = (place) => {
+  const { leastSeconds, mostSeconds } = leaseBounds;
+  const seconds = parseSeconds(asText(place.value), "s");
+  if (seconds !== undefined && seconds >= leastSeconds && seconds <= mostSeconds) return seconds;
+  return refuse(
+    place,
+    `must be from ${leastSeconds}s to ${mostSeconds / 86_400}d, a number with one of s, m, h, d, w: \`10m\``,
+  );
+};
+
 export const readers = {
   strategy,
   max_restarts_on_errors: integer({ min: 0 }),
   recover_on_exit_codes: exitCodes,
+  lease,
 };
 
 /** The name of a strategy, or a mapping. */
 export const jobRecovery: Reader<JobRecovery> = (place) => {
   const given = isMapping(place.value) ? readFields(place, readers) : undefined;
+  if (given?.lease !== undefined && given.strategy === "none")
+    refuse(
+      child(place, "lease"),
+      "goes only with recovery: a lease is what the next attempt waits for, and with `strategy: none` there is none",
+    );
   return {
     strategy: (given === undefined ? strategy(place) : given.strategy) ?? "EAGER_NEXT_REGION",
     maxRestartsOnErrors: given?.max_restarts_on_errors ?? 0,
     recoverOnExitCodes: given?.recover_on_exit_codes ?? [],
+    leaseSeconds: given?.lease ?? null,
   };
 };

@@ -36,6 +36,7 @@ export interface JobTables {
     pool_id: string | null;
     share: string | null;
     queued_at: Generated<number | null>;
+    lease_ms: number | null;
     status: ManagedJobStatus;
     reason: string;
     waits_for: string | null;

@@ -22,10 +22,11 @@ import { leave } from "./leave.ts";
 import { tellWait } from "./move.ts";
 import { print } from "./narration.ts";
 import { isGroupUp } from "./order.ts";
+import { leaseOf } from "./outcome.ts";
 import { endLaunch, takePlaces } from "./places.ts";
 import { queueUp, tellPool } from "./pool.ts";
 import { pauseAfter, usualRecovery } from "./recovery.ts";
-import { calledBy, type JobTask, type Outcome, submissionOf } from "./schema.ts";
+import { calledBy, hasLease, type JobTask, type Outcome, submissionOf } from "./schema.ts";
 import { setTask } from "./store.ts";
 import { variablesOf } from "./variables.ts";
 
@@ -212,7 +213,8 @@ async function awaitCluster(
   if (problem !== null) await endLaunch(ctx, task);
   // What becomes of a worker is up to its pool.
   if (!everUp || task.poolId !== null) return;
-  const loss = await lossOf(ctx, cluster, signal);
+  // The answer to its submission may have been lost: it may run.
+  const loss = leaseOf(ctx, task, cluster).loss ?? (await lossOf(ctx, cluster, signal));
   if (loss === undefined) return;
   await wantGone(ctx, cluster.id, loss);
   void nudge(ctx, "managed_job", task.id);
@@ -224,7 +226,11 @@ async function submit(
   cluster: Cluster,
   { task: given, blobId }: OpenTask,
   signal: AbortSignal,
-): Promise<Outcome> {
+): Promise<Outcome | undefined> {
+  if (hasLease(task) && !(await ctx.jobLeases.begin(task, cluster, signal))) {
+    await wantGone(ctx, cluster.id, "its lease has run out before it could be handed in");
+    return void nudge(ctx, "managed_job", task.id);
+  }
   const job = await submitManaged(
     ctx,
     cluster,

@@ -67,6 +67,11 @@ export function checkLaunch(input: Input): void {
     fail("ValueError", "tasks of a job run in one pool: name it in each of them, or in none");
   if (pool !== null && kind === "group")
     fail("ValueError", "a job group has clusters of its own: leave pool out");
+  if (pool !== null && tasks.some((task) => leaseOf(task) !== null))
+    fail(
+      "ValueError",
+      "a job of a pool cannot have a job_recovery.lease, as other jobs use its worker, too: leave lease or pool out",
+    );
   if (parentId !== null && (kind !== "task" || (copies ?? 1) !== 1))
     fail("NotSupportedError", "what joins a job group must be one job of one task");
   if (copies !== null && (copies < 1 || copies * tasks.length > caps.entries))
@@ -112,10 +117,16 @@ async function submit(ctx: Context, given: Input, yaml: string, call: Call): Pro
     name: task.name ?? (tasks.length === 1 ? name : `${name}-${at}`),
     ...{ resources: describeAsked(task), poolId, share: shareIn(task) },
     ...partIn(document, task),
+    leaseMs: leaseOf(task),
     calledBack: task.eventCallback === undefined ? null : nothingTold,
   }));
   return write(ctx, job, newTasks, given, call);
 }
+
+const leaseOf = ({ resources }: Task): number | null => {
+  const seconds = resources.jobRecovery?.leaseSeconds ?? null;
+  return seconds === null ? null : seconds * 1_000;
+};
 
 const executions = { task: null, pipeline: "serial", group: "parallel" } as const;
 

@@ -1,6 +1,7 @@
 import { AppError } from "../../common/errors.ts";
 import type { Job } from "../../contract/agent-shapes.ts";
 import { isLoss } from "../../contract/job-loss.ts";
+import { describeLease } from "../../contract/lease.ts";
 import { jobMachine } from "../../contract/statuses.ts";
 import { findManagedJob, lossOf, noticeAtNodes } from "../clusters/managed.ts";
 import type { Cluster } from "../clusters/schema.ts";
@@ -9,7 +10,7 @@ import type { Context } from "../context.ts";
 import { openTask } from "./document.ts";
 import { tellWait } from "./move.ts";
 import { afterFailure, afterLoss, type Recovery, usualRecovery } from "./recovery.ts";
-import { type JobTask, type Outcome, submissionOf } from "./schema.ts";
+import { hasLease, type JobTask, type Outcome, submissionOf } from "./schema.ts";
 
 /**
  * What became of a task that runs: undefined while it does, and while nobody can say, as a machine that is
@@ -23,25 +24,44 @@ export async function findOutcome(
   const lost = async (why: string) => afterLoss(why, await recoveryOf(ctx, task));
   const cluster = await findCluster(ctx.db, task.clusterId ?? "");
   if (cluster === undefined) return lost("its cluster is gone");
-  const { provider } = cluster;
-  const loss = await orWait(
-    ctx,
-    task,
-    `waits until ${provider} says whether its machine is there`,
-    () => lossOf(ctx, cluster, signal),
+  const lease = leaseOf(ctx, task, cluster);
+  const waitsFor = `waits until ${cluster.provider} says whether its machine is there${lease.wayOut}`;
+  const loss = await orWait(ctx, task, waitsFor, () => lossOf(ctx, cluster, signal)).catch(
+    (error: unknown) => {
+      if (error instanceof AppError && lease.loss !== undefined) return lease.loss;
+      throw error;
+    },
   );
   if (loss !== undefined) return lost(loss);
   const submitted = { submissionId: submissionOf(task), jobId: task.clusterJob };
   const job = await findManagedJob(ctx, cluster, submitted, signal);
   if (job === "unknown") return lost("its machine was replaced");
-  if (job === undefined) return void (await tellWait(ctx, task, silent(cluster)));
-  ctx.jobLogs.keep(task);
-  if (jobMachine.isFinal(job.status)) return ended(ctx, task, cluster, job, signal);
-  await tellWait(ctx, task, null);
+  if (job !== undefined) ctx.jobLogs.keep(task);
+  if (job !== undefined && jobMachine.isFinal(job.status))
+    return ended(ctx, task, cluster, job, signal);
+  if (lease.loss !== undefined) return lost(lease.loss);
+  const isSilent = job === undefined || lease.wayOut !== "";
+  await tellWait(ctx, task, isSilent ? silent(cluster) + lease.wayOut : null);
 }
 
 const silent = ({ provider }: Cluster): string =>
   `its machine does not answer; waits until it does, or until ${provider} says that it is gone`;
+
+/** What a lease says of a machine that does not answer: how the attempt was lost, or until when it may live. */
+export function leaseOf(ctx: Context, task: JobTask, cluster: Cluster): Lease {
+  if (!hasLease(task)) return { loss: undefined, wayOut: "" };
+  const { until, isOver } = ctx.jobLeases.keep(task, cluster);
+  const its = `its lease of ${describeLease(task.leaseMs)} has run out`;
+  const loss = isOver ? `its machine does not answer, and ${its}` : undefined;
+  const at = until === null ? "" : new Date(until).toISOString();
+  return { loss, wayOut: until === null ? "" : `, or until ${at}, when ${its}` };
+}
+
+interface Lease {
+  readonly loss: string | undefined;
+  /** What else would end the wait. */
+  readonly wayOut: string;
+}
 
 /** A task that cannot be read any more is recovered as usual, and that fails then. */
 async function recoveryOf(ctx: Context, task: JobTask): Promise<Recovery> {

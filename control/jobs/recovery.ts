@@ -11,6 +11,7 @@ export const usualRecovery: Recovery = {
   strategy: "EAGER_NEXT_REGION",
   maxRestartsOnErrors: 0,
   recoverOnExitCodes: [],
+  leaseSeconds: null,
 };
 
 /** What becomes of a task that lost its cluster, however often that happens. */

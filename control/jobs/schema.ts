@@ -1,4 +1,5 @@
 import { type ManagedJobStatus, managedJobMachine } from "../../contract/statuses.ts";
+import type { Cluster } from "../clusters/schema.ts";
 import type { User } from "../requests/schema.ts";
 
 /** What a user submitted: tasks that control runs to their end, whatever happens to machines. */
@@ -57,6 +58,8 @@ export interface JobTask {
   /** The pool on whose workers it runs, and what it takes of one; null where it has clusters of its own. */
   readonly poolId: string | null;
   readonly share: Share | null;
+  /** How long an attempt may live while its machines do not hear control; null has no limit. */
+  readonly leaseMs: number | null;
   /** Since when it waits for a worker; null while it does not. */
   readonly queuedAt: number | null;
   readonly status: ManagedJobStatus;
@@ -180,6 +183,29 @@ export const hasEnded = ({ status }: Pick<JobTask, "status">): boolean =>
 export const openStatuses: readonly ManagedJobStatus[] = managedJobMachine.names.filter(
   (status) => !managedJobMachine.isFinal(status),
 );
+
+/** A task whose attempts have a lease. */
+export interface LeasedTask extends Pick<JobTask, "id"> {
+  readonly leaseMs: number;
+}
+
+export const hasLease = (task: JobTask): task is JobTask & LeasedTask => task.leaseMs !== null;
+
+/** What control knows of the lease of an attempt. Instants are of the steady clock. */
+export interface LeaseState {
+  /** When it has run out for sure on each node that does not answer; null where all do. */
+  readonly until: number | null;
+  readonly isOver: boolean;
+}
+
+/** The leases of attempts: control renews them for as long as it wants their clusters. */
+export interface JobLeases {
+  /** Renews the lease of an attempt from now on, and says how it is. */
+  keep(task: LeasedTask, cluster: Cluster): LeaseState;
+  /** Gives each node its lease, before anything runs there; false where one is over already. Throws where a node does not answer. */
+  begin(task: LeasedTask, cluster: Cluster, signal: AbortSignal): Promise<boolean>;
+  stop(): Promise<void>;
+}
 
 /** The copies of the logs of attempts, which grow as their jobs print. */
 export interface JobLogs {

@@ -247,6 +247,7 @@ const toTask = (row: Row): JobTask => ({
   resources: row.resources,
   poolId: row.pool_id,
   share: row.share === null ? null : JSON.parse(row.share),
+  leaseMs: row.lease_ms,
   queuedAt: row.queued_at,
   status: row.status,
   reason: row.reason,

@@ -26,7 +26,7 @@ export interface NewJob extends Omit<ManagedJob, "id" | "rank"> {
 /** A task of it. */
 export type NewTask = Pick<
   JobTask,
-  "name" | "resources" | "isPrimary" | "delayMs" | "poolId" | "share" | "calledBack"
+  "name" | "resources" | "isPrimary" | "delayMs" | "poolId" | "share" | "leaseMs" | "calledBack"
 >;
 
 /** Writes every copy of a new job with its tasks; answers their numbers. `newId` makes the ids of tasks. */
@@ -111,7 +111,8 @@ const insertJob = statement((db: Connection, row: ReturnType<typeof jobRow>) =>
 const taskRow = (job: Copy, { name, resources, isPrimary, delayMs, ...task }: NewTask) => ({
   ...{ name, resources, is_primary: Number(isPrimary), delay_ms: delayMs },
   ...{ pool_id: task.poolId, share: task.share && JSON.stringify(task.share) },
-  ...{ called_back: task.calledBack, user_id: job.user.id, workspace: job.workspace },
+  ...{ lease_ms: task.leaseMs, called_back: task.calledBack },
+  ...{ user_id: job.user.id, workspace: job.workspace },
   ...{ status: "PENDING" as const, status_changed_at: job.submittedAt, reason: job.reason },
   ...{ wanted: "DONE" as const, wanted_because: job.reason, wanted_by: job.user.name },
   ...{ attempt: 0, cluster_name: "", recoveries: 0, restarts: 0, failures: 0, ran_ms: 0 },

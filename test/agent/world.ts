@@ -14,7 +14,7 @@ export interface World {
   readonly world: Agent;
   readonly home: string;
   /** In milliseconds; only the wall clock may go back. */
-  readonly clock: { wall: number; monotonic: number };
+  readonly clock: { wall: number; monotonic: number; asleep: number };
   /** Lets time pass, and tells those who wait for it. */
   pass(ms: number): void;
   /** The world of the agent that follows, if this one is killed now. */
@@ -27,9 +27,13 @@ export function aWorld(
   env: Readonly<Record<string, string>> = {},
   warn: Log["warn"] = () => {},
 ): World {
-  const clock = { wall: openedAt, monotonic: 5_000_000 };
+  const clock = { wall: openedAt, monotonic: 5_000_000, asleep: 0 };
   const log = { debug() {}, info() {}, warn, error() {} };
-  const clocks = { now: () => clock.wall, monotonic: () => clock.monotonic };
+  const clocks = {
+    now: () => clock.wall,
+    monotonic: () => clock.monotonic,
+    uptime: () => clock.monotonic + clock.asleep,
+  };
   const openAt = (home: string) => {
     const stopping = new AbortController();
     const opened = openAgent(readConfig({ ...env, HOME: home }), log, stopping.signal, clocks);

@@ -41,6 +41,14 @@ testRefused("job recovery", [
     "line 1, column 88: resources.job_recovery.recover_on_exit_codes[2]: is given twice; keep one of them",
   ],
   [
+    "resources: {job_recovery: {lease: 9s}}",
+    "line 1, column 28: resources.job_recovery.lease: must be from 10s to 7d, a number with one of s, m, h, d, w: `10m`",
+  ],
+  [
+    "resources: {job_recovery: {strategy: none, lease: 10m}}",
+    "line 1, column 44: resources.job_recovery.lease: goes only with recovery: a lease is what the next attempt waits for, and with `strategy: none` there is none",
+  ],
+  [
     "resources: {job_recovery: none, spot_recovery: none}",
     "line 1, column 1: resources: `spot_recovery` and `job_recovery` mean the same; keep `job_recovery`",
   ],

@@ -167,16 +167,20 @@ test("the older autostop.hook becomes a hook of the event that fires, with a war
 });
 
 test("job recovery is a name or a mapping; its older name warns", () => {
-  const none = { maxRestartsOnErrors: 0, recoverOnExitCodes: [] };
+  const none = { maxRestartsOnErrors: 0, recoverOnExitCodes: [], leaseSeconds: null };
 
   assert.deepEqual(resourcesOf("{job_recovery: failover}").jobRecovery, {
     ...none,
     strategy: "FAILOVER",
   });
   assert.deepEqual(
-    resourcesOf("{job_recovery: {max_restarts_on_errors: 2, recover_on_exit_codes: 33}}")
-      .jobRecovery,
-    { strategy: "EAGER_NEXT_REGION", maxRestartsOnErrors: 2, recoverOnExitCodes: [33] },
+    resourcesOf(
+      "{job_recovery: {max_restarts_on_errors: 2, recover_on_exit_codes: 33, lease: 10m}}",
+    ).jobRecovery,
+    {
+      ...{ strategy: "EAGER_NEXT_REGION", maxRestartsOnErrors: 2, recoverOnExitCodes: [33] },
+      leaseSeconds: 600,
+    },
   );
   const older = documentOf("resources: {spot_recovery: none}");
   assert.equal(older.tasks[0]?.resources.jobRecovery?.strategy, "none");

@@ -110,6 +110,10 @@ function bind(node: FakeNode, changes: Changes): Bound<Rows> {
       node.settings = settings;
       return health();
     },
+    renewLease(renewal) {
+      node.lease = renewal;
+      return { at: node.isLeaseOver ? null : performance.now() };
+    },
     submit: (submission) => toJob(addJob(node, changes, submission)),
     listJobs: ({ active, user, limit }) =>
       node.jobs

@@ -7,6 +7,7 @@ import type {
   Idle,
   Job,
   JobSubmission,
+  LeaseRenewal,
   NodeSettings,
 } from "../../contract/agent-shapes.ts";
 import type { HookSet } from "../../contract/lifecycle-shapes.ts";
@@ -28,6 +29,9 @@ export interface FakeNode {
   readonly socket: string;
   settings: NodeSettings | null;
   autostop: Autostop;
+  /** The lease that it was given; whether that has run out is for the test to say. */
+  lease: LeaseRenewal | null;
+  isLeaseOver: boolean;
   /** What the idle timer sees besides its setting. */
   idle: Partial<Idle>;
   hooks: HookSet | null;
@@ -62,6 +66,8 @@ export const aFakeNode = (id: string, socket: string): FakeNode => ({
   socket,
   settings: null,
   autostop: { idleMs: null, down: false, waitFor: "jobs_and_ssh" },
+  lease: null,
+  isLeaseOver: false,
   idle: {},
   hooks: null,
   lifecycles: [],

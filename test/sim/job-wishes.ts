@@ -66,6 +66,7 @@ function aJob(random: Random, name: string): string {
     strategy: random.pick(["FAILOVER", "EAGER_NEXT_REGION", "EAGER_NEXT_REGION", "none"]),
     maxRestartsOnErrors: random.pick([0, 0, 1, 2]),
     recoverOnExitCodes: random.pick([[], [], [3], codes]),
+    leaseSeconds: null,
   };
   const hook = `{run: sleep ${random.between(1, 20)}, events: [preemption, down], timeout: 30}`;
   return jobOf(name, recovery, [

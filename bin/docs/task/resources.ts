@@ -39,6 +39,7 @@ const recovery = either(
     strategy: strategies,
     max_restarts_on_errors: integer(0),
     recover_on_exit_codes: either(exitCode, listOf(exitCode)),
+    lease: amount(/^\s*\d{1,9}\s*[smhdwSMHDW]?\s*$/),
   } satisfies Record<Written<typeof recoveryReaders>, Schema>),
 );
 

@@ -68,7 +68,7 @@ async function addManagedJobs(home: string): Promise<void> {
   };
   const task = {
     ...{ name: "bench", resources: "H100:8", isPrimary: true, delayMs: 0 },
-    ...{ poolId: null, share: null, calledBack: null },
+    ...{ poolId: null, share: null, leaseMs: null, calledBack: null },
   };
   const newId = () => randomBytes(6).toString("hex");
   for (let at = 0; at < jobs; at += atOnce)

@@ -131,6 +131,13 @@ export function jobBedOf(world: World): JobBed {
   return bed;
 }
 
+/** The node is silent: neither it nor its provider brings an agent back. */
+export async function silence(bed: JobBed, rank = 0): Promise<void> {
+  const { provider } = bed.world;
+  provider.agentsStart = false;
+  await provider.silence((await bed.task(1)).clusterId ?? "", rank);
+}
+
 type Given = GivenInputOf<typeof rows.logs>;
 
 /** The log as a request prints it, and how that ends. */

@@ -2,16 +2,9 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { AppError } from "../../../common/errors.ts";
 import { until } from "../../helpers/agent.ts";
-import { type JobBed, withJob, withRecovery } from "./bed.ts";
+import { type JobBed, silence, withJob, withRecovery } from "./bed.ts";
 
 const notNow = new AppError("CloudError", "not now");
-
-/** The node is silent: neither it nor its provider brings an agent back. */
-async function silence(bed: JobBed, rank = 0): Promise<void> {
-  const { provider } = bed.world;
-  provider.agentsStart = false;
-  await provider.silence((await bed.task(1)).clusterId ?? "", rank);
-}
 
 /** How the job on the cluster ends, with what only a real node would say. */
 async function endWith(bed: JobBed, status: "FAILED" | "FAILED_DRIVER", reason: string) {

@@ -3,7 +3,12 @@ import { test } from "node:test";
 import type { JobStatus } from "../../../contract/statuses.ts";
 import { afterFailure, afterLoss, pauseAfter } from "../../../control/jobs/recovery.ts";
 
-const policy = { strategy: "FAILOVER", maxRestartsOnErrors: 2, recoverOnExitCodes: [33] } as const;
+const policy = {
+  strategy: "FAILOVER",
+  maxRestartsOnErrors: 2,
+  recoverOnExitCodes: [33],
+  leaseSeconds: null,
+} as const;
 const failed = (exitCode: number | null, status: JobStatus = "FAILED") => ({
   ...{ status, exitCode },
   reason: `run exited with ${exitCode}`,
@@ -48,7 +53,12 @@ test("an exit code that the task names is tried again without being counted", ()
 });
 
 test("a failure without a policy is final, and a setup's is told apart", () => {
-  const none = { strategy: "FAILOVER", maxRestartsOnErrors: 0, recoverOnExitCodes: [] } as const;
+  const none = {
+    strategy: "FAILOVER",
+    maxRestartsOnErrors: 0,
+    recoverOnExitCodes: [],
+    leaseSeconds: null,
+  } as const;
   const outcomeOf = (status: JobStatus) => afterFailure(failing({}), failed(2, status), none, 5);
 
   assert.deepEqual(outcomeOf("FAILED"), { to: "FAILED", reason: "run exited with 2" });
