@@ -37,6 +37,12 @@ export const wholeNumber =
     return value;
   };
 
+/** What a cost report is grouped by: `user`, `workspace` or `label:NAME`; throws `UsageError`. */
+export function groupOf(text: string): string {
+  if (/^(user|workspace|label:.+)$/.test(text)) return text;
+  return fail("UsageError", `${JSON.stringify(text)} is none of user, workspace and label:NAME`);
+}
+
 const secondsOf: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3_600, d: 86_400 };
 /** As long as timers can be. */
 const mostSeconds = 20 * 86_400;

@@ -1,5 +1,6 @@
 import { AppError } from "../common/errors.ts";
-import type { Need, Offer, Provider } from "./providers/provider.ts";
+import { type Catalog, completed } from "./clouds/catalog.ts";
+import { meets, type Need, type Offer, type Provider } from "./providers/provider.ts";
 
 /** What providers answered. */
 export interface Answers {
@@ -13,18 +14,31 @@ const answerMs = 10_000;
 
 /** Asks all of these providers at once; one that fails or hangs does not hold up the others. */
 export async function collectOffers(
+  catalog: Catalog,
   providers: readonly Provider[],
   need: Need,
   signal: AbortSignal,
 ): Promise<Answers> {
-  const answers = await Promise.all(providers.map((provider) => ask(provider, need, signal)));
+  const answers = await Promise.all(
+    providers.map((provider) => ask(catalog, provider, need, signal)),
+  );
   return {
     offers: answers.flatMap(({ offers }) => offers),
     silent: answers.flatMap(({ silent }) => silent),
   };
 }
 
-async function ask(provider: Provider, need: Need, signal: AbortSignal): Promise<Answers> {
+/** What a provider is asked for: it does not know how much memory accelerators have. */
+export function withoutSizes({ accelerators, ...need }: Need): Need {
+  return accelerators !== undefined && "name" in accelerators ? { ...need, accelerators } : need;
+}
+
+async function ask(
+  catalog: Catalog,
+  provider: Provider,
+  need: Need,
+  signal: AbortSignal,
+): Promise<Answers> {
   const limit = AbortSignal.any([signal, AbortSignal.timeout(answerMs)]);
   const { promise: late, reject } = Promise.withResolvers<never>();
   const end = () => reject(limit.reason);
@@ -32,7 +46,10 @@ async function ask(provider: Provider, need: Need, signal: AbortSignal): Promise
   try {
     signal.throwIfAborted();
     if (limit.aborted) end();
-    return { offers: await Promise.race([provider.offers(need, limit), late]), silent: [] };
+    const found = await Promise.race([provider.offers(withoutSizes(need), limit), late]);
+    const offers = found.map((offer) => completed(catalog, offer));
+    const isSized = withoutSizes(need).accelerators !== need.accelerators;
+    return { offers: isSized ? offers.filter((offer) => meets(offer, need)) : offers, silent: [] };
   } catch (error) {
     signal.throwIfAborted();
     if (!limit.aborted && !(error instanceof AppError)) throw error;

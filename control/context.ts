@@ -1,5 +1,6 @@
 import type { Readable } from "node:stream";
 import type { Secret } from "../common/secret.ts";
+import type { CatalogNow } from "./clouds/catalog.ts";
 import type { Agents } from "./clusters/agents.ts";
 import type { Cluster, Watches } from "./clusters/schema.ts";
 import type { Agent } from "./doors/agent.ts";
@@ -23,6 +24,8 @@ export interface Context extends Ground {
   readonly reads: Reads;
   readonly requestLogs: RequestLogs;
   readonly uploads: Uploads;
+  /** Accelerators, machines and prices that are known beside what providers offer. */
+  readonly catalog: CatalogNow;
   readonly providers: readonly Provider[];
   /** The provider of this name; throws `CloudError` when it is not configured any more. */
   provider(name: string): Provider;

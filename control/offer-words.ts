@@ -1,3 +1,4 @@
+import type { Accelerator } from "../contract/task/accelerators.ts";
 import type { ResourceRequest } from "../contract/task/resource-request.ts";
 import type { Resources } from "../contract/task/resources.ts";
 import type { Asked, Cluster } from "./clusters/schema.ts";
@@ -25,15 +26,23 @@ export function describeAsked({ resources, nodes }: Pick<Asked, "resources" | "n
 const anyMachine = "any machine";
 
 function describe(candidate: ResourceRequest): string {
-  const { cpus, memory, accelerator } = candidate;
+  const { cpus, memory, accelerator, maxDollarsPerHour: limit } = candidate;
   const infra = infraOf(candidate);
   const parts = [
-    accelerator && ("name" in accelerator ? `${accelerator.name}:${accelerator.count}` : "GPUs"),
+    accelerator && `${kindOf(accelerator)}:${accelerator.count}`,
     cpus && `${cpus.count}${cpus.orMore ? "+" : ""} CPUs`,
     memory && `${memory.gb}${memory.orMore ? "+" : ""} GB of memory`,
     infra && `infra ${infra}`,
+    limit !== undefined && `at most $${limit} an hour`,
   ];
   return parts.filter(Boolean).join(", ") || anyMachine;
+}
+
+/** `H100`; `nvidia:24GB+` for any kind with so much memory. */
+function kindOf(accelerator: Accelerator): string {
+  if ("name" in accelerator) return accelerator.name;
+  const { manufacturer, gb, orMore } = accelerator;
+  return `${manufacturer ? `${manufacturer}:` : ""}${gb}GB${orMore ? "+" : ""}`;
 }
 
 /** A machine in a few words: `local (2 CPUs, 24 GB)`. */

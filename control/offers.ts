@@ -1,18 +1,16 @@
 import { fail } from "../common/errors.ts";
 import { product } from "../common/product.ts";
 import { hintOf } from "../contract/spelling.ts";
-import { needsOwnPorts } from "../contract/task/fixed-port.ts";
 import { isWithin } from "../contract/task/infra.ts";
-import type { ResourceRequest } from "../contract/task/resource-request.ts";
-import type { Resources } from "../contract/task/resources.ts";
 import type { Task } from "../contract/task.ts";
 import { concerns, isSameOffer } from "./clouds/schema.ts";
 import { listRefusals } from "./clouds/store.ts";
 import type { Asked, AskedIn, Placement, TriedOffer } from "./clusters/schema.ts";
-import { type Answers, collectOffers } from "./collect-offers.ts";
+import { type Answers, collectOffers, withoutSizes } from "./collect-offers.ts";
 import type { Context } from "./context.ts";
-import { describeAsked, describeOffer, infraOf } from "./offer-words.ts";
-import { meets, type Need, type Offer, type Provider } from "./providers/provider.ts";
+import { askedOfReplica, asksForSpot, isWithinLimit, needOf, needsOf } from "./needs.ts";
+import { describeAsked, describeOffer } from "./offer-words.ts";
+import type { Need, Offer, Provider } from "./providers/provider.ts";
 import { type Policy, policyOf, requireInfra } from "./workspaces/schema.ts";
 
 /** The offers for what is asked, the one to take first. */
@@ -24,40 +22,15 @@ export interface Offers {
   readonly silent: readonly string[];
   /** Offers that would do, and the workspace does not allow. */
   readonly forbidden: readonly Offer[];
+  /** Offers that would do, and cost more than the task allows. */
+  readonly dear: readonly Offer[];
   readonly policy: Policy;
 }
 
-/**
- * What a service's task asks of the machines of each replica, on spot or not; left out where the task
- * makes no difference of it. Of others what the task asks.
- */
-export const askedOfReplica = (
-  task: Task,
-  workspace: string,
-  isSpot?: boolean,
-): AskedIn & Pick<Task, "resources"> => ({
-  workspace,
-  resources: ofKind(task.resources, isSpot),
-  nodes: task.nodes,
-  ...(isSpot === true && { isSpot }),
-  ...(needsOwnPorts(task) && { network: "own" }),
-});
-
-/** Where candidates differ in being spot, only those count that are what is asked for. */
-function ofKind(resources: Resources, isSpot: boolean | undefined): Resources {
-  const candidates = resources.candidates.filter(({ useSpot }) => useSpot === isSpot);
-  return candidates.length === 0 ? resources : { ...resources, candidates };
+/** The offers for what is asked, and the one that is taken; undefined when there is none. */
+export interface Choice extends Offers {
+  readonly chosen: Offer | undefined;
 }
-
-/** Whether a task asks for spot machines where there are any; `use_spot` has no effect elsewhere. */
-export const asksForSpot = ({ providers }: Context, { candidates }: Resources): boolean =>
-  candidates.some(
-    ({ useSpot, cloud }) =>
-      useSpot &&
-      providers.some(
-        ({ name, hasSpot }) => hasSpot === true && (cloud === undefined || isWithin(name, cloud)),
-      ),
-  );
 
 /** What a launch has tried before. */
 type Walk = Pick<Placement, "tried" | "since">;
@@ -83,25 +56,53 @@ export async function listOffers(
 }
 
 /**
- * The machine to take for each node of a task: of the first candidate that can be had, or the
- * cheapest of all. Throws `NotSupportedError` where no machine ever will do,
- * `UserRequestRejectedByPolicy` where its workspace does not allow those that would, and
- * `ResourcesUnavailableError` saying what was asked and what there is. `again` asks for an offer that was
- * refused lately where there is no other one.
+ * The offers for each node of a task, and the one to take: of the first candidate that can be had, or the
+ * cheapest of all. `again` asks for an offer that was refused lately where there is no other one.
  */
-export async function chooseOffer(
+export async function weighOffers(
   ctx: Context,
   asked: AskedIn,
   signal: AbortSignal,
   { again = false }: { again?: boolean } = {},
-): Promise<Offer> {
+): Promise<Choice> {
   const offers = await listOffers(ctx, asked, signal);
-  const chosen = offers.open[0] ?? (again ? offers.refused[0]?.offer : undefined);
-  if (chosen !== undefined) return chosen;
-  if (offers.refused.length > 0) return refuseRefused(asked, offers);
-  refuseForbidden(offers);
+  return { ...offers, chosen: offers.open[0] ?? (again ? offers.refused[0]?.offer : undefined) };
+}
+
+/**
+ * The machine to take for each node of a task, as `weighOffers` chooses it. Throws `NotSupportedError` where no machine ever will do,
+ * `UserRequestRejectedByPolicy` where its workspace does not allow those that would, and
+ * `ResourcesUnavailableError` saying what was asked and what there is.
+ */
+export const chooseOffer = async (
+  ctx: Context,
+  asked: AskedIn,
+  signal: AbortSignal,
+): Promise<Offer> => chosenOf(ctx, asked, await weighOffers(ctx, asked, signal), signal);
+
+/** The offer that was chosen; throws as `chooseOffer` does where there is none. */
+export async function chosenOf(
+  ctx: Context,
+  asked: AskedIn,
+  choice: Choice,
+  signal: AbortSignal,
+): Promise<Offer> {
+  if (choice.chosen !== undefined) return choice.chosen;
+  if (choice.refused.length > 0) return refuseRefused(asked, choice);
+  refuseForbidden(choice);
+  refuseDear(asked, choice);
   refuseUnsupported(ctx, asked);
   return refuseUnoffered(ctx, asked, signal);
+}
+
+/** Throws where all that would do costs more than the task allows. */
+function refuseDear(asked: Asked, { dear: [cheapest] }: Offers): void {
+  if (cheapest === undefined) return;
+  fail(
+    "ResourcesUnavailableError",
+    `nothing offers ${describeAsked(asked)}; the cheapest machine is ${describeOffer(cheapest)} ` +
+      `for $${cheapest.dollarsPerHour.toFixed(2)} an hour; raise max_hourly_cost, or leave it out`,
+  );
 }
 
 /** Throws `ResourcesUnavailableError`, saying why each offer was refused. */
@@ -122,7 +123,7 @@ const namedAtMost = 30;
 
 async function refuseUnoffered(ctx: Context, asked: Asked, signal: AbortSignal): Promise<never> {
   const [kind, on] = asked.isSpot ? [{ isSpot: true as const }, " on spot"] : [{}, ""];
-  const { offers, silent } = await collectOffers(ctx.providers, kind, signal);
+  const { offers, silent } = await collectOffers(ctx.catalog(), ctx.providers, kind, signal);
   const there = [...offers.map(describeOffer), ...silent].join("; ");
   fail(
     "ResourcesUnavailableError",
@@ -173,7 +174,9 @@ export async function refuseImpossible(
   refuseUnsupported(ctx, asked);
   const onSpot = asksForSpot(ctx, task.resources) ? [askedOfReplica(task, workspace, true)] : [];
   const needs = [asked, ...onSpot].flatMap(needsOf);
-  const could = needs.flatMap((need) => ctx.providers.map((one) => couldOffer(one, need, signal)));
+  const could = needs.flatMap((need) =>
+    ctx.providers.map((one) => couldOffer(ctx, one, need, signal)),
+  );
   if (!(await Promise.all(could)).includes(true)) await refuseUnoffered(ctx, asked, signal);
   return undefined;
 }
@@ -187,11 +190,16 @@ function refuseForbidden({
 }
 
 /** Whether a provider may have what is needed at another time. */
-async function couldOffer(provider: Provider, need: Need, signal: AbortSignal): Promise<boolean> {
+async function couldOffer(
+  ctx: Context,
+  provider: Provider,
+  need: Need,
+  signal: AbortSignal,
+): Promise<boolean> {
   if (need.isSpot) return provider.hasSpot === true;
-  if (provider.couldOffer !== undefined) return provider.couldOffer(need);
+  if (provider.couldOffer !== undefined) return provider.couldOffer(withoutSizes(need));
   // One that does not answer now may have it.
-  const { offers, silent } = await collectOffers([provider], need, signal);
+  const { offers, silent } = await collectOffers(ctx.catalog(), [provider], need, signal);
   return offers.length + silent.length > 0;
 }
 
@@ -209,29 +217,37 @@ export const isOffered = async (
   signal: AbortSignal,
 ): Promise<boolean> => (await listOffers(ctx, asked, signal)).open.length > 0;
 
-const needsOf = ({ resources, nodes, network, isSpot }: Asked): Need[] =>
-  resources.candidates
-    .map(needOf)
-    .filter((need) => need !== undefined)
-    .map((need) => ({ ...need, nodes, ...(network && { network }), ...(isSpot && { isSpot }) }));
-
 /** Every offer that would do, in the order in which they are to be tried. */
 async function offersFor(
   ctx: Context,
   asked: AskedIn,
   signal: AbortSignal,
-): Promise<Answers & Pick<Offers, "policy" | "forbidden">> {
+): Promise<Answers & Pick<Offers, "policy" | "forbidden" | "dear">> {
   const { document } = await ctx.configurations.current();
   const policy = policyOf(document, asked.workspace);
-  const needs = needsOf(asked).map((need) => collectOffers(ctx.providers, need, signal));
-  const answers = await Promise.all(needs);
-  const sorted = answers.map(({ offers }) => offers.sort(byPrice));
+  const catalog = ctx.catalog();
+  const answers = await Promise.all(
+    asked.resources.candidates.map(async (candidate) => {
+      const need = needOf(asked, candidate);
+      const { offers, silent } = await collectOffers(catalog, ctx.providers, need, signal);
+      const isCheap = (offer: Offer) => isWithinLimit(candidate, offer);
+      return {
+        ...Object.groupBy(offers.sort(byPrice), (one) => (isCheap(one) ? "fit" : "dear")),
+        silent,
+      };
+    }),
+  );
+  const sorted = answers.map(({ fit = [] }) => fit);
   const isOrdered = asked.resources.choose === "inOrder";
   const all = inFavourOf(asked.near, isOrdered ? sorted.flat() : sorted.flat().sort(byPrice));
   return {
     policy,
     offers: all.filter(({ infra }) => policy.allows(infra)),
     forbidden: all.filter(({ infra }) => !policy.allows(infra)),
+    dear: answers
+      .flatMap(({ dear = [] }) => dear)
+      .filter(({ infra }) => policy.allows(infra))
+      .sort(byPrice),
     silent: [...new Set(answers.flatMap(({ silent }) => silent))],
   };
 }
@@ -246,28 +262,3 @@ function inFavourOf(near: Asked["near"], offers: Offer[]): Offer[] {
 }
 
 const byPrice = (a: Offer, b: Offer): number => a.dollarsPerHour - b.dollarsPerHour;
-
-type Candidates = Pick<Resources, "candidates">;
-
-/** What a provider is asked for; undefined when no provider can tell, as with "16GB of any kind". */
-function needOf(candidate: ResourceRequest): Need | undefined {
-  const { cpus, memory, accelerator } = candidate;
-  const infra = infraOf(candidate);
-  if (accelerator !== undefined && !("name" in accelerator)) return undefined;
-  return {
-    ...(infra !== undefined && { infra }),
-    ...(cpus && { cpus: { count: cpus.count, orMore: cpus.orMore } }),
-    ...(memory && { memoryGb: { count: memory.gb, orMore: memory.orMore } }),
-    ...(accelerator && { accelerators: { name: accelerator.name, count: accelerator.count } }),
-  };
-}
-
-/** The first candidate of a task that machines of this offer satisfy; undefined when none is. */
-export const candidateOf = (
-  { candidates }: Candidates,
-  offer: Offer,
-): ResourceRequest | undefined =>
-  candidates.find((candidate) => {
-    const need = needOf(candidate);
-    return need !== undefined && meets(offer, { ...need, ...(offer.isSpot && { isSpot: true }) });
-  });

@@ -8,6 +8,7 @@ import { openSeal, readOrMake } from "../common/seal.ts";
 import { tokenFile } from "../contract/control-pid.ts";
 import { collectRefusals } from "./audit/collect.ts";
 import { openRefusals } from "./audit/refusals.ts";
+import { openCatalog } from "./clouds/catalog.ts";
 import { openAgents } from "./clusters/agents.ts";
 import { openWatches } from "./clusters/watch.ts";
 import type { Config } from "./config.ts";
@@ -120,6 +121,9 @@ async function open(config: Config, log: Logger, replaced: Replaced): Promise<Co
       (id) => reads.find(id) !== undefined,
     ),
     uploads: openUploads(join(home, "clients"), now),
+    catalog: openCatalog(join(config.home, "catalog"), (problem) =>
+      log.warn({ problem }, "catalog file left out"),
+    ),
     providers,
     provider,
     ssh,

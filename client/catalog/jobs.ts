@@ -1,4 +1,4 @@
-import { wholeNumber } from "../arguments.ts";
+import { groupOf, wholeNumber } from "../arguments.ts";
 import * as option from "./options.ts";
 import type { CommandRow } from "./row.ts";
 
@@ -159,12 +159,42 @@ Examples:
         parse: wholeNumber(1),
       },
       { flags: "-a, --all", means: "Include all known clusters." },
+      {
+        flags: "--by <group>",
+        means: "Add up the clusters of each user, workspace, or value of a label: label:team.",
+        parse: groupOf,
+      },
       ...option.outputs,
     ],
-    more: `Examples:
+    more: `Prices are those at launch; docs/catalog.md says how to set the price of your own machines.
+
+Examples:
   outrigger cost-report --days 7
+  outrigger cost-report --by label:team
   outrigger cost-report --fields name,cost_usd    as JSON, for scripts`,
     load: async () => (await import("../commands/cost-report.ts")).costReport,
+  },
+  {
+    name: "gpus list",
+    group: insight,
+    operands: "[accelerator]",
+    summary: "List machines with accelerators and their prices, of the catalog and of your own.",
+    options: [
+      { flags: "--infra <where>", means: "Only there: lambda, aws/us-east-1, ssh." },
+      {
+        flags: "--all-regions",
+        means: "A row for each region instead of the cheapest.",
+      },
+      ...option.outputs,
+    ],
+    startsControl: true,
+    more: `ACCELERATOR is a name, or the beginning of one, with an optional count. Without one, it lists the counts of every accelerator. docs/catalog.md says where prices come from and how to change them.
+
+Examples:
+  outrigger gpus list
+  outrigger gpus list H100:8
+  outrigger gpus list A100 --infra aws -o json`,
+    load: async () => (await import("../commands/gpus.ts")).list,
   },
   {
     name: "check",

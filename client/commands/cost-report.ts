@@ -1,6 +1,6 @@
 import { clusterOperations } from "../../contract/operations/clusters.ts";
 import type { CostReportRecord } from "../../contract/records/clusters.ts";
-import { costForm } from "../output/clusters.ts";
+import { type CostGroup, costForm, costGroupForm } from "../output/clusters.ts";
 import { ago, type Column, duration, styleOfStatus } from "../rendering.ts";
 import type { World } from "../world.ts";
 import { answerRows, type OutputOptions } from "./answers.ts";
@@ -8,6 +8,7 @@ import { answerRows, type OutputOptions } from "./answers.ts";
 interface CostOptions extends OutputOptions {
   readonly days?: number;
   readonly all?: boolean;
+  readonly by?: string;
 }
 
 const usualDays = 30;
@@ -22,10 +23,42 @@ export async function costReport(
   const days = options.all ? null : (options.days ?? usualDays);
   const rows = await client.callAndGet(clusterOperations.costReport, { days });
   const empty = "No clusters in that time.";
-  answerRows(world, options, { form: costForm, rows, columns: columnsOf(world.now()), empty });
+  if (options.by === undefined)
+    answerRows(world, options, { form: costForm, rows, columns: columnsOf(world.now()), empty });
+  else answerGroups(world, options, groupsOf(rows, options.by), empty);
   if (world.json || rows.length === 0) return;
   const total = rows.reduce((sum, row) => sum + (row.total_cost ?? 0), 0);
   world.terminal.note(`Together ${dollars(total)}, estimated.`);
+}
+
+/** The clusters of each group together, the dearest group first. */
+function groupsOf(rows: readonly CostReportRecord[], by: string): CostGroup[] {
+  const label = by.slice("label:".length);
+  const groupIn = (row: CostReportRecord): string | null => {
+    if (by === "user") return row.user_name;
+    return by === "workspace" ? row.workspace : (row.labels[label] ?? null);
+  };
+  const groups = [...Map.groupBy(rows, groupIn)].map(([group, own]) => ({
+    ...{ group, clusters: own.length },
+    node_seconds: own.reduce((sum, row) => sum + row.duration * row.num_nodes, 0),
+    cost_usd: own.reduce((sum, row) => sum + (row.total_cost ?? 0), 0),
+  }));
+  return groups.sort((a, b) => b.cost_usd - a.cost_usd || b.node_seconds - a.node_seconds);
+}
+
+function answerGroups(
+  world: World,
+  options: CostOptions,
+  rows: readonly CostGroup[],
+  empty: string,
+): void {
+  const columns: Column<CostGroup>[] = [
+    { title: options.by?.toUpperCase() ?? "", text: ({ group }) => group ?? "-", least: 20 },
+    { title: "CLUSTERS", text: ({ clusters }) => String(clusters), right: true },
+    { title: "NODE TIME", text: ({ node_seconds: seconds }) => duration(seconds), right: true },
+    { title: "COST", text: ({ cost_usd: cost }) => dollars(cost), right: true },
+  ];
+  answerRows(world, options, { form: costGroupForm, rows, columns, empty });
 }
 
 function columnsOf(now: Date): Column<CostReportRecord>[] {

@@ -46,7 +46,8 @@ export async function launch(
     await withSourcePositions(source, task, () => agreeToLaunch(world, cluster, task, options));
 
   const title = `${options.dryrun ? "Planning" : "Launching"} ${cluster}`;
-  const input = { ...launchInput(cluster, options), ...(await sent(world, task, options)) };
+  const launched = { ...launchInput(cluster, options), quiet_optimizer: asks };
+  const input = { ...launched, ...(await sent(world, task, options)) };
   const more = { title, name: cluster, later: options.async };
   const result = await withSourcePositions(source, input.task, (reword) =>
     carryOut(world, clusterOperations.launch, input, { ...more, reword, tells: tellsJob }),

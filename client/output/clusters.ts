@@ -96,6 +96,7 @@ export const costForm = form(
     launched_at: when,
     duration_seconds: z.int().describe("How long it was up."),
     cost_usd: z.number().nullable().describe("Estimated."),
+    labels: z.record(z.string(), z.string()),
   }),
   (row: CostReportRecord) => ({
     id: row.cluster_hash,
@@ -109,8 +110,27 @@ export const costForm = form(
     launched_at: instantOf(row.launched_at),
     duration_seconds: row.duration,
     cost_usd: row.total_cost ?? null,
+    labels: row.labels,
   }),
 );
+
+/** What the clusters of a user, a workspace or a label cost, as `cost-report --by` prints it. */
+export const costGroupForm = form(
+  z.strictObject({
+    group: z.string().nullable().describe("Null for clusters without one."),
+    clusters: z.int(),
+    node_seconds: z.int().describe("Of all nodes together."),
+    cost_usd: z.number().describe("Estimated."),
+  }),
+  (row: CostGroup) => row,
+);
+
+export interface CostGroup {
+  readonly group: string | null;
+  readonly clusters: number;
+  readonly node_seconds: number;
+  readonly cost_usd: number;
+}
 
 /** An address of a port, as `status --endpoints` prints it. */
 export const endpointForm = form(

@@ -1,12 +1,12 @@
 import * as z from "zod";
 import type { Orphan } from "../../contract/operations/orphans.ts";
-import { CloudCapability } from "../../contract/records/clouds.ts";
+import { CloudCapability, type InstanceTypeRow } from "../../contract/records/clouds.ts";
 import { Explanation } from "../../contract/records/explanation.ts";
 import type { SshNodePoolStatus } from "../../contract/records/ssh-node-pools.ts";
 import { Restoration } from "../../contract/restoration.ts";
 import { requestMachine } from "../../contract/statuses.ts";
 import type { Health } from "../sdk.ts";
-import { form, instant, instantOf } from "./shapes.ts";
+import { form, infraOf, instant, instantOf } from "./shapes.ts";
 
 const when = instant.nullable();
 const text = z.string().nullable();
@@ -115,6 +115,32 @@ export const checkForm = form(
   }),
   (row: { workspace: string; infra: string; capabilities: z.output<typeof CloudCapability>[] }) =>
     row,
+);
+
+const figure = z.number().nullable();
+
+/** A machine with accelerators, as `gpus list` prints it. */
+export const machineForm = form(
+  z.strictObject({
+    accelerator: z.string(),
+    count: z.number(),
+    memory_gb: figure.describe("Of one accelerator."),
+    infra: z.string().nullable(),
+    machine: text,
+    cpus: figure,
+    host_memory_gb: figure,
+    usd_per_hour: figure,
+    spot_usd_per_hour: figure,
+  }),
+  ([cloud, machine, accelerator, count, cpus, memory_gb, host, price, spot, region]: z.output<
+    typeof InstanceTypeRow
+  >) => ({
+    ...{ accelerator, count, memory_gb, machine, cpus },
+    infra: infraOf(cloud, region === "*" ? null : region),
+    host_memory_gb: host,
+    usd_per_hour: price,
+    spot_usd_per_hour: spot,
+  }),
 );
 
 const PoolStatus = z.enum(["Ready", "Not Ready"]);

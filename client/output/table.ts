@@ -2,13 +2,14 @@ import * as z from "zod";
 import { identityForm, importForm, newTokenForm, roleForm, tokenForm, userForm } from "./access.ts";
 import { actionForm } from "./actions.ts";
 import { auditForm, verdictForm } from "./audit.ts";
-import { clusterForm, costForm, endpointForm } from "./clusters.ts";
+import { clusterForm, costForm, costGroupForm, endpointForm } from "./clusters.ts";
 import { contextForm, settingForm } from "./configuration.ts";
 import {
   checkForm,
   explanationForm,
   infoForm,
   keyForm,
+  machineForm,
   orphanForm,
   poolForm,
   requestForm,
@@ -64,7 +65,9 @@ export const outputs: readonly Output[] = [
   { name: "contexts", schema: listOf(contextForm), printedBy: ["context list"] },
   { name: "settings", schema: listOf(settingForm), printedBy: ["config show"] },
   { name: "costs", schema: listOf(costForm), printedBy: ["cost-report"] },
+  { name: "cost-groups", schema: listOf(costGroupForm), printedBy: ["cost-report --by"] },
   { name: "infra", schema: listOf(checkForm), printedBy: ["check"] },
+  { name: "machines", schema: listOf(machineForm), printedBy: ["gpus list"] },
   { name: "pools", schema: listOf(workerPoolForm), printedBy: ["jobs pool status"] },
   { name: "services", schema: listOf(serviceForm), printedBy: ["serve status"] },
   { name: "ssh-pools", schema: listOf(poolForm), printedBy: ["ssh status"] },

@@ -199,6 +199,7 @@ export const CostReportRecord = z
     accelerators: text,
     resources_str: z.string(),
     resources_str_full: z.string(),
+    labels: z.record(z.string(), z.string()),
   })
   .meta({ id: "CostReportRecord" });
 export type CostReportRecord = z.output<typeof CostReportRecord>;

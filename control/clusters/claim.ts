@@ -5,10 +5,12 @@ import type { InputOf } from "../../common/operation.ts";
 import type { clusterOperations as rows } from "../../contract/operations/clusters.ts";
 import { redactSecrets, type Task } from "../../contract/task.ts";
 import type { Call } from "../bind.ts";
+import { candidatesTable } from "../candidates.ts";
 import type { Context } from "../context.ts";
 import type { Ground } from "../ground.ts";
+import { candidateOf } from "../needs.ts";
 import { describeAsked, describeMachines } from "../offer-words.ts";
-import { candidateOf, chooseOffer } from "../offers.ts";
+import { chosenOf, weighOffers } from "../offers.ts";
 import { withoutSecrets } from "../task.ts";
 import { causeOf } from "../want.ts";
 import { admitAutostop, admitLaunch } from "../workspaces/admit.ts";
@@ -80,7 +82,9 @@ async function make(
 ): Promise<Claim | undefined> {
   const again = input.retry_until_up;
   const asked = { ...task, workspace: call.workspace };
-  const offer = await chooseOffer(ctx, asked, call.signal, { again });
+  const choice = await weighOffers(ctx, asked, call.signal, { again });
+  if (!input.quiet_optimizer) call.print(candidatesTable(ctx, asked, choice));
+  const offer = await chosenOf(ctx, asked, choice, call.signal);
   const cluster = newCluster(ctx, task, offer, {
     id: randomBytes(6).toString("hex"),
     name: input.cluster_name,

@@ -4,9 +4,11 @@ import type { InputOf } from "../../common/operation.ts";
 import type { clusterOperations as rows } from "../../contract/operations/clusters.ts";
 import type { Task } from "../../contract/task.ts";
 import type { Call } from "../bind.ts";
+import { candidatesTable } from "../candidates.ts";
 import type { Context } from "../context.ts";
 import type { Ground } from "../ground.ts";
-import { chooseOffer } from "../offers.ts";
+import { chosenOf, weighOffers } from "../offers.ts";
+import type { Offer } from "../providers/provider.ts";
 import { nudge } from "../reconciler.ts";
 import { readTask, readTaskAndRemarks } from "../task.ts";
 import { admitAutostop, admitCluster, admitLaunch } from "../workspaces/admit.ts";
@@ -17,7 +19,7 @@ import { type Cargo, checkFiles, readCargo } from "./files/cargo.ts";
 import { launchNews, planNews } from "./launch-news.ts";
 import { isIdleStop } from "./lifecycles/take-back.ts";
 import { findOpenOfHead } from "./lifecycles/wanted.ts";
-import { type Cluster, checkClusterName, clusterKey, type Wish } from "./schema.ts";
+import { type AskedIn, type Cluster, checkClusterName, clusterKey, type Wish } from "./schema.ts";
 import { findLive, getCluster } from "./store.ts";
 import { isAboutToGo, submitJob } from "./submit.ts";
 import { toHandle } from "./view.ts";
@@ -111,7 +113,7 @@ async function plan(ctx: Context, input: Input, task: Task, call: Call) {
   if (live !== undefined) refuseMismatch(live, task);
   const { nodes } = live ?? task;
   const asked = { ...task, workspace: call.workspace };
-  const offer = live?.offer ?? (await chooseOffer(ctx, asked, call.signal));
+  const offer = live?.offer ?? (await planOffer(ctx, asked, call));
   const autostop = autostopOf(input, task, live?.autostop ?? null);
   const fresh = { id: "", workspace: call.workspace, nodes, madeFor: null };
   const cluster = { ...(live ?? fresh), offer, autostop };
@@ -123,6 +125,13 @@ async function plan(ctx: Context, input: Input, task: Task, call: Call) {
   });
   call.print(planNews(ctx, { name, nodes, offer }, task));
   return { job_id: null, handle: null };
+}
+
+/** The machine that a new cluster would have; says what else there is. */
+async function planOffer(ctx: Context, asked: AskedIn, call: Call): Promise<Offer> {
+  const choice = await weighOffers(ctx, asked, call.signal);
+  call.print(candidatesTable(ctx, asked, choice));
+  return chosenOf(ctx, asked, choice, call.signal);
 }
 
 /**

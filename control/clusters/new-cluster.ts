@@ -2,7 +2,7 @@ import type { Task } from "../../contract/task.ts";
 import type { Context } from "../context.ts";
 import type { Connection } from "../db/open.ts";
 import type { Ground } from "../ground.ts";
-import { candidateOf } from "../offers.ts";
+import { candidateOf } from "../needs.ts";
 import type { Offer } from "../providers/provider.ts";
 import { nudge } from "../reconciler.ts";
 import { launchedHooks, noneKept } from "./hooks/kept.ts";

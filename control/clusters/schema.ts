@@ -172,6 +172,7 @@ export function settingsOf(
   nodes: readonly NodeState[],
 ): NodeSettings {
   const { offer } = cluster;
+  const { accelerators } = offer;
   return {
     clusterId: cluster.id,
     clusterName: cluster.name,
@@ -181,7 +182,7 @@ export function settingsOf(
     region: offer.region,
     zone: offer.zone,
     cpus: offer.cpus,
-    accelerators: offer.accelerators,
+    accelerators: accelerators && { name: accelerators.name, count: accelerators.count },
   };
 }
 

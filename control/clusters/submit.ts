@@ -5,7 +5,7 @@ import type { Task } from "../../contract/task.ts";
 import type { Call } from "../bind.ts";
 import type { Context } from "../context.ts";
 import type { Ground } from "../ground.ts";
-import { candidateOf } from "../offers.ts";
+import { candidateOf } from "../needs.ts";
 import { secretsOf } from "../task.ts";
 import type { Cargo } from "./files/cargo.ts";
 import { deliverFiles } from "./files/deliver.ts";
@@ -96,8 +96,9 @@ const submissionOf = (
 /** What the job takes of each node, and the words for it. */
 function demandOf({ offer }: Cluster, { resources, nodes }: Task) {
   const kind = candidateOf(resources, offer)?.accelerator;
-  const accelerators = kind !== undefined && "name" in kind ? kind.count : 0;
-  const named = kind !== undefined && "name" in kind ? `${kind.name}:${kind.count}` : undefined;
+  const accelerators = kind?.count ?? 0;
+  const name = kind && "name" in kind ? kind.name : offer.accelerators?.name;
+  const named = kind && `${name}:${kind.count}`;
   return {
     demand: { cpus: usualCpus, accelerators },
     resources: `${nodes}x[${named ?? `CPU:${usualCpus}`}]`,

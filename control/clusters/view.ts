@@ -118,6 +118,7 @@ export function toCostRecord(
       endedAt: end === null ? null : new Date(end),
     })),
     dollarsPerHour: cluster.offer.dollarsPerHour * cluster.nodes,
+    labels: cluster.labels,
     resources: poolResources(cluster.offer),
     creationYaml: cluster.taskYaml ?? "",
     creationCommand: cluster.command,

@@ -15,7 +15,7 @@ import type { Cluster } from "../clusters/schema.ts";
 import { findCluster } from "../clusters/store.ts";
 import type { Context } from "../context.ts";
 import type { Ground } from "../ground.ts";
-import { asksForSpot } from "../offers.ts";
+import { asksForSpot } from "../needs.ts";
 import { nudge } from "../reconciler.ts";
 import { type OpenTask, openTask } from "./document.ts";
 import { leave } from "./leave.ts";

@@ -9,7 +9,7 @@ export interface Need {
   infra?: string;
   cpus?: { count: number; orMore: boolean };
   memoryGb?: { count: number; orMore: boolean };
-  accelerators?: { name: string; count: number };
+  accelerators?: NeededAccelerators;
   /** How many machines are wanted together; one where it is left out. */
   nodes?: number;
   /** Its ports are its own, also where nodes share a machine. */
@@ -17,6 +17,11 @@ export interface Need {
   /** At the price of one that the cloud may take back at any time; left out is one that stays. */
   isSpot?: true;
 }
+
+/** So many of a kind, or of any kind with so much memory each. */
+export type NeededAccelerators =
+  | { name: string; count: number }
+  | { memoryGb: { count: number; orMore: boolean }; manufacturer?: string; count: number };
 
 /** A machine type at a price. */
 export interface Offer {
@@ -27,7 +32,8 @@ export interface Offer {
   instanceType: string;
   cpus: number;
   memoryGb: number;
-  accelerators: { name: string; count: number } | null;
+  /** Memory and manufacturer are those of the catalog, where that knows the kind. */
+  accelerators: { name: string; count: number; memoryGb?: number; manufacturer?: string } | null;
   dollarsPerHour: number;
   /** A node that shares its machine has ports of its own there. */
   network?: "own";
@@ -157,10 +163,19 @@ export function meets(offer: Offer, need: Need): boolean {
   if (infra !== undefined && !isWithin(offer.infra, infra)) return false;
   if (cpus !== undefined && cpus.count > offer.cpus) return false;
   if (memoryGb !== undefined && memoryGb.count > offer.memoryGb) return false;
-  if (wanted === undefined) return true;
   return (
-    offer.accelerators !== null &&
-    offer.accelerators.name.toLowerCase() === wanted.name.toLowerCase() &&
-    offer.accelerators.count >= wanted.count
+    wanted === undefined || (offer.accelerators !== null && isKind(offer.accelerators, wanted))
   );
 }
+
+function isKind(given: NonNullable<Offer["accelerators"]>, wanted: NeededAccelerators): boolean {
+  if (given.count < wanted.count) return false;
+  if ("name" in wanted) return isSameWord(given.name, wanted.name);
+  const { memoryGb, manufacturer } = wanted;
+  if (manufacturer !== undefined && !isSameWord(given.manufacturer ?? "", manufacturer))
+    return false;
+  if (given.memoryGb === undefined) return false;
+  return memoryGb.orMore ? given.memoryGb >= memoryGb.count : given.memoryGb === memoryGb.count;
+}
+
+const isSameWord = (a: string, b: string): boolean => a.toLowerCase() === b.toLowerCase();

@@ -6,7 +6,7 @@ import type { Call } from "../bind.ts";
 import { listLiveOf } from "../clusters/list-store.ts";
 import type { Context } from "../context.ts";
 import { listHeld } from "../jobs/work-store.ts";
-import { asksForSpot } from "../offers.ts";
+import { asksForSpot } from "../needs.ts";
 import { goalOf } from "./decisions/plan.ts";
 import { chooseServices } from "./find.ts";
 import { listReplicas } from "./replicas/store.ts";

@@ -14,6 +14,7 @@ export interface CostView {
   readonly intervals: readonly { readonly startedAt: Date; readonly endedAt: Date | null }[];
   readonly nodes: number;
   readonly dollarsPerHour: number;
+  readonly labels: Readonly<Record<string, string>>;
   readonly userId: string;
   readonly userName: string | null;
   readonly workspace: string | null;
@@ -55,6 +56,7 @@ export function costRecord(cluster: CostView, now: Date, detail: Detail): CostRe
     resources_str: cluster.resourcesText,
     resources_str_full: cluster.resourcesFullText,
     resources: null,
+    labels: { ...cluster.labels },
     ...(detail === "abbreviated" ? {} : costOf(cluster, usedMs)),
     ...(detail === "full" ? usageOf(cluster) : {}),
   };

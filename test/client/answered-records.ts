@@ -39,6 +39,7 @@ export const cost: CostReportRecord = {
   ...{ name: "dev", launched_at: since, duration: 60, num_nodes: 1, resources: null },
   ...{ priority: null, priority_class: null, status: null, last_event: null, total_cost: 0.25 },
   resources_str_full: "",
+  labels: { team: "vision" },
 };
 
 export const sending =

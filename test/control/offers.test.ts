@@ -5,9 +5,11 @@ import { join } from "node:path";
 import { after, test } from "node:test";
 import { AppError } from "../../common/errors.ts";
 import { openSeal } from "../../common/seal.ts";
+import { openCatalog } from "../../control/clouds/catalog.ts";
 import type { Context } from "../../control/context.ts";
 import { openDatabase } from "../../control/db/open.ts";
-import { askedOfReplica, chooseOffer, listOffers, refuseImpossible } from "../../control/offers.ts";
+import { askedOfReplica } from "../../control/needs.ts";
+import { chooseOffer, listOffers, refuseImpossible } from "../../control/offers.ts";
 import type { Need, Offer, Provider } from "../../control/providers/provider.ts";
 import { readTask } from "../../control/task.ts";
 import { openConfigurations } from "../../control/workspaces/configurations.ts";
@@ -21,7 +23,8 @@ after(async () => {
   rmSync(home, { recursive: true });
 });
 const configurations = openConfigurations(db, openSeal(join(home, "seal.key")));
-const ground = { db, configurations, now: () => new Date() };
+const catalog = openCatalog(join(home, "catalog"), assert.fail);
+const ground = { db, configurations, catalog, now: () => new Date() };
 
 const aTask = (isolation: string) =>
   readTask(`service: {ports: 80, isolation: ${isolation}}`, "serve.up");

@@ -14,7 +14,7 @@ import type { Cluster } from "../../clusters/schema.ts";
 import { findCluster } from "../../clusters/store.ts";
 import type { Context } from "../../context.ts";
 import type { Ground } from "../../ground.ts";
-import { asksForSpot } from "../../offers.ts";
+import { asksForSpot } from "../../needs.ts";
 import { isLive } from "../decisions/plan.ts";
 import { replicaLogOf } from "../folders.ts";
 import { shownTask, withSealedKeys } from "../keys.ts";

@@ -2,7 +2,7 @@ import { fail, toAppError } from "../../../common/errors.ts";
 import type { Service as ServiceSpec } from "../../../contract/task/service.ts";
 import type { Task } from "../../../contract/task.ts";
 import type { Context } from "../../context.ts";
-import { asksForSpot } from "../../offers.ts";
+import { asksForSpot } from "../../needs.ts";
 import type { Offer } from "../../providers/provider.ts";
 import { readTask, readTaskAndRemarks } from "../../task.ts";
 import type { Use } from "../../workspaces/schema.ts";

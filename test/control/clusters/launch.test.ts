@@ -26,7 +26,7 @@ test("a launch prints its plan, how it goes and the id of its job", async (t) =>
   await world.get(rows.launch, id);
 
   const text = await world.printed(id);
-  const lines = [/^Cluster demo: 1 node on fake/, /node 0 runs/, /demo is UP/, /submitted, ID: 1/];
+  const lines = [/^Cluster demo: 1 node on fake/m, /node 0 runs/, /demo is UP/, /submitted, ID: 1/];
   for (const line of lines) assert.match(text, line);
 });
 
@@ -126,7 +126,7 @@ test("a dry run plans and makes nothing", async (t) => {
   const result = await world.get(rows.launch, id);
 
   assert.equal(result.job_id, null);
-  assert.match(await world.printed(id), /^Cluster demo: 1 node on fake/);
+  assert.match(await world.printed(id), /^Cluster demo: 1 node on fake/m);
   assert.deepEqual(world.provider.calls, []);
   assert.deepEqual(await world.run(rows.status, {}), []);
 });

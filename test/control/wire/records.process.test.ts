@@ -238,6 +238,7 @@ test("a cost adds up what was used, and an open interval ends now", () => {
     ],
     nodes: 2,
     dollarsPerHour: 4,
+    labels: {},
     userId: "u1",
     userName: "ann",
     workspace: "default",

@@ -126,7 +126,8 @@ test("the plan of a service has the price of spot machines where it uses them an
   const { provider } = world;
   const plan = async (task: string) => {
     const asked = { dag: task, request_options: null };
-    return (await world.printed(await world.call(tasks.optimize, asked))).trim();
+    const printed = await world.printed(await world.call(tasks.optimize, asked));
+    return printed.trim().split("\n").at(-1);
   };
   const machine = "fake (H100:8, 4 CPUs, 16 GB";
 

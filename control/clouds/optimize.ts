@@ -1,0 +1,64 @@
+import type { InputOf } from "../../common/operation.ts";
+import type { taskOperations as rows } from "../../contract/operations/tasks.ts";
+import type { ReplicaPolicy } from "../../contract/task/replica-policy.ts";
+import type { Task } from "../../contract/task.ts";
+import type { Call } from "../bind.ts";
+import { candidatesTable } from "../candidates.ts";
+import type { AskedIn } from "../clusters/schema.ts";
+import type { Context } from "../context.ts";
+import { askedOfReplica, asksForSpot } from "../needs.ts";
+import { describeOffer } from "../offer-words.ts";
+import { chosenOf, isOffered, weighOffers } from "../offers.ts";
+import { readDocument } from "../task.ts";
+import { withDefaults } from "../workspaces/defaults.ts";
+
+/**
+ * Prints what each task of a document would take and why nothing else, and what all of them cost: at once in
+ * a group, the dearest one in a pipeline.
+ */
+export async function optimize(
+  ctx: Context,
+  { dag }: InputOf<typeof rows.optimize>,
+  call: Call,
+): Promise<null> {
+  const document = readDocument(await withDefaults(ctx, call.workspace, dag));
+  const prices: number[] = [];
+  for (const task of document.tasks) prices.push(await planOf(ctx, task, call));
+  if (prices.length < 2) return null;
+  const isGroup = document.kind === "group";
+  const price = isGroup ? prices.reduce((sum, one) => sum + one, 0) : Math.max(...prices);
+  const how = isGroup ? "together" : "one after the other, at most";
+  call.print(`${prices.length} tasks ${how} $${price.toFixed(2)} an hour\n`);
+  return null;
+}
+
+/** Prints what a task would take; what an hour of that costs. Throws as `chosenOf` does. */
+async function planOf(ctx: Context, task: Task, call: Call): Promise<number> {
+  const { name = "task", nodes, service } = task;
+  const asked = await askedOf(ctx, task, call);
+  const choice = await weighOffers(ctx, asked, call.signal);
+  call.print(candidatesTable(ctx, asked, choice));
+  const offer = await chosenOf(ctx, asked, choice, call.signal);
+  const dollars = offer.dollarsPerHour * nodes;
+  const each = service === undefined ? "" : `${countOf(service.replicas)}, each `;
+  const base = offer.isSpot ? (service?.replicas.baseOndemandReplicas ?? 0) : 0;
+  const others = base > 0 ? `; ${base} of them on demand` : "";
+  const price = `$${dollars.toFixed(2)} an hour`;
+  call.print(`${name}: ${each}${nodes} × ${describeOffer(offer)}, ${price}${others}\n`);
+  return dollars;
+}
+
+/** What is asked for a task: of a service that uses spot on spot, while there is any. */
+async function askedOf(ctx: Context, task: Task, { workspace, signal }: Call): Promise<AskedIn> {
+  const onSpot = askedOfReplica(task, workspace, true);
+  const usesSpot = task.service !== undefined && asksForSpot(ctx, task.resources);
+  return usesSpot && (await isOffered(ctx, onSpot, signal))
+    ? onSpot
+    : askedOfReplica(task, workspace);
+}
+
+/** How many replicas there are to be: `2 replicas`, `1 to 4 replicas`. */
+const countOf = ({ min, max }: ReplicaPolicy): string => {
+  const count = min === max ? `${max}` : `${min} to ${max}`;
+  return `${count} ${count === "1" ? "replica" : "replicas"}`;
+};

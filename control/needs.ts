@@ -1,0 +1,97 @@
+import { needsOwnPorts } from "../contract/task/fixed-port.ts";
+import { isWithin } from "../contract/task/infra.ts";
+import type { ResourceRequest } from "../contract/task/resource-request.ts";
+import type { Resources } from "../contract/task/resources.ts";
+import type { Task } from "../contract/task.ts";
+import type { Asked, AskedIn } from "./clusters/schema.ts";
+import type { Context } from "./context.ts";
+import { infraOf } from "./offer-words.ts";
+import { meets, type Need, type Offer } from "./providers/provider.ts";
+
+/** What tasks ask of machines, in the words of providers. */
+
+/**
+ * What a service's task asks of the machines of each replica, on spot or not; left out where the task
+ * makes no difference of it. Of others what the task asks.
+ */
+export const askedOfReplica = (
+  task: Task,
+  workspace: string,
+  isSpot?: boolean,
+): AskedIn & Pick<Task, "resources"> => ({
+  workspace,
+  resources: ofKind(task.resources, isSpot),
+  nodes: task.nodes,
+  ...(isSpot === true && { isSpot }),
+  ...(needsOwnPorts(task) && { network: "own" }),
+});
+
+/** Where candidates differ in being spot, only those count that are what is asked for. */
+function ofKind(resources: Resources, isSpot: boolean | undefined): Resources {
+  const candidates = resources.candidates.filter(({ useSpot }) => useSpot === isSpot);
+  return candidates.length === 0 ? resources : { ...resources, candidates };
+}
+
+/** Whether a task asks for spot machines where there are any; `use_spot` has no effect elsewhere. */
+export const asksForSpot = (
+  { providers }: Pick<Context, "providers">,
+  { candidates }: Pick<Resources, "candidates">,
+): boolean =>
+  candidates.some(
+    ({ useSpot, cloud }) =>
+      useSpot &&
+      providers.some(
+        ({ name, hasSpot }) => hasSpot === true && (cloud === undefined || isWithin(name, cloud)),
+      ),
+  );
+
+/** What providers are asked for, for each candidate. */
+export const needsOf = (asked: Asked): Need[] =>
+  asked.resources.candidates.map((candidate) => needOf(asked, candidate));
+
+/** What providers are asked for a candidate of all nodes together. */
+export const needOf = (
+  { nodes, network, isSpot }: Pick<Asked, "nodes" | "network" | "isSpot">,
+  candidate: ResourceRequest,
+): Need => ({
+  ...machineOf(candidate),
+  nodes,
+  ...(network && { network }),
+  ...(isSpot && { isSpot }),
+});
+
+function machineOf(candidate: ResourceRequest): Need {
+  const { cpus, memory } = candidate;
+  const infra = infraOf(candidate);
+  const accelerators = acceleratorsOf(candidate);
+  return {
+    ...(infra !== undefined && { infra }),
+    ...(cpus && { cpus: { count: cpus.count, orMore: cpus.orMore } }),
+    ...(memory && { memoryGb: { count: memory.gb, orMore: memory.orMore } }),
+    ...(accelerators && { accelerators }),
+  };
+}
+
+function acceleratorsOf({ accelerator }: ResourceRequest): Need["accelerators"] {
+  if (accelerator === undefined) return undefined;
+  if ("name" in accelerator) return { name: accelerator.name, count: accelerator.count };
+  const { gb, orMore, manufacturer, count } = accelerator;
+  return { memoryGb: { count: gb, orMore }, count, ...(manufacturer && { manufacturer }) };
+}
+
+/** Whether a node of an offer costs no more than a candidate allows. */
+export const isWithinLimit = (
+  { maxDollarsPerHour = Number.POSITIVE_INFINITY }: ResourceRequest,
+  { dollarsPerHour }: Offer,
+): boolean => dollarsPerHour <= maxDollarsPerHour;
+
+/** The first candidate of a task that machines of this offer satisfy; undefined when none is. */
+export const candidateOf = (
+  { candidates }: Pick<Resources, "candidates">,
+  offer: Offer,
+): ResourceRequest | undefined =>
+  candidates.find(
+    (candidate) =>
+      isWithinLimit(candidate, offer) &&
+      meets(offer, { ...machineOf(candidate), ...(offer.isSpot && { isSpot: true }) }),
+  );
