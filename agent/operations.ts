@@ -1,12 +1,14 @@
 import { listGrowth } from "../common/log-growth.ts";
-import type { Bound } from "../common/server.ts";
+import { type Bound, toJsonLines } from "../common/server.ts";
 import type { agentOperations } from "../contract/agent-api.ts";
 import { growthAtMost, logOffsetHeader } from "../contract/job-log.ts";
 import { jobMachine } from "../contract/statuses.ts";
 import { type Agent, keys } from "./context.ts";
 import { streamEvents } from "./events.ts";
+import { fetchContents } from "./files/fetch.ts";
 import { offerFiles, takeContents } from "./files/files.ts";
 import { listFiles, readFiles } from "./files/read.ts";
+import { probeSource } from "./files/source.ts";
 import { logOf, logPathAround } from "./folders.ts";
 import { openHookLog } from "./hooks/log-read.ts";
 import { readIdle, setAutostop } from "./idle.ts";
@@ -92,6 +94,8 @@ export function bindOperations(agent: Agent): Bound<typeof agentOperations> {
     readHookLog: (range, { signal }) => toStream(openHookLog(agent, range, signal)),
     offerFiles: (offer, { body }) => offerFiles(agent, offer, body),
     sendContents: (_input, { body }) => takeContents(agent, body),
+    probeSource: (source, { signal }) => probeSource(source, signal),
+    fetchContents: (_input, { body, signal }) => toJsonLines(fetchContents(agent, body, signal)),
     listFiles: (source, { signal }) => listFiles(agent, source, signal),
     readFiles: (wanted, { signal }) => readFiles(agent, wanted, signal),
     openShell: async (_input, { body, signal }) => ({

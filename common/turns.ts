@@ -33,3 +33,27 @@ export function openTurnsByKey<Key>(): <T>(key: Key, work: () => Promise<T>) => 
     }
   };
 }
+
+/**
+ * Works on all items, so many at once. After the first failure no further one is begun, the signal of those
+ * in hand aborts, and the failure is thrown once they have ended.
+ */
+export async function workThrough<Item>(
+  items: Iterable<Item>,
+  atOnce: number,
+  work: (item: Item, signal: AbortSignal) => Promise<void>,
+  signal?: AbortSignal,
+): Promise<void> {
+  const failed = new AbortController();
+  const until = signal ? AbortSignal.any([signal, failed.signal]) : failed.signal;
+  const rest = Iterator.from(items);
+  async function workOnNext(): Promise<void> {
+    for (let next = rest.next(); !next.done && !until.aborted; next = rest.next())
+      await work(next.value, until);
+  }
+  const working = Array.from({ length: atOnce }, () =>
+    workOnNext().catch((error: unknown) => failed.abort(error)),
+  );
+  await Promise.all(working);
+  until.throwIfAborted();
+}

@@ -72,6 +72,41 @@ export const mostStretches = 500;
 export const Content = z.object({ sha256: Sha256, size: z.int().min(0) });
 export type Content = z.output<typeof Content>;
 
+const headers = z.record(z.string(), z.string());
+
+/** Where a node reads by itself. Messages use `name`: the address may hold a key. */
+export const Source = z.object({
+  name: z.string().min(1),
+  url: z.url({ protocol: /^https?$/ }).max(16_384),
+  headers: headers.default({}),
+});
+export type Source = z.output<typeof Source>;
+
+/** What a source says of its content. */
+export const Probed = z.object({
+  size: z.int().min(0),
+  /** Its ETag, or else its date; null where it tells neither. */
+  version: z.string().nullable(),
+  /** Whether parts of it can be read. */
+  hasRanges: z.boolean(),
+});
+export type Probed = z.output<typeof Probed>;
+
+/** A content to fetch. Where its digest is not known, `sha256` identifies its source and version instead. */
+export const FetchedContent = Content.extend({
+  ...Source.shape,
+  ...Probed.shape,
+  digest: z.object({ algorithm: z.enum(["md5", "sha256"]), hex: z.string() }).nullable(),
+});
+export type FetchedContent = z.output<typeof FetchedContent>;
+
+/** A line of news while contents are fetched: the bytes so far, or, as the last one, how it ended. */
+export const FetchNews = z.union([
+  z.object({ bytes: z.int().min(0) }),
+  z.object({ problem: z.object({ type: z.string(), message: z.string() }).nullable() }),
+]);
+export type FetchNews = z.output<typeof FetchNews>;
+
 /** What came of an offer. With something `missing` nothing was done yet. */
 export const FilesOffered = z.object({
   missing: z.array(Content),
@@ -109,6 +144,27 @@ export const fileOperations = {
     input: { rawBody: "application/octet-stream" },
     output: z.object({ received: z.int().min(0) }),
     errors: ["ValueError"],
+  }),
+  probeSource: operation({
+    name: "probeSource",
+    route: "POST /files/sources",
+    mode: "sync",
+    summary: "Size and version of what is at an address, as this node sees it.",
+    access,
+    input: { body: Source },
+    output: Probed,
+    errors: ["NotFoundError", "PermissionDeniedError", "StorageError"],
+  }),
+  fetchContents: operation({
+    name: "fetchContents",
+    route: "POST /files/contents/fetched",
+    mode: "stream",
+    summary:
+      "Fetch the contents in the body, one a line, from where they are; complete ones are retained, and parts of the others, also across a restart. News come every second.",
+    access,
+    input: { rawBody: "application/x-ndjson" },
+    output: z.unknown(),
+    errors: ["ConflictError", "ValueError"],
   }),
   listFiles: operation({
     name: "listFiles",

@@ -8,10 +8,10 @@ import { type Frames, openFrames, parseLine } from "../../contract/frames.ts";
 import type { Agent } from "../context.ts";
 
 /** What nobody came to use for so long was for an offer that was given up. */
-const keptMs = 3_600_000;
+const keptMs = 24 * 3_600_000;
 
 /** Where contents wait until the manifest that needs them is offered again. */
-const folderOf = ({ config }: Pick<Agent, "config">): string =>
+export const folderOf = ({ config }: Pick<Agent, "config">): string =>
   join(config.agentFolder, "files", "contents");
 
 /** Where a content lies while it waits. */

@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { type Readable, Transform } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { flush } from "../../common/files.ts";
+import { workThrough } from "../../common/turns.ts";
 import type { Content } from "../../contract/files-api.ts";
 import { renew } from "./folders.ts";
 
@@ -31,14 +32,10 @@ export async function keepContent(folder: string, bytes: Readable): Promise<Cont
 
 /** Adds the contents of a folder to those that a user has; they are on disk when this resolves. */
 export async function addContents(from: string, to: string, now: () => Date): Promise<void> {
-  const names = await readdir(from);
-  async function addNext(): Promise<void> {
-    for (let name = names.pop(); name !== undefined; name = names.pop()) {
-      if (await renew(join(to, name), now())) continue;
-      await flush(join(from, name));
-      await rename(join(from, name), join(to, name));
-    }
-  }
-  await Promise.all(Array.from({ length: flushedAtOnce }, addNext));
+  await workThrough(await readdir(from), flushedAtOnce, async (name) => {
+    if (await renew(join(to, name), now())) return;
+    await flush(join(from, name));
+    await rename(join(from, name), join(to, name));
+  });
   await flush(to);
 }
