@@ -12,6 +12,7 @@ import {
   taskVariables,
 } from "../contract/variables.ts";
 import { checkExposure, loginSettings } from "./login-settings.ts";
+import { storeSettings } from "./store-settings.ts";
 
 const Port = z.coerce.number().int().min(0).max(65_535);
 const portsHint = "write the first and the last port: 20000-29999";
@@ -150,6 +151,7 @@ export const Settings = z.object({
     .optional()
     .describe("Accelerators of this machine, such as H100:8, if they are not detected."),
   ...loginSettings,
+  ...storeSettings,
   logLevel: z
     .enum(["debug", "info", "warn", "error"])
     .default("info")

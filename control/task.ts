@@ -1,12 +1,15 @@
 import { AppError, fail } from "../common/errors.ts";
+import type { FileMount } from "../contract/task/file-mounts.ts";
 import { formatIssues, type TaskIssue, toValidationItems } from "../contract/task/issues.ts";
 import { defaultDiskGb, type ResourceRequest } from "../contract/task/resource-request.ts";
+import { schemeOf } from "../contract/task/storage-uri.ts";
 import {
   readTask as readText,
   singleTask,
   type Task,
   type TaskDocument,
 } from "../contract/task.ts";
+import { isReadable } from "./buckets/stores.ts";
 
 /**
  * The tasks of a document. Throws `InvalidTaskError` with every issue and its place, and
@@ -83,11 +86,22 @@ type Uses = Readonly<Record<string, (task: Task, candidate: ResourceRequest) => 
 const isFilled = (value: object | undefined): boolean =>
   value !== undefined && Object.keys(value).length > 0;
 
+/** Whether nodes can fetch what is at an address. */
+const isFetched = (uri: string): boolean => isReadable(uri) || schemeOf(uri) === "https";
+
+const isCopy = ({ storage: { mode, sources } }: Extract<FileMount, { kind: "storage" }>): boolean =>
+  mode === "COPY" && sources.length === 1 && sources.every(isFetched);
+
 /** What nothing here does yet and a task could not run right without: refused. */
 const unbuilt: Uses = {
   "workdir from git": ({ workdir }) => workdir?.kind === "git",
-  "buckets in file_mounts": ({ fileMounts }) =>
-    Object.values(fileMounts).some(({ kind }) => kind !== "path"),
+  "workdir from such an address (s3:// and gs:// can)": ({ workdir }) =>
+    workdir?.kind === "bucket" && !isReadable(workdir.uri),
+  "addresses of file_mounts (s3://, gs:// and https:// can)": ({ fileMounts }) =>
+    Object.values(fileMounts).some((mount) => mount.kind === "bucket" && !isFetched(mount.uri)),
+  "file_mounts with a store (a `source` that is an address with `mode: COPY` can)": ({
+    fileMounts,
+  }) => Object.values(fileMounts).some((mount) => mount.kind === "storage" && !isCopy(mount)),
   volumes: ({ volumes }) => isFilled(volumes),
   managed_secrets: ({ managedSecrets }) => isFilled(managedSecrets),
   "secrets from a store": ({ storedSecrets }) => isFilled(storedSecrets),

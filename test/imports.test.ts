@@ -29,7 +29,7 @@ interface Rule {
 const shared = [/^common\//, /^contract\//];
 /** What every noun of control builds on. */
 const ground =
-  /^control\/(access\/.*|settle-all|collect-offers|audit\/(entry|store)|bind|candidates|context|downloads|events|glob|ground|html|log-copy|map-in-batches|move|needs|offer-words|offers|reconciler|output-excerpt|task|want|wire\/.*|doors\/.*)(\.ts)?$/;
+  /^control\/(access\/.*|buckets\/.*|settle-all|collect-offers|audit\/(entry|store)|bind|candidates|context|downloads|events|glob|ground|html|log-copy|map-in-batches|move|needs|offer-words|offers|reconciler|output-excerpt|task|want|wire\/.*|doors\/.*)(\.ts)?$/;
 const noun =
   "(audit|clouds|clusters|jobs|requests|services|sessions|ssh-pools|tokens|uploads|users|workspaces)";
 
@@ -65,6 +65,11 @@ const rules: readonly Rule[] = [
     // Whom a thing belongs to is asked of the nouns.
     room: /^control\/access\//,
     may: [...shared, ground, new RegExp(`^control/${noun}/(schema|store|find|membership)\\.ts$`)],
+  },
+  {
+    room: /^control\/buckets\//,
+    may: shared,
+    types: [/^control\/config\.ts$/],
   },
   {
     room: /^control\/(providers|wire|doors|db)\//,

@@ -42,6 +42,10 @@ const rows: Readonly<Record<string, Row>> = {
     ],
     env: { KILL_ROUNDS: "200" },
   },
+  "a copy of 2 GB from a bucket": {
+    files: ["e2e/buckets.test.ts"],
+    env: { COPY_TEST_MB: "2048" },
+  },
   "50 managed jobs and a pool in two minutes of losses and kills": {
     files: ["e2e/jobs-storm.test.ts"],
     env: { STORM_JOBS: "50", STORM_SECONDS: "120" },

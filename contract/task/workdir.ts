@@ -1,16 +1,19 @@
 import { child, type Place, refuse } from "./place.ts";
 import { filledText, isMapping, needs, type Reader, readFields } from "./readers.ts";
+import { isUri } from "./storage-uri.ts";
 
 /** What lies in the folder where setup and run start. */
 export type Workdir =
   | { readonly kind: "folder"; readonly path: string }
+  | { readonly kind: "bucket"; readonly uri: string }
   | { readonly kind: "git"; readonly url: string; readonly ref: string | undefined };
 
-/** A folder of the caller, or a git repository. */
+/** A folder of the caller, what a bucket has, or a git repository. */
 export const workdir: Reader<Workdir> = (place) => {
   if (!isMapping(place.value)) {
     const path = filledText(place);
-    return path === undefined ? undefined : { kind: "folder", path };
+    if (path === undefined) return undefined;
+    return isUri(path) ? { kind: "bucket", uri: path } : { kind: "folder", path };
   }
   const { url, ref } = readFields(place, { url: filledText, ref: filledText });
   needs(place, "url");

@@ -15,7 +15,8 @@ import { admitAutostop, admitCluster, admitLaunch } from "../workspaces/admit.ts
 import { withDefaults } from "../workspaces/defaults.ts";
 import { autostopOf } from "./autostop.ts";
 import { type Claim, claim, findClaim, refuseMismatch } from "./claim.ts";
-import { type Cargo, checkFiles, readCargo } from "./files/cargo.ts";
+import { checkFiles, readCargo } from "./files/cargo.ts";
+import type { Cargo } from "./files/parcels.ts";
 import { launchNews, planNews } from "./launch-news.ts";
 import { isIdleStop } from "./lifecycles/take-back.ts";
 import { findOpenOfHead } from "./lifecycles/wanted.ts";

@@ -128,7 +128,7 @@ export async function listLiveBlobs(db: Queries, seal: Seal): Promise<string[]> 
   ))
     for (const { parcels } of page) {
       const kept: KeptParcel[] = parcels === null ? [] : JSON.parse(seal.open(parcels));
-      blobIds.push(...kept.map(({ blobId }) => blobId));
+      blobIds.push(...kept.flatMap((parcel) => ("blobId" in parcel ? [parcel.blobId] : [])));
     }
   return blobIds;
 }

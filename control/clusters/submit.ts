@@ -7,9 +7,9 @@ import type { Context } from "../context.ts";
 import type { Ground } from "../ground.ts";
 import { candidateOf } from "../needs.ts";
 import { secretsOf } from "../task.ts";
-import type { Cargo } from "./files/cargo.ts";
 import { deliverFiles } from "./files/deliver.ts";
 import { keepParcels } from "./files/kept.ts";
+import type { Cargo } from "./files/parcels.ts";
 import { headOf } from "./head.ts";
 import type { Cluster } from "./schema.ts";
 
@@ -65,9 +65,10 @@ async function bringToAll(
 ): Promise<void> {
   const ranks = [...Array(cluster.nodes).keys()];
   const tell = (line: string) => call.print(`${line}\n`);
-  await keepParcels(ctx, cluster.id, cargoes, false);
+  const parcels = cargoes.map(({ parcel }) => parcel);
+  await keepParcels(ctx, cluster.id, parcels, false);
   await deliverFiles(ctx, cluster, cargoes, { ranks, isPatient: true, tell }, call.signal);
-  await keepParcels(ctx, cluster.id, cargoes, true);
+  await keepParcels(ctx, cluster.id, parcels, true);
 }
 
 /** The job as the head is told of it; by the call's id it knows a second attempt. */

@@ -157,7 +157,6 @@ function bind(node: FakeNode, changes: Changes): Bound<Rows> {
     listParts: () => [],
     probeSource: notHere,
     fetchContents: notHere,
-    listParts: notHere,
     getPartSpec: notHere,
     reportPart: notHere,
     appendPartLog: notHere,

@@ -65,7 +65,7 @@ async function bring(
 ): Promise<void> {
   const tell = (line: string) => narrate(ctx, cluster.id, line);
   try {
-    const cargo = await readParcel(ctx, parcel);
+    const cargo = await readParcel(ctx, parcel, signal);
     await deliverFiles(ctx, cluster, [cargo], { ranks, tell }, signal);
   } catch (error) {
     if (!(error instanceof AppError) || signal.aborted) throw error;

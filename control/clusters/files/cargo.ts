@@ -1,26 +1,15 @@
 import { fail } from "../../../common/errors.ts";
 import { product } from "../../../common/product.ts";
-import type { Entry } from "../../../contract/files-api.ts";
+import type { Content, Entry } from "../../../contract/files-api.ts";
+import type { FileMount } from "../../../contract/task/file-mounts.ts";
 import type { Task } from "../../../contract/task.ts";
 import type { Call } from "../../bind.ts";
+import { keysAmong } from "../../buckets/stores.ts";
 import type { Context } from "../../context.ts";
+import { secretsOf } from "../../task.ts";
 import { pathInUpload } from "../../wire/upload-place.ts";
-
-/** Which of a user's uploaded files go to one place of the nodes of a cluster. */
-export interface Parcel {
-  /** `workdir`, or where it goes. */
-  readonly name: string;
-  readonly destination: string;
-  readonly userId: string;
-  readonly blobId: string;
-  /** Where it lies in the upload. */
-  readonly place: string;
-}
-
-/** A parcel and what is in it. */
-export interface Cargo extends Parcel {
-  readonly entries: readonly Entry[];
-}
+import { openAddress } from "./fetched.ts";
+import type { Cargo, FetchedParcel, Parcel, UploadedParcel } from "./parcels.ts";
 
 interface Upload {
   readonly file_mounts_blob_id?: string | null | undefined;
@@ -31,10 +20,10 @@ export type Scope = "all" | "workdir";
 
 /** Throws for files of a task that its client did not send. */
 export function checkFiles(task: Task, scope: Scope): void {
-  localFilesOf(task, scope);
+  filesOf(task, scope);
 }
 
-/** The files of a task as its client sent them. Throws `NotFoundError` when they are gone again. */
+/** The files of a task as its client sent them, or as they now are in buckets. Throws `NotFoundError` when they are gone. */
 export async function readCargo(
   ctx: Context,
   task: Task,
@@ -42,54 +31,62 @@ export async function readCargo(
   scope: Scope,
   call: Call,
 ): Promise<Cargo[]> {
-  const wanted = localFilesOf(task, scope);
-  if (wanted.length === 0) return [];
+  const { uploaded, fetched } = filesOf(task, scope);
   const userId = call.user.id;
-  const kept = blobId ?? (await ctx.uploads.keepMerged(userId));
-  const files = kept === undefined ? undefined : await ctx.uploads.read(userId, kept);
-  if (kept === undefined || files === undefined)
-    fail("NotFoundError", "the uploaded files of the task have been deleted; launch again");
-  return wanted.map(({ name, destination, place }) => {
-    const entries = entriesBelow(files, place);
-    if (name === "workdir" && entries.some(({ kind, path }) => path === "" && kind !== "folder"))
-      fail("ValueError", "workdir: it is not a folder; jobs start in it, so name the folder");
-    return { name, destination, userId, blobId: kept, place, entries };
+  const kept = blobId ?? (uploaded.length > 0 ? await ctx.uploads.keepMerged(userId) : undefined);
+  const sent = uploaded.map((file): UploadedParcel => {
+    if (kept === undefined) return gone();
+    return { ...file, userId, blobId: kept };
   });
+  return Promise.all([...sent, ...fetched].map((parcel) => readParcel(ctx, parcel, call.signal)));
 }
 
-/** What is in a parcel that was kept. Throws `NotFoundError` when its upload is gone. */
-export async function readParcel(ctx: Context, parcel: Parcel): Promise<Cargo> {
-  const files =
-    (await ctx.uploads.read(parcel.userId, parcel.blobId)) ??
-    fail("NotFoundError", "its upload has been deleted; take the cluster down and launch again");
-  return { ...parcel, entries: entriesBelow(files, parcel.place) };
+/** What is in a parcel. Throws `NotFoundError` when its upload or bucket is gone. */
+export async function readParcel(
+  ctx: Context,
+  parcel: Parcel,
+  signal: AbortSignal,
+): Promise<Cargo> {
+  if ("uri" in parcel) return { parcel, open: await openAddress(ctx, parcel, signal) };
+  const { name, userId, blobId, place } = parcel;
+  const files = (await ctx.uploads.read(userId, blobId)) ?? gone();
+  const entries = entriesBelow(files, place);
+  if (name === "workdir" && entries.some(({ kind, path }) => path === "" && kind !== "folder"))
+    fail("ValueError", "workdir: it is not a folder; jobs start in it, so name the folder");
+  const fileOf = ({ sha256 }: Content) => ctx.uploads.contentOf(userId, sha256);
+  return { parcel, open: async () => ({ entries, contents: { by: "control", fileOf } }) };
 }
 
-/** Folders and files of the caller that a task names, each with its place in the upload. */
-function localFilesOf({ workdir, fileMounts, uploadedPaths }: Task, scope: Scope) {
-  const placeOf = (name: string, source: string): string =>
-    uploadedPaths[source] ??
-    fail(
-      "ValueError",
-      `${name}: ${source} was not uploaded; clients upload files before the request`,
-    );
-  const mounts = scope === "all" ? Object.entries(fileMounts) : [];
-  return [
-    ...(workdir?.kind === "folder"
-      ? [
-          {
-            name: "workdir",
-            destination: `~/${product.word}_workdir`,
-            place: placeOf("workdir", workdir.path),
-          },
-        ]
-      : []),
-    ...mounts.flatMap(([name, mount]) =>
-      mount.kind === "path"
-        ? [{ name, destination: name, place: placeOf(name, mount.source) }]
-        : [],
-    ),
-  ];
+const gone = (): never =>
+  fail("NotFoundError", "the uploaded files of the task have been deleted; launch again");
+
+/** Files that a task names: those of the caller, each with its place in the upload, and those at addresses. */
+function filesOf(task: Task, scope: Scope) {
+  const { workdir, fileMounts, uploadedPaths } = task;
+  const uploaded: Omit<UploadedParcel, "userId" | "blobId">[] = [];
+  const fetched: FetchedParcel[] = [];
+  const variables = { ...task.envs, ...secretsOf(task) };
+  const add = (name: string, destination: string, mount: FileMount) => {
+    if (mount.kind === "path") {
+      const place =
+        uploadedPaths[mount.source] ??
+        fail(
+          "ValueError",
+          `${name}: ${mount.source} was not uploaded; clients upload files before the request`,
+        );
+      uploaded.push({ name, destination, place });
+      return;
+    }
+    const uri = mount.kind === "bucket" ? mount.uri : (mount.storage.sources[0] ?? "");
+    const keys = keysAmong(uri, variables);
+    fetched.push({ name, destination, uri, keys });
+  };
+  const home = `~/${product.word}_workdir`;
+  if (workdir?.kind === "folder") add("workdir", home, { kind: "path", source: workdir.path });
+  if (workdir?.kind === "bucket") add("workdir", home, workdir);
+  if (scope === "all")
+    for (const [name, mount] of Object.entries(fileMounts)) add(name, name, mount);
+  return { uploaded, fetched };
 }
 
 /** What lies at and below a place of an upload, by paths from there; a folder where it is empty. */

@@ -1,15 +1,13 @@
-import { createReadStream } from "node:fs";
 import { Readable } from "node:stream";
 import { setTimeout as sleep } from "node:timers/promises";
 import { AppError, fail } from "../../../common/errors.ts";
-import { type Content, type FilesOffered, fileOperations } from "../../../contract/files-api.ts";
-import { bytesText } from "../../../contract/sizes.ts";
+import { type FilesOffered, fileOperations } from "../../../contract/files-api.ts";
 import type { Context } from "../../context.ts";
-import { openSilence } from "../../doors/silence.ts";
 import { nudge } from "../../reconciler.ts";
 import type { Cluster } from "../schema.ts";
 import { findCluster } from "../store.ts";
-import type { Cargo } from "./cargo.ts";
+import type { Cargo, Load } from "./parcels.ts";
+import { bringContents, type Receiver } from "./send.ts";
 import { describeOffers } from "./text.ts";
 
 /** How long an agent may be away; one that crashed is started again within that. */
@@ -17,10 +15,6 @@ const patienceMs = 60_000;
 const pauseMs = 200;
 /** Comparing a manifest may mean reading every file. */
 const offerMs = 15 * 60_000;
-/** How long nothing may move while contents are sent. */
-const silenceMs = 60_000;
-const dayMs = 24 * 3_600_000;
-const tellEveryMs = 5_000;
 const mostRounds = 5;
 
 /** Who gets files, and who hears of it. */
@@ -67,19 +61,22 @@ export async function deliverFiles(
       await Promise.allSettled(deliveries);
       throw error;
     });
-    describeOffers(cargo.name, offers, { ranks, nodes: cluster.nodes }).forEach(tell);
+    describeOffers(cargo.parcel.name, offers, { ranks, nodes: cluster.nodes }).forEach(tell);
   }
 }
 
 /** Offers a cargo until nothing is missing; what the first offer found to do. */
-async function deliver(delivery: Delivery, cargo: Cargo): Promise<FilesOffered> {
+async function deliver(delivery: Delivery, { parcel, open }: Cargo): Promise<FilesOffered> {
+  const agent = delivery.ctx.agent(delivery.cluster, delivery.rank);
+  const receiver = { ...delivery, agent, name: parcel.name };
+  const load = await open(agent, delivery.signal);
   let first: FilesOffered | undefined;
   for (let round = 1; round <= mostRounds; round += 1) {
-    const offered = await offer(delivery, cargo);
+    const offered = await offer(receiver, parcel.destination, load);
     delivery.heard();
     first ??= offered;
     if (offered.missing.length === 0) return first;
-    await send(delivery, cargo, offered.missing);
+    await bringContents(receiver, load, offered.missing);
   }
   return fail(
     "RuntimeError",
@@ -87,11 +84,11 @@ async function deliver(delivery: Delivery, cargo: Cargo): Promise<FilesOffered> 
   );
 }
 
-function offer({ ctx, cluster, rank, signal }: Delivery, { destination, entries }: Cargo) {
+function offer({ agent, signal }: Receiver, destination: string, { entries }: Load) {
   const lines = Iterator.from(entries).map((entry) => Buffer.from(`${JSON.stringify(entry)}\n`));
   const bytes = Readable.from(inBlocks(lines), { objectMode: false });
   const options = { signal, timeoutMs: offerMs, bytes };
-  return ctx.agent(cluster, rank).call(fileOperations.offerFiles, { destination }, options);
+  return agent.call(fileOperations.offerFiles, { destination }, options);
 }
 
 const blockBytes = 64 * 1024;
@@ -109,41 +106,6 @@ function* inBlocks(lines: Iterable<Buffer>): Generator<Buffer> {
     size = 0;
   }
   yield Buffer.concat(block);
-}
-
-/** Streams contents to a node; nothing of them is held. */
-async function send(delivery: Delivery, cargo: Cargo, contents: readonly Content[]): Promise<void> {
-  const { ctx, cluster, rank, signal, heard } = delivery;
-  using silence = openSilence(silenceMs, signal);
-  const moved = () => {
-    silence.heard();
-    heard();
-  };
-  const bytes = Readable.from(bytesOf(delivery, cargo, contents, moved), { objectMode: false });
-  const options = { signal: silence.signal, timeoutMs: dayMs, bytes };
-  await ctx.agent(cluster, rank).call(fileOperations.sendContents, {}, options);
-}
-
-async function* bytesOf(
-  { ctx, rank, tell }: Delivery,
-  { name, userId }: Cargo,
-  contents: readonly Content[],
-  moved: () => void,
-): AsyncGenerator<Buffer> {
-  const all = bytesText(contents.reduce((sum, { size }) => sum + size, 0));
-  let sent = 0;
-  let toldAt = performance.now();
-  for (const content of contents) {
-    yield Buffer.from(`${JSON.stringify(content)}\n`);
-    for await (const chunk of createReadStream(ctx.uploads.contentOf(userId, content.sha256))) {
-      yield chunk;
-      moved();
-      sent += chunk.length;
-      if (performance.now() - toldAt < tellEveryMs) continue;
-      toldAt = performance.now();
-      tell(`${name}: ${bytesText(sent)} of ${all} sent to node ${rank}`);
-    }
-  }
 }
 
 /** Works again while an agent is away for a moment, as long as the cluster is wanted. */

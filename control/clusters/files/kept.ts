@@ -1,6 +1,5 @@
 import type { Ground } from "../../ground.ts";
-import type { Parcel } from "./cargo.ts";
-import type { KeptParcel } from "./parcels.ts";
+import type { KeptParcel, Parcel } from "./parcels.ts";
 import { listParcels, setParcels } from "./store.ts";
 
 /** Writes down that parcels are on their way to all nodes of a cluster, or that they have arrived. */
@@ -29,9 +28,5 @@ export function withParcels(
   const destinations = new Set(parcels.map(({ destination }) => destination));
   const stays = (kept: KeptParcel) =>
     !destinations.has(kept.destination) || (kept.hasArrived && !hasArrived);
-  const added = parcels.map(({ name, destination, userId, blobId, place }) => ({
-    ...{ name, destination, userId, blobId, place },
-    hasArrived,
-  }));
-  return [...before.filter(stays), ...added];
+  return [...before.filter(stays), ...parcels.map((parcel) => ({ ...parcel, hasArrived }))];
 }

@@ -1,7 +1,46 @@
-import type { Parcel } from "./cargo.ts";
+import type { Content, Entry, FetchedContent } from "../../../contract/files-api.ts";
+import type { Keys } from "../../buckets/sigv4.ts";
+import type { Agent } from "../../doors/agent.ts";
+
+interface Addressed {
+  /** `workdir`, or where it goes. */
+  readonly name: string;
+  readonly destination: string;
+}
+
+/** Which of a user's uploaded files go to one place of the nodes of a cluster. */
+export interface UploadedParcel extends Addressed {
+  readonly userId: string;
+  readonly blobId: string;
+  /** Where it lies in the upload. */
+  readonly place: string;
+}
+
+/** What nodes fetch from an address and put to one place. */
+export interface FetchedParcel extends Addressed {
+  readonly uri: string;
+  /** Those that the task brought; without them, control's own. */
+  readonly keys: Keys | undefined;
+}
+
+export type Parcel = UploadedParcel | FetchedParcel;
 
 /** A parcel that a cluster remembers, for nodes that it gets later. */
-export interface KeptParcel extends Parcel {
+export type KeptParcel = Parcel & {
   /** Every node had it; otherwise it is on its way, or did not get there. */
   readonly hasArrived: boolean;
+};
+
+/** A parcel, and what is in it as a node sees it. */
+export interface Cargo {
+  readonly parcel: Parcel;
+  open(agent: Agent, signal: AbortSignal): Promise<Load>;
+}
+
+/** What lies where, and how its contents come to a node. */
+export interface Load {
+  readonly entries: readonly Entry[];
+  readonly contents:
+    | { readonly by: "control"; fileOf(content: Content): string }
+    | { readonly by: "node"; sourceOf(content: Content): FetchedContent };
 }

@@ -3,6 +3,7 @@ import { test } from "node:test";
 import type { Call } from "../../../../control/bind.ts";
 import { readCargo } from "../../../../control/clusters/files/cargo.ts";
 import type { Context } from "../../../../control/context.ts";
+import type { Agent } from "../../../../control/doors/agent.ts";
 import { readTask } from "../../../../control/task.ts";
 
 test("a workdir that came as a file reaches no node, where it would be in the way of every job", async () => {
@@ -17,5 +18,7 @@ test("a workdir that came as a file reaches no node, where it would be in the wa
   };
 
   await assert.rejects(cargoOf("workdir: /w"), { name: "ValueError", message: /is not a folder/ });
-  assert.equal((await cargoOf("file_mounts: { ~/w: /w }"))[0]?.entries[0]?.kind, "file");
+  const [mount] = await cargoOf("file_mounts: { ~/w: /w }");
+  const load = await mount?.open({} as Agent, new AbortController().signal);
+  assert.equal(load?.entries[0]?.kind, "file");
 });

@@ -1,0 +1,118 @@
+import { createReadStream } from "node:fs";
+import { Readable } from "node:stream";
+import { AppError, fail, isErrorType } from "../../../common/errors.ts";
+import { type Content, FetchNews, fileOperations } from "../../../contract/files-api.ts";
+import { linesOf, parseLine } from "../../../contract/frames.ts";
+import { bytesText } from "../../../contract/sizes.ts";
+import type { Agent } from "../../doors/agent.ts";
+import { openSilence } from "../../doors/silence.ts";
+import type { Load } from "./parcels.ts";
+
+/** How long nothing may move. */
+const silenceMs = 60_000;
+const dayMs = 24 * 3_600_000;
+const tellEveryMs = 5_000;
+
+/** One node on its way to have contents of a cargo. */
+export interface Receiver {
+  readonly agent: Agent;
+  readonly rank: number;
+  /** What the cargo is called. */
+  readonly name: string;
+  readonly tell: (line: string) => void;
+  /** Something moved. */
+  readonly heard: () => void;
+  readonly signal: AbortSignal;
+}
+
+/** Brings contents to a node: streams them there, or has the node fetch them. Nothing of them is held. */
+export async function bringContents(
+  receiver: Receiver,
+  { contents: { by, ...way } }: Load,
+  contents: readonly Content[],
+): Promise<void> {
+  using silence = openSilence(silenceMs, receiver.signal);
+  const tellMoved = openProgress(receiver, by === "node" ? "fetched by" : "sent to", contents);
+  const moved = (bytes: number) => {
+    silence.heard();
+    receiver.heard();
+    tellMoved(bytes);
+  };
+  const { agent } = receiver;
+  if ("fileOf" in way) {
+    const bytes = Readable.from(bytesOf(way.fileOf, contents, moved), { objectMode: false });
+    const options = { signal: silence.signal, timeoutMs: dayMs, bytes };
+    await agent.call(fileOperations.sendContents, {}, options);
+    return;
+  }
+  const lines = contents.map((content) => `${JSON.stringify(way.sourceOf(content))}\n`);
+  const asked = Readable.from(lines, { objectMode: false });
+  const { body } = await agent.open(fileOperations.fetchContents, {}, silence.signal, asked);
+  await untilFetched(body, moved, silence.signal);
+}
+
+async function* bytesOf(
+  fileOf: (content: Content) => string,
+  contents: readonly Content[],
+  moved: (bytes: number) => void,
+): AsyncGenerator<Buffer> {
+  let sent = 0;
+  for (const content of contents) {
+    yield Buffer.from(`${JSON.stringify(content)}\n`);
+    for await (const chunk of createReadStream(fileOf(content))) {
+      yield chunk;
+      sent += chunk.length;
+      moved(sent);
+    }
+  }
+}
+
+/** Follows the news of a node that fetches; throws what went wrong there. */
+async function untilFetched(
+  body: Readable,
+  moved: (bytes: number) => void,
+  signal: AbortSignal,
+): Promise<void> {
+  try {
+    for await (const line of linesOf(body)) {
+      const news = parseLine(FetchNews, line);
+      if (news === undefined) continue;
+      if ("bytes" in news) moved(news.bytes);
+      else if (news.problem === null) return;
+      else throw new Problem(news.problem);
+    }
+  } catch (error) {
+    signal.throwIfAborted();
+    if (!(error instanceof Problem)) throw new AppError("UnreachableError", away, {}, error);
+    const { type, message } = error.problem;
+    throw new AppError(isErrorType(type) ? type : "InternalError", message, {}, error);
+  }
+  fail("UnreachableError", away);
+}
+
+const away = "the agent went away while it fetched files";
+
+/** What a node says went wrong. */
+class Problem extends Error {
+  readonly problem: { type: string; message: string };
+
+  constructor(problem: { type: string; message: string }) {
+    super(problem.message);
+    this.problem = problem;
+  }
+}
+
+/** Tells how much has moved, now and then. */
+function openProgress(
+  { name, rank, tell }: Receiver,
+  way: string,
+  contents: readonly Content[],
+): (bytes: number) => void {
+  const all = bytesText(contents.reduce((sum, { size }) => sum + size, 0));
+  let toldAt = performance.now();
+  return (bytes) => {
+    if (performance.now() - toldAt < tellEveryMs) return;
+    toldAt = performance.now();
+    tell(`${name}: ${bytesText(bytes)} of ${all} ${way} node ${rank}`);
+  };
+}

@@ -1,0 +1,65 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { openAddress } from "../../../../control/clusters/files/fetched.ts";
+import type { Load } from "../../../../control/clusters/files/parcels.ts";
+import type { Config } from "../../../../control/config.ts";
+import type { Agent } from "../../../../control/doors/agent.ts";
+import { startSource } from "../../../helpers/source-server.ts";
+
+const { signal } = new AbortController();
+const now = () => new Date("2030-01-01T00:00:00Z");
+const agent = {
+  call: async () => ({ size: 4, version: '"1"', hasRanges: true }),
+} as unknown as Agent;
+
+const open = async (uri: string, config: Partial<Config> = {}): Promise<Load> => {
+  const parcel = { name: "~/x", destination: "~/x", uri, keys: undefined };
+  const load = await openAddress({ config: config as Config, now }, parcel, signal);
+  return load(agent, signal);
+};
+
+/** How nodes would fetch what is offered of an address. */
+const sourcesOf = ({ entries, contents }: Load) =>
+  contents.by === "control"
+    ? []
+    : entries.flatMap((one) => (one.kind === "file" ? [contents.sourceOf(one)] : []));
+
+test("a file of a web server is fetched without the parts of its address that are for others", async () => {
+  const digest = "a".repeat(64);
+  const load = await open(`https://ana:p%40ss@files.example/m.bin?v=1#sha256=${digest}`);
+  const [source] = sourcesOf(load);
+
+  assert.equal(source?.url, "https://files.example/m.bin?v=1");
+  assert.equal(source.name, "~/x from https://files.example");
+  assert.equal(source.headers["authorization"], `Basic ${btoa("ana:p@ss")}`);
+  assert.equal(source.sha256, digest);
+  assert.deepEqual(source.digest, { algorithm: "sha256", hex: digest });
+  const [plain] = sourcesOf(await open("https://files.example/m.bin"));
+  assert.deepEqual([plain?.digest, plain?.headers, plain?.version], [null, {}, '"1"']);
+});
+
+test("a bucket's objects are files and folders; one that cannot be a path is named", async (t) => {
+  const store = await startSource(t);
+  const contents = (...keys: string[]) =>
+    keys.map((key) => `<Contents><Key>${key}</Key><Size>4</Size><ETag>"${key}"</ETag></Contents>`);
+  let listed = contents("set/a", "set/sub/", "set/sub/b");
+  store.intercept = (req, res) => {
+    const isOfOne = req.url?.includes("max-keys=1");
+    return Boolean(res.end(isOfOne ? "" : listed.join("")));
+  };
+  const config = { gcsEndpoint: store.url };
+
+  const { entries } = await open("gs://bucket/set", config);
+
+  assert.deepEqual(
+    entries.map(({ kind, path }) => `${kind} ${path}`),
+    ["folder ", "file a", "folder sub", "file sub/b"],
+  );
+  listed = contents("set/../../x");
+  await assert.rejects(open("gs://bucket/set", config), {
+    name: "ValueError",
+    message: "gs://bucket/set: set/../../x cannot be a path on a node",
+  });
+  listed = [];
+  await assert.rejects(open("gs://bucket/set", config), { name: "NotFoundError" });
+});
