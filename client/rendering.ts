@@ -107,7 +107,9 @@ function fit<Row>(
   return widths;
 }
 
-const lengthOf = (text: string) => [...stripVTControlCharacters(text)].length;
+const isPlain = (text: string) => /^[\x20-\x7e]*$/.test(text);
+const lengthOf = (text: string) =>
+  isPlain(text) ? text.length : [...stripVTControlCharacters(text)].length;
 const oneLine = (text: string) => stripVTControlCharacters(text).replace(/\s+/g, " ").trim();
 
 /** The text, cut with an ellipsis where it is longer than the room. */

@@ -22,6 +22,7 @@ import { listEvents } from "../../control/events.ts";
 import { databaseOf } from "../../control/home.ts";
 import { findRequest } from "../../control/requests/store.ts";
 import type { Account } from "../../control/users/schema.ts";
+import "./cheap-passwords.ts";
 import { type FakeProvider, type FakeProviderOptions, openFakeProvider } from "./fake-provider.ts";
 import { type HttpClient, wireError } from "./http-client.ts";
 import { type StartedControl, type StartOptions, startControl } from "./started-control.ts";

@@ -4,6 +4,7 @@ import { type AddressInfo, createServer } from "node:net";
 import { test } from "node:test";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
+import { until } from "../helpers/agent.ts";
 import { aSidecar, type Bed, bearer, engines } from "./bed.ts";
 
 const nextTurn = () => new Promise(setImmediate);
@@ -32,7 +33,7 @@ for (const [name, engine] of Object.entries(engines)) {
       wire.socket.pause();
       wire.send(request.repeat(count));
       await soleClient(bed);
-      while (bed.serving.clients.size > 0) await nextTurn();
+      await until(() => bed.serving.clients.size === 0 || undefined);
 
       assert.ok(bed.passages.length < count / 2, String(bed.passages.length));
     });
@@ -97,7 +98,7 @@ test("clients that do not read hold only what the system did not take, in small 
     wire.send(`GET / HTTP/1.1\r\nHost: a\r\n${bearer}\r\n`);
   }
   const held = () => [...bed.serving.clients].map(({ socket }) => socket.writableLength);
-  while (held().filter((bytes) => bytes > 0).length < count) await nextTurn();
+  await until(() => held().filter((bytes) => bytes > 0).length === count || undefined);
 
   collectGarbage();
   const grown = process.memoryUsage().arrayBuffers - before;

@@ -8,6 +8,7 @@ import {
   verifyPassword,
 } from "../../../control/users/passwords.ts";
 import { addUser, setUser } from "../../../control/users/store.ts";
+import { makeHashesCostly } from "../../helpers/cheap-passwords.ts";
 import { anAccount } from "../../helpers/users.ts";
 import { testWorld } from "../../helpers/world.ts";
 import { writable } from "../../helpers/writable.ts";
@@ -47,6 +48,7 @@ test("a name and its password are a user; anything else is nobody", async (t) =>
 });
 
 test("a password that is changed while the old one is compared is not the old one", async (t) => {
+  makeHashesCostly(t);
   const ctx = await aWorldWithAna(t);
   const changed = await hashPassword("another horse");
 
@@ -56,7 +58,8 @@ test("a password that is changed while the old one is compared is not the old on
   assert.equal(await comparing, undefined);
 });
 
-test("a hash names its parameters, and one of other parameters is read by these", async () => {
+test("a hash names its parameters, and one of other parameters is read by these", async (t) => {
+  makeHashesCostly(t);
   const hash = await hashPassword(right);
   const [, , parameters, salt = "", key = ""] = hash.split("$");
   const saltBytes = Buffer.from(salt, "base64url");
@@ -79,6 +82,7 @@ test("the same letters typed in another way are the same password", async () => 
 });
 
 test("a name that nobody has costs as much as a wrong password", async (t) => {
+  makeHashesCostly(t);
   const ctx = await aWorldWithAna(t);
   const cpuOf = async (name: string) => {
     const before = process.cpuUsage();

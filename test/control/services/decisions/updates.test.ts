@@ -11,6 +11,8 @@ import {
 import { aPolicy } from "./versions.ts";
 
 const crashes = () => ({ readyAfterMs: Infinity, failsAfterMs: 5_000 });
+/** Longer than seven replicas take that are replaced one after another. */
+const settlesInS = 450;
 /** Updates of healthy services: how many, how, and how long each new replica takes. */
 const updates = fc.record({
   target: fc.integer({ min: 1, max: 5 }),
@@ -49,7 +51,7 @@ test("an update of a healthy service never has too few ready nor too many live, 
       service.pass(secondAfter);
       service.update(documentOf(next));
     }
-    service.pass(900);
+    service.pass(settlesInS);
 
     const during = service.trace.slice(60);
     const least = Math.min(target, next) - (mode === "rolling" ? maxUnavailable : 0);
@@ -85,7 +87,7 @@ test("replicas that are away for a moment are there again after it, as many as a
     service.pass(blink.after);
     service.blink(blink.for);
     const least = target - (mode === "rolling" ? maxUnavailable : 0);
-    for (let second = 0; second < 900; second += 1) {
+    for (let second = 0; second < settlesInS; second += 1) {
       const [{ serving, live, atMs } = service.now] = service.pass(1);
       if (service.isThere) assert.ok(serving >= least, `${serving} serve at ${atMs}, not ${least}`);
       if (mode === "rolling") assert.ok(live <= target + maxSurge, `${live} live at ${atMs}`);
