@@ -47,6 +47,7 @@ export interface JobTables {
     cluster_id: string | null;
     cluster_name: string;
     cluster_job: number | null;
+    next_cluster_id: string | null;
     infra: string | null;
     recoveries: number;
     restarts: number;

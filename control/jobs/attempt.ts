@@ -1,8 +1,5 @@
-import { randomBytes } from "node:crypto";
 import { AppError } from "../../common/errors.ts";
-import type { Resources } from "../../contract/task/resources.ts";
 import {
-  addManaged,
   hopeless,
   lossOf,
   noticeOf,
@@ -15,8 +12,8 @@ import type { Cluster } from "../clusters/schema.ts";
 import { findCluster } from "../clusters/store.ts";
 import type { Context } from "../context.ts";
 import type { Ground } from "../ground.ts";
-import { asksForSpot } from "../needs.ts";
 import { nudge } from "../reconciler.ts";
+import { addClusterFor, clusterNameOf, freeNameOf, newClusterId } from "./clusters.ts";
 import { type OpenTask, openTask } from "./document.ts";
 import { leave } from "./leave.ts";
 import { tellWait } from "./move.ts";
@@ -25,8 +22,8 @@ import { isGroupUp } from "./order.ts";
 import { leaseOf } from "./outcome.ts";
 import { endLaunch, takePlaces } from "./places.ts";
 import { queueUp, tellPool } from "./pool.ts";
-import { pauseAfter, usualRecovery } from "./recovery.ts";
-import { calledBy, hasLease, type JobTask, type Outcome, submissionOf } from "./schema.ts";
+import { pauseAfter } from "./recovery.ts";
+import { hasLease, type JobTask, type Outcome, submissionOf } from "./schema.ts";
 import { setTask } from "./store.ts";
 import { variablesOf } from "./variables.ts";
 
@@ -119,24 +116,15 @@ async function begin(
   return withTask(ctx, begun, (open) => makeCluster(ctx, begun, open, signal));
 }
 
-/** The attempt that is written down already, or the next one. */
-const attemptOf = ({ attempt, clusterId, clusterName, name, job }: JobTask) =>
-  clusterId !== null
-    ? { attempt, clusterId, clusterName }
-    : {
-        attempt: attempt + 1,
-        clusterId: randomBytes(6).toString("hex"),
-        clusterName: `${plain(name)}-${job.id}`,
-      };
-
-const nameAtMost = 80;
-
-/** As much of a name as may begin that of a cluster. */
-const plain = (name: string): string =>
-  name
-    .replace(/[^\w.-]+/g, "-")
-    .replace(/^[^a-zA-Z]+/, "")
-    .slice(0, nameAtMost) || "job";
+/** The attempt that is written down already, or the next one; its cluster may be on its way. */
+function attemptOf(task: JobTask) {
+  const { attempt, clusterId, clusterName, nextClusterId } = task;
+  if (clusterId !== null) return { attempt, clusterId, clusterName };
+  const next = { attempt: attempt + 1, nextClusterId: null };
+  if (nextClusterId === null)
+    return { ...next, clusterId: newClusterId(), clusterName: clusterNameOf(task) };
+  return { ...next, clusterId: nextClusterId, clusterName: freeNameOf(task, nextClusterId) };
+}
 
 async function makeCluster(
   ctx: Context,
@@ -144,37 +132,14 @@ async function makeCluster(
   open: OpenTask,
   signal: AbortSignal,
 ): Promise<Outcome | undefined> {
-  const { job, clusterId, clusterName } = task;
-  const { resources } = open.task;
-  const isSpot =
-    asksForSpot(ctx, resources) && resources.candidates.every(({ useSpot }) => useSpot);
-  const made = { what: calledBy(task), noun: "managed_job", id: task.id } as const;
   try {
-    await addManaged(
-      ctx,
-      {
-        ...{ id: clusterId, name: clusterName },
-        madeFor: { ...made, isReplacedWhole: true },
-        ...{ user: job.user, workspace: job.workspace, because: `attempt ${task.attempt} begins` },
-        ...{ task: open.task, taskYaml: open.shown },
-        ...(isSpot && { isSpot }),
-        ...nearOf(task, resources),
-      },
-      signal,
-    );
+    await addClusterFor(ctx, task, task, open, signal);
   } catch (error) {
     await endLaunch(ctx, task);
     return unmade(ctx, task, error);
   }
   await tellWait(ctx, task, null);
   void nudge(ctx, "managed_job", task.id);
-}
-
-/** Where a task that ran before is tried again first, by the strategy of its recovery. */
-function nearOf({ infra }: JobTask, { jobRecovery: { strategy } = usualRecovery }: Resources) {
-  if (infra === null) return {};
-  const region = infra.split("/").slice(0, 2).join("/");
-  return { near: { infra: region, tried: strategy === "FAILOVER" ? "first" : "last" } as const };
 }
 
 /** What becomes of a task that gets no cluster now. */
@@ -195,7 +160,7 @@ async function unmade(
 
 /** Somebody has a cluster of that name. */
 async function rename(ctx: Context, task: JobTask & { clusterId: string }): Promise<undefined> {
-  const clusterName = `${plain(task.name)}-${task.job.id}-${task.clusterId}`;
+  const clusterName = freeNameOf(task, task.clusterId);
   await ctx.batch((tx) => setTask(tx, task.id, { clusterName }));
   void nudge(ctx, "managed_job", task.id);
 }

@@ -7,6 +7,7 @@ import { findManagedJob, lossOf, noticeAtNodes } from "../clusters/managed.ts";
 import type { Cluster } from "../clusters/schema.ts";
 import { findCluster } from "../clusters/store.ts";
 import type { Context } from "../context.ts";
+import { makeAhead } from "./ahead.ts";
 import { openTask } from "./document.ts";
 import { tellWait } from "./move.ts";
 import { afterFailure, afterLoss, type Recovery, usualRecovery } from "./recovery.ts";
@@ -40,6 +41,7 @@ export async function findOutcome(
   if (job !== undefined && jobMachine.isFinal(job.status))
     return ended(ctx, task, cluster, job, signal);
   if (lease.loss !== undefined) return lost(lease.loss);
+  await makeAhead(ctx, task, cluster, signal);
   const isSilent = job === undefined || lease.wayOut !== "";
   await tellWait(ctx, task, isSilent ? silent(cluster) + lease.wayOut : null);
 }

@@ -93,6 +93,10 @@ async function enqueue(ctx: Ground, tx: Connection, task: JobTask, queue: Queued
   await addEvent(tx, { noun: "managed_job", id: task.id, reason: waitsFor, at: ctx.now() });
 }
 
+/** Whether one more task may be launched now, whoever is queued. */
+export const hasRoomToLaunch = async ({ config }: Ground, tx: Connection): Promise<boolean> =>
+  (await countLaunching(tx)) < config.jobLaunchesAtOnce;
+
 /** A task is not being launched any more, or not now: others are. */
 export async function endLaunch(ctx: Context, { id, launchingAt }: JobTask): Promise<undefined> {
   if (launchingAt === null) return;

@@ -1,6 +1,7 @@
 import { findCluster } from "../clusters/store.ts";
 import type { Context } from "../context.ts";
 import { type Aside, nudge, obsolete, type Reconciler, type Step } from "../reconciler.ts";
+import { leaveAhead } from "./ahead.ts";
 import { bringUp } from "./attempt.ts";
 import { tellCallback } from "./callbacks/tell.ts";
 import { leave } from "./leave.ts";
@@ -26,9 +27,10 @@ export const managedJobs: Reconciler = {
  * one that is queued.
  */
 async function due(ctx: Context): Promise<string[]> {
-  const isHeard = ({ status, waits_for, cluster_id, is_primary }: Unsettled) =>
+  const isHeard = ({ status, waits_for, cluster_id, next_cluster_id, is_primary }: Unsettled) =>
     status === "RUNNING" &&
     waits_for === null &&
+    next_cluster_id === null &&
     // Others may have to end at some time.
     is_primary === 1 &&
     ctx.watches.has(cluster_id ?? "");
@@ -98,8 +100,11 @@ const settle: Run = async (ctx, task, signal) => {
   return undefined;
 };
 
-const isLeft = async (ctx: Context, task: JobTask, signal: AbortSignal): Promise<boolean> =>
-  leave(ctx, task, await findCluster(ctx.db, task.clusterId ?? ""), signal);
+async function isLeft(ctx: Context, task: JobTask, signal: AbortSignal): Promise<boolean> {
+  const isNextLeft = await leaveAhead(ctx, task);
+  const cluster = await findCluster(ctx.db, task.clusterId ?? "");
+  return (await leave(ctx, task, cluster, signal)) && isNextLeft;
+}
 
 async function note(ctx: Context, task: JobTask): Promise<void> {
   const settledAt = ctx.now().getTime();

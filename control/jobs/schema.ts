@@ -85,6 +85,8 @@ export interface JobTask {
   readonly clusterName: string;
   /** The job on that cluster; null until it was submitted. */
   readonly clusterJob: number | null;
+  /** The cluster of the next attempt, where that is made before this one has ended. */
+  readonly nextClusterId: string | null;
   /** Where it runs, or ran last: `ssh/lab`. */
   readonly infra: string | null;
   /** How often it was running again after it had lost its cluster or failed. */

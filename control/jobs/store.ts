@@ -131,7 +131,7 @@ interface LatestFilter {
 export const listUnsettled = (db: Queries) =>
   db
     .selectFrom("job_tasks")
-    .select(["id", "status", "waits_for", "cluster_id", "is_primary"])
+    .select(["id", "status", "waits_for", "cluster_id", "next_cluster_id", "is_primary"])
     .where("settled_at", "is", null)
     .where("queued_for", "is", null)
     // Its pool wakes a task that waits for a worker.
@@ -263,6 +263,7 @@ const toTask = (row: Row): JobTask => ({
   clusterId: row.cluster_id,
   clusterName: row.cluster_name,
   clusterJob: row.cluster_job,
+  nextClusterId: row.next_cluster_id,
   infra: row.infra,
   recoveries: row.recoveries,
   restarts: row.restarts,
