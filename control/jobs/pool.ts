@@ -9,6 +9,7 @@ import { nudge } from "../reconciler.ts";
 import { refuseLeaving } from "../services/schema.ts";
 import { findLiveService, getService } from "../services/store.ts";
 import { tellWait } from "./move.ts";
+import { rankOf } from "./place-store.ts";
 import { type JobTask, type Share, type Way, waitForWorker } from "./schema.ts";
 import { setTask } from "./store.ts";
 
@@ -62,7 +63,9 @@ export async function queueUp(ctx: Context, task: JobTask): Promise<undefined> {
   const { id, job, poolId, queuedAt } = task;
   await tellWait(ctx, task, waitForWorker(job));
   if (queuedAt === null)
-    await ctx.batch((tx) => setTask(tx, id, { queuedAt: ctx.now().getTime() }));
+    await ctx.batch((tx) =>
+      setTask(tx, id, { queuedAt: ctx.now().getTime(), queuedRank: rankOf(job) }),
+    );
   void nudge(ctx, "service", poolId ?? "");
 }
 

@@ -6,6 +6,7 @@ import { statement } from "../db/statement.ts";
 import type { Tables } from "../db/tables.ts";
 import { addEvent } from "../events.ts";
 import { countTasks } from "./counts.ts";
+import { rankOf } from "./place-store.ts";
 import {
   type JobDocument,
   type JobTask,
@@ -91,7 +92,8 @@ function waitOf(
   number: number,
 ): Partial<Waiting & Pick<JobTask, "queuedAt">> {
   if (job.execution === "serial" && number > 0) return {};
-  if (poolId !== null) return { queuedAt: job.submittedAt, waitsFor: waitForWorker(job) };
+  if (poolId !== null)
+    return { queuedAt: job.submittedAt, queuedRank: rankOf(job), waitsFor: waitForWorker(job) };
   return job.rank < job.places.room ? {} : job.places.waiting;
 }
 

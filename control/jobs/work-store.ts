@@ -21,12 +21,11 @@ const queuedAtMost = 1_000;
 export async function listQueued(db: Queries, poolId: string): Promise<QueuedTask[]> {
   const rows = await db
     .selectFrom("job_tasks")
-    .innerJoin("managed_jobs", "managed_jobs.id", "job_tasks.job_id")
-    .select(["job_tasks.id", "job_id", "share"])
+    .select(["id", "job_id", "share"])
     .where("pool_id", "=", poolId)
     .where("queued_at", "is not", null)
     .where("wanted", "=", "DONE")
-    .orderBy("priority", "desc")
+    .orderBy("queued_rank")
     .orderBy("job_id")
     .orderBy("number")
     .limit(queuedAtMost)

@@ -12,6 +12,7 @@ import { clusters as clusterReconciler } from "../../../control/clusters/reconci
 import { collect } from "../../../control/collector.ts";
 import { databaseOf } from "../../../control/home.ts";
 import { managedJobs } from "../../../control/jobs/reconcile.ts";
+import { listQueued } from "../../../control/jobs/work-store.ts";
 import { openRequests } from "../../../control/requests/run.ts";
 import { services } from "../../../control/services/reconcile.ts";
 import { replicas } from "../../../control/services/replicas/reconcile.ts";
@@ -122,6 +123,15 @@ test("a name is looked up, a pattern is tried on names alone", async (t) => {
   assert.deepEqual(some.statements, [
     `select "name" from "clusters" where "status" <> 'GONE' and "name" >= ? and "name" < ? order by "name" limit 0 + ?`,
   ]);
+});
+
+test("jobs that wait for a worker are read in the order in which they get one, not sorted", async (t) => {
+  const { world } = await serviceBed(t);
+  const prepared = recordStatements(t);
+  await listQueued(world.ctx.db, "a pool");
+
+  const steps = [...prepared].flatMap((text) => planOf(databaseOf(world.ctx.config.home), text));
+  assert.deepEqual(steps, ["SEARCH job_tasks USING INDEX job_tasks_queued (pool_id=?)"]);
 });
 
 async function useClusters(world: World): Promise<void> {

@@ -199,6 +199,19 @@ test("copies of a job are spread over the workers, and the tasks of a chain foll
   assert.match(second.clusterName, /^warm-[12]$/);
 });
 
+test("jobs get workers by priority, then age, also when they wait again", async (t) => {
+  const bed = await withPool(t, aPool("workers: 1"));
+  const ranked = (priority: number) => bed.submit(`resources: {priority: ${priority}}\n${work}`);
+  await ranked(0);
+  await bed.untilTask(1, "RUNNING");
+  for (const priority of [0, 5, 5]) await ranked(priority);
+  for (const next of [3, 4, 2]) {
+    const jobs = (await bed.agentOf(1)).node.jobs;
+    (await bed.agentOf(1)).end(jobs.at(-1)?.id ?? 0, "SUCCEEDED");
+    await bed.untilTask(next, "RUNNING");
+  }
+});
+
 test("a task names the pool that it runs in itself; the option wins, and tasks of a pipeline agree", async (t) => {
   const bed = await withPool(t);
   const inPool = (name: string) => `${work}\npool: ${name}`;
