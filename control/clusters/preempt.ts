@@ -87,5 +87,5 @@ async function takeAway(ctx: Context, cluster: Cluster, rank: number, call: Call
   call.print(`node ${rank} of ${cluster.name} is gone\n`);
   ctx.changes.notify(clusterKey(cluster.id));
   void nudge(ctx, "cluster", cluster.id);
-  tellOwner(ctx, cluster);
+  await tellOwner(ctx, cluster);
 }

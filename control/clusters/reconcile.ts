@@ -54,7 +54,7 @@ async function reconcile(
     await settle(ctx, id, signal, aside);
   } finally {
     const cluster = await findCluster(ctx.db, id);
-    if (cluster !== undefined) tellOwner(ctx, cluster);
+    if (cluster !== undefined) await tellOwner(ctx, cluster);
   }
 }
 

@@ -6,6 +6,7 @@ import { linesOf } from "../doors/lines.ts";
 import { openSilence } from "../doors/silence.ts";
 import { addEvent, listEvents } from "../events.ts";
 import type { Ground } from "../ground.ts";
+import { listHeldOn } from "../jobs/work-store.ts";
 import { nudge } from "../reconciler.ts";
 import { openHookLogPump } from "./hooks/log-pump.ts";
 import { adoptLifecycles } from "./lifecycles/adopt.ts";
@@ -92,6 +93,7 @@ function openEar(
   const idle = openRounds(() => lookAtIdle(ctx, cluster, signal), failed, signal);
   const pump = openHookLogPump(ctx, cluster, rank, signal);
   const queue = openRounds(() => keepQueueSoon(ctx, cluster, signal), failed, signal);
+  const owner = openRounds(() => tellOwner(ctx, cluster), failed, signal);
   let isAway = false;
   return {
     heard(event) {
@@ -106,14 +108,15 @@ function openEar(
       if (rank === 0 && (event === undefined || event.kind === "job")) queue.sync();
       if (event?.kind !== "idle") relays?.sync();
       ctx.changes.notify(clusterKey(clusterId));
-      tellOwner(ctx, cluster);
+      owner.sync();
     },
     lost() {
       isAway = true;
+      owner.sync();
       relays?.sync();
     },
     async done() {
-      await Promise.all([lifecycles.done(), idle.done(), pump.done(), queue.done()]);
+      await Promise.all([lifecycles, idle, pump, queue, owner].map((work) => work.done()));
     },
   };
 }
@@ -124,9 +127,15 @@ async function keepQueueSoon(ctx: Context, cluster: Cluster, signal: AbortSignal
   await sleep(queuePauseMs, undefined, { signal }).catch(() => {});
 }
 
-/** Whoever had a cluster made looks after what happens there. */
-export function tellOwner(ctx: Context, { madeFor }: Pick<Cluster, "madeFor">): void {
-  if (madeFor !== null) void nudge(ctx, madeFor.noun, madeFor.id);
+/** Has the owner of a managed cluster look at it, and the jobs that have it as a worker. */
+export async function tellOwner(
+  ctx: Context,
+  { id, madeFor }: Pick<Cluster, "id" | "madeFor">,
+): Promise<void> {
+  if (madeFor === null) return;
+  void nudge(ctx, madeFor.noun, madeFor.id);
+  if (madeFor.noun !== "replica") return;
+  for (const job of await listHeldOn(ctx.db, id)) void nudge(ctx, "managed_job", job.id);
 }
 
 /** Whatever is new of a node's lifecycles is the reconciler's to go on with. */

@@ -7,7 +7,6 @@ import type { Context } from "../../context.ts";
 import type { Ground } from "../../ground.ts";
 import { submissionIn } from "../../jobs/schema.ts";
 import { listHeldOn } from "../../jobs/work-store.ts";
-import { nudge } from "../../reconciler.ts";
 import { lastWords, withWords } from "../replicas/last-output.ts";
 import type { Outcome, Replica } from "../schema.ts";
 
@@ -53,11 +52,6 @@ async function cancelStrays(ctx: Context, cluster: Cluster, signal: AbortSignal)
   const known = new Set((await listHeldOn(ctx.db, cluster.id)).map(submissionIn));
   for (const { id, submissionId } of active)
     if (!known.has(submissionId)) await head.call(api.cancelJob, { id }, { signal });
-}
-
-/** The jobs that a worker has, which hear of its cluster through it. */
-export async function nudgeJobsOn(ctx: Context, { id: clusterId }: Replica): Promise<void> {
-  for (const { id } of await listHeldOn(ctx.db, clusterId)) void nudge(ctx, "managed_job", id);
 }
 
 /** Whether a worker that is to go has nothing left to finish; what is cancelled is not waited for. */

@@ -1,7 +1,7 @@
 import type { ReplicaStatus } from "../../../contract/statuses.ts";
 import type { Context } from "../../context.ts";
 import { nudge, type Reconciler } from "../../reconciler.ts";
-import { findWorkerOutcome, nudgeJobsOn } from "../pools/worker.ts";
+import { findWorkerOutcome } from "../pools/worker.ts";
 import type { Outcome, Replica } from "../schema.ts";
 import { getService } from "../store.ts";
 import { handIn, makeCluster } from "./launch.ts";
@@ -36,7 +36,6 @@ async function reconcile(ctx: Context, id: string, signal: AbortSignal): Promise
   const replica = await findReplica(ctx.db, id);
   if (replica === undefined || replica.status === "GONE") return;
   const { isPool } = await getService(ctx.db, replica.serviceId);
-  if (isPool) await nudgeJobsOn(ctx, replica);
   const isStaying = replica.wanted === "UP" && replica.endedAt === null;
   const step = isStaying ? (isPool ? workerSteps : steps)[replica.status] : remove;
   const outcome = await step?.(ctx, replica, signal);

@@ -61,7 +61,6 @@ test("a machine that does not answer is not lost: the job waits, and says for wh
   const { clusterId } = await bed.task(1);
   bed.world.provider.fails("create", notNow);
   await silence(bed);
-  await bed.look(1);
   const silent = await bed.until(1, ({ waitsFor }) => waitsFor !== null);
   bed.world.advance(10 * 3_600_000);
   await bed.look(1);

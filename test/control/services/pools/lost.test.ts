@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { jobOperations as jobs } from "../../../../contract/operations/jobs.ts";
 import { findCluster } from "../../../../control/clusters/store.ts";
+import { nudge } from "../../../../control/reconciler.ts";
 import { hasNoWork } from "../../../../control/services/pools/worker.ts";
 import { handIn } from "../../../../control/services/replicas/launch.ts";
 import { until } from "../../../helpers/agent.ts";
@@ -55,6 +56,25 @@ test("a worker that stays silent is not kept by jobs that are to be cancelled, o
 
   assert.deepEqual([before, await isFree(false), await isFree(true)], [false, false, true]);
   assert.equal(waitsFor, "waits until worker warm-1 answers, or is gone");
+});
+
+test("a pass of a worker that finds nothing new does not look at its jobs", async (t) => {
+  const bed = await withPool(t, aPool("workers: 1"));
+  await bed.submit();
+  await bed.untilTask(1, "RUNNING");
+  const [{ calls }, { id }] = [await bed.agentOf(1), await bed.worker(1)];
+  const countOf = (name: string) => calls.filter((one) => one === name).length;
+  const pass = async () => {
+    const before = countOf("listJobs");
+    void nudge(bed.world.ctx, "replica", id);
+    await until(() => countOf("listJobs") > before || undefined);
+  };
+  const before = countOf("getJob");
+
+  for (let round = 0; round < 20; round += 1) await pass();
+
+  // A pass asks for the setup; looks that were under way may add to that.
+  assert.ok(countOf("getJob") - before < 25);
 });
 
 test("a worker whose machine goes before its setup was handed in is lost", async (t) => {
