@@ -16,8 +16,7 @@ import { readDocument, remarksOn, withoutSecrets } from "../task.ts";
 import { causeOf } from "../want.ts";
 import { admitJob } from "../workspaces/admit.ts";
 import { withDefaults } from "../workspaces/defaults.ts";
-import { policyOf } from "../workspaces/schema.ts";
-import { tellCallback } from "./callbacks/tell.ts";
+import { mayCallBack, tellCallback } from "./callbacks/tell.ts";
 import { membershipOf } from "./join.ts";
 import { placesFor } from "./places.ts";
 import { getPoolId, requirePool, shareOf, tellPool } from "./pool.ts";
@@ -131,11 +130,9 @@ const leaseOf = ({ resources }: Task): number | null => {
 
 const executions = { task: null, pipeline: "serial", group: "parallel" } as const;
 
-/** A callback runs where control does: its workspace must be allowed to run something there. */
 async function checkCallbacks(ctx: Context, tasks: readonly Task[], { workspace }: Call) {
   if (tasks.every(({ eventCallback }) => eventCallback === undefined)) return;
-  const { document } = await ctx.configurations.current();
-  if (policyOf(document, workspace).allows("local")) return;
+  if (await mayCallBack(ctx, workspace)) return;
   fail(
     "UserRequestRejectedByPolicy",
     `workspace ${workspace}: event_callback runs on the machine of the control plane, and the configuration does not allow local (allowed_infra)`,

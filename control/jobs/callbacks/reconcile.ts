@@ -12,6 +12,7 @@ import { listTasks, setTask } from "../store.ts";
 import { idsOf } from "../variables.ts";
 import { runScript } from "./script.ts";
 import { findNextMove, listToTell, type Move } from "./store.ts";
+import { mayCallBack } from "./tell.ts";
 
 /**
  * Runs the `event_callback` of tasks for each change of their status: those of a job one after the other, beside what
@@ -74,6 +75,9 @@ async function callBack(
   { task, move }: News,
   signal: AbortSignal,
 ): Promise<string | undefined> {
+  const { workspace } = task.job;
+  if (!(await mayCallBack(ctx, workspace)))
+    return `was not run: workspace ${workspace} may not use local any more (allowed_infra)`;
   const open = await openTask(ctx, task);
   if (typeof open === "string") return "cannot be read any more";
   const { eventCallback: text = "" } = open.task;

@@ -121,6 +121,25 @@ test("where a workspace may not use this machine, callbacks are refused", async 
   });
 });
 
+test("a workspace that loses this machine loses the callbacks of its jobs", async (t) => {
+  const file = join(aFolder(t), "told");
+  const bed = await jobBed(t);
+  await bed.launch(withCallback(`echo "$JOB_STATUS" >> ${file}`));
+  await bed.untilTask(1, "RUNNING");
+  await linesOf(file, 3);
+  const config = { workspaces: { default: { allowed_infra: ["ssh/lab"] } } };
+  await bed.world.run(workspaces.updateConfig, { config });
+
+  (await bed.agent(1)).end(1, "SUCCEEDED");
+  await bed.until(1, ({ calledBack }) => calledBack === null);
+
+  assert.equal((await linesOf(file, 3)).length, 3);
+  assert.match(
+    (await bed.remarks(1)).join("\n"),
+    /event_callback for SUCCEEDED was not run: workspace default may not use local any more/,
+  );
+});
+
 test("a script of any length runs, is on no command line, and one that cannot be started says why", async (t) => {
   const folder = aFolder(t);
   const signal = new AbortController().signal;
