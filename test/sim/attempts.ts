@@ -8,6 +8,8 @@ import { recoveryOf } from "./job-wishes.ts";
 export interface Attempt {
   readonly taskId: string;
   readonly number: number;
+  /** Its own one, or that of its worker. */
+  readonly clusterId: string;
   readonly job: FakeJob;
   /** Whether a machine of it was lost, or about to be, while it ran, or once it was over. */
   hurt: "no" | "running" | "over";

@@ -9,6 +9,7 @@ import type { Noun } from "../../control/nouns.ts";
 import { prepare, reading, rows } from "./database.ts";
 import { type EndChecks, openEndChecks } from "./end-checks.ts";
 import { type JobChecks, openJobChecks } from "./job-checks.ts";
+import { openPoolChecks } from "./pool-checks.ts";
 import type { Watched } from "./reads.ts";
 import { openServiceChecks } from "./service-checks.ts";
 import { openWishChecks, type WishChecks } from "./wish-checks.ts";
@@ -85,7 +86,7 @@ export interface Checks {
   /** The live service of a name. */
   serviceOf(name: string): string | undefined;
   /** Live clusters and services, without what belongs to another row. */
-  live(): Row[];
+  live(): (Pick<Row, "name"> & { noun: "cluster" | "service" | "pool" })[];
   readonly atEnd: EndChecks;
   readonly jobs: JobChecks;
 }
@@ -115,7 +116,7 @@ const everything = [
   ],
 ] as const;
 const own = `SELECT 'cluster' AS noun, ${columns} FROM clusters WHERE status <> 'GONE' AND made_for IS NULL
-  UNION ALL SELECT 'service', ${columns} FROM services WHERE status <> 'GONE'`;
+  UNION ALL SELECT iif(pool, 'pool', 'service'), ${columns} FROM services WHERE status <> 'GONE'`;
 const moves = `SELECT seq, noun, subject_id, from_status, to_status FROM events
   WHERE seq > ? AND to_status IS NOT NULL
     AND noun IN ('cluster', 'service', 'replica', 'managed_job') ORDER BY seq`;
@@ -125,8 +126,8 @@ const remains = `SELECT 'cluster ' || name AS what FROM clusters WHERE status = 
   UNION ALL SELECT 'managed job ' || name FROM managed_jobs
   UNION ALL SELECT 'request ' || name FROM requests WHERE status NOT IN ('PENDING', 'RUNNING')`;
 
-/** Opens them for control with this home; `now` is simulated time. */
-export function openChecks(home: string, now: () => number): Checks {
+/** Opens them for control with this home; `now` is simulated time, `mostWorkers` what pools may have. */
+export function openChecks(home: string, now: () => number, mostWorkers: number): Checks {
   const events = prepare(moves);
   const present = everything.map(([text, ...tables]) => reading<Row>(text, ...tables));
   const live = prepare(own);
@@ -142,6 +143,7 @@ export function openChecks(home: string, now: () => number): Checks {
   const requests = reading<Request>("SELECT id, name, status FROM requests", "requests");
   const ended = new Map<string, string>();
   const services = openServiceChecks();
+  const pools = openPoolChecks();
   const jobs = openJobChecks(join(home, "control", "jobs"));
   const replayed = new Map<string, string>();
   const wishes = openWishChecks(now);
@@ -211,6 +213,7 @@ export function openChecks(home: string, now: () => number): Checks {
     listed = lists;
     wishes.committed(moved, found, written);
     jobs.committed(moved, written);
+    pools.committed(mostWorkers, written);
     if (!isChanged) return;
     look();
     for (const { noun, id, name, status } of found) {
@@ -263,7 +266,7 @@ export function openChecks(home: string, now: () => number): Checks {
     },
     clusterOf: (name) => clusterNamed.get(name)?.id as string | undefined,
     serviceOf: (name) => serviceNamed.get(name)?.id as string | undefined,
-    live: () => rows<Row>(live),
+    live: () => rows(live),
     atEnd: openEndChecks(),
     jobs,
   };

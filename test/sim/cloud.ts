@@ -33,7 +33,7 @@ export interface Watcher {
   /** Something is asked for that is so already. */
   repeated(what: string): void;
   /** A job was begun on a node; it is doomed where a machine of it is gone, or about to go. */
-  began(job: FakeJob, isDoomed: boolean): void;
+  began(job: FakeJob, clusterId: string, isDoomed: boolean): void;
   /** A job was cancelled by control. */
   cancelled(submissionId: string): void;
   /** A machine of a cluster goes down; where it is doomed it does not come back. */
@@ -152,8 +152,9 @@ export function openCloud(network: Network, watcher: Watcher): Cloud {
     const job = machine.node.jobs.find(({ id }) => id === (result as { id: number }).id);
     if (job === undefined || job.text !== "") return;
     run(clock, machine, job);
-    const others = [...Array(job.nodes).keys()].map((rank) => of(clusterOf(machine.node.id), rank));
-    watcher.began(job, others.some(isLeaving));
+    const clusterId = clusterOf(machine.node.id);
+    const others = [...Array(job.nodes).keys()].map((rank) => of(clusterId, rank));
+    watcher.began(job, clusterId, others.some(isLeaving));
   }
 
   const lateMs = (machine: Machine | undefined) => latenessOf(machine, clock.now());

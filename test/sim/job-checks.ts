@@ -4,29 +4,39 @@ import { type Attempt, checkLog, describeAttempt, isWell, outcomesOf } from "./a
 import { type Move, Violation } from "./checks.ts";
 import { reading } from "./database.ts";
 import { variableOf } from "./job-wishes.ts";
+import { openOrderChecks } from "./order-checks.ts";
+import { checkRoom } from "./pool-checks.ts";
 import { jobLimits } from "./program.ts";
 
 /** Looks at managed jobs: at their rows, and at what their nodes know of them. */
 export interface JobChecks {
   /** What holds after each commit. */
   committed(moved: readonly Move[], written?: ReadonlySet<string>): void;
-  /** A job was begun on a node, of an attempt or not; one that is doomed loses a machine soon. */
-  began(job: FakeJob, isDoomed: boolean): void;
+  /** A job was begun on a cluster, of an attempt or not; one that is doomed loses a machine soon. */
+  began(job: FakeJob, clusterId: string, isDoomed: boolean): void;
   /** A machine of a cluster goes down; where it is doomed it does not come back. */
   hurt(clusterId: string, isDoomed: boolean): void;
-  /** What holds where control ends what runs on a cluster; false where that belongs to no managed job. */
-  ending(clusterId: string): boolean;
+  /** What holds where control ends what runs on a cluster, or one job; false where that is no managed job's. */
+  ending(what: { readonly clusterId: string } | { readonly id: string }): boolean;
   /** The cluster of `job 2`. */
   clusterOf(name: string): string | undefined;
   /** Tasks of which something is left. */
   unsettled(): string[];
 }
 
-interface Task {
+export interface Task {
   id: string;
   job_id: number;
+  number: number;
+  /** Whether its job is a pipeline or a group. */
+  execution: "serial" | "parallel" | null;
+  is_primary: number;
+  priority: number;
+  pool_id: string | null;
   status: ManagedJobStatus;
   wanted: string;
+  wanted_because: string;
+  queued_for: string | null;
   waits_for: string | null;
   attempt: number;
   cluster_id: string | null;
@@ -40,13 +50,16 @@ interface Task {
 interface Cluster {
   id: string;
   name: string;
+  status: string;
   wanted: string;
   task: string;
 }
 
-const ofTask = "id, job_id, status, wanted, waits_for, attempt, cluster_id, recoveries, restarts";
-const allTasks = `SELECT ${ofTask}, launching_at, settled_at FROM job_tasks`;
-const liveClusters = `SELECT id, name, wanted, made_for ->> 'id' AS task FROM clusters
+const ofTask =
+  "job_tasks.id, job_id, number, is_primary, pool_id, status, wanted, wanted_because, queued_for, waits_for, attempt, cluster_id, recoveries, restarts, launching_at, settled_at";
+const allTasks = `SELECT ${ofTask}, execution, priority FROM job_tasks
+  JOIN managed_jobs ON managed_jobs.id = job_id ORDER BY job_id, number`;
+const liveClusters = `SELECT id, name, status, wanted, made_for ->> 'id' AS task FROM clusters
   WHERE made_for ->> 'noun' = 'managed_job' AND status <> 'GONE'`;
 /** What is counted, without what there is. */
 const miscounted = `SELECT user_id, status, sum(tasks) AS surplus, sum(jobs) AS jobs_surplus FROM (
@@ -57,6 +70,13 @@ const miscounted = `SELECT user_id, status, sum(tasks) AS surplus, sum(jobs) AS 
 /** From these a task that can run goes nowhere but on. */
 const comingUp: readonly string[] = ["PENDING", "STARTING", "RECOVERING"];
 const goesOn: readonly string[] = ["STARTING", "RUNNING", "CANCELLING"];
+
+/** The id that its attempt is handed in under. */
+const submissionOf = ({ id, pool_id, cluster_id, attempt }: Task): string =>
+  pool_id === null ? (cluster_id ?? "") : `${id}-${attempt}`;
+
+/** The task whose attempt on a worker was handed in under an id. */
+const taskOn = (submissionId: string): string => submissionId.split("-")[0] ?? "";
 
 /** Opens them on the database of control; `folder` is where control keeps the logs of tasks. */
 export function openJobChecks(folder: string): JobChecks {
@@ -69,11 +89,16 @@ export function openJobChecks(folder: string): JobChecks {
   let tasks = new Map<string, Task>();
   /** The tasks that clusters were made for. */
   const owners = new Map<string, string>();
-  /** By their clusters. */
+  /** By the ids that they were handed in under. */
   const attempts = new Map<string, Attempt>();
   /** How often each task was moved to RUNNING. */
   const runs = new Map<string, number>();
 
+  const order = openOrderChecks();
+  const liveOn = (clusterId: string) =>
+    [...attempts.values()]
+      .filter((one) => one.clusterId === clusterId && !isOver(one.job.status))
+      .map(({ job }) => job);
   const attemptsOf = (taskId: string) =>
     [...attempts.values()].filter((one) => one.taskId === taskId);
 
@@ -84,7 +109,9 @@ export function openJobChecks(folder: string): JobChecks {
 
   function checkLimits(): void {
     const all = [...tasks.values()];
-    const begun = all.filter((task) => task.attempt > 0 && task.settled_at === null);
+    const begun = all.filter(
+      (task) => task.attempt > 0 && task.settled_at === null && task.pool_id === null,
+    );
     const jobs = new Set(begun.map((task) => task.job_id)).size;
     const launches = all.filter((task) => task.launching_at !== null).length;
     const { managedJobsAtMost, jobLaunchesAtOnce } = jobLimits;
@@ -95,7 +122,7 @@ export function openJobChecks(folder: string): JobChecks {
   /** What nodes know decides whether a move is right. */
   function checkMove({ subject_id: id, from_status: from, to_status: to }: Move): void {
     const [was, is] = [before.get(id), tasks.get(id)];
-    const attempt = attempts.get(was?.cluster_id ?? "");
+    const attempt = was && attempts.get(submissionOf(was));
     if (to === "RUNNING") runs.set(id, (runs.get(id) ?? 0) + 1);
     if (to === "RUNNING" && attempt === undefined)
       throw new Violation("a job runs without an attempt", id);
@@ -153,18 +180,21 @@ export function openJobChecks(folder: string): JobChecks {
       checkCounts(written);
       if (found !== tasksBefore) tasks = new Map(found.map((task) => [task.id, task]));
       for (const { id, task } of clusters) owners.set(id, task);
+      for (const { id, status } of clusters) if (status === "UP") order.up(id);
       for (const move of moved) if (move.noun === "managed_job") checkMove(move);
       if (found === tasksBefore && clusters === clustersBefore) return;
       checkLimits();
+      order.committed(before, found);
       for (const task of tasks.values()) checkTask(task);
       for (const cluster of clusters) checkCluster(cluster);
     },
-    began(job, isDoomed) {
-      const { submissionId: clusterId } = job;
-      const taskId = owners.get(clusterId);
-      if (taskId === undefined) return;
+    began(job, clusterId, isDoomed) {
+      const { submissionId } = job;
+      const taskId = owners.get(submissionId) ?? taskOn(submissionId);
+      const task = tasks.get(taskId);
+      if (task === undefined) return;
       const earlier = attemptsOf(taskId);
-      if (attempts.has(clusterId)) throw new Violation("an attempt begins again", clusterId);
+      if (attempts.has(submissionId)) throw new Violation("an attempt begins again", submissionId);
       if (earlier.some((one) => !isOver(one.job.status)))
         throw new Violation("two attempts of a job are live", taskId);
       const [told, first] = [job, earlier[0]?.job ?? job].map((one) => variableOf(one, "TASK_ID"));
@@ -172,26 +202,42 @@ export function openJobChecks(folder: string): JobChecks {
       const recoveries = Number(variableOf(job, "RECOVERY_COUNT"));
       if (recoveries !== (runs.get(taskId) ?? 0))
         throw new Violation("an attempt is told wrong recoveries", `${recoveries}`);
+      const jobTasks = found.filter((one) => one.job_id === task.job_id);
+      console.log(
+        "BEGAN",
+        task.execution,
+        task.pool_id !== null ? "pool" : "own",
+        task.number,
+        runs.has(taskId),
+      );
+      order.began(task, jobTasks, runs.has(taskId));
+      if (task.pool_id !== null) checkRoom([job, ...liveOn(clusterId)]);
       const hurt = isDoomed ? "running" : "no";
-      const number = tasks.get(taskId)?.attempt ?? 0;
-      attempts.set(clusterId, { taskId, number, job, hurt, isJudged: false });
+      const number = task.attempt;
+      attempts.set(submissionId, { taskId, number, clusterId, job, hurt, isJudged: false });
     },
     hurt(clusterId, isDoomed) {
-      const attempt = attempts.get(clusterId);
-      if (attempt?.hurt !== "no") return;
-      if (!isOver(attempt.job.status)) attempt.hurt = "running";
-      else if (isDoomed) attempt.hurt = "over";
+      for (const attempt of attempts.values()) {
+        if (attempt.clusterId !== clusterId || attempt.hurt !== "no") continue;
+        if (!isOver(attempt.job.status)) attempt.hurt = "running";
+        else if (isDoomed) attempt.hurt = "over";
+      }
     },
-    ending(clusterId) {
-      const attempt = attempts.get(clusterId);
-      if (attempt === undefined) return owners.has(clusterId);
-      const isWanted = tasks.get(attempt.taskId)?.wanted === "DONE";
-      if (isWanted && attempt.hurt === "no" && attempt.job.exitCode === null)
-        throw new Violation("a healthy attempt is ended", clusterId);
-      return true;
+    ending(what) {
+      const isIt = (id: string, one: Attempt) =>
+        "id" in what ? what.id === id : what.clusterId === one.clusterId;
+      const ended = [...attempts].filter(([id, one]) => isIt(id, one));
+      for (const [id, { taskId, job, hurt }] of ended) {
+        const isWanted = tasks.get(taskId)?.wanted === "DONE";
+        if (isWanted && hurt === "no" && job.exitCode === null)
+          throw new Violation("a healthy attempt is ended", id);
+      }
+      return ended.length > 0 || ("id" in what && owners.has(what.id));
     },
     clusterOf: (name) =>
-      [...tasks.values()].find(({ job_id: id }) => name === `job ${id}`)?.cluster_id ?? undefined,
+      [...tasks.values()].find(
+        (one) => name === `job ${one.job_id}` && one.settled_at === null && one.cluster_id !== null,
+      )?.cluster_id ?? undefined,
     unsettled: () =>
       taskRows()
         .filter((task) => task.settled_at === null)

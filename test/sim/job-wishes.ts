@@ -1,6 +1,7 @@
 import { readEnv } from "../../common/product.ts";
 import type { JobRecovery } from "../../contract/task/job-recovery.ts";
 import type { FakeJob } from "../helpers/fake-node.ts";
+import { aShare, cpusName } from "./pool-wishes.ts";
 import type { Random } from "./random.ts";
 import type { Undated } from "./script.ts";
 
@@ -24,13 +25,18 @@ export function aJobLoss(random: Random): Undated {
   ])();
 }
 
-export function aJobWish(random: Random, user: string, name: string): Undated {
+export function aJobWish(
+  random: Random,
+  user: string,
+  name: string,
+  pools: readonly string[],
+): Undated {
   const cancel = (which: Record<string, unknown>): Undated => ({
     ...{ do: "call", user, operation: "jobs.cancel" },
     input: which,
   });
   return random.pick<() => Undated>([
-    ...[0, 1, 2].map(() => () => aJobLaunch(random, user, name)),
+    ...[0, 1, 2].map(() => () => aJobLaunch(random, user, name, pools)),
     () => cancel({ job_ids: [aNumber(random)] }),
     () => cancel({ job_ids: [aNumber(random)] }),
     () => cancel({ name }),
@@ -52,16 +58,48 @@ export function aJobRead(random: Random, user: string, name: string): Undated {
   ])();
 }
 
-export const aJobLaunch = (random: Random, user: string, name: string): Undated => ({
-  ...{ do: "call", user, operation: "jobs.launch" },
-  input: { name: null, task: aJob(random, name) },
-});
+/** One task, a pipeline, or a group; now and then several copies. Groups have clusters of their own. */
+export function aJobLaunch(
+  random: Random,
+  user: string,
+  name: string,
+  pools: readonly string[],
+): Undated {
+  const kind = random.pick(["task", "task", "task", "pipeline", "group"]);
+  const isOnWorker = kind !== "group" && pools.length > 0 && random.chance(0.7);
+  const priority = random.pick([0, 0, 0, 5, -5]);
+  const task = (called: string) => aTask(random, called, priority, isOnWorker);
+  const input = {
+    name: null,
+    task: kind === "task" ? task(name) : aSequence(random, name, kind, task),
+    ...(isOnWorker && { pool: random.pick(pools) }),
+    ...(random.chance(0.15) && { num_jobs: 2 }),
+  };
+  return { do: "call", user, operation: "jobs.launch", input };
+}
+
+/** Several tasks. What is not primary in a group does not end by itself. */
+function aSequence(
+  random: Random,
+  name: string,
+  kind: string,
+  task: (called: string) => string,
+): string {
+  const tasks = Array.from({ length: random.between(2, 3) }, (_, at) => task(`${name}-${at}`));
+  if (kind === "pipeline") return [`name: ${name}\n`, ...tasks].join("---\n");
+  const header = `name: ${name}\nexecution: parallel\n`;
+  if (random.chance(0.5)) return [header, ...tasks].join("---\n");
+  const primary = `primary_tasks: [${name}-0]\ntermination_delay: ${random.between(0, 20)}s\n`;
+  const [first = "", ...others] = tasks;
+  const endless = others.map((text) => text.replace(/^run: .*$/m, "run: serve well"));
+  return [header + primary, first, ...endless].join("---\n");
+}
 
 const codes = [3, 7];
 const recoveryName = "RECOVERY";
 
-/** A job that ends by itself, at the latest where it fails no more. */
-function aJob(random: Random, name: string): string {
+/** A task that ends by itself, at the latest where it fails no more. */
+function aTask(random: Random, name: string, priority: number, isOnWorker: boolean): string {
   const recovery: JobRecovery = {
     strategy: random.pick(["FAILOVER", "EAGER_NEXT_REGION", "EAGER_NEXT_REGION", "none"]),
     maxRestartsOnErrors: random.pick([0, 0, 1, 2]),
@@ -69,24 +107,31 @@ function aJob(random: Random, name: string): string {
     leaseSeconds: null,
   };
   const hook = `{run: sleep ${random.between(1, 20)}, events: [preemption, down], timeout: 30}`;
-  return jobOf(name, recovery, [
-    `num_nodes: ${random.pick([1, 1, 1, 2])}`,
+  const asked = { priority, ...(isOnWorker && aShare(random)) };
+  return jobOf(name, recovery, asked, [
+    `num_nodes: ${isOnWorker ? 1 : random.pick([1, 1, 1, 2])}`,
     `run: ${aRun(random)}`,
-    ...(random.chance(0.5) ? [`config: {hooks: [${hook}]}`] : []),
+    ...(!isOnWorker && random.chance(0.5) ? [`config: {hooks: [${hook}]}`] : []),
   ]);
 }
 
-/** The task of a job; its nodes know as well how it is recovered. */
-export function jobOf(name: string, recovery: JobRecovery, lines: readonly string[]): string {
+/** The task of a job; its nodes know as well how it is recovered, and what it takes of a worker. */
+export function jobOf(
+  name: string,
+  recovery: JobRecovery,
+  resources: Readonly<Record<string, number>>,
+  lines: readonly string[],
+): string {
   const policy = {
     strategy: recovery.strategy,
     max_restarts_on_errors: recovery.maxRestartsOnErrors,
     recover_on_exit_codes: recovery.recoverOnExitCodes,
   };
+  const env = { [recoveryName]: JSON.stringify(recovery), [cpusName]: `${resources["cpus"] ?? 0}` };
   return [
     `name: ${name}`,
-    `resources: {job_recovery: ${JSON.stringify(policy)}}`,
-    `envs: {${recoveryName}: '${JSON.stringify(recovery)}'}`,
+    `resources: ${JSON.stringify({ job_recovery: policy, ...resources })}`,
+    `envs: ${JSON.stringify(env)}`,
     ...lines,
     "",
   ].join("\n");

@@ -72,18 +72,20 @@ async function lead(stage: Stage, steps: readonly Numbered[]): Promise<void> {
   // Whoever could not be told is told again once it is heard.
   await network.clock.until(() => stage.failure() !== null, 60_000);
   if (!hasFailed()) stage.guarded(() => checks.atEnd.idle(cloud.autostopOf));
-  for (const { noun, name } of checks.live()) {
-    const isService = noun === "service";
-    const operation = isService ? "serve.down" : "down";
-    const input = isService ? { service_names: [name] } : { cluster_name: name };
-    call(stage, -1, { operation, user: "ann", input });
-  }
+  for (const { noun, name } of checks.live())
+    call(stage, -1, { user: "ann", ...downs[noun](name) });
   const isEmpty = () =>
     unsettled(stage).length + checks.live().length + cloud.clusterIds().length === 0;
   await settle(stage, "it is not taken down", isEmpty);
   if (!hasFailed()) stage.guarded(() => checkEnd(stage, steps));
   if (!hasFailed()) await forgetAll(stage);
 }
+
+const downs = {
+  cluster: (name: string) => ({ operation: "down", input: { cluster_name: name } }),
+  service: (name: string) => ({ operation: "serve.down", input: { service_names: [name] } }),
+  pool: (name: string) => ({ operation: "jobs.pool_down", input: { pool_names: [name] } }),
+};
 
 const unsettled = ({ checks, reads }: Stage): string[] => [
   ...checks.unsettled(),

@@ -49,7 +49,7 @@ const autostop = (at: number, minutes: number): Step => ({
 
 const jobLaunch = (at: number, run: string): Step => ({
   ...{ at, do: "call", user: "ann", operation: "jobs.launch" },
-  input: { name: null, task: jobOf("j", usualRecovery, [`run: ${run}`]) },
+  input: { name: null, task: jobOf("j", usualRecovery, {}, [`run: ${run}`]) },
 });
 
 export const regressions: readonly Regression[] = [

@@ -1,5 +1,6 @@
 import type { WallClock } from "./clock.ts";
 import { aJobCluster, aJobLaunch, aJobLoss, aJobRead, aJobWish } from "./job-wishes.ts";
+import { aPoolApply, aPoolWish } from "./pool-wishes.ts";
 import { openRandom, type Random } from "./random.ts";
 import type { Read } from "./reads.ts";
 
@@ -54,6 +55,7 @@ interface Few {
   readonly services: readonly string[];
   /** Managed jobs; several may have the same name. */
   readonly jobs: readonly string[];
+  readonly pools: readonly string[];
 }
 
 /** The script of a seed, in the order of its instants. */
@@ -65,6 +67,7 @@ export function scriptOf(seed: number): Step[] {
     // Scripts with jobs have fewer services, so that they take no longer.
     services: serviceNames.slice(0, random.pick(jobs.length > 0 ? [0, 0, 1] : [0, 1, 1, 2])),
     jobs,
+    pools: jobs.length > 0 ? random.pick([[], ["w"]]) : [],
   };
   const wishes = Array.from({ length: random.between(4, 14) }, () => aWish(random, few));
   const areNodesWell = random.chance(0.3);
@@ -73,8 +76,13 @@ export function scriptOf(seed: number): Step[] {
   );
   const steps = [...wishes, ...faults].map((step) => ({ at: anInstant(random), ...step }));
   const ups = few.services.map((name) => ({ at: 0, ...serviceUp(random, name) }));
-  const launches = jobs.map((name) => ({ at: 0, ...aJobLaunch(random, random.pick(users), name) }));
-  return [{ at: 0, ...aLaunch(random, few) }, ...ups, ...launches, ...steps]
+  const applied = few.pools.map((name) => ({ at: 0, ...aPoolApply(random, "ann", name) }));
+  const launches = jobs.map((name) => ({
+    // Pools are there by then.
+    at: few.pools.length * 1_000,
+    ...aJobLaunch(random, random.pick(users), name, few.pools),
+  }));
+  return [{ at: 0, ...aLaunch(random, few) }, ...ups, ...applied, ...launches, ...steps]
     .sort((a, b) => a.at - b.at)
     .map(withStep);
 
@@ -94,8 +102,11 @@ export type Undated = Step extends infer S ? (S extends Step ? Omit<S, "at"> : n
 
 const aWish = (random: Random, few: Few): Undated => {
   if (random.chance(0.15)) return aRead(random, few);
-  if (few.jobs.length > 0 && random.chance(0.4))
-    return aJobWish(random, random.pick(users), random.pick(few.jobs));
+  const { jobs, pools } = few;
+  if (pools.length > 0 && random.chance(0.2))
+    return aPoolWish(random, random.pick(users), random.pick(pools));
+  if (jobs.length > 0 && random.chance(0.4))
+    return aJobWish(random, random.pick(users), random.pick(jobs), pools);
   return few.services.length > 0 && random.chance(0.5)
     ? aServiceWish(random, random.pick(few.services))
     : aClusterWish(random, few);
@@ -200,8 +211,9 @@ function aHook(random: Random): string {
   return `    - {run: ${run}, events: ${events}, timeout: ${random.between(5, 60)}}\n`;
 }
 
-/** A cluster, of a replica, of a job, or of neither. */
-const aCluster = (random: Random, { clusters, services, jobs }: Few): string => {
+/** A cluster, of a worker, of a job, of a replica, or of none of them. */
+const aCluster = (random: Random, { clusters, services, jobs, pools }: Few): string => {
+  if (pools.length > 0 && random.chance(0.5)) return `${pools[0]}-${random.between(1, 4)}`;
   if (jobs.length > 0 && random.chance(0.5)) return aJobCluster(random);
   return services.length > 0 && random.chance(0.5)
     ? `${random.pick(services)}-${random.between(1, 5)}`

@@ -55,7 +55,9 @@ function unsettledOf(service: Service, replicas: readonly Replica[]): string[] {
   const count = replicas.filter(isLive).length;
   const { target } = JSON.parse(scaling);
   return [
-    ...(status === "READY" ? [] : [`service ${name} is ${status}`]),
+    ...(status === "READY" || (target === 0 && status === "NO_REPLICA")
+      ? []
+      : [`service ${name} is ${status}`]),
     ...(count === target ? [] : [`service ${name} has ${count} of ${target} replicas`]),
     ...leaving.map((one) => `replica ${one.cluster_name} (${one.status}) is still there`),
     ...unready.map((one) => `replica ${one.cluster_name} v${one.version} is ${one.status}`),

@@ -5,6 +5,7 @@ import { type Cloud, openCloud } from "./cloud.ts";
 import { type Host, openHost } from "./host.ts";
 import { installRandom } from "./machine.ts";
 import { type Network, openNetwork } from "./network.ts";
+import { mostWorkersIn } from "./pool-wishes.ts";
 import { openRandom } from "./random.ts";
 import { openReads, type Reads } from "./reads.ts";
 import { freezes, type Step } from "./script.ts";
@@ -62,22 +63,22 @@ export function openStage(seed: number, home: string, steps: readonly Numbered[]
   }
 
   const network = openNetwork(clock, openRandom(seed, "network"), note);
-  const checks = openChecks(home, clock.now);
+  const checks = openChecks(home, clock.now, mostWorkersIn(steps.map(([, step]) => step)));
   const cloud: Cloud = openCloud(network, {
     ending: (how, clusterId) =>
       guarded(() => {
         checks.ending(how, clusterId);
-        checks.jobs.ending(clusterId);
+        checks.jobs.ending({ clusterId });
       }),
     making: (clusterId) => isFrozen || guarded(() => checks.making(clusterId)),
     repeated: (what) => void repeated.push(what),
-    began(job, isDoomed) {
+    began(job, clusterId, isDoomed) {
       const { submissionId: id } = job;
       begun.set(id, (begun.get(id) ?? 0) + 1);
-      guarded(() => checks.jobs.began(job, isDoomed));
+      guarded(() => checks.jobs.began(job, clusterId, isDoomed));
     },
     hurt: checks.jobs.hurt,
-    cancelled: (id) => guarded(() => checks.jobs.ending(id) || checkCancelled(id, steps)),
+    cancelled: (id) => guarded(() => checks.jobs.ending({ id }) || checkCancelled(id, steps)),
     trace: note,
   });
   const balancers = openSimBalancers(network, cloud.probed);

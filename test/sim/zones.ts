@@ -18,9 +18,12 @@ export interface Zones {
   calm(): void;
 }
 
+/** How many processors each machine has. */
+export const cpusOfMachine = 4;
+
 const offers: readonly Offer[] = zones.map((zone, index) => ({
   ...{ provider: "sim", infra: `sim/here/${zone}`, region: "here", zone, instanceType: "small" },
-  ...{ cpus: 4, memoryGb: 16, accelerators: null, dollarsPerHour: 2 + index },
+  ...{ cpus: cpusOfMachine, memoryGb: 16, accelerators: null, dollarsPerHour: 2 + index },
 }));
 
 export function openZones(clock: Clock): Zones {
