@@ -57,6 +57,7 @@ await writeFile(join(dist, "packages.json"), `${JSON.stringify(packages, null, 2
 await writeFile(join(dist, "licenses.txt"), licensesOf(root, packages));
 await cp(join(root, "control/db/migrations"), join(dist, "migrations"), { recursive: true });
 await cp(join(root, "control/clouds/catalog"), join(dist, "catalog"), { recursive: true });
+await cp(join(root, "control/recipes/shipped"), join(dist, "shipped"), { recursive: true });
 await cp(join(root, "systemd"), join(dist, "systemd"), { recursive: true });
 for (const name of Object.keys(bundles)) await chmod(join(dist, `${name}.mjs`), 0o755);
 

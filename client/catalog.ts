@@ -10,6 +10,7 @@ import { nodeCommands } from "./catalog/nodes.ts";
 import type { OptionRow } from "./catalog/options.ts";
 import { actionOutput, errorOutput, later, noFollow, output, timeout } from "./catalog/options.ts";
 import { poolCommands } from "./catalog/pools.ts";
+import { recipeCommands } from "./catalog/recipes.ts";
 import type { CommandRow } from "./catalog/row.ts";
 import { servingCommands } from "./catalog/serving.ts";
 import { sshCommands } from "./catalog/ssh.ts";
@@ -23,6 +24,7 @@ const rows: readonly CommandRow[] = [
   ...sshCommands,
   ...nodeCommands,
   ...servingCommands,
+  ...recipeCommands,
   ...workspaceCommands,
   ...controlCommands,
   ...accessCommands,

@@ -1,15 +1,32 @@
 import { fail } from "../common/errors.ts";
+import { recipeOperations } from "../contract/operations/recipes.ts";
+import type { RecipeRecord } from "../contract/records/recipes.ts";
 import { type Entrypoint, filled, readEntrypoint } from "./task-text.ts";
 import type { Input } from "./terminal.ts";
 import type { World } from "./world.ts";
 
-/** The task of an entrypoint; `-` is YAML on stdin. Throws as `readEntrypoint` does. */
-export async function entrypointOf(
-  { cwd, streams }: Pick<World, "cwd" | "streams">,
-  words: readonly string[],
-): Promise<Entrypoint> {
+const recipePrefix = "recipes:";
+
+/**
+ * The task of an entrypoint; `-` is YAML on stdin, `recipes:NAME` a recipe. Throws as `readEntrypoint` does,
+ * and `NotFoundError` for a recipe that there is not.
+ */
+export async function entrypointOf(world: World, words: readonly string[]): Promise<Entrypoint> {
+  const { cwd, streams } = world;
+  const [first = ""] = words;
+  if (words.length === 1 && first.startsWith(recipePrefix)) {
+    const { content } = await getRecipe(world, first.slice(recipePrefix.length));
+    return { text: content, file: first };
+  }
   if (words.length !== 1 || words[0] !== "-") return readEntrypoint(words, cwd);
   return { text: filled(await readStdin(streams.stdin), "stdin"), file: "stdin" };
+}
+
+/** A recipe, or a version of it: `NAME@2`. Throws `NotFoundError`. */
+export async function getRecipe({ connect }: World, name: string): Promise<RecipeRecord> {
+  const client = await connect();
+  const recipe = await client.callAndGet(recipeOperations.get, { recipe_name: name });
+  return recipe ?? fail("NotFoundError", `there is no recipe ${name}; recipes list shows them`);
 }
 
 const largestBytes = 16 * 1024 * 1024;

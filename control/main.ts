@@ -15,6 +15,7 @@ import { lockHome } from "./lock.ts";
 import { openLog } from "./log.ts";
 import { closeContext, openContext } from "./open.ts";
 import { operations } from "./operations.ts";
+import { ensureShippedRecipes } from "./recipes/shipped.ts";
 import { startReconciler } from "./reconciler.ts";
 import { openRequests } from "./requests/run.ts";
 import { services } from "./services/reconcile.ts";
@@ -40,6 +41,7 @@ async function main(): Promise<void> {
     process.exit(1);
   });
   await ensureFirstAdmin(ctx);
+  await ensureShippedRecipes(ctx);
   const stopping = new AbortController();
   const requests = await openRequests(ctx, operations);
   const server = buildServer(ctx, rows, operations);

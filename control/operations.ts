@@ -9,6 +9,7 @@ import { dashboardOperations } from "./dashboard.ts";
 import { eventOperations } from "./event-stream.ts";
 import { explainOperations } from "./explain.ts";
 import { jobOperations } from "./jobs/operations.ts";
+import { recipeOperations } from "./recipes/operations.ts";
 import { requestOperations } from "./requests/operations.ts";
 import { poolOperations, serviceOperations } from "./services/operations.ts";
 import { sessionOperations } from "./sessions/operations.ts";
@@ -42,6 +43,7 @@ export const operations: Bound[] = [
   ...serviceOperations,
   ...poolOperations,
   ...jobOperations,
+  ...recipeOperations,
   ...sessionOperations,
   ...sshPoolOperations,
   ...uploadOperations,

@@ -22,6 +22,7 @@ import { eventForm, jobForm, jobStatusForm } from "./jobs.ts";
 import { logLineForm } from "./logs.ts";
 import { managedJobEventForm, managedJobForm, mapForm } from "./managed-jobs.ts";
 import { workerPoolForm } from "./pools.ts";
+import { recipeForm } from "./recipes.ts";
 import { serviceForm } from "./services.ts";
 import { configurationForm, configurationVersionForm, workspaceForm } from "./workspaces.ts";
 
@@ -72,6 +73,8 @@ export const outputs: readonly Output[] = [
   { name: "services", schema: listOf(serviceForm), printedBy: ["serve status"] },
   { name: "ssh-pools", schema: listOf(poolForm), printedBy: ["ssh status"] },
   { name: "ssh-keys", schema: listOf(keyForm), printedBy: ["ssh keys"] },
+  { name: "recipes", schema: listOf(recipeForm), printedBy: ["recipes list"] },
+  { name: "recipe", schema: recipeForm.schema, printedBy: ["recipes show"] },
   { name: "workspaces", schema: listOf(workspaceForm), printedBy: ["workspaces list"] },
   { name: "configuration", schema: configurationForm.schema, printedBy: ["api config show"] },
   {
@@ -110,6 +113,11 @@ export const outputs: readonly Output[] = [
         "serve up",
         "serve update",
         "serve down",
+        "recipes create",
+        "recipes update",
+        "recipes delete",
+        "recipes pin",
+        "recipes unpin",
         "ssh up",
         "ssh down",
         "ssh forget",

@@ -6,6 +6,7 @@ import { body, optional } from "./fields.ts";
 
 const tag = "recipes";
 const recipeName = text.describe("Recipe.");
+const anyVersion = text.describe("Recipe, or NAME@VERSION.");
 const flag = z.boolean().default(false);
 
 /** Recipes: tasks that users keep and share. */
@@ -33,7 +34,7 @@ export const recipeOperations = {
     input: body("RecipeListBody", {
       pinned_only: flag,
       my_recipes_only: flag.describe("The caller's own; pinned_only comes first."),
-      recipe_type: optional(text).describe("cluster, job, pool or volume."),
+      recipe_type: optional(text).describe("cluster, job, service, pool or volume."),
     }),
     output: z.array(RecipeRecord),
     errors: ["ValueError"],
@@ -46,7 +47,7 @@ export const recipeOperations = {
     queue: "short",
     summary: "One recipe; null when nobody knows it.",
     access: "viewer",
-    input: body("RecipeGetBody", { recipe_name: recipeName }),
+    input: body("RecipeGetBody", { recipe_name: anyVersion }),
     output: RecipeRecord.nullable(),
   }),
   create: operation({
@@ -60,7 +61,7 @@ export const recipeOperations = {
     input: body("RecipeCreateBody", {
       name: text.describe("Letters, digits and dashes, at most 40."),
       content: document.describe("YAML text; no local files."),
-      recipe_type: text.describe("cluster, job, pool or volume."),
+      recipe_type: text.describe("cluster, job, service, pool or volume."),
       description: optional(longText),
       owner_name: optional(text).describe("Name to show instead of the caller's."),
     }),
@@ -75,13 +76,14 @@ export const recipeOperations = {
     queue: "short",
     summary: "Change a recipe.",
     access: "user",
+    about: { recipe: "recipe_name" },
     input: body("RecipeUpdateBody", {
       recipe_name: recipeName,
       description: optional(longText).describe("Null leaves it."),
       content: optional(document).describe("Null leaves it."),
     }),
     output: RecipeRecord.nullable(),
-    errors: ["ValueError"],
+    errors: ["ValueError", "PermissionDeniedError"],
   }),
   delete: operation({
     name: "recipes.delete",

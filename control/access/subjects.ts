@@ -3,6 +3,7 @@ import { covers, isRole, type Ownership } from "../../contract/roles.ts";
 import { noSuchCluster } from "../clusters/find.ts";
 import { findLiveWorkspace } from "../clusters/store.ts";
 import type { Context } from "../context.ts";
+import { findRecipeOwner } from "../recipes/store.ts";
 import { findServiceWorkspace } from "../services/store.ts";
 import { findToken } from "../tokens/store.ts";
 import { type Identity, isOwnedBy, seesWorkspace } from "./identity.ts";
@@ -35,6 +36,15 @@ export const subjects = {
     fail(
       "PermissionDeniedError",
       `token ${token.name} belongs to ${token.creatorName}: only they and administrators may do this`,
+    );
+  },
+  /** A recipe, which everyone sees, and its creator and administrators change. */
+  async recipe({ db }, name, identity) {
+    const owner = await findRecipeOwner(db, name);
+    if (owner === undefined || isOwnedBy(identity, owner.id)) return;
+    fail(
+      "PermissionDeniedError",
+      `recipe ${name} belongs to ${owner.name ?? owner.id}: only they and administrators may change it`,
     );
   },
   /** A user, whom others than administrators change only if it is themselves. */

@@ -219,6 +219,20 @@ export interface Tables extends JobTables {
     expires_at: number | null;
     last_used_at: number | null;
   };
+  recipes: {
+    name: string;
+    recipe_type: string;
+    description: string | null;
+    pinned: number;
+    version: number;
+    user_id: string;
+    user_name: string | null;
+    created_at: number;
+    updated_at: number;
+    updated_by_id: string | null;
+    updated_by_name: string | null;
+  };
+  recipe_versions: { name: string; version: number; content: string };
   sessions: {
     digest: Uint8Array;
     user_id: string;

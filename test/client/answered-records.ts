@@ -4,6 +4,7 @@ import type {
   ClusterStatusRecord,
   CostReportRecord,
 } from "../../contract/records/clusters.ts";
+import type { RecipeRecord } from "../../contract/records/recipes.ts";
 import { type Handler, sendJson } from "./fake-control.ts";
 
 export const since = 1_700_000_000;
@@ -57,6 +58,11 @@ export const request = {
   name: "sky.launch",
   status: "RUNNING",
   created_at: since,
+};
+export const recipe: RecipeRecord = {
+  ...{ name: "sweep", description: null, content: "run: x\n", recipe_type: "job", version: 2 },
+  ...{ pinned: false, user_id: "u1", user_name: "ana", created_at: since, updated_at: since },
+  ...{ updated_by_id: null, updated_by_name: null, is_editable: true, is_pinnable: true },
 };
 export const explanation = {
   ...{ noun: "cluster", name: "dev", id: "c1", status: "INIT", wanted: "UP", because: null },

@@ -13,6 +13,7 @@ export type Reach =
   | "newPool"
   | "token"
   | "user"
+  | "recipe"
   | OtherReach;
 type OtherReach = "named" | "list" | "own" | "everyone" | "empty" | "unbuilt";
 
@@ -116,12 +117,12 @@ export const answers: Readonly<Record<string, `${"open" | "viewer" | "user" | "a
     "workspaces.update_config": "admin everyone",
     "workspaces.config_history": "admin everyone",
     "workspaces.use": "viewer list",
-    "recipes.mine": "viewer unbuilt",
-    "recipes.list": "viewer unbuilt",
-    "recipes.get": "viewer unbuilt",
-    "recipes.create": "user unbuilt",
-    "recipes.update": "user unbuilt",
-    "recipes.delete": "user unbuilt",
+    "recipes.mine": "viewer everyone",
+    "recipes.list": "viewer everyone",
+    "recipes.get": "viewer everyone",
+    "recipes.create": "user everyone",
+    "recipes.update": "user recipe",
+    "recipes.delete": "user named",
     "recipes.pin": "admin everyone",
     "users.list": "viewer everyone",
     "users.role": "viewer own",

@@ -7,6 +7,7 @@ import { covers, type Role, roleNames } from "../../../contract/roles.ts";
 import { authorize } from "../../../control/access/authorize.ts";
 import { addCluster } from "../../../control/clusters/store.ts";
 import { operations as built } from "../../../control/operations.ts";
+import { addRecipe } from "../../../control/recipes/store.ts";
 import { addService } from "../../../control/services/store.ts";
 import { anIdentity } from "../../helpers/callers.ts";
 import { aCluster } from "../../helpers/clusters.ts";
@@ -32,6 +33,7 @@ const names: Partial<Record<Reach, string>> = {
   newPool: "warm",
   token: "token-ann",
   user: "ann",
+  recipe: "ours",
 };
 /** What a row is about that belongs to nobody: roles that a call gives away. */
 const roleNouns = ["changedRole", "givenRole"];
@@ -47,6 +49,9 @@ before(async () => {
   await world.ctx.batch(async (tx) => {
     await addCluster(tx, aCluster({ name: "taken", user, workspace }));
     await addService(tx, aService({ name: "web", user, workspace }));
+    const at = { createdAt: 0, updatedAt: 0, updatedBy: null };
+    const ours = { name: "ours", type: "job", description: null, content: "run: x", user };
+    await addRecipe(tx, { ...ours, ...at, isPinned: false, version: 1 });
     await addService(tx, aService({ id: "s2", name: "warm", isPool: true, user, workspace }));
   });
 });
@@ -89,7 +94,8 @@ for (const row of operations)
 function expectedOf(access: Role | "open", reach: Reach, role: Role, relation: Relation): Verdict {
   if (access !== "open" && !covers(role, access)) return "refused";
   if (role === "admin") return "allowed";
-  if (reach === "token" || reach === "user") return relation === "owner" ? "allowed" : "refused";
+  if (["token", "user", "recipe"].includes(reach))
+    return relation === "owner" ? "allowed" : "refused";
   if (relation !== "outsider") return "allowed";
   if (["cluster", "service", "pool"].includes(reach)) return "hidden";
   return ["newCluster", "newService", "newPool"].includes(reach) ? "taken" : "allowed";

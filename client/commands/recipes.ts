@@ -1,0 +1,121 @@
+import { fail } from "../../common/errors.ts";
+import { recipeOperations as rows } from "../../contract/operations/recipes.ts";
+import type { RecipeRecord } from "../../contract/records/recipes.ts";
+import { getRecipe } from "../entrypoint.ts";
+import { readBytes } from "../named-file.ts";
+import { recipeForm } from "../output/recipes.ts";
+import { ago, type Column } from "../rendering.ts";
+import type { Kind, SelectionOptions } from "../selection.ts";
+import type { World } from "../world.ts";
+import { directAction, tellActions } from "./actions.ts";
+import { answerOne, answerRows, type OutputOptions } from "./answers.ts";
+import { deleteSelected } from "./directly.ts";
+
+type Words = readonly string[];
+
+interface ListOptions extends OutputOptions {
+  readonly mine?: boolean;
+  readonly pinned?: boolean;
+  readonly type?: string;
+}
+
+interface ChangeOptions {
+  readonly type?: string;
+  readonly description?: string;
+}
+
+/** `outrigger recipes list`. */
+export async function list(world: World, _names: Words, options: ListOptions): Promise<undefined> {
+  const { mine = false, pinned = false, type = null } = options;
+  const client = await world.connect();
+  const filter = { my_recipes_only: mine, pinned_only: pinned, recipe_type: type };
+  const found = await client.callAndGet(rows.list, filter);
+  const columns = columnsOf(world.now());
+  const empty = "No recipes. Create one: outrigger recipes create NAME task.yaml";
+  answerRows(world, options, { form: recipeForm, rows: found, columns, empty });
+}
+
+const columnsOf = (now: Date): Column<RecipeRecord>[] => [
+  { title: "NAME", text: (row) => row.name, least: 12 },
+  { title: "TYPE", text: (row) => row.recipe_type },
+  { title: "VERSION", text: (row) => String(row.version), right: true },
+  { title: "PINNED", text: (row) => (row.pinned ? "yes" : "-") },
+  { title: "OWNER", text: (row) => row.user_name ?? row.user_id, least: 6, spare: true },
+  { title: "UPDATED", text: (row) => ago(row.updated_at, now), spare: true },
+  { title: "DESCRIPTION", text: (row) => row.description ?? "-", least: 12, spare: true },
+];
+
+/** `outrigger recipes show`: its YAML. */
+export async function show(
+  world: World,
+  [name = ""]: Words,
+  options: OutputOptions,
+): Promise<undefined> {
+  const recipe = await getRecipe(world, name);
+  if (world.json) return answerOne(world, options, recipeForm, recipe);
+  world.terminal.answer(recipe.content.trimEnd());
+}
+
+/** `outrigger recipes create`. */
+export async function create(
+  world: World,
+  [name = "", file = ""]: Words,
+  { type: recipe_type = "cluster", description = null as never }: ChangeOptions,
+): Promise<undefined> {
+  const content = readBytes(world, file).toString();
+  const client = await world.connect();
+  await client.callAndGet(rows.create, { name, content, recipe_type, description });
+  tell(
+    world,
+    "create",
+    name,
+    `Created recipe ${name}. To run it, name recipes:${name} in place of a file.`,
+  );
+}
+
+/** `outrigger recipes update`. */
+export async function update(
+  world: World,
+  [name = "", file]: Words,
+  { description = null as never }: ChangeOptions,
+): Promise<undefined> {
+  if (file === undefined && description === null)
+    fail("UsageError", "name a file with the new content, or give a --description");
+  const content = file === undefined ? (null as never) : readBytes(world, file).toString();
+  const client = await world.connect();
+  const input = { recipe_name: name, content, description };
+  const changed = await client.callAndGet(rows.update, input);
+  tell(world, "update", name, `Recipe ${name} has version ${changed?.version}.`);
+}
+
+/** `outrigger recipes delete`. */
+export const remove = (world: World, names: Words, options: SelectionOptions) =>
+  deleteSelected(world, recipes, names, options, async (client, { name }) => {
+    const isDone = await client.callAndGet(rows.delete, { recipe_name: name });
+    if (!isDone) fail("PermissionDeniedError", `recipe ${name} is not yours`);
+  });
+
+const recipes: Kind<RecipeRecord> = {
+  noun: "recipe",
+  missing: "NotFoundError",
+  lister: "recipes list",
+  list: (client) => client.callAndGet(rows.list, {}),
+};
+
+/** `outrigger recipes pin`. */
+export const pin = (world: World, [name = ""]: Words) => setPinned(world, name, true);
+
+/** `outrigger recipes unpin`. */
+export const unpin = (world: World, [name = ""]: Words) => setPinned(world, name, false);
+
+async function setPinned(world: World, name: string, pinned: boolean): Promise<undefined> {
+  const client = await world.connect();
+  await client.callAndGet(rows.pin, { recipe_name: name, pinned });
+  const verb = pinned ? "pin" : "unpin";
+  tell(world, verb, name, `Recipe ${name} is ${pinned ? "pinned" : "no longer pinned"}.`);
+}
+
+function tell(world: World, verb: string, name: string, note: string): undefined {
+  world.terminal.note(note);
+  tellActions(world, [directAction(`recipes ${verb}`, name)]);
+}
