@@ -14,6 +14,7 @@ import { recipeCommands } from "./catalog/recipes.ts";
 import type { CommandRow } from "./catalog/row.ts";
 import { servingCommands } from "./catalog/serving.ts";
 import { sshCommands } from "./catalog/ssh.ts";
+import { storageCommands } from "./catalog/storage.ts";
 import { workspaceCommands } from "./catalog/workspaces.ts";
 
 const rows: readonly CommandRow[] = [
@@ -25,6 +26,7 @@ const rows: readonly CommandRow[] = [
   ...nodeCommands,
   ...servingCommands,
   ...recipeCommands,
+  ...storageCommands,
   ...workspaceCommands,
   ...controlCommands,
   ...accessCommands,

@@ -26,7 +26,10 @@ export function missingFiles(text: string, scope: Scope, cwd: string): readonly 
   for (const task of splitParts(parseYaml(text), { issues, warnings: [] }).tasks) {
     requirePath(child(task, "workdir"), cwd, "folder");
     if (scope === "workdir") continue;
-    requireEach(child(task, "file_mounts"), cwd);
+    const mounts = child(task, "file_mounts");
+    requireEach(mounts, cwd);
+    if (isMapping(mounts.value))
+      for (const key of Object.keys(mounts.value)) requireSources(child(mounts, key), cwd);
     if (scope === "service") requireEach(child(child(task, "service"), "tls"), cwd);
   }
   return issues;
@@ -35,6 +38,15 @@ export function missingFiles(text: string, scope: Scope, cwd: string): readonly 
 function requireEach(place: Place, cwd: string): void {
   if (isMapping(place.value))
     for (const key of Object.keys(place.value)) requirePath(child(place, key), cwd);
+}
+
+/** What goes into a bucket: one path, or a list of them. */
+function requireSources(mount: Place, cwd: string): void {
+  if (!isMapping(mount.value)) return;
+  const source = child(mount, "source");
+  const { value } = source;
+  const places = Array.isArray(value) ? value.map((_, at) => child(source, at)) : [source];
+  for (const place of places) requirePath(place, cwd);
 }
 
 /** A path with a variable is known only once it has its value. */

@@ -152,7 +152,10 @@ export function localPathsOf(taskText: string): string[] {
     if (typeof task !== "object" || task === null) return [];
     const { workdir, file_mounts: mounts, service } = task as LocalFields;
     const tls = Object.values(service?.tls ?? {});
-    return [workdir, ...Object.values(mounts ?? {}), ...tls].filter(isLocalPath);
+    const sources = Object.values(mounts ?? {}).flatMap((mount) =>
+      typeof mount === "object" ? [mount?.source].flat() : [mount],
+    );
+    return [workdir, ...sources, ...tls].filter(isLocalPath);
   });
 }
 
@@ -194,8 +197,8 @@ function mergeValues(document: Document, key: string, values: Readonly<Record<st
 }
 
 function resolvePaths(document: Document, cwd: string): void {
-  const absolute = (path: readonly string[]) => {
-    const value = document.getIn(path);
+  const absolute = (path: readonly (string | number)[]) => {
+    const value = document.hasIn(path) ? document.getIn(path) : undefined;
     if (isLocalPath(value)) document.setIn(path, absolutePath(value, cwd));
   };
   absolute(["workdir"]);
@@ -205,7 +208,10 @@ function resolvePaths(document: Document, cwd: string): void {
   if (!isMap(mounts)) return;
   for (const { key } of mounts.items) {
     absolute(["file_mounts", String(key)]);
-    if (isMap(mounts.get(key))) absolute(["file_mounts", String(key), "source"]);
+    const source = ["file_mounts", String(key), "source"];
+    absolute(source);
+    const list = document.getIn(source);
+    if (isSeq(list)) for (const at of list.items.keys()) absolute([...source, at]);
   }
 }
 

@@ -14,7 +14,7 @@ import { packedId, packInto } from "./pack.ts";
 import { openProgress } from "./progress.ts";
 import { count } from "./rendering.ts";
 import type { Client } from "./sdk.ts";
-import { withUploadedPaths } from "./task-text.ts";
+import { isLocalPath, withUploadedPaths } from "./task-text.ts";
 import type { World } from "./world.ts";
 
 /** A task whose files control has, as a launch or exec carries it. */
@@ -45,7 +45,10 @@ function rootsOf(task: Task, scope: Scope): string[] {
   const mounts = scope === "workdir" ? [] : Object.values(fileMounts);
   const roots = [
     ...(workdir?.kind === "folder" ? [workdir.path] : []),
-    ...mounts.flatMap((mount) => (mount.kind === "path" ? [mount.source] : [])),
+    ...mounts.flatMap((mount) => {
+      if (mount.kind === "path") return [mount.source];
+      return mount.kind === "storage" ? mount.storage.sources.filter(isLocalPath) : [];
+    }),
     ...(scope === "service" ? certificateOf(task) : []),
   ];
   if (roots.includes("/"))

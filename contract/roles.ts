@@ -26,6 +26,7 @@ export const ownership = {
   newService: "a name that no service outside your workspaces has",
   pool: "in your workspaces; others are hidden",
   newPool: "a name that no pool outside your workspaces has",
+  storage: "in your workspaces; others are hidden",
   token: "a token that you created; administrators: any",
   recipe: "a recipe that you created; administrators: any",
   user: "yourself; administrators: anybody",

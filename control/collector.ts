@@ -10,6 +10,7 @@ import { collectReads, collectRequests } from "./requests/collect.ts";
 import { dropPassing } from "./requests/passing.ts";
 import { collectServices } from "./services/collect.ts";
 import { collectSessions } from "./sessions/collect.ts";
+import { collectStorages } from "./storage/collect.ts";
 import { collectUploads } from "./uploads/collect.ts";
 
 const everyMs = 10 * 60_000;
@@ -21,6 +22,7 @@ const collectors: readonly ((ctx: Context, signal?: AbortSignal) => Promise<void
   collectLifecycles,
   collectDownloads,
   collectUploads,
+  collectStorages,
   collectServices,
   collectJobs,
   collectRefusals,

@@ -1,4 +1,3 @@
-import { storageOperations } from "../contract/operations/storage.ts";
 import { volumeOperations } from "../contract/operations/volumes.ts";
 import { auditOperations } from "./audit/operations.ts";
 import { type Bound, bind } from "./bind.ts";
@@ -14,6 +13,7 @@ import { requestOperations } from "./requests/operations.ts";
 import { poolOperations, serviceOperations } from "./services/operations.ts";
 import { sessionOperations } from "./sessions/operations.ts";
 import { sshPoolOperations } from "./ssh-pools/operations.ts";
+import { storageOperations } from "./storage/operations.ts";
 import { tokenOperations } from "./tokens/operations.ts";
 import { uploadOperations } from "./uploads/operations.ts";
 import { userOperations } from "./users/operations.ts";
@@ -23,10 +23,7 @@ import { workspaceOperations } from "./workspaces/operations.ts";
  * Lists of nouns that nothing can create yet: they are empty, and clients that show everything at
  * once ask for them.
  */
-const emptyLists: Bound[] = [
-  bind(storageOperations.list, async () => []),
-  bind(volumeOperations.list, async () => []),
-];
+const emptyLists: Bound[] = [bind(volumeOperations.list, async () => [])];
 
 /** Every operation that has code. */
 export const operations: Bound[] = [
@@ -47,6 +44,7 @@ export const operations: Bound[] = [
   ...sessionOperations,
   ...sshPoolOperations,
   ...uploadOperations,
+  ...storageOperations,
   ...emptyLists,
   ...dashboardOperations,
 ];

@@ -89,8 +89,13 @@ const isFilled = (value: object | undefined): boolean =>
 /** Whether nodes can fetch what is at an address. */
 const isFetched = (uri: string): boolean => isReadable(uri) || schemeOf(uri) === "https";
 
-const isCopy = ({ storage: { mode, sources } }: Extract<FileMount, { kind: "storage" }>): boolean =>
-  mode === "COPY" && sources.length === 1 && sources.every(isFetched);
+/** Whether files are copied, from an address, or from a bucket that control keeps. */
+function isCopy({ storage }: Extract<FileMount, { kind: "storage" }>): boolean {
+  const { mode, name, sources, store } = storage;
+  if (mode !== "COPY") return false;
+  if (name === undefined) return sources.length === 1 && sources.every(isFetched);
+  return store === undefined || store === "VOLUME";
+}
 
 /** What nothing here does yet and a task could not run right without: refused. */
 const unbuilt: Uses = {
@@ -99,9 +104,9 @@ const unbuilt: Uses = {
     workdir?.kind === "bucket" && !isReadable(workdir.uri),
   "addresses of file_mounts (s3://, gs:// and https:// can)": ({ fileMounts }) =>
     Object.values(fileMounts).some((mount) => mount.kind === "bucket" && !isFetched(mount.uri)),
-  "file_mounts with a store (a `source` that is an address with `mode: COPY` can)": ({
-    fileMounts,
-  }) => Object.values(fileMounts).some((mount) => mount.kind === "storage" && !isCopy(mount)),
+  "file_mounts with this `mode` or `store` (`mode: COPY` can, from an address or a bucket of control)":
+    ({ fileMounts }) =>
+      Object.values(fileMounts).some((mount) => mount.kind === "storage" && !isCopy(mount)),
   volumes: ({ volumes }) => isFilled(volumes),
   managed_secrets: ({ managedSecrets }) => isFilled(managedSecrets),
   "secrets from a store": ({ storedSecrets }) => isFilled(storedSecrets),

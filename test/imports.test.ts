@@ -31,7 +31,7 @@ const shared = [/^common\//, /^contract\//];
 const ground =
   /^control\/(access\/.*|buckets\/.*|settle-all|collect-offers|audit\/(entry|store)|bind|candidates|context|downloads|events|glob|ground|html|log-copy|map-in-batches|move|needs|offer-words|offers|reconciler|output-excerpt|task|want|wire\/.*|doors\/.*)(\.ts)?$/;
 const noun =
-  "(audit|clouds|clusters|jobs|recipes|requests|services|sessions|ssh-pools|tokens|uploads|users|workspaces)";
+  "(audit|clouds|clusters|jobs|recipes|requests|services|sessions|ssh-pools|storage|tokens|uploads|users|workspaces)";
 
 /** Who may import whom. */
 const rules: readonly Rule[] = [

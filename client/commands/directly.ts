@@ -17,10 +17,10 @@ export async function deleteSelected<Row extends Named>(
   options: SelectionOptions,
   remove: (client: Client, row: Row) => Promise<unknown>,
 ): Promise<undefined> {
-  const { noun } = kind;
+  const { noun, lister } = kind;
   const chosen = await select(world, kind, { verb: "delete", isFinal: true }, words, options);
   const client = await world.connect();
-  await doDirectly(world, `${noun}s delete`, chosen, async (row) => {
+  await doDirectly(world, lister.replace(/ \w+$/, " delete"), chosen, async (row) => {
     await remove(client, row);
     world.terminal.note(`Deleted ${noun} ${row.name}.`);
   });

@@ -24,6 +24,7 @@ import { managedJobEventForm, managedJobForm, mapForm } from "./managed-jobs.ts"
 import { workerPoolForm } from "./pools.ts";
 import { recipeForm } from "./recipes.ts";
 import { serviceForm } from "./services.ts";
+import { storageForm } from "./storage.ts";
 import { configurationForm, configurationVersionForm, workspaceForm } from "./workspaces.ts";
 
 /** A form of JSON that commands print. */
@@ -87,6 +88,7 @@ export const outputs: readonly Output[] = [
   { name: "identity", schema: identityForm.schema, printedBy: ["whoami"] },
   { name: "users", schema: listOf(userForm), printedBy: ["users list"] },
   { name: "user-import", schema: importForm.schema, printedBy: ["users import"] },
+  { name: "storages", schema: listOf(storageForm), printedBy: ["storage ls"] },
   { name: "tokens", schema: listOf(tokenForm), printedBy: ["tokens list"] },
   { name: "new-token", schema: newTokenForm.schema, printedBy: ["tokens create", "tokens rotate"] },
   { name: "token-role", schema: roleForm.schema, printedBy: ["tokens role"] },
@@ -124,7 +126,7 @@ export const outputs: readonly Output[] = [
         "api cancel",
       ],
       ...["context add", "context use", "context remove", "login", "logout"],
-      ...["users create", "users update", "users delete", "tokens delete"],
+      ...["users create", "users update", "users delete", "tokens delete", "storage delete"],
       ...["workspaces create", "workspaces update", "workspaces delete", "workspaces use"],
       "api config set",
       ...["api start", "api stop", "agent install", "agent uninstall"],

@@ -23,8 +23,9 @@ export const storageOperations = {
     queue: "long",
     summary: "Delete a storage and what is in it.",
     access: "user",
+    about: { storage: "name" },
     input: body("StorageBody", { name: text }),
     output: Nothing,
-    errors: ["ValueError", "StorageError"],
+    errors: ["NotFoundError"],
   }),
 } satisfies Record<string, Operation>;

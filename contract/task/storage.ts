@@ -42,6 +42,8 @@ export interface Storage {
   readonly name: string | undefined;
   /** Folders and files of the caller, or one bucket; empty for a bucket that is only named. */
   readonly sources: readonly string[];
+  /** Whether several sources may be given: each lies in the bucket by its name then. */
+  readonly isList: boolean;
   readonly store: (typeof stores)[number] | undefined;
   /** Whether the bucket stays when the cluster is taken down. */
   readonly persistent: boolean;
@@ -82,6 +84,7 @@ export const storage: Reader<Storage> = (place) => {
   return {
     name: given.name,
     sources,
+    isList: isMapping(place.value) && Array.isArray(place.value["source"]),
     store: given.store,
     persistent: given.persistent ?? true,
     mode,

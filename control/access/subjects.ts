@@ -5,6 +5,7 @@ import { findLiveWorkspace } from "../clusters/store.ts";
 import type { Context } from "../context.ts";
 import { findRecipeOwner } from "../recipes/store.ts";
 import { findServiceWorkspace } from "../services/store.ts";
+import { findStorageWorkspace } from "../storage/store.ts";
 import { findToken } from "../tokens/store.ts";
 import { type Identity, isOwnedBy, seesWorkspace } from "./identity.ts";
 
@@ -28,6 +29,12 @@ export const subjects = {
   newService: freeName("service", findServiceWorkspace),
   pool: seen("pool", "jobs pool status"),
   newPool: freeName("pool", findServiceWorkspace),
+  /** A bucket that tasks named. */
+  async storage({ db }, name, identity) {
+    const workspace = await findStorageWorkspace(db, name);
+    if (workspace !== undefined && seesWorkspace(identity, workspace)) return;
+    fail("NotFoundError", `there is no storage ${name}; storage ls lists them`);
+  },
   /** A token, which everyone sees, and its creator and administrators change. */
   async token({ db }, id, identity) {
     const token = await findToken(db, id);

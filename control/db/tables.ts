@@ -262,6 +262,17 @@ export interface Tables extends JobTables {
     request_id: string | null;
     hash: Uint8Array;
   };
+  storages: {
+    name: string;
+    id: string;
+    workspace: string;
+    user_id: string;
+    user_name: string;
+    status: string;
+    created_at: number;
+    last_use: string;
+    cluster_id: string | null;
+  };
   audit_dropped: { id: number; seq: number; hash: Uint8Array };
   usage_intervals: { cluster_id: string; started_at: number; ended_at: number | null };
   events: {

@@ -7,7 +7,7 @@ import { pipeline } from "node:stream/promises";
 import { flush } from "../../common/files.ts";
 import { workThrough } from "../../common/turns.ts";
 import type { Content } from "../../contract/files-api.ts";
-import { renew } from "./folders.ts";
+import { renew } from "../buckets/manifest.ts";
 
 /** Flushes that wait for the disk at the same time: a file system carries several out together. */
 const flushedAtOnce = 16;

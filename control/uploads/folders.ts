@@ -1,9 +1,4 @@
-import { readFile, rename, utimes, writeFile } from "node:fs/promises";
-import { dirname, join } from "node:path";
-import { errorCodeOf } from "../../common/errors.ts";
-import { flush } from "../../common/files.ts";
-import { paced } from "../../common/loop.ts";
-import { Entry } from "../../contract/files-api.ts";
+import { join } from "node:path";
 
 /** Files that a user uploaded: contents by their digest, and lists of what lies where. */
 export interface Shelf {
@@ -31,37 +26,3 @@ export function shelfOf(root: string, userId: string): Shelf {
 /** The manifest of a blob, or of what came without one. */
 export const manifestOf = (shelf: Shelf, blobId: string | null): string =>
   blobId === null ? shelf.merged : join(shelf.blobs, blobId);
-
-/** What a manifest lists; undefined when there is none. */
-export async function readManifest(file: string): Promise<Entry[] | undefined> {
-  const text = await orNothing(readFile(file, "utf8"));
-  if (text === undefined) return undefined;
-  const entries: Entry[] = [];
-  for await (const line of paced(text.split("\n")))
-    if (line !== "") entries.push(Entry.parse(JSON.parse(line)));
-  return entries;
-}
-
-/** Writes a manifest whole or not at all; it is on disk when this resolves. */
-export async function writeManifest(file: string, entries: Iterable<Entry>): Promise<void> {
-  const lines = Iterator.from(entries).map((entry) => `${JSON.stringify(entry)}\n`);
-  await writeFile(`${file}.new`, lines, { mode: 0o600, flush: true });
-  await rename(`${file}.new`, file);
-  await flush(dirname(file));
-}
-
-/** Counts a file as used now; false when there is none. */
-export async function renew(file: string, now: Date): Promise<boolean> {
-  const renewed = await orNothing(utimes(file, now, now).then(() => true));
-  return renewed ?? false;
-}
-
-/** A result, or undefined where the file that it is about is not there. */
-export async function orNothing<T>(work: Promise<T>): Promise<T | undefined> {
-  try {
-    return await work;
-  } catch (error) {
-    if (errorCodeOf(error) === "ENOENT") return undefined;
-    throw error;
-  }
-}

@@ -1,7 +1,8 @@
 import type { Dirent } from "node:fs";
 import { readdir, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
-import { orNothing, readManifest, type Shelf, shelfOf } from "./folders.ts";
+import { orNothing, readManifest } from "../buckets/manifest.ts";
+import { type Shelf, shelfOf } from "./folders.ts";
 
 const hourMs = 3_600_000;
 /** How long a blob is kept after it was last asked for, or what came without one. */

@@ -10,10 +10,11 @@ import { openTurnsByKey } from "../../common/turns.ts";
 import { blobIdOf } from "../../contract/blob-id.ts";
 import type { Entry } from "../../contract/files-api.ts";
 import type { UploadZipFileResponse } from "../../contract/records/uploads.ts";
+import { readManifest, renew, writeManifest } from "../buckets/manifest.ts";
 import { type Archive, type Limits, readArchive } from "./archive.ts";
 import { type Chunk, joinChunks, keepChunk } from "./chunks.ts";
 import { addContents, keepContent } from "./contents.ts";
-import { manifestOf, readManifest, renew, type Shelf, shelfOf, writeManifest } from "./folders.ts";
+import { manifestOf, type Shelf, shelfOf } from "./folders.ts";
 import { collectShelves } from "./shelves.ts";
 
 /** The files that users sent for their tasks. */

@@ -1,4 +1,5 @@
 import type { Ground } from "../../ground.ts";
+import { tieToCluster } from "../../storage/store.ts";
 import type { KeptParcel, Parcel } from "./parcels.ts";
 import { listParcels, setParcels } from "./store.ts";
 
@@ -13,6 +14,10 @@ export async function keepParcels(
   await ctx.batch(async (tx) => {
     const before = await listParcels(tx, ctx.seal, clusterId);
     await setParcels(tx, ctx.seal, clusterId, withParcels(before, parcels, hasArrived));
+    const passing = parcels.flatMap((one) =>
+      "bucketId" in one && !one.isPersistent ? [one.bucketId] : [],
+    );
+    await tieToCluster(tx, passing, clusterId);
   });
 }
 

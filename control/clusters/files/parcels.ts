@@ -23,7 +23,14 @@ export interface FetchedParcel extends Addressed {
   readonly keys: Keys | undefined;
 }
 
-export type Parcel = UploadedParcel | FetchedParcel;
+/** What a bucket of control's own holds. */
+export interface StoredParcel extends Addressed {
+  readonly bucketId: string;
+  /** Otherwise the bucket goes with the cluster. */
+  readonly isPersistent: boolean;
+}
+
+export type Parcel = UploadedParcel | FetchedParcel | StoredParcel;
 
 /** A parcel that a cluster remembers, for nodes that it gets later. */
 export type KeptParcel = Parcel & {

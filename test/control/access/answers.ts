@@ -11,6 +11,7 @@ export type Reach =
   | "newService"
   | "pool"
   | "newPool"
+  | "storage"
   | "token"
   | "user"
   | "recipe"
@@ -52,7 +53,7 @@ export const answers: Readonly<Record<string, `${"open" | "viewer" | "user" | "a
     "api.health": "open everyone",
     "api.plugins": "viewer everyone",
     "api.completion.cluster_name": "viewer list",
-    "api.completion.storage_name": "viewer empty",
+    "api.completion.storage_name": "viewer list",
     "api.completion.volume_name": "viewer empty",
     "api.completion.api_request": "viewer own",
     "jobs.launch": "user everyone",
@@ -104,8 +105,8 @@ export const answers: Readonly<Record<string, `${"open" | "viewer" | "user" | "a
     volume_delete: "user unbuilt",
     volume_validate: "viewer unbuilt",
     volume_apply: "user unbuilt",
-    storage_ls: "viewer empty",
-    storage_delete: "user unbuilt",
+    storage_ls: "viewer list",
+    storage_delete: "user storage",
     upload: "user own",
     "upload_v2.blob": "viewer own",
     upload_v2: "user own",

@@ -9,12 +9,14 @@ import { addCluster } from "../../../control/clusters/store.ts";
 import { operations as built } from "../../../control/operations.ts";
 import { addRecipe } from "../../../control/recipes/store.ts";
 import { addService } from "../../../control/services/store.ts";
+import { addStorage } from "../../../control/storage/store.ts";
 import { anIdentity } from "../../helpers/callers.ts";
 import { aCluster } from "../../helpers/clusters.ts";
 import { openFakeBalancers } from "../../helpers/fake-balancers.ts";
 import { addCaller } from "../../helpers/users.ts";
 import { testWorld, type World } from "../../helpers/world.ts";
 import { aService } from "../services/rows.ts";
+import { aStorage } from "../storage/rows.ts";
 import { answers, type Reach } from "./answers.ts";
 
 /** Whose thing is reached: one's own, one of one's workspace, or one of a workspace that is not one's. */
@@ -31,6 +33,7 @@ const names: Partial<Record<Reach, string>> = {
   newService: "web",
   pool: "warm",
   newPool: "warm",
+  storage: "set",
   token: "token-ann",
   user: "ann",
   recipe: "ours",
@@ -52,6 +55,7 @@ before(async () => {
     const at = { createdAt: 0, updatedAt: 0, updatedBy: null };
     const ours = { name: "ours", type: "job", description: null, content: "run: x", user };
     await addRecipe(tx, { ...ours, ...at, isPinned: false, version: 1 });
+    await addStorage(tx, aStorage({ name: "set", user, workspace }));
     await addService(tx, aService({ id: "s2", name: "warm", isPool: true, user, workspace }));
   });
 });
@@ -97,7 +101,7 @@ function expectedOf(access: Role | "open", reach: Reach, role: Role, relation: R
   if (["token", "user", "recipe"].includes(reach))
     return relation === "owner" ? "allowed" : "refused";
   if (relation !== "outsider") return "allowed";
-  if (["cluster", "service", "pool"].includes(reach)) return "hidden";
+  if (["cluster", "service", "pool", "storage"].includes(reach)) return "hidden";
   return ["newCluster", "newService", "newPool"].includes(reach) ? "taken" : "allowed";
 }
 

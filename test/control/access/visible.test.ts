@@ -6,11 +6,14 @@ import { jobOperations as jobs } from "../../../contract/operations/jobs.ts";
 import { poolOperations as pools } from "../../../contract/operations/pools.ts";
 import { requestOperations as requests } from "../../../contract/operations/requests.ts";
 import { serveOperations as serve } from "../../../contract/operations/serve.ts";
+import { storageOperations as storage } from "../../../contract/operations/storage.ts";
+import { addStorage } from "../../../control/storage/store.ts";
 import type { Account } from "../../../control/users/schema.ts";
 import { openFakeBalancers } from "../../helpers/fake-balancers.ts";
 import { type Calls, testWorld } from "../../helpers/world.ts";
 import { aTask } from "../services/bed.ts";
 import { aPool } from "../services/pools/bed.ts";
+import { aStorage } from "../storage/rows.ts";
 
 const inTeam = { override_outrigger_config: { active_workspace: "team" } };
 const demo = { cluster_name: "veiled", task: "run: 'true'" };
@@ -36,6 +39,10 @@ async function openTeam(t: { after(clean: () => Promise<void>): void }) {
   await ann.run(serve.up, { service_name: "shrouded", task: aTask(), ...inTeam });
   await ann.run(jobs.launch, { name: "hushed", task: demo.task, ...inTeam });
   await ann.run(pools.apply, { pool_name: "hushed", mode: "rolling", task: aPool(), ...inTeam });
+  const user = { id: "ann", name: "ann" };
+  await world.ctx.batch((tx) =>
+    addStorage(tx, aStorage({ name: "veiled", user, workspace: "team" })),
+  );
   return {
     ...{ world, launch, ann },
     members: { ann, mia: await as("mia"), ada: await as("ada", { role: "admin" }) },
@@ -67,6 +74,9 @@ const shows: Record<string, (caller: Calls) => Promise<unknown>> = {
     caller.run(jobs.queueV2, { all_users: true, job_ids: [1] }),
   "completion of clusters": async (caller) =>
     (await caller.http("GET", "/api/completion/cluster_name?incomplete=")).text,
+  storage_ls: (caller) => caller.run(storage.list, {}),
+  "completion of storages": async (caller) =>
+    (await caller.http("GET", "/api/completion/storage_name?incomplete=")).text,
   events: async (caller) => (await caller.http("GET", "/events?since=0&follow=false")).text,
 };
 

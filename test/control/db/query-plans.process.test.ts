@@ -30,6 +30,7 @@ const mayScan: Readonly<Record<string, string>> = {
   requests_unended: "requests that wait or run alone: all of them rest once control stops",
   services_live: "live services alone: each is looked at",
   replicas_live: "replicas that are not gone alone: each is looked at",
+  storages_cluster: "buckets that go with a cluster alone",
   job_tasks_begun: "jobs under way alone: as many as a setting allows",
   job_tasks_called_back: "jobs with a callback that may have something to be told alone",
   job_task_counts: "a row for each user, workspace and status",

@@ -1,0 +1,29 @@
+import * as option from "./options.ts";
+import type { CommandRow } from "./row.ts";
+
+const storage = "Storage:";
+
+/** Commands about buckets that tasks name. */
+export const storageCommands: readonly CommandRow[] = [
+  {
+    name: "storage ls",
+    group: storage,
+    summary: "List the buckets that tasks made.",
+    options: option.outputs,
+    more:
+      "A task makes a bucket when it names one with a local source, as in docs/task.md." +
+      "\n\nExamples:\n  outrigger storage ls",
+    load: async () => (await import("../commands/storage.ts")).list,
+  },
+  {
+    name: "storage delete",
+    group: storage,
+    operands: "<storages...>",
+    summary: "Delete buckets with all that is in them.",
+    options: [option.yes, option.ignoreNotFound],
+    more:
+      "Copies on nodes stay. A node that a cluster gets later can no longer be given the bucket." +
+      "\n\nExamples:\n  outrigger storage delete my-data",
+    load: async () => (await import("../commands/storage.ts")).remove,
+  },
+];

@@ -1,0 +1,17 @@
+import * as z from "zod";
+import { StorageRecord } from "../../contract/records/volumes.ts";
+import { form, instant, instantOf } from "./shapes.ts";
+
+/** A bucket, as `storage ls` prints it. */
+export const storageForm = form(
+  z.strictObject({
+    name: z.string(),
+    status: StorageRecord.shape.status,
+    created_at: instant.nullable(),
+    last_use: z.string().describe("The command line that used it last."),
+  }),
+  ({ name, status, launched_at, last_use }: z.output<typeof StorageRecord>) => ({
+    ...{ name, status, last_use },
+    created_at: instantOf(launched_at),
+  }),
+);

@@ -1,0 +1,68 @@
+import { fail } from "../../../common/errors.ts";
+import { product } from "../../../common/product.ts";
+import type { FileMount } from "../../../contract/task/file-mounts.ts";
+import type { Task } from "../../../contract/task.ts";
+import { keysAmong } from "../../buckets/stores.ts";
+import { secretsOf } from "../../task.ts";
+import type { FetchedParcel, UploadedParcel } from "./parcels.ts";
+import type { NamedBucket } from "./stored.ts";
+
+/** Which of a task's files go along: a job on a cluster that is there brings its working folder alone. */
+export type Scope = "all" | "workdir";
+
+/** What a task has brought to its nodes, by where that comes from. */
+export interface Mounts {
+  readonly uploaded: readonly Omit<UploadedParcel, "userId" | "blobId">[];
+  readonly fetched: readonly FetchedParcel[];
+  readonly named: readonly NamedBucket[];
+}
+
+/** The files that a task names. Throws `ValueError` for those that its client did not send. */
+export function mountsOf(task: Task, scope: Scope): Mounts {
+  const { workdir, fileMounts } = task;
+  const home = { name: "workdir", destination: `~/${product.word}_workdir` };
+  const places: Place[] = [];
+  if (workdir?.kind === "folder")
+    places.push({ ...home, mount: { kind: "path", source: workdir.path } });
+  if (workdir?.kind === "bucket") places.push({ ...home, mount: workdir });
+  if (scope === "all")
+    for (const [name, mount] of Object.entries(fileMounts))
+      places.push({ name, destination: name, mount });
+  return {
+    uploaded: places.flatMap((place) => uploadedAt(task, place)),
+    fetched: places.flatMap((place) => fetchedAt(task, place)),
+    named: places.flatMap((place) => namedAt(task, place)),
+  };
+}
+
+interface Place {
+  readonly name: string;
+  readonly destination: string;
+  readonly mount: FileMount;
+}
+
+function uploadedAt(task: Task, { name, destination, mount }: Place): Mounts["uploaded"] {
+  if (mount.kind !== "path") return [];
+  return [{ name, destination, place: placeOf(task, name, mount.source) }];
+}
+
+function fetchedAt(task: Task, { name, destination, mount }: Place): FetchedParcel[] {
+  if (mount.kind === "path" || (mount.kind === "storage" && mount.storage.name)) return [];
+  const uri = mount.kind === "bucket" ? mount.uri : (mount.storage.sources[0] ?? "");
+  const keys = keysAmong(uri, { ...task.envs, ...secretsOf(task) });
+  return [{ name, destination, uri, keys }];
+}
+
+function namedAt(task: Task, { name, destination, mount }: Place): NamedBucket[] {
+  if (mount.kind !== "storage" || mount.storage.name === undefined) return [];
+  const { name: bucket, sources, isList, persistent: isPersistent } = mount.storage;
+  const placed = sources.map((path) => ({ path, place: placeOf(task, name, path) }));
+  return [{ name, destination, bucket, isPersistent, sources: placed, isList }];
+}
+
+const placeOf = ({ uploadedPaths }: Task, name: string, source: string): string =>
+  uploadedPaths[source] ??
+  fail(
+    "ValueError",
+    `${name}: ${source} was not uploaded; clients upload files before the request`,
+  );

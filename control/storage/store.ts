@@ -1,0 +1,104 @@
+import type { Selectable } from "kysely";
+import type { Connection, Queries } from "../db/open.ts";
+import type { Tables } from "../db/tables.ts";
+import type { Storage } from "./schema.ts";
+
+/** The storage of this name. */
+export async function findStorage(db: Queries, name: string): Promise<Storage | undefined> {
+  const query = db.selectFrom("storages").selectAll().where("name", "=", name);
+  const row = await query.executeTakeFirst();
+  return row && toStorage(row);
+}
+
+/** The workspace of a storage. */
+export const findStorageWorkspace = async (
+  db: Queries,
+  name: string,
+): Promise<string | undefined> => (await findStorage(db, name))?.workspace;
+
+/** The storages of some workspaces, by name; null is of all. */
+export async function listStorages(
+  db: Queries,
+  workspaces: readonly string[] | null,
+): Promise<Storage[]> {
+  const query = db.selectFrom("storages").selectAll().orderBy("name");
+  const seen = workspaces === null ? query : query.where("workspace", "in", workspaces);
+  return (await seen.execute()).map(toStorage);
+}
+
+/** Writes a new storage; false when there is one of that name. */
+export async function addStorage(db: Connection, storage: Storage): Promise<boolean> {
+  const { name, id, workspace, user, status, createdAt, lastUse } = storage;
+  const { numInsertedOrUpdatedRows } = await db
+    .insertInto("storages")
+    .values({
+      ...{ name, id, workspace, status },
+      ...{ user_id: user.id, user_name: user.name },
+      ...{ created_at: createdAt, last_use: lastUse },
+    })
+    .onConflict((conflict) => conflict.doNothing())
+    .executeTakeFirstOrThrow();
+  return numInsertedOrUpdatedRows === 1n;
+}
+
+/** Records that a storage was used, and how it is since. */
+export async function setUse(
+  db: Connection,
+  id: string,
+  { status, lastUse }: Pick<Storage, "status" | "lastUse">,
+): Promise<void> {
+  const values = { status, last_use: lastUse };
+  await db.updateTable("storages").set(values).where("id", "=", id).execute();
+}
+
+/** Has storages go with a cluster. */
+export async function tieToCluster(
+  db: Connection,
+  ids: readonly string[],
+  clusterId: string,
+): Promise<void> {
+  if (ids.length === 0) return;
+  const values = { cluster_id: clusterId };
+  await db.updateTable("storages").set(values).where("id", "in", ids).execute();
+}
+
+/** Storages whose cluster is gone. */
+export async function listOrphaned(db: Queries): Promise<Storage[]> {
+  const rows = await db
+    .selectFrom("storages")
+    .selectAll()
+    .where("cluster_id", "is not", null)
+    .where(({ not, exists, selectFrom }) =>
+      not(
+        exists(
+          selectFrom("clusters")
+            .select("clusters.id")
+            .whereRef("clusters.id", "=", "storages.cluster_id")
+            .where("clusters.status", "<>", "GONE"),
+        ),
+      ),
+    )
+    .execute();
+  return rows.map(toStorage);
+}
+
+/** Whether there is a storage with this id. */
+export const hasStorage = async (db: Queries, id: string): Promise<boolean> =>
+  (await db.selectFrom("storages").select("id").where("id", "=", id).executeTakeFirst()) !==
+  undefined;
+
+/** Forgets a storage; false when it is not there any more. */
+export async function deleteStorage(db: Connection, id: string): Promise<boolean> {
+  const query = db.deleteFrom("storages").where("id", "=", id);
+  return (await query.executeTakeFirstOrThrow()).numDeletedRows === 1n;
+}
+
+const toStorage = (row: Selectable<Tables["storages"]>): Storage => ({
+  name: row.name,
+  id: row.id,
+  workspace: row.workspace,
+  user: { id: row.user_id, name: row.user_name },
+  status: row.status as Storage["status"],
+  createdAt: row.created_at,
+  lastUse: row.last_use,
+});

@@ -1,0 +1,102 @@
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { Readable } from "node:stream";
+import { test } from "node:test";
+import { clusterOperations as clusters } from "../../../contract/operations/clusters.ts";
+import { storageOperations as rows } from "../../../contract/operations/storage.ts";
+import { listFolders } from "../../../control/buckets/folder.ts";
+import { readParcel } from "../../../control/clusters/files/cargo.ts";
+import { listParcels } from "../../../control/clusters/files/store.ts";
+import { collect } from "../../../control/collector.ts";
+import type { Agent } from "../../../control/doors/agent.ts";
+import { addStorage } from "../../../control/storage/store.ts";
+import { testWorld, type World } from "../../helpers/world.ts";
+import { idOf, zipOf } from "../uploads/zips.ts";
+import { aStorage } from "./rows.ts";
+
+const { signal } = new AbortController();
+
+/** Uploads files and launches a task that names a bucket for them. */
+async function launch(world: World, files: Record<string, string>, storage: object) {
+  const blobId = idOf(files);
+  const bytes = await zipOf(files);
+  const chunk = { uploadId: blobId, index: 0, total: 1 };
+  await world.ctx.uploads.take("local", blobId, chunk, Readable.from([bytes]));
+  const task = JSON.stringify({
+    file_mounts: { "~/set": { name: "my-set", mode: "COPY", ...storage } },
+    file_mounts_mapping: { "/d": "/d", "/e/f": "/e/f" },
+  });
+  await world.run(clusters.launch, { cluster_name: "c", task, file_mounts_blob_id: blobId });
+}
+
+/** What the nodes of the cluster get: the texts of files by their paths. */
+async function brought({ ctx, cluster }: World): Promise<Record<string, string>> {
+  const { id } = await cluster("c");
+  const [parcel] = await listParcels(ctx.db, ctx.seal, id);
+  const cargo = await readParcel(ctx, parcel ?? assert.fail("nothing was brought"), signal);
+  const { entries, contents } = await cargo.open({} as Agent, signal);
+  const textOf = (entry: Parameters<Extract<typeof contents, { by: "control" }>["fileOf"]>[0]) =>
+    contents.by === "control" ? readFileSync(contents.fileOf(entry), "utf8") : "";
+  return Object.fromEntries(
+    entries.flatMap((entry) => (entry.kind === "file" ? [[entry.path, textOf(entry)]] : [])),
+  );
+}
+
+test("a bucket keeps what tasks put into it, for tasks that only name it", async (t) => {
+  const world = await testWorld(t);
+  await launch(world, { "d/a": "1", "d/sub/b": "2", "e/f": "3" }, { source: "/d" });
+  assert.deepEqual(await brought(world), { a: "1", "sub/b": "2" });
+  await launch(world, { "d/a": "new", "e/f": "3" }, { source: ["/d", "/e/f"] });
+
+  await launch(world, { "x/y": "" }, {});
+
+  const all = { a: "1", "sub/b": "2", "d/a": "new", f: "3" };
+  assert.deepEqual(await brought(world), all);
+  const [storage, ...others] = await world.run(rows.list, {});
+  assert.deepEqual(
+    [storage?.name, storage?.status, storage?.store],
+    ["my-set", "READY", ["VOLUME"]],
+  );
+  assert.equal(others.length, 0);
+  const again = await world.crash();
+  assert.deepEqual(await brought(again), all);
+});
+
+test("a bucket is deleted with all that is in it, and a task that names it is told so", async (t) => {
+  const world = await testWorld(t);
+  await launch(world, { "d/a": "1", "e/f": "" }, { source: "/d" });
+
+  await world.run(rows.delete, { name: "my-set" });
+
+  assert.deepEqual(await world.run(rows.list, {}), []);
+  assert.deepEqual(await listFolders(world.ctx.config.home), []);
+  await assert.rejects(launch(world, { "e/f": "" }, {}), {
+    type: "NotFoundError",
+    message: "~/set: there is no storage my-set; storage ls lists them",
+  });
+});
+
+test("a bucket that is not persistent goes with its cluster", async (t) => {
+  const world = await testWorld(t);
+  await launch(world, { "d/a": "1", "e/f": "" }, { source: "/d", persistent: false });
+  await collect(world.ctx);
+  assert.equal((await world.run(rows.list, {})).length, 1);
+
+  await world.run(clusters.down, { cluster_name: "c" });
+  await collect(world.ctx);
+
+  assert.deepEqual(await world.run(rows.list, {}), []);
+  assert.deepEqual(await listFolders(world.ctx.config.home), []);
+});
+
+test("the name of a bucket in a workspace of others is taken", async (t) => {
+  const world = await testWorld(t);
+  await world.ctx.batch((tx) => addStorage(tx, aStorage({ name: "theirs", workspace: "team" })));
+  const ben = await world.as("ben");
+  const task = "file_mounts: { ~/x: { name: theirs, mode: COPY } }";
+
+  await assert.rejects(ben.run(clusters.launch, { cluster_name: "c", task }), {
+    type: "NotFoundError",
+  });
+  assert.deepEqual(await ben.run(rows.list, {}), []);
+});
