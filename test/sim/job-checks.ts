@@ -40,6 +40,7 @@ export interface Task {
   waits_for: string | null;
   attempt: number;
   cluster_id: string | null;
+  next_cluster_id: string | null;
   recoveries: number;
   restarts: number;
   launching_at: number | null;
@@ -56,7 +57,7 @@ interface Cluster {
 }
 
 const ofTask =
-  "job_tasks.id, job_id, number, is_primary, pool_id, status, wanted, wanted_because, queued_for, waits_for, attempt, cluster_id, recoveries, restarts, launching_at, settled_at";
+  "job_tasks.id, job_id, number, is_primary, pool_id, status, wanted, wanted_because, queued_for, waits_for, attempt, cluster_id, next_cluster_id, recoveries, restarts, launching_at, settled_at";
 const allTasks = `SELECT ${ofTask}, execution, priority FROM job_tasks
   JOIN managed_jobs ON managed_jobs.id = job_id ORDER BY job_id, number`;
 const liveClusters = `SELECT id, name, status, wanted, made_for ->> 'id' AS task FROM clusters
@@ -163,7 +164,8 @@ export function openJobChecks(folder: string): JobChecks {
 
   function checkCluster({ id, name, wanted, task: taskId }: Cluster): void {
     const task = tasks.get(taskId);
-    if (task === undefined || task.settled_at !== null || task.cluster_id !== id)
+    const isOfTask = id === task?.cluster_id || id === task?.next_cluster_id;
+    if (task === undefined || task.settled_at !== null || !isOfTask)
       throw new Violation("a cluster outlives its attempt", name);
     const attempt = attempts.get(id);
     const isDue = task.status === "RUNNING" && task.wanted === "DONE";
@@ -203,13 +205,6 @@ export function openJobChecks(folder: string): JobChecks {
       if (recoveries !== (runs.get(taskId) ?? 0))
         throw new Violation("an attempt is told wrong recoveries", `${recoveries}`);
       const jobTasks = found.filter((one) => one.job_id === task.job_id);
-      console.log(
-        "BEGAN",
-        task.execution,
-        task.pool_id !== null ? "pool" : "own",
-        task.number,
-        runs.has(taskId),
-      );
       order.began(task, jobTasks, runs.has(taskId));
       if (task.pool_id !== null) checkRoom([job, ...liveOn(clusterId)]);
       const hurt = isDoomed ? "running" : "no";

@@ -58,7 +58,9 @@ export function openOrderChecks(): OrderChecks {
         const isCancelled = task.wanted === "CANCELLED" && was?.wanted !== "CANCELLED";
         const others = () => now.filter((one) => one.job_id === task.job_id && one !== task);
         if (isCancelled) checkCancelled(task, others());
-        if (was?.launching_at === null && task.launching_at !== null) checkFirst(task, now);
+        const isLaunched = was?.launching_at === null && task.launching_at !== null;
+        // What is launched ahead of its attempt has no turn.
+        if (isLaunched && task.attempt !== was.attempt) checkFirst(task, now);
       }
     },
   };
