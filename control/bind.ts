@@ -14,6 +14,8 @@ export interface Progress {
   readonly preemption?: {
     readonly clusterId: string;
     readonly ranks: readonly number[];
+    /** How the nodes call what they were told, in the order of `ranks`; none where they were told nothing. */
+    readonly lifecycles?: readonly string[];
     readonly at: number;
   };
   /** The service that a request made, or has changed. */

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { fail } from "../../common/errors.ts";
+import { AppError, fail } from "../../common/errors.ts";
 import type { InputOf } from "../../common/operation.ts";
 import { product } from "../../common/product.ts";
 import { agentOperations as api } from "../../contract/agent-api.ts";
@@ -21,7 +21,8 @@ type Preemption = NonNullable<Progress["preemption"]>;
 
 /** Plays a cloud that takes machines back: a notice, the time until then, and the nodes are gone. */
 export async function preempt(ctx: Context, input: Input, call: Call): Promise<null> {
-  const { clusterId, ranks, at } = call.progress.preemption ?? (await begin(ctx, input, call));
+  const preemption = call.progress.preemption ?? (await begin(ctx, input, call));
+  const { clusterId, ranks, lifecycles = [], at } = preemption;
   const leftMs = Math.max(0, at - ctx.now().getTime());
   await call.aside(sleep(leftMs, undefined, { signal: call.signal }));
   const cluster = await findCluster(ctx.db, clusterId);
@@ -29,8 +30,29 @@ export async function preempt(ctx: Context, input: Input, call: Call): Promise<n
     call.print(`cluster ${input.cluster_name} is gone already\n`);
     return null;
   }
-  for (const rank of ranks) await takeAway(ctx, cluster, rank, call);
+  for (const [index, rank] of ranks.entries())
+    if (await isStillIt(ctx, cluster, rank, lifecycles[index], call))
+      await takeAway(ctx, cluster, rank, call);
+    else call.print(`node ${rank} of ${cluster.name} is another one by now, and stays\n`);
   return null;
+}
+
+/** Whether a node is the one that was told; one that does not answer is taken for it. */
+async function isStillIt(
+  ctx: Context,
+  cluster: Cluster,
+  rank: number,
+  id: string | undefined,
+  { signal }: Call,
+): Promise<boolean> {
+  if (id === undefined) return true;
+  try {
+    const told = await nodeOf(ctx, cluster, rank).call(api.getLifecycle, { id }, { signal });
+    return told.endedAt === null;
+  } catch (error) {
+    signal.throwIfAborted();
+    return !(error instanceof AppError && error.type === "NotFoundError");
+  }
 }
 
 /** Tells the nodes, unless they are lost without a notice. */
@@ -42,13 +64,11 @@ async function begin(ctx: Context, input: Input, call: Call): Promise<Preemption
   const seconds = input.lose ? 0 : input.notice_seconds;
   const at = ctx.now().getTime() + Math.round(seconds * 1_000);
   const notice = { because, deadlineAt: at };
-  if (!input.lose)
-    await Promise.all(
-      ranks.map((rank) =>
-        nodeOf(ctx, cluster, rank).call(api.preempt, notice, { signal: call.signal }),
-      ),
-    );
-  const preemption = { clusterId: cluster.id, ranks, at };
+  const tell = (rank: number) =>
+    nodeOf(ctx, cluster, rank).call(api.preempt, notice, { signal: call.signal });
+  const told = input.lose ? [] : await Promise.all(ranks.map(tell));
+  const lifecycles = told.map(({ id }) => id);
+  const preemption = { clusterId: cluster.id, ranks, lifecycles, at };
   const when = input.lose ? "without a notice" : `in ${seconds} s`;
   const reason = `${nodesOf(ranks)} taken away ${when}: ${because}`;
   await call.remember({ preemption }, (tx) =>

@@ -65,6 +65,25 @@ test("a preemption goes on after a crash of control, to the same instant", async
   );
 });
 
+test("a node that took the place of the one with notice stays", async (t) => {
+  const { world, id, remarks } = await withHooks(t, { takesAway, holds: true });
+  const request = await world.call(rows.preempt, { ...name, notice_seconds: 1 });
+  await until(
+    async () => (await remarks()).some((line) => /is taken away/.test(line)) || undefined,
+  );
+  await world.provider.lose(id, 0);
+  await world.look("demo");
+  await world.untilStatus("demo", "UP");
+
+  await world.get(rows.preempt, request);
+
+  assert.match(await world.printed(request), /node 0 of demo is another one by now, and stays/);
+  assert.deepEqual(
+    world.provider.calls.filter((call) => /takeAway/.test(call)),
+    [],
+  );
+});
+
 test("only a provider that can play the cloud takes machines away", async (t) => {
   const { world } = await withHooks(t);
 
