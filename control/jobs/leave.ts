@@ -7,8 +7,10 @@ import type { Context } from "../context.ts";
 import { tellWait } from "./move.ts";
 import { type JobTask, submissionOf } from "./schema.ts";
 
-/** How long a node may take to end the job, and to hand over the rest of its log. */
+/** How long a node may take to end the job. */
 const patienceMs = 60_000;
+/** How long it may send nothing of the rest of the log. */
+const silentMs = 15_000;
 
 /**
  * Deletes the cluster of an attempt that is over, after copying as much of its log as can be reached. Returns
@@ -61,7 +63,7 @@ async function leaveWorker(
   return true;
 }
 
-/** A node that does not answer, or answers too slowly, does not hold its own removal up. */
+/** A node that does not answer, or sends nothing any more, does not hold its own removal up. */
 async function fetchLog(
   ctx: Context,
   task: JobTask,
@@ -77,7 +79,7 @@ async function fetchLog(
       await ctx
         .agent(cluster, 0)
         .call(api.cancelJob, { id: job.id }, { signal, timeoutMs: patienceMs });
-    await ctx.jobLogs.whole(task, AbortSignal.any([signal, AbortSignal.timeout(patienceMs)]));
+    await ctx.jobLogs.whole(task, silentMs, signal);
   } catch (err) {
     signal.throwIfAborted();
     ctx.log.warn({ err, taskId: task.id }, "the end of the log of a managed job is lost");

@@ -5,6 +5,7 @@ import { jobMachine } from "../../contract/statuses.ts";
 import type { Cluster } from "../clusters/schema.ts";
 import { findCluster } from "../clusters/store.ts";
 import type { Context } from "../context.ts";
+import { openSilence } from "../doors/silence.ts";
 import { copyAll, copyStateOf, openCopy } from "../log-copy.ts";
 import { attemptLogOf } from "./folders.ts";
 import { type JobLogs, type JobTask, taskKey } from "./schema.ts";
@@ -16,22 +17,31 @@ const longestPauseMs = 5_000;
 interface Copying {
   readonly abort: AbortController;
   readonly done: Promise<void>;
+  /** Told of every piece that comes. */
+  readonly listeners: Set<() => void>;
 }
 
 /** Copies nothing yet. */
 export function openJobLogs(world: () => Context): JobLogs {
   const underWay = new Map<string, Copying>();
 
-  function begin(task: JobTask): Promise<void> {
+  function begin(task: JobTask): Copying {
     const file = attemptLogOf(world(), task.id, task.attempt);
     const known = underWay.get(file);
-    if (known !== undefined) return known.done;
+    if (known !== undefined) return known;
     const abort = new AbortController();
-    const done = copyToEnd(world(), task, file, abort.signal).finally(() => underWay.delete(file));
-    underWay.set(file, { abort, done });
+    const listeners = new Set<() => void>();
+    const heard = () => {
+      for (const listener of listeners) listener();
+    };
+    const done = copyToEnd(world(), task, { file, heard }, abort.signal).finally(() =>
+      underWay.delete(file),
+    );
+    const copying = { abort, done, listeners };
+    underWay.set(file, copying);
     // `whole` passes the error on; here it must only not count as unhandled.
     done.catch(() => {});
-    return done;
+    return copying;
   }
 
   async function end({ abort, done }: Copying): Promise<void> {
@@ -41,13 +51,17 @@ export function openJobLogs(world: () => Context): JobLogs {
 
   return {
     keep: (task) => void begin(task),
-    async whole(task, signal) {
+    async whole(task, silentMs, signal) {
+      const { done, listeners } = begin(task);
+      using silence = openSilence(silentMs, signal);
       const { promise: late, reject } = Promise.withResolvers<never>();
-      const abort = () => reject(signal.reason);
-      signal.addEventListener("abort", abort, { once: true });
-      await Promise.race([begin(task), late]).finally(() =>
-        signal.removeEventListener("abort", abort),
-      );
+      const abort = () => reject(silence.signal.reason);
+      silence.signal.addEventListener("abort", abort, { once: true });
+      listeners.add(silence.heard);
+      await Promise.race([done, late]).finally(() => {
+        listeners.delete(silence.heard);
+        silence.signal.removeEventListener("abort", abort);
+      });
     },
     async drop(task) {
       const copying = underWay.get(attemptLogOf(world(), task.id, task.attempt));
@@ -59,19 +73,25 @@ export function openJobLogs(world: () => Context): JobLogs {
   };
 }
 
+/** Where a copy is, and what is to be told of every piece that comes. */
+interface Copy {
+  readonly file: string;
+  heard(): void;
+}
+
 /** Copies until the job has ended and all of its log is here; goes on where it was left, while its cluster stays. */
 async function copyToEnd(
   ctx: Context,
   task: JobTask,
-  file: string,
+  copy: Copy,
   signal: AbortSignal,
 ): Promise<void> {
-  if ((await copyStateOf(file)).isWhole) return;
+  if ((await copyStateOf(copy.file)).isWhole) return;
   for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(pauseMs * 2, longestPauseMs)) {
     const cluster = await findCluster(ctx.db, task.clusterId ?? "");
     if (cluster === undefined || cluster.wanted !== "UP") return;
     try {
-      await copyOn(ctx, task, cluster, file, signal);
+      await copyOn(ctx, task, cluster, copy, signal);
       return;
     } catch (err) {
       signal.throwIfAborted();
@@ -85,7 +105,7 @@ async function copyOn(
   ctx: Context,
   { id: taskId, clusterJob }: JobTask,
   cluster: Cluster,
-  file: string,
+  { file, heard }: Copy,
   signal: AbortSignal,
 ): Promise<void> {
   const head = ctx.agent(cluster, 0);
@@ -97,7 +117,10 @@ async function copyOn(
     const log = { id, offset: copy.size, follow: "true" } as const;
     const { headers, body } = await head.open(api.readLog, log, signal);
     const start = Number(headers[logOffsetHeader] ?? copy.size);
-    const notify = () => ctx.changes.notify(taskKey(taskId));
+    const notify = () => {
+      heard();
+      ctx.changes.notify(taskKey(taskId));
+    };
     // A log ends where its node left bytes out, and goes on behind them when it is read again.
     const isMore = await copyAll(copy, start, body, notify);
     if (jobMachine.isFinal(status) && !isMore) break;

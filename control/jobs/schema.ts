@@ -213,8 +213,11 @@ export interface JobLeases {
 export interface JobLogs {
   /** Copies the log of an attempt whose job was submitted, until that has ended. */
   keep(task: JobTask): void;
-  /** Resolves once the log is here up to its end, or its cluster is not wanted any more. Rejects on abort. */
-  whole(task: JobTask, signal: AbortSignal): Promise<void>;
+  /**
+   * Resolves once the log is here up to its end, or its cluster is not wanted any more. Rejects on abort, and when
+   * nothing of it came for so long.
+   */
+  whole(task: JobTask, silentMs: number, signal: AbortSignal): Promise<void>;
   /** Copies no more of it; resolves once what is on its way was written. */
   drop(task: JobTask): Promise<void>;
   stop(): Promise<void>;

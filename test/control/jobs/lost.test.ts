@@ -200,3 +200,20 @@ test("a loss while control is away is found when it is back", async (t) => {
   assert.equal(recoveries, 1);
   await until(async () => (after.world.provider.machines.size === 1 ? true : undefined));
 });
+
+test("the rest of a log is waited for as long as any of it comes", async (t) => {
+  const bed = await withJob(t);
+  const agent = await bed.agent(1);
+  let printed = 0;
+  const printing = setInterval(() => {
+    agent.print(1, "epoch\n");
+    printed += 1;
+    if (printed === 30) clearInterval(printing);
+  }, 20);
+  const { jobLogs } = bed.world.ctx;
+
+  const whole = jobLogs.whole(await bed.task(1), 300, AbortSignal.timeout(60_000));
+
+  await assert.rejects(whole, { message: "no data was received for 0.3 s" });
+  assert.equal(printed, 30);
+});
