@@ -4,7 +4,7 @@ import { among, gone, inPages, pageRows, pagesOf } from "../db/lists.ts";
 import type { Queries } from "../db/open.ts";
 import { statement } from "../db/statement.ts";
 import type { KeptParcel } from "./files/parcels.ts";
-import type { ListedCluster, MadeFor } from "./schema.ts";
+import type { Cluster, ListedCluster, MadeFor } from "./schema.ts";
 import { type ClusterRow, clusterColumns, toListed } from "./store.ts";
 
 /** Which live clusters are listed. */
@@ -173,16 +173,26 @@ const toShown = (row: Row): ListedCluster => ({
   ...(row.task_yaml !== undefined && { taskYaml: row.task_yaml }),
 });
 
-/** The clusters of a name, live and gone, newest first; what for they were made. */
-export async function listPastOf(
-  db: Queries,
-  name: string,
-): Promise<{ readonly id: string; readonly madeFor: MadeFor | null }[]> {
+interface PastCluster extends Pick<Cluster, "id" | "name"> {
+  readonly madeFor: MadeFor | null;
+}
+
+/** The clusters of a name, and of names that go on behind it with `-`, live and gone, newest first. */
+export async function listPastOf(db: Queries, name: string): Promise<PastCluster[]> {
   const rows = await db
     .selectFrom("clusters")
-    .select(["id", "made_for"])
-    .where("name", "=", name)
+    .select(["id", "name", "made_for"])
+    // `.` comes right after `-`.
+    .where((row) =>
+      row.or([
+        row("name", "=", name),
+        row.and([row("name", ">", `${name}-`), row("name", "<", `${name}.`)]),
+      ]),
+    )
     .orderBy("launched_at", "desc")
     .execute();
-  return rows.map(({ id, made_for }) => ({ id, madeFor: made_for && JSON.parse(made_for) }));
+  return rows.map(({ made_for: madeFor, ...row }) => ({
+    ...row,
+    madeFor: madeFor && JSON.parse(madeFor),
+  }));
 }

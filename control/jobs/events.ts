@@ -7,6 +7,7 @@ import { listPastOf } from "../clusters/list-store.ts";
 import type { Context } from "../context.ts";
 import { listEvents, type StoredEvent } from "../events.ts";
 import type { Ground } from "../ground.ts";
+import { clusterNameOf } from "./clusters.ts";
 import { findTasks } from "./find.ts";
 import type { JobTask } from "./schema.ts";
 
@@ -60,16 +61,16 @@ async function eventsOf(ctx: Ground, task: JobTask, limit: number): Promise<Happ
 /** What happened to the clusters of its attempts, as far as their history is kept. */
 async function clusterEventsOf(
   ctx: Ground,
-  { id, clusterName }: JobTask,
+  task: JobTask,
   limit: number,
 ): Promise<Pick<Happened, "reason" | "at">[]> {
   const found = [];
-  for (const { id: clusterId, madeFor } of await listPastOf(ctx.db, clusterName)) {
-    if (madeFor?.id !== id) continue;
+  for (const { id: clusterId, name, madeFor } of await listPastOf(ctx.db, clusterNameOf(task))) {
+    if (madeFor?.id !== task.id) continue;
     const events = await listEvents(ctx.db, "cluster", clusterId, { kinds, limit });
     for (const { from, to, reason, at } of events.reverse()) {
       const what = to === null ? reason : `${from} → ${to}: ${reason}`;
-      found.push({ reason: `cluster ${clusterName}: ${what}`, at });
+      found.push({ reason: `cluster ${name}: ${what}`, at });
     }
   }
   return found;

@@ -42,6 +42,11 @@ test("a notice has the next cluster made while hooks run; the task is submitted 
   const recovered = await bed.untilAttempt(1, 2);
   assert.deepEqual([recovered.clusterId, recovered.nextClusterId], [next, null]);
   assert.equal(machinesOf(bed), 1, "no other one was made");
+  const events = await bed.world.run(rows.events, {
+    ...{ job_id: 1, limit: null, include_cluster_events: true },
+  });
+  const up = `cluster train-1-${next}: INIT → UP: every node runs`;
+  assert.ok(events.some(({ reason }) => reason === up));
 });
 
 test("a job that ends by itself after a notice leaves no cluster behind", async (t) => {
