@@ -67,7 +67,7 @@ export function checkLaunch(input: Input): void {
     fail("ValueError", "tasks of a job run in one pool: name it in each of them, or in none");
   if (pool !== null && kind === "group")
     fail("ValueError", "a job group has clusters of its own: leave pool out");
-  if (pool !== null && tasks.some((task) => leaseOf(task) !== null))
+  if (tasks.some((task) => (pool ?? task.inPool ?? null) !== null && leaseOf(task) !== null))
     fail(
       "ValueError",
       "a job of a pool cannot have a job_recovery.lease, as other jobs use its worker, too: leave lease or pool out",
