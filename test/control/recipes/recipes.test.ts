@@ -57,13 +57,13 @@ test("only its creator and administrators change a recipe, and only these pin on
   assert.equal(await ana.run(rows.get, { recipe_name: "sweep@1" }), null);
 
   const { entries } = (await world.http("GET", "/audit")).json as {
-    entries: { action: string; subject: string; outcome: string }[];
+    entries: { operation: string; subject: string; outcome: string }[];
   };
   const about = entries.filter(({ subject }) => subject === "recipe sweep");
   assert.ok(
-    about.some(({ action, outcome }) => action === "recipes.update" && outcome === "refused"),
+    about.some(({ operation, outcome }) => operation === "recipes.update" && outcome === "refused"),
   );
-  assert.ok(about.some(({ action }) => action === "recipes.delete"));
+  assert.ok(about.some(({ operation }) => operation === "recipes.delete"));
 });
 
 /** Recipes that are refused, and why. */
@@ -93,7 +93,7 @@ test("what others could not use is refused as a recipe", async (t) => {
   const unknown = { recipe_name: "other", content: "run: x" };
   await assert.rejects(world.run(rows.update, unknown), { type: "ValueError" });
   checkContent("volume", "{name: data, type: nfs}");
-  checkContent("job", "{secrets: {KEY: null}, run: x}");
+  checkContent("job", "{secrets: {KEY: null}, envs: {STEPS: }, run: x}");
 });
 
 test("the recipes that come with control are pinned, kept up to date, and nobody's to change", async (t) => {
@@ -131,7 +131,8 @@ test("every recipe that comes with control is one of its type, described, and ha
   for (const { name, type, description, content } of shippedRecipes()) {
     assert.doesNotThrow(() => checkContent(type, content), name);
     assert.match(description ?? "", /^[A-Z].{20,110}[.]$/, name);
-    const id = await world.call(taskOperations.optimize, { dag: content, request_options: null });
+    const dag = content.replace(/^( {2}API_KEY):.*$/m, "$1: k");
+    const id = await world.call(taskOperations.optimize, { dag, request_options: null });
     await world.get(taskOperations.optimize, id);
     assert.match(await world.printed(id), / chosen$/m, name);
   }
