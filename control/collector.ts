@@ -6,6 +6,7 @@ import { copyIfDue } from "./db/copies.ts";
 import { keepReserve } from "./db/reserve.ts";
 import { databaseOf } from "./home.ts";
 import { collectJobs } from "./jobs/collect.ts";
+import { collectRepositories } from "./repositories/collect.ts";
 import { collectReads, collectRequests } from "./requests/collect.ts";
 import { dropPassing } from "./requests/passing.ts";
 import { collectServices } from "./services/collect.ts";
@@ -23,6 +24,7 @@ const collectors: readonly ((ctx: Context, signal?: AbortSignal) => Promise<void
   collectDownloads,
   collectUploads,
   collectStorages,
+  collectRepositories,
   collectServices,
   collectJobs,
   collectRefusals,

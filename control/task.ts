@@ -99,7 +99,6 @@ function isCopy({ storage }: Extract<FileMount, { kind: "storage" }>): boolean {
 
 /** What nothing here does yet and a task could not run right without: refused. */
 const unbuilt: Uses = {
-  "workdir from git": ({ workdir }) => workdir?.kind === "git",
   "workdir from such an address (s3:// and gs:// can)": ({ workdir }) =>
     workdir?.kind === "bucket" && !isReadable(workdir.uri),
   "addresses of file_mounts (s3://, gs:// and https:// can)": ({ fileMounts }) =>

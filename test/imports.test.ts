@@ -29,7 +29,7 @@ interface Rule {
 const shared = [/^common\//, /^contract\//];
 /** What every noun of control builds on. */
 const ground =
-  /^control\/(access\/.*|buckets\/.*|settle-all|collect-offers|audit\/(entry|store)|bind|candidates|context|downloads|events|glob|ground|html|log-copy|map-in-batches|move|needs|offer-words|offers|reconciler|output-excerpt|task|want|wire\/.*|doors\/.*)(\.ts)?$/;
+  /^control\/(access\/.*|buckets\/.*|repositories\/.*|settle-all|collect-offers|audit\/(entry|store)|bind|candidates|context|downloads|events|glob|ground|html|log-copy|map-in-batches|move|needs|offer-words|offers|reconciler|output-excerpt|task|want|wire\/.*|doors\/.*)(\.ts)?$/;
 const noun =
   "(audit|clouds|clusters|jobs|recipes|requests|services|sessions|ssh-pools|storage|tokens|uploads|users|workspaces)";
 
@@ -70,6 +70,11 @@ const rules: readonly Rule[] = [
     room: /^control\/buckets\//,
     may: shared,
     types: [/^control\/config\.ts$/],
+  },
+  {
+    room: /^control\/repositories\//,
+    may: [...shared, /^control\/buckets\/manifest\.ts$/],
+    types: [/^control\/(config|ground)\.ts$/],
   },
   {
     room: /^control\/(providers|wire|doors|db)\//,

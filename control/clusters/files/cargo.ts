@@ -5,6 +5,7 @@ import type { Call } from "../../bind.ts";
 import type { Context } from "../../context.ts";
 import { withoutSecrets } from "../../task.ts";
 import { pathInUpload } from "../../wire/upload-place.ts";
+import { pinCommit, readCommit } from "./cloned.ts";
 import { openAddress } from "./fetched.ts";
 import { mountsOf, type Scope } from "./mounts.ts";
 import type { Cargo, Parcel, StoredParcel } from "./parcels.ts";
@@ -30,7 +31,7 @@ export async function readCargo(
   scope: Scope,
   call: Call,
 ): Promise<Cargo[]> {
-  const { uploaded, fetched, named } = mountsOf(task, scope);
+  const { uploaded, fetched, named, cloned } = mountsOf(task, scope);
   const userId = call.user.id;
   const isSent = uploaded.length > 0 || named.some(({ sources }) => sources.length > 0);
   const blobId = given ?? (isSent ? await ctx.uploads.keepMerged(userId) : undefined);
@@ -43,7 +44,8 @@ export async function readCargo(
     const entriesAt = (place: string) => entriesBelow(entries, place);
     stored.push(await fillBucket(ctx, bucket, { entriesAt, fileOf }, command, call));
   }
-  const parcels = [...sent, ...fetched, ...stored];
+  const pinned = await Promise.all(cloned.map((one) => pinCommit(ctx, one, userId, call.signal)));
+  const parcels = [...sent, ...fetched, ...stored, ...pinned];
   return Promise.all(parcels.map((parcel) => readParcel(ctx, parcel, call.signal)));
 }
 
@@ -55,6 +57,10 @@ export async function readParcel(
 ): Promise<Cargo> {
   if ("uri" in parcel) return { parcel, open: await openAddress(ctx, parcel, signal) };
   if ("bucketId" in parcel) return { parcel, open: async () => readStored(ctx, parcel) };
+  if ("commit" in parcel) {
+    const load = await readCommit(ctx, parcel, signal);
+    return { parcel, open: async () => load };
+  }
   const { name, userId, blobId, place } = parcel;
   const { entries: all, fileOf } = await readUpload(ctx, userId, blobId);
   const entries = entriesBelow(all, place);

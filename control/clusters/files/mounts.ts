@@ -4,6 +4,7 @@ import type { FileMount } from "../../../contract/task/file-mounts.ts";
 import type { Task } from "../../../contract/task.ts";
 import { keysAmong } from "../../buckets/stores.ts";
 import { secretsOf } from "../../task.ts";
+import { type NamedRepository, repositoryOf } from "./cloned.ts";
 import type { FetchedParcel, UploadedParcel } from "./parcels.ts";
 import type { NamedBucket } from "./stored.ts";
 
@@ -15,6 +16,7 @@ export interface Mounts {
   readonly uploaded: readonly Omit<UploadedParcel, "userId" | "blobId">[];
   readonly fetched: readonly FetchedParcel[];
   readonly named: readonly NamedBucket[];
+  readonly cloned: readonly NamedRepository[];
 }
 
 /** The files that a task names. Throws `ValueError` for those that its client did not send. */
@@ -32,6 +34,7 @@ export function mountsOf(task: Task, scope: Scope): Mounts {
     uploaded: places.flatMap((place) => uploadedAt(task, place)),
     fetched: places.flatMap((place) => fetchedAt(task, place)),
     named: places.flatMap((place) => namedAt(task, place)),
+    cloned: workdir?.kind === "git" ? [{ ...home, ...repositoryOf(task, workdir) }] : [],
   };
 }
 

@@ -1,6 +1,7 @@
 import type { Content, Entry, FetchedContent } from "../../../contract/files-api.ts";
 import type { Keys } from "../../buckets/sigv4.ts";
 import type { Agent } from "../../doors/agent.ts";
+import type { Repository } from "../../repositories/git.ts";
 
 interface Addressed {
   /** `workdir`, or where it goes. */
@@ -30,7 +31,15 @@ export interface StoredParcel extends Addressed {
   readonly isPersistent: boolean;
 }
 
-export type Parcel = UploadedParcel | FetchedParcel | StoredParcel;
+/** A commit of a git repository. */
+export interface ClonedParcel extends Addressed {
+  readonly repository: Repository;
+  readonly commit: string;
+  /** The user whose it is. */
+  readonly owner: string;
+}
+
+export type Parcel = UploadedParcel | FetchedParcel | StoredParcel | ClonedParcel;
 
 /** A parcel that a cluster remembers, for nodes that it gets later. */
 export type KeptParcel = Parcel & {

@@ -32,9 +32,9 @@ const cases: Record<string, Case> = {
     says: /^exec takes one task/,
   },
   "a task that this version cannot run": {
-    send: launch(`workdir: {url: https://host/repository.git}\n${run}`),
+    send: launch(`file_mounts: {/x: {name: set, mode: MOUNT}}\n${run}`),
     type: "NotSupportedError",
-    says: /^this version cannot serve workdir from git yet/,
+    says: /^this version cannot serve file_mounts with this `mode` or `store`/,
   },
   "a container, as existing clients write it": {
     send: launch(`resources: {image_id: {null: 'docker:ubuntu'}}\n${run}`),

@@ -1,0 +1,39 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fail } from "../../common/errors.ts";
+import { product } from "../../common/product.ts";
+
+/** Works with an SSH agent that has a key, which so is in no file; it ends with the work. */
+export async function withKey<T>(
+  key: string,
+  env: Readonly<Record<string, string>>,
+  work: (socket: string) => Promise<T>,
+): Promise<T> {
+  const folder = await mkdtemp(join(tmpdir(), `${product.word}-key-`));
+  const socket = join(folder, "agent");
+  const agent = spawn("ssh-agent", ["-D", "-a", socket], {
+    env,
+    stdio: ["ignore", "pipe", "ignore"],
+  });
+  const ended = once(agent, "close");
+  try {
+    // It listens before it says where.
+    await Promise.race([once(agent.stdout, "data"), ended]);
+    const add = spawn("ssh-add", ["-q", "-"], {
+      env: { ...env, SSH_AUTH_SOCK: socket },
+      stdio: ["pipe", "ignore", "ignore"],
+    });
+    add.stdin.on("error", () => {}).end(`${key.trimEnd()}\n`);
+    const [code] = await once(add, "close");
+    if (code !== 0)
+      fail("ValueError", "the secret GIT_SSH_KEY is no private key, or one with a passphrase");
+    return await work(socket);
+  } finally {
+    agent.kill();
+    await ended;
+    await rm(folder, { recursive: true, force: true });
+  }
+}
