@@ -19,27 +19,25 @@ export const headOf = (ctx: Context, cluster: Cluster): Agent => nodeOf(ctx, clu
 export function nodeOf(ctx: Context, cluster: Cluster, rank: number): Agent {
   const node = () => ctx.agent(cluster, rank);
   const stays = async () => (await findCluster(ctx.db, cluster.id))?.wanted === "UP";
+  const patiently = patienceOf(ctx.steadyNow, stays);
   return {
     call: (row, input, options = {}) =>
-      patiently(() => node().call(row, input, options), stays, options.signal),
-    open: (row, input, signal) => patiently(() => node().open(row, input, signal), stays, signal),
+      patiently(() => node().call(row, input, options), options.signal),
+    open: (row, input, signal) => patiently(() => node().open(row, input, signal), signal),
   };
 }
 
 /** Asks again for as long as it makes sense. */
-async function patiently<T>(
-  ask: () => Promise<T>,
-  stays: () => Promise<boolean>,
-  signal?: AbortSignal,
-): Promise<T> {
-  for (const since = performance.now(); ; ) {
-    try {
-      return await ask();
-    } catch (error) {
-      const isAway = error instanceof AppError && error.type === "UnreachableError";
-      if (!isAway || signal?.aborted || performance.now() - since > patienceMs) throw error;
-      if (!(await stays())) throw error;
+const patienceOf = (now: () => number, stays: () => Promise<boolean>) =>
+  async function patiently<T>(ask: () => Promise<T>, signal?: AbortSignal): Promise<T> {
+    for (const since = now(); ; ) {
+      try {
+        return await ask();
+      } catch (error) {
+        const isAway = error instanceof AppError && error.type === "UnreachableError";
+        if (!isAway || signal?.aborted || now() - since > patienceMs) throw error;
+        if (!(await stays())) throw error;
+      }
+      await sleep(pauseMs, undefined, signal && { signal });
     }
-    await sleep(pauseMs, undefined, signal && { signal });
-  }
-}
+  };

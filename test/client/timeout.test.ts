@@ -25,8 +25,10 @@ for (const [line, goesOn] of waits)
 
     // Loads all that is needed, which takes a while.
     await outrigger(wordsOf("stop dev --async"));
-    const told = await outrigger(wordsOf(`${line} --timeout 2`));
-    const json = await outrigger(wordsOf(`${line} --timeout 2 -o json`));
+    const [told, json] = await Promise.all([
+      outrigger(wordsOf(`${line} --timeout 2`)),
+      outrigger(wordsOf(`${line} --timeout 2 -o json`)),
+    ]);
 
     assert.equal(told.code, 6, told.stderr);
     assert.match(told.stderr, goesOn);

@@ -5,6 +5,8 @@ import { clusterOperations as rows } from "../../../contract/operations/clusters
 import { until } from "../../helpers/agent.ts";
 import { hooked, name, withHooks } from "./hooked-cluster.ts";
 
+/** How long a head is asked again that does not answer. */
+const untilGivenUpMs = 11_000;
 const plain = { ...name, task: "run: echo hi" };
 
 /** A world with a cluster that is up and has no hooks. */
@@ -43,7 +45,9 @@ test("a head that did not hear of a new autostop is told once it is heard again"
   const { world, agent } = await withCluster(t, { idle_minutes_to_autostop: 5 });
   const { node } = agent();
   node.onCall = (called) => {
-    if (called === "setAutostop") fail("UnreachableError", "the connection broke");
+    if (called !== "setAutostop") return;
+    world.advance(untilGivenUpMs);
+    fail("UnreachableError", "the connection broke");
   };
 
   const asked = world.run(rows.autostop, { ...name, idle_minutes: 10, down: true });

@@ -21,7 +21,12 @@ test("the queue of a cluster that is away is what its head said last, and says o
   await world.provider.agentOf(clusterId).close();
   const id = await world.call(rows.queue, name);
 
-  const jobs = await world.get(rows.queue, id);
+  const ending = world.get(rows.queue, id);
+  const jobs = await until(() => {
+    // It is asked again for ten seconds.
+    world.advance(2_000);
+    return Promise.race([ending, undefined]);
+  });
 
   assert.deepEqual(
     jobs.map((job) => job.job_id),

@@ -97,6 +97,7 @@ test("a silent worker keeps its job and gets no other one", async (t) => {
   await bed.submit("resources: {cpus: 1}\nrun: one");
   const { clusterId } = await bed.untilTask(1, "RUNNING");
 
+  bed.world.provider.agentsStart = false;
   await bed.world.provider.silence(clusterId ?? "", 0);
   await bed.untilWorker(1, "NOT_READY");
   await bed.submit("resources: {cpus: 1}\nrun: two");
