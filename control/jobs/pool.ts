@@ -61,11 +61,12 @@ function wayOf({ cpus, memory, accelerator }: ResourceRequest): Way {
 /** Has a task wait for a worker, which its pool gives it. */
 export async function queueUp(ctx: Context, task: JobTask): Promise<undefined> {
   const { id, job, poolId, queuedAt } = task;
-  await tellWait(ctx, task, waitForWorker(job));
-  if (queuedAt === null)
+  if (queuedAt === null) {
+    await tellWait(ctx, task, waitForWorker(job));
     await ctx.batch((tx) =>
       setTask(tx, id, { queuedAt: ctx.now().getTime(), queuedRank: rankOf(job) }),
     );
+  }
   void nudge(ctx, "service", poolId ?? "");
 }
 

@@ -114,6 +114,10 @@ export const nothingTold = -1;
 export const waitForWorker = ({ pool }: Pick<ManagedJob, "pool">): string =>
   `waits for an idle worker of pool ${pool}`;
 
+/** The same where no worker that is ready could ever take it. */
+export const waitForFittingWorker = (pool: string, { resources }: Pick<JobTask, "resources">) =>
+  `waits for a worker of pool ${pool} that can take it: no present one can, as it needs ${resources}`;
+
 /** What a task takes of each node of a worker. */
 export interface Share {
   readonly nodes: number;

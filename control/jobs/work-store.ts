@@ -4,13 +4,15 @@ import type { JobTask, Share } from "./schema.ts";
 /** The tasks of a pool, as the pool and its workers see them. */
 
 /** A task that waits for a worker. */
-export interface QueuedTask extends Pick<JobTask, "id"> {
+export interface QueuedTask extends Pick<JobTask, "id" | "resources" | "waitsFor"> {
   readonly jobId: number;
   readonly share: Share;
 }
 
 /** A task that has a worker, as long as something of it may be left there. */
-export interface HeldTask extends QueuedTask, Pick<JobTask, "wanted" | "attempt"> {
+export interface HeldTask extends Pick<JobTask, "id" | "wanted" | "attempt"> {
+  readonly jobId: number;
+  readonly share: Share;
   readonly clusterId: string;
 }
 
@@ -21,7 +23,7 @@ const queuedAtMost = 1_000;
 export async function listQueued(db: Queries, poolId: string): Promise<QueuedTask[]> {
   const rows = await db
     .selectFrom("job_tasks")
-    .select(["id", "job_id", "share"])
+    .select(["id", "job_id", "share", "resources", "waits_for"])
     .where("pool_id", "=", poolId)
     .where("queued_at", "is not", null)
     .where("wanted", "=", "DONE")
@@ -30,7 +32,10 @@ export async function listQueued(db: Queries, poolId: string): Promise<QueuedTas
     .orderBy("number")
     .limit(queuedAtMost)
     .execute();
-  return rows.map(({ id, job_id: jobId, share }) => ({ id, jobId, share: toShare(share) }));
+  return rows.map(({ job_id: jobId, waits_for: waitsFor, share, ...row }) => ({
+    ...{ ...row, jobId, waitsFor },
+    share: toShare(share),
+  }));
 }
 
 /** The tasks that workers of a pool have. */
