@@ -47,8 +47,24 @@ interface Given {
 export async function apply(ctx: Context, input: Input, call: Call): Promise<null> {
   // A second attempt at the same request finds what the first one wrote.
   if (call.progress.serviceId !== undefined) return null;
+  for (;;)
+    try {
+      return await applyTo(ctx, await findLiveService(ctx.db, input.pool_name), input, call);
+    } catch (error) {
+      if (error !== outdated) throw error;
+    }
+}
+
+/** A new size is one for the task that its pool has: another one may have been applied meanwhile. */
+const outdated = new Error("the pool has another task by now");
+
+async function applyTo(
+  ctx: Context,
+  live: Service | undefined,
+  input: Input,
+  call: Call,
+): Promise<null> {
   const { pool_name: name, task: yaml } = input;
-  const live = await findLiveService(ctx.db, name);
   if (live !== undefined && !live.isPool)
     fail("ConflictError", `there is a service ${name}; choose another name for the pool`);
   const workspace = live?.workspace ?? call.workspace;
@@ -61,6 +77,7 @@ export async function apply(ctx: Context, input: Input, call: Call): Promise<nul
   const id = live?.id ?? randomBytes(6).toString("hex");
   let told = "";
   await call.remember({ serviceId: id }, async (tx) => {
+    if (yaml === null && (await getService(tx, id)).version !== live?.version) throw outdated;
     const replicas = await listReplicas(tx, id);
     const clusterIds = replicas.map(({ clusterId }) => clusterId ?? "");
     await admitService(ctx, tx, { workspace, asked, clusterIds }, call);

@@ -4,6 +4,9 @@ import { jobOperations as jobs } from "../../../../contract/operations/jobs.ts";
 import { poolOperations as rows } from "../../../../contract/operations/pools.ts";
 import { serveOperations } from "../../../../contract/operations/serve.ts";
 import { listTasks } from "../../../../control/jobs/store.ts";
+import { findLiveService } from "../../../../control/services/store.ts";
+import { addNext } from "../../../../control/services/update.ts";
+import { openVersion } from "../../../../control/services/versions/task.ts";
 import { until } from "../../../helpers/agent.ts";
 import { group } from "../../jobs/bed.ts";
 import { aPool, poolBed, withPool, work } from "./bed.ts";
@@ -191,6 +194,24 @@ test("a pool that is resized keeps its workers", async (t) => {
     [[1, "READY"]],
   );
   assert.equal(version, 3);
+});
+
+test("a pool that is resized while another task is applied to it has both", async (t) => {
+  const bed = await withPool(t);
+  const { ctx, provider } = bed.world;
+  const pool = (await findLiveService(ctx.db, "warm")) ?? assert.fail("there is no pool");
+  const next = { command: "", mode: "rolling", because: "another apply" } as const;
+  const yaml = aPool().replace("prepare", "prepare otherwise");
+  const { offers } = provider;
+  const meanwhile: typeof offers = async (...need) => {
+    await ctx.batch((tx) => addNext(ctx, tx, pool, next, { yaml, blobId: null, tls: null }));
+    return offers(...need);
+  };
+  t.mock.method(provider, "offers", meanwhile, { times: 1 });
+  await bed.apply({ task: null, workers: 3 });
+
+  const { task, spec } = await openVersion(ctx, { serviceId: pool.id, version: 3 });
+  assert.deepEqual([task.setup, spec.replicas.max], ["prepare otherwise", 3]);
 });
 
 test("copies of a job are spread over the workers, and the tasks of a chain follow each other there", async (t) => {
