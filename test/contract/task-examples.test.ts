@@ -12,7 +12,7 @@ const kinds: Record<string, string> = { "pipeline.yaml": "pipeline", "job-group.
 for (const file of readdirSync(folder).filter((name) => name.endsWith(".yaml")))
   test(`the example ${file} parses without a warning`, () => {
     const text = readFileSync(new URL(file, folder), "utf8");
-    const reading = readTask(text, { secrets: { API_KEY: "k" } });
+    const reading = readTask(text, { secrets: { API_KEY: "k", HF_TOKEN: "k" } });
 
     assert.ok(reading.ok, reading.ok ? "" : formatIssues(reading.issues));
     assert.deepEqual(reading.document.warnings, []);
