@@ -128,7 +128,8 @@ async function refuseUnoffered(ctx: Context, asked: Asked, signal: AbortSignal):
   fail(
     "ResourcesUnavailableError",
     `nothing offers ${describeAsked(asked)}${on}; there is${on}: ` +
-      `${there || "nothing at all"}${await shortagesIn(ctx, asked)}${await hintOn(ctx, asked)}`,
+      `${there || "nothing at all"}${await shortagesIn(ctx, asked)}${await hintOn(ctx, asked)}` +
+      hintOnKind(ctx, asked, offers),
   );
 }
 
@@ -151,6 +152,18 @@ async function hintOn({ providers }: Context, asked: Asked): Promise<string> {
   const wayOut = asksForHosts ? `the state of hosts: ${product.word} ssh status` : "";
   const hint = unknown === undefined ? wayOut : hintOf(unknown, known, wayOut);
   return hint && `; ${hint}`;
+}
+
+/** Which kind of accelerator may have been meant by one that nobody knows. */
+function hintOnKind({ catalog }: Context, asked: Asked, offers: readonly Offer[]): string {
+  const offered = offers.flatMap(({ accelerators }) => accelerators?.name ?? []);
+  const known = [...offered, ...catalog().accelerators.map(({ name }) => name)];
+  const isKnown = (name: string) => known.some((one) => one.toLowerCase() === name.toLowerCase());
+  const unknown = needsOf(asked).flatMap(({ accelerators: kind }) =>
+    kind !== undefined && "name" in kind && !isKnown(kind.name) ? [kind.name] : [],
+  );
+  const hint = unknown[0] && hintOf(unknown[0], known, "");
+  return hint ? `; ${hint}` : "";
 }
 
 /** The values of `infra` that name a place of this provider; empty while it has no capacity for anyone. */

@@ -18,10 +18,12 @@ import { withDefaults } from "../workspaces/defaults.ts";
  */
 export async function optimize(
   ctx: Context,
-  { dag }: InputOf<typeof rows.optimize>,
+  { dag, minimize }: InputOf<typeof rows.optimize>,
   call: Call,
 ): Promise<null> {
   const document = readDocument(await withDefaults(ctx, call.workspace, dag));
+  if (minimize === 1)
+    call.print("machines are chosen by their price: how long a task takes on each is not known\n");
   const prices: number[] = [];
   for (const task of document.tasks) prices.push(await planOf(ctx, task, call));
   if (prices.length < 2) return null;

@@ -45,7 +45,8 @@ const verdicts = (printed: string): string[] =>
     .map((cells) => `${cells[0]} ${cells[1]}: ${cells.at(-1)}`);
 
 test("the cheapest machine is chosen, and the others are said to cost more", async (t) => {
-  const { printed } = await planned(await testWorld(t), "{num_nodes: 2, run: x}");
+  const world = await testWorld(t);
+  const { printed } = await planned(world, "{num_nodes: 2, run: x}");
 
   assert.match(printed, /^Candidates for 2 nodes:\n/);
   assert.match(printed, /^ {2}fake\/a +small +- +4 +16 GB +4\.00 +chosen$/m);
@@ -54,6 +55,9 @@ test("the cheapest machine is chosen, and the others are said to cost more", asy
     "fake/b gpu: costs $6.00 an hour more",
   ]);
   assert.match(printed, /^task: 2 × fake\/a \(4 CPUs, 16 GB\), \$4\.00 an hour$/m);
+  const fastest = { dag: "run: x", request_options: null, minimize: 1 as const };
+  const byTime = await world.printed(await world.call(rows.optimize, fastest));
+  assert.match(byTime, /^machines are chosen by their price/);
 });
 
 test("of `ordered` the first that can be had is chosen, of `any_of` the cheapest", async (t) => {
@@ -107,7 +111,9 @@ test("the catalog says what accelerators cost where nothing can be created", asy
     /^ {2}lambda +8x H100 SXM +H100:8 +208 +1800 GB +31\.92 +no machines are created at lambda here$/m,
   );
   assert.match(printed, /^ {2}aws\/us-east-1 +p5\.48xlarge /m);
-  assert.match(String(error), /^nothing offers H100:8; there is: fake\/a/);
+  assert.match(String(error), /^nothing offers H100:8; there is: fake\/a[^?]*$/);
+  const misspelled = await planned(world, "{resources: {accelerators: H10O}, run: x}");
+  assert.match(String(misspelled.error), /; did you mean `H100`\?$/);
 });
 
 test("accelerators are chosen by their memory, and a launch gets them", async (t) => {
