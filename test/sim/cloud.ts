@@ -30,6 +30,8 @@ export interface Watcher {
   ending(how: "stop" | "destroy", clusterId: string): void;
   /** A node is about to be made or turned on, asked for by a process that is there. */
   making(clusterId: string): void;
+  /** As `making`, of one that is not there, or not any more. */
+  makingNew(clusterId: string): void;
   /** Something is asked for that is so already. */
   repeated(what: string): void;
   /** A job was begun on a node; it is doomed where a machine of it is gone, or about to go. */
@@ -203,6 +205,7 @@ export function openCloud(network: Network, watcher: Watcher): Cloud {
         // On one that is on, the head's agent is started for its hooks.
         const isJustLost = clock.now() - (lostAt.get(id) ?? 0) < seenWithinMs;
         if (!isLate && !isJustLost && known?.state !== "running") watcher.making(cluster.id);
+        if (!isLate && known === undefined) watcher.makingNew(cluster.id);
         if (wasUp || known?.state === "pending") watcher.repeated(`create ${id}`);
         if (known?.state !== "running") zones.refuseFull(zone);
         const machine = known ?? aMachine(id, { made: ++made, rank, isLate });

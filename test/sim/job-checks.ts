@@ -18,7 +18,9 @@ export interface JobChecks {
   hurt(clusterId: string, isDoomed: boolean): void;
   /** What holds where control ends what runs on a cluster, or one job; false where that is no managed job's. */
   ending(what: { readonly clusterId: string } | { readonly id: string }): boolean;
-  /** The cluster of `job 2`. */
+  /** What holds when a machine of a cluster is about to be made. */
+  makingNew(clusterId: string): void;
+  /** The cluster of `job 2`, or of another job that goes on where that does not. */
   clusterOf(name: string): string | undefined;
   /** Tasks of which something is left. */
   unsettled(): string[];
@@ -229,10 +231,16 @@ export function openJobChecks(folder: string): JobChecks {
       }
       return ended.length > 0 || ("id" in what && owners.has(what.id));
     },
-    clusterOf: (name) =>
-      [...tasks.values()].find(
-        (one) => name === `job ${one.job_id}` && one.settled_at === null && one.cluster_id !== null,
-      )?.cluster_id ?? undefined,
+    makingNew(clusterId) {
+      const hurt = attempts.get(clusterId)?.hurt ?? "no";
+      if (hurt !== "no") throw new Violation("a lost machine of a job is made anew", clusterId);
+    },
+    clusterOf(name) {
+      const live = found.filter((one) => one.settled_at === null && one.cluster_id !== null);
+      const place = Number(/^job (\d+)$/.exec(name)?.[1]);
+      const task = live.find((one) => one.job_id === place) ?? live[place % live.length];
+      return task?.cluster_id ?? undefined;
+    },
     unsettled: () =>
       taskRows()
         .filter((task) => task.settled_at === null)

@@ -22,6 +22,7 @@ export function aJobLoss(random: Random): Undated {
     () => ({ do: "preempt", ...node, inMs: random.between(0, 30_000) }),
     () => ({ do: "reboot", ...node, awayMs }),
     () => ({ do: "kill agent", ...node, awayMs }),
+    () => ({ do: "silence", ...node, forMs: random.between(5_000, 60_000) }),
   ])();
 }
 

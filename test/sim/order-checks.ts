@@ -60,15 +60,15 @@ export function openOrderChecks(): OrderChecks {
         if (isCancelled) checkCancelled(task, others());
         const isLaunched = was?.launching_at === null && task.launching_at !== null;
         // What is launched ahead of its attempt has no turn.
-        if (isLaunched && task.attempt !== was.attempt) checkFirst(task, now);
+        if (isLaunched && task.attempt !== was.attempt) checkFirst(task, [...before.values()]);
       }
     },
   };
 }
 
-/** Who is launched has the highest priority of those that wait for that, or is the oldest of these. */
-function checkFirst(task: Task, now: readonly Task[]): void {
-  const ahead = now.find(
+/** What is launched has the highest priority of those that waited for that, or is the oldest of these. */
+function checkFirst(task: Task, before: readonly Task[]): void {
+  const ahead = before.find(
     (one) => one.queued_for === "launch" && one.id !== task.id && isAhead(one, task),
   );
   if (ahead !== undefined)

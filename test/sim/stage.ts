@@ -70,7 +70,10 @@ export function openStage(seed: number, home: string, steps: readonly Numbered[]
         checks.ending(how, clusterId);
         checks.jobs.ending({ clusterId });
       }),
-    making: (clusterId) => isFrozen || guarded(() => checks.making(clusterId)),
+    making(clusterId) {
+      if (!isFrozen) guarded(() => checks.making(clusterId));
+    },
+    makingNew: (clusterId) => guarded(() => checks.jobs.makingNew(clusterId)),
     repeated: (what) => void repeated.push(what),
     began(job, clusterId, isDoomed) {
       const { submissionId: id } = job;
