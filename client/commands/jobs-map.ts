@@ -90,6 +90,12 @@ interface Launched extends Omit<MapTask, "tag"> {
 const launcherOf =
   (world: World, journal: Journal, { source, pool, ...mapped }: Launched) =>
   async (numbers: readonly number[], jobs: number): Promise<Chunk[]> => {
+    const { inputsFile } = mapped;
+    if (readInputs(inputsFile).digest !== journal.digest)
+      fail(
+        "ConflictError",
+        `${inputsFile} has changed; restore it, then run the same command again`,
+      );
     const chunks = chunksOf(numbers, jobs);
     const text = mapTaskText({ ...mapped, tag: journal.tag }, chunks);
     const sent = await withFiles(world, text, "all");
@@ -133,6 +139,8 @@ const textOf = ({ succeeded, failed }: ReturnType<Journal["counts"]>): string =>
 
 function tellOpen({ terminal }: World, journal: Journal): void {
   const jobs = journal.jobs().map(({ job }) => job);
-  terminal.note("\nThe jobs keep running. Run the same command again to go on, or cancel them:");
+  terminal.note("\nRun the same command again to go on.");
+  if (jobs.length === 0) return;
+  terminal.note("The jobs keep running. To cancel them:");
   terminal.note(`  ${product.word} jobs cancel ${jobs.join(" ")}`);
 }

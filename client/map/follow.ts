@@ -1,4 +1,5 @@
 import { AppError, fail } from "../../common/errors.ts";
+import { notRecovered } from "../../contract/job-loss.ts";
 import { jobOperations } from "../../contract/operations/jobs.ts";
 import { jobExitCodes } from "../../contract/statuses.ts";
 import { listTasksOf } from "../managed-jobs.ts";
@@ -95,10 +96,11 @@ async function followChunk(
   const isCancelled = code === jobExitCodes.CANCELLED;
   const missing = journal.missing(numbers, job);
   if (missing.length > 0 && !isCancelled) {
-    // Of one that ended early, the input that it was at may be the cause.
-    const suspects = missing.filter((index) => begun.has(index));
     const why = await whyEnded(world, job);
-    for (const index of suspects.length > 0 ? suspects : missing) journal.fail(index, job, why);
+    // The input that it was at may be the cause, and all of them where it began none; not of a loss before that.
+    const suspects = missing.filter((index) => begun.has(index));
+    const isBlameless = suspects.length > 0 || why.endsWith(notRecovered);
+    for (const index of isBlameless ? suspects : missing) journal.fail(index, job, why);
   }
   journal.add({ ended: job });
   tell();

@@ -102,7 +102,7 @@ export function openJournal(file: string, inputs: Inputs, { newTag, retries }: J
   if (tag === "") add({ map: newTag(), ...inputs });
 
   return {
-    tag,
+    ...{ tag, digest: inputs.digest },
     add,
     /** Notes that an input failed in a job, once for each job. */
     fail(index: number, job: number, error: string): void {

@@ -1,4 +1,5 @@
 import type { Job } from "../../contract/agent-shapes.ts";
+import { notRecovered } from "../../contract/job-loss.ts";
 import type { JobRecovery } from "../../contract/task/job-recovery.ts";
 import type { JobTask, Outcome } from "./schema.ts";
 
@@ -17,7 +18,7 @@ export const usualRecovery: Recovery = {
 /** What becomes of a task that lost its cluster, however often that happens. */
 export const afterLoss = (why: string, { strategy }: Pick<Recovery, "strategy">): Outcome =>
   strategy === "none"
-    ? { to: "FAILED", reason: `${why}; it is not recovered, as its task says job_recovery: none` }
+    ? { to: "FAILED", reason: `${why}; ${notRecovered}` }
     : { to: "RECOVERING", reason: why };
 
 /** What failed only after that had not failed from the start. */

@@ -3,21 +3,30 @@ import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import type { ServerResponse } from "node:http";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
+import { notRecovered } from "../../contract/job-loss.ts";
 import { until } from "../helpers/agent.ts";
 import { commandLine } from "./command-line.ts";
 import { fakeControl, sendJson } from "./fake-control.ts";
 import { aJob, page } from "./managed-jobs.ts";
 
 /** What a job does with an input: its result, an exit code, or an end of the whole job as this status. */
-type Fate = string | number | { readonly ends: "FAILED" | "CANCELLED" | "never" };
+type Fate =
+  | string
+  | number
+  | { readonly ends: "FAILED" | "CANCELLED" | "never"; readonly early?: true };
 
 interface Stage {
   readonly fate: (index: number, job: number) => Fate;
   readonly lines?: readonly string[];
+  /** Why jobs fail. */
+  readonly details?: string;
 }
 
 /** A map of four inputs, or of these lines, against a control plane whose jobs run as the stage says. */
-async function stage(t: TestContext, { fate, lines = ["a", "b", "c", "d"] }: Stage) {
+async function stage(
+  t: TestContext,
+  { fate, lines = ["a", "b", "c", "d"], details = "gone" }: Stage,
+) {
   const launched: { readonly job: number; readonly indices: number[]; readonly tag: string }[] = [];
   const answers = new Map<string, unknown>();
   const answer = (res: ServerResponse, value: unknown, text: string, isWhole = true) => {
@@ -46,7 +55,7 @@ async function stage(t: TestContext, { fate, lines = ["a", "b", "c", "d"] }: Sta
       let text = "";
       for (const index of indices) {
         const what = fate(index, job);
-        text += `unended ${tag} ${index} begin\n`;
+        if (typeof what !== "object" || !what.early) text += `unended ${tag} ${index} begin\n`;
         if (typeof what === "object") {
           if (what.ends === "never") return answer(res, code, text, false);
           code = what.ends === "FAILED" ? 100 : 103;
@@ -59,7 +68,7 @@ async function stage(t: TestContext, { fate, lines = ["a", "b", "c", "d"] }: Sta
       answer(res, code, text);
     },
     "POST /jobs/queue/v2": (_seen, res) =>
-      answer(res, page(aJob({ status: "FAILED", details: "gone" })).result, "null"),
+      answer(res, page(aJob({ status: "FAILED", details })).result, "null"),
     "GET /api/get": ({ query }, res) => {
       const value = answers.get(query.get("request_id") ?? "");
       sendJson(res, 200, { status: "SUCCEEDED", return_value: JSON.stringify(value) });
@@ -126,6 +135,31 @@ test("of a job that is lost, what is not recorded is run again; what it was at c
     [[0, 1, 2], [3, 4, 5], [1, 2], [2]],
   );
   assert.match(results()[1].error, /^managed job 3 ended as FAILED before: gone$/);
+});
+
+test("a worker that is lost before an input began counts for none", async (t) => {
+  const { map, results, launched } = await stage(t, {
+    fate: (index, job) => (job < 6 && index < 2 ? { ends: "FAILED", early: true } : "0"),
+    details: notRecovered,
+  });
+
+  assert.equal((await map(["--retries", "1", "true"])).code, 0);
+  assert.equal(results().length, 4);
+  assert.deepEqual(launched.at(-1)?.indices, [0, 1]);
+});
+
+test("inputs that change while they are mapped are noticed", async (t) => {
+  const { map, file } = await stage(t, {
+    fate: () => {
+      writeFileSync(file("inputs"), "other\n");
+      return 1;
+    },
+  });
+
+  const { code, stderr } = await map(["true"]);
+
+  assert.equal(code, 5);
+  assert.match(stderr, /inputs has changed; restore it, then run the same command again/);
 });
 
 test("after an interruption the same command goes on with the jobs that there are", async (t) => {
