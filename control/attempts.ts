@@ -1,4 +1,5 @@
 import type { Connection, Queries } from "./db/open.ts";
+import { statement } from "./db/statement.ts";
 
 /** A row whose last pass failed. Instants are epoch milliseconds. */
 export interface Attempt {
@@ -29,9 +30,12 @@ export async function forgetAttempt(db: Connection, noun: string, id: string): P
 
 /** The rows of a noun whose last pass failed. */
 export async function listAttempts(db: Queries, noun: string): Promise<Attempt[]> {
-  const rows = await db.selectFrom("attempts").selectAll().where("noun", "=", noun).execute();
-  return rows.map(toAttempt);
+  return (await selectAttempts(db, { noun })).map(toAttempt);
 }
+
+const selectAttempts = statement((db: Queries, { noun }: { readonly noun: string }) =>
+  db.selectFrom("attempts").selectAll().where("noun", "=", noun),
+);
 
 /** How the last pass over a row failed; undefined where it did not. */
 export async function findAttempt(

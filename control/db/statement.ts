@@ -10,15 +10,15 @@ type Built<Row> = ReturnType<Compilable<Row>["compile"]>;
 type Fields = { readonly [field: string]: Value | readonly string[] | Choice };
 
 /**
- * A statement of a hot path. It is built once, because that takes longer than running it does; its values
- * are those of the record that it is given, in their order. Outside transactions it is run without
- * waiting for a connection, where the database allows that. Fields that are booleans or undefined hold no
- * values: for each of their combinations the statement is built anew.
+ * A statement of a hot path. It is built once for all databases, because that takes longer than running it
+ * does; its values are those of the record that it is given, in their order. Outside transactions it is run
+ * without waiting for a connection, where the database allows that. Fields that are booleans or undefined
+ * hold no values: for each of their combinations the statement is built anew.
  */
 export function statement<DB extends Queries, Given extends Fields, Row>(
   build: (db: DB, given: Given) => Compilable<Row>,
 ): (db: DB, given: Given) => Promise<Row[]> {
-  const known = new WeakMap<object, Map<string, Built<Row>>>();
+  const forms = new Map<string, Built<Row>>();
 
   function buildOnce(db: DB, given: Given, values: readonly Value[]): Built<Row> {
     const built = build(db, given).compile();
@@ -29,8 +29,6 @@ export function statement<DB extends Queries, Given extends Fields, Row>(
 
   return async (db, given) => {
     const executor = db.getExecutor();
-    const forms = known.get(executor.adapter) ?? new Map<string, Built<Row>>();
-    known.set(executor.adapter, forms);
     const { form, parameters } = read(given);
     const built = forms.get(form) ?? buildOnce(db, given, parameters);
     forms.set(form, built);

@@ -4,11 +4,11 @@ import { pageRoutes } from "./site.ts";
 
 /** Answers what no row fits: 405 where the path takes other methods, 404 otherwise. */
 export function answerUnknown(rows: readonly Operation[]) {
-  const routes = [...rows.map(routeOf), ...pageRoutes];
-  const known = routes.map(({ method, path }) => ({ method, fits: patternOf(path) }));
+  let patterns: { method: string; fits: RegExp }[] | undefined;
   return ({ method, url }: FastifyRequest, reply: FastifyReply): FastifyReply => {
+    patterns ??= [...rows.map(routeOf), ...pageRoutes].map(toPattern);
     const [path = ""] = url.split("?");
-    const methods = known.filter(({ fits }) => fits.test(path)).map((route) => route.method);
+    const methods = patterns.filter(({ fits }) => fits.test(path)).map((route) => route.method);
     if (methods.length === 0) {
       const detail = `there is no ${method} ${path}; /docs lists what there is`;
       return reply.code(404).send({ detail, type: "NotFoundError" });
@@ -19,5 +19,7 @@ export function answerUnknown(rows: readonly Operation[]) {
   };
 }
 
-const patternOf = (path: string): RegExp =>
-  new RegExp(`^${path.replace("/{full_path}", "(/.*)?").replace(/\{\w+\}/g, "[^/]+")}/?$`);
+function toPattern({ method, path }: { method: string; path: string }) {
+  const text = path.replace("/{full_path}", "(/.*)?").replace(/\{\w+\}/g, "[^/]+");
+  return { method, fits: new RegExp(`^${text}/?$`) };
+}

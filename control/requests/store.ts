@@ -140,10 +140,13 @@ export async function listUnendedOf(
 
 /** The request with this id, without its result. */
 export async function findRequest(db: Queries, id: string): Promise<StoredRequest | undefined> {
-  const query = db.selectFrom("requests").select(columns).where("id", "=", id);
-  const row = await query.executeTakeFirst();
+  const [row] = await selectRequest(db, { id });
   return row && toRequest(row);
 }
+
+const selectRequest = statement((db: Queries, { id }: { readonly id: string }) =>
+  db.selectFrom("requests").select(columns).where("id", "=", id),
+);
 
 /** How a request ended, with its result; undefined for one that has not. */
 export async function findEnded(db: Queries, id: string): Promise<EndedRequest | undefined> {

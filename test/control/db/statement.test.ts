@@ -7,18 +7,18 @@ import { statement } from "../../../control/db/statement.ts";
 
 type Given = { readonly id: string; readonly role: "admin" | "user" };
 
-test("a statement is built once, and run with the values of each call", async (t) => {
-  const db = await withUsers(t);
+test("a statement is built once for all databases, and run with the values of each call", async (t) => {
+  const [db, other] = [await withUsers(t), await withUsers(t)];
   let built = 0;
   const find = statement((queries: Queries, { id, role }: Given) => {
     built += 1;
     return queries.selectFrom("users").select("name").where("id", "=", id).where("role", "=", role);
   });
 
-  const namesFor = async (given: Given) => (await find(db, given)).map(({ name }) => name);
+  const namesFor = async (given: Given, of = db) => (await find(of, given)).map(({ name }) => name);
 
   assert.deepEqual(await namesFor({ id: "u1", role: "user" }), ["ann"]);
-  assert.deepEqual(await namesFor({ id: "u2", role: "admin" }), ["eve"]);
+  assert.deepEqual(await namesFor({ id: "u2", role: "admin" }, other), ["eve"]);
   assert.deepEqual(await namesFor({ id: "u1", role: "admin" }), []);
   assert.equal(built, 1);
 });
