@@ -39,7 +39,7 @@ const kinds: readonly Kind[] = [
   {
     name: "unit",
     has: (file) => !startsProcesses.test(file) && !alone.test(file),
-    intoGroups: byNumber(4),
+    intoGroups: byNumber(3),
     first: [helper("untracked"), helper("no-processes")],
   },
 ];
