@@ -23,7 +23,8 @@ function answersOf(first: string, last: string) {
       body: Readable.from([Buffer.from(content)]),
     };
   };
-  return { asked, ctx: { agent: () => ({ open }) } as unknown as Context };
+  const ctx = { agent: () => ({ open }), steadyNow: () => 0 } as unknown as Context;
+  return { asked, ctx };
 }
 
 test("a log goes on behind what was left out, after a line that says so", async (t) => {
