@@ -7,37 +7,32 @@ import { product } from "../../common/product.ts";
 import type { clusterOperations as rows } from "../../contract/operations/clusters.ts";
 import type { Call, Reply } from "../bind.ts";
 import type { Context } from "../context.ts";
-import {
-  addDownload,
-  belowDownloads,
-  downloadsOf,
-  type Log,
-  shownDownloads,
-} from "../downloads.ts";
+import { addDownload, belowDownloads, downloadsOf, shownDownloads } from "../downloads.ts";
 import type { Ground } from "../ground.ts";
 import { mapInBatches } from "../map-in-batches.ts";
 import { textOf } from "../wire/log-pieces.ts";
 import { fetchFiles, readPlace } from "./files/fetch.ts";
 import { type Member, zipOf } from "./files/zip.ts";
-import { getReadable } from "./find.ts";
+import { getLive, getReadable } from "./find.ts";
 import { getJob, latestJobId } from "./jobs.ts";
+import { readLastLog } from "./last-logs.ts";
 import { openJobLog } from "./logs.ts";
-import type { Cluster } from "./schema.ts";
 
 /** What clients are told control's home is: none of its real paths is shown. */
 const shownHome = `/${product.word}`;
 
-/** Copies job logs to the caller's folder on control; the paths are for `download`. */
+/** Copies job logs to the caller's folder on control, of a cluster that is off their ends; the paths are for `download`. */
 export async function downloadLogs(
   ctx: Context,
   input: InputOf<typeof rows.downloadLogs>,
   call: Call,
 ) {
-  const cluster = await getReadable(ctx, input.cluster_name);
-  const ids = input.job_ids?.map(toJobId) ?? [await latestJobId(ctx, cluster, call.signal)];
+  const cluster = await getLive(ctx, input.cluster_name);
   const paths: Record<string, string> = {};
-  for (const id of ids) {
-    const logs = [await logOf(ctx, cluster, id, call.signal)];
+  for (const wanted of input.job_ids?.map(toJobId) ?? [null]) {
+    const kept = await readLastLog(ctx, cluster, wanted);
+    const { id, chunks } = kept ?? (await logOf(ctx, cluster.name, wanted, call.signal));
+    const logs = [{ name: "run.log", chunks }];
     paths[id] = await addDownload(ctx, call, input.env_vars, `${cluster.name}-${id}`, logs);
   }
   return paths;
@@ -48,16 +43,13 @@ function toJobId(text: string): number {
   return fail("ValueError", `${JSON.stringify(text)} is not a job id; ids are numbers from 1`);
 }
 
-async function logOf(
-  ctx: Context,
-  cluster: Cluster,
-  id: number,
-  signal: AbortSignal,
-): Promise<Log> {
+async function logOf(ctx: Context, name: string, jobId: number | null, signal: AbortSignal) {
+  const cluster = await getReadable(ctx, name);
+  const id = jobId ?? (await latestJobId(ctx, cluster, signal));
   await getJob(ctx, cluster, id, signal);
   const query = { id, tail: 0, offset: 0, follow: "false" };
   const { pieces } = await openJobLog(ctx, cluster, query, signal);
-  return { name: "run.log", chunks: textOf(pieces) };
+  return { id, chunks: textOf(pieces) };
 }
 
 /** Folders of the caller, or what lies on a node, as one zip that is sent while it is made. */

@@ -19,7 +19,7 @@ const cancelTimeoutMs = 60_000;
 
 type QueueInput = InputOf<typeof rows.queue>;
 
-/** Jobs of a cluster, newest first; those that were last heard of, while its head is away. */
+/** Jobs of a cluster, newest first; those that were last heard of, while its head is away or off. */
 export async function queue(ctx: Context, input: QueueInput, call: Call) {
   const user = ownerShown(call, input.all_users);
   const filter = { active: input.skip_finished ? "true" : "false", user };
@@ -33,7 +33,8 @@ export async function queue(ctx: Context, input: QueueInput, call: Call) {
     const last = isAway(error) ? await lastOf(ctx, input) : undefined;
     if (last === undefined) throw error;
     const asOf = new Date(last.at).toISOString();
-    call.print(`cluster ${input.cluster_name} does not answer; these are its jobs as of ${asOf}\n`);
+    const why = isOff(error) ? "is STOPPED" : "does not answer";
+    call.print(`cluster ${input.cluster_name} ${why}; these are its jobs as of ${asOf}\n`);
     return last.jobs
       .filter((job) => user === undefined || job.userId === user || job.userName === user)
       .filter((job) => !input.skip_finished || !hasEnded(job))
@@ -43,9 +44,12 @@ export async function queue(ctx: Context, input: QueueInput, call: Call) {
 
 const isAway = (error: unknown): boolean =>
   error instanceof AppError &&
-  (error.type === "UnreachableError" || error.details["status"] === "INIT");
+  (error.type === "UnreachableError" || error.details["status"] === "INIT" || isOff(error));
 
-const lastOf = async (ctx: Ground, { cluster_name: name }: QueueInput) =>
+const isOff = (error: unknown): boolean =>
+  error instanceof AppError && error.details["status"] === "STOPPED";
+
+const lastOf = async (ctx: Ground, { cluster_name: name }: Pick<QueueInput, "cluster_name">) =>
   findLastQueue(ctx, await getLive(ctx, name));
 
 const toRecord = (job: Job, asOf?: string) =>
@@ -85,8 +89,20 @@ export async function listWaits(
     .map(({ id, reason }) => `job ${id} ${reason}`);
 }
 
-/** Statuses by job id; null for an id that the cluster does not know. */
+/** Statuses by job id, as they were when a cluster went off; null for an id that the cluster does not know. */
 export async function jobStatus(ctx: Context, input: InputOf<typeof rows.jobStatus>, call: Call) {
+  try {
+    return await statusesOf(ctx, input, call);
+  } catch (error) {
+    const last = isOff(error) ? await lastOf(ctx, input) : undefined;
+    if (last === undefined) throw error;
+    const ids = input.job_ids ?? last.jobs.slice(0, 1).map(({ id }) => id);
+    const statusOf = (id: number) => last.jobs.find((job) => job.id === id)?.status ?? null;
+    return Object.fromEntries(ids.map((id) => [String(id), statusOf(id)]));
+  }
+}
+
+async function statusesOf(ctx: Context, input: InputOf<typeof rows.jobStatus>, call: Call) {
   const cluster = await getReadable(ctx, input.cluster_name);
   const ids = input.job_ids ?? [await latestJobId(ctx, cluster, call.signal)];
   const found = await mapInBatches(ids, (id) => findJob(ctx, cluster, id, call.signal));

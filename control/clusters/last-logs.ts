@@ -6,6 +6,7 @@ import type { InputOf } from "../../common/operation.ts";
 import { product } from "../../common/product.ts";
 import { agentOperations as api } from "../../contract/agent-api.ts";
 import type { Job } from "../../contract/agent-shapes.ts";
+import type { Gap } from "../../contract/hooks.ts";
 import { jobLogGap, logOffsetHeader } from "../../contract/job-log.ts";
 import type { clusterOperations as rows } from "../../contract/operations/clusters.ts";
 import type { Call, LogReply } from "../bind.ts";
@@ -61,6 +62,29 @@ async function keepLog(ctx: Context, cluster: Cluster, id: number, signal: Abort
 
 type Input = InputOf<typeof rows.logs>;
 
+/** The copy of the log of a job, by default of the latest, of a cluster that is off or gone. */
+interface Kept {
+  readonly job: Job;
+  readonly file: string;
+  readonly gap: Gap | null;
+  /** How old its last lines are. */
+  readonly at: number;
+}
+
+async function findKept(
+  ctx: Ground,
+  cluster: Cluster,
+  jobId: number | null,
+): Promise<Kept | undefined> {
+  if (cluster.status !== "STOPPED" && cluster.status !== "GONE") return undefined;
+  const last = await findLastQueue(ctx, cluster);
+  const job = last?.jobs.find(({ id }) => jobId === null || jobId === id);
+  if (last === undefined || job === undefined) return undefined;
+  const file = fileOf(ctx, cluster, job.id);
+  const { gap, isWhole } = await copyStateOf(file);
+  return isWhole ? { job, file, gap, at: endOf(job, last) } : undefined;
+}
+
 /** The copied log of a job, by default of the latest, of a cluster that is off or gone; undefined where there is none. */
 export async function openLastLog(
   ctx: Ground,
@@ -68,35 +92,30 @@ export async function openLastLog(
   input: Input,
   call: Call,
 ): Promise<LogReply | undefined> {
-  if (cluster.status !== "STOPPED" && cluster.status !== "GONE") return undefined;
-  const last = await findLastQueue(ctx, cluster);
-  const job = last?.jobs.find(({ id }) => input.job_id === null || input.job_id === id);
-  if (last === undefined || job === undefined) return undefined;
-  const file = fileOf(ctx, cluster, job.id);
-  const { gap, isWhole } = await copyStateOf(file);
-  if (!isWhole) return undefined;
-  const lines = await offsetOfLastLines(file, Math.max(input.tail, 0), gap);
+  const kept = await findKept(ctx, cluster, input.job_id);
+  if (kept === undefined) return undefined;
+  const lines = await offsetOfLastLines(kept.file, Math.max(input.tail, 0), kept.gap);
   const start = Math.max(lines, input.offset);
   return {
     headers: { [logOffsetHeader]: String(start) },
-    body: Readable.from(textFrom({ file, start, at: endOf(job, last) }, cluster, job, input, call)),
-    exitCode: async () => exitCodeOf(job),
+    body: Readable.from(textFrom(kept, start, cluster, input, call)),
+    exitCode: async () => exitCodeOf(kept.job),
   };
+}
+
+/** The same as it lies here, to be copied; with the job that it is of. */
+export async function readLastLog(ctx: Ground, cluster: Cluster, jobId: number | null) {
+  const kept = await findKept(ctx, cluster, jobId);
+  if (kept === undefined) return undefined;
+  return { id: kept.job.id, chunks: neutralise(readCopy(kept.file, 0, async () => true)) };
 }
 
 const endOf = ({ endedAt }: Job, { at }: LastQueue): number => endedAt ?? at;
 
-interface Kept {
-  readonly file: string;
-  readonly start: number;
-  /** How old its last lines are. */
-  readonly at: number;
-}
-
 async function* textFrom(
-  { file, start, at }: Kept,
+  { job: { id }, file, at }: Kept,
+  start: number,
   { name, status, wantedBecause }: Cluster,
-  { id }: Job,
   { timestamps, since }: Input,
   { program }: Call,
 ): AsyncGenerator<Buffer> {

@@ -1,7 +1,10 @@
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { test } from "node:test";
 import type { GivenInputOf } from "../../../common/operation.ts";
 import { clusterOperations as rows } from "../../../contract/operations/clusters.ts";
+import { belowDownloads, downloadsOf } from "../../../control/downloads.ts";
 import { controlLine } from "../../../control/wire/control-lines.ts";
 import { testWorld, type World, type WorldOptions } from "../../helpers/world.ts";
 
@@ -48,6 +51,36 @@ test("the logs of a stopped cluster stay readable, and say where they come from"
   assert.equal((await logOf(world, { tail: 2 })).text, `${said}b\nc\n`);
   assert.deepEqual(await logOf(world, { job_id: 1, follow: true }), {
     ...{ text: `${source(1, "STOPPED", "stop by local")}first\n`, code: 0 },
+  });
+});
+
+test("a stopped cluster still tells of its jobs, and hands out the ends of their logs", async (t) => {
+  const world = await withJobs(t);
+  await world.run(rows.stop, name);
+  const queue = await world.call(rows.queue, { ...name, skip_finished: false, all_users: true });
+
+  const jobs = await world.get(rows.queue, queue);
+
+  assert.deepEqual(
+    jobs.map(({ job_id, status }) => [job_id, status]),
+    [
+      [2, "FAILED"],
+      [1, "SUCCEEDED"],
+    ],
+  );
+  assert.match(
+    await world.printed(queue),
+    /^cluster demo is STOPPED; these are its jobs as of 20/m,
+  );
+  assert.deepEqual(await world.run(rows.jobStatus, { ...name, job_ids: null }), { 2: "FAILED" });
+  assert.deepEqual(await world.run(rows.jobStatus, { ...name, job_ids: [1, 7] }), {
+    ...{ 1: "SUCCEEDED", 7: null },
+  });
+  const { 2: place = "" } = await world.run(rows.downloadLogs, { ...name, job_ids: null });
+  const folder = join(downloadsOf(world.ctx, "local"), belowDownloads(place) ?? "");
+  assert.equal(readFileSync(join(folder, "run.log"), "utf8"), "a\nb\nc\n");
+  await assert.rejects(world.run(rows.downloadLogs, { ...name, job_ids: ["7"] }), {
+    type: "ClusterNotUpError",
   });
 });
 

@@ -52,8 +52,8 @@ test("what fails, what is printed and what is refused at once is worded for the 
     "GET",
     `/api/get?request_id=${(await send("/stop", { cluster_name: "dev" })).headers["x-skypilot-request-id"]}`,
   );
-  const queue = await send("/queue", { cluster_name: "dev" });
-  const asked = `/api/get?request_id=${queue.headers["x-skypilot-request-id"]}`;
+  const logs = await send("/download_logs", { cluster_name: "dev", job_ids: ["7"] });
+  const asked = `/api/get?request_id=${logs.headers["x-skypilot-request-id"]}`;
   const messageFor = async (more: object) =>
     JSON.parse(String((await world.http("GET", asked, more)).json["error"])).message;
   assert.match(await messageFor({ headers }), /start it to read them: sky start dev/);
