@@ -5,6 +5,7 @@ import type { Job, JobSidecar } from "../../contract/agent-shapes.ts";
 import { redactSecrets, type Task } from "../../contract/task.ts";
 import type { Call } from "../bind.ts";
 import type { Context } from "../context.ts";
+import { listEvents } from "../events.ts";
 import type { Ground } from "../ground.ts";
 import { askedOfReplica } from "../needs.ts";
 import { chooseOffer } from "../offers.ts";
@@ -14,6 +15,7 @@ import { checkFiles, readCargo } from "./files/cargo.ts";
 import { listOpen } from "./lifecycles/store.ts";
 import { openJobLog } from "./logs.ts";
 import { addNewCluster, newCluster } from "./new-cluster.ts";
+import { tellsPending } from "./planning.ts";
 import type { Asked, Cluster, MadeFor } from "./schema.ts";
 import { findCluster } from "./store.ts";
 import { submitJob } from "./submit.ts";
@@ -75,6 +77,13 @@ export async function lossOf(
   if (cluster.wanted !== "UP") return `its cluster is being removed: ${cluster.wantedBecause}`;
   const nodes = await ctx.provider(cluster.provider).list(cluster, signal);
   return nodes.length < cluster.nodes ? "its machine is gone" : undefined;
+}
+
+/** Why a cluster that is not up waits for a machine or has failed for now; undefined where it is being made. */
+export async function delayOf(ctx: Ground, { id, problem }: Cluster): Promise<string | undefined> {
+  if (problem !== null) return problem.message;
+  const [last] = await listEvents(ctx.db, "cluster", id, { kinds: ["remarks"], limit: 1 });
+  return last && tellsPending(last.reason) ? last.reason : undefined;
 }
 
 /** Why a machine of a cluster is about to be lost; undefined while it is not. */

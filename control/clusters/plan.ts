@@ -11,6 +11,7 @@ import {
   ofHead,
   type Step,
   stopOf,
+  whyPending,
 } from "./planning.ts";
 import type { Cluster, Wanted } from "./schema.ts";
 
@@ -66,7 +67,7 @@ export const plans: Record<Wanted, Plan> = {
 function awaitMachines(pending: Observed[]): Step {
   const [{ rank, reason } = { rank: 0, reason: undefined }] = pending;
   const others = pending.length > 1 ? ` and ${pending.length - 1} more` : "";
-  return [{ do: "await", why: `node ${rank}${others} pending: ${reason ?? "no machine yet"}` }];
+  return [{ do: "await", why: whyPending(`${rank}${others}`, reason) }];
 }
 
 /** Nothing stays at an offer that was refused. */

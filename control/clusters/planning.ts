@@ -114,3 +114,10 @@ function nodesOf(action: Action): string[] {
   if ("nodeId" in action) return [`node ${action.nodeId.split("-").at(-1)}`];
   return "rank" in action ? [`node ${action.rank}`] : ["the head"];
 }
+
+/** What is told of a cluster whose nodes wait for machines. */
+export const whyPending = (nodes: string, reason = "no machine yet"): string =>
+  `node ${nodes} pending: ${reason}`;
+
+/** Whether that is what was told. */
+export const tellsPending = (told: string): boolean => /^node [^:]* pending: /.test(told);

@@ -1,5 +1,6 @@
 import { AppError } from "../../common/errors.ts";
 import {
+  delayOf,
   hopeless,
   lossOf,
   noticeOf,
@@ -174,8 +175,9 @@ async function awaitCluster(
   const { problem, everUp } = cluster;
   if (problem !== null && task.poolId === null && hopeless.includes(problem.type))
     return { to: "FAILED_PRECHECKS", reason: problem.message };
-  await tellWait(ctx, task, problem && `waits for its cluster: ${problem.message}`);
-  if (problem !== null) await endLaunch(ctx, task);
+  const delay = await delayOf(ctx, cluster);
+  await tellWait(ctx, task, delay === undefined ? null : `waits for its cluster: ${delay}`);
+  if (delay !== undefined) await endLaunch(ctx, task);
   // What becomes of a worker is up to its pool.
   if (!everUp || task.poolId !== null) return;
   // The answer to its submission may have been lost: it may run.

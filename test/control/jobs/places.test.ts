@@ -104,6 +104,22 @@ test("a job that waits for a machine keeps no other from its launch", async (t) 
   assert.equal(launchingAt, null);
 });
 
+test("a job whose machine is pending keeps no other from its launch, and says what it waits for", async (t) => {
+  const bed = await jobBed(t, oneLaunch);
+  const { provider } = bed.world;
+  Object.assign(provider, { queues: true, waitsFor: "12 jobs are before it" });
+  await bed.launch();
+  const waiting = "waits for its cluster: node 0 pending: 12 jobs are before it";
+  const { status } = await bed.until(1, ({ waitsFor }) => waitsFor === waiting);
+  assert.equal(status, "STARTING");
+  await bed.launch();
+  await bed.until(2, ({ waitsFor }) => waitsFor === waiting);
+
+  provider.waitsFor = undefined;
+  await bed.untilTask(1, "RUNNING");
+  await bed.untilTask(2, "RUNNING");
+});
+
 test("the tasks of a group take one place together", async (t) => {
   const bed = await jobBed(t, oneJob);
   await bed.launch(aGroup);
