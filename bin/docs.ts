@@ -3,6 +3,7 @@ import { dirname } from "node:path";
 import { parseArgs } from "node:util";
 import { errorCodeOf } from "../common/errors.ts";
 import { apiPage } from "./docs/api.ts";
+import { examplesPage } from "./docs/examples.ts";
 import { exitCodesPage } from "./docs/exit-codes.ts";
 import { hooksPage } from "./docs/hooks.ts";
 import { knownVariablesModule } from "./docs/known-variables.ts";
@@ -18,6 +19,7 @@ import { taskSchema } from "./docs/task-schema.ts";
 const pages = [
   { file: "client/known-variables.ts", render: knownVariablesModule },
   { file: "docs/api.md", render: apiPage },
+  { file: "examples/README.md", render: examplesPage },
   { file: "docs/exit-codes.md", render: exitCodesPage },
   { file: "docs/hooks.md", render: hooksPage },
   { file: "docs/internal-statuses.md", render: internalStatusesPage },

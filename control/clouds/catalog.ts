@@ -63,19 +63,24 @@ export interface Catalog {
 export type CatalogNow = () => Catalog;
 
 const shippedFolder = join(import.meta.dirname, "catalog");
+let shippedFiles: readonly CatalogFile[] | undefined;
+
+/** What we ship, read once: it stays as it is while this process runs. */
+function shipped(): readonly CatalogFile[] {
+  shippedFiles ??= filesIn(shippedFolder).map(({ path }) => CatalogFile.parse(contentOf(path)));
+  return shippedFiles;
+}
 
 /** Opens the catalog, whose own files lie in a folder that need not exist; `warn` hears of those that are left out. */
 export function openCatalog(ownFolder: string, warn: (problem: string) => void): CatalogNow {
-  let shipped: CatalogFile[] | undefined;
   let seen: string | undefined;
   let catalog: Catalog;
   return () => {
     const files = filesIn(ownFolder);
     const state = files.map(({ path, mtimeMs, size }) => `${path} ${mtimeMs} ${size}`).join("\n");
     if (state === seen) return catalog;
-    shipped ??= filesIn(shippedFolder).map(({ path }) => CatalogFile.parse(contentOf(path)));
     const own = files.map(({ name, path }) => readOwn(name, path));
-    catalog = merged(shipped, own);
+    catalog = merged(shipped(), own);
     seen = state;
     catalog.problems.forEach(warn);
     return catalog;
