@@ -1,4 +1,4 @@
-import type { CatalogMachine } from "./clouds/catalog.ts";
+import { type CatalogMachine, completed } from "./clouds/catalog.ts";
 import { isSameOffer } from "./clouds/schema.ts";
 import type { AskedIn } from "./clusters/schema.ts";
 import type { Context } from "./context.ts";
@@ -60,13 +60,14 @@ function whyLater(offer: Offer, chosen: Offer | undefined, nodes: number): strin
 /** What the catalog knows of clouds in which nothing can be created here: the cheapest machine of each. */
 function elsewhere({ catalog, providers }: Context, asked: AskedIn): Candidate[] {
   const isHere = (cloud: string) => providers.some(({ name }) => name === cloud);
-  const foreign = catalog().machines.filter(({ cloud }) => !isHere(cloud));
+  const known = catalog();
+  const foreign = known.machines.filter(({ cloud }) => !isHere(cloud));
   const offers = asked.resources.candidates
     .filter(({ accelerator }) => accelerator !== undefined)
     .flatMap((candidate) => {
       const { nodes: _, ...need } = needOf({ nodes: asked.nodes }, candidate);
       const all = foreign.flatMap((machine) => offerOf(machine, candidate.useSpot));
-      return all.filter((offer) => meets(offer, need));
+      return all.map((offer) => completed(known, offer)).filter((offer) => meets(offer, need));
     });
   const sorted = offers.sort((a, b) => a.dollarsPerHour - b.dollarsPerHour);
   const cheapest = new Map(sorted.toReversed().map((offer) => [offer.provider, offer]));

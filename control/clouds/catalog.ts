@@ -91,10 +91,10 @@ function filesIn(folder: string) {
   const names = existsSync(folder) ? readdirSync(folder).sort() : [];
   return names
     .filter((name) => /\.ya?ml$/.test(name))
-    .map((name) => {
+    .flatMap((name) => {
       const path = join(folder, name);
-      const { mtimeMs, size } = statSync(path);
-      return { name, path, mtimeMs, size };
+      const stats = statSync(path, { throwIfNoEntry: false });
+      return stats === undefined ? [] : [{ name, path, mtimeMs: stats.mtimeMs, size: stats.size }];
     });
 }
 

@@ -5,6 +5,7 @@ import {
   readdirSync,
   readFileSync,
   rmSync,
+  symlinkSync,
   utimesSync,
   writeFileSync,
 } from "node:fs";
@@ -106,11 +107,12 @@ test("an offer has the memory of its accelerators, and an own price where there 
 });
 
 test("an own file that is wrong is left out, and why is said once", (t) => {
-  const { now, told, write } = ownCatalog(t);
+  const { now, told, write, own } = ownCatalog(t);
   write("a.yaml", "prices: [{infra: ssh/lab, dollars_per_hour: 1}]");
   write("b.yaml", "prices: [{");
   write("c.yaml", `prices: [{infra: local, dollars_per_hour: 2, ${evidence}}]`);
   write("notes.txt", "not read");
+  symlinkSync("nowhere", join(own, "gone.yaml"));
 
   assert.deepEqual(
     now().prices.map(({ infra }) => infra),
