@@ -12,6 +12,7 @@ import { actionOutput, errorOutput, later, noFollow, output, timeout } from "./c
 import { poolCommands } from "./catalog/pools.ts";
 import { recipeCommands } from "./catalog/recipes.ts";
 import type { CommandRow } from "./catalog/row.ts";
+import { secretCommands } from "./catalog/secrets.ts";
 import { servingCommands } from "./catalog/serving.ts";
 import { sshCommands } from "./catalog/ssh.ts";
 import { storageCommands } from "./catalog/storage.ts";
@@ -26,6 +27,7 @@ const rows: readonly CommandRow[] = [
   ...nodeCommands,
   ...servingCommands,
   ...recipeCommands,
+  ...secretCommands,
   ...storageCommands,
   ...workspaceCommands,
   ...controlCommands,

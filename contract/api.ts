@@ -13,6 +13,7 @@ import { pageOperations } from "./operations/pages.ts";
 import { poolOperations } from "./operations/pools.ts";
 import { recipeOperations } from "./operations/recipes.ts";
 import { requestOperations } from "./operations/requests.ts";
+import { secretOperations } from "./operations/secrets.ts";
 import { serveOperations } from "./operations/serve.ts";
 import { sshNodePoolOperations } from "./operations/ssh-node-pools.ts";
 import { storageOperations } from "./operations/storage.ts";
@@ -48,6 +49,7 @@ export const operationGroups: readonly Group[] = [
   group("Volumes", volumeOperations),
   group("Storage", storageOperations),
   group("Uploads", uploadOperations),
+  group("Secrets", secretOperations),
   group("Workspaces", workspaceOperations),
   group("Recipes", recipeOperations),
   group("Users", userOperations),

@@ -10,6 +10,7 @@ import { explainOperations } from "./explain.ts";
 import { jobOperations } from "./jobs/operations.ts";
 import { recipeOperations } from "./recipes/operations.ts";
 import { requestOperations } from "./requests/operations.ts";
+import { secretOperations } from "./secrets/operations.ts";
 import { poolOperations, serviceOperations } from "./services/operations.ts";
 import { sessionOperations } from "./sessions/operations.ts";
 import { sshPoolOperations } from "./ssh-pools/operations.ts";
@@ -45,6 +46,7 @@ export const operations: Bound[] = [
   ...sshPoolOperations,
   ...uploadOperations,
   ...storageOperations,
+  ...secretOperations,
   ...emptyLists,
   ...dashboardOperations,
 ];

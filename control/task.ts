@@ -107,8 +107,8 @@ const unbuilt: Uses = {
     ({ fileMounts }) =>
       Object.values(fileMounts).some((mount) => mount.kind === "storage" && !isCopy(mount)),
   volumes: ({ volumes }) => isFilled(volumes),
-  managed_secrets: ({ managedSecrets }) => isFilled(managedSecrets),
-  "secrets from a store": ({ storedSecrets }) => isFilled(storedSecrets),
+  "managed_secrets with mount_path": ({ managedSecrets }) =>
+    managedSecrets.some(({ mountPath }) => mountPath !== undefined),
   "resources.image_id": (_, { image }) => image !== undefined,
   "resources.instance_type": (_, { instanceType }) => instanceType !== undefined,
   "resources.volumes": (_, { networkDisks }) => isFilled(networkDisks),

@@ -23,6 +23,7 @@ import { logLineForm } from "./logs.ts";
 import { managedJobEventForm, managedJobForm, mapForm } from "./managed-jobs.ts";
 import { workerPoolForm } from "./pools.ts";
 import { recipeForm } from "./recipes.ts";
+import { secretForm } from "./secrets.ts";
 import { serviceForm } from "./services.ts";
 import { storageForm } from "./storage.ts";
 import { configurationForm, configurationVersionForm, workspaceForm } from "./workspaces.ts";
@@ -88,6 +89,7 @@ export const outputs: readonly Output[] = [
   { name: "identity", schema: identityForm.schema, printedBy: ["whoami"] },
   { name: "users", schema: listOf(userForm), printedBy: ["users list"] },
   { name: "user-import", schema: importForm.schema, printedBy: ["users import"] },
+  { name: "secrets", schema: listOf(secretForm), printedBy: ["secrets list"] },
   { name: "storages", schema: listOf(storageForm), printedBy: ["storage ls"] },
   { name: "tokens", schema: listOf(tokenForm), printedBy: ["tokens list"] },
   { name: "new-token", schema: newTokenForm.schema, printedBy: ["tokens create", "tokens rotate"] },
@@ -127,6 +129,7 @@ export const outputs: readonly Output[] = [
       ],
       ...["context add", "context use", "context remove", "login", "logout"],
       ...["users create", "users update", "users delete", "tokens delete", "storage delete"],
+      ...["secrets set", "secrets rm"],
       ...["workspaces create", "workspaces update", "workspaces delete", "workspaces use"],
       "api config set",
       ...["api start", "api stop", "agent install", "agent uninstall"],

@@ -24,7 +24,11 @@ export interface Variables {
   readonly storedSecrets: readonly string[];
 }
 
-const storedPrefix = "secrets:";
+/** What a task writes before the name of a stored secret. */
+export const storedPrefix = "secrets:";
+
+/** A name that a shell knows. */
+export const secretName = /^[A-Za-z_]\w*$/;
 
 /** Reads `envs` and `secrets` of the task at `task`. */
 export function readVariables(task: Place, given: GivenVariables): Variables {
@@ -119,7 +123,7 @@ function readValue(
 }
 
 const notAName = "must be a name that a shell knows: letters, digits and _, no digit first";
-const isName = (name: string) => /^[A-Za-z_]\w*$/.test(name);
+const isName = (name: string) => secretName.test(name);
 
 /** User, password and server of a container registry only mean something together. */
 function refuseHalfLogin(task: Place, envs: readonly string[], secrets: readonly string[]): void {

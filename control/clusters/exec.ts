@@ -8,6 +8,7 @@ import type { Task } from "../../contract/task.ts";
 import type { Call } from "../bind.ts";
 import type { Context } from "../context.ts";
 import { nudge } from "../reconciler.ts";
+import { withStoredSecrets } from "../secrets/fill.ts";
 import { readTask, readTaskAndRemarks, withoutSecrets } from "../task.ts";
 import { causeOf } from "../want.ts";
 import { keepAutostop } from "./apply.ts";
@@ -30,7 +31,8 @@ const hooksStay = `without effect here: config.hooks (${product.word} launch set
 type ExecInput = InputOf<typeof rows.exec>;
 
 /** Runs a task on a cluster that is up, or on its way there. Setup is left out. */
-export async function exec(ctx: Context, input: ExecInput, call: Call) {
+export async function exec(ctx: Context, given: ExecInput, call: Call) {
+  const input = { ...given, task: await withStoredSecrets(ctx, given.task, call) };
   const [task, remarks] = readTaskAndRemarks(input.task, "exec");
   call.print(remarks);
   if (task.hooks !== undefined) call.print(hooksStay);

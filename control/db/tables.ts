@@ -262,6 +262,14 @@ export interface Tables extends JobTables {
     request_id: string | null;
     hash: Uint8Array;
   };
+  secrets: {
+    scope: string;
+    owner: string;
+    name: string;
+    value: Uint8Array;
+    user_name: string;
+    updated_at: number;
+  };
   storages: {
     name: string;
     id: string;

@@ -12,6 +12,7 @@ import { asksForSpot } from "../needs.ts";
 import { describeAsked } from "../offer-words.ts";
 import { refuseImpossible } from "../offers.ts";
 import { nudge } from "../reconciler.ts";
+import { withStoredSecrets } from "../secrets/fill.ts";
 import { readDocument, remarksOn, withoutSecrets } from "../task.ts";
 import { causeOf } from "../want.ts";
 import { admitJob } from "../workspaces/admit.ts";
@@ -27,7 +28,8 @@ type Input = InputOf<typeof rows.launch>;
 
 /** Submits managed jobs; answers their numbers. From there on control runs them to their end. */
 export async function launch(ctx: Context, given: Input, call: Call) {
-  const yaml = await withDefaults(ctx, call.workspace, given.task);
+  const whole = await withDefaults(ctx, call.workspace, given.task);
+  const yaml = await withStoredSecrets(ctx, whole, call);
   const known = await listSubmitted(ctx.db, call.id);
   const ids = known.length > 0 ? known : await submit(ctx, given, yaml, call);
   await tellOf(ctx, ids);

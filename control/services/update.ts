@@ -9,6 +9,7 @@ import { addEvent } from "../events.ts";
 import type { Ground } from "../ground.ts";
 import { refuseImpossible } from "../offers.ts";
 import { nudge } from "../reconciler.ts";
+import { withStoredSecrets } from "../secrets/fill.ts";
 import { admitService } from "../workspaces/admit.ts";
 import { withDefaults } from "../workspaces/defaults.ts";
 import { getLiveService } from "./find.ts";
@@ -33,7 +34,11 @@ export async function update(ctx: Context, given: Input, call: Call): Promise<nu
   const service = await getLiveService(ctx, given.service_name);
   refuseLeaving(service);
   const { workspace } = service;
-  const input = { ...given, task: await withDefaults(ctx, workspace, given.task) };
+  const whole = await withDefaults(ctx, workspace, given.task);
+  const input = {
+    ...given,
+    task: await withStoredSecrets(ctx, whole, { user: call.user, workspace }),
+  };
   const [open, remarks] = readServiceTaskAndRemarks(ctx, input.task, "serve.update");
   call.print(remarks);
   await refuseOtherTls(ctx, service, open.spec.tls !== undefined);

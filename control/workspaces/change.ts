@@ -5,6 +5,7 @@ import { addAudit } from "../audit/store.ts";
 import type { Call } from "../bind.ts";
 import type { Context } from "../context.ts";
 import type { Ground } from "../ground.ts";
+import { deleteSecretsOf } from "../secrets/store.ts";
 import type { StoredConfiguration } from "./configurations.ts";
 import { refuseInUse } from "./in-use.ts";
 import { workspacesIn } from "./schema.ts";
@@ -33,6 +34,8 @@ export async function changeConfiguration(
     const workspaces = workspacesIn(document);
     await refuseInUse(tx, before.workspaces, workspaces);
     await refuseUnknownUsers(tx, before.workspaces, workspaces);
+    const gone = Object.keys(before.workspaces).filter((name) => !Object.hasOwn(workspaces, name));
+    if (gone.length > 0) await deleteSecretsOf(tx, "workspace", gone);
     const next = { version: before.version + 1, document, workspaces };
     const { user } = call;
     await addVersion(tx, ctx.seal, { ...next, user, createdAt: ctx.now().getTime() });

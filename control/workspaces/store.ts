@@ -88,7 +88,7 @@ export const listVersions = (db: Queries) =>
 
 /** What is live in a workspace. */
 export interface LiveThing {
-  readonly noun: "cluster" | "service" | "pool" | "managed job";
+  readonly noun: "cluster" | "service" | "pool" | "managed job" | "storage";
   readonly name: string;
   readonly user: User;
 }
@@ -117,6 +117,12 @@ export async function listLiveThings(db: Queries, workspace: string): Promise<Li
     .where("settled_at", "is", null)
     .orderBy("job_tasks.job_id")
     .execute();
+  const storages = db
+    .selectFrom("storages")
+    .select(["name", "user_id", "user_name"])
+    .where("workspace", "=", workspace)
+    .orderBy("name")
+    .execute();
   const toThing =
     (noun: LiveThing["noun"]) =>
     ({ name, user_id: id, user_name }: Awaited<typeof jobs>[number]): LiveThing => ({
@@ -128,6 +134,7 @@ export async function listLiveThings(db: Queries, workspace: string): Promise<Li
     ...(await clusters).map(toThing("cluster")),
     ...(await services).map((one) => toThing(wordsOf({ isPool: one.pool === 1 }).noun)(one)),
     ...(await jobs).map(toThing("managed job")),
+    ...(await storages).map(toThing("storage")),
   ];
 }
 
@@ -141,8 +148,9 @@ export async function listUsedWorkspaces(db: Queries): Promise<string[]> {
     .where("settled_at", "is", null)
     .distinct()
     .execute();
-  const rows = [...(await live("clusters")), ...(await live("services")), ...(await jobs)];
-  return [...new Set(rows.map(({ workspace }) => workspace))];
+  const storages = db.selectFrom("storages").select("workspace").distinct().execute();
+  const rows = [live("clusters"), live("services"), jobs, storages];
+  return [...new Set((await Promise.all(rows)).flat().map(({ workspace }) => workspace))];
 }
 
 /** Keeps where launches of a user go that name no workspace; null takes the choice back. */

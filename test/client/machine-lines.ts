@@ -54,6 +54,11 @@ export const routes: Routes = {
   "GET /ssh_node_pools/lab/status": sending(pool),
   "GET /ssh_node_pools/keys": sending(["id_ed25519"]),
   "DELETE /ssh_node_pools/lab": sending({ status: "success" }),
+  "GET /secrets": sending([
+    { name: "KEY", scope: "user", workspace: null, updated_at: 0, updated_by: "ana" },
+  ]),
+  "POST /secrets/set": sending(null),
+  "POST /secrets/delete": sending(null),
   "GET /storage/ls": {
     result: [{ name: "set", launched_at: 0, store: ["VOLUME"], last_use: "x", status: "READY" }],
   },
@@ -212,6 +217,9 @@ export const lines: readonly [string, string, unknown][] = [
   ["users create ana --password-stdin", "actions", [{ action: "users create", name: "ana" }]],
   ["users update ana --role user", "actions", [{ action: "users update", name: "ana" }]],
   ["users delete -y ana", "actions", [{ action: "users delete", outcome: "done" }]],
+  ["secrets list", "secrets", [{ name: "KEY", updated_at: "1970-01-01T00:00:00.000Z" }]],
+  ["secrets set KEY -f -", "actions", [{ action: "secrets set", name: "KEY" }]],
+  ["secrets rm KEY", "actions", [{ action: "secrets rm", name: "KEY" }]],
   ["storage ls", "storages", [{ name: "set", created_at: "1970-01-01T00:00:00.000Z" }]],
   ["storage delete -y set", "actions", [{ action: "storage delete", outcome: "done" }]],
   ["tokens list", "tokens", [{ name: "ci", role: "user", expires_at: "1970-01-02T00:00:00.000Z" }]],

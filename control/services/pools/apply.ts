@@ -9,6 +9,7 @@ import type { Context } from "../../context.ts";
 import type { Connection } from "../../db/open.ts";
 import { refuseImpossible } from "../../offers.ts";
 import { nudge } from "../../reconciler.ts";
+import { withStoredSecrets } from "../../secrets/fill.ts";
 import { readTask, secretsOf } from "../../task.ts";
 import { admitService } from "../../workspaces/admit.ts";
 import { withDefaults } from "../../workspaces/defaults.ts";
@@ -71,7 +72,7 @@ async function applyTo(
   const given =
     yaml === null
       ? await resized(ctx, await getLivePool(ctx, name), input.workers ?? 0)
-      : await read(ctx, { ...input, task: await withDefaults(ctx, workspace, yaml) }, call);
+      : await read(ctx, { ...input, task: await wholeTask(ctx, workspace, yaml, call) }, call);
   const offer = await refuseImpossible(ctx, given.open.task, workspace, call.signal);
   const asked = leastUse(given.open, offer);
   const id = live?.id ?? randomBytes(6).toString("hex");
@@ -161,3 +162,7 @@ async function change(
 /** What makes workers what they are. */
 const workOf = (task: Task, blobId: string | null): string =>
   JSON.stringify({ ...task, pool: undefined, secrets: secretsOf(task), blobId });
+
+/** With what its workspace gives to tasks, and the stored secrets that it names. */
+const wholeTask = async (ctx: Context, workspace: string, yaml: string, { user }: Call) =>
+  withStoredSecrets(ctx, await withDefaults(ctx, workspace, yaml), { user, workspace });

@@ -4,6 +4,7 @@ import { Readable } from "node:stream";
 import { test } from "node:test";
 import { clusterOperations as clusters } from "../../../contract/operations/clusters.ts";
 import { storageOperations as rows } from "../../../contract/operations/storage.ts";
+import { workspaceOperations as workspaces } from "../../../contract/operations/workspaces.ts";
 import { listFolders } from "../../../control/buckets/folder.ts";
 import { readParcel } from "../../../control/clusters/files/cargo.ts";
 import { listParcels } from "../../../control/clusters/files/store.ts";
@@ -87,6 +88,16 @@ test("a bucket that is not persistent goes with its cluster", async (t) => {
 
   assert.deepEqual(await world.run(rows.list, {}), []);
   assert.deepEqual(await listFolders(world.ctx.config.home), []);
+});
+
+test("a workspace is not deleted while it has a bucket", async (t) => {
+  const world = await testWorld(t);
+  await world.run(workspaces.create, { workspace_name: "team", config: {} });
+  await world.ctx.batch((tx) => addStorage(tx, aStorage({ name: "set", workspace: "team" })));
+
+  await assert.rejects(world.run(workspaces.delete, { workspace_name: "team" }), {
+    message: "workspace team cannot be deleted while it is in use: storages set (ana)",
+  });
 });
 
 test("the name of a bucket in a workspace of others is taken", async (t) => {

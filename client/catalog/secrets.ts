@@ -1,0 +1,46 @@
+import type { OptionRow } from "./options.ts";
+import * as option from "./options.ts";
+import type { CommandRow } from "./row.ts";
+
+const secrets = "Secrets:";
+const shared: OptionRow = {
+  flags: "--shared",
+  means: "Of the workspace, for the tasks of all its members, instead of yours alone.",
+};
+
+/** Commands about stored secrets. */
+export const secretCommands: readonly CommandRow[] = [
+  {
+    name: "secrets list",
+    group: secrets,
+    summary: "List stored secrets, without their values.",
+    options: option.outputs,
+    more: "Examples:\n  outrigger secrets list",
+    load: async () => (await import("../commands/secrets.ts")).list,
+  },
+  {
+    name: "secrets set",
+    group: secrets,
+    operands: "<name>",
+    summary: "Store a secret that tasks name; asks for its value.",
+    options: [
+      { flags: "-f, --file <file>", means: "File with the value, or - for stdin." },
+      shared,
+    ],
+    more: `Tasks name it under secrets: ["secrets:NAME"]. Nothing gives the value back.
+
+Examples:
+  outrigger secrets set HF_TOKEN
+  outrigger secrets set GIT_SSH_KEY -f ~/.ssh/id_ed25519 --shared`,
+    load: async () => (await import("../commands/secrets.ts")).set,
+  },
+  {
+    name: "secrets rm",
+    group: secrets,
+    operands: "<names...>",
+    summary: "Delete stored secrets.",
+    options: [shared],
+    more: "Jobs and services that were launched with one keep it.\n\nExamples:\n  outrigger secrets rm HF_TOKEN",
+    load: async () => (await import("../commands/secrets.ts")).remove,
+  },
+];

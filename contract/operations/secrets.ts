@@ -1,0 +1,62 @@
+import * as z from "zod";
+import { type Operation, operation } from "../../common/operation.ts";
+import { longText, text } from "../caps.ts";
+import { Seconds } from "../records/clusters.ts";
+import { secretName } from "../task/variables.ts";
+import { body, Nothing } from "./fields.ts";
+
+/** Whose a stored secret is. */
+export const secretScopes = ["user", "workspace"] as const;
+
+const Scope = z.enum(secretScopes);
+const which = {
+  name: text.regex(secretName, "must be a name that a shell knows: letters, digits and _"),
+  scope: Scope.default("user").describe(
+    "Whose it is: `user`, for the caller's tasks alone, or `workspace`, for all tasks in the workspace.",
+  ),
+};
+
+/** A stored secret; nothing tells its value. */
+export const SecretRecord = z
+  .object({
+    name: z.string(),
+    scope: Scope,
+    workspace: z.string().nullable().describe("Null for a secret of the caller."),
+    updated_at: Seconds,
+    updated_by: z.string(),
+  })
+  .meta({ id: "SecretRecord" });
+export type SecretRecord = z.output<typeof SecretRecord>;
+
+/** Secrets that tasks name instead of carrying them. */
+export const secretOperations = {
+  list: operation({
+    name: "secrets.list",
+    route: "GET /secrets",
+    mode: "sync",
+    summary: "List stored secrets, without their values.",
+    access: "user",
+    audited: false,
+    input: {},
+    output: z.array(SecretRecord),
+  }),
+  set: operation({
+    name: "secrets.set",
+    route: "POST /secrets/set",
+    mode: "sync",
+    summary: "Store a secret, in place of one of that name. Nothing gives its value back.",
+    access: "user",
+    input: body("SecretSetBody", { ...which, value: longText.min(1) }),
+    output: Nothing,
+  }),
+  delete: operation({
+    name: "secrets.delete",
+    route: "POST /secrets/delete",
+    mode: "sync",
+    summary: "Delete a stored secret. Tasks that were launched with it keep it.",
+    access: "user",
+    input: body("SecretDeleteBody", which),
+    output: Nothing,
+    errors: ["NotFoundError"],
+  }),
+} satisfies Record<string, Operation>;
