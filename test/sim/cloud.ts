@@ -43,6 +43,12 @@ export interface Watcher {
   trace(line: string): void;
 }
 
+/** When a machine is taken away, and when what runs there ends: half-way, if not said. */
+export interface Preemption {
+  readonly inMs: number;
+  readonly endsJobsInMs?: number;
+}
+
 /** A cloud in simulated time, and the nodes in it. */
 export interface Cloud extends Pick<Zones, "fill" | "queue"> {
   readonly provider: Provider;
@@ -67,7 +73,7 @@ export interface Cloud extends Pick<Zones, "fill" | "queue"> {
   reboot(clusterId: string, rank: number, awayMs: number): void;
   loseNode(clusterId: string, rank: number): void;
   /** Says on a node that it is taken away, and then does that. */
-  preempt(clusterId: string, rank: number, inMs: number): void;
+  preempt(clusterId: string, rank: number, when: Preemption): void;
   /** Has the idle timer of a cluster run out, where it may. */
   becomeIdle(clusterId: string): void;
   /** Faults are over. */
@@ -265,12 +271,12 @@ export function openCloud(network: Network, watcher: Watcher): Cloud {
     silence: (clusterId, rank, forMs) => slowDown(clusterId, rank, Number.POSITIVE_INFINITY, forMs),
     ...{ reboot, loseNode },
     killAgent: (clusterId, rank, awayMs) => killAgent(of(clusterId, rank), awayMs),
-    preempt(clusterId, rank, inMs) {
+    preempt(clusterId, rank, { inMs, endsJobsInMs = inMs / 2 }) {
       const machine = of(clusterId, rank);
       if (machine?.agent !== undefined) watcher.hurt(clusterId, true);
       clock.onNode(() => machine?.agent?.preempt("taken back", Date.now() + inMs));
       if (machine !== undefined) hooks.tend(machine);
-      if (machine !== undefined) clock.after(inMs / 2, () => terminate(machine));
+      if (machine !== undefined) clock.after(endsJobsInMs, () => terminate(machine));
       clock.after(inMs, () => loseNode(clusterId, rank));
     },
     becomeIdle(clusterId) {

@@ -19,11 +19,21 @@ export function aJobLoss(random: Random): Undated {
   const awayMs = random.between(0, random.pick([2_000, 30_000, 120_000]));
   return random.pick<() => Undated>([
     () => ({ do: "lose node", ...node }),
-    () => ({ do: "preempt", ...node, inMs: random.between(0, 30_000) }),
+    () => aPreemption(random, node),
+    () => aPreemption(random, node),
     () => ({ do: "reboot", ...node, awayMs }),
     () => ({ do: "kill agent", ...node, awayMs }),
     () => ({ do: "silence", ...node, forMs: random.between(5_000, 60_000) }),
   ])();
+}
+
+/** What runs there ends with the notice, or some time after it. */
+function aPreemption(
+  random: Random,
+  node: { readonly name: string; readonly rank: number },
+): Undated {
+  const inMs = random.between(0, 30_000);
+  return { do: "preempt", ...node, inMs, endsJobsInMs: random.pick([0, inMs / 2]) };
 }
 
 export function aJobWish(
@@ -74,7 +84,7 @@ export function aJobLaunch(
     name: null,
     task: kind === "task" ? task(name) : aSequence(random, name, kind, task),
     ...(isOnWorker && { pool: random.pick(pools) }),
-    ...(random.chance(0.15) && { num_jobs: 2 }),
+    ...(random.chance(isOnWorker ? 0.4 : 0.15) && { num_jobs: isOnWorker ? 4 : 2 }),
   };
   return { do: "call", user, operation: "jobs.launch", input };
 }
@@ -112,7 +122,7 @@ function aTask(random: Random, name: string, priority: number, isOnWorker: boole
   return jobOf(name, recovery, asked, [
     `num_nodes: ${isOnWorker ? 1 : random.pick([1, 1, 1, 2])}`,
     `run: ${aRun(random)}`,
-    ...(!isOnWorker && random.chance(0.5) ? [`config: {hooks: [${hook}]}`] : []),
+    ...(!isOnWorker && random.chance(0.7) ? [`config: {hooks: [${hook}]}`] : []),
   ]);
 }
 
@@ -139,7 +149,7 @@ export function jobOf(
 }
 
 function aRun(random: Random): string {
-  const seconds = random.chance(0.1) ? random.between(60, 150) : random.between(1, 40);
+  const seconds = random.chance(0.2) ? random.between(40, 90) : random.between(1, 30);
   if (random.chance(0.5)) return `sleep ${seconds}`;
   const times = random.between(1, 4);
   return `exit ${random.pick([1, ...codes])} after ${seconds} times ${times}`;

@@ -22,9 +22,8 @@ const counts = [1, 1, 2, 3];
 /** A fixed number of workers, or one that follows the queue. */
 function aPool(random: Random): string {
   const most = random.pick(counts);
-  const delays = "queue_length_threshold: 1, upscale_delay_seconds: 5, downscale_delay_seconds: 10";
+  const delays = "queue_length_threshold: 1, upscale_delay_seconds: 2, downscale_delay_seconds: 10";
   const scaling = random.pick([
-    `workers: ${most}`,
     `workers: ${most}`,
     `min_workers: ${random.between(0, most)}, max_workers: ${most}, ${delays}`,
   ]);

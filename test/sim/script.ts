@@ -31,7 +31,7 @@ export type Step = { readonly at: number } & (
   | { readonly do: "cut off"; name: string; rank: number; forMs: number }
   | { readonly do: "kill agent" | "reboot"; name: string; rank: number; awayMs: number }
   | { readonly do: "lose node"; name: string; rank: number }
-  | { readonly do: "preempt"; name: string; rank: number; inMs: number }
+  | { readonly do: "preempt"; name: string; rank: number; inMs: number; endsJobsInMs?: number }
   | { readonly do: "kill balancer"; name: string }
   | { readonly do: "fill disk"; statements: number; forMs: number }
   | { readonly do: "step clock"; whose: WallClock; byMs: number }

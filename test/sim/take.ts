@@ -44,7 +44,7 @@ export async function take(stage: Stage, number: number, step: Step): Promise<vo
     case "lose node":
       return cloud.loseNode(idOf(step.name), step.rank);
     case "preempt":
-      return cloud.preempt(idOf(step.name), step.rank, step.inMs);
+      return cloud.preempt(idOf(step.name), step.rank, step);
     case "fill disk":
       return host.fill(step.statements, step.forMs);
     case "step clock":
