@@ -127,10 +127,15 @@ function streamOf(
   body.on("close", () => end(undefined));
   aborts.addEventListener("abort", () => end(aborts.reason), { once: true });
   let pushedAt = 0;
+  const coming: unknown[] = [];
   const push = (chunk: unknown) => {
-    // In order, also where what is late comes to be on time again.
+    // In order, also where what is late comes to be on time again, or control slept meanwhile.
+    coming.push(chunk);
     pushedAt = Math.max(pushedAt, network.clock.now() + behind.lateMs());
-    const told = () => void (caller.isAlive && !gone.signal.aborted && body.push(chunk));
+    const told = () => {
+      const next = coming.shift();
+      if (caller.isAlive && !gone.signal.aborted) body.push(next);
+    };
     if (pushedAt <= network.clock.now()) network.clock.tell(told, caller);
     else network.clock.after(pushedAt - network.clock.now(), told, caller);
   };
