@@ -31,6 +31,8 @@ const namedBy: Readonly<Record<string, string>> = {
   "jobs.launch": "job",
   "jobs.cancel": "job",
   "recipes.create": "recipe",
+  "secrets.set": "secret",
+  "secrets.delete": "secret",
   local_up: "local cluster",
   local_down: "local cluster",
   storage_delete: "storage",

@@ -154,7 +154,7 @@ test("a cancel is told once, though another write of its moment fails and it is 
 test("a launch that is cancelled says that its new cluster goes on, and how to end it", async (t) => {
   const { world, id: maker, release } = await withLaunch(t);
   const user = await world.call(clusters.launch, demo);
-  await until(async () => /^Cluster demo/.test(await world.printed(user)) || undefined);
+  await until(async () => /^Cluster demo/m.test(await world.printed(user)) || undefined);
 
   await world.cancel(maker, user);
 
