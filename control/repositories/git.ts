@@ -28,16 +28,21 @@ export interface Surroundings {
 /** GitHub wants it, and other servers take any name beside a token. */
 const usualUsername = "x-access-token";
 /** Git asks it for a login; other users see a command line, but not the environment. */
-const credentials = `!f() {
+const helper = `!f() {
   if test "$1" = get && test -n "$OUTRIGGER_GIT_TOKEN"; then
     printf 'username=%s\\npassword=%s\\n' "$OUTRIGGER_GIT_USERNAME" "$OUTRIGGER_GIT_TOKEN"
   fi
 }; f`;
 const settings = [
   "credential.helper=",
-  `credential.helper=${credentials}`,
   ...["http.lowSpeedLimit=1", "http.lowSpeedTime=60", "gc.auto=0", "advice.detachedHead=false"],
-].flatMap((setting) => ["-c", setting]);
+];
+
+/** Settings for a repository: a login is for the host in its address, wherever that redirects to. */
+const settingsFor = (url: string): string[] => {
+  const origin = /^https:\/\/[^/]+/i.exec(url)?.[0];
+  return origin === undefined ? settings : [...settings, `credential.${origin}.helper=${helper}`];
+};
 
 /**
  * Runs git to its end; what it printed. Throws `PermissionDeniedError`, `NotFoundError` or
@@ -49,7 +54,8 @@ export async function runGit(
   args: readonly string[],
   signal: AbortSignal,
 ): Promise<string> {
-  const git = spawn("git", [...settings, ...args], {
+  const words = settingsFor(url).flatMap((setting) => ["-c", setting]);
+  const git = spawn("git", [...words, ...args], {
     signal,
     stdio: ["ignore", "pipe", "pipe"],
     env: {

@@ -6,6 +6,9 @@ import { join } from "node:path";
 import { fail } from "../../common/errors.ts";
 import { product } from "../../common/product.ts";
 
+/** The agent of a control plane that was killed goes on, but has the key no longer than this. */
+const longestSeconds = 3_600;
+
 /** Works with an SSH agent that has a key, which so is in no file; it ends with the work. */
 export async function withKey<T>(
   key: string,
@@ -14,7 +17,7 @@ export async function withKey<T>(
 ): Promise<T> {
   const folder = await mkdtemp(join(tmpdir(), `${product.word}-key-`));
   const socket = join(folder, "agent");
-  const agent = spawn("ssh-agent", ["-D", "-a", socket], {
+  const agent = spawn("ssh-agent", ["-D", "-t", `${longestSeconds}`, "-a", socket], {
     env,
     stdio: ["ignore", "pipe", "ignore"],
   });

@@ -2,7 +2,7 @@ import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { createServer } from "node:https";
+import { createServer, type Server } from "node:https";
 import type { AddressInfo } from "node:net";
 import { createConnection } from "node:net";
 import { tmpdir, userInfo } from "node:os";
@@ -14,6 +14,8 @@ import { claimPorts } from "./ports.ts";
 /** A real repository, served over HTTPS by `git http-backend`, and over SSH by a server of the machine. */
 export interface GitServer {
   readonly url: string;
+  /** Another host, which leads there. */
+  readonly movedUrl: string;
   /** What vouches for its certificate. */
   readonly certificate: string;
   /** Which login `http` asks for; none for everybody. */
@@ -68,14 +70,13 @@ export async function startGitServer(t: Cleaner): Promise<GitServer> {
       res.writeHead(401, { "www-authenticate": "Basic" }).end();
     else runBackend(join(root, "served"), req, res);
   });
-  https.listen(0, "127.0.0.1");
-  await once(https, "listening");
-  t.after(async () => {
-    https.closeAllConnections();
-    https.close();
+  const origin = await listen(t, https);
+  const moved = createServer(tls, (req, res) => {
+    res.writeHead(302, { location: `${origin}${req.url}` }).end();
   });
   const server: GitServer = {
-    url: `https://localhost:${(https.address() as AddressInfo).port}/project.git`,
+    url: `${origin}/project.git`,
+    movedUrl: `${await listen(t, moved)}/project.git`,
     certificate: tlsCertFile,
     login: undefined,
     asked: 0,
@@ -91,6 +92,16 @@ export async function startGitServer(t: Cleaner): Promise<GitServer> {
     startSsh: () => startSsh(t, root, bare),
   };
   return server;
+}
+
+async function listen(t: Cleaner, server: Server): Promise<string> {
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  t.after(async () => {
+    server.closeAllConnections();
+    server.close();
+  });
+  return `https://localhost:${(server.address() as AddressInfo).port}`;
 }
 
 /** Has git answer a request as a program behind a web server does. */

@@ -86,6 +86,21 @@ test("a commit is fetched once, for each of its users, until nobody used it for 
   assert.ok(!existsSync(folder));
 });
 
+test("a token is for the host in the address, and not for one that this leads to", {
+  skip,
+}, async (t) => {
+  const server = await startGitServer(t);
+  const { find } = worldOf(t, server);
+  const commit = server.commit("a.txt", "1");
+  const token = "for-the-host";
+  assert.equal(await find({ url: server.movedUrl, token }), commit);
+
+  server.login = { username: "x-access-token", password: token };
+
+  await assert.rejects(find({ url: server.movedUrl, token }), { name: "PermissionDeniedError" });
+  assert.equal(await find({ url: server.url, token }), commit);
+});
+
 test("a private repository asks for a token, which is told to nobody else", { skip }, async (t) => {
   const server = await startGitServer(t);
   const { find, get, home } = worldOf(t, server);
