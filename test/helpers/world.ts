@@ -88,7 +88,8 @@ export async function testWorld(t: Cleaner, options: WorldOptions = {}): Promise
   const provider = openFakeProvider(folder, options);
   const worlds: World[] = [];
   t.after(async () => {
-    for (const world of worlds.reverse()) await world.close();
+    // The runner keeps what a test left to do until all tests have ended.
+    for (const world of worlds.splice(0).reverse()) await world.close();
     await provider.close();
     rmSync(folder, { recursive: true, force: true, maxRetries: 3 });
   });
