@@ -43,12 +43,12 @@ export async function fetchFiles(
   watcher: Watcher,
 ): Promise<FetchPlan> {
   for (let round = 1; round <= mostRounds; round += 1) {
-    const plan = await patiently(source.signal, (heard) =>
+    const lookAgain = (heard: () => void) =>
       look(source, target, (listed) => {
         heard();
         watcher.looking(listed);
-      }),
-    );
+      });
+    const plan = await patiently(source.signal, lookAgain, { isThere: round > 1 });
     watcher.begins(plan);
     await makeFolders(plan);
     await checkRoom(plan);
@@ -171,12 +171,16 @@ async function putLink(there: string, target: string): Promise<void> {
   await rename(part, there);
 }
 
-/** Works again when the connection broke, unless several tries in a row bring nothing. */
+/**
+ * Works again when the connection broke, unless several tries in a row bring nothing. A control plane that has not
+ * been there yet is not waited for.
+ */
 async function patiently<T>(
   signal: AbortSignal,
   work: (heard: () => void) => Promise<T>,
+  { isThere = true }: { isThere?: boolean } = {},
 ): Promise<T> {
-  let failures = 0;
+  let failures = isThere ? 0 : reconnectDelaysMs.length;
   const heard = () => {
     failures = 0;
   };

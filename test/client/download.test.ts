@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
+import { once } from "node:events";
 import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { type AddressInfo, createServer } from "node:net";
 import { basename, dirname, join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { partOf } from "../../client/fetch-part.ts";
@@ -130,6 +132,22 @@ test("a download that breaks off goes on where it was", async (t) => {
   assert.ok((second?.[0]?.offset ?? 0) > 0);
   assert.equal(second?.[1]?.offset, 0);
   assert.equal(asked("list").length, 1);
+});
+
+test("a control plane that was never there is not waited for", async (t) => {
+  let asked = 0;
+  const server = createServer((socket) => {
+    asked += 1;
+    socket.destroy();
+  });
+  await once(server.listen(0, "127.0.0.1"), "listening");
+  t.after(() => server.close());
+  const { port } = server.address() as AddressInfo;
+  const outrigger = await commandLine(t, `http://127.0.0.1:${port}`);
+
+  const { code } = await outrigger(["download", "dev:x"]);
+
+  assert.deepEqual([code, asked], [7, 1]);
 });
 
 test("what came before Ctrl-C is kept, and the command says so", async (t) => {
