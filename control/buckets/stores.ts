@@ -66,7 +66,8 @@ export function openBucket(
 }
 
 const storeOf = (uri: string): Store =>
-  stores[schemeOf(uri) ?? ""] ?? fail("NotSupportedError", `${uri} cannot be read yet`);
+  stores[schemeOf(uri) ?? ""] ??
+  fail("NotSupportedError", `${schemeOf(uri)}:// cannot be read yet`);
 
 const largestBytes = 64 * 1024;
 

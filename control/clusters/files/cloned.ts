@@ -6,6 +6,7 @@ import type { Ground } from "../../ground.ts";
 import { checkOut, findCommit } from "../../repositories/checkout.ts";
 import type { Repository } from "../../repositories/git.ts";
 import { secretsOf } from "../../task.ts";
+import { splitLogin } from "./login.ts";
 import type { ClonedParcel, Load } from "./parcels.ts";
 
 type World = Pick<Ground, "config" | "now">;
@@ -25,9 +26,7 @@ export function repositoryOf(
 ): Pick<NamedRepository, "repository" | "ref"> {
   const { GIT_TOKEN: token, GIT_SSH_KEY: sshKey } = { ...task.envs, ...secretsOf(task) };
   if (!given.startsWith("https:")) return { repository: { url: given, sshKey }, ref };
-  const url = new URL(given);
-  const [username, password] = [url.username, url.password].map(decodeURIComponent);
-  Object.assign(url, { username: "", password: "" });
+  const { url, username, password } = splitLogin("workdir.url", given);
   const login = { username: username || undefined, token: password || token };
   return { repository: { url: url.href, ...login }, ref };
 }

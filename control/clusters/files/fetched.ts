@@ -5,6 +5,7 @@ import type { StoredObject } from "../../buckets/bucket.ts";
 import { openBucket } from "../../buckets/stores.ts";
 import type { Agent } from "../../doors/agent.ts";
 import type { Ground } from "../../ground.ts";
+import { splitLogin } from "./login.ts";
 import type { Cargo, FetchedParcel, Load } from "./parcels.ts";
 
 type World = Pick<Ground, "config" | "now">;
@@ -91,11 +92,10 @@ async function readFile(
   agent: Agent,
   signal: AbortSignal,
 ): Promise<Load> {
-  const url = new URL(uri);
-  const { username, password, hash } = url;
-  Object.assign(url, { username: "", password: "", hash: "" });
-  const login = [username, password].map(decodeURIComponent).join(":");
-  const basic = `Basic ${Buffer.from(login).toString("base64")}`;
+  const { url, username, password } = splitLogin(name, uri);
+  const { hash } = url;
+  url.hash = "";
+  const basic = `Basic ${Buffer.from(`${username}:${password}`).toString("base64")}`;
   const source = {
     name: `${name} from ${url.origin}`,
     url: url.href,

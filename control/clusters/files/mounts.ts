@@ -2,9 +2,10 @@ import { fail } from "../../../common/errors.ts";
 import { product } from "../../../common/product.ts";
 import type { FileMount } from "../../../contract/task/file-mounts.ts";
 import type { Task } from "../../../contract/task.ts";
-import { keysAmong } from "../../buckets/stores.ts";
+import { isReadable, keysAmong } from "../../buckets/stores.ts";
 import { secretsOf } from "../../task.ts";
 import { type NamedRepository, repositoryOf } from "./cloned.ts";
+import { splitLogin } from "./login.ts";
 import type { FetchedParcel, UploadedParcel } from "./parcels.ts";
 import type { NamedBucket } from "./stored.ts";
 
@@ -52,8 +53,13 @@ function uploadedAt(task: Task, { name, destination, mount }: Place): Mounts["up
 function fetchedAt(task: Task, { name, destination, mount }: Place): FetchedParcel[] {
   if (mount.kind === "path" || (mount.kind === "storage" && mount.storage.name)) return [];
   const uri = mount.kind === "bucket" ? mount.uri : (mount.storage.sources[0] ?? "");
-  const keys = keysAmong(uri, { ...task.envs, ...secretsOf(task) });
-  return [{ name, destination, uri, keys }];
+  if (isReadable(uri)) {
+    const keys = keysAmong(uri, { ...task.envs, ...secretsOf(task) });
+    return [{ name, destination, uri, keys }];
+  }
+  // A web server has no keys, but a login in its address.
+  splitLogin(name, uri);
+  return [{ name, destination, uri, keys: undefined }];
 }
 
 function namedAt(task: Task, { name, destination, mount }: Place): NamedBucket[] {
