@@ -99,7 +99,8 @@ async function fetchContent(
   await using partial = await openPartial(contentOf(agent, content.sha256), content);
   let { digest } = content;
   const seen = (res: IncomingMessage) => {
-    if (isEncrypted(res)) digest = null;
+    // What the user has pinned is checked whatever its server says.
+    if (digest?.algorithm === "md5" && isEncrypted(res)) digest = null;
   };
   const fetchPart = (part: Part, until: AbortSignal) =>
     connections(async () => {

@@ -162,6 +162,17 @@ test("an ETag of an encrypted object is taken for no digest", async () => {
   assert.equal(await fetched(content), null);
 });
 
+test("a digest that a user gave is checked also where a server says that it encrypts", async () => {
+  const digest = { algorithm: "sha256", hex: "0".repeat(64) } as const;
+  const content = serve(Buffer.from("text"), { digest });
+  source.intercept = (_req, res) => {
+    res.setHeader("x-amz-server-side-encryption", "aws:kms");
+    return false;
+  };
+
+  assert.equal((await fetched(content))?.type, "StorageError");
+});
+
 test("a server without ranges is read from the start to the end", async () => {
   source.hasRanges = false;
   const bytes = randomBytes(20 * mebibyte);
