@@ -98,7 +98,7 @@ async function keepRenewing(
   const { cluster, rank, node } = leased;
   const isSilent = () => ctx.steadyNow() - node.heardAt > silentAfterMs(task);
   let wasSilent = false;
-  while (!node.isOver && (await findCluster(ctx.db, cluster.id))?.wanted === "UP") {
+  while (!node.isOver && (await isWanted(ctx, cluster))) {
     await renew(ctx, task, leased, signal).catch((err: unknown) => {
       signal.throwIfAborted();
       ctx.log.debug({ err, clusterId: cluster.id, rank }, "lease not renewed");
@@ -108,6 +108,16 @@ async function keepRenewing(
     wasSilent = isSilent();
     const pauseMs = renewEveryMs(task.leaseMs);
     await sleep(wasSilent ? Math.min(pauseMs, retryMs) : pauseMs, undefined, { signal });
+  }
+}
+
+/** A database that cannot be read for a moment must not end an attempt that is well. */
+async function isWanted(ctx: Context, { id }: Cluster): Promise<boolean> {
+  try {
+    return (await findCluster(ctx.db, id))?.wanted === "UP";
+  } catch (err) {
+    ctx.log.warn({ err, clusterId: id }, "cluster of a lease not read; renewing");
+    return true;
   }
 }
 

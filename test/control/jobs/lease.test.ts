@@ -3,6 +3,7 @@ import { type TestContext, test } from "node:test";
 import { AppError } from "../../../common/errors.ts";
 import { surelyOverMs } from "../../../contract/lease.ts";
 import { jobOperations as rows } from "../../../contract/operations/jobs.ts";
+import { openJobLeases } from "../../../control/jobs/leases.ts";
 import { until } from "../../helpers/agent.ts";
 import { type JobBed, jobBed, silence, withJob, withRecovery } from "./bed.ts";
 
@@ -97,6 +98,25 @@ test("a machine that answers again in time goes on with its attempt", async (t) 
   await bed.until(1, ({ waitsFor }) => waitsFor === null);
 
   assert.equal((await bed.task(1)).attempt, 1);
+});
+
+test("a lease is renewed also after the database could not be read", async (t) => {
+  const bed = await withJob(t, withRecovery("{lease: 10s}"));
+  const { ctx } = bed.world;
+  let reads = 0;
+  const failing = Object.defineProperty({ ...ctx }, "db", {
+    get() {
+      reads += 1;
+      if (reads === 2) throw new Error("disk I/O error");
+      return ctx.db;
+    },
+  });
+  const leases = openJobLeases(() => failing);
+  t.after(() => leases.stop());
+
+  leases.keep({ ...(await bed.task(1)), leaseMs: 10_000 }, await bed.cluster(1));
+
+  await until(() => reads > 3 || undefined);
 });
 
 test("an attempt that its agent has ended is recovered, also when control was away for hours", async (t) => {
