@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import { fail } from "../../../common/errors.ts";
+import { paced } from "../../../common/loop.ts";
 import { type Content, Entry, fileOperations } from "../../../contract/files-api.ts";
 import type { StoredObject } from "../../buckets/bucket.ts";
 import { openBucket } from "../../buckets/stores.ts";
@@ -35,12 +36,15 @@ async function readBucket(
   const one = root !== "" && root === key ? await bucket.find(root, signal) : undefined;
   const prefix = one !== undefined ? root : root && `${root}/`;
   const objects = one ? [one] : await listAll(uri, bucket.list(prefix, signal));
-  const byId = new Map(objects.map((object) => [idOf(name, object), object]));
+  const byId = new Map<string, StoredObject>();
+  const entries: Entry[] = one ? [] : [{ kind: "folder", path: "" }];
+  for await (const object of paced(objects)) {
+    const id = idOf(name, object);
+    byId.set(id, object);
+    entries.push(entryOf(uri, prefix, id, object));
+  }
   return {
-    entries: [
-      ...(one ? [] : [{ kind: "folder", path: "" } as const]),
-      ...objects.map((object) => entryOf(uri, prefix, idOf(name, object), object)),
-    ],
+    entries,
     contents: {
       by: "node",
       sourceOf(content) {

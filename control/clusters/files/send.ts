@@ -1,7 +1,13 @@
 import { createReadStream } from "node:fs";
 import { Readable } from "node:stream";
 import { AppError, fail, isErrorType } from "../../../common/errors.ts";
-import { type Content, FetchNews, fileOperations } from "../../../contract/files-api.ts";
+import { paced } from "../../../common/loop.ts";
+import {
+  type Content,
+  type FetchedContent,
+  FetchNews,
+  fileOperations,
+} from "../../../contract/files-api.ts";
 import { linesOf, parseLine } from "../../../contract/frames.ts";
 import { bytesText } from "../../../contract/sizes.ts";
 import type { Agent } from "../../doors/agent.ts";
@@ -12,6 +18,7 @@ import type { Load } from "./parcels.ts";
 const silenceMs = 60_000;
 const dayMs = 24 * 3_600_000;
 const tellEveryMs = 5_000;
+const linesAtOnce = 50;
 
 /** One node on its way to have contents of a cargo. */
 export interface Receiver {
@@ -45,10 +52,23 @@ export async function bringContents(
     await agent.call(fileOperations.sendContents, {}, options);
     return;
   }
-  const lines = contents.map((content) => `${JSON.stringify(way.sourceOf(content))}\n`);
-  const asked = Readable.from(lines, { objectMode: false });
+  const asked = Readable.from(linesFor(way.sourceOf, contents, silence.heard), {
+    objectMode: false,
+  });
   const { body } = await agent.open(fileOperations.fetchContents, {}, silence.signal, asked);
   await untilFetched(body, moved, silence.signal);
+}
+
+/** Each line is made when there is room for it: to sign the addresses of many objects takes long. */
+async function* linesFor(
+  sourceOf: (content: Content) => FetchedContent,
+  contents: readonly Content[],
+  heard: () => void,
+): AsyncGenerator<string> {
+  for await (const content of paced(contents, linesAtOnce)) {
+    heard();
+    yield `${JSON.stringify(sourceOf(content))}\n`;
+  }
 }
 
 async function* bytesOf(
