@@ -1,6 +1,6 @@
 import { readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { errorCodeOf } from "../common/errors.ts";
+import { errorCodeOf, fail } from "../common/errors.ts";
 import type { Config } from "./config.ts";
 
 /** The lease of a node, beside the journal: it must hold also where that is lost. */
@@ -35,3 +35,9 @@ export function writeLease(config: Folder, lease: Lease): void {
 }
 
 export const removeLease = (config: Folder): void => rmSync(fileOf(config), { force: true });
+
+/** Throws `ConflictError` once the lease of a node is over: it takes no work any more. */
+export function refuseWithoutLease({ lease }: { readonly lease: Lease | undefined }): void {
+  if (lease?.isOver)
+    fail("ConflictError", "jobs are not accepted: control did not renew the lease in time");
+}

@@ -5,6 +5,7 @@ import { type PartStatus, partMachine } from "../../contract/statuses.ts";
 import type { Agent } from "../context.ts";
 import { logOf, makeFolder, rankLogOf } from "../folders.ts";
 import { transaction } from "../journal.ts";
+import { refuseWithoutLease } from "../lease-file.ts";
 import { getNode } from "../node.ts";
 import { noteJob } from "./job-file.ts";
 import { getJob } from "./jobs.ts";
@@ -95,6 +96,7 @@ function addNewPart(
     addPart(journal, { ...part, status: "ENDED", exitCode: killedCode, ...nothing });
     return;
   }
+  refuseWithoutLease(agent);
   if (spec === undefined) fail("ValueError", `rank ${rank} does not know job ${id}; send its spec`);
   const gpus = assign(spec.demand, getNode(journal), listHoldingParts(journal, rank));
   if (gpus === undefined)

@@ -7,6 +7,7 @@ import { lifecycleMachine } from "../../contract/statuses.ts";
 import { type Agent, keys } from "../context.ts";
 import { makeSpareFolder } from "../folders.ts";
 import { hookLogOf, sizeOfHookLog } from "../hooks/logs.ts";
+import { refuseWithoutLease } from "../lease-file.ts";
 import { beginRow, describe, hasten, sharpen, takenBack, withoutAsked } from "./lifecycle.ts";
 import type { LifecycleRow, Moment } from "./row.ts";
 import {
@@ -91,8 +92,7 @@ export function confirmLogs(agent: Agent, id: string): Lifecycle {
 
 /** Throws `ConflictError` while the node is about to go, or once its lease is over: it takes no job any more. */
 export function refuseWhileLeaving(agent: Agent): void {
-  if (agent.lease?.isOver)
-    fail("ConflictError", "jobs are not accepted: control did not renew the lease in time");
+  refuseWithoutLease(agent);
   const open = findOpenLifecycle(agent);
   if (open === undefined) return;
   fail("ConflictError", `jobs are not accepted: ${describe(open)}`, { lifecycle: open.id });

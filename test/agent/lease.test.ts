@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import type { Agent } from "../../agent/context.ts";
 import { getJob, startNextJob, submitJob } from "../../agent/jobs/jobs.ts";
+import { putPart } from "../../agent/jobs/ranks.ts";
 import { checkLease, renewLease } from "../../agent/lease.ts";
 import { listLifecycles, putHooks } from "../../agent/lifecycles/lifecycles.ts";
 import { configureNode } from "../../agent/node.ts";
@@ -99,6 +100,18 @@ test("once its lease is over a node takes no job, and none that waits begins", (
   assert.equal(status, "CANCELLED");
   assert.match(reason ?? "", /^control has not been in touch/);
   assert.throws(() => submit(world), { type: "ConflictError", message: /did not renew the lease/ });
+});
+
+test("once its lease is over a node begins no rank of a job, and takes that one is to end", (t) => {
+  const { world, pass } = aWorld(t);
+  configureNode(world, { ...node, rank: 1 });
+  renew(world, null);
+  pass(leaseMs);
+  checkLease(world);
+  const put = (wanted: "setup" | "end") => putPart(world, { id: 1, wanted, graceMs: 0 });
+
+  assert.throws(() => put("setup"), { type: "ConflictError", message: /did not renew the lease/ });
+  assert.equal(put("end").status, "ENDED");
 });
 
 test("a lease of another boot is over, and so is one that cannot be read", (t) => {
