@@ -1,7 +1,7 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
-import { text } from "node:stream/consumers";
+import type { Readable } from "node:stream";
 import { AppError, type ErrorType, errorCodeOf, fail } from "../../common/errors.ts";
 
 /** A repository, and what proves to its server who asks. */
@@ -25,6 +25,9 @@ export interface Surroundings {
   readonly agentSocket?: string | undefined;
 }
 
+/** What a server has git print is its own choice; half a million branches and tags fit. */
+const printedAtMost = 32 * 1024 * 1024;
+
 /** GitHub wants it, and other servers take any name beside a token. */
 const usualUsername = "x-access-token";
 /** Git asks it for a login; other users see a command line, but not the environment. */
@@ -45,7 +48,7 @@ const settingsFor = (url: string): string[] => {
 };
 
 /**
- * Runs git to its end; what it printed. Throws `PermissionDeniedError`, `NotFoundError` or
+ * Runs git to its end; what it printed. Throws `PermissionDeniedError`, `NotFoundError`, `TooLargeError` or
  * `StorageError` with the repository's name, and with nothing that is secret.
  */
 export async function runGit(
@@ -69,13 +72,29 @@ export async function runGit(
   });
   try {
     const exit = once(git, "close");
-    const [printed, said, [code]] = await Promise.all([text(git.stdout), text(git.stderr), exit]);
+    const texts = [git.stdout, git.stderr].map((stream) => textOf(stream, url));
+    const [[printed = "", said = ""], [code]] = await Promise.all([Promise.all(texts), exit]);
     return code === 0 ? printed : refuse(url, said);
   } catch (error) {
     signal.throwIfAborted();
     if (errorCodeOf(error) !== "ENOENT") throw error;
     fail("NotSupportedError", "there is no git on the machine of control; install it there");
+  } finally {
+    git.kill();
   }
+}
+
+/** The text of a stream of git. Throws `TooLargeError` for one that would fill the memory. */
+async function textOf(stream: Readable, url: string): Promise<string> {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of stream) {
+    bytes += chunk.length;
+    if (bytes > printedAtMost)
+      fail("TooLargeError", `${url} has too many branches and tags, or its server says too much`);
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks).toString();
 }
 
 /** Keys of hosts that are not known yet are believed, and remembered. */
