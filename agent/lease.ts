@@ -70,16 +70,18 @@ export function checkLease(agent: Agent): number | undefined {
   const live = listLiveParts(journal, findNode(journal)?.rank ?? 0);
   if (live.length > 0 && !lease.isOver) preempt(agent, lease, leftMs);
   if (!lease.isOver) keep(agent, { ...lease, isOver: true });
+  const isLate = live.length > 0 && leftMs <= 0;
+  // Before anything is written that a full disk may refuse.
+  if (isLate)
+    for (const { jobId } of live)
+      endTree(treeOf(agent, jobId), 0).catch((error) =>
+        agent.log.error({ jobId, error }, "not ended"),
+      );
+  if (isLate) preempt(agent, lease, 0);
   for (const id of listPendingIds(journal))
     moveJob(agent, id, "CANCELLED", { reason: reasonOf(lease) });
   if (live.length === 0) return undefined;
-  if (leftMs > 0) return Math.min(lookEveryMs, leftMs);
-  preempt(agent, lease, 0);
-  for (const { jobId } of live)
-    endTree(treeOf(agent, jobId), 0).catch((error) =>
-      agent.log.error({ jobId, error }, "not ended"),
-    );
-  return lookEveryMs;
+  return isLate ? lookEveryMs : Math.min(lookEveryMs, leftMs);
 }
 
 /** The processes of another boot are gone, and nobody knows how long ago that was. */

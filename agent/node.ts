@@ -43,12 +43,13 @@ export function configureNode(agent: Agent, node: NodeSettings): void {
       `the node works for cluster ${before.clusterName} as rank ${before.rank}; end its jobs and hooks first`,
     );
   const isNew = before !== undefined && before.clusterId !== node.clusterId;
+  // Before the node is another cluster's: that one may have none. Nothing of the old one runs any more.
+  if (isNew) forgetLease(agent);
   transaction(journal, () => {
     if (isNew) forgetWork(agent);
     putSetting(journal, setting, node);
   });
   if (isNew) forgetHooks(agent);
-  if (isNew) forgetLease(agent);
   log.info({ cluster: node.clusterName, rank: node.rank }, "node configured");
 }
 

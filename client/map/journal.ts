@@ -130,7 +130,8 @@ export function openJournal(file: string, inputs: Inputs, { newTag, retries }: J
     counts: () => ({
       inputs: inputs.count,
       succeeded: results.size,
-      failed: all(inputs).filter((index) => !results.has(index) && hasFailed(index)).length,
+      failed: [...failedIn.keys()].filter((index) => !results.has(index) && hasFailed(index))
+        .length,
     }),
     /** What is known of each input, one line each, in their order. */
     *findings(): Generator<Buffer> {

@@ -8,6 +8,9 @@ export type JobRecord = { readonly index: number } & (
   | { readonly kind: "failed"; readonly error: string }
 );
 
+/** With its result in base64. What is longer is no record, such as a progress bar without an end of its line. */
+const longestRecordBytes = 2 * largestResultBytes;
+
 /** Reads the records in the log of a job as it comes; whatever else it prints is left out. */
 export function openRecords(tag: string, onRecord: (record: JobRecord) => void) {
   let rest: Buffer = Buffer.alloc(0);
@@ -20,7 +23,7 @@ export function openRecords(tag: string, onRecord: (record: JobRecord) => void) 
         if (record !== undefined) onRecord(record);
         from = end + 1;
       }
-      rest = text.subarray(from);
+      rest = text.subarray(Math.max(from, text.length - longestRecordBytes));
     },
     control(): void {},
   };

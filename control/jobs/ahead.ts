@@ -31,6 +31,8 @@ export async function makeAhead(
   } catch (error) {
     if (!(error instanceof AppError)) throw error;
     ctx.log.debug({ err: error, taskId: task.id }, "the next cluster of a managed job waits");
+    // Others may be launched meanwhile.
+    await ctx.batch((tx) => setTask(tx, task.id, { launchingAt: null }));
   }
 }
 

@@ -119,7 +119,8 @@ async function submit(ctx: Context, given: Input, yaml: string, call: Call): Pro
     name: task.name ?? (tasks.length === 1 ? name : `${name}-${at}`),
     ...{ resources: describeAsked(task), poolId, share: shareIn(task) },
     ...partIn(document, task),
-    leaseMs: leaseOf(task),
+    // A workspace may give every task a lease, and other jobs use the worker of a pool, too.
+    leaseMs: poolId === null ? leaseOf(task) : null,
     calledBack: task.eventCallback === undefined ? null : nothingTold,
   }));
   return write(ctx, job, newTasks, given, call);

@@ -21,8 +21,14 @@ export async function withKey<T>(
     env,
     stdio: ["ignore", "pipe", "ignore"],
   });
-  const ended = once(agent, "close");
+  const ended = once(agent, "close").catch(() => undefined);
   try {
+    await once(agent, "spawn").catch(() =>
+      fail(
+        "NotSupportedError",
+        "there is no ssh-agent on the machine of control; install OpenSSH there",
+      ),
+    );
     // It listens before it says where.
     await Promise.race([once(agent.stdout, "data"), ended]);
     const add = spawn("ssh-add", ["-q", "-"], {

@@ -29,6 +29,9 @@ export async function withStoredSecrets(
     const inEnv = [managed ?? []].flat().filter((one): one is string => typeof one === "string");
     const names = [...named, ...inEnv].filter((name) => !Object.hasOwn(own, name));
     if (named.length + inEnv.length === 0) continue;
+    const { anchor } = (document.get("secrets", true) ?? {}) as { anchor?: string };
+    if (anchor !== undefined)
+      fail("ValueError", `secrets: leave the anchor &${anchor} out where stored secrets are named`);
     const stored = await Promise.all(names.map((name) => getValue(ctx, owners, name)));
     const values = Object.fromEntries(names.map((name, at) => [name, stored[at]]));
     document.set("secrets", document.createNode({ ...own, ...values }));

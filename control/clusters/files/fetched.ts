@@ -97,7 +97,7 @@ async function readFile(
   signal: AbortSignal,
 ): Promise<Load> {
   const { url, username, password } = splitLogin(name, uri);
-  const { hash } = url;
+  const known = digestIn(name, url);
   url.hash = "";
   const basic = `Basic ${Buffer.from(`${username}:${password}`).toString("base64")}`;
   const source = {
@@ -108,13 +108,21 @@ async function readFile(
   const options = { signal, timeoutMs: probeMs };
   const probed = await agent.call(fileOperations.probeSource, source, options);
   const { size, version } = probed;
-  const known = /^#sha256=([\da-f]{64})$/.exec(hash)?.[1];
   const sha256 = known ?? digestOf(`${url.href} ${version ?? now().toISOString()}`, size);
   const digest = known === undefined ? null : { algorithm: "sha256" as const, hex: known };
   return {
     entries: [{ kind: "file", path: "", size, mode, sha256 }],
     contents: { by: "node", sourceOf: (content) => ({ ...content, ...source, ...probed, digest }) },
   };
+}
+
+/** The SHA-256 that an address says its file has. Throws `ValueError` for one that is none. */
+export function digestIn(name: string, { hash }: URL): string | undefined {
+  if (!/^#sha256=/i.test(hash)) return undefined;
+  const digest = /^#sha256=([\da-f]{64})$/i.exec(hash)?.[1]?.toLowerCase();
+  return (
+    digest ?? fail("ValueError", `${name}: #sha256= needs the 64 hexadecimal digits of a SHA-256`)
+  );
 }
 
 const probeMs = 90_000;

@@ -5,6 +5,7 @@ import type { Task } from "../../../contract/task.ts";
 import { isReadable, keysAmong } from "../../buckets/stores.ts";
 import { secretsOf } from "../../task.ts";
 import { type NamedRepository, repositoryOf } from "./cloned.ts";
+import { digestIn } from "./fetched.ts";
 import { splitLogin } from "./login.ts";
 import type { FetchedParcel, UploadedParcel } from "./parcels.ts";
 import type { NamedBucket } from "./stored.ts";
@@ -58,7 +59,7 @@ function fetchedAt(task: Task, { name, destination, mount }: Place): FetchedParc
     return [{ name, destination, uri, keys }];
   }
   // A web server has no keys, but a login in its address.
-  splitLogin(name, uri);
+  digestIn(name, splitLogin(name, uri).url);
   return [{ name, destination, uri, keys: undefined }];
 }
 

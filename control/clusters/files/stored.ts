@@ -37,7 +37,7 @@ export async function fillBucket(
   call: Call,
 ): Promise<StoredParcel> {
   const { name, destination, isPersistent, sources, isList } = named;
-  const storage = await claim(ctx, named, lastUse, call);
+  const { storage, isNew } = await claim(ctx, named, lastUse, call);
   for (const { path, place } of sources) {
     const below = isList ? baseNameOf(path) : "";
     const entries = uploaded.entriesAt(place).flatMap((entry) => into(below, entry));
@@ -46,7 +46,8 @@ export async function fillBucket(
     await addToFolder(ctx.config.home, storage.id, entries, uploaded.fileOf);
   }
   await ctx.batch((tx) => setUse(tx, storage.id, { status: "READY", lastUse }));
-  return { name, destination, bucketId: storage.id, isPersistent };
+  // One that was there before is somebody's, whatever this task says of it.
+  return { name, destination, bucketId: storage.id, isPersistent: isPersistent || !isNew };
 }
 
 /** The root of a bucket is no entry of its own. */
@@ -60,9 +61,10 @@ async function claim(
   { name, bucket, sources }: NamedBucket,
   lastUse: string,
   call: Call,
-): Promise<Storage> {
+): Promise<{ storage: Storage; isNew: boolean }> {
   const found = await findStorage(ctx.db, bucket);
-  if (found !== undefined && seesWorkspace(call, found.workspace)) return found;
+  if (found !== undefined && seesWorkspace(call, found.workspace))
+    return { storage: found, isNew: false };
   if (sources.length === 0)
     fail("NotFoundError", `${name}: there is no storage ${bucket}; storage ls lists them`);
   const storage: Storage = {
@@ -74,9 +76,11 @@ async function claim(
     createdAt: ctx.now().getTime(),
     lastUse,
   };
-  if (found === undefined && (await ctx.batch((tx) => addStorage(tx, storage)))) return storage;
+  if (found === undefined && (await ctx.batch((tx) => addStorage(tx, storage))))
+    return { storage, isNew: true };
   const again = await findStorage(ctx.db, bucket);
-  if (again !== undefined && seesWorkspace(call, again.workspace)) return again;
+  if (again !== undefined && seesWorkspace(call, again.workspace))
+    return { storage: again, isNew: false };
   return fail(
     "ConflictError",
     `the name ${bucket} is taken by a storage in a workspace that is not yours`,

@@ -50,6 +50,16 @@ test("a task gets the stored secrets that it names: its user's, else those of it
   });
 });
 
+test("an anchor at secrets that name stored ones is refused", async (t) => {
+  const world = await testWorld(t);
+  await set(world, "A", "stored");
+
+  await assert.rejects(gotten(world, world, "secrets: &all {'secrets:A': null}\nrun: x"), {
+    type: "ValueError",
+    message: "secrets: leave the anchor &all out where stored secrets are named",
+  });
+});
+
 test("every operation that runs a task looks its stored secrets up", async (t) => {
   const world = await testWorld(t);
   const secrets = ["secrets:NONE"];

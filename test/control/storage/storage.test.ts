@@ -90,6 +90,17 @@ test("a bucket that is not persistent goes with its cluster", async (t) => {
   assert.deepEqual(await listFolders(world.ctx.config.home), []);
 });
 
+test("a bucket that was there before stays, whatever later tasks say of it", async (t) => {
+  const world = await testWorld(t);
+  await launch(world, { "d/a": "1", "e/f": "" }, { source: "/d" });
+  await launch(world, { "e/f": "" }, { persistent: false });
+
+  await world.run(clusters.down, { cluster_name: "c" });
+  await collect(world.ctx);
+
+  assert.equal((await world.run(rows.list, {})).length, 1);
+});
+
 test("a workspace is not deleted while it has a bucket", async (t) => {
   const world = await testWorld(t);
   await world.run(workspaces.create, { workspace_name: "team", config: {} });

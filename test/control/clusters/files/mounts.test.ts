@@ -31,3 +31,11 @@ for (const [what, task] of [
       },
     );
   });
+
+test("a digest that cannot be one is refused, and its letter case does not matter", () => {
+  const at = (hash: string) => mounts(`file_mounts: { ~/x: "https://files.example/a${hash}" }`);
+
+  for (const hash of ["#sha256=abc", `#SHA256=${"g".repeat(64)}`])
+    assert.throws(() => at(hash), { message: /~\/x: #sha256= needs the 64 hexadecimal digits/ });
+  assert.equal(at(`#sha256=${"A".repeat(64)}`).fetched.length, 1);
+});
