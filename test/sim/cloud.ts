@@ -203,15 +203,17 @@ export function openCloud(network: Network, watcher: Watcher): Cloud {
     offers: async (need) => zones.offers.filter((offer) => meets(offer, need)),
     create(cluster, rank, signal) {
       const id = nodeIdOf(cluster, rank);
-      // It may have booted by the time that this arrives.
+      // It may have booted by the time that this arrives, or be gone.
       const wasUp = machines.get(id)?.agent !== undefined;
+      const wasThere = machines.has(id);
       return network.call({ place: "create" }, id, signal, async (isLate) => {
         const { zone } = cluster.offer;
         const known = machines.get(id);
         // On one that is on, the head's agent is started for its hooks.
         const isJustLost = clock.now() - (lostAt.get(id) ?? 0) < seenWithinMs;
         if (!isLate && !isJustLost && known?.state !== "running") watcher.making(cluster.id);
-        if (!isLate && known === undefined) watcher.makingNew(cluster.id);
+        const isLost = known === undefined && !wasThere && !isJustLost;
+        if (!isLate && isLost) watcher.makingNew(cluster.id);
         if (wasUp || known?.state === "pending") watcher.repeated(`create ${id}`);
         if (known?.state !== "running") zones.refuseFull(zone);
         const machine = known ?? aMachine(id, { made: ++made, rank, isLate });

@@ -207,7 +207,7 @@ export function openJobChecks(folder: string): JobChecks {
       if (recoveries !== (runs.get(taskId) ?? 0))
         throw new Violation("an attempt is told wrong recoveries", `${recoveries}`);
       const jobTasks = found.filter((one) => one.job_id === task.job_id);
-      order.began(task, jobTasks, runs.has(taskId));
+      order.began(task, jobTasks, (id) => runs.has(id));
       if (task.pool_id !== null) checkRoom([job, ...liveOn(clusterId)]);
       const hurt = isDoomed ? "running" : "no";
       const number = task.attempt;

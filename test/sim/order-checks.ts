@@ -6,8 +6,8 @@ import type { Task } from "./job-checks.ts";
 export interface OrderChecks {
   /** The cluster of a task is up. */
   up(clusterId: string): void;
-  /** An attempt at a task begins; the first one, or one after it has run. */
-  began(task: Task, ofJob: readonly Task[], hasRun: boolean): void;
+  /** An attempt at a task begins; which tasks have run before. */
+  began(task: Task, ofJob: readonly Task[], hasRun: (taskId: string) => boolean): void;
   /** What holds after a commit that changed tasks. */
   committed(before: ReadonlyMap<string, Task>, now: readonly Task[]): void;
 }
@@ -29,9 +29,13 @@ const reasons: Readonly<Record<string, (others: readonly Task[], task: Task) => 
 export function openOrderChecks(): OrderChecks {
   const wereUp = new Set<string>();
 
-  function checkTogether(task: Task, ofJob: readonly Task[]): void {
+  function checkTogether(
+    task: Task,
+    ofJob: readonly Task[],
+    hasRun: (taskId: string) => boolean,
+  ): void {
     for (const { id, cluster_id: clusterId, ...other } of ofJob) {
-      const isPast = isFinal(other.status) || other.wanted === "CANCELLED";
+      const isPast = isFinal(other.status) || other.wanted === "CANCELLED" || hasRun(id);
       if (id !== task.id && !isPast && !wereUp.has(clusterId ?? ""))
         throw new Violation("a group does not begin together", `${task.id} before ${id}`);
     }
@@ -47,7 +51,7 @@ export function openOrderChecks(): OrderChecks {
   return {
     up: (clusterId) => void wereUp.add(clusterId),
     began(task, ofJob, hasRun) {
-      if (task.execution === "parallel" && !hasRun) checkTogether(task, ofJob);
+      if (task.execution === "parallel" && !hasRun(task.id)) checkTogether(task, ofJob, hasRun);
       const earlier = ofJob.filter((one) => one.number < task.number);
       if (task.execution === "serial" && !earlier.every(hasSucceeded))
         throw new Violation("a pipeline is out of order", `${task.job_id}: ${task.number}`);
@@ -60,17 +64,23 @@ export function openOrderChecks(): OrderChecks {
         if (isCancelled) checkCancelled(task, others());
         const isLaunched = was?.launching_at === null && task.launching_at !== null;
         // What is launched ahead of its attempt has no turn.
-        if (isLaunched && task.attempt !== was.attempt) checkFirst(task, [...before.values()]);
+        if (isLaunched && task.attempt !== was.attempt)
+          checkFirst(
+            task,
+            now.filter(isQueued).filter(({ id }) => isQueued(before.get(id))),
+          );
       }
     },
   };
 }
 
-/** What is launched has the highest priority of those that waited for that, or is the oldest of these. */
-function checkFirst(task: Task, before: readonly Task[]): void {
-  const ahead = before.find(
-    (one) => one.queued_for === "launch" && one.id !== task.id && isAhead(one, task),
-  );
+/** Whether a task waits for its launch; one that is cancelled has no turn any more. */
+const isQueued = (task: Task | undefined): boolean =>
+  task?.queued_for === "launch" && task.wanted !== "CANCELLED";
+
+/** What is launched has the highest priority of those that go on waiting for that, or is the oldest of these. */
+function checkFirst(task: Task, waiting: readonly Task[]): void {
+  const ahead = waiting.find((one) => one.id !== task.id && isAhead(one, task));
   if (ahead !== undefined)
     throw new Violation("a job is launched out of turn", `${task.job_id} before ${ahead.job_id}`);
 }
