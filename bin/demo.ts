@@ -77,7 +77,8 @@ function lineOf(args: readonly string[]): string {
 function start(args: readonly string[], stdout: "inherit" | "pipe"): ChildProcess {
   return spawn(join(root, "bin/outrigger"), args, {
     cwd: root,
-    env: { ...process.env, OUTRIGGER_HOME: home, API_KEY: apiKey, ...endpoint() },
+    // Its clusters join the SSH configuration of whose home it is.
+    env: { ...process.env, HOME: home, OUTRIGGER_HOME: home, API_KEY: apiKey, ...endpoint() },
     stdio: ["ignore", stdout, "inherit"],
     signal,
   });

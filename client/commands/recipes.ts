@@ -5,7 +5,7 @@ import { getRecipe } from "../entrypoint.ts";
 import { readBytes } from "../named-file.ts";
 import { recipeForm } from "../output/recipes.ts";
 import { ago, type Column } from "../rendering.ts";
-import type { Kind, SelectionOptions } from "../selection.ts";
+import { type Kind, namedBy, type SelectionOptions } from "../selection.ts";
 import type { World } from "../world.ts";
 import { directAction, tellActions } from "./actions.ts";
 import { answerOne, answerRows, type OutputOptions } from "./answers.ts";
@@ -99,7 +99,7 @@ const recipes: Kind<RecipeRecord> = {
   noun: "recipe",
   missing: "NotFoundError",
   lister: "recipes list",
-  list: (client) => client.callAndGet(rows.list, {}),
+  list: async (client, names) => namedBy(names, await client.callAndGet(rows.list, {})),
 };
 
 /** `outrigger recipes pin`. */

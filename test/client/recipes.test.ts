@@ -33,6 +33,23 @@ test("a recipe that there is not is an error, and a command may contain the word
   assert.equal((await outrigger(wordsOf("exec -d dev echo recipes:none"))).code, 0);
 });
 
+test("only the recipes that are named are deleted", async (t) => {
+  const control = await fakeControl(t, {
+    "POST /recipes/list": { result: [recipe, { ...recipe, name: "other" }] },
+    "POST /recipes/delete": { result: true },
+  });
+  const outrigger = await commandLine(t, control.endpoint);
+
+  const { code } = await outrigger(wordsOf("recipes delete -y sweep"));
+
+  assert.equal(code, 0);
+  const deleted = control.to("POST /recipes/delete");
+  assert.deepEqual(
+    deleted.map(({ body }) => body["recipe_name"]),
+    ["sweep"],
+  );
+});
+
 test("recipes are shown, deleted one by one, and those of others are refused", async (t) => {
   const routes = {
     "POST /recipes/list": { result: [recipe] },

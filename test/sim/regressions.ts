@@ -52,6 +52,11 @@ const jobLaunch = (at: number, run: string): Step => ({
   input: { name: null, task: jobOf("j", usualRecovery, {}, [`run: ${run}`]) },
 });
 
+const poolApply = (at: number, task: string): Step => ({
+  ...{ at, do: "call", user: "ann", operation: "jobs.pool_apply" },
+  input: { pool_name: "w", task, mode: "rolling" },
+});
+
 export const regressions: readonly Regression[] = [
   {
     showed: "a replica that was terminated while its cluster was made left the cluster behind",
@@ -145,6 +150,16 @@ export const regressions: readonly Regression[] = [
     steps: [
       jobLaunch(0, "sleep 5"),
       { at: 3_000, do: "preempt", name: "job 1", rank: 0, inMs: 2_000 },
+    ],
+  },
+  {
+    showed: "control waited for itself when a pool was applied twice in one transaction",
+    seed: 647,
+    steps: [
+      poolApply(0, "pool: {min_workers: 1, max_workers: 3}\nsetup: sleep 3\n"),
+      { at: 42, do: "freeze", how: "asleep", forMs: 19_230 },
+      poolApply(7_455, "pool: {workers: 1}\nsetup: sleep 6\n"),
+      poolApply(20_072, "pool: {workers: 1}\nsetup: sleep 10\n"),
     ],
   },
 ];

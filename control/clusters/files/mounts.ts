@@ -55,6 +55,8 @@ function fetchedAt(task: Task, { name, destination, mount }: Place): FetchedParc
   if (mount.kind === "path" || (mount.kind === "storage" && mount.storage.name)) return [];
   const uri = mount.kind === "bucket" ? mount.uri : (mount.storage.sources[0] ?? "");
   if (isReadable(uri)) {
+    if (/^\w+:\/+$/.test(uri))
+      fail("ValueError", `${name}: ${uri} names no bucket; write ${uri}BUCKET/PATH`);
     const keys = keysAmong(uri, { ...task.envs, ...secretsOf(task) });
     return [{ name, destination, uri, keys }];
   }

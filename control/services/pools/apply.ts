@@ -33,6 +33,7 @@ import {
   leastUse,
   openVersion,
   readPoolTaskAndRemarks,
+  readVersion,
   type ServiceTask,
 } from "../versions/task.ts";
 
@@ -142,7 +143,7 @@ async function change(
 ): Promise<string> {
   const before = await getService(tx, serviceId);
   refuseLeaving(before);
-  const old = await openVersion(ctx, { serviceId, version: before.version });
+  const old = await readVersion(tx, ctx.seal, { serviceId, version: before.version });
   const next = {
     command: withoutKeys(call.command, open),
     mode,

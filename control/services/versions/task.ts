@@ -1,7 +1,9 @@
 import { fail, toAppError } from "../../../common/errors.ts";
+import type { Seal } from "../../../common/seal.ts";
 import type { Service as ServiceSpec } from "../../../contract/task/service.ts";
 import type { Task } from "../../../contract/task.ts";
 import type { Context } from "../../context.ts";
+import type { Queries } from "../../db/open.ts";
 import { asksForSpot } from "../../needs.ts";
 import type { Offer } from "../../providers/provider.ts";
 import { readTask, readTaskAndRemarks } from "../../task.ts";
@@ -32,11 +34,16 @@ export async function openVersion(ctx: Context, key: Key): Promise<OpenVersion> 
   const name = `${key.serviceId}/${key.version}`;
   const found = known.get(name);
   if (found !== undefined) return found;
-  const stored = await readVersionTask(ctx.db, ctx.seal, key);
-  const version = { ...stored, ...asStored(readTask(stored.yaml, "serve.up"), stored) };
+  const version = await readVersion(ctx.db, ctx.seal, key);
   if (known.size >= openedAtMost) known.clear();
   known.set(name, version);
   return version;
+}
+
+/** As `openVersion`, in a transaction, which may have written the version itself. */
+export async function readVersion(db: Queries, seal: Seal, key: Key): Promise<OpenVersion> {
+  const stored = await readVersionTask(db, seal, key);
+  return { ...stored, ...asStored(readTask(stored.yaml, "serve.up"), stored) };
 }
 
 /**

@@ -39,3 +39,12 @@ test("a digest that cannot be one is refused, and its letter case does not matte
     assert.throws(() => at(hash), { message: /~\/x: #sha256= needs the 64 hexadecimal digits/ });
   assert.equal(at(`#sha256=${"A".repeat(64)}`).fetched.length, 1);
 });
+
+test("an address without a bucket is refused", () => {
+  assert.throws(() => mounts("file_mounts: { ~/x: { source: s3://, mode: COPY } }"), {
+    message: /names no bucket|must/,
+  });
+  assert.throws(() => mounts("file_mounts: { ~/x: s3:// }"), {
+    message: "~/x: s3:// names no bucket; write s3://BUCKET/PATH",
+  });
+});
