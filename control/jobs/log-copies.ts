@@ -49,19 +49,31 @@ export function openJobLogs(world: () => Context): JobLogs {
     await done.catch(() => {});
   }
 
+  /** Waits for the end of a copy; why it is waited for no more where nothing has come for so long. Rejects on abort. */
+  async function ends({ done, listeners }: Copying, silentMs: number, signal: AbortSignal) {
+    using silence = openSilence(silentMs, signal);
+    const { promise: late, resolve } = Promise.withResolvers<false>();
+    const stop = () => resolve(false);
+    silence.signal.addEventListener("abort", stop, { once: true });
+    listeners.add(silence.heard);
+    const isOver = await Promise.race([done.then(() => true), late]).finally(() => {
+      listeners.delete(silence.heard);
+      silence.signal.removeEventListener("abort", stop);
+    });
+    signal.throwIfAborted();
+    if (isOver) return undefined;
+    return silence.signal.reason as Error;
+  }
+
   return {
     keep: (task) => void begin(task),
     async whole(task, silentMs, signal) {
-      const { done, listeners } = begin(task);
-      using silence = openSilence(silentMs, signal);
-      const { promise: late, reject } = Promise.withResolvers<never>();
-      const abort = () => reject(silence.signal.reason);
-      silence.signal.addEventListener("abort", abort, { once: true });
-      listeners.add(silence.heard);
-      await Promise.race([done, late]).finally(() => {
-        listeners.delete(silence.heard);
-        silence.signal.removeEventListener("abort", abort);
-      });
+      const first = begin(task);
+      if ((await ends(first, silentMs / 3, signal)) === undefined) return;
+      // A connection that was cut may stay silent for long although its node answers by now.
+      await end(first);
+      const why = await ends(begin(task), silentMs, signal);
+      if (why !== undefined) throw why;
     },
     async drop(task) {
       const copying = underWay.get(attemptLogOf(world(), task.id, task.attempt));
