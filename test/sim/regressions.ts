@@ -162,4 +162,13 @@ export const regressions: readonly Regression[] = [
       poolApply(20_072, "pool: {workers: 1}\nsetup: sleep 10\n"),
     ],
   },
+  {
+    showed:
+      "the end of a job's log was lost when its connection was silent for longer than its machine",
+    seed: 1463,
+    steps: [
+      jobLaunch(0, "sleep 13"),
+      { at: 12_000, do: "silence", name: "job 1", rank: 0, forMs: 48_379 },
+    ],
+  },
 ];
