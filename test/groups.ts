@@ -39,7 +39,8 @@ const kinds: readonly Kind[] = [
   {
     name: "unit",
     has: (file) => !startsProcesses.test(file) && !alone.test(file),
-    intoGroups: byNumber(3),
+    // Tests wait about as long as they compute: with so many, two cores have work all the time.
+    intoGroups: byNumber(6),
     first: [helper("untracked"), helper("no-processes")],
   },
 ];
