@@ -132,7 +132,7 @@ export async function select<Row extends Named>(
 /** The rows in the order of the words that name them; those of a pattern stand where it does. */
 function inOrderOf<Row extends Named>(words: readonly string[], rows: readonly Row[]): Row[] {
   const placeOf = ({ name }: Named) => words.findIndex((word) => matchesGlob(name, word));
-  return rows.toSorted((a, b) => placeOf(a) - placeOf(b));
+  return namedBy(words, rows).toSorted((a, b) => placeOf(a) - placeOf(b));
 }
 
 /**

@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
+import { fail } from "../../common/errors.ts";
 import { agentOperations as api } from "../../contract/agent-api.ts";
 import { jobLogGap, logOffsetHeader } from "../../contract/job-log.ts";
 import { jobMachine } from "../../contract/statuses.ts";
@@ -49,8 +50,12 @@ export function openJobLogs(world: () => Context): JobLogs {
     await done.catch(() => {});
   }
 
-  /** Waits for the end of a copy; why it is waited for no more where nothing has come for so long. Rejects on abort. */
-  async function ends({ done, listeners }: Copying, silentMs: number, signal: AbortSignal) {
+  /** Whether a copy is over before nothing has come for so long. Rejects on abort. */
+  async function isOverWithin(
+    silentMs: number,
+    { done, listeners }: Copying,
+    signal: AbortSignal,
+  ): Promise<boolean> {
     using silence = openSilence(silentMs, signal);
     const { promise: late, resolve } = Promise.withResolvers<false>();
     const stop = () => resolve(false);
@@ -61,19 +66,18 @@ export function openJobLogs(world: () => Context): JobLogs {
       silence.signal.removeEventListener("abort", stop);
     });
     signal.throwIfAborted();
-    if (isOver) return undefined;
-    return silence.signal.reason as Error;
+    return isOver;
   }
 
   return {
     keep: (task) => void begin(task),
     async whole(task, silentMs, signal) {
       const first = begin(task);
-      if ((await ends(first, silentMs / 3, signal)) === undefined) return;
+      if (await isOverWithin(silentMs / 3, first, signal)) return;
       // A connection that was cut may stay silent for long although its node answers by now.
       await end(first);
-      const why = await ends(begin(task), silentMs, signal);
-      if (why !== undefined) throw why;
+      if (await isOverWithin(silentMs, begin(task), signal)) return;
+      fail("UnreachableError", `no data was received for ${silentMs / 1_000} s`);
     },
     async drop(task) {
       const copying = underWay.get(attemptLogOf(world(), task.id, task.attempt));
