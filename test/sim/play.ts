@@ -2,9 +2,10 @@ import { createHash } from "node:crypto";
 import { cpSync, mkdtempSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { Violation } from "./checks.ts";
-import { hurtsNodes, isCalm } from "./script.ts";
+import { hurtsNodes, isCalm, type Step } from "./script.ts";
 import { type Numbered, openStage, type Stage } from "./stage.ts";
 import { call, collect, take } from "./take.ts";
+import { longestWorkMs } from "./workloads.ts";
 
 /** What came of a script. */
 export interface Outcome {
@@ -28,7 +29,10 @@ export interface Places {
 
 /** How long faults go on after the last step. */
 const faultyMs = 20_000;
-/** Once they are over, everything becomes what is wanted within this time, and what is taken down too. */
+/**
+ * Once they are over, everything becomes what is wanted within this time and what jobs may take; and what is
+ * taken down too.
+ */
 const settlesWithinMs = 15 * 60_000;
 /** Longer than anything is kept that is over. */
 const longMs = 40 * 86_400_000;
@@ -68,7 +72,12 @@ async function lead(stage: Stage, steps: readonly Numbered[]): Promise<void> {
   await network.clock.until(hasFailed, network.clock.frozenMs());
   note("faults are over");
   for (const one of [network, cloud, host]) one.calm();
-  await settle(stage, "it does not settle", () => unsettled(stage).length === 0);
+  await settle(
+    stage,
+    "it does not settle",
+    () => unsettled(stage).length === 0,
+    steps.reduce((ms, [, step]) => ms + longestWork(step), settlesWithinMs),
+  );
   // Whoever could not be told is told again once it is heard.
   await network.clock.until(() => stage.failure() !== null, 60_000);
   if (!hasFailed()) stage.guarded(() => checks.atEnd.idle(cloud.autostopOf));
@@ -79,6 +88,13 @@ async function lead(stage: Stage, steps: readonly Numbered[]): Promise<void> {
   await settle(stage, "it is not taken down", isEmpty);
   if (!hasFailed()) stage.guarded(() => checkEnd(stage, steps));
   if (!hasFailed()) await forgetAll(stage);
+}
+
+/** As long as its copies take if one worker runs them all. */
+function longestWork(step: Step): number {
+  if (step.do !== "call" || step.operation !== "jobs.launch") return 0;
+  const { task, num_jobs = 1 } = step.input;
+  return longestWorkMs(String(task)) * Number(num_jobs);
 }
 
 const downs = {
@@ -105,7 +121,12 @@ async function forgetAll(stage: Stage): Promise<void> {
 }
 
 /** Runs until something is so, which only a commit can bring about. */
-async function settle(stage: Stage, violation: string, isSo: () => boolean): Promise<void> {
+async function settle(
+  stage: Stage,
+  violation: string,
+  isSo: () => boolean,
+  withinMs = settlesWithinMs,
+): Promise<void> {
   const { clock } = stage.network;
   const isStuck = () => clock.count() > tasksAtMost;
   let isDone = false;
@@ -117,7 +138,7 @@ async function settle(stage: Stage, violation: string, isSo: () => boolean): Pro
     }
     return isDone || isStuck() || stage.failure() !== null;
   };
-  const isOver = await clock.until(look, settlesWithinMs);
+  const isOver = await clock.until(look, withinMs);
   if (isOver && !isStuck()) return;
   const isBack = stage.host.program() !== undefined;
   const machines = stage.cloud.clusterIds().map((id) => `machines of ${id}`);

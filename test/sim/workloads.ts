@@ -51,3 +51,12 @@ function exiting(run: string, recoveries: number): Workload {
       : { endsAs: "FAILED", reason: `run exited with ${code}` }),
   };
 }
+
+/** How long the jobs of a task file run in all, one after another, where each fails as often as it may. */
+export function longestWorkMs(tasks: string): number {
+  const runs = tasks.matchAll(/^run: (?:sleep|exit \d+ after) (\d+)(?: times (\d+))?$/gm);
+  return [...runs].reduce(
+    (ms, [, seconds, times = 0]) => ms + Number(seconds) * (Number(times) + 1) * 1_000,
+    0,
+  );
+}
