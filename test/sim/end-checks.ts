@@ -2,7 +2,6 @@ import type { Autostop } from "../../contract/agent-shapes.ts";
 import { Violation } from "./checks.ts";
 import { prepare, rows } from "./database.ts";
 import type { HookBegun } from "./hooks.ts";
-import { isBroken } from "./service-checks.ts";
 
 /** Looks at what is on disk once everything has settled. */
 export interface EndChecks {
@@ -10,8 +9,8 @@ export interface EndChecks {
   requests(): void;
   /** What heads do once they are idle is what their clusters' rows say. */
   idle(ofHead: (clusterId: string) => Autostop | undefined): void;
-  /** While all nodes are well, none is called lost or unwell. */
-  nodesAreWell(): void;
+  /** While all nodes are well, none is called lost or unwell; `brokenIds` are the clusters whose tasks break down. */
+  nodesAreWell(brokenIds: ReadonlySet<string>): void;
   /** Notes what may be forgotten from now on, and is needed here. */
   remember(): void;
   /** No hook ran twice while its node was on, but in a lifecycle that was taken back. */
@@ -56,12 +55,11 @@ export function openEndChecks(): EndChecks {
           throw new Violation("a head has another autostop", `${name}: ${autostop}, ${idleMs}`);
       }
     },
-    nodesAreWell() {
+    nodesAreWell(brokenIds) {
       const events = rows<Record<"noun" | "id" | "to" | "reason", string>>(unwell);
-      // A replica whose task breaks down may be probed before its job is looked at.
-      const broken = new Set(events.filter(isBroken).map(({ id }) => id));
+      // The cluster of a replica has its id.
       for (const { noun, id, to, reason } of events)
-        if (!broken.has(id))
+        if (!brokenIds.has(id))
           throw new Violation("what is well is called unwell", `${noun} ${to}: ${reason}`);
     },
     remember,

@@ -149,12 +149,12 @@ async function settle(
 }
 
 function checkEnd(
-  { checks, cloud, balancers, begun, repeated }: Stage,
+  { checks, cloud, balancers, begun, brokenIds, repeated }: Stage,
   steps: readonly Numbered[],
 ): void {
   checks.atEnd.requests();
   checks.atEnd.hooks(cloud.hooks);
-  if (!steps.some(([, step]) => hurtsNodes(step))) checks.atEnd.nodesAreWell();
+  if (!steps.some(([, step]) => hurtsNodes(step))) checks.atEnd.nodesAreWell(brokenIds);
   if (cloud.clusterIds().length > 0) throw new Violation("machines are left");
   if (balancers.serviceIds().length > 0) throw new Violation("balancers are left");
   if (repeated.length > 0 && steps.every(([, step]) => isCalm(step)))

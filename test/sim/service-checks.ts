@@ -67,5 +67,5 @@ function unsettledOf(service: Service, replicas: readonly Replica[]): string[] {
 const hasCluster = ({ cluster }: Replica): boolean => cluster !== null && cluster !== "GONE";
 
 /** Whether a replica failed by its task. */
-export const isBroken = ({ reason }: Pick<Replica, "reason">): boolean =>
+const isBroken = ({ reason }: Pick<Replica, "reason">): boolean =>
   Object.values(brokenWords).some((words) => reason.includes(words));

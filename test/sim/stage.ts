@@ -9,6 +9,7 @@ import { mostWorkersIn } from "./pool-wishes.ts";
 import { openRandom } from "./random.ts";
 import { openReads, type Reads } from "./reads.ts";
 import { freezes, type Step } from "./script.ts";
+import { breaksDown } from "./workloads.ts";
 
 /** A step with its number in the whole script. */
 export type Numbered = readonly [number: number, step: Step];
@@ -30,6 +31,8 @@ export interface Stage {
   hasChanged(): boolean;
   /** How often jobs were begun, by the request that handed them in. */
   readonly begun: Map<string, number>;
+  /** The clusters of replicas that do not become ready. */
+  readonly brokenIds: Set<string>;
   /** What was asked of the cloud although it was so already. */
   readonly repeated: string[];
   /** Requests by the number of their steps. */
@@ -40,6 +43,7 @@ export interface Stage {
 export function openStage(seed: number, home: string, steps: readonly Numbered[]): Stage {
   const trace: string[] = [];
   const begun = new Map<string, number>();
+  const brokenIds = new Set<string>();
   const repeated: string[] = [];
   const isFrozen = steps.some(([, step]) => freezes(step));
   let failure: Violation | null = null;
@@ -78,6 +82,7 @@ export function openStage(seed: number, home: string, steps: readonly Numbered[]
     began(job, clusterId, isDoomed) {
       const { submissionId: id } = job;
       begun.set(id, (begun.get(id) ?? 0) + 1);
+      if (breaksDown(job)) brokenIds.add(clusterId);
       guarded(() => checks.jobs.began(job, clusterId, isDoomed));
     },
     hurt: checks.jobs.hurt,
@@ -109,7 +114,20 @@ export function openStage(seed: number, home: string, steps: readonly Numbered[]
     },
   });
   return {
-    ...{ network, cloud, balancers, host, checks, reads, trace, note, guarded, begun, repeated },
+    ...{
+      network,
+      cloud,
+      balancers,
+      host,
+      checks,
+      reads,
+      trace,
+      note,
+      guarded,
+      begun,
+      brokenIds,
+      repeated,
+    },
     failure: () => failure,
     hasChanged() {
       const had = hasChanged;

@@ -40,6 +40,10 @@ export function workloadOf({ submission: { run, env } }: Pick<FakeJob, "submissi
   };
 }
 
+/** Whether a job is a server that does not become ready. */
+export const breaksDown = ({ submission: { run } }: Pick<FakeJob, "submission">): boolean =>
+  /^serve (mute|crash)/.test(run ?? "");
+
 /** It fails as often as it says, over all attempts that ran. */
 function exiting(run: string, recoveries: number): Workload {
   const [code = 0, seconds = 0, times = 0] = (run.match(/\d+/g) ?? []).map(Number);
