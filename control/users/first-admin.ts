@@ -1,5 +1,6 @@
 import { AppError, toAppError } from "../../common/errors.ts";
 import { product } from "../../common/product.ts";
+import { addAudit, type NewAudit } from "../audit/store.ts";
 import type { Ground } from "../ground.ts";
 import { requireUserName } from "./names.ts";
 import { newUser } from "./new-user.ts";
@@ -22,6 +23,7 @@ export async function ensureFirstAdmin(ctx: Ground): Promise<void> {
     const known = await findUserByName(tx, name);
     if (known) await setUser(tx, known.id, { role: "admin", hasGroupRole: false });
     else await addUser(tx, newUser(ctx, { name, kind: "basic", role: "admin" }));
+    await addAudit(tx, auditOf(ctx, name, known === undefined ? "users.create" : "users.update"));
     return true;
   });
   if (isMade) ctx.log.info({ name }, "is the first administrator");
@@ -32,3 +34,16 @@ export async function ensureFirstAdmin(ctx: Ground): Promise<void> {
       "the first administrator has no password; set one with this command",
     );
 }
+
+/** No caller did it, but whoever wrote the settings. */
+const auditOf = (ctx: Ground, name: string, operation: string): NewAudit => ({
+  ...{ at: ctx.now().getTime(), operation, subject: `user ${name}: role admin`, requestId: null },
+  ...{
+    userId: "",
+    userName: "",
+    credential: "settings",
+    address: "",
+    outcome: "allowed",
+    reason: null,
+  },
+});

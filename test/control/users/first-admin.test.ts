@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
+import { listAfter } from "../../../control/audit/store.ts";
 import { ensureFirstAdmin } from "../../../control/users/first-admin.ts";
 import { hashPassword } from "../../../control/users/passwords.ts";
 import { addUser, findUserByName, listUsers, setUser } from "../../../control/users/store.ts";
@@ -33,6 +34,11 @@ test("a user who is there already is promoted, as long as there is no administra
   await ensureFirstAdmin(ctx);
 
   assert.equal((await findUserByName(ctx.db, "ana"))?.role, "admin");
+  const entries = await listAfter(ctx.db, 0);
+  assert.deepEqual(
+    entries.map(({ operation, subject, credential }) => [operation, subject, credential]),
+    [["users.update", "user ana: role admin", "settings"]],
+  );
 });
 
 test("once there is an administrator, the setting changes nothing", async (t) => {
