@@ -65,7 +65,7 @@ export interface Operation {
   /** The group it is listed under in the API document; absent when it has none. */
   readonly tag?: string;
   readonly mode: Mode;
-  /** Which queue a stored request waits in; slow work is `long`. */
+  /** Which queue a stored request waits in: `short`, unless the work is slow. */
   readonly queue?: "long" | "short";
   readonly summary: string;
   readonly access: Access;

@@ -22,7 +22,6 @@ export const cloudOperations = {
     route: "POST /check",
     mode: "async",
     reads: true,
-    queue: "short",
     summary: "Probe clouds and remember which can be used.",
     access: "viewer",
     input: body("CheckBody", {
@@ -40,7 +39,6 @@ export const cloudOperations = {
     route: "GET /enabled_clouds",
     mode: "async",
     reads: true,
-    queue: "short",
     summary: "Clouds that a workspace can use.",
     access: "viewer",
     input: query({
@@ -54,7 +52,6 @@ export const cloudOperations = {
     name: "enabled_clouds_batch",
     route: "GET /enabled_clouds/batch",
     mode: "async",
-    queue: "short",
     summary: "Clouds that several workspaces can use.",
     access: "viewer",
     input: query({
@@ -68,7 +65,6 @@ export const cloudOperations = {
     route: "POST /list_accelerators",
     mode: "async",
     reads: true,
-    queue: "short",
     summary: "Machine types with accelerators, from the catalogs.",
     access: "viewer",
     input: body("ListAcceleratorsBody", {
@@ -84,7 +80,6 @@ export const cloudOperations = {
     route: "POST /list_accelerator_counts",
     mode: "async",
     reads: true,
-    queue: "short",
     summary: "How many of each accelerator one machine can have.",
     access: "viewer",
     input: body("ListAcceleratorCountsBody", catalogFilter),
@@ -94,7 +89,6 @@ export const cloudOperations = {
     name: "all_contexts",
     route: "GET /all_contexts",
     mode: "async",
-    queue: "short",
     summary: "Kubernetes contexts, those of SSH node pools included.",
     access: "viewer",
     input: {},

@@ -39,7 +39,6 @@ export const clusterHistoryOperations = {
     route: "POST /autostop_logs",
     // Existing clients read this answer to its end before they ask for the request's log.
     mode: "async",
-    queue: "short",
     summary:
       "Print the log of the hooks that ran before the latest idle action; where there is none, say so and leave 102.",
     access: "viewer",
@@ -51,7 +50,6 @@ export const clusterHistoryOperations = {
     name: "hook_logs",
     route: "POST /hook_logs",
     mode: "async",
-    queue: "short",
     summary: "Print the log of a cluster's hooks, also once the cluster is gone.",
     access: "viewer",
     input: body("HookLogsBody", {
@@ -70,7 +68,6 @@ export const clusterHistoryOperations = {
     route: "POST /cost_report",
     mode: "async",
     reads: true,
-    queue: "short",
     summary: "Show the cost of current and past clusters.",
     access: "viewer",
     input: body("CostReportBody", {
@@ -86,7 +83,6 @@ export const clusterHistoryOperations = {
     route: "POST /cluster_events",
     mode: "async",
     reads: true,
-    queue: "short",
     summary: "What happened to a cluster, live or past.",
     access: "viewer",
     input: body("ClusterEventsBody", {

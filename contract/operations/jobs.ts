@@ -30,7 +30,6 @@ export const jobOperations = {
     route: "POST /jobs/launch",
     tag,
     mode: "async",
-    queue: "short",
     summary: "Submit a managed job.",
     access: "user",
     input: body("JobsLaunchBody", {
@@ -59,7 +58,6 @@ export const jobOperations = {
     route: "POST /jobs/queue",
     tag,
     mode: "async",
-    queue: "short",
     summary: "List managed jobs, as old clients know it.",
     access: "viewer",
     input: body("JobsQueueBody", listing),
@@ -72,7 +70,6 @@ export const jobOperations = {
     route: "POST /jobs/queue/v2",
     tag,
     mode: "async",
-    queue: "short",
     summary: "List managed jobs: filtered, sorted, paged.",
     access: "viewer",
     input: body("JobsQueueV2Body", {
@@ -117,7 +114,6 @@ export const jobOperations = {
     route: "POST /jobs/cancel",
     tag,
     mode: "async",
-    queue: "short",
     summary: "Cancel managed jobs.",
     access: "user",
     input: body("JobsCancelBody", {
@@ -139,7 +135,6 @@ export const jobOperations = {
     tag,
     mode: "log",
     resultNeedsFollow: true,
-    queue: "short",
     summary: "Stream the log of a managed job.",
     access: "viewer",
     input: body("JobsLogsBody", {
@@ -159,7 +154,6 @@ export const jobOperations = {
     route: "POST /jobs/download_logs",
     tag,
     mode: "async",
-    queue: "short",
     summary: "Copy logs of managed jobs to control, ready for /download.",
     access: "viewer",
     input: body("JobsDownloadLogsBody", {
@@ -177,7 +171,6 @@ export const jobOperations = {
     route: "POST /jobs/events",
     tag,
     mode: "async",
-    queue: "short",
     summary: "What happened to a managed job, newest first.",
     access: "viewer",
     input: body("GetJobEventsBody", {

@@ -17,7 +17,6 @@ export const kubernetesOperations = {
     name: "realtime_kubernetes_gpu_availability",
     route: "POST /realtime_kubernetes_gpu_availability",
     mode: "async",
-    queue: "short",
     summary: "Accelerators that are free in Kubernetes now.",
     access: "viewer",
     input: body("RealtimeGpuAvailabilityRequestBody", {
@@ -33,7 +32,6 @@ export const kubernetesOperations = {
     name: "kubernetes_node_info",
     route: "POST /kubernetes_node_info",
     mode: "async",
-    queue: "short",
     summary: "Nodes of a Kubernetes cluster.",
     access: "viewer",
     input: body("KubernetesNodeInfoRequestBody", { context }),
@@ -60,7 +58,6 @@ export const kubernetesOperations = {
     name: "status_kubernetes",
     route: "GET /status_kubernetes",
     mode: "async",
-    queue: "short",
     summary: "Everything of ours in the current context, of every user. Experimental.",
     access: "admin",
     input: {},

@@ -39,7 +39,6 @@ export const requestOperations = {
     name: "api_cancel",
     route: "POST /api/cancel",
     mode: "async",
-    queue: "short",
     summary: "Cancel requests.",
     access: "user",
     input: body("RequestCancelBody", {

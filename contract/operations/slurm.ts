@@ -14,7 +14,6 @@ export const slurmOperations = {
     name: "realtime_slurm_gpu_availability",
     route: "POST /slurm_gpu_availability",
     mode: "async",
-    queue: "short",
     summary: "Accelerators that are free in Slurm now.",
     access: "viewer",
     input: body("SlurmGpuAvailabilityRequestBody", {
@@ -30,7 +29,6 @@ export const slurmOperations = {
     name: "slurm_node_info",
     route: "POST /slurm_node_info",
     mode: "async",
-    queue: "short",
     summary: "Nodes of a Slurm cluster.",
     access: "viewer",
     input: nodeInfo,
@@ -41,7 +39,6 @@ export const slurmOperations = {
     requestName: "slurm_node_info",
     route: "GET /slurm_node_info",
     mode: "async",
-    queue: "short",
     summary: "As the POST one, for old clients; needs the body too.",
     access: "viewer",
     input: nodeInfo,

@@ -10,7 +10,6 @@ export const storageOperations = {
     name: "storage_ls",
     route: "GET /storage/ls",
     mode: "async",
-    queue: "short",
     summary: "List storages.",
     access: "viewer",
     input: {},

@@ -40,7 +40,6 @@ export const taskOperations = {
     name: "optimize",
     route: "POST /optimize",
     mode: "async",
-    queue: "short",
     summary: "Pick machines for tasks; the plan is in the request's log.",
     access: "viewer",
     input: body("OptimizeBody", {

@@ -19,7 +19,6 @@ export const volumeOperations = {
     route: "GET /volumes",
     tag,
     mode: "async",
-    queue: "short",
     summary: "List volumes.",
     access: "viewer",
     input: query({

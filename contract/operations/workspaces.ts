@@ -17,7 +17,6 @@ export const workspaceOperations = {
     route: "GET /workspaces",
     tag,
     mode: "async",
-    queue: "short",
     summary: "Workspaces that the caller may use.",
     access: "viewer",
     input: {},
@@ -28,7 +27,6 @@ export const workspaceOperations = {
     route: "POST /workspaces/update",
     tag,
     mode: "async",
-    queue: "short",
     summary: "Replace the configuration of one workspace.",
     access: "admin",
     input: body("UpdateWorkspaceBody", {
@@ -43,7 +41,6 @@ export const workspaceOperations = {
     route: "POST /workspaces/create",
     tag,
     mode: "async",
-    queue: "short",
     summary: "Create a workspace.",
     access: "admin",
     input: body("CreateWorkspaceBody", {
@@ -58,7 +55,6 @@ export const workspaceOperations = {
     route: "POST /workspaces/delete",
     tag,
     mode: "async",
-    queue: "short",
     summary: "Delete a workspace in which nothing is left.",
     access: "admin",
     input: body("DeleteWorkspaceBody", { workspace_name: text }),
@@ -70,7 +66,6 @@ export const workspaceOperations = {
     route: "GET /workspaces/config",
     tag,
     mode: "async",
-    queue: "short",
     summary: "The whole configuration of control.",
     access: "viewer",
     input: {},
@@ -102,7 +97,6 @@ export const workspaceOperations = {
     route: "POST /workspaces/config",
     tag,
     mode: "async",
-    queue: "short",
     summary: "Replace the whole configuration of control.",
     access: "admin",
     input: body("UpdateConfigBody", {

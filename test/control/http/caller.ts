@@ -1,5 +1,5 @@
 import { parentPort, workerData } from "node:worker_threads";
-import { toHttpCall } from "../../../common/operation.ts";
+import { isStored, toHttpCall } from "../../../common/operation.ts";
 import { findOperation } from "../../../contract/api.ts";
 import { openHttpClient } from "../../helpers/http-client.ts";
 import { type Known, largestInput } from "./largest-input.ts";
@@ -36,7 +36,7 @@ async function makeCall({ name, known = {}, input }: CallToMake): Promise<CallMa
     type === undefined ? { body } : { body: largestChunk, headers: { "content-type": type } };
   const { status, text, headers } = await client.http(method, path, sent);
   const id = headers["x-outrigger-request-id"];
-  if (row.queue !== undefined && row.mode !== "log" && status === 200)
+  if (isStored(row) && row.mode !== "log" && status === 200)
     await client.http("GET", `/api/get?request_id=${id}`);
   return { status, text: text.slice(0, 500) };
 }
