@@ -62,8 +62,6 @@ export interface Operation {
   /** The name its stored requests carry on the wire, where two rows share one. */
   readonly requestName?: string;
   readonly route: `${Method} /${string}`;
-  /** The group it is listed under in the API document; absent when it has none. */
-  readonly tag?: string;
   readonly mode: Mode;
   /** Which queue a stored request waits in: `short`, unless the work is slow. */
   readonly queue?: "long" | "short";

@@ -26,11 +26,14 @@ import { workspaceOperations } from "./operations/workspaces.ts";
 
 interface Group {
   readonly title: string;
+  /** What the API document lists it under: the protocol's word, where it has one. */
+  readonly tag: string;
   readonly operations: readonly Operation[];
 }
 
-const group = (title: string, rows: Readonly<Record<string, Operation>>): Group => ({
+const group = (title: string, rows: Readonly<Record<string, Operation>>, tag = title): Group => ({
   title,
+  tag,
   operations: Object.values(rows),
 });
 
@@ -40,20 +43,20 @@ export const operationGroups: readonly Group[] = [
   group("Events", { ...eventOperations, ...explainOperations }),
   group("Tasks", taskOperations),
   group("Requests", requestOperations),
-  group("Managed jobs", jobOperations),
-  group("Pools", poolOperations),
-  group("Services", serveOperations),
+  group("Managed jobs", jobOperations, "jobs"),
+  group("Pools", poolOperations, "jobs"),
+  group("Services", serveOperations, "serve"),
   group("Clouds", cloudOperations),
-  group("SSH node pools", sshNodePoolOperations),
+  group("SSH node pools", sshNodePoolOperations, "ssh_node_pools"),
   group("Local cluster", localOperations),
-  group("Volumes", volumeOperations),
+  group("Volumes", volumeOperations, "volumes"),
   group("Storage", storageOperations),
   group("Uploads", uploadOperations),
   group("Secrets", secretOperations),
-  group("Workspaces", workspaceOperations),
-  group("Recipes", recipeOperations),
-  group("Users", userOperations),
-  group("Service accounts", tokenOperations),
+  group("Workspaces", workspaceOperations, "workspaces"),
+  group("Recipes", recipeOperations, "recipes"),
+  group("Users", userOperations, "users"),
+  group("Service accounts", tokenOperations, "users"),
   group("Login", authOperations),
   group("Audit log", auditOperations),
   group("Web interface", pageOperations),
@@ -64,9 +67,9 @@ export const operationGroups: readonly Group[] = [
 /** Every operation of the HTTP API. */
 export const operations: readonly Operation[] = operationGroups.flatMap((one) => one.operations);
 
-/** The title of the group that lists the operation. */
-export const groupOf = (row: Operation): string =>
-  operationGroups.find((one) => one.operations.includes(row))?.title ?? "Other";
+/** The title and the tag of the group that lists the operation. */
+export const groupOf = (row: Operation): Pick<Group, "title" | "tag"> =>
+  operationGroups.find((one) => one.operations.includes(row)) ?? { title: "Other", tag: "Other" };
 
 /** The operation of that name, or undefined. */
 export const findOperation = (name: string): Operation | undefined =>

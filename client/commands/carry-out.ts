@@ -155,10 +155,10 @@ async function send<Op extends Operation>(
 }
 
 /** What the operation does, in a word: `launch`; of services, managed jobs and pools in the words of the command. */
-function actionNameOf({ name, requestName = name, tag }: Operation): string {
-  if (tag === "serve" || tag === "jobs") return name.replace(/[._]/g, " ");
+function actionNameOf({ name, requestName = name }: Operation): string {
+  if (/^(serve|jobs)\./.test(name)) return name.replace(/[._]/g, " ");
   const verb = requestName.split(/[._]/).at(-1) ?? name;
-  return tag === "ssh_node_pools" ? `ssh ${verb}` : verb;
+  return name.startsWith("ssh_node_pools.") ? `ssh ${verb}` : verb;
 }
 
 function tellLater(world: World, actions: readonly Action[]): undefined {

@@ -11,7 +11,6 @@ import {
 } from "../records/jobs.ts";
 import { body, Nothing, nullable, optional } from "./fields.ts";
 
-const tag = "jobs";
 const flag = z.boolean().default(false);
 const refresh = flag.describe("Start what runs managed jobs first, if it is stopped.");
 const jobId = integer.describe("Managed job.");
@@ -28,7 +27,6 @@ export const jobOperations = {
   launch: operation({
     name: "jobs.launch",
     route: "POST /jobs/launch",
-    tag,
     mode: "async",
     summary: "Submit a managed job.",
     access: "user",
@@ -56,7 +54,6 @@ export const jobOperations = {
     name: "jobs.queue",
     reads: true,
     route: "POST /jobs/queue",
-    tag,
     mode: "async",
     summary: "List managed jobs, as old clients know it.",
     access: "viewer",
@@ -68,7 +65,6 @@ export const jobOperations = {
     name: "jobs.queue_v2",
     reads: true,
     route: "POST /jobs/queue/v2",
-    tag,
     mode: "async",
     summary: "List managed jobs: filtered, sorted, paged.",
     access: "viewer",
@@ -94,7 +90,6 @@ export const jobOperations = {
   wait: operation({
     name: "jobs.wait",
     route: "POST /jobs/wait",
-    tag,
     mode: "async",
     queue: "long",
     summary: "Wait until a managed job, or one of its tasks, has ended.",
@@ -112,7 +107,6 @@ export const jobOperations = {
   cancel: operation({
     name: "jobs.cancel",
     route: "POST /jobs/cancel",
-    tag,
     mode: "async",
     summary: "Cancel managed jobs.",
     access: "user",
@@ -132,7 +126,6 @@ export const jobOperations = {
   logs: operation({
     name: "jobs.logs",
     route: "POST /jobs/logs",
-    tag,
     mode: "log",
     resultNeedsFollow: true,
     summary: "Stream the log of a managed job.",
@@ -152,7 +145,6 @@ export const jobOperations = {
   downloadLogs: operation({
     name: "jobs.download_logs",
     route: "POST /jobs/download_logs",
-    tag,
     mode: "async",
     summary: "Copy logs of managed jobs to control, ready for /download.",
     access: "viewer",
@@ -169,7 +161,6 @@ export const jobOperations = {
   events: operation({
     name: "jobs.events",
     route: "POST /jobs/events",
-    tag,
     mode: "async",
     summary: "What happened to a managed job, newest first.",
     access: "viewer",

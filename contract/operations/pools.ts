@@ -5,7 +5,6 @@ import { ServiceComponent, ServiceStatusRecord, UpdateMode } from "../records/se
 import { mostMachines } from "../task/readers.ts";
 import { body, Nothing, nullable, optional } from "./fields.ts";
 
-const tag = "jobs";
 const flag = z.boolean().default(false);
 const poolName = text.describe("Pool.");
 const poolNames = nullable(z.union([text, listOf(text)]));
@@ -16,7 +15,6 @@ export const poolOperations = {
   apply: operation({
     name: "jobs.pool_apply",
     route: "POST /jobs/pool_apply",
-    tag,
     mode: "async",
     queue: "long",
     summary: "Create a pool, change it or resize it.",
@@ -43,7 +41,6 @@ export const poolOperations = {
   down: operation({
     name: "jobs.pool_down",
     route: "POST /jobs/pool_down",
-    tag,
     mode: "async",
     summary: "Take pools down.",
     access: "user",
@@ -58,7 +55,6 @@ export const poolOperations = {
   status: operation({
     name: "jobs.pool_status",
     route: "POST /jobs/pool_status",
-    tag,
     mode: "async",
     reads: true,
     summary: "Pools and their workers.",
@@ -70,7 +66,6 @@ export const poolOperations = {
   logs: operation({
     name: "jobs.pool_logs",
     route: "POST /jobs/pool_logs",
-    tag,
     mode: "log",
     resultNeedsFollow: true,
     summary: "Stream the log of a pool or of one worker.",
@@ -89,7 +84,6 @@ export const poolOperations = {
   downloadLogs: operation({
     name: "jobs.pool_sync_down_logs",
     route: "POST /jobs/pool_sync-down-logs",
-    tag,
     mode: "async",
     summary: "Copy logs of a pool to control, ready for /download.",
     access: "viewer",

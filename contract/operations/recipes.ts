@@ -4,7 +4,6 @@ import { document, longText, text } from "../caps.ts";
 import { RecipeRecord } from "../records/recipes.ts";
 import { body, optional } from "./fields.ts";
 
-const tag = "recipes";
 const recipeName = text.describe("Recipe.");
 const anyVersion = text.describe("Recipe, or NAME@VERSION.");
 const flag = z.boolean().default(false);
@@ -15,7 +14,6 @@ export const recipeOperations = {
     name: "recipes.mine",
     requestName: "recipes.list",
     route: "GET /recipes",
-    tag,
     mode: "async",
     summary: "Pinned recipes and the caller's own.",
     access: "viewer",
@@ -25,7 +23,6 @@ export const recipeOperations = {
   list: operation({
     name: "recipes.list",
     route: "POST /recipes/list",
-    tag,
     mode: "async",
     summary: "List recipes.",
     access: "viewer",
@@ -40,7 +37,6 @@ export const recipeOperations = {
   get: operation({
     name: "recipes.get",
     route: "POST /recipes/get",
-    tag,
     mode: "async",
     summary: "One recipe; null when nobody knows it.",
     access: "viewer",
@@ -50,7 +46,6 @@ export const recipeOperations = {
   create: operation({
     name: "recipes.create",
     route: "POST /recipes/create",
-    tag,
     mode: "async",
     summary: "Create a recipe.",
     access: "user",
@@ -67,7 +62,6 @@ export const recipeOperations = {
   update: operation({
     name: "recipes.update",
     route: "POST /recipes/update",
-    tag,
     mode: "async",
     summary: "Change a recipe.",
     access: "user",
@@ -83,7 +77,6 @@ export const recipeOperations = {
   delete: operation({
     name: "recipes.delete",
     route: "POST /recipes/delete",
-    tag,
     mode: "async",
     summary: "Delete a recipe; false when it is not the caller's.",
     access: "user",
@@ -94,7 +87,6 @@ export const recipeOperations = {
   pin: operation({
     name: "recipes.pin",
     route: "POST /recipes/pin",
-    tag,
     mode: "async",
     summary: "Pin a recipe, or unpin it.",
     access: "admin",

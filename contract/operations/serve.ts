@@ -4,7 +4,6 @@ import { filePath, integer, listOf, serviceText, text } from "../caps.ts";
 import { ServiceComponent, ServiceStatusRecord, UpdateMode } from "../records/services.ts";
 import { body, logInstants, Nothing, nullable, optional } from "./fields.ts";
 
-const tag = "serve";
 const flag = z.boolean().default(false);
 const serviceName = text.describe("Service.");
 const serviceNames = nullable(z.union([text, listOf(text)]));
@@ -15,7 +14,6 @@ export const serveOperations = {
   up: operation({
     name: "serve.up",
     route: "POST /serve/up",
-    tag,
     mode: "async",
     queue: "long",
     summary: "Bring a service up.",
@@ -37,7 +35,6 @@ export const serveOperations = {
   update: operation({
     name: "serve.update",
     route: "POST /serve/update",
-    tag,
     mode: "async",
     summary: "Move a service to a new version.",
     access: "user",
@@ -60,7 +57,6 @@ export const serveOperations = {
   down: operation({
     name: "serve.down",
     route: "POST /serve/down",
-    tag,
     mode: "async",
     summary: "Take services down.",
     access: "user",
@@ -75,7 +71,6 @@ export const serveOperations = {
   terminateReplica: operation({
     name: "serve.terminate_replica",
     route: "POST /serve/terminate-replica",
-    tag,
     mode: "async",
     summary: "End one replica; scaling may bring up a new one.",
     access: "user",
@@ -91,7 +86,6 @@ export const serveOperations = {
   status: operation({
     name: "serve.status",
     route: "POST /serve/status",
-    tag,
     mode: "async",
     reads: true,
     summary: "Services and their replicas.",
@@ -103,7 +97,6 @@ export const serveOperations = {
   logs: operation({
     name: "serve.logs",
     route: "POST /serve/logs",
-    tag,
     mode: "log",
     resultNeedsFollow: true,
     summary: "Stream the log of a part of a service.",
@@ -123,7 +116,6 @@ export const serveOperations = {
   downloadLogs: operation({
     name: "serve.sync_down_logs",
     route: "POST /serve/sync-down-logs",
-    tag,
     mode: "async",
     summary: "Copy logs of a service to control, ready for /download.",
     access: "viewer",

@@ -4,7 +4,6 @@ import { small, text } from "../caps.ts";
 import { SshNodePoolConfig, SshNodePoolStatus } from "../records/ssh-node-pools.ts";
 import { body, Nothing, optional, path } from "./fields.ts";
 
-const tag = "ssh_node_pools";
 const pool = path({ pool_name: text });
 const all = body("SSHUpBody", {
   infra: optional(text).describe("One pool; null is all."),
@@ -21,7 +20,6 @@ export const sshNodePoolOperations = {
   list: operation({
     name: "ssh_node_pools.list",
     route: "GET /ssh_node_pools",
-    tag,
     mode: "sync",
     summary: "Every pool's configuration.",
     access: "viewer",
@@ -31,7 +29,6 @@ export const sshNodePoolOperations = {
   update: operation({
     name: "ssh_node_pools.update",
     route: "POST /ssh_node_pools",
-    tag,
     mode: "sync",
     summary: "Replace the pools that the body names; others stay.",
     access: "admin",
@@ -42,7 +39,6 @@ export const sshNodePoolOperations = {
   delete: operation({
     name: "ssh_node_pools.delete",
     route: "DELETE /ssh_node_pools/{pool_name}",
-    tag,
     mode: "sync",
     summary: "Forget a pool; nothing is torn down.",
     access: "admin",
@@ -53,7 +49,6 @@ export const sshNodePoolOperations = {
   listKeys: operation({
     name: "ssh_node_pools.list_keys",
     route: "GET /ssh_node_pools/keys",
-    tag,
     mode: "sync",
     summary: "Names of the private keys that were uploaded.",
     access: "admin",
@@ -63,7 +58,6 @@ export const sshNodePoolOperations = {
   uploadKey: operation({
     name: "ssh_node_pools.upload_key",
     route: "POST /ssh_node_pools/keys",
-    tag,
     mode: "sync",
     summary: "Upload a private key: a form with key_name and key_file.",
     access: "admin",
@@ -75,7 +69,6 @@ export const sshNodePoolOperations = {
     name: "ssh_node_pools.deploy",
     requestName: "ssh_node_pools.up",
     route: "POST /ssh_node_pools/{pool_name}/deploy",
-    tag,
     mode: "receipt",
     queue: "long",
     summary: "Deploy one pool.",
@@ -88,7 +81,6 @@ export const sshNodePoolOperations = {
     name: "ssh_node_pools.deploy_all",
     requestName: "ssh_node_pools.up",
     route: "POST /ssh_node_pools/deploy",
-    tag,
     mode: "receipt",
     queue: "long",
     summary: "Deploy all pools.",
@@ -100,7 +92,6 @@ export const sshNodePoolOperations = {
   down: operation({
     name: "ssh_node_pools.down",
     route: "POST /ssh_node_pools/{pool_name}/down",
-    tag,
     mode: "receipt",
     queue: "long",
     summary: "Clean up one pool.",
@@ -113,7 +104,6 @@ export const sshNodePoolOperations = {
     name: "ssh_node_pools.down_all",
     requestName: "ssh_node_pools.down",
     route: "POST /ssh_node_pools/down",
-    tag,
     mode: "receipt",
     queue: "long",
     summary: "Clean up all pools.",
@@ -125,7 +115,6 @@ export const sshNodePoolOperations = {
   status: operation({
     name: "ssh_node_pools.status",
     route: "GET /ssh_node_pools/{pool_name}/status",
-    tag,
     mode: "sync",
     summary: "Whether a pool can be used.",
     access: "viewer",

@@ -9,7 +9,6 @@ import {
 } from "../records/users.ts";
 import { body, optional } from "./fields.ts";
 
-const tag = "users";
 const token = { token_id: text };
 
 /** Service accounts and their tokens. */
@@ -17,7 +16,6 @@ export const tokenOperations = {
   list: operation({
     name: "tokens.list",
     route: "GET /users/service-account-tokens",
-    tag,
     mode: "sync",
     summary: "List tokens, those of everybody.",
     access: "viewer",
@@ -28,7 +26,6 @@ export const tokenOperations = {
   create: operation({
     name: "tokens.create",
     route: "POST /users/service-account-tokens",
-    tag,
     mode: "sync",
     summary: "Create a service account and its token; the secret is shown once.",
     access: "user",
@@ -46,7 +43,6 @@ export const tokenOperations = {
   delete: operation({
     name: "tokens.delete",
     route: "POST /users/service-account-tokens/delete",
-    tag,
     mode: "sync",
     summary: "Delete a token and its service account.",
     access: "user",
@@ -58,7 +54,6 @@ export const tokenOperations = {
   getRole: operation({
     name: "tokens.get_role",
     route: "POST /users/service-account-tokens/get-role",
-    tag,
     mode: "sync",
     summary: "The roles of a service account.",
     access: "viewer",
@@ -70,7 +65,6 @@ export const tokenOperations = {
   updateRole: operation({
     name: "tokens.update_role",
     route: "POST /users/service-account-tokens/update-role",
-    tag,
     mode: "sync",
     summary: "Set the role of a service account.",
     access: "user",
@@ -85,7 +79,6 @@ export const tokenOperations = {
   rotate: operation({
     name: "tokens.rotate",
     route: "POST /users/service-account-tokens/rotate",
-    tag,
     mode: "sync",
     summary: "Give a service account a new secret; identity and roles stay.",
     access: "user",

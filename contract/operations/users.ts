@@ -10,14 +10,11 @@ import {
 } from "../records/users.ts";
 import { body, Nothing, optional, query } from "./fields.ts";
 
-const tag = "users";
-
 /** Users and their roles. */
 export const userOperations = {
   list: operation({
     name: "users.list",
     route: "GET /users",
-    tag,
     mode: "sync",
     summary: "List users.",
     access: "viewer",
@@ -27,7 +24,6 @@ export const userOperations = {
   role: operation({
     name: "users.role",
     route: "GET /users/role",
-    tag,
     mode: "sync",
     summary: "Who the caller is, and the role of the caller.",
     access: "viewer",
@@ -37,7 +33,6 @@ export const userOperations = {
   workspace: operation({
     name: "users.workspace",
     route: "GET /users/me/workspace",
-    tag,
     mode: "sync",
     summary: "Where launches of the caller go that name no workspace.",
     access: "viewer",
@@ -47,7 +42,6 @@ export const userOperations = {
   preferWorkspace: operation({
     name: "users.prefer_workspace",
     route: "POST /users/me/workspace",
-    tag,
     mode: "sync",
     summary: "Choose where launches of the caller go that name no workspace.",
     access: "viewer",
@@ -61,7 +55,6 @@ export const userOperations = {
   create: operation({
     name: "users.create",
     route: "POST /users/create",
-    tag,
     mode: "sync",
     summary: "Create a user with a password.",
     access: "admin",
@@ -76,7 +69,6 @@ export const userOperations = {
   update: operation({
     name: "users.update",
     route: "POST /users/update",
-    tag,
     mode: "sync",
     summary: "Change the role or the password of a user.",
     access: "viewer",
@@ -93,7 +85,6 @@ export const userOperations = {
   delete: operation({
     name: "users.delete",
     route: "POST /users/delete",
-    tag,
     mode: "sync",
     summary: "Delete a user who owns nothing any more.",
     access: "admin",
@@ -104,7 +95,6 @@ export const userOperations = {
   import: operation({
     name: "users.import",
     route: "POST /users/import",
-    tag,
     mode: "sync",
     summary: "Create users from CSV: all of them, or none where one line is wrong.",
     access: "admin",
@@ -117,7 +107,6 @@ export const userOperations = {
   export: operation({
     name: "users.export",
     route: "GET /users/export",
-    tag,
     mode: "sync",
     summary: "All users as CSV, without passwords.",
     access: "admin",

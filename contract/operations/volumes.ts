@@ -4,7 +4,6 @@ import { document, listOf, mapOf, settings, text } from "../caps.ts";
 import { VolumeRecord } from "../records/volumes.ts";
 import { body, Nothing, optional, query, queryBoolean, queryList } from "./fields.ts";
 
-const tag = "volumes";
 const ofVolume = {
   size: optional(text).describe("Such as 10Gi."),
   labels: optional(mapOf(text)),
@@ -17,7 +16,6 @@ export const volumeOperations = {
   list: operation({
     name: "volume_list",
     route: "GET /volumes",
-    tag,
     mode: "async",
     summary: "List volumes.",
     access: "viewer",
@@ -30,7 +28,6 @@ export const volumeOperations = {
   delete: operation({
     name: "volume_delete",
     route: "POST /volumes/delete",
-    tag,
     mode: "async",
     queue: "long",
     summary: "Delete volumes, in the order of their names given.",
@@ -45,7 +42,6 @@ export const volumeOperations = {
   validate: operation({
     name: "volume_validate",
     route: "POST /volumes/validate",
-    tag,
     mode: "sync",
     summary: "Check the description of a volume.",
     access: "viewer",
@@ -63,7 +59,6 @@ export const volumeOperations = {
   apply: operation({
     name: "volume_apply",
     route: "POST /volumes/apply",
-    tag,
     mode: "async",
     queue: "long",
     summary: "Create or register a volume; one that is known stays as it is.",

@@ -4,7 +4,6 @@ import { settings, text } from "../caps.ts";
 import { ConfigurationVersion, WorkspaceConfig, WorkspaceUse } from "../records/workspaces.ts";
 import { body } from "./fields.ts";
 
-const tag = "workspaces";
 const document = z
   .record(z.string(), z.unknown())
   .describe("With its `version`; the values of secrets are `[secret]`.");
@@ -15,7 +14,6 @@ export const workspaceOperations = {
   get: operation({
     name: "workspaces.get",
     route: "GET /workspaces",
-    tag,
     mode: "async",
     summary: "Workspaces that the caller may use.",
     access: "viewer",
@@ -25,7 +23,6 @@ export const workspaceOperations = {
   update: operation({
     name: "workspaces.update",
     route: "POST /workspaces/update",
-    tag,
     mode: "async",
     summary: "Replace the configuration of one workspace.",
     access: "admin",
@@ -39,7 +36,6 @@ export const workspaceOperations = {
   create: operation({
     name: "workspaces.create",
     route: "POST /workspaces/create",
-    tag,
     mode: "async",
     summary: "Create a workspace.",
     access: "admin",
@@ -53,7 +49,6 @@ export const workspaceOperations = {
   delete: operation({
     name: "workspaces.delete",
     route: "POST /workspaces/delete",
-    tag,
     mode: "async",
     summary: "Delete a workspace in which nothing is left.",
     access: "admin",
@@ -64,7 +59,6 @@ export const workspaceOperations = {
   getConfig: operation({
     name: "workspaces.get_config",
     route: "GET /workspaces/config",
-    tag,
     mode: "async",
     summary: "The whole configuration of control.",
     access: "viewer",
@@ -74,7 +68,6 @@ export const workspaceOperations = {
   configHistory: operation({
     name: "workspaces.config_history",
     route: "GET /workspaces/config/history",
-    tag,
     mode: "sync",
     summary: "Versions of the configuration of control, the newest first.",
     access: "admin",
@@ -85,7 +78,6 @@ export const workspaceOperations = {
   use: operation({
     name: "workspaces.use",
     route: "GET /workspaces/use",
-    tag,
     mode: "sync",
     summary: "What the workspaces of the caller use, and their limits.",
     access: "viewer",
@@ -95,7 +87,6 @@ export const workspaceOperations = {
   updateConfig: operation({
     name: "workspaces.update_config",
     route: "POST /workspaces/config",
-    tag,
     mode: "async",
     summary: "Replace the whole configuration of control.",
     access: "admin",

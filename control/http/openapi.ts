@@ -38,7 +38,7 @@ export interface OpenApiDocument {
   readonly components: { readonly schemas: Readonly<Record<string, Schema>> };
 }
 
-/** What the tags of the protocol mean; rows without one go by the group that lists them. */
+/** What the tags of the protocol mean. */
 const tags: Readonly<Record<string, string>> = {
   jobs: "Managed jobs and the pools they run on.",
   serve: "Services and their replicas.",
@@ -48,7 +48,7 @@ const tags: Readonly<Record<string, string>> = {
   ssh_node_pools: "Machines that are reached over SSH.",
   recipes: "Tasks that users keep and share.",
 };
-const tagOf = (row: Operation): string => row.tag ?? groupOf(row);
+const tagOf = (row: Operation): string => groupOf(row).tag;
 const describe = (tag: string): string => tags[tag] ?? `${tag}.`;
 
 const defaultServer = "http://127.0.0.1:46580";
@@ -93,7 +93,7 @@ function documented(row: Operation, shapes: RowShapes): Omit<DocumentedOperation
     description: `Answer: ${modes[row.mode]}. Access: ${accesses[row.access]}.`,
     ...(parameters.length === 0 ? {} : { parameters }),
     ...(body === undefined ? {} : { requestBody: body }),
-    "x-group": groupOf(row),
+    "x-group": groupOf(row).title,
     "x-mode": row.mode,
     "x-access": row.access,
     "x-result": shapes.output,
