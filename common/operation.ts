@@ -109,8 +109,16 @@ export type GivenInputOf<Op extends Operation> = GivenOf<Part<Op["input"], "path
 /** What an operation answers. */
 export type OutputOf<Op extends Operation> = z.output<Op["output"]>;
 
-/** Declares a row, keeping its exact type. */
-export const operation = <const Op extends Operation>(row: Op): Op => row;
+/** What a row is that says nothing else. */
+const usual = { mode: "sync", input: {} } as const;
+type Usual = typeof usual;
+type Declared = Omit<Operation, keyof Usual> & Partial<Pick<Operation, keyof Usual>>;
+
+/** Declares a row, keeping its exact type. It is `sync` and has no input unless it says so. */
+export const operation = <const Row extends Declared>(row: Row): Row & Omit<Usual, keyof Row> => ({
+  ...usual,
+  ...row,
+});
 
 /** Method and path of a row. */
 export function routeOf(row: Operation): { method: Method; path: string } {

@@ -37,16 +37,13 @@ export const agentOperations = {
   health: operation({
     name: "health",
     route: "GET /health",
-    mode: "sync",
     summary: "Identify the agent and its node.",
     access,
-    input: {},
     output: Health,
   }),
   configure: operation({
     name: "configure",
     route: "PUT /node",
-    mode: "sync",
     summary: "Assign the node to a cluster and a rank. Refused while jobs run if either changes.",
     access,
     input: { body: NodeSettings },
@@ -56,7 +53,6 @@ export const agentOperations = {
   renewLease: operation({
     name: "renewLease",
     route: "PUT /lease",
-    mode: "sync",
     summary:
       "Give the node a lease, or renew it: its time counts from `heard`, the instant that the answer before gave. Without a renewal in time, the agent ends what runs, as in a preemption, and takes no more jobs. Answers the present instant on the node's clock, or null once the lease is over.",
     access,
@@ -67,7 +63,6 @@ export const agentOperations = {
   submit: operation({
     name: "submit",
     route: "POST /jobs",
-    mode: "sync",
     summary: "Queue a job on the head; a known `submissionId` answers the job it made.",
     access,
     input: { body: JobSubmission },
@@ -77,7 +72,6 @@ export const agentOperations = {
   listJobs: operation({
     name: "listJobs",
     route: "GET /jobs",
-    mode: "sync",
     summary: "Jobs by falling id; `active` leaves out those that ended.",
     access,
     input: {
@@ -92,7 +86,6 @@ export const agentOperations = {
   getJob: operation({
     name: "getJob",
     route: "GET /jobs/{id}",
-    mode: "sync",
     summary: "One job.",
     access,
     input: job,
@@ -102,7 +95,6 @@ export const agentOperations = {
   cancelJob: operation({
     name: "cancelJob",
     route: "POST /jobs/{id}/cancel",
-    mode: "sync",
     summary:
       "End the job: TERM, `graceMs`, KILL to its whole process tree. Answers once nothing of it is left on this node.",
     access,
@@ -130,7 +122,6 @@ export const agentOperations = {
   listLogGrowth: operation({
     name: "listLogGrowth",
     route: "GET /jobs/{id}/log/growth",
-    mode: "sync",
     summary:
       "When the bytes of the job's log after `after` were written: sizes and instants, oldest first. What lies before a size was written by its instant.",
     access,
@@ -141,7 +132,6 @@ export const agentOperations = {
   listPorts: operation({
     name: "listPorts",
     route: "GET /jobs/{id}/ports",
-    mode: "sync",
     summary: "The TCP ports that processes of the job listen on at this node.",
     access,
     input: job,
@@ -151,7 +141,6 @@ export const agentOperations = {
   listParts: operation({
     name: "listParts",
     route: "GET /jobs/{id}/parts",
-    mode: "sync",
     summary: "The ranks of a job on several nodes, as the head sees and wants them.",
     access,
     input: job,
@@ -161,7 +150,6 @@ export const agentOperations = {
   getPartSpec: operation({
     name: "getPartSpec",
     route: "GET /jobs/{id}/spec",
-    mode: "sync",
     summary: "What a worker needs to run its rank, secrets included.",
     access,
     input: job,
@@ -171,7 +159,6 @@ export const agentOperations = {
   reportPart: operation({
     name: "reportPart",
     route: "PUT /jobs/{id}/parts/{rank}",
-    mode: "sync",
     summary:
       "Report the state of a worker's rank to the head; older reports change nothing. ENDED comes after the last bytes of the rank's log.",
     access,
@@ -189,7 +176,6 @@ export const agentOperations = {
   appendPartLog: operation({
     name: "appendPartLog",
     route: "POST /jobs/{id}/parts/{rank}/log",
-    mode: "sync",
     summary:
       "Send bytes of a worker's log from `offset` to the head; known bytes are skipped, a gap is refused unless `leftOutFrom` says that the worker left out what lies before `offset`. Answers how many it has.",
     access,
@@ -204,7 +190,6 @@ export const agentOperations = {
   putPart: operation({
     name: "putPart",
     route: "PUT /parts/{id}",
-    mode: "sync",
     summary:
       "Tell a worker what is wanted of its rank. The first call brings the spec; the barrier is that `run` comes only once every rank is READY.",
     access,
@@ -233,7 +218,6 @@ export const agentOperations = {
   setAutostop: operation({
     name: "setAutostop",
     route: "PUT /autostop",
-    mode: "sync",
     summary: "Set the idle timer; the time before counts as activity.",
     access,
     input: { body: Autostop },
@@ -242,10 +226,8 @@ export const agentOperations = {
   getIdle: operation({
     name: "getIdle",
     route: "GET /autostop",
-    mode: "sync",
     summary: "What the idle timer sees.",
     access,
-    input: {},
     output: Idle,
   }),
   ...lifecycleOperations,

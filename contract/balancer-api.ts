@@ -127,16 +127,13 @@ export const balancerOperations = {
   health: operation({
     name: "health",
     route: "GET /health",
-    mode: "sync",
     summary: "Identify the balancer and its address.",
     access: "open",
-    input: {},
     output: BalancerHealth,
   }),
   plan: operation({
     name: "plan",
     route: "PUT /plan",
-    mode: "sync",
     summary: "Follow a plan; one that is older than the present one changes nothing.",
     access: "open",
     input: { body: BalancerPlan },
@@ -149,13 +146,11 @@ export const balancerOperations = {
     summary:
       "Stream reports, one JSON object per line: immediately, on each change of a replica, every second while there are requests, and at least every five seconds.",
     access: "open",
-    input: {},
     output: z.unknown(),
   }),
   end: operation({
     name: "end",
     route: "POST /end",
-    mode: "sync",
     summary: "Accept no new connection, finish open requests within the limit, and exit.",
     access: "open",
     input: { body: z.object({ drainMs: Millis }) },

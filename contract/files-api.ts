@@ -124,7 +124,6 @@ export const fileOperations = {
   offerFiles: operation({
     name: "offerFiles",
     route: "PUT /files",
-    mode: "sync",
     summary:
       "Have at `destination` what the manifest in the body says, or learn which contents are missing. What an earlier manifest brought goes when this one lacks it, unless it was changed since; all else that lies there stays. `~/x` is below the node's home, `x` below the working folder.",
     access,
@@ -138,7 +137,6 @@ export const fileOperations = {
   sendContents: operation({
     name: "sendContents",
     route: "POST /files/contents",
-    mode: "sync",
     summary: "Upload contents, each checked against its digest; complete ones are retained.",
     access,
     input: { rawBody: "application/octet-stream" },
@@ -148,7 +146,6 @@ export const fileOperations = {
   probeSource: operation({
     name: "probeSource",
     route: "POST /files/sources",
-    mode: "sync",
     summary: "Size and version of what is at an address, as this node sees it.",
     access,
     input: { body: Source },

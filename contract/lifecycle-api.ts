@@ -13,7 +13,6 @@ export const lifecycleOperations = {
   putHooks: operation({
     name: "putHooks",
     route: "PUT /hooks",
-    mode: "sync",
     summary: "Replace the hooks of the node; a lifecycle under way keeps those it began with.",
     access,
     input: { body: HookSet },
@@ -22,7 +21,6 @@ export const lifecycleOperations = {
   beginLifecycle: operation({
     name: "beginLifecycle",
     route: "POST /lifecycles",
-    mode: "sync",
     summary:
       "Begin a lifecycle, or join or escalate the one in progress, whatever its id, and return it. A stop is refused during a teardown.",
     access,
@@ -33,16 +31,13 @@ export const lifecycleOperations = {
   listLifecycles: operation({
     name: "listLifecycles",
     route: "GET /lifecycles",
-    mode: "sync",
     summary: "The latest lifecycles of the node, newest first.",
     access,
-    input: {},
     output: z.array(Lifecycle),
   }),
   getLifecycle: operation({
     name: "getLifecycle",
     route: "GET /lifecycles/{id}",
-    mode: "sync",
     summary: "One lifecycle.",
     access,
     input: one,
@@ -52,7 +47,6 @@ export const lifecycleOperations = {
   cancelLifecycle: operation({
     name: "cancelLifecycle",
     route: "POST /lifecycles/{id}/cancel",
-    mode: "sync",
     summary:
       "Cancel a lifecycle: no further hook starts, a running one finishes, jobs are accepted again. A READY one becomes DONE. If it met a preemption, the preemption continues.",
     access,
@@ -63,7 +57,6 @@ export const lifecycleOperations = {
   confirmLogs: operation({
     name: "confirmLogs",
     route: "POST /lifecycles/{id}/confirm-logs",
-    mode: "sync",
     summary: "Say that the whole log was fetched: an agent that is about to leave need not wait.",
     access,
     input: one,
@@ -90,7 +83,6 @@ export const lifecycleOperations = {
   preempt: operation({
     name: "preempt",
     route: "POST /preempt",
-    mode: "sync",
     summary:
       "Send the node a preemption notice. Without `deadlineAt`, its configured grace applies.",
     access,

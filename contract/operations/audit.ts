@@ -8,7 +8,6 @@ export const auditOperations = {
   list: operation({
     name: "audit.list",
     route: "GET /audit",
-    mode: "sync",
     summary: "List entries of the audit log, newest first.",
     access: "admin",
     audited: false,
@@ -25,7 +24,6 @@ export const auditOperations = {
   verify: operation({
     name: "audit.verify",
     route: "GET /audit/verify",
-    mode: "sync",
     summary: "Check that no entry of the audit log was changed, added or removed.",
     access: "admin",
     audited: false,

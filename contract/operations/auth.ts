@@ -38,7 +38,6 @@ export const authOperations = {
     mode: "page",
     summary: "End the session of the caller.",
     access: "open",
-    input: {},
     output: Bytes,
     otherAnswers: redirects,
   }),
@@ -89,13 +88,11 @@ export const authOperations = {
     mode: "page",
     summary: "Page with the button that approves a login.",
     access: "viewer",
-    input: {},
     output: Bytes,
   }),
   authorize: operation({
     name: "auth.authorize",
     route: "POST /api/v1/auth/authorize",
-    mode: "sync",
     summary: "Approve the login of a client; approving again makes a new token.",
     access: "viewer",
     input: {
@@ -111,7 +108,6 @@ export const authOperations = {
   token: operation({
     name: "auth.token",
     route: "GET /api/v1/auth/token",
-    mode: "sync",
     summary: "Fetch the token of an approved login, once; not found until then.",
     access: "open",
     input: query({

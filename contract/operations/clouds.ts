@@ -91,7 +91,6 @@ export const cloudOperations = {
     mode: "async",
     summary: "Kubernetes contexts, those of SSH node pools included.",
     access: "viewer",
-    input: {},
     output: z.array(z.string()),
   }),
   ...kubernetesOperations,

@@ -8,7 +8,6 @@ export const explainOperations = {
   explain: operation({
     name: "explain",
     route: "GET /explain",
-    mode: "sync",
     summary: "Explain what a cluster, a service or a request is waiting for.",
     access: "viewer",
     input: query({

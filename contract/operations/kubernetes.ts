@@ -60,7 +60,6 @@ export const kubernetesOperations = {
     mode: "async",
     summary: "Everything of ours in the current context, of every user. Experimental.",
     access: "admin",
-    input: {},
     output: z
       .tuple([
         z.array(KubernetesClusterRecord),

@@ -22,16 +22,13 @@ export const orphanOperations = {
   list: operation({
     name: "orphans",
     route: "GET /orphans",
-    mode: "sync",
     summary: "List clusters whose nodes are there, and which the database does not have.",
     access: "admin",
-    input: {},
     output: z.array(Orphan),
   }),
   adopt: operation({
     name: "orphans.adopt",
     route: "POST /orphans/adopt",
-    mode: "sync",
     summary: "Add such a cluster to the database as yours; its jobs are not interrupted.",
     access: "admin",
     input: named,
@@ -41,7 +38,6 @@ export const orphanOperations = {
   end: operation({
     name: "orphans.end",
     route: "POST /orphans/end",
-    mode: "sync",
     summary: "End such a cluster: its jobs and its nodes, without hooks.",
     access: "admin",
     input: named,

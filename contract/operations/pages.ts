@@ -10,7 +10,6 @@ export const pageOperations = {
     mode: "page",
     summary: "Go to the web interface.",
     access: "viewer",
-    input: {},
     output: Bytes,
     otherAnswers: { 307: "The page lies at /dashboard/." },
   }),

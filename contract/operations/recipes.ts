@@ -17,7 +17,6 @@ export const recipeOperations = {
     mode: "async",
     summary: "Pinned recipes and the caller's own.",
     access: "viewer",
-    input: {},
     output: z.array(RecipeRecord),
   }),
   list: operation({

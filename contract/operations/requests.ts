@@ -11,7 +11,6 @@ export const requestOperations = {
   get: operation({
     name: "api.get",
     route: "GET /api/get",
-    mode: "sync",
     summary: "Wait for a request to end and get its result.",
     access: "viewer",
     input: query({ request_id: text.describe("Id, or a prefix that fits one request.") }),
@@ -51,7 +50,6 @@ export const requestOperations = {
   status: operation({
     name: "api.status",
     route: "GET /api/status",
-    mode: "sync",
     summary: "List requests, newest first.",
     access: "viewer",
     input: query({
@@ -72,25 +70,20 @@ export const requestOperations = {
   health: operation({
     name: "api.health",
     route: "GET /api/health",
-    mode: "sync",
     summary: "State of control, and who the caller is.",
     access: "open",
-    input: {},
     output: HealthRecord,
   }),
   plugins: operation({
     name: "api.plugins",
     route: "GET /api/plugins",
-    mode: "sync",
     summary: "Parts that were added to control.",
     access: "viewer",
-    input: {},
     output: z.object({ plugins: z.array(PluginInfo) }),
   }),
   completeClusterName: operation({
     name: "api.completion.cluster_name",
     route: "GET /api/completion/cluster_name",
-    mode: "sync",
     summary: "Names of clusters that begin so, for shells.",
     access: "viewer",
     input: completion,
@@ -99,7 +92,6 @@ export const requestOperations = {
   completeStorageName: operation({
     name: "api.completion.storage_name",
     route: "GET /api/completion/storage_name",
-    mode: "sync",
     summary: "Names of storages that begin so, for shells.",
     access: "viewer",
     input: completion,
@@ -108,7 +100,6 @@ export const requestOperations = {
   completeVolumeName: operation({
     name: "api.completion.volume_name",
     route: "GET /api/completion/volume_name",
-    mode: "sync",
     summary: "Names of volumes that begin so, for shells.",
     access: "viewer",
     input: completion,
@@ -117,7 +108,6 @@ export const requestOperations = {
   completeRequestId: operation({
     name: "api.completion.api_request",
     route: "GET /api/completion/api_request",
-    mode: "sync",
     summary: "Ids of requests that begin so, for shells.",
     access: "viewer",
     input: completion,

@@ -33,17 +33,14 @@ export const secretOperations = {
   list: operation({
     name: "secrets.list",
     route: "GET /secrets",
-    mode: "sync",
     summary: "List stored secrets, without their values.",
     access: "user",
     audited: false,
-    input: {},
     output: z.array(SecretRecord),
   }),
   set: operation({
     name: "secrets.set",
     route: "POST /secrets/set",
-    mode: "sync",
     summary: "Store a secret, in place of one of that name. Nothing gives its value back.",
     access: "user",
     input: body("SecretSetBody", { ...which, value: longText.min(1) }),
@@ -52,7 +49,6 @@ export const secretOperations = {
   delete: operation({
     name: "secrets.delete",
     route: "POST /secrets/delete",
-    mode: "sync",
     summary: "Delete a stored secret. Tasks that were launched with it keep it.",
     access: "user",
     input: body("SecretDeleteBody", which),

@@ -20,16 +20,13 @@ export const sshNodePoolOperations = {
   list: operation({
     name: "ssh_node_pools.list",
     route: "GET /ssh_node_pools",
-    mode: "sync",
     summary: "Every pool's configuration.",
     access: "viewer",
-    input: {},
     output: z.record(z.string(), SshNodePoolConfig).describe("By name."),
   }),
   update: operation({
     name: "ssh_node_pools.update",
     route: "POST /ssh_node_pools",
-    mode: "sync",
     summary: "Replace the pools that the body names; others stay.",
     access: "admin",
     input: { body: small(z.object({}).catchall(z.unknown())).describe("Pools by name.") },
@@ -39,7 +36,6 @@ export const sshNodePoolOperations = {
   delete: operation({
     name: "ssh_node_pools.delete",
     route: "DELETE /ssh_node_pools/{pool_name}",
-    mode: "sync",
     summary: "Forget a pool; nothing is torn down.",
     access: "admin",
     input: pool,
@@ -49,16 +45,13 @@ export const sshNodePoolOperations = {
   listKeys: operation({
     name: "ssh_node_pools.list_keys",
     route: "GET /ssh_node_pools/keys",
-    mode: "sync",
     summary: "Names of the private keys that were uploaded.",
     access: "admin",
-    input: {},
     output: z.array(z.string()),
   }),
   uploadKey: operation({
     name: "ssh_node_pools.upload_key",
     route: "POST /ssh_node_pools/keys",
-    mode: "sync",
     summary: "Upload a private key: a form with key_name and key_file.",
     access: "admin",
     input: { rawBody: "multipart/form-data" },
@@ -115,7 +108,6 @@ export const sshNodePoolOperations = {
   status: operation({
     name: "ssh_node_pools.status",
     route: "GET /ssh_node_pools/{pool_name}/status",
-    mode: "sync",
     summary: "Whether a pool can be used.",
     access: "viewer",
     input: pool,

@@ -12,7 +12,6 @@ export const storageOperations = {
     mode: "async",
     summary: "List storages.",
     access: "viewer",
-    input: {},
     output: z.array(StorageRecord),
   }),
   delete: operation({

@@ -22,7 +22,6 @@ export const taskOperations = {
   validate: operation({
     name: "validate",
     route: "POST /validate",
-    mode: "sync",
     summary: "Check tasks; files that they mount are not looked at.",
     access: "viewer",
     input: body("ValidateBody", dag),

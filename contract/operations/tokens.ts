@@ -16,17 +16,14 @@ export const tokenOperations = {
   list: operation({
     name: "tokens.list",
     route: "GET /users/service-account-tokens",
-    mode: "sync",
     summary: "List tokens, those of everybody.",
     access: "viewer",
-    input: {},
     output: z.array(ServiceAccountTokenRecord),
     errors: ["AuthenticationError"],
   }),
   create: operation({
     name: "tokens.create",
     route: "POST /users/service-account-tokens",
-    mode: "sync",
     summary: "Create a service account and its token; the secret is shown once.",
     access: "user",
     about: { givenRole: "role" },
@@ -43,7 +40,6 @@ export const tokenOperations = {
   delete: operation({
     name: "tokens.delete",
     route: "POST /users/service-account-tokens/delete",
-    mode: "sync",
     summary: "Delete a token and its service account.",
     access: "user",
     about: { token: "token_id" },
@@ -54,7 +50,6 @@ export const tokenOperations = {
   getRole: operation({
     name: "tokens.get_role",
     route: "POST /users/service-account-tokens/get-role",
-    mode: "sync",
     summary: "The roles of a service account.",
     access: "viewer",
     about: { token: "token_id" },
@@ -65,7 +60,6 @@ export const tokenOperations = {
   updateRole: operation({
     name: "tokens.update_role",
     route: "POST /users/service-account-tokens/update-role",
-    mode: "sync",
     summary: "Set the role of a service account.",
     access: "user",
     about: { token: "token_id", givenRole: "role" },
@@ -79,7 +73,6 @@ export const tokenOperations = {
   rotate: operation({
     name: "tokens.rotate",
     route: "POST /users/service-account-tokens/rotate",
-    mode: "sync",
     summary: "Give a service account a new secret; identity and roles stay.",
     access: "user",
     about: { token: "token_id" },

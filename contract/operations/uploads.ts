@@ -24,7 +24,6 @@ export const uploadOperations = {
   upload: operation({
     name: "upload",
     route: "POST /upload",
-    mode: "sync",
     summary: "Upload a chunk of a zip; unpacked for its owner once all are there.",
     access: "user",
     // A part of a launch, which is.
@@ -38,7 +37,6 @@ export const uploadOperations = {
   hasBlob: operation({
     name: "upload_v2.blob",
     route: "GET /upload_v2/blob",
-    mode: "sync",
     summary: "Whether control has a blob; asking keeps it for longer.",
     access: "viewer",
     input: query({
@@ -52,7 +50,6 @@ export const uploadOperations = {
   uploadBlob: operation({
     name: "upload_v2",
     route: "POST /upload_v2",
-    mode: "sync",
     summary: "Upload a chunk of a blob, unpacked once and shared by every request that names it.",
     access: "user",
     // A part of a launch, which is.

@@ -15,25 +15,20 @@ export const userOperations = {
   list: operation({
     name: "users.list",
     route: "GET /users",
-    mode: "sync",
     summary: "List users.",
     access: "viewer",
-    input: {},
     output: z.array(UserRecord),
   }),
   role: operation({
     name: "users.role",
     route: "GET /users/role",
-    mode: "sync",
     summary: "Who the caller is, and the role of the caller.",
     access: "viewer",
-    input: {},
     output: CurrentRole,
   }),
   workspace: operation({
     name: "users.workspace",
     route: "GET /users/me/workspace",
-    mode: "sync",
     summary: "Where launches of the caller go that name no workspace.",
     access: "viewer",
     input: query({ requested: optional(text).describe("As if a launch named this one.") }),
@@ -42,7 +37,6 @@ export const userOperations = {
   preferWorkspace: operation({
     name: "users.prefer_workspace",
     route: "POST /users/me/workspace",
-    mode: "sync",
     summary: "Choose where launches of the caller go that name no workspace.",
     access: "viewer",
     audited: true,
@@ -55,7 +49,6 @@ export const userOperations = {
   create: operation({
     name: "users.create",
     route: "POST /users/create",
-    mode: "sync",
     summary: "Create a user with a password.",
     access: "admin",
     input: body("UserCreateBody", {
@@ -69,7 +62,6 @@ export const userOperations = {
   update: operation({
     name: "users.update",
     route: "POST /users/update",
-    mode: "sync",
     summary: "Change the role or the password of a user.",
     access: "viewer",
     audited: true,
@@ -85,7 +77,6 @@ export const userOperations = {
   delete: operation({
     name: "users.delete",
     route: "POST /users/delete",
-    mode: "sync",
     summary: "Delete a user who owns nothing any more.",
     access: "admin",
     input: body("UserDeleteBody", { user_id: text }),
@@ -95,7 +86,6 @@ export const userOperations = {
   import: operation({
     name: "users.import",
     route: "POST /users/import",
-    mode: "sync",
     summary: "Create users from CSV: all of them, or none where one line is wrong.",
     access: "admin",
     input: body("UserImportBody", {
@@ -107,10 +97,8 @@ export const userOperations = {
   export: operation({
     name: "users.export",
     route: "GET /users/export",
-    mode: "sync",
     summary: "All users as CSV, without passwords.",
     access: "admin",
-    input: {},
     output: UserExportResult,
   }),
 } satisfies Record<string, Operation>;

@@ -42,7 +42,6 @@ export const volumeOperations = {
   validate: operation({
     name: "volume_validate",
     route: "POST /volumes/validate",
-    mode: "sync",
     summary: "Check the description of a volume.",
     access: "viewer",
     input: body("VolumeValidateBody", {
