@@ -120,6 +120,18 @@ export const operation = <const Row extends Declared>(row: Row): Row & Omit<Usua
   ...row,
 });
 
+type Inner = Omit<Declared, "name" | "access">;
+
+/** Declares the rows of an API that only programs of ours can reach: the name of each is its key. */
+export const innerOperations = <const Rows extends Record<string, Inner>>(rows: Rows) =>
+  Object.fromEntries(
+    Object.entries(rows).map(([name, row]) => [name, operation({ ...row, name, access: "open" })]),
+  ) as { [Name in keyof Rows & string]: Whole<Rows[Name], Name> };
+
+type Whole<Row, Name> = Row extends Inner
+  ? Row & Omit<Usual, keyof Row> & { readonly name: Name; readonly access: "open" }
+  : never;
+
 /** Method and path of a row. */
 export function routeOf(row: Operation): { method: Method; path: string } {
   const [method, path] = row.route.split(" ") as [Method, string];

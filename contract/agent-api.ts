@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { type Operation, operation } from "../common/operation.ts";
+import { innerOperations } from "../common/operation.ts";
 import {
   Autostop,
   Health,
@@ -23,7 +23,6 @@ import { partMachine } from "./statuses.ts";
  * and byte offsets make the second one find the work of the first.
  */
 
-const access = "open";
 const job = { path: z.object({ id: z.coerce.number().int().positive() }) };
 const partOfJob = {
   path: job.path.extend({ rank: z.coerce.number().int().positive() }),
@@ -33,47 +32,37 @@ const follow = z.stringbool().default(false);
 const Bytes = z.unknown();
 
 /** The agent's API, a row an operation. */
-export const agentOperations = {
-  health: operation({
-    name: "health",
+export const agentOperations = innerOperations({
+  health: {
     route: "GET /health",
     summary: "Identify the agent and its node.",
-    access,
     output: Health,
-  }),
-  configure: operation({
-    name: "configure",
+  },
+  configure: {
     route: "PUT /node",
     summary: "Assign the node to a cluster and a rank. Refused while jobs run if either changes.",
-    access,
     input: { body: NodeSettings },
     output: Health,
     errors: ["ConflictError"],
-  }),
-  renewLease: operation({
-    name: "renewLease",
+  },
+  renewLease: {
     route: "PUT /lease",
     summary:
       "Give the node a lease, or renew it: its time counts from `heard`, the instant that the answer before gave. Without a renewal in time, the agent ends what runs, as in a preemption, and takes no more jobs. Answers the present instant on the node's clock, or null once the lease is over.",
-    access,
     input: { body: LeaseRenewal },
     output: z.object({ at: z.number().nullable() }),
     errors: ["ConflictError"],
-  }),
-  submit: operation({
-    name: "submit",
+  },
+  submit: {
     route: "POST /jobs",
     summary: "Queue a job on the head; a known `submissionId` answers the job it made.",
-    access,
     input: { body: JobSubmission },
     output: Job,
     errors: ["ValueError", "ConflictError"],
-  }),
-  listJobs: operation({
-    name: "listJobs",
+  },
+  listJobs: {
     route: "GET /jobs",
     summary: "Jobs by falling id; `active` leaves out those that ended.",
-    access,
     input: {
       query: z.object({
         active: z.stringbool().default(false),
@@ -82,33 +71,27 @@ export const agentOperations = {
       }),
     },
     output: z.array(Job),
-  }),
-  getJob: operation({
-    name: "getJob",
+  },
+  getJob: {
     route: "GET /jobs/{id}",
     summary: "One job.",
-    access,
     input: job,
     output: Job,
     errors: ["JobNotFoundError"],
-  }),
-  cancelJob: operation({
-    name: "cancelJob",
+  },
+  cancelJob: {
     route: "POST /jobs/{id}/cancel",
     summary:
       "End the job: TERM, `graceMs`, KILL to its whole process tree. Answers once nothing of it is left on this node.",
-    access,
     input: { ...job, body: z.object({ graceMs: z.int().min(0).default(10_000) }) },
     output: Job,
     errors: ["JobNotFoundError"],
-  }),
-  readLog: operation({
-    name: "readLog",
+  },
+  readLog: {
     route: "GET /jobs/{id}/log",
     mode: "stream",
     summary:
       "The job's log (setup, then run) from a byte offset or the last `tail` lines, and from the first line that ended at `since` (epoch milliseconds) or later; with `follow` until the job ended. The header `log-offset` has the offset of the first byte.",
-    access,
     input: {
       ...job,
       query: z.object({
@@ -118,50 +101,40 @@ export const agentOperations = {
     },
     output: Bytes,
     errors: ["JobNotFoundError"],
-  }),
-  listLogGrowth: operation({
-    name: "listLogGrowth",
+  },
+  listLogGrowth: {
     route: "GET /jobs/{id}/log/growth",
     summary:
       "When the bytes of the job's log after `after` were written: sizes and instants, oldest first. What lies before a size was written by its instant.",
-    access,
     input: { ...job, query: z.object({ after: offset }) },
     output: z.array(z.object({ size: z.number(), at: z.number() })),
     errors: ["JobNotFoundError"],
-  }),
-  listPorts: operation({
-    name: "listPorts",
+  },
+  listPorts: {
     route: "GET /jobs/{id}/ports",
     summary: "The TCP ports that processes of the job listen on at this node.",
-    access,
     input: job,
     output: z.array(z.int()),
     errors: ["JobNotFoundError"],
-  }),
-  listParts: operation({
-    name: "listParts",
+  },
+  listParts: {
     route: "GET /jobs/{id}/parts",
     summary: "The ranks of a job on several nodes, as the head sees and wants them.",
-    access,
     input: job,
     output: z.array(JobPart),
     errors: ["JobNotFoundError"],
-  }),
-  getPartSpec: operation({
-    name: "getPartSpec",
+  },
+  getPartSpec: {
     route: "GET /jobs/{id}/spec",
     summary: "What a worker needs to run its rank, secrets included.",
-    access,
     input: job,
     output: PartSpec,
     errors: ["JobNotFoundError"],
-  }),
-  reportPart: operation({
-    name: "reportPart",
+  },
+  reportPart: {
     route: "PUT /jobs/{id}/parts/{rank}",
     summary:
       "Report the state of a worker's rank to the head; older reports change nothing. ENDED comes after the last bytes of the rank's log.",
-    access,
     input: {
       ...partOfJob,
       body: z.object({
@@ -172,13 +145,11 @@ export const agentOperations = {
     },
     output: z.array(JobPart),
     errors: ["JobNotFoundError"],
-  }),
-  appendPartLog: operation({
-    name: "appendPartLog",
+  },
+  appendPartLog: {
     route: "POST /jobs/{id}/parts/{rank}/log",
     summary:
       "Send bytes of a worker's log from `offset` to the head; known bytes are skipped, a gap is refused unless `leftOutFrom` says that the worker left out what lies before `offset`. Answers how many it has.",
-    access,
     input: {
       ...partOfJob,
       query: z.object({ offset, leftOutFrom: z.coerce.number().int().min(0).optional() }),
@@ -186,13 +157,11 @@ export const agentOperations = {
     },
     output: z.object({ logBytes: z.int().min(0) }),
     errors: ["JobNotFoundError", "ConflictError"],
-  }),
-  putPart: operation({
-    name: "putPart",
+  },
+  putPart: {
     route: "PUT /parts/{id}",
     summary:
       "Tell a worker what is wanted of its rank. The first call brings the spec; the barrier is that `run` comes only once every rank is READY.",
-    access,
     input: {
       ...job,
       body: z.object({
@@ -203,44 +172,36 @@ export const agentOperations = {
     },
     output: Part,
     errors: ["ValueError", "ConflictError"],
-  }),
-  readPartLog: operation({
-    name: "readPartLog",
+  },
+  readPartLog: {
     route: "GET /parts/{id}/log",
     mode: "stream",
     summary:
       "A worker's own log of its rank from a byte offset; with `follow` until it ended. The header `log-offset` has the offset of the first byte.",
-    access,
     input: { ...job, query: z.object({ offset, follow }) },
     output: Bytes,
     errors: ["JobNotFoundError"],
-  }),
-  setAutostop: operation({
-    name: "setAutostop",
+  },
+  setAutostop: {
     route: "PUT /autostop",
     summary: "Set the idle timer; the time before counts as activity.",
-    access,
     input: { body: Autostop },
     output: Idle,
-  }),
-  getIdle: operation({
-    name: "getIdle",
+  },
+  getIdle: {
     route: "GET /autostop",
     summary: "What the idle timer sees.",
-    access,
     output: Idle,
-  }),
+  },
   ...lifecycleOperations,
   ...shellOperations,
   ...fileOperations,
-  events: operation({
-    name: "events",
+  events: {
     route: "GET /events",
     mode: "stream",
     summary:
       "Events after `after`, one JSON object a line, on a response that stays open; an empty line every 5 s says the agent lives.",
-    access,
     input: { query: z.object({ after: z.coerce.number().int().min(0).default(0) }) },
     output: Bytes,
-  }),
-} satisfies Record<string, Operation>;
+  },
+});

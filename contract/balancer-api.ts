@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { type Operation, operation } from "../common/operation.ts";
+import { innerOperations } from "../common/operation.ts";
 import { loadBalancingPolicies } from "./task/service.ts";
 
 /**
@@ -123,37 +123,29 @@ export const leftSocketOf = (
 export const earlierLogOf = (file: string): string => `${file}.1`;
 
 /** The balancer's API, a row an operation. */
-export const balancerOperations = {
-  health: operation({
-    name: "health",
+export const balancerOperations = innerOperations({
+  health: {
     route: "GET /health",
     summary: "Identify the balancer and its address.",
-    access: "open",
     output: BalancerHealth,
-  }),
-  plan: operation({
-    name: "plan",
+  },
+  plan: {
     route: "PUT /plan",
     summary: "Follow a plan; one that is older than the present one changes nothing.",
-    access: "open",
     input: { body: BalancerPlan },
     output: BalancerHealth,
-  }),
-  reports: operation({
-    name: "reports",
+  },
+  reports: {
     route: "GET /reports",
     mode: "stream",
     summary:
       "Stream reports, one JSON object per line: immediately, on each change of a replica, every second while there are requests, and at least every five seconds.",
-    access: "open",
     output: z.unknown(),
-  }),
-  end: operation({
-    name: "end",
+  },
+  end: {
     route: "POST /end",
     summary: "Accept no new connection, finish open requests within the limit, and exit.",
-    access: "open",
     input: { body: z.object({ drainMs: Millis }) },
     output: z.null(),
-  }),
-} satisfies Record<string, Operation>;
+  },
+});

@@ -1,6 +1,6 @@
 import { posix } from "node:path";
 import * as z from "zod";
-import { type Operation, operation } from "../common/operation.ts";
+import { innerOperations } from "../common/operation.ts";
 import { byteCount } from "./caps.ts";
 
 /**
@@ -8,8 +8,6 @@ import { byteCount } from "./caps.ts";
  * contents that the node lacks; offered again, the manifest is made true. The other way a node lists
  * what it has, and sends the stretches that it is asked for.
  */
-
-const access = "open";
 
 /** Below a folder and never out of it; `""` is the place itself, for a single file. */
 const isBelow = (path: string): boolean =>
@@ -120,70 +118,58 @@ export const FilesOffered = z.object({
 export type FilesOffered = z.output<typeof FilesOffered>;
 
 /** The part of the agent's API that is about files. */
-export const fileOperations = {
-  offerFiles: operation({
-    name: "offerFiles",
+export const fileOperations = innerOperations({
+  offerFiles: {
     route: "PUT /files",
     summary:
       "Have at `destination` what the manifest in the body says, or learn which contents are missing. What an earlier manifest brought goes when this one lacks it, unless it was changed since; all else that lies there stays. `~/x` is below the node's home, `x` below the working folder.",
-    access,
     input: {
       query: z.object({ destination: z.string().min(1) }),
       rawBody: "application/x-ndjson",
     },
     output: FilesOffered,
     errors: ["ConflictError", "ValueError"],
-  }),
-  sendContents: operation({
-    name: "sendContents",
+  },
+  sendContents: {
     route: "POST /files/contents",
     summary: "Upload contents, each checked against its digest; complete ones are retained.",
-    access,
     input: { rawBody: "application/octet-stream" },
     output: z.object({ received: z.int().min(0) }),
     errors: ["ValueError"],
-  }),
-  probeSource: operation({
-    name: "probeSource",
+  },
+  probeSource: {
     route: "POST /files/sources",
     summary: "Size and version of what is at an address, as this node sees it.",
-    access,
     input: { body: Source },
     output: Probed,
     errors: ["NotFoundError", "PermissionDeniedError", "StorageError"],
-  }),
-  fetchContents: operation({
-    name: "fetchContents",
+  },
+  fetchContents: {
     route: "POST /files/contents/fetched",
     mode: "stream",
     summary:
       "Fetch the contents in the body, one a line, from where they are; complete ones are retained, and parts of the others, also across a restart. News come every second.",
-    access,
     input: { rawBody: "application/x-ndjson" },
     output: z.unknown(),
     errors: ["ConflictError", "ValueError"],
-  }),
-  listFiles: operation({
-    name: "listFiles",
+  },
+  listFiles: {
     route: "GET /files",
     mode: "stream",
     summary:
       "Files, folders and links at and below a path, one a line. `~/x` is below the node's home, `x` below the working folder. The path itself may be a link; those below it are told as links. The agent's own folder is left out.",
-    access,
     input: { query: z.object({ path: z.string() }) },
     output: z.unknown(),
     errors: ["NotFoundError", "PermissionDeniedError", "ValueError"],
-  }),
-  readFiles: operation({
-    name: "readFiles",
+  },
+  readFiles: {
     route: "POST /files/stretches",
     mode: "stream",
     summary: "Stretches of files below a path, in the order asked for, each after its head.",
-    access,
     input: {
       body: z.object({ path: z.string(), stretches: z.array(Stretch).max(mostStretches) }),
     },
     output: z.unknown(),
     errors: ["NotFoundError", "PermissionDeniedError", "ValueError"],
-  }),
-} satisfies Record<string, Operation>;
+  },
+});

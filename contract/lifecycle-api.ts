@@ -1,75 +1,60 @@
 import * as z from "zod";
-import { type Operation, operation } from "../common/operation.ts";
+import { innerOperations } from "../common/operation.ts";
 import { Health } from "./agent-shapes.ts";
 import { hookEvents } from "./hooks.ts";
 import { HookSet, Lifecycle, LifecycleOrder } from "./lifecycle-shapes.ts";
 
-const access = "open";
 const path = z.object({ id: z.string() });
 const one = { path };
 
 /** The part of the agent's API that is about hooks and the end of the node. */
-export const lifecycleOperations = {
-  putHooks: operation({
-    name: "putHooks",
+export const lifecycleOperations = innerOperations({
+  putHooks: {
     route: "PUT /hooks",
     summary: "Replace the hooks of the node; a lifecycle under way keeps those it began with.",
-    access,
     input: { body: HookSet },
     output: Health,
-  }),
-  beginLifecycle: operation({
-    name: "beginLifecycle",
+  },
+  beginLifecycle: {
     route: "POST /lifecycles",
     summary:
       "Begin a lifecycle, or join or escalate the one in progress, whatever its id, and return it. A stop is refused during a teardown.",
-    access,
     input: { body: LifecycleOrder },
     output: Lifecycle,
     errors: ["ConflictError"],
-  }),
-  listLifecycles: operation({
-    name: "listLifecycles",
+  },
+  listLifecycles: {
     route: "GET /lifecycles",
     summary: "The latest lifecycles of the node, newest first.",
-    access,
     output: z.array(Lifecycle),
-  }),
-  getLifecycle: operation({
-    name: "getLifecycle",
+  },
+  getLifecycle: {
     route: "GET /lifecycles/{id}",
     summary: "One lifecycle.",
-    access,
     input: one,
     output: Lifecycle,
     errors: ["NotFoundError"],
-  }),
-  cancelLifecycle: operation({
-    name: "cancelLifecycle",
+  },
+  cancelLifecycle: {
     route: "POST /lifecycles/{id}/cancel",
     summary:
       "Cancel a lifecycle: no further hook starts, a running one finishes, jobs are accepted again. A READY one becomes DONE. If it met a preemption, the preemption continues.",
-    access,
     input: one,
     output: Lifecycle,
     errors: ["NotFoundError"],
-  }),
-  confirmLogs: operation({
-    name: "confirmLogs",
+  },
+  confirmLogs: {
     route: "POST /lifecycles/{id}/confirm-logs",
     summary: "Say that the whole log was fetched: an agent that is about to leave need not wait.",
-    access,
     input: one,
     output: Lifecycle,
     errors: ["NotFoundError"],
-  }),
-  readHookLog: operation({
-    name: "readHookLog",
+  },
+  readHookLog: {
     route: "GET /lifecycles/{id}/logs/{event}",
     mode: "stream",
     summary:
       "What the hooks of an event wrote in a lifecycle, from a byte offset, secrets masked at their length; with `follow` until no more can come. Bytes that were left out are skipped: the header `log-offset` has the offset of the first byte, so a reader stops and asks again where `gapOf` says that bytes are missing.",
-    access,
     input: {
       path: path.extend({ event: z.enum(hookEvents) }),
       query: z.object({
@@ -79,13 +64,11 @@ export const lifecycleOperations = {
     },
     output: z.unknown(),
     errors: ["NotFoundError"],
-  }),
-  preempt: operation({
-    name: "preempt",
+  },
+  preempt: {
     route: "POST /preempt",
     summary:
       "Send the node a preemption notice. Without `deadlineAt`, its configured grace applies.",
-    access,
     input: {
       // People type this one: a name that is not known would be a deadline that nobody keeps.
       body: z.strictObject({
@@ -94,5 +77,5 @@ export const lifecycleOperations = {
       }),
     },
     output: Lifecycle,
-  }),
-} satisfies Record<string, Operation>;
+  },
+});

@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { type Operation, operation } from "../common/operation.ts";
+import { innerOperations } from "../common/operation.ts";
 
 /**
  * A shell on a node. Both bodies are frames: a line of JSON, and the bytes that it announces. The
@@ -51,16 +51,14 @@ export const toFrame = (frame: ShellStart | ShellInput | ShellOutput): string =>
   `${JSON.stringify(frame)}\n`;
 
 /** The rows of shells. */
-export const shellOperations = {
-  openShell: operation({
-    name: "openShell",
+export const shellOperations = innerOperations({
+  openShell: {
     route: "POST /shells",
     mode: "stream",
     summary:
       "A shell at the node, until it exits or the caller goes. Its body is a `ShellStart`, then `ShellInput`; the answer is `ShellOutput`. It counts as activity for the idle timer.",
-    access: "open",
     input: { rawBody: "application/octet-stream" },
     output: z.unknown(),
     errors: ["ValueError", "ConflictError"],
-  }),
-} satisfies Record<string, Operation>;
+  },
+});
