@@ -1,4 +1,5 @@
 import type { Connection, Queries } from "./db/open.ts";
+import { named, rowsOf } from "./db/rows.ts";
 import { statement } from "./db/statement.ts";
 
 /** A row whose last pass failed. Instants are epoch milliseconds. */
@@ -12,13 +13,16 @@ export interface Attempt {
   readonly dueAt: number;
 }
 
+const attempts = rowsOf<Attempt>()("attempts", ["failures", "reason", "failedAt", "dueAt"], {
+  id: named("subject_id"),
+});
+
 /** Keeps that a pass over a row has failed, in place of what was kept of the one before. */
 export async function keepAttempt(db: Connection, noun: string, attempt: Attempt): Promise<void> {
-  const { id, failures, reason, failedAt, dueAt } = attempt;
-  const values = { failures, reason, failed_at: failedAt, due_at: dueAt };
+  const values = attempts.toRow(attempt);
   await db
     .insertInto("attempts")
-    .values({ noun, subject_id: id, ...values })
+    .values({ ...values, noun })
     .onConflict((conflict) => conflict.columns(["noun", "subject_id"]).doUpdateSet(values))
     .execute();
 }
@@ -30,7 +34,7 @@ export async function forgetAttempt(db: Connection, noun: string, id: string): P
 
 /** The rows of a noun whose last pass failed. */
 export async function listAttempts(db: Queries, noun: string): Promise<Attempt[]> {
-  return (await selectAttempts(db, { noun })).map(toAttempt);
+  return (await selectAttempts(db, { noun })).map(attempts.toItem);
 }
 
 const selectAttempts = statement((db: Queries, { noun }: { readonly noun: string }) =>
@@ -49,21 +53,5 @@ export async function findAttempt(
     .where("noun", "=", noun)
     .where("subject_id", "=", id)
     .executeTakeFirst();
-  return row && toAttempt(row);
+  return row && attempts.toItem(row);
 }
-
-interface Row {
-  subject_id: string;
-  failures: number;
-  reason: string;
-  failed_at: number;
-  due_at: number;
-}
-
-const toAttempt = (row: Row): Attempt => ({
-  id: row.subject_id,
-  failures: row.failures,
-  reason: row.reason,
-  failedAt: row.failed_at,
-  dueAt: row.due_at,
-});

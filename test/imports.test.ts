@@ -51,7 +51,7 @@ const rules: readonly Rule[] = [
       ...shared,
       ground,
       new RegExp(`^control/${noun}/(schema|store|list-store|work-store|want)\\.ts$`),
-      /^control\/db\/(lists|statement)\.ts$/,
+      /^control\/db\/(lists|rows|statement)\.ts$/,
       // What makes clusters for other nouns.
       /^control\/clusters\/managed\.ts$/,
       // Who there is, and who may do what.

@@ -2,18 +2,26 @@ import type { Selectable } from "kysely";
 import { fail } from "../../common/errors.ts";
 import { gone } from "../db/lists.ts";
 import type { Connection, Queries } from "../db/open.ts";
+import { flag, json, named, rowsOf, user } from "../db/rows.ts";
 import { statement } from "../db/statement.ts";
 import type { Tables } from "../db/tables.ts";
 import type { Failure } from "../requests/schema.ts";
-import type { Cluster, ListedCluster, Placement, Wanted } from "./schema.ts";
+import type { Cluster, ListedCluster, Placement } from "./schema.ts";
 
-/** What every reader needs; the hooks may be large, and few do. */
-export const clusterColumns = [
-  ...["id", "name", "status", "wanted", "wanted_because", "user_id", "user_name"],
-  ...["workspace", "provider", "nodes", "offer", "addresses", "ports", "labels", "task_yaml"],
-  ...["command", "autostop", "problem", "ever_up", "launched_at", "status_changed_at"],
-  ...["hooks_version", "skip_hooks", "made_for", "machine", "placement"],
-] as const;
+/** What every reader needs, but the task; the hooks may be large, and few do. */
+const listed = rowsOf<Omit<Cluster, "taskYaml" | "placement">>()(
+  "clusters",
+  [
+    ...(["id", "name", "status", "workspace", "provider", "nodes", "command"] as const),
+    ...(["wantedBecause", "hooksVersion", "launchedAt", "statusChangedAt"] as const),
+  ],
+  {
+    ...{ wanted: named("wanted"), user, everUp: flag, skipHooks: flag },
+    ...{ offer: json, addresses: json, ports: json, labels: json },
+    ...{ autostop: json, problem: json, madeFor: json, machine: json },
+  },
+);
+export const clusterColumns = [...listed.columns, "task_yaml", "placement"] as const;
 
 /** Writes a new cluster; false when a live one has the name. */
 export async function addCluster(db: Connection, cluster: Cluster): Promise<boolean> {
@@ -146,33 +154,10 @@ export async function setOffer(
 
 export type ClusterRow = Pick<Selectable<Tables["clusters"]>, (typeof clusterColumns)[number]>;
 
-const toRow = (cluster: Cluster): ClusterRow => ({
-  id: cluster.id,
-  name: cluster.name,
-  status: cluster.status,
-  wanted: cluster.wanted,
-  wanted_because: cluster.wantedBecause,
-  user_id: cluster.user.id,
-  user_name: cluster.user.name,
-  workspace: cluster.workspace,
-  provider: cluster.provider,
-  nodes: cluster.nodes,
-  offer: JSON.stringify(cluster.offer),
-  addresses: JSON.stringify(cluster.addresses),
-  ports: JSON.stringify(cluster.ports),
-  labels: JSON.stringify(cluster.labels),
-  machine: JSON.stringify(cluster.machine),
-  task_yaml: cluster.taskYaml,
-  command: cluster.command,
-  autostop: cluster.autostop && JSON.stringify(cluster.autostop),
-  problem: cluster.problem && JSON.stringify(cluster.problem),
-  ever_up: cluster.everUp ? 1 : 0,
-  launched_at: cluster.launchedAt,
-  status_changed_at: cluster.statusChangedAt,
-  hooks_version: cluster.hooksVersion,
-  skip_hooks: cluster.skipHooks ? 1 : 0,
-  made_for: cluster.madeFor && JSON.stringify(cluster.madeFor),
-  placement: cluster.placement && JSON.stringify(cluster.placement),
+const toRow = ({ taskYaml, placement, ...cluster }: Cluster) => ({
+  ...listed.toRow(cluster),
+  task_yaml: taskYaml,
+  placement: placement && JSON.stringify(placement),
 });
 
 const toCluster = (row: ClusterRow): Cluster => ({
@@ -184,28 +169,10 @@ const toCluster = (row: ClusterRow): Cluster => ({
 /** A row as others see it, without its task and its placement. */
 export const toListed = (
   row: Omit<ClusterRow, "task_yaml" | "placement">,
-): Omit<ListedCluster, "taskYaml"> => ({
-  id: row.id,
-  name: row.name,
-  status: row.status,
-  wanted: row.wanted as Wanted,
-  wantedBecause: row.wanted_because,
-  user: { id: row.user_id, name: row.user_name },
-  workspace: row.workspace,
-  provider: row.provider,
-  nodes: row.nodes,
-  offer: JSON.parse(row.offer),
-  addresses: JSON.parse(row.addresses),
-  ports: JSON.parse(row.ports),
-  labels: JSON.parse(row.labels),
-  machine: row.machine === null ? {} : JSON.parse(row.machine),
-  command: row.command,
-  autostop: row.autostop === null ? null : { hook: null, ...JSON.parse(row.autostop) },
-  problem: row.problem === null ? null : JSON.parse(row.problem),
-  everUp: row.ever_up === 1,
-  launchedAt: row.launched_at,
-  statusChangedAt: row.status_changed_at,
-  hooksVersion: row.hooks_version,
-  skipHooks: row.skip_hooks === 1,
-  madeFor: row.made_for === null ? null : JSON.parse(row.made_for),
-});
+): Omit<ListedCluster, "taskYaml"> => {
+  const { autostop, machine, ...cluster } = listed.toItem(row);
+  return { ...cluster, machine: machine ?? {}, autostop: autostop && { ...older, ...autostop } };
+};
+
+/** What the autostop of older versions lacks. */
+const older = { hook: null };

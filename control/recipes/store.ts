@@ -1,10 +1,27 @@
-import type { Selectable } from "kysely";
 import type { Connection, Queries } from "../db/open.ts";
-import type { Tables } from "../db/tables.ts";
+import { flag, named, rowsOf, user } from "../db/rows.ts";
 import type { Author, Recipe } from "./schema.ts";
 
 /** Older contents are dropped. */
 const versionsAtMost = 50;
+
+const recipes = rowsOf<Omit<Recipe, "content">>()(
+  "recipes",
+  ["name", "description", "version", "createdAt", "updatedAt"],
+  {
+    type: named("recipe_type"),
+    isPinned: named("pinned", flag),
+    user,
+    updatedBy: () => ({
+      columns: ["updated_by_id", "updated_by_name"],
+      read: ({ updated_by_id: id, updated_by_name: name }) => (id === null ? null : { id, name }),
+      write: (by: Author | null) => ({
+        updated_by_id: by?.id ?? null,
+        updated_by_name: by?.name ?? null,
+      }),
+    }),
+  },
+);
 
 /** Which recipes a list has; all where nothing is said. */
 export interface RecipeFilter {
@@ -61,22 +78,21 @@ export async function findRecipeOwner(db: Queries, name: string): Promise<Author
 
 /** Writes a new recipe; false when its name is taken. */
 export async function addRecipe(db: Connection, recipe: Recipe): Promise<boolean> {
-  const { content, ...row } = toRow(recipe);
   const { numInsertedOrUpdatedRows } = await db
     .insertInto("recipes")
-    .values(row)
+    .values(recipes.toRow(recipe))
     .onConflict((conflict) => conflict.column("name").doNothing())
     .executeTakeFirst();
   if (numInsertedOrUpdatedRows !== 1n) return false;
-  const { name, version } = recipe;
+  const { name, version, content } = recipe;
   await db.insertInto("recipe_versions").values({ name, version, content }).execute();
   return true;
 }
 
 /** Writes a recipe that has changed, whose content is a version of its own. */
 export async function changeRecipe(db: Connection, recipe: Recipe): Promise<void> {
-  const { content, name, ...row } = toRow(recipe);
-  const { version } = row;
+  const { name, version, content } = recipe;
+  const { name: _, ...row } = recipes.toRow(recipe);
   await db.updateTable("recipes").set(row).where("name", "=", name).execute();
   await db
     .insertInto("recipe_versions")
@@ -105,33 +121,7 @@ const selectAny = (db: Queries) =>
 
 const selectLatest = (db: Queries) => selectAny(db).whereRef("of.version", "=", "recipes.version");
 
-type Row = Selectable<Tables["recipes"]> & { readonly content: string };
-
-const toRow = (recipe: Recipe): Row => ({
-  name: recipe.name,
-  recipe_type: recipe.type,
-  description: recipe.description,
-  pinned: Number(recipe.isPinned),
-  version: recipe.version,
-  content: recipe.content,
-  user_id: recipe.user.id,
-  user_name: recipe.user.name,
-  created_at: recipe.createdAt,
-  updated_at: recipe.updatedAt,
-  updated_by_id: recipe.updatedBy?.id ?? null,
-  updated_by_name: recipe.updatedBy?.name ?? null,
-});
-
-const toRecipe = (row: Row): Recipe => ({
-  name: row.name,
-  type: row.recipe_type,
-  description: row.description,
-  isPinned: row.pinned === 1,
-  version: row.version,
+const toRecipe = (row: { content: string }): Recipe => ({
+  ...recipes.toItem(row),
   content: row.content,
-  user: { id: row.user_id, name: row.user_name },
-  createdAt: row.created_at,
-  updatedAt: row.updated_at,
-  updatedBy:
-    row.updated_by_id === null ? null : { id: row.updated_by_id, name: row.updated_by_name },
 });

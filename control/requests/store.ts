@@ -1,27 +1,25 @@
-import { type Selectable, sql } from "kysely";
+import { sql } from "kysely";
 import { type RequestStatus, requestMachine } from "../../contract/statuses.ts";
 import { among, pageRows } from "../db/lists.ts";
 import type { Connection, Queries } from "../db/open.ts";
+import { rowsOf, user } from "../db/rows.ts";
 import { statement } from "../db/statement.ts";
-import type { Tables } from "../db/tables.ts";
 import type { EndedRequest, Ending, StoredRequest } from "./schema.ts";
-
-type Row = Omit<
-  Selectable<Tables["requests"]>,
-  "input" | "progress" | "runs" | "credential" | Outcome
->;
-/** Results may be long: they are read only where they are fetched. */
-type Outcome = "return_value" | "error";
 
 /** The statuses of requests that have not ended. */
 export const unended = requestMachine.names.filter((status) => !requestMachine.isFinal(status));
 /** The statuses from which a request may go to another. */
 const before = (to: RequestStatus): RequestStatus[] =>
   requestMachine.names.filter((from) => requestMachine.allows(from, to));
-const columns = [
-  ...["id", "name", "status", "queue", "user_id", "user_name", "cluster_name"],
-  ...["client_api", "workspace", "status_note", "created_at", "finished_at"],
-] as const satisfies (keyof Row)[];
+const requests = rowsOf<StoredRequest>()(
+  "requests",
+  [
+    ...(["id", "name", "status", "queue", "clusterName", "clientApi"] as const),
+    ...(["workspace", "statusNote", "createdAt", "finishedAt"] as const),
+  ],
+  { user },
+);
+const { columns } = requests;
 
 /** A new request. `input` is sealed. */
 export interface NewRequest {
@@ -141,7 +139,7 @@ export async function listUnendedOf(
 /** The request with this id, without its result. */
 export async function findRequest(db: Queries, id: string): Promise<StoredRequest | undefined> {
   const [row] = await selectRequest(db, { id });
-  return row && toRequest(row);
+  return row && requests.toItem(row);
 }
 
 const selectRequest = statement((db: Queries, { id }: { readonly id: string }) =>
@@ -153,7 +151,7 @@ export async function findEnded(db: Queries, id: string): Promise<EndedRequest |
   const [row] = await selectEnded(db, { id });
   if (row === undefined) return undefined;
   const failure = row.error === null ? null : JSON.parse(row.error);
-  return { ...toRequest(row), returnValue: row.return_value, failure };
+  return { ...requests.toItem(row), returnValue: row.return_value, failure };
 }
 
 const selectEnded = statement((db: Queries, { id }: { readonly id: string }) =>
@@ -211,13 +209,13 @@ export async function listRequests(
   if (unendedOnly) query = query.where("finished_at", "is", null);
   if (userId !== undefined) query = query.where("user_id", "=", userId);
   if (clusterName !== undefined) query = query.where("cluster_name", "=", clusterName);
-  return (await query.execute()).map(toRequest);
+  return (await query.execute()).map(requests.toItem);
 }
 
 /** The requests with these ids. */
 export async function listByIds(db: Queries, ids: readonly string[]): Promise<StoredRequest[]> {
   const query = db.selectFrom("requests").select(columns).where("id", "in", among(ids));
-  return (await query.execute()).map(toRequest);
+  return (await query.execute()).map(requests.toItem);
 }
 
 /** Ids of the requests of some names that ended after an instant, and not after another one. */
@@ -255,20 +253,4 @@ export async function listEndedBefore(
 /** Forgets requests. */
 export async function dropRequests(db: Connection, ids: readonly string[]): Promise<void> {
   await db.deleteFrom("requests").where("id", "in", among(ids)).execute();
-}
-
-function toRequest(row: Row): StoredRequest {
-  return {
-    id: row.id,
-    name: row.name,
-    status: row.status,
-    queue: row.queue,
-    user: { id: row.user_id, name: row.user_name },
-    clusterName: row.cluster_name,
-    clientApi: row.client_api,
-    workspace: row.workspace,
-    statusNote: row.status_note,
-    createdAt: row.created_at,
-    finishedAt: row.finished_at,
-  };
 }

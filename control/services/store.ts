@@ -1,18 +1,31 @@
-import type { Selectable } from "kysely";
 import { fail } from "../../common/errors.ts";
 import type { Seal } from "../../common/seal.ts";
 import { gone } from "../db/lists.ts";
 import type { Connection, Queries } from "../db/open.ts";
+import { flag, json, named, rowsOf, user } from "../db/rows.ts";
 import { statement } from "../db/statement.ts";
-import type { Tables } from "../db/tables.ts";
 import type { Failure } from "../requests/schema.ts";
 import type { Scaling, Service, Version, VersionTask } from "./schema.ts";
+
+const services = rowsOf<Service>()(
+  "services",
+  [
+    ...(["id", "name", "status", "reason", "wanted", "wantedBecause", "workspace"] as const),
+    ...(["host", "port", "version", "readyAt", "createdAt", "statusChangedAt"] as const),
+  ],
+  { isPool: named("pool", flag), user, scaling: json, problem: json },
+);
+const versions = rowsOf<Version>()(
+  "service_versions",
+  ["serviceId", "version", "command", "mode", "because", "createdAt", "readyAt", "givenUp"],
+  {},
+);
 
 /** Writes a new service; false when a live one has the name. */
 export async function addService(db: Connection, service: Service): Promise<boolean> {
   const { numInsertedOrUpdatedRows } = await db
     .insertInto("services")
-    .values(toServiceRow(service))
+    .values({ ...services.toRow(service), wanted_by: service.user.name })
     .onConflict((conflict) => conflict.doNothing())
     .executeTakeFirst();
   return numInsertedOrUpdatedRows === 1n;
@@ -21,7 +34,7 @@ export async function addService(db: Connection, service: Service): Promise<bool
 /** The service with this id, also one that is gone. */
 export async function findService(db: Queries, id: string): Promise<Service | undefined> {
   const [row] = await selectService(db, { id });
-  return row && toService(row);
+  return row && services.toItem(row);
 }
 
 const selectService = statement((db: Queries, { id }: { readonly id: string }) =>
@@ -40,7 +53,7 @@ export async function findLiveService(db: Queries, name: string): Promise<Servic
     .where("name", "=", name)
     .where("status", "<>", gone)
     .executeTakeFirst();
-  return row && toService(row);
+  return row && services.toItem(row);
 }
 
 /** The workspace of the live service of this name. */
@@ -65,7 +78,7 @@ export async function listLiveServices(db: Queries): Promise<Service[]> {
     .where("status", "<>", gone)
     .orderBy("created_at", "desc")
     .execute();
-  return rows.map(toService);
+  return rows.map(services.toItem);
 }
 
 /** Ids of the live services. */
@@ -114,19 +127,8 @@ export type ServiceChange = Partial<
 
 /** Writes what changed of a service. */
 export async function setService(db: Connection, id: string, change: ServiceChange): Promise<void> {
-  const { reason, version, port, readyAt, scaling, problem } = change;
-  await db
-    .updateTable("services")
-    .set({
-      ...(reason !== undefined && { reason }),
-      ...(version !== undefined && { version }),
-      ...(port !== undefined && { port }),
-      ...(readyAt !== undefined && { ready_at: readyAt }),
-      ...(scaling !== undefined && { scaling: JSON.stringify(scaling) }),
-      ...(problem !== undefined && { problem: problem && JSON.stringify(problem) }),
-    })
-    .where("id", "=", id)
-    .execute();
+  const set = services.toChange(change);
+  await db.updateTable("services").set(set).where("id", "=", id).execute();
 }
 
 /** Writes a new version, its task sealed. */
@@ -138,42 +140,19 @@ export async function addVersion(
 ): Promise<void> {
   await db
     .insertInto("service_versions")
-    .values({
-      service_id: version.serviceId,
-      version: version.version,
-      task: seal.seal(JSON.stringify(task)),
-      command: version.command,
-      mode: version.mode,
-      because: version.because,
-      created_at: version.createdAt,
-      ready_at: version.readyAt,
-      given_up: version.givenUp,
-    })
+    .values({ ...versions.toRow(version), task: seal.seal(JSON.stringify(task)) })
     .execute();
 }
 
-const versionColumns = [
-  ...["service_id", "version", "command", "mode", "because", "created_at", "ready_at", "given_up"],
-] as const;
-
 /** The versions of a service, oldest first. */
 export async function listVersions(db: Queries, serviceId: string): Promise<Version[]> {
-  return (await selectVersions(db, { serviceId })).map((row) => ({
-    serviceId: row.service_id,
-    version: row.version,
-    command: row.command,
-    mode: row.mode,
-    because: row.because,
-    createdAt: row.created_at,
-    readyAt: row.ready_at,
-    givenUp: row.given_up,
-  }));
+  return (await selectVersions(db, { serviceId })).map(versions.toItem);
 }
 
 const selectVersions = statement((db: Queries, { serviceId }: { readonly serviceId: string }) =>
   db
     .selectFrom("service_versions")
-    .select(versionColumns)
+    .select(versions.columns)
     .where("service_id", "=", serviceId)
     .orderBy("version"),
 );
@@ -211,59 +190,12 @@ export async function listServiceBlobs(db: Queries, seal: Seal): Promise<string[
 export async function setVersion(
   db: Connection,
   { serviceId, version }: Pick<Version, "serviceId" | "version">,
-  { readyAt, givenUp }: Partial<Pick<Version, "readyAt" | "givenUp">>,
+  change: Partial<Pick<Version, "readyAt" | "givenUp">>,
 ): Promise<void> {
   await db
     .updateTable("service_versions")
-    .set({
-      ...(readyAt !== undefined && { ready_at: readyAt }),
-      ...(givenUp !== undefined && { given_up: givenUp }),
-    })
+    .set(versions.toChange(change))
     .where("service_id", "=", serviceId)
     .where("version", "=", version)
     .execute();
 }
-
-type Row = Selectable<Tables["services"]>;
-
-const toServiceRow = (service: Service): Row => ({
-  id: service.id,
-  name: service.name,
-  pool: service.isPool ? 1 : 0,
-  status: service.status,
-  reason: service.reason,
-  wanted: service.wanted,
-  wanted_because: service.wantedBecause,
-  wanted_by: service.user.name,
-  user_id: service.user.id,
-  user_name: service.user.name,
-  workspace: service.workspace,
-  host: service.host,
-  port: service.port,
-  version: service.version,
-  scaling: JSON.stringify(service.scaling),
-  problem: service.problem && JSON.stringify(service.problem),
-  ready_at: service.readyAt,
-  created_at: service.createdAt,
-  status_changed_at: service.statusChangedAt,
-});
-
-const toService = (row: Row): Service => ({
-  id: row.id,
-  name: row.name,
-  isPool: row.pool === 1,
-  status: row.status,
-  reason: row.reason,
-  wanted: row.wanted,
-  wantedBecause: row.wanted_because,
-  user: { id: row.user_id, name: row.user_name },
-  workspace: row.workspace,
-  host: row.host,
-  port: row.port,
-  version: row.version,
-  scaling: JSON.parse(row.scaling),
-  problem: row.problem === null ? null : JSON.parse(row.problem),
-  readyAt: row.ready_at,
-  createdAt: row.created_at,
-  statusChangedAt: row.status_changed_at,
-});

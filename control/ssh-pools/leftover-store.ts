@@ -1,15 +1,20 @@
-import type { Selectable } from "kysely";
 import type { Seal } from "../../common/seal.ts";
 import type { Connection, Queries } from "../db/open.ts";
-import type { Tables } from "../db/tables.ts";
-import type { HostEntry } from "./document.ts";
+import { json, rowsOf, sealed } from "../db/rows.ts";
 import type { Leftover } from "./schema.ts";
+
+const leftoversOf = (seal: Seal) =>
+  rowsOf<Leftover>()(
+    "ssh_leftovers",
+    ["id", "pool", "name", "machine", "problem", "leftAt", "triedAt"],
+    { facts: json, entry: sealed(seal) },
+  );
 
 /** What is left of a pool, or of all, by the names of its hosts. */
 export async function listLeftovers(db: Queries, seal: Seal, pool?: string): Promise<Leftover[]> {
   const query = db.selectFrom("ssh_leftovers").selectAll().orderBy("pool").orderBy("name");
   const rows = await (pool === undefined ? query : query.where("pool", "=", pool)).execute();
-  return rows.map((row) => toLeftover(row, seal));
+  return rows.map(leftoversOf(seal).toItem);
 }
 
 export async function findLeftover(
@@ -22,19 +27,15 @@ export async function findLeftover(
     .selectAll()
     .where("id", "=", id)
     .executeTakeFirst();
-  return row && toLeftover(row, seal);
+  return row && leftoversOf(seal).toItem(row);
 }
 
 /** Writes what is left in a home; what was written of it before is forgotten. */
 export async function putLeftover(db: Connection, seal: Seal, leftover: Leftover): Promise<void> {
-  const { id, pool, name, machine, entry, facts, problem, leftAt, triedAt } = leftover;
-  const row = {
-    ...{ pool, name, machine, problem, left_at: leftAt, tried_at: triedAt },
-    ...{ entry: seal.seal(JSON.stringify(entry)), facts: JSON.stringify(facts) },
-  };
+  const row = leftoversOf(seal).toRow(leftover);
   await db
     .insertInto("ssh_leftovers")
-    .values({ id, ...row })
+    .values(row)
     .onConflict((conflict) => conflict.column("id").doUpdateSet(row))
     .execute();
 }
@@ -54,15 +55,3 @@ export async function deleteLeftover(db: Connection, id: string, leftAt?: number
   const query = db.deleteFrom("ssh_leftovers").where("id", "=", id);
   await (leftAt === undefined ? query : query.where("left_at", "=", leftAt)).execute();
 }
-
-const toLeftover = (row: Selectable<Tables["ssh_leftovers"]>, seal: Seal): Leftover => ({
-  id: row.id,
-  pool: row.pool,
-  name: row.name,
-  machine: row.machine,
-  entry: JSON.parse(seal.open(row.entry)) as HostEntry,
-  facts: JSON.parse(row.facts),
-  problem: row.problem,
-  leftAt: row.left_at,
-  triedAt: row.tried_at,
-});

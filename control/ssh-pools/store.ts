@@ -1,11 +1,22 @@
-import type { Selectable } from "kysely";
 import type { Seal } from "../../common/seal.ts";
 import type { SshNodePoolConfig } from "../../contract/records/ssh-node-pools.ts";
 import type { Connection, Queries } from "../db/open.ts";
-import type { Tables } from "../db/tables.ts";
+import { flag, json, rowsOf } from "../db/rows.ts";
 import type { HostKey } from "../doors/ssh/host-keys.ts";
-import type { HostFacts } from "../doors/ssh/probe.ts";
 import type { Host, HostNode, HostRef } from "./schema.ts";
+
+const hosts = rowsOf<Host>()(
+  "ssh_hosts",
+  ["pool", "name", "machine", "problem", "lookedAt", "deployedAt"],
+  { facts: json, isDraining: flag, isDirty: flag },
+);
+const nodes = rowsOf<HostNode>()("ssh_nodes", ["clusterId", "clusterName", "rank", "state"], {
+  host: () => ({
+    columns: ["pool", "host"],
+    read: ({ pool, host }) => ({ pool, name: host }),
+    write: ({ pool, name }: HostRef) => ({ pool, host: name }),
+  }),
+});
 
 /** Every pool's document, by name. */
 export async function listPools(db: Queries, seal: Seal): Promise<Map<string, SshNodePoolConfig>> {
@@ -58,7 +69,7 @@ export async function deletePool(db: Connection, name: string): Promise<boolean>
 export async function listHosts(db: Queries, pool?: string): Promise<Host[]> {
   const query = db.selectFrom("ssh_hosts").selectAll().orderBy("pool").orderBy("name");
   const rows = await (pool === undefined ? query : query.where("pool", "=", pool)).execute();
-  return rows.map(toHost);
+  return rows.map(hosts.toItem);
 }
 
 export async function findHost(db: Queries, host: HostRef): Promise<Host | undefined> {
@@ -68,7 +79,7 @@ export async function findHost(db: Queries, host: HostRef): Promise<Host | undef
     .where("pool", "=", host.pool)
     .where("name", "=", host.name)
     .executeTakeFirst();
-  return row && toHost(row);
+  return row && hosts.toItem(row);
 }
 
 /** Writes that a pool has a host, and whether that takes new clusters. */
@@ -91,17 +102,9 @@ export type HostChange = Partial<
 >;
 
 export async function setHost(db: Connection, { pool, name }: HostRef, change: HostChange) {
-  const { machine, facts, problem, isDirty, lookedAt, deployedAt } = change;
   await db
     .updateTable("ssh_hosts")
-    .set({
-      ...(machine !== undefined && { machine }),
-      ...(facts !== undefined && { facts: facts && JSON.stringify(facts) }),
-      ...(problem !== undefined && { problem }),
-      ...(isDirty !== undefined && { is_dirty: isDirty ? 1 : 0 }),
-      ...(lookedAt !== undefined && { looked_at: lookedAt }),
-      ...(deployedAt !== undefined && { deployed_at: deployedAt }),
-    })
+    .set(hosts.toChange(change))
     .where("pool", "=", pool)
     .where("name", "=", name)
     .execute();
@@ -115,7 +118,7 @@ export async function listNodes(
   let query = db.selectFrom("ssh_nodes").selectAll().orderBy("cluster_id").orderBy("rank");
   if (clusterId !== undefined) query = query.where("cluster_id", "=", clusterId);
   if (pool !== undefined) query = query.where("pool", "=", pool);
-  return (await query.execute()).map(toNode);
+  return (await query.execute()).map(nodes.toItem);
 }
 
 /**
@@ -123,14 +126,14 @@ export async function listNodes(
  * too must not give them away either.
  */
 export async function listTaken(db: Queries): Promise<Set<string>> {
-  const nodes = await db.selectFrom("ssh_nodes").select("machine").execute();
+  const taken = await db.selectFrom("ssh_nodes").select("machine").execute();
   const dirty = await db
     .selectFrom("ssh_hosts")
     .select("machine")
     .where("is_dirty", "=", 1)
     .where("deployed_at", "is not", null)
     .execute();
-  return new Set([...nodes, ...dirty].flatMap(({ machine }) => machine ?? []));
+  return new Set([...taken, ...dirty].flatMap(({ machine }) => machine ?? []));
 }
 
 /** The node that a machine is, whichever pool it is of. */
@@ -140,17 +143,13 @@ export async function findNodeOn(db: Queries, machine: string): Promise<HostNode
     .selectAll()
     .where("machine", "=", machine)
     .executeTakeFirst();
-  return row && toNode(row);
+  return row && nodes.toItem(row);
 }
 
 export async function addNode(db: Connection, node: HostNode, machine: string): Promise<void> {
-  const { clusterId, clusterName, rank, host, state } = node;
   await db
     .insertInto("ssh_nodes")
-    .values({
-      ...{ cluster_id: clusterId, cluster_name: clusterName, rank },
-      ...{ pool: host.pool, host: host.name, machine, state },
-    })
+    .values({ ...nodes.toRow(node), machine })
     .execute();
 }
 
@@ -194,23 +193,3 @@ export async function addHostKey(db: Connection, machine: string, key: HostKey, 
     .onConflict((conflict) => conflict.doNothing())
     .execute();
 }
-
-const toHost = (row: Selectable<Tables["ssh_hosts"]>): Host => ({
-  pool: row.pool,
-  name: row.name,
-  machine: row.machine,
-  facts: row.facts === null ? null : (JSON.parse(row.facts) as HostFacts),
-  problem: row.problem,
-  isDraining: row.is_draining === 1,
-  isDirty: row.is_dirty === 1,
-  lookedAt: row.looked_at,
-  deployedAt: row.deployed_at,
-});
-
-const toNode = (row: Selectable<Tables["ssh_nodes"]>): HostNode => ({
-  clusterId: row.cluster_id,
-  clusterName: row.cluster_name,
-  rank: row.rank,
-  host: { pool: row.pool, name: row.host },
-  state: row.state,
-});

@@ -1,24 +1,27 @@
-import { type Selectable, sql } from "kysely";
+import { sql } from "kysely";
 import { covers, type Role, roleNames } from "../../contract/roles.ts";
 import { among } from "../db/lists.ts";
 import type { Connection, Queries } from "../db/open.ts";
+import { rowsOf } from "../db/rows.ts";
 import { statement } from "../db/statement.ts";
-import type { Tables } from "../db/tables.ts";
 import { inForce, type Known, knownColumns, toKnown } from "../users/store.ts";
 import type { Token } from "./schema.ts";
 
-type Row = Omit<Selectable<Tables["tokens"]>, "digest">;
-
-const columns = [
-  ...["id", "name", "user_id", "creator_id", "creator_name"],
-  ...["created_at", "expires_at", "last_used_at"],
-] as const satisfies (keyof Row)[];
+const tokens = rowsOf<Token>()(
+  "tokens",
+  [
+    ...(["id", "name", "userId", "creatorId", "creatorName"] as const),
+    ...(["createdAt", "expiresAt", "lastUsedAt"] as const),
+  ],
+  {},
+);
+const { columns } = tokens;
 
 /** The token with this id. */
 export async function findToken(db: Queries, id: string): Promise<Token | undefined> {
   const query = db.selectFrom("tokens").select(columns).where("id", "=", id);
   const row = await query.executeTakeFirst();
-  return row && toToken(row);
+  return row && tokens.toItem(row);
 }
 
 /** What is asked of a token for each call, and its user. */
@@ -54,24 +57,14 @@ export async function listTokens(db: Queries): Promise<(Token & { readonly role:
     .select("users.role")
     .orderBy("tokens.name")
     .execute();
-  return rows.map((row) => ({ ...toToken(row), role: row.role }));
+  return rows.map((row) => ({ ...tokens.toItem(row), role: row.role }));
 }
 
 /** Writes a new token; false when its name is taken. */
 export async function addToken(db: Connection, token: Token, digest: Uint8Array): Promise<boolean> {
   const { numInsertedOrUpdatedRows } = await db
     .insertInto("tokens")
-    .values({
-      id: token.id,
-      name: token.name,
-      digest,
-      user_id: token.userId,
-      creator_id: token.creatorId,
-      creator_name: token.creatorName,
-      created_at: token.createdAt,
-      expires_at: token.expiresAt,
-      last_used_at: token.lastUsedAt,
-    })
+    .values({ ...tokens.toRow(token), digest })
     .onConflict((conflict) => conflict.column("name").doNothing())
     .executeTakeFirst();
   return numInsertedOrUpdatedRows === 1n;
@@ -118,14 +111,3 @@ export async function capAccountsOf(db: Connection, creatorId: string, role: Rol
     .where("role", "in", above)
     .execute();
 }
-
-const toToken = (row: Row): Token => ({
-  id: row.id,
-  name: row.name,
-  userId: row.user_id,
-  creatorId: row.creator_id,
-  creatorName: row.creator_name,
-  createdAt: row.created_at,
-  expiresAt: row.expires_at,
-  lastUsedAt: row.last_used_at,
-});

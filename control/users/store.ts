@@ -1,20 +1,28 @@
-import { type Selectable, sql } from "kysely";
+import type { Selectable } from "kysely";
+import { sql } from "kysely";
 import { among } from "../db/lists.ts";
 import type { Connection, Queries } from "../db/open.ts";
+import { flag, json, rowsOf } from "../db/rows.ts";
 import { statement } from "../db/statement.ts";
 import type { Tables } from "../db/tables.ts";
 import type { Account } from "./schema.ts";
 
 type Stored = Selectable<Tables["users"]>;
-type Row = Omit<Stored, "password"> & { readonly has_password: number };
-
-const columns = [
-  ...["id", "name", "kind", "role", "has_group_role"],
-  ...["groups", "preferred_workspace", "created_at"],
-] as const satisfies (keyof Stored)[];
+const users = rowsOf<Omit<Account, "hasPassword">>()(
+  "users",
+  ["id", "name", "kind", "role", "preferredWorkspace", "createdAt"],
+  { hasGroupRole: flag, groups: json },
+);
 
 const select = (db: Queries) =>
-  db.selectFrom("users").select([...columns, sql<number>`password IS NOT NULL`.as("has_password")]);
+  db
+    .selectFrom("users")
+    .select([...users.columns, sql<number>`password IS NOT NULL`.as("has_password")]);
+
+const toAccount = (row: { has_password: number }): Account => ({
+  ...users.toItem(row),
+  hasPassword: row.has_password === 1,
+});
 
 /**
  * What is asked of a user for each call, with the version of the configuration that is in force; 0 is the
@@ -116,17 +124,7 @@ export async function addUser(
 ): Promise<boolean> {
   const { numInsertedOrUpdatedRows } = await db
     .insertInto("users")
-    .values({
-      id: user.id,
-      name: user.name,
-      kind: user.kind,
-      role: user.role,
-      has_group_role: user.hasGroupRole ? 1 : 0,
-      password,
-      groups: JSON.stringify(user.groups),
-      preferred_workspace: user.preferredWorkspace,
-      created_at: user.createdAt,
-    })
+    .values({ ...users.toRow({ hasGroupRole: false, ...user }), password })
     .onConflict((conflict) => conflict.column("name").doNothing())
     .executeTakeFirst();
   return numInsertedOrUpdatedRows === 1n;
@@ -141,27 +139,11 @@ export type UserChange = Partial<
 export async function setUser(
   db: Connection,
   id: string,
-  { groups, hasGroupRole, ...change }: UserChange,
+  { password, ...change }: UserChange,
 ): Promise<void> {
   await db
     .updateTable("users")
-    .set({
-      ...change,
-      ...(groups !== undefined && { groups: JSON.stringify(groups) }),
-      ...(hasGroupRole !== undefined && { has_group_role: hasGroupRole ? 1 : 0 }),
-    })
+    .set({ ...users.toChange(change), password })
     .where("id", "=", id)
     .execute();
 }
-
-const toAccount = (row: Row): Account => ({
-  id: row.id,
-  name: row.name,
-  kind: row.kind,
-  role: row.role,
-  hasGroupRole: row.has_group_role === 1,
-  hasPassword: row.has_password === 1,
-  groups: JSON.parse(row.groups),
-  preferredWorkspace: row.preferred_workspace,
-  createdAt: row.created_at,
-});

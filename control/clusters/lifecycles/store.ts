@@ -1,8 +1,8 @@
-import { type Selectable, sql } from "kysely";
+import { sql } from "kysely";
 import { among, pageRows } from "../../db/lists.ts";
 import type { Connection, Queries } from "../../db/open.ts";
+import { flag, json, named, rowsOf } from "../../db/rows.ts";
 import { statement } from "../../db/statement.ts";
-import type { Tables } from "../../db/tables.ts";
 import { hookOverAt } from "../hooks/time.ts";
 import type { StoredLifecycle } from "./schema.ts";
 
@@ -11,9 +11,20 @@ const shownAtMost = 100;
 /** More of a node's own than it is asked for: what it tells of is known. */
 const keptOfNode = 40;
 
+const lifecycles = rowsOf<StoredLifecycle>()(
+  "lifecycles",
+  [
+    ...(["id", "clusterId", "rank", "revision", "cause", "because", "status"] as const),
+    ...(["hooks", "deadlineAt", "startedAt", "endedAt"] as const),
+  ],
+  { events: json, runs: json, skipsHooks: named("skip_hooks", flag) },
+);
+
 /** Writes a lifecycle as it now is. */
 export async function putLifecycle(db: Connection, lifecycle: StoredLifecycle): Promise<void> {
-  const { id, cluster_id, rank, ...changes } = toRow(lifecycle);
+  const { id, cluster_id, rank, ...row } = lifecycles.toRow(lifecycle);
+  const isOver = lifecycle.endedAt !== null;
+  const changes = { ...row, hook_until: isOver ? (hookOverAt(lifecycle) ?? null) : null };
   await db
     .insertInto("lifecycles")
     .values({ id, cluster_id, rank, ...changes })
@@ -29,7 +40,7 @@ export async function findLifecycle(
   { clusterId, id, rank }: LifecycleKey,
 ): Promise<StoredLifecycle | undefined> {
   const [row] = await selectLifecycle(db, { clusterId, id, rank });
-  return row && toLifecycle(row);
+  return row && lifecycles.toItem(row);
 }
 
 const selectLifecycle = statement((db: Queries, { clusterId, id, rank }: LifecycleKey) =>
@@ -52,7 +63,7 @@ export async function listLifecycles(
   clusterId: string,
   limit = shownAtMost,
 ): Promise<StoredLifecycle[]> {
-  return (await selectNewest(db, { clusterId, limit })).map(toLifecycle);
+  return (await selectNewest(db, { clusterId, limit })).map(lifecycles.toItem);
 }
 
 type Newest = Readonly<{ clusterId: string; limit: number }>;
@@ -63,7 +74,7 @@ const selectNewest = statement((db: Queries, { clusterId, limit }: Newest) =>
 
 /** The lifecycles of a cluster that are under way, newest first. */
 export async function listOpen(db: Queries, clusterId: string): Promise<StoredLifecycle[]> {
-  return (await selectOpen(db, { clusterId })).map(toLifecycle);
+  return (await selectOpen(db, { clusterId })).map(lifecycles.toItem);
 }
 
 const selectOpen = statement((db: Queries, { clusterId }: { readonly clusterId: string }) =>
@@ -82,7 +93,7 @@ export async function listGoingOn(
   const ofThem = newestFirst(db).where("cluster_id", "in", among(ids));
   const open = await ofThem.where("ended_at", "is", null).execute();
   const over = await ofThem.where("hook_until", ">", at).execute();
-  return Map.groupBy([...open, ...over].map(toLifecycle), ({ clusterId }) => clusterId);
+  return Map.groupBy([...open, ...over].map(lifecycles.toItem), ({ clusterId }) => clusterId);
 }
 
 /** Some clusters that have lifecycles, in the order of their ids, after one of them. */
@@ -133,40 +144,3 @@ export async function dropLifecycle(db: Connection, { clusterId, id, rank }: Lif
     .where("rank", "=", rank)
     .execute();
 }
-
-type Row = Selectable<Tables["lifecycles"]>;
-
-const toRow = (lifecycle: StoredLifecycle): Row => ({
-  id: lifecycle.id,
-  cluster_id: lifecycle.clusterId,
-  rank: lifecycle.rank,
-  revision: lifecycle.revision,
-  events: JSON.stringify(lifecycle.events),
-  cause: lifecycle.cause,
-  because: lifecycle.because,
-  status: lifecycle.status,
-  skip_hooks: lifecycle.skipsHooks ? 1 : 0,
-  hooks: lifecycle.hooks,
-  runs: JSON.stringify(lifecycle.runs),
-  deadline_at: lifecycle.deadlineAt,
-  started_at: lifecycle.startedAt,
-  ended_at: lifecycle.endedAt,
-  hook_until: lifecycle.endedAt === null ? null : (hookOverAt(lifecycle) ?? null),
-});
-
-const toLifecycle = (row: Row): StoredLifecycle => ({
-  id: row.id,
-  clusterId: row.cluster_id,
-  rank: row.rank,
-  revision: row.revision,
-  events: JSON.parse(row.events),
-  cause: row.cause,
-  because: row.because,
-  status: row.status,
-  skipsHooks: row.skip_hooks === 1,
-  hooks: row.hooks,
-  runs: JSON.parse(row.runs),
-  deadlineAt: row.deadline_at,
-  startedAt: row.started_at,
-  endedAt: row.ended_at,
-});

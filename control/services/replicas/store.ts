@@ -1,19 +1,29 @@
-import type { Selectable } from "kysely";
 import { gone } from "../../db/lists.ts";
 import type { Connection, Queries } from "../../db/open.ts";
+import { flag, json, named, rowsOf } from "../../db/rows.ts";
 import { statement } from "../../db/statement.ts";
-import type { Tables } from "../../db/tables.ts";
 import type { Replica } from "../schema.ts";
+
+const replicas = rowsOf<Replica>()(
+  "replicas",
+  [
+    ...(["id", "serviceId", "number", "version", "status", "reason", "wanted"] as const),
+    ...(["wantedBecause", "clusterId", "clusterName", "jobId", "host", "port"] as const),
+    ...(["serverPort", "listenPort", "runAt", "readyAt", "drainUntil"] as const),
+    ...(["createdAt", "statusChangedAt", "endedAt"] as const),
+  ],
+  { isSpot: flag, isUnplaced: named("unplaced", flag), accelerators: json },
+);
 
 /** Writes a new replica. */
 export async function addReplica(db: Connection, replica: Replica): Promise<void> {
-  await db.insertInto("replicas").values(toRow(replica)).execute();
+  await db.insertInto("replicas").values(replicas.toRow(replica)).execute();
 }
 
 /** The replica with this id. */
 export async function findReplica(db: Queries, id: string): Promise<Replica | undefined> {
   const [row] = await selectReplica(db, { id });
-  return row && toReplica(row);
+  return row && replicas.toItem(row);
 }
 
 const selectReplica = statement((db: Queries, { id }: { readonly id: string }) =>
@@ -32,12 +42,12 @@ export async function findNumber(
     .where("service_id", "=", serviceId)
     .where("number", "=", number)
     .executeTakeFirst();
-  return row && toReplica(row);
+  return row && replicas.toItem(row);
 }
 
 /** The replicas of a service that the wire shows, by number: also failed ones that are kept. */
 export async function listReplicas(db: Queries, serviceId: string): Promise<Replica[]> {
-  return (await selectOfService(db, { serviceId })).map(toReplica);
+  return (await selectOfService(db, { serviceId })).map(replicas.toItem);
 }
 
 const selectOfService = statement((db: Queries, { serviceId }: { readonly serviceId: string }) =>
@@ -57,7 +67,7 @@ export async function listAllReplicas(db: Queries): Promise<Replica[]> {
     .where("status", "<>", gone)
     .orderBy("number")
     .execute();
-  return rows.map(toReplica);
+  return rows.map(replicas.toItem);
 }
 
 /** Ids of the replicas that are not gone, of every service. */
@@ -116,76 +126,7 @@ export type ReplicaChange = Partial<
 
 /** Writes what changed of a replica. */
 export async function setReplica(db: Connection, id: string, change: ReplicaChange): Promise<void> {
-  const entries = Object.entries(change).filter(([, value]) => value !== undefined);
-  if (entries.length === 0) return;
-  const set = Object.fromEntries(entries.map(([name, value]) => [columnOf(name), toColumn(value)]));
+  const set = replicas.toChange(change);
+  if (Object.keys(set).length === 0) return;
   await db.updateTable("replicas").set(set).where("id", "=", id).execute();
 }
-
-/** `clusterId` is `cluster_id`. */
-const columnOf = (name: string): string =>
-  name === "isUnplaced"
-    ? "unplaced"
-    : name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
-
-function toColumn(value: unknown): unknown {
-  if (typeof value === "boolean") return value ? 1 : 0;
-  return typeof value === "object" && value !== null ? JSON.stringify(value) : value;
-}
-
-type Row = Selectable<Tables["replicas"]>;
-
-const toRow = (replica: Replica): Row => ({
-  id: replica.id,
-  service_id: replica.serviceId,
-  number: replica.number,
-  version: replica.version,
-  status: replica.status,
-  reason: replica.reason,
-  wanted: replica.wanted,
-  wanted_because: replica.wantedBecause,
-  wanted_by: null,
-  is_spot: replica.isSpot ? 1 : 0,
-  accelerators: replica.accelerators && JSON.stringify(replica.accelerators),
-  cluster_id: replica.clusterId,
-  cluster_name: replica.clusterName,
-  unplaced: replica.isUnplaced ? 1 : 0,
-  job_id: replica.jobId,
-  host: replica.host,
-  port: replica.port,
-  server_port: replica.serverPort,
-  listen_port: replica.listenPort,
-  run_at: replica.runAt,
-  ready_at: replica.readyAt,
-  drain_until: replica.drainUntil,
-  created_at: replica.createdAt,
-  status_changed_at: replica.statusChangedAt,
-  ended_at: replica.endedAt,
-});
-
-const toReplica = (row: Row): Replica => ({
-  id: row.id,
-  serviceId: row.service_id,
-  number: row.number,
-  version: row.version,
-  status: row.status,
-  reason: row.reason,
-  wanted: row.wanted,
-  wantedBecause: row.wanted_because,
-  isSpot: row.is_spot === 1,
-  accelerators: row.accelerators === null ? null : JSON.parse(row.accelerators),
-  clusterId: row.cluster_id,
-  clusterName: row.cluster_name,
-  isUnplaced: row.unplaced === 1,
-  jobId: row.job_id,
-  host: row.host,
-  port: row.port,
-  serverPort: row.server_port,
-  listenPort: row.listen_port,
-  runAt: row.run_at,
-  readyAt: row.ready_at,
-  drainUntil: row.drain_until,
-  createdAt: row.created_at,
-  statusChangedAt: row.status_changed_at,
-  endedAt: row.ended_at,
-});
