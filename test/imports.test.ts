@@ -81,7 +81,7 @@ const rules: readonly Rule[] = [
   {
     room: /^control\/(providers|wire|doors|db)\//,
     may: [...shared, /^control\/(providers|wire|doors|db)\//],
-    types: [/^control\/(config\.ts|log\.ts|[\w-]+\/schema\.ts)$/],
+    types: [/^control\/(config\.ts|log\.ts|([\w-]+\/)+schema\.ts)$/],
   },
   {
     room: /^control\/http\//,

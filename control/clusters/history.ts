@@ -8,7 +8,7 @@ import type { Call, Reply } from "../bind.ts";
 import { type EventKind, listEvents } from "../events.ts";
 import type { Ground } from "../ground.ts";
 import { listUnendedOf } from "../requests/store.ts";
-import { eventRecord } from "../wire/history-records.ts";
+import { seconds } from "../wire/fields.ts";
 import { neutralise } from "../wire/neutralise.ts";
 import { findPast, neverWas } from "./find.ts";
 import { listSince } from "./list-store.ts";
@@ -64,11 +64,9 @@ export async function clusterEvents(
   const events = await listEvents(ctx.db, "cluster", cluster.id, { kinds, limit });
   const texts = events.map(({ from, to, reason, at }) => ({
     reason: to === null ? reason : `${from} → ${to}: ${reason}`,
-    at,
+    transitioned_at: seconds(at.getTime()),
   }));
-  return texts.map((event) => eventRecord(event, input.include_timestamps)) as
-    | string[]
-    | { reason: string; transitioned_at: number }[];
+  return input.include_timestamps ? texts : texts.map(({ reason }) => reason);
 }
 
 function kindOf(type: string): EventKind {

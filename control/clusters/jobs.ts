@@ -9,11 +9,11 @@ import type { Call } from "../bind.ts";
 import type { Context } from "../context.ts";
 import type { Ground } from "../ground.ts";
 import { mapInBatches } from "../map-in-batches.ts";
-import { jobRecord } from "../wire/job-record.ts";
 import { getLive, getReadable, getUp, refuseManaged } from "./find.ts";
 import { headOf } from "./head.ts";
 import { findLastQueue } from "./queue-snapshot.ts";
 import { type Cluster, clusterKey } from "./schema.ts";
+import { toJobRecord } from "./view.ts";
 
 const cancelTimeoutMs = 60_000;
 
@@ -28,7 +28,7 @@ export async function queue(ctx: Context, input: QueueInput, call: Call) {
     const jobs = await headOf(ctx, cluster).call(agentApi.listJobs, filter, {
       signal: call.signal,
     });
-    return jobs.map((job) => toRecord(job));
+    return jobs.map((job) => toJobRecord(job));
   } catch (error) {
     const last = isAway(error) ? await lastOf(ctx, input) : undefined;
     if (last === undefined) throw error;
@@ -38,7 +38,7 @@ export async function queue(ctx: Context, input: QueueInput, call: Call) {
     return last.jobs
       .filter((job) => user === undefined || job.userId === user || job.userName === user)
       .filter((job) => !input.skip_finished || !hasEnded(job))
-      .map((job) => toRecord(job, asOf));
+      .map((job) => toJobRecord(job, asOf));
   }
 }
 
@@ -51,16 +51,6 @@ const isOff = (error: unknown): boolean =>
 
 const lastOf = async (ctx: Ground, { cluster_name: name }: Pick<QueueInput, "cluster_name">) =>
   findLastQueue(ctx, await getLive(ctx, name));
-
-const toRecord = (job: Job, asOf?: string) =>
-  jobRecord({
-    ...job,
-    metadata: { ...job.metadata, ...(asOf !== undefined && { as_of: asOf }) },
-    submittedAt: new Date(job.submittedAt),
-    startedAt: job.startedAt === null ? null : new Date(job.startedAt),
-    endedAt: job.endedAt === null ? null : new Date(job.endedAt),
-    resourcesText: job.resources,
-  });
 
 /** A queue with more jobs than that is not listed whole where it is only glanced at. */
 const glanceAtMost = 100;

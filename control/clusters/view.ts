@@ -1,33 +1,33 @@
 import { product } from "../../common/product.ts";
-import type { Idle } from "../../contract/agent-shapes.ts";
+import type { Idle, Job } from "../../contract/agent-shapes.ts";
 import type {
+  ClusterJobRecord,
   ClusterStatusRecord,
   CostReportRecord,
   HookRecord,
 } from "../../contract/records/clusters.ts";
 import { sshPorts } from "../../contract/ssh-door.ts";
-import { clusterRecord } from "../wire/cluster-record.ts";
-import { type Handle, type HandleRecord, handleRecord, poolResources } from "../wire/handles.ts";
-import { costRecord } from "../wire/history-records.ts";
+import { preciseSeconds, seconds, withoutNulls } from "../wire/fields.ts";
+import { type HandleRecord, poolResources } from "../wire/handles.ts";
+import { idleRecord, lifecycleRecord } from "../wire/lifecycle-record.ts";
+import { encodedNull } from "../wire/pickle.ts";
 import type { StoredLifecycle } from "./lifecycles/schema.ts";
 import { type ListedCluster, resourcesText } from "./schema.ts";
 
 /** What clients keep of a cluster. */
-export const toHandle = (cluster: ListedCluster): HandleRecord => {
-  const handle: Handle = {
-    clusterName: cluster.name,
-    clusterNameOnCloud: `${cluster.name}-${cluster.id}`,
-    nodes: cluster.nodes,
-    addresses:
-      cluster.addresses.length === 0
-        ? null
-        : cluster.addresses.map((address) => ({ internal: address, external: address })),
-    sshPorts: cluster.addresses.map((_, rank) => sshPorts.first + rank),
-    sshUser: product.word,
-    resources: poolResources(cluster.offer),
-  };
-  return handleRecord(handle);
-};
+export const toHandle = ({ id, name, nodes, addresses, offer }: ListedCluster): HandleRecord => ({
+  cluster_name: name,
+  cluster_name_on_cloud: `${name}-${id}`,
+  cluster_yaml: null,
+  launched_nodes: nodes,
+  launched_resources: poolResources(offer),
+  stable_internal_external_ips:
+    addresses.length === 0 ? null : addresses.map((address) => [address, address]),
+  stable_ssh_ports: addresses.map((_, rank) => sshPorts.first + rank),
+  docker_user: null,
+  is_grpc_enabled: false,
+  ssh_user: product.word,
+});
 
 /** What is known of a cluster besides its row, and how much of it is wanted. */
 export interface Showing {
@@ -48,83 +48,128 @@ export function toStatusRecord(
 ): ClusterStatusRecord {
   const { status } = cluster;
   if (status === "GONE") throw new Error("a cluster that is gone has no record");
-  return clusterRecord({
+  // What was asked of the cluster is led by its head.
+  const lifecycle = lifecycles.find(({ rank }) => rank === 0) ?? lifecycles[0];
+  return {
     ...shared(cluster),
     status,
-    statusChangedAt: new Date(cluster.statusChangedAt),
-    init: initOf(cluster),
-    everUp: cluster.everUp,
-    autostop: cluster.autostop,
-    idle: cluster.autostop === null ? undefined : idle,
-    // What was asked of the cluster is led by its head.
-    lifecycle: lifecycles.find(({ rank }) => rank === 0) ?? lifecycles[0],
-    hooks,
-    handle: handle ? toHandle(cluster) : null,
-    ...(isRunning(cluster) && { credentials }),
-    lastUse: cluster.command,
-    labels: cluster.labels,
-    ...(!summary && {
-      creationYaml: cluster.taskYaml ?? null,
-      creationCommand: cluster.command,
-      nameOnCloud: `${cluster.name}-${cluster.id}`,
-      ...(lastEvent !== undefined && { lastEvent }),
+    launched_at: seconds(cluster.launchedAt),
+    user_hash: cluster.user.id,
+    handle: handle ? toHandle(cluster) : encodedNull,
+    last_use: cluster.command,
+    autostop: cluster.autostop?.idleMinutes ?? -1,
+    to_down: cluster.autostop?.down ?? false,
+    cluster_ever_up: cluster.everUp,
+    ...initOf(cluster),
+    status_updated_at: seconds(cluster.statusChangedAt),
+    is_managed: false,
+    nodes: cluster.nodes,
+    storage_mounts_metadata: encodedNull,
+    ...withoutNulls({
+      ...machineOf(cluster),
+      resources_str: resourcesText(cluster),
+      resources_str_full: resourcesText(cluster),
+      idle: idle && cluster.autostop && idleRecord(idle),
+      lifecycle: lifecycle && lifecycleRecord(lifecycle),
+      hooks: hooks.length > 0 ? [...hooks] : undefined,
+      credentials: isRunning(cluster) ? credentials : undefined,
+      ...(!summary && {
+        last_creation_yaml: cluster.taskYaml,
+        last_creation_command: cluster.command,
+        last_event: lastEvent,
+        cluster_name_on_cloud: `${cluster.name}-${cluster.id}`,
+      }),
     }),
-  });
+  };
 }
 
 /** Of a cluster that is not up yet: whether it comes up by itself, and why it has not. */
 const initOf = ({ status, wanted, wantedBecause, problem }: ListedCluster) =>
   status === "INIT" && wanted === "UP"
     ? {
-        kind: problem === null ? ("launching" as const) : ("unhealthy" as const),
-        reason: problem?.message ?? wantedBecause,
+        init_kind: problem === null ? ("launching" as const) : ("unhealthy" as const),
+        init_status_reason: problem?.message ?? wantedBecause,
       }
-    : null;
+    : { init_kind: null, init_status_reason: null };
 
 /** SSH leads to its nodes. */
 export const isRunning = ({ status }: ListedCluster): boolean =>
   status === "UP" || status === "AUTOSTOPPING";
 
 /** What both records say of a cluster. */
-const shared = (cluster: ListedCluster) => ({
-  name: cluster.name,
-  hash: cluster.id,
-  launchedAt: new Date(cluster.launchedAt),
-  nodes: cluster.nodes,
-  userId: cluster.user.id,
-  userName: cluster.user.name,
-  workspace: cluster.workspace,
-  resourcesText: resourcesText(cluster),
-  resourcesFullText: resourcesText(cluster),
-  cloud: cluster.offer.provider,
-  region: cluster.offer.region,
-  cpus: String(cluster.offer.cpus),
-  memory: String(cluster.offer.memoryGb),
-  accelerators: acceleratorsText(cluster),
+const shared = ({ id, name, user, workspace, labels }: ListedCluster) => ({
+  name,
+  cluster_hash: id,
+  user_name: user.name,
+  workspace,
+  labels: { ...labels },
 });
 
-/** What a cluster cost, from the times its nodes ran. */
+const machineOf = ({ offer }: ListedCluster) => ({
+  cloud: offer.provider,
+  region: offer.region,
+  cpus: String(offer.cpus),
+  memory: String(offer.memoryGb),
+  accelerators: acceleratorsText(offer),
+});
+
+/**
+ * What a cluster cost at an instant, from the times its nodes ran; one that still runs ends then. A summary
+ * leaves out what is costly.
+ */
 export function toCostRecord(
   cluster: ListedCluster,
   intervals: [start: number, end: number | null][],
   now: Date,
   summary: boolean,
 ): CostReportRecord {
-  const view = {
+  const { offer, nodes, status } = cluster;
+  const usedMs = intervals.reduce((sum, [start, end]) => sum + (end ?? now.getTime()) - start, 0);
+  const { cloud, ...machine } = machineOf(cluster);
+  return {
     ...shared(cluster),
-    status: cluster.status,
-    intervals: intervals.map(([start, end]) => ({
-      startedAt: new Date(start),
-      endedAt: end === null ? null : new Date(end),
-    })),
-    dollarsPerHour: cluster.offer.dollarsPerHour * cluster.nodes,
-    labels: cluster.labels,
-    resources: poolResources(cluster.offer),
-    creationYaml: cluster.taskYaml ?? "",
-    creationCommand: cluster.command,
+    cloud,
+    status: status === "GONE" ? null : status,
+    launched_at: seconds(cluster.launchedAt),
+    duration: seconds(usedMs),
+    num_nodes: nodes,
+    ...{ priority: null, priority_class: null, last_event: null, node_names: null },
+    resources_str: resourcesText(cluster),
+    resources_str_full: resourcesText(cluster),
+    resources: summary ? null : poolResources(offer),
+    total_cost: (usedMs / 3_600_000) * offer.dollarsPerHour * nodes,
+    last_creation_yaml: cluster.taskYaml ?? "",
+    last_creation_command: cluster.command,
+    ...(!summary && {
+      usage_intervals: intervals.map(([start, end]): [number, number | null] => [
+        seconds(start),
+        seconds(end),
+      ]),
+      user_hash: cluster.user.id,
+      ...withoutNulls(machine),
+    }),
   };
-  return costRecord(view, now, summary ? "summary" : "full");
 }
 
-const acceleratorsText = ({ offer }: ListedCluster): string | null =>
-  offer.accelerators && JSON.stringify({ [offer.accelerators.name]: offer.accelerators.count });
+const acceleratorsText = ({ accelerators }: ListedCluster["offer"]): string | null =>
+  accelerators && JSON.stringify({ [accelerators.name]: accelerators.count });
+
+/** A job of a cluster as `/queue` shows it; of an earlier look with the instant of that. */
+export const toJobRecord = (job: Job, asOf?: string): ClusterJobRecord => ({
+  job_id: job.id,
+  job_name: job.name,
+  username: job.userName,
+  user_hash: job.userId,
+  submitted_at: preciseSeconds(job.submittedAt),
+  start_at: preciseSeconds(job.startedAt),
+  end_at: preciseSeconds(job.endedAt),
+  resources: job.resources,
+  status: job.status,
+  log_path: job.logPath,
+  links: {},
+  metadata: {
+    ...job.metadata,
+    ...(asOf !== undefined && { as_of: asOf }),
+    ...(job.reason !== null && { reason: job.reason }),
+  },
+});

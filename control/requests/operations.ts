@@ -10,13 +10,13 @@ import { type Bound, bind, type Call, type Reply } from "../bind.ts";
 import { listLiveNames } from "../clusters/list-store.ts";
 import type { Context } from "../context.ts";
 import { mapInBatches } from "../map-in-batches.ts";
+import { fetchedRequest, listedRequest } from "../wire/records.ts";
 import { streamIdHeaders } from "../wire/versions.ts";
 import { cancel } from "./cancel.ts";
 import { findEnded, getRequest, resolveId } from "./find.ts";
 import { hasEnded, requestKey, type StoredRequest } from "./schema.ts";
 import * as store from "./store.ts";
 import { streamOf } from "./stream.ts";
-import { toFetched, toListed } from "./view.ts";
 
 const completionsAtMost = 1_000;
 const listedAtMost = 1_000;
@@ -45,7 +45,7 @@ type Fetched = RequestPayload & { detail?: RequestPayload };
 async function get(ctx: Context, input: InputOf<typeof rows.get>, call: Call): Promise<Fetched> {
   const id = await resolveId(ctx, input.request_id, call);
   const ended = await ctx.changes.until(requestKey(id), () => findEnded(ctx, id), call.signal);
-  const record = toFetched(ended, call);
+  const record = fetchedRequest(ended, call);
   return record.status === "FAILED" ? { ...record, detail: record } : record;
 }
 
@@ -80,7 +80,7 @@ async function status(ctx: Context, input: InputOf<typeof rows.status>, call: Ca
     .filter((one) => before === undefined || byAge(before, one) < 0)
     .sort(byAge)
     .slice(0, limit)
-    .map((one) => toListed(one, fields));
+    .map((one) => listedRequest(one, fields));
 }
 
 /** The newest first. */

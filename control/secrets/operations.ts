@@ -1,6 +1,7 @@
 import { fail } from "../../common/errors.ts";
 import { secretOperations as rows, type SecretRecord } from "../../contract/operations/secrets.ts";
 import { type Bound, bind } from "../bind.ts";
+import { seconds } from "../wire/fields.ts";
 import { visibleWorkspaces } from "../workspaces/find.ts";
 import { type Owner, ownerOf } from "./schema.ts";
 import { deleteSecret, listSecrets, putSecret, type StoredSecret } from "./store.ts";
@@ -33,6 +34,6 @@ export const secretOperations: Bound[] = [
 const toRecord = ({ scope, owner, name, userName, updatedAt }: StoredSecret): SecretRecord => ({
   ...{ name, scope },
   workspace: scope === "workspace" ? owner : null,
-  updated_at: Math.floor(updatedAt / 1_000),
+  updated_at: seconds(updatedAt),
   updated_by: userName,
 });

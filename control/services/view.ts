@@ -2,6 +2,7 @@ import type { ReplicaInfo, ServiceStatusRecord } from "../../contract/records/se
 import { type ListedCluster, resourcesText } from "../clusters/schema.ts";
 import type { HeldTask } from "../jobs/work-store.ts";
 import { describeNeeds } from "../offer-words.ts";
+import { seconds } from "../wire/fields.ts";
 import { encodedNull } from "../wire/pickle.ts";
 import { memberOf } from "./decisions/scale.ts";
 import { shownTask } from "./keys.ts";
@@ -48,7 +49,7 @@ export function toServiceRecord(shown: ServiceShown): ServiceStatusRecord {
     load_balancer_port: service.isPool ? null : service.port,
     status,
     status_reason: service.problem?.message ?? service.reason,
-    uptime: service.readyAt === null ? null : Math.floor(service.readyAt / 1000),
+    uptime: seconds(service.readyAt),
     policy: policyOf(goal, scaling),
     version: service.version,
     ...(givenUp !== null && { given_up: givenUp }),
@@ -105,7 +106,7 @@ function toReplicaInfo(
     replica_info_version: 1,
     endpoint: isThere ? `http://${placeOf({ host, port })}` : null,
     is_spot: isSpot,
-    launched_at: Math.floor(createdAt / 1000),
+    launched_at: seconds(createdAt),
     handle: encodedNull,
     status_reason: reasonOf(replica, seen),
     ...(hint !== undefined && { hint }),

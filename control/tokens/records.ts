@@ -1,5 +1,6 @@
 import { fail } from "../../common/errors.ts";
 import type { Role } from "../../contract/roles.ts";
+import { seconds } from "../wire/fields.ts";
 import type { Token } from "./schema.ts";
 
 const dayMs = 86_400_000;
@@ -22,9 +23,9 @@ export const sameExpiry = ({ expiresAt }: Token, now: number): number | null =>
 export const toRecord = (token: Token & { readonly role: Role }) => ({
   token_id: token.id,
   token_name: token.name,
-  created_at: secondsOf(token.createdAt),
-  last_used_at: token.lastUsedAt && secondsOf(token.lastUsedAt),
-  expires_at: token.expiresAt && secondsOf(token.expiresAt),
+  created_at: seconds(token.createdAt),
+  last_used_at: seconds(token.lastUsedAt),
+  expires_at: seconds(token.expiresAt),
   creator_user_hash: token.creatorId,
   service_account_user_id: token.userId,
   creator_name: token.creatorName,
@@ -37,9 +38,7 @@ export const secretOf = ({ id, name, userId, expiresAt }: Token, secret: string)
   token_id: id,
   token_name: name,
   token: secret,
-  expires_at: expiresAt && secondsOf(expiresAt),
+  expires_at: seconds(expiresAt),
   service_account_user_id: userId,
   message: "keep the token now: it is not shown again",
 });
-
-const secondsOf = (ms: number): number => Math.floor(ms / 1_000);

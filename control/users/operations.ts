@@ -7,6 +7,7 @@ import { type Bound, bind, type Call } from "../bind.ts";
 import type { Connection } from "../db/open.ts";
 import type { Ground } from "../ground.ts";
 import { endSessionsOf } from "../sessions/store.ts";
+import { seconds } from "../wire/fields.ts";
 import { exportUsers } from "./export.ts";
 import { importUsers } from "./import.ts";
 import { requireUserName } from "./names.ts";
@@ -35,7 +36,7 @@ const toRecord = ({ id, name, role, kind, hasPassword, createdAt }: Account): Us
   role,
   user_type: kind,
   has_password: hasPassword,
-  created_at: Math.floor(createdAt / 1_000),
+  created_at: seconds(createdAt),
 });
 
 async function createUser(

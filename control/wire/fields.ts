@@ -1,8 +1,10 @@
-/** An instant as the whole seconds of the wire. */
-export const seconds = (instant: Date): number => Math.floor(instant.getTime() / 1000);
+/** An instant in milliseconds as the whole seconds of the wire. */
+export const seconds = <At extends number | null>(at: At): At =>
+  (at === null ? null : Math.floor(at / 1000)) as At;
 
-/** An instant as seconds that keep their fraction. */
-export const preciseSeconds = (instant: Date): number => instant.getTime() / 1000;
+/** An instant in milliseconds as seconds that keep their fraction. */
+export const preciseSeconds = <At extends number | null>(at: At): At =>
+  (at === null ? null : at / 1000) as At;
 
 /** The keys that hold something. */
 export const withoutNulls = <T extends object>(record: T): Partial<T> =>

@@ -22,52 +22,23 @@ export function poolResources(machine: UnknownMachine): ResourcesRecord {
   return { infra: `ssh/${infra}`, instance_type: `${cpus}CPU--${memoryGb}GB${gpus}` };
 }
 
-/** What a handle tells of a cluster. */
-export interface Handle {
-  readonly clusterName: string;
-  readonly clusterNameOnCloud: string;
-  readonly nodes: number;
-  /** Of each node, the head first; null while they are not known. */
-  readonly addresses: readonly { readonly internal: string; readonly external: string }[] | null;
-  readonly sshPorts?: readonly number[];
-  readonly sshUser?: string;
-  /**
-   * Only with an `infra` that existing clients know (`k8s/…`, `ssh/…`, `slurm/…`, a public cloud):
-   * any other makes the whole command fail. Without it they print "-".
-   */
-  readonly resources?: ResourcesRecord;
-}
-
 /** A handle as JSON: how results are stored, and how clients from API 49 on read it. */
 export interface HandleRecord {
   readonly cluster_name: string;
   readonly cluster_name_on_cloud: string;
   readonly cluster_yaml: null;
   readonly launched_nodes: number;
+  /**
+   * Only with an `infra` that existing clients know (`k8s/…`, `ssh/…`, `slurm/…`, a public cloud):
+   * any other makes the whole command fail. Without it they print "-".
+   */
   readonly launched_resources: ResourcesRecord | null;
+  /** Of each node, the head first; null while they are not known. */
   readonly stable_internal_external_ips: readonly (readonly string[])[] | null;
   readonly stable_ssh_ports: readonly number[] | null;
   readonly docker_user: null;
   readonly is_grpc_enabled: boolean;
   readonly ssh_user: string | null;
-}
-
-/** A handle in the form that is stored and sent. */
-export function handleRecord(handle: Handle): HandleRecord {
-  const { addresses } = handle;
-  return {
-    cluster_name: handle.clusterName,
-    cluster_name_on_cloud: handle.clusterNameOnCloud,
-    cluster_yaml: null,
-    launched_nodes: handle.nodes,
-    launched_resources: handle.resources ?? null,
-    stable_internal_external_ips:
-      addresses?.map(({ internal, external }) => [internal, external]) ?? null,
-    stable_ssh_ports: handle.sshPorts ?? addresses?.map(() => 22) ?? null,
-    docker_user: null,
-    is_grpc_enabled: false,
-    ssh_user: handle.sshUser ?? null,
-  };
 }
 
 /** The handle for clients below API 49. Source: they unpickle this class, version 12 of its state. */

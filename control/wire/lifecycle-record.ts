@@ -1,33 +1,11 @@
-import type { HookEvent } from "../../contract/hooks.ts";
-import type { HookRun, Lifecycle } from "../../contract/lifecycle-shapes.ts";
+import type { Idle } from "../../contract/agent-shapes.ts";
+import type { HookRun } from "../../contract/lifecycle-shapes.ts";
 import type { IdleRecord, LifecycleRecord } from "../../contract/records/clusters.ts";
-import type { LifecycleStatus } from "../../contract/statuses.ts";
-
-/** A lifecycle under way; instants are epoch milliseconds. */
-export interface LifecycleView {
-  readonly id: string;
-  readonly rank: number;
-  /** The most urgent first. */
-  readonly events: readonly HookEvent[];
-  readonly cause: Lifecycle["cause"];
-  readonly because: string;
-  readonly status: LifecycleStatus;
-  readonly startedAt: number;
-  readonly deadlineAt: number | null;
-  /** How many entries the list has that is run. */
-  readonly hooks: number;
-  readonly runs: readonly HookRun[];
-}
-
-/** What an idle timer sees; instants are epoch milliseconds. */
-export interface IdleView {
-  readonly idleSince: number | null;
-  readonly stopsAt: number | null;
-  readonly keptAliveBy: readonly string[];
-}
+import type { StoredLifecycle } from "../clusters/lifecycles/schema.ts";
+import { seconds } from "./fields.ts";
 
 /** A lifecycle as `/status` shows it. */
-export function lifecycleRecord(lifecycle: LifecycleView): LifecycleRecord {
+export function lifecycleRecord(lifecycle: StoredLifecycle): LifecycleRecord {
   const { id, rank, events, cause, because, status, startedAt, deadlineAt, hooks, runs } =
     lifecycle;
   const running = runs.findLast((run) => run.status === "RUNNING");
@@ -38,13 +16,13 @@ export function lifecycleRecord(lifecycle: LifecycleView): LifecycleRecord {
     because,
     phase: status,
     node: rank,
-    started_at: Math.floor(startedAt / 1000),
-    deadline_at: secondsOf(deadlineAt),
+    started_at: seconds(startedAt),
+    deadline_at: seconds(deadlineAt),
     hook: running
       ? {
           index: running.index,
           of: hooks,
-          started_at: secondsOf(running.startedAt),
+          started_at: seconds(running.startedAt),
           timeout: running.timeoutSeconds,
         }
       : null,
@@ -62,11 +40,8 @@ const runRecord = ({ index, event, status, exitCode, reason, startedAt, endedAt 
 });
 
 /** What an idle timer sees, as `/status` shows it. */
-export const idleRecord = ({ idleSince, stopsAt, keptAliveBy }: IdleView): IdleRecord => ({
-  since: secondsOf(idleSince),
-  stops_at: secondsOf(stopsAt),
+export const idleRecord = ({ idleSince, stopsAt, keptAliveBy }: Idle): IdleRecord => ({
+  since: seconds(idleSince),
+  stops_at: seconds(stopsAt),
   kept_alive_by: [...keptAliveBy],
 });
-
-const secondsOf = (ms: number | null): number | null =>
-  ms === null ? null : Math.floor(ms / 1000);

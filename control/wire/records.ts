@@ -1,65 +1,46 @@
+import { AppError, isErrorType } from "../../common/errors.ts";
 import { protocol } from "../../common/product.ts";
+import { findOperation } from "../../contract/api.ts";
 import type { RequestPayload } from "../../contract/records/requests.ts";
-import type { RequestStatus } from "../../contract/statuses.ts";
-import { encodeError, type KnownError } from "./errors.ts";
+import type { EndedRequest, Failure, StoredRequest } from "../requests/schema.ts";
+import { encodeError } from "./errors.ts";
 import { preciseSeconds } from "./fields.ts";
 import { encodedNull } from "./pickle.ts";
 import { isAlike, resultFor } from "./results.ts";
-
-/** A stored request as the wire shows it. */
-export interface RequestView {
-  readonly id: string;
-  /** Without prefix: `launch`, `jobs.queue_v2`. */
-  readonly name: string;
-  readonly status: RequestStatus;
-  readonly queue: "long" | "short";
-  readonly createdAt: Date;
-  readonly finishedAt: Date | null;
-  readonly userId: string;
-  readonly userName: string | null;
-  readonly clusterName: string | null;
-  readonly statusMessage: string | null;
-}
-
-/** How a request ended: its result as JSON text in the form of the newest client, or its error. */
-export interface Outcome {
-  readonly returnValue: string;
-  readonly error: KnownError | null;
-}
+import { type Reader, wordedFor } from "./wording.ts";
 
 /**
- * The record of `/api/get`, with the outcome as a client of this API number reads it. Source: the
+ * The record of a request that has ended, with its result, as the client that reads it needs it. Source: the
  * protocol's existing clients unpickle `entrypoint` and `request_body`, then parse JSON texts.
  */
-export const fetchedRequest = (
-  request: RequestView,
-  outcome: Outcome,
-  clientVersion: number | undefined,
-): RequestPayload => ({
+export const fetchedRequest = (request: EndedRequest, reader: Reader): RequestPayload => ({
   ...requestFields(request),
   entrypoint: encodedNull,
   request_body: encodedNull,
-  return_value: returnValueFor(request.name, outcome.returnValue, clientVersion),
-  error: encodeError(outcome.error),
+  return_value: returnValueFor(nameOf(request), request.returnValue ?? "null", reader),
+  error: encodeError(request.failure && errorOf(request.failure, reader)),
 });
 
-/** The record of `/api/status`: readable, and without the outcome. */
-export const listedRequest = (
-  request: RequestView,
-  origin: { readonly entrypoint: string; readonly body: unknown },
-): RequestPayload => ({
-  ...requestFields(request),
-  entrypoint: origin.entrypoint,
-  request_body: JSON.stringify(origin.body ?? null),
-  return_value: "null",
-  error: "null",
-});
+/** The record of a request in a list: without its result, and filled as far as the caller asks. */
+export function listedRequest(
+  request: StoredRequest,
+  fields: readonly string[] | null,
+): RequestPayload {
+  const record = {
+    ...requestFields(request),
+    entrypoint: request.name,
+    request_body: "{}",
+    return_value: "null",
+    error: "null",
+  };
+  return fields === null ? record : withFields(record, fields);
+}
 
 /**
  * The record with these fields and its id alone; the others hold what stands for nothing. Source: the
  * protocol's existing clients ask for some fields and parse all of them.
  */
-export const withFields = (record: RequestPayload, fields: readonly string[]): RequestPayload => ({
+const withFields = (record: RequestPayload, fields: readonly string[]): RequestPayload => ({
   ...emptyRecord,
   ...Object.fromEntries(Object.entries(record).filter(([name]) => fields.includes(name))),
   request_id: record.request_id,
@@ -84,21 +65,27 @@ const emptyRecord: Omit<RequestPayload, "request_id"> = {
   file_mounts_blob_id: null,
 };
 
-const requestFields = (request: RequestView) => ({
+/** Without prefix: `launch`, `jobs.queue_v2`. */
+const nameOf = ({ name }: StoredRequest): string => findOperation(name)?.requestName ?? name;
+
+const requestFields = (request: StoredRequest) => ({
   request_id: request.id,
-  name: `${protocol.requestPrefix}.${request.name}`,
+  name: `${protocol.requestPrefix}.${nameOf(request)}`,
   status: request.status,
   created_at: preciseSeconds(request.createdAt),
-  finished_at: request.finishedAt && preciseSeconds(request.finishedAt),
-  user_id: request.userId,
-  user_name: request.userName,
+  finished_at: preciseSeconds(request.finishedAt),
+  user_id: request.user.id,
+  user_name: request.user.name,
   pid: null,
   schedule_type: request.queue,
   cluster_name: request.clusterName,
-  status_msg: request.statusMessage,
+  status_msg: request.statusNote,
   should_retry: false,
   file_mounts_blob_id: null,
 });
 
-const returnValueFor = (name: string, json: string, clientVersion: number | undefined): string =>
-  isAlike(name) ? json : JSON.stringify(resultFor(name, JSON.parse(json), clientVersion));
+const returnValueFor = (name: string, json: string, { clientApi }: Reader): string =>
+  isAlike(name) ? json : JSON.stringify(resultFor(name, JSON.parse(json), clientApi ?? undefined));
+
+const errorOf = ({ type, message, details }: Failure, reader: Reader): AppError =>
+  new AppError(isErrorType(type) ? type : "InternalError", wordedFor(reader, message), details);

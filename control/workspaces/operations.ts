@@ -6,6 +6,7 @@ import type { WorkspaceUse } from "../../contract/records/workspaces.ts";
 import { seesWorkspace } from "../access/identity.ts";
 import { type Bound, bind, type Call } from "../bind.ts";
 import type { Context } from "../context.ts";
+import { seconds } from "../wire/fields.ts";
 import { changeConfiguration } from "./change.ts";
 import type { StoredConfiguration } from "./configurations.ts";
 import { readConfiguration, readWorkspace } from "./document.ts";
@@ -30,7 +31,7 @@ export const workspaceOperations: Bound[] = [
   bind(rows.configHistory, async ({ db }) =>
     (await listVersions(db)).map(({ created_at: at, ...version }) => ({
       ...version,
-      created_at: Math.floor(at / 1_000),
+      created_at: seconds(at),
     })),
   ),
   bind(rows.use, listUse),

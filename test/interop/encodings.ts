@@ -1,23 +1,15 @@
 import { join } from "node:path";
 import { AppError, type ErrorType, errorTypes } from "../../common/errors.ts";
+import { toHandle } from "../../control/clusters/view.ts";
 import { encodeError, plainError } from "../../control/wire/errors.ts";
-import {
-  handleRecord,
-  pickleHandle,
-  pickleResources,
-  poolResources,
-} from "../../control/wire/handles.ts";
+import { pickleHandle, pickleResources, poolResources } from "../../control/wire/handles.ts";
+import { aCluster } from "../helpers/clusters.ts";
 import { type CommandOptions, type Ended, runCommand } from "./command.ts";
 
 const accelerators = { name: "H100", count: 8 };
 const resources = poolResources({ infra: "here", cpus: 2, memoryGb: 24, accelerators });
-const handle = handleRecord({
-  clusterName: "demo",
-  clusterNameOnCloud: "demo-1",
-  nodes: 1,
-  addresses: [{ internal: "10.0.0.1", external: "127.0.0.1" }],
-  resources,
-});
+const cluster = aCluster({ addresses: ["127.0.0.1"] });
+const handle = toHandle({ ...cluster, offer: { ...cluster.offer, accelerators } });
 
 /** Everything of ours that the client does not read as plain JSON. */
 const encodings = {

@@ -6,60 +6,44 @@ import {
   CostReportRecord,
 } from "../../../contract/records/clusters.ts";
 import { RequestPayload } from "../../../contract/records/requests.ts";
-import { type ClusterView, clusterRecord } from "../../../control/wire/cluster-record.ts";
 import {
-  handleRecord,
-  pickleHandle,
-  pickleResources,
-  poolResources,
-} from "../../../control/wire/handles.ts";
-import { type CostView, costRecord, eventRecord } from "../../../control/wire/history-records.ts";
-import { jobRecord } from "../../../control/wire/job-record.ts";
+  type Showing,
+  toCostRecord,
+  toHandle,
+  toJobRecord,
+  toStatusRecord,
+} from "../../../control/clusters/view.ts";
+import type { EndedRequest } from "../../../control/requests/schema.ts";
+import { pickleHandle, pickleResources, poolResources } from "../../../control/wire/handles.ts";
 import { encodedNull } from "../../../control/wire/pickle.ts";
-import { fetchedRequest, listedRequest, type RequestView } from "../../../control/wire/records.ts";
+import { fetchedRequest, listedRequest } from "../../../control/wire/records.ts";
 import { resultFor } from "../../../control/wire/results.ts";
-import { aLifecycle } from "../../helpers/clusters.ts";
+import { aCluster, aLifecycle } from "../../helpers/clusters.ts";
 import { aRun } from "../../helpers/lifecycles.ts";
 import { askPython, noPython } from "./python.ts";
 
-const handle = handleRecord({
-  clusterName: "demo",
-  clusterNameOnCloud: "demo-1",
-  nodes: 2,
-  addresses: [
-    { internal: "10.0.0.1", external: "127.0.0.1" },
-    { internal: "10.0.0.2", external: "127.0.0.2" },
-  ],
-});
+const handle = toHandle(aCluster({ nodes: 2, addresses: ["10.0.0.1", "10.0.0.2"] }));
 
-const aCluster = (change: Partial<ClusterView> = {}): ClusterView => ({
-  name: "demo",
-  hash: "h1",
-  status: "UP",
-  launchedAt: new Date(1_700_000_000_999),
-  everUp: true,
-  nodes: 2,
-  autostop: null,
-  userId: "u1",
-  userName: "ann",
-  workspace: "default",
-  handle,
-  ...change,
-});
+const recordOf = (cluster = aCluster(), showing: Partial<Showing> = {}) =>
+  toStatusRecord(cluster, { summary: false, handle: true, lifecycles: [], hooks: [], ...showing });
 
-const aRequest = (change: Partial<RequestView> = {}): RequestView => ({
+const aRequest = (change: Partial<EndedRequest> = {}): EndedRequest => ({
   id: "r1",
   name: "launch",
   status: "SUCCEEDED",
   queue: "long",
-  createdAt: new Date(1_700_000_000_500),
-  finishedAt: null,
-  userId: "u1",
-  userName: "ann",
+  user: { id: "u1", name: "ann" },
   clusterName: "demo",
-  statusMessage: null,
+  clientApi: 49,
+  workspace: "default",
+  statusNote: null,
+  createdAt: 1_700_000_000_500,
+  finishedAt: null,
+  returnValue: "null",
+  failure: null,
   ...change,
 });
+const reader = { clientApi: 49, program: "sky" };
 
 const clientModules = {
   "sky.backends.cloud_vm_ray_backend": "class CloudVmRayResourceHandle: pass",
@@ -68,15 +52,15 @@ const clientModules = {
 };
 
 test("a cluster leaves out what is not known, but not the keys that are always there", () => {
-  const record = clusterRecord(aCluster({ handle: null, region: "here", cloud: null }));
+  const record = recordOf(aCluster({ launchedAt: 1_700_000_000_999 }), { handle: false });
 
   assert.deepEqual(ClusterStatusRecord.parse(record), record);
   assert.equal(record.launched_at, 1_700_000_000);
   assert.equal(record.handle, encodedNull);
-  assert.deepEqual([record.last_use, record.status_updated_at, record.labels], ["", 0, {}]);
+  assert.deepEqual([record.status_updated_at, record.labels], [0, {}]);
   assert.deepEqual([record.autostop, record.to_down], [-1, false]);
-  assert.equal(record.region, "here");
-  assert.ok(!("cloud" in record));
+  assert.equal(record.cloud, "fake");
+  assert.ok(!("region" in record));
 });
 
 test("a cluster tells of its idle timer and of the lifecycle that is under way", () => {
@@ -86,7 +70,9 @@ test("a cluster tells of its idle timer and of the lifecycle that is under way",
     aRun({ index: 2, startedAt: 3_000 }),
   ];
   const lifecycle = aLifecycle({ startedAt: 1_000, deadlineAt: 61_000, hooks: 3, runs });
-  const record = clusterRecord(aCluster({ idle, lifecycle }));
+  const autostop = { idleMinutes: 10, down: false, waitFor: "jobs", hook: null } as const;
+  const seen = { ...autostop, idleMs: 600_000, ...idle };
+  const record = recordOf(aCluster({ autostop }), { idle: seen, lifecycles: [lifecycle] });
 
   assert.deepEqual(ClusterStatusRecord.parse(record), record);
   assert.deepEqual(record.idle, {
@@ -101,7 +87,7 @@ test("a cluster tells of its idle timer and of the lifecycle that is under way",
     hook: { index: 2, of: 3, started_at: 3, timeout: 60 },
     hooks_run: [{ ...first, seconds: 1.2 }],
   });
-  const quiet = clusterRecord(aCluster());
+  const quiet = recordOf();
   assert.ok(!("idle" in quiet) && !("lifecycle" in quiet));
 });
 
@@ -130,7 +116,7 @@ test("a machine of ours is told as one of a pool", () => {
 });
 
 test("AUTOSTOPPING is INIT for clients that do not know it", () => {
-  const records = [clusterRecord(aCluster({ status: "AUTOSTOPPING" }))];
+  const records = [recordOf(aCluster({ status: "AUTOSTOPPING" }))];
   const shown = (clientVersion: number) =>
     (resultFor("status", records, clientVersion) as ClusterStatusRecord[]).map(
       ({ status }) => status,
@@ -176,7 +162,7 @@ test("a replica's handle may be missing for every client", () => {
 
 test("a fetched request is double-encoded JSON and fits the contract", () => {
   const returnValue = JSON.stringify({ job_id: 1, handle });
-  const record = fetchedRequest(aRequest(), { returnValue, error: null }, 49);
+  const record = fetchedRequest(aRequest({ returnValue }), reader);
 
   assert.deepEqual(RequestPayload.parse(record), record);
   assert.equal(record.name, "sky.launch");
@@ -187,68 +173,42 @@ test("a fetched request is double-encoded JSON and fits the contract", () => {
 });
 
 test("a fetched request that failed carries its error", () => {
-  const error = { type: "ClusterDoesNotExist", message: "no cluster demo", details: {} };
-  const record = fetchedRequest(aRequest({ status: "FAILED" }), { returnValue: "null", error }, 49);
+  const failure = { type: "ClusterDoesNotExist", message: "no cluster demo", details: {} };
+  const record = fetchedRequest(aRequest({ status: "FAILED", failure }), reader);
 
   assert.equal(JSON.parse(record.error).type, "ClusterDoesNotExist");
   assert.equal(record.return_value, "null");
 });
 
 test("a listed request is readable and keeps its outcome to itself", () => {
-  const record = listedRequest(aRequest(), {
-    entrypoint: "launch",
-    body: { cluster_name: "demo" },
-  });
+  const record = listedRequest(aRequest(), null);
 
   assert.deepEqual(RequestPayload.parse(record), record);
-  assert.equal(record.request_body, '{"cluster_name":"demo"}');
+  assert.equal(record.request_body, "{}");
   assert.equal(record.return_value, "null");
 });
 
 test("a job keeps the fractions of its seconds", () => {
-  const record = jobRecord({
-    id: 3,
-    name: null,
-    status: "RUNNING",
-    userId: "u1",
-    userName: "ann",
-    submittedAt: new Date(1500),
-    startedAt: new Date(2000),
-    endedAt: null,
-    resourcesText: "1x[CPU:1]",
-    logPath: "~/logs/3",
+  const record = toJobRecord({
+    ...{ id: 3, submissionId: "r1", name: "-", userId: "u1", userName: "ann", nodes: 1 },
+    ...{ status: "RUNNING", exitCode: null, resources: "1x[CPU:1]", logPath: "~/logs/3" },
+    ...{ submittedAt: 1500, startedAt: 2000, endedAt: null, metadata: { a: 1 } },
     reason: "rank 1: run exited with 9",
   });
 
   assert.deepEqual(ClusterJobRecord.parse(record), record);
   assert.deepEqual([record.submitted_at, record.start_at, record.end_at], [1.5, 2, null]);
-  assert.equal(record.job_name, "-");
-  assert.deepEqual(record.metadata, { reason: "rank 1: run exited with 9" });
+  assert.deepEqual(record.metadata, { a: 1, reason: "rank 1: run exited with 9" });
 });
 
 test("a cost adds up what was used, and an open interval ends now", () => {
-  const cluster: CostView = {
-    name: "demo",
-    hash: "h1",
-    status: "GONE",
-    launchedAt: new Date(0),
-    intervals: [
-      { startedAt: new Date(0), endedAt: new Date(1_800_000) },
-      { startedAt: new Date(3_600_000), endedAt: null },
-    ],
-    nodes: 2,
-    dollarsPerHour: 4,
-    labels: {},
-    userId: "u1",
-    userName: "ann",
-    workspace: "default",
-    resources: { infra: "k8s" },
-    resourcesText: "2x(cpus=1)",
-    resourcesFullText: "2x(cpus=1)",
-    cloud: "kubernetes",
-  };
+  const cluster = aCluster({ status: "GONE", nodes: 2 });
+  const ran: [number, number | null][] = [
+    [0, 1_800_000],
+    [3_600_000, null],
+  ];
   const now = new Date(5_400_000);
-  const record = costRecord(cluster, now, "full");
+  const record = toCostRecord(cluster, ran, now, false);
 
   assert.deepEqual(CostReportRecord.parse(record), record);
   assert.deepEqual([record.duration, record.total_cost, record.status], [3600, 4, null]);
@@ -256,18 +216,7 @@ test("a cost adds up what was used, and an open interval ends now", () => {
     [0, 1800],
     [3600, null],
   ]);
-  assert.equal(costRecord(cluster, now, "abbreviated").total_cost, undefined);
-  assert.equal(costRecord(cluster, now, "summary").usage_intervals, undefined);
-});
-
-test("an event is its text, or its text and instant", () => {
-  const event = { reason: "every node runs", at: new Date(1_700_000_000_999) };
-
-  assert.equal(eventRecord(event, false), "every node runs");
-  assert.deepEqual(eventRecord(event, true), {
-    reason: "every node runs",
-    transitioned_at: 1_700_000_000,
-  });
+  assert.equal(toCostRecord(cluster, ran, now, true).usage_intervals, undefined);
 });
 
 test("Python makes the client's own handle of the pickle", { skip: noPython }, () => {
@@ -279,7 +228,7 @@ test("Python makes the client's own handle of the pickle", { skip: noPython }, (
 
   assert.match(state, /^\('CloudVmRayResourceHandle', /);
   assert.match(state, /\('_version', 12\)/);
-  assert.match(state, /\[\('10.0.0.1', '127.0.0.1'\), \('10.0.0.2', '127.0.0.2'\)\]/);
+  assert.match(state, /\[\('10.0.0.1', '10.0.0.1'\), \('10.0.0.2', '10.0.0.2'\)\]/);
   assert.match(state, /\('resources', {'infra': 'k8s\/here', 'cpus': '2'}\)/);
 });
 
