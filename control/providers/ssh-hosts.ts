@@ -16,11 +16,11 @@ export function offersOf(free: readonly ReadyHost[], need: Need): Offer[] {
     JSON.stringify([host.pool, host.facts.accelerators?.name]),
   );
   const offers = [...groups.values()].flatMap((hosts) => {
-    const fitting = hosts.filter((host) => meets(toOffer(host.pool, host.facts), need));
+    const fitting = hosts.filter((host) => meets(toOffer(host, host.facts, need), need));
     const sorted = fitting.sort(bySize);
     return sorted.flatMap((host, index) => {
       const together = sorted.slice(index, index + count);
-      return together.length < count ? [] : [toOffer(host.pool, leastOf(together))];
+      return together.length < count ? [] : [toOffer(host, leastOf(together), need)];
     });
   });
   const distinct = new Map(offers.map((offer) => [`${offer.infra} ${offer.instanceType}`, offer]));
@@ -30,8 +30,10 @@ export function offersOf(free: readonly ReadyHost[], need: Need): Offer[] {
 /** Whether a pool has hosts enough that satisfy a need: one that was never seen may. */
 export function couldFit(hosts: readonly Host[], need: Need): boolean {
   const { infra = "ssh", nodes = 1 } = need;
-  const fits = ({ pool, facts }: Host): boolean =>
-    facts === null ? isWithin(`ssh/${pool}`, infra) : meets(toOffer(pool, facts), need);
+  const fits = (host: Host): boolean =>
+    host.facts === null
+      ? isWithin(`ssh/${host.pool}/${host.name}`, infra)
+      : meets(toOffer(host, host.facts, need), need);
   const pools = Map.groupBy(hosts.filter(fits), ({ pool }) => pool);
   return [...pools.values()].some((fitting) => fitting.length >= nodes);
 }
@@ -45,7 +47,7 @@ export function chooseHosts(free: readonly ReadyHost[], offer: Offer, count: num
     memoryGb: { count: memoryGb, orMore: true },
     ...(accelerators !== null && { accelerators }),
   };
-  const fitting = free.filter((host) => meets(toOffer(host.pool, host.facts), need)).sort(bySize);
+  const fitting = free.filter((host) => meets(toOffer(host, host.facts, need), need)).sort(bySize);
   if (fitting.length >= count) return fitting.slice(0, count);
   fail(
     "ResourcesUnavailableError",
@@ -53,12 +55,18 @@ export function chooseHosts(free: readonly ReadyHost[], offer: Offer, count: num
   );
 }
 
-function toOffer(pool: string, { cpus, memoryGb, accelerators }: Machine): Offer {
+/** What a host is offered as: in the name of its pool, unless `ssh/POOL/HOST` is asked for. */
+function toOffer(
+  { pool, name }: Pick<Host, "pool" | "name">,
+  { cpus, memoryGb, accelerators }: Machine,
+  { infra = "" }: Need,
+): Offer {
+  const isNamed = infra.split("/").length > 2;
   return {
     provider: "ssh",
-    infra: `ssh/${pool}`,
+    infra: isNamed ? `ssh/${pool}/${name}` : `ssh/${pool}`,
     region: pool,
-    zone: null,
+    zone: isNamed ? name : null,
     instanceType: nameOf({ cpus, memoryGb, accelerators }),
     cpus,
     memoryGb,

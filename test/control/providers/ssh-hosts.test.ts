@@ -63,3 +63,15 @@ test("the smallest hosts that fit are taken, of the pool that was offered", () =
     message: "pool lab has 1 free hosts with 8CPU--64GB, and 2 are needed",
   });
 });
+
+test("a host that is asked for by its name is the one that is offered and taken", () => {
+  const [offer] = offersOf([small, large], { infra: "ssh/lab/large" });
+  assert.ok(offer);
+
+  assert.deepEqual([offer.infra, offer.zone], ["ssh/lab/large", "large"]);
+  assert.deepEqual(namesOf(chooseHosts([small, gpus, large], offer, 1)), ["large"]);
+  assert.throws(() => chooseHosts([small, gpus], offer, 1), { name: "ResourcesUnavailableError" });
+  assert.deepEqual(offered([small, large], { infra: "ssh/lab/large", nodes: 2 }), []);
+  assert.equal(couldFit([{ ...small, facts: null }], { infra: "ssh/lab/small" }), true);
+  assert.equal(couldFit([{ ...small, facts: null }], { infra: "ssh/lab/large" }), false);
+});
