@@ -1,6 +1,6 @@
 import { fail } from "../common/errors.ts";
 import { type Header, readHeader, refuseJobNames } from "./task/header.ts";
-import type { TaskIssue, TaskWarning } from "./task/issues.ts";
+import type { Path, TaskIssue, TaskWarning } from "./task/issues.ts";
 import { type Parts, splitParts } from "./task/parts.ts";
 import { child, gives, type Place, refuse } from "./task/place.ts";
 import { readTaskFields, type Task } from "./task/task-fields.ts";
@@ -23,7 +23,12 @@ export interface TaskDocument {
 
 /** A document, or everything that is wrong with it. */
 export type TaskReading =
-  | { readonly ok: true; readonly document: TaskDocument }
+  | {
+      readonly ok: true;
+      readonly document: TaskDocument;
+      /** What the reader of a document has against something in one of its tasks. */
+      issueAt(task: number, path: Path, message: string): TaskIssue;
+    }
   | { readonly ok: false; readonly issues: readonly TaskIssue[] };
 
 /** Reads the text of a task; never throws. `given` are values that the caller adds or overrides. */
@@ -31,11 +36,21 @@ export function readTask(text: string, given: GivenVariables = {}): TaskReading 
   const yaml = parseYaml(text);
   if (yaml.issues.length > 0) return { ok: false, issues: yaml.issues };
   const findings = { issues: [], warnings: [] };
-  const document = readParts(splitParts(yaml, findings), given, findings.warnings);
+  const parts = splitParts(yaml, findings);
+  const document = readParts(parts, given, findings.warnings);
   const issues: TaskIssue[] = findings.issues;
-  if (issues.length === 0) return { ok: true, document };
+  if (issues.length === 0) return { ok: true, document, issueAt: openIssues(parts) };
   return { ok: false, issues: issues.toSorted((a, b) => a.line - b.line || a.column - b.column) };
 }
+
+const openIssues = (parts: Parts) => (task: number, path: Path, message: string) => {
+  const found: TaskIssue[] = [];
+  const [first] = parts.tasks;
+  const place = parts.tasks[task] ?? first;
+  if (place) refuse({ value: undefined, path, notes: { ...place.notes, issues: found } }, message);
+  const [issue] = found;
+  return issue ?? { line: 1, column: 1, path, field: "", message, type: "value_error" as const };
+};
 
 /** The only task of a document; throws `NotSupportedError` for an operation that takes no more. */
 export function singleTask(document: TaskDocument, operation: string): Task {

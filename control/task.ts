@@ -1,15 +1,14 @@
-import { AppError, fail } from "../common/errors.ts";
-import type { FileMount } from "../contract/task/file-mounts.ts";
+import { AppError } from "../common/errors.ts";
 import { formatIssues, type TaskIssue, toValidationItems } from "../contract/task/issues.ts";
 import { defaultDiskGb, type ResourceRequest } from "../contract/task/resource-request.ts";
-import { schemeOf } from "../contract/task/storage-uri.ts";
 import {
   readTask as readText,
   singleTask,
   type Task,
   type TaskDocument,
+  type TaskReading,
 } from "../contract/task.ts";
-import { isReadable } from "./buckets/stores.ts";
+import { unservedFiles } from "./unserved-files.ts";
 
 /**
  * The tasks of a document. Throws `InvalidTaskError` with every issue and its place, and
@@ -21,7 +20,7 @@ export function readDocument(text: string): TaskDocument {
     throw new AppError("InvalidTaskError", formatIssues(reading.issues), {
       issues: toItems(reading.issues),
     });
-  for (const task of reading.document.tasks) refuseUnbuilt(task);
+  refuseUnbuilt(reading);
   return reading.document;
 }
 
@@ -86,26 +85,8 @@ type Uses = Readonly<Record<string, (task: Task, candidate: ResourceRequest) => 
 const isFilled = (value: object | undefined): boolean =>
   value !== undefined && Object.keys(value).length > 0;
 
-/** Whether nodes can fetch what is at an address. */
-const isFetched = (uri: string): boolean => isReadable(uri) || schemeOf(uri) === "https";
-
-/** Whether files are copied, from an address, or from a bucket that control keeps. */
-function isCopy({ storage }: Extract<FileMount, { kind: "storage" }>): boolean {
-  const { mode, name, sources, store } = storage;
-  if (mode !== "COPY") return false;
-  if (name === undefined) return sources.length === 1 && sources.every(isFetched);
-  return store === undefined || store === "VOLUME";
-}
-
 /** What nothing here does yet and a task could not run right without: refused. */
 const unbuilt: Uses = {
-  "workdir from such an address (s3:// and gs:// can)": ({ workdir }) =>
-    workdir?.kind === "bucket" && !isReadable(workdir.uri),
-  "addresses of file_mounts (s3://, gs:// and https:// can)": ({ fileMounts }) =>
-    Object.values(fileMounts).some((mount) => mount.kind === "bucket" && !isFetched(mount.uri)),
-  "file_mounts with this `mode` or `store` (`mode: COPY` can, from an address or a bucket of control)":
-    ({ fileMounts }) =>
-      Object.values(fileMounts).some((mount) => mount.kind === "storage" && !isCopy(mount)),
   volumes: ({ volumes }) => isFilled(volumes),
   "managed_secrets with mount_path": ({ managedSecrets }) =>
     managedSecrets.some(({ mountPath }) => mountPath !== undefined),
@@ -137,11 +118,16 @@ const namesIn = (uses: Uses, task: Task): string[] =>
     .filter(([, use]) => task.resources.candidates.some((candidate) => use(task, candidate)))
     .map(([name]) => name);
 
-function refuseUnbuilt(task: Task): void {
-  const used = namesIn(unbuilt, task);
-  if (used.length > 0)
-    fail(
-      "NotSupportedError",
-      `this version cannot serve ${used.join(", ")} yet, and the task could not run correctly without`,
-    );
+/** Throws `NotSupportedError` for what this version cannot serve, each with its place in the document. */
+function refuseUnbuilt({ document, issueAt }: Extract<TaskReading, { ok: true }>): void {
+  const issues = document.tasks.flatMap((task, at) => [
+    ...unservedFiles(task).map(({ path, why }) => issueAt(at, path, why)),
+    ...namesIn(unbuilt, task).map((name) => {
+      const without = "yet, and the task could not run correctly without";
+      const [path = name] = name.split(" ");
+      return issueAt(at, path.split("."), `this version cannot serve ${name} ${without} it`);
+    }),
+  ]);
+  if (issues.length > 0)
+    throw new AppError("NotSupportedError", formatIssues(issues), { issues: toItems(issues) });
 }

@@ -13,3 +13,14 @@ test("a remark on a service that would only be launched says how to bring it up"
   );
   assert.equal(remarksOn(task, ["service"]), "without effect here: resources.disk_size\n");
 });
+
+test("what cannot be served is refused with its place in the document", () => {
+  const text = "file_mounts:\n  ~/a: {source: r2://a, mode: COPY}\n  ~/b: b\nvolumes: {/v: v}\n";
+
+  assert.throws(() => readDocument(text), {
+    name: "NotSupportedError",
+    message:
+      'line 2, column 3: file_mounts["~/a"]: cannot be copied from such an address yet; use an s3://, gs:// or https:// address\n' +
+      "line 4, column 1: volumes: this version cannot serve volumes yet, and the task could not run correctly without it",
+  });
+});

@@ -1,0 +1,36 @@
+import type { FileMount } from "../contract/task/file-mounts.ts";
+import type { Path } from "../contract/task/issues.ts";
+import { schemeOf } from "../contract/task/storage-uri.ts";
+import type { Task } from "../contract/task.ts";
+import { isReadable } from "./buckets/stores.ts";
+
+/** Files of a task that nodes cannot have, and why. */
+export function unservedFiles({
+  workdir,
+  fileMounts,
+}: Task): { readonly path: Path; readonly why: string }[] {
+  const isElsewhere = workdir?.kind === "bucket" && !isReadable(workdir.uri);
+  return [
+    ...(isElsewhere ? [{ path: ["workdir"], why: "must be at an s3:// or gs:// address" }] : []),
+    ...Object.entries(fileMounts).flatMap(([destination, mount]) => {
+      const why = whyUnserved(mount);
+      return why === undefined ? [] : [{ path: ["file_mounts", destination], why }];
+    }),
+  ];
+}
+
+function whyUnserved(mount: FileMount): string | undefined {
+  if (mount.kind === "path") return undefined;
+  if (mount.kind === "bucket") return whyUnread(mount.uri);
+  const { mode, name, sources, store } = mount.storage;
+  const [uri = ""] = sources;
+  if (name === undefined && whyUnread(uri) !== undefined) return whyUnread(uri);
+  if (mode !== "COPY") return `cannot be served with \`mode: ${mode}\` yet; use \`mode: COPY\``;
+  if (name === undefined || store === undefined || store === "VOLUME") return undefined;
+  return `cannot be in a bucket of \`store: ${store}\` yet; leave \`store\` out`;
+}
+
+const whyUnread = (uri: string): string | undefined =>
+  isReadable(uri) || schemeOf(uri) === "https"
+    ? undefined
+    : "cannot be copied from such an address yet; use an s3://, gs:// or https:// address";
