@@ -12,6 +12,7 @@ import { openCallers, refuseAnonymous } from "./callers.ts";
 import type { Connections } from "./connections.ts";
 import { refuseForeignPages } from "./origin.ts";
 import { openPace } from "./pace.ts";
+import type { Route } from "./routes.ts";
 
 declare module "fastify" {
   interface FastifyRequest {
@@ -21,10 +22,8 @@ declare module "fastify" {
     from: string;
     /** The address that the client called control by: that of the settings, else what it says. */
     readonly site: string;
-  }
-  interface FastifyContextConfig {
-    /** The operation that a route serves. */
-    readonly row?: Operation;
+    /** What is called; undefined for a page, and where there is nothing. */
+    route: Route | undefined;
   }
 }
 
@@ -59,7 +58,7 @@ export function openAdmission(
     req.from = proxies.clientOf(req.raw);
     refuseForeignPages(req, hasLogin);
     req.identity = await callers.identify(req.raw).catch((error) => pace.failed(req.from, error));
-    const { row } = req.routeOptions.config;
+    const row = req.route?.row;
     if (req.identity === undefined) {
       // A control plane without logins is not even there for others.
       if (hasLogin && row?.access === "open") return;
@@ -78,7 +77,7 @@ export function openAdmission(
         await check(req, reply);
       } catch (error) {
         const refusal = toAppError(error);
-        const { row } = req.routeOptions.config;
+        const row = req.route?.row;
         if (refusal.type === "AuthenticationError") reply.header("connection", "close");
         if (row !== undefined) await recordRefusal(ctx, refusedCallOf(row, req, refusal));
         throw error;
@@ -93,9 +92,7 @@ export const wantsPage = ({ headers }: FastifyRequest): boolean =>
 
 /** Whether a person opens a page, one that is no row included. */
 const isPageRequest = (req: FastifyRequest): boolean =>
-  req.method === "GET" &&
-  (req.routeOptions.config.row?.mode ?? "page") === "page" &&
-  wantsPage(req);
+  req.method === "GET" && (req.route?.row.mode ?? "page") === "page" && wantsPage(req);
 
 /** Existing clients show an error of HTTP as it is, and the reason only of a request that failed. */
 const isRefusedLater = (row: Operation, { headers }: FastifyRequest): boolean =>

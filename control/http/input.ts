@@ -27,7 +27,7 @@ type Place = (typeof places)[number];
 export function readInput(row: Operation, req: FastifyRequest): InputOf<Operation> {
   const { input } = row;
   const given: Record<Place, unknown> = {
-    path: pathOf(req),
+    path: req.route?.path,
     query: req.query,
     header: req.headers,
     body: req.body ?? (input.bodyOptional === true ? {} : undefined),
@@ -46,12 +46,6 @@ export function readInput(row: Operation, req: FastifyRequest): InputOf<Operatio
   }
   if (issues.length > 0) throw invalidInput(issues);
   return fields;
-}
-
-/** The rest of a path, slashes included, goes by the name that rows give it. */
-function pathOf({ params }: FastifyRequest): unknown {
-  const { "*": full_path = "", ...named } = params as Record<string, string>;
-  return { full_path, ...named };
 }
 
 /** Of a key in a caller's map; the names of our own fields are shorter. */

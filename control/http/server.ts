@@ -1,9 +1,8 @@
 import { randomUUID } from "node:crypto";
-import { maxHeaderSize } from "node:http";
 import type { AddressInfo } from "node:net";
-import fastify, { type FastifyInstance, type FastifyRequest, type RouteOptions } from "fastify";
+import fastify, { type FastifyInstance, type FastifyRequest } from "fastify";
 import { AppError, errorCodeOf, fail, toAppError } from "../../common/errors.ts";
-import { type InputOf, type Operation, routeOf } from "../../common/operation.ts";
+import type { InputOf, Operation } from "../../common/operation.ts";
 import { product } from "../../common/product.ts";
 import { challengeTo } from "../access/bearer.ts";
 import { cookieOf, loginCookie, sessionSecretOf } from "../access/cookies.ts";
@@ -29,7 +28,8 @@ import { sendEncoded, sendError, sendSentence } from "./errors.ts";
 import { invalidInput, readInput } from "./input.ts";
 import { parseJson } from "./json.ts";
 import { createListener, startRenewals } from "./listener.ts";
-import { addPages } from "./site.ts";
+import { routesOf } from "./routes.ts";
+import { addPages, isPage } from "./site.ts";
 import { answerUnknown } from "./unknown.ts";
 import { refuseTunnels, refuseUnreadable } from "./unreadable.ts";
 import { routeUpgrades, shouldUpgrade } from "./upgrades.ts";
@@ -80,7 +80,7 @@ export function buildServer(
       sendError(reply, new AppError("ValueError", error.message), ctx.log);
     },
     clientErrorHandler: refuseUnreadable(ctx),
-    routerOptions: { ignoreTrailingSlash: true, maxParamLength: maxHeaderSize },
+    routerOptions: { ignoreTrailingSlash: true },
   });
   app.addHttpMethod("GET", { hasBody: true, overrideExisting: true });
   readBodies(app);
@@ -89,13 +89,16 @@ export function buildServer(
   const hasRoomFor = openBodyMemory(ctx.config);
   refuseTunnels(app.server);
   const admission = openAdmission(app, ctx, connections);
-  const answerUnknownTo = answerUnknown(rows);
+  const routes = routesOf(rows);
+  app.decorateRequest("route", undefined);
   app.addHook("onRequest", async (req, reply) => {
     reply.headers(usual).headers(requestIdHeaders(req.id));
+    req.route = routes.find(req.method, req.url);
     await admission.admit(req, reply);
     if (reply.sent) return reply;
     // Before its body is read: what is wrong with that makes no difference here.
-    if (req.is404) return answerUnknownTo(req, reply);
+    if (req.route === undefined && !isPage(req.routeOptions.url ?? ""))
+      return answerUnknown(routes, req, reply);
     if (!takes(req).json && !takes(req).bytes) delete req.headers["content-type"];
     const mismatch = versionMismatch(clientVersionOf(req.headers));
     if (mismatch !== undefined) return reply.code(400).send(mismatch);
@@ -114,8 +117,7 @@ export function buildServer(
     app.addHook("preClose", () => renewals.stop());
   }
   const bound = new Map(operations.map((operation) => [operation.row, operation]));
-  const noteMismatch = openMismatches(ctx);
-  for (const row of rows) addRoute(app, ctx, bound.get(row) ?? bindUnbuilt(row), noteMismatch);
+  serveRows(app, ctx, (row) => bound.get(row) ?? bindUnbuilt(row));
   addPages(app, rows, (row) => bound.has(row));
   routeUpgrades(app);
   return app;
@@ -156,19 +158,11 @@ function readBodies(app: FastifyInstance): void {
   });
 }
 
-interface Takes {
-  readonly json: boolean;
-  readonly bytes: boolean;
+/** What kind of body the row of a request takes. */
+function takes({ route }: FastifyRequest): { readonly json: boolean; readonly bytes: boolean } {
+  const { body, rawBody } = route?.row.input ?? {};
+  return { json: body !== undefined, bytes: rawBody !== undefined };
 }
-
-declare module "fastify" {
-  interface FastifyContextConfig extends Partial<Takes> {}
-}
-
-const takes = ({ routeOptions: { config } }: FastifyRequest): Takes => ({
-  json: config.json === true,
-  bytes: config.bytes === true,
-});
 
 function noJson({ headers }: FastifyRequest): AppError {
   const type = headers["content-type"];
@@ -177,34 +171,22 @@ function noJson({ headers }: FastifyRequest): AppError {
   return invalidInput([{ loc: ["body"], msg, type: "json_type" }]);
 }
 
-function addRoute(
-  app: FastifyInstance,
-  ctx: Context,
-  bound: Bound,
-  noteMismatch: ReturnType<typeof openMismatches>,
-): void {
-  const { row } = bound;
-  const { method, path } = routeOf(row);
-  const url = path.replace("{full_path}", "*").replace(/\{(\w+)\}/g, ":$1");
-  const { body, rawBody } = row.input;
-  const route: RouteOptions = {
-    method,
-    url,
-    config: { row, json: body !== undefined, bytes: rawBody !== undefined },
-    async handler(req, reply) {
-      const input = readInput(row, req);
-      const caller = callerOf(req, input);
-      const { id: requestId, identity, from: address } = req;
-      await noteMismatch({ row, input, identity, address, requestId });
-      const answer = answers[row.mode]({ ctx, bound, input, caller, req, reply });
-      if (row.encodesErrors) return answer.catch((error) => sendEncoded(reply, error));
-      if (row.printsErrors && isExistingClient(req.headers))
-        return answer.catch((error) => sendSentence(reply, error));
-      return answer;
-    },
-  };
-  app.route(route);
-  if (url.endsWith("/*")) app.route({ ...route, url: url.slice(0, -2) });
+/** One route of Fastify for all rows: which of them is called the hook has found. */
+function serveRows(app: FastifyInstance, ctx: Context, boundOf: (row: Operation) => Bound): void {
+  const noteMismatch = openMismatches(ctx);
+  app.all("*", async (req, reply) => {
+    const { id: requestId, identity, from: address, route } = req;
+    if (route === undefined) fail("NotFoundError", `there is no ${req.url}`);
+    const { row } = route;
+    const input = readInput(row, req);
+    const caller = callerOf(req, input);
+    await noteMismatch({ row, input, identity, address, requestId });
+    const answer = answers[row.mode]({ ctx, bound: boundOf(row), input, caller, req, reply });
+    if (row.encodesErrors) return answer.catch((error) => sendEncoded(reply, error));
+    if (row.printsErrors && isExistingClient(req.headers))
+      return answer.catch((error) => sendSentence(reply, error));
+    return answer;
+  });
 }
 
 /** A caller of an open operation who did not log in. */

@@ -9,8 +9,8 @@ const pages = {
   "/docs": { type: "text/html; charset=utf-8", of: docsPage },
 } as const;
 
-/** The routes of the pages, which are no rows. */
-export const pageRoutes = Object.keys(pages).map((path) => ({ method: "GET", path }));
+/** Whether a path is that of a page, which is no row; a slash at its end changes nothing. */
+export const isPage = (path: string): boolean => Object.hasOwn(pages, path.replace(/\/$/, ""));
 
 /** Serves the pages; each is made when it is first asked for. */
 export function addPages(
