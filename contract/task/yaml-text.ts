@@ -29,8 +29,29 @@ export interface YamlText {
   lineAt(offset: number): number;
 }
 
-/** Parses a text of one or more YAML documents; never throws, and never goes deeper than is safe. */
+/** More texts are not remembered. */
+const rememberedAtMost = 8;
+/** A text is read several times: for its tasks, for its secrets, in each pass over a job. */
+const remembered = new Map<string, WeakRef<YamlText>>();
+
+/**
+ * Parses a text of one or more YAML documents; never throws, and never goes deeper than is safe. What is
+ * returned is read and never changed: a text that was just read is not parsed again.
+ */
 export function parseYaml(text: string): YamlText {
+  const known = remembered.get(text)?.deref();
+  if (known !== undefined) return known;
+  const parsed = parseAnew(text);
+  remembered.delete(text);
+  for (const oldest of remembered.keys()) {
+    if (remembered.size < rememberedAtMost) break;
+    remembered.delete(oldest);
+  }
+  remembered.set(text, new WeakRef(parsed));
+  return parsed;
+}
+
+function parseAnew(text: string): YamlText {
   const lines = new LineCounter();
   const issueAt = (offset: number, path: Path, message: string, type: IssueType): TaskIssue => {
     const { line, col } = lines.linePos(offset);

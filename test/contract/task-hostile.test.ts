@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { maxIssues } from "../../contract/task/issues.ts";
+import { parseYaml } from "../../contract/task/yaml-text.ts";
 import { readTask, redactSecrets } from "../../contract/task.ts";
 import { readTasks, refusedTasks } from "../fixtures/hostile-tasks.ts";
 import { issueLines, taskOf } from "./task-cases.ts";
@@ -49,6 +50,14 @@ test("keys that mean something to JavaScript are keys like any other", () => {
   assert.equal(({} as Record<string, unknown>)["a"], undefined);
 });
 
+test("what a text was parsed into is at hand when it is read again, also after a few others", () => {
+  const parsed = parseYaml("run: 'true'");
+  for (let other = 0; other < 5; other += 1) parseYaml(`run: echo ${other}`);
+
+  assert.equal(parseYaml("run: 'true'"), parsed);
+  assert.notEqual(parseYaml("run: 'false'"), parsed);
+});
+
 test("a typical task is read in less than 5 ms", () => {
   const text = `name: typical
 num_nodes: 2
@@ -79,8 +88,9 @@ run: |
   let leastMs = Infinity;
   // What the machine does besides can only slow it down.
   for (let tries = 0; tries < 50 || (tries < 2_000 && leastMs >= 5); tries += 1) {
+    const anew = `${text} # ${tries}`;
     const startedAt = performance.now();
-    taskOf(text);
+    taskOf(anew);
     leastMs = Math.min(leastMs, performance.now() - startedAt);
   }
 
