@@ -1,6 +1,7 @@
 import { fail } from "../common/errors.ts";
 import { recipeOperations } from "../contract/operations/recipes.ts";
 import type { RecipeRecord } from "../contract/records/recipes.ts";
+import { hintOf, listedBy } from "../contract/spelling.ts";
 import { type Entrypoint, filled, readEntrypoint } from "./task-text.ts";
 import type { Input } from "./terminal.ts";
 import type { World } from "./world.ts";
@@ -26,7 +27,10 @@ export async function entrypointOf(world: World, words: readonly string[]): Prom
 export async function getRecipe({ connect }: World, name: string): Promise<RecipeRecord> {
   const client = await connect();
   const recipe = await client.callAndGet(recipeOperations.get, { recipe_name: name });
-  return recipe ?? fail("NotFoundError", `there is no recipe ${name}; recipes list shows them`);
+  if (recipe !== null) return recipe;
+  const known = (await client.callAndGet(recipeOperations.list, {})).map(({ name: own }) => own);
+  const hint = hintOf(name, known, listedBy("recipes list"));
+  return fail("NotFoundError", `there is no recipe ${name}; ${hint}`);
 }
 
 const largestBytes = 16 * 1024 * 1024;

@@ -1,6 +1,7 @@
 import { fail } from "../common/errors.ts";
 import { jobOperations } from "../contract/operations/jobs.ts";
 import type { ManagedJobRecord } from "../contract/records/jobs.ts";
+import { listedBy } from "../contract/spelling.ts";
 import { jobExitCodes } from "../contract/statuses.ts";
 import { jobIdsOf } from "./arguments.ts";
 import { reasonOf } from "./output/managed-jobs.ts";
@@ -57,7 +58,7 @@ export async function idOfNamed(
 export function missingJob({ job_id: id, name }: Named): string {
   if (id === null && name === null) return "you have no managed job yet";
   const which = id === null ? `named ${name}` : id;
-  return `there is no managed job ${which}; outrigger jobs queue lists them`;
+  return `there is no managed job ${which}; ${listedBy("jobs queue")}`;
 }
 
 /** Says how a job fares, or ended, with each of its tasks. */

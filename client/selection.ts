@@ -2,7 +2,7 @@ import { matchesGlob } from "node:path";
 import { type ErrorType, fail } from "../common/errors.ts";
 import { clusterOperations } from "../contract/operations/clusters.ts";
 import type { ClusterStatusRecord } from "../contract/records/clusters.ts";
-import { hintOf } from "../contract/spelling.ts";
+import { hintOf, listedBy } from "../contract/spelling.ts";
 import { isPattern } from "./arguments.ts";
 import { Declined } from "./declined.ts";
 import { count } from "./rendering.ts";
@@ -72,7 +72,7 @@ export async function requireAll(
   const [first] = missing;
   if (first === undefined) return;
   const known = (await list(await connect(), [])).map(({ name }) => name);
-  const hint = hintOf(first, known, `${lister} lists them`);
+  const hint = hintOf(first, known, listedBy(lister));
   fail(type, `there is no ${noun} ${missing.join(", ")}; ${hint}`);
 }
 

@@ -1,3 +1,8 @@
+import { product } from "../common/product.ts";
+
+/** How to see what there is: `list them with: outrigger status`. */
+export const listedBy = (command: string): string => `list them with: ${product.word} ${command}`;
+
 /** What to tell whoever named what there is not: the known word that is close to it, or else the way out. */
 export function hintOf(word: string, known: readonly string[], wayOut: string): string {
   const close = closestOf(word, known);

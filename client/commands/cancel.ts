@@ -1,5 +1,6 @@
 import { AppError, fail } from "../../common/errors.ts";
 import { clusterOperations } from "../../contract/operations/clusters.ts";
+import { listedBy } from "../../contract/spelling.ts";
 import { jobMachine } from "../../contract/statuses.ts";
 import { isPattern, jobIdsOf } from "../arguments.ts";
 import { count } from "../rendering.ts";
@@ -98,7 +99,7 @@ async function endedOf(
   if (missing.length > 0)
     fail(
       "JobNotFoundError",
-      `cluster ${cluster} has no job ${missing.join(", ")}; queue lists them`,
+      `cluster ${cluster} has no job ${missing.join(", ")}; ${listedBy("queue")}`,
     );
   return Object.entries(statuses).flatMap(([id, status]) =>
     status !== null && hasEnded(status) ? [[Number(id), status]] : [],

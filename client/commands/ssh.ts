@@ -2,7 +2,7 @@ import { basename } from "node:path";
 import { fail } from "../../common/errors.ts";
 import type { OutputOf } from "../../common/operation.ts";
 import { sshNodePoolOperations as rows } from "../../contract/operations/ssh-node-pools.ts";
-import { hintOf } from "../../contract/spelling.ts";
+import { hintOf, listedBy } from "../../contract/spelling.ts";
 import { keyForm, poolForm } from "../output/control.ts";
 import type { Column } from "../rendering.ts";
 import type { Client } from "../sdk.ts";
@@ -105,7 +105,7 @@ export async function status(
 
 const poolOf = (name: string): string => name.replace(/^ssh\//, "");
 
-const lister = "ssh status lists them";
+const lister = listedBy("ssh status");
 
 interface HostRow {
   readonly pool: string;

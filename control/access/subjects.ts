@@ -1,5 +1,6 @@
 import { fail } from "../../common/errors.ts";
 import { covers, isRole, type Ownership } from "../../contract/roles.ts";
+import { listedBy } from "../../contract/spelling.ts";
 import { noSuchCluster } from "../clusters/find.ts";
 import { findLiveWorkspace } from "../clusters/store.ts";
 import type { Context } from "../context.ts";
@@ -33,12 +34,13 @@ export const subjects = {
   async storage({ db }, name, identity) {
     const workspace = await findStorageWorkspace(db, name);
     if (workspace !== undefined && seesWorkspace(identity, workspace)) return;
-    fail("NotFoundError", `there is no storage ${name}; storage ls lists them`);
+    fail("NotFoundError", `there is no storage ${name}; ${listedBy("storage ls")}`);
   },
   /** A token, which everyone sees, and its creator and administrators change. */
   async token({ db }, id, identity) {
     const token = await findToken(db, id);
-    if (token === undefined) fail("NotFoundError", `there is no token ${id}; list them first`);
+    if (token === undefined)
+      fail("NotFoundError", `there is no token ${id}; ${listedBy("tokens list")}`);
     if (isOwnedBy(identity, token.creatorId)) return;
     fail(
       "PermissionDeniedError",
@@ -79,7 +81,7 @@ function seen(noun: string, lister: string): Rule {
   return async ({ db }, name, identity) => {
     const workspace = await findServiceWorkspace(db, name);
     if (workspace !== undefined && seesWorkspace(identity, workspace)) return;
-    fail("NotFoundError", `there is no ${noun} ${name}; ${lister} lists them`);
+    fail("NotFoundError", `there is no ${noun} ${name}; ${listedBy(lister)}`);
   };
 }
 

@@ -1,6 +1,6 @@
 import { fail } from "../../common/errors.ts";
 import { product } from "../../common/product.ts";
-import { hintOf } from "../../contract/spelling.ts";
+import { hintOf, listedBy } from "../../contract/spelling.ts";
 import type { ClusterStatus } from "../../contract/statuses.ts";
 import { type Identity, seesWorkspace } from "../access/identity.ts";
 import type { Ground } from "../ground.ts";
@@ -14,12 +14,14 @@ const mostNames = 1_000;
 /** The live cluster of this name; throws `ClusterDoesNotExist`. */
 export async function getLive(ctx: Ground, name: string): Promise<Cluster> {
   const cluster = await findLive(ctx.db, name);
-  return cluster ?? fail("ClusterDoesNotExist", `there is no cluster ${name}; status lists them`);
+  return (
+    cluster ?? fail("ClusterDoesNotExist", `there is no cluster ${name}; ${listedBy("status")}`)
+  );
 }
 
 /** Throws what a caller is answered who asks for a cluster that is not there, or hidden. */
 export async function noSuchCluster(ctx: Ground, name: string, reader: Reader): Promise<never> {
-  const hint = await hintOfName(ctx, name, "status lists them", reader);
+  const hint = await hintOfName(ctx, name, listedBy("status"), reader);
   return fail("ClusterDoesNotExist", `there is no cluster ${name}; ${hint}`);
 }
 
@@ -35,7 +37,7 @@ export async function findPast(
 
 /** What a caller is answered who asks for a cluster that there never was, or that is hidden. */
 export const neverWas = async (ctx: Ground, name: string, reader: Reader): Promise<string> =>
-  `there was no cluster ${name}; ${await hintOfName(ctx, name, "cost-report lists them", reader)}`;
+  `there was no cluster ${name}; ${await hintOfName(ctx, name, listedBy("cost-report"), reader)}`;
 
 type Reader = Pick<Identity, "workspaces">;
 

@@ -3,6 +3,7 @@ import type { InputOf } from "../../common/operation.ts";
 import { agentOperations as agentApi } from "../../contract/agent-api.ts";
 import type { Job } from "../../contract/agent-shapes.ts";
 import type { clusterOperations as rows } from "../../contract/operations/clusters.ts";
+import { listedBy } from "../../contract/spelling.ts";
 import { jobExitCodes, jobMachine } from "../../contract/statuses.ts";
 import { ownerShown } from "../access/identity.ts";
 import type { Call } from "../bind.ts";
@@ -170,7 +171,7 @@ export async function findJob(ctx: Context, cluster: Cluster, id: number, signal
 /** The job with this id; throws `JobNotFoundError`. */
 export const getJob = async (ctx: Context, cluster: Cluster, id: number, signal: AbortSignal) =>
   (await findJob(ctx, cluster, id, signal)) ??
-  fail("JobNotFoundError", `cluster ${cluster.name} has no job ${id}; queue lists them`);
+  fail("JobNotFoundError", `cluster ${cluster.name} has no job ${id}; ${listedBy("queue")}`);
 
 /** The id of the job that was submitted last; throws `JobNotFoundError` when there is none. */
 export async function latestJobId(

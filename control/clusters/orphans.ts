@@ -4,6 +4,7 @@ import { product } from "../../common/product.ts";
 import { agentOperations } from "../../contract/agent-api.ts";
 import type { Idle } from "../../contract/agent-shapes.ts";
 import { type Orphan, orphanOperations as rows } from "../../contract/operations/orphans.ts";
+import { listedBy } from "../../contract/spelling.ts";
 import { type Bound, bind, type Call } from "../bind.ts";
 import type { Context } from "../context.ts";
 import { agentBehind } from "../doors/agent.ts";
@@ -99,7 +100,7 @@ async function getOrphan(ctx: Context, name: string, signal: AbortSignal): Promi
   const all = await listOrphans(ctx, signal);
   const [found, another] = all.filter(({ shown }) => shown.id === name || shown.name === name);
   if (found === undefined)
-    fail("NotFoundError", `there is no orphan ${name}; ${product.word} api orphans lists them`);
+    fail("NotFoundError", `there is no orphan ${name}; ${listedBy("api orphans")}`);
   if (another !== undefined)
     fail("ConflictError", `several orphans are named ${name}; give the id of one`);
   return found;

@@ -1,4 +1,5 @@
 import { fail } from "../../common/errors.ts";
+import { listedBy } from "../../contract/spelling.ts";
 import { type Identity, ownerShown, seesWorkspace } from "../access/identity.ts";
 import type { Ground } from "../ground.ts";
 import type { JobTask } from "./schema.ts";
@@ -52,8 +53,8 @@ async function oneOf(
 
 /** How a caller has called a job that there is not. */
 export const noSuchJob = ({ name, job_id: id }: Pick<Named, "name" | "job_id">): string => {
-  if (id !== null) return `there is no managed job ${id}; jobs queue lists them`;
-  if (name !== null) return `there is no managed job named ${name}; jobs queue lists them`;
+  if (id !== null) return `there is no managed job ${id}; ${listedBy("jobs queue")}`;
+  if (name !== null) return `there is no managed job named ${name}; ${listedBy("jobs queue")}`;
   return "you have no managed job yet";
 };
 

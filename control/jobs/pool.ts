@@ -1,4 +1,5 @@
 import { fail } from "../../common/errors.ts";
+import { listedBy } from "../../contract/spelling.ts";
 import type { ResourceRequest } from "../../contract/task/resource-request.ts";
 import type { Task } from "../../contract/task.ts";
 import { type Identity, seesWorkspace } from "../access/identity.ts";
@@ -24,7 +25,7 @@ export async function getPoolId(
 ): Promise<string> {
   const pool = await findLiveService(ctx.db, name);
   if (!pool?.isPool || !seesWorkspace(reader, pool.workspace))
-    return fail("NotFoundError", `there is no pool ${name}; jobs pool status lists them`);
+    return fail("NotFoundError", `there is no pool ${name}; ${listedBy("jobs pool status")}`);
   if (pool.workspace !== workspace)
     fail(
       "ValueError",

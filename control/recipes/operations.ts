@@ -1,6 +1,7 @@
 import { fail } from "../../common/errors.ts";
 import type { InputOf } from "../../common/operation.ts";
 import { recipeOperations as rows } from "../../contract/operations/recipes.ts";
+import { listedBy } from "../../contract/spelling.ts";
 import { isOwnedBy } from "../access/identity.ts";
 import { type Bound, bind, type Call } from "../bind.ts";
 import type { Connection } from "../db/open.ts";
@@ -99,7 +100,7 @@ async function change(ctx: Ground, name: string, changed: (recipe: Recipe) => Re
 
 const getRecipe = async (tx: Connection, name: string): Promise<Recipe> =>
   (await findRecipe(tx, name)) ??
-  fail("ValueError", `there is no recipe ${name}; recipes list shows them`);
+  fail("ValueError", `there is no recipe ${name}; ${listedBy("recipes list")}`);
 
 /** Throws `ValueError` for a recipe that comes with control. */
 function requireOwn(recipe: Recipe): void {

@@ -1,5 +1,6 @@
 import { fail } from "../../common/errors.ts";
 import { secretOperations as rows, type SecretRecord } from "../../contract/operations/secrets.ts";
+import { listedBy } from "../../contract/spelling.ts";
 import { type Bound, bind } from "../bind.ts";
 import { seconds } from "../wire/fields.ts";
 import { visibleWorkspaces } from "../workspaces/find.ts";
@@ -26,7 +27,8 @@ export const secretOperations: Bound[] = [
   bind(rows.delete, async (ctx, { name, scope }, { user, workspace }) => {
     const owner = ownerOf(scope, user.id, workspace);
     const isDeleted = await ctx.batch((tx) => deleteSecret(tx, owner, name));
-    if (!isDeleted) fail("NotFoundError", `there is no secret ${name}; secrets list lists them`);
+    if (!isDeleted)
+      fail("NotFoundError", `there is no secret ${name}; ${listedBy("secrets list")}`);
     return null;
   }),
 ];

@@ -1,4 +1,5 @@
 import { fail } from "../../common/errors.ts";
+import { listedBy } from "../../contract/spelling.ts";
 import { type Identity, seesWorkspace } from "../access/identity.ts";
 import { fitsGlob } from "../glob.ts";
 import type { Ground } from "../ground.ts";
@@ -9,7 +10,7 @@ import { findLiveService, listLiveServices } from "./store.ts";
 export async function getLiveService(ctx: Ground, name: string): Promise<Service> {
   const service = await findLiveService(ctx.db, name);
   if (service !== undefined && !service.isPool) return service;
-  return fail("NotFoundError", `there is no service ${name}; serve status lists them`);
+  return fail("NotFoundError", `there is no service ${name}; ${listedBy("serve status")}`);
 }
 
 /** The live pool of this name; throws `NotFoundError`, also for a service. */
@@ -17,7 +18,7 @@ export async function getLivePool(ctx: Ground, name: string): Promise<Service> {
   const pool = await findLiveService(ctx.db, name);
   return pool?.isPool
     ? pool
-    : fail("NotFoundError", `there is no pool ${name}; jobs pool status lists them`);
+    : fail("NotFoundError", `there is no pool ${name}; ${listedBy("jobs pool status")}`);
 }
 
 /** Which live services are meant; null is all of them. */

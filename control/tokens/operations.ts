@@ -3,6 +3,7 @@ import { fail } from "../../common/errors.ts";
 import type { InputOf } from "../../common/operation.ts";
 import { tokenOperations as rows } from "../../contract/operations/tokens.ts";
 import { covers, lowerOf, type Role } from "../../contract/roles.ts";
+import { listedBy } from "../../contract/spelling.ts";
 import { digestOf } from "../access/digest.ts";
 import { type Bound, bind, type Call } from "../bind.ts";
 import type { Connection, Queries } from "../db/open.ts";
@@ -129,7 +130,7 @@ async function getAccount(db: Queries, id: string) {
   const token = await findToken(db, id);
   const account = token && (await findUser(db, token.userId));
   if (token === undefined || account === undefined)
-    return fail("NotFoundError", `there is no token ${id}; list them first`);
+    return fail("NotFoundError", `there is no token ${id}; ${listedBy("tokens list")}`);
   return { token, account };
 }
 

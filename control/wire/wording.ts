@@ -32,7 +32,7 @@ const position = /^line \d+, column \d+: /gm;
 const command = new RegExp(`\\b${product.word} ([a-z][^\\n;,\`]*)`, "g");
 
 const theirCommands =
-  /^(launch|exec|start|stop|down|autostop|status|queue|cancel|logs|jobs (launch|queue|cancel|logs)|check|cost-report|serve|ssh (up|down)|api (cancel|logs|status))\b/;
+  /^(launch|exec|start|stop|down|autostop|status|queue|cancel|logs|jobs (launch|queue|cancel|logs|pool)|storage|check|cost-report|serve|ssh (up|down)|api (cancel|logs|status))\b/;
 const ourOptions = /--(skip-hooks|cancel-stop|force)\b/;
 const hookLogsSince = 52;
 

@@ -12,11 +12,21 @@ const oneRequest: Routes = {
 const oneJob: Ending = { result: [{ job_id: 7 }] };
 
 const endings: readonly [string, Routes, number, RegExp][] = [
-  ["status other", { "POST /status": two }, 3, /there is no cluster other; status lists them/],
+  [
+    "status other",
+    { "POST /status": two },
+    3,
+    /there is no cluster other; list them with: outrigger status/,
+  ],
   ["stop dve", { "POST /status": two }, 3, /there is no cluster dve; did you mean `dev`\?$/m],
   ["cancel dve", { "POST /status": two }, 3, /there is no cluster dve; did you mean `dev`\?$/m],
   ["cancel dve 7", { "POST /status": two }, 3, /there is no cluster dve/],
-  ["down other", { "POST /status": two }, 3, /there is no cluster other; status lists them/],
+  [
+    "down other",
+    { "POST /status": two },
+    3,
+    /there is no cluster other; list them with: outrigger status/,
+  ],
   [
     "down -y other --ignore-not-found",
     { "POST /status": { result: [] } },

@@ -157,7 +157,7 @@ test("jobs logs shows what the job waits for beside its log", async (t) => {
 });
 
 test("jobs logs of a job that there is not is an error, and ends so", async (t) => {
-  const text = "there is no managed job 9; jobs queue lists them\n";
+  const text = "there is no managed job 9; list them with: outrigger jobs queue\n";
   const control = await fakeControl(t, {
     "POST /jobs/logs": logOf(text),
     "GET /api/get": answers(102, { jobs: [], total: 0 }),
@@ -231,7 +231,7 @@ for (const command of ["events", "download"])
     const { code, stderr } = await outrigger(["jobs", command, "9"]);
 
     assert.equal(code, 3);
-    assert.match(stderr, /there is no managed job 9; outrigger jobs queue lists them/);
+    assert.match(stderr, /there is no managed job 9; list them with: outrigger jobs queue/);
   });
 
 test("of a task that names its pool no plan is shown: which machines that has is settled", async (t) => {

@@ -92,7 +92,7 @@ test("nobody is asked about a job that there is not", async (t) => {
   const { code, stderr } = await outrigger(wordsOf("cancel dev 7 8 99"), { typed: "y\n" });
 
   assert.equal(code, 3);
-  assert.match(stderr, /cluster dev has no job 8, 99; queue lists them\n$/);
+  assert.match(stderr, /cluster dev has no job 8, 99; list them with: outrigger queue\n$/);
   assert.deepEqual(control.to("POST /job_status")[0]?.body["job_ids"], [7, 8, 99]);
   assert.equal(control.to("POST /cancel").length, 0);
 });

@@ -23,13 +23,19 @@ test("a recipe stands where a file does, also in an earlier version", async (t) 
   assert.match(task, /A: "?1/);
 });
 
-test("a recipe that there is not is an error, and a command may contain the word", async (t) => {
-  const control = await fakeControl(t, { ...usual, "POST /recipes/get": { result: null } });
+test("a recipe that there is not is an error with a suggestion, and a command may contain the word", async (t) => {
+  const control = await fakeControl(t, {
+    ...usual,
+    "POST /recipes/get": { result: null },
+    "POST /recipes/list": { result: [recipe] },
+  });
   const outrigger = await commandLine(t, control.endpoint);
 
   const { code, stderr } = await outrigger(wordsOf("exec dev recipes:none"));
   assert.equal(code, 3);
-  assert.match(stderr, /there is no recipe none; recipes list shows them/);
+  assert.match(stderr, /there is no recipe none; list them with: outrigger recipes list/);
+  const close = await outrigger(wordsOf("exec dev recipes:swep"));
+  assert.match(close.stderr, /there is no recipe swep; did you mean `sweep`\?/);
   assert.equal((await outrigger(wordsOf("exec -d dev echo recipes:none"))).code, 0);
 });
 

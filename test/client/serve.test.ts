@@ -58,7 +58,7 @@ for (const [line, route, fields] of calls)
 const mistakes: readonly [string, number, RegExp][] = [
   ["serve up", 2, /say what to serve/],
   ["serve down", 2, /name the services to take down, or say --all/],
-  ["serve down other", 3, /there is no service other; serve status lists them/],
+  ["serve down other", 3, /there is no service other; list them with: outrigger serve status/],
   ["serve down 'ch*'", 2, /Take down chat\? There is no terminal to ask on/],
   ["serve down chat other --replica-id 1", 2, /--replica-id takes the name of one service/],
   ["serve logs chat 1 --controller", 2, /name one part, or none for every replica/],

@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { fail } from "../../../common/errors.ts";
 import type { Entry } from "../../../contract/files-api.ts";
+import { listedBy } from "../../../contract/spelling.ts";
 import { baseNameOf } from "../../../contract/task/storage-uri.ts";
 import { seesWorkspace } from "../../access/identity.ts";
 import type { Call } from "../../bind.ts";
@@ -66,7 +67,7 @@ async function claim(
   if (found !== undefined && seesWorkspace(call, found.workspace))
     return { storage: found, isNew: false };
   if (sources.length === 0)
-    fail("NotFoundError", `${name}: there is no storage ${bucket}; storage ls lists them`);
+    fail("NotFoundError", `${name}: there is no storage ${bucket}; ${listedBy("storage ls")}`);
   const storage: Storage = {
     name: bucket,
     id: randomUUID(),

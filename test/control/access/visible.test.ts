@@ -145,7 +145,7 @@ test("the log of a managed job, and its number, say nothing to outsiders", async
   assert.deepEqual(await outsiders.oli.run(jobs.downloadLogs, taken), {});
   assert.deepEqual(Object.keys(await members.mia.run(jobs.downloadLogs, taken)), ["1"]);
   await assert.rejects(outsiders.oli.run(jobs.cancel, { job_ids: [1] }), {
-    message: "there is no managed job 1; jobs queue lists them",
+    message: "there is no managed job 1; list them with: outrigger jobs queue",
   });
 });
 

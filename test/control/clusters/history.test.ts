@@ -184,7 +184,7 @@ test("the provisioning log of what never was is not found", async (t) => {
   const existing = await world.http("POST", "/provision_logs", { body, headers });
   assert.deepEqual(
     [existing.status, existing.text],
-    [404, "there was no cluster nowhere; cost-report lists them"],
+    [404, "there was no cluster nowhere; list them with: sky cost-report"],
   );
   for (const worker of [-1, 1]) assert.equal((await ask({ ...name, worker })).status, 400);
 });

@@ -151,7 +151,7 @@ test("cancel of a job that is not there ends none", async (t) => {
   for (const job_ids of [[1, 9], [9], [-1], [0]])
     await assert.rejects(world.run(rows.cancel, { ...name, job_ids }), {
       type: "JobNotFoundError",
-      message: `cluster demo has no job ${job_ids.at(-1)}; queue lists them`,
+      message: `cluster demo has no job ${job_ids.at(-1)}; list them with: outrigger queue`,
     });
   await assert.rejects(world.run(rows.cancel, { ...name, job_ids: [1], all: true }), {
     type: "ValueError",

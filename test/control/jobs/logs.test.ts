@@ -78,7 +78,7 @@ test("a log of a job that there is not says so, and ends as one that was not fou
   const unknown = await logOf(bed, { job_id: 9 });
   assert.deepEqual(
     [unknown.text, unknown.code],
-    ["there is no managed job 9; jobs queue lists them\n", 102],
+    ["there is no managed job 9; list them with: outrigger jobs queue\n", 102],
   );
 });
 

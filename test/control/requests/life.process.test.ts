@@ -35,7 +35,7 @@ test("api/get of a failed request is a 500 with the record in both places", asyn
   assert.equal(record["status"], "FAILED");
   const { type, message, object } = JSON.parse(String(record["error"]));
   assert.equal(type, "ClusterDoesNotExist");
-  assert.equal(message, "there is no cluster nowhere; status lists them");
+  assert.equal(message, "there is no cluster nowhere; list them with: outrigger status");
   assert.match(object, /^gA/);
 });
 

@@ -73,7 +73,7 @@ test("a bucket is deleted with all that is in it, and a task that names it is to
   assert.deepEqual(await listFolders(world.ctx.config.home), []);
   await assert.rejects(launch(world, { "e/f": "" }, {}), {
     type: "NotFoundError",
-    message: "~/set: there is no storage my-set; storage ls lists them",
+    message: "~/set: there is no storage my-set; list them with: outrigger storage ls",
   });
 });
 
