@@ -64,7 +64,8 @@ export function getContext({ contexts }: Contexts, name: string, wayIn: string):
   const known = [homeContext, ...Object.keys(contexts)].join(", ");
   const found = Object.hasOwn(contexts, name) ? contexts[name] : undefined;
   return (
-    found ?? fail("NotFoundError", `${wayIn}: no context is named ${name}; known are ${known}`)
+    found ??
+    fail("NotFoundError", `${wayIn}: no context is named ${name}; expected one of ${known}`)
   );
 }
 

@@ -18,7 +18,10 @@ export function readSettings<Shape extends z.ZodObject>(
     const field = names.get(name);
     if (field !== undefined && value !== undefined && value !== "") given[field] = value;
     if (field === undefined && name.startsWith(prefix) && !known.includes(name))
-      fail("ConfigError", `unknown setting ${name}; known are ${[...names.keys()].join(", ")}`);
+      fail(
+        "ConfigError",
+        `unknown setting ${name}; expected one of ${[...names.keys()].join(", ")}`,
+      );
   }
   const parsed = shape.safeParse(given);
   if (parsed.success) return parsed.data;

@@ -1,4 +1,5 @@
 import { fail } from "../common/errors.ts";
+import { product } from "../common/product.ts";
 import { type Header, readHeader, refuseJobNames } from "./task/header.ts";
 import type { Path, TaskIssue, TaskWarning } from "./task/issues.ts";
 import { type Parts, splitParts } from "./task/parts.ts";
@@ -57,9 +58,10 @@ export function singleTask(document: TaskDocument, operation: string): Task {
   const [task] = document.tasks;
   if (document.kind === "task" && task !== undefined) return task;
   const what = document.kind === "group" ? "job group" : "pipeline";
+  const wayOut = `run it as a managed job: ${product.word} jobs launch FILE`;
   fail(
     "NotSupportedError",
-    `${operation} takes one task, and this document is a ${what} of ${document.tasks.length}; this version runs no tasks together: launch them one by one`,
+    `${operation} takes one task, and this document is a ${what} of ${document.tasks.length}; ${wayOut}`,
   );
 }
 

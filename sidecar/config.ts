@@ -168,7 +168,10 @@ function readVariables(env: Env): Texts {
     const name = known.get(variable);
     if (name !== undefined && value) given[name] = textsOf(name, value);
     if (name === undefined && variable.startsWith(prefix))
-      fail("ConfigError", `unknown setting ${variable}; known are ${[...known.keys()].join(", ")}`);
+      fail(
+        "ConfigError",
+        `unknown setting ${variable}; expected one of ${[...known.keys()].join(", ")}`,
+      );
   }
   return given;
 }
@@ -182,7 +185,10 @@ function readFile(file: string | undefined): Texts {
   const given: Record<string, string[]> = {};
   for (const [name, value] of Object.entries(parseFile(file))) {
     if (!Object.hasOwn(sidecarSettings, name))
-      fail("ConfigError", `unknown setting ${name} in ${file}; known are ${names.join(", ")}`);
+      fail(
+        "ConfigError",
+        `unknown setting ${name} in ${file}; expected one of ${names.join(", ")}`,
+      );
     given[name] = [value].flat().map(String);
   }
   return given;

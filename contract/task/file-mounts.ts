@@ -53,7 +53,7 @@ function readMount(place: Place): FileMount | undefined {
   if (scheme !== undefined)
     return refuse(
       place,
-      `has the unknown scheme \`${scheme}://\`; known are ${knownSchemes.join(", ")}`,
+      `has the unknown scheme \`${scheme}://\`; expected one of ${knownSchemes.join(", ")}`,
     );
   if (value.endsWith("/")) return refuse(place, "must be a source that does not end with a slash");
   return { kind: "path", source: value };

@@ -192,7 +192,7 @@ function refuseUnknown(place: Place, key: string, readers: Record<string, unknow
     (name) => readers[name] !== ignored && !name.startsWith("_"),
   );
   const others =
-    known.length > 12 ? "check its place and spelling" : `known are ${known.join(", ")}`;
+    known.length > 12 ? "check its place and spelling" : `expected one of ${known.join(", ")}`;
   const hint = hintOf(key, known, others);
   return refuse(place, `unknown field \`${key.slice(0, 40)}\`; ${hint}`, "extra_forbidden");
 }

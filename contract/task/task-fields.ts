@@ -18,6 +18,7 @@ import {
   script,
   text,
 } from "./readers.ts";
+import { resourceReaders } from "./resource-fields.ts";
 import { type Resources, readResources } from "./resources.ts";
 import { readService, type Service } from "./service.ts";
 import { type Lookup, substitute, toTemplate } from "./substitution.ts";
@@ -107,9 +108,16 @@ export const taskReaders = {
   _user_specified_yaml: ignored,
 };
 
+/** Fields of `resources` that people write at the top level. */
+const ofResources = Object.fromEntries(
+  Object.keys(resourceReaders)
+    .filter((key) => !key.startsWith("_"))
+    .map((key) => [key, elsewhere(`resources.${key}`)]),
+);
+
 /** Reads one task; what is wrong with it is in the notes of its place. */
 export function readTaskFields(place: Place, variables: GivenVariables): Task {
-  const given = isMapping(place.value) ? readFields(place, taskReaders) : {};
+  const given = isMapping(place.value) ? readFields(place, { ...ofResources, ...taskReaders }) : {};
   const resources = readResources(child(place, "resources"));
   const environment = readVariables(place, variables);
   const lookup = lookupOf(environment, place);

@@ -1,4 +1,4 @@
-import { envNames } from "../../common/product.ts";
+import { envNames, product } from "../../common/product.ts";
 import { Secret } from "../../common/secret.ts";
 import { child, isFull, type Place, refuse } from "./place.ts";
 import { filledText, isMapping, keysOf, type Reader, readFields, writtenText } from "./readers.ts";
@@ -115,11 +115,11 @@ function readValue(
   if (!isName(name)) return refuse(place, notAName);
   if (Object.hasOwn(given, name)) return undefined;
   if (place.value !== null) return writtenText(place);
-  return refuse(
-    place,
-    `has no value; give one with \`--${kind} ${name}=<value>\`, or \`--${kind} ${name}\` where it is set`,
-    "missing",
-  );
+  const ways = {
+    env: `pass \`--env ${name}=VALUE\`, or \`--env ${name}\` to use the value in your environment`,
+    secret: `pass \`--secret ${name}\` to use the value in your environment, or store it with \`${product.word} secrets set ${name}\` and write \`secrets:${name}\` here`,
+  };
+  return refuse(place, `has no value; ${ways[kind]}`, "missing");
 }
 
 const notAName = "must be a name that a shell knows: letters, digits and _, no digit first";

@@ -2,7 +2,7 @@
 const rows: readonly [RegExp, string][] = [
   [
     /^Nested mappings are not allowed.*/s,
-    "a value holds `: `, or the line below is indented too far; put the value in quotes, or mend the indentation",
+    "a value holds `: `, or the line below is indented too far; put the value in quotes, or fix the indentation",
   ],
   [/^Implicit (?:map )?keys need.*/s, "a field needs a `:` and a space behind its name"],
   [/^All mapping items.*/s, "fields of one mapping need the same indentation"],
@@ -15,12 +15,12 @@ const rows: readonly [RegExp, string][] = [
   [/^Missing closing (.).*/s, "the text is not closed; end it with $1"],
   [/^Flow sequence in block.*/s, "the list is not closed; end it with ]"],
   [/^Flow map in block.*/s, "the mapping is not closed; end it with }"],
-  [/^Tabs are not allowed.*/s, "the line is indented with a tab; take spaces"],
+  [/^Tabs are not allowed.*/s, "the line is indented with a tab; use spaces"],
   [/^Unresolved tag: (.*)/s, "unknown tag `$1`; put the value in quotes if it is text"],
-  [/^Invalid escape sequence (.*)/s, "`$1` has no meaning in double quotes; take single quotes"],
+  [/^Invalid escape sequence (.*)/s, "`$1` has no meaning in double quotes; use single quotes"],
   [
     /^Unexpected \S+ at node end.*/s,
-    "the value has ended before this; put all of it in quotes, or mend the indentation",
+    "the value has ended before this; put all of it in quotes, or fix the indentation",
   ],
 ];
 

@@ -72,7 +72,7 @@ function linesOf(shape: z.ZodType, issue: z.core.$ZodIssue): Issue[] {
   const known = keysAt(shape, at);
   return issue.keys.slice(0, issuesAtMost).map((key) => {
     const elsewhere = at.length === 0 && shape === Configuration ? setElsewhere[key] : undefined;
-    const hint = elsewhere ?? hintOf(key, known, `known are ${known.join(", ")}`);
+    const hint = elsewhere ?? hintOf(key, known, `expected one of ${known.join(", ")}`);
     return { at: [...at, key], says: `unknown field \`${key.slice(0, 80)}\`; ${hint}` };
   });
 }

@@ -130,7 +130,7 @@ test("what no context can be is refused by name", async (t) => {
   assert.doesNotMatch(secret, /sky_secret/);
   assert.match(
     await failure("context", "use", "x"),
-    /^3 .*no context is named x; known are default/,
+    /^3 .*no context is named x; expected one of default/,
   );
   assert.match(await failure("--context", "x", "status"), /^3 .*--context: no context is named x/);
   writeFileSync(join(outrigger.folder, "config.json"), '{"contexts":{"x":{"endpoint":"ftp://x"}}}');

@@ -27,8 +27,8 @@ test("variables of others are left alone", () => {
 
 test("what is wrong is refused by the name of its variable", () => {
   const wrong = {
-    OUTRIGGER_PROT: /unknown setting OUTRIGGER_PROT; known are .*OUTRIGGER_PORT/,
-    OUTRIGGER_LOG_LEVEL: /unknown setting OUTRIGGER_LOG_LEVEL; known are .*, LOG_LEVEL/,
+    OUTRIGGER_PROT: /unknown setting OUTRIGGER_PROT; expected one of .*OUTRIGGER_PORT/,
+    OUTRIGGER_LOG_LEVEL: /unknown setting OUTRIGGER_LOG_LEVEL; expected one of .*, LOG_LEVEL/,
   };
   for (const [name, message] of Object.entries(wrong))
     assert.throws(() => read({ [name]: "1" }), { name: "ConfigError", message });

@@ -8,7 +8,7 @@ testRefused("config and hooks", [
   ],
   [
     "config: {jobs: {}}",
-    "line 1, column 10: config.jobs: unknown field `jobs`; known are docker, nvidia_gpus, kubernetes, ssh, azure, gcp, slurm, vast, active_workspace, hooks",
+    "line 1, column 10: config.jobs: unknown field `jobs`; expected one of docker, nvidia_gpus, kubernetes, ssh, azure, gcp, slurm, vast, active_workspace, hooks",
   ],
   [
     "config: {kubernetes: 5}",

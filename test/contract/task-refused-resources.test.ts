@@ -153,7 +153,7 @@ testRefused("where and what machine", [
   [
     "resources: {accelerator_args: {tpu_vm: 3, tpus: 1}}",
     "line 1, column 32: resources.accelerator_args.tpu_vm: must be true or false",
-    "line 1, column 43: resources.accelerator_args.tpus: unknown field `tpus`; known are runtime_version, tpu_name, tpu_vm, gcp_queued_resource",
+    "line 1, column 43: resources.accelerator_args.tpus: unknown field `tpus`; expected one of runtime_version, tpu_name, tpu_vm, gcp_queued_resource",
   ],
 ]);
 

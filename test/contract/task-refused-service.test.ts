@@ -159,7 +159,7 @@ testRefused("pools", [
   ],
   [
     "pool: {workers: 1, replica_policy: {}}",
-    "line 1, column 20: pool.replica_policy: unknown field `replica_policy`; known are workers, min_workers, max_workers, queue_length_threshold, upscale_delay_seconds, downscale_delay_seconds",
+    "line 1, column 20: pool.replica_policy: unknown field `replica_policy`; expected one of workers, min_workers, max_workers, queue_length_threshold, upscale_delay_seconds, downscale_delay_seconds",
   ],
   [
     "pool: {workers: 1}\nresources: {ports: 80}",

@@ -20,7 +20,7 @@ testRefused("file mounts and storage", [
   ],
   [
     "file_mounts: {/a: ftp://b}",
-    'line 1, column 15: file_mounts["/a"]: has the unknown scheme `ftp://`; known are s3, gs, https, r2, cos, oci, nebius, cw, vastdata',
+    'line 1, column 15: file_mounts["/a"]: has the unknown scheme `ftp://`; expected one of s3, gs, https, r2, cos, oci, nebius, cw, vastdata',
   ],
   [
     "workdir: .\nfile_mounts: {~/sky_workdir: ./b}",
@@ -121,7 +121,7 @@ testRefused("volumes", [
     "volumes: {/a: {host_path: data, mode: x, name: v}}",
     'line 1, column 16: volumes["/a"].host_path: must be an absolute path on the host, and not `/`',
     'line 1, column 33: volumes["/a"].mode: must be one of ro, rw',
-    'line 1, column 42: volumes["/a"].name: unknown field `name`; known are host_path, mode',
+    'line 1, column 42: volumes["/a"].name: unknown field `name`; expected one of host_path, mode',
   ],
   [
     "volumes: {/a: {size: 10, sub_path: x, type: nfs}}",

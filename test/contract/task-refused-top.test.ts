@@ -42,6 +42,7 @@ testRefused("the top level", [
   ["outputs: {s3://a: -1}", 'line 1, column 11: outputs["s3://a"]: must be a number of at least 0'],
   ["api_server_access: maybe", "line 1, column 1: api_server_access: must be true or false"],
   ["hooks: []", "line 1, column 1: hooks: does not belong here; write it as `config.hooks`"],
+  ["cpus: 4", "line 1, column 1: cpus: does not belong here; write it as `resources.cpus`"],
   ["resources: 5", "line 1, column 1: resources: must be a mapping of names to values"],
   ["resources: [a]", "line 1, column 1: resources: must be a mapping of names to values"],
   ["? [a]\n: 1", "line 1, column 3: a key must be plain text"],
@@ -64,7 +65,7 @@ testRefused("workdir", [
   [
     "workdir: {url: 'https://host', branch: main}",
     "line 1, column 11: workdir.url: must be an https, ssh or scp-like address: git@host:owner/repository.git",
-    "line 1, column 32: workdir.branch: unknown field `branch`; known are url, ref",
+    "line 1, column 32: workdir.branch: unknown field `branch`; expected one of url, ref",
   ],
   ["workdir: 5", 'line 1, column 1: workdir: must be text; write it in quotes: "5"'],
 ]);
@@ -77,12 +78,12 @@ testRefused("variables", [
   ],
   [
     "envs: {A: null}",
-    "line 1, column 8: envs.A: has no value; give one with `--env A=<value>`, or `--env A` where it is set",
+    "line 1, column 8: envs.A: has no value; pass `--env A=VALUE`, or `--env A` to use the value in your environment",
   ],
   ["envs: {A: [1]}", "line 1, column 8: envs.A: must be text"],
   [
     "secrets: {A: null}",
-    "line 1, column 11: secrets.A: has no value; give one with `--secret A=<value>`, or `--secret A` where it is set",
+    "line 1, column 11: secrets.A: has no value; pass `--secret A` to use the value in your environment, or store it with `outrigger secrets set A` and write `secrets:A` here",
   ],
   [
     "secrets: {'a b': c}",
@@ -186,10 +187,10 @@ testRefused("text that is not YAML", [
   ["run: [a", "line 1, column 8: not valid YAML: the list is not closed; end it with ]"],
   [
     "a: b: c",
-    "line 1, column 4: not valid YAML: a value holds `: `, or the line below is indented too far; put the value in quotes, or mend the indentation",
+    "line 1, column 4: not valid YAML: a value holds `: `, or the line below is indented too far; put the value in quotes, or fix the indentation",
   ],
   ["run: 'a", "line 1, column 8: not valid YAML: the text is not closed; end it with '"],
-  ["\trun: a", "line 1, column 1: not valid YAML: the line is indented with a tab; take spaces"],
+  ["\trun: a", "line 1, column 1: not valid YAML: the line is indented with a tab; use spaces"],
   ["run: @a", "line 1, column 6: not valid YAML: a value cannot begin with `@`; put it in quotes"],
   [
     "run: !python/name:os.system x",

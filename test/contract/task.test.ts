@@ -121,7 +121,7 @@ test("operations that take one task refuse several", () => {
   assert.equal(singleTask(documentOf("name: a"), "launch").name, "a");
   assert.throws(() => singleTask(documentOf("name: p\n---\nrun: a\n---\nrun: b"), "launch"), {
     message:
-      "launch takes one task, and this document is a pipeline of 2; this version runs no tasks together: launch them one by one",
+      "launch takes one task, and this document is a pipeline of 2; run it as a managed job: outrigger jobs launch FILE",
   });
   const group = documentOf(
     "name: g\nexecution: parallel\n---\nname: a\n---\nname: b\n---\nname: c",

@@ -24,7 +24,7 @@ const cases: Record<string, Case> = {
   "a pipeline": {
     send: launch("name: p\n---\nrun: a\n---\nrun: b"),
     type: "NotSupportedError",
-    says: /^launch takes one task.*pipeline of 2; .*runs no tasks together/,
+    says: /^launch takes one task.*pipeline of 2; run it as a managed job/,
   },
   "a pipeline for exec": {
     send: exec("run: a\n---\nrun: b"),

@@ -55,7 +55,7 @@ const wrong: readonly [config: Record<string, unknown>, says: string][] = [
   ],
   [
     { workspaces: { default: { ssh: { allowed_pools: [] } } } },
-    "workspaces.default.ssh.allowed_pools: unknown field `allowed_pools`; known are disabled, capabilities, allowed_node_pools",
+    "workspaces.default.ssh.allowed_pools: unknown field `allowed_pools`; expected one of disabled, capabilities, allowed_node_pools",
   ],
   [{ limits: { clusters: -1 } }, "limits.clusters: must be at least 0"],
   [
