@@ -8,7 +8,15 @@ import { jobCommands } from "./catalog/jobs.ts";
 import { managedJobCommands } from "./catalog/managed-jobs.ts";
 import { nodeCommands } from "./catalog/nodes.ts";
 import type { OptionRow } from "./catalog/options.ts";
-import { actionOutput, errorOutput, later, noFollow, output, timeout } from "./catalog/options.ts";
+import {
+  detach,
+  errorOutput,
+  followingOutput,
+  later,
+  noFollow,
+  output,
+  timeout,
+} from "./catalog/options.ts";
 import { poolCommands } from "./catalog/pools.ts";
 import { recipeCommands } from "./catalog/recipes.ts";
 import type { CommandRow } from "./catalog/row.ts";
@@ -49,6 +57,7 @@ function sharedBy({ name, options }: CommandRow): OptionRow[] {
   const waits = isAction || noFollow.some((one) => options.includes(one));
   const hasOutput = options.some(({ flags }) => flags === errorOutput.flags);
   const hasAnswer = !/^(shell|completion)$/.test(name);
-  const own = hasAnswer ? output : errorOutput;
-  return [...(waits ? [timeout] : []), ...(hasOutput ? [] : [isAction ? actionOutput : own])];
+  const follows = options.includes(detach);
+  const own = follows ? followingOutput : hasAnswer ? output : errorOutput;
+  return [...(waits ? [timeout] : []), ...(hasOutput ? [] : [own])];
 }

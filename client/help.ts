@@ -9,6 +9,10 @@ const gap = 3;
 export const groupSummaries: Readonly<Record<string, string>> = {
   api: "The control plane itself",
   agent: "The agent of this machine",
+  gpus: "Accelerators and prices",
+  recipes: "Task files that a team shares",
+  secrets: "Stored secrets that tasks use",
+  storage: "Buckets that tasks create",
   ssh: "Your own machines",
   context: "Control planes by name",
   config: "Settings of this command line",

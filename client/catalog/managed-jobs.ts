@@ -41,7 +41,7 @@ export const managedJobCommands: readonly CommandRow[] = [
 
 Examples:
   outrigger jobs launch train.yaml                  submit it, then follow its log
-  outrigger jobs launch -n eval -d 'python eval.py' a command; prints the number of the job
+  outrigger jobs launch -n eval -d 'python eval.py'  a command; prints the number of the job
   outrigger jobs launch --use-spot train.yaml       on machines that may be taken back
   outrigger jobs launch --num-jobs 8 sweep.yaml     eight copies, told apart by OUTRIGGER_JOB_RANK`,
     startsControl: true,

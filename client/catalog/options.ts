@@ -63,8 +63,8 @@ export const timeout: OptionRow = {
   means: "Wait no longer: 90s, 10m, 2h. The work continues; exits with 6.",
   parse: durationOf,
 };
-/** Of commands that do something. */
-export const actionOutput: OptionRow = {
+/** Of commands that follow a job. */
+export const followingOutput: OptionRow = {
   ...output,
   means: "Output format; with json, no job is followed.",
 };

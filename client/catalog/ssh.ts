@@ -25,7 +25,7 @@ export const sshCommands: readonly CommandRow[] = [
     hosts:
       - 10.0.0.5
       - {ip: 10.0.0.6, user: bob, proxy_jump: gate.lab.org}
-      - {ip: 10.0.0.7, drain: true}    # takes no new cluster; "now": the one it has moves
+      - {ip: 10.0.0.7, drain: true}    # no new clusters; now: also move its cluster
 
 Then: outrigger launch --infra ssh/lab task.yaml
 

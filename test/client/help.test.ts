@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { commands } from "../../client/catalog.ts";
-import { examples, wrap } from "../../client/help.ts";
+import { examples, groupSummaries, wrap } from "../../client/help.ts";
 import { commandLine } from "./command-line.ts";
 
 const nowhere = "http://127.0.0.1:1";
@@ -57,6 +57,19 @@ test("a group that is taken for something else says what it is not", async (t) =
 
   assert.match(ssh.stdout, /\n\nThis is not SSH to a cluster\. .* outrigger shell CLUSTER\n$/);
   assert.doesNotMatch(serve.stdout, /shell|\n\n$/);
+});
+
+test("only commands that follow a job say that JSON does not, and every group says what it is about", async (t) => {
+  const outrigger = await commandLine(t, nowhere);
+  const follows = async (name: string) =>
+    (await outrigger([...name.split(" "), "--help"], { columns: 200 })).stdout.includes(
+      "no job is followed",
+    );
+  const groups = new Set(ours.flatMap(({ name }) => name.match(/^\S+(?= )/)?.[0] ?? []));
+
+  assert.deepEqual([await follows("launch"), await follows("jobs launch")], [true, true]);
+  assert.deepEqual([await follows("stop"), await follows("ssh up")], [false, false]);
+  for (const group of groups) assert.ok(Object.hasOwn(groupSummaries, group), group);
 });
 
 test("the usage of exec shows where the cluster goes", async (t) => {
