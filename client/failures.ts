@@ -95,8 +95,10 @@ export function failureOfRecord(record: Fields): AppError | undefined {
   return new AppError("RequestCancelled", `request ${of.request_id} was cancelled`, of);
 }
 
-const startOne = "start one with `outrigger api start`";
-const checkAddress = "`outrigger config show --origin` says where the address comes from";
+const startOne =
+  "start one with `outrigger api start`, or set OUTRIGGER_ENDPOINT to the address of another";
+const checkAddress =
+  "set OUTRIGGER_ENDPOINT to another address; `outrigger config show --origin` shows where this one comes from";
 
 /** The error of a connection that could not be made or broke. */
 export function unreachable(endpoint: string, cause: unknown): AppError {

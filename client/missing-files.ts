@@ -16,7 +16,7 @@ export type Scope = "all" | "workdir" | "service";
 export function requireFolder(folder: string | undefined, cwd: string): void {
   if (folder === undefined || !isLocalPath(folder)) return;
   const kind = kindOf(folder, cwd);
-  if (kind === undefined) fail("NotFoundError", `--workdir: there is no ${folder}`);
+  if (kind === undefined) fail("NotFoundError", `--workdir: ${nothingAt(folder, cwd)}`);
   if (kind === "other") fail("UsageError", `--workdir: ${folder} is not a folder`);
 }
 
@@ -54,9 +54,13 @@ function requirePath(place: Place, cwd: string, wanted?: "folder"): void {
   const { value } = place;
   if (!isLocalPath(value) || value === "" || value.includes("$")) return;
   const kind = kindOf(value, cwd);
-  if (kind === undefined) refuse(place, `there is no ${value}`);
+  if (kind === undefined) refuse(place, nothingAt(value, cwd));
   else if (wanted === "folder" && kind !== "folder") refuse(place, `${value} is not a folder`);
 }
+
+/** That nothing is at a path; a relative one is looked for in the current folder, which is named. */
+const nothingAt = (path: string, cwd: string): string =>
+  `there is no ${path}${/^[/~]/.test(path) ? "" : ` in ${cwd}`}`;
 
 /** What is at a path; undefined where nothing is. */
 function kindOf(path: string, cwd: string): "folder" | "other" | undefined {

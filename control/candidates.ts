@@ -73,7 +73,7 @@ function elsewhere({ catalog, providers }: Context, asked: AskedIn): Candidate[]
   const cheapest = new Map(sorted.toReversed().map((offer) => [offer.provider, offer]));
   return sorted
     .filter((offer) => cheapest.get(offer.provider) === offer)
-    .map((offer) => ({ offer, why: `no machines are created at ${offer.provider} here` }));
+    .map((offer) => ({ offer, why: `this control plane cannot launch on ${offer.provider}` }));
 }
 
 /** A machine of the catalog at its price, where it has one. */

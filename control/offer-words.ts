@@ -30,13 +30,15 @@ function describe(candidate: ResourceRequest): string {
   const infra = infraOf(candidate);
   const parts = [
     accelerator && `${kindOf(accelerator)}:${accelerator.count}`,
-    cpus && `${cpus.count}${cpus.orMore ? "+" : ""} CPUs`,
+    cpus && `${cpus.count}${cpus.orMore ? "+" : ""} ${cpuWord(cpus.count)}`,
     memory && `${memory.gb}${memory.orMore ? "+" : ""} GB of memory`,
     infra && `infra ${infra}`,
     limit !== undefined && `at most $${limit} an hour`,
   ];
   return parts.filter(Boolean).join(", ") || anyMachine;
 }
+
+const cpuWord = (count: number): string => (count === 1 ? "CPU" : "CPUs");
 
 /** `H100`; `nvidia:24GB+` for any kind with so much memory. */
 function kindOf(accelerator: Accelerator): string {
@@ -49,7 +51,7 @@ function kindOf(accelerator: Accelerator): string {
 export function describeOffer({ infra, cpus, memoryGb, accelerators, isSpot }: Offer): string {
   const gpus = accelerators === null ? [] : [`${accelerators.name}:${accelerators.count}`];
   const spot = isSpot ? ["spot"] : [];
-  return `${infra} (${[...gpus, `${cpus} CPUs`, `${memoryGb} GB`, ...spot].join(", ")})`;
+  return `${infra} (${[...gpus, `${cpus} ${cpuWord(cpus)}`, `${memoryGb} GB`, ...spot].join(", ")})`;
 }
 
 /** The machines of a cluster in a few words: `2 nodes on local (2 CPUs, 24 GB)`. */

@@ -1,5 +1,6 @@
 import { stripVTControlCharacters } from "node:util";
 import { fail } from "../../common/errors.ts";
+import { hintOf } from "../../contract/spelling.ts";
 import type { Form } from "../output/shapes.ts";
 import { type Column, sheet, table } from "../rendering.ts";
 import type { World } from "../world.ts";
@@ -82,9 +83,11 @@ function requireFields(
 ): void {
   const known = Object.keys(schema.shape);
   const odd = names.find((name) => !known.includes(name));
-  if (odd !== undefined)
-    fail("UsageError", `--fields: there is no field ${odd}; there are ${known.join(", ")}`);
+  if (odd !== undefined) fail("UsageError", `--fields: ${hintOn(odd, known)}`);
 }
+
+const hintOn = (field: string, known: readonly string[]): string =>
+  `there is no field ${field}; ${hintOf(field, known, `expected one of ${known.join(", ")}`)}`;
 
 function wholeOf<Row>(
   { columns: width, paint }: World["terminal"],

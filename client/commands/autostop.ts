@@ -35,6 +35,10 @@ export async function autostop(
         ? `Cancelling autostop of ${name}`
         : `Setting ${what} of ${name}: ${whenText(minutes)}`,
     row: clusterOperations.autostop,
+    remark: ({ name, autostop, to_down: toDown }) =>
+      cancel || down || !toDown || autostop < 0
+        ? undefined
+        : `${name} will now be stopped, not deleted, when it is idle; to delete it: outrigger autostop --down -i ${minutes} ${name}`,
     input: (cluster_name) => ({
       cluster_name,
       idle_minutes: minutes,

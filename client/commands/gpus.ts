@@ -32,8 +32,13 @@ export async function list(
   });
   const rows = Object.values(found).flat();
   const empty = "No machine has such accelerators; outrigger gpus list shows what there is.";
-  if (accelerator === undefined && !world.json) return answerCounts(world, options, rows, empty);
-  answerRows(world, options, { form: machineForm, rows, columns, empty });
+  if (accelerator === undefined && !world.json) answerCounts(world, options, rows, empty);
+  else answerRows(world, options, { form: machineForm, rows, columns, empty });
+  if (world.json) return;
+  const enabled = await client.callAndGet(cloudOperations.enabledClouds, { expand: "true" });
+  world.terminal.note(
+    `You can launch on ${enabled.join(", ") || "nothing yet"}. Other rows show prices only.`,
+  );
 }
 
 function answerCounts(

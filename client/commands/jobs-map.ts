@@ -19,7 +19,8 @@ import { openProgress } from "../progress.ts";
 import { count } from "../rendering.ts";
 import { agree } from "../selection.ts";
 import { withSourcePositions } from "../source-positions.ts";
-import { absolutePath, type Entrypoint } from "../task-text.ts";
+import { absolutePath, type Entrypoint, textIn } from "../task-text.ts";
+import { tellCommands } from "../ways.ts";
 import type { World } from "../world.ts";
 import { answerOne, type OutputOptions } from "./answers.ts";
 import { taskOf, withFiles } from "./launch.ts";
@@ -49,6 +50,7 @@ export async function jobsMap(
   const results = absolutePath(named(options.results, "--results"), cwd);
   if (existsSync(results))
     fail("ConflictError", `${results} exists; move it away, or name other results`);
+  if (!existsSync(inputsFile)) fail("UsageError", `--inputs: there is no file ${inputsFile}`);
   const inputs = readInputs(inputsFile);
   const source = await entrypointOf(world, operands);
   const mapped = { task: await taskOf(world, source, options, "all"), inputsFile };
@@ -101,10 +103,17 @@ const launcherOf =
     const sent = await withFiles(world, text, "all");
     const client = await world.connect();
     return withSourcePositions(source, sent.task, async () => {
-      const input = { ...sent, name: null, pool: pool ?? null, num_jobs: chunks.length };
+      const input = {
+        ...sent,
+        name: textIn(text, "name") ?? "map",
+        pool: pool ?? null,
+        num_jobs: chunks.length,
+      };
       const request = await client.call(jobOperations.launch, input);
       journal.add({ request, chunks });
-      return findJobs(world, journal, request);
+      const found = await findJobs(world, journal, request);
+      tellCommands(world.terminal, [["jobs", `${product.word} jobs queue --skip-finished`]]);
+      return found;
     });
   };
 

@@ -63,7 +63,7 @@ function requireName({ terminal }: World, { cluster }: LaunchOptions): void {
       "UsageError",
       "name what to launch: a task file, a command, or -c NAME for a cluster without a job",
     );
-  terminal.note(`No task: cluster ${cluster} is created, and nothing runs on it.`);
+  terminal.note(`No task given: cluster ${cluster} will run no job.`);
 }
 
 /** What a launch or exec tells as JSON. */

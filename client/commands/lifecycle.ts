@@ -101,6 +101,8 @@ interface Act<Op extends Row> extends Purpose<ClusterStatusRecord> {
   readonly reaches?: ClusterStatusRecord["status"];
   readonly row: Op;
   readonly input: (name: string) => GivenInputOf<Op>;
+  /** What to say once it is done, for a cluster as it was before. */
+  readonly remark?: (row: ClusterStatusRecord) => string | undefined;
 }
 
 /** Picks the clusters, asks, and has the same thing done to all of them at once. */
@@ -108,16 +110,18 @@ export async function actOn<Op extends Row>(
   world: World,
   words: Words,
   options: SelectionOptions & { readonly async?: boolean },
-  { title, reaches, row, input, ...purpose }: Act<Op>,
+  { title, reaches, row, input, remark, ...purpose }: Act<Op>,
 ): Promise<void> {
   const { async: later = false } = options;
   const clusters = await selectClusters(world, purpose, words, options);
-  const submissions = clusters.map(({ name, status, lifecycle }) => {
+  const submissions = clusters.map((cluster) => {
+    const { name, status, lifecycle } = cluster;
     const needless = status === reaches && !isUnderWay({ lifecycle });
     return {
       ...{ name, title: title(name), input: input(name), needless },
       done() {
-        if (needless) world.terminal.note(`${name} is ${status} already`);
+        const said = needless ? `${name} is ${status} already` : remark?.(cluster);
+        if (said !== undefined) world.terminal.note(said);
       },
     };
   });

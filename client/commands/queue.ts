@@ -42,9 +42,7 @@ async function showQueue(
       return jobs.slice(0, options.limit).map((job) => ({ cluster, ...job }));
     }),
   );
-  for (const { cluster, metadata } of lists.flatMap((list) => list.slice(0, 1)))
-    if (typeof metadata?.["as_of"] === "string")
-      world.terminal.note(`${cluster} does not answer: its jobs are as of ${metadata["as_of"]}.`);
+  for (const list of lists) await tellAge(world, list);
   answerRows(world, options, {
     form: jobForm,
     rows: lists.flat(),
@@ -52,6 +50,20 @@ async function showQueue(
     empty: clusters.length === 0 ? "No cluster is up." : `No jobs on ${clusters.join(", ")}.`,
   });
   if (!world.json) for (const list of lists) tellWaits(world, list, clusters.length);
+}
+
+/** Says of a cluster that is away or stopped how old its list is. */
+async function tellAge(world: World, [job]: readonly QueueRow[]): Promise<void> {
+  const asOf = job?.metadata?.["as_of"];
+  if (job === undefined || typeof asOf !== "string") return;
+  const { cluster } = job;
+  const clusters = await listClusters(await world.connect(), [cluster]);
+  const found = clusters.find(({ name }) => name === cluster);
+  const isStopped = found?.status === "STOPPED";
+  world.terminal.note(
+    `${cluster} ${isStopped ? "is STOPPED" : "does not respond"}: its jobs are as of ${asOf}.`,
+  );
+  if (isStopped) world.terminal.note(`Start it: outrigger start ${cluster}`);
 }
 
 const waitsAtMost = 5;

@@ -23,7 +23,7 @@ export const jobForm = form(
     submitted_at: when,
     started_at: when,
     ended_at: when,
-    as_of: when.describe("When this was known, of a cluster that does not answer."),
+    as_of: when.describe("When this was known, if the cluster is stopped or does not respond."),
   }),
   (row: ClusterJobRecord & { readonly cluster: string }) => ({
     cluster: row.cluster,

@@ -74,7 +74,7 @@ async function check(ctx: Context, input: InputOf<typeof rows.check>, call: Call
   if (unknown !== undefined)
     fail(
       "ValueError",
-      `there is no cloud ${unknown}; ${hintOf(unknown, names, `there is ${names.join(", ")}`)}`,
+      `this control plane cannot launch on ${unknown}; ${hintOf(unknown, names, `it supports ${names.join(", ")}`)}`,
     );
   const allowed: Record<string, string[]> = {};
   for (const name of workspaces) allowed[name] = await enabledNames(ctx, name);

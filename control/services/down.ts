@@ -60,7 +60,7 @@ export async function untilGone(
   const { name } = before;
   const { noun } = wordsOf(before);
   const called = `${noun[0]?.toUpperCase()}${noun.slice(1)}`;
-  call.print(`${called} '${name}' is scheduled to be terminated.\n`);
+  call.print(`Taking down ${noun} ${name}.\n`);
   void nudge(ctx, "service", id);
   const look = async () => {
     const now = await getService(ctx.db, id);

@@ -14,11 +14,15 @@ const machines = {
 };
 
 test("gpus list shows counts and the least price, and machines for one accelerator", async (t) => {
-  const control = await fakeControl(t, { "POST /list_accelerators": { result: machines } });
+  const control = await fakeControl(t, {
+    "POST /list_accelerators": { result: machines },
+    "GET /enabled_clouds": { result: ["local", "ssh/lab"] },
+  });
   const outrigger = await commandLine(t, control.endpoint);
 
   const all = await outrigger(wordsOf("gpus list"));
   assert.match(all.stdout, /^H100 +80 GB +8 +20\.00 +lambda, aws$/m);
+  assert.match(all.stderr, /^You can launch on local, ssh\/lab\. Other rows show prices only\.$/m);
   assert.match(all.stdout, /^L4 +- +1 +0\.00 +local$/m);
 
   const one = await outrigger(wordsOf("gpus list H1.0:8 --infra AWS/us-east-1 --all-regions"));

@@ -126,7 +126,7 @@ test("launch with a name and without a task only provisions, and says so", async
   const empty = await outrigger(["launch", "-y", "-c", "dev", "empty.yaml"]);
 
   assert.deepEqual([code, stdout], [0, ""]);
-  assert.match(stderr, /^No task: cluster dev is created, and nothing runs on it\.$/m);
+  assert.match(stderr, /^No task given: cluster dev will run no job\.$/m);
   assert.equal(unnamed.code, 2);
   assert.deepEqual([empty.code, empty.stdout], [2, ""]);
   assert.equal(control.to("POST /launch").length, 1);

@@ -69,5 +69,8 @@ test("a refused connection says how to start a control plane", () => {
   const here = unreachable("http://127.0.0.1:1", cause).message;
   const elsewhere = unreachable("http://h:1", cause).message;
   assert.match(here, /no control plane at http:\/\/127\.0\.0\.1:1; start one/);
-  assert.match(elsewhere, /no control plane at http:\/\/h:1; `outrigger config show --origin`/);
+  assert.match(
+    elsewhere,
+    /no control plane at http:\/\/h:1; set OUTRIGGER_ENDPOINT .*; `outrigger config show --origin`/,
+  );
 });

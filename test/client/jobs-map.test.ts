@@ -90,6 +90,18 @@ async function stage(
   return { map, results, launched, file, control };
 }
 
+test("inputs that are not there are a usage error, and each map has a name and says how to look at its jobs", async (t) => {
+  const { map, control, file } = await stage(t, { fate: () => "1" });
+
+  const missing = await map(["--inputs", "none", "true"]);
+  const { stderr } = await map(["true"]);
+
+  assert.equal(missing.code, 2);
+  assert.equal(missing.stderr, `error: --inputs: there is no file ${file("none")}\n`);
+  assert.match(stderr, /^ {2}jobs +outrigger jobs queue --skip-finished$/m);
+  assert.equal(control.to("POST /jobs/launch")[0]?.body["name"], "map");
+});
+
 test("`outrigger jobs map` collects results in order, and runs again what failed", async (t) => {
   const fate = (index: number, job: number) => (index === 1 && job === 1 ? 4 : `r${index}`);
   const { map, results, launched } = await stage(t, { fate });

@@ -25,6 +25,10 @@ const takenBack: Ending = {
 };
 const stopping: Ending = { result: [{ ...(devUp as object), lifecycle: aStop }] };
 
+/** That a cluster which idleness deleted is now stopped instead. */
+const becomesStop = (minutes: number) =>
+  `dev will now be stopped, not deleted, when it is idle; to delete it: outrigger autostop --down -i ${minutes} dev\n`;
+
 /** A command line, the clusters it finds, and all it says of what it did. */
 const outcomes: readonly [string, Ending, string][] = [
   ["stop dev", up, "Stopping dev\n"],
@@ -35,9 +39,10 @@ const outcomes: readonly [string, Ending, string][] = [
   ["start dev-2", stopped, "Starting dev-2\n"],
   ["stop -a -y", two, "Stopping dev\nStopping dev-2\ndev-2 is STOPPED already\n"],
   ["down dev-2", stopped, "Tearing down dev-2\n"],
-  ["autostop dev -i 0", up, "Setting autostop of dev: as soon as it is idle\n"],
+  ["autostop dev -i 0", up, `Setting autostop of dev: as soon as it is idle\n${becomesStop(0)}`],
   ["autostop dev -i 1 --down", up, "Setting autodown of dev: after 1 idle minute\n"],
-  ["autostop dev", up, "Setting autostop of dev: after 5 idle minutes\n"],
+  ["autostop dev", up, `Setting autostop of dev: after 5 idle minutes\n${becomesStop(5)}`],
+  ["autostop dev --cancel", up, "Cancelling autostop of dev\n"],
 ];
 
 for (const [line, found, told] of outcomes)

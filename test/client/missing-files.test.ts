@@ -32,8 +32,8 @@ test("every file that a task lacks is named, with whatever else is wrong, before
   assert.deepEqual(stderr.split("\n").slice(0, 4), [
     "error: task.yaml cannot be used as it is:",
     "task.yaml:1:1: workdir: task.yaml is not a folder",
-    'task.yaml:3:3: file_mounts["/a"]: there is no none/a',
-    "task.yaml:7:1: cpsu: unknown field `cpsu`; check its place and spelling",
+    `task.yaml:3:3: file_mounts["/a"]: there is no none/a in ${outrigger.folder}`,
+    "task.yaml:7:1: cpsu: unknown field `cpsu`; did you mean `cpus`?",
   ]);
   assert.deepEqual(control.seen, []);
 });
@@ -59,7 +59,7 @@ test("a --workdir that is no folder is refused at once", async (t) => {
     [file, none].map(({ code, stderr }) => [code, stderr]),
     [
       [2, "error: --workdir: task.yaml is not a folder\n"],
-      [3, "error: --workdir: there is no none\n"],
+      [3, `error: --workdir: there is no none in ${outrigger.folder}\n`],
     ],
   );
   assert.deepEqual(control.seen, []);

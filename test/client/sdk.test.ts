@@ -171,6 +171,7 @@ test("nobody there: says how to start a control plane", async (t) => {
 
   await assert.rejects(client.health(), {
     name: "UnreachableError",
-    message: "no control plane at http://127.0.0.1:9; start one with `outrigger api start`",
+    message:
+      "no control plane at http://127.0.0.1:9; start one with `outrigger api start`, or set OUTRIGGER_ENDPOINT to the address of another",
   });
 });

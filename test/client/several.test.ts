@@ -69,3 +69,25 @@ test("a control plane that ends under a stop leaves its hooks alone, and the mes
   assert.match(stderr, /error: lost the connection/);
   assert.doesNotMatch(other.stderr, /not lost/);
 });
+
+test("a queue that is not current says so, and how to start a cluster that is stopped", async (t) => {
+  const job = {
+    ...{ job_id: 1, job_name: null, username: "ana", user_hash: "u1", resources: "1x[CPU:2]" },
+    ...{
+      submitted_at: 1,
+      start_at: null,
+      end_at: null,
+      status: "PENDING",
+      log_path: "",
+      links: {},
+    },
+    metadata: { as_of: "2026-01-01T00:00:00Z" },
+  };
+  const control = await fakeControl(t, { "POST /queue": { result: [job] }, "POST /status": two });
+  const outrigger = await commandLine(t, control.endpoint);
+
+  const { stderr } = await outrigger(wordsOf("queue dev-2"));
+
+  assert.match(stderr, /^dev-2 is STOPPED: its jobs are as of 2026-01-01T00:00:00Z\.$/m);
+  assert.match(stderr, /^Start it: outrigger start dev-2$/m);
+});

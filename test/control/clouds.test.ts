@@ -37,7 +37,7 @@ test("whoever misspells a cloud is told of one that is spelled so", async (t) =>
     message: 'there is no workspace "other"; yours: default',
   });
   await assert.rejects(world.run(rows.check, { clouds: ["fke"] }), {
-    message: "there is no cloud fke; did you mean `fake`?",
+    message: "this control plane cannot launch on fke; did you mean `fake`?",
   });
 });
 
