@@ -41,7 +41,7 @@ export const recipeCommands: readonly CommandRow[] = [
 Examples:
   outrigger recipes show fine-tuning
   outrigger recipes show fine-tuning@1 > task.yaml
-  outrigger jobs launch recipes:fine-tuning`,
+  outrigger jobs launch --env CHECKPOINTS=/shared/run-1 recipes:fine-tuning`,
     load: async () => (await import("../commands/recipes.ts")).show,
   },
   {

@@ -131,7 +131,7 @@ test("every recipe that comes with control is one of its type, described, and ha
   for (const { name, type, description, content } of shippedRecipes()) {
     assert.doesNotThrow(() => checkContent(type, content), name);
     assert.match(description ?? "", /^[A-Z].{20,110}[.]$/, name);
-    const dag = content.replace(/^( {2}API_KEY):.*$/m, "$1: k");
+    const dag = content.replace(/^( {2}(API_KEY|CHECKPOINTS)):.*$/m, "$1: k");
     const id = await world.call(taskOperations.optimize, { dag, request_options: null });
     await world.get(taskOperations.optimize, id);
     assert.match(await world.printed(id), / chosen$/m, name);
