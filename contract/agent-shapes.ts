@@ -63,6 +63,8 @@ export type JobSidecar = z.output<typeof JobSidecar>;
 export const JobSubmission = z.object({
   /** Chosen by the caller; the same id twice is the same job. */
   submissionId: z.string().min(1),
+  /** The number of the cluster's last job, as control knows it; a new head continues from there. */
+  lastJobId: z.int().min(0).default(0),
   name: z.string(),
   userId: z.string(),
   userName: z.string(),

@@ -30,9 +30,12 @@ export interface MergePiece {
 /** Writes a new job that waits in the queue, and answers its id. */
 export function addJob({ sql }: Journal, job: JobSubmission, submittedAt: number): number {
   const { lastInsertRowid } = sql.run`
-    INSERT INTO jobs (submission_id, name, user_id, user_name, nodes, resources, metadata, status,
+    INSERT INTO jobs (id, submission_id, name, user_id, user_name, nodes, resources, metadata, status,
       submitted_at)
-    VALUES (${job.submissionId}, ${job.name}, ${job.userId}, ${job.userName}, ${job.nodes},
+    VALUES (
+      (SELECT ${job.lastJobId} + 1 WHERE ${job.lastJobId} >
+        coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'jobs'), 0)),
+      ${job.submissionId}, ${job.name}, ${job.userId}, ${job.userName}, ${job.nodes},
       ${job.resources}, ${JSON.stringify(job.metadata)}, 'PENDING', ${submittedAt})`;
   return Number(lastInsertRowid);
 }

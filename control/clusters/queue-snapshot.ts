@@ -13,6 +13,8 @@ export interface LastQueue {
   readonly at: number;
   /** The newest ones, by falling id. */
   readonly jobs: readonly Job[];
+  /** The highest number that a job of the cluster has had, also on a head that is gone. */
+  readonly lastJobId?: number;
 }
 
 const jobsAtMost = 500;
@@ -23,7 +25,8 @@ export async function keepQueue(ctx: Context, cluster: Cluster, signal: AbortSig
   const jobs = await head.call(agentApi.listJobs, { limit: jobsAtMost }, { signal });
   const file = fileOf(ctx, cluster);
   await mkdir(dirname(file), { recursive: true, mode: 0o700 });
-  const last: LastQueue = { at: ctx.now().getTime(), jobs };
+  const lastJobId = Math.max(jobs[0]?.id ?? 0, await findLastJobId(ctx, cluster));
+  const last: LastQueue = { at: ctx.now().getTime(), jobs, lastJobId };
   await writeFile(`${file}.new`, JSON.stringify(last), { mode: 0o600 });
   await rename(`${file}.new`, file);
 }
@@ -35,6 +38,12 @@ export async function findLastQueue(ctx: Ground, cluster: Cluster) {
   } catch {
     return undefined;
   }
+}
+
+/** The highest number of a job that the heads of a cluster have reported; 0 when there was none. */
+export async function findLastJobId(ctx: Ground, cluster: Cluster): Promise<number> {
+  const last = await findLastQueue(ctx, cluster);
+  return last?.lastJobId ?? last?.jobs[0]?.id ?? 0;
 }
 
 const fileOf = (ctx: Ground, { id }: Cluster): string =>

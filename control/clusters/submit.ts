@@ -11,6 +11,7 @@ import { deliverFiles } from "./files/deliver.ts";
 import { keepParcels } from "./files/kept.ts";
 import type { Cargo } from "./files/parcels.ts";
 import { headOf } from "./head.ts";
+import { findLastJobId } from "./queue-snapshot.ts";
 import type { Cluster } from "./schema.ts";
 
 /** What a job takes of a node's CPUs when it asks for none in particular. */
@@ -46,7 +47,8 @@ export async function submitJob(
   { cargoes, ...given }: Given,
   call: Call,
 ): Promise<Job | undefined> {
-  const submission = submissionOf(ctx, cluster, task, given, call);
+  const lastJobId = await findLastJobId(ctx, cluster);
+  const submission = { ...submissionOf(ctx, cluster, task, given, call), lastJobId };
   const hasNothing = submission.setup === null && submission.run === null;
   await bringToAll(ctx, cluster, cargoes, call);
   if (hasNothing) return undefined;

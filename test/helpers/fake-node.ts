@@ -104,7 +104,7 @@ export function addJob(node: FakeNode, changes: Changes, submission: JobSubmissi
   const open = node.lifecycles.find(({ endedAt }) => endedAt === null);
   if (open !== undefined)
     fail("ConflictError", `the node is about to leave (${open.because})`, { lifecycle: open.id });
-  const id = node.jobs.length + 1;
+  const id = Math.max(node.jobs.length, submission.lastJobId) + 1;
   const { submissionId, name, userId, userName, nodes, resources, metadata } = submission;
   const job: FakeJob = {
     ...{ id, submissionId, name, userId, userName, nodes, resources, metadata },

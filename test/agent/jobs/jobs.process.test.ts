@@ -139,6 +139,13 @@ test("the same submission twice is one job", async () => {
   assert.equal(await agent.log(first.id), "once\n");
 });
 
+test("a head continues the numbers of the cluster's jobs", async () => {
+  const first = await agent.submit("true", { lastJobId: 500 });
+  const second = await agent.submit("true", { lastJobId: 7 });
+
+  assert.deepEqual([first.id, second.id], [501, 502]);
+});
+
 test("a job that asks for more than the node has is refused at once", async () => {
   await assert.rejects(agent.submit("true", { demand: { cpus: 3, accelerators: 0 } }), {
     name: "ValueError",

@@ -36,6 +36,24 @@ test("the queue of a cluster that is away is what its head said last, and says o
   assert.match(String(jobs[0]?.metadata?.["as_of"]), /^\d{4}-/);
 });
 
+test("the jobs of a cluster keep their numbers when its head is replaced", async (t) => {
+  const world = await testWorld(t);
+  await world.run(rows.launch, demo);
+  const { id } = await world.cluster("demo");
+  const file = join(world.home, "control/clusters", id, "queue.json");
+  const untilKept = (text: string) =>
+    until(() => (existsSync(file) && readFileSync(file, "utf8").includes(text)) || undefined);
+  await untilKept('"id":1');
+
+  await world.provider.lose(id, 0);
+  await world.look("demo");
+  await world.untilStatus("demo", "UP");
+  const { job_id } = await world.run(rows.exec, { ...name, task: "run: again" });
+  await untilKept('"lastJobId":2');
+
+  assert.equal(job_id, 2);
+});
+
 test("an exec says that the hooks of its task have no effect", async (t) => {
   const world = await testWorld(t);
   await world.run(rows.launch, demo);
