@@ -3,6 +3,7 @@ import { fail } from "../../common/errors.ts";
 import { hintOf } from "../../contract/spelling.ts";
 import type { Form } from "../output/shapes.ts";
 import { type Column, sheet, table } from "../rendering.ts";
+import type { Client } from "../sdk.ts";
 import type { World } from "../world.ts";
 
 export interface OutputOptions {
@@ -41,6 +42,23 @@ export function answerRows<Row>(
       terminal.note(`Some were cut to fit; ${whole} shows them whole.`);
   }
 }
+
+interface Listing<Row, Options> extends Pick<Answer<Row>, "form" | "empty"> {
+  read(client: Client, options: Options): Promise<readonly Row[]>;
+  columns(now: Date): readonly Column<Row>[];
+}
+
+/** A command that prints all that control lists. */
+export const listing =
+  <Row, Options = object>({ read, columns, ...answer }: Listing<Row, Options>) =>
+  async (
+    world: World,
+    _operands: readonly string[],
+    options: OutputOptions & Options,
+  ): Promise<undefined> => {
+    const rows = await read(await world.connect(), options);
+    answerRows(world, options, { ...answer, rows, columns: columns(world.now()) });
+  };
 
 /** Prints records as JSON; throws `UsageError` for a field that they do not have. */
 export function answerJson<Row>(

@@ -8,12 +8,12 @@ import { ago, type Column } from "../rendering.ts";
 import { type Kind, namedBy, type SelectionOptions } from "../selection.ts";
 import type { World } from "../world.ts";
 import { directAction, tellActions } from "./actions.ts";
-import { answerOne, answerRows, type OutputOptions } from "./answers.ts";
+import { answerOne, listing, type OutputOptions } from "./answers.ts";
 import { deleteSelected } from "./directly.ts";
 
 type Words = readonly string[];
 
-interface ListOptions extends OutputOptions {
+interface ListOptions {
   readonly mine?: boolean;
   readonly pinned?: boolean;
   readonly type?: string;
@@ -22,17 +22,6 @@ interface ListOptions extends OutputOptions {
 interface ChangeOptions {
   readonly type?: string;
   readonly description?: string;
-}
-
-/** `outrigger recipes list`. */
-export async function list(world: World, _names: Words, options: ListOptions): Promise<undefined> {
-  const { mine = false, pinned = false, type = null } = options;
-  const client = await world.connect();
-  const filter = { my_recipes_only: mine, pinned_only: pinned, recipe_type: type };
-  const found = await client.callAndGet(rows.list, filter);
-  const columns = columnsOf(world.now());
-  const empty = "No recipes. Create one: outrigger recipes create NAME task.yaml";
-  answerRows(world, options, { form: recipeForm, rows: found, columns, empty });
 }
 
 const columnsOf = (now: Date): Column<RecipeRecord>[] => [
@@ -44,6 +33,17 @@ const columnsOf = (now: Date): Column<RecipeRecord>[] => [
   { title: "UPDATED", text: (row) => ago(row.updated_at, now), spare: true },
   { title: "DESCRIPTION", text: (row) => row.description ?? "-", least: 12, spare: true },
 ];
+
+/** `outrigger recipes list`. */
+export const list = listing({
+  read: (client, { mine = false, pinned = false, type = null as never }: ListOptions) =>
+    client.callAndGet(rows.list, {
+      ...{ my_recipes_only: mine, pinned_only: pinned, recipe_type: type },
+    }),
+  form: recipeForm,
+  columns: columnsOf,
+  empty: "No recipes. Create one: outrigger recipes create NAME task.yaml",
+});
 
 /** `outrigger recipes show`: its YAML. */
 export async function show(

@@ -7,7 +7,7 @@ import { secretForm } from "../output/secrets.ts";
 import { ago, type Column } from "../rendering.ts";
 import type { World } from "../world.ts";
 import { directAction, tellActions } from "./actions.ts";
-import { answerRows, type OutputOptions } from "./answers.ts";
+import { listing } from "./answers.ts";
 
 type Words = readonly string[];
 
@@ -21,25 +21,20 @@ interface SetOptions extends ScopeOptions {
 }
 
 /** `outrigger secrets list`. */
-export async function list(
-  world: World,
-  _operands: Words,
-  options: OutputOptions,
-): Promise<undefined> {
-  const client = await world.connect();
-  const columns: Column<SecretRecord>[] = [
+export const list = listing({
+  read: (client) => client.call(rows.list, {}),
+  form: secretForm,
+  columns: (now): Column<SecretRecord>[] => [
     { title: "NAME", text: ({ name }) => name, least: 12 },
     {
       title: "FOR",
       text: ({ workspace }) => (workspace === null ? "you" : `workspace ${workspace}`),
     },
-    { title: "SET", text: ({ updated_at: at }) => ago(at, world.now()) },
+    { title: "SET", text: ({ updated_at: at }) => ago(at, now) },
     { title: "BY", text: ({ updated_by: user }) => user, spare: true },
-  ];
-  const found = await client.call(rows.list, {});
-  const empty = "No secrets. Store one: outrigger secrets set NAME";
-  answerRows(world, options, { form: secretForm, rows: found, columns, empty });
-}
+  ],
+  empty: "No secrets. Store one: outrigger secrets set NAME",
+});
 
 /** `outrigger secrets set`. */
 export async function set(

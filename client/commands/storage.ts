@@ -4,29 +4,24 @@ import { storageForm } from "../output/storage.ts";
 import { ago, type Column } from "../rendering.ts";
 import { type Kind, namedBy, type SelectionOptions } from "../selection.ts";
 import type { World } from "../world.ts";
-import { answerRows, type OutputOptions } from "./answers.ts";
+import { listing } from "./answers.ts";
 import { deleteSelected } from "./directly.ts";
 
 type Words = readonly string[];
 type Storage = OutputOf<(typeof rows)["list"]>[number];
 
 /** `outrigger storage ls`. */
-export async function list(
-  world: World,
-  _operands: Words,
-  options: OutputOptions,
-): Promise<undefined> {
-  const client = await world.connect();
-  const found = await client.callAndGet(rows.list, {});
-  const columns: Column<Storage>[] = [
+export const list = listing({
+  read: (client) => client.callAndGet(rows.list, {}),
+  form: storageForm,
+  columns: (now): Column<Storage>[] => [
     { title: "NAME", text: ({ name }) => name, least: 12 },
     { title: "STATUS", text: ({ status }) => status },
-    { title: "CREATED", text: ({ launched_at: at }) => ago(at, world.now()) },
+    { title: "CREATED", text: ({ launched_at: at }) => ago(at, now) },
     { title: "LAST USE", text: ({ last_use: command }) => command, spare: true },
-  ];
-  const empty = "No storage. Tasks make it: file_mounts with a name, a source and mode: COPY.";
-  answerRows(world, options, { form: storageForm, rows: found, columns, empty });
-}
+  ],
+  empty: "No storage. Tasks make it: file_mounts with a name, a source and mode: COPY.",
+});
 
 /** `outrigger storage delete`. */
 export const remove = (world: World, words: Words, options: SelectionOptions): Promise<undefined> =>

@@ -5,7 +5,7 @@ import { ago, type Column } from "../rendering.ts";
 import type { Client } from "../sdk.ts";
 import { agree, type Kind, namedBy, requireAll, type SelectionOptions } from "../selection.ts";
 import type { World } from "../world.ts";
-import { answerOne, answerRows, type OutputOptions } from "./answers.ts";
+import { answerOne, listing, type OutputOptions } from "./answers.ts";
 import { deleteSelected } from "./directly.ts";
 
 type Words = readonly string[];
@@ -14,19 +14,6 @@ interface SecretOptions extends OutputOptions {
   readonly role?: string;
   readonly expiresInDays?: number;
   readonly yes?: boolean;
-}
-
-/** `outrigger tokens list`. */
-export async function list(
-  world: World,
-  _operands: Words,
-  options: OutputOptions,
-): Promise<undefined> {
-  const client = await world.connect();
-  const found = await client.call(rows.list, {});
-  const empty = "No tokens. Create one: outrigger tokens create NAME";
-  const columns = columnsOf(world.now());
-  answerRows(world, options, { form: tokenForm, rows: found, columns, empty });
 }
 
 const columnsOf = (now: Date): Column<TokenRecord>[] => [
@@ -40,6 +27,14 @@ const columnsOf = (now: Date): Column<TokenRecord>[] => [
     style: ({ expires_at: at }) => (at !== null && at * 1_000 <= now.getTime() ? "red" : undefined),
   },
 ];
+
+/** `outrigger tokens list`. */
+export const list = listing({
+  read: (client) => client.call(rows.list, {}),
+  form: tokenForm,
+  columns: columnsOf,
+  empty: "No tokens. Create one: outrigger tokens create NAME",
+});
 
 const dayOf = (seconds: number) => new Date(seconds * 1_000).toISOString().slice(0, 10);
 

@@ -8,7 +8,7 @@ import type { Client } from "../sdk.ts";
 import { type Kind, namedBy, requireAll, type SelectionOptions } from "../selection.ts";
 import type { World } from "../world.ts";
 import { directAction, tellActions } from "./actions.ts";
-import { answerRows, type OutputOptions } from "./answers.ts";
+import { listing } from "./answers.ts";
 import { deleteSelected } from "./directly.ts";
 
 type Words = readonly string[];
@@ -19,29 +19,20 @@ interface ChangeOptions {
   readonly passwordStdin?: boolean;
 }
 
-/** `outrigger users list`. */
-export async function list(
-  world: World,
-  _operands: Words,
-  options: OutputOptions,
-): Promise<undefined> {
-  const client = await world.connect();
-  const found = await client.call(rows.list, {});
-  const empty = "No users. Create one: outrigger users create NAME";
-  answerRows(world, options, {
-    form: userForm,
-    rows: found,
-    columns: columnsOf(world.now()),
-    empty,
-  });
-}
-
 const columnsOf = (now: Date): Column<UserRecord>[] => [
   { title: "NAME", text: ({ id, name }) => name ?? id, least: 12 },
   { title: "ROLE", text: ({ role }) => role },
   { title: "LOGIN", text: loginOf, spare: true },
   { title: "CREATED", text: ({ created_at: at }) => ago(at, now), spare: true },
 ];
+
+/** `outrigger users list`. */
+export const list = listing({
+  read: (client) => client.call(rows.list, {}),
+  form: userForm,
+  columns: columnsOf,
+  empty: "No users. Create one: outrigger users create NAME",
+});
 
 function loginOf({ user_type: kind, has_password: hasPassword }: UserRecord): string {
   if (kind !== "basic") return kind;
