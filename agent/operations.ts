@@ -9,6 +9,7 @@ import { fetchContents } from "./files/fetch.ts";
 import { offerFiles, takeContents } from "./files/files.ts";
 import { listFiles, readFiles } from "./files/read.ts";
 import { probeSource } from "./files/source.ts";
+import { attachVolume } from "./files/volumes.ts";
 import { logOf, logPathAround } from "./folders.ts";
 import { openHookLog } from "./hooks/log-read.ts";
 import { readIdle, setAutostop } from "./idle.ts";
@@ -96,6 +97,7 @@ export function bindOperations(agent: Agent): Bound<typeof agentOperations> {
     sendContents: (_input, { body }) => takeContents(agent, body),
     probeSource: (source, { signal }) => probeSource(source, signal),
     fetchContents: (_input, { body, signal }) => toJsonLines(fetchContents(agent, body, signal)),
+    attachVolume: (order) => attachVolume(agent, order),
     listFiles: (source, { signal }) => listFiles(agent, source, signal),
     readFiles: (wanted, { signal }) => readFiles(agent, wanted, signal),
     openShell: async (_input, { body, signal }) => ({

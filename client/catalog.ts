@@ -24,6 +24,7 @@ import { secretCommands } from "./catalog/secrets.ts";
 import { servingCommands } from "./catalog/serving.ts";
 import { sshCommands } from "./catalog/ssh.ts";
 import { storageCommands } from "./catalog/storage.ts";
+import { volumeCommands } from "./catalog/volumes.ts";
 import { workspaceCommands } from "./catalog/workspaces.ts";
 
 const rows: readonly CommandRow[] = [
@@ -37,6 +38,7 @@ const rows: readonly CommandRow[] = [
   ...recipeCommands,
   ...secretCommands,
   ...storageCommands,
+  ...volumeCommands,
   ...workspaceCommands,
   ...controlCommands,
   ...accessCommands,

@@ -85,8 +85,6 @@ export interface Operation {
   readonly encodesErrors?: true;
   /** Existing clients print the body of its refusals as it is. */
   readonly printsErrors?: true;
-  /** The operation that clients call next with this input; while that is not built, refusals name it. */
-  readonly checksFor?: string;
   /** What it answers with another HTTP status than 200 and is no refusal, by that status. */
   readonly otherAnswers?: Readonly<Record<number, string>>;
 }

@@ -1,6 +1,7 @@
 import { posix } from "node:path";
 import * as z from "zod";
 import { innerOperations } from "../common/operation.ts";
+import { product } from "../common/product.ts";
 import { byteCount } from "./caps.ts";
 
 /**
@@ -117,6 +118,21 @@ export const FilesOffered = z.object({
 });
 export type FilesOffered = z.output<typeof FilesOffered>;
 
+/** Where a volume lies, as a node reaches it. */
+export const VolumeSource = z.discriminatedUnion("kind", [
+  z.object({ kind: z.literal("folder"), path: z.string().min(2) }),
+  z.object({
+    kind: z.literal("nfs"),
+    server: z.string().min(1),
+    path: z.string().min(1),
+    options: z.string(),
+  }),
+]);
+export type VolumeSource = z.output<typeof VolumeSource>;
+
+/** Where nodes mount exports, and no other place: nothing that is deleted with a node may lead into one. */
+export const exportsFolder = `/run/${product.word}/exports`;
+
 /** The part of the agent's API that is about files. */
 export const fileOperations = innerOperations({
   offerFiles: {
@@ -152,6 +168,16 @@ export const fileOperations = innerOperations({
     input: { rawBody: "application/x-ndjson" },
     output: z.unknown(),
     errors: ["ConflictError", "ValueError"],
+  },
+  attachVolume: {
+    route: "PUT /volumes",
+    summary:
+      "Have a link to a volume, or to a folder in it, at `destination`; an export of a server is mounted first, and again whenever the agent starts.",
+    input: {
+      body: z.object({ destination: z.string().min(1), source: VolumeSource, subPath: path }),
+    },
+    output: z.null(),
+    errors: ["ConflictError", "NotFoundError", "StorageError", "ValueError"],
   },
   listFiles: {
     route: "GET /files",

@@ -27,6 +27,7 @@ export const ownership = {
   pool: "in your workspaces; others are hidden",
   newPool: "a name that no pool outside your workspaces has",
   storage: "in your workspaces; others are hidden",
+  newVolume: "a name that no volume outside your workspaces has",
   token: "a token that you created; administrators: any",
   recipe: "a recipe that you created; administrators: any",
   user: "yourself; administrators: anybody",

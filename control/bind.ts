@@ -117,7 +117,6 @@ export const bind = <Op extends Operation>(
 
 /** Binds a row without code: each of its calls is refused. */
 export function bindUnbuilt(row: Operation): Bound {
-  const check = () =>
-    fail("NotImplementedError", `${row.checksFor ?? row.name} is not built yet in this version`);
+  const check = () => fail("NotImplementedError", `${row.name} is not built yet in this version`);
   return { row, run: async () => check(), check };
 }

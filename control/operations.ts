@@ -1,6 +1,5 @@
-import { volumeOperations } from "../contract/operations/volumes.ts";
 import { auditOperations } from "./audit/operations.ts";
-import { type Bound, bind } from "./bind.ts";
+import type { Bound } from "./bind.ts";
 import { cloudOperations } from "./clouds/operations.ts";
 import { clusterOperations } from "./clusters/operations.ts";
 import { orphanOperations } from "./clusters/orphans.ts";
@@ -18,13 +17,8 @@ import { storageOperations } from "./storage/operations.ts";
 import { tokenOperations } from "./tokens/operations.ts";
 import { uploadOperations } from "./uploads/operations.ts";
 import { userOperations } from "./users/operations.ts";
+import { volumeOperations } from "./volumes/operations.ts";
 import { workspaceOperations } from "./workspaces/operations.ts";
-
-/**
- * Lists of nouns that nothing can create yet: they are empty, and clients that show everything at
- * once ask for them.
- */
-const emptyLists: Bound[] = [bind(volumeOperations.list, async () => [])];
 
 /** Every operation that has code. */
 export const operations: Bound[] = [
@@ -47,6 +41,6 @@ export const operations: Bound[] = [
   ...uploadOperations,
   ...storageOperations,
   ...secretOperations,
-  ...emptyLists,
+  ...volumeOperations,
   ...dashboardOperations,
 ];

@@ -87,7 +87,11 @@ const isFilled = (value: object | undefined): boolean =>
 
 /** What nothing here does yet and a task could not run right without: refused. */
 const unbuilt: Uses = {
-  volumes: ({ volumes }) => isFilled(volumes),
+  "volumes with `host_path` (only Slurm has them; register the folder with `outrigger volumes apply`)":
+    ({ volumes }) => Object.values(volumes).some(({ kind }) => kind === "host"),
+  "volumes with `size` (only Kubernetes makes them; make one with `outrigger volumes apply`)": ({
+    volumes,
+  }) => Object.values(volumes).some(({ kind }) => kind === "ephemeral"),
   "managed_secrets with mount_path": ({ managedSecrets }) =>
     managedSecrets.some(({ mountPath }) => mountPath !== undefined),
   "resources.image_id": (_, { image }) => image !== undefined,

@@ -31,7 +31,7 @@ const shared = [/^common\//, /^contract\//];
 const ground =
   /^control\/(access\/.*|buckets\/.*|repositories\/.*|settle-all|collect-offers|audit\/(entry|store)|bind|candidates|context|downloads|events|glob|ground|html|log-copy|map-in-batches|move|needs|offer-words|offers|reconciler|output-excerpt|task|want|wire\/.*|doors\/.*)(\.ts)?$/;
 const noun =
-  "(audit|clouds|clusters|jobs|recipes|requests|secrets|services|sessions|ssh-pools|storage|tokens|uploads|users|workspaces)";
+  "(audit|clouds|clusters|jobs|recipes|requests|secrets|services|sessions|ssh-pools|storage|tokens|uploads|users|volumes|workspaces)";
 
 /** Who may import whom. */
 const rules: readonly Rule[] = [
@@ -58,6 +58,8 @@ const rules: readonly Rule[] = [
       /^control\/users\/(ensure|new-user|passwords|remove|roles|unchanged)\.ts$/,
       // The secrets that a task names.
       /^control\/secrets\/fill\.ts$/,
+      // The volumes that a task names.
+      /^control\/volumes\/place\.ts$/,
       // What a workspace says of the launches of other nouns.
       /^control\/workspaces\/(admit|defaults|find|use|use-store)\.ts$/,
     ],

@@ -24,9 +24,16 @@ export async function offerFiles(
   { destination }: { destination: string },
   body: AsyncIterable<Uint8Array>,
 ): Promise<FilesOffered> {
-  const manifest = await readManifest(body);
-  return inTurn(agent, async () => take(agent, destinationOf(agent, destination), manifest));
+  return offerEntries(agent, destination, await readManifest(body));
 }
+
+/** The same of entries that need no contents. */
+export const offerEntries = (
+  agent: Agent,
+  destination: string,
+  manifest: Manifest,
+): Promise<FilesOffered> =>
+  inTurn(agent, async () => take(agent, destinationOf(agent, destination), manifest));
 
 /** Takes contents that an offer lacked. */
 export const takeContents = (agent: Agent, body: AsyncIterable<Uint8Array>) =>

@@ -158,7 +158,8 @@ async function send<Op extends Operation>(
 function actionNameOf({ name, requestName = name }: Operation): string {
   if (/^(serve|jobs)\./.test(name)) return name.replace(/[._]/g, " ");
   const verb = requestName.split(/[._]/).at(-1) ?? name;
-  return name.startsWith("ssh_node_pools.") ? `ssh ${verb}` : verb;
+  if (name.startsWith("ssh_node_pools.")) return `ssh ${verb}`;
+  return name.startsWith("volume_") ? `volumes ${verb}` : verb;
 }
 
 function tellLater(world: World, actions: readonly Action[]): undefined {

@@ -26,6 +26,7 @@ import { recipeForm } from "./recipes.ts";
 import { secretForm } from "./secrets.ts";
 import { serviceForm } from "./services.ts";
 import { storageForm } from "./storage.ts";
+import { volumeForm } from "./volumes.ts";
 import { configurationForm, configurationVersionForm, workspaceForm } from "./workspaces.ts";
 
 /** A form of JSON that commands print. */
@@ -91,6 +92,7 @@ export const outputs: readonly Output[] = [
   { name: "user-import", schema: importForm.schema, printedBy: ["users import"] },
   { name: "secrets", schema: listOf(secretForm), printedBy: ["secrets list"] },
   { name: "storages", schema: listOf(storageForm), printedBy: ["storage ls"] },
+  { name: "volumes", schema: listOf(volumeForm), printedBy: ["volumes ls"] },
   { name: "tokens", schema: listOf(tokenForm), printedBy: ["tokens list"] },
   { name: "new-token", schema: newTokenForm.schema, printedBy: ["tokens create", "tokens rotate"] },
   { name: "token-role", schema: roleForm.schema, printedBy: ["tokens role"] },
@@ -129,7 +131,7 @@ export const outputs: readonly Output[] = [
       ],
       ...["context add", "context use", "context remove", "login", "logout"],
       ...["users create", "users update", "users delete", "tokens delete", "storage delete"],
-      ...["secrets set", "secrets rm"],
+      ...["secrets set", "secrets rm", "volumes apply", "volumes delete"],
       ...["workspaces create", "workspaces update", "workspaces delete", "workspaces use"],
       "api config set",
       ...["api start", "api stop", "agent install", "agent uninstall"],

@@ -2,8 +2,10 @@ import * as z from "zod";
 import { type Operation, operation } from "../../common/operation.ts";
 import { document, listOf, mapOf, settings, text } from "../caps.ts";
 import { VolumeRecord } from "../records/volumes.ts";
+import { volumeTypes } from "../volume.ts";
 import { body, Nothing, optional, query, queryBoolean, queryList } from "./fields.ts";
 
+const volumeType = text.describe(`${Object.keys(volumeTypes).join(", ")}.`);
 const ofVolume = {
   size: optional(text).describe("Such as 10Gi."),
   labels: optional(mapOf(text)),
@@ -46,14 +48,13 @@ export const volumeOperations = {
     access: "viewer",
     input: body("VolumeValidateBody", {
       name: optional(text),
-      volume_type: optional(text).describe("k8s-pvc, k8s-hostpath, …"),
+      volume_type: optional(volumeType),
       infra: optional(text).describe("cloud, cloud/region or cloud/region/zone."),
       ...ofVolume,
     }),
     output: Nothing,
     errors: ["ValueError"],
     encodesErrors: true,
-    checksFor: "volume_apply",
   }),
   apply: operation({
     name: "volume_apply",
@@ -62,9 +63,10 @@ export const volumeOperations = {
     queue: "long",
     summary: "Create or register a volume; one that is known stays as it is.",
     access: "user",
+    about: { newVolume: "name" },
     input: body("VolumeApplyBody", {
       name: text,
-      volume_type: text.describe("k8s-pvc, k8s-hostpath, …"),
+      volume_type: volumeType,
       cloud: text.describe("Cloud that has the volume."),
       region: optional(text).describe("Region or context."),
       zone: optional(text),
@@ -72,6 +74,6 @@ export const volumeOperations = {
       creation_yaml: optional(document).describe("What the user wrote, kept to be shown."),
     }),
     output: Nothing,
-    errors: ["ValueError"],
+    errors: ["ValueError", "NotSupportedError", "ConflictError"],
   }),
 } satisfies Record<string, Operation>;

@@ -8,6 +8,7 @@ import { findRecipeOwner } from "../recipes/store.ts";
 import { findServiceWorkspace } from "../services/store.ts";
 import { findStorageWorkspace } from "../storage/store.ts";
 import { findToken } from "../tokens/store.ts";
+import { findVolumeWorkspace } from "../volumes/store.ts";
 import { type Identity, isOwnedBy, seesWorkspace } from "./identity.ts";
 
 /** Throws where an identity must not do to a thing of this name what its role allows. */
@@ -36,6 +37,7 @@ export const subjects = {
     if (workspace !== undefined && seesWorkspace(identity, workspace)) return;
     fail("NotFoundError", `there is no storage ${name}; ${listedBy("storage ls")}`);
   },
+  newVolume: freeName("volume", findVolumeWorkspace),
   /** A token, which everyone sees, and its creator and administrators change. */
   async token({ db }, id, identity) {
     const token = await findToken(db, id);

@@ -12,6 +12,7 @@ import type { Offer } from "../providers/provider.ts";
 import { nudge } from "../reconciler.ts";
 import { withStoredSecrets } from "../secrets/fill.ts";
 import { readTask, readTaskAndRemarks } from "../task.ts";
+import { withVolumes } from "../volumes/place.ts";
 import { admitAutostop, admitCluster, admitLaunch } from "../workspaces/admit.ts";
 import { withDefaults } from "../workspaces/defaults.ts";
 import { autostopOf } from "./autostop.ts";
@@ -32,7 +33,8 @@ type Input = InputOf<typeof rows.launch>;
 /** Creates a cluster, or takes the one of that name, and runs a task on it. */
 export async function launch(ctx: Context, given: Input, call: Call) {
   const whole = await withDefaultsIfNew(ctx, given, call);
-  const input = { ...given, task: await withStoredSecrets(ctx, whole, call) };
+  const yaml = await withVolumes(ctx, await withStoredSecrets(ctx, whole, call), call);
+  const input = { ...given, task: yaml };
   const [task, remarks] = readTaskAndRemarks(input.task, "launch");
   call.print(remarks);
   // The text of a large task is read once more where its cluster is written; others have their turn first.

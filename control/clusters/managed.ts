@@ -150,7 +150,12 @@ export const passing: readonly string[] = [
 
 /** Tried again, these would be answered alike. */
 export const hopeless: readonly string[] = [
-  ...(["ValueError", "InvalidTaskError", "NotFoundError"] satisfies ErrorType[]),
+  ...([
+    "ValueError",
+    "InvalidTaskError",
+    "NotFoundError",
+    "VolumeNotFoundError",
+  ] satisfies ErrorType[]),
   ...(["TooLargeError", "NotSupportedError"] satisfies ErrorType[]),
 ];
 

@@ -11,9 +11,10 @@ import type {
   ServiceStatus,
 } from "../../contract/statuses.ts";
 import type { JobTables } from "./job-tables.ts";
+import type { KeptTables } from "./kept-tables.ts";
 
 /** The columns of `migrations/`, as Kysely sees them. Instants are epoch milliseconds. */
-export interface Tables extends JobTables {
+export interface Tables extends JobTables, KeptTables {
   lease: { id: number; epoch: number };
   attempts: {
     noun: string;
@@ -269,17 +270,6 @@ export interface Tables extends JobTables {
     value: Uint8Array;
     user_name: string;
     updated_at: number;
-  };
-  storages: {
-    name: string;
-    id: string;
-    workspace: string;
-    user_id: string;
-    user_name: string;
-    status: string;
-    created_at: number;
-    last_use: string;
-    cluster_id: string | null;
   };
   audit_dropped: { id: number; seq: number; hash: Uint8Array };
   usage_intervals: { cluster_id: string; started_at: number; ended_at: number | null };

@@ -14,6 +14,7 @@ import { refuseImpossible } from "../offers.ts";
 import { nudge } from "../reconciler.ts";
 import { withStoredSecrets } from "../secrets/fill.ts";
 import { readDocument, remarksOn, withoutSecrets } from "../task.ts";
+import { withVolumes } from "../volumes/place.ts";
 import { causeOf } from "../want.ts";
 import { admitJob } from "../workspaces/admit.ts";
 import { withDefaults } from "../workspaces/defaults.ts";
@@ -29,7 +30,7 @@ type Input = InputOf<typeof rows.launch>;
 /** Submits managed jobs; answers their numbers. From there on control runs them to their end. */
 export async function launch(ctx: Context, given: Input, call: Call) {
   const whole = await withDefaults(ctx, call.workspace, given.task);
-  const yaml = await withStoredSecrets(ctx, whole, call);
+  const yaml = await withVolumes(ctx, await withStoredSecrets(ctx, whole, call), call);
   const known = await listSubmitted(ctx.db, call.id);
   const ids = known.length > 0 ? known : await submit(ctx, given, yaml, call);
   await tellOf(ctx, ids);

@@ -16,6 +16,7 @@ import type { Logger } from "../log.ts";
 import { markOf, startAgent } from "./local-agent.ts";
 import { localNetworks } from "./local-network.ts";
 import { readCluster, readState, writeCluster, writeState } from "./local-state.ts";
+import { removeTraces } from "./local-traces.ts";
 import { accelerators } from "./machine.ts";
 import {
   type ClusterRef,
@@ -155,6 +156,7 @@ export function localProvider(config: Config, log: Logger): Provider {
   async function destroy(nodeId: string, signal: AbortSignal, withinMs = graceMs): Promise<void> {
     await endProcesses(nodeId, signal, withinMs);
     await networks.close(nodeId);
+    await removeTraces(homeOf(nodeId));
     await removeFolder(homeOf(nodeId));
   }
 

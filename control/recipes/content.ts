@@ -3,6 +3,7 @@ import { fail } from "../../common/errors.ts";
 import { formatIssues } from "../../contract/task/issues.ts";
 import { parseYaml } from "../../contract/task/yaml-text.ts";
 import { readTask, type Task, type TaskDocument } from "../../contract/task.ts";
+import { readVolume } from "../../contract/volume.ts";
 
 /** What a document of each type must have, in words; undefined where it has that. */
 const lacks: Readonly<Record<string, (document: TaskDocument) => string | undefined>> = {
@@ -65,13 +66,9 @@ function refuseOwn({ workdir, fileMounts, secrets }: Task, given: object): void 
 }
 
 function checkVolume(content: string): void {
-  let volume: unknown;
   try {
-    volume = parse(content);
+    readVolume(parse(content));
   } catch (error) {
     fail("ValueError", `content: ${(error as Error).message}`);
   }
-  const { name, type } = (volume ?? {}) as Record<string, unknown>;
-  if (typeof name !== "string" || typeof type !== "string")
-    fail("ValueError", "content: a volume recipe needs a `name` and a `type`");
 }

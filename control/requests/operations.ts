@@ -32,7 +32,6 @@ export const requestOperations: Bound[] = [
   bind(rows.completeClusterName, async (ctx, { incomplete }, { workspaces }) =>
     listLiveNames(ctx.db, incomplete, completionsAtMost, workspaces),
   ),
-  bind(rows.completeVolumeName, async () => []),
   bind(rows.completeRequestId, async (ctx, { incomplete }, call) =>
     store.findIds(ctx.db, incomplete, completionsAtMost, ownerOf(call)),
   ),

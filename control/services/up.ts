@@ -11,6 +11,7 @@ import type { Ground } from "../ground.ts";
 import { refuseImpossible } from "../offers.ts";
 import { nudge } from "../reconciler.ts";
 import { withStoredSecrets } from "../secrets/fill.ts";
+import { withVolumes } from "../volumes/place.ts";
 import { admitService } from "../workspaces/admit.ts";
 import { withDefaults } from "../workspaces/defaults.ts";
 import { firstScaling } from "./decisions/scale.ts";
@@ -40,7 +41,8 @@ type Input = InputOf<typeof rows.up>;
 /** Brings a service up; answers its name and address once its balancer listens. */
 export async function up(ctx: Context, given: Input, call: Call): Promise<[string, string]> {
   const whole = await withDefaults(ctx, call.workspace, given.task);
-  const input = { ...given, task: await withStoredSecrets(ctx, whole, call) };
+  const yaml = await withVolumes(ctx, await withStoredSecrets(ctx, whole, call), call);
+  const input = { ...given, task: yaml };
   const [open, remarks] = readServiceTaskAndRemarks(ctx, input.task, "serve.up");
   call.print(remarks);
   const id = call.progress.serviceId ?? randomBytes(6).toString("hex");

@@ -10,6 +10,7 @@ import type { Ground } from "../ground.ts";
 import { refuseImpossible } from "../offers.ts";
 import { nudge } from "../reconciler.ts";
 import { withStoredSecrets } from "../secrets/fill.ts";
+import { withVolumes } from "../volumes/place.ts";
 import { admitService } from "../workspaces/admit.ts";
 import { withDefaults } from "../workspaces/defaults.ts";
 import { getLiveService } from "./find.ts";
@@ -35,10 +36,8 @@ export async function update(ctx: Context, given: Input, call: Call): Promise<nu
   refuseLeaving(service);
   const { workspace } = service;
   const whole = await withDefaults(ctx, workspace, given.task);
-  const input = {
-    ...given,
-    task: await withStoredSecrets(ctx, whole, { user: call.user, workspace }),
-  };
+  const filled = await withStoredSecrets(ctx, whole, { user: call.user, workspace });
+  const input = { ...given, task: await withVolumes(ctx, filled, call) };
   const [open, remarks] = readServiceTaskAndRemarks(ctx, input.task, "serve.update");
   call.print(remarks);
   await refuseOtherTls(ctx, service, open.spec.tls !== undefined);

@@ -25,7 +25,7 @@ export async function withDefaults(ctx: Ground, workspace: string, yaml: string)
 }
 
 /** The parts of a document that are tasks: there may be a header before them. */
-function tasksOf(documents: readonly Document[]): readonly Document[] {
+export function tasksOf(documents: readonly Document[]): readonly Document[] {
   const filled = documents.filter(({ contents }) => contents !== null);
   const [first] = filled;
   if (first === undefined) return documents.slice(-1);

@@ -52,13 +52,12 @@ const namedAtMost = 10;
 
 /** `workspace research cannot be deleted while it is in use: clusters dev (ana), train (bob)`. */
 function refuseUsed(workspace: string, why: string, things: readonly LiveThing[]): never {
-  const named = (["cluster", "service", "pool", "managed job", "storage"] as const).flatMap(
-    (noun) => {
-      const all = things.filter((thing) => thing.noun === noun);
-      const names = all.slice(0, namedAtMost).map(({ name, user }) => `${name} (${user.name})`);
-      const more = all.length > namedAtMost ? ` and ${all.length - namedAtMost} more` : "";
-      return all.length === 0 ? [] : [`${noun}s ${names.join(", ")}${more}`];
-    },
-  );
+  const nouns = ["cluster", "service", "pool", "managed job", "storage", "volume"] as const;
+  const named = nouns.flatMap((noun) => {
+    const all = things.filter((thing) => thing.noun === noun);
+    const names = all.slice(0, namedAtMost).map(({ name, user }) => `${name} (${user.name})`);
+    const more = all.length > namedAtMost ? ` and ${all.length - namedAtMost} more` : "";
+    return all.length === 0 ? [] : [`${noun}s ${names.join(", ")}${more}`];
+  });
   fail("ValueError", `workspace ${workspace} ${why}: ${named.join("; ")}`);
 }

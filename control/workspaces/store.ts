@@ -88,12 +88,12 @@ export const listVersions = (db: Queries) =>
 
 /** What is live in a workspace. */
 export interface LiveThing {
-  readonly noun: "cluster" | "service" | "pool" | "managed job" | "storage";
+  readonly noun: "cluster" | "service" | "pool" | "managed job" | "storage" | "volume";
   readonly name: string;
   readonly user: User;
 }
 
-/** The clusters, services, pools and managed jobs of a workspace that are live. */
+/** What is live in a workspace, and what is kept there. */
 export async function listLiveThings(db: Queries, workspace: string): Promise<LiveThing[]> {
   const clusters = db
     .selectFrom("clusters")
@@ -117,12 +117,13 @@ export async function listLiveThings(db: Queries, workspace: string): Promise<Li
     .where("settled_at", "is", null)
     .orderBy("job_tasks.job_id")
     .execute();
-  const storages = db
-    .selectFrom("storages")
-    .select(["name", "user_id", "user_name"])
-    .where("workspace", "=", workspace)
-    .orderBy("name")
-    .execute();
+  const kept = (table: "storages" | "volumes") =>
+    db
+      .selectFrom(table)
+      .select(["name", "user_id", "user_name"])
+      .where("workspace", "=", workspace)
+      .orderBy("name")
+      .execute();
   const toThing =
     (noun: LiveThing["noun"]) =>
     ({ name, user_id: id, user_name }: Awaited<typeof jobs>[number]): LiveThing => ({
@@ -134,7 +135,8 @@ export async function listLiveThings(db: Queries, workspace: string): Promise<Li
     ...(await clusters).map(toThing("cluster")),
     ...(await services).map((one) => toThing(wordsOf({ isPool: one.pool === 1 }).noun)(one)),
     ...(await jobs).map(toThing("managed job")),
-    ...(await storages).map(toThing("storage")),
+    ...(await kept("storages")).map(toThing("storage")),
+    ...(await kept("volumes")).map(toThing("volume")),
   ];
 }
 
@@ -148,8 +150,9 @@ export async function listUsedWorkspaces(db: Queries): Promise<string[]> {
     .where("settled_at", "is", null)
     .distinct()
     .execute();
-  const storages = db.selectFrom("storages").select("workspace").distinct().execute();
-  const rows = [live("clusters"), live("services"), jobs, storages];
+  const kept = (table: "storages" | "volumes") =>
+    db.selectFrom(table).select("workspace").distinct().execute();
+  const rows = [live("clusters"), live("services"), jobs, kept("storages"), kept("volumes")];
   return [...new Set((await Promise.all(rows)).flat().map(({ workspace }) => workspace))];
 }
 

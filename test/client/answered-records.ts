@@ -81,6 +81,15 @@ export const aToken = {
   ...{ service_account_name: "ci", service_account_roles: ["user"] },
 };
 
+export const aVolume = {
+  ...{ name: "data", type: "folder", launched_at: 0, cloud: "ssh", region: "lab", zone: "a" },
+  ...{ size: null, config: {}, name_on_cloud: "/srv/data", user_hash: "u1", user_name: "ana" },
+  ...{ workspace: "default", last_attached_at: null, last_use: null, status: "IN_USE" },
+  ...{ usedby_pods: [], usedby_clusters: ["dev"], is_ephemeral: false },
+  ...{ usedby_fetch_failed: false, error_message: null, error_may_resolve: false },
+  ...{ resize_status: null, resize_target_size: null, resize_message: null, creation_yaml: null },
+};
+
 export const aSecret = {
   ...{ token_id: "t1", token_name: "ci", token: "sky_outrigger_x", expires_at: null },
   ...{ service_account_user_id: "sa-1", message: "keep it" },

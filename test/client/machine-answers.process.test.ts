@@ -53,6 +53,10 @@ for (const [line, name, part] of lines)
     const outrigger = await commandLine(t, control.endpoint);
     const task = "service: {replicas: 1, readiness_probe: /}\nresources: {ports: 80}\nrun: serve\n";
     await writeFile(join(outrigger.folder, "chat.yaml"), task);
+    await writeFile(
+      join(outrigger.folder, "volume.yaml"),
+      "{name: data, type: folder, infra: local}",
+    );
     await writeFile(join(outrigger.folder, "users.csv"), "username,password,role\n");
 
     const { code, stdout, stderr } = await outrigger([

@@ -153,6 +153,11 @@ function bind(node: FakeNode, changes: Changes): Bound<Rows> {
       await node.onOffer();
       return { missing: [], files: 0, changed: 0, changedBytes: 0, removed: 0 };
     },
+    async attachVolume({ destination, source, subPath }) {
+      node.attached.push([destination, source, subPath]);
+      await node.onOffer();
+      return null;
+    },
     sendContents: () => ({ received: 0 }),
     listParts: () => [],
     probeSource: notHere,

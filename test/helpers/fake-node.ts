@@ -10,6 +10,7 @@ import type {
   LeaseRenewal,
   NodeSettings,
 } from "../../contract/agent-shapes.ts";
+import type { VolumeSource } from "../../contract/files-api.ts";
 import type { HookSet } from "../../contract/lifecycle-shapes.ts";
 import { type JobStatus, jobMachine } from "../../contract/statuses.ts";
 import type { FakeLifecycle } from "./fake-lifecycles.ts";
@@ -57,6 +58,8 @@ export interface FakeNode {
   onOffer(): void | Promise<void>;
   /** Destinations that files were offered for, as often as they were. */
   readonly offered: string[];
+  /** Volumes that were attached: where, from where, and which folder of them. */
+  readonly attached: [destination: string, source: VolumeSource, subPath: string][];
   readonly jobs: FakeJob[];
   readonly events: AgentEvent[];
 }
@@ -81,6 +84,7 @@ export const aFakeNode = (id: string, socket: string): FakeNode => ({
   onGetIdle() {},
   onOffer() {},
   offered: [],
+  attached: [],
   jobs: [],
   events: [],
 });

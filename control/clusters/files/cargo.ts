@@ -5,6 +5,7 @@ import type { Call } from "../../bind.ts";
 import type { Context } from "../../context.ts";
 import { withoutSecrets } from "../../task.ts";
 import { pathInUpload } from "../../wire/upload-place.ts";
+import { attachedBy, attaching } from "./attached.ts";
 import { pinCommit, readCommit } from "./cloned.ts";
 import { openAddress } from "./fetched.ts";
 import { mountsOf, type Scope } from "./mounts.ts";
@@ -45,7 +46,8 @@ export async function readCargo(
     stored.push(await fillBucket(ctx, bucket, { entriesAt, fileOf }, command, call));
   }
   const pinned = await Promise.all(cloned.map((one) => pinCommit(ctx, one, userId, call.signal)));
-  const parcels = [...sent, ...fetched, ...stored, ...pinned];
+  const attached = scope === "all" ? await attachedBy(ctx, task, command, call) : [];
+  const parcels = [...attached, ...sent, ...fetched, ...stored, ...pinned];
   return Promise.all(parcels.map((parcel) => readParcel(ctx, parcel, call.signal)));
 }
 
@@ -55,6 +57,7 @@ export async function readParcel(
   parcel: Parcel,
   signal: AbortSignal,
 ): Promise<Cargo> {
+  if ("volume" in parcel) return { parcel, attach: await attaching(ctx, parcel) };
   if ("uri" in parcel) return { parcel, open: await openAddress(ctx, parcel, signal) };
   if ("bucketId" in parcel) return { parcel, open: async () => readStored(ctx, parcel) };
   if ("commit" in parcel) {

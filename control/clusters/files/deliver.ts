@@ -61,15 +61,30 @@ export async function deliverFiles(
       await Promise.allSettled(deliveries);
       throw error;
     });
-    describeOffers(cargo.parcel.name, offers, { ranks, nodes: cluster.nodes }).forEach(tell);
+    tellOf(cargo, offers, { ranks, nodes: cluster.nodes }).forEach(tell);
   }
 }
 
-/** Offers a cargo until nothing is missing; what the first offer found to do. */
-async function deliver(delivery: Delivery, { parcel, open }: Cargo): Promise<FilesOffered> {
+const tellOf = (
+  cargo: Cargo,
+  offers: readonly (FilesOffered | undefined)[],
+  on: Parameters<typeof describeOffers>[2],
+): string[] =>
+  "attach" in cargo
+    ? [`${cargo.parcel.name}: volume ${cargo.parcel.volume.name} is attached`]
+    : describeOffers(
+        cargo.parcel.name,
+        offers.flatMap((offer) => offer ?? []),
+        on,
+      );
+
+/** Attaches a volume, or offers files until nothing is missing: what the first offer found to do. */
+async function deliver(delivery: Delivery, cargo: Cargo): Promise<FilesOffered | undefined> {
+  const { parcel } = cargo;
   const agent = delivery.ctx.agent(delivery.cluster, delivery.rank);
+  if ("attach" in cargo) return void (await cargo.attach(agent, delivery.signal));
   const receiver = { ...delivery, agent, name: parcel.name };
-  const load = await open(agent, delivery.signal);
+  const load = await cargo.open(agent, delivery.signal);
   let first: FilesOffered | undefined;
   for (let round = 1; round <= mostRounds; round += 1) {
     const offered = await offer(receiver, parcel.destination, load);

@@ -7,7 +7,7 @@ import { openBucket } from "../../buckets/stores.ts";
 import type { Agent } from "../../doors/agent.ts";
 import type { Ground } from "../../ground.ts";
 import { splitLogin } from "./login.ts";
-import type { Cargo, FetchedParcel, Load } from "./parcels.ts";
+import type { FetchedParcel, FileCargo, Load } from "./parcels.ts";
 
 type World = Pick<Ground, "config" | "now">;
 
@@ -19,7 +19,7 @@ export async function openAddress(
   ctx: World,
   parcel: FetchedParcel,
   signal: AbortSignal,
-): Promise<Cargo["open"]> {
+): Promise<FileCargo["open"]> {
   if (/^https:/i.test(parcel.uri)) return (agent, until) => readFile(ctx, parcel, agent, until);
   const load = await readBucket(ctx, parcel, signal);
   return async () => load;

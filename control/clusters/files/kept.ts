@@ -1,5 +1,6 @@
 import type { Ground } from "../../ground.ts";
 import { tieToCluster } from "../../storage/store.ts";
+import { useVolume } from "../../volumes/store.ts";
 import type { KeptParcel, Parcel } from "./parcels.ts";
 import { listParcels, setParcels } from "./store.ts";
 
@@ -18,6 +19,10 @@ export async function keepParcels(
       "bucketId" in one && !one.isPersistent ? [one.bucketId] : [],
     );
     await tieToCluster(tx, passing, clusterId);
+    const at = ctx.now().getTime();
+    for (const one of parcels)
+      if ("volume" in one && !hasArrived)
+        await useVolume(tx, one.volume, { clusterId, command: one.command, at });
   });
 }
 

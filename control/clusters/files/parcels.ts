@@ -39,7 +39,15 @@ export interface ClonedParcel extends Addressed {
   readonly owner: string;
 }
 
-export type Parcel = UploadedParcel | FetchedParcel | StoredParcel | ClonedParcel;
+/** A volume, or a folder in it. */
+export interface VolumeParcel extends Addressed {
+  readonly volume: { readonly id: string; readonly name: string };
+  readonly subPath: string | undefined;
+  /** The command line that attached it. */
+  readonly command: string;
+}
+
+export type Parcel = UploadedParcel | FetchedParcel | StoredParcel | ClonedParcel | VolumeParcel;
 
 /** A parcel that a cluster remembers, for nodes that it gets later. */
 export type KeptParcel = Parcel & {
@@ -48,10 +56,18 @@ export type KeptParcel = Parcel & {
 };
 
 /** A parcel, and what is in it as a node sees it. */
-export interface Cargo {
+export interface FileCargo {
   readonly parcel: Parcel;
   open(agent: Agent, signal: AbortSignal): Promise<Load>;
 }
+
+/** A parcel, and how a node attaches it. */
+export interface VolumeCargo {
+  readonly parcel: VolumeParcel;
+  attach(agent: Agent, signal: AbortSignal): Promise<unknown>;
+}
+
+export type Cargo = FileCargo | VolumeCargo;
 
 /** What lies where, and how its contents come to a node. */
 export interface Load {

@@ -1,6 +1,7 @@
 import { settingName } from "../../../common/config.ts";
 import { product, protocol } from "../../../common/product.ts";
 import { programArgs } from "../../../common/programs.ts";
+import { exportsFolder } from "../../../contract/files-api.ts";
 import { endNodeGroups } from "../node-groups.ts";
 import { runOn } from "./exec.ts";
 import type { Installed } from "./install.ts";
@@ -124,6 +125,11 @@ ${endNodeGroups}`;
 /** What a cluster leaves on a host; the agent's files stay for the next one. */
 const removeWork = `
 cd
+for note in .${word}/agent/exports/*; do
+  at=${exportsFolder}/\${note##*/}
+  umount -l "$at" 2> /dev/null || true
+  rmdir "$at" 2> /dev/null || true
+done
 cat .${word}/agent/files/placed/*.paths 2> /dev/null | xargs -0 -r rm -df -- 2> /dev/null || true
 rm -rf .${word}/{agent,jobs,hooks,shells,stopped} ${word}_workdir
 if [ "$(readlink ${protocol.requestPrefix}_workdir)" = "$HOME/${word}_workdir" ]; then rm -f ${protocol.requestPrefix}_workdir; fi`;

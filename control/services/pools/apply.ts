@@ -11,6 +11,7 @@ import { refuseImpossible } from "../../offers.ts";
 import { nudge } from "../../reconciler.ts";
 import { withStoredSecrets } from "../../secrets/fill.ts";
 import { readTask, secretsOf } from "../../task.ts";
+import { withVolumes } from "../../volumes/place.ts";
 import { admitService } from "../../workspaces/admit.ts";
 import { withDefaults } from "../../workspaces/defaults.ts";
 import { getLivePool } from "../find.ts";
@@ -165,5 +166,8 @@ const workOf = (task: Task, blobId: string | null): string =>
   JSON.stringify({ ...task, pool: undefined, secrets: secretsOf(task), blobId });
 
 /** With what its workspace gives to tasks, and the stored secrets that it names. */
-const wholeTask = async (ctx: Context, workspace: string, yaml: string, { user }: Call) =>
-  withStoredSecrets(ctx, await withDefaults(ctx, workspace, yaml), { user, workspace });
+async function wholeTask(ctx: Context, workspace: string, yaml: string, call: Call) {
+  const whole = await withDefaults(ctx, workspace, yaml);
+  const filled = await withStoredSecrets(ctx, whole, { user: call.user, workspace });
+  return withVolumes(ctx, filled, call);
+}

@@ -2,7 +2,7 @@
  * Whose things a call reaches, beyond its role:
  * a noun of `subjects`: one thing, by the rule of that noun; `named`: as that, but found by the operation itself;
  * `list`: those that the caller sees; `own`: the caller's own, all for administrators; `everyone`: nothing that
- * belongs to somebody; `empty`: a list of what cannot be made yet; `unbuilt`: no code yet.
+ * belongs to somebody; `unbuilt`: no code yet.
  */
 export type Reach =
   | "cluster"
@@ -12,11 +12,12 @@ export type Reach =
   | "pool"
   | "newPool"
   | "storage"
+  | "newVolume"
   | "token"
   | "user"
   | "recipe"
   | OtherReach;
-type OtherReach = "named" | "list" | "own" | "everyone" | "empty" | "unbuilt";
+type OtherReach = "named" | "list" | "own" | "everyone" | "unbuilt";
 
 /** The least role of each operation, and whose things it reaches. An operation without an answer fails the tests. */
 export const answers: Readonly<Record<string, `${"open" | "viewer" | "user" | "admin"} ${Reach}`>> =
@@ -54,7 +55,7 @@ export const answers: Readonly<Record<string, `${"open" | "viewer" | "user" | "a
     "api.plugins": "viewer everyone",
     "api.completion.cluster_name": "viewer list",
     "api.completion.storage_name": "viewer list",
-    "api.completion.volume_name": "viewer empty",
+    "api.completion.volume_name": "viewer list",
     "api.completion.api_request": "viewer own",
     "jobs.launch": "user everyone",
     "jobs.queue": "viewer list",
@@ -101,10 +102,10 @@ export const answers: Readonly<Record<string, `${"open" | "viewer" | "user" | "a
     "ssh_node_pools.status": "viewer everyone",
     local_up: "admin everyone",
     local_down: "admin everyone",
-    volume_list: "viewer empty",
-    volume_delete: "user unbuilt",
-    volume_validate: "viewer unbuilt",
-    volume_apply: "user unbuilt",
+    volume_list: "viewer list",
+    volume_delete: "user named",
+    volume_validate: "viewer everyone",
+    volume_apply: "user newVolume",
     "secrets.list": "user own",
     "secrets.set": "user own",
     "secrets.delete": "user own",

@@ -7,13 +7,16 @@ import { poolOperations as pools } from "../../../contract/operations/pools.ts";
 import { requestOperations as requests } from "../../../contract/operations/requests.ts";
 import { serveOperations as serve } from "../../../contract/operations/serve.ts";
 import { storageOperations as storage } from "../../../contract/operations/storage.ts";
+import { volumeOperations as volumes } from "../../../contract/operations/volumes.ts";
 import { addStorage } from "../../../control/storage/store.ts";
 import type { Account } from "../../../control/users/schema.ts";
+import { addVolume } from "../../../control/volumes/store.ts";
 import { openFakeBalancers } from "../../helpers/fake-balancers.ts";
 import { type Calls, testWorld } from "../../helpers/world.ts";
 import { aTask } from "../services/bed.ts";
 import { aPool } from "../services/pools/bed.ts";
 import { aStorage } from "../storage/rows.ts";
+import { aVolume } from "../volumes/rows.ts";
 
 const inTeam = { override_outrigger_config: { active_workspace: "team" } };
 const demo = { cluster_name: "veiled", task: "run: 'true'" };
@@ -40,9 +43,10 @@ async function openTeam(t: { after(clean: () => Promise<void>): void }) {
   await ann.run(jobs.launch, { name: "hushed", task: demo.task, ...inTeam });
   await ann.run(pools.apply, { pool_name: "hushed", mode: "rolling", task: aPool(), ...inTeam });
   const user = { id: "ann", name: "ann" };
-  await world.ctx.batch((tx) =>
-    addStorage(tx, aStorage({ name: "veiled", user, workspace: "team" })),
-  );
+  await world.ctx.batch(async (tx) => {
+    await addStorage(tx, aStorage({ name: "veiled", user, workspace: "team" }));
+    await addVolume(tx, aVolume({ name: "veiled", user, workspace: "team" }));
+  });
   return {
     ...{ world, launch, ann },
     members: { ann, mia: await as("mia"), ada: await as("ada", { role: "admin" }) },
@@ -75,6 +79,9 @@ const shows: Record<string, (caller: Calls) => Promise<unknown>> = {
   "completion of clusters": async (caller) =>
     (await caller.http("GET", "/api/completion/cluster_name?incomplete=")).text,
   storage_ls: (caller) => caller.run(storage.list, {}),
+  volume_list: (caller) => caller.run(volumes.list, {}),
+  "completion of volumes": async (caller) =>
+    (await caller.http("GET", "/api/completion/volume_name?incomplete=")).text,
   "completion of storages": async (caller) =>
     (await caller.http("GET", "/api/completion/storage_name?incomplete=")).text,
   events: async (caller) => (await caller.http("GET", "/events?since=0&follow=false")).text,

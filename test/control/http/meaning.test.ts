@@ -44,7 +44,7 @@ const cases: Record<string, Case> = {
   "a folder of the host as a volume": {
     send: launch(`volumes: {/data: {host_path: /mnt/data, mode: rw}}\n${run}`),
     type: "NotSupportedError",
-    says: /^this version cannot serve volumes yet/,
+    says: /^this version cannot serve volumes with `host_path` \(only Slurm has them/,
   },
   "a workspace that is not there": {
     send: ["/down", { cluster_name: "demo", override_skypilot_config: { active_workspace: "a" } }],
@@ -62,9 +62,14 @@ const cases: Record<string, Case> = {
     says: /^the task has no `service` section/,
   },
   "an operation that is not built": {
-    send: ["/volumes/delete", { names: ["data"] }],
+    send: ["/slurm_gpu_availability", {}],
     type: "NotImplementedError",
-    says: /^volume_delete is not built yet in this version$/,
+    says: /^realtime_slurm_gpu_availability is not built yet in this version$/,
+  },
+  "a volume that no provider here can make": {
+    send: ["/volumes/apply", { name: "a", volume_type: "k8s-pvc", cloud: "k8s", size: "1Gi" }],
+    type: "NotSupportedError",
+    says: /^k8s-pvc is a claim of Kubernetes, and this control plane has no such provider; it makes volumes of the types folder and nfs$/,
   },
   "a log of a pool that cannot have it": {
     send: ["/jobs/pool_logs", { pool_name: "warm", target: "replica" }],
@@ -165,11 +170,16 @@ test("a log that is refused tells a client that does not follow why, as it asks 
   assert.match((await logs(false)).text, /^worker_id is required for the target replica/);
 });
 
-test("a volume that nothing can create is not taken for valid", async () => {
-  const { status, json } = await post(["/volumes/validate", { name: "data" }]);
+test("a volume that is described wrongly is refused with all that is wrong with it", async () => {
+  const fields = { name: "data", volume_type: "folder", config: { server: "nas" } };
+  const { status, json } = await post(["/volumes/validate", fields]);
 
   assert.equal(status, 400);
   const { type, message } = json["detail"] as { type: string; message: string };
-  assert.equal(type, "NotImplementedError");
-  assert.equal(message, "volume_apply is not built yet in this version");
+  assert.equal(type, "ValueError");
+  assert.equal(
+    message,
+    "Invalid volumes config: infra: must be local, ssh/POOL/HOST or ssh/POOL; " +
+      "config.server: is not for this type; known are host_path, cleanup_on_deletion",
+  );
 });

@@ -78,7 +78,7 @@ const refusals: readonly [given: Partial<typeof sweep>, type: string, message: R
   [{ content: "{secrets: {KEY: abc}, run: x}" }, "ValueError", /leave secrets\.KEY empty/],
   [{ recipe_type: "pool" }, "ValueError", /needs a `pool` section/],
   [{ recipe_type: "service" }, "ValueError", /needs a `service` section/],
-  [{ recipe_type: "volume" }, "ValueError", /needs a `name` and a `type`/],
+  [{ recipe_type: "volume" }, "ValueError", /content: Invalid volumes config: name: /],
   [{ recipe_type: "cluster", content: "run: x\n---\nrun: y" }, "ValueError", /must be one task/],
 ];
 
@@ -92,7 +92,7 @@ test("what others could not use is refused as a recipe", async (t) => {
   await assert.rejects(world.run(rows.create, sweep), taken);
   const unknown = { recipe_name: "other", content: "run: x" };
   await assert.rejects(world.run(rows.update, unknown), { type: "ValueError" });
-  checkContent("volume", "{name: data, type: nfs}");
+  checkContent("volume", "{name: data, type: folder, infra: local}");
   checkContent("job", "{secrets: {KEY: null}, envs: {STEPS: }, run: x}");
 });
 
@@ -131,6 +131,7 @@ test("every recipe that comes with control is one of its type, described, and ha
   for (const { name, type, description, content } of shippedRecipes()) {
     assert.doesNotThrow(() => checkContent(type, content), name);
     assert.match(description ?? "", /^[A-Z].{20,110}[.]$/, name);
+    if (type === "volume") continue;
     const dag = content.replace(/^( {2}(API_KEY|CHECKPOINTS)):.*$/m, "$1: k");
     const id = await world.call(taskOperations.optimize, { dag, request_options: null });
     await world.get(taskOperations.optimize, id);

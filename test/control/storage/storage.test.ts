@@ -35,6 +35,7 @@ async function brought({ ctx, cluster }: World): Promise<Record<string, string>>
   const { id } = await cluster("c");
   const [parcel] = await listParcels(ctx.db, ctx.seal, id);
   const cargo = await readParcel(ctx, parcel ?? assert.fail("nothing was brought"), signal);
+  assert.ok("open" in cargo);
   const { entries, contents } = await cargo.open({} as Agent, signal);
   const textOf = (entry: Parameters<Extract<typeof contents, { by: "control" }>["fileOf"]>[0]) =>
     contents.by === "control" ? readFileSync(contents.fileOf(entry), "utf8") : "";

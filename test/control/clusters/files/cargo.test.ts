@@ -19,6 +19,7 @@ test("a workdir that came as a file reaches no node, where it would be in the wa
 
   await assert.rejects(cargoOf("workdir: /w"), { name: "ValueError", message: /is not a folder/ });
   const [mount] = await cargoOf("file_mounts: { ~/w: /w }");
-  const load = await mount?.open({} as Agent, new AbortController().signal);
-  assert.equal(load?.entries[0]?.kind, "file");
+  assert.ok(mount !== undefined && "open" in mount);
+  const load = await mount.open({} as Agent, new AbortController().signal);
+  assert.equal(load.entries[0]?.kind, "file");
 });

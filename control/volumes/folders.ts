@@ -1,0 +1,133 @@
+import { mkdir, readdir, realpath, rm } from "node:fs/promises";
+import { join } from "node:path";
+import { AppError, errorCodeOf, fail } from "../../common/errors.ts";
+import { product } from "../../common/product.ts";
+import { orNothing } from "../buckets/manifest.ts";
+import type { Context } from "../context.ts";
+import { runOn } from "../doors/ssh/exec.ts";
+import type { Volume } from "./schema.ts";
+
+/** The folders of volumes on one machine. Paths may begin with `~`. */
+interface Machine {
+  /** Has an empty folder there, unless `isExisting`: then one that is there. Its whole path. */
+  take(path: string, isExisting: boolean): Promise<string>;
+  /** Whether there is such a folder. */
+  has(path: string): Promise<boolean>;
+  remove(path: string): Promise<void>;
+}
+
+/** The machine of a volume; undefined where it is of several, or of none. */
+function machineOf(
+  ctx: Context,
+  { document: { type, infra = "" } }: Pick<Volume, "document">,
+  signal: AbortSignal,
+): Machine | undefined {
+  const [cloud, pool, name] = infra.split("/");
+  if (type !== "folder") return undefined;
+  if (cloud === "local") return here;
+  return pool === undefined || name === undefined ? undefined : onHost(ctx, { pool, name }, signal);
+}
+
+/** Makes the folder of a volume, or finds the one that is to be used; its path, null where it has none. */
+export async function takeFolder(
+  ctx: Context,
+  volume: Volume,
+  signal: AbortSignal,
+): Promise<string | null> {
+  const { use_existing: isExisting, config } = volume.document;
+  const path = config.host_path ?? ownPath(ctx, volume);
+  const machine = machineOf(ctx, volume, signal);
+  if (machine === undefined) return config.host_path ?? null;
+  return machine.take(path, isExisting);
+}
+
+/** Deletes the folder of a volume, where that goes with it: one that is only used never does. */
+export async function removeFolder(
+  ctx: Context,
+  volume: Volume,
+  signal: AbortSignal,
+): Promise<void> {
+  const { use_existing: isExisting, config } = volume.document;
+  const goes = config.host_path === undefined || config.cleanup_on_deletion === true;
+  if (isExisting || !goes || volume.path === null) return;
+  await machineOf(ctx, volume, signal)?.remove(volume.path);
+}
+
+/** Why the folder of a volume cannot be used now; null where it can, and where nobody can look. */
+export async function findProblem(
+  ctx: Context,
+  volume: Volume,
+  signal: AbortSignal,
+): Promise<string | null> {
+  const { path, document } = volume;
+  if (path === null) return volume.problem;
+  try {
+    const isThere = (await machineOf(ctx, volume, signal)?.has(path)) ?? true;
+    return isThere ? null : `there is no folder ${path} on ${document.infra}`;
+  } catch (error) {
+    if (!(error instanceof AppError) || signal.aborted) throw error;
+    return error.message;
+  }
+}
+
+/** Where the folder of a volume lies that its document gives no path. */
+const ownPath = ({ config }: Context, { id, document }: Volume): string =>
+  document.infra === "local"
+    ? join(config.home, "volumes", id)
+    : `~/.${product.word}/volumes/${id}`;
+
+const isFull = (path: string): never =>
+  fail("ConflictError", `${path} is not empty; register it as it is with use_existing: true`);
+const missing = (path: string): never => fail("NotFoundError", `there is no folder ${path}`);
+
+const here: Machine = {
+  async take(path, isExisting) {
+    try {
+      if (!isExisting) await mkdir(path, { recursive: true, mode: 0o700 });
+      const entries = await readdir(path);
+      if (!isExisting && entries.length > 0) isFull(path);
+      return await realpath(path);
+    } catch (error) {
+      if (error instanceof AppError) throw error;
+      if (errorCodeOf(error) === "ENOENT") missing(path);
+      const why = error instanceof Error ? error.message : String(error);
+      throw new AppError("StorageError", `${path} cannot be used: ${why}`, {}, error);
+    }
+  },
+  has: async (path) => (await orNothing(readdir(path))) !== undefined,
+  remove: (path) => rm(path, { recursive: true, force: true }),
+};
+
+const scriptMs = 60_000;
+const deletingMs = 15 * 60_000;
+
+function onHost(
+  { ssh }: Pick<Context, "ssh">,
+  host: { pool: string; name: string },
+  signal: AbortSignal,
+): Machine {
+  const run = async (what: string, text: string, path: string, timeoutMs = scriptMs) =>
+    runOn(
+      ssh.connections,
+      await ssh.targetOf(host),
+      { what, text: `set -e\npath=\${1/#'~'/$HOME}\n${text}`, args: [path], timeoutMs },
+      signal,
+    );
+  return {
+    async take(path, isExisting) {
+      const text = `if [ ${isExisting ? 1 : 0} = 0 ]; then mkdir -p -m 700 -- "$path"; fi
+if [ ! -d "$path" ]; then echo missing; exit; fi
+if [ ${isExisting ? 1 : 0} = 0 ] && [ -n "$(ls -A -- "$path")" ]; then echo full; exit; fi
+cd -- "$path"
+pwd -P`;
+      const said = (await run("taking a folder", text, path)).trim();
+      if (said === "missing") missing(path);
+      return said === "full" ? isFull(path) : said;
+    },
+    has: async (path) =>
+      (await run("looking for a folder", '[ ! -d "$path" ] || echo yes', path)) !== "",
+    async remove(path) {
+      await run("deleting a folder", 'rm -rf -- "$path"', path, deletingMs);
+    },
+  };
+}

@@ -1,0 +1,154 @@
+import { randomUUID } from "node:crypto";
+import { AppError, fail } from "../../common/errors.ts";
+import type { InputOf } from "../../common/operation.ts";
+import { requestOperations } from "../../contract/operations/requests.ts";
+import { volumeOperations as rows } from "../../contract/operations/volumes.ts";
+import { readVolume, type VolumeDocument, volumeTypes } from "../../contract/volume.ts";
+import { seesWorkspace } from "../access/identity.ts";
+import { type Bound, bind, type Call } from "../bind.ts";
+import type { Context } from "../context.ts";
+import { findProblem, removeFolder, takeFolder } from "./folders.ts";
+import { toRecord, type Volume } from "./schema.ts";
+import {
+  addVolume,
+  deleteVolume,
+  findVolume,
+  listUsers,
+  listVolumes,
+  noSuchVolume,
+  setVolume,
+} from "./store.ts";
+
+/** Volumes that tasks attach. */
+export const volumeOperations: Bound[] = [
+  bind(rows.list, list),
+  bind(rows.validate, async (_ctx, input) => {
+    readVolume(fieldsOf(input, input.infra));
+    return null;
+  }),
+  bind(rows.apply, apply, (input) => void readApplied(input)),
+  bind(rows.delete, async (ctx, { names, purge }, call) => {
+    for (const name of names) await remove(ctx, name, purge, call);
+    return null;
+  }),
+  bind(requestOperations.completeVolumeName, async ({ db }, { incomplete }, { workspaces }) =>
+    (await listVolumes(db, workspaces))
+      .map(({ name }) => name)
+      .filter((name) => name.startsWith(incomplete)),
+  ),
+];
+
+async function list(ctx: Context, { refresh, names }: InputOf<typeof rows.list>, call: Call) {
+  const all = await listVolumes(ctx.db, call.workspaces);
+  const wanted = all.filter(({ name }) => names === null || names.includes(name));
+  const volumes = refresh ? await refreshed(ctx, wanted, call) : wanted;
+  const users = await listUsers(
+    ctx.db,
+    volumes.map(({ id }) => id),
+  );
+  return volumes.map((volume) => toRecord(volume, users.get(volume.id) ?? []));
+}
+
+/** Looks whether each is there, and writes down what was found. */
+async function refreshed(ctx: Context, volumes: readonly Volume[], { signal }: Call) {
+  const looked = await Promise.all(
+    volumes.map(async (volume) =>
+      volume.problem === deleting
+        ? volume
+        : { ...volume, problem: await findProblem(ctx, volume, signal) },
+    ),
+  );
+  const changed = looked.filter(({ problem }, at) => problem !== volumes[at]?.problem);
+  await ctx.batch(async (tx) => {
+    for (const { id, problem } of changed) await setVolume(tx, id, { problem });
+  });
+  return looked;
+}
+
+type Applied = InputOf<typeof rows.apply>;
+type Described = Omit<InputOf<typeof rows.validate>, "infra" | "name"> & { name: string | null };
+
+/** The fields of a document, without those that were left out. */
+function fieldsOf(given: Described, infra: string | null): unknown {
+  const { name, volume_type: type, size, labels, config, use_existing } = given;
+  const fields = { name, type, infra, size, labels, config, use_existing };
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== null));
+}
+
+/** Throws `ValueError`, and `NotSupportedError` for a volume that nothing here could make. */
+function readApplied(input: Applied): VolumeDocument {
+  const infra = [input.cloud, input.region, input.zone].filter(Boolean).join("/");
+  const document = readVolume(fieldsOf(input, infra || null));
+  const { isHere, means } = volumeTypes[document.type];
+  const here = Object.entries(volumeTypes).flatMap(([type, one]) => (one.isHere ? [type] : []));
+  if (!isHere)
+    fail(
+      "NotSupportedError",
+      `${document.type} is ${means}, and this control plane has no such provider; it makes volumes of the types ${here.join(" and ")}`,
+    );
+  return document;
+}
+
+const making = "it is being made";
+const deleting = "it is being deleted";
+
+async function apply(ctx: Context, input: Applied, call: Call): Promise<null> {
+  const document = readApplied(input);
+  const { name } = document;
+  const fresh: Volume = {
+    ...{ name, id: randomUUID(), document, yaml: input.creation_yaml },
+    ...{ workspace: call.workspace, user: { id: call.user.id, name: call.user.name } },
+    ...{ path: null, problem: making, createdAt: ctx.now().getTime() },
+    ...{ lastAttachedAt: null, lastUse: null },
+  };
+  await ctx.batch((tx) => addVolume(tx, fresh));
+  const volume = (await findVolume(ctx.db, name)) ?? fresh;
+  if (!seesWorkspace(call, volume.workspace)) noSuchVolume(name);
+  if (JSON.stringify(volume.document) !== JSON.stringify(document))
+    fail("ConflictError", `there is a volume ${name} with other settings; delete it first`);
+  if (volume.problem === null) call.print(`Volume ${name} is there already.\n`);
+  else await make(ctx, volume, call);
+  if (document.size !== undefined)
+    call.print(`without effect here: size (nothing limits what is in a volume of this type)\n`);
+  return null;
+}
+
+/** Repeated after it broke off, it makes the same folder. */
+async function make(ctx: Context, volume: Volume, { signal }: Call): Promise<void> {
+  try {
+    const isThere = volume.path !== null && (await findProblem(ctx, volume, signal)) === null;
+    const path = isThere ? volume.path : await takeFolder(ctx, volume, signal);
+    await ctx.batch((tx) => setVolume(tx, volume.id, { path, problem: null }));
+  } catch (error) {
+    // What was never there leaves nothing behind.
+    if (!signal.aborted && volume.path === null)
+      await ctx.batch((tx) => deleteVolume(tx, volume.id));
+    throw error;
+  }
+}
+
+/** No task can attach it while its folder is deleted; it goes once that is gone. */
+async function remove(ctx: Context, name: string, purge: boolean, call: Call): Promise<void> {
+  const volume = await findVolume(ctx.db, name);
+  if (volume === undefined || !seesWorkspace(call, volume.workspace)) return noSuchVolume(name);
+  const clusters = await ctx.batch(async (tx) => {
+    const users = (await listUsers(tx, [volume.id])).get(volume.id) ?? [];
+    if (users.length > 0 && !purge)
+      fail(
+        "ConflictError",
+        `volume ${name} is in use by ${users.join(", ")}; take them down first`,
+      );
+    await setVolume(tx, volume.id, { problem: deleting });
+    return users;
+  });
+  try {
+    if (clusters.length > 0) fail("ConflictError", `${name} is in use by ${clusters.join(", ")}`);
+    await removeFolder(ctx, volume, call.signal);
+  } catch (error) {
+    if (!(error instanceof AppError) || call.signal.aborted) throw error;
+    await ctx.batch((tx) => setVolume(tx, volume.id, { problem: error.message }));
+    if (!purge) throw error;
+    call.print(`${error.message}: the volume is forgotten, and what is in it stays\n`);
+  }
+  await ctx.batch((tx) => deleteVolume(tx, volume.id));
+}

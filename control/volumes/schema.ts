@@ -1,0 +1,50 @@
+import type { VolumeRecord } from "../../contract/records/volumes.ts";
+import type { VolumeDocument } from "../../contract/volume.ts";
+
+/** A volume that tasks attach. Instants are epoch milliseconds. */
+export interface Volume {
+  readonly name: string;
+  readonly id: string;
+  readonly workspace: string;
+  readonly user: { readonly id: string; readonly name: string };
+  readonly document: VolumeDocument;
+  /** As the user wrote it. */
+  readonly yaml: string | null;
+  /** The folder on its machine; null where it is none, or is not made yet. */
+  readonly path: string | null;
+  /** Why it cannot be attached. */
+  readonly problem: string | null;
+  readonly createdAt: number;
+  readonly lastAttachedAt: number | null;
+  /** The command line that attached it last. */
+  readonly lastUse: string | null;
+}
+
+/** A volume as the wire has it; `clusters` use it. */
+export function toRecord(volume: Volume, clusters: readonly string[]): VolumeRecord {
+  const { name, workspace, user, document, path, problem, lastAttachedAt } = volume;
+  const [cloud = "", region = null, zone = null] = document.infra?.split("/") ?? [];
+  const { type, size = null, config } = document;
+  return {
+    ...{ name, type, workspace, cloud, region, zone, size },
+    launched_at: toSeconds(volume.createdAt),
+    config: { ...config, ...(path !== null && { host_path: path }) },
+    name_on_cloud: path ?? `${config.server}:${config.path}`,
+    ...{ user_hash: user.id, user_name: user.name },
+    last_attached_at: lastAttachedAt === null ? null : toSeconds(lastAttachedAt),
+    last_use: volume.lastUse,
+    status: statusOf(problem, clusters),
+    ...{ usedby_pods: [], usedby_clusters: [...clusters], usedby_fetch_failed: false },
+    is_ephemeral: false,
+    ...{ error_message: problem, error_may_resolve: problem !== null },
+    ...{ resize_status: null, resize_target_size: null, resize_message: null },
+    creation_yaml: volume.yaml,
+  };
+}
+
+function statusOf(problem: string | null, clusters: readonly string[]): string {
+  if (problem !== null) return "NOT_READY";
+  return clusters.length > 0 ? "IN_USE" : "READY";
+}
+
+const toSeconds = (ms: number): number => Math.floor(ms / 1_000);
