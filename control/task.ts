@@ -87,11 +87,10 @@ const isFilled = (value: object | undefined): boolean =>
 
 /** What nothing here does yet and a task could not run right without: refused. */
 const unbuilt: Uses = {
-  "volumes with `host_path` (only Slurm has them; register the folder with `outrigger volumes apply`)":
-    ({ volumes }) => Object.values(volumes).some(({ kind }) => kind === "host"),
-  "volumes with `size` (only Kubernetes makes them; make one with `outrigger volumes apply`)": ({
-    volumes,
-  }) => Object.values(volumes).some(({ kind }) => kind === "ephemeral"),
+  "volumes with `host_path` (register the folder with `outrigger volumes apply`)": ({ volumes }) =>
+    Object.values(volumes).some(({ kind }) => kind === "host"),
+  "volumes with `size` (create one with `outrigger volumes apply`)": ({ volumes }) =>
+    Object.values(volumes).some(({ kind }) => kind === "ephemeral"),
   "managed_secrets with mount_path": ({ managedSecrets }) =>
     managedSecrets.some(({ mountPath }) => mountPath !== undefined),
   "resources.image_id": (_, { image }) => image !== undefined,
@@ -127,9 +126,9 @@ function refuseUnbuilt({ document, issueAt }: Extract<TaskReading, { ok: true }>
   const issues = document.tasks.flatMap((task, at) => [
     ...unservedFiles(task).map(({ path, why }) => issueAt(at, path, why)),
     ...namesIn(unbuilt, task).map((name) => {
-      const without = "yet, and the task could not run correctly without";
-      const [path = name] = name.split(" ");
-      return issueAt(at, path.split("."), `this version cannot serve ${name} ${without} it`);
+      const [, path = name, how = ""] = /^(\S+)( .*)?$/.exec(name) ?? [];
+      const why = "and the task could not run correctly without it";
+      return issueAt(at, path.split("."), `this version does not support it${how} yet, ${why}`);
     }),
   ]);
   if (issues.length > 0)

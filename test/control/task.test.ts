@@ -15,12 +15,12 @@ test("a remark on a service that would only be launched says how to bring it up"
 });
 
 test("what cannot be served is refused with its place in the document", () => {
-  const text = "file_mounts:\n  ~/a: {source: r2://a, mode: COPY}\n  ~/b: b\nvolumes: {/v: v}\n";
+  const text = "file_mounts:\n  ~/a: {source: r2://a, mode: COPY}\n  ~/b: b\nvolumes: {/v: {host_path: /x}}\n";
 
   assert.throws(() => readDocument(text), {
     name: "NotSupportedError",
     message:
       'line 2, column 3: file_mounts["~/a"]: cannot be copied from such an address yet; use an s3://, gs:// or https:// address\n' +
-      "line 4, column 1: volumes: this version cannot serve volumes yet, and the task could not run correctly without it",
+      "line 4, column 1: volumes: this version does not support it with `host_path` (register the folder with `outrigger volumes apply`) yet, and the task could not run correctly without it",
   });
 });

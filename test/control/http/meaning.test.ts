@@ -34,17 +34,17 @@ const cases: Record<string, Case> = {
   "a task that this version cannot run": {
     send: launch(`file_mounts: {/x: {name: set, mode: MOUNT}}\n${run}`),
     type: "NotSupportedError",
-    says: /^this version cannot serve file_mounts with this `mode` or `store`/,
+    says: /^line 1, column 15: file_mounts\["\/x"\]: cannot be served with `mode: MOUNT` yet/,
   },
   "a container, as existing clients write it": {
     send: launch(`resources: {image_id: {null: 'docker:ubuntu'}}\n${run}`),
     type: "NotSupportedError",
-    says: /^this version cannot serve resources\.image_id yet/,
+    says: /^line 1, column 13: resources\.image_id: this version does not support it yet/,
   },
   "a folder of the host as a volume": {
     send: launch(`volumes: {/data: {host_path: /mnt/data, mode: rw}}\n${run}`),
     type: "NotSupportedError",
-    says: /^this version cannot serve volumes with `host_path` \(only Slurm has them/,
+    says: /^line 1, column 1: volumes: this version does not support it with `host_path` \(register/,
   },
   "a workspace that is not there": {
     send: ["/down", { cluster_name: "demo", override_skypilot_config: { active_workspace: "a" } }],
