@@ -15,7 +15,8 @@ test("a remark on a service that would only be launched says how to bring it up"
 });
 
 test("what cannot be served is refused with its place in the document", () => {
-  const text = "file_mounts:\n  ~/a: {source: r2://a, mode: COPY}\n  ~/b: b\nvolumes: {/v: {host_path: /x}}\n";
+  const text =
+    "file_mounts:\n  ~/a: {source: r2://a, mode: COPY}\n  ~/b: b\nvolumes: {/v: {host_path: /x}}\n";
 
   assert.throws(() => readDocument(text), {
     name: "NotSupportedError",
