@@ -12,9 +12,11 @@ import {
   detach,
   errorOutput,
   followingOutput,
+  includes,
   later,
   noFollow,
   output,
+  rowsOf,
   timeout,
 } from "./catalog/options.ts";
 import { poolCommands } from "./catalog/pools.ts";
@@ -55,11 +57,11 @@ export const commands: readonly CommandRow[] = rows.map((row) =>
 /** All tell errors as JSON where they are asked to, and those that wait can be given a limit. */
 function sharedBy({ name, options }: CommandRow): OptionRow[] {
   // What is done through a request on the control plane can be left to it.
-  const isAction = options.includes(later) || /^ssh (up|down)$/.test(name);
-  const waits = isAction || noFollow.some((one) => options.includes(one));
-  const hasOutput = options.some(({ flags }) => flags === errorOutput.flags);
+  const isAction = includes(options, later) || /^ssh (up|down)$/.test(name);
+  const waits = isAction || includes(options, noFollow);
+  const hasOutput = options.some(({ flags }) => Object.hasOwn(output, flags));
   const hasAnswer = !/^(shell|completion)$/.test(name);
-  const follows = options.includes(detach);
+  const follows = includes(options, detach);
   const own = follows ? followingOutput : hasAnswer ? output : errorOutput;
-  return [...(waits ? [timeout] : []), ...(hasOutput ? [] : [own])];
+  return rowsOf({ ...(waits && timeout), ...(!hasOutput && own) });
 }

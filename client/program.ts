@@ -3,7 +3,7 @@ import { AppError, errorTypes, fail, toAppError } from "../common/errors.ts";
 import { product } from "../common/product.ts";
 import { originOf } from "./arguments.ts";
 import { startIfNone } from "./autostart.ts";
-import { type OptionRow, type Parse, workspaceOption } from "./catalog/options.ts";
+import { includes, type OptionRow, type Parse, workspaceOption } from "./catalog/options.ts";
 import type { CommandRow } from "./catalog/row.ts";
 import { commands } from "./catalog.ts";
 import { Declined, interruptedExit } from "./declined.ts";
@@ -187,7 +187,7 @@ function declare(program: Command, row: CommandRow, dispatch: Dispatch, width: n
 
 /** What the words say about the settings themselves. */
 function flagsOf({ options }: CommandRow, program: Command, command: Command): Flags {
-  const { workspace } = options.includes(workspaceOption) ? command.opts() : {};
+  const { workspace } = includes(options, workspaceOption) ? command.opts() : {};
   return { ...program.opts(), workspace };
 }
 

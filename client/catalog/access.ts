@@ -1,34 +1,27 @@
 import { roleNames } from "../../contract/roles.ts";
 import { wholeNumber } from "../arguments.ts";
 import * as option from "./options.ts";
-import type { CommandRow } from "./row.ts";
+import { inGroup } from "./row.ts";
 
-const access = "Access:";
-
-const role = { flags: "--role <role>", choices: roleNames } as const;
+const role = { choices: roleNames };
 const passwordStdin = {
-  flags: "--password-stdin",
-  means: "Read the password from stdin; without it you are asked.",
+  "--password-stdin": "Read the password from stdin; without it you are asked.",
 };
-const expiry = {
-  flags: "--expires-in-days <days>",
-  parse: wholeNumber(0, 36_500),
-};
+const expiry = { parse: wholeNumber(0, 36_500) };
 const tokenUse = `The token is printed once. To use it:
   export OUTRIGGER_TOKEN=<token>
   export SKYPILOT_SERVICE_ACCOUNT_TOKEN=<token>     for sky`;
 
 /** Commands about logins, users and tokens. */
-export const accessCommands: readonly CommandRow[] = [
+export const accessCommands = inGroup("Access:", [
   {
     name: "login",
-    group: access,
     summary: "Log in to a control plane, in a browser.",
-    options: [
-      { flags: "--endpoint <address>", means: "Its address; a context is made for it." },
-      { flags: "--token-file <file>", means: "Use the token in this file instead." },
-      { flags: "--relogin", means: "Log in anew, as another user for example." },
-    ],
+    options: {
+      "--endpoint <address>": "Its address; a context is made for it.",
+      "--token-file <file>": "Use the token in this file instead.",
+      "--relogin": "Log in again, for example as another user.",
+    },
     more:
       "Without --endpoint, the login is for the context in use. See docs/contexts.md." +
       "\n\nExamples:\n  outrigger login --endpoint https://control.example",
@@ -36,47 +29,44 @@ export const accessCommands: readonly CommandRow[] = [
   },
   {
     name: "logout",
-    group: access,
     summary: "End the login of the context in use.",
-    options: [],
     more: "Examples:\n  outrigger logout",
     load: async () => (await import("../commands/logout.ts")).logout,
   },
   {
     name: "whoami",
-    group: access,
     summary: "Show who you are to the control plane, and your role.",
-    options: [...option.outputs],
+    options: { ...option.outputs },
     more: "Examples:\n  outrigger whoami\n  outrigger whoami -o json",
     load: async () => (await import("../commands/whoami.ts")).whoami,
   },
   {
     name: "users list",
-    group: access,
     summary: "List users and their roles.",
-    options: [...option.outputs],
+    options: { ...option.outputs },
     more: "Examples:\n  outrigger users list",
     load: async () => (await import("../commands/users.ts")).list,
   },
   {
     name: "users create",
-    group: access,
     operands: "<user>",
     summary: "Create a user who logs in with a password.",
-    options: [{ ...role, means: "Role; by default that of new users." }, passwordStdin],
+    options: {
+      "--role <role>": { means: "Role; by default that of new users.", ...role },
+      ...passwordStdin,
+    },
     more: "Examples:\n  outrigger users create ann --role admin",
     load: async () => (await import("../commands/users.ts")).create,
   },
   {
     name: "users update",
-    group: access,
     operands: "<user>",
     summary: "Change the role or the password of a user.",
-    options: [
-      { ...role, means: "New role." },
-      { flags: "--password", means: "Ask for a new password." },
-      { ...passwordStdin, means: "Read the new password from stdin." },
-    ],
+    options: {
+      "--role <role>": { means: "New role.", ...role },
+      "--password": "Ask for a new password.",
+      "--password-stdin": "Read the new password from stdin.",
+    },
     more:
       "You can change your own password; everything else takes an administrator." +
       "\n\nExamples:\n  outrigger users update ann --role viewer",
@@ -84,10 +74,9 @@ export const accessCommands: readonly CommandRow[] = [
   },
   {
     name: "users delete",
-    group: access,
     operands: "<users...>",
     summary: "Delete users with their sessions and the tokens that they made.",
-    options: [option.yes, option.ignoreNotFound],
+    options: { ...option.yes, ...option.ignoreNotFound },
     more:
       "Refused while a user owns clusters, services or requests that have not ended." +
       "\n\nExamples:\n  outrigger users delete ann",
@@ -95,10 +84,9 @@ export const accessCommands: readonly CommandRow[] = [
   },
   {
     name: "users import",
-    group: access,
     operands: "<file>",
     summary: "Create users from a CSV file, or - for stdin.",
-    options: [...option.outputs],
+    options: { ...option.outputs },
     more:
       "The first line is username,password,role. If one line is wrong, no user is created." +
       "\n\nExamples:\n  outrigger users import users.csv",
@@ -106,55 +94,52 @@ export const accessCommands: readonly CommandRow[] = [
   },
   {
     name: "users export",
-    group: access,
     summary: "Print users as CSV, without passwords.",
-    options: [],
     more: "Examples:\n  outrigger users export > users.csv",
     load: async () => (await import("../commands/users-csv.ts")).exportUsers,
   },
   {
     name: "tokens list",
-    group: access,
     summary: "List the tokens of service accounts.",
-    options: [...option.outputs],
+    options: { ...option.outputs },
     more: "Examples:\n  outrigger tokens list",
     load: async () => (await import("../commands/tokens.ts")).list,
   },
   {
     name: "tokens create",
-    group: access,
     operands: "<name>",
     summary: "Create a service account and print its token.",
-    options: [
-      { ...role, means: "Role, up to your own; by default that of new users." },
-      { ...expiry, means: "The token expires after this many days; never by default." },
+    options: {
+      "--role <role>": { means: "Role, up to your own; by default that of new users.", ...role },
+      "--expires-in-days <days>": {
+        means: "The token expires after this many days; never by default.",
+        ...expiry,
+      },
       ...option.outputs,
-    ],
+    },
     more: `${tokenUse}\n\nExamples:\n  outrigger tokens create ci --expires-in-days 90`,
     load: async () => (await import("../commands/tokens.ts")).create,
   },
   {
     name: "tokens rotate",
-    group: access,
     operands: "<token>",
     summary: "Replace a token by a new one; the old one stops working.",
-    options: [
-      {
-        ...expiry,
+    options: {
+      "--expires-in-days <days>": {
         means: "The new one expires after this many days; by default when the old one would have.",
+        ...expiry,
       },
-      option.yes,
+      ...option.yes,
       ...option.outputs,
-    ],
+    },
     more: `${tokenUse}\n\nExamples:\n  outrigger tokens rotate ci`,
     load: async () => (await import("../commands/tokens.ts")).rotate,
   },
   {
     name: "tokens role",
-    group: access,
     operands: "<token> [role]",
     summary: "Show or set the role of a service account.",
-    options: [...option.outputs],
+    options: { ...option.outputs },
     more:
       `Roles: ${roleNames.join(", ")}. A service account has at most the role of its creator.` +
       "\n\nExamples:\n  outrigger tokens role ci viewer",
@@ -162,11 +147,10 @@ export const accessCommands: readonly CommandRow[] = [
   },
   {
     name: "tokens delete",
-    group: access,
     operands: "<tokens...>",
     summary: "Delete tokens and their service accounts.",
-    options: [option.yes, option.ignoreNotFound],
+    options: { ...option.yes, ...option.ignoreNotFound },
     more: "Examples:\n  outrigger tokens delete ci",
     load: async () => (await import("../commands/tokens.ts")).remove,
   },
-];
+]);

@@ -1,55 +1,44 @@
 import { durationOf, wholeNumber } from "../arguments.ts";
-import type { OptionRow } from "./options.ts";
+import type { Options } from "./options.ts";
 import * as option from "./options.ts";
-import type { CommandRow } from "./row.ts";
+import { inGroup } from "./row.ts";
 
 const clusters = "Clusters:";
 const names = "Names may be patterns such as 'dev-*'; quote them.";
 const asking =
   "With names, it asks for confirmation only on a terminal. --all and patterns need a terminal or -y.";
 
-const purge: OptionRow = {
-  flags: "-p, --purge",
-  means:
+const purge: Options = {
+  "-p, --purge":
     "Skip hooks, and forget the cluster even if its provider fails; then check for leftovers yourself.",
 };
-const skipHooks: OptionRow = {
-  flags: "--skip-hooks",
-  means: "End the running hook and skip the others.",
-};
+const skipHooks: Options = { "--skip-hooks": "End the running hook and skip the others." };
 const whileHooks =
   "While hooks run, outrigger logs --hook CLUSTER shows their output. Run the command again with " +
   "--skip-hooks to end them.";
 
 /** Commands about clusters. */
-export const clusterCommands: readonly CommandRow[] = [
+export const clusterCommands = inGroup(clusters, [
   {
     name: "launch",
-    group: clusters,
     operands: "[entrypoint...]",
     summary: "Create a cluster, or reuse it, and run a task on it.",
-    options: [
-      {
-        ...option.clusterOption,
-        means: "Cluster to create or reuse; gets a generated name by default.",
-      },
-      option.workspaceOption,
-      option.detach,
-      option.yes,
-      { flags: "--dryrun", means: "Print the plan and change nothing." },
-      option.idle,
-      { flags: "--down", means: "Tear down instead of stopping; without -i, when the job ends." },
-      option.retry,
-      { flags: "--no-setup", means: "Skip the setup script." },
-      {
-        flags: "--fast",
-        means: "Skip setup on nodes where the same script has already succeeded.",
-      },
-      option.cancelStop,
+    options: {
+      "-c, --cluster <name>": "Cluster to create or reuse; gets a generated name by default.",
+      ...option.workspaceOption,
+      ...option.detach,
+      ...option.yes,
+      "--dryrun": "Print the plan and change nothing.",
+      ...option.idle,
+      "--down": "Tear down instead of stopping; without -i, when the job ends.",
+      ...option.retry,
+      "--no-setup": "Skip the setup script.",
+      "--fast": "Skip setup on nodes where the same script has already succeeded.",
+      ...option.cancelStop,
       ...option.taskOptions,
       ...option.machineOptions,
-      option.later,
-    ],
+      ...option.later,
+    },
     more: `ENTRYPOINT is a YAML file, - for YAML on stdin, or a quoted command. With -c alone, the cluster is created and nothing runs.
 Without a terminal it does not ask for confirmation.
 ${option.jobExits}
@@ -64,16 +53,15 @@ Examples:
   },
   {
     name: "exec",
-    group: clusters,
     operands: "[cluster] [entrypoint...]",
     summary: "Run a task on a cluster that is up.",
-    options: [
-      option.clusterOption,
-      option.detach,
-      option.cancelStop,
+    options: {
+      ...option.clusterOption,
+      ...option.detach,
+      ...option.cancelStop,
       ...option.taskOptions,
-      option.later,
-    ],
+      ...option.later,
+    },
     more: `The first argument is the cluster, unless -c is given. ${option.jobExits}
 
 Examples:
@@ -85,21 +73,15 @@ Examples:
   },
   {
     name: "shell",
-    group: clusters,
     operands: "<cluster> [command...]",
     summary: "Open a shell on a cluster, or run one command there.",
-    options: [
-      {
-        flags: "-n, --node <rank>",
+    options: {
+      "-n, --node <rank>": {
         means: "Rank of the node; 0, the head, by default.",
         parse: wholeNumber(0),
       },
-      {
-        flags: "--stdio",
-        means: "Carry SSH over stdin and stdout, for ProxyCommand.",
-        hidden: true,
-      },
-    ],
+      "--stdio": { means: "Carry SSH over stdin and stdout, for ProxyCommand.", hidden: true },
+    },
     more: `The node needs no SSH server. COMMAND is one quoted command line for bash, or a program and its arguments; put -- before it. It gets a terminal if you are at one, and outrigger exits with its exit code. Background processes end with the shell; run them as jobs instead.
 
 Examples:
@@ -110,19 +92,18 @@ Examples:
   },
   {
     name: "status",
-    group: clusters,
     operands: "[names...]",
     summary: "List clusters and their status.",
-    options: [
-      { flags: "-v, --verbose", means: "Show all columns." },
-      { flags: "-r, --refresh", means: "Query the providers first." },
-      option.watch,
-      { flags: "--ip", means: "Print only the address of one cluster's head." },
-      { flags: "--endpoints", means: "Print the addresses of one cluster's ports." },
-      { flags: "--endpoint <port>", means: "Print the address of one port." },
+    options: {
+      "-v, --verbose": "Show all columns.",
+      "-r, --refresh": "Query the providers first.",
+      ...option.watch,
+      "--ip": "Print only the address of one cluster's head.",
+      "--endpoints": "Print the addresses of one cluster's ports.",
+      "--endpoint <port>": "Print the address of one port.",
       ...option.allUsers,
       ...option.outputs,
-    ],
+    },
     more: `${names}
 
 Examples:
@@ -133,19 +114,18 @@ Examples:
   },
   {
     name: "start",
-    group: clusters,
     operands: "[names...]",
     summary: "Start stopped clusters again.",
-    options: [
-      option.all,
-      option.yes,
-      option.idle,
-      { flags: "--down", means: "Tear down instead of stopping when idle; needs -i." },
-      option.waitFor,
-      option.retry,
-      { flags: "-f, --force", means: "Also if the cluster is up." },
-      option.later,
-    ],
+    options: {
+      ...option.all,
+      ...option.yes,
+      ...option.idle,
+      "--down": "Tear down instead of stopping when idle; needs -i.",
+      ...option.waitFor,
+      ...option.retry,
+      "-f, --force": "Also if the cluster is up.",
+      ...option.later,
+    },
     more: `${names}\n${asking}
 
 Examples:
@@ -156,10 +136,16 @@ Examples:
   },
   {
     name: "stop",
-    group: clusters,
     operands: "[names...]",
     summary: "Stop clusters and keep their disks.",
-    options: [option.all, option.yes, option.ignoreNotFound, purge, skipHooks, option.later],
+    options: {
+      ...option.all,
+      ...option.yes,
+      ...option.ignoreNotFound,
+      ...purge,
+      ...skipHooks,
+      ...option.later,
+    },
     more: `${names}\n${asking}\n\n${whileHooks}
 
 Examples:
@@ -169,10 +155,16 @@ Examples:
   },
   {
     name: "down",
-    group: clusters,
     operands: "[names...]",
     summary: "Tear clusters down, disks included.",
-    options: [option.all, option.yes, option.ignoreNotFound, purge, skipHooks, option.later],
+    options: {
+      ...option.all,
+      ...option.yes,
+      ...option.ignoreNotFound,
+      ...purge,
+      ...skipHooks,
+      ...option.later,
+    },
     more: `${names}\n${asking}\n\n${whileHooks}
 
 Examples:
@@ -182,22 +174,20 @@ Examples:
   },
   {
     name: "autostop",
-    group: clusters,
     operands: "[names...]",
     summary: "Stop or tear down clusters automatically when they are idle.",
-    options: [
-      option.all,
-      option.yes,
-      {
-        flags: "-i, --idle-minutes <minutes>",
+    options: {
+      ...option.all,
+      ...option.yes,
+      "-i, --idle-minutes <minutes>": {
         means: "Idle minutes before the cluster is stopped; 5 by default.",
         parse: wholeNumber(0),
       },
-      { flags: "--cancel", means: "Cancel autostop, even while its hooks run." },
-      { flags: "--down", means: "Tear down instead of stopping." },
-      option.waitFor,
-      option.later,
-    ],
+      "--cancel": "Cancel autostop, even while its hooks run.",
+      "--down": "Tear down instead of stopping.",
+      ...option.waitFor,
+      ...option.later,
+    },
     more: `${names}\n${asking}
 
 Examples:
@@ -208,20 +198,18 @@ Examples:
   },
   {
     name: "preempt",
-    group: clusters,
     operands: "<cluster>",
     summary: "Take the nodes of a cluster away, as a cloud does with spot machines; only locally.",
-    options: [
-      { flags: "--node <rank>", means: "Only the node of this rank.", parse: wholeNumber(0) },
-      {
-        flags: "--notice <duration>",
+    options: {
+      "--node <rank>": { means: "Only the node of this rank.", parse: wholeNumber(0) },
+      "--notice <duration>": {
         means: "How long before the nodes go they are told; 30s by default.",
         parse: durationOf,
       },
-      { flags: "--lose", means: "Take the nodes immediately, without a notice." },
-      option.yes,
-      option.later,
-    ],
+      "--lose": "Take the nodes immediately, without a notice.",
+      ...option.yes,
+      ...option.later,
+    },
     more: `For trying out hooks and managed jobs. The nodes get a preemption notice and run their hooks for preemption; when the time is over, they are gone with their disks, and what still runs there is killed. The cluster then gets new nodes; a managed job starts its next attempt. It asks for confirmation only on a terminal.
 
 Examples:
@@ -230,4 +218,4 @@ Examples:
   outrigger preempt train-3 --lose                the cluster of managed job 3, without a notice`,
     load: async () => (await import("../commands/preempt.ts")).preempt,
   },
-];
+]);

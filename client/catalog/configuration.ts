@@ -1,21 +1,18 @@
 import * as option from "./options.ts";
-import type { CommandRow } from "./row.ts";
-
-const configuration = "Configuration:";
+import { inGroup } from "./row.ts";
 
 /** Commands about what the client reads before it connects. */
-export const configurationCommands: readonly CommandRow[] = [
+export const configurationCommands = inGroup("Configuration:", [
   {
     name: "context add",
-    group: configuration,
     operands: "<name>",
     summary: "Add a context: the address of a control plane and its credentials.",
-    options: [
-      { flags: "--endpoint <address>", means: "Its address: https://control.example." },
-      { flags: "--token-file <file>", means: "File with your token." },
-      { flags: "--workspace <name>", means: "Workspace of launches." },
-      { flags: "--use", means: "Switch to it." },
-    ],
+    options: {
+      "--endpoint <address>": "Its address: https://control.example.",
+      "--token-file <file>": "File with your token.",
+      "--workspace <name>": "Workspace of launches.",
+      "--use": "Switch to it.",
+    },
     more: `The token stays in its file, which is read on each call. See docs/contexts.md.
 
 Examples:
@@ -24,10 +21,8 @@ Examples:
   },
   {
     name: "context use",
-    group: configuration,
     operands: "<context>",
     summary: "Switch to a context; `default` is your home's control plane.",
-    options: [],
     more: `Examples:
   outrigger context use prod
   outrigger context use default`,
@@ -35,7 +30,6 @@ Examples:
   },
   {
     name: "context list",
-    group: configuration,
     summary: "List contexts and mark the current one.",
     options: option.outputs,
     more: `Examples:
@@ -44,26 +38,24 @@ Examples:
   },
   {
     name: "context remove",
-    group: configuration,
     operands: "<context>",
     summary: "Remove a context; its token file is kept.",
-    options: [option.ignoreNotFound],
+    options: { ...option.ignoreNotFound },
     more: `Examples:
   outrigger context remove prod`,
     load: async () => (await import("../commands/context.ts")).remove,
   },
   {
     name: "config show",
-    group: configuration,
     summary: "Show the settings of this command line.",
-    options: [
-      { flags: "--origin", means: "Also show where each value comes from; JSON always does." },
+    options: {
+      "--origin": "Also show where each value comes from; JSON always does.",
       ...option.outputs,
-    ],
+    },
     more: `Precedence: flag, environment, context, default.
 
 Examples:
   outrigger config show --origin`,
     load: async () => (await import("../commands/config-show.ts")).show,
   },
-];
+]);

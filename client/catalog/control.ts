@@ -1,29 +1,24 @@
 import { wholeNumber } from "../arguments.ts";
 import * as option from "./options.ts";
-import type { CommandRow } from "./row.ts";
+import { inGroup } from "./row.ts";
 
 const control = "Control plane:";
 const shell = "Shell:";
 
 /** Commands about the control plane itself, and for shells. */
-export const controlCommands: readonly CommandRow[] = [
+export const controlCommands = inGroup(control, [
   {
     name: "api start",
-    group: control,
     summary: "Start a control plane on this machine.",
-    options: [
-      { flags: "--foreground", means: "Run in the foreground until Ctrl-C or SIGTERM." },
-      { flags: "--host <address>", means: "Address to listen on; 127.0.0.1 by default." },
-      {
-        flags: "--port <port>",
+    options: {
+      "--foreground": "Run in the foreground until Ctrl-C or SIGTERM.",
+      "--host <address>": "Address to listen on; 127.0.0.1 by default.",
+      "--port <port>": {
         means: "Port to listen on; 46580 by default.",
         parse: wholeNumber(0, 65_535),
       },
-      {
-        flags: "--first-admin <user>",
-        means: "Make this user an administrator if there is none yet.",
-      },
-    ],
+      "--first-admin <user>": "Make this user an administrator if there is none yet.",
+    },
     more: `Files and the log (control.log) are kept in OUTRIGGER_HOME, by default ~/.outrigger.
 
 Examples:
@@ -33,19 +28,15 @@ Examples:
   },
   {
     name: "api stop",
-    group: control,
     summary: "Stop the control plane of this machine; clusters and jobs keep running.",
-    options: [],
     more: `Examples:
   outrigger api stop`,
     load: async () => (await import("../commands/api-stop.ts")).stop,
   },
   {
     name: "api restore",
-    group: control,
     operands: "[copy]",
     summary: "Restore the control plane's database from a copy; by default the newest.",
-    options: [],
     more: `Stop the control plane first. The current database is kept under another name; see docs/recovery.md.
 
 Examples:
@@ -55,16 +46,12 @@ Examples:
   },
   {
     name: "api orphans",
-    group: control,
     summary: "List, adopt or end clusters that the database has lost.",
-    options: [
-      {
-        flags: "--adopt <cluster>",
-        means: "Add it to the database as yours; its jobs keep running.",
-      },
-      { flags: "--end <cluster>", means: "End its jobs and its nodes, without hooks." },
+    options: {
+      "--adopt <cluster>": "Add it to the database as yours; its jobs keep running.",
+      "--end <cluster>": "End its jobs and its nodes, without hooks.",
       ...option.outputs,
-    ],
+    },
     more: `Examples:
   outrigger api orphans
   outrigger api orphans --adopt 4f1c
@@ -73,10 +60,9 @@ Examples:
   },
   {
     name: "api config",
-    group: control,
     operands: "[action]",
     summary: "Show, edit, set or list versions of the control plane's configuration.",
-    options: [{ flags: "-f, --file <yaml>", means: "File to set it from." }, ...option.outputs],
+    options: { "-f, --file <yaml>": "File to set it from.", ...option.outputs },
     more:
       `Actions: show (the default), edit (in EDITOR), set -f FILE, history. Secrets are shown as [secret]; left so, they stay as they are. If \`version\` in the file is not the newest one, set is refused. See docs/workspaces.md. For the settings of this command line: outrigger config show` +
       "\n\nExamples:\n  outrigger api config\n  outrigger api config set -f config.yaml",
@@ -84,9 +70,8 @@ Examples:
   },
   {
     name: "api info",
-    group: control,
     summary: "Show the endpoint, its health and version, and who you are to it.",
-    options: [...option.outputs],
+    options: { ...option.outputs },
     more: `Examples:
   outrigger api info
   outrigger api info --fields version,user        as JSON, for scripts`,
@@ -94,19 +79,17 @@ Examples:
   },
   {
     name: "api status",
-    group: control,
     operands: "[requests...]",
     summary: "List waiting and running requests.",
-    options: [
-      { flags: "-a, --all-status", means: "Include requests that have ended." },
-      {
-        flags: "-l, --limit <n>",
+    options: {
+      "-a, --all-status": "Include requests that have ended.",
+      "-l, --limit <n>": {
         means: "Maximum number of requests; 50 by default.",
         parse: wholeNumber(1),
       },
-      { flags: "--cluster <name>", means: "Only those for this cluster." },
+      "--cluster <name>": "Only those for this cluster.",
       ...option.outputs,
-    ],
+    },
     more: `Examples:
   outrigger api status
   outrigger api status -a -l 20 --cluster dev     also ended ones, of one cluster`,
@@ -114,10 +97,9 @@ Examples:
   },
   {
     name: "api logs",
-    group: control,
     operands: "[request]",
     summary: "Follow the output of a request; by default the newest one.",
-    options: [...option.noFollow, option.tail, ...option.logLines],
+    options: { ...option.noFollow, ...option.tail, ...option.logLines },
     more: `Examples:
   outrigger api logs                              the newest request
   outrigger api logs 3f2a --no-follow             a request, by the beginning of its id`,
@@ -125,10 +107,9 @@ Examples:
   },
   {
     name: "api cancel",
-    group: control,
     operands: "[requests...]",
     summary: "Cancel requests.",
-    options: [{ flags: "-a, --all", means: "All your requests." }, option.yes, option.later],
+    options: { "-a, --all": "All your requests.", ...option.yes, ...option.later },
     more: `Examples:
   outrigger api cancel 3f2a
   outrigger api cancel -a -y`,
@@ -139,7 +120,6 @@ Examples:
     group: shell,
     operands: "<shell>",
     summary: "Print the completion script of bash, zsh, fish or PowerShell.",
-    options: [],
     more: `Examples:
   source <(outrigger completion bash)
   outrigger completion zsh > ~/.zfunc/_outrigger
@@ -152,9 +132,8 @@ Examples:
     group: shell,
     operands: "<current> [before...]",
     summary: "Words that may stand next, for completion scripts.",
-    options: [],
     hidden: true,
     readsItself: true,
     load: async () => (await import("../commands/completion.ts")).complete,
   },
-];
+]);

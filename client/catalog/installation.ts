@@ -1,15 +1,14 @@
 import * as option from "./options.ts";
-import type { CommandRow } from "./row.ts";
+import { inGroup } from "./row.ts";
 
 const installation = "Installation:";
 
 /** Commands about this installation and the machine that it is on. */
-export const installationCommands: readonly CommandRow[] = [
+export const installationCommands = inGroup(installation, [
   {
     name: "doctor",
-    group: installation,
     summary: "Check this machine and say how to fix what is missing.",
-    options: [...option.outputs],
+    options: { ...option.outputs },
     more: `Changes nothing. Exits with 1 if something required is missing; warnings do not count.
 
 Examples:
@@ -19,9 +18,8 @@ Examples:
   },
   {
     name: "version",
-    group: installation,
     summary: "Print the version of this command line, its commit, API versions and Node.js.",
-    options: [...option.outputs],
+    options: { ...option.outputs },
     more: `outrigger api info shows the version of the control plane.
 
 Examples:
@@ -29,4 +27,4 @@ Examples:
   outrigger version --fields version,commit       as JSON, for scripts`,
     load: async () => (await import("../commands/version.ts")).version,
   },
-];
+]);

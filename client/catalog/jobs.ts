@@ -1,28 +1,22 @@
 import { groupOf, wholeNumber } from "../arguments.ts";
 import * as option from "./options.ts";
-import type { CommandRow } from "./row.ts";
+import { inGroup } from "./row.ts";
 
 const jobs = "Jobs:";
-const insight = "Insight:";
-
 /** Commands about jobs, and about what happened. */
-export const jobCommands: readonly CommandRow[] = [
+export const jobCommands = inGroup("Insight:", [
   {
     name: "queue",
     group: jobs,
     operands: "[clusters...]",
     summary: "List the jobs of clusters.",
-    options: [
-      { flags: "-s, --skip-finished", means: "Omit jobs that have ended." },
-      {
-        flags: "-l, --limit <n>",
-        means: "Only the newest of each cluster.",
-        parse: wholeNumber(1),
-      },
-      option.watch,
+    options: {
+      "-s, --skip-finished": "Omit jobs that have ended.",
+      "-l, --limit <n>": { means: "Only the newest of each cluster.", parse: wholeNumber(1) },
+      ...option.watch,
       ...option.allUsers,
       ...option.outputs,
-    ],
+    },
     more: `Without names, it lists the jobs of all your clusters that are up.
 
 Examples:
@@ -36,31 +30,19 @@ Examples:
     group: jobs,
     operands: "[cluster] [jobs...]",
     summary: "Follow the log of a job; by default the latest one.",
-    options: [
+    options: {
       ...option.noFollow,
-      option.tail,
-      { flags: "--status", means: "Print the job's status instead." },
-      {
-        flags: "-s, --sync-down",
-        means: "Write the logs to files below ~/outrigger_logs instead.",
-      },
-      { flags: "--provision", means: "Print the log of the latest launch instead." },
-      {
-        flags: "--worker <rank>",
-        means: "With --provision: only this node.",
-        parse: wholeNumber(0),
-      },
-      {
-        flags: "--hook [event]",
-        means: "Print the log of the hooks for stop, preemption or down; by default the newest.",
-      },
-      {
-        flags: "--autostop",
-        means: "Print the log of the hooks of the latest idle stop or teardown.",
-      },
+      ...option.tail,
+      "--status": "Print the job's status instead.",
+      "-s, --sync-down": "Write the logs to files below ~/outrigger_logs instead.",
+      "--provision": "Print the log of the latest launch instead.",
+      "--worker <rank>": { means: "With --provision: only this node.", parse: wholeNumber(0) },
+      "--hook [event]":
+        "Print the log of the hooks for stop, preemption or down; by default the newest.",
+      "--autostop": "Print the log of the hooks of the latest idle stop or teardown.",
       ...option.logInstants,
       ...option.logLines,
-    ],
+    },
     more: `${option.jobExits}
 
 A time is that of the node's clock when the agent saw the line. Lines written while no agent ran have the time of the last of them.
@@ -81,13 +63,9 @@ Examples:
     group: jobs,
     operands: "<cluster:path> [local]",
     summary: "Copy a file or folder from a node; only what differs is transferred.",
-    options: [
-      {
-        flags: "--rank <n>",
-        means: "Rank of the node; 0, the head, by default.",
-        parse: wholeNumber(0),
-      },
-    ],
+    options: {
+      "--rank <n>": { means: "Rank of the node; 0, the head, by default.", parse: wholeNumber(0) },
+    },
     more: `PATH is relative to the folder that jobs start in; ~/PATH is in the node's home. A folder is copied to LOCAL, a file to LOCAL or into it; by default to the current folder under its own name. Other local files are kept. An interrupted download continues where it stopped.
 
 Examples:
@@ -101,12 +79,12 @@ Examples:
     group: jobs,
     operands: "<cluster> [jobs...]",
     summary: "Cancel jobs; by default your latest running one.",
-    options: [
-      { flags: "-a, --all", means: "All your jobs on the cluster." },
-      { flags: "-u, --all-users", means: "All jobs of all users on the cluster." },
-      option.yes,
-      option.later,
-    ],
+    options: {
+      "-a, --all": "All your jobs on the cluster.",
+      "-u, --all-users": "All jobs of all users on the cluster.",
+      ...option.yes,
+      ...option.later,
+    },
     more: `With job ids, it asks for confirmation only on a terminal. Without, it needs a terminal or -y.
 
 Examples:
@@ -116,18 +94,15 @@ Examples:
   },
   {
     name: "events",
-    group: insight,
     operands: "[cluster]",
     summary: "Show what happened to a cluster, even after it is gone.",
-    options: [
-      { flags: "-n, --limit <n>", means: "Show only the newest.", parse: wholeNumber(1) },
-      { flags: "--debug", means: "Include debug events." },
-      {
-        flags: "-f, --follow",
-        means: "Show the newest ten, or -n, then follow; without a cluster, those of all clusters.",
-      },
+    options: {
+      "-n, --limit <n>": { means: "Show only the newest.", parse: wholeNumber(1) },
+      "--debug": "Include debug events.",
+      "-f, --follow":
+        "Show the newest ten, or -n, then follow; without a cluster, those of all clusters.",
       ...option.outputs,
-    ],
+    },
     more: `Examples:
   outrigger events dev                              what happened to dev
   outrigger events -f dev                           and then new events as they come
@@ -136,7 +111,6 @@ Examples:
   },
   {
     name: "explain",
-    group: insight,
     operands: "<name>",
     summary: "Explain what a cluster, a service, a managed job or a request is waiting for.",
     options: option.outputs,
@@ -150,22 +124,16 @@ Examples:
   },
   {
     name: "cost-report",
-    group: insight,
     summary: "Show the cost of current and past clusters.",
-    options: [
-      {
-        flags: "--days <n>",
-        means: "Number of days to include; 30 by default.",
-        parse: wholeNumber(1),
-      },
-      { flags: "-a, --all", means: "Include all known clusters." },
-      {
-        flags: "--by <group>",
+    options: {
+      "--days <n>": { means: "Number of days to include; 30 by default.", parse: wholeNumber(1) },
+      "-a, --all": "Include all known clusters.",
+      "--by <group>": {
         means: "Add up the clusters of each user, workspace, or value of a label: label:team.",
         parse: groupOf,
       },
       ...option.outputs,
-    ],
+    },
     more: `Prices are those at launch; docs/catalog.md says how to set the price of your own machines.
 
 Examples:
@@ -176,17 +144,13 @@ Examples:
   },
   {
     name: "gpus list",
-    group: insight,
     operands: "[accelerator]",
     summary: "List machines with accelerators and their prices, of the catalog and of your own.",
-    options: [
-      { flags: "--infra <where>", means: "Only there: lambda, aws/us-east-1, ssh." },
-      {
-        flags: "--all-regions",
-        means: "A row for each region instead of the cheapest.",
-      },
+    options: {
+      "--infra <where>": "Only there: lambda, aws/us-east-1, ssh.",
+      "--all-regions": "A row for each region instead of the cheapest.",
       ...option.outputs,
-    ],
+    },
     startsControl: true,
     more: `ACCELERATOR is a name, or the beginning of one, with an optional count. Without one, it lists the counts of every accelerator. docs/catalog.md says where prices come from and how to change them.
 
@@ -198,17 +162,13 @@ Examples:
   },
   {
     name: "check",
-    group: insight,
     operands: "[infra...]",
     summary: "Check which infrastructure can be used.",
-    options: [
-      { flags: "-v, --verbose", means: "Explain why one cannot be used." },
-      ...option.outputs,
-    ],
+    options: { "-v, --verbose": "Explain why one cannot be used.", ...option.outputs },
     startsControl: true,
     more: `Examples:
   outrigger check
   outrigger check ssh -v                          why a host cannot be used`,
     load: async () => (await import("../commands/check.ts")).check,
   },
-];
+]);

@@ -1,42 +1,33 @@
 import { wholeNumber } from "../arguments.ts";
 import * as option from "./options.ts";
-import type { CommandRow } from "./row.ts";
+import { inGroup } from "./row.ts";
 
 const managed = "Managed jobs:";
-const name: option.OptionRow = {
-  flags: "-n, --name <name>",
-  means: "The latest managed job of this name.",
-};
+const name: option.Options = { "-n, --name <name>": "The latest managed job of this name." };
 
 /** Commands about managed jobs. */
-export const managedJobCommands: readonly CommandRow[] = [
+export const managedJobCommands = inGroup(managed, [
   {
     name: "jobs launch",
-    group: managed,
     operands: "[entrypoint...]",
     summary: "Run a task to its end on clusters that are created and replaced for it.",
-    options: [
-      {
-        flags: "-p, --pool <name>",
-        means: "Run on a worker of this pool, not on a cluster of its own.",
-      },
-      option.workspaceOption,
-      {
-        flags: "--num-jobs <n>",
+    options: {
+      "-p, --pool <name>": "Run on a worker of this pool, not on a cluster of its own.",
+      ...option.workspaceOption,
+      "--num-jobs <n>": {
         means: "Submit so many copies, each a job of its own; prints their numbers.",
         parse: wholeNumber(1),
       },
-      {
-        flags: "--group <job>",
+      "--group <job>": {
         means: "Join the running job group with this number.",
         parse: wholeNumber(1),
       },
-      option.detach,
-      option.yes,
+      ...option.detach,
+      ...option.yes,
       ...option.taskOptions,
       ...option.machineOptions,
-      option.later,
-    ],
+      ...option.later,
+    },
     more: `ENTRYPOINT is a YAML file, a command, or - for stdin. The job gets a cluster of its own, which is deleted when the job has ended. If its machine is lost, the job starts again on another one; to continue where it was, it must save its state elsewhere. A file with several tasks is a pipeline or a job group. ${option.jobExits}
 
 Examples:
@@ -49,32 +40,26 @@ Examples:
   },
   {
     name: "jobs map",
-    group: managed,
     operands: "[entrypoint...]",
     summary: "Run a task once for each line of a file, and collect the results.",
-    options: [
-      { flags: "--inputs <file>", means: "File with one input per line, such as JSON Lines." },
-      {
-        flags: "--results <file>",
-        means: "File to write: one line of JSON per input, in the order of the inputs.",
-      },
-      { flags: "-p, --pool <name>", means: "Run on the workers of this pool." },
-      {
-        flags: "--num-jobs <n>",
+    options: {
+      "--inputs <file>": "File with one input per line, such as JSON Lines.",
+      "--results <file>": "File to write: one line of JSON per input, in the order of the inputs.",
+      "-p, --pool <name>": "Run on the workers of this pool.",
+      "--num-jobs <n>": {
         means: "Divide the inputs among so many managed jobs; 32 by default.",
         parse: wholeNumber(1),
       },
-      {
-        flags: "--retries <n>",
+      "--retries <n>": {
         means: "How often an input is run again that failed; 2 by default.",
         parse: wholeNumber(0),
       },
-      option.workspaceOption,
-      option.yes,
+      ...option.workspaceOption,
+      ...option.yes,
       ...option.taskOptions,
       ...option.machineOptions,
       ...option.outputs,
-    ],
+    },
     more: `ENTRYPOINT is a YAML file, a command, or - for stdin. Its run sees the input in OUTRIGGER_MAP_INPUT and OUTRIGGER_MAP_INPUT_FILE, and writes its result to the file OUTRIGGER_MAP_RESULT_FILE. After an interruption, the same command goes on where it was. It exits with 0 if every input succeeded, and with 100 if some failed.
 
 Examples:
@@ -84,15 +69,14 @@ Examples:
   },
   {
     name: "jobs queue",
-    group: managed,
     summary: "List managed jobs, newest first, and what they wait for.",
-    options: [
-      { flags: "-s, --skip-finished", means: "Omit jobs that have ended." },
-      { flags: "-l, --limit <n>", means: "Only the newest; 50 by default.", parse: wholeNumber(1) },
-      option.watch,
+    options: {
+      "-s, --skip-finished": "Omit jobs that have ended.",
+      "-l, --limit <n>": { means: "Only the newest; 50 by default.", parse: wholeNumber(1) },
+      ...option.watch,
       ...option.allUsers,
       ...option.outputs,
-    ],
+    },
     more: `Examples:
   outrigger jobs queue                              your newest jobs
   outrigger jobs queue -s -w                        those that have not ended, shown again after each change
@@ -101,16 +85,15 @@ Examples:
   },
   {
     name: "jobs logs",
-    group: managed,
     operands: "[job] [task]",
     summary: "Follow the log of a managed job; by default your latest one.",
-    options: [
-      name,
-      { flags: "--controller", means: "Show the decisions about the job, with reasons, instead." },
+    options: {
+      ...name,
+      "--controller": "Show the decisions about the job, with reasons, instead.",
       ...option.noFollow,
-      option.tail,
+      ...option.tail,
       ...option.logLines,
-    ],
+    },
     more: `TASK is the number or the name of a task of the job. The log goes on when the job is recovered on another machine, and is kept when the job has ended. Of a pipeline it shows one task after the other, of a job group all tasks side by side. ${option.jobExits}
 
 Examples:
@@ -122,15 +105,14 @@ Examples:
   },
   {
     name: "jobs events",
-    group: managed,
     operands: "[job] [task]",
     summary: "Show what happened to a managed job, and why; by default to your latest one.",
-    options: [
-      name,
-      { flags: "-l, --limit <n>", means: "Only the newest.", parse: wholeNumber(1) },
-      { flags: "--clusters", means: "Also what happened to its clusters." },
+    options: {
+      ...name,
+      "-l, --limit <n>": { means: "Only the newest.", parse: wholeNumber(1) },
+      "--clusters": "Also what happened to its clusters.",
       ...option.outputs,
-    ],
+    },
     more: `TASK is the number or the name of a task of the job; by default all.
 
 Examples:
@@ -140,14 +122,13 @@ Examples:
   },
   {
     name: "jobs download",
-    group: managed,
     operands: "[job]",
     summary: "Write the log of every attempt at a managed job to a file of its own.",
-    options: [
-      name,
-      { flags: "--controller", means: "Write the decisions about the job instead." },
-      option.output,
-    ],
+    options: {
+      ...name,
+      "--controller": "Write the decisions about the job instead.",
+      ...option.output,
+    },
     more: `The files are written to ~/outrigger_logs/managed-job-NUMBER.
 
 Examples:
@@ -157,10 +138,9 @@ Examples:
   },
   {
     name: "jobs wait",
-    group: managed,
     operands: "[job] [task]",
     summary: "Wait until a managed job has ended; by default your latest one.",
-    options: [name, option.timeout, ...option.outputs],
+    options: { ...name, ...option.timeout, ...option.outputs },
     more: `TASK is the number or the name of a task of the job; by default all. ${option.jobExits}
 
 Examples:
@@ -170,18 +150,17 @@ Examples:
   },
   {
     name: "jobs cancel",
-    group: managed,
     operands: "[jobs...]",
     summary: "Cancel managed jobs and delete their clusters.",
-    options: [
-      name,
-      { flags: "--task <task>", means: "Only this task of the job, by number or name." },
-      { flags: "-p, --pool <name>", means: "All managed jobs of this pool." },
-      { flags: "-a, --all", means: "All of your managed jobs." },
-      { flags: "-u, --all-users", means: "All managed jobs of all users." },
-      option.yes,
-      option.later,
-    ],
+    options: {
+      ...name,
+      "--task <task>": "Only this task of the job, by number or name.",
+      "-p, --pool <name>": "All managed jobs of this pool.",
+      "-a, --all": "All of your managed jobs.",
+      "-u, --all-users": "All managed jobs of all users.",
+      ...option.yes,
+      ...option.later,
+    },
     more: `With numbers or a name, it asks for confirmation only on a terminal. Otherwise it needs a terminal or -y. It does not wait until the clusters are deleted; jobs queue shows that.
 
 Examples:
@@ -189,4 +168,4 @@ Examples:
   outrigger jobs cancel -a -y                       all of yours`,
     load: async () => (await import("../commands/jobs-cancel.ts")).jobsCancel,
   },
-];
+]);

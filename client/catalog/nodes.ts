@@ -1,17 +1,15 @@
-import type { OptionRow } from "./options.ts";
-import type { CommandRow } from "./row.ts";
+import type { Options } from "./options.ts";
+import { inGroup } from "./row.ts";
 
-const nodes = "Nodes:";
-const options: readonly OptionRow[] = [
-  { flags: "--user", means: "Use the systemd instance of your user, even as root." },
-  { flags: "--dry-run", means: "Print what would be done and change nothing." },
-];
+const options: Options = {
+  "--user": "Use the systemd instance of your user, even as root.",
+  "--dry-run": "Print what would be done and change nothing.",
+};
 
 /** Commands that are run on a node itself. */
-export const nodeCommands: readonly CommandRow[] = [
+export const nodeCommands = inGroup("Nodes:", [
   {
     name: "agent install",
-    group: nodes,
     summary: "Install or upgrade this machine's agent as a systemd service; jobs keep running.",
     options,
     more: `As root, it installs a system service that runs as the user who called sudo; otherwise, a user service.
@@ -23,11 +21,10 @@ Examples:
   },
   {
     name: "agent uninstall",
-    group: nodes,
     summary: "Remove the agent from systemd; jobs keep running and files are kept.",
     options,
     more: `Examples:
   outrigger agent uninstall`,
     load: async () => (await import("../commands/agent-install.ts")).uninstall,
   },
-];
+]);

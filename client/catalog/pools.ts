@@ -1,39 +1,33 @@
 import { wholeNumber } from "../arguments.ts";
 import * as option from "./options.ts";
-import type { CommandRow } from "./row.ts";
+import { inGroup } from "./row.ts";
 
 const pools = "Managed jobs:";
 const names = "Names may be patterns such as 'warm-*'; quote them.";
 
 /** Commands about the pools that managed jobs run on. */
-export const poolCommands: readonly CommandRow[] = [
+export const poolCommands = inGroup(pools, [
   {
     name: "jobs pool apply",
-    group: pools,
     operands: "[entrypoint...]",
     summary: "Create a pool of workers, or change one.",
-    options: [
-      {
-        flags: "-p, --pool <name>",
-        means: "Name of the pool; by default the name of the task.",
-      },
-      {
-        flags: "--workers <n>",
+    options: {
+      "-p, --pool <name>": "Name of the pool; by default the name of the task.",
+      "--workers <n>": {
         means: "Without ENTRYPOINT: how many workers the pool is to have.",
         parse: wholeNumber(0),
       },
-      {
-        flags: "--mode <mode>",
+      "--mode <mode>": {
         means:
           "rolling: replace workers step by step (default); blue_green: start all new ones first.",
         choices: ["rolling", "blue_green"],
       },
-      option.workspaceOption,
-      option.yes,
+      ...option.workspaceOption,
+      ...option.yes,
       ...option.taskChanges,
       ...option.machineOptions,
-      option.later,
-    ],
+      ...option.later,
+    },
     more: `ENTRYPOINT is a YAML file with a pool section, or - for stdin. Each worker runs the setup of the task once, and then one job after another. Workers that have jobs are replaced when these have ended.
 
 Examples:
@@ -45,14 +39,9 @@ Examples:
   },
   {
     name: "jobs pool status",
-    group: pools,
     operands: "[pools...]",
     summary: "List pools and their workers, and which jobs these have.",
-    options: [
-      { flags: "-v, --verbose", means: "Show all columns." },
-      option.watch,
-      ...option.outputs,
-    ],
+    options: { "-v, --verbose": "Show all columns.", ...option.watch, ...option.outputs },
     more: `It exits with 3 if a pool does not exist.
 
 Examples:
@@ -62,18 +51,15 @@ Examples:
   },
   {
     name: "jobs pool logs",
-    group: pools,
     operands: "<pool> [worker]",
     summary: "Follow the log of a worker's setup, or of the pool itself.",
-    options: [
-      {
-        flags: "--controller",
-        means: "Show the decisions about the pool, with reasons; the default without WORKER.",
-      },
+    options: {
+      "--controller":
+        "Show the decisions about the pool, with reasons; the default without WORKER.",
       ...option.noFollow,
-      option.tail,
+      ...option.tail,
       ...option.logLines,
-    ],
+    },
     more: `What jobs print is in their own logs: outrigger jobs logs JOB
 
 Examples:
@@ -83,19 +69,15 @@ Examples:
   },
   {
     name: "jobs pool down",
-    group: pools,
     operands: "[pools...]",
     summary: "Take pools down.",
-    options: [
-      { flags: "-a, --all", means: "All pools." },
-      option.yes,
-      option.ignoreNotFound,
-      {
-        flags: "-p, --purge",
-        means: "Cancel the jobs of the pools, and forget what cannot be removed.",
-      },
-      option.later,
-    ],
+    options: {
+      "-a, --all": "All pools.",
+      ...option.yes,
+      ...option.ignoreNotFound,
+      "-p, --purge": "Cancel the jobs of the pools, and forget what cannot be removed.",
+      ...option.later,
+    },
     more: `${names} A pool with jobs that have not ended is refused, unless --purge cancels them.\nWith names, it asks for confirmation only on a terminal. --all and patterns need a terminal or -y.
 
 Examples:
@@ -103,4 +85,4 @@ Examples:
   outrigger jobs pool down -y -p warm               cancels its jobs, too`,
     load: async () => (await import("../commands/pool-down.ts")).poolDown,
   },
-];
+]);

@@ -1,30 +1,22 @@
-import type { OptionRow } from "./options.ts";
+import type { Options } from "./options.ts";
 import * as option from "./options.ts";
-import type { CommandRow } from "./row.ts";
+import { inGroup } from "./row.ts";
 
 const recipes = "Recipes:";
-const type: OptionRow = {
-  flags: "--type <type>",
-  means: "What it is for.",
-  choices: ["cluster", "job", "service", "pool", "volume"],
-};
-const description: OptionRow = {
-  flags: "--description <text>",
-  means: "What it does, in a few words.",
-};
+const types = ["cluster", "job", "service", "pool", "volume"];
+const description: Options = { "--description <text>": "What it does, in a few words." };
 
 /** Commands about recipes. */
-export const recipeCommands: readonly CommandRow[] = [
+export const recipeCommands = inGroup(recipes, [
   {
     name: "recipes list",
-    group: recipes,
     summary: "List the recipes of everyone, pinned ones first.",
-    options: [
-      { flags: "--mine", means: "Only yours." },
-      { flags: "--pinned", means: "Only pinned ones." },
-      { ...type, means: "Only those of this type." },
+    options: {
+      "--mine": "Only yours.",
+      "--pinned": "Only pinned ones.",
+      "--type <type>": { means: "Only those of this type.", choices: types },
       ...option.outputs,
-    ],
+    },
     more: `Examples:
   outrigger recipes list
   outrigger recipes list --mine --type job`,
@@ -32,7 +24,6 @@ export const recipeCommands: readonly CommandRow[] = [
   },
   {
     name: "recipes show",
-    group: recipes,
     operands: "<name>",
     summary: "Print the YAML of a recipe.",
     options: option.outputs,
@@ -46,10 +37,12 @@ Examples:
   },
   {
     name: "recipes create",
-    group: recipes,
     operands: "<name> <file>",
     summary: "Create a recipe from a task file, for everyone to use.",
-    options: [{ ...type, means: "What it is for; cluster by default." }, description],
+    options: {
+      "--type <type>": { means: "What it is for; cluster by default.", choices: types },
+      ...description,
+    },
     more: `A recipe brings no local files, and no values of secrets.
 
 Examples:
@@ -58,33 +51,27 @@ Examples:
   },
   {
     name: "recipes update",
-    group: recipes,
     operands: "<name> [file]",
     summary: "Change a recipe of yours; earlier versions are kept.",
-    options: [description],
+    options: { ...description },
     more: `Examples:
   outrigger recipes update sweep sweep.yaml`,
     load: async () => (await import("../commands/recipes.ts")).update,
   },
   {
     name: "recipes delete",
-    group: recipes,
     operands: "<names...>",
     summary: "Delete recipes of yours.",
-    options: [option.yes, option.ignoreNotFound],
+    options: { ...option.yes, ...option.ignoreNotFound },
     more: `Examples:
   outrigger recipes delete sweep`,
     load: async () => (await import("../commands/recipes.ts")).remove,
   },
-  ...(["pin", "unpin"] as const).map(
-    (verb): CommandRow => ({
-      name: `recipes ${verb}`,
-      group: recipes,
-      operands: "<name>",
-      summary: verb === "pin" ? "List a recipe before others; for administrators." : "Undo that.",
-      options: [],
-      more: `Examples:\n  outrigger recipes ${verb} sweep`,
-      load: async () => (await import("../commands/recipes.ts"))[verb],
-    }),
-  ),
-];
+  ...(["pin", "unpin"] as const).map((verb) => ({
+    name: `recipes ${verb}`,
+    operands: "<name>",
+    summary: verb === "pin" ? "List a recipe before others; for administrators." : "Undo that.",
+    more: `Examples:\n  outrigger recipes ${verb} sweep`,
+    load: async () => (await import("../commands/recipes.ts"))[verb],
+  })),
+]);

@@ -1,5 +1,5 @@
 import type { Run } from "../world.ts";
-import type { OptionRow } from "./options.ts";
+import { type OptionRow, type Options, rowsOf } from "./options.ts";
 
 /** A command: all that help, parsing and completion need, and how to get at its code. */
 export interface CommandRow {
@@ -20,3 +20,13 @@ export interface CommandRow {
   /** The command's own code, loaded only when it is to run. */
   readonly load: () => Promise<Run<never>>;
 }
+
+/** A command as the catalog has it, in a list of its group. */
+interface GivenRow extends Omit<CommandRow, "group" | "options"> {
+  readonly group?: string;
+  readonly options?: Options;
+}
+
+/** The rows of commands that are in this group, unless they name another. */
+export const inGroup = (group: string, rows: readonly GivenRow[]): CommandRow[] =>
+  rows.map(({ options = {}, ...row }) => ({ group, ...row, options: rowsOf(options) }));

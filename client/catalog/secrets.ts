@@ -1,18 +1,16 @@
-import type { OptionRow } from "./options.ts";
+import type { Options } from "./options.ts";
 import * as option from "./options.ts";
-import type { CommandRow } from "./row.ts";
+import { inGroup } from "./row.ts";
 
 const secrets = "Secrets:";
-const shared: OptionRow = {
-  flags: "--shared",
-  means: "Of the workspace, for the tasks of all its members, instead of yours alone.",
+const shared: Options = {
+  "--shared": "Of the workspace, for the tasks of all its members, instead of yours alone.",
 };
 
 /** Commands about stored secrets. */
-export const secretCommands: readonly CommandRow[] = [
+export const secretCommands = inGroup(secrets, [
   {
     name: "secrets list",
-    group: secrets,
     summary: "List stored secrets, without their values.",
     options: option.outputs,
     more: "Examples:\n  outrigger secrets list",
@@ -20,13 +18,9 @@ export const secretCommands: readonly CommandRow[] = [
   },
   {
     name: "secrets set",
-    group: secrets,
     operands: "<name>",
     summary: "Store a secret that tasks name; asks for its value.",
-    options: [
-      { flags: "-f, --file <file>", means: "File with the value, or - for stdin." },
-      shared,
-    ],
+    options: { "-f, --file <file>": "File with the value, or - for stdin.", ...shared },
     more: `Tasks name it under secrets: ["secrets:NAME"]. Nothing gives the value back.
 
 Examples:
@@ -36,11 +30,10 @@ Examples:
   },
   {
     name: "secrets rm",
-    group: secrets,
     operands: "<names...>",
     summary: "Delete stored secrets.",
-    options: [shared],
+    options: { ...shared },
     more: "Jobs and services that were launched with one keep it.\n\nExamples:\n  outrigger secrets rm HF_TOKEN",
     load: async () => (await import("../commands/secrets.ts")).remove,
   },
-];
+]);

@@ -1,33 +1,28 @@
 import { wholeNumber } from "../arguments.ts";
 import * as option from "./options.ts";
-import type { CommandRow } from "./row.ts";
+import { inGroup } from "./row.ts";
 
 const services = "Services:";
 const names = "Names may be patterns such as 'chat-*'; quote them.";
-const detach: option.OptionRow = {
-  flags: "-d, --detach",
-  means: "Return once the request is accepted; do not wait until the service is READY.",
+const detach: option.Options = {
+  "-d, --detach": "Return once the request is accepted; do not wait until the service is READY.",
 };
 
 /** Commands about model servers: services, and what stands before one. */
-export const servingCommands: readonly CommandRow[] = [
+export const servingCommands = inGroup(services, [
   {
     name: "serve up",
-    group: services,
     operands: "[entrypoint...]",
     summary: "Start a service: replicas of a task behind one address.",
-    options: [
-      {
-        flags: "-n, --service-name <name>",
-        means: "Name of the service; by default the name of the task.",
-      },
-      option.workspaceOption,
-      detach,
-      option.yes,
+    options: {
+      "-n, --service-name <name>": "Name of the service; by default the name of the task.",
+      ...option.workspaceOption,
+      ...detach,
+      ...option.yes,
       ...option.taskChanges,
       ...option.machineOptions,
-      option.later,
-    ],
+      ...option.later,
+    },
     more: `ENTRYPOINT is a YAML file with a service section, or - for stdin. The command waits until a replica is ready and prints the address on stdout. If none becomes ready it exits with 1, and the control plane keeps trying. Ctrl-C does not stop the service. Without a terminal it does not ask for confirmation.
 
 Examples:
@@ -39,22 +34,20 @@ Examples:
   },
   {
     name: "serve update",
-    group: services,
     operands: "<service> <entrypoint...>",
     summary: "Update a service to another task without losing a request.",
-    options: [
-      {
-        flags: "--mode <mode>",
+    options: {
+      "--mode <mode>": {
         means:
           "rolling: replace replicas step by step (default); blue_green: switch once all new ones are ready.",
         choices: ["rolling", "blue_green"],
       },
-      detach,
-      option.yes,
+      ...detach,
+      ...option.yes,
       ...option.taskChanges,
       ...option.machineOptions,
-      option.later,
-    ],
+      ...option.later,
+    },
     more: `Each version has its own secrets: pass --secret with every update. The command waits until the new version has taken over. If the new version does not become ready, the previous one continues and the command exits with 1.
 
 Examples:
@@ -64,15 +57,14 @@ Examples:
   },
   {
     name: "serve status",
-    group: services,
     operands: "[services...]",
     summary: "List services and their replicas, and why one is not ready.",
-    options: [
-      { flags: "-v, --verbose", means: "Show all columns." },
-      option.watch,
-      { flags: "--endpoint", means: "Print only the address of one service." },
+    options: {
+      "-v, --verbose": "Show all columns.",
+      ...option.watch,
+      "--endpoint": "Print only the address of one service.",
       ...option.outputs,
-    ],
+    },
     more: `${names} It exits with 3 if a service does not exist.
 
 Examples:
@@ -83,21 +75,18 @@ Examples:
   },
   {
     name: "serve logs",
-    group: services,
     operands: "<service> [replicas...]",
     summary: "Follow the logs of all replicas, of one, of the balancer, or of the service itself.",
-    options: [
-      { flags: "--controller", means: "Show the decisions about the service, with reasons." },
-      { flags: "--load-balancer", means: "Show the requests of the balancer, one per line." },
+    options: {
+      "--controller": "Show the decisions about the service, with reasons.",
+      "--load-balancer": "Show the requests of the balancer, one per line.",
       ...option.noFollow,
-      option.tail,
+      ...option.tail,
       ...option.logInstants,
       ...option.logLines,
-      {
-        flags: "-s, --sync-down",
-        means: "Write the logs to files below ~/outrigger_logs instead; by default of all parts.",
-      },
-    ],
+      "-s, --sync-down":
+        "Write the logs to files below ~/outrigger_logs instead; by default of all parts.",
+    },
     more: `REPLICAS are the numbers that serve status shows; more than one needs -s. Without any, each line starts with the number of its replica.
 
 Examples:
@@ -110,24 +99,19 @@ Examples:
   },
   {
     name: "serve down",
-    group: services,
     operands: "[services...]",
     summary: "Take services down, or one replica of a service.",
-    options: [
-      { flags: "-a, --all", means: "All services." },
-      option.yes,
-      option.ignoreNotFound,
-      {
-        flags: "-p, --purge",
-        means: "Also forget what failed; then check for leftovers yourself.",
-      },
-      {
-        flags: "--replica-id <id>",
+    options: {
+      "-a, --all": "All services.",
+      ...option.yes,
+      ...option.ignoreNotFound,
+      "-p, --purge": "Also forget what failed; then check for leftovers yourself.",
+      "--replica-id <id>": {
         means: "Only this replica; the service replaces it if needed.",
         parse: wholeNumber(1),
       },
-      option.later,
-    ],
+      ...option.later,
+    },
     more: `${names} Open requests are finished first.\nWith names, it asks for confirmation only on a terminal. --all and patterns need a terminal or -y.
 
 Examples:
@@ -141,8 +125,7 @@ Examples:
     group: "Model servers:",
     operands: "[settings...]",
     summary: "Put an API key in front of a model server.",
-    options: [],
     readsItself: true,
     load: async () => (await import("../commands/sidecar.ts")).sidecar,
   },
-];
+]);

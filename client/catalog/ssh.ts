@@ -1,22 +1,18 @@
 import * as option from "./options.ts";
-import type { CommandRow } from "./row.ts";
+import { inGroup } from "./row.ts";
 
 const hosts = "Your own machines:";
 const pools = "Without names, it applies to every pool.";
 
 /** Commands about pools of machines that are reached over SSH. */
-export const sshCommands: readonly CommandRow[] = [
+export const sshCommands = inGroup(hosts, [
   {
     name: "ssh up",
-    group: hosts,
     operands: "[pools...]",
     summary: "Set up the hosts of pools for clusters.",
-    options: [
-      {
-        flags: "-f, --file <yaml>",
-        means: "Save the pools in this file (- is stdin) first, and upload their keys.",
-      },
-    ],
+    options: {
+      "-f, --file <yaml>": "Save the pools in this file (- is stdin) first, and upload their keys.",
+    },
     more: `${pools} A file maps names to pools:
 
   lab:
@@ -37,10 +33,9 @@ Examples:
   },
   {
     name: "ssh down",
-    group: hosts,
     operands: "[pools...]",
     summary: "Remove Outrigger from the hosts of pools.",
-    options: [{ flags: "--force", means: "Give up hosts that left a pool and cannot be cleaned." }],
+    options: { "--force": "Give up hosts that left a pool and cannot be cleaned." },
     more: `${pools} Refused while clusters use them. The pools stay saved for the next "ssh up"; "ssh forget" deletes them.
 
 Examples:
@@ -49,10 +44,8 @@ Examples:
   },
   {
     name: "ssh forget",
-    group: hosts,
     operands: "<pools...>",
     summary: "Delete pools and remove Outrigger from their hosts.",
-    options: [],
     more: `Refused while clusters use them. Private keys uploaded for them are deleted too, unless another pool uses them.
 
 Examples:
@@ -61,10 +54,9 @@ Examples:
   },
   {
     name: "ssh status",
-    group: hosts,
     operands: "[pools...]",
     summary: "Show the state of pools and their hosts.",
-    options: [...option.outputs],
+    options: { ...option.outputs },
     more: `${pools}
 
 Examples:
@@ -73,10 +65,9 @@ Examples:
   },
   {
     name: "ssh keys",
-    group: hosts,
     operands: "[files...]",
     summary: "List the private keys on the control plane, or upload keys.",
-    options: [...option.outputs],
+    options: { ...option.outputs },
     more: `A key is named after its file. Keys cannot be read back.
 
 Examples:
@@ -84,4 +75,4 @@ Examples:
   outrigger ssh keys ~/.ssh/id_ed25519            upload one`,
     load: async () => (await import("../commands/ssh.ts")).keys,
   },
-];
+]);

@@ -1,13 +1,12 @@
 import * as option from "./options.ts";
-import type { CommandRow } from "./row.ts";
+import { inGroup } from "./row.ts";
 
 const storage = "Storage:";
 
 /** Commands about buckets that tasks name. */
-export const storageCommands: readonly CommandRow[] = [
+export const storageCommands = inGroup(storage, [
   {
     name: "storage ls",
-    group: storage,
     summary: "List the buckets that tasks made.",
     options: option.outputs,
     more:
@@ -17,13 +16,12 @@ export const storageCommands: readonly CommandRow[] = [
   },
   {
     name: "storage delete",
-    group: storage,
     operands: "<storages...>",
     summary: "Delete buckets with all that is in them.",
-    options: [option.yes, option.ignoreNotFound],
+    options: { ...option.yes, ...option.ignoreNotFound },
     more:
       "Copies on nodes stay. A node that a cluster gets later can no longer be given the bucket." +
       "\n\nExamples:\n  outrigger storage delete my-data",
     load: async () => (await import("../commands/storage.ts")).remove,
   },
-];
+]);

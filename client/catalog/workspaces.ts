@@ -1,31 +1,25 @@
 import { collected } from "../arguments.ts";
-import type { OptionRow } from "./options.ts";
+import type { Options } from "./options.ts";
 import * as option from "./options.ts";
-import type { CommandRow } from "./row.ts";
+import { inGroup } from "./row.ts";
 
 const workspaces = "Workspaces:";
 
-const changes: readonly OptionRow[] = [
-  { flags: "-f, --file <yaml>", means: "File with the whole workspace, as in docs/workspaces.md." },
-  { flags: "--private", means: "Only for its users, its groups and administrators." },
-  { flags: "--public", means: "For everyone." },
-  {
-    flags: "--add-user <user>",
-    means: "Name or id of a user to add; repeatable.",
-    parse: collected,
-  },
-  {
-    flags: "--limit <name=number>",
+const changes: Options = {
+  "-f, --file <yaml>": "File with the whole workspace, as in docs/workspaces.md.",
+  "--private": "Only for its users, its groups and administrators.",
+  "--public": "For everyone.",
+  "--add-user <user>": { means: "Name or id of a user to add; repeatable.", parse: collected },
+  "--limit <name=number>": {
     means: "Limit such as clusters=10; without a number there is none. Repeatable.",
     parse: collected,
   },
-];
+};
 
 /** Commands about workspaces. */
-export const workspaceCommands: readonly CommandRow[] = [
+export const workspaceCommands = inGroup(workspaces, [
   {
     name: "workspaces list",
-    group: workspaces,
     summary: "List your workspaces, what they use, and their limits.",
     options: option.outputs,
     more:
@@ -34,7 +28,6 @@ export const workspaceCommands: readonly CommandRow[] = [
   },
   {
     name: "workspaces create",
-    group: workspaces,
     operands: "<name>",
     summary: "Create a workspace.",
     options: changes,
@@ -47,13 +40,12 @@ Examples:
   },
   {
     name: "workspaces update",
-    group: workspaces,
     operands: "<name>",
     summary: "Change the members, limits or settings of a workspace.",
-    options: [
+    options: {
       ...changes,
-      { flags: "--remove-user <user>", means: "User to remove; repeatable.", parse: collected },
-    ],
+      "--remove-user <user>": { means: "User to remove; repeatable.", parse: collected },
+    },
     more:
       "Clusters that run stay as they are. With -f, the file replaces the whole workspace." +
       "\n\nExamples:\n  outrigger workspaces update lab --public",
@@ -61,22 +53,19 @@ Examples:
   },
   {
     name: "workspaces delete",
-    group: workspaces,
     operands: "<names...>",
     summary: "Delete workspaces in which nothing is left.",
-    options: [],
     more: "Examples:\n  outrigger workspaces delete lab",
     load: async () => (await import("../commands/workspaces.ts")).remove,
   },
   {
     name: "workspaces use",
-    group: workspaces,
     operands: "[name]",
     summary: "Choose the workspace of your launches.",
-    options: [{ flags: "--clear", means: "Take the choice back." }],
+    options: { "--clear": "Take the choice back." },
     more:
       "The control plane keeps the choice. For one command: outrigger launch --workspace NAME" +
       "\n\nExamples:\n  outrigger workspaces use lab",
     load: async () => (await import("../commands/workspaces.ts")).use,
   },
-];
+]);
