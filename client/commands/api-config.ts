@@ -8,7 +8,7 @@ import { workspaceOperations as rows } from "../../contract/operations/workspace
 import { hintOf } from "../../contract/spelling.ts";
 import { readBytes } from "../named-file.ts";
 import { configurationForm, configurationVersionForm } from "../output/workspaces.ts";
-import type { World } from "../world.ts";
+import type { Run, World } from "../world.ts";
 import { directAction, tellActions } from "./actions.ts";
 import { answerOne, answerRows, type OutputOptions } from "./answers.ts";
 
@@ -17,11 +17,7 @@ interface ConfigOptions extends OutputOptions {
 }
 
 /** `outrigger api config`: the configuration of control. */
-export async function config(
-  world: World,
-  [action = "show"]: readonly string[],
-  options: ConfigOptions,
-): Promise<undefined> {
+export const config: Run<ConfigOptions> = async (world, [action = "show"], options) => {
   const names = Object.keys(actions);
   if (!Object.hasOwn(actions, action))
     fail(
@@ -29,7 +25,7 @@ export async function config(
       `there is no \`api config ${action}\`; ${hintOf(action, names, names.join(", "))}`,
     );
   return actions[action as keyof typeof actions](world, options);
-}
+};
 
 const actions = { show, set, edit, history };
 

@@ -3,15 +3,11 @@ import { product, protocol } from "../../common/product.ts";
 import { infoForm } from "../output/control.ts";
 import { type Column, sheet, styleOfStatus, table } from "../rendering.ts";
 import type { Health } from "../sdk.ts";
-import type { World } from "../world.ts";
+import type { Run } from "../world.ts";
 import { answerOne, type OutputOptions } from "./answers.ts";
 
 /** `outrigger api info`. */
-export async function info(
-  world: World,
-  _operands: readonly string[],
-  options: OutputOptions,
-): Promise<undefined> {
+export const info: Run<OutputOptions> = async (world, _operands, options) => {
   const { terminal, settings } = world;
   const { endpoint } = settings;
   const client = await world.connect();
@@ -27,7 +23,7 @@ export async function info(
   const { paint, columns: width } = terminal;
   terminal.answer(sheet(facts, paint));
   terminal.answer(`\n${table(columns, versionsOf(health), { width, paint })}`);
-}
+};
 
 interface Versions {
   readonly of: string;

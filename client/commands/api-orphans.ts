@@ -2,7 +2,7 @@ import { fail } from "../../common/errors.ts";
 import { type Orphan, orphanOperations as rows } from "../../contract/operations/orphans.ts";
 import { orphanForm } from "../output/control.ts";
 import type { Column } from "../rendering.ts";
-import type { World } from "../world.ts";
+import type { Run } from "../world.ts";
 import { answerJson, answerRows, type OutputOptions } from "./answers.ts";
 
 interface OrphansOptions extends OutputOptions {
@@ -11,11 +11,11 @@ interface OrphansOptions extends OutputOptions {
 }
 
 /** `outrigger api orphans`. */
-export async function orphans(
-  world: World,
-  _operands: readonly string[],
-  { adopt, end, ...options }: OrphansOptions,
-): Promise<undefined> {
+export const orphans: Run<OrphansOptions> = async (
+  world,
+  _operands,
+  { adopt, end, ...options },
+) => {
   if (adopt !== undefined && end !== undefined)
     fail("UsageError", "--adopt and --end exclude each other; give one of them");
   const client = await world.connect();
@@ -33,7 +33,7 @@ export async function orphans(
   }
   const found = await client.call(rows.list, {});
   answerRows(world, options, { form: orphanForm, rows: found, columns, empty });
-}
+};
 
 const empty = "No orphans: the database knows every cluster whose nodes were found.";
 

@@ -4,7 +4,7 @@ import { openLogSink } from "../log-lines.ts";
 import { type RequestRow, requestForm, requestName } from "../output/control.ts";
 import { ago, type Column, count, styleOfStatus } from "../rendering.ts";
 import { agree } from "../selection.ts";
-import type { World } from "../world.ts";
+import type { Run, World } from "../world.ts";
 import { answerRows, type OutputOptions } from "./answers.ts";
 import { carryOut } from "./carry-out.ts";
 import { shortId } from "./detached.ts";
@@ -18,11 +18,7 @@ interface StatusOptions extends OutputOptions {
 const usualLimit = 50;
 
 /** `outrigger api status`. */
-export async function status(
-  world: World,
-  ids: readonly string[],
-  options: StatusOptions,
-): Promise<undefined> {
+export const status: Run<StatusOptions> = async (world, ids, options) => {
   const rows = await listRequests(world, {
     request_ids: ids.length > 0 ? ids : undefined,
     all_status: options.allStatus ?? false,
@@ -36,7 +32,7 @@ export async function status(
     columns: columnsOf(world.now()),
     empty: "No waiting or running requests; --all-status also lists those that have ended.",
   });
-}
+};
 
 const listRequests = async (world: World, query: Record<string, unknown>): Promise<RequestRow[]> =>
   (await world.connect()).read("/api/status", query);
@@ -65,17 +61,13 @@ interface LogsOptions {
 }
 
 /** `outrigger api logs`. */
-export async function logs(
-  world: World,
-  [id]: readonly string[],
-  { follow = true, tail, grep }: LogsOptions,
-): Promise<undefined> {
+export const logs: Run<LogsOptions> = async (world, [id], { follow = true, tail, grep }) => {
   const client = await world.connect();
   const wanted = id ?? (await newestId(world));
   const sink = openLogSink(world, { ...(grep && { grep }), of: { request_id: wanted } });
   await client.stream(wanted, sink, { follow, ...(tail && { tail }) }).finally(sink.end);
   if (follow) await client.get(wanted);
-}
+};
 
 async function newestId(world: World): Promise<string> {
   const [newest] = await listRequests(world, { all_status: true, limit: 1 });
@@ -89,11 +81,11 @@ interface CancelOptions {
 }
 
 /** `outrigger api cancel`. */
-export async function cancel(
-  world: World,
-  ids: readonly string[],
-  { all = false, yes = false, async: later }: CancelOptions,
-): Promise<undefined> {
+export const cancel: Run<CancelOptions> = async (
+  world,
+  ids,
+  { all = false, yes = false, async: later },
+) => {
   if (ids.length === 0 && !all)
     fail("UsageError", "pass the ids of the requests to cancel, or --all");
   const what = all ? "all of your requests" : ids.join(", ");
@@ -105,7 +97,7 @@ export async function cancel(
   const more = { title: `Cancelling ${what}`, later };
   const done = await carryOut(world, requestOperations.cancel, input, more);
   if (done !== undefined) world.terminal.note(`${count(done.length, "request")} cancelled.`);
-}
+};
 
 /** All of the caller's; users other than administrators have none but theirs. */
 async function ownRequests(world: World) {

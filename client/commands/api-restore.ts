@@ -6,11 +6,11 @@ import { Restoration } from "../../contract/restoration.ts";
 import { controlEnv } from "../control-process.ts";
 import { restorationForm } from "../output/control.ts";
 import { causeIn } from "../start-control.ts";
-import type { World } from "../world.ts";
+import type { Run } from "../world.ts";
 import { answerOne } from "./answers.ts";
 
 /** `outrigger api restore`. */
-export async function restore(world: World, operands: readonly string[]): Promise<undefined> {
+export const restore: Run<never> = async (world, operands) => {
   const args = [...programArgs("control"), "restore", ...operands];
   const env = controlEnv(world.env, world.settings, {});
   const { status, stdout, stderr } = spawnSync(process.execPath, args, { env, encoding: "utf8" });
@@ -25,4 +25,4 @@ export async function restore(world: World, operands: readonly string[]): Promis
   terminal.note(
     `Next: ${product.word} api start, then ${product.word} api orphans, for clusters created since.`,
   );
-}
+};

@@ -14,7 +14,7 @@ import { execProgram } from "../exec-program.ts";
 import { count } from "../rendering.ts";
 import { isOfHome } from "../settings.ts";
 import { startControl } from "../start-control.ts";
-import type { World } from "../world.ts";
+import type { Run, World } from "../world.ts";
 import { directAction, tellActions } from "./actions.ts";
 import { askHome, liveClusters } from "./api-stop.ts";
 
@@ -23,17 +23,13 @@ interface StartOptions extends WantedControl {
 }
 
 /** `outrigger api start`. */
-export async function start(
-  world: World,
-  _operands: readonly string[],
-  options: StartOptions,
-): Promise<undefined> {
+export const start: Run<StartOptions> = async (world, _operands, options) => {
   const running = findControl(world.settings);
   if (running !== undefined) return tellRunning(world, running, options);
   const env = controlEnv(world.env, world.settings, options);
   if (options.foreground) execProgram("control", [], env);
   await startDetached(world, env);
-}
+};
 
 /** Where the one that runs listens; throws `ConflictError` when something else was asked for. */
 function tellRunning(world: World, running: ControlProcess, options: StartOptions): undefined {

@@ -8,7 +8,7 @@ import { count } from "../rendering.ts";
 import { type Client, openClient } from "../sdk.ts";
 import { listClusters } from "../selection.ts";
 import { tokenFor } from "../token.ts";
-import type { World } from "../world.ts";
+import type { Run, World } from "../world.ts";
 import { directAction, tellActions } from "./actions.ts";
 
 const stopLimitMs = 30_000;
@@ -17,7 +17,7 @@ const lookEveryMs = 50;
 const askLimitMs = 2_500;
 
 /** `outrigger api stop`. */
-export async function stop(world: World): Promise<undefined> {
+export const stop: Run<never> = async (world) => {
   const { terminal, settings } = world;
   const control = findControl(settings);
   if (control === undefined) {
@@ -42,7 +42,7 @@ export async function stop(world: World): Promise<undefined> {
       `${count(left.length, "cluster")} ${left.length === 1 ? "keeps" : "keep"} running: ${left.join(", ")}`,
     );
   return tellActions(world, [directAction("api stop", null)]);
-}
+};
 
 /** The clusters that are not stopped, of everyone; none where control does not say so in time. */
 export async function liveClusters(

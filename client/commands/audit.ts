@@ -4,7 +4,7 @@ import { auditOperations as rows } from "../../contract/operations/audit.ts";
 import type { AuditEntry, AuditPage, AuditVerdict } from "../../contract/records/audit.ts";
 import { auditForm, verdictForm } from "../output/audit.ts";
 import type { Column } from "../rendering.ts";
-import type { World } from "../world.ts";
+import type { Run, World } from "../world.ts";
 import { answerOne, answerRows, type OutputOptions, pick } from "./answers.ts";
 import { watch } from "./watch.ts";
 
@@ -23,11 +23,7 @@ interface AuditOptions extends OutputOptions {
 const usualLimit = 50;
 
 /** `outrigger audit`. */
-export async function audit(
-  world: World,
-  _operands: readonly string[],
-  options: AuditOptions,
-): Promise<number | undefined> {
+export const audit: Run<AuditOptions> = async (world, _operands, options) => {
   if (options.watch && (options.verify || options.output === "ndjson"))
     fail("UsageError", "-w lists entries; leave --verify and -o ndjson out");
   if (options.verify) return verify(world, options);
@@ -35,7 +31,7 @@ export async function audit(
   if (options.output === "ndjson") return exportAll(world, options);
   if (options.watch) return watch(world, null, (page) => showEntries(page, options));
   return showEntries(world, options);
-}
+};
 
 async function showEntries(world: World, options: AuditOptions): Promise<undefined> {
   const entries: AuditEntry[] = [];

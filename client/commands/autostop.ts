@@ -2,7 +2,7 @@ import { fail } from "../../common/errors.ts";
 import { clusterOperations } from "../../contract/operations/clusters.ts";
 import { count } from "../rendering.ts";
 import type { SelectionOptions } from "../selection.ts";
-import type { World } from "../world.ts";
+import type { Run } from "../world.ts";
 import { actOn } from "./lifecycle.ts";
 
 interface AutostopOptions extends SelectionOptions {
@@ -19,11 +19,7 @@ const whenText = (minutes: number) =>
   minutes === 0 ? "as soon as it is idle" : `after ${count(minutes, "idle minute")}`;
 
 /** `outrigger autostop`. */
-export async function autostop(
-  world: World,
-  words: readonly string[],
-  options: AutostopOptions,
-): Promise<undefined> {
+export const autostop: Run<AutostopOptions> = async (world, words, options) => {
   const { cancel = false, down = false, idleMinutes } = options;
   if (cancel && idleMinutes !== undefined) fail("UsageError", "--cancel and -i exclude each other");
   const minutes = cancel ? never : (idleMinutes ?? usualIdleMinutes);
@@ -46,4 +42,4 @@ export async function autostop(
       wait_for: options.waitFor ?? null,
     }),
   });
-}
+};

@@ -5,7 +5,7 @@ import { jobMachine } from "../../contract/statuses.ts";
 import { isPattern, jobIdsOf } from "../arguments.ts";
 import { count } from "../rendering.ts";
 import { agree, listClusters, requireAll } from "../selection.ts";
-import type { World } from "../world.ts";
+import type { Run, World } from "../world.ts";
 import { tellActions } from "./actions.ts";
 import { carryOut } from "./carry-out.ts";
 
@@ -21,11 +21,11 @@ interface Whose {
 }
 
 /** `outrigger cancel`. What is asked about is named, and no other job is cancelled in its place. */
-export async function cancel(
-  world: World,
-  [cluster = "", ...words]: readonly string[],
-  { all = false, allUsers = false, yes = false, async: later }: CancelOptions,
-): Promise<undefined> {
+export const cancel: Run<CancelOptions> = async (
+  world,
+  [cluster = "", ...words],
+  { all = false, allUsers = false, yes = false, async: later },
+) => {
   const named = jobIdsOf(words);
   if ((all || allUsers) && named.length > 0) fail("UsageError", "pass job ids or --all, not both");
   if (isPattern(cluster)) fail("UsageError", `${cluster} is a pattern; name a single cluster`);
@@ -53,7 +53,7 @@ export async function cancel(
   const title = `Cancelling ${isNamed ? jobsText(ids) : whatOf(whose)} on ${cluster}`;
   await carryOut(world, clusterOperations.cancel, input, { title, name: cluster, later, needless });
   tellEnded();
-}
+};
 
 /** Asks about jobs that are named, or those that are meant where none is. */
 function agreeToCancel(

@@ -1,15 +1,15 @@
 import { cloudOperations } from "../../contract/operations/clouds.ts";
 import { checkForm } from "../output/control.ts";
 import { answerSink } from "../progress.ts";
-import type { World } from "../world.ts";
+import type { Run } from "../world.ts";
 import { answerJson, type OutputOptions } from "./answers.ts";
 
 /** `outrigger check`: the report is the text of the request. */
-export async function check(
-  world: World,
-  infra: readonly string[],
-  { verbose = false, ...options }: OutputOptions & { readonly verbose?: boolean },
-): Promise<undefined> {
+export const check: Run<OutputOptions & { readonly verbose?: boolean }> = async (
+  world,
+  infra,
+  { verbose = false, ...options },
+) => {
   const client = await world.connect();
   const input = { clouds: infra.length > 0 ? [...infra] : null, verbose };
   if (world.json) {
@@ -22,4 +22,4 @@ export async function check(
     return answerJson(world, options, checkForm, rows);
   }
   await client.callAndStream(cloudOperations.check, input, answerSink(world.terminal));
-}
+};

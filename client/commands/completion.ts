@@ -5,18 +5,15 @@ import { type Shell, scripts } from "../completion-scripts.ts";
 import { homeContext, readContexts } from "../contexts.ts";
 import { listServices } from "../services.ts";
 import { readHome } from "../settings.ts";
-import type { World } from "../world.ts";
+import type { Run, World } from "../world.ts";
 
 const isShell = (word: string): word is Shell => Object.hasOwn(scripts, word);
 
 /** `outrigger completion`: the script that a shell sources. */
-export async function completion(
-  { terminal }: World,
-  [shell = ""]: readonly string[],
-): Promise<undefined> {
+export const completion: Run<never> = async ({ terminal }, [shell = ""]) => {
   if (!isShell(shell)) fail("UsageError", `${shell} is none of ${Object.keys(scripts).join(", ")}`);
   terminal.answer(scripts[shell]);
-}
+};
 
 /** Where the names of a kind come from. */
 const names: Readonly<Record<NameKind, (world: World, current: string) => Promise<string[]>>> = {
@@ -36,10 +33,7 @@ const names: Readonly<Record<NameKind, (world: World, current: string) => Promis
  * `outrigger complete`: what may stand in place of the first word, after the others; a word a line, a tab and its
  * meaning, or `:files`. Nothing at all when control cannot be asked.
  */
-export async function complete(
-  world: World,
-  [asked = "", ...words]: readonly string[],
-): Promise<undefined> {
+export const complete: Run<never> = async (world, [asked = "", ...words]) => {
   // bash takes `--output=json` for three words.
   const before = words.filter((word) => word !== "=");
   const [, flag = "", current = ""] = /^=(?:(--[\w-]+)=)?(.*)$/s.exec(asked) ?? [];
@@ -54,7 +48,7 @@ export async function complete(
     .filter(({ word }) => word.startsWith(current))
     .map(({ word, means }) => `${flag && `${flag}=`}${word}${means ? `\t${means}` : ""}`);
   if (lines.length > 0) world.terminal.answer(lines.join("\n"));
-}
+};
 
 async function lookUp(world: World, kind: NameKind, current: string): Promise<readonly Offer[]> {
   const found = await names[kind](world, current).catch(() => []);

@@ -2,7 +2,7 @@ import { Secret } from "../../common/secret.ts";
 import { settingForm } from "../output/configuration.ts";
 import type { Column } from "../rendering.ts";
 import type { Origin, SettingName } from "../settings.ts";
-import type { World } from "../world.ts";
+import type { Run } from "../world.ts";
 import { answerRows, type OutputOptions } from "./answers.ts";
 
 interface ShowOptions extends OutputOptions {
@@ -16,11 +16,7 @@ interface SettingRow {
 }
 
 /** `outrigger config show`. */
-export async function show(
-  world: World,
-  _operands: readonly string[],
-  options: ShowOptions,
-): Promise<undefined> {
+export const show: Run<ShowOptions> = async (world, _operands, options) => {
   const { settings } = world;
   const rows = (Object.entries(settings.origins) as [SettingName, Origin][]).map(
     ([field, origin]): SettingRow => ({
@@ -37,7 +33,7 @@ export async function show(
     isWhole: true,
     empty: "",
   });
-}
+};
 
 const shown = (value: string | Secret | undefined): string | null =>
   value instanceof Secret ? "[secret]" : (value ?? null);

@@ -15,7 +15,7 @@ import { contextForm } from "../output/configuration.ts";
 import type { Column } from "../rendering.ts";
 import type { SelectionOptions } from "../selection.ts";
 import { readHome } from "../settings.ts";
-import type { World } from "../world.ts";
+import type { Run, World } from "../world.ts";
 import { directAction, tellActions } from "./actions.ts";
 import { answerRows, type OutputOptions } from "./answers.ts";
 
@@ -27,11 +27,11 @@ interface AddOptions {
 }
 
 /** `outrigger context add`. */
-export async function add(
-  world: World,
-  [name = ""]: readonly string[],
-  { endpoint, tokenFile, workspace, use: isUsed = false }: AddOptions,
-): Promise<undefined> {
+export const add: Run<AddOptions> = async (
+  world,
+  [name = ""],
+  { endpoint, tokenFile, workspace, use: isUsed = false },
+) => {
   const { terminal, env, cwd } = world;
   checkName(name);
   if (endpoint === undefined)
@@ -53,10 +53,10 @@ export async function add(
   if (isUsed) tellUsed(terminal, env, name);
   else terminal.note(`Added. Use it: outrigger context use ${name}`);
   return tellActions(world, [directAction("context add", name)]);
-}
+};
 
 /** `outrigger context use`. */
-export async function use(world: World, [name = ""]: readonly string[]): Promise<undefined> {
+export const use: Run<never> = async (world, [name = ""]) => {
   const { terminal, env } = world;
   const home = readHome(env);
   const contexts = readContexts(home);
@@ -64,14 +64,14 @@ export async function use(world: World, [name = ""]: readonly string[]): Promise
   writeContexts(home, chosenIn(contexts, name));
   tellUsed(terminal, env, name);
   return tellActions(world, [directAction("context use", name)]);
-}
+};
 
 /** `outrigger context remove`. */
-export async function remove(
-  world: World,
-  [name = ""]: readonly string[],
-  { ignoreNotFound = false }: Pick<SelectionOptions, "ignoreNotFound">,
-): Promise<undefined> {
+export const remove: Run<Pick<SelectionOptions, "ignoreNotFound">> = async (
+  world,
+  [name = ""],
+  { ignoreNotFound = false },
+) => {
   const { terminal, env } = world;
   const home = readHome(env);
   const contexts = readContexts(home);
@@ -85,7 +85,7 @@ export async function remove(
   writeContexts(home, { ...(isUsed ? {} : contexts), contexts: others });
   if (isUsed) tellUsed(terminal, env, homeContext);
   return tellActions(world, [directAction("context remove", name)]);
-}
+};
 
 const chosenIn = ({ contexts }: Contexts, name: string): Contexts =>
   name === homeContext ? { contexts } : { contexts, current: name };
@@ -106,11 +106,7 @@ interface ContextRow {
 }
 
 /** `outrigger context list`. */
-export async function list(
-  world: World,
-  _operands: readonly string[],
-  options: OutputOptions,
-): Promise<undefined> {
+export const list: Run<OutputOptions> = async (world, _operands, options) => {
   const { current = homeContext, contexts } = readContexts(readHome(world.env));
   const rows = [[homeContext, undefined] as const, ...Object.entries(contexts)].map(
     ([name, context]): ContextRow => ({
@@ -122,7 +118,7 @@ export async function list(
     }),
   );
   answerRows(world, options, { form: contextForm, rows, columns, isWhole: true, empty: "" });
-}
+};
 
 const columns: readonly Column<ContextRow>[] = [
   { title: "CONTEXT", text: ({ name }) => name },

@@ -2,7 +2,7 @@ import { clusterOperations } from "../../contract/operations/clusters.ts";
 import type { CostReportRecord } from "../../contract/records/clusters.ts";
 import { type CostGroup, costForm, costGroupForm } from "../output/clusters.ts";
 import { ago, type Column, duration, styleOfStatus } from "../rendering.ts";
-import type { World } from "../world.ts";
+import type { Run, World } from "../world.ts";
 import { answerRows, type OutputOptions } from "./answers.ts";
 
 interface CostOptions extends OutputOptions {
@@ -14,11 +14,7 @@ interface CostOptions extends OutputOptions {
 const usualDays = 30;
 
 /** `outrigger cost-report`. */
-export async function costReport(
-  world: World,
-  _operands: readonly string[],
-  options: CostOptions,
-): Promise<undefined> {
+export const costReport: Run<CostOptions> = async (world, _operands, options) => {
   const client = await world.connect();
   const days = options.all ? null : (options.days ?? usualDays);
   const rows = await client.callAndGet(clusterOperations.costReport, { days });
@@ -29,7 +25,7 @@ export async function costReport(
   if (world.json || rows.length === 0) return;
   const total = rows.reduce((sum, row) => sum + (row.total_cost ?? 0), 0);
   world.terminal.note(`Together ${dollars(total)}, estimated.`);
-}
+};
 
 /** The clusters of each group together, the dearest group first. */
 function groupsOf(rows: readonly CostReportRecord[], by: string): CostGroup[] {

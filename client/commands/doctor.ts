@@ -11,7 +11,7 @@ import {
 } from "../doctor/machine.ts";
 import { findingForm } from "../output/installation.ts";
 import type { Style } from "../terminal.ts";
-import type { World } from "../world.ts";
+import type { Run, World } from "../world.ts";
 import { answerJson, type OutputOptions } from "./answers.ts";
 
 const styles = { ok: "green", warning: "yellow", missing: "red" } as const satisfies Record<
@@ -20,11 +20,7 @@ const styles = { ok: "green", warning: "yellow", missing: "red" } as const satis
 >;
 
 /** `outrigger doctor`: changes nothing; 1 if something needed is missing. */
-export async function doctor(
-  world: World,
-  _operands: readonly string[],
-  options: OutputOptions,
-): Promise<number> {
+export const doctor: Run<OutputOptions> = async (world, _operands, options) => {
   const { terminal, env, settings } = world;
   const findings = [
     ...[lookAtNode(), lookAtSystem(), lookAtHome(settings.home), lookAtDisk(settings.home)],
@@ -35,7 +31,7 @@ export async function doctor(
   if (world.json) answerJson(world, options, findingForm, rows);
   else terminal.answer(textOf(world, findings));
   return findings.some(({ status }) => status === "missing") ? 1 : 0;
-}
+};
 
 /** A line for each finding, and its hint below: nothing is cut, because it is there to be copied. */
 function textOf({ terminal: { paint } }: World, findings: readonly Finding[]): string {

@@ -8,7 +8,7 @@ import type { FetchPlan, Target } from "../fetch-plan.ts";
 import { downloadForm } from "../output/files.ts";
 import { openProgress, type Progress } from "../progress.ts";
 import { count } from "../rendering.ts";
-import type { World } from "../world.ts";
+import type { Run, World } from "../world.ts";
 import { answerOne } from "./answers.ts";
 import { isLost } from "./detached.ts";
 
@@ -17,11 +17,7 @@ interface DownloadOptions {
 }
 
 /** `outrigger download`. Prints where the files are; 1 when some could not come along. */
-export async function download(
-  world: World,
-  [place = "", given]: readonly string[],
-  { rank = 0 }: DownloadOptions,
-): Promise<number> {
+export const download: Run<DownloadOptions> = async (world, [place = "", given], { rank = 0 }) => {
   const { terminal, signal } = world;
   const target = targetOf(world, nameOf(place), given);
   const progress = openProgress(terminal);
@@ -40,7 +36,7 @@ export async function download(
     if (isOpen) terminal.note("Partial files are kept; run the same command again to continue.");
     throw error;
   }
-}
+};
 
 const resultOf = (plan: FetchPlan) => ({
   ...{ path: plan.root, files: plan.listed, transferred: plan.files.length },

@@ -4,7 +4,7 @@ import type { EventRecord } from "../../contract/records/events.ts";
 import { interruptedExit } from "../declined.ts";
 import { eventForm, eventOfLine } from "../output/jobs.ts";
 import { type Column, localTime } from "../rendering.ts";
-import type { World } from "../world.ts";
+import type { Run, World } from "../world.ts";
 import { answerJson, answerRows, type OutputOptions, pick } from "./answers.ts";
 
 interface EventsOptions extends OutputOptions {
@@ -24,11 +24,7 @@ const columns: readonly Column<EventRow>[] = [
 ];
 
 /** `outrigger events`. */
-export async function events(
-  world: World,
-  [cluster]: readonly string[],
-  options: EventsOptions,
-): Promise<number | undefined> {
+export const events: Run<EventsOptions> = async (world, [cluster], options) => {
   if (options.follow) return followEvents(world, cluster, options);
   if (cluster === undefined) fail("UsageError", "name the cluster: outrigger events CLUSTER");
   const { limit, debug = false } = options;
@@ -46,7 +42,7 @@ export async function events(
     columns,
     empty: `Nothing happened to ${cluster} yet.`,
   });
-}
+};
 
 /** As `tail -f` begins. */
 const usualTail = 10;

@@ -3,7 +3,7 @@ import { clusterOperations } from "../../contract/operations/clusters.ts";
 import type { TaskOptions } from "../arguments.ts";
 import { entrypointOf } from "../entrypoint.ts";
 import { withSourcePositions } from "../source-positions.ts";
-import type { World } from "../world.ts";
+import type { Run } from "../world.ts";
 import { carryOut } from "./carry-out.ts";
 import { afterSubmit, taskOf, tellsJob, withFiles } from "./launch.ts";
 
@@ -15,11 +15,7 @@ export interface ExecOptions extends TaskOptions {
 }
 
 /** `outrigger exec`: one more job on a cluster that is up. */
-export async function exec(
-  world: World,
-  operands: readonly string[],
-  options: ExecOptions,
-): Promise<number> {
+export const exec: Run<ExecOptions> = async (world, operands, options) => {
   const [cluster, words] =
     options.cluster === undefined ? [operands[0], operands.slice(1)] : [options.cluster, operands];
   if (cluster === undefined) fail("UsageError", "name the cluster: outrigger exec CLUSTER TASK");
@@ -37,4 +33,4 @@ export async function exec(
     carryOut(world, clusterOperations.exec, input, { ...more, reword, tells: tellsJob }),
   );
   return afterSubmit(world, cluster, result?.job_id, options);
-}
+};

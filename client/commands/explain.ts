@@ -3,15 +3,11 @@ import { explainOperations } from "../../contract/operations/explain.ts";
 import type { Explanation } from "../../contract/records/explanation.ts";
 import { explanationForm } from "../output/control.ts";
 import { ago, duration } from "../rendering.ts";
-import type { World } from "../world.ts";
+import type { Run } from "../world.ts";
 import { answerOne, type OutputOptions } from "./answers.ts";
 
 /** `outrigger explain`. */
-export async function explain(
-  world: World,
-  [name]: readonly string[],
-  options: OutputOptions,
-): Promise<undefined> {
+export const explain: Run<OutputOptions> = async (world, [name], options) => {
   if (name === undefined)
     fail(
       "UsageError",
@@ -21,7 +17,7 @@ export async function explain(
   const found = await client.call(explainOperations.explain, { name });
   if (world.json) return answerOne(world, options, explanationForm, found);
   for (const line of linesOf(found, world.now())) world.terminal.answer(line);
-}
+};
 
 function linesOf(found: Explanation, now: Date): string[] {
   const { noun, name, id, status, wanted, because, since, doing, attempt } = found;

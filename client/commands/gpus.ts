@@ -2,7 +2,7 @@ import type { OutputOf } from "../../common/operation.ts";
 import { cloudOperations } from "../../contract/operations/clouds.ts";
 import { machineForm } from "../output/control.ts";
 import type { Column } from "../rendering.ts";
-import type { World } from "../world.ts";
+import type { Run, World } from "../world.ts";
 import { answerRows, type OutputOptions } from "./answers.ts";
 
 interface GpusOptions extends OutputOptions {
@@ -13,11 +13,7 @@ interface GpusOptions extends OutputOptions {
 type Machine = OutputOf<typeof cloudOperations.listAccelerators>[string][number];
 
 /** `outrigger gpus list`: every accelerator with its counts, or the machines that have one. */
-export async function list(
-  world: World,
-  [accelerator]: readonly string[],
-  options: GpusOptions,
-): Promise<undefined> {
+export const list: Run<GpusOptions> = async (world, [accelerator], options) => {
   const [cloud = null, region] = options.infra?.toLowerCase().split("/") ?? [];
   const [name = "", count] = accelerator?.split(":") ?? [];
   const client = await world.connect();
@@ -39,7 +35,7 @@ export async function list(
   world.terminal.note(
     `You can launch on ${enabled.join(", ") || "nothing yet"}. Other rows show prices only.`,
   );
-}
+};
 
 function answerCounts(
   world: World,

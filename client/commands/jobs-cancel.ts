@@ -3,7 +3,7 @@ import { jobOperations } from "../../contract/operations/jobs.ts";
 import { jobIdsOf } from "../arguments.ts";
 import { taskNamed } from "../managed-jobs.ts";
 import { agree } from "../selection.ts";
-import type { World } from "../world.ts";
+import type { Run } from "../world.ts";
 import { carryOut } from "./carry-out.ts";
 
 interface CancelOptions {
@@ -17,11 +17,11 @@ interface CancelOptions {
 }
 
 /** `outrigger jobs cancel`. */
-export async function jobsCancel(
-  world: World,
-  words: readonly string[],
-  { name, pool, task, all = false, allUsers = false, yes = false, async: later }: CancelOptions,
-): Promise<undefined> {
+export const jobsCancel: Run<CancelOptions> = async (
+  world,
+  words,
+  { name, pool, task, all = false, allUsers = false, yes = false, async: later },
+) => {
   const ids = jobIdsOf(words);
   const isPool = pool !== undefined;
   const ways = [ids.length > 0, name !== undefined, isPool, all || allUsers];
@@ -38,7 +38,7 @@ export async function jobsCancel(
     ...{ all: all && !allUsers, all_users: allUsers, task: taskNamed(task) },
   };
   await carryOut(world, jobOperations.cancel, input, { title: `Cancelling ${what}`, later });
-}
+};
 
 interface Chosen {
   readonly ids: readonly number[];

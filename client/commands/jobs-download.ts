@@ -1,7 +1,7 @@
 import { AppError, fail } from "../../common/errors.ts";
 import { jobOperations } from "../../contract/operations/jobs.ts";
 import { idOfNamed, missingJob, namedJob } from "../managed-jobs.ts";
-import type { World } from "../world.ts";
+import type { Run } from "../world.ts";
 import { answerLogFolder } from "./log-folder.ts";
 
 interface DownloadOptions {
@@ -10,11 +10,11 @@ interface DownloadOptions {
 }
 
 /** `outrigger jobs download`. */
-export async function jobsDownload(
-  world: World,
-  words: readonly string[],
-  { name, controller = false }: DownloadOptions,
-): Promise<undefined> {
+export const jobsDownload: Run<DownloadOptions> = async (
+  world,
+  words,
+  { name, controller = false },
+) => {
   const client = await world.connect();
   const named = namedJob(words, name);
   if (named.task !== null) fail("UsageError", "pass the number of the job or --name, not both");
@@ -25,4 +25,4 @@ export async function jobsDownload(
   if (id === undefined || place === undefined)
     throw new AppError("JobNotFoundError", missingJob(named));
   await answerLogFolder(world, place, `managed-job-${id}`, { managed_job: id });
-}
+};

@@ -4,7 +4,7 @@ import type { ManagedJobEvent } from "../../contract/records/jobs.ts";
 import { idOfNamed, missingJob, namedJob } from "../managed-jobs.ts";
 import { managedJobEventForm } from "../output/managed-jobs.ts";
 import { type Column, localTime, styleOfStatus } from "../rendering.ts";
-import type { World } from "../world.ts";
+import type { Run } from "../world.ts";
 import { answerRows, type OutputOptions } from "./answers.ts";
 
 interface EventsOptions extends OutputOptions {
@@ -28,11 +28,11 @@ const columns: readonly Column<ManagedJobEvent>[] = [
 ];
 
 /** `outrigger jobs events`: oldest first. */
-export async function jobsEvents(
-  world: World,
-  words: readonly string[],
-  { name, limit, clusters = false, ...options }: EventsOptions,
-): Promise<undefined> {
+export const jobsEvents: Run<EventsOptions> = async (
+  world,
+  words,
+  { name, limit, clusters = false, ...options },
+) => {
   const client = await world.connect();
   const named = namedJob(words, name);
   const id = await idOfNamed(world, named);
@@ -48,4 +48,4 @@ export async function jobsEvents(
     columns,
     empty,
   });
-}
+};

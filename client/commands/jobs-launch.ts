@@ -7,7 +7,7 @@ import { tellWays } from "../managed-jobs.ts";
 import { agree } from "../selection.ts";
 import { withSourcePositions } from "../source-positions.ts";
 import { textIn } from "../task-text.ts";
-import type { World } from "../world.ts";
+import type { Run } from "../world.ts";
 import { carryOut } from "./carry-out.ts";
 import { followManagedJob } from "./jobs-logs.ts";
 import { taskOf, withFiles } from "./launch.ts";
@@ -23,11 +23,7 @@ interface LaunchOptions extends TaskOptions {
 }
 
 /** `outrigger jobs launch`: a managed job, and its log. */
-export async function jobsLaunch(
-  world: World,
-  operands: readonly string[],
-  options: LaunchOptions,
-): Promise<number> {
+export const jobsLaunch: Run<LaunchOptions> = async (world, operands, options) => {
   const { terminal, signal } = world;
   if (operands.length === 0) fail("UsageError", "say what to run: outrigger jobs launch FILE");
   const source = await entrypointOf(world, operands);
@@ -55,7 +51,7 @@ export async function jobsLaunch(
   const code = await followManagedJob(world, { job_id: id, name: null, task: null });
   if (!signal.aborted) tellWays(world, id, code);
   return code;
-}
+};
 
 const inputOf = ({ pool, numJobs, group }: LaunchOptions) => ({
   pool: pool ?? null,

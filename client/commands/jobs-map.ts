@@ -21,7 +21,7 @@ import { agree } from "../selection.ts";
 import { withSourcePositions } from "../source-positions.ts";
 import { absolutePath, type Entrypoint, textIn } from "../task-text.ts";
 import { tellCommands } from "../ways.ts";
-import type { World } from "../world.ts";
+import type { Run, World } from "../world.ts";
 import { answerOne, type OutputOptions } from "./answers.ts";
 import { taskOf, withFiles } from "./launch.ts";
 
@@ -38,11 +38,7 @@ const usualJobs = 32;
 const usualRetries = 2;
 
 /** `outrigger jobs map`: runs a task for each line of a file, and collects the results. */
-export async function jobsMap(
-  world: World,
-  operands: readonly string[],
-  options: MapOptions,
-): Promise<number> {
+export const jobsMap: Run<MapOptions> = async (world, operands, options) => {
   const { cwd, terminal } = world;
   const { pool, retries = usualRetries, numJobs = usualJobs } = options;
   if (operands.length === 0) fail("UsageError", "name what to run for each input");
@@ -76,7 +72,7 @@ export async function jobsMap(
   } finally {
     journal.close();
   }
-}
+};
 
 const newTag = (): string => `${product.word}-map-${randomBytes(6).toString("hex")}`;
 

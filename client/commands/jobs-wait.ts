@@ -1,7 +1,7 @@
 import { jobOperations } from "../../contract/operations/jobs.ts";
 import { idOfNamed, listTasksOf, namedJob, tellJob } from "../managed-jobs.ts";
 import { managedJobForm } from "../output/managed-jobs.ts";
-import type { World } from "../world.ts";
+import type { Run } from "../world.ts";
 import { answerJson, type OutputOptions } from "./answers.ts";
 
 interface WaitOptions extends OutputOptions {
@@ -9,11 +9,7 @@ interface WaitOptions extends OutputOptions {
 }
 
 /** `outrigger jobs wait`: its exit code is the outcome of the job. */
-export async function jobsWait(
-  world: World,
-  words: readonly string[],
-  { name, ...options }: WaitOptions,
-): Promise<number> {
+export const jobsWait: Run<WaitOptions> = async (world, words, { name, ...options }) => {
   const client = await world.connect();
   const named = namedJob(words, name);
   const id = await idOfNamed(world, named);
@@ -23,4 +19,4 @@ export async function jobsWait(
   if (world.json) answerJson(world, options, managedJobForm, await listTasksOf(world, id));
   else await tellJob(world, id);
   return code;
-}
+};

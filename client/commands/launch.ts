@@ -10,7 +10,7 @@ import { inOwnFile, refuseOwn, withSourcePositions } from "../source-positions.t
 import { updateSshConfig } from "../ssh-config.ts";
 import { type Entrypoint, isEmptyTask, localPathsOf, toTaskText } from "../task-text.ts";
 import type { SentTask } from "../upload.ts";
-import type { World } from "../world.ts";
+import type { Run, World } from "../world.ts";
 import { carryOut } from "./carry-out.ts";
 import { followJob } from "./following.ts";
 import { tellWays } from "./job-ending.ts";
@@ -31,11 +31,7 @@ export interface LaunchOptions extends TaskOptions {
 }
 
 /** `outrigger launch`: a cluster, a job on it, and the job's log. */
-export async function launch(
-  world: World,
-  operands: readonly string[],
-  options: LaunchOptions,
-): Promise<number> {
+export const launch: Run<LaunchOptions> = async (world, operands, options) => {
   const { terminal, settings } = world;
   const source = await entrypointOf(world, operands);
   if (isEmptyTask(source.text)) requireName(world, options);
@@ -54,7 +50,7 @@ export async function launch(
   );
   if (!options.async && !options.dryrun) await updateSshConfig(world, [cluster]);
   return afterSubmit(world, cluster, result?.job_id, options);
-}
+};
 
 /** Throws `UsageError` for a launch that names neither a task nor a cluster. */
 function requireName({ terminal }: World, { cluster }: LaunchOptions): void {

@@ -4,7 +4,7 @@ import { clusterOperations } from "../../contract/operations/clusters.ts";
 import type { ClusterStatusRecord } from "../../contract/records/clusters.ts";
 import { type Purpose, type SelectionOptions, selectClusters } from "../selection.ts";
 import { updateSshConfig } from "../ssh-config.ts";
-import type { World } from "../world.ts";
+import type { Run, World } from "../world.ts";
 import { carryOutAll } from "./carry-out.ts";
 import { isUnderWay } from "./in-progress.ts";
 
@@ -26,7 +26,7 @@ interface StartOptions extends SelectionOptions {
 type Words = readonly string[];
 
 /** `outrigger stop`. */
-export async function stop(world: World, words: Words, options: EndOptions): Promise<undefined> {
+export const stop: Run<EndOptions> = async (world, words, options) => {
   await actOn(world, words, options, {
     verb: "stop",
     warning: (row) => warningOfJobs(world, row),
@@ -35,10 +35,10 @@ export async function stop(world: World, words: Words, options: EndOptions): Pro
     row: clusterOperations.stop,
     input: (cluster_name) => ({ cluster_name, ...howOf(options) }),
   });
-}
+};
 
 /** `outrigger down`. */
-export async function down(world: World, words: Words, options: EndOptions): Promise<undefined> {
+export const down: Run<EndOptions> = async (world, words, options) => {
   await actOn(world, words, options, {
     verb: "tear down",
     isFinal: true,
@@ -47,7 +47,7 @@ export async function down(world: World, words: Words, options: EndOptions): Pro
     row: clusterOperations.down,
     input: (cluster_name) => ({ cluster_name, ...howOf(options) }),
   });
-}
+};
 
 /** Which jobs end with a cluster; nothing where that is not known. */
 async function warningOfJobs(world: World, { name, status }: ClusterStatusRecord) {
@@ -74,7 +74,7 @@ const howOf = ({ purge = false, skipHooks = false }: EndOptions) => ({
 });
 
 /** `outrigger start`. */
-export async function start(world: World, words: Words, options: StartOptions): Promise<undefined> {
+export const start: Run<StartOptions> = async (world, words, options) => {
   if (options.down && options.idleMinutesToAutostop === undefined)
     fail("UsageError", "--down needs -i: after how many idle minutes?");
   await actOn(world, words, options, {
@@ -91,7 +91,7 @@ export async function start(world: World, words: Words, options: StartOptions): 
       force: options.force ?? false,
     }),
   });
-}
+};
 
 type Row = (typeof clusterOperations)["start" | "stop" | "down" | "autostop"];
 

@@ -11,7 +11,7 @@ import { readEndpoint } from "../endpoint.ts";
 import { keepContext, keepLogin, nameFor } from "../logins.ts";
 import { type Client, type Health, openClient } from "../sdk.ts";
 import { readTokenFile, tokenFor } from "../token.ts";
-import type { World } from "../world.ts";
+import type { Run, World } from "../world.ts";
 import { directAction, tellActions } from "./actions.ts";
 import { tellUsed } from "./context.ts";
 
@@ -32,11 +32,7 @@ const askEveryMs = 1_000;
 const patienceMs = 300_000;
 
 /** `outrigger login`. */
-export async function login(
-  world: World,
-  _operands: readonly string[],
-  options: LoginOptions,
-): Promise<undefined> {
+export const login: Run<LoginOptions> = async (world, _operands, options) => {
   const { settings, cwd } = world;
   const place = placeOf(world, options);
   const { name, context, isNew } = place;
@@ -57,7 +53,7 @@ export async function login(
   const health = await healthWith(world, context.endpoint, new Secret(secret));
   keepLogin(settings, name, context, secret, isNew);
   return finish(world, place, health);
-}
+};
 
 /** Throws `UsageError` where a login would not be used. */
 function placeOf({ settings }: World, { endpoint: given }: LoginOptions): Place {

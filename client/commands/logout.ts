@@ -1,11 +1,11 @@
 import { AppError } from "../../common/errors.ts";
 import { authOperations as rows } from "../../contract/operations/auth.ts";
 import { dropLogin, loginFileOf } from "../logins.ts";
-import type { World } from "../world.ts";
+import type { Run } from "../world.ts";
 import { directAction, tellActions } from "./actions.ts";
 
 /** `outrigger logout`. */
-export async function logout(world: World): Promise<undefined> {
+export const logout: Run<never> = async (world) => {
   const { terminal, settings } = world;
   const { context, tokenFile } = settings;
   if (tokenFile === undefined || tokenFile !== loginFileOf(settings, context)) {
@@ -24,4 +24,4 @@ export async function logout(world: World): Promise<undefined> {
   dropLogin(settings, context);
   terminal.note(`Logged out of ${settings.endpoint}.`);
   return tellActions(world, [directAction("logout", context)]);
-}
+};

@@ -5,7 +5,7 @@ import { jobIdsOf } from "../arguments.ts";
 import { openLogSink } from "../log-lines.ts";
 import { jobStatusForm } from "../output/jobs.ts";
 import { styleOfStatus } from "../rendering.ts";
-import type { World } from "../world.ts";
+import type { Run, World } from "../world.ts";
 import { answerJson, type OutputOptions } from "./answers.ts";
 import { followJob } from "./following.ts";
 import { hookLogChoice, showHookLog } from "./hook-logs.ts";
@@ -26,11 +26,7 @@ interface LogsOptions extends OutputOptions {
 }
 
 /** `outrigger logs`. */
-export async function logs(
-  world: World,
-  operands: readonly string[],
-  options: LogsOptions,
-): Promise<number> {
+export const logs: Run<LogsOptions> = async (world, operands, options) => {
   const { follow = true, tail = 0, worker = null, hook, grep, since, timestamps } = options;
   if (hook !== undefined) {
     refuseBeside("--hook", options, besideHook);
@@ -63,7 +59,7 @@ export async function logs(
     since,
     timestamps,
   });
-}
+};
 
 /** Options for the logs of jobs alone. */
 const ofJobs = { since: "--since", timestamps: "--timestamps" } as const;

@@ -7,7 +7,7 @@ import { agree } from "../selection.ts";
 import { withSourcePositions } from "../source-positions.ts";
 import { textIn } from "../task-text.ts";
 import { tellCommands } from "../ways.ts";
-import type { World } from "../world.ts";
+import type { Run, World } from "../world.ts";
 import { carryOut } from "./carry-out.ts";
 import { taskOf, withFiles } from "./launch.ts";
 import { showPlan } from "./plan.ts";
@@ -21,11 +21,7 @@ interface ApplyOptions extends TaskOptions {
 }
 
 /** `outrigger jobs pool apply`: a pool, or another task or size for one. */
-export async function poolApply(
-  world: World,
-  operands: readonly string[],
-  options: ApplyOptions,
-): Promise<undefined> {
+export const poolApply: Run<ApplyOptions> = async (world, operands, options) => {
   const { workers, mode = "rolling" } = options;
   if ((operands.length === 0) === (workers === undefined))
     fail("UsageError", "give either a FILE with a pool section, or --workers for a pool");
@@ -45,7 +41,7 @@ export async function poolApply(
     carryOut(world, poolOperations.apply, input, { ...more, reword }),
   );
   tellWays(world, name);
-}
+};
 
 async function resize(
   world: World,

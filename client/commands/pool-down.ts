@@ -1,7 +1,7 @@
 import { poolOperations } from "../../contract/operations/pools.ts";
 import { pools } from "../pools.ts";
 import { type SelectionOptions, select } from "../selection.ts";
-import type { World } from "../world.ts";
+import type { Run } from "../world.ts";
 import { carryOutAll } from "./carry-out.ts";
 
 interface DownOptions extends SelectionOptions {
@@ -10,11 +10,7 @@ interface DownOptions extends SelectionOptions {
 }
 
 /** `outrigger jobs pool down`. */
-export async function poolDown(
-  world: World,
-  words: readonly string[],
-  options: DownOptions,
-): Promise<undefined> {
+export const poolDown: Run<DownOptions> = async (world, words, options) => {
   const purpose = { verb: "take down", isFinal: true } as const;
   const chosen = await select(world, pools, purpose, words, options);
   const { purge = false, async: later = false } = options;
@@ -25,4 +21,4 @@ export async function poolDown(
     done() {},
   }));
   await carryOutAll(world, poolOperations.down, submissions, { later });
-}
+};

@@ -1,7 +1,7 @@
 import { fail } from "../../common/errors.ts";
 import { clusterOperations } from "../../contract/operations/clusters.ts";
 import { agree } from "../selection.ts";
-import type { World } from "../world.ts";
+import type { Run } from "../world.ts";
 import { carryOut } from "./carry-out.ts";
 
 interface PreemptOptions {
@@ -15,11 +15,11 @@ interface PreemptOptions {
 const usualNoticeSeconds = 30;
 
 /** `outrigger preempt`. */
-export async function preempt(
-  world: World,
-  [cluster]: readonly string[],
-  { node, notice, lose = false, yes = false, async: later }: PreemptOptions,
-): Promise<undefined> {
+export const preempt: Run<PreemptOptions> = async (
+  world,
+  [cluster],
+  { node, notice, lose = false, yes = false, async: later },
+) => {
   if (cluster === undefined) fail("UsageError", "name the cluster: outrigger preempt CLUSTER");
   if (lose && notice !== undefined)
     fail("UsageError", "pass --notice or --lose, not both: what is lost gets no notice");
@@ -31,4 +31,4 @@ export async function preempt(
   };
   const title = `Taking ${what} away`;
   await carryOut(world, clusterOperations.preempt, input, { title, name: cluster, later });
-}
+};

@@ -6,7 +6,7 @@ import { readBytes } from "../named-file.ts";
 import { recipeForm } from "../output/recipes.ts";
 import { ago, type Column } from "../rendering.ts";
 import { type Kind, namedBy, type SelectionOptions } from "../selection.ts";
-import type { World } from "../world.ts";
+import type { Run, World } from "../world.ts";
 import { directAction, tellActions } from "./actions.ts";
 import { answerOne, listing, type OutputOptions } from "./answers.ts";
 import { deleteSelected } from "./directly.ts";
@@ -46,22 +46,18 @@ export const list = listing({
 });
 
 /** `outrigger recipes show`: its YAML. */
-export async function show(
-  world: World,
-  [name = ""]: Words,
-  options: OutputOptions,
-): Promise<undefined> {
+export const show: Run<OutputOptions> = async (world, [name = ""], options) => {
   const recipe = await getRecipe(world, name);
   if (world.json) return answerOne(world, options, recipeForm, recipe);
   world.terminal.answer(recipe.content.trimEnd());
-}
+};
 
 /** `outrigger recipes create`. */
-export async function create(
-  world: World,
-  [name = "", file = ""]: Words,
-  { type: recipe_type = "cluster", description = null as never }: ChangeOptions,
-): Promise<undefined> {
+export const create: Run<ChangeOptions> = async (
+  world,
+  [name = "", file = ""],
+  { type: recipe_type = "cluster", description = null as never },
+) => {
   const content = readBytes(world, file).toString();
   const client = await world.connect();
   await client.callAndGet(rows.create, { name, content, recipe_type, description });
@@ -71,14 +67,14 @@ export async function create(
     name,
     `Created recipe ${name}. To run it, name recipes:${name} in place of a file.`,
   );
-}
+};
 
 /** `outrigger recipes update`. */
-export async function update(
-  world: World,
-  [name = "", file]: Words,
-  { description = null as never }: ChangeOptions,
-): Promise<undefined> {
+export const update: Run<ChangeOptions> = async (
+  world,
+  [name = "", file],
+  { description = null as never },
+) => {
   if (file === undefined && description === null)
     fail("UsageError", "name a file with the new content, or give a --description");
   const content = file === undefined ? (null as never) : readBytes(world, file).toString();
@@ -86,7 +82,7 @@ export async function update(
   const input = { recipe_name: name, content, description };
   const changed = await client.callAndGet(rows.update, input);
   tell(world, "update", name, `Recipe ${name} has version ${changed?.version}.`);
-}
+};
 
 /** `outrigger recipes delete`. */
 export const remove = (world: World, names: Words, options: SelectionOptions) =>

@@ -3,7 +3,7 @@ import { serveOperations } from "../../contract/operations/serve.ts";
 import { isPattern } from "../arguments.ts";
 import { agree, type SelectionOptions, select } from "../selection.ts";
 import { services } from "../services.ts";
-import type { World } from "../world.ts";
+import type { Run, World } from "../world.ts";
 import { carryOut, carryOutAll } from "./carry-out.ts";
 
 interface DownOptions extends SelectionOptions {
@@ -13,11 +13,7 @@ interface DownOptions extends SelectionOptions {
 }
 
 /** `outrigger serve down`. */
-export async function serveDown(
-  world: World,
-  words: readonly string[],
-  options: DownOptions,
-): Promise<undefined> {
+export const serveDown: Run<DownOptions> = async (world, words, options) => {
   if (options.replicaId !== undefined) return terminate(world, words, options, options.replicaId);
   const purpose = { verb: "take down", isFinal: true } as const;
   const chosen = await select(world, services, purpose, words, options);
@@ -29,7 +25,7 @@ export async function serveDown(
     done() {},
   }));
   await carryOutAll(world, serveOperations.down, submissions, { later });
-}
+};
 
 async function terminate(
   world: World,

@@ -3,7 +3,7 @@ import type { GivenInputOf } from "../../common/operation.ts";
 import { serveOperations } from "../../contract/operations/serve.ts";
 import { deferSink } from "../deferred-sink.ts";
 import { type LogChoice, openLogSink } from "../log-lines.ts";
-import type { World } from "../world.ts";
+import type { Run, World } from "../world.ts";
 import { showMerged } from "./serve-logs-merged.ts";
 import { syncDownService } from "./serve-sync-down.ts";
 
@@ -25,11 +25,7 @@ interface Part {
 }
 
 /** `outrigger serve logs`. */
-export async function serveLogs(
-  world: World,
-  [name = "", ...words]: readonly string[],
-  options: LogsOptions,
-): Promise<number> {
+export const serveLogs: Run<LogsOptions> = async (world, [name = "", ...words], options) => {
   const parts = partsOf(words, options);
   const { follow = true, tail = null, syncDown, grep, timestamps = false } = options;
   const { since = null } = options;
@@ -43,7 +39,7 @@ export async function serveLogs(
     fail("UsageError", "name one part, or none for every replica; several only with -s");
   const input = { service_name: name, ...part, follow, tail, since };
   return showLog(world, input, { grep, timestamps });
-}
+};
 
 const longestRefusal = 4_096;
 

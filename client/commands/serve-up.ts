@@ -9,7 +9,7 @@ import { agree } from "../selection.ts";
 import { withSourcePositions } from "../source-positions.ts";
 import { textIn } from "../task-text.ts";
 import { tellCommands } from "../ways.ts";
-import type { World } from "../world.ts";
+import type { Run, World } from "../world.ts";
 import { carryOut } from "./carry-out.ts";
 import { taskOf, withFiles } from "./launch.ts";
 import { showPlan } from "./plan.ts";
@@ -28,11 +28,7 @@ interface UpOptions extends ServeOptions {
 }
 
 /** `outrigger serve up`: a service, and how to ask it. */
-export async function serveUp(
-  world: World,
-  operands: readonly string[],
-  options: UpOptions,
-): Promise<number> {
+export const serveUp: Run<UpOptions> = async (world, operands, options) => {
   const { terminal, settings } = world;
   if (operands.length === 0) fail("UsageError", "say what to serve: outrigger serve up FILE");
   const source = await entrypointOf(world, operands);
@@ -60,7 +56,7 @@ export async function serveUp(
   if (!world.json) terminal.answer(endpoint);
   tellWays(world, name, curlOf(task, endpoint));
   return 0;
-}
+};
 
 const tellsEndpoint = ([, endpoint]: readonly [string, string]) => ({ endpoint });
 

@@ -5,7 +5,7 @@ import { entrypointOf } from "../entrypoint.ts";
 import { agree, requireAll } from "../selection.ts";
 import { listServices, services } from "../services.ts";
 import { withSourcePositions } from "../source-positions.ts";
-import type { World } from "../world.ts";
+import type { Run, World } from "../world.ts";
 import { carryOut } from "./carry-out.ts";
 import { taskOf, withFiles } from "./launch.ts";
 import { followService, type Verdict } from "./serve-following.ts";
@@ -17,11 +17,7 @@ interface UpdateOptions extends ServeOptions {
 }
 
 /** `outrigger serve update`: another task for a service. */
-export async function serveUpdate(
-  world: World,
-  [name = "", ...words]: readonly string[],
-  options: UpdateOptions,
-): Promise<number> {
+export const serveUpdate: Run<UpdateOptions> = async (world, [name = "", ...words], options) => {
   const { terminal } = world;
   const { mode = "rolling" } = options;
   const source = await entrypointOf(world, words);
@@ -42,7 +38,7 @@ export async function serveUpdate(
   if (typeof service === "number") return service;
   terminal.note(terminal.paintNote("green", `Service ${name} runs version ${service.version}`));
   return 0;
-}
+};
 
 async function agreeToUpdate(world: World, name: string, mode: UpdateMode): Promise<void> {
   const found = await listServices(await world.connect(), [name]);

@@ -7,7 +7,7 @@ import { fail } from "../../common/errors.ts";
 import { clusterOperations as rows } from "../../contract/operations/clusters.ts";
 import type { ClusterStatusRecord } from "../../contract/records/clusters.ts";
 import type { Output, Streams } from "../terminal.ts";
-import type { World } from "../world.ts";
+import type { Run, World } from "../world.ts";
 
 export interface ShellOptions {
   readonly node?: number;
@@ -22,11 +22,7 @@ const keepAlive = { keepaliveInterval: 15_000, keepaliveCountMax: 4 };
 const interruptedCode = 130;
 
 /** `outrigger shell`: a shell on a node, or one command; ends with its exit code. */
-export async function shell(
-  world: World,
-  operands: readonly string[],
-  { node = 0, stdio = false }: ShellOptions,
-): Promise<number> {
+export const shell: Run<ShellOptions> = async (world, operands, { node = 0, stdio = false }) => {
   const [name, ...words] = operands;
   if (name === undefined) fail("UsageError", "name the cluster: outrigger shell CLUSTER");
   const client = await world.connect();
@@ -40,7 +36,7 @@ export async function shell(
     ssh.end();
     way.destroy();
   }
-}
+};
 
 /** One word is a command line; several are a command and its arguments. */
 function commandOf(words: readonly string[]): string | undefined {

@@ -7,7 +7,7 @@ import { keyForm, poolForm } from "../output/control.ts";
 import type { Column } from "../rendering.ts";
 import type { Client } from "../sdk.ts";
 import { uploadKey, writePools } from "../ssh-pools.ts";
-import type { World } from "../world.ts";
+import type { Run, World } from "../world.ts";
 import { directAction, tellActions } from "./actions.ts";
 import { answerJson, answerRows, type OutputOptions } from "./answers.ts";
 import { carryOutAll } from "./carry-out.ts";
@@ -16,17 +16,13 @@ type Words = readonly string[];
 type Status = OutputOf<typeof rows.status>;
 
 /** `outrigger ssh up`. */
-export async function up(
-  world: World,
-  names: Words,
-  options: { readonly file?: string },
-): Promise<undefined> {
+export const up: Run<{ readonly file?: string }> = async (world, names, options) => {
   const written = options.file === undefined ? [] : await writePools(world, options.file);
   await eachPool(world, names.length > 0 ? names : written, {
     row: rows.deployAll,
     title: (hosts) => `Making ${hosts} ready`,
   });
-}
+};
 
 /** `outrigger ssh down`. */
 export const down = (
@@ -63,7 +59,7 @@ async function eachPool(
 }
 
 /** `outrigger ssh forget`: tells what is still ours on the hosts. */
-export async function forget(world: World, names: Words): Promise<undefined> {
+export const forget: Run<never> = async (world, names) => {
   const client = await world.connect();
   const pools = names.map(poolOf);
   for (const name of pools) {
@@ -76,7 +72,7 @@ export async function forget(world: World, names: Words): Promise<undefined> {
     world,
     pools.map((name) => directAction("ssh forget", name)),
   );
-}
+};
 
 const noPools = "No pools. Describe some in a file, then: outrigger ssh up -f FILE";
 
@@ -84,11 +80,7 @@ const listPools = async (client: Client): Promise<string[]> =>
   Object.keys(await client.call(rows.list, {}));
 
 /** `outrigger ssh status`. */
-export async function status(
-  world: World,
-  names: Words,
-  options: OutputOptions,
-): Promise<undefined> {
+export const status: Run<OutputOptions> = async (world, names, options) => {
   const client = await world.connect();
   const known = await listPools(client);
   const asked = names.length > 0 ? names.map(poolOf) : known;
@@ -101,7 +93,7 @@ export async function status(
       fail("NotFoundError", `there is no pool ${name}; ${hintOf(name, known, lister)}`);
   if (world.json) answerJson(world, options, poolForm, found);
   else answerRows(world, options, { ...hostTable, rows: found.flatMap(hostsOf) });
-}
+};
 
 const poolOf = (name: string): string => name.replace(/^ssh\//, "");
 
@@ -134,7 +126,7 @@ const columns: Column<HostRow>[] = [
 const hostTable = { form: null, columns, empty: noPools };
 
 /** `outrigger ssh keys`. */
-export async function keys(world: World, files: Words, options: OutputOptions): Promise<undefined> {
+export const keys: Run<OutputOptions> = async (world, files, options) => {
   const client = await world.connect();
   for (const file of files)
     world.terminal.note(`Uploaded ${await uploadKey(world, file, basename(file))}.`);
@@ -148,4 +140,4 @@ export async function keys(world: World, files: Words, options: OutputOptions): 
     columns: [column],
     empty: "No keys.",
   });
-}
+};

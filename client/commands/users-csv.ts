@@ -4,15 +4,11 @@ import { userOperations as rows } from "../../contract/operations/users.ts";
 import { readText } from "../arguments.ts";
 import { importForm } from "../output/access.ts";
 import { count } from "../rendering.ts";
-import type { World } from "../world.ts";
+import type { Run } from "../world.ts";
 import { answerOne, type OutputOptions } from "./answers.ts";
 
 /** `outrigger users import`. */
-export async function importUsers(
-  world: World,
-  [file = ""]: readonly string[],
-  options: OutputOptions,
-): Promise<undefined> {
+export const importUsers: Run<OutputOptions> = async (world, [file = ""], options) => {
   const { terminal, cwd, streams } = world;
   const content = file === "-" ? await text(streams.stdin) : readText(file, cwd);
   const client = await world.connect();
@@ -23,12 +19,12 @@ export async function importUsers(
   if (errors.length > 0)
     fail("ValueError", `nothing was imported: ${count(errors.length, "line")} must be mended`);
   terminal.note(`Imported ${count(result.success_count, "user")}.`);
-}
+};
 
 /** `outrigger users export`. */
-export async function exportUsers(world: World): Promise<undefined> {
+export const exportUsers: Run<never> = async (world) => {
   const client = await world.connect();
   const { csv_content: content, user_count: users } = await client.call(rows.export, {});
   await world.terminal.write(Buffer.from(content));
   world.terminal.note(`${count(users, "user")}; add passwords before you import them elsewhere.`);
-}
+};

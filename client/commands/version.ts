@@ -2,15 +2,11 @@ import { findCommit } from "../../common/commit.ts";
 import { product, protocol } from "../../common/product.ts";
 import { versionForm } from "../output/installation.ts";
 import { sheet } from "../rendering.ts";
-import type { World } from "../world.ts";
+import type { Run } from "../world.ts";
 import { answerOne, type OutputOptions } from "./answers.ts";
 
 /** `outrigger version`. */
-export async function version(
-  world: World,
-  _operands: readonly string[],
-  options: OutputOptions,
-): Promise<undefined> {
+export const version: Run<OutputOptions> = async (world, _operands, options) => {
   const { apiVersion, minApiVersion } = protocol;
   const platform = `${process.platform}-${process.arch}`;
   if (world.json)
@@ -28,4 +24,4 @@ export async function version(
     ["Node.js", `${process.versions.node} (${platform})`],
   ] as const;
   terminal.answer(sheet(facts, terminal.paint));
-}
+};

@@ -1,15 +1,11 @@
 import { userOperations as rows } from "../../contract/operations/users.ts";
 import { identityForm } from "../output/access.ts";
 import { sheet } from "../rendering.ts";
-import type { World } from "../world.ts";
+import type { Run } from "../world.ts";
 import { answerOne, type OutputOptions } from "./answers.ts";
 
 /** `outrigger whoami`. */
-export async function whoami(
-  world: World,
-  _operands: readonly string[],
-  options: OutputOptions,
-): Promise<undefined> {
+export const whoami: Run<OutputOptions> = async (world, _operands, options) => {
   const { terminal, settings } = world;
   const { context, endpoint } = settings;
   const client = await world.connect();
@@ -22,4 +18,4 @@ export async function whoami(
     ["Endpoint", endpoint],
   ] as const;
   terminal.answer(sheet(facts, terminal.paint));
-}
+};

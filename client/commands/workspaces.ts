@@ -9,7 +9,7 @@ import { readBytes } from "../named-file.ts";
 import { type WorkspaceRow, workspaceForm } from "../output/workspaces.ts";
 import type { Column } from "../rendering.ts";
 import type { RequestId } from "../sdk.ts";
-import type { World } from "../world.ts";
+import type { Run, World } from "../world.ts";
 import { directAction, tellActions } from "./actions.ts";
 import { answerRows, type OutputOptions } from "./answers.ts";
 
@@ -135,14 +135,14 @@ function limitOf(text: string): [name: string, value: number | undefined] {
 }
 
 /** `outrigger workspaces delete`. */
-export async function remove(world: World, names: Words): Promise<undefined> {
+export const remove: Run<never> = async (world, names) => {
   for (const name of names) await send(world, rows.delete, { workspace_name: name });
   for (const name of names) world.terminal.note(`Workspace ${name} is deleted.`);
   tellActions(
     world,
     names.map((name) => directAction("workspaces delete", name)),
   );
-}
+};
 
 async function write(
   world: World,
@@ -162,11 +162,7 @@ async function send<Op extends Operation>(world: World, row: Op, input: GivenInp
 }
 
 /** `outrigger workspaces use`. */
-export async function use(
-  world: World,
-  [name]: Words,
-  { clear = false }: { readonly clear?: boolean },
-): Promise<undefined> {
+export const use: Run<{ readonly clear?: boolean }> = async (world, [name], { clear = false }) => {
   if ((name === undefined) !== clear)
     fail("UsageError", "name a workspace, or take the choice back with --clear");
   const client = await world.connect();
@@ -177,4 +173,4 @@ export async function use(
   if (set !== undefined)
     world.terminal.note(`But here they go to ${set}: OUTRIGGER_WORKSPACE or the context says so.`);
   tellActions(world, [directAction("workspaces use", name ?? null)]);
-}
+};
