@@ -118,17 +118,35 @@ export const operation = <const Row extends Declared>(row: Row): Row & Omit<Usua
   ...row,
 });
 
-type Inner = Omit<Declared, "name" | "access">;
+type Named<Row, More> = Row extends object ? Row & Omit<Usual & More, keyof Row> : never;
+
+/** Declares the rows of an API. The name of one that has none is its key in snake case, after the prefix. */
+export const operationsOf = <
+  const Rows extends Record<string, Omit<Declared, "name"> & Partial<Declared>>,
+>(
+  prefix: string,
+  rows: Rows,
+) =>
+  namedBy(rows, (key) => ({
+    name: prefix + key.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`),
+  })) as { readonly [Key in keyof Rows]: Named<Rows[Key], { readonly name: string }> };
+
+type Open<Name> = { readonly name: Name; readonly access: "open" };
 
 /** Declares the rows of an API that only programs of ours can reach: the name of each is its key. */
-export const innerOperations = <const Rows extends Record<string, Inner>>(rows: Rows) =>
-  Object.fromEntries(
-    Object.entries(rows).map(([name, row]) => [name, operation({ ...row, name, access: "open" })]),
-  ) as { [Name in keyof Rows & string]: Whole<Rows[Name], Name> };
+export const innerOperations = <
+  const Rows extends Record<string, Omit<Declared, "name" | "access">>,
+>(
+  rows: Rows,
+) =>
+  namedBy(rows, (name) => ({ name, access: "open" })) as {
+    readonly [Key in keyof Rows]: Named<Rows[Key], Open<Key>>;
+  };
 
-type Whole<Row, Name> = Row extends Inner
-  ? Row & Omit<Usual, keyof Row> & { readonly name: Name; readonly access: "open" }
-  : never;
+const namedBy = (rows: Readonly<Record<string, object>>, sharedOf: (key: string) => object) =>
+  Object.fromEntries(
+    Object.entries(rows).map(([key, row]) => [key, { ...usual, ...sharedOf(key), ...row }]),
+  ) as unknown;
 
 /** Method and path of a row. */
 export function routeOf(row: Operation): { method: Method; path: string } {

@@ -1,12 +1,11 @@
-import { type Operation, operation } from "../../common/operation.ts";
+import { operationsOf } from "../../common/operation.ts";
 import { caps, text } from "../caps.ts";
 import { AuditPage, AuditVerdict } from "../records/audit.ts";
 import { optional, query, queryBoolean, queryInteger } from "./fields.ts";
 
 /** The log of who did what. */
-export const auditOperations = {
-  list: operation({
-    name: "audit.list",
+export const auditOperations = operationsOf("audit.", {
+  list: {
     route: "GET /audit",
     summary: "List entries of the audit log, newest first.",
     access: "admin",
@@ -20,9 +19,8 @@ export const auditOperations = {
     }),
     output: AuditPage,
     errors: ["PermissionDeniedError"],
-  }),
-  verify: operation({
-    name: "audit.verify",
+  },
+  verify: {
     route: "GET /audit/verify",
     summary: "Check that no entry of the audit log was changed, added or removed.",
     access: "admin",
@@ -33,5 +31,5 @@ export const auditOperations = {
     }),
     output: AuditVerdict,
     errors: ["PermissionDeniedError"],
-  }),
-} satisfies Record<string, Operation>;
+  },
+});

@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { type Operation, operation } from "../../common/operation.ts";
+import { operationsOf } from "../../common/operation.ts";
 import { longText, text } from "../caps.ts";
 import { Bytes, optional, query, queryInteger } from "./fields.ts";
 
@@ -10,9 +10,8 @@ const redirects = { 302: "Go on to another page." } as const;
  * Logins of browsers, which get a session cookie, and of clients through a browser: the client makes a
  * verifier, the user approves its challenge, the client fetches a session of its own.
  */
-export const authOperations = {
-  loginPage: operation({
-    name: "auth.login_page",
+export const authOperations = operationsOf("auth.", {
+  loginPage: {
     route: "GET /login",
     mode: "page",
     summary: "Page to log in with a password, or at the identity provider.",
@@ -20,9 +19,8 @@ export const authOperations = {
     input: query({ next }),
     output: Bytes,
     otherAnswers: redirects,
-  }),
-  login: operation({
-    name: "auth.login",
+  },
+  login: {
     route: "POST /login",
     mode: "page",
     summary: "Log in with a name and a password; the answer sets a session cookie.",
@@ -31,18 +29,16 @@ export const authOperations = {
     output: Bytes,
     otherAnswers: redirects,
     errors: ["AuthenticationError", "PermissionDeniedError", "RateLimitError", "ValueError"],
-  }),
-  logout: operation({
-    name: "auth.logout",
+  },
+  logout: {
     route: "POST /logout",
     mode: "page",
     summary: "End the session of the caller.",
     access: "open",
     output: Bytes,
     otherAnswers: redirects,
-  }),
-  oidcStart: operation({
-    name: "auth.oidc_start",
+  },
+  oidcStart: {
     route: "GET /auth/oidc",
     mode: "page",
     summary: "Go to the identity provider to log in.",
@@ -51,9 +47,8 @@ export const authOperations = {
     output: Bytes,
     otherAnswers: redirects,
     errors: ["NotFoundError", "UnreachableError"],
-  }),
-  oidcCallback: operation({
-    name: "auth.oidc_callback",
+  },
+  oidcCallback: {
     route: "GET /auth/callback",
     mode: "page",
     summary: "Where the identity provider sends the browser back to.",
@@ -68,9 +63,8 @@ export const authOperations = {
     output: Bytes,
     otherAnswers: redirects,
     errors: ["AuthenticationError", "NotFoundError", "PermissionDeniedError", "UnreachableError"],
-  }),
-  tokenPage: operation({
-    name: "auth.token_page",
+  },
+  tokenPage: {
     route: "GET /token",
     mode: "page",
     summary: "Page that shows a login token, or hands it to a waiting client.",
@@ -81,17 +75,15 @@ export const authOperations = {
       ),
     }),
     output: Bytes,
-  }),
-  authorizePage: operation({
-    name: "auth.authorize_page",
+  },
+  authorizePage: {
     route: "GET /auth/authorize",
     mode: "page",
     summary: "Page with the button that approves a login.",
     access: "viewer",
     output: Bytes,
-  }),
-  authorize: operation({
-    name: "auth.authorize",
+  },
+  authorize: {
     route: "POST /api/v1/auth/authorize",
     summary: "Approve the login of a client; approving again makes a new token.",
     access: "viewer",
@@ -104,9 +96,8 @@ export const authOperations = {
     },
     output: z.object({ status: z.literal("authorized") }),
     errors: ["ValueError", "AuthenticationError", "PermissionDeniedError"],
-  }),
-  token: operation({
-    name: "auth.token",
+  },
+  token: {
     route: "GET /api/v1/auth/token",
     summary: "Fetch the token of an approved login, once; not found until then.",
     access: "open",
@@ -115,5 +106,5 @@ export const authOperations = {
     }),
     output: z.object({ token: z.string() }),
     errors: ["ValueError", "NotFoundError"],
-  }),
-} satisfies Record<string, Operation>;
+  },
+});

@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { type Operation, operation } from "../../common/operation.ts";
+import { operationsOf } from "../../common/operation.ts";
 import { integer, listOf, text } from "../caps.ts";
 import { CloudCapability, InstanceTypeRow } from "../records/clouds.ts";
 import { body, optional, query, queryBoolean } from "./fields.ts";
@@ -16,9 +16,8 @@ const catalogFilter = {
 };
 
 /** What can be had where: clouds, their catalogs, Kubernetes and Slurm. */
-export const cloudOperations = {
-  check: operation({
-    name: "check",
+export const cloudOperations = operationsOf("", {
+  check: {
     route: "POST /check",
     mode: "async",
     reads: true,
@@ -33,9 +32,8 @@ export const cloudOperations = {
       .record(z.string(), z.record(z.string(), z.array(CloudCapability)))
       .describe("Workspace, cloud, what it can do."),
     errors: ["PermissionDeniedError", "ValueError"],
-  }),
-  enabledClouds: operation({
-    name: "enabled_clouds",
+  },
+  enabledClouds: {
     route: "GET /enabled_clouds",
     mode: "async",
     reads: true,
@@ -47,9 +45,8 @@ export const cloudOperations = {
     }),
     output: z.array(z.string()),
     errors: ["PermissionDeniedError"],
-  }),
-  enabledCloudsBatch: operation({
-    name: "enabled_clouds_batch",
+  },
+  enabledCloudsBatch: {
     route: "GET /enabled_clouds/batch",
     mode: "async",
     summary: "Clouds that several workspaces can use.",
@@ -59,9 +56,8 @@ export const cloudOperations = {
       expand,
     }),
     output: z.record(z.string(), z.array(z.string())).describe("By workspace."),
-  }),
-  listAccelerators: operation({
-    name: "list_accelerators",
+  },
+  listAccelerators: {
     route: "POST /list_accelerators",
     mode: "async",
     reads: true,
@@ -74,9 +70,8 @@ export const cloudOperations = {
       case_sensitive: z.boolean().default(true).describe("Match names with case."),
     }),
     output: z.record(z.string(), z.array(InstanceTypeRow)).describe("By accelerator."),
-  }),
-  listAcceleratorCounts: operation({
-    name: "list_accelerator_counts",
+  },
+  listAcceleratorCounts: {
     route: "POST /list_accelerator_counts",
     mode: "async",
     reads: true,
@@ -84,15 +79,14 @@ export const cloudOperations = {
     access: "viewer",
     input: body("ListAcceleratorCountsBody", catalogFilter),
     output: z.record(z.string(), z.array(z.number())).describe("By accelerator, ascending."),
-  }),
-  allContexts: operation({
-    name: "all_contexts",
+  },
+  allContexts: {
     route: "GET /all_contexts",
     mode: "async",
     summary: "Kubernetes contexts, those of SSH node pools included.",
     access: "viewer",
     output: z.array(z.string()),
-  }),
+  },
   ...kubernetesOperations,
   ...slurmOperations,
-} satisfies Record<string, Operation>;
+});

@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { type Operation, operation } from "../../common/operation.ts";
+import { operationsOf } from "../../common/operation.ts";
 import { integer, listOf, text } from "../caps.ts";
 import { hookEvents } from "../hooks.ts";
 import { ClusterEventRecord, CostReportRecord, JobExitCode } from "../records/clusters.ts";
@@ -13,9 +13,8 @@ const reading = {
 };
 
 /** What clusters did and cost, also those that are gone. */
-export const clusterHistoryOperations = {
-  provisionLogs: operation({
-    name: "provision_logs",
+export const clusterHistoryOperations = operationsOf("", {
+  provisionLogs: {
     route: "POST /provision_logs",
     mode: "stream",
     summary: "Stream the provisioning log of a cluster's latest launch.",
@@ -33,9 +32,8 @@ export const clusterHistoryOperations = {
     output: Bytes,
     errors: ["NotFoundError", "ValueError"],
     printsErrors: true,
-  }),
-  autostopLogs: operation({
-    name: "autostop_logs",
+  },
+  autostopLogs: {
     route: "POST /autostop_logs",
     // Existing clients read this answer to its end before they ask for the request's log.
     mode: "async",
@@ -45,9 +43,8 @@ export const clusterHistoryOperations = {
     input: body("AutostopLogsBody", { cluster_name: pastToo, ...reading }),
     output: JobExitCode,
     errors: ["ClusterDoesNotExist"],
-  }),
-  hookLogs: operation({
-    name: "hook_logs",
+  },
+  hookLogs: {
     route: "POST /hook_logs",
     mode: "async",
     summary: "Print the log of a cluster's hooks, also once the cluster is gone.",
@@ -62,9 +59,8 @@ export const clusterHistoryOperations = {
     }),
     output: JobExitCode,
     errors: ["ClusterDoesNotExist", "NotFoundError"],
-  }),
-  costReport: operation({
-    name: "cost_report",
+  },
+  costReport: {
     route: "POST /cost_report",
     mode: "async",
     reads: true,
@@ -77,9 +73,8 @@ export const clusterHistoryOperations = {
       dashboard_summary_response: flag.describe("Shorter rows."),
     }),
     output: z.array(CostReportRecord),
-  }),
-  clusterEvents: operation({
-    name: "cluster_events",
+  },
+  clusterEvents: {
     route: "POST /cluster_events",
     mode: "async",
     reads: true,
@@ -96,5 +91,5 @@ export const clusterHistoryOperations = {
     }),
     output: z.union([z.array(z.string()), z.array(ClusterEventRecord)]),
     errors: ["ValueError"],
-  }),
-} satisfies Record<string, Operation>;
+  },
+});

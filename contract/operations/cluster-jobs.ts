@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { type Operation, operation } from "../../common/operation.ts";
+import { operationsOf } from "../../common/operation.ts";
 import { product } from "../../common/product.ts";
 import { byteCount, filePath, integer, listOf, taskText, text } from "../caps.ts";
 import { mostStretches, Stretch } from "../files-api.ts";
@@ -21,9 +21,8 @@ const flag = z.boolean().default(false);
 const clusterErrors = ["ClusterDoesNotExist", "ClusterNotUpError", "NotSupportedError"] as const;
 
 /** Jobs on a cluster, and what they wrote. */
-export const clusterJobOperations = {
-  exec: operation({
-    name: "exec",
+export const clusterJobOperations = operationsOf("", {
+  exec: {
     route: "POST /exec",
     mode: "async",
     queue: "long",
@@ -47,9 +46,8 @@ export const clusterJobOperations = {
       "ResourcesMismatchError",
       "RequestCancelled",
     ],
-  }),
-  queue: operation({
-    name: "queue",
+  },
+  queue: {
     route: "POST /queue",
     mode: "async",
     reads: true,
@@ -63,9 +61,8 @@ export const clusterJobOperations = {
     }),
     output: z.array(ClusterJobRecord),
     errors: [...clusterErrors, "CommandError"],
-  }),
-  jobStatus: operation({
-    name: "job_status",
+  },
+  jobStatus: {
     route: "POST /job_status",
     mode: "async",
     reads: true,
@@ -78,9 +75,8 @@ export const clusterJobOperations = {
     }),
     output: z.record(z.string(), z.enum(jobMachine.names).nullable()).describe("By job id."),
     errors: clusterErrors,
-  }),
-  cancel: operation({
-    name: "cancel",
+  },
+  cancel: {
     route: "POST /cancel",
     mode: "async",
     summary: "Cancel jobs of a cluster.",
@@ -97,9 +93,8 @@ export const clusterJobOperations = {
     }),
     output: Nothing,
     errors: clusterErrors,
-  }),
-  logs: operation({
-    name: "logs",
+  },
+  logs: {
     route: "POST /logs",
     mode: "log",
     summary:
@@ -115,9 +110,8 @@ export const clusterJobOperations = {
     }),
     output: JobExitCode,
     errors: clusterErrors,
-  }),
-  downloadLogs: operation({
-    name: "download_logs",
+  },
+  downloadLogs: {
     route: "POST /download_logs",
     mode: "async",
     summary: "Copy job logs to control, ready for /download.",
@@ -130,9 +124,8 @@ export const clusterJobOperations = {
     }),
     output: z.record(z.string(), z.string()).describe("Job id to folder on control."),
     errors: clusterErrors,
-  }),
-  download: operation({
-    name: "download",
+  },
+  download: {
     route: "POST /download",
     mode: "file",
     summary: "Fetch folders on control, or what lies on a node of a cluster, as one zip.",
@@ -160,5 +153,5 @@ export const clusterJobOperations = {
     },
     output: Bytes,
     errors: ["ValueError", "NotFoundError", "PermissionDeniedError", ...clusterErrors],
-  }),
-} satisfies Record<string, Operation>;
+  },
+});

@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { type Operation, operation } from "../../common/operation.ts";
+import { operationsOf } from "../../common/operation.ts";
 import { product, protocol } from "../../common/product.ts";
 import { caps, integer, listOf, longText, taskText, text } from "../caps.ts";
 import { ClusterStatusRecord, Handle, LaunchResult } from "../records/clusters.ts";
@@ -22,9 +22,8 @@ const stopOrDown = body("StopOrDownBody", {
 });
 
 /** Clusters: their life, their jobs, their history. */
-export const clusterOperations = {
-  launch: operation({
-    name: "launch",
+export const clusterOperations = operationsOf("", {
+  launch: {
     route: "POST /launch",
     mode: "async",
     queue: "long",
@@ -69,9 +68,8 @@ export const clusterOperations = {
       "VolumeNotFoundError",
       "VolumeNotReadyError",
     ],
-  }),
-  start: operation({
-    name: "start",
+  },
+  start: {
     route: "POST /start",
     mode: "async",
     queue: "long",
@@ -94,9 +92,8 @@ export const clusterOperations = {
       "ClusterOwnerIdentityMismatchError",
       "ResourcesUnavailableError",
     ],
-  }),
-  stop: operation({
-    name: "stop",
+  },
+  stop: {
     route: "POST /stop",
     mode: "async",
     summary: "Stop a cluster and keep its disks.",
@@ -105,9 +102,8 @@ export const clusterOperations = {
     input: stopOrDown,
     output: Nothing,
     errors: ["ClusterDoesNotExist", "NotSupportedError", "ClusterOwnerIdentityMismatchError"],
-  }),
-  down: operation({
-    name: "down",
+  },
+  down: {
     route: "POST /down",
     mode: "async",
     summary: "Tear a cluster down, disks included.",
@@ -116,9 +112,8 @@ export const clusterOperations = {
     input: stopOrDown,
     output: Nothing,
     errors: ["ClusterDoesNotExist", "NotSupportedError", "ClusterOwnerIdentityMismatchError"],
-  }),
-  preempt: operation({
-    name: "preempt",
+  },
+  preempt: {
     route: "POST /preempt",
     mode: "async",
     queue: "long",
@@ -138,9 +133,8 @@ export const clusterOperations = {
     }),
     output: Nothing,
     errors: ["ValueError", "ClusterDoesNotExist", "ClusterNotUpError", "NotSupportedError"],
-  }),
-  autostop: operation({
-    name: "autostop",
+  },
+  autostop: {
     route: "POST /autostop",
     mode: "async",
     summary: "Set or cancel what happens to a cluster once it is idle.",
@@ -156,9 +150,8 @@ export const clusterOperations = {
     }),
     output: Nothing,
     errors: ["ClusterDoesNotExist", "ClusterNotUpError", "NotSupportedError"],
-  }),
-  status: operation({
-    name: "status",
+  },
+  status: {
     route: "POST /status",
     mode: "async",
     reads: true,
@@ -180,9 +173,8 @@ export const clusterOperations = {
       bodyOptional: true,
     },
     output: z.array(ClusterStatusRecord),
-  }),
-  endpoints: operation({
-    name: "endpoints",
+  },
+  endpoints: {
     route: "POST /endpoints",
     mode: "async",
     reads: true,
@@ -195,9 +187,8 @@ export const clusterOperations = {
     }),
     output: z.record(z.string(), z.string()).describe("Port to address."),
     errors: ["ValueError", "ClusterNotUpError"],
-  }),
-  ssh: operation({
-    name: "ssh",
+  },
+  ssh: {
     route: "GET /kubernetes-pod-ssh-proxy",
     mode: "socket",
     summary: "SSH to a node of a cluster, in binary messages.",
@@ -214,7 +205,7 @@ export const clusterOperations = {
     },
     output: Nothing,
     errors: ["ValueError", "ClusterDoesNotExist", "ClusterNotUpError"],
-  }),
+  },
   ...clusterJobOperations,
   ...clusterHistoryOperations,
-} satisfies Record<string, Operation>;
+});

@@ -1,11 +1,11 @@
 import * as z from "zod";
-import { type Operation, operation } from "../../common/operation.ts";
+import { operationsOf } from "../../common/operation.ts";
 import { caps, integer, listOf, seconds, settings, text } from "../caps.ts";
 import { Bytes, body, optional, path } from "./fields.ts";
 
 /** Bundles for people who look for a fault. */
-export const debugOperations = {
-  createDump: operation({
+export const debugOperations = operationsOf("", {
+  createDump: {
     name: "create_debug_dump",
     route: "POST /debug/dump_create",
     mode: "async",
@@ -24,8 +24,8 @@ export const debugOperations = {
     }),
     output: z.string().describe("Path of the zip on control."),
     errors: ["ValueError"],
-  }),
-  downloadDump: operation({
+  },
+  downloadDump: {
     name: "debug.dump_download",
     route: "GET /debug/dump_download/{dump_filename}",
     mode: "file",
@@ -34,5 +34,5 @@ export const debugOperations = {
     input: path({ dump_filename: text }),
     output: Bytes,
     errors: ["PermissionDeniedError", "NotFoundError"],
-  }),
-} satisfies Record<string, Operation>;
+  },
+});

@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { type Operation, operation } from "../../common/operation.ts";
+import { operationsOf } from "../../common/operation.ts";
 import { caps, text } from "../caps.ts";
 import { EventRecord, eventNouns } from "../records/events.ts";
 import { optional, query, queryBoolean, queryInteger } from "./fields.ts";
@@ -7,8 +7,8 @@ import { optional, query, queryBoolean, queryInteger } from "./fields.ts";
 const eventId = queryInteger(0, caps.eventId);
 
 /** What happens to clusters, services and replicas, as one stream. */
-export const eventOperations = {
-  stream: operation({
+export const eventOperations = operationsOf("", {
+  stream: {
     name: "events",
     route: "GET /events",
     mode: "events",
@@ -42,5 +42,5 @@ export const eventOperations = {
     },
     output: EventRecord,
     errors: ["ValueError", "ResourcesUnavailableError"],
-  }),
-} satisfies Record<string, Operation>;
+  },
+});

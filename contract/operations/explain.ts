@@ -1,12 +1,11 @@
-import { type Operation, operation } from "../../common/operation.ts";
+import { operationsOf } from "../../common/operation.ts";
 import { text } from "../caps.ts";
 import { Explanation } from "../records/explanation.ts";
 import { query } from "./fields.ts";
 
 /** Why things are as they are. */
-export const explainOperations = {
-  explain: operation({
-    name: "explain",
+export const explainOperations = operationsOf("", {
+  explain: {
     route: "GET /explain",
     summary: "Explain what a cluster, a service or a request is waiting for.",
     access: "viewer",
@@ -15,5 +14,5 @@ export const explainOperations = {
     }),
     output: Explanation,
     errors: ["NotFoundError", "ValueError"],
-  }),
-} satisfies Record<string, Operation>;
+  },
+});

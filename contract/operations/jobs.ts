@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { type Operation, operation } from "../../common/operation.ts";
+import { operationsOf } from "../../common/operation.ts";
 import { product } from "../../common/product.ts";
 import { filePath, integer, listOf, seconds, taskText, text } from "../caps.ts";
 import { JobExitCode } from "../records/clusters.ts";
@@ -23,9 +23,8 @@ const listing = {
 };
 
 /** Managed jobs: each on a cluster that we create, recover and delete. */
-export const jobOperations = {
-  launch: operation({
-    name: "jobs.launch",
+export const jobOperations = operationsOf("jobs.", {
+  launch: {
     route: "POST /jobs/launch",
     mode: "async",
     summary: "Submit a managed job.",
@@ -49,9 +48,8 @@ export const jobOperations = {
       "ResourcesUnavailableError",
       "UserRequestRejectedByPolicy",
     ],
-  }),
-  queue: operation({
-    name: "jobs.queue",
+  },
+  queue: {
     reads: true,
     route: "POST /jobs/queue",
     mode: "async",
@@ -60,9 +58,8 @@ export const jobOperations = {
     input: body("JobsQueueBody", listing),
     output: z.array(ManagedJobRow),
     errors: ["ClusterNotUpError"],
-  }),
-  queueV2: operation({
-    name: "jobs.queue_v2",
+  },
+  queueV2: {
     reads: true,
     route: "POST /jobs/queue/v2",
     mode: "async",
@@ -86,9 +83,8 @@ export const jobOperations = {
     }),
     output: ManagedJobQueuePage,
     errors: ["ValueError", "ClusterNotUpError"],
-  }),
-  wait: operation({
-    name: "jobs.wait",
+  },
+  wait: {
     route: "POST /jobs/wait",
     mode: "async",
     queue: "long",
@@ -103,9 +99,8 @@ export const jobOperations = {
     }),
     output: JobExitCode,
     errors: ["ValueError", "JobNotFoundError", "TimeoutError", "ClusterNotUpError"],
-  }),
-  cancel: operation({
-    name: "jobs.cancel",
+  },
+  cancel: {
     route: "POST /jobs/cancel",
     mode: "async",
     summary: "Cancel managed jobs.",
@@ -122,9 +117,8 @@ export const jobOperations = {
     }),
     output: Nothing,
     errors: ["ValueError", "JobNotFoundError", "NotSupportedError", "ClusterNotUpError"],
-  }),
-  logs: operation({
-    name: "jobs.logs",
+  },
+  logs: {
     route: "POST /jobs/logs",
     mode: "log",
     resultNeedsFollow: true,
@@ -141,9 +135,8 @@ export const jobOperations = {
     }),
     output: JobExitCode,
     errors: ["ValueError", "JobNotFoundError", "ClusterNotUpError"],
-  }),
-  downloadLogs: operation({
-    name: "jobs.download_logs",
+  },
+  downloadLogs: {
     route: "POST /jobs/download_logs",
     mode: "async",
     summary: "Copy logs of managed jobs to control, ready for /download.",
@@ -157,9 +150,8 @@ export const jobOperations = {
     }),
     output: z.record(z.string(), z.string()).describe("Job id to folder on control."),
     errors: ["ValueError", "ClusterNotUpError"],
-  }),
-  events: operation({
-    name: "jobs.events",
+  },
+  events: {
     route: "POST /jobs/events",
     mode: "async",
     summary: "What happened to a managed job, newest first.",
@@ -173,5 +165,5 @@ export const jobOperations = {
     }),
     output: z.array(ManagedJobEvent),
     errors: ["ValueError"],
-  }),
-} satisfies Record<string, Operation>;
+  },
+});

@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { type Operation, operation } from "../../common/operation.ts";
+import { operationsOf } from "../../common/operation.ts";
 import { integer, text } from "../caps.ts";
 import {
   GpuAvailabilityRow,
@@ -12,8 +12,8 @@ import { body, optional } from "./fields.ts";
 const context = optional(text).describe("Context; null is the current one.");
 
 /** Kubernetes clusters that control can reach. */
-export const kubernetesOperations = {
-  kubernetesGpuAvailability: operation({
+export const kubernetesOperations = operationsOf("", {
+  kubernetesGpuAvailability: {
     name: "realtime_kubernetes_gpu_availability",
     route: "POST /realtime_kubernetes_gpu_availability",
     mode: "async",
@@ -27,18 +27,16 @@ export const kubernetesOperations = {
     }),
     output: z.array(z.tuple([z.string(), z.array(GpuAvailabilityRow)])).describe("By context."),
     errors: ["ValueError"],
-  }),
-  kubernetesNodeInfo: operation({
-    name: "kubernetes_node_info",
+  },
+  kubernetesNodeInfo: {
     route: "POST /kubernetes_node_info",
     mode: "async",
     summary: "Nodes of a Kubernetes cluster.",
     access: "viewer",
     input: body("KubernetesNodeInfoRequestBody", { context }),
     output: KubernetesNodesInfo,
-  }),
-  kubernetesLabelGpus: operation({
-    name: "kubernetes_label_gpus",
+  },
+  kubernetesLabelGpus: {
     route: "POST /kubernetes_label_gpus",
     mode: "async",
     queue: "long",
@@ -53,9 +51,8 @@ export const kubernetesOperations = {
       wait_for_completion: z.boolean().default(true),
     }),
     output: z.object({ success: z.boolean(), message: z.string().nullable() }),
-  }),
-  statusKubernetes: operation({
-    name: "status_kubernetes",
+  },
+  statusKubernetes: {
     route: "GET /status_kubernetes",
     mode: "async",
     summary: "Everything of ours in the current context, of every user. Experimental.",
@@ -69,5 +66,5 @@ export const kubernetesOperations = {
       ])
       .describe("All clusters, those that are not managed jobs, managed jobs, context."),
     errors: ["ValueError"],
-  }),
-} satisfies Record<string, Operation>;
+  },
+});

@@ -1,14 +1,13 @@
 import * as z from "zod";
-import { type Operation, operation } from "../../common/operation.ts";
+import { operationsOf } from "../../common/operation.ts";
 import { integer, text } from "../caps.ts";
 import { body, Nothing, optional } from "./fields.ts";
 
 const name = optional(text).describe("Null is the usual name.");
 
 /** A Kubernetes cluster on the machine of control. */
-export const localOperations = {
-  up: operation({
-    name: "local_up",
+export const localOperations = operationsOf("local_", {
+  up: {
     route: "POST /local_up",
     mode: "async",
     queue: "long",
@@ -22,9 +21,8 @@ export const localOperations = {
     }),
     output: Nothing,
     errors: ["RuntimeError"],
-  }),
-  down: operation({
-    name: "local_down",
+  },
+  down: {
     route: "POST /local_down",
     mode: "async",
     queue: "long",
@@ -33,5 +31,5 @@ export const localOperations = {
     input: body("LocalDownBody", { name }),
     output: Nothing,
     errors: ["RuntimeError"],
-  }),
-} satisfies Record<string, Operation>;
+  },
+});

@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { type Operation, operation } from "../../common/operation.ts";
+import { operationsOf } from "../../common/operation.ts";
 import { text } from "../caps.ts";
 import { body } from "./fields.ts";
 
@@ -18,30 +18,28 @@ export type Orphan = z.output<typeof Orphan>;
 const named = body("OrphanBody", { cluster: text.describe("Its name, or its id.") });
 
 /** Clusters that a lost or restored database does not have. */
-export const orphanOperations = {
-  list: operation({
+export const orphanOperations = operationsOf("orphans.", {
+  list: {
     name: "orphans",
     route: "GET /orphans",
     summary: "List clusters whose nodes are there, and which the database does not have.",
     access: "admin",
     output: z.array(Orphan),
-  }),
-  adopt: operation({
-    name: "orphans.adopt",
+  },
+  adopt: {
     route: "POST /orphans/adopt",
     summary: "Add such a cluster to the database as yours; its jobs are not interrupted.",
     access: "admin",
     input: named,
     output: Orphan,
     errors: ["NotFoundError", "ConflictError"],
-  }),
-  end: operation({
-    name: "orphans.end",
+  },
+  end: {
     route: "POST /orphans/end",
     summary: "End such a cluster: its jobs and its nodes, without hooks.",
     access: "admin",
     input: named,
     output: Orphan,
     errors: ["NotFoundError", "ConflictError", "CloudError"],
-  }),
-} satisfies Record<string, Operation>;
+  },
+});

@@ -1,20 +1,18 @@
-import { type Operation, operation } from "../../common/operation.ts";
+import { operationsOf } from "../../common/operation.ts";
 import { text } from "../caps.ts";
 import { Bytes, path } from "./fields.ts";
 
 /** The web interface. */
-export const pageOperations = {
-  home: operation({
-    name: "dashboard.home",
+export const pageOperations = operationsOf("dashboard.", {
+  home: {
     route: "GET /",
     mode: "page",
     summary: "Go to the web interface.",
     access: "viewer",
     output: Bytes,
     otherAnswers: { 307: "The page lies at /dashboard/." },
-  }),
-  file: operation({
-    name: "dashboard.file",
+  },
+  file: {
     route: "GET /dashboard/{full_path}",
     mode: "page",
     summary: "What there is in place of a web interface, whatever the path.",
@@ -22,5 +20,5 @@ export const pageOperations = {
     input: path({ full_path: text.describe("May have slashes.") }),
     output: Bytes,
     errors: ["ValueError", "PermissionDeniedError"],
-  }),
-} satisfies Record<string, Operation>;
+  },
+});

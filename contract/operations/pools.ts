@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { type Operation, operation } from "../../common/operation.ts";
+import { operationsOf } from "../../common/operation.ts";
 import { filePath, integer, listOf, poolText, text } from "../caps.ts";
 import { ServiceComponent, ServiceStatusRecord, UpdateMode } from "../records/services.ts";
 import { mostMachines } from "../task/readers.ts";
@@ -11,9 +11,8 @@ const poolNames = nullable(z.union([text, listOf(text)]));
 const tail = optional(integer).describe("Last n lines; null is everything.");
 
 /** Pools: clusters that are kept warm for managed jobs. */
-export const poolOperations = {
-  apply: operation({
-    name: "jobs.pool_apply",
+export const poolOperations = operationsOf("jobs.pool_", {
+  apply: {
     route: "POST /jobs/pool_apply",
     mode: "async",
     queue: "long",
@@ -37,9 +36,8 @@ export const poolOperations = {
       "NotSupportedError",
       "UserRequestRejectedByPolicy",
     ],
-  }),
-  down: operation({
-    name: "jobs.pool_down",
+  },
+  down: {
     route: "POST /jobs/pool_down",
     mode: "async",
     summary: "Take pools down.",
@@ -51,9 +49,8 @@ export const poolOperations = {
     }),
     output: Nothing,
     errors: ["ValueError", "ConflictError", "RuntimeError", "ClusterNotUpError"],
-  }),
-  status: operation({
-    name: "jobs.pool_status",
+  },
+  status: {
     route: "POST /jobs/pool_status",
     mode: "async",
     reads: true,
@@ -62,9 +59,8 @@ export const poolOperations = {
     input: body("JobsPoolStatusBody", { pool_names: poolNames.describe("Null is all.") }),
     output: z.array(ServiceStatusRecord),
     errors: ["ClusterNotUpError"],
-  }),
-  logs: operation({
-    name: "jobs.pool_logs",
+  },
+  logs: {
     route: "POST /jobs/pool_logs",
     mode: "log",
     resultNeedsFollow: true,
@@ -80,8 +76,8 @@ export const poolOperations = {
     }),
     output: Nothing,
     errors: ["ValueError", "NotFoundError", "ClusterNotUpError"],
-  }),
-  downloadLogs: operation({
+  },
+  downloadLogs: {
     name: "jobs.pool_sync_down_logs",
     route: "POST /jobs/pool_sync-down-logs",
     mode: "async",
@@ -99,5 +95,5 @@ export const poolOperations = {
     }),
     output: z.string().describe("Folder on control."),
     errors: ["ValueError", "NotFoundError", "ClusterNotUpError"],
-  }),
-} satisfies Record<string, Operation>;
+  },
+});

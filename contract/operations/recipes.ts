@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { type Operation, operation } from "../../common/operation.ts";
+import { operationsOf } from "../../common/operation.ts";
 import { document, longText, text } from "../caps.ts";
 import { RecipeRecord } from "../records/recipes.ts";
 import { body, optional } from "./fields.ts";
@@ -9,18 +9,16 @@ const anyVersion = text.describe("Recipe, or NAME@VERSION.");
 const flag = z.boolean().default(false);
 
 /** Recipes: tasks that users keep and share. */
-export const recipeOperations = {
-  mine: operation({
-    name: "recipes.mine",
+export const recipeOperations = operationsOf("recipes.", {
+  mine: {
     requestName: "recipes.list",
     route: "GET /recipes",
     mode: "async",
     summary: "Pinned recipes and the caller's own.",
     access: "viewer",
     output: z.array(RecipeRecord),
-  }),
-  list: operation({
-    name: "recipes.list",
+  },
+  list: {
     route: "POST /recipes/list",
     mode: "async",
     summary: "List recipes.",
@@ -32,18 +30,16 @@ export const recipeOperations = {
     }),
     output: z.array(RecipeRecord),
     errors: ["ValueError"],
-  }),
-  get: operation({
-    name: "recipes.get",
+  },
+  get: {
     route: "POST /recipes/get",
     mode: "async",
     summary: "One recipe; null when nobody knows it.",
     access: "viewer",
     input: body("RecipeGetBody", { recipe_name: anyVersion }),
     output: RecipeRecord.nullable(),
-  }),
-  create: operation({
-    name: "recipes.create",
+  },
+  create: {
     route: "POST /recipes/create",
     mode: "async",
     summary: "Create a recipe.",
@@ -57,9 +53,8 @@ export const recipeOperations = {
     }),
     output: RecipeRecord,
     errors: ["ValueError", "InvalidRecipeNameError", "RecipeAlreadyExistsError"],
-  }),
-  update: operation({
-    name: "recipes.update",
+  },
+  update: {
     route: "POST /recipes/update",
     mode: "async",
     summary: "Change a recipe.",
@@ -72,9 +67,8 @@ export const recipeOperations = {
     }),
     output: RecipeRecord.nullable(),
     errors: ["ValueError", "PermissionDeniedError"],
-  }),
-  delete: operation({
-    name: "recipes.delete",
+  },
+  delete: {
     route: "POST /recipes/delete",
     mode: "async",
     summary: "Delete a recipe; false when it is not the caller's.",
@@ -82,9 +76,8 @@ export const recipeOperations = {
     input: body("RecipeDeleteBody", { recipe_name: recipeName }),
     output: z.boolean(),
     errors: ["ValueError"],
-  }),
-  pin: operation({
-    name: "recipes.pin",
+  },
+  pin: {
     route: "POST /recipes/pin",
     mode: "async",
     summary: "Pin a recipe, or unpin it.",
@@ -92,5 +85,5 @@ export const recipeOperations = {
     input: body("RecipePinBody", { recipe_name: recipeName, pinned: z.boolean() }),
     output: RecipeRecord.nullable(),
     errors: ["ValueError"],
-  }),
-} satisfies Record<string, Operation>;
+  },
+});

@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { type Operation, operation } from "../../common/operation.ts";
+import { operationsOf } from "../../common/operation.ts";
 import { caps, filePath, listOf, text } from "../caps.ts";
 import { HealthRecord, PluginInfo, RequestPayload } from "../records/requests.ts";
 import { Bytes, body, optional, query, queryBoolean, queryInteger, queryList } from "./fields.ts";
@@ -7,9 +7,8 @@ import { Bytes, body, optional, query, queryBoolean, queryInteger, queryList } f
 const completion = query({ incomplete: text.describe("Beginning of the name.") });
 
 /** Stored requests, and what a client asks of control itself. */
-export const requestOperations = {
-  get: operation({
-    name: "api.get",
+export const requestOperations = operationsOf("api.", {
+  get: {
     route: "GET /api/get",
     summary: "Wait for a request to end and get its result.",
     access: "viewer",
@@ -17,9 +16,8 @@ export const requestOperations = {
     output: RequestPayload,
     otherAnswers: { 500: "The request failed; the record has its error." },
     errors: ["NotFoundError", "ValueError"],
-  }),
-  stream: operation({
-    name: "api.stream",
+  },
+  stream: {
     route: "GET /api/stream",
     mode: "stream",
     summary: "Stream the log of a request, or a log file of control.",
@@ -33,8 +31,8 @@ export const requestOperations = {
     }),
     output: Bytes,
     errors: ["NotFoundError", "ValueError"],
-  }),
-  cancel: operation({
+  },
+  cancel: {
     name: "api_cancel",
     route: "POST /api/cancel",
     mode: "async",
@@ -46,9 +44,8 @@ export const requestOperations = {
     }),
     output: z.array(z.string()).describe("Ids that were cancelled."),
     errors: ["ValueError"],
-  }),
-  status: operation({
-    name: "api.status",
+  },
+  status: {
     route: "GET /api/status",
     summary: "List requests, newest first.",
     access: "viewer",
@@ -66,51 +63,49 @@ export const requestOperations = {
     }),
     output: z.array(RequestPayload),
     errors: ["NotFoundError", "ValueError"],
-  }),
-  health: operation({
-    name: "api.health",
+  },
+  health: {
     route: "GET /api/health",
     summary: "State of control, and who the caller is.",
     access: "open",
     output: HealthRecord,
-  }),
-  plugins: operation({
-    name: "api.plugins",
+  },
+  plugins: {
     route: "GET /api/plugins",
     summary: "Parts that were added to control.",
     access: "viewer",
     output: z.object({ plugins: z.array(PluginInfo) }),
-  }),
-  completeClusterName: operation({
+  },
+  completeClusterName: {
     name: "api.completion.cluster_name",
     route: "GET /api/completion/cluster_name",
     summary: "Names of clusters that begin so, for shells.",
     access: "viewer",
     input: completion,
     output: z.array(z.string()),
-  }),
-  completeStorageName: operation({
+  },
+  completeStorageName: {
     name: "api.completion.storage_name",
     route: "GET /api/completion/storage_name",
     summary: "Names of storages that begin so, for shells.",
     access: "viewer",
     input: completion,
     output: z.array(z.string()),
-  }),
-  completeVolumeName: operation({
+  },
+  completeVolumeName: {
     name: "api.completion.volume_name",
     route: "GET /api/completion/volume_name",
     summary: "Names of volumes that begin so, for shells.",
     access: "viewer",
     input: completion,
     output: z.array(z.string()),
-  }),
-  completeRequestId: operation({
+  },
+  completeRequestId: {
     name: "api.completion.api_request",
     route: "GET /api/completion/api_request",
     summary: "Ids of requests that begin so, for shells.",
     access: "viewer",
     input: completion,
     output: z.array(z.string()),
-  }),
-} satisfies Record<string, Operation>;
+  },
+});

@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { type Operation, operation } from "../../common/operation.ts";
+import { operationsOf } from "../../common/operation.ts";
 import { longText, text } from "../caps.ts";
 import { Seconds } from "../records/clusters.ts";
 import { secretName } from "../task/variables.ts";
@@ -29,30 +29,27 @@ export const SecretRecord = z
 export type SecretRecord = z.output<typeof SecretRecord>;
 
 /** Secrets that tasks name instead of carrying them. */
-export const secretOperations = {
-  list: operation({
-    name: "secrets.list",
+export const secretOperations = operationsOf("secrets.", {
+  list: {
     route: "GET /secrets",
     summary: "List stored secrets, without their values.",
     access: "user",
     audited: false,
     output: z.array(SecretRecord),
-  }),
-  set: operation({
-    name: "secrets.set",
+  },
+  set: {
     route: "POST /secrets/set",
     summary: "Store a secret, in place of one of that name. Nothing gives its value back.",
     access: "user",
     input: body("SecretSetBody", { ...which, value: longText.min(1) }),
     output: Nothing,
-  }),
-  delete: operation({
-    name: "secrets.delete",
+  },
+  delete: {
     route: "POST /secrets/delete",
     summary: "Delete a stored secret. Tasks that were launched with it keep it.",
     access: "user",
     input: body("SecretDeleteBody", which),
     output: Nothing,
     errors: ["NotFoundError"],
-  }),
-} satisfies Record<string, Operation>;
+  },
+});

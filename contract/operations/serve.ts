@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { type Operation, operation } from "../../common/operation.ts";
+import { operationsOf } from "../../common/operation.ts";
 import { filePath, integer, listOf, serviceText, text } from "../caps.ts";
 import { ServiceComponent, ServiceStatusRecord, UpdateMode } from "../records/services.ts";
 import { body, logInstants, Nothing, nullable, optional } from "./fields.ts";
@@ -10,9 +10,8 @@ const serviceNames = nullable(z.union([text, listOf(text)]));
 const tail = optional(integer).describe("Last n lines; null is everything.");
 
 /** Services: an endpoint that is kept alive, a cluster behind each replica. */
-export const serveOperations = {
-  up: operation({
-    name: "serve.up",
+export const serveOperations = operationsOf("serve.", {
+  up: {
     route: "POST /serve/up",
     mode: "async",
     queue: "long",
@@ -31,9 +30,8 @@ export const serveOperations = {
       "NotSupportedError",
       "UserRequestRejectedByPolicy",
     ],
-  }),
-  update: operation({
-    name: "serve.update",
+  },
+  update: {
     route: "POST /serve/update",
     mode: "async",
     summary: "Move a service to a new version.",
@@ -53,9 +51,8 @@ export const serveOperations = {
       "NotSupportedError",
       "UserRequestRejectedByPolicy",
     ],
-  }),
-  down: operation({
-    name: "serve.down",
+  },
+  down: {
     route: "POST /serve/down",
     mode: "async",
     summary: "Take services down.",
@@ -67,9 +64,8 @@ export const serveOperations = {
     }),
     output: Nothing,
     errors: ["ValueError", "RuntimeError", "ClusterNotUpError"],
-  }),
-  terminateReplica: operation({
-    name: "serve.terminate_replica",
+  },
+  terminateReplica: {
     route: "POST /serve/terminate-replica",
     mode: "async",
     summary: "End one replica; scaling may bring up a new one.",
@@ -82,9 +78,8 @@ export const serveOperations = {
     }),
     output: Nothing,
     errors: ["NotFoundError", "ConflictError", "ClusterNotUpError"],
-  }),
-  status: operation({
-    name: "serve.status",
+  },
+  status: {
     route: "POST /serve/status",
     mode: "async",
     reads: true,
@@ -93,9 +88,8 @@ export const serveOperations = {
     input: body("ServeStatusBody", { service_names: serviceNames.describe("Null is all.") }),
     output: z.array(ServiceStatusRecord),
     errors: ["ClusterNotUpError"],
-  }),
-  logs: operation({
-    name: "serve.logs",
+  },
+  logs: {
     route: "POST /serve/logs",
     mode: "log",
     resultNeedsFollow: true,
@@ -112,8 +106,8 @@ export const serveOperations = {
     }),
     output: Nothing,
     errors: ["ValueError", "NotFoundError", "ClusterNotUpError"],
-  }),
-  downloadLogs: operation({
+  },
+  downloadLogs: {
     name: "serve.sync_down_logs",
     route: "POST /serve/sync-down-logs",
     mode: "async",
@@ -131,5 +125,5 @@ export const serveOperations = {
     }),
     output: z.string().describe("Folder on control."),
     errors: ["ValueError", "NotFoundError", "ClusterNotUpError"],
-  }),
-} satisfies Record<string, Operation>;
+  },
+});

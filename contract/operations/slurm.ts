@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { type Operation, operation } from "../../common/operation.ts";
+import { operationsOf } from "../../common/operation.ts";
 import { integer, text } from "../caps.ts";
 import { GpuAvailabilityRow, SlurmNodeInfo } from "../records/clouds.ts";
 import { body, optional } from "./fields.ts";
@@ -9,8 +9,8 @@ const nodeInfo = body("SlurmNodeInfoRequestBody", {
 });
 
 /** Slurm clusters that control can reach. */
-export const slurmOperations = {
-  slurmGpuAvailability: operation({
+export const slurmOperations = operationsOf("", {
+  slurmGpuAvailability: {
     name: "realtime_slurm_gpu_availability",
     route: "POST /slurm_gpu_availability",
     mode: "async",
@@ -24,18 +24,16 @@ export const slurmOperations = {
     output: z
       .array(z.tuple([z.string(), z.array(GpuAvailabilityRow), z.string().nullable()]))
       .describe("Cluster, its rows, what went wrong."),
-  }),
-  slurmNodeInfo: operation({
-    name: "slurm_node_info",
+  },
+  slurmNodeInfo: {
     route: "POST /slurm_node_info",
     mode: "async",
     summary: "Nodes of a Slurm cluster.",
     access: "viewer",
     input: nodeInfo,
     output: z.array(SlurmNodeInfo),
-  }),
-  slurmNodeInfoByGet: operation({
-    name: "slurm_node_info_by_get",
+  },
+  slurmNodeInfoByGet: {
     requestName: "slurm_node_info",
     route: "GET /slurm_node_info",
     mode: "async",
@@ -43,5 +41,5 @@ export const slurmOperations = {
     access: "viewer",
     input: nodeInfo,
     output: z.array(SlurmNodeInfo),
-  }),
-} satisfies Record<string, Operation>;
+  },
+});

@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { type Operation, operation } from "../../common/operation.ts";
+import { operationsOf } from "../../common/operation.ts";
 import { small, text } from "../caps.ts";
 import { SshNodePoolConfig, SshNodePoolStatus } from "../records/ssh-node-pools.ts";
 import { body, Nothing, optional, path } from "./fields.ts";
@@ -16,50 +16,44 @@ const all = body("SSHUpBody", {
 const Done = z.object({ status: z.literal("success") });
 
 /** Pools of machines that control reaches over SSH. */
-export const sshNodePoolOperations = {
-  list: operation({
-    name: "ssh_node_pools.list",
+export const sshNodePoolOperations = operationsOf("ssh_node_pools.", {
+  list: {
     route: "GET /ssh_node_pools",
     summary: "Every pool's configuration.",
     access: "viewer",
     output: z.record(z.string(), SshNodePoolConfig).describe("By name."),
-  }),
-  update: operation({
-    name: "ssh_node_pools.update",
+  },
+  update: {
     route: "POST /ssh_node_pools",
     summary: "Replace the pools that the body names; others stay.",
     access: "admin",
     input: { body: small(z.object({}).catchall(z.unknown())).describe("Pools by name.") },
     output: Done,
     errors: ["ValueError"],
-  }),
-  delete: operation({
-    name: "ssh_node_pools.delete",
+  },
+  delete: {
     route: "DELETE /ssh_node_pools/{pool_name}",
     summary: "Forget a pool; nothing is torn down.",
     access: "admin",
     input: pool,
     output: Done,
     errors: ["NotFoundError"],
-  }),
-  listKeys: operation({
-    name: "ssh_node_pools.list_keys",
+  },
+  listKeys: {
     route: "GET /ssh_node_pools/keys",
     summary: "Names of the private keys that were uploaded.",
     access: "admin",
     output: z.array(z.string()),
-  }),
-  uploadKey: operation({
-    name: "ssh_node_pools.upload_key",
+  },
+  uploadKey: {
     route: "POST /ssh_node_pools/keys",
     summary: "Upload a private key: a form with key_name and key_file.",
     access: "admin",
     input: { rawBody: "multipart/form-data" },
     output: Done.extend({ key_path: z.string().describe("Path on control.") }),
     errors: ["ValueError"],
-  }),
-  deploy: operation({
-    name: "ssh_node_pools.deploy",
+  },
+  deploy: {
     requestName: "ssh_node_pools.up",
     route: "POST /ssh_node_pools/{pool_name}/deploy",
     mode: "receipt",
@@ -69,9 +63,8 @@ export const sshNodePoolOperations = {
     input: pool,
     output: Nothing,
     errors: ["NotFoundError"],
-  }),
-  deployAll: operation({
-    name: "ssh_node_pools.deploy_all",
+  },
+  deployAll: {
     requestName: "ssh_node_pools.up",
     route: "POST /ssh_node_pools/deploy",
     mode: "receipt",
@@ -81,9 +74,8 @@ export const sshNodePoolOperations = {
     input: all,
     output: Nothing,
     errors: ["NotFoundError"],
-  }),
-  down: operation({
-    name: "ssh_node_pools.down",
+  },
+  down: {
     route: "POST /ssh_node_pools/{pool_name}/down",
     mode: "receipt",
     queue: "long",
@@ -92,9 +84,8 @@ export const sshNodePoolOperations = {
     input: pool,
     output: Nothing,
     errors: ["NotFoundError"],
-  }),
-  downAll: operation({
-    name: "ssh_node_pools.down_all",
+  },
+  downAll: {
     requestName: "ssh_node_pools.down",
     route: "POST /ssh_node_pools/down",
     mode: "receipt",
@@ -104,13 +95,12 @@ export const sshNodePoolOperations = {
     input: all,
     output: Nothing,
     errors: ["NotFoundError"],
-  }),
-  status: operation({
-    name: "ssh_node_pools.status",
+  },
+  status: {
     route: "GET /ssh_node_pools/{pool_name}/status",
     summary: "Whether a pool can be used.",
     access: "viewer",
     input: pool,
     output: SshNodePoolStatus,
-  }),
-} satisfies Record<string, Operation>;
+  },
+});

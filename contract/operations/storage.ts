@@ -1,21 +1,20 @@
 import * as z from "zod";
-import { type Operation, operation } from "../../common/operation.ts";
+import { operationsOf } from "../../common/operation.ts";
 import { text } from "../caps.ts";
 import { StorageRecord } from "../records/volumes.ts";
 import { body, Nothing } from "./fields.ts";
 
 /** Storages: buckets that tasks mount. */
-export const storageOperations = {
-  list: operation({
+export const storageOperations = operationsOf("storage_", {
+  list: {
     name: "storage_ls",
     route: "GET /storage/ls",
     mode: "async",
     summary: "List storages.",
     access: "viewer",
     output: z.array(StorageRecord),
-  }),
-  delete: operation({
-    name: "storage_delete",
+  },
+  delete: {
     route: "POST /storage/delete",
     mode: "async",
     queue: "long",
@@ -25,5 +24,5 @@ export const storageOperations = {
     input: body("StorageBody", { name: text }),
     output: Nothing,
     errors: ["NotFoundError"],
-  }),
-} satisfies Record<string, Operation>;
+  },
+});

@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { type Operation, operation } from "../../common/operation.ts";
+import { operationsOf } from "../../common/operation.ts";
 import { integer, taskText, text } from "../caps.ts";
 import { body, Nothing, nullable } from "./fields.ts";
 
@@ -18,9 +18,8 @@ const dag = {
 };
 
 /** Tasks before they are launched. */
-export const taskOperations = {
-  validate: operation({
-    name: "validate",
+export const taskOperations = operationsOf("", {
+  validate: {
     route: "POST /validate",
     summary: "Check tasks; files that they mount are not looked at.",
     access: "viewer",
@@ -34,9 +33,8 @@ export const taskOperations = {
       "UserRequestRejectedByPolicy",
     ],
     encodesErrors: true,
-  }),
-  optimize: operation({
-    name: "optimize",
+  },
+  optimize: {
     route: "POST /optimize",
     mode: "async",
     summary: "Pick machines for tasks; the plan is in the request's log.",
@@ -53,5 +51,5 @@ export const taskOperations = {
       "NoCloudAccessError",
       "UserRequestRejectedByPolicy",
     ],
-  }),
-} satisfies Record<string, Operation>;
+  },
+});

@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { type Operation, operation } from "../../common/operation.ts";
+import { operationsOf } from "../../common/operation.ts";
 import { integer, text } from "../caps.ts";
 import {
   ServiceAccountRole,
@@ -12,17 +12,15 @@ import { body, optional } from "./fields.ts";
 const token = { token_id: text };
 
 /** Service accounts and their tokens. */
-export const tokenOperations = {
-  list: operation({
-    name: "tokens.list",
+export const tokenOperations = operationsOf("tokens.", {
+  list: {
     route: "GET /users/service-account-tokens",
     summary: "List tokens, those of everybody.",
     access: "viewer",
     output: z.array(ServiceAccountTokenRecord),
     errors: ["AuthenticationError"],
-  }),
-  create: operation({
-    name: "tokens.create",
+  },
+  create: {
     route: "POST /users/service-account-tokens",
     summary: "Create a service account and its token; the secret is shown once.",
     access: "user",
@@ -36,9 +34,8 @@ export const tokenOperations = {
     }),
     output: ServiceAccountTokenSecret,
     errors: ["AuthenticationError", "PermissionDeniedError", "ValueError"],
-  }),
-  delete: operation({
-    name: "tokens.delete",
+  },
+  delete: {
     route: "POST /users/service-account-tokens/delete",
     summary: "Delete a token and its service account.",
     access: "user",
@@ -46,9 +43,8 @@ export const tokenOperations = {
     input: body("ServiceAccountTokenDeleteBody", token),
     output: z.object({ message: z.string() }),
     errors: ["AuthenticationError", "NotFoundError", "PermissionDeniedError", "ValueError"],
-  }),
-  getRole: operation({
-    name: "tokens.get_role",
+  },
+  getRole: {
     route: "POST /users/service-account-tokens/get-role",
     summary: "The roles of a service account.",
     access: "viewer",
@@ -56,9 +52,8 @@ export const tokenOperations = {
     input: body("ServiceAccountTokenRoleBody", token),
     output: ServiceAccountRole,
     errors: ["AuthenticationError", "NotFoundError", "PermissionDeniedError"],
-  }),
-  updateRole: operation({
-    name: "tokens.update_role",
+  },
+  updateRole: {
     route: "POST /users/service-account-tokens/update-role",
     summary: "Set the role of a service account.",
     access: "user",
@@ -69,9 +64,8 @@ export const tokenOperations = {
     }),
     output: ServiceAccountRoleChanged,
     errors: ["AuthenticationError", "NotFoundError", "PermissionDeniedError", "ValueError"],
-  }),
-  rotate: operation({
-    name: "tokens.rotate",
+  },
+  rotate: {
     route: "POST /users/service-account-tokens/rotate",
     summary: "Give a service account a new secret; identity and roles stay.",
     access: "user",
@@ -84,5 +78,5 @@ export const tokenOperations = {
     }),
     output: ServiceAccountTokenSecret,
     errors: ["AuthenticationError", "NotFoundError", "PermissionDeniedError", "ValueError"],
-  }),
-} satisfies Record<string, Operation>;
+  },
+});

@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { type Operation, operation } from "../../common/operation.ts";
+import { operationsOf } from "../../common/operation.ts";
 import { product, protocol } from "../../common/product.ts";
 import { BlobId } from "../blob-id.ts";
 import { text } from "../caps.ts";
@@ -20,9 +20,8 @@ const chunkOf = (uploadId: z.ZodString) => ({
 });
 
 /** Files that tasks bring along, as zip in chunks. */
-export const uploadOperations = {
-  upload: operation({
-    name: "upload",
+export const uploadOperations = operationsOf("", {
+  upload: {
     route: "POST /upload",
     summary: "Upload a chunk of a zip; unpacked for its owner once all are there.",
     access: "user",
@@ -33,8 +32,8 @@ export const uploadOperations = {
     ),
     output: UploadZipFileResponse,
     errors: ["ValueError"],
-  }),
-  hasBlob: operation({
+  },
+  hasBlob: {
     name: "upload_v2.blob",
     route: "GET /upload_v2/blob",
     summary: "Whether control has a blob; asking keeps it for longer.",
@@ -46,8 +45,8 @@ export const uploadOperations = {
     }),
     output: z.object({ exists: z.boolean() }),
     errors: ["ValueError"],
-  }),
-  uploadBlob: operation({
+  },
+  uploadBlob: {
     name: "upload_v2",
     route: "POST /upload_v2",
     summary: "Upload a chunk of a blob, unpacked once and shared by every request that names it.",
@@ -61,5 +60,5 @@ export const uploadOperations = {
     ),
     output: UploadZipFileResponse,
     errors: ["ValueError"],
-  }),
-} satisfies Record<string, Operation>;
+  },
+});

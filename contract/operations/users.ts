@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { type Operation, operation } from "../../common/operation.ts";
+import { operationsOf } from "../../common/operation.ts";
 import { document, text } from "../caps.ts";
 import {
   CurrentRole,
@@ -11,31 +11,27 @@ import {
 import { body, Nothing, optional, query } from "./fields.ts";
 
 /** Users and their roles. */
-export const userOperations = {
-  list: operation({
-    name: "users.list",
+export const userOperations = operationsOf("users.", {
+  list: {
     route: "GET /users",
     summary: "List users.",
     access: "viewer",
     output: z.array(UserRecord),
-  }),
-  role: operation({
-    name: "users.role",
+  },
+  role: {
     route: "GET /users/role",
     summary: "Who the caller is, and the role of the caller.",
     access: "viewer",
     output: CurrentRole,
-  }),
-  workspace: operation({
-    name: "users.workspace",
+  },
+  workspace: {
     route: "GET /users/me/workspace",
     summary: "Where launches of the caller go that name no workspace.",
     access: "viewer",
     input: query({ requested: optional(text).describe("As if a launch named this one.") }),
     output: UserWorkspace,
-  }),
-  preferWorkspace: operation({
-    name: "users.prefer_workspace",
+  },
+  preferWorkspace: {
     route: "POST /users/me/workspace",
     summary: "Choose where launches of the caller go that name no workspace.",
     access: "viewer",
@@ -45,9 +41,8 @@ export const userOperations = {
     }),
     output: z.object({ preferred: z.string().nullable() }),
     errors: ["PermissionDeniedError"],
-  }),
-  create: operation({
-    name: "users.create",
+  },
+  create: {
     route: "POST /users/create",
     summary: "Create a user with a password.",
     access: "admin",
@@ -58,9 +53,8 @@ export const userOperations = {
     }),
     output: Nothing,
     errors: ["ValueError"],
-  }),
-  update: operation({
-    name: "users.update",
+  },
+  update: {
     route: "POST /users/update",
     summary: "Change the role or the password of a user.",
     access: "viewer",
@@ -73,18 +67,16 @@ export const userOperations = {
     }),
     output: Nothing,
     errors: ["ValueError", "PermissionDeniedError"],
-  }),
-  delete: operation({
-    name: "users.delete",
+  },
+  delete: {
     route: "POST /users/delete",
     summary: "Delete a user who owns nothing any more.",
     access: "admin",
     input: body("UserDeleteBody", { user_id: text }),
     output: Nothing,
     errors: ["ValueError"],
-  }),
-  import: operation({
-    name: "users.import",
+  },
+  import: {
     route: "POST /users/import",
     summary: "Create users from CSV: all of them, or none where one line is wrong.",
     access: "admin",
@@ -93,12 +85,11 @@ export const userOperations = {
     }),
     output: UserImportResult,
     errors: ["ValueError"],
-  }),
-  export: operation({
-    name: "users.export",
+  },
+  export: {
     route: "GET /users/export",
     summary: "All users as CSV, without passwords.",
     access: "admin",
     output: UserExportResult,
-  }),
-} satisfies Record<string, Operation>;
+  },
+});

@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { type Operation, operation } from "../../common/operation.ts";
+import { operationsOf } from "../../common/operation.ts";
 import { settings, text } from "../caps.ts";
 import { ConfigurationVersion, WorkspaceConfig, WorkspaceUse } from "../records/workspaces.ts";
 import { body } from "./fields.ts";
@@ -10,17 +10,15 @@ const document = z
 const workspaces = z.record(z.string(), WorkspaceConfig).describe("Every workspace, by name.");
 
 /** Workspaces, and the configuration of control that they are a part of. */
-export const workspaceOperations = {
-  get: operation({
-    name: "workspaces.get",
+export const workspaceOperations = operationsOf("workspaces.", {
+  get: {
     route: "GET /workspaces",
     mode: "async",
     summary: "Workspaces that the caller may use.",
     access: "viewer",
     output: workspaces,
-  }),
-  update: operation({
-    name: "workspaces.update",
+  },
+  update: {
     route: "POST /workspaces/update",
     mode: "async",
     summary: "Replace the configuration of one workspace.",
@@ -31,9 +29,8 @@ export const workspaceOperations = {
     }),
     output: workspaces,
     errors: ["ValueError", "ConflictError"],
-  }),
-  create: operation({
-    name: "workspaces.create",
+  },
+  create: {
     route: "POST /workspaces/create",
     mode: "async",
     summary: "Create a workspace.",
@@ -44,9 +41,8 @@ export const workspaceOperations = {
     }),
     output: workspaces,
     errors: ["ValueError", "InvalidWorkspaceNameError"],
-  }),
-  delete: operation({
-    name: "workspaces.delete",
+  },
+  delete: {
     route: "POST /workspaces/delete",
     mode: "async",
     summary: "Delete a workspace in which nothing is left.",
@@ -54,32 +50,28 @@ export const workspaceOperations = {
     input: body("DeleteWorkspaceBody", { workspace_name: text }),
     output: workspaces,
     errors: ["ValueError", "ConflictError"],
-  }),
-  getConfig: operation({
-    name: "workspaces.get_config",
+  },
+  getConfig: {
     route: "GET /workspaces/config",
     mode: "async",
     summary: "The whole configuration of control.",
     access: "viewer",
     output: document,
-  }),
-  configHistory: operation({
-    name: "workspaces.config_history",
+  },
+  configHistory: {
     route: "GET /workspaces/config/history",
     summary: "Versions of the configuration of control, the newest first.",
     access: "admin",
     audited: false,
     output: z.array(ConfigurationVersion),
-  }),
-  use: operation({
-    name: "workspaces.use",
+  },
+  use: {
     route: "GET /workspaces/use",
     summary: "What the workspaces of the caller use, and their limits.",
     access: "viewer",
     output: z.array(WorkspaceUse),
-  }),
-  updateConfig: operation({
-    name: "workspaces.update_config",
+  },
+  updateConfig: {
     route: "POST /workspaces/config",
     mode: "async",
     summary: "Replace the whole configuration of control.",
@@ -91,5 +83,5 @@ export const workspaceOperations = {
     }),
     output: document,
     errors: ["ValueError", "InvalidWorkspaceNameError", "ConflictError"],
-  }),
-} satisfies Record<string, Operation>;
+  },
+});
