@@ -1,35 +1,19 @@
 import type { Connection } from "../db/open.ts";
-import type { AutostopSetting } from "./schema.ts";
+import type { AutostopSetting, Cluster } from "./schema.ts";
+import { clusters } from "./store.ts";
 
 /** What a launch on a cluster that exists changes. */
-export interface Relaunch {
-  taskYaml: string;
-  command: string;
-  ports: string[];
-  autostop: AutostopSetting | null;
-  launchedAt: number;
-}
+type Relaunch = Pick<Cluster, "taskYaml" | "command" | "ports" | "autostop" | "launchedAt">;
 
 /** Writes down the latest launch of a cluster. */
-export async function setRelaunched(db: Connection, id: string, launch: Relaunch) {
-  await db
-    .updateTable("clusters")
-    .set({
-      task_yaml: launch.taskYaml,
-      command: launch.command,
-      ports: JSON.stringify(launch.ports),
-      autostop: launch.autostop && JSON.stringify(launch.autostop),
-      launched_at: launch.launchedAt,
-    })
-    .where("id", "=", id)
-    .execute();
-}
+export const setRelaunched = (db: Connection, id: string, launch: Relaunch): Promise<void> =>
+  clusters.change(db, { id }, launch);
 
-export async function setAutostop(db: Connection, id: string, autostop: AutostopSetting | null) {
-  const text = autostop && JSON.stringify(autostop);
-  await db.updateTable("clusters").set({ autostop: text }).where("id", "=", id).execute();
-}
+export const setAutostop = (
+  db: Connection,
+  id: string,
+  autostop: AutostopSetting | null,
+): Promise<void> => clusters.change(db, { id }, { autostop });
 
-export async function setCommand(db: Connection, id: string, command: string) {
-  await db.updateTable("clusters").set({ command }).where("id", "=", id).execute();
-}
+export const setCommand = (db: Connection, id: string, command: string): Promise<void> =>
+  clusters.change(db, { id }, { command });

@@ -5,7 +5,7 @@ import type { Queries } from "../db/open.ts";
 import { statement } from "../db/statement.ts";
 import type { KeptParcel } from "./files/parcels.ts";
 import type { Cluster, ListedCluster, MadeFor } from "./schema.ts";
-import { type ClusterRow, clusterColumns, toListed } from "./store.ts";
+import { clusters, toCluster } from "./store.ts";
 
 /** Which live clusters are listed. */
 export interface LiveFilter {
@@ -17,10 +17,8 @@ export interface LiveFilter {
   readonly ofUsersOnly?: boolean;
 }
 
-type Row = Omit<ClusterRow, "task_yaml" | "placement"> & { task_yaml?: string };
-
 const columnsOf = (withTasks: boolean) =>
-  clusterColumns.filter(
+  clusters.columns.filter(
     (column) => column !== "placement" && (withTasks || column !== "task_yaml"),
   );
 
@@ -31,9 +29,9 @@ export async function listLive(
   withTasks = true,
 ): Promise<ListedCluster[]> {
   const chosen = { withTasks, userId, workspaces: workspaces ?? undefined, ofUsersOnly };
-  const rows: Row[] = [];
+  const rows: Key[] = [];
   if (names === undefined)
-    for await (const page of pagesOf<Row>((last) => selectLive(db, { ...chosen, ...keyOf(last) })))
+    for await (const page of pagesOf<Key>((last) => selectLive(db, { ...chosen, ...keyOf(last) })))
       rows.push(...page);
   for await (const some of inPages(names ?? []))
     rows.push(...(await selectNamed(db, { ...chosen, names: some })));
@@ -158,20 +156,15 @@ const selectUp = statement((db: Queries) =>
     .where("status", "=", sql.lit("UP" as const)),
 );
 
-type Key = Pick<Row, "user_id" | "id">;
+type Key = { readonly user_id: string; readonly id: string };
 
 /** What a page is read from: the order of the index over live rows. */
 const keyOf = ({ user_id, id }: Key = { user_id: "", id: "" }): Key => ({ user_id, id });
 
 const isAfter = ({ user_id, id }: Key) => sql<boolean>`(user_id, id) > (${user_id}, ${id})`;
 
-const newestFirst = (rows: readonly Row[]): ListedCluster[] =>
-  rows.map(toShown).sort((a, b) => b.launchedAt - a.launchedAt);
-
-const toShown = (row: Row): ListedCluster => ({
-  ...toListed(row),
-  ...(row.task_yaml !== undefined && { taskYaml: row.task_yaml }),
-});
+const newestFirst = (rows: readonly object[]): ListedCluster[] =>
+  rows.map(toCluster).sort((a, b) => b.launchedAt - a.launchedAt);
 
 interface PastCluster extends Pick<Cluster, "id" | "name"> {
   readonly madeFor: MadeFor | null;

@@ -1,5 +1,6 @@
-import type { Insertable, Selectable, Updateable } from "kysely";
+import type { ExpressionBuilder, Insertable, Selectable, Updateable } from "kysely";
 import type { Seal } from "../../common/seal.ts";
+import type { Connection, Queries } from "./open.ts";
 import type { Tables } from "./tables.ts";
 
 type Columns = Readonly<Record<string, unknown>>;
@@ -74,34 +75,91 @@ type PlainOf<Item, Row> = {
 
 /**
  * How items are stored as rows of a table: the fields that are columns as they are, and for each other one the
- * way in which it is. A row has further columns where it must; `toRow` leaves out what is undefined.
+ * way in which it is. A row has further columns where it must; what is undefined is left out.
  */
 export const rowsOf =
   <Item extends object>() =>
   <Table extends keyof Tables, Plain extends PlainOf<Item, Selectable<Tables[Table]>>>(
-    _table: Table,
+    table: Table,
     names: readonly Plain[],
     ways: Readonly<Record<Exclude<keyof Item & string, Plain>, Way>>,
   ) => {
+    type Change = Updateable<Tables[Table]>;
     const fields = Object.entries<Way>({
       ...Object.fromEntries(names.map((name) => [name, plain])),
       ...ways,
     }).map(([name, way]) => [name, way(columnOf(name))] as const);
-    function toRow(item: Partial<Item>): Columns {
+    const columns = fields.flatMap(([, one]) => one.columns) as (keyof Selectable<Tables[Table]>)[];
+
+    function toColumns(item: Partial<Item>): Columns {
       const given = fields.filter(([name]) => item[name as keyof Item] !== undefined);
       return Object.assign(
         {},
         ...given.map(([name, { write }]) => write(item[name as keyof Item] as never)),
       );
     }
+    /** Of fields whose columns were not read the item has none. */
+    function toItem(row: object): Item {
+      const item: Record<string, unknown> = {};
+      for (const [name, { columns, read }] of fields)
+        if (columns.every((column) => column in row)) item[name] = read(row as Columns);
+      return item as Item;
+    }
+    const toRow = (item: Item) => toColumns(item) as Insertable<Tables[Table]>;
+    const hasAll = (where: Partial<Item>) => (row: Comparing) =>
+      row.and(
+        Object.entries(toColumns(where)).map(([column, value]) =>
+          row(column as "id", value === null ? "is" : "=", value as never),
+        ),
+      );
+
     return {
-      columns: fields.flatMap(([, { columns }]) => columns) as (keyof Selectable<Tables[Table]>)[],
-      toItem(row: object): Item {
-        const item: Record<string, unknown> = {};
-        for (const [name, { read }] of fields) item[name] = read(row as Columns);
-        return item as Item;
+      columns,
+      toItem,
+      toRow,
+      /** Writes a new row; false where one has its key. */
+      async add(db: Connection, item: Item, more: Change = {} as Change): Promise<boolean> {
+        const { numInsertedOrUpdatedRows } = await db
+          .insertInto(table)
+          .values({ ...toRow(item), ...more })
+          .onConflict((conflict) => conflict.doNothing())
+          .executeTakeFirst();
+        return numInsertedOrUpdatedRows === 1n;
       },
-      toRow: (item: Item) => toRow(item) as Insertable<Tables[Table]>,
-      toChange: (change: Partial<Item>) => toRow(change) as Updateable<Tables[Table]>,
+      /** The item with these values. */
+      async find(db: Queries, where: Partial<Item>): Promise<Item | undefined> {
+        const row = await db
+          .selectFrom(table as Any)
+          .select(columns as never)
+          .where(hasAll(where))
+          .executeTakeFirst();
+        return row && toItem(row);
+      },
+      /** Writes what changes of the items with these values. */
+      async change(
+        db: Connection,
+        where: Partial<Item>,
+        change: Partial<Item>,
+        more: Change = {} as Change,
+      ): Promise<void> {
+        const set = { ...toColumns(change), ...more };
+        if (Object.keys(set).length === 0) return;
+        await db
+          .updateTable(table as Any)
+          .set(set)
+          .where(hasAll(where))
+          .execute();
+      },
+      /** Deletes the rows of the items with these values. */
+      async drop(db: Connection, where: Partial<Item>): Promise<void> {
+        await db
+          .deleteFrom(table as Any)
+          .where(hasAll(where))
+          .execute();
+      },
     };
   };
+
+/** What the queries above are checked as: they have the columns of every table. */
+type Any = "services";
+type Comparing = ExpressionBuilder<Tables, Any>;

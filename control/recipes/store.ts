@@ -78,12 +78,7 @@ export async function findRecipeOwner(db: Queries, name: string): Promise<Author
 
 /** Writes a new recipe; false when its name is taken. */
 export async function addRecipe(db: Connection, recipe: Recipe): Promise<boolean> {
-  const { numInsertedOrUpdatedRows } = await db
-    .insertInto("recipes")
-    .values(recipes.toRow(recipe))
-    .onConflict((conflict) => conflict.column("name").doNothing())
-    .executeTakeFirst();
-  if (numInsertedOrUpdatedRows !== 1n) return false;
+  if (!(await recipes.add(db, recipe))) return false;
   const { name, version, content } = recipe;
   await db.insertInto("recipe_versions").values({ name, version, content }).execute();
   return true;
@@ -92,8 +87,7 @@ export async function addRecipe(db: Connection, recipe: Recipe): Promise<boolean
 /** Writes a recipe that has changed, whose content is a version of its own. */
 export async function changeRecipe(db: Connection, recipe: Recipe): Promise<void> {
   const { name, version, content } = recipe;
-  const { name: _, ...row } = recipes.toRow(recipe);
-  await db.updateTable("recipes").set(row).where("name", "=", name).execute();
+  await recipes.change(db, { name }, recipe);
   await db
     .insertInto("recipe_versions")
     .values({ name, version, content })

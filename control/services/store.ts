@@ -22,14 +22,8 @@ const versions = rowsOf<Version>()(
 );
 
 /** Writes a new service; false when a live one has the name. */
-export async function addService(db: Connection, service: Service): Promise<boolean> {
-  const { numInsertedOrUpdatedRows } = await db
-    .insertInto("services")
-    .values({ ...services.toRow(service), wanted_by: service.user.name })
-    .onConflict((conflict) => conflict.doNothing())
-    .executeTakeFirst();
-  return numInsertedOrUpdatedRows === 1n;
-}
+export const addService = (db: Connection, service: Service): Promise<boolean> =>
+  services.add(db, service, { wanted_by: service.user.name });
 
 /** The service with this id, also one that is gone. */
 export async function findService(db: Queries, id: string): Promise<Service | undefined> {
@@ -126,10 +120,8 @@ export type ServiceChange = Partial<
 >;
 
 /** Writes what changed of a service. */
-export async function setService(db: Connection, id: string, change: ServiceChange): Promise<void> {
-  const set = services.toChange(change);
-  await db.updateTable("services").set(set).where("id", "=", id).execute();
-}
+export const setService = (db: Connection, id: string, change: ServiceChange): Promise<void> =>
+  services.change(db, { id }, change);
 
 /** Writes a new version, its task sealed. */
 export async function addVersion(
@@ -187,15 +179,8 @@ export async function listServiceBlobs(db: Queries, seal: Seal): Promise<string[
 }
 
 /** Marks that a version was ready first, or was given up. */
-export async function setVersion(
+export const setVersion = (
   db: Connection,
   { serviceId, version }: Pick<Version, "serviceId" | "version">,
   change: Partial<Pick<Version, "readyAt" | "givenUp">>,
-): Promise<void> {
-  await db
-    .updateTable("service_versions")
-    .set(versions.toChange(change))
-    .where("service_id", "=", serviceId)
-    .where("version", "=", version)
-    .execute();
-}
+): Promise<void> => versions.change(db, { serviceId, version }, change);

@@ -17,18 +17,8 @@ export async function listLeftovers(db: Queries, seal: Seal, pool?: string): Pro
   return rows.map(leftoversOf(seal).toItem);
 }
 
-export async function findLeftover(
-  db: Queries,
-  seal: Seal,
-  id: string,
-): Promise<Leftover | undefined> {
-  const row = await db
-    .selectFrom("ssh_leftovers")
-    .selectAll()
-    .where("id", "=", id)
-    .executeTakeFirst();
-  return row && leftoversOf(seal).toItem(row);
-}
+export const findLeftover = (db: Queries, seal: Seal, id: string): Promise<Leftover | undefined> =>
+  leftoversOf(seal).find(db, { id });
 
 /** Writes what is left in a home; what was written of it before is forgotten. */
 export async function putLeftover(db: Connection, seal: Seal, leftover: Leftover): Promise<void> {

@@ -72,15 +72,8 @@ export async function listHosts(db: Queries, pool?: string): Promise<Host[]> {
   return rows.map(hosts.toItem);
 }
 
-export async function findHost(db: Queries, host: HostRef): Promise<Host | undefined> {
-  const row = await db
-    .selectFrom("ssh_hosts")
-    .selectAll()
-    .where("pool", "=", host.pool)
-    .where("name", "=", host.name)
-    .executeTakeFirst();
-  return row && hosts.toItem(row);
-}
+export const findHost = (db: Queries, { pool, name }: HostRef): Promise<Host | undefined> =>
+  hosts.find(db, { pool, name });
 
 /** Writes that a pool has a host, and whether that takes new clusters. */
 export async function putHost(db: Connection, { pool, name }: HostRef, isDraining: boolean) {
@@ -92,23 +85,19 @@ export async function putHost(db: Connection, { pool, name }: HostRef, isDrainin
     .execute();
 }
 
-export async function deleteHost(db: Connection, { pool, name }: HostRef): Promise<void> {
-  await db.deleteFrom("ssh_hosts").where("pool", "=", pool).where("name", "=", name).execute();
-}
+export const deleteHost = (db: Connection, { pool, name }: HostRef): Promise<void> =>
+  hosts.drop(db, { pool, name });
 
 /** What changes of a host. */
 export type HostChange = Partial<
   Pick<Host, "machine" | "facts" | "problem" | "isDirty" | "lookedAt" | "deployedAt">
 >;
 
-export async function setHost(db: Connection, { pool, name }: HostRef, change: HostChange) {
-  await db
-    .updateTable("ssh_hosts")
-    .set(hosts.toChange(change))
-    .where("pool", "=", pool)
-    .where("name", "=", name)
-    .execute();
-}
+export const setHost = (
+  db: Connection,
+  { pool, name }: HostRef,
+  change: HostChange,
+): Promise<void> => hosts.change(db, { pool, name }, change);
 
 /** Nodes by cluster and rank: of one cluster, of one pool, or all. */
 export async function listNodes(
@@ -155,26 +144,14 @@ export async function addNode(db: Connection, node: HostNode, machine: string): 
 
 type NodeKey = Pick<HostNode, "clusterId" | "rank">;
 
-export async function setNodeState(
+export const setNodeState = (
   db: Connection,
   { clusterId, rank }: NodeKey,
   state: HostNode["state"],
-): Promise<void> {
-  await db
-    .updateTable("ssh_nodes")
-    .set({ state })
-    .where("cluster_id", "=", clusterId)
-    .where("rank", "=", rank)
-    .execute();
-}
+): Promise<void> => nodes.change(db, { clusterId, rank }, { state });
 
-export async function deleteNode(db: Connection, { clusterId, rank }: NodeKey): Promise<void> {
-  await db
-    .deleteFrom("ssh_nodes")
-    .where("cluster_id", "=", clusterId)
-    .where("rank", "=", rank)
-    .execute();
-}
+export const deleteNode = (db: Connection, { clusterId, rank }: NodeKey): Promise<void> =>
+  nodes.drop(db, { clusterId, rank });
 
 /** The key that a machine is known by. */
 export async function findHostKey(db: Queries, machine: string): Promise<HostKey | undefined> {

@@ -18,11 +18,8 @@ const tokens = rowsOf<Token>()(
 const { columns } = tokens;
 
 /** The token with this id. */
-export async function findToken(db: Queries, id: string): Promise<Token | undefined> {
-  const query = db.selectFrom("tokens").select(columns).where("id", "=", id);
-  const row = await query.executeTakeFirst();
-  return row && tokens.toItem(row);
-}
+export const findToken = (db: Queries, id: string): Promise<Token | undefined> =>
+  tokens.find(db, { id });
 
 /** What is asked of a token for each call, and its user. */
 type InUse = Pick<Token, "id" | "name" | "expiresAt" | "lastUsedAt"> & { readonly known: Known };
@@ -61,33 +58,20 @@ export async function listTokens(db: Queries): Promise<(Token & { readonly role:
 }
 
 /** Writes a new token; false when its name is taken. */
-export async function addToken(db: Connection, token: Token, digest: Uint8Array): Promise<boolean> {
-  const { numInsertedOrUpdatedRows } = await db
-    .insertInto("tokens")
-    .values({ ...tokens.toRow(token), digest })
-    .onConflict((conflict) => conflict.column("name").doNothing())
-    .executeTakeFirst();
-  return numInsertedOrUpdatedRows === 1n;
-}
+export const addToken = (db: Connection, token: Token, digest: Uint8Array): Promise<boolean> =>
+  tokens.add(db, token, { digest });
 
 /** Gives a token another secret. */
-export async function setSecret(
+export const setSecret = (
   db: Connection,
   id: string,
   digest: Uint8Array,
   { createdAt, expiresAt }: Pick<Token, "createdAt" | "expiresAt">,
-): Promise<void> {
-  await db
-    .updateTable("tokens")
-    .set({ digest, created_at: createdAt, expires_at: expiresAt })
-    .where("id", "=", id)
-    .execute();
-}
+): Promise<void> => tokens.change(db, { id }, { createdAt, expiresAt }, { digest });
 
 /** Notes when a token was used. */
-export async function setLastUsed(db: Connection, id: string, at: number): Promise<void> {
-  await db.updateTable("tokens").set({ last_used_at: at }).where("id", "=", id).execute();
-}
+export const setLastUsed = (db: Connection, id: string, at: number): Promise<void> =>
+  tokens.change(db, { id }, { lastUsedAt: at });
 
 /** Ids of the service accounts that a user made, and of those that these made. */
 export async function listAccountsOf(db: Queries, creatorId: string): Promise<string[]> {

@@ -117,18 +117,11 @@ export type NewAccount = Omit<Account, "hasPassword" | "hasGroupRole"> &
   Partial<Pick<Account, "hasGroupRole">>;
 
 /** Writes a new user down; `password` is a hash. False when the name is taken. */
-export async function addUser(
+export const addUser = (
   db: Connection,
   user: NewAccount,
   password: string | null = null,
-): Promise<boolean> {
-  const { numInsertedOrUpdatedRows } = await db
-    .insertInto("users")
-    .values({ ...users.toRow({ hasGroupRole: false, ...user }), password })
-    .onConflict((conflict) => conflict.column("name").doNothing())
-    .executeTakeFirst();
-  return numInsertedOrUpdatedRows === 1n;
-}
+): Promise<boolean> => users.add(db, { hasGroupRole: false, ...user }, { password });
 
 /** What may change of a user; `password` is a hash. */
 export type UserChange = Partial<
@@ -136,14 +129,8 @@ export type UserChange = Partial<
 >;
 
 /** Writes what changed of a user. */
-export async function setUser(
+export const setUser = (
   db: Connection,
   id: string,
   { password, ...change }: UserChange,
-): Promise<void> {
-  await db
-    .updateTable("users")
-    .set({ ...users.toChange(change), password })
-    .where("id", "=", id)
-    .execute();
-}
+): Promise<void> => users.change(db, { id }, change, password === undefined ? {} : { password });

@@ -136,11 +136,7 @@ const place = (partition: TemplateStringsArray) =>
   sql<number>`row_number() over (${sql.raw(partition.join(""))} order by started_at desc, "rank")`;
 
 /** Forgets a lifecycle. */
-export async function dropLifecycle(db: Connection, { clusterId, id, rank }: LifecycleKey) {
-  await db
-    .deleteFrom("lifecycles")
-    .where("cluster_id", "=", clusterId)
-    .where("id", "=", id)
-    .where("rank", "=", rank)
-    .execute();
-}
+export const dropLifecycle = (
+  db: Connection,
+  { clusterId, id, rank }: LifecycleKey,
+): Promise<void> => lifecycles.drop(db, { clusterId, id, rank });

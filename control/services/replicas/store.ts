@@ -31,19 +31,11 @@ const selectReplica = statement((db: Queries, { id }: { readonly id: string }) =
 );
 
 /** The replica of a service with this number, also one that is gone. */
-export async function findNumber(
+export const findNumber = (
   db: Queries,
   serviceId: string,
   number: number,
-): Promise<Replica | undefined> {
-  const row = await db
-    .selectFrom("replicas")
-    .selectAll()
-    .where("service_id", "=", serviceId)
-    .where("number", "=", number)
-    .executeTakeFirst();
-  return row && replicas.toItem(row);
-}
+): Promise<Replica | undefined> => replicas.find(db, { serviceId, number });
 
 /** The replicas of a service that the wire shows, by number: also failed ones that are kept. */
 export async function listReplicas(db: Queries, serviceId: string): Promise<Replica[]> {
@@ -125,8 +117,5 @@ export type ReplicaChange = Partial<
 >;
 
 /** Writes what changed of a replica. */
-export async function setReplica(db: Connection, id: string, change: ReplicaChange): Promise<void> {
-  const set = replicas.toChange(change);
-  if (Object.keys(set).length === 0) return;
-  await db.updateTable("replicas").set(set).where("id", "=", id).execute();
-}
+export const setReplica = (db: Connection, id: string, change: ReplicaChange): Promise<void> =>
+  replicas.change(db, { id }, change);

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import test from "node:test";
+import { openDatabase } from "../../../control/db/open.ts";
 import { flag, json, named, rowsOf, user } from "../../../control/db/rows.ts";
 import type { Service } from "../../../control/services/schema.ts";
 
@@ -22,7 +23,38 @@ test("an item comes back from its row as it was", () => {
   assert.deepEqual(rows.toItem({ ...row, workspace: "default" }), service);
 });
 
-test("a change has the columns of what is given, null included", () => {
-  assert.deepEqual(rows.toChange({ problem: null, readyAt: 5 }), { problem: null, ready_at: 5 });
-  assert.deepEqual(rows.toChange({}), {});
+test("what is found, changed and dropped has the values that are named", async (t) => {
+  const db = await openDatabase(":memory:");
+  t.after(() => db.destroy());
+  const rest = {
+    status: "READY",
+    reason: "",
+    wanted: "UP",
+    wanted_because: "",
+    name: "a",
+  } as const;
+  const more = { ...rest, workspace: "w", host: "", port: 0, version: 1, scaling: "{}" };
+  await db.transaction().execute(async (tx) => {
+    const add = (id: string) =>
+      rows.add(tx, { ...service, id }, { ...more, name: id, created_at: 0, status_changed_at: 0 });
+    assert.deepEqual([await add("s1"), await add("s2"), await add("s1")], [true, true, false]);
+
+    await rows.change(tx, { id: "s1", readyAt: null }, { problem: null, readyAt: 5 });
+    await rows.change(tx, { id: "s2" }, {});
+    assert.deepEqual(await rows.find(tx, { readyAt: 5 }), {
+      ...{ ...service, problem: null, readyAt: 5 },
+    });
+    assert.deepEqual(await rows.find(tx, { readyAt: null, isPool: true }), {
+      ...service,
+      id: "s2",
+    });
+
+    await rows.drop(tx, { id: "s1" });
+    assert.equal(await rows.find(tx, { id: "s1" }), undefined);
+    assert.ok(await rows.find(tx, { id: "s2" }));
+  });
+});
+
+test("an item lacks what was not read of its row", () => {
+  assert.deepEqual(rows.toItem({ id: "s1", pool: 0 }), { id: "s1", isPool: false });
 });
