@@ -4,6 +4,7 @@ import { closeSync, mkdirSync, readlinkSync, symlinkSync, writeFileSync } from "
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { errorCodeOf } from "../common/errors.ts";
+import { unlessMissing } from "../common/files.ts";
 import {
   findTree,
   isAlive,
@@ -220,10 +221,5 @@ export function findClaim(
 }
 
 function readLink(folder: string, name: string, kind: "claim" | "exit"): string | undefined {
-  try {
-    return readlinkSync(join(folder, `${name}.${kind}`));
-  } catch (error) {
-    if (errorCodeOf(error) === "ENOENT") return undefined;
-    throw error;
-  }
+  return unlessMissing(() => readlinkSync(join(folder, `${name}.${kind}`)));
 }

@@ -43,6 +43,23 @@ function readAtMost(descriptor: number, mostBytes: number): Buffer {
 
 const chunkBytes = 64 * 1024;
 
+/** For `catch`: a value in place of what was to be done with a file that is not there. */
+export const ifMissing =
+  <T>(value: T) =>
+  (error: unknown): T => {
+    if (errorCodeOf(error) === "ENOENT") return value;
+    throw error;
+  };
+
+/** What is done with a file at once, or a value where that is not there. */
+export function unlessMissing<T, U = undefined>(work: () => T, value?: U): T | U {
+  try {
+    return work();
+  } catch (error) {
+    return ifMissing(value as U)(error);
+  }
+}
+
 /** Whether a system call failed because a disk or a quota is full. */
 export const isNoRoom = (error: unknown): boolean =>
   ["ENOSPC", "EDQUOT"].includes(errorCodeOf(error) ?? "");

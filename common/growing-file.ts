@@ -3,22 +3,18 @@ import { closeSync, openSync, readSync, type Stats } from "node:fs";
 import { type FileHandle, open, stat } from "node:fs/promises";
 import { promisify } from "node:util";
 import type { Changes } from "./changes.ts";
-import { errorCodeOf } from "./errors.ts";
+import { ifMissing } from "./files.ts";
 
 const chunkBytes = 64 * 1024;
 const newline = 10;
 
-const orMissing = (error: unknown): undefined => {
-  if (errorCodeOf(error) !== "ENOENT") throw error;
-};
-
 /** Opens a file to be read; undefined when there is none. */
 export const openOrNothing = (path: string): Promise<FileHandle | undefined> =>
-  open(path).catch(orMissing);
+  open(path).catch(ifMissing(undefined));
 
 /** What the system knows of a file; undefined when there is none. */
 export const statOrNothing = (path: string): Promise<Stats | undefined> =>
-  stat(path).catch(orMissing);
+  stat(path).catch(ifMissing(undefined));
 
 /** The size of a file in bytes; 0 when there is none. */
 export const sizeOf = async (path: string): Promise<number> =>

@@ -2,6 +2,7 @@ import { createCipheriv, createDecipheriv, createSecretKey, randomBytes } from "
 import { linkSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
 import { errorCodeOf, fail } from "./errors.ts";
+import { unlessMissing } from "./files.ts";
 
 /** Turns text into bytes that only the holder of the key can read, and back. */
 export interface Seal {
@@ -52,12 +53,7 @@ export function readOrMake(file: string, make: () => Buffer): Buffer {
 }
 
 function readIfThere(file: string): Buffer | undefined {
-  try {
-    return readFileSync(file);
-  } catch (error) {
-    if (errorCodeOf(error) === "ENOENT") return undefined;
-    throw error;
-  }
+  return unlessMissing(() => readFileSync(file));
 }
 
 function makeFile(file: string, content: Buffer): Buffer {

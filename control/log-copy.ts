@@ -2,8 +2,7 @@ import { randomUUID } from "node:crypto";
 import { constants } from "node:fs";
 import { mkdir, open, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { dirname } from "node:path";
-import { errorCodeOf } from "../common/errors.ts";
-import { flush } from "../common/files.ts";
+import { flush, ifMissing } from "../common/files.ts";
 import { punchHole, readFrom, readOn, sizeOf } from "../common/growing-file.ts";
 import { type Gap, gapLine, gapOf as hookLogGap } from "../contract/hooks.ts";
 
@@ -31,12 +30,8 @@ const stateFileOf = (file: string): string => file.replace(/log$/, "json");
 
 /** What is known of a copy; nothing at first. */
 export async function copyStateOf(file: string): Promise<CopyState> {
-  try {
-    return JSON.parse(await readFile(stateFileOf(file), "utf8"));
-  } catch (error) {
-    if (errorCodeOf(error) === "ENOENT") return { gap: null, isWhole: false };
-    throw error;
-  }
+  const text = await readFile(stateFileOf(file), "utf8").catch(ifMissing(undefined));
+  return text === undefined ? { gap: null, isWhole: false } : JSON.parse(text);
 }
 
 /** Appears whole or not at all; resolves once it is on disk. */

@@ -3,7 +3,7 @@ import { createReadStream, type Stats } from "node:fs";
 import { mkdir, readFile, rename, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { pipeline } from "node:stream/promises";
-import { errorCodeOf } from "../../common/errors.ts";
+import { ifMissing } from "../../common/files.ts";
 import type { Entry } from "../../contract/files-api.ts";
 import type { Agent } from "../context.ts";
 
@@ -19,10 +19,7 @@ export const stampOf = ({ size, mtimeMs, ctimeMs, ino }: Stats): string =>
 
 /** What is known of a destination; nothing where it is new, or where the index was lost. */
 export async function readIndex(agent: Pick<Agent, "config">, root: string): Promise<FileIndex> {
-  const text = await readFile(indexOf(agent, root), "utf8").catch((error: unknown) => {
-    if (errorCodeOf(error) === "ENOENT") return "";
-    throw error;
-  });
+  const text = await readFile(indexOf(agent, root), "utf8").catch(ifMissing(""));
   const rows = text.split("\n").filter(Boolean).map(readRow);
   return new Map(rows.flatMap((row) => (row === undefined ? [] : [[row.path, row]])));
 }

@@ -10,7 +10,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
-import { errorCodeOf } from "../../common/errors.ts";
+import { unlessMissing } from "../../common/files.ts";
 import { readBytes } from "../../common/growing-file.ts";
 import { product } from "../../common/product.ts";
 import { gapOf, type HookEvent } from "../../contract/hooks.ts";
@@ -121,9 +121,5 @@ function moveAside(path: string): void {
 }
 
 function renameIfThere(from: string, to: string): void {
-  try {
-    renameSync(from, to);
-  } catch (error) {
-    if (errorCodeOf(error) !== "ENOENT") throw error;
-  }
+  unlessMissing(() => renameSync(from, to));
 }

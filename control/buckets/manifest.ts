@@ -1,7 +1,6 @@
 import { readFile, rename, utimes, writeFile } from "node:fs/promises";
 import { dirname } from "node:path";
-import { errorCodeOf } from "../../common/errors.ts";
-import { flush } from "../../common/files.ts";
+import { flush, ifMissing } from "../../common/files.ts";
 import { paced } from "../../common/loop.ts";
 import { Entry } from "../../contract/files-api.ts";
 
@@ -30,11 +29,5 @@ export async function renew(file: string, now: Date): Promise<boolean> {
 }
 
 /** A result, or undefined where the file that it is about is not there. */
-export async function orNothing<T>(work: Promise<T>): Promise<T | undefined> {
-  try {
-    return await work;
-  } catch (error) {
-    if (errorCodeOf(error) === "ENOENT") return undefined;
-    throw error;
-  }
-}
+export const orNothing = <T>(work: Promise<T>): Promise<T | undefined> =>
+  work.catch(ifMissing(undefined));

@@ -4,8 +4,8 @@ import { mkdir, statfs } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { promisify } from "node:util";
-import { AppError, errorCodeOf } from "../../common/errors.ts";
-import { flush } from "../../common/files.ts";
+import { AppError } from "../../common/errors.ts";
+import { flush, unlessMissing } from "../../common/files.ts";
 import { programArgs } from "../../common/programs.ts";
 
 /** A copy of the database as it was at an instant. */
@@ -101,10 +101,5 @@ const nameAt = (at: Date): string =>
   `state-${at.toISOString().replace(/\.\d+/, "").replaceAll(":", "-")}.db`;
 
 function namesIn(folder: string): string[] {
-  try {
-    return readdirSync(folder);
-  } catch (error) {
-    if (errorCodeOf(error) === "ENOENT") return [];
-    throw error;
-  }
+  return unlessMissing(() => readdirSync(folder), []);
 }

@@ -11,7 +11,8 @@ import {
 } from "node:fs";
 import { dirname, isAbsolute, join } from "node:path";
 import { promisify } from "node:util";
-import { errorCodeOf, fail } from "../../common/errors.ts";
+import { fail } from "../../common/errors.ts";
+import { unlessMissing } from "../../common/files.ts";
 import { product } from "../../common/product.ts";
 import type { Config } from "../config.ts";
 import { endsOf, freeSubnets } from "./subnets.ts";
@@ -158,12 +159,7 @@ export function whyNoNamespaces({
 
 /** A name outlives its namespace where the machine, or what control ran in, began anew. */
 function isMounted(name: string): boolean {
-  try {
-    return statfsSync(join(namespaces, name)).type === namespaceMagic;
-  } catch (error) {
-    if (errorCodeOf(error) === "ENOENT") return false;
-    throw error;
-  }
+  return unlessMissing(() => statfsSync(join(namespaces, name)).type === namespaceMagic, false);
 }
 
 function writeRecord(file: string, address: string): void {
@@ -173,10 +169,5 @@ function writeRecord(file: string, address: string): void {
 }
 
 function readOrNothing(file: string): string {
-  try {
-    return readFileSync(file, "utf8");
-  } catch (error) {
-    if (errorCodeOf(error) === "ENOENT") return "";
-    throw error;
-  }
+  return unlessMissing(() => readFileSync(file, "utf8"), "");
 }

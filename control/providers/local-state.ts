@@ -1,6 +1,6 @@
 import { existsSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { errorCodeOf } from "../../common/errors.ts";
+import { unlessMissing } from "../../common/files.ts";
 import type { ClusterRef, FoundNode, NodeState } from "./provider.ts";
 
 /** Where a node's folder says which cluster it belongs to. */
@@ -21,12 +21,10 @@ export function writeState(home: string, state: NodeState["state"]): void {
 
 /** Whether a node is on. A folder whose creation was cut off counts as stopped: creating it again completes it. */
 export function readState(home: string): NodeState["state"] {
-  try {
-    return JSON.parse(readFileSync(join(home, stateFile), "utf8")).state;
-  } catch (error) {
-    if (errorCodeOf(error) === "ENOENT") return "stopped";
-    throw error;
-  }
+  return unlessMissing(
+    () => JSON.parse(readFileSync(join(home, stateFile), "utf8")).state,
+    "stopped",
+  );
 }
 
 /** Says which cluster a node belongs to, for a control plane that has lost its database. */

@@ -3,7 +3,8 @@ import { readdir } from "node:fs/promises";
 import { availableParallelism, totalmem } from "node:os";
 import { join } from "node:path";
 import { describeSurvivors, endBearers, endTree } from "../../common/end-processes.ts";
-import { errorCodeOf, fail } from "../../common/errors.ts";
+import { fail } from "../../common/errors.ts";
+import { ifMissing } from "../../common/files.ts";
 import { product } from "../../common/product.ts";
 import { buildOf, programArgs } from "../../common/programs.ts";
 import { isWithin } from "../../contract/task/infra.ts";
@@ -100,11 +101,7 @@ export function localProvider(config: Config, log: Logger): Provider {
     log.debug({ nodeId }, "node created");
   }
 
-  const listHomes = (): Promise<string[]> =>
-    readdir(root).catch((error: unknown) => {
-      if (errorCodeOf(error) === "ENOENT") return [];
-      throw error;
-    });
+  const listHomes = (): Promise<string[]> => readdir(root).catch(ifMissing([]));
 
   async function find(): Promise<FoundNode[]> {
     return (await listHomes())

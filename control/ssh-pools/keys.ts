@@ -1,6 +1,7 @@
 import { chmodSync, mkdirSync, readdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
-import { errorCodeOf, fail } from "../../common/errors.ts";
+import { fail } from "../../common/errors.ts";
+import { unlessMissing } from "../../common/files.ts";
 import type { RawBody } from "../bind.ts";
 import type { Ground } from "../ground.ts";
 import { entriesOf, type HostEntry } from "./document.ts";
@@ -16,14 +17,9 @@ export const keyFolderOf = ({ home }: { home: string }): string =>
 
 /** Names of the uploaded keys. */
 export function listKeys({ config }: Ground): string[] {
-  try {
-    return readdirSync(keyFolderOf(config))
-      .filter((name) => keyName.test(name))
-      .sort();
-  } catch (error) {
-    if (errorCodeOf(error) === "ENOENT") return [];
-    throw error;
-  }
+  return unlessMissing(() => readdirSync(keyFolderOf(config)), [])
+    .filter((name) => keyName.test(name))
+    .sort();
 }
 
 /** Removes uploaded keys that `entries` had, and no pool nor anything that was left on a host needs. */

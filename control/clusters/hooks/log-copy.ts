@@ -1,6 +1,6 @@
 import { readdir } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { errorCodeOf } from "../../../common/errors.ts";
+import { ifMissing } from "../../../common/files.ts";
 import type { HookEvent } from "../../../contract/hooks.ts";
 import type { Ground } from "../../ground.ts";
 import { provisionLogOf } from "../provision-log.ts";
@@ -40,9 +40,6 @@ export function copyFileOf(ctx: Ground, { clusterId, lifecycleId, event, rank }:
 /** The files of all copies that there are of a cluster's logs. */
 export async function listCopyFiles(ctx: Ground, clusterId: string): Promise<Set<string>> {
   const folder = folderOf(ctx, clusterId);
-  const names = await readdir(folder, { recursive: true }).catch((error: unknown) => {
-    if (errorCodeOf(error) === "ENOENT") return [];
-    throw error;
-  });
+  const names = await readdir(folder, { recursive: true }).catch(ifMissing([]));
   return new Set(names.filter((name) => name.endsWith(".log")).map((name) => join(folder, name)));
 }

@@ -7,7 +7,7 @@ import { logOffsetHeader } from "../../../contract/job-log.ts";
 import type { HookLog, Lifecycle } from "../../../contract/lifecycle-shapes.ts";
 import type { Context } from "../../context.ts";
 import type { Ground } from "../../ground.ts";
-import { copyStateOf, type OpenCopy, openCopy } from "../../log-copy.ts";
+import { copyAll, copyStateOf, type OpenCopy, openCopy } from "../../log-copy.ts";
 import { openRounds, type Rounds } from "../repeating-work.ts";
 import type { Cluster } from "../schema.ts";
 import { canNameFolder, copyFileOf, type HookLogName, hookLogKey } from "./log-copy.ts";
@@ -31,7 +31,7 @@ export function openHookLogPump(
 ): Rounds {
   const tasks = openTasks((work) => insist(ctx, cluster, signal, work));
 
-  async function copyAll(): Promise<void> {
+  async function copyEach(): Promise<void> {
     const lifecycles = await ctx.agent(cluster, rank).call(api.listLifecycles, {}, { signal });
     for (const { name, log } of wantedOf(cluster, rank, lifecycles)) {
       const file = copyFileOf(ctx, name);
@@ -45,7 +45,7 @@ export function openHookLogPump(
         );
   }
 
-  const rounds = openRounds(copyAll, (error) => tell(ctx, cluster, error), signal);
+  const rounds = openRounds(copyEach, (error) => tell(ctx, cluster, error), signal);
   return {
     sync: rounds.sync,
     async done() {
@@ -197,11 +197,5 @@ async function copyOn(
   const { headers, body } = await ctx.agent(cluster, rank).open(api.readHookLog, from, signal);
   const start = Number(headers[logOffsetHeader] ?? copy.size);
   if (!(start >= copy.size)) fail("ValueError", `node ${rank} went back in its ${event} log`);
-  let at = start;
-  for await (const chunk of body) {
-    await copy.write(at, chunk);
-    at += chunk.length;
-    ctx.changes.notify(hookLogKey(clusterId));
-  }
-  return at > start;
+  return copyAll(copy, start, body, () => ctx.changes.notify(hookLogKey(clusterId)));
 }
