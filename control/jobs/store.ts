@@ -1,11 +1,25 @@
 import type { Selectable } from "kysely";
 import { among } from "../db/lists.ts";
 import type { Connection, Queries } from "../db/open.ts";
+import { flag, json, rowsOf } from "../db/rows.ts";
 import { statement } from "../db/statement.ts";
 import type { Tables } from "../db/tables.ts";
 import { amountOf, countTasks } from "./counts.ts";
 import { type JobTask, type Membership, openStatuses, type TaskChange } from "./schema.ts";
 import { dropDocument } from "./submit-store.ts";
+
+const tasks = rowsOf<Omit<JobTask, "job">>()(
+  "job_tasks",
+  [
+    ...(["id", "number", "name", "delayMs", "resources", "poolId", "leaseMs"] as const),
+    ...(["queuedAt", "status", "reason", "waitsFor", "queuedFor", "queuedRank"] as const),
+    ...(["begunAt", "launchingAt", "calledBack", "wanted", "wantedBecause"] as const),
+    ...(["attempt", "clusterId", "clusterName", "clusterJob", "nextClusterId", "infra"] as const),
+    ...(["recoveries", "restarts", "failures", "ranMs", "runAt", "startedAt"] as const),
+    ...(["recoveredAt", "endedAt", "settledAt", "statusChangedAt"] as const),
+  ],
+  { isPrimary: flag, share: json },
+);
 
 /** The task with this id. */
 export async function findTask(db: Queries, id: string): Promise<JobTask | undefined> {
@@ -139,15 +153,8 @@ export const listUnsettled = (db: Queries) =>
     .execute();
 
 /** Writes what changed of a task. */
-export async function setTask(db: Connection, id: string, change: TaskChange): Promise<void> {
-  const set = Object.entries(change).map(([name, value]) => [columnOf(name), value]);
-  if (set.length === 0) return;
-  await db.updateTable("job_tasks").set(Object.fromEntries(set)).where("id", "=", id).execute();
-}
-
-/** `clusterId` is `cluster_id`. */
-const columnOf = (name: string): string =>
-  name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+export const setTask = (db: Connection, id: string, change: TaskChange): Promise<void> =>
+  tasks.change(db, { id }, change);
 
 /** The uploads that jobs need which have not ended: their next attempt begins with them. */
 export async function listJobBlobs(db: Queries): Promise<string[]> {
@@ -188,11 +195,11 @@ export const listOldTasks = (db: Queries, before: number, limit: number) =>
 
 /** Forgets a job, its tasks, and what happened to them. */
 export async function dropJob(db: Connection, jobId: number): Promise<void> {
-  const tasks = db.selectFrom("job_tasks").select("id").where("job_id", "=", jobId);
+  const ids = db.selectFrom("job_tasks").select("id").where("job_id", "=", jobId);
   await db
     .deleteFrom("events")
     .where("noun", "=", "managed_job")
-    .where("subject_id", "in", tasks)
+    .where("subject_id", "in", ids)
     .execute();
   const dropped = await db
     .deleteFrom("job_tasks")
@@ -225,7 +232,7 @@ type Row = Selectable<Tables["job_tasks"]> &
   Omit<Selectable<Tables["managed_jobs"]>, "id" | "name" | "request_id"> & { job_name: string };
 
 const toTask = (row: Row): JobTask => ({
-  id: row.id,
+  ...tasks.toItem(row),
   job: {
     id: row.job_id,
     name: row.job_name,
@@ -240,41 +247,6 @@ const toTask = (row: Row): JobTask => ({
     priority: row.priority,
     submittedAt: row.submitted_at,
   },
-  number: row.number,
-  name: row.name,
-  isPrimary: row.is_primary === 1,
-  delayMs: row.delay_ms,
-  resources: row.resources,
-  poolId: row.pool_id,
-  share: row.share === null ? null : JSON.parse(row.share),
-  leaseMs: row.lease_ms,
-  queuedAt: row.queued_at,
-  status: row.status,
-  reason: row.reason,
-  waitsFor: row.waits_for,
-  queuedFor: row.queued_for,
-  queuedRank: row.queued_rank,
-  begunAt: row.begun_at,
-  launchingAt: row.launching_at,
-  calledBack: row.called_back,
-  wanted: row.wanted,
-  wantedBecause: row.wanted_because,
-  attempt: row.attempt,
-  clusterId: row.cluster_id,
-  clusterName: row.cluster_name,
-  clusterJob: row.cluster_job,
-  nextClusterId: row.next_cluster_id,
-  infra: row.infra,
-  recoveries: row.recoveries,
-  restarts: row.restarts,
-  failures: row.failures,
-  ranMs: row.ran_ms,
-  runAt: row.run_at,
-  startedAt: row.started_at,
-  recoveredAt: row.recovered_at,
-  endedAt: row.ended_at,
-  settledAt: row.settled_at,
-  statusChangedAt: row.status_changed_at,
 });
 
 const toMembership = (row: Row): Membership | null =>
