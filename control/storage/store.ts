@@ -1,14 +1,16 @@
-import type { Selectable } from "kysely";
 import type { Connection, Queries } from "../db/open.ts";
-import type { Tables } from "../db/tables.ts";
+import { named, rowsOf, user } from "../db/rows.ts";
 import type { Storage } from "./schema.ts";
 
+const storages = rowsOf<Storage>()(
+  "storages",
+  ["name", "id", "workspace", "createdAt", "lastUse"],
+  { user, status: named("status") },
+);
+
 /** The storage of this name. */
-export async function findStorage(db: Queries, name: string): Promise<Storage | undefined> {
-  const query = db.selectFrom("storages").selectAll().where("name", "=", name);
-  const row = await query.executeTakeFirst();
-  return row && toStorage(row);
-}
+export const findStorage = (db: Queries, name: string): Promise<Storage | undefined> =>
+  storages.find(db, { name });
 
 /** The workspace of a storage. */
 export const findStorageWorkspace = async (
@@ -23,33 +25,19 @@ export async function listStorages(
 ): Promise<Storage[]> {
   const query = db.selectFrom("storages").selectAll().orderBy("name");
   const seen = workspaces === null ? query : query.where("workspace", "in", workspaces);
-  return (await seen.execute()).map(toStorage);
+  return (await seen.execute()).map(storages.toItem);
 }
 
 /** Writes a new storage; false when there is one of that name. */
-export async function addStorage(db: Connection, storage: Storage): Promise<boolean> {
-  const { name, id, workspace, user, status, createdAt, lastUse } = storage;
-  const { numInsertedOrUpdatedRows } = await db
-    .insertInto("storages")
-    .values({
-      ...{ name, id, workspace, status },
-      ...{ user_id: user.id, user_name: user.name },
-      ...{ created_at: createdAt, last_use: lastUse },
-    })
-    .onConflict((conflict) => conflict.doNothing())
-    .executeTakeFirstOrThrow();
-  return numInsertedOrUpdatedRows === 1n;
-}
+export const addStorage = (db: Connection, storage: Storage): Promise<boolean> =>
+  storages.add(db, storage);
 
 /** Records that a storage was used, and how it is since. */
-export async function setUse(
+export const setUse = (
   db: Connection,
   id: string,
   { status, lastUse }: Pick<Storage, "status" | "lastUse">,
-): Promise<void> {
-  const values = { status, last_use: lastUse };
-  await db.updateTable("storages").set(values).where("id", "=", id).execute();
-}
+): Promise<void> => storages.change(db, { id }, { status, lastUse });
 
 /** Has storages go with a cluster. */
 export async function tieToCluster(
@@ -79,7 +67,7 @@ export async function listOrphaned(db: Queries): Promise<Storage[]> {
       ),
     )
     .execute();
-  return rows.map(toStorage);
+  return rows.map(storages.toItem);
 }
 
 /** Whether there is a storage with this id. */
@@ -92,13 +80,3 @@ export async function deleteStorage(db: Connection, id: string): Promise<boolean
   const query = db.deleteFrom("storages").where("id", "=", id);
   return (await query.executeTakeFirstOrThrow()).numDeletedRows === 1n;
 }
-
-const toStorage = (row: Selectable<Tables["storages"]>): Storage => ({
-  name: row.name,
-  id: row.id,
-  workspace: row.workspace,
-  user: { id: row.user_id, name: row.user_name },
-  status: row.status as Storage["status"],
-  createdAt: row.created_at,
-  lastUse: row.last_use,
-});

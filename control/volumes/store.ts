@@ -1,16 +1,18 @@
-import type { Selectable } from "kysely";
 import { fail } from "../../common/errors.ts";
 import { product } from "../../common/product.ts";
 import type { Connection, Queries } from "../db/open.ts";
-import type { Tables } from "../db/tables.ts";
+import { json, named, rowsOf, user } from "../db/rows.ts";
 import type { Volume } from "./schema.ts";
 
+const volumes = rowsOf<Volume>()(
+  "volumes",
+  ["name", "id", "workspace", "path", "problem", "createdAt", "lastAttachedAt", "lastUse"],
+  { user, document: json, yaml: named("creation_yaml") },
+);
+
 /** The volume of this name. */
-export async function findVolume(db: Queries, name: string): Promise<Volume | undefined> {
-  const query = db.selectFrom("volumes").selectAll().where("name", "=", name);
-  const row = await query.executeTakeFirst();
-  return row && toVolume(row);
-}
+export const findVolume = (db: Queries, name: string): Promise<Volume | undefined> =>
+  volumes.find(db, { name });
 
 /** As `findVolume`; throws where it is not in one of the workspaces, or cannot be attached. Null is all of them. */
 export async function getReadyVolume(
@@ -36,38 +38,22 @@ export async function listVolumes(
 ): Promise<Volume[]> {
   const query = db.selectFrom("volumes").selectAll().orderBy("name");
   const seen = workspaces === null ? query : query.where("workspace", "in", workspaces);
-  return (await seen.execute()).map(toVolume);
+  return (await seen.execute()).map(volumes.toItem);
 }
 
 /** Writes a new volume; false when there is one of that name. */
-export async function addVolume(db: Connection, volume: Volume): Promise<boolean> {
-  const { name, id, workspace, user, document, path, problem } = volume;
-  const { numInsertedOrUpdatedRows } = await db
-    .insertInto("volumes")
-    .values({
-      ...{ name, id, workspace, path, problem },
-      ...{ user_id: user.id, user_name: user.name },
-      ...{ document: JSON.stringify(document), creation_yaml: volume.yaml },
-      ...{ created_at: volume.createdAt, last_attached_at: null, last_use: null },
-    })
-    .onConflict((conflict) => conflict.doNothing())
-    .executeTakeFirstOrThrow();
-  return numInsertedOrUpdatedRows === 1n;
-}
+export const addVolume = (db: Connection, volume: Volume): Promise<boolean> =>
+  volumes.add(db, volume);
 
 /** Records where a volume lies, or why it cannot be attached. */
-export async function setVolume(
+export const setVolume = (
   db: Connection,
   id: string,
   values: Partial<Pick<Volume, "path" | "problem">>,
-): Promise<void> {
-  await db.updateTable("volumes").set(values).where("id", "=", id).execute();
-}
+): Promise<void> => volumes.change(db, { id }, values);
 
 /** Forgets a volume. */
-export async function deleteVolume(db: Connection, id: string): Promise<void> {
-  await db.deleteFrom("volumes").where("id", "=", id).execute();
-}
+export const deleteVolume = (db: Connection, id: string): Promise<void> => volumes.drop(db, { id });
 
 /** Records that a cluster uses a volume from now on. Throws where it cannot be attached by now. */
 export async function useVolume(
@@ -83,8 +69,8 @@ export async function useVolume(
     .values({ volume_id: id, cluster_id: clusterId })
     .onConflict((conflict) => conflict.doNothing())
     .execute();
-  const values = { last_attached_at: at, ...(command !== "" && { last_use: command }) };
-  await db.updateTable("volumes").set(values).where("id", "=", id).execute();
+  const use = { lastAttachedAt: at, ...(command !== "" && { lastUse: command }) };
+  await volumes.change(db, { id }, use);
 }
 
 export const noSuchVolume = (name: string): never =>
@@ -110,17 +96,3 @@ export async function listUsers(
   const users = Map.groupBy(rows, ({ volume_id: id }) => id);
   return new Map(ids.map((id) => [id, (users.get(id) ?? []).map(({ name }) => name)]));
 }
-
-const toVolume = (row: Selectable<Tables["volumes"]>): Volume => ({
-  name: row.name,
-  id: row.id,
-  workspace: row.workspace,
-  user: { id: row.user_id, name: row.user_name },
-  document: JSON.parse(row.document),
-  yaml: row.creation_yaml,
-  path: row.path,
-  problem: row.problem,
-  createdAt: row.created_at,
-  lastAttachedAt: row.last_attached_at,
-  lastUse: row.last_use,
-});
