@@ -33,7 +33,10 @@ export function openLocalAccess(
   const isLetIn = async (socket: Socket) =>
     typeof server.address() === "string" || belongsTo(own, socket, owners);
   return {
-    carriesToken: ({ headers }) => isSame(secret, bearerOf(headers)),
+    carriesToken({ headers }) {
+      const token = bearerOf(headers);
+      return token !== undefined && isSame(secret, token);
+    },
     isOwn({ socket }) {
       const isOwn = known.get(socket) ?? isLetIn(socket);
       known.set(socket, isOwn);
@@ -62,7 +65,7 @@ const seesAllUsers = () =>
   /^\s*0\s+0\s+4294967295\s*$/.test(readFileSync("/proc/self/uid_map", "utf8"));
 
 /** How long the secret is may be known. */
-function isSame(secret: Buffer, given = ""): boolean {
+function isSame(secret: Buffer, given: string): boolean {
   const bytes = Buffer.from(given);
   return bytes.length === secret.length && timingSafeEqual(bytes, secret);
 }

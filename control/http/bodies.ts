@@ -13,7 +13,8 @@ const progressBytes = 256;
 /** Ends bodies that make no progress, with 408; those that come slowly but steadily are waited for. */
 export function watchBodies(server: Server, { stalledSeconds }: Pick<Config, "stalledSeconds">) {
   server.on("request", (req: IncomingMessage) => {
-    if (bytesOf(req) > 0) watch(req, stalledSeconds * 1_000);
+    // Nearly all bodies come together with their heads, and are whole in the next turn.
+    if (bytesOf(req) > 0) setImmediate(() => req.complete || watch(req, stalledSeconds * 1_000));
   });
 }
 

@@ -37,7 +37,7 @@ export function openCallers(ctx: Context, server: Server): Callers {
   return {
     async identify(req) {
       if (local.carriesToken(req)) return findIdentity(ctx, homeToken);
-      for (const read of chain) {
+      for (const read of hasLogin || carriesCredential(req) ? chain : []) {
         const proof = await read(req);
         if (proof !== undefined)
           return (await findIdentity(ctx, proof)) ?? fail("AuthenticationError", gone);
@@ -46,6 +46,10 @@ export function openCallers(ctx: Context, server: Server): Callers {
     },
   };
 }
+
+/** Where nobody logs in, a proxy names no user, and credentials come in these headers alone. */
+const carriesCredential = ({ headers }: IncomingMessage): boolean =>
+  headers.authorization !== undefined || headers.cookie !== undefined;
 
 const homeToken = { userId: localUserId, credential: "home token" };
 const ownUser = { userId: localUserId, credential: "local" };

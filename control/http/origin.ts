@@ -45,7 +45,7 @@ function isOurs(address: string): boolean {
 }
 
 /** How nearly all callers write our address; others are read as browsers read them, which takes longer. */
-const usual = /^http:\/\/(localhost|127\.0\.0\.1|\[::1\])(:\d{1,4})?$/;
+const usual = /^http:\/\/(localhost|127\.0\.0\.1|\[::1\])(:[1-5]?\d{1,4})?$/;
 
 /** Name and port, without the port that goes without saying. */
 const hostOf = (address: string): string => new URL(address).host;

@@ -29,7 +29,7 @@ const nothing: Attached = { origin: null, body: null };
 export function callOf(ctx: Context, work: Work, signal: AbortSignal, attached = nothing): Call {
   const { id, program, client_api: clientApi } = work;
   const print = printerOf(ctx.requestLogs, id);
-  const progress: Progress = JSON.parse(work.progress ?? "{}");
+  const progress: Progress = work.progress === null ? {} : JSON.parse(work.progress);
   return {
     ...work.identity,
     ...attached,
