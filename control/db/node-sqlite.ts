@@ -12,8 +12,15 @@ import { damaged, isDamage } from "./damage.ts";
 
 /** What the adapter of a database in this process can do beside Kysely's. */
 export interface AtOnce {
-  /** The rows of a statement; undefined while a transaction is open, which it would see into. */
-  readAtOnce(text: string, values: readonly unknown[]): unknown[] | undefined;
+  /**
+   * The rows of a statement of the transaction that is open, or of one that belongs to none; undefined where
+   * that is not so: it would see into the transaction of another one.
+   */
+  runAtOnce(
+    text: string,
+    values: readonly unknown[],
+    isInTransaction: boolean,
+  ): unknown[] | undefined;
 }
 
 /** What is used of a connection. */
@@ -38,7 +45,8 @@ export function nodeSqliteDialect(file: string, database: Connected = connect(fi
     database: { close: () => database.close(), prepare: prepared },
   });
   const atOnce: AtOnce = {
-    readAtOnce: (text, values) => (database.isTransaction ? undefined : prepared(text).all(values)),
+    runAtOnce: (text, values, isInTransaction) =>
+      database.isTransaction === isInTransaction ? prepared(text).all(values) : undefined,
   };
   return {
     createAdapter: () => Object.assign(new SqliteAdapter(), atOnce),

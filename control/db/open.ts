@@ -9,7 +9,10 @@ export type Database = Kysely<Tables>;
 /** A transaction on the database, which a `Batch` opens: what functions of a store need that write. */
 export type Connection = Transaction<Tables>;
 /** The database, or a transaction on it: what functions of a store need that only read. */
-export type Queries = Pick<Database, "selectFrom" | "selectNoFrom" | "fn" | "getExecutor">;
+export type Queries = Pick<
+  Database,
+  "selectFrom" | "selectNoFrom" | "fn" | "getExecutor" | "isTransaction"
+>;
 
 /**
  * Opens the embedded database, made and brought up to date when it is not. Throws `ConfigError` for one

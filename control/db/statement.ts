@@ -11,8 +11,8 @@ type Fields = { readonly [field: string]: Value | readonly string[] | Choice };
 
 /**
  * A statement of a hot path. It is built once for all databases, because that takes longer than running it
- * does; its values are those of the record that it is given, in their order. Outside transactions it is run
- * without waiting for a connection, where the database allows that. Fields that are booleans or undefined
+ * does; its values are those of the record that it is given, in their order. It is run without waiting for
+ * a connection, where the database allows that. Fields that are booleans or undefined
  * hold no values: for each of their combinations the statement is built anew.
  */
 export function statement<DB extends Queries, Given extends Fields, Row>(
@@ -32,8 +32,8 @@ export function statement<DB extends Queries, Given extends Fields, Row>(
     const { form, parameters } = read(given);
     const built = forms.get(form) ?? buildOnce(db, given, parameters);
     forms.set(form, built);
-    const { readAtOnce } = executor.adapter as Partial<AtOnce>;
-    const rows = readAtOnce?.(built.sql, parameters);
+    const { runAtOnce } = executor.adapter as Partial<AtOnce>;
+    const rows = runAtOnce?.(built.sql, parameters, db.isTransaction);
     if (rows !== undefined) return rows as Row[];
     return (await executor.executeQuery<Row>({ ...built, parameters })).rows;
   };

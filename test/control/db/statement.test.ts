@@ -75,6 +75,20 @@ test("a statement does not see what a transaction has yet to commit", async (t) 
   assert.deepEqual(await during, ["ann", "eve"]);
 });
 
+test("a statement in a transaction does not wait for what else that does", async (t) => {
+  const db = await withUsers(t);
+
+  const [before, after] = await db.transaction().execute(async (tx) => {
+    const remove = (id: string) => tx.deleteFrom("users").where("id", "=", id).execute();
+    const removing = [remove("u1"), remove("u2")];
+    const before = await namesOf(tx);
+    await Promise.all(removing);
+    return [before, await namesOf(tx)];
+  });
+
+  assert.deepEqual([before, after], [["eve"], []]);
+});
+
 const selectNames = statement((queries: Queries) =>
   queries.selectFrom("users").select("name").orderBy("name"),
 );
