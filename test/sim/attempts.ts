@@ -15,6 +15,8 @@ export interface Attempt {
   hurt: "no" | "running" | "over";
   /** Control has seen that it is over. */
   isJudged: boolean;
+  /** Its machine was deleted out of reach. */
+  isAbandoned: boolean;
 }
 
 /** What may become of a task, and how many restarts it has then. */

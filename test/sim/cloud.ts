@@ -1,13 +1,15 @@
+import { AppError } from "../../common/errors.ts";
 import { agentOperations } from "../../contract/agent-api.ts";
-import type { Autostop } from "../../contract/agent-shapes.ts";
+import type { LeaseRenewal } from "../../contract/agent-shapes.ts";
 import { nodeIdOf } from "../../control/doors/node-id.ts";
 import { meets, type Provider } from "../../control/providers/provider.ts";
 import { openFakeAgent } from "../helpers/fake-agent.ts";
 import { openOf } from "../helpers/fake-lifecycles.ts";
-import { type FakeJob, isOver } from "../helpers/fake-node.ts";
-import type { Probed } from "./balancers.ts";
+import { isOver } from "../helpers/fake-node.ts";
+import type { Cloud, Watcher } from "./cloud-shapes.ts";
 import { openDoor, routesOf } from "./door.ts";
-import { type HookBegun, openHooks } from "./hooks.ts";
+import { openHooks } from "./hooks.ts";
+import { openLeases } from "./leases.ts";
 import type { Network } from "./network.ts";
 import {
   aMachine,
@@ -22,63 +24,7 @@ import {
   terminate,
 } from "./nodes.ts";
 import { workloadOf } from "./workloads.ts";
-import { openZones, type Zones } from "./zones.ts";
-
-/** What the cloud tells of. */
-export interface Watcher {
-  /** A node is about to be stopped or deleted, by control. */
-  ending(how: "stop" | "destroy", clusterId: string): void;
-  /** A node is about to be made or turned on, asked for by a process that is there. */
-  making(clusterId: string): void;
-  /** As `making`, of one that is not there, or not any more. */
-  makingNew(clusterId: string): void;
-  /** Something is asked for that is so already. */
-  repeated(what: string): void;
-  /** A job was begun on a node; it is doomed where a machine of it is gone, or about to go. */
-  began(job: FakeJob, clusterId: string, isDoomed: boolean): void;
-  /** A job was cancelled by control. */
-  cancelled(submissionId: string): void;
-  /** A machine of a cluster goes down; where it is doomed it does not come back. */
-  hurt(clusterId: string, isDoomed: boolean): void;
-  trace(line: string): void;
-}
-
-/** When a machine is taken away, and when what runs there ends: half-way, if not said. */
-export interface Preemption {
-  readonly inMs: number;
-  readonly endsJobsInMs?: number;
-}
-
-/** A cloud in simulated time, and the nodes in it. */
-export interface Cloud extends Pick<Zones, "fill" | "queue"> {
-  readonly provider: Provider;
-  /** The hooks that nodes have begun. */
-  readonly hooks: readonly HookBegun[];
-  /** How what runs at an address answers a probe. */
-  probed: Probed;
-  /** What the head of a cluster does once it is idle; undefined where it is off. */
-  autostopOf(clusterId: string): Autostop | undefined;
-  /** The clusters that machines belong to, or that machines belong to that did not come late. */
-  clusterIds(which?: "all" | "in time"): string[];
-  /** The clusters of which a node waits for its machine. */
-  pendingIds(): string[];
-  cutOff(clusterId: string, rank: number, forMs: number): void;
-  /** Whatever is on its way to a node or back is late for a while. */
-  slowDown(clusterId: string, rank: number, byMs: number, forMs: number): void;
-  /** Nothing comes to a node or back for a while; then all of it does, unless it was given up. */
-  silence(clusterId: string, rank: number, forMs: number): void;
-  /** The agent comes back a while later, however often it is started before. */
-  killAgent(clusterId: string, rank: number, awayMs: number): void;
-  /** Everything that runs on a node ends; its agent comes back a while later. */
-  reboot(clusterId: string, rank: number, awayMs: number): void;
-  loseNode(clusterId: string, rank: number): void;
-  /** Says on a node that it is taken away, and then does that. */
-  preempt(clusterId: string, rank: number, when: Preemption): void;
-  /** Has the idle timer of a cluster run out, where it may. */
-  becomeIdle(clusterId: string): void;
-  /** Faults are over. */
-  calm(): void;
-}
+import { openZones } from "./zones.ts";
 
 const bootMs = 1_500;
 /** Control may have seen a node so long before it was lost, and act on that. */
@@ -93,8 +39,20 @@ export function openCloud(network: Network, watcher: Watcher): Cloud {
   const hooks = openHooks(clock);
   const zones = openZones(clock);
   let made = 0;
-  const of = (clusterId: string, rank: number) => machines.get(nodeIdOf({ id: clusterId }, rank));
+  /** Deleted while they were out of reach. */
+  const abandoned = new Map<string, Machine>();
+  const of = (clusterId: string, rank: number) => {
+    const id = nodeIdOf({ id: clusterId }, rank);
+    return machines.get(id) ?? abandoned.get(id);
+  };
   const clusterOf = (nodeId: string) => nodeId.split("-")[0] ?? "";
+  const isApart = ({ apartUntil }: Machine) => apartUntil > clock.now();
+  const headOf = ({ node }: Machine) => of(clusterOf(node.id), 0);
+  const leases = openLeases(network, {
+    ...watcher,
+    headOf,
+    tend: (machine) => hooks.tend(machine),
+  });
 
   function turnOff(machine: Machine): void {
     machine.state = "stopped";
@@ -119,7 +77,9 @@ export function openCloud(network: Network, watcher: Watcher): Cloud {
   function killAgent(machine: Machine | undefined, awayMs: number): void {
     if (machine === undefined) return;
     endAgent(machine);
-    machine.agentAwayUntil = clock.now() + awayMs;
+    // Whatever ends attempts in time is back soon.
+    const atMostMs = machine.lease === undefined ? awayMs : Math.min(awayMs, bootMs);
+    machine.agentAwayUntil = clock.now() + atMostMs;
     boot(machine);
   }
 
@@ -136,10 +96,13 @@ export function openCloud(network: Network, watcher: Watcher): Cloud {
   /** The agent answers once its node has booted. */
   function boot(machine: Machine): void {
     clock.after(Math.max(bootMs, machine.agentAwayUntil - clock.now()), () => {
-      const isThere = machines.get(machine.node.id) === machine && machine.state === "running";
+      const isKnown = [machines, abandoned].some((all) => all.get(machine.node.id) === machine);
+      const isThere = isKnown && machine.state === "running";
       if (!isThere || machine.agent !== undefined) return;
       if (machine.agentAwayUntil > clock.now()) return;
-      machine.agent = openFakeAgent(machine.node);
+      const agent = openFakeAgent(machine.node);
+      const renewLease = (renewal: LeaseRenewal) => leases.renew(machine, renewal);
+      machine.agent = { ...agent, bound: { ...agent.bound, renewLease } };
       if (machine.isNewBoot) hooks.rebooted(machine.node, machine.agent);
       machine.isNewBoot = false;
     });
@@ -163,6 +126,32 @@ export function openCloud(network: Network, watcher: Watcher): Cloud {
     const clusterId = clusterOf(machine.node.id);
     const others = [...Array(job.nodes).keys()].map((rank) => of(clusterId, rank));
     watcher.began(job, clusterId, others.some(isLeaving));
+  }
+
+  function isolate(clusterId: string, rank: number, forMs: number): void {
+    const machine = of(clusterId, rank);
+    if (machine === undefined) return;
+    machine.cutOffUntil = clock.now() + forMs;
+    if (machine.lease !== undefined) machine.apartUntil = machine.cutOffUntil;
+    for (const cut of [...machine.streams]) cut();
+  }
+
+  function abandon(machine: Machine): void {
+    abandoned.set(machine.node.id, machine);
+    watcher.abandoned(clusterOf(machine.node.id));
+    clock.after(machine.apartUntil - clock.now(), () => clean(machine));
+  }
+
+  /** It is reached again, and what runs there is ended. */
+  function clean(machine: Machine): void {
+    abandoned.delete(machine.node.id);
+    turnOff(machine);
+  }
+
+  /** A provider cannot say of a machine out of reach whether it is there. */
+  function requireReach(found: readonly Machine[]): readonly Machine[] {
+    if (found.some(isApart)) throw new AppError("CloudError", "a machine is out of reach");
+    return found;
   }
 
   const lateMs = (machine: Machine | undefined) => latenessOf(machine, clock.now());
@@ -209,6 +198,7 @@ export function openCloud(network: Network, watcher: Watcher): Cloud {
       return network.call({ place: "create" }, id, signal, async (isLate) => {
         const { zone } = cluster.offer;
         const known = machines.get(id);
+        if (known !== undefined) requireReach([known]);
         // On one that is on, the head's agent is started for its hooks.
         const isJustLost = clock.now() - (lostAt.get(id) ?? 0) < seenWithinMs;
         if (!isLate && !isJustLost && known?.state !== "running") watcher.making(cluster.id);
@@ -224,8 +214,7 @@ export function openCloud(network: Network, watcher: Watcher): Cloud {
     },
     list: (cluster, signal) =>
       network.call({ place: "list" }, cluster.id, signal, async () =>
-        [...machines.values()]
-          .filter(({ node }) => clusterOf(node.id) === cluster.id)
+        requireReach([...machines.values()].filter(({ node }) => clusterOf(node.id) === cluster.id))
           .map(({ node, rank, state, address }) => ({
             ...{ id: node.id, rank, state, address },
             ...(state === "pending" && { reason: "its zone has a queue" }),
@@ -238,7 +227,8 @@ export function openCloud(network: Network, watcher: Watcher): Cloud {
         if (machine === undefined) return watcher.repeated(`destroy ${nodeId}`);
         watcher.ending("destroy", clusterOf(nodeId));
         machines.delete(nodeId);
-        turnOff(machine);
+        if (isApart(machine)) abandon(machine);
+        else turnOff(machine);
       }),
     stop: (nodeId, signal) =>
       network.call({ place: "stop" }, nodeId, signal, async () => {
@@ -269,7 +259,7 @@ export function openCloud(network: Network, watcher: Watcher): Cloud {
       machine.cutOffUntil = clock.now() + forMs;
       for (const cut of [...machine.streams]) cut();
     },
-    slowDown,
+    ...{ isolate, slowDown },
     silence: (clusterId, rank, forMs) => slowDown(clusterId, rank, Number.POSITIVE_INFINITY, forMs),
     ...{ reboot, loseNode },
     killAgent: (clusterId, rank, awayMs) => killAgent(of(clusterId, rank), awayMs),
@@ -279,7 +269,10 @@ export function openCloud(network: Network, watcher: Watcher): Cloud {
       clock.onNode(() => machine?.agent?.preempt("taken back", Date.now() + inMs));
       if (machine !== undefined) hooks.tend(machine);
       if (machine !== undefined) clock.after(endsJobsInMs, () => terminate(machine));
-      clock.after(inMs, () => loseNode(clusterId, rank));
+      clock.after(inMs, () => {
+        loseNode(clusterId, rank);
+        if (machine !== undefined) turnOff(machine);
+      });
     },
     becomeIdle(clusterId) {
       const machine = of(clusterId, 0);
@@ -294,6 +287,7 @@ export function openCloud(network: Network, watcher: Watcher): Cloud {
     calm() {
       zones.calm();
       for (const machine of machines.values()) free(machine);
+      for (const machine of abandoned.values()) clean(machine);
     },
   };
 }

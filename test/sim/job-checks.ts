@@ -1,6 +1,8 @@
+import { renewEveryMs } from "../../contract/lease.ts";
 import { type ManagedJobStatus, managedJobMachine } from "../../contract/statuses.ts";
 import { type FakeJob, isOver } from "../helpers/fake-node.ts";
 import { type Attempt, checkLog, describeAttempt, isWell, outcomesOf } from "./attempts.ts";
+import { openCallbackChecks } from "./callback-checks.ts";
 import { type Move, Violation } from "./checks.ts";
 import { reading } from "./database.ts";
 import { variableOf } from "./job-wishes.ts";
@@ -16,10 +18,16 @@ export interface JobChecks {
   began(job: FakeJob, clusterId: string, isDoomed: boolean): void;
   /** A machine of a cluster goes down; where it is doomed it does not come back. */
   hurt(clusterId: string, isDoomed: boolean): void;
+  /** The lease of a node of a cluster ends, although that was in touch with control for so long. */
+  leaseEnds(clusterId: string, leaseMs: number, inTouchForMs: number): void;
+  /** What runs on a cluster is out of reach, and goes on. */
+  abandoned(clusterId: string): void;
   /** What holds where control ends what runs on a cluster, or one job; false where that is no managed job's. */
   ending(what: { readonly clusterId: string } | { readonly id: string }): boolean;
   /** What holds when a machine of a cluster is about to be made. */
   makingNew(clusterId: string): void;
+  /** A script is told of a change. */
+  readonly calledBack: ReturnType<typeof openCallbackChecks>["began"];
   /** The cluster of `job 2`, or of another job that goes on where that does not. */
   clusterOf(name: string): string | undefined;
   /** Tasks of which something is left. */
@@ -47,6 +55,7 @@ export interface Task {
   restarts: number;
   launching_at: number | null;
   settled_at: number | null;
+  called_back: number | null;
 }
 
 /** A live cluster of a task. */
@@ -59,7 +68,7 @@ interface Cluster {
 }
 
 const ofTask =
-  "job_tasks.id, job_id, number, is_primary, pool_id, status, wanted, wanted_because, queued_for, waits_for, attempt, cluster_id, next_cluster_id, recoveries, restarts, launching_at, settled_at";
+  "job_tasks.id, job_id, number, is_primary, pool_id, status, wanted, wanted_because, queued_for, waits_for, attempt, cluster_id, next_cluster_id, recoveries, restarts, launching_at, settled_at, called_back";
 const allTasks = `SELECT ${ofTask}, execution, priority FROM job_tasks
   JOIN managed_jobs ON managed_jobs.id = job_id ORDER BY job_id, number`;
 const liveClusters = `SELECT id, name, status, wanted, made_for ->> 'id' AS task FROM clusters
@@ -81,6 +90,10 @@ const submissionOf = ({ id, pool_id, cluster_id, attempt }: Task): string =>
 /** The task whose attempt on a worker was handed in under an id. */
 const taskOn = (submissionId: string): string => submissionId.split("-")[0] ?? "";
 
+/** A renewal that began before has to end first; then two of them follow each other, sooner than this. */
+const renewedWithinMs = (leaseMs: number): number =>
+  Math.min(10_000, leaseMs / 5) + 2 * renewEveryMs(leaseMs) + 4_000;
+
 /** Opens them on the database of control; `folder` is where control keeps the logs of tasks. */
 export function openJobChecks(folder: string): JobChecks {
   const taskRows = reading<Task>(allTasks, "job_tasks", "managed_jobs");
@@ -98,6 +111,7 @@ export function openJobChecks(folder: string): JobChecks {
   const runs = new Map<string, number>();
 
   const order = openOrderChecks();
+  const callbacks = openCallbackChecks();
   const liveOn = (clusterId: string) =>
     [...attempts.values()]
       .filter((one) => one.clusterId === clusterId && !isOver(one.job.status))
@@ -159,7 +173,8 @@ export function openJobChecks(folder: string): JobChecks {
     if (!managedJobMachine.isFinal(status))
       throw new Violation("nothing is left of a job that goes on", status);
     for (const one of attemptsOf(id)) {
-      if (!isOver(one.job.status)) throw new Violation("an attempt outlives its job", id);
+      if (!isOver(one.job.status) && !one.isAbandoned)
+        throw new Violation("an attempt outlives its job", id);
       checkLog(one, folder);
     }
   }
@@ -183,6 +198,7 @@ export function openJobChecks(folder: string): JobChecks {
       before = tasks;
       checkCounts(written);
       if (found !== tasksBefore) tasks = new Map(found.map((task) => [task.id, task]));
+      callbacks.committed(found, moved);
       for (const { id, task } of clusters) owners.set(id, task);
       for (const { id, status } of clusters) if (status === "UP") order.up(id);
       for (const move of moved) if (move.noun === "managed_job") checkMove(move);
@@ -211,7 +227,8 @@ export function openJobChecks(folder: string): JobChecks {
       if (task.pool_id !== null) checkRoom([job, ...liveOn(clusterId)]);
       const hurt = isDoomed ? "running" : "no";
       const number = task.attempt;
-      attempts.set(submissionId, { taskId, number, clusterId, job, hurt, isJudged: false });
+      const attempt = { taskId, number, clusterId, job, hurt } as const;
+      attempts.set(submissionId, { ...attempt, isJudged: false, isAbandoned: false });
     },
     hurt(clusterId, isDoomed) {
       for (const attempt of attempts.values()) {
@@ -219,6 +236,15 @@ export function openJobChecks(folder: string): JobChecks {
         if (!isOver(attempt.job.status)) attempt.hurt = "running";
         else if (isDoomed) attempt.hurt = "over";
       }
+    },
+    leaseEnds(clusterId, leaseMs, inTouchForMs) {
+      const isWanted = clusters.some(({ id, wanted }) => id === clusterId && wanted === "UP");
+      const isDue = tasks.get(owners.get(clusterId) ?? "")?.wanted === "DONE";
+      if (isWanted && isDue && inTouchForMs > renewedWithinMs(leaseMs))
+        throw new Violation("a lease ends while its node is in touch", `for ${inTouchForMs} ms`);
+    },
+    abandoned(clusterId) {
+      for (const one of attempts.values()) if (one.clusterId === clusterId) one.isAbandoned = true;
     },
     ending(what) {
       const isIt = (id: string, one: Attempt) =>
@@ -241,9 +267,14 @@ export function openJobChecks(folder: string): JobChecks {
       const task = live.find((one) => one.job_id === place) ?? live[place % live.length];
       return task?.cluster_id ?? undefined;
     },
-    unsettled: () =>
-      taskRows()
-        .filter((task) => task.settled_at === null)
-        .map((task) => `managed job ${task.job_id} is ${task.status}: ${task.waits_for}`),
+    calledBack: callbacks.began,
+    unsettled() {
+      const rows = taskRows();
+      const open = rows.filter((task) => task.settled_at === null);
+      return [
+        ...open.map((task) => `managed job ${task.job_id} is ${task.status}: ${task.waits_for}`),
+        ...callbacks.untold(rows),
+      ];
+    },
   };
 }

@@ -1,9 +1,10 @@
 import { readEnv } from "../../common/product.ts";
 import type { JobRecovery } from "../../contract/task/job-recovery.ts";
+import { usualRecovery } from "../../control/jobs/recovery.ts";
 import type { FakeJob } from "../helpers/fake-node.ts";
 import { aShare, cpusName } from "./pool-wishes.ts";
 import type { Random } from "./random.ts";
-import type { Undated } from "./script.ts";
+import type { Step, Undated } from "./script.ts";
 
 /** What users want of managed jobs, and what they read of them. */
 
@@ -24,7 +25,26 @@ export function aJobLoss(random: Random): Undated {
     () => ({ do: "reboot", ...node, awayMs }),
     () => ({ do: "kill agent", ...node, awayMs }),
     () => ({ do: "silence", ...node, forMs: random.between(5_000, 60_000) }),
+    () => anIsolation(random, node),
   ])();
+}
+
+/** For shorter than leases are, or for longer. */
+const anIsolation = (random: Random, node: { readonly name: string; readonly rank: number }) => ({
+  ...{ do: "isolate" as const, ...node },
+  forMs: random.between(5_000, random.pick([10_000, 60_000])),
+});
+
+/** A job with a lease that runs for long enough to lose it, and what may have it do so. */
+export function aLeasedJob(random: Random, user: string): Step[] {
+  const recovery = { ...usualRecovery, leaseSeconds: random.pick([10, 10, 30]) };
+  const nodes = random.pick([1, 1, 2]);
+  const task = jobOf("leased", recovery, {}, [`num_nodes: ${nodes}`, "run: sleep 80"]);
+  const node = { name: "job 1", rank: random.between(0, nodes - 1) };
+  return [
+    { at: 0, do: "call", user, operation: "jobs.launch", input: { name: null, task } },
+    { at: random.between(10_000, 30_000), ...anIsolation(random, node) },
+  ];
 }
 
 /** What runs there ends with the notice, or some time after it. */
@@ -115,13 +135,14 @@ function aTask(random: Random, name: string, priority: number, isOnWorker: boole
     strategy: random.pick(["FAILOVER", "EAGER_NEXT_REGION", "EAGER_NEXT_REGION", "none"]),
     maxRestartsOnErrors: random.pick([0, 0, 1, 2]),
     recoverOnExitCodes: random.pick([[], [], [3], codes]),
-    leaseSeconds: null,
+    leaseSeconds: isOnWorker ? null : random.pick([null, null, 10, 30]),
   };
   const hook = `{run: sleep ${random.between(1, 20)}, events: [preemption, down], timeout: 30}`;
   const asked = { priority, ...(isOnWorker && aShare(random)) };
   return jobOf(name, recovery, asked, [
     `num_nodes: ${isOnWorker ? 1 : random.pick([1, 1, 1, 2])}`,
     `run: ${aRun(random)}`,
+    ...(random.chance(0.4) ? [`event_callback: ${aCallback(random)}`] : []),
     ...(!isOnWorker && random.chance(0.7) ? [`config: {hooks: [${hook}]}`] : []),
   ]);
 }
@@ -137,6 +158,7 @@ export function jobOf(
     strategy: recovery.strategy,
     max_restarts_on_errors: recovery.maxRestartsOnErrors,
     recover_on_exit_codes: recovery.recoverOnExitCodes,
+    ...(recovery.leaseSeconds !== null && { lease: `${recovery.leaseSeconds}s` }),
   };
   const env = { [recoveryName]: JSON.stringify(recovery), [cpusName]: `${resources["cpus"] ?? 0}` };
   return [
@@ -147,6 +169,9 @@ export function jobOf(
     "",
   ].join("\n");
 }
+
+const aCallback = (random: Random): string =>
+  `callback ${random.pick([0, 1, 5, 20])} exits ${random.pick([0, 0, 1])}`;
 
 function aRun(random: Random): string {
   const seconds = random.chance(0.2) ? random.between(40, 90) : random.between(1, 30);

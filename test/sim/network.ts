@@ -13,6 +13,8 @@ export interface Network {
   call<T>(way: Way, subject: string, signal: AbortSignal, work: Work<T>): Promise<T>;
   /** Has the next calls to a place meet trouble. */
   trouble(place: Place, trouble: Trouble, times: number): void;
+  /** When a call last met trouble. */
+  troubledAt(): number;
   /** Faults are over. */
   calm(): void;
 }
@@ -42,9 +44,12 @@ const slowMs = [3_000, 25_000] as const;
 export function openNetwork(clock: Clock, random: Random, trace: (line: string) => void): Network {
   let troubles: { place: Place; trouble: Trouble; times: number }[] = [];
 
+  let troubledAt = 0;
+
   function nextTrouble(place: Place): Trouble | undefined {
     const one = troubles.find((armed) => armed.place === place && armed.times > 0);
     if (one !== undefined) one.times -= 1;
+    if (one !== undefined) troubledAt = clock.now();
     return one?.trouble;
   }
 
@@ -93,6 +98,7 @@ export function openNetwork(clock: Clock, random: Random, trace: (line: string) 
   return {
     clock,
     call,
+    troubledAt: () => troubledAt,
     trouble: (place, trouble, times) => troubles.push({ place, trouble, times }),
     calm() {
       troubles = [];

@@ -25,10 +25,26 @@ export interface Machine {
   readonly address: string;
   /** What is on its way there and back is late by so much, until then. */
   late: { readonly byMs: number; readonly until: number };
+  /** Its provider does not reach it either, until then. */
+  apartUntil: number;
+  lease: NodeLease | undefined;
+  /** How fast its steady clock goes, and what that shows at the beginning. */
+  readonly steady: { readonly rate: number; readonly fromMs: number };
+}
+
+/** How long what runs on a node may live, from an instant of its steady clock. */
+export interface NodeLease {
+  readonly leaseMs: number;
+  fromMs: number;
+  isOver: boolean;
+  /** When the node was last known to be out of touch with control, in simulated time. */
+  apartAt: number;
 }
 
 const addressOf = (number: number): string => `10.0.${number >> 8}.${number & 255}`;
-const onTime = { cutOffUntil: 0, late: { byMs: 0, until: 0 } };
+const onTime = { cutOffUntil: 0, apartUntil: 0, late: { byMs: 0, until: 0 } };
+/** As different as clocks of machines may be. */
+const rates = [1, 0.992, 1.008];
 
 /** The machine that was made as this one in the world; it is off. */
 export const aMachine = (
@@ -39,6 +55,8 @@ export const aMachine = (
   node: Object.assign(aFakeNode(id, ""), { holdsHooks: true, ownLifecycles: (made - 1) * 1_000 }),
   ...{ rank, isLate, streams: new Set(), state: "stopped", agent: undefined },
   ...{ isNewBoot: true, agentAwayUntil: 0, address: addressOf(made), ...onTime },
+  lease: undefined,
+  steady: { rate: rates[made % rates.length] ?? 1, fromMs: made * 1_000_000 },
 });
 
 /** Every way there is free again. */
@@ -63,6 +81,8 @@ export const isLeaving = (machine: Machine | undefined): boolean =>
 export function endAll(machine: Machine): void {
   endAgent(machine);
   machine.isNewBoot = true;
+  // One of an earlier boot is over.
+  if (machine.lease !== undefined) machine.lease.isOver = true;
   for (const job of machine.node.jobs)
     if (!isOver(job.status))
       Object.assign(job, { status: "FAILED_DRIVER", reason: rebooted, endedAt: 1 });

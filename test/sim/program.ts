@@ -10,6 +10,8 @@ import { lateNodes } from "../../control/clusters/late-nodes.ts";
 import { clusters } from "../../control/clusters/reconcile.ts";
 import { readConfig } from "../../control/config.ts";
 import type { Context } from "../../control/context.ts";
+import { callbacksBy } from "../../control/jobs/callbacks/reconcile.ts";
+import type { runScript } from "../../control/jobs/callbacks/script.ts";
 import { collectJobs } from "../../control/jobs/collect.ts";
 import { managedJobs } from "../../control/jobs/reconcile.ts";
 import { closeContext, openContext } from "../../control/open.ts";
@@ -61,6 +63,8 @@ export interface Outside {
   readonly provider: Provider;
   /** The processes of balancers. */
   readonly processes: Processes;
+  /** Runs the scripts of users. */
+  readonly runScript: typeof runScript;
 }
 
 /** Makes a home with an empty database. */
@@ -84,7 +88,7 @@ const collectors = [
 /** Starts control on a home. */
 export async function startProgram(
   home: string,
-  { provider, processes }: Outside,
+  { provider, processes, runScript }: Outside,
   { opened, failed }: Heard,
 ): Promise<Program> {
   const write = (line: string) => isBug(JSON.parse(line)) && failed(line);
@@ -96,9 +100,8 @@ export async function startProgram(
   });
   opened(ctx);
   const requests = await openRequests(ctx, operations);
-  const reconciling = [clusters, lateNodes, services, replicas, managedJobs].map((noun) =>
-    startReconciler(ctx, noun),
-  );
+  const nouns = [clusters, lateNodes, services, replicas, managedJobs, callbacksBy(runScript)];
+  const reconciling = nouns.map((noun) => startReconciler(ctx, noun));
   requests.start();
   let collecting = Promise.resolve();
   return {

@@ -1,5 +1,5 @@
 import type { WallClock } from "./clock.ts";
-import { aJobCluster, aJobLaunch, aJobLoss, aJobRead, aJobWish } from "./job-wishes.ts";
+import { aJobCluster, aJobLaunch, aJobLoss, aJobRead, aJobWish, aLeasedJob } from "./job-wishes.ts";
 import { aPoolApply, aPoolWish } from "./pool-wishes.ts";
 import { openRandom, type Random } from "./random.ts";
 import type { Read } from "./reads.ts";
@@ -28,7 +28,7 @@ export type Step = { readonly at: number } & (
   | { readonly do: "trouble"; place: Place; trouble: Trouble; times: number }
   | { readonly do: "full"; zone: Zone; forMs: number }
   | { readonly do: "queue"; zone: Zone; forMs: number }
-  | { readonly do: "cut off"; name: string; rank: number; forMs: number }
+  | { readonly do: "cut off" | "isolate"; name: string; rank: number; forMs: number }
   | { readonly do: "kill agent" | "reboot"; name: string; rank: number; awayMs: number }
   | { readonly do: "lose node"; name: string; rank: number }
   | { readonly do: "preempt"; name: string; rank: number; inMs: number; endsJobsInMs?: number }
@@ -82,7 +82,9 @@ export function scriptOf(seed: number): Step[] {
     at: few.pools.length * 1_000,
     ...aJobLaunch(random, random.pick(users), name, few.pools),
   }));
-  return [{ at: 0, ...aLaunch(random, few) }, ...ups, ...applied, ...launches, ...steps]
+  const leased =
+    jobs.length > 0 && random.chance(0.3) ? aLeasedJob(random, random.pick(users)) : [];
+  return [...leased, { at: 0, ...aLaunch(random, few) }, ...ups, ...applied, ...launches, ...steps]
     .sort((a, b) => a.at - b.at)
     .map(withStep);
 
@@ -222,7 +224,7 @@ const aCluster = (random: Random, { clusters, services, jobs, pools }: Few): str
 
 /** Faults of nodes, of their provider, and of the ways there; all others are those of control and its machine. */
 const onNodes: readonly Step["do"][] = [
-  ...(["trouble", "cut off", "slow node", "silence"] as const),
+  ...(["trouble", "cut off", "isolate", "slow node", "silence"] as const),
   ...(["kill agent", "reboot", "lose node", "preempt", "full"] as const),
 ];
 

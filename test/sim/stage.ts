@@ -1,7 +1,9 @@
 import { type Balancers, openSimBalancers } from "./balancers.ts";
+import { openCallbacks } from "./callbacks.ts";
 import { type Checks, openChecks, Violation } from "./checks.ts";
 import { openClock } from "./clock.ts";
-import { type Cloud, openCloud } from "./cloud.ts";
+import { openCloud } from "./cloud.ts";
+import type { Cloud } from "./cloud-shapes.ts";
 import { type Host, openHost } from "./host.ts";
 import { installRandom } from "./machine.ts";
 import { type Network, openNetwork } from "./network.ts";
@@ -86,6 +88,9 @@ export function openStage(seed: number, home: string, steps: readonly Numbered[]
       guarded(() => checks.jobs.began(job, clusterId, isDoomed));
     },
     hurt: checks.jobs.hurt,
+    leaseEnds: (...given) => guarded(() => checks.jobs.leaseEnds(...given)),
+    abandoned: checks.jobs.abandoned,
+    isControlWell: () => host.program() !== undefined && clock.frozenMs() === 0,
     cancelled: (id) => guarded(() => checks.jobs.ending({ id }) || checkCancelled(id, steps)),
     trace: note,
   });
@@ -98,8 +103,11 @@ export function openStage(seed: number, home: string, steps: readonly Numbered[]
     hasChanged = true;
     guarded(() => checks.committed({ clusterIds, pendingIds, serviceIds }, written));
   };
-  const outside = () => ({ provider, processes });
-  const host = openHost(
+  const runScript = openCallbacks(clock, (told, by, done) =>
+    guarded(() => checks.jobs.calledBack(told, by, done, by === clock.newest())),
+  );
+  const outside = () => ({ provider, processes, runScript });
+  const host: Host = openHost(
     home,
     network,
     outside,

@@ -37,6 +37,8 @@ export async function take(stage: Stage, number: number, step: Step): Promise<vo
       return cloud.queue(step.zone, step.forMs);
     case "cut off":
       return cloud.cutOff(idOf(step.name), step.rank, step.forMs);
+    case "isolate":
+      return cloud.isolate(idOf(step.name), step.rank, step.forMs);
     case "kill agent":
       return cloud.killAgent(idOf(step.name), step.rank, step.awayMs);
     case "reboot":

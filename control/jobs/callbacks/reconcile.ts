@@ -18,13 +18,17 @@ import { mayCallBack } from "./tell.ts";
  * Runs the `event_callback` of tasks for each change of their status: those of a job one after the other, beside what
  * the job does. One that was cut off with control is run again.
  */
-export const jobCallbacks: Reconciler = {
-  name: "job_callback",
-  everyMs: 60_000,
-  atOnce: 8,
-  due: async ({ db }) => (await listToTell(db)).map(String),
-  reconcile,
-};
+export function callbacksBy(run: typeof runScript): Reconciler {
+  return {
+    name: "job_callback",
+    everyMs: 60_000,
+    atOnce: 8,
+    due: async ({ db }) => (await listToTell(db)).map(String),
+    reconcile: (ctx, jobId, _, aside) => reconcile(ctx, run, jobId, aside),
+  };
+}
+
+export const jobCallbacks = callbacksBy(runScript);
 
 /** A change that a task's script does not know of yet. */
 interface News {
@@ -34,8 +38,8 @@ interface News {
 
 async function reconcile(
   ctx: Context,
+  run: typeof runScript,
   jobId: string,
-  _signal: AbortSignal,
   aside: Aside,
 ): Promise<void> {
   for (;;) {
@@ -46,7 +50,7 @@ async function reconcile(
       lane: "callbacks",
       user: news.task.job.user.id,
       isObsolete: async () => false,
-      run: (signal) => callBack(ctx, news, signal),
+      run: (signal) => callBack(ctx, run, news, signal),
     });
     await keep(ctx, news, failure);
   }
@@ -72,6 +76,7 @@ async function listNews(ctx: Context, tasks: readonly JobTask[]): Promise<News[]
 /** Runs the script for one change; answers why that failed. */
 async function callBack(
   ctx: Context,
+  run: typeof runScript,
   { task, move }: News,
   signal: AbortSignal,
 ): Promise<string | undefined> {
@@ -91,7 +96,7 @@ async function callBack(
     ...envOf("TASK_ID", taskId),
     ...envOf("TASK_IDS", taskIds.join("\n")),
   };
-  const failure = await runScript({ text, folder, env }, signal);
+  const failure = await run({ text, folder, env }, signal);
   return failure && withoutValues(failure, secretsOf(open.task));
 }
 
