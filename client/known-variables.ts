@@ -119,6 +119,7 @@ export const knownVariables: readonly string[] = [
   "TLS_CERT_FILE",
   "TLS_KEY_FILE",
   "TOKEN",
+  "UPLOAD_MEGABYTES_PER_USER",
   "USER",
   "VIEWER_GROUPS",
   "WORKER",

@@ -137,6 +137,14 @@ export const Settings = z.object({
     .describe(
       "Processes and threads that a job may have on a node; by default three quarters of what the machine allows.",
     ),
+  uploadMegabytesPerUser: z.coerce
+    .number()
+    .int()
+    .min(1)
+    .optional()
+    .describe(
+      "How much the files that a user uploads may take on control's disk; not limited by default.",
+    ),
   jobLogMegabytes: z.coerce
     .number()
     .int()

@@ -46,6 +46,8 @@ export type Replaced = Partial<Pick<Context, "providers" | "now" | "steadyNow" |
 
 const urgentAtOnce = 16;
 
+const unlimited = Number.POSITIVE_INFINITY;
+
 /** Opens everything that control keeps under its home; throws `DiskFullError` where there is no room. */
 export async function openContext(
   config: Config,
@@ -120,7 +122,11 @@ async function open(config: Config, log: Logger, replaced: Replaced): Promise<Co
       changes,
       (id) => reads.find(id) !== undefined,
     ),
-    uploads: openUploads(join(home, "clients"), now),
+    uploads: openUploads(
+      join(home, "clients"),
+      now,
+      (config.uploadMegabytesPerUser ?? unlimited) * 2 ** 20,
+    ),
     catalog: openCatalog(join(config.home, "catalog"), (problem) =>
       log.warn({ problem }, "catalog file left out"),
     ),

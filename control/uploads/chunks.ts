@@ -1,10 +1,12 @@
 import { randomUUID } from "node:crypto";
 import { createReadStream, createWriteStream, existsSync } from "node:fs";
-import { mkdir, readdir, rename, rm } from "node:fs/promises";
+import { readdir, rename, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 import type { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { errorCodeOf, fail } from "../../common/errors.ts";
+import { flush, makeFolder } from "../../common/files.ts";
+import { orNothing } from "../buckets/manifest.ts";
 
 /** Which part of an upload it is. */
 export interface Chunk {
@@ -16,6 +18,14 @@ export interface Chunk {
 const mostChunks = 100_000;
 const wholeName = "whole.zip";
 
+/** How many bytes of an upload have come. */
+export async function bytesIn(folder: string): Promise<number> {
+  let bytes = 0;
+  for (const name of (await orNothing(readdir(folder))) ?? [])
+    bytes += (await orNothing(stat(join(folder, name))))?.size ?? 0;
+  return bytes;
+}
+
 /** Keeps one part of an upload; the names of the parts that are not there yet. */
 export async function keepChunk(
   folder: string,
@@ -24,7 +34,7 @@ export async function keepChunk(
 ): Promise<string[]> {
   if (index >= total || total > mostChunks)
     fail("ValueError", `there is no chunk ${index} of ${total}; they count from 0`);
-  await mkdir(folder, { recursive: true, mode: 0o700 });
+  await makeFolder(folder);
   const draft = join(folder, `${randomUUID()}.new`);
   try {
     await pipeline(body, createWriteStream(draft, { mode: 0o600, flush: true }));
@@ -40,7 +50,7 @@ export async function keepChunk(
   return Array.from({ length: total }, (_, at) => nameOf(at)).filter((name) => !there.has(name));
 }
 
-/** All parts in one file. Repeated after it broke off, it makes the same. */
+/** All parts in one file. Repeated after it broke off, also by a power loss, it makes the same. */
 export async function joinChunks(folder: string, total: number): Promise<string> {
   const whole = join(folder, wholeName);
   if (existsSync(whole)) return whole;
@@ -54,7 +64,9 @@ export async function joinChunks(folder: string, total: number): Promise<string>
     const out = createWriteStream(draft, { flags: "a", mode: 0o600 });
     await pipeline(createReadStream(join(folder, nameOf(index))), out);
   }
+  await flush(draft);
   await rename(draft, whole);
+  await flush(folder);
   for (let index = 0; index < total; index += 1) await rm(join(folder, nameOf(index)));
   return whole;
 }

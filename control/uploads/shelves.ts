@@ -20,10 +20,13 @@ export async function collectShelves(
     const shelf = shelfOf(root, decodeURIComponent(name));
     const isOlder = async (file: string, ms: number) =>
       now.getTime() - (await changedAt(file)) > ms;
-    for (const part of await list(shelf.parts))
-      if (await isOlder(join(shelf.parts, part.name), unfinishedMs))
-        await rm(join(shelf.parts, part.name), { recursive: true, force: true });
     let dropped = 0;
+    for (const part of await list(shelf.parts)) {
+      if (!(await isOlder(join(shelf.parts, part.name), unfinishedMs))) continue;
+      await rm(join(shelf.parts, part.name), { recursive: true, force: true });
+      // A crash may have left contents of it that no manifest names.
+      dropped += 1;
+    }
     for (const file of await manifestsOf(shelf, blobsInUse)) {
       if (!(await isOlder(file, blobMs))) continue;
       await rm(file, { force: true });

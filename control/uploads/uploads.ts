@@ -4,15 +4,15 @@ import { mkdir, rm, statfs } from "node:fs/promises";
 import { dirname, join, posix } from "node:path";
 import type { Readable } from "node:stream";
 import { fail } from "../../common/errors.ts";
-import { diskFull, isNoRoom } from "../../common/files.ts";
+import { diskFull, isNoRoom, makeFolder } from "../../common/files.ts";
 import { paced } from "../../common/loop.ts";
 import { openTurnsByKey } from "../../common/turns.ts";
 import { blobIdOf } from "../../contract/blob-id.ts";
 import type { Entry } from "../../contract/files-api.ts";
 import type { UploadZipFileResponse } from "../../contract/records/uploads.ts";
-import { readManifest, renew, writeManifest } from "../buckets/manifest.ts";
+import { orNothing, readManifest, renew, writeManifest } from "../buckets/manifest.ts";
 import { type Archive, type Limits, readArchive } from "./archive.ts";
-import { type Chunk, joinChunks, keepChunk } from "./chunks.ts";
+import { bytesIn, type Chunk, joinChunks, keepChunk } from "./chunks.ts";
 import { addContents, keepContent } from "./contents.ts";
 import { manifestOf, type Shelf, shelfOf } from "./folders.ts";
 import { collectShelves } from "./shelves.ts";
@@ -45,20 +45,37 @@ const reserveBytes = 256 * 1024 * 1024;
 
 const completed: Progress = { status: "completed", missing_chunks: null };
 
-/** Keeps uploads below a folder that has one of its own for each user. */
-export function openUploads(root: string, now: () => Date): Uploads {
+/** Keeps uploads below a folder that has one of its own for each user, who has at most `quotaBytes` there. */
+export function openUploads(
+  root: string,
+  now: () => Date,
+  quotaBytes = Number.POSITIVE_INFINITY,
+): Uploads {
   /** One archive of a user at a time, in their order. */
   const inTurn = openTurnsByKey<string>();
+  /** What the contents of users take, until that changes. */
+  const sizes = new Map<string, Promise<number>>();
+
+  async function refuseMore(userId: string, folder: string): Promise<void> {
+    if ((await freeBytes(root)) === 0) throw diskFull(undefined);
+    if (quotaBytes === Number.POSITIVE_INFINITY) return;
+    const { contents } = shelfOf(root, userId);
+    const known = sizes.get(userId) ?? bytesIn(contents);
+    sizes.set(userId, known);
+    if ((await known) + (await bytesIn(folder)) >= quotaBytes) refuseQuota(quotaBytes);
+  }
 
   return {
     hasBlob: (userId, blobId) => renew(manifestOf(shelfOf(root, userId), blobId), now()),
     async take(userId, blobId, chunk, body) {
       const shelf = shelfOf(root, userId);
       const folder = join(shelf.parts, chunk.uploadId);
+      await refuseMore(userId, folder);
       const missing = await keepChunk(folder, chunk, body).catch(tellFull);
       if (missing.length > 0) return { status: "uploading", missing_chunks: missing };
       const whole = { folder, total: chunk.total };
-      await inTurn(userId, () => unpack(shelf, blobId, whole, now)).catch(tellFull);
+      await inTurn(userId, () => unpack(shelf, blobId, whole, { now, quotaBytes })).catch(tellFull);
+      sizes.delete(userId);
       return completed;
     },
     async read(userId, blobId) {
@@ -67,9 +84,19 @@ export function openUploads(root: string, now: () => Date): Uploads {
     },
     keepMerged: (userId) => inTurn(userId, () => keepMerged(shelfOf(root, userId), now)),
     contentOf: (userId, sha256) => join(shelfOf(root, userId).contents, sha256),
-    collect: (blobsInUse) => collectShelves(root, blobsInUse, now()),
+    async collect(blobsInUse) {
+      await collectShelves(root, blobsInUse, now());
+      sizes.clear();
+    },
   };
 }
+
+const refuseQuota = (quotaBytes: number): never =>
+  fail(
+    "TooLargeError",
+    `your uploaded files would take more than the ${Math.floor(quotaBytes / 2 ** 20)} MB that a user has; ` +
+      "those that no cluster, job or service needs are deleted after a day",
+  );
 
 /** What is sent later changes nothing of it. */
 async function keepMerged(shelf: Shelf, now: () => Date): Promise<string | undefined> {
@@ -89,7 +116,7 @@ async function unpack(
   shelf: Shelf,
   blobId: string | null,
   { folder, total }: { folder: string; total: number },
-  now: () => Date,
+  { now, quotaBytes }: { now: () => Date; quotaBytes: number },
 ): Promise<void> {
   const file = manifestOf(shelf, blobId);
   if (!existsSync(folder) && existsSync(file)) return;
@@ -97,8 +124,8 @@ async function unpack(
   // Of an archive that is refused nothing reaches the contents that others share.
   const fresh = join(folder, "contents");
   await rm(fresh, { recursive: true, force: true });
-  for (const path of [fresh, shelf.contents, dirname(file)])
-    await mkdir(path, { recursive: true, mode: 0o700 });
+  await mkdir(fresh, { recursive: true, mode: 0o700 });
+  for (const path of [shelf.contents, dirname(file)]) await makeFolder(path);
   try {
     const whole = await joinChunks(folder, total);
     const limits = { ...archiveLimits, bytes: await freeBytes(shelf.contents) };
@@ -106,6 +133,8 @@ async function unpack(
     if (blobId !== null) checkId(blobId, archive);
     const before = blobId === null ? ((await readManifest(file)) ?? []) : [];
     const entries = await merge(before, archive.entries);
+    if ((await bytesIn(fresh)) + (await bytesIn(shelf.contents)) > quotaBytes)
+      refuseQuota(quotaBytes);
     await addContents(fresh, shelf.contents, now);
     await writeManifest(file, entries);
   } finally {
@@ -114,7 +143,7 @@ async function unpack(
 }
 
 async function freeBytes(folder: string): Promise<number> {
-  const { bavail, bsize } = await statfs(folder);
+  const { bavail, bsize } = (await orNothing(statfs(folder))) ?? (await statfs(dirname(folder)));
   return Math.max(0, bavail * bsize - reserveBytes);
 }
 

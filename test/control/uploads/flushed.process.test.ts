@@ -20,6 +20,15 @@ test("an upload is completed once its contents, its manifest and their folders a
 
   const { at, flushed, said, inOrder } = traced(t, program, join(root, "clients"), archive, blob);
 
+  // The whole archive stands in for its chunks once it has its name.
+  inOrder(
+    flushed(`/parts/${blob}/whole.zip.new`),
+    at(`/u1/files/parts/${blob}/whole.zip"`),
+    flushed(`/parts/${blob}`),
+  );
+  // Folders are new, and their names lie in those above them.
+  for (const folder of ["/clients/u1/files", "/clients/u1", "/clients"])
+    inOrder(flushed(folder), said("completed"));
   const named = (path: string) => at(`/u1/files/${path}"`);
   for (const sha256 of Object.values(members).map(sha256Of))
     inOrder(
