@@ -60,6 +60,7 @@ export const keys = {
   /** Something may be started or led. */
   work: "work",
   idle: "idle",
+  mounts: "mounts",
   lease: "lease",
   /** A lifecycle or one of its hooks. */
   lifecycle: "lifecycle",

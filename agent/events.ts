@@ -11,11 +11,11 @@ const page = 500;
 /** Writes an event and forgets the one that is too old; call it in the transaction it tells of. */
 export function addEvent(
   { journal, changes, now }: Pick<Agent, "journal" | "changes" | "now">,
-  { kind, jobId, lifecycleId, status }: Omit<AgentEvent, "seq" | "at">,
+  { kind, jobId, lifecycleId, status, text }: Omit<AgentEvent, "seq" | "at">,
 ): void {
   const { lastInsertRowid } = journal.sql.run`
-    INSERT INTO events (at, kind, job_id, lifecycle_id, status)
-    VALUES (${now()}, ${kind}, ${jobId ?? null}, ${lifecycleId ?? null}, ${status})`;
+    INSERT INTO events (at, kind, job_id, lifecycle_id, status, text)
+    VALUES (${now()}, ${kind}, ${jobId ?? null}, ${lifecycleId ?? null}, ${status}, ${text ?? null})`;
   journal.sql.run`DELETE FROM events WHERE seq <= ${Number(lastInsertRowid) - cap}`;
   changes.notify(keys.events);
 }
@@ -91,5 +91,6 @@ function listEvents({ sql }: Journal, after: number): AgentEvent[] {
     ...(row["job_id"] === null ? {} : { jobId: Number(row["job_id"]) }),
     ...(row["lifecycle_id"] === null ? {} : { lifecycleId: String(row["lifecycle_id"]) }),
     status: String(row["status"]),
+    ...(row["text"] === null ? {} : { text: String(row["text"]) }),
   }));
 }

@@ -46,11 +46,13 @@ const schema = `
     only INTEGER PRIMARY KEY, version TEXT NOT NULL, body BLOB NOT NULL) STRICT;
   CREATE TABLE IF NOT EXISTS lifecycles (
     seq INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL UNIQUE, ended_at INTEGER,
-    settled INTEGER NOT NULL, state TEXT NOT NULL, spec BLOB NOT NULL) STRICT;`;
+    settled INTEGER NOT NULL, state TEXT NOT NULL, spec BLOB NOT NULL) STRICT;
+  CREATE TABLE IF NOT EXISTS mounts (root TEXT PRIMARY KEY, body BLOB NOT NULL) STRICT;`;
 
 /** Columns that a journal of an earlier agent lacks. */
 const added = [
   { table: "events", column: "lifecycle_id", type: "TEXT" },
+  { table: "events", column: "text", type: "TEXT" },
   { table: "jobs", column: "started_boot", type: "TEXT" },
 ] as const;
 

@@ -11,6 +11,7 @@ import { watchIdle } from "./idle.ts";
 import { superviseWork } from "./jobs/supervisor.ts";
 import { isCorrupt } from "./journal.ts";
 import { watchLease } from "./lease.ts";
+import { superviseMounts } from "./mounts/mounts.ts";
 import { watchNotices } from "./notices/notices.ts";
 import { bindOperations } from "./operations.ts";
 import { pipe } from "./pipe.ts";
@@ -33,7 +34,7 @@ async function main(): Promise<number> {
   const { replaces } = agent.journal;
   if (replaces !== undefined) rebuildJournal(agent, replaces);
   const corrupt = Promise.withResolvers<Dismissal>();
-  const loops = [watchLease(agent), superviseWork(agent), watchIdle(agent)];
+  const loops = [watchLease(agent), superviseWork(agent), watchIdle(agent), superviseMounts(agent)];
   const ends = [untilDismissed(agent, signals), untilTurnedOff(agent)];
   watchNotices(agent);
   void restoreExports(agent);

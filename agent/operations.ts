@@ -30,6 +30,7 @@ import {
   putHooks,
 } from "./lifecycles/lifecycles.ts";
 import { type OpenLog, openLogFile } from "./logs.ts";
+import { putMount, readMounts } from "./mounts/mounts.ts";
 import { configureNode, healthOf } from "./node.ts";
 import { openShell } from "./shells.ts";
 
@@ -104,6 +105,8 @@ export function bindOperations(agent: Agent): Bound<typeof agentOperations> {
       type: "application/octet-stream",
       content: await openShell(agent, body, signal),
     }),
+    putMount: (order) => putMount(agent, order),
+    listMounts: () => readMounts(agent),
     preempt: (notice) => beginPreemption(agent, notice),
     events: ({ after }, { signal }) => ({
       type: "application/x-ndjson",

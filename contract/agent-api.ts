@@ -14,6 +14,7 @@ import {
 } from "./agent-shapes.ts";
 import { fileOperations } from "./files-api.ts";
 import { lifecycleOperations } from "./lifecycle-api.ts";
+import { mountOperations } from "./mounts-api.ts";
 import { shellOperations } from "./shell-api.ts";
 import { partMachine } from "./statuses.ts";
 
@@ -196,6 +197,7 @@ export const agentOperations = innerOperations({
   ...lifecycleOperations,
   ...shellOperations,
   ...fileOperations,
+  ...mountOperations,
   events: {
     route: "GET /events",
     mode: "stream",

@@ -176,11 +176,13 @@ export type Idle = z.output<typeof Idle>;
 export const AgentEvent = z.object({
   seq: z.int().positive(),
   at: Millis,
-  kind: z.enum(["job", "part", "idle", "lifecycle", "journal"]),
+  kind: z.enum(["job", "part", "idle", "lifecycle", "journal", "mount"]),
   jobId: z.int().positive().optional(),
   lifecycleId: z.string().optional(),
-  /** The status it now has; of `idle`, IDLE or BUSY; of `journal`, REBUILT. A lifecycle tells of each of its hooks too. */
+  /** The status it now has; of `idle`, IDLE or BUSY; of `journal`, REBUILT; of `mount`, LOST, MOUNTED, WRITTEN or UNWRITTEN. A lifecycle tells of each of its hooks too. */
   status: z.string(),
+  /** What happened, for people; of `mount` alone. */
+  text: z.string().optional(),
 });
 export type AgentEvent = z.output<typeof AgentEvent>;
 

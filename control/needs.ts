@@ -24,7 +24,14 @@ export const askedOfReplica = (
   nodes: task.nodes,
   ...(isSpot === true && { isSpot }),
   ...(needsOwnPorts(task) && { network: "own" }),
+  ...mountsOn(task),
 });
+
+/** Whether nodes must be able to mount buckets for a task. */
+export const mountsOn = ({ fileMounts }: Pick<Task, "fileMounts">): Pick<Need, "mounts"> =>
+  Object.values(fileMounts).some((one) => one.kind === "storage" && one.storage.mode !== "COPY")
+    ? { mounts: true }
+    : {};
 
 /** Where candidates differ in being spot, only those count that are what is asked for. */
 function ofKind(resources: Resources, isSpot: boolean | undefined): Resources {
@@ -51,13 +58,14 @@ export const needsOf = (asked: Asked): Need[] =>
 
 /** What providers are asked for a candidate of all nodes together. */
 export const needOf = (
-  { nodes, network, isSpot }: Pick<Asked, "nodes" | "network" | "isSpot">,
+  { nodes, network, isSpot, mounts }: Pick<Asked, "nodes" | "network" | "isSpot" | "mounts">,
   candidate: ResourceRequest,
 ): Need => ({
   ...machineOf(candidate),
   nodes,
   ...(network && { network }),
   ...(isSpot && { isSpot }),
+  ...(mounts && { mounts }),
 });
 
 function machineOf(candidate: ResourceRequest): Need {

@@ -25,7 +25,10 @@ function whyUnserved(mount: FileMount): string | undefined {
   const { mode, name, sources, store } = mount.storage;
   const [uri = ""] = sources;
   if (name === undefined && whyUnread(uri) !== undefined) return whyUnread(uri);
-  if (mode !== "COPY") return `cannot be served with \`mode: ${mode}\` yet; use \`mode: COPY\``;
+  if (mode !== "COPY" && name !== undefined)
+    return `a bucket that control keeps cannot be mounted; use \`mode: COPY\``;
+  if (mode !== "COPY" && !isReadable(uri))
+    return `what is at such an address cannot be mounted; use \`mode: COPY\``;
   if (name === undefined || store === undefined || store === "VOLUME") return undefined;
   return `cannot be in a bucket of \`store: ${store}\` yet; leave \`store\` out`;
 }

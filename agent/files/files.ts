@@ -1,22 +1,20 @@
 import { join } from "node:path";
 import { fail } from "../../common/errors.ts";
-import { openTurnsByKey } from "../../common/turns.ts";
 import { type Content, Entry, type FilesOffered } from "../../contract/files-api.ts";
 import { linesOf, parseLine } from "../../contract/frames.ts";
 import type { Agent } from "../context.ts";
 import { countActivity } from "../idle.ts";
 import { refuseWhileLeaving } from "../lifecycles/lifecycles.ts";
+import { makeWayForFiles } from "../mounts/leave.ts";
 import { openActivity } from "./activity.ts";
 import { applyFiles } from "./apply.ts";
 import { dropOldContents, hasContent, receiveContents } from "./contents.ts";
 import { destinationOf } from "./destinations.ts";
 import { type FileIndex, readIndex, stampOf, writeIndex } from "./ledger.ts";
 import { type FilePlan, findStats, planFiles } from "./plan.ts";
+import { inTurn } from "./turns.ts";
 
 type Manifest = ReadonlyMap<string, Entry>;
-
-/** One offer after the other, so that a destination is what one of them says. */
-const inTurn = openTurnsByKey<Agent>();
 
 /** Makes a destination what a manifest says; where contents are missing it says which, and does nothing. */
 export async function offerFiles(
@@ -39,9 +37,14 @@ export const offerEntries = (
 export const takeContents = (agent: Agent, body: AsyncIterable<Uint8Array>) =>
   receiveContents(agent, body, openActivity(agent));
 
+/** Leaves of a destination what is not ours: an empty folder, where nobody else has put something. */
+export const clearFiles = (agent: Agent, root: string): Promise<FilesOffered> =>
+  take(agent, root, new Map([["", { kind: "folder", path: "" }]]));
+
 async function take(agent: Agent, root: string, manifest: Manifest): Promise<FilesOffered> {
   refuseWhileLeaving(agent);
   countActivity(agent);
+  await makeWayForFiles(agent, root, manifest.keys());
   const index = await readIndex(agent, root);
   const plan = await planFiles(root, manifest, index);
   const missing = missingFor(agent, plan);

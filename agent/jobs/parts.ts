@@ -1,5 +1,7 @@
+import { appendFile } from "node:fs/promises";
 import { describeSurvivors, endTree } from "../../common/end-processes.ts";
 import { readBootId, type Tree } from "../../common/process-tree.ts";
+import { product } from "../../common/product.ts";
 import type { PartSpec } from "../../contract/agent-shapes.ts";
 import { rebooted } from "../../contract/job-loss.ts";
 import { type Agent, keys } from "../context.ts";
@@ -7,6 +9,8 @@ import { countMemoryKills, mostProcesses } from "../control-groups.ts";
 import { addedTo, environmentOf, markOf, type Phase, phases } from "../environment.ts";
 import { folderOf, logOf, rankLogOf } from "../folders.ts";
 import { untilWritten } from "../log-pipe.ts";
+import { untilMounted } from "../mounts/mounts.ts";
+import { describeWriteBack, untilWrittenBack } from "../mounts/unwritten.ts";
 import { getNode } from "../node.ts";
 import { listRoots, type Outcome, runScript, signsOf } from "../process.ts";
 import { hasSetup, setLastSetup } from "./last-setup.ts";
@@ -25,6 +29,10 @@ import { findJob } from "./store.ts";
 
 /** What its background processes have after TERM when the script itself is done. */
 const leftoverGraceMs = 3_000;
+
+/** How long a job waits for what it wrote to reach its buckets, and one that is ended. */
+const writeMs = 30 * 60_000;
+const endedWriteMs = 15_000;
 
 /** What a rank that is ended leaves as its exit code, as if killed. */
 export const killedCode = 137;
@@ -54,6 +62,9 @@ const lostSpec: PartFacts = { reason: "the journal does not have its script" };
 async function step(agent: Agent, part: PartRow, spec: PartSpec, bootId: string): Promise<void> {
   const { jobId, rank, status, wanted } = part;
   if (wanted === "end") return endPart(agent, part, { exitCode: killedCode }, part.graceMs);
+  const unmounted = status === "WAITING" ? await untilMounted(agent) : undefined;
+  if (unmounted !== undefined)
+    return movePart(agent, jobId, rank, "ENDED", { bootId, reason: unmounted });
   if (status === "WAITING" && needsSetup(agent, spec)) {
     setLastSetup(agent.journal, null);
     return movePart(agent, jobId, rank, "SETTING_UP", { bootId });
@@ -141,15 +152,26 @@ function untilWanted(
 /** Ends whatever is left of the part, then says so, and which processes could not be ended. */
 async function endPart(
   agent: Agent,
-  { jobId, rank }: PartRow,
+  part: PartRow,
   facts: PartFacts,
   graceMs: number,
 ): Promise<void> {
+  const { jobId, rank } = part;
   const left = await endTree(treeOf(agent, jobId), graceMs, agent.stopping);
   if (left.length > 0) agent.log.warn({ jobId, left }, "processes of a job remain");
   await untilWritten(folderOf(agent, jobId), phases, () => left.length > 0, agent.stopping);
+  await endWriting(agent, part, part.wanted === "end" ? endedWriteMs : writeMs);
   const reason = [facts.reason, describeSurvivors(left)].filter(Boolean).join("; ");
   movePart(agent, jobId, rank, "ENDED", { ...facts, ...(reason === "" ? {} : { reason }) });
+}
+
+/** A job has ended once what it wrote to buckets is there, or the time is over; its log says so. */
+async function endWriting(agent: Agent, part: PartRow, withinMs: number): Promise<void> {
+  const patience = AbortSignal.any([AbortSignal.timeout(withinMs), agent.stopping]);
+  const result = await untilWrittenBack(agent, patience);
+  agent.stopping.throwIfAborted();
+  if (result !== undefined)
+    await appendFile(outputOf(agent, part), `[${product.word}] ${describeWriteBack(result)}\n`);
 }
 
 /** Every process of a job on this node. */

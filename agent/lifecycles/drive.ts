@@ -6,6 +6,7 @@ import { lifecycleFolderOf, makeSpareFolder } from "../folders.ts";
 import { endHook, forgoHook, leadHook } from "../hooks/hooks.ts";
 import { closeLogs, keepLogsSmall } from "../hooks/log-size.ts";
 import { beginRun, endRun, skipRun } from "../hooks/results.ts";
+import { endMounts } from "../mounts/mounts.ts";
 import { untilDue } from "../timer.ts";
 import { endJobs, endJobsAtLast } from "./jobs.ts";
 import { afterReboot, nextEntry, passedOver } from "./lifecycle.ts";
@@ -18,7 +19,7 @@ import {
   listLifecycleRows,
   listUnsettled,
 } from "./store.ts";
-import { graceOf, noShowAtMs, timeOf } from "./time.ts";
+import { graceOf, noShowAtMs, timeOf, writingEndMs } from "./time.ts";
 
 /** Hooks of a preemption wait no longer for somebody who reads events slowly. */
 const tellingMs = 500;
@@ -111,10 +112,24 @@ function skipRest(agent: Agent, row: LifecycleRow): void {
 async function endWork(agent: Agent, { id }: LifecycleRow): Promise<void> {
   await endJobs(agent, id);
   await endLeft(agent, getRow(agent, id));
+  await leaveBuckets(agent, id);
   if (getRow(agent, id).status !== "JOBS") return;
   await closeLogs(agent, id);
   const row = getRow(agent, id);
   if (row.status === "JOBS") moveLifecycle(agent, { ...row, status: "READY" });
+}
+
+/** What jobs and hooks wrote to buckets is there before the node goes, unless that takes too long. */
+async function leaveBuckets(agent: Agent, id: string): Promise<void> {
+  const beganMs = agent.monotonic();
+  const over = new AbortController();
+  const until = AbortSignal.any([over.signal, agent.stopping]);
+  const endMs = () => writingEndMs(getRow(agent, id), beganMs);
+  untilDue(agent, keys.lifecycle, endMs, until).then(
+    () => over.abort(),
+    () => {},
+  );
+  await endMounts(agent, until).finally(() => over.abort());
 }
 
 /** What hooks left in the background ends with the lifecycle, as what a job left ends with the job. */

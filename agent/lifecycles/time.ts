@@ -12,6 +12,9 @@ const leastHookMs = 500;
 /** Jobs get TERM once so much of the budget is left, and at most so long before the deadline. */
 const jobsShare = 0.4;
 const jobsAtMostMs = 20_000;
+/** What files have to reach their buckets, and where somebody skips the hooks. */
+const writingMs = 30 * 60_000;
+const skippedWritingMs = 60_000;
 /** After the deadline it takes a provider so long at most; then the notice was a false one. */
 export const noShowMs = 60_000;
 
@@ -68,6 +71,16 @@ export const jobsEndMs = ({
   deadline !== null && events.includes("preemption")
     ? deadline.monotonicMs - Math.min(deadline.budgetMs * jobsShare, jobsAtMostMs)
     : undefined;
+
+/** Until when a node waits for files to reach their buckets, since boot. */
+export const writingEndMs = (
+  { deadline, skip }: Pick<LifecycleRow, "deadline" | "skip">,
+  beganMs: number,
+): number =>
+  Math.min(
+    beganMs + (skip === null ? writingMs : skippedWritingMs),
+    deadline === null ? Number.POSITIVE_INFINITY : hooksEndMs(deadline),
+  );
 
 /** How long what is ended now has after TERM. */
 export const graceOf = ({ deadline }: Pick<LifecycleRow, "deadline">, nowMs: number): number =>

@@ -3,7 +3,7 @@ import { readNamed } from "../../common/files.ts";
 import { schemeOf } from "../../contract/task/storage-uri.ts";
 import type { Config } from "../config.ts";
 import type { Bucket } from "./bucket.ts";
-import { openS3 } from "./s3.ts";
+import { openS3, type S3Address } from "./s3.ts";
 import type { Keys } from "./sigv4.ts";
 
 /** A kind of store that speaks S3. */
@@ -47,12 +47,12 @@ export function keysAmong(
   return { id, secret, session };
 }
 
-/** The bucket of an address, with the keys of a task or else those of control, and the key that the address names. */
+/** The bucket of an address, with the keys of a task, or else those of control or none, and the key that the address names. */
 export function openBucket(
   { config, now }: { readonly config: Config; now(): Date },
   uri: string,
-  keys: Keys | undefined,
-): { name: string; bucket: Bucket; key: string } {
+  keys: Keys | "none" | undefined,
+): { name: string; bucket: Bucket; key: string; address: S3Address } {
   const store = storeOf(uri);
   const [, scheme = "", bucket = "", key = ""] = /^(\w+):\/\/([^/]+)\/*(.*)$/s.exec(uri) ?? [];
   const address = {
@@ -60,9 +60,9 @@ export function openBucket(
     endpoint: store.endpoint(config),
     region: store.region(config),
     bucket,
-    keys: keys ?? readKeys(store.keysFile(config)),
+    keys: keys === "none" ? undefined : (keys ?? readKeys(store.keysFile(config))),
   };
-  return { name: address.name, bucket: openS3(address, now), key };
+  return { name: address.name, bucket: openS3(address, now), key, address };
 }
 
 const storeOf = (uri: string): Store =>

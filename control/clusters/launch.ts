@@ -7,6 +7,7 @@ import type { Call } from "../bind.ts";
 import { candidatesTable } from "../candidates.ts";
 import type { Context } from "../context.ts";
 import type { Ground } from "../ground.ts";
+import { mountsOn } from "../needs.ts";
 import { chosenOf, weighOffers } from "../offers.ts";
 import type { Offer } from "../providers/provider.ts";
 import { nudge } from "../reconciler.ts";
@@ -117,7 +118,7 @@ async function plan(ctx: Context, input: Input, task: Task, call: Call) {
   const live = await findLive(ctx.db, name);
   if (live !== undefined) refuseMismatch(live, task);
   const { nodes } = live ?? task;
-  const asked = { ...task, workspace: call.workspace };
+  const asked = { ...task, ...mountsOn(task), workspace: call.workspace };
   const offer = live?.offer ?? (await planOffer(ctx, asked, call));
   const autostop = autostopOf(input, task, live?.autostop ?? null);
   const fresh = { id: "", workspace: call.workspace, nodes, madeFor: null };

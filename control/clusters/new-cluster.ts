@@ -68,12 +68,13 @@ export function placed(
 }
 
 /** What is kept: a task that asks has more, which may be secret. */
-function askedAlone({ resources, nodes, network, isSpot, near }: Asked): Asked {
+function askedAlone({ resources, nodes, network, isSpot, mounts, near }: Asked): Asked {
   const { choose, candidates } = resources;
   return {
     ...{ resources: { choose, candidates }, nodes },
     ...(network && { network }),
     ...(isSpot && { isSpot }),
+    ...(mounts && { mounts }),
     ...(near && { near }),
   };
 }

@@ -106,6 +106,7 @@ function openEar(
       }
       if (rank === 0) idle.sync();
       if (rank === 0 && (event === undefined || event.kind === "job")) queue.sync();
+      if (event?.kind === "mount") void tellMount(ctx, cluster, rank, event).catch(failed);
       if (event?.kind !== "idle") relays?.sync();
       ctx.changes.notify(clusterKey(clusterId));
       owner.sync();
@@ -200,6 +201,15 @@ async function listen(
     silence.heard();
     if (line !== "") ear.heard(JSON.parse(line));
   }
+}
+
+/** Adds an event that says what became of a node's mounts; what is lost is worth a notice. */
+async function tellMount(ctx: Ground, { id }: Cluster, rank: number, event: AgentEvent) {
+  const isNoteworthy = ["LOST", "UNWRITTEN"].includes(event.status);
+  const reason = `node ${rank}: ${event.text}`;
+  await ctx.batch((tx) =>
+    addEvent(tx, { noun: "cluster", id, reason, isNoteworthy, at: ctx.now() }),
+  );
 }
 
 /** Adds an event, once, that says that a node's agent has lost its journal and what became of it. */

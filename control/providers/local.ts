@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { describeSurvivors, endBearers, endTree } from "../../common/end-processes.ts";
 import { fail } from "../../common/errors.ts";
 import { ifMissing } from "../../common/files.ts";
+import { listMountsOf, unmount, whyNoMounts } from "../../common/mounts.ts";
 import { product } from "../../common/product.ts";
 import { buildOf, programArgs } from "../../common/programs.ts";
 import { isWithin } from "../../contract/task/infra.ts";
@@ -57,9 +58,12 @@ export function localProvider(config: Config, log: Logger): Provider {
   const socketOf = (nodeId: string) =>
     join(homeOf(nodeId), `.${product.word}`, "agent", "agent.sock");
 
-  /** Why nodes cannot have the networks of their own that are configured. */
-  function refusal({ infra, nodes = 1, network }: Need): string | undefined {
-    if (network !== "own" || (infra !== undefined && !isWithin("local", infra))) return undefined;
+  /** Why nodes cannot have the networks of their own that are configured, or mount buckets. */
+  function refusal({ infra, nodes = 1, network, mounts }: Need): string | undefined {
+    if (infra !== undefined && !isWithin("local", infra)) return undefined;
+    const unmountable = mounts && whyNoMounts(config.nodeEnv["PATH"] ?? "");
+    if (unmountable) return `buckets cannot be mounted on this machine: ${unmountable}`;
+    if (network !== "own") return undefined;
     const why = nodes > 1 ? `its ${nodes} nodes could not reach one another` : networks.whyNone();
     return why && `replicas on this machine get no ports of their own: ${why}; ${otherwise}`;
   }
@@ -138,9 +142,17 @@ export function localProvider(config: Config, log: Logger): Provider {
       fail("CloudError", `node ${nodeId}: ${describeSurvivors(ours)}; it is tried again`);
   }
 
+  /** To delete what is mounted would empty a bucket. */
+  async function unmountAll(nodeId: string): Promise<void> {
+    for (const { path } of listMountsOf(homeOf(nodeId)))
+      if (!(await unmount(path)))
+        fail("CloudError", `${path} of node ${nodeId} cannot be unmounted; it is tried again`);
+  }
+
   async function stop(nodeId: string, signal: AbortSignal): Promise<void> {
     await endProcesses(nodeId, signal);
     await networks.close(nodeId);
+    await unmountAll(nodeId);
     writeState(homeOf(nodeId), "stopped");
   }
 
@@ -154,6 +166,7 @@ export function localProvider(config: Config, log: Logger): Provider {
     await endProcesses(nodeId, signal, withinMs);
     await networks.close(nodeId);
     await removeTraces(homeOf(nodeId));
+    await unmountAll(nodeId);
     await removeFolder(homeOf(nodeId));
   }
 

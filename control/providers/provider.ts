@@ -14,6 +14,8 @@ export interface Need {
   nodes?: number;
   /** Its ports are its own, also where nodes share a machine. */
   network?: "own";
+  /** Buckets are mounted on them. */
+  mounts?: true;
   /** At the price of one that the cloud may take back at any time; left out is one that stays. */
   isSpot?: true;
 }

@@ -21,7 +21,7 @@ test("every example is valid, and each of its tasks has a machine", async (t) =>
   for (const name of files) {
     // What the caller gives with --secret.
     const text = readFileSync(join(folder, name), "utf8").replace(
-      /^( {2}[A-Z_]+): *#.*$/m,
+      /^( {2}[A-Z_]+): *#.*$/gm,
       "$1: k",
     );
     const dag = { dag: text, request_options: null };

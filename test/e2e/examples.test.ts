@@ -7,6 +7,7 @@ import { startControl } from "../helpers/programs.ts";
 const folder = join(import.meta.dirname, "../../examples");
 /** What this machine cannot run. */
 const unrunnable: Readonly<Record<string, string>> = {
+  "mounts.yaml": "it needs buckets",
   "service.yaml": "it installs a model server",
 };
 /** A few of them; at night, all. */

@@ -18,6 +18,7 @@ import { agentOperations } from "../../contract/agent-api.ts";
 import type { AgentEvent, Job, JobSubmission, NodeSettings } from "../../contract/agent-shapes.ts";
 import type { JobStatus } from "../../contract/statuses.ts";
 import { listNodeGroups } from "../../control/doors/node-groups.ts";
+import { unmountAll } from "./fuse.ts";
 import { testedArgs } from "./tested.ts";
 
 type Rows = typeof agentOperations;
@@ -90,6 +91,7 @@ export async function startAgent(t: Cleaner, options: Options = {}): Promise<Tes
   t.after(async () => {
     await endTree(nodeTree(home), 0);
     await pool.destroy();
+    await unmountAll(home);
     rmSync(home, { recursive: true, force: true, maxRetries: 3 });
   });
   let process = await startProcess(home, options.env);

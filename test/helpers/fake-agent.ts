@@ -110,6 +110,13 @@ function bind(node: FakeNode, changes: Changes): Bound<Rows> {
       node.settings = settings;
       return health();
     },
+    putMount: ({ destination, name }) => ({
+      destination,
+      name,
+      program: "rclone v1",
+      problem: null,
+    }),
+    listMounts: () => [],
     renewLease(renewal) {
       node.lease = renewal;
       return { at: node.isLeaseOver ? null : performance.now() };

@@ -12,6 +12,8 @@ export interface StoreLink {
   heldFrom: number;
   /** What answers requests for objects in place of the store. */
   fault: ((res: ServerResponse) => void) | undefined;
+  /** Answers whoever would change something that it may not. */
+  refusesWrites: boolean;
   /** Lets those go on that wait, and holds none any more. */
   release(): void;
   /** As `release`, but cuts their connections. */
@@ -43,6 +45,8 @@ export async function openLink(t: Cleaner, endpoint: string): Promise<StoreLink>
     const offset = /^bytes=(\d+)-/.exec(req.headers.range ?? "")?.[1];
     const isObject = offset !== undefined;
     if (isObject) link.gets += 1;
+    if (link.refusesWrites && req.method !== "GET" && req.method !== "HEAD")
+      return void res.writeHead(403).end("<Code>AccessDenied</Code>");
     if (isObject && link.fault !== undefined) link.fault(res);
     else if (Number(offset) < link.heldFrom || !isObject) pass();
     else {
@@ -63,7 +67,13 @@ export async function openLink(t: Cleaner, endpoint: string): Promise<StoreLink>
   };
   const link: StoreLink = {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    ...{ gets: 0, sent: 0, heldFrom: Number.POSITIVE_INFINITY, fault: undefined },
+    ...{
+      gets: 0,
+      sent: 0,
+      heldFrom: Number.POSITIVE_INFINITY,
+      fault: undefined,
+      refusesWrites: false,
+    },
     release: () => letGo((_res, pass) => pass()),
     cut: () => letGo((res) => void res.destroy()),
   };

@@ -35,8 +35,10 @@ export async function attaching({ db }: Pick<Ground, "db">, parcel: VolumeParcel
   const volume = await findVolume(db, given.name);
   if (volume?.id !== given.id) return noSuchVolume(given.name);
   const order = { destination, subPath, source: sourceOf(volume) };
-  return (agent: Agent, signal: AbortSignal) =>
-    agent.call(fileOperations.attachVolume, order, { signal, timeoutMs: attachingMs });
+  return async (agent: Agent, signal: AbortSignal): Promise<string> => {
+    await agent.call(fileOperations.attachVolume, order, { signal, timeoutMs: attachingMs });
+    return `volume ${given.name} attached`;
+  };
 }
 
 function sourceOf({ name, path, document: { config } }: Volume): VolumeSource {

@@ -8,6 +8,7 @@ import { pathInUpload } from "../../wire/upload-place.ts";
 import { attachedBy, attaching } from "./attached.ts";
 import { pinCommit, readCommit } from "./cloned.ts";
 import { openAddress } from "./fetched.ts";
+import { mounting } from "./mounted.ts";
 import { mountsOf, type Scope } from "./mounts.ts";
 import type { Cargo, Parcel, StoredParcel } from "./parcels.ts";
 import { fillBucket, readStored } from "./stored.ts";
@@ -32,7 +33,7 @@ export async function readCargo(
   scope: Scope,
   call: Call,
 ): Promise<Cargo[]> {
-  const { uploaded, fetched, named, cloned } = mountsOf(task, scope);
+  const { uploaded, fetched, mounted, named, cloned } = mountsOf(task, scope);
   const userId = call.user.id;
   const isSent = uploaded.length > 0 || named.some(({ sources }) => sources.length > 0);
   const blobId = given ?? (isSent ? await ctx.uploads.keepMerged(userId) : undefined);
@@ -47,7 +48,7 @@ export async function readCargo(
   }
   const pinned = await Promise.all(cloned.map((one) => pinCommit(ctx, one, userId, call.signal)));
   const attached = scope === "all" ? await attachedBy(ctx, task, command, call) : [];
-  const parcels = [...attached, ...sent, ...fetched, ...stored, ...pinned];
+  const parcels = [...attached, ...sent, ...fetched, ...mounted, ...stored, ...pinned];
   return Promise.all(parcels.map((parcel) => readParcel(ctx, parcel, call.signal)));
 }
 
@@ -59,6 +60,7 @@ export async function readParcel(
 ): Promise<Cargo> {
   if ("volume" in parcel) return { parcel, attach: await attaching(ctx, parcel) };
   if ("uri" in parcel) return { parcel, open: await openAddress(ctx, parcel, signal) };
+  if ("mounted" in parcel) return { parcel, attach: await mounting(ctx, parcel, signal) };
   if ("bucketId" in parcel) return { parcel, open: async () => readStored(ctx, parcel) };
   if ("commit" in parcel) {
     const load = await readCommit(ctx, parcel, signal);

@@ -8,7 +8,7 @@ import type { Cluster } from "../schema.ts";
 import { findCluster } from "../store.ts";
 import type { Cargo, Load } from "./parcels.ts";
 import { bringContents, type Receiver } from "./send.ts";
-import { describeOffers } from "./text.ts";
+import { describeDone, describeOffer } from "./text.ts";
 
 /** How long an agent may be away; one that crashed is started again within that. */
 const patienceMs = 60_000;
@@ -56,33 +56,20 @@ export async function deliverFiles(
       const work = (heard: () => void) => deliver({ ...node, heard }, cargo);
       return isPatient ? persistently(node, work) : work(() => {});
     });
-    const offers = await Promise.all(deliveries).catch(async (error: unknown) => {
+    const done = await Promise.all(deliveries).catch(async (error: unknown) => {
       failed.abort(error);
       await Promise.allSettled(deliveries);
       throw error;
     });
-    tellOf(cargo, offers, { ranks, nodes: cluster.nodes }).forEach(tell);
+    describeDone(cargo.parcel.name, done, { ranks, nodes: cluster.nodes }).forEach(tell);
   }
 }
 
-const tellOf = (
-  cargo: Cargo,
-  offers: readonly (FilesOffered | undefined)[],
-  on: Parameters<typeof describeOffers>[2],
-): string[] =>
-  "attach" in cargo
-    ? [`${cargo.parcel.name}: volume ${cargo.parcel.volume.name} is attached`]
-    : describeOffers(
-        cargo.parcel.name,
-        offers.flatMap((offer) => offer ?? []),
-        on,
-      );
-
-/** Attaches a volume, or offers files until nothing is missing: what the first offer found to do. */
-async function deliver(delivery: Delivery, cargo: Cargo): Promise<FilesOffered | undefined> {
+/** Attaches a cargo, or offers its files until nothing is missing; says what there was to do. */
+async function deliver(delivery: Delivery, cargo: Cargo): Promise<string> {
   const { parcel } = cargo;
   const agent = delivery.ctx.agent(delivery.cluster, delivery.rank);
-  if ("attach" in cargo) return void (await cargo.attach(agent, delivery.signal));
+  if ("attach" in cargo) return cargo.attach(agent, delivery.signal);
   const receiver = { ...delivery, agent, name: parcel.name };
   const load = await cargo.open(agent, delivery.signal);
   let first: FilesOffered | undefined;
@@ -90,7 +77,7 @@ async function deliver(delivery: Delivery, cargo: Cargo): Promise<FilesOffered |
     const offered = await offer(receiver, parcel.destination, load);
     delivery.heard();
     first ??= offered;
-    if (offered.missing.length === 0) return first;
+    if (offered.missing.length === 0) return describeOffer(first);
     await bringContents(receiver, load, offered.missing);
   }
   return fail(

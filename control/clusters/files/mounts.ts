@@ -2,12 +2,13 @@ import { fail } from "../../../common/errors.ts";
 import { product } from "../../../common/product.ts";
 import type { FileMount } from "../../../contract/task/file-mounts.ts";
 import type { Task } from "../../../contract/task.ts";
+import type { Keys } from "../../buckets/sigv4.ts";
 import { isReadable, keysAmong } from "../../buckets/stores.ts";
 import { secretsOf } from "../../task.ts";
 import { type NamedRepository, repositoryOf } from "./cloned.ts";
 import { digestIn } from "./fetched.ts";
 import { splitLogin } from "./login.ts";
-import type { FetchedParcel, UploadedParcel } from "./parcels.ts";
+import type { FetchedParcel, MountedParcel, UploadedParcel } from "./parcels.ts";
 import type { NamedBucket } from "./stored.ts";
 
 /** Which of a task's files go along: a job on a cluster that is there brings its working folder alone. */
@@ -17,6 +18,7 @@ export type Scope = "all" | "workdir";
 export interface Mounts {
   readonly uploaded: readonly Omit<UploadedParcel, "userId" | "blobId">[];
   readonly fetched: readonly FetchedParcel[];
+  readonly mounted: readonly MountedParcel[];
   readonly named: readonly NamedBucket[];
   readonly cloned: readonly NamedRepository[];
 }
@@ -35,6 +37,7 @@ export function mountsOf(task: Task, scope: Scope): Mounts {
   return {
     uploaded: places.flatMap((place) => uploadedAt(task, place)),
     fetched: places.flatMap((place) => fetchedAt(task, place)),
+    mounted: places.flatMap((place) => mountedAt(task, place)),
     named: places.flatMap((place) => namedAt(task, place)),
     cloned: workdir?.kind === "git" ? [{ ...home, ...repositoryOf(task, workdir) }] : [],
   };
@@ -53,16 +56,30 @@ function uploadedAt(task: Task, { name, destination, mount }: Place): Mounts["up
 
 function fetchedAt(task: Task, { name, destination, mount }: Place): FetchedParcel[] {
   if (mount.kind === "path" || (mount.kind === "storage" && mount.storage.name)) return [];
+  if (mount.kind === "storage" && mount.storage.mode !== "COPY") return [];
   const uri = mount.kind === "bucket" ? mount.uri : (mount.storage.sources[0] ?? "");
   if (isReadable(uri)) {
-    if (/^\w+:\/+$/.test(uri))
-      fail("ValueError", `${name}: ${uri} names no bucket; write ${uri}BUCKET/PATH`);
-    const keys = keysAmong(uri, { ...task.envs, ...secretsOf(task) });
-    return [{ name, destination, uri, keys }];
+    return [{ name, destination, uri, keys: keysFor(task, name, uri) }];
   }
   // A web server has no keys, but a login in its address.
   digestIn(name, splitLogin(name, uri).url);
   return [{ name, destination, uri, keys: undefined }];
+}
+
+function mountedAt(task: Task, { name, destination, mount }: Place): MountedParcel[] {
+  if (mount.kind !== "storage" || mount.storage.mode === "COPY" || mount.storage.name) return [];
+  const { sources, mode, options } = mount.storage;
+  const { readOnly, ...cache } = options;
+  const [uri = ""] = sources;
+  const keys = keysFor(task, name, uri);
+  const mounted = { uri, keys, readOnly, cache: mode === "MOUNT_CACHED" ? cache : null };
+  return [{ name, destination, mounted }];
+}
+
+function keysFor(task: Task, name: string, uri: string): Keys | undefined {
+  if (/^\w+:\/+$/.test(uri))
+    fail("ValueError", `${name}: ${uri} names no bucket; write ${uri}BUCKET/PATH`);
+  return keysAmong(uri, { ...task.envs, ...secretsOf(task) });
 }
 
 function namedAt(task: Task, { name, destination, mount }: Place): NamedBucket[] {

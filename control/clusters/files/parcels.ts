@@ -1,4 +1,5 @@
 import type { Content, Entry, FetchedContent } from "../../../contract/files-api.ts";
+import type { CacheOptions } from "../../../contract/mounts-api.ts";
 import type { Keys } from "../../buckets/sigv4.ts";
 import type { Agent } from "../../doors/agent.ts";
 import type { Repository } from "../../repositories/git.ts";
@@ -31,6 +32,16 @@ export interface StoredParcel extends Addressed {
   readonly isPersistent: boolean;
 }
 
+/** A bucket that nodes see at one place, without copying it. */
+export interface MountedParcel extends Addressed {
+  readonly mounted: {
+    readonly uri: string;
+    readonly keys: Keys | undefined;
+    readonly readOnly: boolean;
+    readonly cache: CacheOptions | null;
+  };
+}
+
 /** A commit of a git repository. */
 export interface ClonedParcel extends Addressed {
   readonly repository: Repository;
@@ -47,7 +58,13 @@ export interface VolumeParcel extends Addressed {
   readonly command: string;
 }
 
-export type Parcel = UploadedParcel | FetchedParcel | StoredParcel | ClonedParcel | VolumeParcel;
+export type Parcel =
+  | UploadedParcel
+  | FetchedParcel
+  | MountedParcel
+  | StoredParcel
+  | ClonedParcel
+  | VolumeParcel;
 
 /** A parcel that a cluster remembers, for nodes that it gets later. */
 export type KeptParcel = Parcel & {
@@ -61,13 +78,13 @@ export interface FileCargo {
   open(agent: Agent, signal: AbortSignal): Promise<Load>;
 }
 
-/** A parcel, and how a node attaches it. */
-export interface VolumeCargo {
-  readonly parcel: VolumeParcel;
-  attach(agent: Agent, signal: AbortSignal): Promise<unknown>;
+/** A parcel, and how a node attaches it; resolves with what was done. */
+export interface AttachedCargo {
+  readonly parcel: MountedParcel | VolumeParcel;
+  attach(agent: Agent, signal: AbortSignal): Promise<string>;
 }
 
-export type Cargo = FileCargo | VolumeCargo;
+export type Cargo = FileCargo | AttachedCargo;
 
 /** What lies where, and how its contents come to a node. */
 export interface Load {

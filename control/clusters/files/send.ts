@@ -52,6 +52,7 @@ export async function bringContents(
     await agent.call(fileOperations.sendContents, {}, options);
     return;
   }
+  if (!("sourceOf" in way)) return;
   const asked = Readable.from(linesFor(way.sourceOf, contents, silence.heard), {
     objectMode: false,
   });

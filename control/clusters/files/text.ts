@@ -5,12 +5,11 @@ import { bytesText } from "../../../contract/sizes.ts";
  * What came of files on nodes of a cluster: a line for all of its nodes where it is the same, otherwise
  * one for each. `workdir: 3 of 120 files changed, 1.2 MB`.
  */
-export function describeOffers(
+export function describeDone(
   name: string,
-  offers: readonly FilesOffered[],
+  texts: readonly string[],
   { ranks, nodes }: { ranks: readonly number[]; nodes: number },
 ): string[] {
-  const texts = offers.map(describe);
   const [first = ""] = texts;
   if (nodes === 1) return [`${name}: ${first}`];
   if (texts.length === nodes && texts.every((text) => text === first))
@@ -18,7 +17,8 @@ export function describeOffers(
   return texts.map((text, at) => `${name}: ${text} (node ${ranks[at]})`);
 }
 
-function describe({ files, changed, changedBytes, removed }: FilesOffered): string {
+/** What came of an offer on a node. */
+export function describeOffer({ files, changed, changedBytes, removed }: FilesOffered): string {
   const gone = removed > 0 ? `, ${removed} removed` : "";
   const noun = files === 1 ? "file" : "files";
   if (changed === 0) return `${files} ${noun}, none changed${gone}`;

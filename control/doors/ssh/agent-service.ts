@@ -119,10 +119,10 @@ fi`;
 const endWork = `${endMarked}
 [ ! -d ~/.${word} ] || touch ~/.${word}/stopped
 signal=TERM grace=20
-end_marked -e "${markOf("JOB")}=$HOME/.${word}/" -e "${markOf("HOOK")}=$HOME/.${word}/"
+end_marked -e "${markOf("JOB")}=$HOME/.${word}/" -e "${markOf("HOOK")}=$HOME/.${word}/" -e "${markOf("MOUNT")}=$HOME/.${word}/"
 ${endNodeGroups}`;
 
-/** What a cluster leaves on a host; the agent's files stay for the next one. */
+/** What a cluster leaves on a host; to delete what is mounted would empty a bucket. The agent's files stay for the next one. */
 const removeWork = `
 cd
 for note in .${word}/agent/exports/*; do
@@ -130,6 +130,12 @@ for note in .${word}/agent/exports/*; do
   umount -l "$at" 2> /dev/null || true
   rmdir "$at" 2> /dev/null || true
 done
+device="${word}:$(printf %s "$HOME" | tr -c 'A-Za-z0-9_./-' _)"
+while read -r what where _; do
+  if [ "$what" != "$device" ]; then continue; fi
+  where=$(printf %b "$where")
+  fusermount3 -u -z "$where" 2> /dev/null || fusermount -u -z "$where" 2> /dev/null || umount -l "$where" || exit 1
+done < /proc/self/mounts
 cat .${word}/agent/files/placed/*.paths 2> /dev/null | xargs -0 -r rm -df -- 2> /dev/null || true
 rm -rf .${word}/{agent,jobs,hooks,shells,stopped} ${word}_workdir
 if [ "$(readlink ${protocol.requestPrefix}_workdir)" = "$HOME/${word}_workdir" ]; then rm -f ${protocol.requestPrefix}_workdir; fi`;

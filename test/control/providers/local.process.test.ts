@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { execFileSync } from "node:child_process";
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
@@ -136,3 +137,30 @@ function settingsOf(node: string): Record<string, string> | undefined {
   const pairs = variables.map((one) => one.split(/=(.*)/s, 2) as [string, string]);
   return Object.fromEntries(pairs.filter(([name]) => name.startsWith("OUTRIGGER_")));
 }
+
+test("a machine that cannot mount buckets refuses tasks that need it, and says what to install", () => {
+  const config = readConfig({ OUTRIGGER_HOME: "/none", PATH: "/none" });
+  const { refusal } = localProvider(config, pino({ level: "silent" }));
+
+  assert.match(
+    refusal?.({ mounts: true }) ?? "",
+    /^buckets cannot be mounted on this machine: (neither rclone|\/dev\/fuse is missing)/,
+  );
+  assert.equal(refusal?.({ mounts: true, infra: "ssh/lab" }), undefined);
+});
+
+const noMounts = process.getuid?.() !== 0 && "only root may mount a folder";
+
+test("to delete a node deletes nothing of what is mounted there", { skip: noMounts }, async (t) => {
+  const { home, provider } = aProvider(t);
+  const node = join(home, "nodes", "c-0");
+  const outside = join(home, "outside");
+  for (const folder of [outside, join(node, "set")]) mkdirSync(folder, { recursive: true });
+  writeFileSync(join(outside, "kept"), "");
+  execFileSync("mount", ["--bind", outside, join(node, "set")]);
+
+  await provider.destroy("c-0", t.signal);
+
+  assert.ok(!existsSync(node));
+  assert.ok(existsSync(join(outside, "kept")));
+});

@@ -20,7 +20,7 @@ const open = async (uri: string, config: Partial<Config> = {}): Promise<Load> =>
 
 /** How nodes would fetch what is offered of an address. */
 const sourcesOf = ({ entries, contents }: Load) =>
-  contents.by === "control"
+  contents.by !== "node"
     ? []
     : entries.flatMap((one) => (one.kind === "file" ? [contents.sourceOf(one)] : []));
 

@@ -1,0 +1,157 @@
+import { execFile, spawn } from "node:child_process";
+import { createHash } from "node:crypto";
+import { closeSync, openSync, unlinkSync, writeSync } from "node:fs";
+import { mkdir, readdir, readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { promisify } from "node:util";
+import { endTree } from "../../common/end-processes.ts";
+import { fail } from "../../common/errors.ts";
+import {
+  findMountProgram,
+  listMounts,
+  mountDeviceOf,
+  unmount,
+  whyNoMounts,
+} from "../../common/mounts.ts";
+import { findProcess, isAlive, type ProcessId } from "../../common/process-tree.ts";
+import { product } from "../../common/product.ts";
+import { type Agent, keys } from "../context.ts";
+import { type Command, commands } from "./programs.ts";
+import type { MountRow } from "./store.ts";
+
+const startMs = 30_000;
+const listMs = 60_000;
+const graceMs = 5_000;
+const pollMs = 50;
+
+/** Where a mount has its cache and its log. */
+export const folderOf = ({ config }: Pick<Agent, "config">, root: string): string => {
+  const name = createHash("sha256").update(root).digest("hex").slice(0, 16);
+  return join(config.agentFolder, "mounts", name);
+};
+
+/** Where the program of a mount keeps files. */
+export const cacheOf = (agent: Pick<Agent, "config">, root: string): string =>
+  join(folderOf(agent, root), "cache");
+
+/** Whether a mount is there and served. */
+export const isServed = ({ root, server }: MountRow): boolean =>
+  server !== null && isAlive(server) && listMounts().some(({ path }) => path === root);
+
+/**
+ * Mounts a bucket; what serves it from now on. Throws `NotSupportedError` where the node cannot mount, `ConflictError`
+ * where something lies already, `StorageError` where the bucket cannot be read.
+ */
+export async function mount(
+  agent: Agent,
+  { order, root }: Pick<MountRow, "order" | "root">,
+): Promise<Pick<MountRow, "program" | "server">> {
+  const { HOME: home = "", PATH: path = "" } = agent.config.baseEnv;
+  const { name, file } = programFor(order.cache !== null, path);
+  await endMount(agent, { root, server: null });
+  await mkdir(root, { recursive: true });
+  if ((await readdir(root)).length > 0)
+    fail("ConflictError", `${root} is a folder here that has files of its own; use another path`);
+  const cache = cacheOf(agent, root);
+  await mkdir(cache, { recursive: true, mode: 0o700 });
+  const folder = folderOf(agent, root);
+  const server = serve(agent, file, commands[name](order, { root, cache, home }), folder);
+  try {
+    await untilServed(root, server, agent.stopping);
+    const isListed = await Promise.race([readdir(root).then(() => true), sleep(listMs, false)]);
+    if (!isListed) fail("StorageError", `it did not answer within ${listMs / 1_000} s`);
+  } catch (error) {
+    await endMount(agent, { root, server });
+    agent.stopping.throwIfAborted();
+    const why =
+      (await lastLineOf(join(folder, "log"))) ??
+      (error instanceof Error ? error.message : String(error));
+    return fail("StorageError", `${order.name} cannot be mounted with ${name}: ${why}`);
+  }
+  return { program: await versionOf(name, file), server };
+}
+
+/** Takes a mount away with what serves it; false where it stays. */
+export async function endMount(
+  agent: Pick<Agent, "config">,
+  { root, server }: Pick<MountRow, "root" | "server">,
+): Promise<boolean> {
+  const mark = markOf(folderOf(agent, root)).join("=");
+  await endTree({ roots: server === null ? [] : [server], mark }, graceMs);
+  const devices = [mountDeviceOf(agent.config.baseEnv["HOME"] ?? ""), "mountpoint-s3"];
+  const isOurs = listMounts().some((one) => one.path === root && devices.includes(one.device));
+  return !isOurs || unmount(root);
+}
+
+/** Only rclone can write back later. */
+function programFor(isCached: boolean, path: string) {
+  const why = whyNoMounts(path);
+  if (why !== undefined) fail("NotSupportedError", `this node cannot mount buckets: ${why}`);
+  const found = findMountProgram(path, isCached ? ["rclone"] : undefined);
+  return (
+    found ??
+    fail("NotSupportedError", "MOUNT_CACHED needs rclone on the node; install the package rclone")
+  );
+}
+
+/** The variable that marks the program of a mount, also one that the journal does not know. */
+const markOf = (folder: string): [name: string, value: string] => [
+  `${product.word.toUpperCase()}_MOUNT_FOLDER`,
+  folder,
+];
+
+/** The program outlives the agent, as jobs do: they use it. */
+function serve(
+  { config: { baseEnv }, changes }: Agent,
+  file: string,
+  { args, env, config = "" }: Command,
+  folder: string,
+): ProcessId {
+  const output = openSync(join(folder, "log"), "w", 0o600);
+  const input = openUnnamed(join(folder, "config"), config);
+  const child = spawn(file, args, {
+    cwd: "/",
+    env: { ...baseEnv, ...env, ...Object.fromEntries([markOf(folder)]) },
+    detached: true,
+    stdio: ["ignore", output, output, input],
+  });
+  for (const descriptor of [output, input]) closeSync(descriptor);
+  child.on("error", () => {}).on("exit", () => changes.notify(keys.mounts));
+  child.unref();
+  const { pid = 0 } = child;
+  return { pid, startTicks: findProcess(pid)?.startTicks ?? 0 };
+}
+
+/** A file that is gone from its folder before anything is in it. */
+function openUnnamed(path: string, text: string): number {
+  const file = openSync(path, "w+", 0o600);
+  unlinkSync(path);
+  writeSync(file, text);
+  return file;
+}
+
+async function untilServed(root: string, server: ProcessId, signal: AbortSignal): Promise<void> {
+  const until = performance.now() + startMs;
+  while (!listMounts().some(({ path }) => path === root)) {
+    if (!isAlive(server)) fail("StorageError", "it ended");
+    if (performance.now() > until) fail("StorageError", `it took more than ${startMs / 1_000} s`);
+    await sleep(pollMs, undefined, { signal });
+  }
+}
+
+const lineAtMost = 300;
+
+/** What a program last said, without the time. */
+async function lastLineOf(log: string): Promise<string | undefined> {
+  const lines = (await readFile(log, "utf8").catch(() => "")).split("\n").filter(Boolean);
+  const line = lines.findLast((one) => /ERROR|Fatal|Failed/i.test(one)) ?? lines.at(-1);
+  return line?.replace(/^[\d/]+ [\d:]+ /, "").slice(0, lineAtMost);
+}
+
+/** `rclone v1.60.1`. */
+async function versionOf(name: string, file: string): Promise<string> {
+  const option = name === "rclone" ? "version" : "--version";
+  const { stdout } = await promisify(execFile)(file, [option]).catch(() => ({ stdout: name }));
+  return stdout.split("\n")[0]?.trim() || name;
+}

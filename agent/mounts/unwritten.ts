@@ -1,0 +1,82 @@
+import { readdir, readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { bytesText } from "../../contract/sizes.ts";
+import type { Agent } from "../context.ts";
+import { cacheOf } from "./mount.ts";
+import { listMountRows, type MountRow } from "./store.ts";
+
+/** A file that was written to a mount and is not in its bucket yet. */
+export interface Unwritten {
+  /** The bucket and its path there: `s3://data/a.bin`. */
+  readonly name: string;
+  readonly sizeBytes: number;
+}
+
+const pollMs = 200;
+const namedAtMost = 5;
+
+/** What came of a wait for files to be written; undefined where there was nothing to wait for. */
+export interface WriteBack {
+  readonly written: readonly Unwritten[];
+  readonly left: readonly Unwritten[];
+}
+
+/** Waits until what is written to the mounts of this node is in its buckets, or until the signal. */
+export async function untilWrittenBack(
+  agent: Agent,
+  signal: AbortSignal,
+): Promise<WriteBack | undefined> {
+  const before = await listUnwritten(agent);
+  if (before.length === 0) return undefined;
+  for (;;) {
+    const now = new Set((await listUnwritten(agent)).map(({ name }) => name));
+    const left = before.filter(({ name }) => now.has(name));
+    if (left.length === 0 || signal.aborted)
+      return { written: before.filter(({ name }) => !now.has(name)), left };
+    await sleep(pollMs, undefined, { signal }).catch(() => {});
+  }
+}
+
+/** What came of a wait, for people; what was not written is named. */
+export function describeWriteBack({ written, left }: WriteBack): string {
+  const names = left.slice(0, namedAtMost).map(({ name }) => name);
+  const more = left.length > namedAtMost ? ` and ${left.length - namedAtMost} more` : "";
+  const done = written.length > 0 ? [`${sumOf(written)} written to buckets`] : [];
+  const rest = left.length > 0 ? [`${sumOf(left)} not written: ${names.join(", ")}${more}`] : [];
+  return [...done, ...rest].join("; ");
+}
+
+const sumOf = (files: readonly Unwritten[]): string =>
+  `${files.length} ${files.length === 1 ? "file" : "files"} (${bytesText(files.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0))})`;
+
+/** Files whose bytes are on this node alone, in all mounts. */
+export async function listUnwritten(agent: Agent): Promise<Unwritten[]> {
+  const found = await Promise.all(listMountRows(agent).map((row) => unwrittenOf(agent, row)));
+  return found.flat();
+}
+
+/** What rclone notes of each file in its cache. Source: rclone.org, "VFS File Caching"; its vfscache/item.go. */
+async function unwrittenOf(agent: Agent, { order, root }: MountRow): Promise<Unwritten[]> {
+  const folder = join(cacheOf(agent, root), "vfsMeta", "bucket", order.bucket);
+  const entries = await readdir(folder, { recursive: true, withFileTypes: true }).catch(() => []);
+  const files = entries.filter((entry) => entry.isFile());
+  const notes = await Promise.all(
+    files.map(async ({ parentPath, name }) => {
+      const path = join(parentPath, name);
+      const { Dirty: isDirty, Size: sizeBytes } = await readNote(path);
+      const key = path.slice(folder.length);
+      return isDirty ? [{ name: `${order.name}${key}`, sizeBytes }] : [];
+    }),
+  );
+  return notes.flat();
+}
+
+/** A note that is being written, or was removed, tells of a change that is seen at the next look. */
+async function readNote(path: string): Promise<{ Dirty: boolean; Size: number }> {
+  try {
+    return JSON.parse(await readFile(path, "utf8"));
+  } catch {
+    return { Dirty: false, Size: 0 };
+  }
+}

@@ -1,0 +1,95 @@
+import { execFile } from "node:child_process";
+import { accessSync, closeSync, constants, openSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { product } from "./product.ts";
+
+/** Something that is mounted. Source: proc_pid_mounts(5). */
+export interface Mount {
+  readonly device: string;
+  readonly path: string;
+}
+
+/** What programs that mount buckets for a node give as their device: it names the node's home. */
+export const mountDeviceOf = (home: string): string =>
+  `${product.word}:${home.replace(/[^\w./-]/g, "_")}`;
+
+/** What is mounted now, as this process sees it. */
+export const listMounts = (): Mount[] =>
+  readFileSync("/proc/self/mounts", "utf8")
+    .split("\n")
+    .filter(Boolean)
+    .map((line) => {
+      const [device = "", path = ""] = line.split(" ").map(unescaped);
+      return { device, path };
+    });
+
+const unescaped = (text: string): string =>
+  text.replace(/\\(\d{3})/g, (_, digits) => String.fromCharCode(Number.parseInt(digits, 8)));
+
+/** The buckets that are mounted for a node, those within others first. */
+export const listMountsOf = (home: string): Mount[] =>
+  listMounts()
+    .filter(({ device, path }) => device === mountDeviceOf(home) || path.startsWith(`${home}/`))
+    .toReversed();
+
+/** Takes a mount away, also one whose program is gone; false where it stays. */
+export async function unmount(path: string): Promise<boolean> {
+  const isThere = () => listMounts().some((mount) => mount.path === path);
+  const ways = [
+    ["fusermount3", "-u", "-z", "--", path],
+    ["fusermount", "-u", "-z", "--", path],
+    ["umount", "-l", "--", path],
+  ];
+  for (const [file = "", ...args] of ways)
+    if (isThere()) await promisify(execFile)(file, args, { timeout: unmountMs }).catch(() => {});
+  return !isThere();
+}
+
+const unmountMs = 10_000;
+
+/** Programs that mount buckets, the one first that can do most. */
+export const mountPrograms = ["rclone", "mount-s3"] as const;
+export type MountProgram = (typeof mountPrograms)[number];
+
+/** The program among these that a PATH has. */
+export function findMountProgram(
+  path: string,
+  programs: readonly MountProgram[] = mountPrograms,
+): { readonly name: MountProgram; readonly file: string } | undefined {
+  for (const name of programs) {
+    const folder = path.split(":").find((one) => isExecutable(join(one, name)));
+    if (folder !== undefined) return { name, file: join(folder, name) };
+  }
+  return undefined;
+}
+
+/** Why a machine cannot mount buckets, and what to do; undefined where it can. */
+export function whyNoMounts(path: string): string | undefined {
+  if (!canOpen("/dev/fuse"))
+    return "/dev/fuse is missing or cannot be opened; load the kernel module fuse, or give the container this device";
+  if (findMountProgram(path) === undefined)
+    return "neither rclone nor mount-s3 is installed; install the package rclone";
+  const hasHelper = ["fusermount3", "fusermount"].some((name) =>
+    path.split(":").some((folder) => isExecutable(join(folder, name))),
+  );
+  return hasHelper ? undefined : "fusermount3 is not installed; install the package fuse3";
+}
+
+function canOpen(device: string): boolean {
+  try {
+    closeSync(openSync(device, "r+"));
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function isExecutable(file: string): boolean {
+  try {
+    accessSync(file, constants.X_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}
