@@ -45,7 +45,7 @@ const refusals: readonly [string, string, string, string[]][] = [
     "run: x\nnum_nodes: 2\n  setup: y\nrun: z\n",
     "launch -y -c dev task.yaml",
     [
-      "task.yaml:2:12: not valid YAML: a value holds `: `, or the line below is indented too far; put the value in quotes, or mend the indentation",
+      "task.yaml:2:12: not valid YAML: a value holds `: `, or the line below is indented too far; put the value in quotes, or fix the indentation",
     ],
   ],
   [
