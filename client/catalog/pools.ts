@@ -47,7 +47,7 @@ Examples:
 Examples:
   outrigger jobs pool status                        every pool
   outrigger jobs pool status warm -v                also explains the number of workers`,
-    load: async () => (await import("../commands/pool-status.ts")).poolStatus,
+    load: async () => (await import("../commands/serve-status.ts")).poolStatus,
   },
   {
     name: "jobs pool logs",
@@ -83,6 +83,6 @@ Examples:
 Examples:
   outrigger jobs pool down warm                     with all of its workers
   outrigger jobs pool down -y -p warm               cancels its jobs, too`,
-    load: async () => (await import("../commands/pool-down.ts")).poolDown,
+    load: async () => (await import("../commands/serve-down.ts")).poolDown,
   },
 ]);

@@ -4,6 +4,7 @@ import { jobExitCodes } from "../../contract/statuses.ts";
 import { interruptedExit } from "../declined.ts";
 import { deferSink } from "../deferred-sink.ts";
 import { errorForm } from "../error-form.ts";
+import type { Sink } from "../follow.ts";
 import { openLogSink } from "../log-lines.ts";
 import type { Client } from "../sdk.ts";
 import type { World } from "../world.ts";
@@ -32,28 +33,21 @@ export async function followJob(
   const jobId = named ?? (follow ? await latestJobIdIfUp(client, cluster) : null);
   let endedLine = true;
   const of = { cluster, job_id: jobId };
-  const answer = openLogSink(world, { grep, timestamps, of });
+  const answer = withWaits(world, openLogSink(world, { grep, timestamps, of }));
   const write = (bytes: Buffer) => {
     endedLine = bytes.at(-1) === newline;
     return answer.write(bytes);
-  };
-  // What the job waits for, before its log begins.
-  const control = (code: string, message: string) => {
-    if (code === "rich_update") terminal.note(terminal.paintNote("dim", message));
-    else answer.control(code, message);
   };
   const input = {
     ...{ cluster_name: cluster, job_id: jobId, follow, tail },
     ...{ since: since ?? null, timestamps: timestamps || world.json },
   };
   const refusal = `cluster ${cluster} has no job ${jobId}\n`;
-  const sink = deferSink({ ...answer, write, control }, (text) => refusal.startsWith(text));
+  const sink = deferSink({ ...answer, write }, (text) => refusal.startsWith(text));
   try {
     const code = await client.logs(clusterOperations.logs, input, sink);
     const isRefused = code === jobExitCodes.NOT_FOUND && sink.text === refusal;
-    if (isRefused && world.json) tellMissing(world, refusal.trimEnd(), code);
-    else if (isRefused)
-      terminal.warn(`${terminal.paintNote("red", "error:")} ${refusal.trimEnd()}`);
+    if (isRefused) tellMissing(world, refusal, code);
     else await sink.release();
     await answer.end();
     if (!follow || jobId === null) return code;
@@ -80,8 +74,20 @@ const latestJobIdIfUp = (client: Client, cluster: string): Promise<number | null
     throw error;
   });
 
-/** The error of a job that there is not, which ends as logs do. */
-function tellMissing({ terminal }: World, message: string, exit_code: number): void {
+/** Says that there is no such job, which ends as logs do; answers the exit code. */
+export function tellMissing({ terminal, json }: World, text: string, code: number): number {
+  const message = text.trimEnd();
   const { error } = errorForm(new AppError("JobNotFoundError", message));
-  terminal.warn(JSON.stringify({ error: { ...error, exit_code } }));
+  if (json) terminal.warn(JSON.stringify({ error: { ...error, exit_code: code } }));
+  else terminal.warn(`${terminal.paintNote("red", "error:")} ${message}`);
+  return code;
 }
+
+/** Shows on the side what a job waits for, before its log begins and between its attempts. */
+export const withWaits = <S extends Sink>({ terminal }: World, sink: S): S => ({
+  ...sink,
+  control(code: string, message: string) {
+    if (code === "rich_update") terminal.note(terminal.paintNote("dim", message));
+    else sink.control(code, message);
+  },
+});

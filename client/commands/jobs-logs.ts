@@ -1,12 +1,11 @@
-import { AppError } from "../../common/errors.ts";
 import { jobOperations } from "../../contract/operations/jobs.ts";
 import { jobExitCodes } from "../../contract/statuses.ts";
 import { interruptedExit } from "../declined.ts";
 import { deferSink } from "../deferred-sink.ts";
-import { errorForm } from "../error-form.ts";
 import { openLogSink } from "../log-lines.ts";
 import { idOfNamed, namedJob, tellJob } from "../managed-jobs.ts";
 import type { World } from "../world.ts";
+import { tellMissing, withWaits } from "./following.ts";
 
 interface LogsOptions {
   readonly name?: string;
@@ -37,13 +36,8 @@ export async function followManagedJob(
   const { terminal } = world;
   const client = await world.connect();
   const id = (await idOfNamed(world, named)) ?? null;
-  const answer = openLogSink(world, { grep, of: { job_id: id } });
-  // What the job waits for, before its log begins and between its attempts.
-  const control = (code: string, message: string) => {
-    if (code === "rich_update") terminal.note(terminal.paintNote("dim", message));
-    else answer.control(code, message);
-  };
-  const sink = deferSink({ ...answer, control }, mayRefuse);
+  const answer = withWaits(world, openLogSink(world, { grep, of: { job_id: id } }));
+  const sink = deferSink(answer, mayRefuse);
   const input = {
     ...named,
     ...(id !== null && { job_id: id, name: null }),
@@ -66,12 +60,4 @@ export async function followManagedJob(
     terminal.note(`\nThe job keeps running. Follow it again: outrigger jobs logs ${id ?? ""}`);
     return interruptedExit;
   }
-}
-
-function tellMissing({ terminal, json }: World, text: string, code: number): number {
-  const message = text.trimEnd();
-  const { error } = errorForm(new AppError("JobNotFoundError", message));
-  if (json) terminal.warn(JSON.stringify({ error: { ...error, exit_code: code } }));
-  else terminal.warn(`${terminal.paintNote("red", "error:")} ${message}`);
-  return code;
 }

@@ -3,20 +3,21 @@ import type { ManagedJobRecord } from "../../contract/records/jobs.ts";
 import { nameOf } from "../managed-jobs.ts";
 import { managedJobForm } from "../output/managed-jobs.ts";
 import { ago, type Column, duration, styleOfStatus } from "../rendering.ts";
-import type { Run, World } from "../world.ts";
+import type { World } from "../world.ts";
 import { answerRows } from "./answers.ts";
 import type { QueueOptions } from "./queue.ts";
-import { watch } from "./watch.ts";
+import { watchable } from "./watch.ts";
 
 const usualLimit = 50;
 
 /** `outrigger jobs queue`. */
-export const jobsQueue: Run<QueueOptions> = (world, _words, options) =>
-  options.watch
-    ? watch(world, { noun: "managed_job" }, (page) => showQueue(page, options))
-    : showQueue(world, options);
+export const jobsQueue = watchable({ noun: "managed_job" }, showQueue);
 
-async function showQueue(world: World, options: QueueOptions): Promise<undefined> {
+async function showQueue(
+  world: World,
+  _words: readonly string[],
+  options: QueueOptions,
+): Promise<undefined> {
   const client = await world.connect();
   const { jobs, total } = await client.callAndGet(jobOperations.queueV2, {
     skip_finished: options.skipFinished ?? false,

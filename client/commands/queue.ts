@@ -4,9 +4,9 @@ import { isPattern } from "../arguments.ts";
 import { jobForm } from "../output/jobs.ts";
 import { ago, type Column, duration, styleOfStatus } from "../rendering.ts";
 import { listClusters, requireAll } from "../selection.ts";
-import type { Run, World } from "../world.ts";
+import type { World } from "../world.ts";
 import { answerRows, type OutputOptions } from "./answers.ts";
-import { watch } from "./watch.ts";
+import { watchable } from "./watch.ts";
 
 /** The flags of a command that lists jobs. */
 export interface QueueOptions extends OutputOptions {
@@ -20,10 +20,7 @@ export interface QueueOptions extends OutputOptions {
 type QueueRow = ClusterJobRecord & { readonly cluster: string };
 
 /** `outrigger queue`. Jobs have no events. */
-export const queue: Run<QueueOptions> = (world, names, options) =>
-  options.watch
-    ? watch(world, null, (page) => showQueue(page, names, options))
-    : showQueue(world, names, options);
+export const queue = watchable(null, showQueue);
 
 async function showQueue(
   world: World,

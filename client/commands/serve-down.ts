@@ -1,8 +1,9 @@
 import { fail } from "../../common/errors.ts";
+import { poolOperations } from "../../contract/operations/pools.ts";
 import { serveOperations } from "../../contract/operations/serve.ts";
 import { isPattern } from "../arguments.ts";
 import { agree, type SelectionOptions, select } from "../selection.ts";
-import { services } from "../services.ts";
+import { pools, services } from "../services.ts";
 import type { Run, World } from "../world.ts";
 import { carryOut, carryOutAll } from "./carry-out.ts";
 
@@ -14,18 +15,32 @@ interface DownOptions extends SelectionOptions {
 
 /** `outrigger serve down`. */
 export const serveDown: Run<DownOptions> = async (world, words, options) => {
-  if (options.replicaId !== undefined) return terminate(world, words, options, options.replicaId);
-  const purpose = { verb: "take down", isFinal: true } as const;
-  const chosen = await select(world, services, purpose, words, options);
-  const { purge = false, async: later = false } = options;
-  const submissions = chosen.map(({ name }) => ({
-    name,
-    title: `Taking ${name} down`,
-    input: { service_names: [name], all: false, purge },
-    done() {},
+  const { replicaId, purge = false, async: later = false } = options;
+  if (replicaId !== undefined) return terminate(world, words, options, replicaId);
+  const chosen = (await select(world, services, takingDown, words, options)).map(taken);
+  const submissions = chosen.map((one) => ({
+    ...one,
+    input: { service_names: [one.name], all: false, purge },
   }));
   await carryOutAll(world, serveOperations.down, submissions, { later });
 };
+
+/** `outrigger jobs pool down`. */
+export const poolDown: Run<DownOptions> = async (world, words, options) => {
+  const { purge = false, async: later = false } = options;
+  const chosen = (await select(world, pools, takingDown, words, options)).map(taken);
+  const submissions = chosen.map((one) => ({
+    ...one,
+    input: { pool_names: [one.name], all: false, purge },
+  }));
+  await carryOutAll(world, poolOperations.down, submissions, { later });
+};
+
+const takingDown = { verb: "take down", isFinal: true } as const;
+const taken = ({ name }: { readonly name: string }) => ({
+  ...{ name, title: `Taking ${name} down` },
+  done() {},
+});
 
 async function terminate(
   world: World,

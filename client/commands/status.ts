@@ -7,10 +7,10 @@ import { ago, type Column, styleOfStatus } from "../rendering.ts";
 import type { Client } from "../sdk.ts";
 import { requireAll, sayNone } from "../selection.ts";
 import { writeSshConfig } from "../ssh-config.ts";
-import type { Run, World } from "../world.ts";
+import type { World } from "../world.ts";
 import { answerJson, answerRows, type OutputOptions } from "./answers.ts";
 import { autostopOf, underWayOf } from "./in-progress.ts";
-import { watch } from "./watch.ts";
+import { watchable } from "./watch.ts";
 
 interface StatusOptions extends OutputOptions {
   readonly verbose?: boolean;
@@ -24,10 +24,7 @@ interface StatusOptions extends OutputOptions {
 }
 
 /** `outrigger status`. */
-export const status: Run<StatusOptions> = (world, names, options) =>
-  options.watch
-    ? watch(world, { noun: "cluster" }, (page) => showStatus(page, names, options))
-    : showStatus(world, names, options);
+export const status = watchable({ noun: "cluster" }, showStatus);
 
 async function showStatus(
   world: World,

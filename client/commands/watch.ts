@@ -3,7 +3,7 @@ import { openAlarm } from "../alarm.ts";
 import { interruptedExit } from "../declined.ts";
 import type { EventsInput } from "../events.ts";
 import { mayPass } from "../follow.ts";
-import type { World } from "../world.ts";
+import type { Run, World } from "../world.ts";
 
 /** Between two looks, however many events there are. */
 const shortestPauseMs = 500;
@@ -43,6 +43,17 @@ export async function watch(
     return interruptedExit;
   }
 }
+
+/** A command that shows something, with `--watch` again and again as `watch` does. */
+export const watchable =
+  <Options extends { readonly watch?: boolean }>(
+    input: EventsInput | null,
+    show: (world: World, names: readonly string[], options: Options) => Promise<undefined>,
+  ): Run<Options> =>
+  (world, names, options) =>
+    options.watch
+      ? watch(world, input, (page) => show(page, names, options))
+      : show(world, names, options);
 
 interface Line {
   readonly to: "answer" | "note";
