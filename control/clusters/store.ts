@@ -106,8 +106,10 @@ export const setOffer = (
 
 /** A row as others see it; without its task and its placement where these were not read. */
 export function toCluster(row: object): Cluster {
-  const { autostop, machine, ...cluster } = clusters.toItem(row);
-  return { ...cluster, machine: machine ?? {}, autostop: autostop && { ...older, ...autostop } };
+  const cluster = clusters.toItem(row);
+  cluster.machine ??= {};
+  cluster.autostop &&= { ...older, ...cluster.autostop };
+  return cluster;
 }
 
 /** What the autostop of older versions lacks. */

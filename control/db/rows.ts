@@ -24,7 +24,7 @@ const plain: Way = (column) => ({
 /** As JSON text; null is NULL. */
 export const json: Way = (column) => ({
   columns: [column],
-  read: ({ [column]: text }) => (text === null ? null : JSON.parse(String(text))),
+  read: ({ [column]: text }) => (typeof text === "string" ? JSON.parse(text) : text),
   write: (value) => ({ [column]: value === null ? null : JSON.stringify(value) }),
 });
 
@@ -98,11 +98,14 @@ export const rowsOf =
         ...given.map(([name, { write }]) => write(item[name as keyof Item] as never)),
       );
     }
-    /** Of fields whose columns were not read the item has none. */
+    // Fields that are added one by one would make each item a slow one.
+    const empty = JSON.parse(
+      JSON.stringify(Object.fromEntries(fields.map(([name]) => [name, null]))),
+    );
+    /** Fields whose columns were not read are undefined. */
     function toItem(row: object): Item {
-      const item: Record<string, unknown> = {};
-      for (const [name, { columns, read }] of fields)
-        if (columns.every((column) => column in row)) item[name] = read(row as Columns);
+      const item: Record<string, unknown> = { ...empty };
+      for (const [name, { read }] of fields) item[name] = read(row as Columns);
       return item as Item;
     }
     const toRow = (item: Item) => toColumns(item) as Insertable<Tables[Table]>;

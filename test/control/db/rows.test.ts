@@ -55,6 +55,8 @@ test("what is found, changed and dropped has the values that are named", async (
   });
 });
 
-test("an item lacks what was not read of its row", () => {
-  assert.deepEqual(rows.toItem({ id: "s1", pool: 0 }), { id: "s1", isPool: false });
+test("what was not read of a row is undefined", () => {
+  const { problem, readyAt, ...item } = rows.toItem({ id: "s1", pool: 0 });
+
+  assert.deepEqual([item.id, item.isPool, problem, readyAt], ["s1", false, undefined, undefined]);
 });
