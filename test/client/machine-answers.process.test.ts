@@ -106,11 +106,16 @@ test("--fields prints these alone, and names those that there are", async (t) =>
   const some = await outrigger(wordsOf("status --fields name,status"));
   const one = await outrigger(wordsOf("api info --fields endpoint"));
   const odd = await outrigger(wordsOf("queue dev --fields id,nme"));
+  const foreign = await outrigger(wordsOf("queue dev --fields weather"));
 
   assert.deepEqual(JSON.parse(some.stdout), [{ name: "dev", status: "UP" }]);
   assert.deepEqual(JSON.parse(one.stdout), { endpoint: control.endpoint });
   assert.deepEqual([odd.code, odd.stdout], [2, ""]);
-  assert.match(JSON.parse(odd.stderr).error.message, /no field nme; there are cluster, id, name/);
+  assert.match(JSON.parse(odd.stderr).error.message, /no field nme; did you mean `name`\?/);
+  assert.match(
+    JSON.parse(foreign.stderr).error.message,
+    /no field weather; expected one of cluster, id/,
+  );
 });
 
 test("of several things that are done, each is told how it went", async (t) => {
