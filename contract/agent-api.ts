@@ -32,8 +32,7 @@ const offset = z.coerce.number().int().min(0).default(0);
 const follow = z.stringbool().default(false);
 const Bytes = z.unknown();
 
-/** The agent's API, a row an operation. */
-export const agentOperations = innerOperations({
+const ownOperations = innerOperations({
   health: {
     route: "GET /health",
     summary: "Identify the agent and its node.",
@@ -194,10 +193,6 @@ export const agentOperations = innerOperations({
     summary: "What the idle timer sees.",
     output: Idle,
   },
-  ...lifecycleOperations,
-  ...shellOperations,
-  ...fileOperations,
-  ...mountOperations,
   events: {
     route: "GET /events",
     mode: "stream",
@@ -207,3 +202,12 @@ export const agentOperations = innerOperations({
     output: Bytes,
   },
 });
+
+/** The agent's API, a row an operation. */
+export const agentOperations = {
+  ...ownOperations,
+  ...lifecycleOperations,
+  ...shellOperations,
+  ...fileOperations,
+  ...mountOperations,
+};

@@ -15,8 +15,7 @@ const catalogFilter = {
   clouds: optional(z.union([text, listOf(text)])).describe("Null is all."),
 };
 
-/** What can be had where: clouds, their catalogs, Kubernetes and Slurm. */
-export const cloudOperations = operationsOf("", {
+const ownOperations = operationsOf("", {
   check: {
     route: "POST /check",
     mode: "async",
@@ -87,6 +86,7 @@ export const cloudOperations = operationsOf("", {
     access: "viewer",
     output: z.array(z.string()),
   },
-  ...kubernetesOperations,
-  ...slurmOperations,
 });
+
+/** What can be had where: clouds, their catalogs, Kubernetes and Slurm. */
+export const cloudOperations = { ...ownOperations, ...kubernetesOperations, ...slurmOperations };

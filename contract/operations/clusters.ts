@@ -21,8 +21,7 @@ const stopOrDown = body("StopOrDownBody", {
   skip_hooks: flag.describe("End the running hook and skip the others."),
 });
 
-/** Clusters: their life, their jobs, their history. */
-export const clusterOperations = operationsOf("", {
+const ownOperations = operationsOf("", {
   launch: {
     route: "POST /launch",
     mode: "async",
@@ -206,6 +205,11 @@ export const clusterOperations = operationsOf("", {
     output: Nothing,
     errors: ["ValueError", "ClusterDoesNotExist", "ClusterNotUpError"],
   },
+});
+
+/** Clusters: their life, their jobs, their history. */
+export const clusterOperations = {
+  ...ownOperations,
   ...clusterJobOperations,
   ...clusterHistoryOperations,
-});
+};

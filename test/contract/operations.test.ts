@@ -5,7 +5,11 @@ import * as z from "zod";
 import { isStored, type Operation, routeOf } from "../../common/operation.ts";
 import { product, protocol } from "../../common/product.ts";
 import { findOperation, groupOf, operations } from "../../contract/api.ts";
+import { clusterHistoryOperations } from "../../contract/operations/cluster-history.ts";
+import { clusterJobOperations } from "../../contract/operations/cluster-jobs.ts";
 import { callerFields } from "../../contract/operations/fields.ts";
+import { kubernetesOperations } from "../../contract/operations/kubernetes.ts";
+import { slurmOperations } from "../../contract/operations/slurm.ts";
 
 /** A field as one line: its type, whether null fits, and its default when it may be missing. */
 type Fields = Record<string, string>;
@@ -87,6 +91,17 @@ test("names and routes are unique, and every row has its group", () => {
     assert.equal(findOperation(row.name), row);
     assert.notEqual(groupOf(row).title, "Other", row.name);
   }
+});
+
+test("a row is the same object wherever it is listed: code finds it by that", () => {
+  const groups = [
+    kubernetesOperations,
+    slurmOperations,
+    clusterJobOperations,
+    clusterHistoryOperations,
+  ];
+  for (const row of groups.flatMap((rows) => Object.values(rows)))
+    assert.ok(operations.includes(row), row.name);
 });
 
 test("only stored operations have a queue", () => {
