@@ -1,6 +1,7 @@
 import { fail } from "../common/errors.ts";
 import type { Machine } from "../common/machine.ts";
 import type { Connection } from "./db/open.ts";
+import { statement } from "./db/statement.ts";
 import { addEvent } from "./events.ts";
 import type { Ground } from "./ground.ts";
 import { type Noun, tableOf } from "./nouns.ts";
@@ -26,7 +27,9 @@ export async function move<S extends string>(
     fail("StatusError", `a ${noun} cannot go from ${row.status} to ${to}`);
   const event = { noun, id: row.id, from: row.status, to, reason, at: ctx.now() };
   const moved = await ctx.batch(async (tx) => {
-    const changed = await setStatus(tx, { ...event, wanted: row.wanted });
+    const { id, from, at } = event;
+    const move = { to, at: at.getTime(), id, from, wanted: row.wanted };
+    const [changed] = await setStatusOf[noun](tx, move);
     if (changed === undefined) return false;
     await addEvent(tx, { ...event, actor: changed.wanted_by });
     await also?.(tx);
@@ -37,26 +40,29 @@ export async function move<S extends string>(
   return moved;
 }
 
-interface Move {
-  noun: Noun;
-  id: string;
-  wanted: string;
-  from: string;
-  to: string;
-  at: Date;
-}
+type Move = {
+  readonly to: string;
+  readonly at: number;
+  readonly id: string;
+  readonly from: string;
+  readonly wanted: string;
+};
 
-/** On whose behalf the row moved; undefined where it did not. */
-async function setStatus(
-  tx: Connection,
-  { noun, id, wanted, from, to, at }: Move,
-): Promise<{ wanted_by: string | null } | undefined> {
-  return tx
-    .updateTable(tableOf[noun])
-    .set({ status: to as never, status_changed_at: at.getTime() })
-    .where("id", "=", id)
-    .where("status", "=", from as never)
-    .where("wanted", "=", wanted as never)
-    .returning("wanted_by")
-    .executeTakeFirst();
-}
+/** Moves a row of a table; on whose behalf it moved, and nothing where it did not. */
+const statementFor = (table: (typeof tableOf)[Noun]) =>
+  statement((tx: Connection, { to, at, id, from, wanted }: Move) =>
+    tx
+      .updateTable(table)
+      .set({ status: to as never, status_changed_at: at })
+      .where("id", "=", id)
+      .where("status", "=", from as never)
+      .where("wanted", "=", wanted as never)
+      .returning("wanted_by"),
+  );
+
+const setStatusOf = {
+  cluster: statementFor(tableOf.cluster),
+  service: statementFor(tableOf.service),
+  replica: statementFor(tableOf.replica),
+  managed_job: statementFor(tableOf.managed_job),
+} satisfies Record<Noun, unknown>;

@@ -39,45 +39,57 @@ export interface NewRequest {
 
 /** Writes a request down. */
 export async function addRequest(db: Connection, request: NewRequest): Promise<void> {
-  await db
-    .insertInto("requests")
-    .values({
-      id: request.id,
-      name: request.name,
-      status: requestMachine.initial,
-      queue: request.queue,
-      user_id: request.userId,
-      user_name: request.userName,
-      cluster_name: request.clusterName,
-      client_api: request.clientApi,
-      workspace: request.workspace,
-      credential: request.credential,
-      input: request.input,
-      created_at: request.createdAt,
-    })
-    .execute();
+  await insert(db, {
+    id: request.id,
+    name: request.name,
+    status: requestMachine.initial,
+    queue: request.queue,
+    user_id: request.userId,
+    user_name: request.userName,
+    cluster_name: request.clusterName,
+    client_api: request.clientApi,
+    workspace: request.workspace,
+    credential: request.credential,
+    input: request.input,
+    created_at: request.createdAt,
+  });
 }
 
+type NewRow = Omit<Row, "status_note" | "finished_at"> & {
+  readonly credential: string;
+  readonly input: Uint8Array;
+};
+
+const insert = statement((db: Connection, row: NewRow) => db.insertInto("requests").values(row));
+
 /** Marks a request as worked on; false when it has ended meanwhile. */
-export async function setRunning(db: Connection, id: string): Promise<boolean> {
-  const { numUpdatedRows } = await db
-    .updateTable("requests")
-    .set({ status: "RUNNING", status_note: null })
-    .where("id", "=", id)
-    .where("status", "in", unended)
-    .executeTakeFirst();
-  return numUpdatedRows === 1n;
-}
+export const setRunning = (db: Connection, id: string): Promise<boolean> => run(db, id, 0);
 
 /** Marks a request as worked on, once more. */
 export async function setBegun(db: Connection, id: string): Promise<void> {
-  await setRunning(db, id);
-  await db
-    .updateTable("requests")
-    .set(({ eb }) => ({ runs: eb("runs", "+", 1) }))
-    .where("id", "=", id)
-    .execute();
+  await run(db, id, 1);
 }
+
+async function run(db: Connection, id: string, more: number): Promise<boolean> {
+  const changed = await updateRunning(db, { more, id, unended });
+  return changed.length > 0;
+}
+
+type Running = {
+  readonly more: number;
+  readonly id: string;
+  readonly unended: readonly RequestStatus[];
+};
+
+const updateRunning = statement((db: Connection, { more, id, unended }: Running) =>
+  db
+    .updateTable("requests")
+    .set({ status: sql.lit("RUNNING" as const), status_note: sql.lit(null) })
+    .set(({ eb }) => ({ runs: eb("runs", "+", more) }))
+    .where("id", "=", id)
+    .where("status", "in", among(unended))
+    .returning("id"),
+);
 
 /** Forgets how often work has begun on requests that have not ended. */
 export async function forgetRuns(db: Connection): Promise<void> {
@@ -91,21 +103,31 @@ export async function setEnded(
   ending: Ending,
   at: number,
 ): Promise<boolean> {
-  const { numUpdatedRows } = await db
-    .updateTable("requests")
-    .set({
-      status: ending.status,
-      return_value: ending.status === "SUCCEEDED" ? ending.returnValue : null,
-      error: ending.status === "FAILED" ? JSON.stringify(ending.failure) : null,
-      status_note: null,
-      finished_at: at,
-      input: null,
-    })
-    .where("id", "=", id)
-    .where("status", "in", before(ending.status))
-    .executeTakeFirst();
-  return numUpdatedRows === 1n;
+  const changed = await updateEnded(db, {
+    status: ending.status,
+    return_value: ending.status === "SUCCEEDED" ? ending.returnValue : null,
+    error: ending.status === "FAILED" ? JSON.stringify(ending.failure) : null,
+    ...{ status_note: null, finished_at: at, input: null },
+    ...{ id, before: before(ending.status) },
+  });
+  return changed.length > 0;
 }
+
+type Ended = Pick<Selectable<Tables["requests"]>, "id" | "status" | Outcome> & {
+  readonly status_note: null;
+  readonly finished_at: number;
+  readonly input: null;
+  readonly before: readonly RequestStatus[];
+};
+
+const updateEnded = statement((db: Connection, { id, before, ...changes }: Ended) =>
+  db
+    .updateTable("requests")
+    .set(changes)
+    .where("id", "=", id)
+    .where("status", "in", among(before))
+    .returning("id"),
+);
 
 /** Says why a request still waits; null takes it back. */
 export async function setStatusNote(db: Connection, id: string, note: string | null) {
