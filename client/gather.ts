@@ -1,63 +1,78 @@
-import { lstat, readdir, readlink, stat } from "node:fs/promises";
+import { lstatSync, readdirSync, type Stats } from "node:fs";
+import { readlink, stat } from "node:fs/promises";
 import { dirname, isAbsolute, join, normalize, relative, resolve } from "node:path";
 import { errorCodeOf, fail } from "../common/errors.ts";
+import { type Digests, openDigests } from "./digests.ts";
 import { type IgnoreRules, rulesOf } from "./ignore-rules.ts";
-import { digestOf } from "./local-files.ts";
 
 /** Something that goes along with a task, by its absolute path here. */
-export type Item =
-  | { readonly kind: "file"; readonly path: string; readonly size: number; readonly mode: number }
+export type ReadItem =
+  | {
+      readonly kind: "file";
+      readonly path: string;
+      readonly size: number;
+      readonly mode: number;
+      /** Of what it held when it was read. */
+      readonly sha256: string;
+    }
   | { readonly kind: "folder"; readonly path: string }
   | { readonly kind: "link"; readonly path: string; readonly target: string };
 
-/** A file with the digest of what it held when it was read. */
-export type ReadItem =
-  | (Extract<Item, { kind: "file" }> & { readonly sha256: string })
-  | Exclude<Item, { kind: "file" }>;
+/** The same before the content of files was looked at. */
+type Item =
+  | { readonly kind: "file"; readonly path: string; readonly stats: Stats }
+  | Exclude<ReadItem, { kind: "file" }>;
 
 /**
  * What lies at and below some paths, each thing once: folders without what their ignore rules leave
  * out, files that are named themselves in any case. Throws `NotFoundError` for a path with nothing.
  */
-export async function gather(roots: readonly string[]): Promise<ReadItem[]> {
+export async function gather(
+  roots: readonly string[],
+  digests: Digests = openDigests(undefined, roots),
+): Promise<ReadItem[]> {
   const items = new Map<string, Item>();
-  for (const root of roots) for await (const item of walkRoot(root)) items.set(item.path, item);
+  for (const root of roots) for (const item of await listRoot(root)) items.set(item.path, item);
   const read: ReadItem[] = [];
-  for (const item of items.values())
-    read.push(item.kind === "file" ? { ...item, sha256: await digestOf(item.path) } : item);
+  for (const item of items.values()) {
+    if (item.kind !== "file") read.push(item);
+    else {
+      const { path, stats } = item;
+      const { size, mode } = stats;
+      const sha256 = digests.find(path, stats) ?? (await digests.read(path, stats));
+      read.push({ kind: "file", path, size, mode: mode & 0o777, sha256 });
+    }
+  }
+  digests.save();
   return read;
 }
 
-async function* walkRoot(root: string): AsyncGenerator<Item> {
+async function listRoot(root: string): Promise<Item[]> {
   const stats = await stat(root).catch((error: unknown) => {
     if (errorCodeOf(error) === "ENOENT") fail("NotFoundError", `there is no ${root}`);
     throw error;
   });
-  if (stats.isFile()) yield fileAt(root, stats);
-  else if (stats.isDirectory()) yield* walk(root, root, await rulesOf(root));
-  else fail("ValueError", `${root} is neither a file nor a folder`);
+  if (stats.isFile()) return [{ kind: "file", path: root, stats }];
+  if (!stats.isDirectory()) fail("ValueError", `${root} is neither a file nor a folder`);
+  const items: Item[] = [];
+  await walk(items, root, root, await rulesOf(root));
+  return items;
 }
 
-async function* walk(root: string, folder: string, rules: IgnoreRules): AsyncGenerator<Item> {
-  yield { kind: "folder", path: folder };
-  const entries = await readdir(folder, { withFileTypes: true });
-  for (const entry of entries) {
+/** Waits for nothing but what takes long: each wait costs more than a look at a file. */
+async function walk(items: Item[], root: string, folder: string, rules: IgnoreRules) {
+  items.push({ kind: "folder", path: folder });
+  for (const entry of readdirSync(folder, { withFileTypes: true })) {
     const path = join(folder, entry.name);
     if (rules.isLeftOut(path, entry.isDirectory())) continue;
     if (entry.name.includes("\\"))
       fail("ValueError", `${path} cannot be sent: its name has a backslash; leave it out`);
-    if (entry.isDirectory()) yield* walk(root, path, rules.within(path));
-    if (entry.isFile()) yield fileAt(path, await lstat(path));
-    if (entry.isSymbolicLink()) yield { kind: "link", path, target: await targetOf(root, path) };
+    if (entry.isDirectory()) await walk(items, root, path, rules.within(path));
+    if (entry.isFile()) items.push({ kind: "file", path, stats: lstatSync(path) });
+    if (entry.isSymbolicLink())
+      items.push({ kind: "link", path, target: await targetOf(root, path) });
   }
 }
-
-const fileAt = (path: string, { size, mode }: { size: number; mode: number }): Item => ({
-  kind: "file",
-  path,
-  size,
-  mode: mode & 0o777,
-});
 
 /** A link within its folder leads to the same place wherever that lies; one that leads out stays as it is. */
 async function targetOf(root: string, path: string): Promise<string> {

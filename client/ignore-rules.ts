@@ -1,6 +1,6 @@
 import { execFile } from "node:child_process";
 import { existsSync } from "node:fs";
-import { dirname, join, relative } from "node:path";
+import { dirname, join } from "node:path";
 import { promisify } from "node:util";
 import ignore, { type Ignore } from "ignore";
 import { readNamed } from "../common/files.ts";
@@ -60,10 +60,12 @@ const gitRules = (layers: readonly Layer[], tracked: ReadonlySet<string>): Ignor
   within: (folder) => gitRules([...layersIn(folder, gitName), ...layers], tracked),
 });
 
-/** The deepest file that has a rule for a path decides. */
+/** The deepest file that has a rule for a path decides; all lie above it. */
 function isIgnoredBy(layers: readonly Layer[], path: string, isFolder: boolean): boolean {
   for (const { folder, rules } of layers) {
-    const name = relative(folder, path);
+    const name = path.slice(folder.length).replace(/^\/+/, "");
+    // No rule is about the folder that it lies in.
+    if (name === "") continue;
     const { ignored, unignored } = rules.test(isFolder ? `${name}/` : name);
     if (ignored || unignored) return ignored;
   }

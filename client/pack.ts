@@ -29,6 +29,9 @@ function memberOf(item: ReadItem): Member {
 const nameOf = ({ kind, path }: ReadItem): string =>
   `${path.replace(/^\/+/, "")}${kind === "folder" ? "/" : ""}`;
 
+/** The same files make the same archive, so that a chunk of it is the same whoever sends it when. */
+const sameTime = { mtime: new Date(1980, 0, 1), forceDosTimestamp: true };
+
 /**
  * Packs files by their whole paths, without the slash in front. Throws `ConflictError` for one that
  * is not any more what it was when it was gathered.
@@ -41,7 +44,8 @@ export async function packInto(
   const zip = new ZipFile();
   const bytes = Readable.from(zip.outputStream as Readable, { objectMode: false });
   zip.on("error", (error: Error) => bytes.destroy(changed(error.message)));
-  for (const item of items) add(zip, item, compress, (error) => bytes.destroy(error));
+  for (const item of items.toSorted((a, b) => (a.path < b.path ? -1 : 1)))
+    add(zip, item, compress, (error) => bytes.destroy(error));
   zip.end();
   await pipeline(bytes, createWriteStream(file, { mode: 0o600 }));
 }
@@ -53,12 +57,14 @@ function add(
   failed: (error: Error) => void,
 ): void {
   const name = nameOf(item);
-  if (item.kind === "folder") zip.addEmptyDirectory(name);
+  if (item.kind === "folder") zip.addEmptyDirectory(name, sameTime);
   if (item.kind === "link")
-    zip.addBuffer(Buffer.from(item.target), name, { mode: linkMode | 0o777, compress: false });
+    zip.addBuffer(Buffer.from(item.target), name, {
+      ...{ ...sameTime, mode: linkMode | 0o777, compress: false },
+    });
   if (item.kind !== "file") return;
   const { size, mode, path, sha256 } = item;
-  zip.addReadStreamLazy(name, { size, mode: fileMode | mode, compress }, (take) => {
+  zip.addReadStreamLazy(name, { ...sameTime, size, mode: fileMode | mode, compress }, (take) => {
     const checked = new Transform({ transform, flush });
     const hash = createHash("sha256");
     function transform(chunk: Buffer, _encoding: string, done: (e: null, c: Buffer) => void) {

@@ -1,4 +1,4 @@
-import { mkdtemp, open, rm, stat } from "node:fs/promises";
+import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fail } from "../common/errors.ts";
@@ -7,6 +7,7 @@ import { uploadOperations } from "../contract/operations/uploads.ts";
 import { bytesText } from "../contract/sizes.ts";
 import { fillTemplate } from "../contract/task/substitution.ts";
 import { readTask, type Task } from "../contract/task.ts";
+import { openDigests } from "./digests.ts";
 import { isLocal } from "./endpoint.ts";
 import { gather, type ReadItem } from "./gather.ts";
 import type { Scope } from "./missing-files.ts";
@@ -14,6 +15,7 @@ import { packedId, packInto } from "./pack.ts";
 import { openProgress } from "./progress.ts";
 import { count } from "./rendering.ts";
 import type { Client } from "./sdk.ts";
+import { sendChunks } from "./send-chunks.ts";
 import { isLocalPath, withUploadedPaths } from "./task-text.ts";
 import type { World } from "./world.ts";
 
@@ -23,15 +25,14 @@ export interface SentTask {
   readonly file_mounts_blob_id: string | null;
 }
 
-const chunkBytes = 16 * 1024 * 1024;
-
 /** Sends the local files that a task names, unless control has them already. */
 export async function sendFiles(world: World, text: string, scope: Scope): Promise<SentTask> {
   const reading = readTask(text);
   // What is wrong with the task is for control to say.
   const roots = reading.ok ? reading.document.tasks.flatMap((task) => rootsOf(task, scope)) : [];
   if (roots.length === 0) return { task: text, file_mounts_blob_id: null };
-  const items = await gather(roots);
+  const cache = join(world.settings.home, "cache", "digests");
+  const items = await gather(roots, openDigests(cache, roots));
   const blobId = packedId(items);
   const client = await world.connect();
   const asked = { user_hash: "self", blob_id: blobId };
@@ -79,7 +80,7 @@ async function upload(world: World, client: Client, parcel: Parcel): Promise<voi
     const archive = join(folder, "files.zip");
     await packInto(archive, items, { compress: !isLocal(world.settings.endpoint) });
     const tell = (part: number) => progress.reword(`${title}: ${Math.round(100 * part)} %`);
-    await sendChunks(client, parcel, archive, tell, world.signal);
+    await sendChunks(client, { archive, blobId: parcel.blobId }, tell, world.signal);
     progress.end("done");
   } catch (error) {
     progress.end(world.signal.aborted ? "left" : "failed");
@@ -87,31 +88,4 @@ async function upload(world: World, client: Client, parcel: Parcel): Promise<voi
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
-}
-
-async function sendChunks(
-  client: Client,
-  { blobId }: Parcel,
-  archive: string,
-  tell: (part: number) => void,
-  signal: AbortSignal,
-): Promise<void> {
-  const { size } = await stat(archive);
-  const total = Math.ceil(size / chunkBytes);
-  const file = await open(archive);
-  try {
-    for (let index = 0; index < total; index += 1) {
-      signal.throwIfAborted();
-      const content = Buffer.alloc(Math.min(chunkBytes, size - index * chunkBytes));
-      await file.read(content, 0, content.length, index * chunkBytes);
-      const place = { chunk_index: index, total_chunks: total };
-      const chunk = { user_hash: "self", upload_id: blobId, ...place };
-      const { status } = await client.uploadBytes(uploadOperations.uploadBlob, chunk, content);
-      if (status === "completed") return;
-      tell((index + 1) / total);
-    }
-  } finally {
-    await file.close();
-  }
-  fail("RuntimeError", "the control plane lost part of the files; run the command again");
 }

@@ -20,6 +20,7 @@ import { roundTrips } from "./round-trips.ts";
 import { serviceBenches } from "./services.ts";
 import { sidecarBenches } from "./sidecar/benches.ts";
 import { sshBenches } from "./ssh/benches.ts";
+import { workdir } from "./workdir.ts";
 
 /**
  * Every bench by the name it is asked for with: `npm run bench -- round-trips lists`. What several
@@ -40,6 +41,7 @@ const benches: Record<string, (lab: Lab) => Promise<Figure[]>> = {
   "core-slow": hangingCreations,
   "core-launches": manyLaunches,
   "idle-rows": idleRows,
+  workdir,
   ...sidecarBenches,
   ...balancerBenches,
   ...serviceBenches,

@@ -4,6 +4,7 @@ import {
   chmodSync,
   mkdirSync,
   mkdtempSync,
+  readFileSync,
   realpathSync,
   rmSync,
   symlinkSync,
@@ -13,7 +14,7 @@ import { tmpdir } from "node:os";
 import { dirname, join, relative } from "node:path";
 import { type TestContext, test } from "node:test";
 import { gather } from "../../client/gather.ts";
-import { packedId } from "../../client/pack.ts";
+import { packedId, packInto } from "../../client/pack.ts";
 
 /** A folder with these files; what is gathered of it, by path. */
 function aFolder(t: TestContext, files: Readonly<Record<string, string>>) {
@@ -104,6 +105,9 @@ test("a folder of a repository has the repository's rules, and what git tracks c
   writeFileSync(join(root, ".git/info/exclude"), "excluded\n");
 
   assert.deepEqual(await named("sub"), ["sub/b", "sub/cache/tracked", "sub/tracked.bin"]);
+  // The repository as a whole has the same rules.
+  const whole = (await gather([root])).map(({ path }) => relative(root, path));
+  assert.ok(whole.includes("sub/b") && !whole.includes("sub/excluded"), whole.join());
 });
 
 test("an ignore file of our own, under either name, takes the place of git's rules", async (t) => {
@@ -150,6 +154,16 @@ test("the same files have the same blob, and a mode, a name or a content makes a
   const first = await id();
 
   assert.equal(await id(), first);
+  const archives = [`${root}-1.zip`, `${root}-2.zip`];
+  t.after(() => {
+    for (const file of archives) rmSync(file, { force: true });
+  });
+  const items = await gather([root]);
+  await packInto(archives[0] ?? "", items, { compress: true });
+  t.mock.timers.enable({ apis: ["Date"], now: Date.now() + 3_600_000 });
+  await packInto(archives[1] ?? "", items.toReversed(), { compress: true });
+  const [one, two] = archives.map((file) => readFileSync(file));
+  assert.ok(one && two && one.equals(two));
   chmodSync(join(root, "a"), 0o755);
   const second = await id();
   writeFileSync(join(root, "b"), "y");
