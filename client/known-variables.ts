@@ -29,6 +29,7 @@ export const knownVariables: readonly string[] = [
   "GRACE_SECONDS",
   "HEAD_PATIENCE_SECONDS",
   "HEAD_SECONDS",
+  "HF_ENDPOINT",
   "HOME",
   "HOOK_DEADLINE",
   "HOOK_EVENT",

@@ -21,4 +21,7 @@ export const storeSettings = {
     "Address of the store behind `gs://`, called by its S3 form.",
   ),
   gcsKeysFile: keys("`gs://` (HMAC keys)"),
+  hfEndpoint: Endpoint.default("https://huggingface.co").describe(
+    "Address of the hub behind `hf://`: Hugging Face, or a mirror of it.",
+  ),
 };

@@ -34,6 +34,6 @@ function whyUnserved(mount: FileMount): string | undefined {
 }
 
 const whyUnread = (uri: string): string | undefined =>
-  isReadable(uri) || schemeOf(uri) === "https"
+  isReadable(uri) || ["https", "hf"].includes(schemeOf(uri) ?? "")
     ? undefined
-    : "cannot be copied from such an address yet; use an s3://, gs:// or https:// address";
+    : "cannot be copied from such an address yet; use an s3://, gs://, hf:// or https:// address";

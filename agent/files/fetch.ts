@@ -163,7 +163,8 @@ async function* bytesFrom(
   seen(res);
   const { size, version } = factsOf(res);
   const isWhole = res.statusCode === 200;
-  const isSame = version === content.version && (size ?? content.size) === content.size;
+  const isVersion = content.version === null || version === content.version;
+  const isSame = isVersion && (size ?? content.size) === content.size;
   if (!isSame || (isWhole && offset > 0)) {
     res.destroy();
     fail("ConflictError", `${content.name} changed while it was copied; try again`);

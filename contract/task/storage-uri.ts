@@ -9,6 +9,7 @@ const bucketSchemes: Readonly<Record<string, number>> = {
   nebius: 1,
   cw: 1,
   vastdata: 1,
+  hf: 2,
 };
 
 /** Every scheme that a bucket may have. */

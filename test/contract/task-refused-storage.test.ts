@@ -20,7 +20,7 @@ testRefused("file mounts and storage", [
   ],
   [
     "file_mounts: {/a: ftp://b}",
-    'line 1, column 15: file_mounts["/a"]: has the unknown scheme `ftp://`; expected one of s3, gs, https, r2, cos, oci, nebius, cw, vastdata',
+    'line 1, column 15: file_mounts["/a"]: has the unknown scheme `ftp://`; expected one of s3, gs, https, r2, cos, oci, nebius, cw, vastdata, hf',
   ],
   [
     "workdir: .\nfile_mounts: {~/sky_workdir: ./b}",

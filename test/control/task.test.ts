@@ -21,7 +21,7 @@ test("what cannot be served is refused with its place in the document", () => {
   assert.throws(() => readDocument(text), {
     name: "NotSupportedError",
     message:
-      'line 2, column 3: file_mounts["~/a"]: cannot be copied from such an address yet; use an s3://, gs:// or https:// address\n' +
+      'line 2, column 3: file_mounts["~/a"]: cannot be copied from such an address yet; use an s3://, gs://, hf:// or https:// address\n' +
       "line 4, column 1: volumes: this version does not support it with `host_path` (register the folder with `outrigger volumes apply`) yet, and the task could not run correctly without it",
   });
 });

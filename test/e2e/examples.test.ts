@@ -7,6 +7,7 @@ import { startControl } from "../helpers/programs.ts";
 const folder = join(import.meta.dirname, "../../examples");
 /** What this machine cannot run. */
 const unrunnable: Readonly<Record<string, string>> = {
+  "hugging-face.yaml": "it reads from Hugging Face",
   "mounts.yaml": "it needs buckets",
   "service.yaml": "it installs a model server",
 };

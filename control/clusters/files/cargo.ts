@@ -7,7 +7,7 @@ import { withoutSecrets } from "../../task.ts";
 import { pathInUpload } from "../../wire/upload-place.ts";
 import { attachedBy, attaching } from "./attached.ts";
 import { pinCommit, readCommit } from "./cloned.ts";
-import { openAddress } from "./fetched.ts";
+import { openAddress, pinAddress } from "./fetched.ts";
 import { mounting } from "./mounted.ts";
 import { mountsOf, type Scope } from "./mounts.ts";
 import type { Cargo, Parcel, StoredParcel } from "./parcels.ts";
@@ -46,9 +46,10 @@ export async function readCargo(
     const entriesAt = (place: string) => entriesBelow(entries, place);
     stored.push(await fillBucket(ctx, bucket, { entriesAt, fileOf }, command, call));
   }
+  const atCommits = await Promise.all(fetched.map((one) => pinAddress(ctx, one, call.signal)));
   const pinned = await Promise.all(cloned.map((one) => pinCommit(ctx, one, userId, call.signal)));
   const attached = scope === "all" ? await attachedBy(ctx, task, command, call) : [];
-  const parcels = [...attached, ...sent, ...fetched, ...mounted, ...stored, ...pinned];
+  const parcels = [...attached, ...sent, ...atCommits, ...mounted, ...stored, ...pinned];
   return Promise.all(parcels.map((parcel) => readParcel(ctx, parcel, call.signal)));
 }
 

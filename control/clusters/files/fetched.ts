@@ -3,6 +3,15 @@ import { fail } from "../../../common/errors.ts";
 import { paced } from "../../../common/loop.ts";
 import { type Content, Entry, fileOperations } from "../../../contract/files-api.ts";
 import type { StoredObject } from "../../buckets/bucket.ts";
+import {
+  findHubCommit,
+  type HubFile,
+  hubFileUrl,
+  isHub,
+  listHubFiles,
+  readHubAddress,
+  writeHubAddress,
+} from "../../buckets/hub.ts";
 import { openBucket } from "../../buckets/stores.ts";
 import type { Agent } from "../../doors/agent.ts";
 import type { Ground } from "../../ground.ts";
@@ -21,8 +30,68 @@ export async function openAddress(
   signal: AbortSignal,
 ): Promise<FileCargo["open"]> {
   if (/^https:/i.test(parcel.uri)) return (agent, until) => readFile(ctx, parcel, agent, until);
-  const load = await readBucket(ctx, parcel, signal);
+  const read = isHub(parcel.uri) ? readHub : readBucket;
+  const load = await read(ctx, parcel, signal);
   return async () => load;
+}
+
+/** A parcel that has the same files from now on: a revision of the hub becomes the commit that it means. */
+export async function pinAddress(
+  { config }: World,
+  parcel: FetchedParcel,
+  signal: AbortSignal,
+): Promise<FetchedParcel> {
+  if (!isHub(parcel.uri)) return parcel;
+  const address = readHubAddress(parcel.name, parcel.uri);
+  const hub = { endpoint: config.hfEndpoint, token: parcel.token };
+  const revision = await findHubCommit(hub, address, signal);
+  return { ...parcel, uri: writeHubAddress({ ...address, revision }) };
+}
+
+/** The file of an address of the hub, or else all files below it as a folder. */
+async function readHub(
+  { config }: World,
+  { name, uri, token }: FetchedParcel,
+  signal: AbortSignal,
+): Promise<Load> {
+  const address = readHubAddress(name, uri);
+  const hub = { endpoint: config.hfEndpoint, token };
+  const isBelow = ({ path }: HubFile) =>
+    address.path === "" || path === address.path || path.startsWith(`${address.path}/`);
+  const found = await listAll(uri, keepOnly(listHubFiles(hub, address, signal), isBelow));
+  const isOne = found.some(({ path }) => path === address.path);
+  const below = isOne || address.path === "" ? address.path : `${address.path}/`;
+  const files = new Map(
+    found.map((file) => [file.lfs?.oid ?? digestOf(file.oid, file.size), file]),
+  );
+  const entries = found.map((file) =>
+    entryOf(uri, below, file.lfs?.oid ?? digestOf(file.oid, file.size), {
+      key: file.path,
+      size: file.lfs?.size ?? file.size,
+    }),
+  );
+  const headers: Record<string, string> =
+    token === undefined ? {} : { authorization: `Bearer ${token}` };
+  return {
+    entries: isOne ? entries : [{ kind: "folder", path: "" }, ...entries],
+    contents: {
+      by: "node",
+      sourceOf(content) {
+        const { path, lfs } = files.get(content.sha256) ?? unknown(content);
+        return {
+          ...content,
+          ...{ name: `${uri}: ${path}`, url: hubFileUrl(hub, address, path), headers },
+          // A commit never changes, and the digest is checked.
+          ...{ version: null, hasRanges: true },
+          digest: lfs === undefined ? null : { algorithm: "sha256", hex: lfs.oid },
+        };
+      },
+    },
+  };
+}
+
+async function* keepOnly<T>(items: AsyncIterable<T>, isWanted: (item: T) => boolean) {
+  for await (const item of items) if (isWanted(item)) yield item;
 }
 
 /** The object of an address, or else all objects below it as a folder. */
@@ -61,8 +130,8 @@ async function readBucket(
   };
 }
 
-async function listAll(uri: string, list: AsyncIterable<StoredObject>): Promise<StoredObject[]> {
-  const objects: StoredObject[] = [];
+async function listAll<T>(uri: string, list: AsyncIterable<T>): Promise<T[]> {
+  const objects: T[] = [];
   for await (const object of list) {
     objects.push(object);
     if (objects.length > mostObjects)
@@ -73,7 +142,12 @@ async function listAll(uri: string, list: AsyncIterable<StoredObject>): Promise<
 }
 
 /** An object as a file; one that ends with a slash stands for a folder. */
-function entryOf(uri: string, prefix: string, sha256: string, { key, size }: StoredObject): Entry {
+function entryOf(
+  uri: string,
+  prefix: string,
+  sha256: string,
+  { key, size }: Pick<StoredObject, "key" | "size">,
+): Entry {
   const path = key.slice(prefix.length);
   const entry = path.endsWith("/")
     ? { kind: "folder", path: path.slice(0, -1) }

@@ -2,6 +2,7 @@ import { fail } from "../../../common/errors.ts";
 import { product } from "../../../common/product.ts";
 import type { FileMount } from "../../../contract/task/file-mounts.ts";
 import type { Task } from "../../../contract/task.ts";
+import { isHub, readHubAddress } from "../../buckets/hub.ts";
 import type { Keys } from "../../buckets/sigv4.ts";
 import { isReadable, keysAmong } from "../../buckets/stores.ts";
 import { secretsOf } from "../../task.ts";
@@ -60,6 +61,11 @@ function fetchedAt(task: Task, { name, destination, mount }: Place): FetchedParc
   const uri = mount.kind === "bucket" ? mount.uri : (mount.storage.sources[0] ?? "");
   if (isReadable(uri)) {
     return [{ name, destination, uri, keys: keysFor(task, name, uri) }];
+  }
+  if (isHub(uri)) {
+    readHubAddress(name, uri);
+    const { HF_TOKEN: token } = { ...task.envs, ...secretsOf(task) };
+    return [{ name, destination, uri, keys: undefined, token: token || undefined }];
   }
   // A web server has no keys, but a login in its address.
   digestIn(name, splitLogin(name, uri).url);

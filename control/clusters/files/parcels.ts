@@ -23,6 +23,8 @@ export interface FetchedParcel extends Addressed {
   readonly uri: string;
   /** Those that the task brought; without them, control's own. */
   readonly keys: Keys | undefined;
+  /** Of Hugging Face. */
+  readonly token?: string | undefined;
 }
 
 /** What a bucket of control's own holds. */

@@ -1,0 +1,135 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { request } from "undici";
+import * as z from "zod";
+import { AppError, type ErrorType, fail } from "../../common/errors.ts";
+import { waitMs } from "../../common/loop.ts";
+import { encode } from "./sigv4.ts";
+
+/** A model or data set of Hugging Face. Source: huggingface.co, "Hub API Endpoints". */
+export interface HubAddress {
+  readonly kind: "models" | "datasets";
+  /** `owner/name`. */
+  readonly repo: string;
+  /** A branch, a tag or a commit. */
+  readonly revision: string;
+  /** Below this; empty is everything. */
+  readonly path: string;
+}
+
+/** Whether an address is one of the hub. */
+export const isHub = (uri: string): boolean => /^hf:\/\//i.test(uri);
+
+/** Where the hub is, and the token of whoever asks. */
+export interface Hub {
+  readonly endpoint: string;
+  readonly token: string | undefined;
+}
+
+/** A file of a repository; the digest is known of large ones. */
+export const HubFile = z.object({
+  type: z.string(),
+  path: z.string(),
+  size: z.int().min(0),
+  oid: z.string(),
+  lfs: z.object({ oid: z.string().regex(/^[0-9a-f]{64}$/), size: z.int().min(0) }).optional(),
+});
+export type HubFile = z.output<typeof HubFile>;
+
+const shape =
+  /^hf:\/\/(?:(models|datasets)\/)?([\w.-]+\/[\w.-]+)(?:@([^/\s]+))?(?:\/+([^\s].*?))?\/*$/i;
+
+/** Reads `hf://[datasets/]owner/name[@revision][/path]`. Throws `ValueError`. */
+export function readHubAddress(name: string, uri: string): HubAddress {
+  const [, kind = "models", repo, revision = "main", path = ""] = shape.exec(uri) ?? [];
+  if (repo === undefined)
+    fail("ValueError", `${name}: write hf://OWNER/NAME@REVISION/PATH or hf://datasets/OWNER/NAME`);
+  return { kind: kind === "datasets" ? kind : "models", repo, revision, path };
+}
+
+/** The address again. */
+export const writeHubAddress = ({ kind, repo, revision, path }: HubAddress): string =>
+  `hf://${kind}/${repo}@${revision}${path && `/${path}`}`;
+
+/** The commit that a revision now means. Throws as `listHubFiles`. */
+export async function findHubCommit(
+  hub: Hub,
+  address: HubAddress,
+  signal: AbortSignal,
+): Promise<string> {
+  const { body } = await ask(hub, address, `revision/${encode(address.revision)}`, signal);
+  return z.object({ sha: z.string().regex(/^[0-9a-f]{40}$/) }).parse(body).sha;
+}
+
+/**
+ * The files of an address, page by page. Throws `PermissionDeniedError`, `NotFoundError`, `RateLimitError` or
+ * `StorageError`.
+ */
+export async function* listHubFiles(
+  hub: Hub,
+  address: HubAddress,
+  signal: AbortSignal,
+): AsyncGenerator<HubFile> {
+  let route: string | undefined = `tree/${encode(address.revision)}?recursive=1`;
+  while (route !== undefined) {
+    const { body, next } = await ask(hub, address, route, signal);
+    for (const file of z.array(HubFile).parse(body)) if (file.type === "file") yield file;
+    route = next;
+  }
+}
+
+/** Where a file of a commit is read. */
+export function hubFileUrl({ endpoint }: Hub, { kind, repo, revision }: HubAddress, path: string) {
+  const root = kind === "datasets" ? `${endpoint}/datasets` : endpoint;
+  return `${root}/${repo}/resolve/${encode(revision)}/${path.split("/").map(encode).join("/")}`;
+}
+
+const tries = 6;
+const firstWaitMs = 200;
+
+/** What the hub answers, and the route of the page that follows. Source: RFC 8288. */
+async function ask(
+  { endpoint, token }: Hub,
+  { kind, repo }: HubAddress,
+  route: string,
+  signal: AbortSignal,
+): Promise<{ body: unknown; next: string | undefined }> {
+  const url = `${endpoint}/api/${kind}/${repo}/`;
+  const headers = token === undefined ? {} : { authorization: `Bearer ${token}` };
+  for (let attempt = 1; ; attempt += 1) {
+    const answer = await request(url + route, { headers, signal }).catch((error: unknown) => {
+      signal.throwIfAborted();
+      const why = error instanceof Error ? error.message : String(error);
+      throw new AppError("StorageError", `hf://${repo} cannot be reached: ${why}`, {}, error);
+    });
+    const { statusCode: status } = answer;
+    const text = await answer.body.text();
+    const next = /<([^>]+)>;\s*rel="next"/.exec(String(answer.headers["link"] ?? ""))?.[1];
+    // A page elsewhere would get the token.
+    if (status === 200)
+      return {
+        body: JSON.parse(text),
+        next: next?.startsWith(url) ? next.slice(url.length) : undefined,
+      };
+    if (attempt === tries || (status !== 429 && status < 500)) refuse(repo, status);
+    await sleep(waitMs(firstWaitMs, attempt), undefined, { signal });
+  }
+}
+
+const denied = {
+  type: "PermissionDeniedError",
+  why: "refuses access, or is not there; pass the secret HF_TOKEN",
+} as const;
+const refusals: Readonly<Record<number, { type: ErrorType; why: string }>> = {
+  401: denied,
+  403: denied,
+  404: { type: "NotFoundError", why: "has no such repository or revision" },
+  429: { type: "RateLimitError", why: "is too busy; try again later" },
+};
+
+function refuse(repo: string, status: number): never {
+  const { type, why } = refusals[status] ?? {
+    type: "StorageError" as const,
+    why: "cannot be listed",
+  };
+  return fail(type, `hf://${repo} ${why} (${status})`);
+}
