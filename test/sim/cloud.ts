@@ -206,7 +206,7 @@ export function openCloud(network: Network, watcher: Watcher): Cloud {
         if (!isLate && isLost) watcher.makingNew(cluster.id);
         if (wasUp || known?.state === "pending") watcher.repeated(`create ${id}`);
         if (known?.state !== "running") zones.refuseFull(zone);
-        const machine = known ?? aMachine(id, { made: ++made, rank, isLate });
+        const machine = known ?? aMachine(id, { made: ++made, rank, isLate, isInstead: !isLost });
         machines.set(id, machine);
         if (machine.state === "running") boot(machine);
         else if (machine.state === "stopped") turnOn(machine, zone);
@@ -251,7 +251,7 @@ export function openCloud(network: Network, watcher: Watcher): Cloud {
     },
     pendingIds: () =>
       [...machines.values()]
-        .filter(({ state, isLate }) => state === "pending" && !isLate)
+        .filter(({ state, isLate, isInstead }) => state === "pending" && !isLate && !isInstead)
         .map(({ node }) => clusterOf(node.id)),
     cutOff(clusterId, rank, forMs) {
       const machine = of(clusterId, rank);

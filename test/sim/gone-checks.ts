@@ -19,8 +19,7 @@ export function checkGone(found: readonly Row[], existing: Existing): void {
     found.filter(({ noun, status }) => noun === "cluster" && status !== "GONE").map(({ id }) => id),
   );
   for (const { noun, id, name, status, wanted } of found) {
-    // While it is taken down its head may be lost just as its agent is started there, and be made anew.
-    if (noun === "cluster" && status === "UP" && wanted === "UP" && pending.has(id))
+    if (noun === "cluster" && status === "UP" && pending.has(id))
       throw new Violation("UP while a node waits for its machine", name);
     if (status !== "GONE") continue;
     if (noun === "cluster" && machines.has(id))

@@ -13,6 +13,8 @@ export interface Machine {
   readonly rank: number;
   /** Whether it came after the process that asked for it was gone. */
   readonly isLate: boolean;
+  /** Whether it was made for one that was there when it was asked for: control learns of that later. */
+  readonly isInstead: boolean;
   readonly streams: Set<() => void>;
   state: NodeState["state"];
   agent: UnservedAgent | undefined;
@@ -49,11 +51,12 @@ const rates = [1, 0.992, 1.008];
 /** The machine that was made as this one in the world; it is off. */
 export const aMachine = (
   id: string,
-  { made, rank, isLate }: { made: number } & Pick<Machine, "rank" | "isLate">,
+  { made, ...origin }: { made: number } & Pick<Machine, "rank" | "isLate" | "isInstead">,
 ): Machine => ({
   // What it begins by itself has an id of its own in the world.
   node: Object.assign(aFakeNode(id, ""), { holdsHooks: true, ownLifecycles: (made - 1) * 1_000 }),
-  ...{ rank, isLate, streams: new Set(), state: "stopped", agent: undefined },
+  ...origin,
+  ...{ streams: new Set(), state: "stopped", agent: undefined },
   ...{ isNewBoot: true, agentAwayUntil: 0, address: addressOf(made), ...onTime },
   lease: undefined,
   steady: { rate: rates[made % rates.length] ?? 1, fromMs: made * 1_000_000 },
