@@ -13,6 +13,7 @@ export const groupSummaries: Readonly<Record<string, string>> = {
   recipes: "Task files that a team shares",
   secrets: "Stored secrets that tasks use",
   storage: "Buckets that tasks create",
+  volumes: "Folders and file systems that outlive clusters",
   ssh: "Your own machines",
   context: "Control planes by name",
   config: "Settings of this command line",
