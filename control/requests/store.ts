@@ -1,9 +1,10 @@
-import { sql } from "kysely";
+import { type Selectable, sql } from "kysely";
 import { type RequestStatus, requestMachine } from "../../contract/statuses.ts";
 import { among, pageRows } from "../db/lists.ts";
 import type { Connection, Queries } from "../db/open.ts";
 import { rowsOf, user } from "../db/rows.ts";
 import { statement } from "../db/statement.ts";
+import type { Tables } from "../db/tables.ts";
 import type { EndedRequest, Ending, StoredRequest } from "./schema.ts";
 
 /** The statuses of requests that have not ended. */
@@ -55,10 +56,12 @@ export async function addRequest(db: Connection, request: NewRequest): Promise<v
   });
 }
 
-type NewRow = Omit<Row, "status_note" | "finished_at"> & {
-  readonly credential: string;
-  readonly input: Uint8Array;
-};
+/** Results may be long: they are read only where they are fetched. */
+type Outcome = "return_value" | "error";
+type NewRow = Omit<
+  Selectable<Tables["requests"]>,
+  "progress" | "status_note" | "finished_at" | "runs" | Outcome
+>;
 
 const insert = statement((db: Connection, row: NewRow) => db.insertInto("requests").values(row));
 
