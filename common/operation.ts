@@ -112,15 +112,9 @@ const usual = { mode: "sync", input: {} } as const;
 type Usual = typeof usual;
 type Declared = Omit<Operation, keyof Usual> & Partial<Pick<Operation, keyof Usual>>;
 
-/** Declares a row, keeping its exact type. It is `sync` and has no input unless it says so. */
-export const operation = <const Row extends Declared>(row: Row): Row & Omit<Usual, keyof Row> => ({
-  ...usual,
-  ...row,
-});
-
 type Named<Row, More> = Row extends object ? Row & Omit<Usual & More, keyof Row> : never;
 
-/** Declares the rows of an API. The name of one that has none is its key in snake case, after the prefix. */
+/** Declares the rows of an API, keeping their exact types. The name of one that has none is its key in snake case, after the prefix. */
 export const operationsOf = <
   const Rows extends Record<string, Omit<Declared, "name"> & Partial<Declared>>,
 >(

@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import * as z from "zod";
 import { openLog } from "../../common/log.ts";
-import { operation } from "../../common/operation.ts";
+import { innerOperations } from "../../common/operation.ts";
 import { type Bound, serve, toJsonLines } from "../../common/server.ts";
 import { openHttpClient } from "../helpers/http-client.ts";
 
@@ -34,11 +34,9 @@ test("a stream ends when its reader goes while the next chunk is made", async (t
   const stream = {
     mode: "stream",
     summary: "A stream.",
-    access: "open",
-    input: {},
     output: z.unknown(),
   } as const;
-  const rows = { stream: operation({ name: "stream", route: "GET /", ...stream }) };
+  const rows = innerOperations({ stream: { route: "GET /", ...stream } });
   const gone = Promise.withResolvers<void>();
   const ended = Promise.withResolvers<number>();
   async function* content() {
@@ -86,17 +84,15 @@ test("a caller who cannot be let in is no reason to leave", async (t) => {
 test("a body is read up to the limit of its server, and objects are sent as lines", async (t) => {
   const folder = mkdtempSync(join(tmpdir(), "s-"));
   const socket = join(folder, "a.sock");
-  const rows = {
-    echo: operation({
-      name: "echo",
+  const rows = innerOperations({
+    echo: {
       route: "POST /",
       mode: "stream",
       summary: "The words, a line each.",
-      access: "open",
       input: { body: z.object({ words: z.array(z.string()) }) },
       output: z.unknown(),
-    }),
-  };
+    },
+  });
   async function* each(words: string[]) {
     for (const word of words) yield { word };
   }
