@@ -5,9 +5,8 @@ import { nudge } from "../reconciler.ts";
 import { admitAutostop } from "../workspaces/admit.ts";
 import { headOf } from "./head.ts";
 import { haveSameHooks, tellHooks } from "./hooks/told.ts";
-import { setAutostop } from "./launch-store.ts";
 import { type AutostopSetting, agentAutostop, type Cluster } from "./schema.ts";
-import { getCluster } from "./store.ts";
+import { getCluster, setAutostop } from "./store.ts";
 
 /**
  * Keeps what happens to a cluster once it is idle, and tells its nodes. Throws

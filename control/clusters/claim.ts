@@ -19,12 +19,11 @@ import { autostopOf } from "./autostop.ts";
 import { refuseManaged } from "./find.ts";
 import { keptHooks, launchedHooks } from "./hooks/kept.ts";
 import { setHooks } from "./hooks/store.ts";
-import { setRelaunched } from "./launch-store.ts";
 import { takeIdleStopBack } from "./lifecycles/take-back.ts";
 import { addNewCluster, newCluster } from "./new-cluster.ts";
 import { provisionLogOf } from "./provision-log.ts";
 import { type Cluster, isLeaving, type Wish } from "./schema.ts";
-import { findCluster, findLive, getCluster } from "./store.ts";
+import { findCluster, findLive, getCluster, setRelaunched } from "./store.ts";
 import { makeWish, untilSettled } from "./wait.ts";
 
 type Input = InputOf<typeof rows.launch>;

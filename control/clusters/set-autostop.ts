@@ -13,13 +13,12 @@ import { admitAutostop } from "../workspaces/admit.ts";
 import { keepAutostop } from "./apply.ts";
 import { settingOf } from "./autostop.ts";
 import { getLive, getUp, refuseManaged } from "./find.ts";
-import { setAutostop } from "./launch-store.ts";
 import { refuseUnstoppable } from "./lifecycle.ts";
 import { takeIdleStopBack } from "./lifecycles/take-back.ts";
 import { listPendingRequests } from "./pending-requests.ts";
 import { provisionLogOf } from "./provision-log.ts";
 import type { AutostopHook, Cluster } from "./schema.ts";
-import { getCluster } from "./store.ts";
+import { getCluster, setAutostop } from "./store.ts";
 import { untilReached } from "./wait.ts";
 
 type Input = InputOf<typeof rows.autostop>;

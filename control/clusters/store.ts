@@ -4,7 +4,7 @@ import type { Connection, Queries } from "../db/open.ts";
 import { flag, json, named, rowsOf, user } from "../db/rows.ts";
 import { statement } from "../db/statement.ts";
 import type { Failure } from "../requests/schema.ts";
-import type { Cluster, Placement } from "./schema.ts";
+import type { AutostopSetting, Cluster, Placement } from "./schema.ts";
 
 /** What every reader needs; the hooks may be large, and few do. */
 export const clusters = rowsOf<Cluster>()(
@@ -114,3 +114,19 @@ export function toCluster(row: object): Cluster {
 
 /** What the autostop of older versions lacks. */
 const older = { hook: null };
+
+/** What a launch on a cluster that exists changes. */
+type Relaunch = Pick<Cluster, "taskYaml" | "command" | "ports" | "autostop" | "launchedAt">;
+
+/** Writes down the latest launch of a cluster. */
+export const setRelaunched = (db: Connection, id: string, launch: Relaunch): Promise<void> =>
+  clusters.change(db, { id }, launch);
+
+export const setAutostop = (
+  db: Connection,
+  id: string,
+  autostop: AutostopSetting | null,
+): Promise<void> => clusters.change(db, { id }, { autostop });
+
+export const setCommand = (db: Connection, id: string, command: string): Promise<void> =>
+  clusters.change(db, { id }, { command });
