@@ -1,4 +1,5 @@
 import type { StorageRecord } from "../../contract/records/volumes.ts";
+import { seconds } from "../wire/fields.ts";
 
 /** A bucket that tasks name. Instants are epoch milliseconds. */
 export interface Storage {
@@ -17,7 +18,7 @@ export interface Storage {
 /** A storage as the wire has it; the wire knows no store of control's own. */
 export const toRecord = ({ name, createdAt, lastUse, status }: Storage): StorageRecord => ({
   name,
-  launched_at: Math.floor(createdAt / 1_000),
+  launched_at: seconds(createdAt),
   store: ["VOLUME"],
   last_use: lastUse,
   status,

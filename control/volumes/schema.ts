@@ -1,5 +1,6 @@
 import type { VolumeRecord } from "../../contract/records/volumes.ts";
 import type { VolumeDocument } from "../../contract/volume.ts";
+import { seconds } from "../wire/fields.ts";
 
 /** A volume that tasks attach. Instants are epoch milliseconds. */
 export interface Volume {
@@ -27,11 +28,11 @@ export function toRecord(volume: Volume, clusters: readonly string[]): VolumeRec
   const { type, size = null, config } = document;
   return {
     ...{ name, type, workspace, cloud, region, zone, size },
-    launched_at: toSeconds(volume.createdAt),
+    launched_at: seconds(volume.createdAt),
     config: { ...config, ...(path !== null && { host_path: path }) },
     name_on_cloud: path ?? `${config.server}:${config.path}`,
     ...{ user_hash: user.id, user_name: user.name },
-    last_attached_at: lastAttachedAt === null ? null : toSeconds(lastAttachedAt),
+    last_attached_at: seconds(lastAttachedAt),
     last_use: volume.lastUse,
     status: statusOf(problem, clusters),
     ...{ usedby_pods: [], usedby_clusters: [...clusters], usedby_fetch_failed: false },
@@ -46,5 +47,3 @@ function statusOf(problem: string | null, clusters: readonly string[]): string {
   if (problem !== null) return "NOT_READY";
   return clusters.length > 0 ? "IN_USE" : "READY";
 }
-
-const toSeconds = (ms: number): number => Math.floor(ms / 1_000);
