@@ -10,6 +10,7 @@ import { askedOfReplica, asksForSpot } from "../needs.ts";
 import { describeOffer } from "../offer-words.ts";
 import { chosenOf, isOffered, weighOffers } from "../offers.ts";
 import { readDocument } from "../task.ts";
+import { withVolumes } from "../volumes/place.ts";
 import { withDefaults } from "../workspaces/defaults.ts";
 
 /**
@@ -21,7 +22,8 @@ export async function optimize(
   { dag, minimize }: InputOf<typeof rows.optimize>,
   call: Call,
 ): Promise<null> {
-  const document = readDocument(await withDefaults(ctx, call.workspace, dag));
+  const whole = await withDefaults(ctx, call.workspace, dag);
+  const document = readDocument(await withVolumes(ctx, whole, call));
   if (minimize === 1)
     call.print("machines are chosen by their price: how long a task takes on each is not known\n");
   const prices: number[] = [];

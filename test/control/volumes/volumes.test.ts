@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { clusterOperations as clusters } from "../../../contract/operations/clusters.ts";
 import { jobOperations as jobs } from "../../../contract/operations/jobs.ts";
+import { taskOperations } from "../../../contract/operations/tasks.ts";
 import { volumeOperations as rows } from "../../../contract/operations/volumes.ts";
 import { workspaceOperations as workspaces } from "../../../contract/operations/workspaces.ts";
 import { addVolume } from "../../../control/volumes/store.ts";
@@ -170,6 +171,11 @@ test("a task runs where its volume is, and is refused where that cannot be", asy
     taskOf({ "~/data": "data" }, { resources: { any_of: [{ cpus: "1+" }, { cpus: "2+" }] } }),
   );
   assert.equal((await world.cluster("c")).offer.infra, "local");
+
+  const dag = taskOf({ "~/data": "data" });
+  const planned = await world.call(taskOperations.optimize, { dag, request_options: null });
+  await world.get(taskOperations.optimize, planned);
+  assert.match(await world.printed(planned), /local .* chosen$/m);
 
   const refused = (volumes: object, more: object, message: string) =>
     assert.rejects(launch(world, taskOf(volumes, more), "d"), { type: "ValueError", message });
