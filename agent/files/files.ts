@@ -10,7 +10,7 @@ import { openActivity } from "./activity.ts";
 import { applyFiles } from "./apply.ts";
 import { dropOldContents, hasContent, receiveContents } from "./contents.ts";
 import { destinationOf } from "./destinations.ts";
-import { type FileIndex, readIndex, stampOf, writeIndex } from "./ledger.ts";
+import { type FileIndex, isWithin, readIndex, stampOf, writeIndex } from "./ledger.ts";
 import { type FilePlan, findStats, planFiles } from "./plan.ts";
 import { inTurn } from "./turns.ts";
 
@@ -46,7 +46,8 @@ async function take(agent: Agent, root: string, manifest: Manifest): Promise<Fil
   countActivity(agent);
   await makeWayForFiles(agent, root, manifest.keys());
   const index = await readIndex(agent, root);
-  const plan = await planFiles(root, manifest, index);
+  const isOnOwnDisk = isWithin(agent.config.workdir, root);
+  const plan = await planFiles(root, manifest, index, isOnOwnDisk);
   const missing = missingFor(agent, plan);
   if (missing.length === 0 && !isTrueAlready(manifest, index, plan))
     await carryOut(agent, root, { manifest, index, plan });

@@ -1,6 +1,7 @@
-import type { Stats } from "node:fs";
+import { lstatSync, type Stats } from "node:fs";
 import { lstat, readlink } from "node:fs/promises";
 import { join } from "node:path";
+import { setImmediate } from "node:timers/promises";
 import { errorCodeOf } from "../../common/errors.ts";
 import type { Entry, FileEntry } from "../../contract/files-api.ts";
 import { digestOf, type FileIndex, type Placed, stampOf } from "./ledger.ts";
@@ -24,14 +25,21 @@ type Verdict = "write" | "mode" | Placed;
 /** So many files are looked at side by side. */
 const atOnce = 64;
 
-/** Compares a destination with a manifest; reads only files that changed since the last offer. */
+/**
+ * Compares a destination with a manifest; reads only files that changed since the last offer. On the node's own disk
+ * it waits for no look at a file: each wait costs more than the look.
+ */
 export async function planFiles(
   root: string,
   manifest: ReadonlyMap<string, Entry>,
   index: FileIndex,
+  isOnOwnDisk = false,
 ): Promise<FilePlan> {
   const entries = [...manifest.values()];
-  const verdicts = await inBatches(entries, (entry) => look(root, entry, index.get(entry.path)));
+  const find = isOnOwnDisk ? findStatsNow : findStats;
+  const verdicts = await inBatches(entries, (entry) =>
+    look(root, entry, index.get(entry.path), find),
+  );
   const those = (wanted: Verdict) => entries.filter((_, at) => verdicts[at] === wanted);
   const written = those("write");
   const gone = [...index.values()].filter(({ path }) => !manifest.has(path));
@@ -56,9 +64,24 @@ export async function findStats(path: string): Promise<Stats | undefined> {
   });
 }
 
-async function look(root: string, entry: Entry, known: Placed | undefined): Promise<Verdict> {
+function findStatsNow(path: string): Stats | undefined {
+  try {
+    return lstatSync(path, { throwIfNoEntry: false });
+  } catch (error) {
+    if (errorCodeOf(error) === "ENOTDIR") return undefined;
+    throw error;
+  }
+}
+
+async function look(
+  root: string,
+  entry: Entry,
+  known: Placed | undefined,
+  find: (path: string) => Stats | undefined | Promise<Stats | undefined>,
+): Promise<Verdict> {
   const path = join(root, entry.path);
-  const stats = await findStats(path);
+  const found = find(path);
+  const stats = found instanceof Promise ? await found : found;
   if (stats === undefined) return "write";
   if (entry.kind === "folder") return stats.isDirectory() ? { ...entry, stamp: null } : "write";
   if (entry.kind === "link")
@@ -98,7 +121,10 @@ async function inBatches<Item, Result>(
   work: (item: Item) => Promise<Result>,
 ): Promise<Result[]> {
   const results: Result[] = [];
-  for (let at = 0; at < items.length; at += atOnce)
+  for (let at = 0; at < items.length; at += atOnce) {
+    // Others have their turn, also where nothing is waited for.
+    await setImmediate();
     results.push(...(await Promise.all(items.slice(at, at + atOnce).map(work))));
+  }
   return results;
 }
