@@ -63,13 +63,13 @@ const toHeld = (row: Awaited<ReturnType<ReturnType<typeof heldTasks>["execute"]>
 const toShare = (text: string | null): Share =>
   JSON.parse(text ?? '{"nodes":1,"ways":[],"files":null}');
 
-/** Gives a task that waits the next attempt on a worker; false where it does not wait any more. */
-export async function placeTask(
+/** Gives a task the next attempt on a worker, in the transaction that has it listed as queued. */
+export const placeTask = (
   db: Connection,
   id: string,
   worker: { readonly clusterId: string; readonly clusterName: string },
-): Promise<boolean> {
-  const { numUpdatedRows } = await db
+) =>
+  db
     .updateTable("job_tasks")
     .set(({ eb }) => ({
       attempt: eb("attempt", "+", 1),
@@ -77,11 +77,7 @@ export async function placeTask(
       ...{ queued_at: null, waits_for: null },
     }))
     .where("id", "=", id)
-    .where("queued_at", "is not", null)
-    .where("wanted", "=", "DONE")
-    .executeTakeFirst();
-  return numUpdatedRows === 1n;
-}
+    .execute();
 
 /** The tasks of a pool that are not settled, with the numbers of their jobs. */
 export const listUnsettledOf = (db: Queries, poolId: string) =>

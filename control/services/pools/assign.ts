@@ -39,7 +39,7 @@ export async function assign(ctx: Context, pool: Service): Promise<void> {
         continue;
       }
       const { clusterId, clusterName, number } = worker.replica;
-      if (!(await placeTask(tx, task.id, { clusterId, clusterName }))) continue;
+      await placeTask(tx, task.id, { clusterId, clusterName });
       const reason = `is given worker ${number} of pool ${pool.name}`;
       await addEvent(tx, { noun: "managed_job", id: task.id, reason, at: ctx.now() });
       workers = workers.map((one) =>
