@@ -104,7 +104,8 @@ function openEar(
         lifecycles.sync();
         pump.sync();
       }
-      if (rank === 0) idle.sync();
+      // What another row has made for it has no autostop that could change.
+      if (rank === 0 && (cluster.madeFor === null || event === undefined)) idle.sync();
       if (rank === 0 && (event === undefined || event.kind === "job")) queue.sync();
       if (event?.kind === "mount") void tellMount(ctx, cluster, rank, event).catch(failed);
       if (event?.kind !== "idle") relays?.sync();

@@ -55,7 +55,8 @@ async function begin(
 
 /** Deletes it where no next attempt begins; true once nothing of it is left. */
 export async function leaveAhead(ctx: Context, task: JobTask): Promise<boolean> {
-  const next = await findCluster(ctx.db, task.nextClusterId ?? "");
+  if (task.nextClusterId === null) return true;
+  const next = await findCluster(ctx.db, task.nextClusterId);
   if (next === undefined || next.status === "GONE") return true;
   if (next.wanted !== "GONE") await wantGone(ctx, next.id, task.reason);
   return false;
