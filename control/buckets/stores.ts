@@ -13,6 +13,8 @@ interface Store {
   readonly endpoint: (config: Config) => string;
   readonly region: (config: Config) => string;
   readonly keysFile: (config: Config) => string | undefined;
+  /** Those that the keys of control are for, where that is limited. */
+  readonly buckets: (config: Config) => string | undefined;
 }
 
 /** Stores by the scheme of their addresses. To add one: add its row. */
@@ -22,12 +24,14 @@ const stores: Readonly<Record<string, Store>> = {
     endpoint: ({ s3Endpoint }) => s3Endpoint,
     region: ({ s3Region }) => s3Region,
     keysFile: ({ s3KeysFile }) => s3KeysFile,
+    buckets: ({ s3Buckets }) => s3Buckets,
   },
   gs: {
     variables: ["GCS_ACCESS_KEY_ID", "GCS_SECRET_ACCESS_KEY"],
     endpoint: ({ gcsEndpoint }) => gcsEndpoint,
     region: () => "auto",
     keysFile: ({ gcsKeysFile }) => gcsKeysFile,
+    buckets: ({ gcsBuckets }) => gcsBuckets,
   },
 };
 
@@ -60,7 +64,7 @@ export function openBucket(
     endpoint: store.endpoint(config),
     region: store.region(config),
     bucket,
-    keys: keys === "none" ? undefined : (keys ?? readKeys(store.keysFile(config))),
+    keys: keys === "none" ? undefined : (keys ?? keysOfControl(config, store, bucket)),
   };
   return { name: address.name, bucket: openS3(address, now), key, address };
 }
@@ -68,6 +72,13 @@ export function openBucket(
 const storeOf = (uri: string): Store =>
   stores[schemeOf(uri) ?? ""] ??
   fail("NotSupportedError", `${schemeOf(uri)}:// cannot be read yet`);
+
+/** The keys of control for a bucket; undefined where it has none, or none that are for this one. */
+function keysOfControl(config: Config, store: Store, bucket: string): Keys | undefined {
+  const names = store.buckets(config)?.split(",");
+  const isMeant = names === undefined || names.some((name) => name.trim() === bucket);
+  return isMeant ? readKeys(store.keysFile(config)) : undefined;
+}
 
 const largestBytes = 64 * 1024;
 

@@ -26,6 +26,10 @@ testRefused("file mounts and storage", [
     "workdir: .\nfile_mounts: {~/sky_workdir: ./b}",
     'line 2, column 15: file_mounts["~/sky_workdir"]: is where `workdir` goes; use one of them, or another path',
   ],
+  [
+    "workdir: {url: 'ssh://git:pw@h/a'}",
+    "line 1, column 11: workdir.url: must not have a password, which ssh does not use; pass the key as the secret GIT_SSH_KEY",
+  ],
   ["file_mounts: {/a: {}}", 'line 1, column 15: file_mounts["/a"]: needs a `name` or a `source`'],
   [
     "file_mounts: {/a: {source: ./b}}",

@@ -1,9 +1,14 @@
 import assert from "node:assert/strict";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { Readable } from "node:stream";
 import { test } from "node:test";
 import { openS3 } from "../../../control/buckets/s3.ts";
 import { presign } from "../../../control/buckets/sigv4.ts";
+import { openBucket } from "../../../control/buckets/stores.ts";
 import { textIn } from "../../../control/buckets/xml.ts";
+import { readConfig } from "../../../control/config.ts";
 import { startSource } from "../../helpers/source-server.ts";
 
 const { signal } = new AbortController();
@@ -77,4 +82,20 @@ test("a store that stays busy says so in the end", async (t) => {
   });
 
   assert.equal(asked, 6);
+});
+
+test("the keys of control are for the buckets that its settings name", (t) => {
+  const home = mkdtempSync(join(tmpdir(), "keys-"));
+  t.after(() => rmSync(home, { recursive: true }));
+  const file = join(home, "keys");
+  writeFileSync(file, "[default]\naws_access_key_id = id\naws_secret_access_key = s\n");
+  const addressIn = (uri: string, env: Record<string, string> = {}) => {
+    const config = readConfig({ OUTRIGGER_HOME: home, OUTRIGGER_S3_KEYS_FILE: file, ...env });
+    return openBucket({ config, now }, uri, undefined).bucket.addressOf("k");
+  };
+  const limited = { OUTRIGGER_S3_BUCKETS: "one, two" };
+
+  assert.match(addressIn("s3://any"), /X-Amz-Signature/);
+  assert.match(addressIn("s3://two", limited), /X-Amz-Signature/);
+  assert.doesNotMatch(addressIn("s3://any", limited), /X-Amz-/);
 });
