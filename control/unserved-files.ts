@@ -25,12 +25,13 @@ function whyUnserved(mount: FileMount): string | undefined {
   const { mode, name, sources, store } = mount.storage;
   const [uri = ""] = sources;
   if (name === undefined && whyUnread(uri) !== undefined) return whyUnread(uri);
+  if (name !== undefined && store !== undefined && store !== "VOLUME")
+    return `cannot be in a bucket of \`store: ${store}\` by its name yet; leave out \`store\` and set \`mode: COPY\`, or give the address of the bucket as \`source\``;
   if (mode !== "COPY" && name !== undefined)
-    return `a bucket that control keeps cannot be mounted; use \`mode: COPY\``;
+    return "is in a bucket that control keeps, which cannot be mounted; set `mode: COPY`";
   if (mode !== "COPY" && !isReadable(uri))
     return `what is at such an address cannot be mounted; use \`mode: COPY\``;
-  if (name === undefined || store === undefined || store === "VOLUME") return undefined;
-  return `cannot be in a bucket of \`store: ${store}\` yet; leave \`store\` out`;
+  return undefined;
 }
 
 const whyUnread = (uri: string): string | undefined =>

@@ -25,3 +25,13 @@ test("what cannot be served is refused with its place in the document", () => {
       "line 4, column 1: volumes: this version does not support it with `host_path` (register the folder with `outrigger volumes apply`) yet, and the task could not run correctly without it",
   });
 });
+
+test("a bucket that cannot be mounted is refused with a way to have its files", () => {
+  const refuses = (storage: string, message: RegExp) =>
+    assert.throws(() => readDocument(`file_mounts: {~/a: ${storage}}`), { message });
+
+  refuses("{name: my-set}", /keeps, which cannot be mounted; set `mode: COPY`$/);
+  refuses("{name: my-set, store: s3}", /`store: S3` by its name yet; .* address .* `source`$/);
+  refuses("{source: https://a/b}", /such an address cannot be mounted; use `mode: COPY`$/);
+  readDocument("file_mounts: {~/a: {source: s3://a, mode: MOUNT_CACHED}}");
+});
