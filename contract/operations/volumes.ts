@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { type Operation, operation } from "../../common/operation.ts";
+import { operationsOf } from "../../common/operation.ts";
 import { document, listOf, mapOf, settings, text } from "../caps.ts";
 import { VolumeRecord } from "../records/volumes.ts";
 import { volumeTypes } from "../volume.ts";
@@ -14,9 +14,8 @@ const ofVolume = {
 };
 
 /** Volumes. */
-export const volumeOperations = {
-  list: operation({
-    name: "volume_list",
+export const volumeOperations = operationsOf("volume_", {
+  list: {
     route: "GET /volumes",
     mode: "async",
     summary: "List volumes.",
@@ -26,9 +25,8 @@ export const volumeOperations = {
       names: optional(queryList).describe("Only these."),
     }),
     output: z.array(VolumeRecord),
-  }),
-  delete: operation({
-    name: "volume_delete",
+  },
+  delete: {
     route: "POST /volumes/delete",
     mode: "async",
     queue: "long",
@@ -40,9 +38,8 @@ export const volumeOperations = {
     }),
     output: Nothing,
     errors: ["ValueError", "VolumeNotFoundError", "ConflictError"],
-  }),
-  validate: operation({
-    name: "volume_validate",
+  },
+  validate: {
     route: "POST /volumes/validate",
     summary: "Check the description of a volume.",
     access: "viewer",
@@ -55,9 +52,8 @@ export const volumeOperations = {
     output: Nothing,
     errors: ["ValueError"],
     encodesErrors: true,
-  }),
-  apply: operation({
-    name: "volume_apply",
+  },
+  apply: {
     route: "POST /volumes/apply",
     mode: "async",
     queue: "long",
@@ -75,5 +71,5 @@ export const volumeOperations = {
     }),
     output: Nothing,
     errors: ["ValueError", "NotSupportedError", "ConflictError"],
-  }),
-} satisfies Record<string, Operation>;
+  },
+});
