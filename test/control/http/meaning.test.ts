@@ -34,7 +34,7 @@ const cases: Record<string, Case> = {
   "a task that this version cannot run": {
     send: launch(`file_mounts: {/x: {name: set, mode: MOUNT}}\n${run}`),
     type: "NotSupportedError",
-    says: /^line 1, column 15: file_mounts\["\/x"\]: a bucket that control keeps cannot be mounted/,
+    says: /^line 1, column 15: file_mounts\["\/x"\]: is in a bucket that control keeps/,
   },
   "a container, as existing clients write it": {
     send: launch(`resources: {image_id: {null: 'docker:ubuntu'}}\n${run}`),
