@@ -15,7 +15,7 @@ test("a pool that is applied has workers, which are READY once their setup is do
 
   await bed.apply();
   await bed.untilWorker(2, "STARTING");
-  const { submission } = (await bed.agentOf(1)).node.jobs[0] ?? assert.fail("no setup");
+  const { submission } = await until(async () => (await bed.agentOf(1)).node.jobs[0]);
   await bed.setUp(1, 2);
 
   assert.equal(submission.setup, "prepare");

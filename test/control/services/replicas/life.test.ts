@@ -130,7 +130,7 @@ test("a replica that is not ready in time fails by what last probe", async (t) =
   const bed = await withService(t, aTask("  max_surge: 1"), { usually: {} });
   bed.balancers.sees(2, { readiness: "ready" });
   await bed.untilReplica(2, "READY");
-  await bed.untilReplica(1, "STARTING");
+  await until(async () => (await bed.replica(1)).host ?? undefined);
   bed.world.advance(1_201_000);
 
   bed.balancers.sees(1, { problem: "refused", failingSince: 1 });
