@@ -50,7 +50,7 @@ export const AgentSettings = z.object({
   selfStopAfterSeconds: Seconds.default(600).describe(
     "How long an idle node that is ready to stop waits for control before it turns itself off.",
   ),
-  logLevel: z.enum(logLevels).default("info").describe("Lowest level that is logged."),
+  logLevel: z.enum(logLevels).default("info").describe("Minimum level that is logged."),
 });
 
 type Settings = z.output<typeof AgentSettings>;

@@ -18,11 +18,11 @@ export const groupSummaries: Readonly<Record<string, string>> = {
   context: "Control planes by name",
   config: "Settings of this command line",
   serve: "Services: replicas behind one address",
-  jobs: "Managed jobs: run to their end whatever happens to machines",
+  jobs: "Managed jobs: run to completion even if machines fail",
   "jobs pool": "Workers that are kept warm for managed jobs",
   users: "Users, their roles and passwords",
   tokens: "Tokens of service accounts",
-  workspaces: "Who works with what, and how much of it",
+  workspaces: "Members, infrastructure and limits",
 };
 
 /** What a group of words is taken for and is not. */

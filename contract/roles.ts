@@ -1,6 +1,6 @@
 /** What each role may do; each may also do what those after it may. */
 export const roles = {
-  admin: "everything, also to things of other users and in every workspace",
+  admin: "everything, including things of other users and in every workspace",
   user: "create, use and delete things in its workspaces",
   viewer: "look at things in its workspaces",
 } as const;

@@ -8,7 +8,7 @@ export const clientVariables = {
     "Token that callers other than the control plane's own user send: the content of `token` in its home.",
   AUTOSTART:
     "Whether launches and other commands start the control plane of your home if none runs: `on` or `off`; `off` by default in a job and where `CI` is set.",
-  USER: "Name in the names of clusters that launches make up; by default that of the operating system.",
+  USER: "User name used in generated cluster names; by default that of the operating system.",
 } as const;
 
 /** What our programs set for each other, and what a task may take from a user's environment. */
@@ -20,7 +20,7 @@ export const internalVariables = [
 /** What an agent sets for the scripts of a job, by the name after `OUTRIGGER_`. */
 export const taskVariables = {
   NODE_RANK: "This node's rank; 0 is the head.",
-  NODE_IPS: "One address a node, by rank, a line each.",
+  NODE_IPS: "Addresses of the nodes by rank, one per line.",
   NUM_NODES: "How many nodes the job takes.",
   NUM_GPUS_PER_NODE: "Accelerators of the job on each node, rounded up.",
   SETUP_NODE_RANK: "As NODE_RANK, in `setup`.",
@@ -30,20 +30,20 @@ export const taskVariables = {
   INTERNAL_JOB_ID: "The job's number on its cluster.",
   CLUSTER_INFO: "JSON: cluster_name, cloud, region, zone.",
   USER: "Who submitted the job.",
-  JOB_FOLDER: "Where the job's scripts and log lie on the node; marks its processes.",
+  JOB_FOLDER: "Folder of the job's scripts and log on the node; also identifies its processes.",
 } as const;
 
 /** What a replica of a service sees besides, by the name after `OUTRIGGER_`. */
 export const replicaVariables = {
   REPLICA_PORT: "What its server must listen on. Also as plain `PORT`.",
-  SERVE_REPLICA_ID: "Which replica of its service it is; the first is 1, none comes twice.",
+  SERVE_REPLICA_ID: "Number of the replica; the first is 1, and no number is reused.",
 } as const;
 
 /** What a managed job sees besides, by the name after `OUTRIGGER_`. Its TASK_ID is the same in every attempt. */
 export const managedJobVariables = {
   MANAGED_JOB_ID: "The number of the managed job.",
-  JOB_RANK: "Which of several copies of the job this is; the first is 0.",
-  NUM_JOBS: "How many copies of the job were submitted together.",
+  JOB_RANK: "Index of this copy of the job; the first is 0.",
+  NUM_JOBS: "Number of copies of the job that were submitted together.",
   RECOVERY_COUNT: "How many times the job was recovered; 0 in its first attempt.",
   TASK_IDS: "In a pipeline: the TASK_ID of each of its tasks, a line each.",
   ROOT_JOB_ID: "In a job group and a job that has joined it: the number of the group.",

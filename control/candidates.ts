@@ -53,8 +53,8 @@ const distinct = (candidates: readonly Candidate[]): Candidate[] =>
 
 function whyLater(offer: Offer, chosen: Offer | undefined, nodes: number): string {
   const more = (offer.dollarsPerHour - (chosen?.dollarsPerHour ?? 0)) * nodes;
-  if (more > 0) return `costs $${more.toFixed(2)} an hour more`;
-  return more === 0 ? "costs the same" : "comes later in the task";
+  if (more > 0) return `costs $${more.toFixed(2)} more per hour`;
+  return more === 0 ? "costs the same" : "listed later in the task";
 }
 
 /** What the catalog knows of clouds in which nothing can be created here: the cheapest machine of each. */

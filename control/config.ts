@@ -163,7 +163,7 @@ export const Settings = z.object({
   logLevel: z
     .enum(["debug", "info", "warn", "error"])
     .default("info")
-    .describe("Lowest level that is logged."),
+    .describe("Minimum level that is logged."),
 });
 type Settings = z.output<typeof Settings>;
 export interface Config extends Settings {

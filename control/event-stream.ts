@@ -30,7 +30,7 @@ async function stream(
       `since: there is no event ${since} yet, the newest is ${newest}; control's database may be an older copy: reload your state, then connect without since`,
     );
   if (ctx.eventStreams.size >= ctx.config.eventStreamsAtMost)
-    fail("ResourcesUnavailableError", "too many streams of events are open; try again later");
+    fail("ResourcesUnavailableError", "too many event streams are open; try again later");
   const reader = openReader(ctx, since, wanted, call.signal);
   return { headers: { "content-type": "text/event-stream" }, body: openBody(ctx, reader) };
 }
@@ -78,7 +78,7 @@ function openBody(ctx: Context, reader: EventReader): Readable {
   return body;
 }
 
-const takesNothing = new AppError("TimeoutError", "the reader of the events does not read");
+const takesNothing = new AppError("TimeoutError", "the client does not read its events");
 
 /** Which events a reader wants; null is any. */
 interface Wanted {

@@ -36,7 +36,7 @@ export const loginSettings = {
   adminGroups: List.default([]).describe(
     "Groups of the identity provider or the proxy whose members are administrators.",
   ),
-  viewerGroups: List.default([]).describe("Groups whose members may only look."),
+  viewerGroups: List.default([]).describe("Groups whose members have read-only access."),
   sessionHours: z.coerce
     .number()
     .min(0.01)
@@ -53,7 +53,7 @@ export const loginSettings = {
   tlsCertFile: z.string().optional().describe("Certificate chain (PEM) to serve HTTPS with."),
   tlsKeyFile: z.string().optional().describe("Its private key (PEM)."),
   proxyAddresses: List.default([]).describe(
-    "Addresses or networks of the proxies in front, such as 127.0.0.1,10.0.0.0/24. Only from there are `X-Forwarded-For` and the headers below believed.",
+    "Addresses or networks of the proxies in front, such as 127.0.0.1,10.0.0.0/24. `X-Forwarded-For` and the headers below are trusted only from there.",
   ),
   proxyUserHeader: HeaderName.default("x-auth-request-email").describe(
     "Header in which such a proxy names the user, for the login method `proxy`.",
@@ -62,7 +62,7 @@ export const loginSettings = {
     "Header in which it lists the user's groups, separated by commas.",
   ),
   oidcIssuer: z.url().optional().describe("Issuer of the OpenID Connect provider."),
-  oidcClientId: z.string().optional().describe("Client id that the provider knows control by."),
+  oidcClientId: z.string().optional().describe("Client id of control at the provider."),
   oidcClientSecretFile: z
     .string()
     .optional()
@@ -70,23 +70,21 @@ export const loginSettings = {
   oidcScopes: z
     .string()
     .default("openid email profile")
-    .describe("Scopes that are asked of the provider."),
+    .describe("Scopes requested from the provider."),
   oidcUserClaim: z
     .string()
     .default("email")
-    .describe(
-      "Claim that names the user; an e-mail that the provider calls unverified is refused.",
-    ),
+    .describe("Claim that names the user; an unverified e-mail address is refused."),
   oidcGroupsClaim: z.string().default("groups").describe("Claim that lists the user's groups."),
   loginsPerMinute: AtOnce.default(10).describe(
-    "Failed logins of one name, and of one address, in a minute; further ones get 429.",
+    "Maximum failed logins per minute for one name and for one address; more get 429.",
   ),
   callsPerSecond: z.coerce
     .number()
     .min(0)
     .default(0)
     .describe(
-      "Calls of one user in a second, on average over ten; further ones get 429. 0 is no limit.",
+      "Maximum calls per second for one user, averaged over ten seconds; more get 429. 0 is no limit.",
     ),
 };
 

@@ -66,7 +66,7 @@ export function remarksOn({ warnings, tasks }: TaskDocument, used: readonly stri
     .flatMap((task) => namesIn(withoutEffect, task))
     .filter((name) => !used.includes(name));
   const named = idle.map((name) => `${name}${wayOut[name] ?? ""}`);
-  const remark = `without effect here: ${named.join(", ")}\n`;
+  const remark = `no effect here: ${named.join(", ")}\n`;
   return (
     warnings.map((warning) => `${formatIssues([warning])}\n`).join("") + (idle[0] ? remark : "")
   );

@@ -59,7 +59,7 @@ export const sidecarSettings = {
     20,
     "Time limit for open requests after a stop signal, then for the command.",
   ),
-  logLevel: choice(["debug", "info", "warn", "error"], "info", "Lowest level that is logged."),
+  logLevel: choice(["debug", "info", "warn", "error"], "info", "Minimum level that is logged."),
 } as const;
 
 type Settings = typeof sidecarSettings;

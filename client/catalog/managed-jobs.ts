@@ -15,7 +15,7 @@ export const managedJobCommands = inGroup(managed, [
       "-p, --pool <name>": "Run on a worker of this pool, not on a cluster of its own.",
       ...option.workspaceOption,
       "--num-jobs <n>": {
-        means: "Submit so many copies, each a job of its own; prints their numbers.",
+        means: "Number of copies to submit, each a job of its own; prints their numbers.",
         parse: wholeNumber(1),
       },
       "--group <job>": {
@@ -28,13 +28,13 @@ export const managedJobCommands = inGroup(managed, [
       ...option.machineOptions,
       ...option.later,
     },
-    more: `ENTRYPOINT is a YAML file, a command, or - for stdin. The job gets a cluster of its own, which is deleted when the job has ended. If its machine is lost, the job starts again on another one; to continue where it was, it must save its state elsewhere. A file with several tasks is a pipeline or a job group. ${option.jobExits}
+    more: `ENTRYPOINT is a YAML file, a command, or - for stdin. The job gets a cluster of its own, which is deleted when the job has ended. If its machine is lost, the job starts again on another one; to continue from there, it must save its state elsewhere. A file with several tasks is a pipeline or a job group. ${option.jobExits}
 
 Examples:
   outrigger jobs launch train.yaml                  submit it, then follow its log
   outrigger jobs launch -n eval -d 'python eval.py'  a command; prints the number of the job
   outrigger jobs launch --use-spot train.yaml       on machines that may be taken back
-  outrigger jobs launch --num-jobs 8 sweep.yaml     eight copies, told apart by OUTRIGGER_JOB_RANK`,
+  outrigger jobs launch --num-jobs 8 sweep.yaml     eight copies, numbered by OUTRIGGER_JOB_RANK`,
     startsControl: true,
     load: async () => (await import("../commands/jobs-launch.ts")).jobsLaunch,
   },
@@ -47,11 +47,11 @@ Examples:
       "--results <file>": "File to write: one line of JSON per input, in the order of the inputs.",
       "-p, --pool <name>": "Run on the workers of this pool.",
       "--num-jobs <n>": {
-        means: "Divide the inputs among so many managed jobs; 32 by default.",
+        means: "Number of managed jobs to divide the inputs among; 32 by default.",
         parse: wholeNumber(1),
       },
       "--retries <n>": {
-        means: "How often an input is run again that failed; 2 by default.",
+        means: "How often to retry a failed input; 2 by default.",
         parse: wholeNumber(0),
       },
       ...option.workspaceOption,
@@ -60,7 +60,7 @@ Examples:
       ...option.machineOptions,
       ...option.outputs,
     },
-    more: `ENTRYPOINT is a YAML file, a command, or - for stdin. Its run sees the input in OUTRIGGER_MAP_INPUT and OUTRIGGER_MAP_INPUT_FILE, and writes its result to the file OUTRIGGER_MAP_RESULT_FILE. After an interruption, the same command goes on where it was. It exits with 0 if every input succeeded, and with 100 if some failed.
+    more: `ENTRYPOINT is a YAML file, a command, or - for stdin. Its run sees the input in OUTRIGGER_MAP_INPUT and OUTRIGGER_MAP_INPUT_FILE, and writes its result to the file OUTRIGGER_MAP_RESULT_FILE. After an interruption, the same command continues where it stopped. It exits with 0 if every input succeeded, and with 100 if some failed.
 
 Examples:
   outrigger jobs map -p warm --inputs prompts.jsonl --results answers.jsonl answer.yaml`,

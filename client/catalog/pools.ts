@@ -14,7 +14,7 @@ export const poolCommands = inGroup(pools, [
     options: {
       "-p, --pool <name>": "Name of the pool; by default the name of the task.",
       "--workers <n>": {
-        means: "Without ENTRYPOINT: how many workers the pool is to have.",
+        means: "Without ENTRYPOINT: the number of workers of the pool.",
         parse: wholeNumber(0),
       },
       "--mode <mode>": {
@@ -40,7 +40,7 @@ Examples:
   {
     name: "jobs pool status",
     operands: "[pools...]",
-    summary: "List pools and their workers, and which jobs these have.",
+    summary: "List pools and their workers, and which jobs they run.",
     options: { "-v, --verbose": "Show all columns.", ...option.watch, ...option.outputs },
     more: `It exits with 3 if a pool does not exist.
 
@@ -75,14 +75,14 @@ Examples:
       "-a, --all": "All pools.",
       ...option.yes,
       ...option.ignoreNotFound,
-      "-p, --purge": "Cancel the jobs of the pools, and forget what cannot be removed.",
+      "-p, --purge": "Cancel the jobs of the pools, and drop what cannot be removed from the list.",
       ...option.later,
     },
     more: `${names} A pool with jobs that have not ended is refused, unless --purge cancels them.\nWith names, it asks for confirmation only on a terminal. --all and patterns need a terminal or -y.
 
 Examples:
   outrigger jobs pool down warm                     with all of its workers
-  outrigger jobs pool down -y -p warm               cancels its jobs, too`,
+  outrigger jobs pool down -y -p warm               also cancels its jobs`,
     load: async () => (await import("../commands/serve-down.ts")).poolDown,
   },
 ]);

@@ -52,7 +52,7 @@ Examples:
 
 Examples:
   outrigger serve update --secret API_KEY chat service.yaml     one replica after another
-  outrigger serve update --mode blue_green chat service.yaml    all at once, when all are ready`,
+  outrigger serve update --mode blue_green chat service.yaml    all together, when all are ready`,
     load: async () => (await import("../commands/serve-update.ts")).serveUpdate,
   },
   {
@@ -105,7 +105,7 @@ Examples:
       "-a, --all": "All services.",
       ...option.yes,
       ...option.ignoreNotFound,
-      "-p, --purge": "Also forget what failed; then check for leftovers yourself.",
+      "-p, --purge": "Also remove what failed from the list; then check for leftovers yourself.",
       "--replica-id <id>": {
         means: "Only this replica; the service replaces it if needed.",
         parse: wholeNumber(1),
@@ -117,7 +117,7 @@ Examples:
 Examples:
   outrigger serve down chat                         with all of its replicas
   outrigger serve down chat --replica-id 3          one replica
-  outrigger serve down chat --replica-id 3 --purge  forgets one that failed`,
+  outrigger serve down chat --replica-id 3 --purge  removes one that failed from the list`,
     load: async () => (await import("../commands/serve-down.ts")).serveDown,
   },
   {

@@ -35,7 +35,7 @@ Examples:
     name: "ssh down",
     operands: "[pools...]",
     summary: "Remove Outrigger from the hosts of pools.",
-    options: { "--force": "Give up hosts that left a pool and cannot be cleaned." },
+    options: { "--force": "Drop hosts that left a pool and cannot be cleaned." },
     more: `${pools} Refused while clusters use them. The pools stay saved for the next "ssh up"; "ssh forget" deletes them.
 
 Examples:

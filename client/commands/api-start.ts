@@ -56,7 +56,7 @@ async function startDetached(world: World, env: Record<string, string>): Promise
     terminal.note(`${admin} has no password yet: outrigger users update ${admin} --password`);
   const live = await liveClusters(world, address, "start");
   if (live.length > 0)
-    terminal.note(`${count(live.length, "cluster")} went on: ${live.join(", ")}`);
+    terminal.note(`${count(live.length, "cluster")} kept running: ${live.join(", ")}`);
   tellElsewhere(world, address);
 }
 

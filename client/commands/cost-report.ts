@@ -18,7 +18,7 @@ export const costReport: Run<CostOptions> = async (world, _operands, options) =>
   const client = await world.connect();
   const days = options.all ? null : (options.days ?? usualDays);
   const rows = await client.callAndGet(clusterOperations.costReport, { days });
-  const empty = "No clusters in that time.";
+  const empty = "No clusters in that period.";
   if (options.by === undefined)
     answerRows(world, options, { form: costForm, rows, columns: columnsOf(world.now()), empty });
   else answerGroups(world, options, groupsOf(rows, options.by), empty);

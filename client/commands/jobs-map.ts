@@ -132,7 +132,7 @@ async function finish(
   if (json) answerOne(world, options, mapForm, { ...counts, results: isWhole ? results : null });
   else terminal.note(`${count(counts.inputs, "input")}: ${textOf(counts)}`);
   if (!isWhole) {
-    terminal.note("Jobs were cancelled. Run the same command again to go on.");
+    terminal.note("Jobs were cancelled. Run the same command again to continue.");
     return jobExitCodes.CANCELLED;
   }
   if (!json) terminal.answer(results);
@@ -144,7 +144,7 @@ const textOf = ({ succeeded, failed }: ReturnType<Journal["counts"]>): string =>
 
 function tellOpen({ terminal }: World, journal: Journal): void {
   const jobs = journal.jobs().map(({ job }) => job);
-  terminal.note("\nRun the same command again to go on.");
+  terminal.note("\nRun the same command again to continue.");
   if (jobs.length === 0) return;
   terminal.note("The jobs keep running. To cancel them:");
   terminal.note(`  ${product.word} jobs cancel ${jobs.join(" ")}`);

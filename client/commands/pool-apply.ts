@@ -50,7 +50,7 @@ async function resize(
 ): Promise<undefined> {
   const name = pool ?? fail("UsageError", "name the pool: --pool NAME");
   if (world.terminal.canAsk && !yes)
-    await agree(world, `Have ${workers} workers in pool '${name}'?`);
+    await agree(world, `Resize pool '${name}' to ${workers} workers?`);
   const input = { pool_name: name, workers, mode: "rolling" } as const;
   await carryOut(world, poolOperations.apply, input, { title: `Resizing ${name}`, name, later });
 }

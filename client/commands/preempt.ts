@@ -22,9 +22,9 @@ export const preempt: Run<PreemptOptions> = async (
 ) => {
   if (cluster === undefined) fail("UsageError", "name the cluster: outrigger preempt CLUSTER");
   if (lose && notice !== undefined)
-    fail("UsageError", "pass --notice or --lose, not both: what is lost gets no notice");
+    fail("UsageError", "pass --notice or --lose, not both; --lose sends no notice");
   const what = node === undefined ? `the nodes of ${cluster}` : `node ${node} of ${cluster}`;
-  if (!yes) await agree(world, `Take ${what} away, and all that is on them?`, { isFinal: true });
+  if (!yes) await agree(world, `Take ${what} away, with everything on them?`, { isFinal: true });
   const input = {
     ...{ cluster_name: cluster, rank: node ?? null, lose },
     notice_seconds: notice ?? usualNoticeSeconds,

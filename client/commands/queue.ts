@@ -72,7 +72,7 @@ function tellWaits({ terminal }: World, jobs: readonly QueueRow[], clusters: num
     if (typeof metadata?.["reason"] === "string")
       terminal.note(`Job ${id}${clusters > 1 ? ` on ${cluster}` : ""} ${metadata["reason"]}`);
   if (waiting.length > waitsAtMost)
-    terminal.note(`${waiting.length - waitsAtMost} more wait behind them.`);
+    terminal.note(`${waiting.length - waitsAtMost} more are waiting.`);
 }
 
 async function clustersOf(world: World, names: readonly string[]): Promise<string[]> {

@@ -30,7 +30,7 @@ export const serveUpdate: Run<UpdateOptions> = async (world, [name = "", ...word
   );
   if (options.async) return 0;
   if (options.detach) {
-    terminal.note(`See how it goes: outrigger serve status ${name}`);
+    terminal.note(`Check its progress: outrigger serve status ${name}`);
     return 0;
   }
   const title = `Waiting for the new version of ${name}`;

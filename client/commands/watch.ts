@@ -32,7 +32,7 @@ export async function watch(
       const page = openPage(world);
       await show(page.world).catch((error: unknown) => {
         if (isFirst || !mayPass(error, signal)) throw error;
-        page.world.terminal.note("Control does not answer; trying again.");
+        page.world.terminal.note("The control plane does not respond; retrying.");
       });
       print(page.lines);
       await sleep(shortestPauseMs, undefined, { signal });

@@ -14,7 +14,7 @@ export interface Inputs {
 /** The inputs in a file: one each line. Throws `ValueError` where there are none, or too many. */
 export function readInputs(file: string): Inputs {
   const content = readNamed(file, { mostBytes });
-  if (content.length === 0) fail("ValueError", `${file} is empty; write one input a line`);
+  if (content.length === 0) fail("ValueError", `${file} is empty; write one input per line`);
   if (content.includes(0)) fail("ValueError", `${file} is not a text: it has NUL characters`);
   let count = content.at(-1) === 10 ? 0 : 1;
   for (let at = content.indexOf(10); at >= 0; at = content.indexOf(10, at + 1)) count += 1;

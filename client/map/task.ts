@@ -18,12 +18,12 @@ export function mapTaskText(
 ): string {
   const [document, ...others] = parseAllDocuments(task);
   if (document === undefined || others.length > 0)
-    fail("UsageError", "inputs are mapped over one task, not over several");
+    fail("UsageError", "inputs can be mapped over one task only");
   const run = document.get("run");
   if (typeof run !== "string" || run.trim() === "")
-    fail("UsageError", "the task has no run, which is what is done with each input");
+    fail("UsageError", "the task has no `run`; it runs once for each input");
   if (Number(document.get("num_nodes") ?? 1) !== 1)
-    fail("UsageError", "each input is run on one node: leave num_nodes out");
+    fail("UsageError", "each input runs on one node; remove num_nodes");
   for (const key of ["resources", "file_mounts"])
     if (document.get(key) === null) document.delete(key);
   document.set("run", scriptOf(run, tag, chunks));

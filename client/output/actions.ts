@@ -13,7 +13,7 @@ const Action = z.strictObject({
   request_id: z
     .string()
     .nullable()
-    .describe("Null where there is no request: it was refused, or done, at once."),
+    .describe("Null if there is no request: it was refused or done immediately."),
   outcome: z
     .enum(["done", "unchanged", "failed", "submitted", "planned"])
     .describe(

@@ -43,10 +43,10 @@ const shared = {
   status_reason: text,
   ready_since: when,
   version: z.int().describe("The newest one."),
-  given_up: text.describe("Why the newest version is not tried any more."),
+  given_up: text.describe("Why the newest version was given up."),
   policy: text.describe("How it scales."),
   resources: z.string(),
-  target_reason: text.describe("Why it should have so many replicas or workers."),
+  target_reason: text.describe("Why this is the target number."),
 };
 
 const sharedOf = (row: ServiceStatusRecord) => ({

@@ -64,7 +64,10 @@ const ownOperations = operationsOf("", {
     access: "viewer",
     input: body("ListAcceleratorsBody", {
       ...catalogFilter,
-      all_regions: z.boolean().default(false).describe("A row a region, not just the cheapest."),
+      all_regions: z
+        .boolean()
+        .default(false)
+        .describe("One row per region, not just the cheapest."),
       require_price: z.boolean().default(true).describe("Only rows with a price."),
       case_sensitive: z.boolean().default(true).describe("Match names with case."),
     }),

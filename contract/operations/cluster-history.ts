@@ -84,7 +84,7 @@ export const clusterHistoryOperations = operationsOf("", {
       cluster_name: optional(text).describe("Exactly one of this and cluster_hash."),
       cluster_hash: optional(text),
       event_type: text.describe(
-        "Any of STATUS_CHANGE, DEBUG and TERMINAL, separated by commas; NOTEWORTHY is STATUS_CHANGE and what of DEBUG nobody should miss.",
+        "Any of STATUS_CHANGE, DEBUG and TERMINAL, separated by commas; NOTEWORTHY is STATUS_CHANGE and the important part of DEBUG.",
       ),
       include_timestamps: flag.describe("Objects instead of bare texts."),
       limit: optional(integer).describe("Only the newest n."),

@@ -105,7 +105,7 @@ export const clusterJobOperations = operationsOf("", {
       job_id: nullable(integer).describe("Null is the latest job."),
       follow: z.boolean().default(true).describe("Keep streaming until the job ended."),
       tail: integer.default(0).describe("Last n lines; 0 is everything."),
-      offset: byteCount.default(0).describe("Byte to begin at, to go on after a lost line."),
+      offset: byteCount.default(0).describe("Byte to start at, to resume after a lost connection."),
       ...logInstants,
     }),
     output: JobExitCode,
@@ -128,7 +128,7 @@ export const clusterJobOperations = operationsOf("", {
   download: {
     route: "POST /download",
     mode: "file",
-    summary: "Fetch folders on control, or what lies on a node of a cluster, as one zip.",
+    summary: "Fetch folders on control, or files of a node of a cluster, as one zip.",
     access: "viewer",
     input: {
       ...query({

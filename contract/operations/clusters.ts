@@ -116,7 +116,7 @@ const ownOperations = operationsOf("", {
     route: "POST /preempt",
     mode: "async",
     queue: "long",
-    summary: "Play a cloud that takes the machines of a cluster back; only on this machine.",
+    summary: "Simulate a cloud that takes back the machines of a cluster; only on this machine.",
     access: "user",
     about: { cluster: "cluster_name" },
     input: body("PreemptBody", {
@@ -127,8 +127,8 @@ const ownOperations = operationsOf("", {
         .min(0)
         .max(86_400)
         .default(30)
-        .describe("How long before the nodes go they are told."),
-      lose: flag.describe("Take the nodes at once, without a notice."),
+        .describe("Time between the notice and the loss of the nodes."),
+      lose: flag.describe("Take the nodes immediately, without a notice."),
     }),
     output: Nothing,
     errors: ["ValueError", "ClusterDoesNotExist", "ClusterNotUpError", "NotSupportedError"],

@@ -26,9 +26,7 @@ export const eventOperations = operationsOf("", {
         name: optional(text).describe(
           "Only those of the cluster of this name, or the service and its replicas.",
         ),
-        noteworthy: queryBoolean(false).describe(
-          "Only status changes, and remarks that nobody should miss.",
-        ),
+        noteworthy: queryBoolean(false).describe("Only status changes and important remarks."),
         follow: queryBoolean(true).describe("Keep streaming; else end after the newest event."),
       }),
       header: z.object({

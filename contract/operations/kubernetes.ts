@@ -55,7 +55,7 @@ export const kubernetesOperations = operationsOf("", {
   statusKubernetes: {
     route: "GET /status_kubernetes",
     mode: "async",
-    summary: "Everything of ours in the current context, of every user. Experimental.",
+    summary: "Everything of Outrigger in the current context, for all users. Experimental.",
     access: "admin",
     output: z
       .tuple([

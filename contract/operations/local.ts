@@ -11,7 +11,7 @@ export const localOperations = operationsOf("local_", {
     route: "POST /local_up",
     mode: "async",
     queue: "long",
-    summary: "Start a local Kubernetes cluster beside control.",
+    summary: "Start a local Kubernetes cluster next to control.",
     access: "admin",
     input: body("LocalUpBody", {
       gpus: z.boolean().default(true).describe("Use GPUs where the machine has them."),

@@ -22,7 +22,7 @@ export const orphanOperations = operationsOf("orphans.", {
   list: {
     name: "orphans",
     route: "GET /orphans",
-    summary: "List clusters whose nodes are there, and which the database does not have.",
+    summary: "List clusters whose nodes exist but which are missing from the database.",
     access: "admin",
     output: z.array(Orphan),
   },

@@ -90,7 +90,7 @@ export const poolOperations = operationsOf("jobs.pool_", {
       targets: nullable(z.union([ServiceComponent, listOf(ServiceComponent)])).describe(
         "Null or empty is all.",
       ),
-      worker_ids: optional(listOf(integer)).describe("Null or empty is all that live."),
+      worker_ids: optional(listOf(integer)).describe("Null or empty: all that exist."),
       tail,
     }),
     output: z.string().describe("Folder on control."),

@@ -34,7 +34,7 @@ export const recipeOperations = operationsOf("recipes.", {
   get: {
     route: "POST /recipes/get",
     mode: "async",
-    summary: "One recipe; null when nobody knows it.",
+    summary: "One recipe; null if it does not exist.",
     access: "viewer",
     input: body("RecipeGetBody", { recipe_name: anyVersion }),
     output: RecipeRecord.nullable(),

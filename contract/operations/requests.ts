@@ -79,7 +79,7 @@ export const requestOperations = operationsOf("api.", {
   completeClusterName: {
     name: "api.completion.cluster_name",
     route: "GET /api/completion/cluster_name",
-    summary: "Names of clusters that begin so, for shells.",
+    summary: "Names of clusters with this prefix, for shell completion.",
     access: "viewer",
     input: completion,
     output: z.array(z.string()),
@@ -87,7 +87,7 @@ export const requestOperations = operationsOf("api.", {
   completeStorageName: {
     name: "api.completion.storage_name",
     route: "GET /api/completion/storage_name",
-    summary: "Names of storages that begin so, for shells.",
+    summary: "Names of storages with this prefix, for shell completion.",
     access: "viewer",
     input: completion,
     output: z.array(z.string()),
@@ -95,7 +95,7 @@ export const requestOperations = operationsOf("api.", {
   completeVolumeName: {
     name: "api.completion.volume_name",
     route: "GET /api/completion/volume_name",
-    summary: "Names of volumes that begin so, for shells.",
+    summary: "Names of volumes with this prefix, for shell completion.",
     access: "viewer",
     input: completion,
     output: z.array(z.string()),
@@ -103,7 +103,7 @@ export const requestOperations = operationsOf("api.", {
   completeRequestId: {
     name: "api.completion.api_request",
     route: "GET /api/completion/api_request",
-    summary: "Ids of requests that begin so, for shells.",
+    summary: "Ids of requests with this prefix, for shell completion.",
     access: "viewer",
     input: completion,
     output: z.array(z.string()),

@@ -10,7 +10,7 @@ export const secretScopes = ["user", "workspace"] as const;
 
 const Scope = z.enum(secretScopes);
 const which = {
-  name: text.regex(secretName, "must be a name that a shell knows: letters, digits and _"),
+  name: text.regex(secretName, "must be a valid name of a shell variable: letters, digits and _"),
   scope: Scope.default("user").describe(
     "Whose it is: `user`, for the caller's tasks alone, or `workspace`, for all tasks in the workspace.",
   ),
@@ -39,7 +39,7 @@ export const secretOperations = operationsOf("secrets.", {
   },
   set: {
     route: "POST /secrets/set",
-    summary: "Store a secret, in place of one of that name. Nothing gives its value back.",
+    summary: "Store a secret, or replace one of that name. Its value cannot be read back.",
     access: "user",
     input: body("SecretSetBody", { ...which, value: longText.min(1) }),
     output: Nothing,

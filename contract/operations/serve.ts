@@ -120,7 +120,7 @@ export const serveOperations = operationsOf("serve.", {
       targets: nullable(z.union([ServiceComponent, listOf(ServiceComponent)])).describe(
         "Null or empty is all.",
       ),
-      replica_ids: optional(listOf(integer)).describe("Null or empty is all that live."),
+      replica_ids: optional(listOf(integer)).describe("Null or empty: all that exist."),
       tail,
     }),
     output: z.string().describe("Folder on control."),

@@ -33,7 +33,7 @@ export const sshNodePoolOperations = operationsOf("ssh_node_pools.", {
   },
   delete: {
     route: "DELETE /ssh_node_pools/{pool_name}",
-    summary: "Forget a pool; nothing is torn down.",
+    summary: "Delete a pool; nothing is torn down.",
     access: "admin",
     input: pool,
     output: Done,

@@ -21,7 +21,7 @@ const dag = {
 export const taskOperations = operationsOf("", {
   validate: {
     route: "POST /validate",
-    summary: "Check tasks; files that they mount are not looked at.",
+    summary: "Check tasks; the files that they mount are not checked.",
     access: "viewer",
     input: body("ValidateBody", dag),
     output: Nothing,

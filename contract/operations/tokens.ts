@@ -15,7 +15,7 @@ const token = { token_id: text };
 export const tokenOperations = operationsOf("tokens.", {
   list: {
     route: "GET /users/service-account-tokens",
-    summary: "List tokens, those of everybody.",
+    summary: "List the tokens of all users.",
     access: "viewer",
     output: z.array(ServiceAccountTokenRecord),
     errors: ["AuthenticationError"],

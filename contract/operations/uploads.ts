@@ -6,7 +6,7 @@ import { text } from "../caps.ts";
 import { UploadZipFileResponse } from "../records/uploads.ts";
 import { optional, query, queryInteger } from "./fields.ts";
 
-const userHash = text.describe("Owner of the files; a log-in has the last word.");
+const userHash = text.describe("Owner of the files; a login takes precedence.");
 const runName = `(${product.word}|${protocol.requestPrefix})-\\d{4}(-\\d\\d){5}-\\d{6}-[0-9a-f]{8}`;
 const blobId = "[0-9a-f]{64}";
 const chunkOf = (uploadId: z.ZodString) => ({
@@ -36,7 +36,7 @@ export const uploadOperations = operationsOf("", {
   hasBlob: {
     name: "upload_v2.blob",
     route: "GET /upload_v2/blob",
-    summary: "Whether control has a blob; asking keeps it for longer.",
+    summary: "Whether control has a blob; asking extends how long it is kept.",
     access: "viewer",
     input: query({
       user_hash: userHash,

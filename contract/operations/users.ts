@@ -26,18 +26,18 @@ export const userOperations = operationsOf("users.", {
   },
   workspace: {
     route: "GET /users/me/workspace",
-    summary: "Where launches of the caller go that name no workspace.",
+    summary: "Workspace of the caller's launches that name none.",
     access: "viewer",
     input: query({ requested: optional(text).describe("As if a launch named this one.") }),
     output: UserWorkspace,
   },
   preferWorkspace: {
     route: "POST /users/me/workspace",
-    summary: "Choose where launches of the caller go that name no workspace.",
+    summary: "Choose the workspace of the caller's launches that name none.",
     access: "viewer",
     audited: true,
     input: body("UserPreferredWorkspaceBody", {
-      preferred: optional(text).describe("Null takes the choice back."),
+      preferred: optional(text).describe("Null clears the choice."),
     }),
     output: z.object({ preferred: z.string().nullable() }),
     errors: ["PermissionDeniedError"],
@@ -70,7 +70,7 @@ export const userOperations = operationsOf("users.", {
   },
   delete: {
     route: "POST /users/delete",
-    summary: "Delete a user who owns nothing any more.",
+    summary: "Delete a user who owns nothing.",
     access: "admin",
     input: body("UserDeleteBody", { user_id: text }),
     output: Nothing,

@@ -34,7 +34,10 @@ export const volumeOperations = operationsOf("volume_", {
     access: "user",
     input: body("VolumeDeleteBody", {
       names: listOf(text),
-      purge: z.boolean().default(false).describe("Forget it even when in use or the cloud fails."),
+      purge: z
+        .boolean()
+        .default(false)
+        .describe("Delete it even if it is in use or the cloud fails."),
     }),
     output: Nothing,
     errors: ["ValueError", "VolumeNotFoundError", "ConflictError"],
@@ -57,7 +60,7 @@ export const volumeOperations = operationsOf("volume_", {
     route: "POST /volumes/apply",
     mode: "async",
     queue: "long",
-    summary: "Create or register a volume; one that is known stays as it is.",
+    summary: "Create or register a volume; an existing one is not changed.",
     access: "user",
     about: { newVolume: "name" },
     input: body("VolumeApplyBody", {

@@ -6,7 +6,7 @@ import { body } from "./fields.ts";
 
 const document = z
   .record(z.string(), z.unknown())
-  .describe("With its `version`; the values of secrets are `[secret]`.");
+  .describe("Includes `version`; the values of secrets are `[secret]`.");
 const workspaces = z.record(z.string(), WorkspaceConfig).describe("Every workspace, by name.");
 
 /** Workspaces, and the configuration of control that they are a part of. */

@@ -27,10 +27,14 @@ export type AuditPage = z.output<typeof AuditPage>;
 export const AuditVerdict = z
   .object({
     entries: z.int().describe("Entries that were checked."),
-    next: z.int().nullable().describe("Number to go on from; null when all were checked."),
-    last_hash: z.string().describe("Hash of the last one; keep it elsewhere to notice a cut end."),
+    next: z.int().nullable().describe("Number to continue from; null when all were checked."),
+    last_hash: z
+      .string()
+      .describe(
+        "Hash of the last one; keep it elsewhere to detect that later entries were removed.",
+      ),
     has_expected: z.boolean().describe("Whether one of these has the hash that was looked for."),
-    broken: z.string().nullable().describe("The first thing that is wrong, if any."),
+    broken: z.string().nullable().describe("The first problem found, if any."),
   })
   .meta({ id: "AuditVerdict" });
 export type AuditVerdict = z.output<typeof AuditVerdict>;

@@ -43,7 +43,7 @@ export const LifecycleRecord = z
     phase: z.enum(lifecycleMachine.names),
     node: z.int().describe("Rank of the node that leads it."),
     started_at: Seconds,
-    deadline_at: Seconds.nullable().describe("When the node goes whatever happens."),
+    deadline_at: Seconds.nullable().describe("When the node goes in any case."),
     hook: z
       .object({
         index: z.int().describe("Its place in the list; the first is 0."),

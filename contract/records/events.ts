@@ -23,8 +23,8 @@ export const EventRecord = z
     actor: z
       .string()
       .nullable()
-      .describe("User whose wish it carries out; null where control acts by itself."),
-    noteworthy: z.boolean().describe("A status change, or a remark that nobody should miss."),
+      .describe("User on whose behalf it happened; null if control acts by itself."),
+    noteworthy: z.boolean().describe("A status change or an important remark."),
     at: z.number().describe("Unix seconds."),
   })
   .meta({ id: "EventRecord" });

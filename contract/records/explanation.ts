@@ -9,9 +9,9 @@ export const Explanation = z
     name: z.string(),
     id: z.string(),
     status: z.string(),
-    wanted: z.string().nullable().describe("The status that it is being brought to."),
+    wanted: z.string().nullable().describe("The target status."),
     because: z.string().nullable().describe("Who or what wants that."),
-    since: seconds.describe("When it took on its status."),
+    since: seconds.describe("When it got its status."),
     doing: z
       .array(z.string())
       .describe("What is being done or waited for now, the most telling first; empty: nothing."),

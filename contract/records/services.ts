@@ -14,7 +14,7 @@ export const ServiceComponent = z.enum(["controller", "load_balancer", "replica"
 /** How replicas or workers go to a new version. */
 export const UpdateMode = z
   .enum(["rolling", "blue_green"])
-  .describe("Old and new side by side, or switch when the new set is ready.");
+  .describe("Old and new side by side, or a switch when the new set is ready.");
 export type UpdateMode = z.output<typeof UpdateMode>;
 
 /** A replica of a service, or a worker of a pool. */
@@ -64,7 +64,7 @@ export const ServiceStatusRecord = z
     given_up: z
       .string()
       .optional()
-      .describe("Why the newest version is not tried any more, and the one before goes on."),
+      .describe("Why the newest version was given up, and the previous one continues."),
     active_versions: z.array(z.int()).describe("Those that serve."),
     requested_resources_str: z.string(),
     load_balancing_policy: z.string().nullable(),
@@ -76,8 +76,8 @@ export const ServiceStatusRecord = z
     yaml_content: z.string().nullable().describe("Task of the newest version."),
     pool_yaml: z.string().describe("Pool as the user wrote it; empty for services."),
     target_num_replicas: z.int().nullable(),
-    max_replicas: z.int().optional().describe("Never more than so many; 0 is to have none."),
-    target_reason: z.string().optional().describe("Why it should have so many replicas."),
+    max_replicas: z.int().optional().describe("Maximum number; 0 is none."),
+    target_reason: z.string().optional().describe("Why this is the target number."),
     replica_info: z.array(ReplicaInfo),
     endpoint: z.string().nullable().describe("Address of the balancer; null for pools."),
   })

@@ -13,11 +13,13 @@ const login = {
 const HostEntry = z.looseObject({
   ip: text.describe("Address, or a host of control's SSH configuration."),
   ...z.object(login).partial().shape,
-  host_key: text.optional().describe("The fingerprint that it must show: `SHA256:...`."),
+  host_key: text.optional().describe("The fingerprint of its host key: `SHA256:...`."),
   drain: z
     .union([z.boolean(), z.literal("now")])
     .optional()
-    .describe("It takes no new cluster; with `now` the one that it has gets another host."),
+    .describe(
+      "It gets no new clusters; with `now`, its current cluster also moves to another host.",
+    ),
 });
 
 /** Machines that control reaches over SSH. */
@@ -39,7 +41,7 @@ export const SshNodePoolStatus = z
     hosts: z.array(
       z.object({
         name: z.string(),
-        status: status.describe("Whether clusters can be given it, or have it."),
+        status: status.describe("Whether clusters can use it."),
         reason: z.string(),
       }),
     ),

@@ -97,7 +97,7 @@ function checkNames(place: Place, header: Header, names: readonly (string | unde
 
 function refuseGroupFields(place: Place): void {
   for (const field of ["primary_tasks", "termination_delay"])
-    if (gives(place, field)) refuse(child(place, field), "goes only with `execution: parallel`");
+    if (gives(place, field)) refuse(child(place, field), "is for `execution: parallel` only");
 }
 
 function checkGroupName(place: Place, name: string | undefined): void {

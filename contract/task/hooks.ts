@@ -40,7 +40,7 @@ const hook: Reader<Hook> = (place) => {
   if (!isMapping(place.value))
     return refuse(
       place,
-      "must be a mapping with `run`, and maybe `events` and `timeout`",
+      "must be a mapping with `run` and, optionally, `events` and `timeout`",
       "type_error",
     );
   const given = readFields(place, { run, events, timeout: hookTimeout }, "seen");
@@ -69,7 +69,7 @@ const run: Reader<string> = (place) => {
 const events: Reader<HookEvent[]> = (place) => {
   const { value } = place;
   if (!Array.isArray(value))
-    return refuse(place, `must be a list out of ${hookEvents.join(", ")}`, "type_error");
+    return refuse(place, `must be a list of ${hookEvents.join(", ")}`, "type_error");
   if (value.length === 0)
     return refuse(place, "must name at least one event; leave it out for all three");
   if (!isWithin(place, value.length)) return undefined;

@@ -7,8 +7,8 @@ export const issueTypes = {
   duplicate_key: "a key is given twice",
   too_large: "the document exceeds a limit of size or depth",
   extra_forbidden: "nobody knows the field",
-  missing: "a field that must be there is not",
-  type_error: "the value is of another kind",
+  missing: "a required field is missing",
+  type_error: "the value has the wrong type",
   value_error: "the value breaks a rule",
 } as const;
 export type IssueType = keyof typeof issueTypes;

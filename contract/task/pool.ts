@@ -51,7 +51,7 @@ function checkWorkers(place: Place, min: number | undefined, max: number | undef
   if (given.length === 0)
     refuse(place, "needs `workers`, or `min_workers` and `max_workers`", "missing");
   if (given.includes("workers") && given.length > 1)
-    refuse(child(place, "workers"), "cannot stand beside `min_workers` and `max_workers`");
+    refuse(child(place, "workers"), "cannot be combined with `min_workers` and `max_workers`");
   if (min !== undefined && max !== undefined && min > max)
     refuse(child(place, "min_workers"), `must not exceed \`max_workers\`, which is ${max}`);
   for (const field of scalingFields)

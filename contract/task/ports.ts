@@ -29,7 +29,7 @@ function rangeAt(place: Place): [Range] | undefined {
     return refuse(place, "must be a port or a range of ports: 8080 or 8000-8010");
   const [first, last] = [Number(from), Number(to)];
   if (first < 1 || last > 65_535 || first > 65_535)
-    return refuse(place, "must lie between port 1 and 65535");
+    return refuse(place, "must be between 1 and 65535");
   if (first > last) return refuse(place, "must be a range that begins with its lower port");
   return [[first, last]];
 }

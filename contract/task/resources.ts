@@ -85,9 +85,9 @@ function refuseMixedLists(list: Place, base: GivenResources): void {
   const kinds = base.accelerators;
   if (kinds === undefined || kinds.kinds.length < 2) return;
   if (kinds.ordered)
-    refuse(list, "cannot stand beside a list of accelerators; put them into the items");
+    refuse(list, "cannot be combined with a list of accelerators; put them into the items");
   else if (list.path.at(-1) === "ordered")
-    refuse(list, "cannot stand beside several kinds of accelerators; put them into the items");
+    refuse(list, "cannot be combined with several kinds of accelerators; put them into the items");
 }
 
 function readItem(place: Place): GivenResources {

@@ -105,7 +105,7 @@ function checkName(place: Place, name: string | undefined, sources: readonly str
   }
   if (name === undefined) return;
   const at = child(place, "name");
-  if (isBucket) refuse(at, "cannot stand beside a source that is a bucket; leave it out");
+  if (isBucket) refuse(at, "cannot be combined with a source that is a bucket; leave it out");
   else if (schemeOf(name) !== undefined)
     refuse(at, "must be the bare name of a bucket, without a scheme");
   else if (!/^[a-z0-9][a-z0-9._-]{1,61}[a-z0-9]$/.test(name))
@@ -124,7 +124,7 @@ function checkSources(place: Place, sources: readonly string[], mode: StorageMod
     if (scheme !== undefined && !isUri(one))
       refuse(item, `has the unknown scheme \`${scheme}://\``);
     else if (isUri(one) && isList)
-      refuse(item, "must be a local path; a bucket cannot stand in a list");
+      refuse(item, "must be a local path; a bucket cannot be in a list");
     else if (isUri(one) && mode !== "COPY" && hasObject(one))
       refuse(item, "must be a whole bucket, not something in it; or use `mode: COPY`");
     else if (isList && names.indexOf(names[at] ?? "") < at)

@@ -169,7 +169,7 @@ function readKind(
     refuse(pool, "cannot stand beside `service`; a task is one or the other");
   const isPool = pool !== undefined && typeof pool.value !== "string";
   if ((isPool || isService) && resources.jobRecovery !== undefined)
-    refuse(child(child(place, "resources"), "job_recovery"), "goes only with managed jobs");
+    refuse(child(child(place, "resources"), "job_recovery"), "is for managed jobs only");
   const names = new Set([...Object.keys(variables.secrets), ...variables.storedSecrets]);
   const lookup = lookupOf({ ...variables, secrets: {} }, place);
   return {

@@ -56,7 +56,7 @@ export function lookupOf({ envs, secrets }: Variables, task: Place): Lookup {
     if (filledIn > filledInAtMost)
       refuse(
         task,
-        `its variables fill in more than ${filledInAtMost} characters; shorten their values`,
+        `its variables expand to more than ${filledInAtMost} characters; shorten their values`,
         "too_large",
       );
     return value;
@@ -75,7 +75,7 @@ function readSecrets(
   const references = keys.filter((key) => key.startsWith(storedPrefix));
   for (const key of references)
     if (child(place, key).value !== null)
-      refuse(child(place, key), "refers to a stored secret and takes no value; leave it empty");
+      refuse(child(place, key), "refers to a stored secret; leave its value empty");
   const names = references.map((key) => key.slice(storedPrefix.length)).filter(isName);
   return { values: readValues(place, given, "secret"), stored: names };
 }
@@ -122,7 +122,8 @@ function readValue(
   return refuse(place, `has no value; ${ways[kind]}`, "missing");
 }
 
-const notAName = "must be a name that a shell knows: letters, digits and _, no digit first";
+const notAName =
+  "must be a valid name of a shell variable: letters, digits and _, not starting with a digit";
 const isName = (name: string) => secretName.test(name);
 
 /** User, password and server of a container registry only mean something together. */

@@ -46,8 +46,8 @@ export function readVolumes(place: Place, lookup: Lookup): Record<string, Volume
 function addMount(at: Place, mounts: Map<string, VolumeMount>, path: string, mount: VolumeMount) {
   const isSame = (other: VolumeMount) =>
     other.kind === "named" && mount.kind === "named" && other.name === mount.name;
-  if (mounts.has(path)) refuse(at, "is the path of another volume already");
-  else if ([...mounts.values()].some(isSame)) refuse(at, "mounts a volume that is mounted already");
+  if (mounts.has(path)) refuse(at, "is already the path of another volume");
+  else if ([...mounts.values()].some(isSame)) refuse(at, "mounts a volume that is already mounted");
   mounts.set(path, mount);
 }
 

@@ -4,7 +4,7 @@ const rows: readonly [RegExp, string][] = [
     /^Nested mappings are not allowed.*/s,
     "a value holds `: `, or the line below is indented too far; put the value in quotes, or fix the indentation",
   ],
-  [/^Implicit (?:map )?keys need.*/s, "a field needs a `:` and a space behind its name"],
+  [/^Implicit (?:map )?keys need.*/s, "a field needs a `:` and a space after its name"],
   [/^All mapping items.*/s, "fields of one mapping need the same indentation"],
   [/^All sequence items.*/s, "items of one list need the same indentation"],
   [

@@ -35,7 +35,7 @@ export const BalancerSettings = z.object({
   logLevel: z
     .enum(["debug", "info", "warn", "error"])
     .default("info")
-    .describe("Lowest level that is logged."),
+    .describe("Minimum level that is logged."),
   logFile: z.string().optional().describe("Log file; stderr by default."),
   logFileBytes: z.coerce
     .number()

@@ -109,10 +109,10 @@ const capabilitiesOf = (chosen: readonly Provider[], allowed: readonly string[])
       .map(({ name }) => [name, ["compute" as const]]),
   );
 
-/** `aws/us-east-1 refused 2 nodes of p4d: no capacity; it will be tried again in 42 s`. */
+/** `aws/us-east-1 refused 2 nodes of p4d: no capacity; retrying in 42 s`. */
 const refusalLine = ({ offer, nodes, reason, until }: Refusal, now: number): string =>
   `${offer.infra} refused ${nodes} ${nodes === 1 ? "node" : "nodes"} of ${offer.instanceType}` +
-  `${offer.isSpot ? " on spot" : ""}: ${reason}; it will be tried again in ${Math.ceil((until - now) / 1_000)} s`;
+  `${offer.isSpot ? " on spot" : ""}: ${reason}; retrying in ${Math.ceil((until - now) / 1_000)} s`;
 
 /** Refuses what a launch of these tasks would refuse as it is submitted. */
 async function validate(

@@ -25,7 +25,7 @@ export async function optimize(
   const whole = await withDefaults(ctx, call.workspace, dag);
   const document = readDocument(await withVolumes(ctx, whole, call));
   if (minimize === 1)
-    call.print("machines are chosen by their price: how long a task takes on each is not known\n");
+    call.print("machines are chosen by price; how long the task takes on each is unknown\n");
   const prices: number[] = [];
   for (const task of document.tasks) prices.push(await planOf(ctx, task, call));
   if (prices.length < 2) return null;

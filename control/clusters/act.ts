@@ -194,7 +194,7 @@ async function wantAs(
   });
   if (!isWritten) return;
   const isLost = wanted === "GONE" && (await hasHooks(ctx, cluster, "down"));
-  const loss = isLost ? "; what its hooks wrote went with it" : "";
+  const loss = isLost ? "; the output of its hooks is lost" : "";
   await remark(ctx, cluster.id, `cluster ${cluster.name} ${because}${loss}`);
 }
 

@@ -70,7 +70,7 @@ function refuseBuild(ctx: Context, cluster: Cluster, rank: number, { build }: He
   ctx.watches.forget(id);
   fail(
     "CloudError",
-    `node ${rank} of ${name} has an agent of build ${build} again however often it is replaced by ` +
+    `node ${rank} of ${name} has an agent of build ${build} again although it is replaced by ` +
       `build ${agentBuild}: something else starts it there; stop that (a unit of systemd, ` +
       "another control plane), then start the cluster again, or take it down",
   );

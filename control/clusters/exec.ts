@@ -26,7 +26,7 @@ import { isAboutToGo, submitJob } from "./submit.ts";
 import { toHandle } from "./view.ts";
 import { untilReached } from "./wait.ts";
 
-const hooksStay = `without effect here: config.hooks (${product.word} launch sets the hooks of a cluster)\n`;
+const hooksStay = `no effect here: config.hooks (${product.word} launch sets the hooks of a cluster)\n`;
 
 type ExecInput = InputOf<typeof rows.exec>;
 

@@ -53,7 +53,12 @@ type StopOrDown = InputOf<typeof rows.stop>;
 export async function stop(ctx: Context, input: StopOrDown, call: Call) {
   const find = async () => {
     const cluster = await stoppable(ctx, input.cluster_name);
-    await warnOfPreemption(ctx, cluster, "whether it is stopped or gone is the provider's", call);
+    await warnOfPreemption(
+      ctx,
+      cluster,
+      "the provider decides whether it is stopped or deleted",
+      call,
+    );
     await tellChosen(ctx, cluster, "stop", input, call);
     return cluster;
   };

@@ -60,7 +60,7 @@ export async function addManaged(
     autostop: null,
   });
   if (!(await addNewCluster(ctx, cluster, task, (tx) => admitCluster(ctx, tx, cluster))))
-    fail("ConflictError", `there is a cluster ${cluster.name} already`);
+    fail("ConflictError", `cluster ${cluster.name} already exists`);
   return cluster;
 }
 

@@ -27,13 +27,13 @@ export async function preempt(ctx: Context, input: Input, call: Call): Promise<n
   await call.aside(sleep(leftMs, undefined, { signal: call.signal }));
   const cluster = await findCluster(ctx.db, clusterId);
   if (cluster === undefined || cluster.status === "GONE") {
-    call.print(`cluster ${input.cluster_name} is gone already\n`);
+    call.print(`cluster ${input.cluster_name} is already gone\n`);
     return null;
   }
   for (const [index, rank] of ranks.entries())
     if (await isStillIt(ctx, cluster, rank, lifecycles[index], call))
       await takeAway(ctx, cluster, rank, call);
-    else call.print(`node ${rank} of ${cluster.name} is another one by now, and stays\n`);
+    else call.print(`node ${rank} of ${cluster.name} was replaced meanwhile and is not affected\n`);
   return null;
 }
 

@@ -83,8 +83,8 @@ async function settle(ctx: Context, id: string, signal: AbortSignal, aside: Asid
 function refuseUnsettled({ name }: Cluster): never {
   fail(
     "CloudError",
-    `cluster ${name} does not become stable: its nodes needed another action at each of ${roundsAtMost} ` +
-      "checks; see its events, and take it down if they do not help",
+    `cluster ${name} does not become stable: its nodes needed an action at each of ${roundsAtMost} ` +
+      "checks; see its events, or take it down",
   );
 }
 

@@ -23,7 +23,7 @@ export function statement<DB extends Queries, Given extends Fields, Row>(
   function buildOnce(db: DB, given: Given, values: readonly Value[]): Built<Row> {
     const built = build(db, given).compile();
     if (values.length !== built.parameters.length || !built.parameters.every(isAt(values)))
-      throw new Error(`its values come in another order: ${built.sql}`);
+      throw new Error(`its values are in another order: ${built.sql}`);
     return built;
   }
 

@@ -34,7 +34,7 @@ function watch(req: IncomingMessage, everyMs: number): void {
   untilOver(req, () => clearInterval(timer));
 }
 
-const stalled = "the body made no progress and was given up; send it again";
+const stalled = "the upload of the body stalled and was aborted; send it again";
 
 /** The memory for bodies on their way in: takes a request, or says that there is no room for its body. */
 export function openBodyMemory({ bodyMemoryMegabytes }: Pick<Config, "bodyMemoryMegabytes">) {

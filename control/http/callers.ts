@@ -53,7 +53,7 @@ const carriesCredential = ({ headers }: IncomingMessage): boolean =>
 
 const homeToken = { userId: localUserId, credential: "home token" };
 const ownUser = { userId: localUserId, credential: "local" };
-const gone = "the user that these credentials belong to was deleted";
+const gone = "the user of these credentials was deleted";
 
 /** Throws what a caller is answered who has no credentials. */
 export const refuseAnonymous = ({ config }: Pick<Context, "config">): never =>

@@ -90,7 +90,10 @@ const successes: Record<Operation["mode"], (shapes: RowShapes) => Answer> = {
   }),
   file: () => ({ description: "A zip.", content: { "application/zip": { schema: {} } } }),
   socket: () => ({ description: "The connection is a WebSocket from here on." }),
-  page: () => ({ description: "A page, or a line of text for programs.", content: pages }),
+  page: () => ({
+    description: "A page for browsers, or a line of text for programs.",
+    content: pages,
+  }),
 };
 
 /** An event as its fields are in the stream. Source: html.spec.whatwg.org, server-sent events. */
@@ -132,9 +135,9 @@ function refusalsOf(row: Operation, isBuilt: boolean): Record<string, Answer> {
         ],
       }),
     },
-    ...(hasBody ? { "408": refusal("The body did not come in time.") } : {}),
+    ...(hasBody ? { "408": refusal("The body did not arrive in time.") } : {}),
     "431": refusal("The address and the headers are too long."),
-    "503": refusal("Too much at once, or none to be had; try again later."),
+    "503": refusal("Too many requests, or no capacity; try again later."),
     ...(hasInput ? { "422": invalid } : {}),
   };
 }

@@ -123,7 +123,8 @@ export function buildServer(
   return app;
 }
 
-const tooManyBodies = "too many large bodies are on their way to control; try again in a second";
+const tooManyBodies =
+  "too many large requests are being uploaded to control; try again in a second";
 
 /** Listens, and says where; throws `ConflictError` when the port is taken. */
 export async function listen(
@@ -212,7 +213,10 @@ function callerOf(req: FastifyRequest, input: InputOf<Operation>): Omit<Caller, 
 function ofFastify(error: unknown, req: FastifyRequest): AppError {
   const code = errorCodeOf(error);
   if (code === "ECONNRESET" && !req.raw.complete)
-    return new AppError("RequestCancelled", "the client hung up before its body was whole");
+    return new AppError(
+      "RequestCancelled",
+      "the client disconnected before it sent the whole body",
+    );
   if (code === "FST_ERR_CTP_BODY_TOO_LARGE")
     return new AppError("TooLargeError", `the body is larger than ${bodyLimitBytes} bytes`);
   if (code === "FST_ERR_CTP_INVALID_MEDIA_TYPE") return noJson(req);

@@ -32,14 +32,14 @@ const refusals: Readonly<Record<string, Refusal>> = {
   ERR_HTTP_REQUEST_TIMEOUT: {
     status: "408 Request Timeout",
     type: "TimeoutError",
-    detail: "the request did not come whole in time",
+    detail: "the request did not arrive in time",
   },
 };
 
 const unreadable: Refusal = {
   status: "400 Bad Request",
   type: "ValueError",
-  detail: "this is no HTTP request that can be read",
+  detail: "this is not a valid HTTP request",
 };
 
 /**

@@ -56,7 +56,7 @@ export function checkCancel(input: Input): void {
   if (ways.filter(Boolean).length !== 1)
     fail("ValueError", "give exactly one of name, job_ids, pool, all and all_users");
   if (task !== null && name === null && ids?.length !== 1)
-    fail("ValueError", "a task is one of a single job: give that as well");
+    fail("ValueError", "a task belongs to one job; name the job as well");
 }
 
 /** The jobs that are named by number; existing clients send an empty list for none. */

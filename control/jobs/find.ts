@@ -25,7 +25,7 @@ export async function findTasks(
   reader: Reader,
 ): Promise<JobTask[]> {
   if (name !== null && id !== null)
-    fail("ValueError", "name the job, or give its number, not both");
+    fail("ValueError", "give the name or the number of the job, not both");
   const { workspaces } = reader;
   const userId = name === null ? ownerShown(reader, false) : undefined;
   const latest = () => findLatestId(ctx.db, { name: name ?? undefined, userId, workspaces });

@@ -73,10 +73,10 @@ export function checkLaunch(input: Input): void {
   if (tasks.some((task) => (pool ?? task.inPool ?? null) !== null && leaseOf(task) !== null))
     fail(
       "ValueError",
-      "a job of a pool cannot have a job_recovery.lease, as other jobs use its worker, too: leave lease or pool out",
+      "a job of a pool cannot have a job_recovery.lease, because other jobs use its worker; remove the lease or the pool",
     );
   if (parentId !== null && (kind !== "task" || (copies ?? 1) !== 1))
-    fail("NotSupportedError", "what joins a job group must be one job of one task");
+    fail("NotSupportedError", "only a single job with one task can join a job group");
   if (copies !== null && (copies < 1 || copies * tasks.length > caps.entries))
     fail(
       "ValueError",

@@ -86,11 +86,7 @@ export async function isGroupUp(ctx: Context, task: JobTask): Promise<boolean> {
   for (const other of await listTasks(ctx.db, [job.id])) {
     const isPast = hasEnded(other) || other.wanted === "CANCELLED" || other.startedAt !== null;
     if (isPast || (await findCluster(ctx.db, other.clusterId ?? ""))?.status === "UP") continue;
-    await tellWait(
-      ctx,
-      task,
-      `waits until ${calledInJob(other)} of its group has its cluster, too`,
-    );
+    await tellWait(ctx, task, `waits until ${calledInJob(other)} of its group has its cluster`);
     return false;
   }
   return true;

@@ -47,14 +47,14 @@ export async function findOutcome(
 }
 
 const silent = ({ provider }: Cluster): string =>
-  `its machine does not answer; waits until it does, or until ${provider} says that it is gone`;
+  `its machine does not respond; waits until it does, or until ${provider} says that it is gone`;
 
 /** What a lease says of a machine that does not answer: how the attempt was lost, or until when it may live. */
 export function leaseOf(ctx: Context, task: JobTask, cluster: Cluster): Lease {
   if (!hasLease(task)) return { loss: undefined, wayOut: "" };
   const { until, isOver } = ctx.jobLeases.keep(task, cluster);
   const its = `its lease of ${describeLease(task.leaseMs)} has run out`;
-  const loss = isOver ? `its machine does not answer, and ${its}` : undefined;
+  const loss = isOver ? `its machine does not respond, and ${its}` : undefined;
   const at = until === null ? "" : new Date(until).toISOString();
   return { loss, wayOut: until === null ? "" : `, or until ${at}, when ${its}` };
 }

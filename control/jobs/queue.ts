@@ -56,13 +56,13 @@ export async function queueV2(
 /** What the row's shapes cannot say. */
 export function checkQueue({ page, limit, statuses, sort_by: sortBy }: Input): void {
   if (page !== null && limit === null) fail("ValueError", "page needs limit");
-  if ((page ?? 1) < 1 || (limit ?? 1) < 1) fail("ValueError", "page and limit begin with 1");
+  if ((page ?? 1) < 1 || (limit ?? 1) < 1) fail("ValueError", "page and limit start at 1");
   const odd = statuses?.find((one) => !ManagedJobStatusName.safeParse(one).success);
-  if (odd !== undefined) fail("ValueError", `${odd} is no status of a managed job`);
+  if (odd !== undefined) fail("ValueError", `${odd} is not a status of a managed job`);
   if (sortBy !== null && !isSortable(sortBy))
     fail(
       "ValueError",
-      `sort_by: jobs are not sorted by ${sortBy}; there are ${sortNames.join(", ")}`,
+      `sort_by: jobs cannot be sorted by ${sortBy}; expected one of ${sortNames.join(", ")}`,
     );
 }
 

@@ -48,7 +48,7 @@ export function bounded(provider: Provider, mayChange: () => Promise<void>): Pro
 const tooLate = (place: string, call: Bounded): AppError =>
   new AppError(
     "TimeoutError",
-    `${place} did not answer within ${limitsMs[call] / 1_000} s (${call}); it is asked again`,
+    `${place} did not answer within ${limitsMs[call] / 1_000} s (${call}); control retries`,
   );
 
 /** The outcome of a call, or why it was ended; an ended call is waited for, but not for long. */

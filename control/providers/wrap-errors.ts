@@ -10,7 +10,7 @@ export function wrapErrors<Duties extends Record<string, Duty>>(
   const own = (error: unknown): never => {
     if (error instanceof AppError || isAbort(error)) throw error;
     const why = error instanceof Error ? error.message : String(error);
-    throw new AppError("CloudError", `${place} cannot do that now: ${why}`, {}, error);
+    throw new AppError("CloudError", `${place} is not available now: ${why}`, {}, error);
   };
   const kept = Object.entries(duties).map(([name, duty]): [string, Duty] => [
     name,

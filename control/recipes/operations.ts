@@ -48,7 +48,7 @@ async function create(ctx: Ground, input: InputOf<typeof rows.create>, { user }:
   if (!namePattern.test(name))
     fail(
       "InvalidRecipeNameError",
-      `the name of a recipe has up to 40 letters, digits and dashes, and begins with no dash: ${name}`,
+      `the name of a recipe has up to 40 letters, digits and dashes, and does not begin with a dash: ${name}`,
     );
   checkContent(type, content);
   const at = ctx.now().getTime();
@@ -57,7 +57,7 @@ async function create(ctx: Ground, input: InputOf<typeof rows.create>, { user }:
     ...{ user: { id: user.id, name: ownerName ?? user.name }, createdAt: at, updatedAt: at },
   };
   if (!(await ctx.batch((tx) => addRecipe(tx, recipe))))
-    fail("RecipeAlreadyExistsError", `there is a recipe ${name} already`);
+    fail("RecipeAlreadyExistsError", `recipe ${name} already exists`);
   return toRecord(recipe);
 }
 

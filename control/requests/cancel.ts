@@ -82,13 +82,13 @@ async function leftBehind(
   const wanted = wishes[request.name];
   if (wanted === undefined)
     return isNew && wantedBefore === "UP"
-      ? `cluster ${name} goes on; take it down with \`${product.word} down ${name}\`\n`
+      ? `cluster ${name} continues; take it down with \`${product.word} down ${name}\`\n`
       : undefined;
   const cause = causeOf(call, `${request.name} cancelled`);
   const isShared = await isWishedElsewhere(tx, request);
   if (isShared || !(await takeBack(tx, { id, wanted }, cause)))
-    return `the ${request.name} of cluster ${name} goes on\n`;
-  const reason = `the ${request.name} is taken back (${cause.because})`;
+    return `the ${request.name} of cluster ${name} continues\n`;
+  const reason = `the ${request.name} is cancelled (${cause.because})`;
   await addEvent(tx, {
     ...{ noun: "cluster", id, reason, actor: cause.by },
     ...{ isNoteworthy: true, at: ctx.now() },

@@ -21,7 +21,7 @@ export async function resolveId(ctx: Context, prefix: string, reader: Reader): P
   const [id] = ids;
   if (prefix === "" || id === undefined) return notFound(prefix);
   if (ids.length > 1)
-    fail("ValueError", `several requests begin with ${prefix}; give more of the id`);
+    fail("ValueError", `several requests begin with ${prefix}; use a longer prefix`);
   return id;
 }
 
@@ -45,6 +45,6 @@ export async function getRequest(ctx: Context, id: string): Promise<StoredReques
 const notFound = (id: string): never =>
   fail(
     "NotFoundError",
-    `there is no request ${id}; ended ones are forgotten after a day, and those that only read ` +
-      "after minutes or with a restart of control",
+    `there is no request ${id}; finished requests are kept for a day, and those that only read ` +
+      "for minutes or until control restarts",
   );

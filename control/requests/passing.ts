@@ -18,7 +18,8 @@ export const isDropped = (request: StoredRequest, now: Date): boolean =>
   isPassing(request) && request.finishedAt !== null && request.finishedAt <= now.getTime() - keepMs;
 
 /** What stands where a text was. */
-export const droppedLine = "the text of this request was kept for two minutes only; ask anew\n";
+export const droppedLine =
+  "the output of this request was kept for two minutes only; send the request again\n";
 
 /** Drops texts whose clients have had the time to read them. */
 export async function dropPassing(ctx: Context): Promise<void> {

@@ -116,7 +116,7 @@ const runsAtMost = 3;
 const givenUp = new AppError(
   "RuntimeError",
   `control ended unexpectedly ${runsAtMost} times while it worked on this request, which is not ` +
-    "tried again; look at what it left, and at the log of control, before you repeat it",
+    "tried again; check what it left behind and the log of control before you repeat it",
 );
 
 /** `isLeft` is of a request that an earlier process left. */

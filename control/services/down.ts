@@ -33,7 +33,7 @@ export function noneOf({ names, isPool }: Parameters<typeof chooseServices>[1]):
   const given = [names ?? []].flat();
   return given.length === 0
     ? `There is no ${noun} to take down.`
-    : `No ${noun} goes by the name ${given.join(" or ")}.`;
+    : `No ${noun} is named ${given.join(" or ")}.`;
 }
 
 /** What the row's shapes cannot say of which services are meant. */
@@ -70,10 +70,12 @@ export async function untilGone(
   if (service.status === "GONE") return call.print(`${called} ${name} is gone.\n`);
   const why = service.problem?.message;
   const command = service.isPool ? "jobs pool" : "serve";
-  const wayOut = `control keeps trying; to forget it: ${product.word} ${command} down --purge ${name}`;
+  const wayOut = `control keeps trying; to remove it from the list: ${product.word} ${command} down --purge ${name}`;
   if (!purge) fail("RuntimeError", `${noun} ${name}: ${why}; ${wayOut}`);
   await forget(ctx, service, call.signal);
-  call.print(`${called} ${name} is forgotten, although ${why}; control keeps trying.\n`);
+  call.print(
+    `${called} ${name} is removed from the list, although ${why}; control keeps trying.\n`,
+  );
 }
 
 /** Of a service that is forgotten its replicas are still removed as soon as they can be. */

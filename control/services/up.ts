@@ -58,7 +58,7 @@ export async function up(ctx: Context, given: Input, call: Call): Promise<[strin
 
 function beginningOf({ spec: { replicas } }: Pick<OpenVersion, "spec">): string {
   if (replicas.max === 0) return "it has no replicas, as configured";
-  if (replicas.min === 0) return "it has no replica until the first request comes";
+  if (replicas.min === 0) return "it starts a replica on the first request";
   return "its replicas are being brought up";
 }
 

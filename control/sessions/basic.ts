@@ -50,7 +50,7 @@ export function basicOf(ctx: Ground): Authenticator {
     const [, encoded] = /^basic +(\S+)$/i.exec(head.headers.authorization ?? "") ?? [];
     if (encoded === undefined) return undefined;
     if (!ctx.config.login.includes("password"))
-      return fail("AuthenticationError", "nobody logs in with a password here");
+      return fail("AuthenticationError", "password login is not enabled here");
     const text = Buffer.from(encoded, "base64").toString("utf8");
     const at = text.indexOf(":");
     if (at < 0) fail("AuthenticationError", "Authorization: Basic has no name and password");

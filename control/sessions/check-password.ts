@@ -55,7 +55,7 @@ async function check(ctx: Ground, { name, password, address }: Given): Promise<A
     giveBack();
     throw error;
   });
-  if (user === undefined) return fail("AuthenticationError", "the name or the password is wrong");
+  if (user === undefined) return fail("AuthenticationError", "wrong name or password");
   giveBack();
   return user;
 }

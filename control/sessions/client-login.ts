@@ -46,7 +46,8 @@ export async function fetchToken(
   { code_verifier: verifier }: InputOf<typeof authOperations.token>,
   { origin }: Call,
 ): Promise<{ token: string }> {
-  if (!verifier) fail("ValueError", "code_verifier: name what the challenge was made from");
+  if (!verifier)
+    fail("ValueError", "code_verifier: send the value that the challenge was made from");
   const challenge = createHash("sha256").update(verifier).digest("base64url");
   const address = origin?.address ?? "";
   // Clients ask every second.
@@ -54,8 +55,8 @@ export async function fetchToken(
   if (approver === undefined) {
     // The challenge is in the address of a page, and no secret.
     const exposed = await findApprover(ctx.db, verifier);
-    if (exposed === undefined) return fail("NotFoundError", "nobody has approved this login yet");
-    return refuseFetch(ctx, exposed, address, "the challenge came in the place of its verifier");
+    if (exposed === undefined) return fail("NotFoundError", "this login has not been approved yet");
+    return refuseFetch(ctx, exposed, address, "the challenge was sent in place of its verifier");
   }
   const token = await ctx.batch(async (tx) => {
     const approval = await takeApproval(tx, challenge, ctx.now().getTime());
@@ -68,7 +69,8 @@ export async function fetchToken(
   return { token };
 }
 
-const ended = "this login was fetched already, or not within five minutes; begin another one";
+const ended =
+  "this login was already fetched, or not fetched within five minutes; start another one";
 
 /** Throws `NotFoundError`, which is written down: somebody may have got hold of what is not theirs. */
 async function refuseFetch(

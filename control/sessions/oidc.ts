@@ -66,7 +66,7 @@ const forget = (call: Call): string =>
 
 function requireOidc({ config }: Ground): void {
   if (!config.login.includes("oidc"))
-    fail("NotFoundError", "nobody logs in by an identity provider here");
+    fail("NotFoundError", "identity provider login is not enabled here");
 }
 
 /** Throws `AuthenticationError` where this browser began no login, or too long ago. */
@@ -75,7 +75,7 @@ function keptIn(ctx: Ground, sealed: string | null): Kept {
   if (kept?.kind === method && kept.until > ctx.now().getTime()) return kept;
   return fail(
     "AuthenticationError",
-    "this login was not begun in this browser, or more than ten minutes ago",
+    "this login was started in another browser, or more than ten minutes ago",
   );
 }
 

@@ -20,7 +20,7 @@ export async function logIn(ctx: Ground, _input: unknown, call: Call): Promise<R
   let user: Account;
   try {
     if (!ctx.config.login.includes("password"))
-      fail("NotSupportedError", "nobody logs in with a password here");
+      fail("NotSupportedError", "password login is not enabled here");
     const { address } = originOf(call);
     user = await checkPassword(ctx, { name: attempt.name, password: password ?? "", address });
   } catch (error) {
@@ -42,8 +42,7 @@ async function readForm(body: RawBody | null): Promise<URLSearchParams> {
   let size = 0;
   for await (const chunk of body?.stream ?? []) {
     size += chunk.length;
-    if (size > formBytes)
-      fail("TooLargeError", "a login has a name and a password, and little more");
+    if (size > formBytes) fail("TooLargeError", "a login takes a name and a password only");
     chunks.push(chunk);
   }
   return new URLSearchParams(Buffer.concat(chunks).toString("utf8"));

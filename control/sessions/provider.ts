@@ -156,7 +156,7 @@ async function failureOf({ config }: Ground, error: unknown): Promise<AppError> 
   if (error instanceof ClientError && error.code !== "OAUTH_TIMEOUT")
     return new AppError(
       "AuthenticationError",
-      `what the identity provider answers does not fit this login: ${error.message}`,
+      `the answer of the identity provider does not match this login: ${error.message}`,
       {},
       error,
     );
@@ -166,7 +166,7 @@ async function failureOf({ config }: Ground, error: unknown): Promise<AppError> 
 const unreachable = (issuer: string, error: unknown): AppError =>
   new AppError(
     "UnreachableError",
-    `the identity provider at ${issuer} does not answer as one: ${(error as Error).message}`,
+    `the identity provider at ${issuer} does not respond like one: ${(error as Error).message}`,
     {},
     error,
   );

@@ -25,7 +25,7 @@ export function proxyOf(ctx: Ground): Authenticator {
     if (noted.take(address) > 0) return;
     const refusal = new AppError(
       "AuthenticationError",
-      `${proxyUserHeader} is believed only from OUTRIGGER_PROXY_ADDRESSES`,
+      `${proxyUserHeader} is trusted only from OUTRIGGER_PROXY_ADDRESSES`,
     );
     await auditRefusedLogin(ctx, { userName: name, method: "proxy", address }, refusal);
   }

@@ -28,7 +28,7 @@ export function readPools(document: unknown): Map<string, SshNodePoolConfig> {
 
 function readPool(name: string, config: unknown): SshNodePoolConfig {
   if (!poolName.test(name))
-    fail("ValueError", `${name} cannot name a pool; take letters, digits and . _ -`);
+    fail("ValueError", `${name} cannot name a pool; use letters, digits and . _ -`);
   const parsed = SshNodePoolConfig.safeParse(config ?? {});
   if (!parsed.success) {
     const [issue] = parsed.error.issues;

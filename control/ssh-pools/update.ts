@@ -77,8 +77,8 @@ function refuseWhileNode(pool: string, host: string, nodes: readonly HostNode[])
   if (node === undefined) return;
   fail(
     "ConflictError",
-    `pool ${pool}: host ${host} is a node of ${node.clusterName}; write \`drain: now\` beside it ` +
-      "to have the cluster take another host, or take the cluster down",
+    `pool ${pool}: host ${host} is a node of ${node.clusterName}; set \`drain: now\` for it ` +
+      "to move the cluster to another host, or take the cluster down",
   );
 }
 

@@ -18,7 +18,7 @@ export const tokensOf =
     const token = await findTokenByDigest(ctx.db, digestOf(secret));
     const now = ctx.now().getTime();
     if (token === undefined)
-      fail("AuthenticationError", "this token is not known; it may have been rotated or deleted");
+      fail("AuthenticationError", "unknown token; it may have been rotated or deleted");
     const { id, name, expiresAt, lastUsedAt, known } = token;
     if (expiresAt !== null && expiresAt <= now)
       fail(

@@ -33,7 +33,7 @@ export async function keepChunk(
   body: Readable,
 ): Promise<string[]> {
   if (index >= total || total > mostChunks)
-    fail("ValueError", `there is no chunk ${index} of ${total}; they count from 0`);
+    fail("ValueError", `there is no chunk ${index} of ${total}; chunks are numbered from 0`);
   await makeFolder(folder);
   const draft = join(folder, `${randomUUID()}.new`);
   try {

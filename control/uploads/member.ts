@@ -87,7 +87,7 @@ async function readLink(
   { name, path }: Place,
 ): Promise<ReadMember> {
   if (found.uncompressedSize > longestTargetBytes)
-    fail("ValueError", `the archive has a link with too long a target: ${shown(path)}`);
+    fail("ValueError", `the archive has a link whose target is too long: ${shown(path)}`);
   const content = await buffer(await openChecked(zip, found, name));
   if (!isUtf8(content) || content.includes(0))
     fail("ValueError", `the archive has a link whose target is not UTF-8 text: ${shown(path)}`);

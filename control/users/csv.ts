@@ -28,7 +28,7 @@ function lineAt(text: string, start: number): Pick<CsvLine, "fields"> & { end: n
     if (whole === undefined) {
       const newline = text.indexOf("\n", at);
       const end = newline < 0 ? text.length : newline + 1;
-      return { fields: "a quote is not closed, or stands where none may", end };
+      return { fields: "a quote is not closed or misplaced", end };
     }
     fields.push(quoted?.replaceAll('""', '"') ?? plain);
     at += whole.length;

@@ -23,9 +23,10 @@ export const rowsAtMost = 1_000;
  */
 export function readRows(text: string): { rows: ImportRow[]; faults: string[] } {
   const [header, ...lines] = readCsv(text).take(rowsAtMost + 2);
-  if (header === undefined) fail("ValueError", "the text is empty; it begins with a header line");
+  if (header === undefined)
+    fail("ValueError", "the text is empty; it must begin with a header line");
   const columns = columnsOf(header);
-  if (lines.length === 0) fail("ValueError", "there is a header, and no user after it");
+  if (lines.length === 0) fail("ValueError", "there is no user after the header");
   if (lines.length > rowsAtMost)
     fail("ValueError", `there are too many users; import up to ${rowsAtMost} at a time`);
   const rows = new Map<string, ImportRow>();
@@ -34,7 +35,7 @@ export function readRows(text: string): { rows: ImportRow[]; faults: string[] } 
     try {
       const row = readRow(line, columns);
       const same = rows.get(row.name);
-      if (same !== undefined) fail("ValueError", `${row.name} stands on line ${same.line} already`);
+      if (same !== undefined) fail("ValueError", `${row.name} is already on line ${same.line}`);
       rows.set(row.name, row);
     } catch (error) {
       faults.push(atLine(line.number, toAppError(error).message));

@@ -12,7 +12,7 @@ export function requireUserName(name: string): void {
   if ([...name].length > charactersAtMost)
     fail("ValueError", `a name has at most ${charactersAtMost} characters`);
   if (name.trim() !== name) say("begins or ends with a space");
-  if (/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u.test(name)) say("has characters that cannot be seen");
-  if (name.includes(":")) say("has a colon, which no name of a user may have");
-  if (/^[=+@-]/.test(name)) say("begins with a sign that spreadsheets take for a formula");
+  if (/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u.test(name)) say("has invisible characters");
+  if (name.includes(":")) say("has a colon, which names of users must not contain");
+  if (/^[=+@-]/.test(name)) say("begins with a character that spreadsheets read as a formula");
 }

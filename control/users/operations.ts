@@ -60,7 +60,7 @@ async function createUser(
   return null;
 }
 
-const taken = (name: string) => `there is a user ${name} already`;
+const taken = (name: string) => `user ${name} already exists`;
 
 /** That others than administrators change nobody else, and no role, is a rule of the row. */
 async function updateUser(
@@ -88,7 +88,8 @@ async function setPassword(
   password: string,
   { user, origin }: Call,
 ): Promise<void> {
-  if (kind !== "basic") fail("ValueError", `${name} logs in elsewhere, and needs no password here`);
+  if (kind !== "basic")
+    fail("ValueError", `${name} logs in through another provider and has no password here`);
   await setUser(tx, id, { password });
   const session = user.id === id ? (origin?.session ?? null) : null;
   await endSessionsOf(tx, id, session === null ? null : digestOf(session));

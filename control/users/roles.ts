@@ -10,7 +10,10 @@ import { findUser, hasAdmin, setUser } from "./store.ts";
 export const readRole = (word: string): Role =>
   isRole(word)
     ? word
-    : fail("ValueError", `there is no role ${JSON.stringify(word)}; there are ${rolesInWords}`);
+    : fail(
+        "ValueError",
+        `there is no role ${JSON.stringify(word)}; expected one of ${rolesInWords}`,
+      );
 
 const rolesInWords = roleNames.join(", ");
 

@@ -17,7 +17,7 @@ export const readerOf = (headers: Headers): Reader => ({
 
 /**
  * A message of ours for its reader. For existing clients it names their commands, where they have them,
- * and no lines and columns: these clients write a task anew before they send it.
+ * and no lines and columns: these clients write a tsend the request again before they send it.
  */
 export function wordedFor({ program, clientApi }: Reader, message: string): string {
   if (program === product.word) return message;

@@ -53,10 +53,7 @@ async function requireMembership(ctx: Ground, tx: Connection, workspace: string,
   const { workspaces } = await ctx.configurations.current(tx);
   if (known?.user.role === "admin") return;
   if (known !== undefined && isOpenTo(known.user, workspaces[workspace] ?? {})) return;
-  fail(
-    "PermissionDeniedError",
-    `workspace ${workspace} is not open to ${caller.user.name} any more`,
-  );
+  fail("PermissionDeniedError", `workspace ${workspace} is no longer open to ${caller.user.name}`);
 }
 
 /** Lets a job be submitted, which waits until there is room for it. Throws where its workspace is not the caller's. */
@@ -101,7 +98,7 @@ async function holdPolicy(ctx: Ground, tx: Connection, workspace: string): Promi
   await holdConfiguration(tx);
   const { document, workspaces } = await ctx.configurations.current(tx);
   if (Object.hasOwn(workspaces, workspace)) return policyOf(document, workspace);
-  return fail("PermissionDeniedError", `there is no workspace ${workspace} any more`);
+  return fail("PermissionDeniedError", `workspace ${workspace} no longer exists`);
 }
 
 async function requireRoomFor(

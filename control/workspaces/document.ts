@@ -125,7 +125,7 @@ function resourceIssues(resources: Readonly<Record<string, unknown>>, path: Path
   return [
     ...lists.map((name) => ({
       at: [...path, "resources", name],
-      says: "defaults are no list of alternatives; name one kind of machine",
+      says: "defaults cannot list alternatives; name one kind of machine",
     })),
     ...(reading.ok
       ? []

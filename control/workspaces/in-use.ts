@@ -27,7 +27,7 @@ export async function refuseInUse(
     if (!isDeepStrictEqual(fixedPart(was), fixedPart(now)))
       refuseUsed(name, `can only change ${changeable.join(", ")} while it is in use`, things);
     const leftOut = now.private ? await leftOutOf(tx, now, things) : [];
-    if (leftOut.length > 0) refuseUsed(name, "would shut out users who use it", leftOut);
+    if (leftOut.length > 0) refuseUsed(name, "would lock out users who use it", leftOut);
   }
 }
 

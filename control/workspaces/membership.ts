@@ -57,7 +57,7 @@ export function resolveWorkspace({ own, preferred, requested = null }: Choice): 
   }
   if (preferred !== null && own.includes(preferred))
     return { workspace: preferred, source: "preferred", note: null };
-  const note = preferred && `your preferred workspace ${preferred} is not open to you any more`;
+  const note = preferred && `your preferred workspace ${preferred} is no longer open to you`;
   const [only] = own;
   if (only === undefined) return { workspace: null, source: "no-access", note: nowhere };
   if (own.length === 1) return { workspace: only, source: "single-membership", note };

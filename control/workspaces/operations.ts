@@ -51,7 +51,7 @@ async function create(ctx: Context, { workspace_name: name, config }: Named, cal
     rows.create,
     (before) => {
       if (Object.hasOwn(before.workspaces, name))
-        fail("ValueError", `there is a workspace ${name}; update it instead`);
+        fail("ValueError", `workspace ${name} already exists; update it instead`);
       return withWorkspaces(before, { ...before.workspaces, [name]: workspace });
     },
     call,

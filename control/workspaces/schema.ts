@@ -134,7 +134,7 @@ export function spentOf({ workspace, limits }: Pick<Policy, "workspace" | "limit
     const when = limit === "dollars_per_day" ? "today" : "this month";
     return (
       `workspace ${workspace} has spent ${inDollars(use[limit])} of ${inDollars(maximum)} ${when} ` +
-      `(${limit}, UTC); nothing new is launched in it, and what runs goes on`
+      `(${limit}, UTC); new launches are refused, and running work continues`
     );
   }
   return null;

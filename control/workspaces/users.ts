@@ -21,7 +21,7 @@ export async function refuseUnknownUsers(
       const meant = (await listNamed(tx, entry)).filter((user) => isNamedBy(user, entry));
       const field = fieldOf(["workspaces", workspace, "allowed_users", at]);
       if (meant.length > 1)
-        fail("ValueError", `${field}: several users go by ${entry}; write an id`);
+        fail("ValueError", `${field}: several users are named ${entry}; use an id`);
       if (meant.length === 0)
         fail("ValueError", `${field}: there is no user ${entry.slice(0, 80)}; ${wayOut}`);
     }
@@ -29,4 +29,4 @@ export async function refuseUnknownUsers(
 }
 
 const wayOut =
-  "people are known once they were created or have logged in, service accounts by their ids; use allowed_groups for others";
+  "users are known once they have been created or have logged in, service accounts by their ids; use allowed_groups for others";

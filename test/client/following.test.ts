@@ -128,7 +128,7 @@ test("`outrigger queue` says below its table what jobs wait for, the next one fi
   const json = await outrigger(["queue", "dev", "-o", "json"]);
 
   const first = [2, 3, 4, 5, 6].map((id) => `Job ${id} waits for ${id}\n`).join("");
-  assert.equal(stderr, `${first}2 more wait behind them.\n`);
+  assert.equal(stderr, `${first}2 more are waiting.\n`);
   assert.equal(json.stderr, "");
   assert.equal(JSON.parse(json.stdout)[0].status_reason, "waits for 8");
 });

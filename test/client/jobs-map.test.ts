@@ -226,8 +226,8 @@ test("a result is kept as the JSON that it is, else as a text", async (t) => {
 
 const refusals: readonly [why: string, flags: string[], task: string, says: RegExp][] = [
   ["several tasks", [], "name: a\n---\nrun: b\n---\nrun: c\n", /mapped over one task/],
-  ["a task without run", [], "setup: a\n", /the task has no run/],
-  ["several nodes", ["--num-nodes", "2"], "run: a\n", /run on one node/],
+  ["a task without run", [], "setup: a\n", /the task has no `run`/],
+  ["several nodes", ["--num-nodes", "2"], "run: a\n", /runs on one node/],
 ];
 for (const [why, flags, task, says] of refusals)
   test(`a map is refused for ${why}`, async (t) => {

@@ -60,7 +60,7 @@ test("at a terminal each look takes the place of the one before, and control may
   });
 
   assert.equal(stdout.split(erase).length, 4);
-  assert.match(stderr, /^Control does not answer; trying again\.$/m);
+  assert.match(stderr, /^The control plane does not respond; retrying\.$/m);
 });
 
 test("what cannot be shown at all is not watched", async (t) => {

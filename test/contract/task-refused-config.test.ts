@@ -24,7 +24,7 @@ testRefused("config and hooks", [
   ],
   [
     "config: {hooks: [a]}",
-    "line 1, column 18: config.hooks[0]: must be a mapping with `run`, and maybe `events` and `timeout`",
+    "line 1, column 18: config.hooks[0]: must be a mapping with `run` and, optionally, `events` and `timeout`",
   ],
   ["config: {hooks: [{}]}", "line 1, column 18: config.hooks[0]: needs `run`"],
   ["config: {hooks: [{run: null}]}", "line 1, column 19: config.hooks[0].run: must be text"],
@@ -42,7 +42,7 @@ testRefused("config and hooks", [
   ],
   [
     "config: {hooks: [{run: a, events: stop}]}",
-    "line 1, column 27: config.hooks[0].events: must be a list out of stop, preemption, down",
+    "line 1, column 27: config.hooks[0].events: must be a list of stop, preemption, down",
   ],
   [
     "config: {hooks: [{run: a, events: [stop, start, stop]}]}",
@@ -55,7 +55,7 @@ testRefused("config and hooks", [
   ],
   [
     "config: {hooks: [{run: a, events: null}]}",
-    "line 1, column 27: config.hooks[0].events: must be a list out of stop, preemption, down",
+    "line 1, column 27: config.hooks[0].events: must be a list of stop, preemption, down",
   ],
   [
     "config: {hooks: [{run: a, timeout: 0}]}",

@@ -54,11 +54,11 @@ testRefused("job recovery", [
   ],
   [
     "resources: {ports: 80, job_recovery: none}\nservice: {}",
-    "line 1, column 24: resources.job_recovery: goes only with managed jobs",
+    "line 1, column 24: resources.job_recovery: is for managed jobs only",
   ],
   [
     "resources: {job_recovery: none}\npool: {workers: 1}",
-    "line 1, column 13: resources.job_recovery: goes only with managed jobs",
+    "line 1, column 13: resources.job_recovery: is for managed jobs only",
   ],
 ]);
 
@@ -89,11 +89,11 @@ testRefused("any_of and ordered", [
   ],
   [
     "resources: {accelerators: [A100, V100], any_of: [{cpus: 1}]}",
-    "line 1, column 41: resources.any_of: cannot stand beside a list of accelerators; put them into the items",
+    "line 1, column 41: resources.any_of: cannot be combined with a list of accelerators; put them into the items",
   ],
   [
     "resources: {accelerators: {A100: 1, V100: 1}, ordered: [{cpus: 1}]}",
-    "line 1, column 47: resources.ordered: cannot stand beside several kinds of accelerators; put them into the items",
+    "line 1, column 47: resources.ordered: cannot be combined with several kinds of accelerators; put them into the items",
   ],
   [
     "resources: {any_of: [{priority: 1}, {priority: 2}]}",
@@ -110,7 +110,7 @@ testRefused("any_of and ordered", [
   [
     "resources: {infra: aws, any_of: [{region: a}, {ports: 0}]}",
     "line 1, column 35: resources.any_of[0].region: cannot specify both `infra` and `region`; write `infra: cloud/region/zone`",
-    "line 1, column 48: resources.any_of[1].ports: must lie between port 1 and 65535",
+    "line 1, column 48: resources.any_of[1].ports: must be between 1 and 65535",
   ],
   [
     "resources: {any_of: [{hooks: []}]}",

@@ -197,14 +197,8 @@ testRefused("accelerators", [
 ]);
 
 testRefused("ports", [
-  [
-    "resources: {ports: 0}",
-    "line 1, column 13: resources.ports: must lie between port 1 and 65535",
-  ],
-  [
-    "resources: {ports: 70000}",
-    "line 1, column 13: resources.ports: must lie between port 1 and 65535",
-  ],
+  ["resources: {ports: 0}", "line 1, column 13: resources.ports: must be between 1 and 65535"],
+  ["resources: {ports: 70000}", "line 1, column 13: resources.ports: must be between 1 and 65535"],
   [
     "resources: {ports: 80-70}",
     "line 1, column 13: resources.ports: must be a range that begins with its lower port",
@@ -212,7 +206,7 @@ testRefused("ports", [
   [
     "resources: {ports: [80, http, 1-99999]}",
     "line 1, column 25: resources.ports[1]: must be a port or a range of ports: 8080 or 8000-8010",
-    "line 1, column 31: resources.ports[2]: must lie between port 1 and 65535",
+    "line 1, column 31: resources.ports[2]: must be between 1 and 65535",
   ],
   [
     "resources: {ports: 80.5}",

@@ -145,7 +145,7 @@ testRefused("pools", [
   ],
   [
     "pool: {workers: 1, max_workers: 2}",
-    "line 1, column 8: pool.workers: cannot stand beside `min_workers` and `max_workers`",
+    "line 1, column 8: pool.workers: cannot be combined with `min_workers` and `max_workers`",
   ],
   ["pool: {workers: -1}", "line 1, column 8: pool.workers: must be a whole number from 0 to 10000"],
   [

@@ -37,7 +37,7 @@ testRefused("file mounts and storage", [
   ],
   [
     "file_mounts: {/a: {name: bkt, source: s3://b}}",
-    'line 1, column 20: file_mounts["/a"].name: cannot stand beside a source that is a bucket; leave it out',
+    'line 1, column 20: file_mounts["/a"].name: cannot be combined with a source that is a bucket; leave it out',
   ],
   [
     "file_mounts: {/a: {name: s3://b}}",
@@ -57,8 +57,8 @@ testRefused("file mounts and storage", [
   ],
   [
     "file_mounts: {/a: {name: bkt, source: [s3://x]}}",
-    'line 1, column 20: file_mounts["/a"].name: cannot stand beside a source that is a bucket; leave it out',
-    'line 1, column 40: file_mounts["/a"].source[0]: must be a local path; a bucket cannot stand in a list',
+    'line 1, column 20: file_mounts["/a"].name: cannot be combined with a source that is a bucket; leave it out',
+    'line 1, column 40: file_mounts["/a"].source[0]: must be a local path; a bucket cannot be in a list',
   ],
   [
     "file_mounts: {/a: {source: ftp://b}}",
@@ -138,10 +138,10 @@ testRefused("volumes", [
   ],
   [
     "volumes: {/a: v, /a/: w}",
-    'line 1, column 18: volumes["/a/"]: is the path of another volume already',
+    'line 1, column 18: volumes["/a/"]: is already the path of another volume',
   ],
   [
     "volumes: {/a: v, /b: v}",
-    'line 1, column 18: volumes["/b"]: mounts a volume that is mounted already',
+    'line 1, column 18: volumes["/b"]: mounts a volume that is already mounted',
   ],
 ]);

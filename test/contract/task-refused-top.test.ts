@@ -74,7 +74,7 @@ testRefused("variables", [
   ["envs: [A=b]", "line 1, column 1: envs: must be a mapping of names to values"],
   [
     "envs: {1A: b}",
-    "line 1, column 8: envs.1A: must be a name that a shell knows: letters, digits and _, no digit first",
+    "line 1, column 8: envs.1A: must be a valid name of a shell variable: letters, digits and _, not starting with a digit",
   ],
   [
     "envs: {A: null}",
@@ -87,15 +87,15 @@ testRefused("variables", [
   ],
   [
     "secrets: {'a b': c}",
-    'line 1, column 11: secrets["a b"]: must be a name that a shell knows: letters, digits and _, no digit first',
+    'line 1, column 11: secrets["a b"]: must be a valid name of a shell variable: letters, digits and _, not starting with a digit',
   ],
   [
     "secrets: {'secrets:TOKEN': x}",
-    'line 1, column 11: secrets["secrets:TOKEN"]: refers to a stored secret and takes no value; leave it empty',
+    'line 1, column 11: secrets["secrets:TOKEN"]: refers to a stored secret; leave its value empty',
   ],
   [
     "secrets: {'secrets:1': null}",
-    'line 1, column 11: secrets["secrets:1"]: must be a name that a shell knows: letters, digits and _, no digit first',
+    'line 1, column 11: secrets["secrets:1"]: must be a valid name of a shell variable: letters, digits and _, not starting with a digit',
   ],
   [
     "secrets: [TOKEN, 'secrets:OK']",
@@ -157,12 +157,12 @@ testRefused("documents of several parts", [
   ],
   [
     "name: p\nexecution: serial\nprimary_tasks: [a]\n---\nname: a\n---\nname: b",
-    "line 3, column 1: primary_tasks: goes only with `execution: parallel`",
+    "line 3, column 1: primary_tasks: is for `execution: parallel` only",
   ],
   [
     "name: p\n---\nrun: a\n---\nnum_nodes: 0\nresources:\n  ports: 0",
     "line 5, column 1: tasks[1].num_nodes: must be a whole number from 1 to 10000",
-    "line 7, column 3: tasks[1].resources.ports: must lie between port 1 and 65535",
+    "line 7, column 3: tasks[1].resources.ports: must be between 1 and 65535",
   ],
   [
     "name: p\n---\nrun: a\n---\nservice: {ports: 80}\n---\npool: {workers: 1}",

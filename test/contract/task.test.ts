@@ -80,7 +80,7 @@ test("all issues come at once, in the order of the text", () => {
   assert.deepEqual(issueLines(text), [
     "line 1, column 1: num_nodes: must be a whole number from 1 to 10000",
     'line 3, column 3: resources.cpus: must be a positive number, or one with a plus: 4 or "4+"',
-    "line 6, column 7: resources.ports[1]: must lie between port 1 and 65535",
+    "line 6, column 7: resources.ports[1]: must be between 1 and 65535",
     "line 7, column 1: rnu: unknown field `rnu`; did you mean `run`?",
   ]);
 });
@@ -97,7 +97,7 @@ test("issues become items of a 422 answer", () => {
   assert.deepEqual(toValidationItems(reading.ok ? [] : reading.issues), [
     {
       loc: ["body", "task", "resources", "ports", 0],
-      msg: "must lie between port 1 and 65535",
+      msg: "must be between 1 and 65535",
       type: "value_error",
     },
   ]);

@@ -182,7 +182,7 @@ test("beyond the cap a stream is refused, until another one ends", async (t) => 
   const again = await openEvents(world, "follow=false");
 
   assert.equal(refused.status, 503);
-  assert.match(String(refused.json["detail"]), /too many streams/);
+  assert.match(String(refused.json["detail"]), /too many event streams/);
   assert.deepEqual(await again.rest(), []);
 });
 

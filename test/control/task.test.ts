@@ -9,9 +9,9 @@ test("a remark on a service that would only be launched says how to bring it up"
 
   assert.equal(
     remarksOn(task),
-    "without effect here: service (bring it up with `outrigger serve up`), resources.disk_size\n",
+    "no effect here: service (bring it up with `outrigger serve up`), resources.disk_size\n",
   );
-  assert.equal(remarksOn(task, ["service"]), "without effect here: resources.disk_size\n");
+  assert.equal(remarksOn(task, ["service"]), "no effect here: resources.disk_size\n");
 });
 
 test("what cannot be served is refused with its place in the document", () => {

@@ -53,6 +53,6 @@ test("an operator starts control for a team, gives the first administrator a pas
   assert.equal(users.length, 1);
   assert.deepEqual([allowed.code, refused.code, gone.code], [0, 4, 4]);
   assert.match(refused.stderr, /users\.delete needs the role admin; sa:ci has the role viewer/);
-  assert.match(gone.stderr, /this token is not known/);
+  assert.match(gone.stderr, /unknown token/);
   assert.doesNotMatch(restarted.stderr, missing);
 });

@@ -44,7 +44,7 @@ test("a node that is idle while control is away ends by itself", {
   const because = "was idle and turned itself off while control was away";
   assert.ok((await stops.events()).includes(`UP → STOPPED: ${because}`));
   assert.ok((await goes.events()).includes(`UP → GONE: ${because}`));
-  const lost = "; what its hooks wrote went with it";
+  const lost = "; the output of its hooks is lost";
   assert.ok((await goes.events()).includes(`cluster goes ${because}${lost}`));
 
   const start = { cluster_name: "stops", idle_minutes_to_autostop: 60 };

@@ -48,6 +48,6 @@ test("hooks stay with their cluster", { timeout: 300_000 }, async (t) => {
     await stopsWith("old  stop");
 
     const events = await cluster.events();
-    assert.ok(events.some((line) => line.startsWith("failed: this machine cannot do that now")));
+    assert.ok(events.some((line) => line.startsWith("failed: this machine is not available now")));
   });
 });

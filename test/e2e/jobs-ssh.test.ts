@@ -38,7 +38,7 @@ test("a managed job on a host outlives a cut network and a control that is away"
   assert.equal(waiting.status, "RUNNING");
   assert.match(
     waiting.details ?? "",
-    /its machine does not answer; waits until it does|waits until ssh/,
+    /its machine does not respond; waits until it does|waits until ssh/,
   );
   await sleep(cutMs);
   await control.end("SIGKILL");

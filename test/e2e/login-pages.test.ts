@@ -133,7 +133,7 @@ test("a password logs in, the token page hands over, and logging out ends it", {
   await page.getByLabel("Name").fill("ann");
   await page.getByLabel("Password").fill("wrong");
   await page.getByRole("button", { name: "Log in" }).click();
-  await page.getByRole("alert").getByText("The name or the password is wrong.").waitFor();
+  await page.getByRole("alert").getByText("Wrong name or password.").waitFor();
   assert.deepEqual(await barriersOf(page), []);
   await page.getByLabel("Password").fill("right horse battery");
   await page.getByRole("button", { name: "Log in" }).click();

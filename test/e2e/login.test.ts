@@ -63,7 +63,7 @@ test("a login takes a token from a file, and refuses one that is wrong", async (
   const at = ["login", "--endpoint", control.endpoint, "--token-file"];
 
   const refused = await run(...at, wrong).ended;
-  assert.deepEqual([refused.code, /token is not known/.test(refused.stderr)], [4, true]);
+  assert.deepEqual([refused.code, /unknown token/.test(refused.stderr)], [4, true]);
   assert.equal((await run("context", "list").ended).stdout.includes(control.endpoint), false);
   assert.equal((await run(...at, right).ended).code, 0);
   const who = JSON.parse((await run("whoami", "-o", "json").ended).stdout);

@@ -29,7 +29,7 @@ test("services scale with what is asked of them", { timeout: 300_000 }, async (t
     await service.untilReady(1);
     assert.match(
       await service.log("controller"),
-      /target: \d → 1: (0\.\d requests\/s need|a request waits)/,
+      /target: \d → 1: (0\.\d requests\/s need|a request is waiting)/,
     );
     await service.down();
   });

@@ -76,7 +76,10 @@ test("replicas behind sidecars on hosts of a pool", { skip, timeout: 300_000 }, 
     const { status_reason } = await replica(2, ({ status }) => status === "FAILED");
     assert.match(status_reason ?? "", /it printed last:\nv1 listens on 8080/);
     await service.untilReady(2);
-    await assert.rejects(service.terminate(2), /replica 2 has failed; --purge forgets it/);
+    await assert.rejects(
+      service.terminate(2),
+      /replica 2 has failed; to remove it from the list, pass --purge/,
+    );
     await service.terminate(2, true);
     await service.until(({ replica_info }) =>
       replica_info.every(({ replica_id }) => replica_id !== 2),

@@ -79,7 +79,7 @@ test("replicas on hosts of a pool", { skip, timeout: 300_000 }, async (t) => {
     });
     const gone = seen((await service.status()) ?? assert.fail());
     assert.equal(gone?.status, "FAILED_PROBING");
-    assert.match(gone?.status_reason ?? "", /did not answer its probe for 10 s: timeout/);
+    assert.match(gone?.status_reason ?? "", /failed its probe for 10 s: timeout/);
     for (const state of ["down", "up"] as const) await host?.link(state);
   });
 

@@ -76,7 +76,7 @@ test("what hosts left behind is not forgotten", { skip, timeout: 300_000 }, asyn
     await one.launch(aTask("true", place));
     await assert.rejects(
       lab.put([{ host: first }, { host: second, more: { port: 2222, user: "root" } }]),
-      { message: /host \S+ is a node of one; write `drain: now` beside it/ },
+      { message: /host \S+ is a node of one; set `drain: now` for it/ },
     );
     await one.down();
   });

@@ -65,7 +65,7 @@ test("bad hosts are told with their reasons in time, and hold up no good one", {
   says(good, /: ready in [\d.]+ s/);
   assert.ok(placeOf(good) < placeOf(lost), text);
   says(deaf, /nothing listens on port 2; is the SSH server running\?/);
-  says(lost, /does not answer on port 22; is it on, and does a firewall drop this\?/);
+  says(lost, /does not respond on port 22; is it on, and does a firewall block it\?/);
   says(other, /its key has changed: it was SHA256:\S+, and is now SHA256:\S+\. .*`host_key: SHA/);
   says(small, /20 MB are free in \/home\/ana, and the agent needs \d+ MB; make room/);
   says(odd, /we have no Node\.js for riscv64 machines .*; install Node\.js 24 there/);
@@ -190,7 +190,7 @@ test("hosts come and go while clusters are there", { skip, timeout: 300_000 }, a
 
   await t.test("one that a cluster is on cannot be removed, but replaced", async () => {
     await assert.rejects(lab.put([{ host: second }]), {
-      message: /pool lab: host \S+ is a node of one; write `drain: now` beside it/,
+      message: /pool lab: host \S+ is a node of one; set `drain: now` for it/,
     });
     await lab.put([{ host: first, more: { drain: "now" } }, { host: second }]);
     await until(async () => ((await agentsOn(second)) === "1" ? true : undefined));

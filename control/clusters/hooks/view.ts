@@ -29,8 +29,8 @@ export function remarkOnNotice(
   const seconds = secondsOf(hooks, "preemption");
   if (noticeSeconds === undefined || seconds <= noticeSeconds) return "";
   return (
-    `warning: the hooks for preemption may take ${seconds} s in all, but ${name} takes a node away ` +
-    `${noticeSeconds} s after its notice; what takes longer is cut off\n`
+    `warning: the preemption hooks may take ${seconds} s in total, but ${name} takes a node away ` +
+    `${noticeSeconds} s after its notice; hooks that take longer are cut off\n`
   );
 }
 

@@ -37,7 +37,7 @@ export async function atHead(
       const { type, message } = toAppError(error);
       const isAway = type === "UnreachableError";
       if (isAway && whenAway === "look again") return undefined;
-      const why = isAway ? "does not answer" : `cannot be had: ${message}`;
+      const why = isAway ? "does not answer" : `is not available: ${message}`;
       if (left < pauseMs) return giveUp(ctx, cluster, why);
     }
     await sleep(pauseMs, undefined, { signal });

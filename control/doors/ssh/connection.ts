@@ -112,7 +112,7 @@ function readableKeys(target: SshTarget, parseKey: ParseKey): string[] {
   if (fault === undefined || !isOnlyWay) return readable;
   const why = /passphrase|encrypted/i.test(fault.message)
     ? "has a passphrase; load it in an SSH agent, or use one without"
-    : "is not a private key that we can read";
+    : "is not a private key in a supported format";
   fail("CloudError", `host ${nameOf(target)}: the key ${target.keys[0]?.name} ${why}`);
 }
 

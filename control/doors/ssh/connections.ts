@@ -144,7 +144,7 @@ function keyOf(target: SshTarget): string {
 }
 
 const late = (target: SshTarget): AppError =>
-  new AppError("TimeoutError", `host ${nameOf(target)}: it does not open a channel`);
+  new AppError("TimeoutError", `host ${nameOf(target)}: it opened no channel`);
 
 function openOn<Channel extends Duplex>(
   client: Client,

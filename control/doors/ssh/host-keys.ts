@@ -41,6 +41,6 @@ export async function distrust(
     "CloudError",
     `host ${nameOf(target)}: its key has changed: it was ${known}, and is now ` +
       `${shown.fingerprint}. This may be an attack. If the machine was reinstalled, put ` +
-      `\`host_key: ${shown.fingerprint}\` beside its address in the pool`,
+      `\`host_key: ${shown.fingerprint}\` next to its address in the pool`,
   );
 }

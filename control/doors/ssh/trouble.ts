@@ -12,17 +12,17 @@ const cannotBeReached: Trouble = {
 };
 const isSilent: Trouble = {
   type: "TimeoutError",
-  says: ({ port }) => `does not answer on port ${port}; is it on, and does a firewall drop this?`,
+  says: ({ port }) => `does not respond on port ${port}; is it on, and does a firewall block it?`,
 };
 const isNoServer: Trouble = {
   type: "CloudError",
-  says: ({ port }, why) => `what listens on port ${port} ends the connection (${why})`,
+  says: ({ port }, why) => `the service on port ${port} closed the connection (${why})`,
 };
 const isTurnedAwayFrom: Trouble = {
   type: "CloudError",
   says: ({ port }) =>
-    `port ${port} takes connections and closes them at once; is the machine off and a gateway answers ` +
-    "for it, is this no SSH server, or is it one that is too busy (MaxStartups)?",
+    `port ${port} accepts connections and closes them immediately; is the machine off behind a gateway, ` +
+    "is this another service, or is the SSH server too busy (MaxStartups)?",
 };
 const isLost: Trouble = {
   type: "CloudError",
@@ -38,8 +38,8 @@ const troubles: Readonly<Record<string, Trouble>> = {
     type: "CloudError",
     says: ({ port }) => `nothing listens on port ${port}; is the SSH server running?`,
   },
-  ENOTFOUND: { type: "CloudError", says: () => "no address is known for this name" },
-  EAI_AGAIN: { type: "CloudError", says: () => "its name cannot be looked up now" },
+  ENOTFOUND: { type: "CloudError", says: () => "this name has no address" },
+  EAI_AGAIN: { type: "CloudError", says: () => "its name cannot be resolved now" },
   EHOSTUNREACH: cannotBeReached,
   ENETUNREACH: cannotBeReached,
   ETIMEDOUT: isSilent,

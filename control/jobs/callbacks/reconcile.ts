@@ -82,7 +82,7 @@ async function callBack(
 ): Promise<string | undefined> {
   const { workspace } = task.job;
   if (!(await mayCallBack(ctx, workspace)))
-    return `was not run: workspace ${workspace} may not use local any more (allowed_infra)`;
+    return `was not run: workspace ${workspace} can no longer use local (allowed_infra)`;
   const open = await openTask(ctx, task);
   if (typeof open === "string") return "cannot be read any more";
   const { eventCallback: text = "" } = open.task;

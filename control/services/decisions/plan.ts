@@ -33,7 +33,7 @@ export const isLive = ({ wanted, endedAt }: Pick<Replica, "wanted" | "endedAt">)
 export function goalOf(versions: readonly Version[]): Version {
   const tried = versions.filter(({ givenUp }) => givenUp === null);
   const [newest] = (tried.length > 0 ? tried : versions).toSorted((a, b) => b.version - a.version);
-  if (newest === undefined) throw new Error("a service has a version at least");
+  if (newest === undefined) throw new Error("a service has at least one version");
   return newest;
 }
 

@@ -90,7 +90,7 @@ function needed(
       : neededOf(Object.values(targetQps), capacities, rate);
   // Whoever waits, or is being answered, is not left alone because the minute was quiet.
   const count = clip(policy, Math.max(raw, open > 0 ? 1 : 0));
-  if (raw === 0 && open > 0) return { count, reason: "a request waits or is under way" };
+  if (raw === 0 && open > 0) return { count, reason: "a request is waiting or in progress" };
   const each = typeof targetQps === "number" ? ` at ${targetQps} each` : "";
   return { count, reason: `${rate.toFixed(1)} requests/s need ${countOf(policy, raw)}${each}` };
 }
@@ -108,7 +108,7 @@ function neededWorkers(
     const count = Math.min(target, clip(policy, busy));
     return {
       count,
-      reason: `no job waits, and ${countOf(policy, busy)} ${busy === 1 ? "has" : "have"} jobs`,
+      reason: `no job is waiting, and ${countOf(policy, busy)} ${busy === 1 ? "has" : "have"} jobs`,
     };
   }
   const reason = `${waiting} ${waiting === 1 ? "job waits" : "jobs wait"}`;

@@ -59,7 +59,7 @@ export async function apply(ctx: Context, input: Input, call: Call): Promise<nul
 }
 
 /** A new size is one for the task that its pool has: another one may have been applied meanwhile. */
-const outdated = new Error("the pool has another task by now");
+const outdated = new Error("the task of the pool has changed meanwhile");
 
 async function applyTo(
   ctx: Context,

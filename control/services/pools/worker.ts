@@ -32,7 +32,7 @@ export async function findWorkerOutcome(
 
 /** It gets no job while it does not answer; those that it has go on. */
 const silent = ({ status }: Replica): Outcome | undefined =>
-  status === "READY" ? { to: "NOT_READY", reason: "its machine does not answer" } : undefined;
+  status === "READY" ? { to: "NOT_READY", reason: "its machine does not respond" } : undefined;
 
 async function readyAgain(
   ctx: Context,
@@ -42,7 +42,7 @@ async function readyAgain(
 ): Promise<Outcome | undefined> {
   await cancelStrays(ctx, cluster, signal);
   if (status === "STARTING") return { to: "READY", reason: "its setup is done" };
-  return status === "NOT_READY" ? { to: "READY", reason: "its machine answers again" } : undefined;
+  return status === "NOT_READY" ? { to: "READY", reason: "its machine responds again" } : undefined;
 }
 
 /** Jobs that nobody waits for, as control was killed before it wrote down that it had submitted them. */

@@ -37,18 +37,18 @@ export function judge(
   }
   if (readiness === "ready")
     return status === "NOT_READY"
-      ? { to: "READY", reason: "it answers its probe again" }
+      ? { to: "READY", reason: "it passes its probe again" }
       : undefined;
   const hasFailedLong = (from: number) =>
     failingSince !== null &&
     Math.min(secondsSince(failingSince), secondsSince(from)) >= failureWindowSeconds;
   // A balancer that was started anew does not know that it was ready.
   if (status === "READY" && (readiness === "not_ready" || hasFailedLong(0))) {
-    const why = problem ?? "too few good answers since a bad one";
-    return { to: "NOT_READY", reason: `it does not answer its probe: ${why}` };
+    const why = problem ?? "too few successful probes since a failed one";
+    return { to: "NOT_READY", reason: `it fails its probe: ${why}` };
   }
   // Before that control may have been away, and with it the way there.
   if (status !== "NOT_READY" || !hasFailedLong(statusChangedAt)) return undefined;
-  const reason = `it did not answer its probe for ${failureWindowSeconds} s: ${problem}`;
+  const reason = `it failed its probe for ${failureWindowSeconds} s: ${problem}`;
   return { to: "FAILED_PROBING", reason };
 }

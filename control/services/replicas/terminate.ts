@@ -42,9 +42,12 @@ function refuse(replica: Replica, purge: boolean): void {
   if (wanted === "GONE" && !isStuck && !hasFailed(replica))
     fail("ConflictError", `replica ${number} is already being removed (${wantedBecause})`);
   if (isStuck && !purge)
-    fail("ConflictError", `replica ${number} cannot be removed: ${reason}; --purge forgets it`);
+    fail(
+      "ConflictError",
+      `replica ${number} cannot be removed: ${reason}; to remove it from the list, pass --purge`,
+    );
   if (hasFailed(replica) && !purge)
-    fail("ConflictError", `replica ${number} has failed; --purge forgets it`);
+    fail("ConflictError", `replica ${number} has failed; to remove it from the list, pass --purge`);
 }
 
 async function sendAway(

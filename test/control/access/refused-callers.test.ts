@@ -57,7 +57,7 @@ const attacks: Readonly<Record<string, Attack>> = {
         assert.equal((await bed.world.http("GET", tokenAt(verifier))).status, 200);
         return (await bed.world.http("GET", tokenAt(verifier))).status;
       }),
-    ...{ status: 404, entries: [["login", "", "user ann"]], reason: /fetched already/ },
+    ...{ status: 404, entries: [["login", "", "user ann"]], reason: /already fetched/ },
   },
   "a challenge in the place of its verifier": {
     attempt: (bed) =>
@@ -68,7 +68,7 @@ const attacks: Readonly<Record<string, Attack>> = {
     ...{
       status: 404,
       entries: [["login", "", "user ann"]],
-      reason: /in the place of its verifier/,
+      reason: /in place of its verifier/,
     },
   },
   "a challenge that is none": {
@@ -96,12 +96,12 @@ const attacks: Readonly<Record<string, Attack>> = {
       await bed.rotate();
       return whoAmI(bed, { authorization: `Bearer ${bed.made.token}` });
     },
-    ...{ status: 401, entries: refusedCall, reason: /^this token is not known/ },
+    ...{ status: 401, entries: refusedCall, reason: /^unknown token/ },
   },
   "the header of a proxy from another address": {
     attempt: (bed) => whoAmI(bed, { "x-user": "root", "x-forwarded-for": "10.0.0.7" }),
     ...{ status: 401, entries: [["login", "", "user root"], ...refusedCall] },
-    reason: /^x-user is believed only from OUTRIGGER_PROXY_ADDRESSES/,
+    reason: /^x-user is trusted only from OUTRIGGER_PROXY_ADDRESSES/,
   },
   "a header of 1 MB": {
     async attempt({ world }) {

@@ -76,7 +76,7 @@ test("wrong credentials are listed with their address, and a flood of them does 
     [first?.operation, first?.outcome, first?.address, first?.user_name],
     ["stop", "refused", "a local socket", ""],
   );
-  assert.match(first?.reason ?? "", /^this token is not known/);
+  assert.match(first?.reason ?? "", /^unknown token/);
   assertCounted(entries.length - 1, last?.subject);
 });
 

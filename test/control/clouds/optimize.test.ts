@@ -51,13 +51,13 @@ test("the cheapest machine is chosen, and the others are said to cost more", asy
   assert.match(printed, /^Candidates for 2 nodes:\n/);
   assert.match(printed, /^ {2}fake\/a +small +- +4 +16 GB +4\.00 +chosen$/m);
   assert.deepEqual(verdicts(printed).slice(1), [
-    "fake/b large: costs $2.00 an hour more",
-    "fake/b gpu: costs $6.00 an hour more",
+    "fake/b large: costs $2.00 more per hour",
+    "fake/b gpu: costs $6.00 more per hour",
   ]);
   assert.match(printed, /^task: 2 × fake\/a \(4 CPUs, 16 GB\), \$4\.00 an hour$/m);
   const fastest = { dag: "run: x", request_options: null, minimize: 1 as const };
   const byTime = await world.printed(await world.call(rows.optimize, fastest));
-  assert.match(byTime, /^machines are chosen by their price/);
+  assert.match(byTime, /^machines are chosen by price/);
 });
 
 test("of `ordered` the first that can be had is chosen, of `any_of` the cheapest", async (t) => {
@@ -67,8 +67,8 @@ test("of `ordered` the first that can be had is chosen, of `any_of` the cheapest
   const ordered = verdicts((await planned(world, task("ordered"))).printed);
   assert.deepEqual(ordered, [
     "fake/b gpu: chosen",
-    "fake/b large: comes later in the task",
-    "fake/a small: comes later in the task",
+    "fake/b large: listed later in the task",
+    "fake/a small: listed later in the task",
   ]);
   const anyOf = verdicts((await planned(world, task("any_of"))).printed);
   assert.equal(anyOf[0], "fake/a small: chosen");

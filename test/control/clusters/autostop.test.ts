@@ -161,7 +161,7 @@ test("autostop that is cancelled before control knows of the idle stop keeps the
 
 for (const [down, status, loss] of [
   [false, "STOPPED", ""],
-  [true, "GONE", "; what its hooks wrote went with it"],
+  [true, "GONE", "; the output of its hooks is lost"],
 ] as const)
   test(`a cluster that turned itself off while control was away is ${status}`, async (t) => {
     const { world, id, remarks } = await withHooks(t, {

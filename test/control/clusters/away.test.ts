@@ -62,5 +62,5 @@ test("an exec says that the hooks of its task have no effect", async (t) => {
   const id = await world.call(rows.exec, { ...name, task });
   await world.get(rows.exec, id);
 
-  assert.match(await world.printed(id), /without effect here: config\.hooks \(outrigger launch/);
+  assert.match(await world.printed(id), /no effect here: config\.hooks \(outrigger launch/);
 });

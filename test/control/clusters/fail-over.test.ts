@@ -108,7 +108,7 @@ test("the check tells what is refused, and until when", async (t) => {
 
   assert.match(
     await world.printed(id),
-    /^fake.here.a refused 1 node of small: quota of 8 CPUs is used up; it will be tried again in (600|59\d) s$/m,
+    /^fake.here.a refused 1 node of small: quota of 8 CPUs is used up; retrying in (600|59\d) s$/m,
   );
 });
 

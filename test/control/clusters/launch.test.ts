@@ -68,7 +68,7 @@ test("what makes no difference here is named, also on a cluster that is there", 
     const id = await world.call(row, { ...demo, task });
     await world.get(row, id).catch(() => {});
     const printed = await world.printed(id);
-    assert.match(printed, /^without effect here: resources.use_spot, resources.disk_size$/m);
+    assert.match(printed, /^no effect here: resources.use_spot, resources.disk_size$/m);
   }
 });
 

@@ -45,7 +45,7 @@ test("half a body that makes no progress is ended with 408", async (t) => {
 
   assert.match(
     await text(socket),
-    /^HTTP\/1.1 408 .*connection: close.*the body made no progress/s,
+    /^HTTP\/1.1 408 .*connection: close.*the upload of the body stalled/s,
   );
 });
 
@@ -168,7 +168,7 @@ test("large bodies on their way in share a memory, and small ones always pass", 
   assert.match(await firstChunk(small), /^HTTP\/1.1 200 /);
 
   second.write(`${head(3_000_000)}{`);
-  assert.match(await firstChunk(second), /^HTTP\/1.1 503 .*too many large bodies/s);
+  assert.match(await firstChunk(second), /^HTTP\/1.1 503 .*too many large requests/s);
 });
 
 const refusedHeads = {

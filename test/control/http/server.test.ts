@@ -138,10 +138,10 @@ test("what is no request is refused with a sentence", async (t) => {
   const cases = [
     [`BREW /status HTTP/1.1\r\n${host}\r\n`, 501, "no operation takes this HTTP method"],
     [`CONNECT a:1 HTTP/1.1\r\n${host}\r\n`, 501, "no operation takes this HTTP method"],
-    ["GET / HTTP/9\r\n\r\n", 400, "no HTTP request that can be read"],
+    ["GET / HTTP/9\r\n\r\n", 400, "not a valid HTTP request"],
     ["\0\0\0\0\r\n\r\n", 501, "no operation takes this HTTP method"],
     [`GET / HTTP/1.1\r\n${host}a: ${"b".repeat(20_000)}\r\n\r\n`, 431, "larger than 16 KB"],
-    [`POST / HTTP/1.1\r\n${host}content-length: -1\r\n\r\n`, 400, "no HTTP request"],
+    [`POST / HTTP/1.1\r\n${host}content-length: -1\r\n\r\n`, 400, "not a valid HTTP request"],
   ] as const;
   for (const [said, status, detail] of cases) {
     const answer = await answerTo(world, said);

@@ -136,7 +136,7 @@ test("a workspace that loses this machine loses the callbacks of its jobs", asyn
   assert.equal((await linesOf(file, 3)).length, 3);
   assert.match(
     (await bed.remarks(1)).join("\n"),
-    /event_callback for SUCCEEDED was not run: workspace default may not use local any more/,
+    /event_callback for SUCCEEDED was not run: workspace default can no longer use local/,
   );
 });
 

@@ -33,7 +33,7 @@ test("a task of a group waits for one that has no machine yet, and says so", asy
   const { status, waitsFor } = await bed.until(trainer, (task) => task.waitsFor !== null);
   assert.deepEqual(
     [status, waitsFor],
-    ["STARTING", "waits until task 1 (watcher) of its group has its cluster, too"],
+    ["STARTING", "waits until task 1 (watcher) of its group has its cluster"],
   );
 
   provider.spotOffer = spotOffer;

@@ -72,7 +72,7 @@ test("a provider that cannot say whether a machine is there is waited for no lon
   await bed.look(1);
 
   const { reason } = await bed.untilTask(1, "RECOVERING");
-  assert.equal(reason, "its machine does not answer, and its lease of 10 min has run out");
+  assert.equal(reason, "its machine does not respond, and its lease of 10 min has run out");
 });
 
 test("a control that starts anew counts the whole lease again", async (t) => {

@@ -67,7 +67,7 @@ test("a machine that does not answer is not lost: the job waits, and says for wh
 
   assert.equal(
     silent.waitsFor,
-    "its machine does not answer; waits until it does, or until fake says that it is gone",
+    "its machine does not respond; waits until it does, or until fake says that it is gone",
   );
   assert.deepEqual([(await bed.task(1)).status, (await bed.task(1)).attempt], ["RUNNING", 1]);
   bed.world.provider.agentsStart = true;
@@ -132,7 +132,7 @@ test("a job that is ended by a preemption has not failed", async (t) => {
   await bed.untilAttempt(1, 2);
 });
 
-test("an exit of a user is no loss, also when its machine does not answer just then", async (t) => {
+test("an exit of a user is no loss, also when its machine does not respond just then", async (t) => {
   const bed = await withJob(t, "name: two\nnum_nodes: 2\nrun: train");
   bed.world.provider.fails("create", notNow);
   await silence(bed, 1);

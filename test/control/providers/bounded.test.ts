@@ -47,7 +47,7 @@ test("a call that hangs and does not listen ends once its time is over", async (
   const listed = provider.list(cluster, new AbortController().signal);
   const outcome = assert.rejects(listed, {
     type: "TimeoutError",
-    message: "cloud did not answer within 60 s (list); it is asked again",
+    message: "cloud did not answer within 60 s (list); control retries",
   });
 
   t.mock.timers.tick(60_000);

@@ -51,7 +51,7 @@ test("whatever this machine refuses is an error of the cloud", async (t) => {
   const { provider, home } = aProvider(t);
   writeFileSync(join(home, "nodes"), "not a folder");
 
-  const error = { name: "CloudError", message: /^this machine cannot do that now: E\w+: / };
+  const error = { name: "CloudError", message: /^this machine is not available now: E\w+: / };
   await assert.rejects(provider.create(aCluster(), 0, t.signal), error);
   await assert.rejects(provider.list(aCluster(), t.signal), error);
 });

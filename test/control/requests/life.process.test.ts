@@ -158,7 +158,7 @@ test("a launch that is cancelled says that its new cluster goes on, and how to e
 
   await world.cancel(maker, user);
 
-  const hint = "cluster demo goes on; take it down with `outrigger down demo`\n";
+  const hint = "cluster demo continues; take it down with `outrigger down demo`\n";
   assert.ok((await world.printed(maker)).includes(hint));
   assert.ok(!(await world.printed(user)).includes(hint));
   release();

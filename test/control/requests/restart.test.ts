@@ -116,7 +116,7 @@ test("what only reads is forgotten by a restart of control, and says so", async 
 
   const { status, json } = await after.http("GET", `/api/get?request_id=${id}`);
   assert.equal(status, 404);
-  assert.match(String(json["detail"]), /after minutes or with a restart of control/);
+  assert.match(String(json["detail"]), /for minutes or until control restarts/);
 });
 
 test("requests of an operation that is no more end with an error", async (t) => {

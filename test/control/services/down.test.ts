@@ -64,7 +64,7 @@ test("names, patterns and all choose services; one or the other must be given", 
   assert.deepEqual(await left(), ["mail"]);
   const id = await world.call(rows.down, { service_names: ["nobody"], all: false });
   await world.get(rows.down, id);
-  assert.match(await world.printed(id), /No service goes by the name nobody\./);
+  assert.match(await world.printed(id), /No service is named nobody\./);
   for (const given of [
     { service_names: null, all: false },
     { service_names: [], all: false },

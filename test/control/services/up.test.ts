@@ -31,7 +31,7 @@ const beginnings: readonly [string, RegExp][] = [
   ["replicas: 0", /; it has no replicas, as configured\.$/m],
   [
     "replica_policy: {min_replicas: 0, max_replicas: 2, target_qps_per_replica: 1}",
-    /; it has no replica until the first request comes\.$/m,
+    /; it starts a replica on the first request\.$/m,
   ],
 ];
 
@@ -176,7 +176,7 @@ test("a cluster of a user that has a replica's name costs that replica, and the 
   const { reason } = await bed.untilReplica(1, "FAILED_PROVISION");
   await bed.untilReplica(3, "READY");
 
-  assert.match(reason, /there is a cluster chat-1 already/);
+  assert.match(reason, /cluster chat-1 already exists/);
   const { madeFor, status } = await bed.world.cluster("chat-1");
   assert.deepEqual({ madeFor, status }, { madeFor: null, status: "UP" });
 });

@@ -61,8 +61,11 @@ test("another verifier, an approval that is too old, and one of a user who was l
   world.advance(approvedForMs);
   assert.equal(await statusOf(late.verifier), 404);
   const [challenge, expired] = await reasonsIn(world.ctx);
-  assert.match(challenge ?? "", /^the challenge came in the place of its verifier/);
-  assert.match(expired ?? "", /^this login was fetched already, or not within five minutes/);
+  assert.match(challenge ?? "", /^the challenge was sent in place of its verifier/);
+  assert.match(
+    expired ?? "",
+    /^this login was already fetched, or not fetched within five minutes/,
+  );
 
   await world.approve(ended.challenge);
   await world.ctx.batch((tx) => endSessionsOf(tx, "ann"));

@@ -136,7 +136,7 @@ test("a provider that does not answer is named on a page, and asked again at the
   Object.assign(world.ctx.config, { oidcIssuer: "http://127.0.0.1:1" });
   const refused = await start();
   assert.equal(refused.status, 502);
-  assert.match(refused.text, /The identity provider at http:\/\/127\.0\.0\.1:1 does not answer/);
+  assert.match(refused.text, /The identity provider at http:\/\/127\.0\.0\.1:1 does not respond/);
   Object.assign(world.ctx.config, { oidcIssuer });
   assert.equal((await start()).status, 302);
 });

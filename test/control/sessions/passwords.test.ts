@@ -60,7 +60,7 @@ test("a wrong password and an unknown name are answered alike, and written down"
   assert.deepEqual([wrong.status, unknown.status], [401, 401]);
   const plain = ({ text }: { text: string }) => text.replace(/nonce="[^"]*"|ann|nia/g, "");
   assert.equal(plain(wrong), plain(unknown));
-  assert.match(wrong.text, /role="alert">The name or the password is wrong/);
+  assert.match(wrong.text, /role="alert">Wrong name or password/);
   assert.equal(cookieIn(wrong), undefined);
   assert.doesNotMatch(wrong.text, /value="wrong"/);
   assert.deepEqual(await loginsIn(world.ctx), [

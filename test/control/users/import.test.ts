@@ -92,9 +92,9 @@ test("one bad line, and nothing is imported; each is named by its number", async
 
   assert.deepEqual(counts, { success_count: 0, error_count: 11, total_processed: 5 });
   for (const [at, message] of [
-    [0, /^line 2: .*cannot be seen/],
+    [0, /^line 2: .*invisible/],
     [1, /^line 6: there are 2 fields, not 3/],
-    [2, /^line 7: good stands on line 4 already/],
+    [2, /^line 7: good is already on line 4/],
     [3, /^line 8: there is no role "boss"/],
     [4, /^line 9: .*formula/],
     [5, /^line 10: a password has 8/],
@@ -135,7 +135,7 @@ test("a text that is no table of users is refused", async (t) => {
   for (const [text, message] of [
     ["", /is empty/],
     ["\n\n", /is empty/],
-    [`${header}\n`, /no user after it/],
+    [`${header}\n`, /no user after the header/],
     ["username,password\nana,correct horse", /must be the header username,password,role/],
     [`${header},mail\nana,correct horse,user,m`, /must be the header/],
     ["ana,correct horse,user\nbob,correct horse,user", /must be the header/],

@@ -40,9 +40,9 @@ test("a user is refused that says nothing, exists, or has a role that there is n
     [await create(""), /needs a name/],
     [await create("=cmd|' /C calc'!A0"), /formula/],
     [await create("sa:ci"), /colon/],
-    [await create("root"), /is a user root already/],
+    [await create("root"), /user root already exists/],
     [await create("ana", ""), /8 to 256 characters/],
-    [await create("ana", password, "boss"), /no role "boss"; there are admin, user, viewer/],
+    [await create("ana", password, "boss"), /no role "boss"; expected one of admin, user, viewer/],
   ] as const) {
     assert.equal(answer.status, 400, answer.detail);
     assert.match(answer.detail, message);
@@ -108,7 +108,7 @@ test("what cannot be changed is said", async (t) => {
     [{ user_id: "nobody", role: "user" }, /there is no user nobody/],
     [{ user_id: "olga", role: "boss" }, /no role "boss"/],
     [{ user_id: "olga", password: "short" }, /8 to 256/],
-    [{ user_id: "olga", password }, /olga logs in elsewhere/],
+    [{ user_id: "olga", password }, /olga logs in through another provider/],
     [{ user_id: "sa-1", role: "admin" }, /service account; change or delete its token/],
   ] as const) {
     const { status, detail } = await admin(rows.update, input);

@@ -66,7 +66,7 @@ const wrong: readonly [config: Record<string, unknown>, says: string][] = [
   [{ allowed_infra: ["fak"] }, "allowed_infra[0]: there is no cloud fak; did you mean `fake`?"],
   [
     { resources: { cpus: "many", any_of: [] } },
-    "resources.any_of: defaults are no list of alternatives; name one kind of machine",
+    "resources.any_of: defaults cannot list alternatives; name one kind of machine",
   ],
   [{ resources: { cpu: 4 } }, "resources.cpu: unknown field `cpu`; did you mean `cpus`?"],
   [

@@ -49,7 +49,10 @@ test("a name of 63 characters can name a workspace, once", async (t) => {
 
   await create(name);
 
-  await assert.rejects(create(name), { type: "ValueError", message: /^there is a workspace a+; / });
+  await assert.rejects(create(name), {
+    type: "ValueError",
+    message: /^workspace a+ already exists; /,
+  });
 });
 
 test("of two who create a workspace at once one is refused", async (t) => {
@@ -141,7 +144,7 @@ test("while a workspace is in use only its members and what holds for new launch
   });
   for (const config of [{ private: true }, { private: true, allowed_users: ["bob"] }])
     await assert.rejects(update(config), {
-      message: "workspace research would shut out users who use it: clusters dev (ann)",
+      message: "workspace research would lock out users who use it: clusters dev (ann)",
     });
   await update({ private: true, allowed_users: ["ann", "bob"] });
   await update({ private: true, allowed_users: ["ann"], limits: { clusters: 1 } });

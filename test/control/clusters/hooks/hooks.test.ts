@@ -264,7 +264,7 @@ test("a launch warns of preemption hooks that take longer than the notice of the
     const world = await testWorld(t, noticeSeconds === undefined ? {} : { noticeSeconds });
     const id = await world.call(rows.launch, { ...name, task: hooked, dryrun });
     await world.get(rows.launch, id);
-    return /warning: the hooks for preemption may take 20 s in all, but fake .* 10 s after/.test(
+    return /warning: the preemption hooks may take 20 s in total, but fake .* 10 s after/.test(
       await world.printed(id),
     );
   };

@@ -229,7 +229,7 @@ test("what a reader was sent is not kept twice for long", async (t) => {
     [first, second, third].map((id) => textsOf().includes(`${id}.log`)),
     [false, false, true],
   );
-  assert.match(await world.printed(first), /kept for two minutes only; ask anew/);
+  assert.match(await world.printed(first), /kept for two minutes only; send the request again/);
 });
 
 test("lines of a preemption of several nodes name their ranks", async (t) => {

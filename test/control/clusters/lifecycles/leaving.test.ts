@@ -208,7 +208,7 @@ test("a head that cannot begin holds nothing up", async (t) => {
   await world.run(rows.stop, name);
 
   assert.deepEqual(await remarks(), [
-    "hooks skipped: the head of demo cannot be had: no space left",
+    "hooks skipped: the head of demo is not available: no space left",
   ]);
 });
 

@@ -178,14 +178,14 @@ test("cancel of a stop while its hooks run: no further hook begins, and the clus
   assert.equal((await world.cluster("demo")).wanted, "UP");
   assert.equal((await world.run(rows.exec, { ...name, task: "run: echo on" })).job_id, 2);
   assert.equal(node.lifecycles.length, 1);
-  assert.match(await world.printed(stop), /cluster demo stays up: the stop is taken back/);
+  assert.match(await world.printed(stop), /cluster demo stays up: the stop is cancelled/);
   assert.deepEqual(await remarks(), [
-    "the stop is taken back (stop cancelled by local)",
+    "the stop is cancelled (stop cancelled by local)",
     "hook 1 of 3 (stop) succeeded after 1.2 s",
   ]);
   const ask = { ...name, event_type: "NOTEWORTHY" };
   const noteworthy = await world.run(rows.clusterEvents, ask);
-  assert.equal(noteworthy.at(-1), "the stop is taken back (stop cancelled by local)");
+  assert.equal(noteworthy.at(-1), "the stop is cancelled (stop cancelled by local)");
 });
 
 test("cancel of a stop whose hooks are over, before the provider is asked", async (t) => {
@@ -214,7 +214,7 @@ test("cancel of a stop that the provider was asked for comes too late", async (t
   release();
 
   await world.untilStatus("demo", "STOPPED");
-  assert.match(await world.printed(stop), /the stop of cluster demo goes on/);
+  assert.match(await world.printed(stop), /the stop of cluster demo continues/);
 });
 
 test("cancel of one of two downs leaves the other alone; cancel of both takes it back", async (t) => {

@@ -100,7 +100,11 @@ test("a preemption that began while control was away is adopted", async (t) => {
 });
 
 for (const [row, events, says] of [
-  [rows.stop, ["preemption", "stop"], /warning: node 0 .*\(aws\); whether it is stopped or gone/],
+  [
+    rows.stop,
+    ["preemption", "stop"],
+    /warning: node 0 .*\(aws\); the provider decides whether it is stopped/,
+  ],
   [rows.down, ["preemption", "down"], /warning: node 0 .*\(aws\); hooks for down run only while/],
 ] as const)
   test(`${row.name} meets a preemption: it is joined to it, and warns`, async (t) => {

@@ -85,7 +85,7 @@ test("from zero the first request brings a replica up at once, and one under way
 
   assert.equal(scale(fromZero, at(0), aDemand(0, { arrivals: one, open: 1 }), now).target, 1);
   const waits = scale(fromZero, at(0), aDemand(0, { arrivals: none, open: 1 }), now);
-  assert.deepEqual([waits.target, waits.reason], [1, "a request waits or is under way"]);
+  assert.deepEqual([waits.target, waits.reason], [1, "a request is waiting or in progress"]);
   assert.equal(scale(fromZero, at(0), aDemand(0), now).target, 0);
   const down = at(1, pressure("down", 60));
   assert.equal(scale(fromZero, down, aDemand(0, { arrivals: none, open: 1 }), now).target, 1);

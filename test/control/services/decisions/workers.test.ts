@@ -49,7 +49,7 @@ test("more workers are wanted only once too many jobs have waited for long enoug
 
 test("never fewer than the bounds, whatever waits", () => {
   assert.equal(targetOf(2, 0, 0, policy(2, 3)).target, 2);
-  assert.match(targetOf(2, 0, 1, policy(1, 3)).reason, /no job waits, and 1 worker has jobs/);
+  assert.match(targetOf(2, 0, 1, policy(1, 3)).reason, /no job is waiting, and 1 worker has jobs/);
 });
 
 const ready = (number: number, more: Partial<Replica> = {}) =>

@@ -89,7 +89,7 @@ test("the reason says what the probe was answered", () => {
     judge(aReplica(status), seen, probe, seconds(200))?.reason;
 
   assert.equal(reasonOf("STARTING", bad), "it was not ready 100 s after its run began: 503");
-  assert.equal(reasonOf("READY", down), "it does not answer its probe: 503");
-  assert.equal(reasonOf("NOT_READY", down), "it did not answer its probe for 50 s: 503");
+  assert.equal(reasonOf("READY", down), "it fails its probe: 503");
+  assert.equal(reasonOf("NOT_READY", down), "it failed its probe for 50 s: 503");
   assert.doesNotMatch(reasonOf("READY", rising) ?? "", /null/);
 });

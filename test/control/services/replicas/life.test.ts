@@ -153,7 +153,7 @@ test("a replica that stops answering is NOT_READY, then READY again or FAILED_PR
   await bed.look();
   const { reason } = await bed.untilReplica(1, "FAILED_PROBING");
 
-  assert.match(reason, /did not answer its probe for 180 s: 503/);
+  assert.match(reason, /failed its probe for 180 s: 503/);
   await bed.untilReplica(3, "READY");
 });
 

@@ -93,7 +93,7 @@ test("where no provider has spot machines a task that asks for them runs on othe
   const remark = async (bed: ServiceBed) => {
     const request = await bed.world.call(rows.up, { task: withFallback, service_name: "chat" });
     await bed.world.get(rows.up, request);
-    return /without effect here: resources.use_spot/.test(await bed.world.printed(request));
+    return /no effect here: resources.use_spot/.test(await bed.world.printed(request));
   };
   const without = await serviceBed(t);
   const withSpot = await serviceBed(t, hasSpot);
@@ -112,7 +112,7 @@ test("spot_placer is remarked on, as it makes no difference", async (t) => {
   const remark = async (policy: string) => {
     const request = await world.call(rows.up, { task: onSpot(policy), service_name: "chat" });
     await world.get(rows.up, request).catch(() => {});
-    return /^without effect here: (.*)$/m.exec(await world.printed(request))?.[1];
+    return /^no effect here: (.*)$/m.exec(await world.printed(request))?.[1];
   };
 
   const placed = await remark(policyOf(", spot_placer: dynamic_fallback"));
@@ -148,7 +148,7 @@ test("an infra without spot machines has none, though another provider has", asy
   const request = await world.call(rows.up, { task, service_name: "lab" });
   await assert.rejects(world.get(rows.up, request), { message: /^nothing offers infra ssh.lab/ });
 
-  assert.match(await world.printed(request), /without effect here: resources.use_spot/);
+  assert.match(await world.printed(request), /no effect here: resources.use_spot/);
 });
 
 test("where candidates differ in it, each kind of replica takes one of its own", async (t) => {

@@ -58,7 +58,7 @@ test("a replica that failed is forgotten by purge alone", async (t) => {
 
   await assert.rejects(bed.world.run(rows.terminateReplica, terminate(1)), {
     type: "ConflictError",
-    message: "replica 1 has failed; --purge forgets it",
+    message: "replica 1 has failed; to remove it from the list, pass --purge",
   });
   assert.equal(await said(bed, 1, true), "Replica 1 of chat is forgotten.\n");
 
@@ -75,7 +75,8 @@ test("a replica that cannot be removed is forgotten by purge, and its cluster tr
 
   await assert.rejects(bed.world.run(rows.terminateReplica, terminate(1)), {
     type: "ConflictError",
-    message: /replica 1 cannot be removed: the cloud is closed; --purge forgets it/,
+    message:
+      /replica 1 cannot be removed: the cloud is closed; to remove it from the list, pass --purge/,
   });
   await bed.world.run(rows.terminateReplica, terminate(1, true));
 
