@@ -3,6 +3,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { taskOperations as rows } from "../../contract/operations/tasks.ts";
+import { volumeOperations as volumes } from "../../contract/operations/volumes.ts";
 import { testWorld } from "../helpers/world.ts";
 
 const folder = join(import.meta.dirname, "../../examples");
@@ -18,6 +19,9 @@ test("every example is valid, and each of its tasks has a machine", async (t) =>
     { ...offer, infra: "local", instanceType: "local", accelerators: l4 },
   ];
 
+  const volume = readFileSync(join(folder, "volumes/results.yaml"), "utf8");
+  assert.match(volume, /^name: results$/m);
+  await world.run(volumes.apply, { name: "results", volume_type: "folder", cloud: "local" });
   for (const name of files) {
     // What the caller gives with --secret.
     const text = readFileSync(join(folder, name), "utf8").replace(
