@@ -104,7 +104,7 @@ test("who starts a control plane again is told of the clusters that went on", as
   await outrigger("down", "-y", "dev");
 
   assert.doesNotMatch(first, /cluster/);
-  assert.match(again, /^1 cluster went on: dev$/m);
+  assert.match(again, /^1 cluster kept running: dev$/m);
 });
 
 test("a control plane that cannot start says why", async (t) => {
