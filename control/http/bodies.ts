@@ -13,8 +13,12 @@ const progressBytes = 256;
 /** Ends bodies that make no progress, with 408; those that come slowly but steadily are waited for. */
 export function watchBodies(server: Server, { stalledSeconds }: Pick<Config, "stalledSeconds">) {
   server.on("request", (req: IncomingMessage) => {
+    if (bytesOf(req) === 0) return;
     // Nearly all bodies come together with their heads, and are whole in the next turn.
-    if (bytesOf(req) > 0) setImmediate(() => req.complete || watch(req, stalledSeconds * 1_000));
+    setImmediate(() => {
+      const isOver = req.complete || req.destroyed || req.socket === null;
+      if (!isOver) watch(req, stalledSeconds * 1_000);
+    });
   });
 }
 
