@@ -1,7 +1,7 @@
 import { execFile, spawn } from "node:child_process";
 import { createHash } from "node:crypto";
 import { closeSync, openSync, unlinkSync, writeSync } from "node:fs";
-import { mkdir, readdir, readFile } from "node:fs/promises";
+import { mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { promisify } from "node:util";
@@ -56,6 +56,7 @@ export async function mount(
   const cache = cacheOf(agent, root);
   await mkdir(cache, { recursive: true, mode: 0o700 });
   const folder = folderOf(agent, root);
+  await writeFile(noteOf(agent, root), root, { mode: 0o600 });
   const server = serve(agent, file, commands[name](order, { root, cache, home }), folder);
   try {
     await untilServed(root, server, agent.stopping);
@@ -81,8 +82,14 @@ export async function endMount(
   await endTree({ roots: server === null ? [] : [server], mark }, graceMs);
   const devices = [mountDeviceOf(agent.config.baseEnv["HOME"] ?? ""), "mountpoint-s3"];
   const isOurs = listMounts().some((one) => one.path === root && devices.includes(one.device));
-  return !isOurs || unmount(root);
+  if (isOurs && !(await unmount(root))) return false;
+  await rm(noteOf(agent, root), { force: true });
+  return true;
 }
+
+/** Where it says what is to be unmounted before the files of the node are deleted. */
+const noteOf = (agent: Pick<Agent, "config">, root: string): string =>
+  join(folderOf(agent, root), "root");
 
 /** Only rclone can write back later. */
 function programFor(isCached: boolean, path: string) {

@@ -122,20 +122,43 @@ signal=TERM grace=20
 end_marked -e "${markOf("JOB")}=$HOME/.${word}/" -e "${markOf("HOOK")}=$HOME/.${word}/" -e "${markOf("MOUNT")}=$HOME/.${word}/"
 ${endNodeGroups}`;
 
+/**
+ * Unmounts everything below the folders that are deleted next, and buckets wherever the agent mounted them; the
+ * newest first. The list is read whole before anything is unmounted: it shrinks meanwhile.
+ */
+const unmountAll = `
+list_mounts() {
+  home=$(cd && pwd -P) root=$(cd .${word} 2> /dev/null && pwd -P || true)
+  mounts=$(cat /proc/self/mounts) && mounts=$(tac <<< "$mounts") || exit 1
+  while read -r _ written _; do
+    printf -v where %b "$written"
+    case $where in
+      "\${root:-$home/.${word}}"/* | "$home/${word}_workdir" | "$home/${word}_workdir"/*) ;;
+      *) grep -qzsxF -e "$where" .${word}/agent/mounts/*/root || continue ;;
+    esac
+    printf '%s\\n' "$written"
+  done <<< "$mounts"
+}
+unmount_all() {
+  found=$(list_mounts)
+  while read -r written; do
+    if [ -z "$written" ]; then continue; fi
+    printf -v where %b "$written"
+    fusermount3 -u -z "$where" 2> /dev/null || fusermount -u -z "$where" 2> /dev/null || umount -l "$where" || true
+  done <<< "$found"
+  left=$(list_mounts)
+  if [ -n "$left" ]; then echo "cannot be unmounted: $left" >&2; exit 1; fi
+}`;
+
 /** What a cluster leaves on a host; to delete what is mounted would empty a bucket. The agent's files stay for the next one. */
-const removeWork = `
+const removeWork = `${unmountAll}
 cd
 for note in .${word}/agent/exports/*; do
   at=${exportsFolder}/\${note##*/}
   umount -l "$at" 2> /dev/null || true
   rmdir "$at" 2> /dev/null || true
 done
-device="${word}:$(printf %s "$HOME" | tr -c 'A-Za-z0-9_./-' _)"
-while read -r what where _; do
-  if [ "$what" != "$device" ]; then continue; fi
-  where=$(printf %b "$where")
-  fusermount3 -u -z "$where" 2> /dev/null || fusermount -u -z "$where" 2> /dev/null || umount -l "$where" || exit 1
-done < /proc/self/mounts
+unmount_all
 cat .${word}/agent/files/placed/*.paths 2> /dev/null | xargs -0 -r rm -df -- 2> /dev/null || true
 rm -rf .${word}/{agent,jobs,hooks,shells,stopped} ${word}_workdir
 if [ "$(readlink ${protocol.requestPrefix}_workdir)" = "$HOME/${word}_workdir" ]; then rm -f ${protocol.requestPrefix}_workdir; fi`;

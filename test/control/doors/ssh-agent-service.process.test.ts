@@ -115,3 +115,27 @@ test("an agent's unit that somebody installed by hand stays, with all that is th
     `test -e ${unit} && test -e /root/.outrigger/jobs && ! test -e /root/.outrigger/agent && ! test -e ${unit}.d`,
   );
 });
+
+test("nothing that is mounted within a node of a host is emptied when the node goes", {
+  skip,
+}, async (t) => {
+  const host = await startSshHost(t);
+  const ssh = openSshConnections({ find: async () => undefined, keep: async (_, key) => key });
+  t.after(() => ssh.close());
+  const target = host.target({ user: "root" });
+  const facts = await probeHost(ssh, target);
+  const text = `cd; mkdir -p theirs .outrigger/agent/mounts/x "bucket é" own
+    touch theirs/kept
+    for at in outrigger_workdir/{a,b,c,d,'e f'} .outrigger/jobs/1 "bucket é" own; do
+      mkdir -p "$at"; mount --bind theirs "$at"
+    done
+    mkdir theirs/below; mount -t tmpfs tmpfs outrigger_workdir/a/below
+    printf %s "$(pwd -P)/bucket é" > .outrigger/agent/mounts/x/root`;
+  await runOn(ssh, target, { what: "mounting", text, timeoutMs: 60_000 });
+
+  await removeNodeOn({ ssh, target, facts });
+
+  const look = "cd; ls theirs; grep -c $(pwd -P)/ /proc/self/mounts; ls; ls -A .outrigger";
+  const ran = await runOn(ssh, target, { what: "looking", text: look, timeoutMs: 60_000 });
+  assert.equal(ran.replace(/^\s+/gm, ""), "below\nkept\n1\nbucket é\nown\ntheirs\n");
+});
