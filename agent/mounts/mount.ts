@@ -126,7 +126,7 @@ function serve(
   for (const descriptor of [output, input]) closeSync(descriptor);
   child.on("error", () => {}).on("exit", () => changes.notify(keys.mounts));
   child.unref();
-  const { pid = 0 } = child;
+  const pid = child.pid ?? fail("StorageError", `${file} cannot be started`);
   return { pid, startTicks: findProcess(pid)?.startTicks ?? 0 };
 }
 
