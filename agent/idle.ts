@@ -180,7 +180,8 @@ function putTimer(agent: Agent, facts: Partial<Timer>): void {
   agent.changes.notify(keys.idle);
 }
 
-function activeJobs({ journal }: Agent): string[] {
+/** The jobs that have not ended, as they are called: `job 3`. */
+export function activeJobs({ journal }: Agent): string[] {
   const parts = listLiveParts(journal, findNode(journal)?.rank ?? 0).map(({ jobId }) => jobId);
   return [...new Set([...listActiveIds(journal), ...parts])].map((id) => `job ${id}`);
 }

@@ -2,33 +2,35 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { fail, toAppError } from "../../common/errors.ts";
 import type { MountOrder, MountState } from "../../contract/mounts-api.ts";
 import { type Agent, keys } from "../context.ts";
-import { addEvent } from "../events.ts";
 import { destinationOf } from "../files/destinations.ts";
 import { clearFiles } from "../files/files.ts";
 import { isWithin } from "../files/ledger.ts";
 import { inTurn } from "../files/turns.ts";
+import { activeJobs } from "../idle.ts";
 import { refuseWhileLeaving } from "../lifecycles/lifecycles.ts";
 import { findOpenLifecycle } from "../lifecycles/store.ts";
-import { findNode } from "../node.ts";
 import { leaveMount } from "./leave.ts";
 import { endMount, isServed, mount } from "./mount.ts";
 import { listMountRows, type MountRow, saveMount } from "./store.ts";
-import { describeWriteBack, untilWrittenBack, type WriteBack } from "./unwritten.ts";
+import { tell, tellWriteBack } from "./tell.ts";
+import { untilWrittenBack } from "./unwritten.ts";
 
 const lookEveryMs = 2_000;
 /** How long a job waits for mounts that are not there. */
 const patienceMs = 30_000;
 const pollMs = 100;
 
-/** Mounts a bucket from now on; one that is there as ordered stays. Throws as `mount`, and keeps nothing then. */
+/**
+ * Mounts a bucket from now on; one that is there as ordered stays, as does one that jobs may use and of which only
+ * the keys differ. Throws as `mount` and `leaveMount`.
+ */
 export function putMount(agent: Agent, order: MountOrder): Promise<MountState> {
   const root = destinationOf(agent, order.destination);
   return inTurn(agent, async () => {
     refuseWhileLeaving(agent);
     const rows = listMountRows(agent);
     const before = rows.find((row) => row.root === root);
-    if (before && isServed(before) && JSON.stringify(before.order) === JSON.stringify(order))
-      return stateOf(before);
+    if (before && isServed(before) && canStay(agent, before.order, order)) return stateOf(before);
     const around = rows.find((row) => row.root !== root && isWithin(row.root, root));
     if (around !== undefined)
       fail("ValueError", `${root} lies in ${around.root}, where ${around.order.name} is mounted`);
@@ -39,6 +41,12 @@ export function putMount(agent: Agent, order: MountOrder): Promise<MountState> {
     agent.changes.notify(keys.mounts);
     return stateOf(row);
   });
+}
+
+/** New keys come with every launch that has a session: no job loses its mount for them. */
+function canStay(agent: Agent, before: MountOrder, order: MountOrder): boolean {
+  const keys = activeJobs(agent).length > 0 ? before.keys : order.keys;
+  return JSON.stringify(before) === JSON.stringify({ ...order, keys });
 }
 
 /** The mounts of this node. */
@@ -115,15 +123,4 @@ export async function endMounts(agent: Agent, signal: AbortSignal): Promise<void
     for (const row of listMountRows(agent))
       if (!(await endMount(agent, row))) agent.log.warn({ root: row.root }, "a mount remains");
   });
-}
-
-/** Tells of files that were or were not written. */
-export function tellWriteBack(agent: Agent, result: WriteBack): void {
-  const status = result.left.length > 0 ? "UNWRITTEN" : "WRITTEN";
-  tell(agent, status, describeWriteBack(result));
-}
-
-function tell(agent: Agent, status: string, text: string): void {
-  agent.log[status === "MOUNTED" || status === "WRITTEN" ? "info" : "warn"]({ text }, "mounts");
-  if (findNode(agent.journal) !== undefined) addEvent(agent, { kind: "mount", status, text });
 }

@@ -22,15 +22,16 @@ export interface WriteBack {
   readonly left: readonly Unwritten[];
 }
 
-/** Waits until what is written to the mounts of this node is in its buckets, or until the signal. */
+/** Waits until what is written to mounts, all of this node unless some are given, is in the buckets, or until the signal. */
 export async function untilWrittenBack(
   agent: Agent,
   signal: AbortSignal,
+  rows?: readonly MountRow[],
 ): Promise<WriteBack | undefined> {
-  const before = await listUnwritten(agent);
+  const before = await listUnwritten(agent, rows);
   if (before.length === 0) return undefined;
   for (;;) {
-    const now = new Set((await listUnwritten(agent)).map(({ name }) => name));
+    const now = new Set((await listUnwritten(agent, rows)).map(({ name }) => name));
     const left = before.filter(({ name }) => now.has(name));
     if (left.length === 0 || signal.aborted)
       return { written: before.filter(({ name }) => !now.has(name)), left };
@@ -50,9 +51,12 @@ export function describeWriteBack({ written, left }: WriteBack): string {
 const sumOf = (files: readonly Unwritten[]): string =>
   `${files.length} ${files.length === 1 ? "file" : "files"} (${bytesText(files.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0))})`;
 
-/** Files whose bytes are on this node alone, in all mounts. */
-export async function listUnwritten(agent: Agent): Promise<Unwritten[]> {
-  const found = await Promise.all(listMountRows(agent).map((row) => unwrittenOf(agent, row)));
+/** Files whose bytes are on this node alone, in these mounts. */
+export async function listUnwritten(
+  agent: Agent,
+  rows: readonly MountRow[] = listMountRows(agent),
+): Promise<Unwritten[]> {
+  const found = await Promise.all(rows.map((row) => unwrittenOf(agent, row)));
   return found.flat();
 }
 

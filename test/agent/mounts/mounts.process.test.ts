@@ -101,6 +101,28 @@ test("files come in place of a mount, never through one, and a mount in place of
   );
 });
 
+test("no job loses its mount to another order, and what it wrote is in the bucket first", {
+  skip,
+}, async () => {
+  const pid = serverOf("set");
+  const { id } = await agent.submit("sleep 1000");
+  await agent.untilJob(id, "RUNNING");
+  const keys = { id: "other", secret: "other", session: "new" };
+  assert.equal((await agent.call("putMount", { ...order, keys })).problem, null);
+  assert.equal(serverOf("set"), pid);
+  const message = new RegExp(`^s3://data is mounted at .*/set and job ${id} may use it`);
+  const readOnly = { ...order, readOnly: true };
+  await assert.rejects(agent.call("putMount", readOnly), { name: "ConflictError", message });
+  await agent.call("cancelJob", { id });
+  await agent.untilJob(id);
+
+  await agent.call("putMount", { ...order, cache: { writeBack: "2s" } });
+  writeFileSync(at("set/slow.txt"), "slow");
+  await until(async () => (await agent.call("putMount", readOnly)).problem === null || undefined);
+  assert.equal(inBucket("data/slow.txt"), "slow");
+  assert.equal((await eventsOf(agent, "mount")).at(-1), "1 file (4 bytes) written to buckets");
+});
+
 test("a stop waits until a cache is written back, names what is not, and unmounts", {
   skip,
 }, async (t) => {
