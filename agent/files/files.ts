@@ -1,3 +1,4 @@
+import { unlink } from "node:fs/promises";
 import { join } from "node:path";
 import { fail } from "../../common/errors.ts";
 import { type Content, Entry, type FilesOffered } from "../../contract/files-api.ts";
@@ -10,8 +11,8 @@ import { openActivity } from "./activity.ts";
 import { applyFiles } from "./apply.ts";
 import { dropOldContents, hasContent, receiveContents } from "./contents.ts";
 import { destinationOf } from "./destinations.ts";
-import { type FileIndex, isWithin, readIndex, stampOf, writeIndex } from "./ledger.ts";
-import { type FilePlan, findStats, planFiles } from "./plan.ts";
+import { type FileIndex, isWithin, type Placed, readIndex, stampOf, writeIndex } from "./ledger.ts";
+import { type FilePlan, findStats, isUntouched, planFiles } from "./plan.ts";
 import { inTurn } from "./turns.ts";
 
 type Manifest = ReadonlyMap<string, Entry>;
@@ -46,12 +47,18 @@ async function take(agent: Agent, root: string, manifest: Manifest): Promise<Fil
   countActivity(agent);
   await makeWayForFiles(agent, root, manifest.keys());
   const index = await readIndex(agent, root);
+  if (manifest.get("")?.kind !== "link") await detach(root, index.get(""));
   const isOnOwnDisk = isWithin(agent.config.workdir, root);
   const plan = await planFiles(root, manifest, index, isOnOwnDisk);
   const missing = missingFor(agent, plan);
   if (missing.length === 0 && !isTrueAlready(manifest, index, plan))
     await carryOut(agent, root, { manifest, index, plan });
   return { missing, ...countsOf(manifest, plan) };
+}
+
+/** What comes in place of our link to a volume must not go through it into the volume. */
+async function detach(root: string, placed: Placed | undefined): Promise<void> {
+  if (placed?.kind === "link" && (await isUntouched(root, placed))) await unlink(root);
 }
 
 function missingFor(agent: Agent, { files }: FilePlan): Content[] {

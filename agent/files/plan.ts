@@ -107,7 +107,7 @@ const isLinkTo = async (path: string, stats: Stats, target: string): Promise<boo
   stats.isSymbolicLink() && (await readlink(path)) === target;
 
 /** Whether what we put at a path is still that. A folder goes only once it is empty. */
-async function isUntouched(root: string, placed: Placed): Promise<boolean> {
+export async function isUntouched(root: string, placed: Placed): Promise<boolean> {
   const path = join(root, placed.path);
   const stats = await findStats(path);
   if (stats === undefined) return false;

@@ -72,6 +72,29 @@ test("what lies at the path of a volume already is not replaced", async (t) => {
   assert.equal(readlinkSync(join(agent.home, "own")), other);
 });
 
+test("files that come in place of a volume do not go into it", async (t) => {
+  const path = aFolder(t);
+  writeFileSync(join(path, "x"), "theirs");
+  const agent = await startAgent(t);
+  const source = { kind: "folder" as const, path };
+  await agent.call("attachVolume", { destination: "~/data", subPath: "", source });
+  const entries = [
+    { kind: "folder", path: "" },
+    { kind: "folder", path: "sub" },
+  ];
+  const offer = (lines: object[]) =>
+    agent.call(
+      "offerFiles",
+      { destination: "~/data" },
+      Buffer.from(lines.map((line) => `${JSON.stringify(line)}\n`).join("")),
+    );
+
+  await offer(entries);
+
+  assert.deepEqual(readdirSync(join(agent.home, "data")), ["sub"]);
+  assert.deepEqual(readdirSync(path), ["x"]);
+});
+
 test("links outside of a node's folder go with it", async (t) => {
   const [path, outside] = [aFolder(t), aFolder(t)];
   const agent = await startAgent(t);
