@@ -1,5 +1,13 @@
 import { execFile } from "node:child_process";
-import { accessSync, closeSync, constants, openSync, readFileSync } from "node:fs";
+import {
+  accessSync,
+  closeSync,
+  constants,
+  existsSync,
+  openSync,
+  readFileSync,
+  realpathSync,
+} from "node:fs";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { product } from "./product.ts";
@@ -27,11 +35,14 @@ export const listMounts = (): Mount[] =>
 const unescaped = (text: string): string =>
   text.replace(/\\(\d{3})/g, (_, digits) => String.fromCharCode(Number.parseInt(digits, 8)));
 
-/** The buckets that are mounted for a node, those within others first. */
-export const listMountsOf = (home: string): Mount[] =>
-  listMounts()
-    .filter(({ device, path }) => device === mountDeviceOf(home) || path.startsWith(`${home}/`))
+/** What is mounted for a node or within its home, those within others first. */
+export function listMountsOf(home: string): Mount[] {
+  const folder = existsSync(home) ? realpathSync(home) : home;
+  const device = mountDeviceOf(home);
+  return listMounts()
+    .filter((mount) => mount.device === device || mount.path.startsWith(`${folder}/`))
     .toReversed();
+}
 
 /** Takes a mount away, also one whose program is gone; false where it stays. */
 export async function unmount(path: string): Promise<boolean> {

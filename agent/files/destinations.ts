@@ -3,16 +3,17 @@ import { isAbsolute, join, normalize } from "node:path";
 import { AppError, type ErrorType, errorCodeOf, fail } from "../../common/errors.ts";
 import { product, protocol } from "../../common/product.ts";
 import type { Agent } from "../context.ts";
-import { isWithin } from "./ledger.ts";
+import { isWithin, realOf, withRealParent } from "./ledger.ts";
 
 type Home = Pick<Agent, "config">;
 
-/** Where a destination lies; throws `ValueError` for one that others have a part in. */
+/** Where a destination lies, without links on the way to it; throws `ValueError` for one that others have a part in. */
 export function destinationOf(agent: Home, destination: string): string {
-  const place = placeOf(agent, destination);
-  if (place === "/" || place === homeOf(agent))
+  const named = placeOf(agent, destination);
+  const place = named === "/" ? named : withRealParent(named);
+  if (place === "/" || named === homeOf(agent) || place === realOf(homeOf(agent)))
     fail("ValueError", `${destination} cannot be a destination; name a folder or file below it`);
-  if (isWithin(agent.config.agentFolder, place))
+  if (isWithin(realOf(agent.config.agentFolder), place))
     fail("ValueError", `${destination} cannot be a destination: it is the agent's own`);
   return place;
 }

@@ -11,7 +11,15 @@ import { openActivity } from "./activity.ts";
 import { applyFiles } from "./apply.ts";
 import { dropOldContents, hasContent, receiveContents } from "./contents.ts";
 import { destinationOf } from "./destinations.ts";
-import { type FileIndex, isWithin, type Placed, readIndex, stampOf, writeIndex } from "./ledger.ts";
+import {
+  type FileIndex,
+  isWithin,
+  type Placed,
+  readIndex,
+  stampOf,
+  withRealParent,
+  writeIndex,
+} from "./ledger.ts";
 import { type FilePlan, findStats, isUntouched, planFiles } from "./plan.ts";
 import { inTurn } from "./turns.ts";
 
@@ -48,7 +56,7 @@ async function take(agent: Agent, root: string, manifest: Manifest): Promise<Fil
   await makeWayForFiles(agent, root, manifest.keys());
   const index = await readIndex(agent, root);
   if (manifest.get("")?.kind !== "link") await detach(root, index.get(""));
-  const isOnOwnDisk = isWithin(agent.config.workdir, root);
+  const isOnOwnDisk = isWithin(withRealParent(agent.config.workdir), root);
   const plan = await planFiles(root, manifest, index, isOnOwnDisk);
   const missing = missingFor(agent, plan);
   if (missing.length === 0 && !isTrueAlready(manifest, index, plan))

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
-import { createReadStream, type Stats } from "node:fs";
+import { createReadStream, realpathSync, type Stats } from "node:fs";
 import { mkdir, readFile, rename, writeFile } from "node:fs/promises";
-import { dirname, join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { pipeline } from "node:stream/promises";
 import { ifMissing } from "../../common/files.ts";
 import type { Entry } from "../../contract/files-api.ts";
@@ -37,7 +37,7 @@ export async function writeIndex(
   await mkdir(dirname(file), { recursive: true, mode: 0o700 });
   const rows = index.values().map((row) => `${JSON.stringify(row)}\n`);
   await writeFile(`${file}.new`, rows, { mode: 0o600 });
-  if (!isWithin(agent.config.workdir, root)) {
+  if (!isWithin(withRealParent(agent.config.workdir), root)) {
     const paths = [...index.keys()].map((path) => join(root, path));
     const deepestFirst = paths.toSorted((a, b) => b.length - a.length);
     await writeFile(
@@ -52,6 +52,18 @@ export async function writeIndex(
 /** Whether a path is a folder or lies below it. */
 export const isWithin = (folder: string, path: string): boolean =>
   `${path}/`.startsWith(`${folder}/`);
+
+/** Where a path truly lies; the part that does not exist yet stays as it is. */
+export function realOf(path: string): string {
+  try {
+    return realpathSync(path);
+  } catch {
+    return path === dirname(path) ? path : withRealParent(path);
+  }
+}
+
+/** A path without links on the way to it, as the kernel lists mounts. */
+export const withRealParent = (path: string): string => join(realOf(dirname(path)), basename(path));
 
 /** The digest of a file's content. */
 export async function digestOf(file: string): Promise<string> {

@@ -1,6 +1,7 @@
+import { join } from "node:path";
 import { fail } from "../../common/errors.ts";
 import type { Agent } from "../context.ts";
-import { isWithin } from "../files/ledger.ts";
+import { isWithin, realOf } from "../files/ledger.ts";
 import { activeJobs } from "../idle.ts";
 import { endMount, isServed } from "./mount.ts";
 import { dropMount, listMountRows, type MountRow } from "./store.ts";
@@ -45,7 +46,8 @@ export async function makeWayForFiles(
   const rows = listMountRows(agent);
   if (rows.length === 0) return;
   await leaveMount(agent, root);
-  const places = [root, ...Iterator.from(paths).map((path) => `${root}/${path}`)];
+  const folder = realOf(root);
+  const places = [folder, ...Iterator.from(paths).map((path) => join(folder, path))];
   for (const row of rows)
     if (row.root !== root && places.some((place) => isWithin(row.root, place)))
       fail("ConflictError", `${row.root} is in the way: ${row.order.name} is mounted there`);

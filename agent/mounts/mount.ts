@@ -1,7 +1,7 @@
 import { execFile, spawn } from "node:child_process";
 import { createHash } from "node:crypto";
 import { closeSync, openSync, unlinkSync, writeSync } from "node:fs";
-import { mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { lstat, mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { promisify } from "node:util";
@@ -51,6 +51,8 @@ export async function mount(
   const { name, file } = programFor(order.cache !== null, path);
   await endMount(agent, { root, server: null });
   await mkdir(root, { recursive: true });
+  if ((await lstat(root)).isSymbolicLink())
+    fail("ConflictError", `${root} is a link here; use the path that it leads to`);
   if ((await readdir(root)).length > 0)
     fail("ConflictError", `${root} is a folder here that has files of its own; use another path`);
   const cache = cacheOf(agent, root);

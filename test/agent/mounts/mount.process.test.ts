@@ -1,8 +1,10 @@
 import assert from "node:assert/strict";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { execFileSync } from "node:child_process";
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
+import { listMountsOf } from "../../../common/mounts.ts";
 import type { MountOrder } from "../../../contract/mounts-api.ts";
 import { startAgent } from "../../helpers/agent.ts";
 import { whyNoFuse } from "../../helpers/fuse.ts";
@@ -30,4 +32,36 @@ test("a program that cannot be started is reported", { skip }, async (t) => {
   });
 
   assert.deepEqual(await agent.call("listMounts", {}), []);
+});
+
+/** Mounts memory in place of a bucket. */
+const memory = `#!/bin/sh
+if [ "$1" != mount ]; then echo rclone v1; exit; fi
+mount -t tmpfs "$7" "$3" && exec sleep 1000
+`;
+
+test("a home that is reached through a link has mounts, and none is left in it", {
+  skip: skip || (process.getuid?.() !== 0 && "mounting needs root"),
+}, async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), "linked-"));
+  mkdirSync(join(folder, "real/outrigger_workdir"), { recursive: true });
+  symlinkSync("real", join(folder, "home"));
+  const home = join(folder, "home");
+  const agent = await startAgent(t, { home, env: rcloneAs(t, memory) });
+  t.after(() => rmSync(folder, { recursive: true }));
+  mkdirSync(join(folder, "own"));
+  symlinkSync("../own", join(folder, "real/link"));
+
+  assert.equal((await agent.call("putMount", order)).problem, null);
+
+  const paths = () => listMountsOf(home).map(({ path }) => path);
+  assert.deepEqual(paths(), [join(folder, "real/set")]);
+  await assert.rejects(agent.call("putMount", { ...order, destination: "~/link" }), {
+    name: "ConflictError",
+    message: /real\/link is a link here; use the path that it leads to$/,
+  });
+  await agent.call("putMount", { ...order, destination: "~/link/set" });
+  assert.deepEqual(paths(), [join(folder, "own/set"), join(folder, "real/set")]);
+  execFileSync("mount", ["-t", "tmpfs", "job", join(home, "outrigger_workdir")]);
+  assert.equal(paths()[0], join(folder, "real/outrigger_workdir"));
 });
