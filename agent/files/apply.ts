@@ -94,10 +94,10 @@ async function makeRoom(there: string): Promise<void> {
   if ((await findStats(there))?.isDirectory()) await rmdir(there);
 }
 
-/** A folder in which others put something stays. */
+/** A folder in which others put or mounted something stays. */
 async function removeEmpty(there: string): Promise<void> {
   await rmdir(there).catch((error: unknown) => {
-    if (!["ENOTEMPTY", "EEXIST"].includes(errorCodeOf(error) ?? "")) throw error;
+    if (!["ENOTEMPTY", "EEXIST", "EBUSY"].includes(errorCodeOf(error) ?? "")) throw error;
   });
 }
 

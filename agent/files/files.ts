@@ -6,7 +6,7 @@ import { linesOf, parseLine } from "../../contract/frames.ts";
 import type { Agent } from "../context.ts";
 import { countActivity } from "../idle.ts";
 import { refuseWhileLeaving } from "../lifecycles/lifecycles.ts";
-import { makeWayForFiles } from "../mounts/leave.ts";
+import { isMounted, makeWayForFiles } from "../mounts/leave.ts";
 import { openActivity } from "./activity.ts";
 import { applyFiles } from "./apply.ts";
 import { dropOldContents, hasContent, receiveContents } from "./contents.ts";
@@ -53,8 +53,8 @@ export const clearFiles = (agent: Agent, root: string): Promise<FilesOffered> =>
 async function take(agent: Agent, root: string, manifest: Manifest): Promise<FilesOffered> {
   refuseWhileLeaving(agent);
   countActivity(agent);
-  await makeWayForFiles(agent, root, manifest.keys());
-  const index = await readIndex(agent, root);
+  await makeWayForFiles(agent, root, manifest.values());
+  const index = withoutMounts(agent, root, { manifest, index: await readIndex(agent, root) });
   if (manifest.get("")?.kind !== "link") await detach(root, index.get(""));
   const isOnOwnDisk = isWithin(withRealParent(agent.config.workdir), root);
   const plan = await planFiles(root, manifest, index, isOnOwnDisk);
@@ -62,6 +62,16 @@ async function take(agent: Agent, root: string, manifest: Manifest): Promise<Fil
   if (missing.length === 0 && !isTrueAlready(manifest, index, plan))
     await carryOut(agent, root, { manifest, index, plan });
   return { missing, ...countsOf(manifest, plan) };
+}
+
+/** Forgets what would be removed of a mount: it is the bucket's. */
+function withoutMounts(
+  agent: Agent,
+  root: string,
+  { manifest, index }: { manifest: Manifest; index: FileIndex },
+): FileIndex {
+  const isInBucket = isMounted(agent, root);
+  return new Map([...index].filter(([path]) => manifest.has(path) || !isInBucket(path)));
 }
 
 /** What comes in place of our link to a volume must not go through it into the volume. */

@@ -1,5 +1,6 @@
 import { join } from "node:path";
 import { fail } from "../../common/errors.ts";
+import type { Entry } from "../../contract/files-api.ts";
 import type { Agent } from "../context.ts";
 import { isWithin, realOf } from "../files/ledger.ts";
 import { activeJobs } from "../idle.ts";
@@ -41,14 +42,26 @@ async function writeBack(agent: Agent, row: MountRow): Promise<void> {
 export async function makeWayForFiles(
   agent: Agent,
   root: string,
-  paths: Iterable<string>,
+  entries: Iterable<Entry>,
 ): Promise<void> {
-  const rows = listMountRows(agent);
-  if (rows.length === 0) return;
+  if (listMountRows(agent).length === 0) return;
   await leaveMount(agent, root);
+  const rows = listMountRows(agent);
   const folder = realOf(root);
-  const places = [folder, ...Iterator.from(paths).map((path) => join(folder, path))];
+  const isInTheWay = (mount: string, place: string, kind: Entry["kind"]) =>
+    isWithin(mount, place) && (place !== mount || kind !== "folder");
+  const places = [...entries].map(({ path, kind }) => ({ place: join(folder, path), kind }));
   for (const row of rows)
-    if (row.root !== root && places.some((place) => isWithin(row.root, place)))
+    if (
+      isWithin(row.root, folder) ||
+      places.some((one) => isInTheWay(row.root, one.place, one.kind))
+    )
       fail("ConflictError", `${row.root} is in the way: ${row.order.name} is mounted there`);
+}
+
+/** Whether a path below a destination is a mount or lies within one: what is there belongs to the bucket. */
+export function isMounted(agent: Agent, root: string): (path: string) => boolean {
+  const mounts = listMountRows(agent).map((row) => row.root);
+  const folder = mounts.length > 0 ? realOf(root) : root;
+  return (path) => mounts.some((mount) => isWithin(mount, join(folder, path)));
 }

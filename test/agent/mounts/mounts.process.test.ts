@@ -89,6 +89,13 @@ test("files come in place of a mount, never through one, and a mount in place of
   assert.ok(readdirSync(at("set")).includes("a.txt"));
   assert.equal(inBucket("data/a.txt"), "a\n");
 
+  await offer("~/work", [folder(""), folder("in")]);
+  await agent.call("putMount", { ...order, destination: "~/work/in" });
+  await offer("~/work", [folder(""), folder("in"), folder("other")]);
+  await assert.rejects(offer("~/work", [folder("in/below")]), /in is in the way/);
+  await offer("~/work", [folder("")]);
+  assert.ok(readdirSync(at("work/in")).includes("a.txt"));
+
   mkdirSync(at("own"));
   writeFileSync(at("own/mine"), "");
   await assert.rejects(
