@@ -1,6 +1,6 @@
 import { execFile, spawn } from "node:child_process";
 import { createHash } from "node:crypto";
-import { closeSync, openSync, unlinkSync, writeSync } from "node:fs";
+import { closeSync, existsSync, openSync, unlinkSync, writeSync } from "node:fs";
 import { lstat, mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -50,6 +50,8 @@ export async function mount(
   const { HOME: home = "", PATH: path = "" } = agent.config.baseEnv;
   const { name, file } = programFor(order.cache !== null, path);
   await endMount(agent, { root, server: null });
+  if (listMounts().some((one) => one.path === root))
+    fail("ConflictError", `${root} is mounted already, by another node or user; use another path`);
   await mkdir(root, { recursive: true });
   if ((await lstat(root)).isSymbolicLink())
     fail("ConflictError", `${root} is a link here; use the path that it leads to`);
@@ -75,21 +77,22 @@ export async function mount(
   return { program: await versionOf(name, file), server };
 }
 
-/** Takes a mount away with what serves it; false where it stays. */
+/** Takes a mount of this node away with what serves it, and none of another node; false where it stays. */
 export async function endMount(
   agent: Pick<Agent, "config">,
   { root, server }: Pick<MountRow, "root" | "server">,
 ): Promise<boolean> {
   const mark = markOf(folderOf(agent, root)).join("=");
   await endTree({ roots: server === null ? [] : [server], mark }, graceMs);
-  const devices = [mountDeviceOf(agent.config.baseEnv["HOME"] ?? ""), "mountpoint-s3"];
+  const ours = mountDeviceOf(agent.config.baseEnv["HOME"] ?? "");
+  const devices = existsSync(noteOf(agent, root)) ? [ours, "mountpoint-s3"] : [ours];
   const isOurs = listMounts().some((one) => one.path === root && devices.includes(one.device));
   if (isOurs && !(await unmount(root))) return false;
   await rm(noteOf(agent, root), { force: true });
   return true;
 }
 
-/** Where it says what is to be unmounted before the files of the node are deleted. */
+/** Says that this node mounts here, as not every program's mount does; read when an SSH host is cleaned, too. */
 const noteOf = (agent: Pick<Agent, "config">, root: string): string =>
   join(folderOf(agent, root), "root");
 

@@ -10,6 +10,7 @@ import { startAgent } from "../../helpers/agent.ts";
 import { whyNoFuse } from "../../helpers/fuse.ts";
 
 const skip = whyNoFuse;
+const skipMounting = skip || (process.getuid?.() !== 0 && "mounting needs root");
 const order: MountOrder = {
   ...{ destination: "~/set", name: "s3://data", bucket: "data", endpoint: "http://127.0.0.1:1" },
   ...{ region: "us-east-1", keys: null, readOnly: false, cache: null },
@@ -35,13 +36,14 @@ test("a program that cannot be started is reported", { skip }, async (t) => {
 });
 
 /** Mounts memory in place of a bucket. */
-const memory = `#!/bin/sh
+const memoryAs = (device: string) => `#!/bin/sh
 if [ "$1" != mount ]; then echo rclone v1; exit; fi
-mount -t tmpfs "$7" "$3" && exec sleep 1000
+mount -t tmpfs ${device} "$3" && exec sleep 1000
 `;
+const memory = memoryAs('"$7"');
 
 test("a home that is reached through a link has mounts, and none is left in it", {
-  skip: skip || (process.getuid?.() !== 0 && "mounting needs root"),
+  skip: skipMounting,
 }, async (t) => {
   const folder = mkdtempSync(join(tmpdir(), "linked-"));
   mkdirSync(join(folder, "real/outrigger_workdir"), { recursive: true });
@@ -64,4 +66,21 @@ test("a home that is reached through a link has mounts, and none is left in it",
   assert.deepEqual(paths(), [join(folder, "own/set"), join(folder, "real/set")]);
   execFileSync("mount", ["-t", "tmpfs", "job", join(home, "outrigger_workdir")]);
   assert.equal(paths()[0], join(folder, "real/outrigger_workdir"));
+});
+
+test("nodes of one machine do not take each other's mounts away", {
+  skip: skipMounting,
+}, async (t) => {
+  const env = rcloneAs(t, memoryAs("mountpoint-s3"));
+  const [one, other] = [await startAgent(t, { env }), await startAgent(t, { env })];
+  const destination = join(one.home, "shared");
+  await one.call("putMount", { ...order, destination });
+
+  await assert.rejects(other.call("putMount", { ...order, destination }), {
+    name: "ConflictError",
+    message: /shared is mounted already, by another node or user/,
+  });
+
+  assert.equal((await one.call("listMounts", {}))[0]?.problem, null);
+  await one.call("putMount", { ...order, destination, readOnly: true });
 });
