@@ -7,6 +7,7 @@ import { readVolume, type VolumeDocument, volumeTypes } from "../../contract/vol
 import { seesWorkspace } from "../access/identity.ts";
 import { type Bound, bind, type Call } from "../bind.ts";
 import type { Context } from "../context.ts";
+import { policyOf, requireInfra } from "../workspaces/schema.ts";
 import { findProblem, removeFolder, takeFolder } from "./folders.ts";
 import { toRecord, type Volume } from "./schema.ts";
 import {
@@ -94,7 +95,10 @@ const deleting = "it is being deleted";
 
 async function apply(ctx: Context, input: Applied, call: Call): Promise<null> {
   const document = readApplied(input);
-  const { name } = document;
+  const { name, type, infra = "" } = document;
+  const { document: configuration } = await ctx.configurations.current();
+  // Of an export nothing is made, and the launches that mount it are looked at then.
+  if (type === "folder") requireInfra(policyOf(configuration, call.workspace), infra);
   const fresh: Volume = {
     ...{ name, id: randomUUID(), document, yaml: input.creation_yaml },
     ...{ workspace: call.workspace, user: { id: call.user.id, name: call.user.name } },

@@ -197,6 +197,18 @@ test("a task runs where its volume is, and is refused where that cannot be", asy
   );
 });
 
+test("a volume is only made where its workspace may have nodes", async (t) => {
+  const world = await openWorld(t);
+  const config = { allowed_infra: ["ssh/lab"] };
+  await world.run(workspaces.update, { workspace_name: "default", config });
+
+  await assert.rejects(world.run(rows.apply, { name: "data", ...folder }), {
+    type: "UserRequestRejectedByPolicy",
+    message: "workspace default: its configuration does not allow local (allowed_infra)",
+  });
+  assert.deepEqual(await list(world), []);
+});
+
 test("a volume that is not there, or in a workspace of others, is not found by launches and managed jobs", async (t) => {
   const world = await openWorld(t);
   await world.ctx.batch((tx) => addVolume(tx, aVolume({ name: "theirs", workspace: "team" })));
