@@ -9,6 +9,7 @@ import { type Bound, bind, type Call } from "../bind.ts";
 import type { Context } from "../context.ts";
 import { policyOf, requireInfra } from "../workspaces/schema.ts";
 import { findProblem, removeFolder, takeFolder } from "./folders.ts";
+import { refuseOverlap } from "./overlap.ts";
 import { toRecord, type Volume } from "./schema.ts";
 import {
   addVolume,
@@ -119,10 +120,16 @@ async function apply(ctx: Context, input: Applied, call: Call): Promise<null> {
 
 /** Repeated after it broke off, it makes the same folder. */
 async function make(ctx: Context, volume: Volume, { signal }: Call): Promise<void> {
+  const { host_path: asked } = volume.document.config;
   try {
+    if (asked !== undefined) await refuseOverlap(ctx, ctx.db, volume, asked);
     const isThere = volume.path !== null && (await findProblem(ctx, volume, signal)) === null;
     const path = isThere ? volume.path : await takeFolder(ctx, volume, signal);
-    await ctx.batch((tx) => setVolume(tx, volume.id, { path, problem: null }));
+    await ctx.batch(async (tx) => {
+      // Links may have led elsewhere, and another volume may be there by now.
+      if (path !== null) await refuseOverlap(ctx, tx, volume, path);
+      await setVolume(tx, volume.id, { path, problem: null });
+    });
   } catch (error) {
     // What was never there leaves nothing behind.
     if (!signal.aborted && volume.path === null)

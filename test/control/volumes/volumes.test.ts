@@ -1,5 +1,13 @@
 import assert from "node:assert/strict";
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
@@ -194,6 +202,29 @@ test("a task runs where its volume is, and is refused where that cannot be", asy
     { "~/there": "there" },
     { num_nodes: 2 },
     "volumes: there is on one host, ssh/lab/a, and the task has 2 nodes; use a volume of type nfs",
+  );
+});
+
+test("no volume overlaps another one, or what control keeps", async (t) => {
+  const world = await openWorld(t);
+  const path = aFolder(t);
+  const link = join(aFolder(t), "link");
+  symlinkSync(world.ctx.config.home, link);
+  const apply = (name: string, host_path: string) =>
+    world.run(rows.apply, { name, ...folder, config: { host_path }, use_existing: true });
+  mkdirSync(join(path, "one/below"), { recursive: true });
+  mkdirSync(join(path, "one-more"));
+  await apply("one", join(path, "one"));
+
+  for (const overlapping of [path, join(path, "one/"), join(path, "one-more/../one/below")])
+    await assert.rejects(apply("two", overlapping), { type: "ConflictError" });
+  for (const own of [world.ctx.config.home, join(world.ctx.config.home, "uploads"), link])
+    await assert.rejects(apply("two", own), { type: "ValueError", message: /control keeps/ });
+  await apply("two", join(path, "one-more"));
+
+  assert.deepEqual(
+    (await list(world)).map(({ name }) => name),
+    ["one", "two"],
   );
 });
 
