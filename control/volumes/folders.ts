@@ -120,7 +120,7 @@ if [ ! -d "$path" ]; then echo missing; exit; fi
 if [ ${isExisting ? 1 : 0} = 0 ] && [ -n "$(ls -A -- "$path")" ]; then echo full; exit; fi
 cd -- "$path"
 pwd -P`;
-      const said = (await run("taking a folder", text, path)).trim();
+      const said = (await run("taking a folder", text, path)).replace(/\n$/, "");
       if (said === "missing") missing(path);
       return said === "full" ? isFull(path) : said;
     },
