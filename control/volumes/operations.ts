@@ -60,9 +60,12 @@ async function refreshed(ctx: Context, volumes: readonly Volume[], { signal }: C
         : { ...volume, problem: await findProblem(ctx, volume, signal) },
     ),
   );
-  const changed = looked.filter(({ problem }, at) => problem !== volumes[at]?.problem);
   await ctx.batch(async (tx) => {
-    for (const { id, problem } of changed) await setVolume(tx, id, { problem });
+    for (const [at, { problem }] of looked.entries()) {
+      const before = volumes[at];
+      if (before !== undefined && problem !== before.problem)
+        await setVolume(tx, before, { problem });
+    }
   });
   return looked;
 }
@@ -111,6 +114,7 @@ async function apply(ctx: Context, input: Applied, call: Call): Promise<null> {
   if (!seesWorkspace(call, volume.workspace)) noSuchVolume(name);
   if (JSON.stringify(volume.document) !== JSON.stringify(document))
     fail("ConflictError", `there is a volume ${name} with other settings; delete it first`);
+  if (volume.problem === deleting) fail("ConflictError", `volume ${name}: ${deleting}`);
   if (volume.problem === null) call.print(`Volume ${name} is there already.\n`);
   else await make(ctx, volume, call);
   if (document.size !== undefined)
@@ -128,38 +132,47 @@ async function make(ctx: Context, volume: Volume, { signal }: Call): Promise<voi
     await ctx.batch(async (tx) => {
       // Links may have led elsewhere, and another volume may be there by now.
       if (path !== null) await refuseOverlap(ctx, tx, volume, path);
-      await setVolume(tx, volume.id, { path, problem: null });
+      if (!(await setVolume(tx, volume, { path, problem: null })))
+        fail("ConflictError", `volume ${volume.name} was changed meanwhile; apply it again`);
     });
   } catch (error) {
     // What was never there leaves nothing behind.
-    if (!signal.aborted && volume.path === null)
-      await ctx.batch((tx) => deleteVolume(tx, volume.id));
+    const { id } = volume;
+    if (!signal.aborted)
+      await ctx.batch((tx) => deleteVolume(tx, { id, path: null, problem: making }));
     throw error;
   }
 }
 
 /** No task can attach it while its folder is deleted; it goes once that is gone. */
 async function remove(ctx: Context, name: string, purge: boolean, call: Call): Promise<void> {
-  const volume = await findVolume(ctx.db, name);
-  if (volume === undefined || !seesWorkspace(call, volume.workspace)) return noSuchVolume(name);
-  const clusters = await ctx.batch(async (tx) => {
+  const { volume, users } = await beginRemoval(ctx, name, purge, call);
+  const seen = { id: volume.id, problem: deleting };
+  try {
+    if (users.length > 0) fail("ConflictError", `${name} is in use by ${users.join(", ")}`);
+    await removeFolder(ctx, volume, call.signal);
+  } catch (error) {
+    if (!(error instanceof AppError) || call.signal.aborted) throw error;
+    if (!purge) {
+      await ctx.batch((tx) => setVolume(tx, seen, { problem: error.message }));
+      throw error;
+    }
+    call.print(`${error.message}: the volume is forgotten, and what is in it stays\n`);
+  }
+  await ctx.batch((tx) => deleteVolume(tx, seen));
+}
+
+/** The volume, which is being deleted from now on, and what uses it; throws where that forbids it. */
+const beginRemoval = (ctx: Context, name: string, purge: boolean, call: Call) =>
+  ctx.batch(async (tx) => {
+    const volume = await findVolume(tx, name);
+    if (volume === undefined || !seesWorkspace(call, volume.workspace)) return noSuchVolume(name);
     const users = (await listUsers(tx, [volume.id])).get(volume.id) ?? [];
     if (users.length > 0 && !purge)
       fail(
         "ConflictError",
         `volume ${name} is in use by ${users.join(", ")}; take them down first`,
       );
-    await setVolume(tx, volume.id, { problem: deleting });
-    return users;
+    await setVolume(tx, volume, { problem: deleting });
+    return { volume, users };
   });
-  try {
-    if (clusters.length > 0) fail("ConflictError", `${name} is in use by ${clusters.join(", ")}`);
-    await removeFolder(ctx, volume, call.signal);
-  } catch (error) {
-    if (!(error instanceof AppError) || call.signal.aborted) throw error;
-    await ctx.batch((tx) => setVolume(tx, volume.id, { problem: error.message }));
-    if (!purge) throw error;
-    call.print(`${error.message}: the volume is forgotten, and what is in it stays\n`);
-  }
-  await ctx.batch((tx) => deleteVolume(tx, volume.id));
-}

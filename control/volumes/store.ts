@@ -45,15 +45,22 @@ export async function listVolumes(
 export const addVolume = (db: Connection, volume: Volume): Promise<boolean> =>
   volumes.add(db, volume);
 
-/** Records where a volume lies, or why it cannot be attached. */
-export const setVolume = (
-  db: Connection,
-  id: string,
-  values: Partial<Pick<Volume, "path" | "problem">>,
-): Promise<void> => volumes.change(db, { id }, values);
+/** A volume as it was when it was looked at. */
+type Seen = Pick<Volume, "id" | "problem"> & Partial<Pick<Volume, "path">>;
 
-/** Forgets a volume. */
-export const deleteVolume = (db: Connection, id: string): Promise<void> => volumes.drop(db, { id });
+/** Records where a volume lies, or why it cannot be attached; false where it has another problem by now. */
+export async function setVolume(
+  db: Connection,
+  { id, problem }: Seen,
+  values: Partial<Pick<Volume, "path" | "problem">>,
+): Promise<boolean> {
+  if ((await volumes.find(db, { id, problem })) === undefined) return false;
+  await volumes.change(db, { id }, values);
+  return true;
+}
+
+/** Forgets a volume that is as it was seen. */
+export const deleteVolume = (db: Connection, seen: Seen): Promise<void> => volumes.drop(db, seen);
 
 /** Records that a cluster uses a volume from now on. Throws where it cannot be attached by now. */
 export async function useVolume(

@@ -16,7 +16,7 @@ import { jobOperations as jobs } from "../../../contract/operations/jobs.ts";
 import { taskOperations } from "../../../contract/operations/tasks.ts";
 import { volumeOperations as rows } from "../../../contract/operations/volumes.ts";
 import { workspaceOperations as workspaces } from "../../../contract/operations/workspaces.ts";
-import { addVolume } from "../../../control/volumes/store.ts";
+import { addVolume, deleteVolume, findVolume, setVolume } from "../../../control/volumes/store.ts";
 import { testWorld, type World } from "../../helpers/world.ts";
 import { aVolume } from "./rows.ts";
 
@@ -203,6 +203,23 @@ test("a task runs where its volume is, and is refused where that cannot be", asy
     { num_nodes: 2 },
     "volumes: there is on one host, ssh/lab/a, and the task has 2 nodes; use a volume of type nfs",
   );
+});
+
+test("a volume that is being deleted is not made ready again", async (t) => {
+  const world = await openWorld(t);
+  await world.run(rows.apply, { name: "data", ...folder });
+  const volume = (await findVolume(world.ctx.db, "data")) ?? assert.fail();
+  const problem = "it is being deleted";
+  await world.ctx.batch((tx) => setVolume(tx, volume, { problem }));
+
+  await assert.rejects(world.run(rows.apply, { name: "data", ...folder }), {
+    type: "ConflictError",
+    message: "volume data: it is being deleted",
+  });
+  assert.equal(await world.ctx.batch((tx) => setVolume(tx, volume, { problem: "late" })), false);
+  await world.ctx.batch((tx) => deleteVolume(tx, volume));
+
+  assert.equal((await list(world, true))[0]?.error_message, problem);
 });
 
 test("no volume overlaps another one, or what control keeps", async (t) => {
