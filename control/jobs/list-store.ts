@@ -1,5 +1,6 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import type { Expression, ExpressionBuilder, SqlBool } from "kysely";
+import type { Seal } from "../../common/seal.ts";
 import type { ManagedJobStatus } from "../../contract/statuses.ts";
 import { among } from "../db/lists.ts";
 import type { Queries } from "../db/open.ts";
@@ -121,4 +122,17 @@ function readStretch(db: Queries, { userId, workspaces }: Whose, which: Which) {
   if (userId !== undefined) query = query.where("job_tasks.user_id", "=", userId);
   if (workspaces !== null) query = query.where("job_tasks.workspace", "in", among(workspaces));
   return query.execute();
+}
+
+/** What the launches submitted whose jobs have something left, with the first of these jobs. */
+export async function listUnsettledDocuments(db: Queries, seal: Seal) {
+  const rows = await db
+    .selectFrom("job_tasks")
+    .innerJoin("managed_jobs", "managed_jobs.id", "job_tasks.job_id")
+    .innerJoin("job_documents", "job_documents.request_id", "managed_jobs.request_id")
+    .select(({ fn }) => [fn.min("managed_jobs.id").as("id"), "managed_jobs.name", "document"])
+    .where("settled_at", "is", null)
+    .groupBy("managed_jobs.request_id")
+    .execute();
+  return rows.map(({ id, name, document }) => ({ id, name, yaml: seal.open(document) }));
 }

@@ -20,6 +20,7 @@ import {
   noSuchVolume,
   setVolume,
 } from "./store.ts";
+import { listWanting } from "./wanted-by.ts";
 
 /** Volumes that tasks attach. */
 export const volumeOperations: Bound[] = [
@@ -163,11 +164,13 @@ async function remove(ctx: Context, name: string, purge: boolean, call: Call): P
 }
 
 /** The volume, which is being deleted from now on, and what uses it; throws where that forbids it. */
-const beginRemoval = (ctx: Context, name: string, purge: boolean, call: Call) =>
-  ctx.batch(async (tx) => {
+async function beginRemoval(ctx: Context, name: string, purge: boolean, call: Call) {
+  const wanting = await listWanting(ctx, name);
+  return ctx.batch(async (tx) => {
     const volume = await findVolume(tx, name);
     if (volume === undefined || !seesWorkspace(call, volume.workspace)) return noSuchVolume(name);
-    const users = (await listUsers(tx, [volume.id])).get(volume.id) ?? [];
+    const clusters = (await listUsers(tx, [volume.id])).get(volume.id) ?? [];
+    const users = [...clusters, ...wanting];
     if (users.length > 0 && !purge)
       fail(
         "ConflictError",
@@ -176,3 +179,4 @@ const beginRemoval = (ctx: Context, name: string, purge: boolean, call: Call) =>
     await setVolume(tx, volume, { problem: deleting });
     return { volume, users };
   });
+}

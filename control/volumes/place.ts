@@ -31,7 +31,8 @@ export async function withVolumes(
   return places.some((place) => place !== undefined) ? placed(yaml, places) : yaml;
 }
 
-const namesIn = ({ volumes }: Task): string[] =>
+/** The volumes that a task attaches by name. */
+export const namesIn = ({ volumes }: Task): string[] =>
   Object.values(volumes).flatMap((mount) => (mount.kind === "named" ? [mount.name] : []));
 
 /** The place that a task is to be told of; undefined where it is within that already, or there is none. */
