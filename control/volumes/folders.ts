@@ -1,6 +1,7 @@
 import { mkdir, readdir, realpath, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { AppError, errorCodeOf, fail } from "../../common/errors.ts";
+import { listMounts } from "../../common/mounts.ts";
 import { product } from "../../common/product.ts";
 import { orNothing } from "../buckets/manifest.ts";
 import type { Context } from "../context.ts";
@@ -78,6 +79,8 @@ const ownPath = ({ config }: Context, { id, document }: Volume): string =>
 
 const isFull = (path: string): never =>
   fail("ConflictError", `${path} is not empty; register it as it is with use_existing: true`);
+const isMounted = (path: string): never =>
+  fail("ConflictError", `something is mounted in ${path}; unmount it first`);
 const missing = (path: string): never => fail("NotFoundError", `there is no folder ${path}`);
 
 const here: Machine = {
@@ -95,11 +98,28 @@ const here: Machine = {
     }
   },
   has: async (path) => (await orNothing(readdir(path))) !== undefined,
-  remove: (path) => rm(path, { recursive: true, force: true }),
+  async remove(path) {
+    try {
+      const below = listMounts().find((one) => `${one.path}/`.startsWith(`${path}/`));
+      if (below !== undefined) isMounted(path);
+      await rm(path, { recursive: true, force: true });
+    } catch (error) {
+      if (error instanceof AppError) throw error;
+      const why = error instanceof Error ? error.message : String(error);
+      throw new AppError("StorageError", `${path} cannot be deleted: ${why}`, {}, error);
+    }
+  },
 };
 
 const scriptMs = 60_000;
 const deletingMs = 15 * 60_000;
+
+/** Paths of mounts have octal escapes. Source: proc_pid_mounts(5). */
+const deletingScript = `while read -r _ mounted _; do
+  mounted=$(printf '%b/' "\${mounted//\\\\/\\\\0}")
+  case $mounted in "$path"/*) echo mounted; exit;; esac
+done < /proc/self/mounts
+rm -rf -- "$path"`;
 
 function onHost(
   { ssh }: Pick<Context, "ssh">,
@@ -127,7 +147,8 @@ pwd -P`;
     has: async (path) =>
       (await run("looking for a folder", '[ ! -d "$path" ] || echo yes', path)) !== "",
     async remove(path) {
-      await run("deleting a folder", 'rm -rf -- "$path"', path, deletingMs);
+      const said = await run("deleting a folder", deletingScript, path, deletingMs);
+      if (said !== "") isMounted(path);
     },
   };
 }
