@@ -59,8 +59,10 @@ function isOpen(rules: LaunchRules, infra: string): boolean {
   const [cloud = "", ...rest] = infra.split("/");
   const block = rules[cloud as keyof LaunchRules & "ssh"];
   if (block?.disabled) return false;
-  const places = block?.allowed_node_pools ?? block?.allowed_contexts;
-  if (Array.isArray(places) && !places.includes(rest.join("/"))) return false;
+  const { allowed_node_pools: pools, allowed_contexts: contexts } = block ?? {};
+  // A host is of a pool; names of contexts may contain slashes.
+  if (Array.isArray(pools) && !pools.includes(rest[0] ?? "")) return false;
+  if (Array.isArray(contexts) && !contexts.includes(rest.join("/"))) return false;
   return rules.allowed_infra?.some((one) => isWithin(infra, lowerCloud(one))) ?? true;
 }
 

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import type { Configuration } from "../../../contract/records/workspaces.ts";
 import { policyOf } from "../../../control/workspaces/schema.ts";
 
-const infras = ["local", "ssh/Lab", "ssh/attic", "aws/us-east-1"];
+const infras = ["local", "ssh/Lab", "ssh/attic", "ssh/attic/a", "aws/us-east-1"];
 
 const rules: readonly [what: string, document: Configuration, allowed: readonly string[]][] = [
   ["nothing is said", {}, infras],
@@ -13,13 +13,13 @@ const rules: readonly [what: string, document: Configuration, allowed: readonly 
   [
     "pools are listed in their block",
     { workspaces: { default: { ssh: { allowed_node_pools: ["attic"] } } } },
-    ["local", "ssh/attic", "aws/us-east-1"],
+    ["local", "ssh/attic", "ssh/attic/a", "aws/us-east-1"],
   ],
   ["all pools are", { workspaces: { default: { ssh: { allowed_node_pools: "all" } } } }, infras],
   [
     "a workspace would allow more than holds for all",
     { allowed_infra: ["ssh"], workspaces: { default: { allowed_infra: ["*"] } } },
-    ["ssh/Lab", "ssh/attic"],
+    ["ssh/Lab", "ssh/attic", "ssh/attic/a"],
   ],
   ["an empty list is given", { workspaces: { default: { allowed_infra: [] } } }, []],
 ];
