@@ -1,29 +1,45 @@
 import { execFile } from "node:child_process";
-import { lstat, readdir, readFile, rmdir, unlink } from "node:fs/promises";
+import { lstat, readdir, readFile, rm, rmdir, unlink } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
+import { ifMissing } from "../../common/files.ts";
 import { product } from "../../common/product.ts";
 import { exportsFolder } from "../../contract/files-api.ts";
 
-/** What a node has outside of its folder goes with it: exports that it mounted, and links that it made. */
-export async function removeTraces(home: string): Promise<void> {
-  const agent = join(home, `.${product.word}`, "agent");
+/**
+ * What a node has outside of its folder goes with it: exports that it mounted, and links that it made. Links that
+ * nodes with these other homes have too stay.
+ */
+export async function removeTraces(home: string, others: readonly string[] = []): Promise<void> {
+  const agent = agentOf(home);
   for (const name of await namesIn(join(agent, "exports"))) {
     const folder = join(exportsFolder, name);
     await promisify(execFile)("umount", ["-l", folder]).catch(() => {});
     await rmdir(folder).catch(() => {});
   }
-  const placed = join(agent, "files", "placed");
-  for (const name of await namesIn(placed))
-    if (name.endsWith(".paths")) await removeLinks(join(placed, name));
+  for (const name of await namesIn(placedOf(home)))
+    if (name.endsWith(".paths")) await removeLinks(home, others, name);
 }
 
-/** Files stay, as others may use them by now. */
-async function removeLinks(list: string): Promise<void> {
-  for (const path of (await readFile(list, "utf8")).split("\0")) {
-    const stats = path === "" ? undefined : await lstat(path).catch(() => undefined);
+const agentOf = (home: string): string => join(home, `.${product.word}`, "agent");
+const placedOf = (home: string): string => join(agentOf(home), "files", "placed");
+
+/** Files stay, as others may use them by now. A destination has a list of the same name on each node. */
+async function removeLinks(home: string, others: readonly string[], name: string): Promise<void> {
+  const list = join(placedOf(home), name);
+  const paths = await pathsIn(list);
+  // Of nodes that go at once the last one to look finds the links to be its own.
+  await rm(list, { force: true });
+  const shared = (
+    await Promise.all(others.map((one) => pathsIn(join(placedOf(one), name))))
+  ).flat();
+  for (const path of paths) {
+    const stats = shared.includes(path) ? undefined : await lstat(path).catch(() => undefined);
     if (stats?.isSymbolicLink()) await unlink(path).catch(() => {});
   }
 }
+
+const pathsIn = async (list: string): Promise<string[]> =>
+  (await readFile(list, "utf8").catch(ifMissing(""))).split("\0").filter(Boolean);
 
 const namesIn = (folder: string): Promise<string[]> => readdir(folder).catch(() => []);

@@ -165,7 +165,8 @@ export function localProvider(config: Config, log: Logger): Provider {
   async function destroy(nodeId: string, signal: AbortSignal, withinMs = graceMs): Promise<void> {
     await endProcesses(nodeId, signal, withinMs);
     await networks.close(nodeId);
-    await removeTraces(homeOf(nodeId));
+    const others = (await listHomes()).filter((one) => one !== nodeId && nodeIdShape.test(one));
+    await removeTraces(homeOf(nodeId), others.map(homeOf));
     await unmountAll(nodeId);
     await removeFolder(homeOf(nodeId));
   }

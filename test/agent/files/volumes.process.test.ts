@@ -109,6 +109,20 @@ test("links outside of a node's folder go with it", async (t) => {
   assert.deepEqual(readdirSync(path), ["x"]);
 });
 
+test("a link that another node of the machine has too goes with the last of them", async (t) => {
+  const [path, outside] = [aFolder(t), aFolder(t)];
+  const [one, two] = [await startAgent(t), await startAgent(t)];
+  const source = { kind: "folder" as const, path };
+  for (const agent of [one, two])
+    await agent.call("attachVolume", { destination: join(outside, "data"), subPath: "", source });
+
+  await removeTraces(one.home, [two.home]);
+  assert.deepEqual(readdirSync(outside), ["data"]);
+  await removeTraces(two.home, [one.home]);
+
+  assert.deepEqual(readdirSync(outside), []);
+});
+
 /** A `mount` that binds a folder of ours in place of the server's. */
 function mountInPath(t: TestContext, exported: string): string {
   const folder = aFolder(t);
