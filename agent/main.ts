@@ -6,7 +6,7 @@ import { serve } from "../common/server.ts";
 import { agentOperations } from "../contract/agent-api.ts";
 import { readConfig } from "./config.ts";
 import { openAgent } from "./context.ts";
-import { restoreExports } from "./files/volumes.ts";
+import { superviseExports } from "./files/volumes.ts";
 import { watchIdle } from "./idle.ts";
 import { superviseWork } from "./jobs/supervisor.ts";
 import { isCorrupt } from "./journal.ts";
@@ -37,7 +37,7 @@ async function main(): Promise<number> {
   const loops = [watchLease(agent), superviseWork(agent), watchIdle(agent), superviseMounts(agent)];
   const ends = [untilDismissed(agent, signals), untilTurnedOff(agent)];
   watchNotices(agent);
-  void restoreExports(agent);
+  void superviseExports(agent);
   const server = await serve(agentOperations, bindOperations(agent), {
     socket: config.socket,
     log,

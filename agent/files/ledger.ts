@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { createReadStream, realpathSync, type Stats } from "node:fs";
-import { mkdir, readFile, rename, writeFile } from "node:fs/promises";
+import { mkdir, readdir, readFile, rename, writeFile } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { pipeline } from "node:stream/promises";
 import { ifMissing } from "../../common/files.ts";
@@ -22,6 +22,16 @@ export async function readIndex(agent: Pick<Agent, "config">, root: string): Pro
   const text = await readFile(indexOf(agent, root), "utf8").catch(ifMissing(""));
   const rows = text.split("\n").filter(Boolean).map(readRow);
   return new Map(rows.flatMap((row) => (row === undefined ? [] : [[row.path, row]])));
+}
+
+/** What is known of all destinations, each as the text of its index. */
+export async function readIndexTexts({ config }: Pick<Agent, "config">): Promise<string[]> {
+  const folder = join(config.agentFolder, "files", "placed");
+  const names = await readdir(folder).catch(ifMissing([]));
+  const indexes = names.filter((name) => !name.includes("."));
+  return Promise.all(
+    indexes.map((name) => readFile(join(folder, name), "utf8").catch(ifMissing(""))),
+  );
 }
 
 /**

@@ -2,14 +2,17 @@ import { execFile } from "node:child_process";
 import { createHash } from "node:crypto";
 import { mkdir, readdir, readFile, readlink, rmdir, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import { promisify } from "node:util";
-import { AppError, errorCodeOf, fail } from "../../common/errors.ts";
+import { AppError, errorCodeOf, fail, toAppError } from "../../common/errors.ts";
+import { ifMissing } from "../../common/files.ts";
+import { openTurnsByKey } from "../../common/turns.ts";
 import { type Entry, exportsFolder, VolumeSource } from "../../contract/files-api.ts";
 import { parseLine } from "../../contract/frames.ts";
 import type { Agent } from "../context.ts";
 import { destinationOf } from "./destinations.ts";
 import { offerEntries } from "./files.ts";
-import { readIndex } from "./ledger.ts";
+import { readIndex, readIndexTexts } from "./ledger.ts";
 
 interface Order {
   readonly destination: string;
@@ -56,25 +59,59 @@ async function make(folder: string): Promise<void> {
   });
 }
 
-/** Mounts again what was mounted when the machine was on last. */
-export async function restoreExports(agent: Agent): Promise<void> {
-  const folder = notesOf(agent);
-  for (const name of await readdir(folder).catch(() => [])) {
-    const source = parseLine(VolumeSource, await readFile(join(folder, name), "utf8"));
-    if (source?.kind !== "nfs") continue;
-    await mountExport(agent, source).catch((error: unknown) =>
-      agent.log.warn({ error, server: source.server }, "export not mounted"),
-    );
+/** Mounts again what was mounted when the machine was on last, and tries again what fails. */
+export async function superviseExports(agent: Agent): Promise<void> {
+  for (let told: string | undefined; ; ) {
+    const problem = await restoreExports(agent);
+    if (problem === undefined || agent.stopping.aborted) return;
+    if (problem !== told) agent.log.warn({ problem }, "export not mounted");
+    told = problem;
+    await sleep(retryMs, undefined, { signal: agent.stopping }).catch(() => {});
   }
 }
+
+/** Resolves once the exports are mounted that links lead to; why one is not, after half a minute. */
+export async function untilExported(agent: Agent): Promise<string | undefined> {
+  for (const until = performance.now() + patienceMs; ; ) {
+    const problem = await restoreExports(agent);
+    if (problem === undefined || performance.now() > until) return problem;
+    await sleep(pollMs, undefined, { signal: agent.stopping });
+  }
+}
+
+/** Mounts what is noted, linked to and not mounted; answers why the first one cannot be. */
+async function restoreExports(agent: Agent): Promise<string | undefined> {
+  const problems: string[] = [];
+  for (const id of await readdir(notesOf(agent)).catch(() => [])) {
+    const folder = join(exportsFolder, id);
+    if ((await isMounted(folder)) || !(await isLinked(agent, folder))) continue;
+    const note = await readFile(join(notesOf(agent), id), "utf8").catch(ifMissing(""));
+    const source = parseLine(VolumeSource, note);
+    if (source?.kind !== "nfs") continue;
+    await mountExport(agent, source).catch((error) => problems.push(toAppError(error).message));
+  }
+  return problems[0];
+}
+
+const isLinked = async (agent: Agent, folder: string): Promise<boolean> =>
+  (await readIndexTexts(agent)).some((text) => text.includes(folder));
 
 type Export = Extract<VolumeSource, { kind: "nfs" }>;
 
 const mountMs = 60_000;
+const retryMs = 10_000;
+/** How long a job waits for exports that are not there. */
+const patienceMs = 30_000;
+const pollMs = 500;
+/** Of one export, two at once would mount it twice. */
+const oneByOne = openTurnsByKey<Agent>();
 const notesOf = ({ config }: Agent): string => join(config.agentFolder, "exports");
 
+const mountExport = (agent: Agent, source: Export): Promise<string> =>
+  oneByOne(agent, () => mountNow(agent, source));
+
 /** The folder of an export, outside of what is deleted with the node; the note says what to unmount then. */
-async function mountExport(agent: Agent, source: Export): Promise<string> {
+async function mountNow(agent: Agent, source: Export): Promise<string> {
   const { server, path, options } = source;
   const identity = JSON.stringify([agent.config.agentFolder, server, path, options]);
   const id = createHash("sha256").update(identity).digest("hex").slice(0, 32);

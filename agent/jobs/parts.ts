@@ -7,6 +7,7 @@ import { rebooted } from "../../contract/job-loss.ts";
 import { type Agent, keys } from "../context.ts";
 import { countMemoryKills, mostProcesses } from "../control-groups.ts";
 import { addedTo, environmentOf, markOf, type Phase, phases } from "../environment.ts";
+import { untilExported } from "../files/volumes.ts";
 import { folderOf, logOf, rankLogOf } from "../folders.ts";
 import { untilWritten } from "../log-pipe.ts";
 import { untilMounted } from "../mounts/mounts.ts";
@@ -62,7 +63,10 @@ const lostSpec: PartFacts = { reason: "the journal does not have its script" };
 async function step(agent: Agent, part: PartRow, spec: PartSpec, bootId: string): Promise<void> {
   const { jobId, rank, status, wanted } = part;
   if (wanted === "end") return endPart(agent, part, { exitCode: killedCode }, part.graceMs);
-  const unmounted = status === "WAITING" ? await untilMounted(agent) : undefined;
+  const unmounted =
+    status === "WAITING"
+      ? ((await untilMounted(agent)) ?? (await untilExported(agent)))
+      : undefined;
   if (unmounted !== undefined)
     return movePart(agent, jobId, rank, "ENDED", { bootId, reason: unmounted });
   if (status === "WAITING" && needsSetup(agent, spec)) {

@@ -126,7 +126,7 @@ test("a link that another node of the machine has too goes with the last of them
 /** A `mount` that binds a folder of ours in place of the server's. */
 function mountInPath(t: TestContext, exported: string): string {
   const folder = aFolder(t);
-  const script = `#!/bin/bash\necho "$@" >> ${folder}/calls\nexec /bin/mount --bind ${exported} "\${@: -1}"\n`;
+  const script = `#!/bin/bash\necho "$@" >> ${folder}/calls\nrm ${folder}/broken 2>/dev/null && exit 1\nexec /bin/mount --bind ${exported} "\${@: -1}"\n`;
   writeFileSync(join(folder, "mount"), script, { mode: 0o755 });
   return folder;
 }
@@ -159,6 +159,24 @@ test("an export is mounted once, again when the agent starts, and not touched wh
   rmSync(agent.home, { recursive: true, force: true });
   assert.ok(!existsSync(folder));
   assert.equal(readFileSync(join(exported, "x"), "utf8"), "theirs");
+});
+
+test("a job waits for an export that cannot be mounted yet after the machine was off", async (t) => {
+  if (process.getuid?.() !== 0) return t.skip("mounting needs root");
+  const exported = aFolder(t);
+  writeFileSync(join(exported, "x"), "theirs");
+  const programs = mountInPath(t, exported);
+  const agent = await startAgent(t, { env: { PATH: `${programs}:${process.env["PATH"]}` } });
+  t.after(() => removeTraces(agent.home));
+  await agent.call("attachVolume", order);
+  await agent.end("SIGTERM");
+  execFileSync("umount", [readlinkSync(join(agent.home, "data"))]);
+  writeFileSync(join(programs, "broken"), "");
+
+  await agent.start();
+  const { id } = await agent.submit("cat ~/data/x");
+
+  await agent.untilJob(id, "SUCCEEDED");
 });
 
 test("an export that cannot be mounted says why, and what to do", async (t) => {
