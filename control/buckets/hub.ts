@@ -36,13 +36,16 @@ export const HubFile = z.object({
 export type HubFile = z.output<typeof HubFile>;
 
 const shape =
-  /^hf:\/\/(?:(models|datasets)\/)?([\w.-]+\/[\w.-]+)(?:@([^/\s]+))?(?:\/+([^\s].*?))?\/*$/i;
+  /^hf:\/\/(?:(models|datasets)\/)?([\w.-]+\/[\w.-]+)(?:@([^/\s]+))?(?=\/|$)([^\t-\r]*)$/i;
+const addressAtMost = 1_024;
 
 /** Reads `hf://[datasets/]owner/name[@revision][/path]`. Throws `ValueError`. */
 export function readHubAddress(name: string, uri: string): HubAddress {
-  const [, kind = "models", repo, revision = "main", path = ""] = shape.exec(uri) ?? [];
+  const found = uri.length > addressAtMost ? null : shape.exec(uri);
+  const [, kind = "models", repo, revision = "main", below = ""] = found ?? [];
   if (repo === undefined)
     fail("ValueError", `${name}: write hf://OWNER/NAME@REVISION/PATH or hf://datasets/OWNER/NAME`);
+  const path = below.split("/").filter(Boolean).join("/");
   return { kind: kind === "datasets" ? kind : "models", repo, revision, path };
 }
 
