@@ -36,7 +36,7 @@ export function readFileMounts(
 function refuseDestination(place: Place, destination: string, hasWorkdir: boolean): void {
   if (schemeOf(destination) !== undefined)
     refuse(place, "must go to a path on the node; the bucket belongs to the right");
-  if (hasWorkdir && destination.replace(/\/+$/, "") === workdirPath)
+  if (hasWorkdir && destination.replace(/(?<!\/)\/+$/, "") === workdirPath)
     refuse(place, "is where `workdir` goes; use one of them, or another path");
 }
 

@@ -34,5 +34,10 @@ export function hasObject(uri: string): boolean {
 
 /** The last part of a path. */
 export function baseNameOf(path: string): string {
-  return path.replace(/\/+$/, "").split("/").at(-1) ?? "";
+  return (
+    path
+      .replace(/(?<!\/)\/+$/, "")
+      .split("/")
+      .at(-1) ?? ""
+  );
 }

@@ -36,7 +36,7 @@ export function readVolumes(place: Place, lookup: Lookup): Record<string, Volume
   for (const key of keysOf(place) ?? []) {
     if (isFull(place)) break;
     const at = child(place, key);
-    const path = substituteText(key, lookup).replace(/(?<=.)\/+$/, "");
+    const path = substituteText(key, lookup).replace(/(?<=[^/]|^\/)\/+$/, "");
     const mount = readMount({ ...at, value: substitute(at.value, lookup) });
     if (mount !== undefined) addMount(at, mounts, path, mount);
   }

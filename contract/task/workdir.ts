@@ -18,7 +18,7 @@ export const workdir: Reader<Workdir> = (place) => {
   const { url, ref } = readFields(place, { url: filledText, ref: filledText });
   needs(place, "url");
   if (url === undefined) return undefined;
-  if (/^ssh:\/\/[^/@]*:[^/]*@/.test(url))
+  if (/^ssh:\/\/[^/@:]*:[^/]*@/.test(url))
     return refuse(
       child(place, "url"),
       "must not have a password, which ssh does not use; pass the key as the secret GIT_SSH_KEY",

@@ -101,7 +101,7 @@ async function readBucket(
   signal: AbortSignal,
 ): Promise<Load> {
   const { name, bucket, key } = openBucket(ctx, uri, keys);
-  const root = key.replace(/\/+$/, "");
+  const root = key.replace(/(?<!\/)\/+$/, "");
   const one = root !== "" && root === key ? await bucket.find(root, signal) : undefined;
   const prefix = one !== undefined ? root : root && `${root}/`;
   const objects = one ? [one] : await listAll(uri, bucket.list(prefix, signal));
