@@ -12,7 +12,7 @@ import type { Entry } from "../../contract/files-api.ts";
 import type { UploadZipFileResponse } from "../../contract/records/uploads.ts";
 import { orNothing, readManifest, renew, writeManifest } from "../buckets/manifest.ts";
 import { type Archive, type Limits, readArchive } from "./archive.ts";
-import { bytesIn, type Chunk, joinChunks, keepChunk } from "./chunks.ts";
+import { bytesIn, bytesOfParts, type Chunk, joinChunks, keepChunk } from "./chunks.ts";
 import { addContents, keepContent } from "./contents.ts";
 import { manifestOf, type Shelf, shelfOf } from "./folders.ts";
 import { collectShelves } from "./shelves.ts";
@@ -45,7 +45,10 @@ const reserveBytes = 256 * 1024 * 1024;
 
 const completed: Progress = { status: "completed", missing_chunks: null };
 
-/** Keeps uploads below a folder that has one of its own for each user, who has at most `quotaBytes` there. */
+/**
+ * Keeps uploads below a folder that has one of its own for each user, who has at most `quotaBytes` of contents
+ * there, and of parts of uploads that are not complete yet: what those add is known once they are unpacked.
+ */
 export function openUploads(
   root: string,
   now: () => Date,
@@ -53,16 +56,11 @@ export function openUploads(
 ): Uploads {
   /** One archive of a user at a time, in their order. */
   const inTurn = openTurnsByKey<string>();
-  /** What the contents of users take, until that changes. */
-  const sizes = new Map<string, Promise<number>>();
 
-  async function refuseMore(userId: string, folder: string): Promise<void> {
+  async function refuseFull({ parts }: Shelf): Promise<void> {
     if ((await freeBytes(root)) === 0) throw diskFull(undefined);
     if (quotaBytes === Number.POSITIVE_INFINITY) return;
-    const { contents } = shelfOf(root, userId);
-    const known = sizes.get(userId) ?? bytesIn(contents);
-    sizes.set(userId, known);
-    if ((await known) + (await bytesIn(folder)) >= quotaBytes) refuseQuota(quotaBytes);
+    if ((await bytesOfParts(parts)) > quotaBytes) refuseQuota(quotaBytes);
   }
 
   return {
@@ -70,12 +68,12 @@ export function openUploads(
     async take(userId, blobId, chunk, body) {
       const shelf = shelfOf(root, userId);
       const folder = join(shelf.parts, chunk.uploadId);
-      await refuseMore(userId, folder);
-      const missing = await keepChunk(folder, chunk, body).catch(tellFull);
+      const refuse = () => refuseFull(shelf);
+      await refuse();
+      const missing = await keepChunk(folder, chunk, body, refuse).catch(tellFull);
       if (missing.length > 0) return { status: "uploading", missing_chunks: missing };
       const whole = { folder, total: chunk.total };
       await inTurn(userId, () => unpack(shelf, blobId, whole, { now, quotaBytes })).catch(tellFull);
-      sizes.delete(userId);
       return completed;
     },
     async read(userId, blobId) {
@@ -84,10 +82,7 @@ export function openUploads(
     },
     keepMerged: (userId) => inTurn(userId, () => keepMerged(shelfOf(root, userId), now)),
     contentOf: (userId, sha256) => join(shelfOf(root, userId).contents, sha256),
-    async collect(blobsInUse) {
-      await collectShelves(root, blobsInUse, now());
-      sizes.clear();
-    },
+    collect: (blobsInUse) => collectShelves(root, blobsInUse, now()),
   };
 }
 
@@ -133,7 +128,8 @@ async function unpack(
     if (blobId !== null) checkId(blobId, archive);
     const before = blobId === null ? ((await readManifest(file)) ?? []) : [];
     const entries = await merge(before, archive.entries);
-    if ((await bytesIn(fresh)) + (await bytesIn(shelf.contents)) > quotaBytes)
+    const isKnown = (sha256: string) => existsSync(join(shelf.contents, sha256));
+    if ((await bytesIn(fresh, isKnown)) + (await bytesIn(shelf.contents)) > quotaBytes)
       refuseQuota(quotaBytes);
     await addContents(fresh, shelf.contents, now);
     await writeManifest(file, entries);

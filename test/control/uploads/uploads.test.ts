@@ -163,12 +163,6 @@ test("a user has so much room for files, whatever other users have", async (t) =
   const refused = { name: "TooLargeError", message: /more than the 0 MB that a user has/ };
 
   await assert.rejects(shelf.send(await zipOf(small), idOf(small)), refused);
-  const chunk = { uploadId: blob, index: 0, total: 2 };
-  await shelf.uploads.take("u1", blob, chunk, Readable.from(["z".repeat(2_500)]));
-  await assert.rejects(
-    shelf.uploads.take("u1", blob, { ...chunk, index: 1 }, Readable.from(["z"])),
-    refused,
-  );
   const other = { uploadId: idOf(small), index: 0, total: 1 };
   await shelf.uploads.take("u2", idOf(small), other, Readable.from([await zipOf(small)]));
   shelf.pass(25 * hourMs);
@@ -176,6 +170,59 @@ test("a user has so much room for files, whatever other users have", async (t) =
     utimesSync(shelf.under("contents", name), new Date(0), new Date(0));
   await shelf.uploads.collect(new Set());
   await shelf.send(await zipOf(small), idOf(small));
+});
+
+test("the parts of all uploads have so much room together, whatever a part has", async (t) => {
+  const shelf = openShelf(t, 6_000);
+  const take = (uploadId: string, bytes: number) =>
+    shelf.uploads.take(
+      "u1",
+      uploadId,
+      { uploadId, index: 0, total: 2 },
+      Readable.from(["z".repeat(bytes)]),
+    );
+  const [first, second] = [idOf({ a: "1" }), idOf({ a: "2" })];
+  const refused = { name: "TooLargeError", message: /more than the 0 MB that a user has/ };
+
+  await assert.rejects(take(first, 6_001), refused);
+  await take(first, 2_500);
+  await assert.rejects(take(second, 3_501), refused);
+  assert.deepEqual(readdirSync(shelf.under("parts", second)), []);
+  await take(second, 3_500);
+});
+
+test("a part that is too large is refused while it comes", async (t) => {
+  const shelf = openShelf(t, 6_000);
+  let come = 0;
+  const endless = Readable.from(
+    (function* () {
+      while (come < 2 ** 30) {
+        come += 2 ** 20;
+        yield Buffer.alloc(2 ** 20);
+      }
+    })(),
+  );
+  const noRest = t.mock.method(endless, "resume", () => endless);
+
+  await assert.rejects(
+    shelf.uploads.take("u1", blob, { uploadId: blob, index: 0, total: 1 }, endless),
+    { name: "TooLargeError" },
+  );
+
+  assert.ok(come < 2 ** 26, `${come} bytes came`);
+  assert.ok(noRest.mock.callCount() > 0);
+});
+
+test("contents that a user has already take no more room when they are sent again", async (t) => {
+  const shelf = openShelf(t, 6_000);
+  const a = "x".repeat(4_000);
+
+  await shelf.send(await zipOf({ a }), idOf({ a }));
+  await shelf.send(await zipOf({ a }), idOf({ a }));
+  const more = { a, b: "y" };
+  await shelf.send(await zipOf(more), idOf(more));
+
+  assert.equal(shelf.list("contents").length, 2);
 });
 
 test("what comes without a blob's id is added to what the user sent before", async (t) => {
