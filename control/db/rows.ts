@@ -75,7 +75,8 @@ type PlainOf<Item, Row> = {
 
 /**
  * How items are stored as rows of a table: the fields that are columns as they are, and for each other one the
- * way in which it is. A row has further columns where it must; what is undefined is left out.
+ * way in which it is. A row has further columns where it must. What is undefined is not written, and finds no row:
+ * it is a mistake, which throws.
  */
 export const rowsOf =
   <Item extends object>() =>
@@ -109,12 +110,17 @@ export const rowsOf =
       return item as Item;
     }
     const toRow = (item: Item) => toColumns(item) as Insertable<Tables[Table]>;
-    const hasAll = (where: Partial<Item>) => (row: Comparing) =>
-      row.and(
-        Object.entries(toColumns(where)).map(([column, value]) =>
-          row(column as "id", value === null ? "is" : "=", value as never),
-        ),
-      );
+    function hasAll(where: Partial<Item>) {
+      const values = Object.values(where);
+      if (values.length === 0 || values.includes(undefined))
+        throw new Error(`which rows of ${table} is not said: ${Object.keys(where)}`);
+      return (row: Comparing) =>
+        row.and(
+          Object.entries(toColumns(where)).map(([column, value]) =>
+            row(column as "id", value === null ? "is" : "=", value as never),
+          ),
+        );
+    }
 
     return {
       columns,

@@ -55,6 +55,20 @@ test("what is found, changed and dropped has the values that are named", async (
   });
 });
 
+test("a value that is undefined finds, changes and drops nothing", async (t) => {
+  const db = await openDatabase(":memory:");
+  t.after(() => db.destroy());
+  const where = { id: undefined } as unknown as { id: string };
+  const refused = { message: /which rows of services is not said: id/ };
+
+  await db.transaction().execute(async (tx) => {
+    await assert.rejects(rows.find(tx, where), refused);
+    await assert.rejects(rows.change(tx, where, { readyAt: 1 }), refused);
+    await assert.rejects(rows.drop(tx, where), refused);
+    await assert.rejects(rows.drop(tx, {}), /is not said/);
+  });
+});
+
 test("what was not read of a row is undefined", () => {
   const { problem, readyAt, ...item } = rows.toItem({ id: "s1", pool: 0 });
 
