@@ -41,13 +41,13 @@ export function statement<DB extends Queries, Given extends Fields, Row>(
 
 const isAt = (values: readonly Value[]) => (value: unknown, at: number) => value === values[at];
 
-/** The values of a record, and a word for what its other fields choose. */
+/** The values of a record, and words for their order and for what its other fields choose. */
 function read(given: Fields): { form: string; parameters: Value[] } {
   const parameters: Value[] = [];
   let form = "";
-  for (const value of Object.values(given)) {
+  for (const [field, value] of Object.entries(given)) {
     const isChoice = value === undefined || typeof value === "boolean";
-    form += isChoice ? `${value} ` : "? ";
+    form += isChoice ? `${field} ${value} ` : `${field} ? `;
     if (!isChoice) parameters.push(isList(value) ? JSON.stringify(value) : value);
   }
   return { form, parameters };

@@ -30,6 +30,8 @@ test("a statement whose values come in another order than its record's is refuse
   );
 
   await assert.rejects(find(db, { id: "u1", role: "user" }), /another order/);
+  assert.equal((await find(db, { role: "user", id: "u1" }))[0]?.name, "ann");
+  await assert.rejects(find(db, { id: "u1", role: "user" }), /another order/);
 });
 
 test("a statement has a form for each choice, and is built once for each", async (t) => {
