@@ -1,3 +1,4 @@
+import { hash } from "node:crypto";
 import {
   Composer,
   type Document,
@@ -29,9 +30,10 @@ export interface YamlText {
   lineAt(offset: number): number;
 }
 
-/** More texts are not remembered. */
+/** More texts are not remembered, nor larger ones. */
 const rememberedAtMost = 8;
-/** A text is read several times: for its tasks, for its secrets, in each pass over a job. */
+const rememberedTextAtMost = 256 * 1024;
+/** By digest, as texts have secrets. A text is read several times: for its tasks, in each pass over a job. */
 const remembered = new Map<string, WeakRef<YamlText>>();
 
 /**
@@ -39,16 +41,23 @@ const remembered = new Map<string, WeakRef<YamlText>>();
  * returned is read and never changed: a text that was just read is not parsed again.
  */
 export function parseYaml(text: string): YamlText {
-  const known = remembered.get(text)?.deref();
+  if (text.length > rememberedTextAtMost) return parseAnew(text);
+  // In UTF-8, halves of characters would all be the same.
+  const digest = hash("sha256", Buffer.from(text, "utf16le"));
+  const known = remembered.get(digest)?.deref();
   if (known !== undefined) return known;
   const parsed = parseAnew(text);
-  remembered.delete(text);
+  if (parsed.issues.length === 0) remember(digest, parsed);
+  return parsed;
+}
+
+function remember(digest: string, parsed: YamlText): void {
+  remembered.delete(digest);
   for (const oldest of remembered.keys()) {
     if (remembered.size < rememberedAtMost) break;
     remembered.delete(oldest);
   }
-  remembered.set(text, new WeakRef(parsed));
-  return parsed;
+  remembered.set(digest, new WeakRef(parsed));
 }
 
 function parseAnew(text: string): YamlText {

@@ -58,6 +58,11 @@ test("what a text was parsed into is at hand when it is read again, also after a
   assert.notEqual(parseYaml("run: 'false'"), parsed);
 });
 
+test("what a text that is refused, or a large one, was parsed into is not kept", () => {
+  for (const text of ["run: [", `run: ${"x".repeat(300 * 1024)}`])
+    assert.notEqual(parseYaml(text), parseYaml(text));
+});
+
 test("a typical task is read in less than 5 ms", () => {
   const text = `name: typical
 num_nodes: 2
