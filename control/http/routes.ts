@@ -58,6 +58,18 @@ function openRoutes(rows: readonly Operation[]): Routes {
   };
 }
 
+/** Source: RFC 3986 section 2.3. */
+const encodedUnreserved = /%(?:2[de]|3\d|[46][1-9a-f]|5[0-9af]|7[0-9ae])/gi;
+
+/**
+ * The target of a request as most clients write it: without scheme and host, and with no character encoded that
+ * need not be. Source: RFC 9112 section 3.2.2, RFC 3986 section 6.2.2.2.
+ */
+export function plainTarget(target: string): string {
+  const path = target.replace(/^https?:\/\/[^/?#]*\/?/i, "/");
+  return path.replace(encodedUnreserved, (encoded) => decodeURIComponent(encoded));
+}
+
 /** The path of a request: what stands before its query, without a slash at the end. */
 function pathOf(url: string): string {
   const end = url.search(/\/?(?:[?#]|$)/);

@@ -28,7 +28,7 @@ import { sendEncoded, sendError, sendSentence } from "./errors.ts";
 import { invalidInput, readInput } from "./input.ts";
 import { parseJson } from "./json.ts";
 import { createListener, startRenewals } from "./listener.ts";
-import { routesOf } from "./routes.ts";
+import { plainTarget, routesOf } from "./routes.ts";
 import { addPages, isPage } from "./site.ts";
 import { answerUnknown } from "./unknown.ts";
 import { refuseTunnels, refuseUnreadable } from "./unreadable.ts";
@@ -80,6 +80,7 @@ export function buildServer(
       sendError(reply, new AppError("ValueError", error.message), ctx.log);
     },
     clientErrorHandler: refuseUnreadable(ctx),
+    rewriteUrl: ({ url = "/" }) => plainTarget(url),
     routerOptions: { ignoreTrailingSlash: true },
   });
   app.addHttpMethod("GET", { hasBody: true, overrideExisting: true });

@@ -152,6 +152,20 @@ test("what is no request is refused with a sentence", async (t) => {
   }
 });
 
+test("a target may name the host, and encode letters", async (t) => {
+  const world = await testWorld(t);
+  const statusOf = async (target: string) => {
+    const head = `GET ${target} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n`;
+    return (await answerTo(world, head)).slice(9, 12);
+  };
+
+  for (const target of ["http://h/api/health", "HTTPS://h:1/api/health?a=b", "/%61pi/health"])
+    assert.equal(await statusOf(target), "200", target);
+  for (const target of ["http://h/api", "/api%2fhealth", "/%2561pi/health", "http:///nope"])
+    assert.equal(await statusOf(target), "404", target);
+  assert.equal(await statusOf("http://h"), await statusOf("/"));
+});
+
 test("a body that no row wants is not looked at", async (t) => {
   const world = await testWorld(t);
   const bodies = [
