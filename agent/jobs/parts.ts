@@ -1,4 +1,5 @@
 import { appendFile } from "node:fs/promises";
+import { setTimeout as sleep } from "node:timers/promises";
 import { describeSurvivors, endTree } from "../../common/end-processes.ts";
 import { readBootId, type Tree } from "../../common/process-tree.ts";
 import { product } from "../../common/product.ts";
@@ -21,6 +22,7 @@ import {
   findPart,
   findSidecar,
   findSpec,
+  listLiveParts,
   type PartFacts,
   type PartRow,
   type Wanted,
@@ -164,15 +166,30 @@ async function endPart(
   const left = await endTree(treeOf(agent, jobId), graceMs, agent.stopping);
   if (left.length > 0) agent.log.warn({ jobId, left }, "processes of a job remain");
   await untilWritten(folderOf(agent, jobId), phases, () => left.length > 0, agent.stopping);
-  await endWriting(agent, part, part.wanted === "end" ? endedWriteMs : writeMs);
+  await endWriting(agent, part);
   const reason = [facts.reason, describeSurvivors(left)].filter(Boolean).join("; ");
   movePart(agent, jobId, rank, "ENDED", { ...facts, ...(reason === "" ? {} : { reason }) });
 }
 
 /** A job has ended once what it wrote to buckets is there, or the time is over; its log says so. */
-async function endWriting(agent: Agent, part: PartRow, withinMs: number): Promise<void> {
-  const patience = AbortSignal.any([AbortSignal.timeout(withinMs), agent.stopping]);
-  const result = await untilWrittenBack(agent, patience);
+async function endWriting(agent: Agent, part: PartRow): Promise<void> {
+  const over = new AbortController();
+  const signal = AbortSignal.any([over.signal, agent.stopping]);
+  const untilEnded = untilWanted(agent, part, ["end"], signal).then(() =>
+    sleep(endedWriteMs, undefined, { signal }),
+  );
+  for (const wait of [untilEnded, sleep(writeMs, undefined, { signal })])
+    wait.then(
+      () => over.abort(),
+      () => {},
+    );
+  const areOthersWriting = () =>
+    listLiveParts(agent.journal, part.rank).some(
+      ({ jobId, status }) => jobId !== part.jobId && ["SETTING_UP", "RUNNING"].includes(status),
+    );
+  const result = await untilWrittenBack(agent, signal, { areOthersWriting }).finally(() =>
+    over.abort(),
+  );
   agent.stopping.throwIfAborted();
   if (result !== undefined)
     await appendFile(outputOf(agent, part), `[${product.word}] ${describeWriteBack(result)}\n`);

@@ -33,7 +33,9 @@ export async function leaveMount(agent: Agent, root: string): Promise<void> {
 /** A mount that nothing serves writes no more. */
 async function writeBack(agent: Agent, row: MountRow): Promise<void> {
   const patience = isServed(row) ? AbortSignal.timeout(writeMs) : AbortSignal.abort();
-  const result = await untilWrittenBack(agent, AbortSignal.any([patience, agent.stopping]), [row]);
+  const result = await untilWrittenBack(agent, AbortSignal.any([patience, agent.stopping]), {
+    rows: [row],
+  });
   agent.stopping.throwIfAborted();
   if (result !== undefined) tellWriteBack(agent, result);
 }

@@ -1,4 +1,4 @@
-import { readdir, readFile } from "node:fs/promises";
+import { readdir, readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { bytesText } from "../../contract/sizes.ts";
@@ -11,6 +11,8 @@ export interface Unwritten {
   /** The bucket and its path there: `s3://data/a.bin`. */
   readonly name: string;
   readonly sizeBytes: number;
+  /** Another one once it was written to. */
+  readonly version: string;
 }
 
 const pollMs = 200;
@@ -22,19 +24,37 @@ export interface WriteBack {
   readonly left: readonly Unwritten[];
 }
 
-/** Waits until what is written to mounts, all of this node unless some are given, is in the buckets, or until the signal. */
+/** How often a file changes during a wait that somebody else writes: the end of a job may bring a change itself. */
+const changesOfOthers = 3;
+
+/** What is waited for, and who else writes. */
+interface WaitOptions {
+  /** Those that count; all of this node by default. */
+  readonly rows?: readonly MountRow[];
+  readonly areOthersWriting?: () => boolean;
+}
+
+/**
+ * Waits until what is written to mounts of this node is in their buckets, or until the signal. Files that keep
+ * changing are not waited for where others write: they are theirs.
+ */
 export async function untilWrittenBack(
   agent: Agent,
   signal: AbortSignal,
-  rows?: readonly MountRow[],
+  { rows, areOthersWriting = () => false }: WaitOptions = {},
 ): Promise<WriteBack | undefined> {
-  const before = await listUnwritten(agent, rows);
-  if (before.length === 0) return undefined;
+  let before = await listUnwritten(agent, rows);
+  const versions = new Map(before.map(({ name, version }) => [name, new Set([version])]));
   for (;;) {
-    const now = new Set((await listUnwritten(agent, rows)).map(({ name }) => name));
-    const left = before.filter(({ name }) => now.has(name));
+    const now = await listUnwritten(agent, rows);
+    for (const { name, version } of now) versions.get(name)?.add(version);
+    if (areOthersWriting())
+      before = before.filter(({ name }) => (versions.get(name)?.size ?? 0) <= changesOfOthers);
+    if (before.length === 0) return undefined;
+    const names = new Set(now.map(({ name }) => name));
+    const left = before.filter(({ name }) => names.has(name));
     if (left.length === 0 || signal.aborted)
-      return { written: before.filter(({ name }) => !now.has(name)), left };
+      return { written: before.filter(({ name }) => !names.has(name)), left };
     await sleep(pollMs, undefined, { signal }).catch(() => {});
   }
 }
@@ -62,7 +82,8 @@ export async function listUnwritten(
 
 /** What rclone notes of each file in its cache. Source: rclone.org, "VFS File Caching"; its vfscache/item.go. */
 async function unwrittenOf(agent: Agent, { order, root }: MountRow): Promise<Unwritten[]> {
-  const folder = join(cacheOf(agent, root), "vfsMeta", "bucket", order.bucket);
+  const cache = cacheOf(agent, root);
+  const folder = join(cache, "vfsMeta", "bucket", order.bucket);
   const entries = await readdir(folder, { recursive: true, withFileTypes: true }).catch(() => []);
   const files = entries.filter((entry) => entry.isFile());
   const notes = await Promise.all(
@@ -70,11 +91,19 @@ async function unwrittenOf(agent: Agent, { order, root }: MountRow): Promise<Unw
       const path = join(parentPath, name);
       const { Dirty: isDirty, Size: sizeBytes } = await readNote(path);
       const key = path.slice(folder.length);
-      return isDirty ? [{ name: `${order.name}${key}`, sizeBytes }] : [];
+      if (!isDirty) return [];
+      const version = await versionOf(join(cache, "vfs", "bucket", order.bucket, key));
+      return [{ name: `${order.name}${key}`, sizeBytes, version }];
     }),
   );
   return notes.flat();
 }
+
+const versionOf = (path: string): Promise<string> =>
+  stat(path).then(
+    ({ size, mtimeMs }) => `${size} ${mtimeMs}`,
+    () => "",
+  );
 
 /** A note that is being written, or was removed, tells of a change that is seen at the next look. */
 async function readNote(path: string): Promise<{ Dirty: boolean; Size: number }> {
