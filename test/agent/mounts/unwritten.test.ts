@@ -32,9 +32,14 @@ test("a file that keeps changing is waited for, unless others write", async (t) 
     result?.left.map(({ name }) => name),
     ["s3://data/log.txt"],
   );
-  assert.equal(await untilWrittenBack(world, AbortSignal.timeout(10_000), () => true), undefined);
+  assert.equal(
+    await untilWrittenBack(world, AbortSignal.timeout(10_000), { areOthersWriting: () => true }),
+    undefined,
+  );
 
   clearInterval(writing);
-  const still = await untilWrittenBack(world, AbortSignal.timeout(1_000), () => true);
+  const still = await untilWrittenBack(world, AbortSignal.timeout(1_000), {
+    areOthersWriting: () => true,
+  });
   assert.equal(still?.left.length, 1);
 });
