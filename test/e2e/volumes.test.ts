@@ -16,7 +16,7 @@ test("what one cluster writes to a volume another one reads, until the volume is
   const applied = await control.cli("volumes", "apply", "recipes:shared-folder", "-n", "data");
   assert.equal(applied.code, 0, applied.stderr);
   const first = await control.cli("launch", "-y", "-c", "one", "task.yaml");
-  assert.match(first.stderr, /^~\/data: volume data is attached$/m);
+  assert.match(first.stderr, /^~\/data: volume data attached$/m);
   await control.cli("stop", "-y", "one");
   const again = await control.cli("launch", "-y", "-c", "one", "task.yaml");
   assert.equal(again.stdout.match(/^run$/gm)?.length, 2, again.stderr);
