@@ -30,7 +30,7 @@ export function toRecord(volume: Volume, clusters: readonly string[]): VolumeRec
     ...{ name, type, workspace, cloud, region, zone, size },
     launched_at: seconds(volume.createdAt),
     config: { ...config, ...(path !== null && { host_path: path }) },
-    name_on_cloud: path ?? `${config.server}:${config.path}`,
+    name_on_cloud: type === "nfs" ? `${config.server}:${config.path}` : (path ?? ""),
     ...{ user_hash: user.id, user_name: user.name },
     last_attached_at: seconds(lastAttachedAt),
     last_use: volume.lastUse,
