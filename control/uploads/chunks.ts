@@ -47,6 +47,8 @@ export async function keepChunk(
 ): Promise<string[]> {
   if (index >= total || total > mostChunks)
     fail("ValueError", `there is no chunk ${index} of ${total}; chunks are numbered from 0`);
+  // A client that hangs up while nobody reads would otherwise end control.
+  body.on("error", () => {});
   await makeFolder(folder);
   const draft = join(folder, `${randomUUID()}.new`);
   try {
@@ -54,7 +56,7 @@ export async function keepChunk(
     await rename(draft, join(folder, nameOf(index)));
   } catch (error) {
     // Who sends it hears why only when all is read.
-    body.on("error", () => {}).resume();
+    body.resume();
     await rm(draft, { force: true });
     if (["ECONNRESET", "ERR_STREAM_PREMATURE_CLOSE"].includes(errorCodeOf(error) ?? ""))
       fail("ValueError", "the client disconnected during the upload");
