@@ -29,7 +29,7 @@ function memberOf(item: ReadItem): Member {
 const nameOf = ({ kind, path }: ReadItem): string =>
   `${path.replace(/^\/+/, "")}${kind === "folder" ? "/" : ""}`;
 
-/** The same files make the same archive, so that a chunk of it is the same whoever sends it when. */
+/** The same files always make the same archive, so an upload can be resumed chunk by chunk. */
 const sameTime = { mtime: new Date(1980, 0, 1), forceDosTimestamp: true };
 
 /**

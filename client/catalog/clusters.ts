@@ -13,6 +13,15 @@ const purge: Options = {
     "Skip hooks, and forget the cluster even if its provider fails; then check for leftovers yourself.",
 };
 const skipHooks: Options = { "--skip-hooks": "End the running hook and skip the others." };
+/** Of commands that take clusters away. */
+const ending: Options = {
+  ...option.all,
+  ...option.yes,
+  ...option.ignoreNotFound,
+  ...purge,
+  ...skipHooks,
+  ...option.later,
+};
 const whileHooks =
   "While hooks run, outrigger logs --hook CLUSTER shows their output. Run the command again with " +
   "--skip-hooks to end them.";
@@ -138,14 +147,7 @@ Examples:
     name: "stop",
     operands: "[names...]",
     summary: "Stop clusters and keep their disks.",
-    options: {
-      ...option.all,
-      ...option.yes,
-      ...option.ignoreNotFound,
-      ...purge,
-      ...skipHooks,
-      ...option.later,
-    },
+    options: ending,
     more: `${names}\n${asking}\n\n${whileHooks}
 
 Examples:
@@ -157,14 +159,7 @@ Examples:
     name: "down",
     operands: "[names...]",
     summary: "Tear clusters down, disks included.",
-    options: {
-      ...option.all,
-      ...option.yes,
-      ...option.ignoreNotFound,
-      ...purge,
-      ...skipHooks,
-      ...option.later,
-    },
+    options: ending,
     more: `${names}\n${asking}\n\n${whileHooks}
 
 Examples:

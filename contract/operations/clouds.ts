@@ -91,5 +91,5 @@ const ownOperations = operationsOf("", {
   },
 });
 
-/** What can be had where: clouds, their catalogs, Kubernetes and Slurm. */
+/** Available infrastructure: clouds, their catalogs, Kubernetes and Slurm. */
 export const cloudOperations = { ...ownOperations, ...kubernetesOperations, ...slurmOperations };

@@ -19,7 +19,7 @@ export interface HubAddress {
 /** Whether an address is one of the hub. */
 export const isHub = (uri: string): boolean => /^hf:\/\//i.test(uri);
 
-/** Where the hub is, and the token of whoever asks. */
+/** The address of the hub, and the caller's token. */
 export interface Hub {
   readonly endpoint: string;
   readonly token: string | undefined;

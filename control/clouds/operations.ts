@@ -19,7 +19,7 @@ import { optimize } from "./optimize.ts";
 import type { Refusal } from "./schema.ts";
 import { listRefusals } from "./store.ts";
 
-/** What can be had where, and whether a task fits it. */
+/** Available infrastructure, and whether a task fits it. */
 export const cloudOperations: Bound[] = [
   bind(rows.check, check),
   bind(rows.enabledClouds, async (ctx, { workspace, expand }, call) => {

@@ -35,7 +35,7 @@ export async function ensureFirstAdmin(ctx: Ground): Promise<void> {
     );
 }
 
-/** No caller did it, but whoever wrote the settings. */
+/** The entry has no user: the settings made the change. */
 const auditOf = (ctx: Ground, name: string, operation: string): NewAudit => ({
   ...{ at: ctx.now().getTime(), operation, subject: `user ${name}: role admin`, requestId: null },
   ...{

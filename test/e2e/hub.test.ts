@@ -36,7 +36,7 @@ test("a model of the hub reaches nodes, checked and at one commit", async (t) =>
   assert.ok(hub.large.asked.length >= 2);
   assert.ok(hub.large.asked.every(({ authorization }) => authorization === undefined));
 
-  // Another commit: only what differs is fetched; the one before can still be had.
+  // Another commit: only what differs is fetched, and the earlier commit stays available.
   hub.commit({ "config.json": "{ }", "weights/1.bin": weights });
   const second = await launch("hf://models/ana/tiny@main", ...secret);
   assert.match(second.stderr, /^~\/model: 1 of 2 files changed, 3 bytes, 1 removed/m);

@@ -12,7 +12,7 @@ export interface StoreLink {
   heldFrom: number;
   /** What answers requests for objects in place of the store. */
   fault: ((res: ServerResponse) => void) | undefined;
-  /** Answers whoever would change something that it may not. */
+  /** Refuses every request that would change something. */
   refusesWrites: boolean;
   /** Lets those go on that wait, and holds none any more. */
   release(): void;

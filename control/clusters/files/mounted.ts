@@ -36,7 +36,7 @@ export async function mounting(
   };
 }
 
-/** Whoever runs jobs on a node can read the keys of its mounts, so those of control stay here. */
+/** Jobs on a node can read the keys of its mounts, so control never sends its own. */
 function refuseWithoutKeys(name: string, uri: string, error: unknown): void {
   if (error instanceof Error && error.name === "PermissionDeniedError")
     fail(

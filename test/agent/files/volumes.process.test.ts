@@ -134,12 +134,21 @@ function mountInPath(t: TestContext, exported: string): string {
 const source = { kind: "nfs", server: "nas", path: "/export", options: "ro,vers=4.2" } as const;
 const order = { destination: "~/data", subPath: "", source };
 
-test("an export is mounted once, again when the agent starts, and not touched when the node goes", async (t) => {
-  if (process.getuid?.() !== 0) return t.skip("mounting needs root");
+const skip = process.getuid?.() !== 0 && "mounting needs root";
+
+/** An agent that mounts a folder for each export. */
+async function exporting(t: TestContext) {
   const exported = aFolder(t);
   writeFileSync(join(exported, "x"), "theirs");
   const programs = mountInPath(t, exported);
   const agent = await startAgent(t, { env: { PATH: `${programs}:${process.env["PATH"]}` } });
+  return { exported, programs, agent };
+}
+
+test("an export is mounted once, again when the agent starts, and not touched when the node goes", {
+  skip,
+}, async (t) => {
+  const { exported, programs, agent } = await exporting(t);
   const mounted = () => readlinkSync(join(agent.home, "data"));
 
   await agent.call("attachVolume", order);
@@ -161,12 +170,10 @@ test("an export is mounted once, again when the agent starts, and not touched wh
   assert.equal(readFileSync(join(exported, "x"), "utf8"), "theirs");
 });
 
-test("a job waits for an export that cannot be mounted yet after the machine was off", async (t) => {
-  if (process.getuid?.() !== 0) return t.skip("mounting needs root");
-  const exported = aFolder(t);
-  writeFileSync(join(exported, "x"), "theirs");
-  const programs = mountInPath(t, exported);
-  const agent = await startAgent(t, { env: { PATH: `${programs}:${process.env["PATH"]}` } });
+test("a job waits for an export that cannot be mounted yet after the machine was off", {
+  skip,
+}, async (t) => {
+  const { programs, agent } = await exporting(t);
   t.after(() => removeTraces(agent.home));
   await agent.call("attachVolume", order);
   await agent.end("SIGTERM");
