@@ -214,6 +214,8 @@ export function startReconciler(ctx: Context, reconciler: Reconciler): Reconcili
     reconciler.everyMs,
     async () => {
       await restored;
+      // Whoever has nothing to write learns only here that another process has taken over.
+      await ctx.lease.check(ctx.db);
       for (const id of await reconciler.due(ctx)) {
         rows.get(id)?.recheck?.();
         if (!rows.has(id)) void nudge(id);

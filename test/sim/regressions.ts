@@ -171,4 +171,21 @@ export const regressions: readonly Regression[] = [
       { at: 12_000, do: "silence", name: "job 1", rank: 0, forMs: 48_379 },
     ],
   },
+  {
+    showed:
+      "the follower of a log heard no end from a control plane that had nothing more to write",
+    seed: 829,
+    steps: [
+      jobLaunch(0, "sleep 60"),
+      {
+        ...{ at: 10_000, do: "read", user: "ann", operation: "jobs.logs", name: "j" },
+        input: { job_id: 1, follow: true, controller: false },
+      },
+      { at: 20_000, do: "overtake", forMs: 30_000 },
+      {
+        ...{ at: 25_000, do: "call", user: "ann", operation: "jobs.cancel" },
+        input: { all_users: true },
+      },
+    ],
+  },
 ];
