@@ -6,6 +6,7 @@ import { Readable } from "node:stream";
 import { text } from "node:stream/consumers";
 import { styleText } from "node:util";
 import { endTree } from "../common/end-processes.ts";
+import { messageOf } from "../common/errors.ts";
 import { findTree } from "../common/process-tree.ts";
 import { apiKey, balancerMarks, type Demo, type Step, serviceSteps } from "./demo/service.ts";
 
@@ -53,7 +54,7 @@ let failure: string | undefined;
 try {
   for (const step of steps) done.push(await run(step));
 } catch (error) {
-  failure = error instanceof Error ? error.message : String(error);
+  failure = messageOf(error);
 }
 const left = await cleanUp();
 printSummary();

@@ -1,6 +1,6 @@
 import { resolve } from "node:path";
 import { parseEnv } from "node:util";
-import { AppError, fail } from "../common/errors.ts";
+import { AppError, fail, messageOf } from "../common/errors.ts";
 import { readNamed } from "../common/files.ts";
 import { product } from "../common/product.ts";
 import type { Env } from "./settings.ts";
@@ -75,7 +75,7 @@ export function patternOf(text: string): RegExp {
   try {
     return new RegExp(text);
   } catch (error) {
-    return fail("UsageError", error instanceof Error ? error.message : String(error));
+    return fail("UsageError", messageOf(error));
   }
 }
 

@@ -9,6 +9,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { dirname, join } from "node:path";
+import { messageOf } from "../common/errors.ts";
 import { envNames, product } from "../common/product.ts";
 import { clusterOperations } from "../contract/operations/clusters.ts";
 import type { ClusterStatusRecord } from "../contract/records/clusters.ts";
@@ -55,7 +56,7 @@ function attempt(world: World, act: (place: Place) => void): void {
   try {
     act({ folder: join(world.settings.home, "ssh"), config: join(home, ".ssh", "config") });
   } catch (error) {
-    const why = error instanceof Error ? error.message : String(error);
+    const why = messageOf(error);
     world.terminal.note(`Could not write the SSH configuration: ${why}`);
   }
 }

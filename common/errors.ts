@@ -81,6 +81,10 @@ export function toAppError(error: unknown): AppError {
   return new AppError("InternalError", "internal error; the log has the details", {}, error);
 }
 
+/** What an error says, whatever was thrown. */
+export const messageOf = (error: unknown): string =>
+  error instanceof Error ? error.message : String(error);
+
 /** The code of a system error such as `ENOENT`, or undefined. */
 export function errorCodeOf(error: unknown): string | undefined {
   // Not by its class: an error that `node:vm` throws may be of another realm.

@@ -52,6 +52,10 @@ export const ifMissing =
     throw error;
   };
 
+/** A result, or undefined where the file that it is about is not there. */
+export const orNothing = <T>(work: Promise<T>): Promise<T | undefined> =>
+  work.catch(ifMissing(undefined));
+
 /** What is done with a file at once, or a value where that is not there. */
 export function unlessMissing<T, U = undefined>(work: () => T, value?: U): T | U {
   try {

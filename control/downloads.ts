@@ -2,6 +2,7 @@ import { createWriteStream } from "node:fs";
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { pipeline } from "node:stream/promises";
+import { messageOf } from "../common/errors.ts";
 import { protocol, readEnv } from "../common/product.ts";
 import type { Call } from "./bind.ts";
 import type { Ground } from "./ground.ts";
@@ -68,7 +69,7 @@ async function* orWhyNot(
     yield* chunks;
   } catch (error) {
     signal.throwIfAborted();
-    const why = error instanceof Error ? error.message : String(error);
+    const why = messageOf(error);
     yield Buffer.from(`the rest cannot be read: ${why}\n`);
   }
 }

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { parseArgs } from "node:util";
-import { AppError, errorCodeOf, fail } from "../common/errors.ts";
+import { AppError, errorCodeOf, fail, messageOf } from "../common/errors.ts";
 import { product } from "../common/product.ts";
 import { hintOf } from "../contract/spelling.ts";
 import { errorStyles } from "./forward/answers.ts";
@@ -149,7 +149,7 @@ function parse(args: readonly string[]) {
     });
     return { values, positionals: args.slice(own.length + 1) };
   } catch (error) {
-    const message = error instanceof Error ? error.message : String(error);
+    const message = messageOf(error);
     const [, unknown] = /^Unknown option '--([^']+)'/.exec(message) ?? [];
     if (unknown === undefined) fail("UsageError", message);
     const flags = names.map((name) => `--${flagOf(name)}`);

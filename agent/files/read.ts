@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { constants } from "node:fs";
 import { type FileHandle, lstat, open, readdir, readlink, realpath } from "node:fs/promises";
 import { dirname, join, relative } from "node:path";
-import { errorCodeOf, fail } from "../../common/errors.ts";
+import { errorCodeOf, fail, messageOf } from "../../common/errors.ts";
 import { readOpen } from "../../common/growing-file.ts";
 import { type Stream, toJsonLines } from "../../common/server.ts";
 import type { FileEntry, Listed, Stretch, StretchHead } from "../../contract/files-api.ts";
@@ -174,5 +174,4 @@ const reasons: Readonly<Record<string, string>> = {
   EIO: "the disk of the node cannot be read",
 };
 
-const whyOf = (error: unknown): string =>
-  reasons[errorCodeOf(error) ?? ""] ?? (error instanceof Error ? error.message : String(error));
+const whyOf = (error: unknown): string => reasons[errorCodeOf(error) ?? ""] ?? messageOf(error);

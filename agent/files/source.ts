@@ -1,6 +1,6 @@
 import { once } from "node:events";
 import type { IncomingMessage } from "node:http";
-import { AppError, type ErrorType, fail } from "../../common/errors.ts";
+import { AppError, type ErrorType, fail, messageOf } from "../../common/errors.ts";
 import type { Probed, Source } from "../../contract/files-api.ts";
 
 // Imported the usual way, `node:http` also loads its WebSocket and with it 9 MB.
@@ -100,7 +100,7 @@ async function ask(
     if (res !== undefined) return res;
   } catch (error) {
     signal.throwIfAborted();
-    const why = error instanceof Error ? error.message : String(error);
+    const why = messageOf(error);
     throw new PassingTrouble(`${name} cannot be reached: ${why}`, undefined, error);
   }
   throw new PassingTrouble(`${name} does not answer`);

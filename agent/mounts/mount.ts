@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { promisify } from "node:util";
 import { endTree } from "../../common/end-processes.ts";
-import { fail } from "../../common/errors.ts";
+import { fail, messageOf } from "../../common/errors.ts";
 import {
   findMountProgram,
   listMounts,
@@ -69,9 +69,7 @@ export async function mount(
   } catch (error) {
     await endMount(agent, { root, server });
     agent.stopping.throwIfAborted();
-    const why =
-      (await lastLineOf(join(folder, "log"))) ??
-      (error instanceof Error ? error.message : String(error));
+    const why = (await lastLineOf(join(folder, "log"))) ?? messageOf(error);
     return fail("StorageError", `${order.name} cannot be mounted with ${name}: ${why}`);
   }
   return { program: await versionOf(name, file), server };

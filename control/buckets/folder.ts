@@ -1,10 +1,10 @@
 import { copyFile, link, mkdir, readdir, rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { errorCodeOf } from "../../common/errors.ts";
-import { flush } from "../../common/files.ts";
+import { flush, orNothing } from "../../common/files.ts";
 import { openTurnsByKey } from "../../common/turns.ts";
 import type { Entry } from "../../contract/files-api.ts";
-import { orNothing, readManifest, writeManifest } from "./manifest.ts";
+import { readManifest, writeManifest } from "./manifest.ts";
 
 /** Buckets in control's own folder: contents by their digest, and a list of what lies where. */
 

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { request } from "undici";
 import * as z from "zod";
-import { AppError, type ErrorType, fail } from "../../common/errors.ts";
+import { fail } from "../../common/errors.ts";
 import { waitMs } from "../../common/loop.ts";
+import { ask, isBusy, refuse, tries, usualWaitMs } from "./ask.ts";
 import { encode } from "./sigv4.ts";
 
 /** A model or data set of Hugging Face. Source: huggingface.co, "Hub API Endpoints". */
@@ -59,7 +59,7 @@ export async function findHubCommit(
   address: HubAddress,
   signal: AbortSignal,
 ): Promise<string> {
-  const { body } = await ask(hub, address, `revision/${encode(address.revision)}`, signal);
+  const { body } = await read(hub, address, `revision/${encode(address.revision)}`, signal);
   return z.object({ sha: z.string().regex(/^[0-9a-f]{40}$/) }).parse(body).sha;
 }
 
@@ -74,7 +74,7 @@ export async function* listHubFiles(
 ): AsyncGenerator<HubFile> {
   let route: string | undefined = `tree/${encode(address.revision)}?recursive=1`;
   while (route !== undefined) {
-    const { body, next } = await ask(hub, address, route, signal);
+    const { body, next } = await read(hub, address, route, signal);
     for (const file of z.array(HubFile).parse(body)) if (file.type === "file") yield file;
     route = next;
   }
@@ -86,53 +86,29 @@ export function hubFileUrl({ endpoint }: Hub, { kind, repo, revision }: HubAddre
   return `${root}/${repo}/resolve/${encode(revision)}/${path.split("/").map(encode).join("/")}`;
 }
 
-const tries = 6;
-const firstWaitMs = 200;
+const words = {
+  denied: "refuses access, or is not there; pass the secret HF_TOKEN",
+  missing: "has no such repository or revision",
+};
 
 /** What the hub answers, and the route of the page that follows. Source: RFC 8288. */
-async function ask(
+async function read(
   { endpoint, token }: Hub,
   { kind, repo }: HubAddress,
   route: string,
   signal: AbortSignal,
 ): Promise<{ body: unknown; next: string | undefined }> {
+  const name = `hf://${repo}`;
   const url = `${endpoint}/api/${kind}/${repo}/`;
-  const headers = token === undefined ? {} : { authorization: `Bearer ${token}` };
+  const headers: Record<string, string> = token ? { authorization: `Bearer ${token}` } : {};
   for (let attempt = 1; ; attempt += 1) {
-    const answer = await request(url + route, { headers, signal }).catch((error: unknown) => {
-      signal.throwIfAborted();
-      const why = error instanceof Error ? error.message : String(error);
-      throw new AppError("StorageError", `hf://${repo} cannot be reached: ${why}`, {}, error);
-    });
-    const { statusCode: status } = answer;
-    const text = await answer.body.text();
-    const next = /<([^>]+)>;\s*rel="next"/.exec(String(answer.headers["link"] ?? ""))?.[1];
+    const answer = await ask(name, url + route, signal, headers);
+    const next = /<([^>]+)>;\s*rel="next"/.exec(answer.header("link") ?? "")?.[1];
     // A page elsewhere would get the token.
-    if (status === 200)
-      return {
-        body: JSON.parse(text),
-        next: next?.startsWith(url) ? next.slice(url.length) : undefined,
-      };
-    if (attempt === tries || (status !== 429 && status < 500)) refuse(repo, status);
-    await sleep(waitMs(firstWaitMs, attempt), undefined, { signal });
+    const isHere = next?.startsWith(url);
+    if (answer.status === 200)
+      return { body: JSON.parse(answer.text), next: isHere ? next?.slice(url.length) : undefined };
+    if (attempt === tries || !isBusy(answer)) refuse(name, answer, words);
+    await sleep(waitMs(usualWaitMs, attempt), undefined, { signal });
   }
-}
-
-const denied = {
-  type: "PermissionDeniedError",
-  why: "refuses access, or is not there; pass the secret HF_TOKEN",
-} as const;
-const refusals: Readonly<Record<number, { type: ErrorType; why: string }>> = {
-  401: denied,
-  403: denied,
-  404: { type: "NotFoundError", why: "has no such repository or revision" },
-  429: { type: "RateLimitError", why: "is too busy; try again later" },
-};
-
-function refuse(repo: string, status: number): never {
-  const { type, why } = refusals[status] ?? {
-    type: "StorageError" as const,
-    why: "cannot be listed",
-  };
-  return fail(type, `hf://${repo} ${why} (${status})`);
 }

@@ -1,6 +1,6 @@
 import { readFile, rename, utimes, writeFile } from "node:fs/promises";
 import { dirname } from "node:path";
-import { flush, ifMissing } from "../../common/files.ts";
+import { flush, orNothing } from "../../common/files.ts";
 import { paced } from "../../common/loop.ts";
 import { Entry } from "../../contract/files-api.ts";
 
@@ -27,7 +27,3 @@ export async function renew(file: string, now: Date): Promise<boolean> {
   const renewed = await orNothing(utimes(file, now, now).then(() => true));
   return renewed ?? false;
 }
-
-/** A result, or undefined where the file that it is about is not there. */
-export const orNothing = <T>(work: Promise<T>): Promise<T | undefined> =>
-  work.catch(ifMissing(undefined));

@@ -1,7 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { request } from "undici";
-import { AppError, type ErrorType, fail } from "../../common/errors.ts";
 import { waitMs } from "../../common/loop.ts";
+import { type Answer, ask, isBusy, refuse, tries, usualWaitMs } from "./ask.ts";
 import type { Bucket, StoredObject } from "./bucket.ts";
 import { encode, type Keys, presign } from "./sigv4.ts";
 import { listIn, textIn } from "./xml.ts";
@@ -18,8 +17,6 @@ export interface S3Address {
 }
 
 const daySeconds = 24 * 3_600;
-const tries = 6;
-const usualWaitMs = 200;
 
 /** Opens a bucket; nothing is asked of it yet. */
 export function openS3(address: S3Address, now: () => Date, firstWaitMs = usualWaitMs): Bucket {
@@ -38,11 +35,13 @@ export function openS3(address: S3Address, now: () => Date, firstWaitMs = usualW
   async function page(query: Readonly<Record<string, string>>, signal: AbortSignal) {
     for (let attempt = 1; ; attempt += 1) {
       const url = addressOf("", { "list-type": "2", "encoding-type": "url", ...query });
-      const answer = await ask(address, url, signal);
+      const answer = await ask(address.name, url, signal);
       if (answer.status === 200) return answer.text;
-      const isElsewhere = answer.region !== undefined && answer.region !== region;
-      if (attempt === tries || (!isBusy(answer) && !isElsewhere)) return refuse(address, answer);
-      if (isElsewhere) region = answer.region ?? region;
+      const place = answer.header("x-amz-bucket-region") ?? region;
+      const isElsewhere = place !== region;
+      if (attempt === tries || (!isBusy(answer) && !isElsewhere))
+        return refuseList(address, answer);
+      if (isElsewhere) region = place;
       else await sleep(waitMs(firstWaitMs, attempt), undefined, { signal });
     }
   }
@@ -67,42 +66,8 @@ export function openS3(address: S3Address, now: () => Date, firstWaitMs = usualW
   };
 }
 
-interface Answer {
-  readonly status: number;
-  readonly text: string;
-  readonly region: string | undefined;
-}
-
-const isBusy = ({ status }: Answer): boolean => status === 429 || status >= 500;
-
-async function ask({ name }: S3Address, url: string, signal: AbortSignal): Promise<Answer> {
-  try {
-    const { statusCode: status, headers, body } = await request(url, { signal });
-    const told = headers["x-amz-bucket-region"];
-    return { status, text: await body.text(), region: typeof told === "string" ? told : undefined };
-  } catch (error) {
-    signal.throwIfAborted();
-    const why = error instanceof Error ? error.message : String(error);
-    throw new AppError("StorageError", `${name} cannot be reached: ${why}`, {}, error);
-  }
-}
-
-const refusals: Readonly<Record<number, { type: ErrorType; why: string }>> = {
-  401: {
-    type: "PermissionDeniedError",
-    why: "refuses access; pass keys that may list and read it",
-  },
-  403: {
-    type: "PermissionDeniedError",
-    why: "refuses access; pass keys that may list and read it",
-  },
-  404: { type: "NotFoundError", why: "does not exist" },
-  429: { type: "RateLimitError", why: "is too busy; try again later" },
-  503: { type: "RateLimitError", why: "is too busy; try again later" },
-};
-
-function refuse({ name }: S3Address, { status, text }: Answer): never {
-  const { type, why } = refusals[status] ?? { type: "StorageError", why: "cannot be listed" };
-  const code = textIn(text.slice(0, 4_096), "Code")?.match(/^\w{1,80}$/)?.[0];
-  return fail(type, `${name} ${why} (${[status, code].filter(Boolean).join(" ")})`);
+function refuseList({ name }: S3Address, answer: Answer): never {
+  const code = textIn(answer.text.slice(0, 4_096), "Code")?.match(/^\w{1,80}$/)?.[0];
+  const denied = "refuses access; pass keys that may list and read it";
+  return refuse(name, answer, { denied, missing: "does not exist", code });
 }

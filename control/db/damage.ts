@@ -1,7 +1,7 @@
 import { existsSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { AppError } from "../../common/errors.ts";
+import { AppError, messageOf } from "../../common/errors.ts";
 import { product } from "../../common/product.ts";
 import { listCopies } from "./copies.ts";
 
@@ -68,7 +68,7 @@ function problemIn(file: string, size: number | null): string | undefined {
     const answer = String(Object.values(row ?? {})[0]);
     return answer === "ok" ? undefined : answer.replaceAll("\n", " ");
   } catch (error) {
-    if (isDamage(error)) return error instanceof Error ? error.message : String(error);
+    if (isDamage(error)) return messageOf(error);
     throw error;
   } finally {
     database.close();

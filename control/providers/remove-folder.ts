@@ -1,6 +1,6 @@
 import { chmod, readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
-import { AppError, errorCodeOf } from "../../common/errors.ts";
+import { AppError, errorCodeOf, messageOf } from "../../common/errors.ts";
 
 /**
  * Deletes a folder with all it holds, folders that nobody may write to among them; one that is gone
@@ -15,7 +15,7 @@ export async function removeFolder(folder: string): Promise<void> {
       await remove();
     });
   } catch (error) {
-    const why = error instanceof Error ? error.message : String(error);
+    const why = messageOf(error);
     const message = `${folder} cannot be deleted: ${why}; delete it by hand`;
     throw new AppError("CloudError", message, {}, error);
   }

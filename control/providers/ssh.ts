@@ -1,5 +1,5 @@
 import type { Duplex } from "node:stream";
-import { fail } from "../../common/errors.ts";
+import { fail, messageOf } from "../../common/errors.ts";
 import { product } from "../../common/product.ts";
 import { buildOf } from "../../common/programs.ts";
 import { nodeIdOf } from "../doors/node-id.ts";
@@ -104,7 +104,7 @@ export function sshProvider(book: HostBook, ways: Ways, log: Logger): Provider {
 
   /** Nothing of the cluster is on the host yet: another one can take its place. */
   async function giveUp(node: HostNode, error: unknown, isDirty: boolean): Promise<void> {
-    const why = error instanceof Error ? error.message : String(error);
+    const why = messageOf(error);
     log.warn({ ...node.host, cluster: node.clusterName, why }, "host given up");
     await book.setProblem(node.host, why);
     await book.release(node, isDirty);
@@ -202,7 +202,7 @@ export function sshProvider(book: HostBook, ways: Ways, log: Logger): Provider {
     } catch (error) {
       if (signal.aborted) throw error;
       isDirty = true;
-      const why = error instanceof Error ? error.message : String(error);
+      const why = messageOf(error);
       log.warn({ nodeId, ...found.node.host, why }, "host not cleaned");
       await book.setProblem(found.node.host, why);
     }

@@ -1,4 +1,4 @@
-import { AppError } from "../../common/errors.ts";
+import { AppError, messageOf } from "../../common/errors.ts";
 
 type Duty = (...given: never[]) => Promise<unknown>;
 
@@ -9,7 +9,7 @@ export function wrapErrors<Duties extends Record<string, Duty>>(
 ): Duties {
   const own = (error: unknown): never => {
     if (error instanceof AppError || isAbort(error)) throw error;
-    const why = error instanceof Error ? error.message : String(error);
+    const why = messageOf(error);
     throw new AppError("CloudError", `${place} is not available now: ${why}`, {}, error);
   };
   const kept = Object.entries(duties).map(([name, duty]): [string, Duty] => [

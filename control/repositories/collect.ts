@@ -1,6 +1,6 @@
 import { readdir, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
-import { orNothing } from "../buckets/manifest.ts";
+import { orNothing } from "../../common/files.ts";
 import type { Ground } from "../ground.ts";
 import { repositoriesOf } from "./checkout.ts";
 

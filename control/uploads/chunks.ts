@@ -5,8 +5,7 @@ import { join } from "node:path";
 import type { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { errorCodeOf, fail } from "../../common/errors.ts";
-import { flush, makeFolder } from "../../common/files.ts";
-import { orNothing } from "../buckets/manifest.ts";
+import { flush, makeFolder, orNothing } from "../../common/files.ts";
 
 /** Which part of an upload it is. */
 export interface Chunk {

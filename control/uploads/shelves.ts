@@ -1,7 +1,8 @@
 import type { Dirent } from "node:fs";
 import { readdir, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
-import { orNothing, readManifest } from "../buckets/manifest.ts";
+import { orNothing } from "../../common/files.ts";
+import { readManifest } from "../buckets/manifest.ts";
 import { type Shelf, shelfOf } from "./folders.ts";
 
 const hourMs = 3_600_000;

@@ -1,9 +1,9 @@
 import { mkdir, readdir, realpath, rm } from "node:fs/promises";
 import { join } from "node:path";
-import { AppError, errorCodeOf, fail } from "../../common/errors.ts";
+import { AppError, fail, messageOf } from "../../common/errors.ts";
+import { orNothing } from "../../common/files.ts";
 import { listMounts } from "../../common/mounts.ts";
 import { product } from "../../common/product.ts";
-import { orNothing } from "../buckets/manifest.ts";
 import type { Context } from "../context.ts";
 import { runOn } from "../doors/ssh/exec.ts";
 import type { Volume } from "./schema.ts";
@@ -84,32 +84,31 @@ const isMounted = (path: string): never =>
 const missing = (path: string): never => fail("NotFoundError", `there is no folder ${path}`);
 
 const here: Machine = {
-  async take(path, isExisting) {
-    try {
+  take: (path, isExisting) =>
+    onDisk(`${path} cannot be used`, async () => {
       if (!isExisting) await mkdir(path, { recursive: true, mode: 0o700 });
-      const entries = await readdir(path);
+      const entries = (await orNothing(readdir(path))) ?? missing(path);
       if (!isExisting && entries.length > 0) isFull(path);
-      return await realpath(path);
-    } catch (error) {
-      if (error instanceof AppError) throw error;
-      if (errorCodeOf(error) === "ENOENT") missing(path);
-      const why = error instanceof Error ? error.message : String(error);
-      throw new AppError("StorageError", `${path} cannot be used: ${why}`, {}, error);
-    }
-  },
+      return realpath(path);
+    }),
   has: async (path) => (await orNothing(readdir(path))) !== undefined,
-  async remove(path) {
-    try {
+  remove: (path) =>
+    onDisk(`${path} cannot be deleted`, async () => {
       const below = listMounts().find((one) => `${one.path}/`.startsWith(`${path}/`));
       if (below !== undefined) isMounted(path);
       await rm(path, { recursive: true, force: true });
-    } catch (error) {
-      if (error instanceof AppError) throw error;
-      const why = error instanceof Error ? error.message : String(error);
-      throw new AppError("StorageError", `${path} cannot be deleted: ${why}`, {}, error);
-    }
-  },
+    }),
 };
+
+/** Has what the disk refuses be a `StorageError`. */
+async function onDisk<T>(failure: string, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    if (error instanceof AppError) throw error;
+    throw new AppError("StorageError", `${failure}: ${messageOf(error)}`, {}, error);
+  }
+}
 
 const scriptMs = 60_000;
 const deletingMs = 15 * 60_000;

@@ -7,6 +7,7 @@ import { readVolume, type VolumeDocument, volumeTypes } from "../../contract/vol
 import { seesWorkspace } from "../access/identity.ts";
 import { type Bound, bind, type Call } from "../bind.ts";
 import type { Context } from "../context.ts";
+import { mapInBatches } from "../map-in-batches.ts";
 import { policyOf, requireInfra } from "../workspaces/schema.ts";
 import { findProblem, removeFolder, takeFolder } from "./folders.ts";
 import { refuseOverlap } from "./overlap.ts";
@@ -54,12 +55,10 @@ async function list(ctx: Context, { refresh, names }: InputOf<typeof rows.list>,
 
 /** Looks whether each is there, and writes down what was found. */
 async function refreshed(ctx: Context, volumes: readonly Volume[], { signal }: Call) {
-  const looked = await Promise.all(
-    volumes.map(async (volume) =>
-      volume.problem === deleting
-        ? volume
-        : { ...volume, problem: await findProblem(ctx, volume, signal) },
-    ),
+  const looked = await mapInBatches(volumes, async (volume) =>
+    volume.problem === deleting
+      ? volume
+      : { ...volume, problem: await findProblem(ctx, volume, signal) },
   );
   await ctx.batch(async (tx) => {
     for (const [at, { problem }] of looked.entries()) {
@@ -119,7 +118,7 @@ async function apply(ctx: Context, input: Applied, call: Call): Promise<null> {
   if (volume.problem === null) call.print(`Volume ${name} is there already.\n`);
   else await make(ctx, volume, call);
   if (document.size !== undefined)
-    call.print(`without effect here: size (nothing limits what is in a volume of this type)\n`);
+    call.print("no effect here: size (volumes of this type have no limit)\n");
   return null;
 }
 

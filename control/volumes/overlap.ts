@@ -25,7 +25,7 @@ export async function refuseOverlap(
       if (overlaps(path, home))
         fail(
           "ValueError",
-          `config.host_path: ${path} overlaps ${home}, where control keeps its own`,
+          `config.host_path: ${path} overlaps ${home}, where the control plane keeps its files`,
         );
   const other = (await listVolumes(db, null)).find(
     (one) =>

@@ -1,4 +1,4 @@
-import { AppError, type ErrorType, errorCodeOf } from "../../../common/errors.ts";
+import { AppError, type ErrorType, errorCodeOf, messageOf } from "../../../common/errors.ts";
 import { nameOf, type SshTarget } from "./target.ts";
 
 interface Trouble {
@@ -65,7 +65,7 @@ function refusal({ user, keys, password, agentSocket }: SshTarget): string {
 /** An error of `ssh2` or of the network as ours; it names the machine. */
 export function sshTrouble(target: SshTarget, error: unknown): AppError {
   if (error instanceof AppError) return error;
-  const why = error instanceof Error ? error.message : String(error);
+  const why = messageOf(error);
   const { type, says } = troubles[errorCodeOf(error) ?? levelOf(error)] ?? other;
   return new AppError(type, `host ${nameOf(target)}: ${says(target, why)}`, {}, error);
 }

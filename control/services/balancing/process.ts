@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { settingName } from "../../../common/config.ts";
 import { endBearers } from "../../../common/end-processes.ts";
-import { AppError, errorCodeOf } from "../../../common/errors.ts";
+import { AppError, errorCodeOf, messageOf } from "../../../common/errors.ts";
 import { findProcess, isAlive, type ProcessId } from "../../../common/process-tree.ts";
 import { buildOf, programArgs } from "../../../common/programs.ts";
 import {
@@ -237,7 +237,7 @@ async function start(ctx: Ground, service: Service, signal: AbortSignal): Promis
     // Unfinished, it would be found by nobody.
     child.kill("SIGKILL");
     if (signal.aborted) throw error;
-    const why = error instanceof Error ? error.message : String(error);
+    const why = messageOf(error);
     const message = `the balancer of ${service.name} does not start: ${why}; its log: ${file}`;
     throw new AppError("RuntimeError", message, {}, error);
   }

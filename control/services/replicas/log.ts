@@ -1,6 +1,7 @@
 import { appendFileSync, createReadStream, existsSync, mkdirSync } from "node:fs";
 import { appendFile, open, rename, rm } from "node:fs/promises";
 import { dirname } from "node:path";
+import { messageOf } from "../../../common/errors.ts";
 import { sizeOf } from "../../../common/growing-file.ts";
 import { type Growth, recordGrowth, writeGrowth } from "../../../common/log-growth.ts";
 import { agentOperations as api } from "../../../contract/agent-api.ts";
@@ -73,7 +74,7 @@ export async function keepLog(
     writeGrowth(file, await growthBehind(ctx, cluster, replica.jobId, start, limit));
   } catch (error) {
     signal.throwIfAborted();
-    const why = error instanceof Error ? error.message : String(error);
+    const why = messageOf(error);
     await appendFile(`${file}.part`, `the log of the job cannot be read: ${why}\n`, {
       mode: 0o600,
     });

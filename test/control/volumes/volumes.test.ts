@@ -236,7 +236,7 @@ test("no volume overlaps another one, or what control keeps", async (t) => {
   for (const overlapping of [path, join(path, "one/"), join(path, "one-more/../one/below")])
     await assert.rejects(apply("two", overlapping), { type: "ConflictError" });
   for (const own of [world.ctx.config.home, join(world.ctx.config.home, "uploads"), link])
-    await assert.rejects(apply("two", own), { type: "ValueError", message: /control keeps/ });
+    await assert.rejects(apply("two", own), { type: "ValueError", message: /control plane keeps/ });
   await apply("two", join(path, "one-more"));
 
   assert.deepEqual(
