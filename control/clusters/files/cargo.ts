@@ -3,6 +3,7 @@ import type { Content, Entry } from "../../../contract/files-api.ts";
 import type { Task } from "../../../contract/task.ts";
 import type { Call } from "../../bind.ts";
 import type { Context } from "../../context.ts";
+import { settleAll } from "../../settle-all.ts";
 import { withoutSecrets } from "../../task.ts";
 import { pathInUpload } from "../../wire/upload-place.ts";
 import { attachedBy, attaching } from "./attached.ts";
@@ -50,7 +51,7 @@ export async function readCargo(
   const pinned = await Promise.all(cloned.map((one) => pinCommit(ctx, one, userId, call.signal)));
   const attached = scope === "all" ? await attachedBy(ctx, task, command, call) : [];
   const parcels = [...attached, ...sent, ...atCommits, ...mounted, ...stored, ...pinned];
-  return Promise.all(parcels.map((parcel) => readParcel(ctx, parcel, call.signal)));
+  return settleAll(parcels.map((parcel) => readParcel(ctx, parcel, call.signal)));
 }
 
 /** What is in a parcel. Throws `NotFoundError` when its upload or bucket is gone. */
