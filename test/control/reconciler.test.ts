@@ -11,7 +11,8 @@ const turn = () => new Promise(setImmediate);
 function aContext(): Context {
   const nothing = { selectAll: () => nothing, where: () => nothing, execute: async () => [] };
   const log = pino({ level: "silent" });
-  const stores = { db: { selectFrom: () => nothing }, batch: async () => {} };
+  const lease = { check: async () => {} };
+  const stores = { lease, db: { selectFrom: () => nothing }, batch: async () => {} };
   return { log, reconciling: new Map(), now: () => new Date(), ...stores } as unknown as Context;
 }
 
