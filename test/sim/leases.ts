@@ -58,11 +58,11 @@ export function openLeases(network: Network, world: World) {
   function check(machine: Machine, lease: NodeLease): void {
     const leftMs = lease.fromMs + lease.leaseMs - uptimeOf(machine);
     if (machine.agent === undefined || leftMs > endingMsOf(lease.leaseMs)) return;
-    const live = liveOn(machine);
-    if (live.length > 0 && !lease.isOver) {
+    // Also what succeeded is lost where control cannot hear of it in time.
+    if (!lease.isOver) world.hurt(clusterOf(machine), true);
+    if (liveOn(machine).length > 0 && !lease.isOver) {
       const apartAt = Math.max(lease.apartAt, network.troubledAt());
       world.leaseEnds(clusterOf(machine), lease.leaseMs, clock.now() - apartAt);
-      world.hurt(clusterOf(machine), true);
       clock.onNode(() =>
         machine.agent?.preempt(because, Date.now() + Math.max(0, Math.round(leftMs))),
       );
