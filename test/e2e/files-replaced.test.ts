@@ -32,8 +32,12 @@ async function openTwo(t: TestContext) {
     "project",
     "rm second; echo by a job > first",
   );
-  const long = await two.exec(JSON.stringify({ ...ofBoth, run: "sleep 1000" }));
-  await two.untilJob(long, "RUNNING");
+  const runs = join(control.home, "runs");
+  await two.exec(
+    JSON.stringify({ ...ofBoth, run: `touch ${runs}.$OUTRIGGER_NODE_RANK; sleep 1000` }),
+  );
+  // One that has not begun on a node goes on with the next one.
+  await until(() => [0, 1].every((rank) => existsSync(`${runs}.${rank}`)) || undefined);
   const run = "echo $OUTRIGGER_NODE_RANK $(ls) $(cat first) $(cat ~/m/x)";
   const waiting = await two.exec(JSON.stringify({ ...ofBoth, run }));
   return { control, two, waiting, head: await two.nodeHome(0), worker: await two.nodeHome(1) };
