@@ -3,7 +3,11 @@ import { join } from "node:path";
 import { cutVersion, notesOf } from "./changelog.ts";
 import { run } from "./command.ts";
 
-const versionLine = /(?<=\btitle: "Outrigger", version: ")[^"]+/;
+/** The files that name the version, besides those of npm, and where. */
+const versionLines = {
+  "common/product.ts": /(?<=\btitle: "Outrigger", version: ")[^"]+/,
+  "deploy/helm/Chart.yaml": /(?<=^(version|appVersion): ).+/gm,
+} as const;
 
 /** Commits the version in every place that has it, unless it is committed; throws if files are modified. */
 export async function commitRelease(root: string, version: string): Promise<void> {
@@ -17,7 +21,8 @@ export async function commitRelease(root: string, version: string): Promise<void
   notesOf(await readFile(join(root, "CHANGELOG.md"), "utf8"), version);
   const date = new Date().toISOString().slice(0, "2000-01-01".length);
   await edit(join(root, "CHANGELOG.md"), (text) => cutVersion(text, version, date));
-  await edit(join(root, "common/product.ts"), (text) => text.replace(versionLine, version));
+  for (const [file, line] of Object.entries(versionLines))
+    await edit(join(root, file), (text) => text.replace(line, version));
   run("npm", ["version", version, "--no-git-tag-version", "--allow-same-version"], root);
   if (run("git", ["status", "--porcelain"], root) !== "")
     run("git", ["commit", "--quiet", "--all", "--message", `Release ${version}`], root);

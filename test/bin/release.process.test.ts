@@ -11,7 +11,8 @@ const root = join(import.meta.dirname, "../..");
 test("a release is one commit of its version in every place, and its tag", async (t) => {
   const folder = mkdtempSync(join(tmpdir(), "outrigger-release-"));
   t.after(() => rmSync(folder, { recursive: true }));
-  for (const file of ["package.json", "package-lock.json", "CHANGELOG.md", "common/product.ts"]) {
+  const ofNpm = ["package.json", "package-lock.json"];
+  for (const file of [...ofNpm, "CHANGELOG.md", "common/product.ts", "deploy/helm/Chart.yaml"]) {
     mkdirSync(join(folder, file, ".."), { recursive: true });
     cpSync(join(root, file), join(folder, file));
   }
@@ -35,6 +36,7 @@ test("a release is one commit of its version in every place, and its tag", async
   assert.equal(JSON.parse(read("package.json")).version, "7.8.9");
   assert.equal(JSON.parse(read("package-lock.json")).version, "7.8.9");
   assert.match(read("common/product.ts"), /title: "Outrigger", version: "7\.8\.9"/);
+  assert.match(read("deploy/helm/Chart.yaml"), /^version: 7\.8\.9\nappVersion: 7\.8\.9$/m);
   assert.match(read("CHANGELOG.md"), /^## 7\.8\.9 - \d{4}-\d\d-\d\d$/m);
 
   await assert.rejects(commitRelease(folder, "7.8.9"), /v7\.8\.9 exists already/);
