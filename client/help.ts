@@ -62,9 +62,26 @@ Exit codes: 1 failed, 2 usage, 3 not found, 4 not allowed, 5 conflict, 6 time-ou
  * The words to parse: `help stop` is `stop --help`, and a wish for help about a command that there is not is
  * dropped, and refused so.
  */
-export function knownWords(words: readonly string[]): readonly string[] {
-  if (words[0] === "help") return knownWords([...words.slice(1), "--help"]);
+export function knownWords(given: readonly string[]): readonly string[] {
+  if (given[0] === "help") return knownWords([...given.slice(1), "--help"]);
+  const words = withOurVerb(given);
   return namesCommand(words) ? words : words.filter((word) => !helpFlags.has(word));
+}
+
+/** Verbs of groups that are taken for one another. */
+const sameVerbs: Readonly<Record<string, string>> = {
+  ls: "list",
+  list: "ls",
+  rm: "delete",
+  delete: "rm",
+};
+
+/** `users ls` is `users list`, as only one of the two exists. */
+function withOurVerb(words: readonly string[]): readonly string[] {
+  const [group = "", verb = "", ...others] = words;
+  const isCommand = (one: string) => commands.some(({ name }) => name === `${group} ${one}`);
+  const ours = Object.hasOwn(sameVerbs, verb) ? (sameVerbs[verb] ?? verb) : verb;
+  return !isCommand(verb) && isCommand(ours) ? [group, ours, ...others] : words;
 }
 
 function namesCommand([first = "-", second = "-"]: readonly string[]): boolean {

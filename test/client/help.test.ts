@@ -93,6 +93,21 @@ test("`help` is another word for --help", async (t) => {
   assert.match(unknown.stderr, /unknown command 'foo'/);
 });
 
+test("ls and list are one verb, and so are rm and delete", async (t) => {
+  const outrigger = await commandLine(t, nowhere);
+
+  for (const [said, ours] of [
+    ["users ls", "users list"],
+    ["storage list", "storage ls"],
+    ["recipes rm", "recipes delete"],
+    ["secrets delete", "secrets rm"],
+  ] as const) {
+    const help = await outrigger([...said.split(" "), "--help"]);
+    assert.deepEqual(help, await outrigger([...ours.split(" "), "--help"]));
+    assert.equal(help.code, 0, said);
+  }
+});
+
 test("what is misspelt is told where help is", async (t) => {
   const outrigger = await commandLine(t, nowhere);
 
