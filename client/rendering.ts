@@ -171,9 +171,5 @@ const statusStyles: Readonly<Record<string, Style>> = {
 export const styleOfStatus = (status: string): Style | undefined =>
   statusStyles[status] ?? (/^FAILED/.test(status) ? bad : undefined);
 
-/** `1 cluster`, `2 clusters`. */
-export const count = (many: number, noun: string): string =>
-  `${many} ${noun}${many === 1 ? "" : "s"}`;
-
 /** `2026-11-20 20:16:03`, in the reader's own time zone. */
 export const localTime = (seconds: number) => new Date(seconds * 1_000).toLocaleString("sv-SE");

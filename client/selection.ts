@@ -1,11 +1,11 @@
 import { matchesGlob } from "node:path";
+import { count } from "../common/count.ts";
 import { type ErrorType, fail } from "../common/errors.ts";
 import { clusterOperations } from "../contract/operations/clusters.ts";
 import type { ClusterStatusRecord } from "../contract/records/clusters.ts";
 import { hintOf, listedBy } from "../contract/spelling.ts";
 import { isPattern } from "./arguments.ts";
 import { Declined } from "./declined.ts";
-import { count } from "./rendering.ts";
 import type { Client } from "./sdk.ts";
 import type { World } from "./world.ts";
 

@@ -1,6 +1,7 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { count } from "../common/count.ts";
 import { fail } from "../common/errors.ts";
 import { product } from "../common/product.ts";
 import { uploadOperations } from "../contract/operations/uploads.ts";
@@ -13,7 +14,6 @@ import { gather, type ReadItem } from "./gather.ts";
 import type { Scope } from "./missing-files.ts";
 import { packedId, packInto } from "./pack.ts";
 import { openProgress } from "./progress.ts";
-import { count } from "./rendering.ts";
 import type { Client } from "./sdk.ts";
 import { sendChunks } from "./send-chunks.ts";
 import { isLocalPath, withUploadedPaths } from "./task-text.ts";

@@ -1,3 +1,4 @@
+import { count } from "../common/count.ts";
 import type { Accelerator } from "../contract/task/accelerators.ts";
 import type { ResourceRequest } from "../contract/task/resource-request.ts";
 import type { Resources } from "../contract/task/resources.ts";
@@ -30,15 +31,13 @@ function describe(candidate: ResourceRequest): string {
   const infra = infraOf(candidate);
   const parts = [
     accelerator && `${kindOf(accelerator)}:${accelerator.count}`,
-    cpus && `${cpus.count}${cpus.orMore ? "+" : ""} ${cpuWord(cpus.count)}`,
+    cpus && `${cpus.count}${cpus.orMore ? "+" : ""} ${cpus.count === 1 ? "CPU" : "CPUs"}`,
     memory && `${memory.gb}${memory.orMore ? "+" : ""} GB of memory`,
     infra && `infra ${infra}`,
     limit !== undefined && `at most $${limit} an hour`,
   ];
   return parts.filter(Boolean).join(", ") || anyMachine;
 }
-
-const cpuWord = (count: number): string => (count === 1 ? "CPU" : "CPUs");
 
 /** `H100`; `nvidia:24GB+` for any kind with so much memory. */
 function kindOf(accelerator: Accelerator): string {
@@ -51,9 +50,9 @@ function kindOf(accelerator: Accelerator): string {
 export function describeOffer({ infra, cpus, memoryGb, accelerators, isSpot }: Offer): string {
   const gpus = accelerators === null ? [] : [`${accelerators.name}:${accelerators.count}`];
   const spot = isSpot ? ["spot"] : [];
-  return `${infra} (${[...gpus, `${cpus} ${cpuWord(cpus)}`, `${memoryGb} GB`, ...spot].join(", ")})`;
+  return `${infra} (${[...gpus, count(cpus, "CPU"), `${memoryGb} GB`, ...spot].join(", ")})`;
 }
 
 /** The machines of a cluster in a few words: `2 nodes on local (2 CPUs, 24 GB)`. */
 export const describeMachines = ({ nodes, offer }: Pick<Cluster, "nodes" | "offer">): string =>
-  `${nodes} node${nodes === 1 ? "" : "s"} on ${describeOffer(offer)}`;
+  `${count(nodes, "node")} on ${describeOffer(offer)}`;

@@ -1,6 +1,7 @@
 import { readdir, readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import { count } from "../../common/count.ts";
 import { bytesText } from "../../contract/sizes.ts";
 import type { Agent } from "../context.ts";
 import { cacheOf } from "./mount.ts";
@@ -69,7 +70,7 @@ export function describeWriteBack({ written, left }: WriteBack): string {
 }
 
 const sumOf = (files: readonly Unwritten[]): string =>
-  `${files.length} ${files.length === 1 ? "file" : "files"} (${bytesText(files.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0))})`;
+  `${count(files.length, "file")} (${bytesText(files.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0))})`;
 
 /** Files whose bytes are on this node alone, in these mounts. */
 export async function listUnwritten(

@@ -1,8 +1,9 @@
+import { count } from "../../common/count.ts";
 import { fail } from "../../common/errors.ts";
 import { requestOperations } from "../../contract/operations/requests.ts";
 import { openLogSink } from "../log-lines.ts";
 import { type RequestRow, requestForm, requestName } from "../output/control.ts";
-import { ago, type Column, count, styleOfStatus } from "../rendering.ts";
+import { ago, type Column, styleOfStatus } from "../rendering.ts";
 import { agree } from "../selection.ts";
 import type { Run, World } from "../world.ts";
 import { answerRows, type OutputOptions } from "./answers.ts";

@@ -1,3 +1,4 @@
+import { count } from "../../common/count.ts";
 import { fail } from "../../common/errors.ts";
 import { envNames } from "../../common/product.ts";
 import type { ControlProcess } from "../../contract/control-pid.ts";
@@ -11,7 +12,6 @@ import {
   type WantedControl,
 } from "../control-process.ts";
 import { execProgram } from "../exec-program.ts";
-import { count } from "../rendering.ts";
 import { isOfHome } from "../settings.ts";
 import { startControl } from "../start-control.ts";
 import type { Run, World } from "../world.ts";

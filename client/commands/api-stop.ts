@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from "node:timers/promises";
+import { count } from "../../common/count.ts";
 import { fail } from "../../common/errors.ts";
 import { isAlive } from "../../common/process-tree.ts";
 import { product } from "../../common/product.ts";
 import { addressOf, findControl } from "../control-process.ts";
 import { openProgress } from "../progress.ts";
-import { count } from "../rendering.ts";
 import { type Client, openClient } from "../sdk.ts";
 import { listClusters } from "../selection.ts";
 import { tokenFor } from "../token.ts";

@@ -1,6 +1,6 @@
+import { count } from "../../common/count.ts";
 import { fail } from "../../common/errors.ts";
 import { clusterOperations } from "../../contract/operations/clusters.ts";
-import { count } from "../rendering.ts";
 import type { SelectionOptions } from "../selection.ts";
 import type { Run } from "../world.ts";
 import { actOn } from "./lifecycle.ts";

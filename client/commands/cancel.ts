@@ -1,9 +1,9 @@
+import { count } from "../../common/count.ts";
 import { AppError, fail } from "../../common/errors.ts";
 import { clusterOperations } from "../../contract/operations/clusters.ts";
 import { listedBy } from "../../contract/spelling.ts";
 import { jobMachine } from "../../contract/statuses.ts";
 import { isPattern, jobIdsOf } from "../arguments.ts";
-import { count } from "../rendering.ts";
 import { agree, listClusters, requireAll } from "../selection.ts";
 import type { Run, World } from "../world.ts";
 import { tellActions } from "./actions.ts";

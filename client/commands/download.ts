@@ -1,5 +1,6 @@
 import { realpath, stat } from "node:fs/promises";
 import { join, posix, resolve } from "node:path";
+import { count } from "../../common/count.ts";
 import { errorCodeOf, fail } from "../../common/errors.ts";
 import { product } from "../../common/product.ts";
 import { bytesText } from "../../contract/sizes.ts";
@@ -7,7 +8,6 @@ import { fetchFiles, type Watcher } from "../fetch.ts";
 import type { FetchPlan, Target } from "../fetch-plan.ts";
 import { downloadForm } from "../output/files.ts";
 import { openProgress, type Progress } from "../progress.ts";
-import { count } from "../rendering.ts";
 import type { Run, World } from "../world.ts";
 import { answerOne } from "./answers.ts";
 import { isLost } from "./detached.ts";

@@ -1,9 +1,9 @@
 import { text } from "node:stream/consumers";
+import { count } from "../../common/count.ts";
 import { fail } from "../../common/errors.ts";
 import { userOperations as rows } from "../../contract/operations/users.ts";
 import { readText } from "../arguments.ts";
 import { importForm } from "../output/access.ts";
-import { count } from "../rendering.ts";
 import type { Run } from "../world.ts";
 import { answerOne, type OutputOptions } from "./answers.ts";
 

@@ -1,3 +1,4 @@
+import { count } from "../../common/count.ts";
 import { fail } from "../../common/errors.ts";
 import type { InputOf } from "../../common/operation.ts";
 import { cloudOperations as rows } from "../../contract/operations/clouds.ts";
@@ -111,7 +112,7 @@ const capabilitiesOf = (chosen: readonly Provider[], allowed: readonly string[])
 
 /** `aws/us-east-1 refused 2 nodes of p4d: no capacity; retrying in 42 s`. */
 const refusalLine = ({ offer, nodes, reason, until }: Refusal, now: number): string =>
-  `${offer.infra} refused ${nodes} ${nodes === 1 ? "node" : "nodes"} of ${offer.instanceType}` +
+  `${offer.infra} refused ${count(nodes, "node")} of ${offer.instanceType}` +
   `${offer.isSpot ? " on spot" : ""}: ${reason}; retrying in ${Math.ceil((until - now) / 1_000)} s`;
 
 /** Refuses what a launch of these tasks would refuse as it is submitted. */

@@ -1,3 +1,4 @@
+import { count } from "../../common/count.ts";
 import { product } from "../../common/product.ts";
 import type { Job } from "../../contract/agent-shapes.ts";
 import type { Call } from "../bind.ts";
@@ -32,7 +33,7 @@ async function* noted({ waits, chunks }: JobLog): AsyncGenerator<Buffer> {
 }
 
 async function* framed({ nodes, isWhole, chunks, begun, ended }: JobLog): AsyncGenerator<Buffer> {
-  if (isWhole) yield Buffer.from(`├── Waiting for task resources on ${countOf(nodes)}.\n`);
+  if (isWhole) yield Buffer.from(`├── Waiting for task resources on ${count(nodes, "node")}.\n`);
   const hasBegun = ((await begun())?.startedAt ?? null) !== null;
   if (isWhole && hasBegun) yield Buffer.from(started);
   let last: number | undefined;
@@ -48,8 +49,6 @@ async function* framed({ nodes, isWhole, chunks, begun, ended }: JobLog): AsyncG
 const newline = 10;
 const started =
   "└── Job started. Streaming logs... (Ctrl-C to exit log streaming; job will not be killed)\n";
-
-const countOf = (nodes: number): string => `${nodes} node${nodes === 1 ? "" : "s"}`;
 
 function endingOf({ id, status, reason }: Job): string {
   const hasSucceeded = status === "SUCCEEDED";

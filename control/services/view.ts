@@ -1,3 +1,4 @@
+import { count } from "../../common/count.ts";
 import type { ReplicaInfo, ServiceStatusRecord } from "../../contract/records/services.ts";
 import { type ListedCluster, resourcesText } from "../clusters/schema.ts";
 import type { HeldTask } from "../jobs/work-store.ts";
@@ -81,7 +82,7 @@ const isReady = ({ status }: Replica): boolean => status === "READY";
 function policyOf({ spec }: OpenVersion, { target, reason }: Service["scaling"]): string {
   const { min, max } = spec.replicas;
   const member = memberOf(spec.replicas);
-  if (min === max) return `Fixed-size (${min} ${member}${min === 1 ? "" : "s"})`;
+  if (min === max) return `Fixed-size (${count(min, member)})`;
   return `Autoscaling from ${min} to ${max} ${member}s; ${target} now: ${reason}`;
 }
 

@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { ago, type Column, count, cut, duration, sheet, table } from "../../client/rendering.ts";
+import { ago, type Column, cut, duration, sheet, table } from "../../client/rendering.ts";
 import type { Paint } from "../../client/terminal.ts";
+import { count } from "../../common/count.ts";
 
 interface Row {
   readonly name: string;

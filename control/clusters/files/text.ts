@@ -1,3 +1,4 @@
+import { count } from "../../../common/count.ts";
 import type { FilesOffered } from "../../../contract/files-api.ts";
 import { bytesText } from "../../../contract/sizes.ts";
 
@@ -20,7 +21,6 @@ export function describeDone(
 /** What came of an offer on a node. */
 export function describeOffer({ files, changed, changedBytes, removed }: FilesOffered): string {
   const gone = removed > 0 ? `, ${removed} removed` : "";
-  const noun = files === 1 ? "file" : "files";
-  if (changed === 0) return `${files} ${noun}, none changed${gone}`;
-  return `${changed} of ${files} ${noun} changed, ${bytesText(changedBytes)}${gone}`;
+  if (changed === 0) return `${count(files, "file")}, none changed${gone}`;
+  return `${changed} of ${count(files, "file")} changed, ${bytesText(changedBytes)}${gone}`;
 }

@@ -1,4 +1,5 @@
 import { isIP } from "node:net";
+import { count } from "../../../common/count.ts";
 import { fail } from "../../../common/errors.ts";
 import { product } from "../../../common/product.ts";
 import { acceleratorName } from "../../providers/machine.ts";
@@ -137,5 +138,5 @@ function acceleratorsIn(lines: readonly string[]): HostFacts["accelerators"] {
 /** A host in a few words: `Linux x86_64, 8 CPUs, 64 GB, H100:8`. */
 export function describeHost({ os, arch, cpus, memoryGb, accelerators }: HostFacts): string {
   const gpus = accelerators === null ? [] : [`${accelerators.name}:${accelerators.count}`];
-  return [`${os} ${arch}`, `${cpus} CPUs`, `${memoryGb} GB`, ...gpus].join(", ");
+  return [`${os} ${arch}`, count(cpus, "CPU"), `${memoryGb} GB`, ...gpus].join(", ");
 }

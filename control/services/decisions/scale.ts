@@ -1,3 +1,4 @@
+import { count } from "../../../common/count.ts";
 import type { ReplicaPolicy } from "../../../contract/task/replica-policy.ts";
 import type { Scaling } from "../schema.ts";
 
@@ -139,5 +140,4 @@ const sum = (values: readonly number[]): number => values.reduce((total, one) =>
 export const memberOf = ({ queueLength }: Pick<ReplicaPolicy, "queueLength">) =>
   queueLength === undefined ? "replica" : "worker";
 
-const countOf = (policy: ReplicaPolicy, count: number): string =>
-  `${count} ${memberOf(policy)}${count === 1 ? "" : "s"}`;
+const countOf = (policy: ReplicaPolicy, many: number): string => count(many, memberOf(policy));
