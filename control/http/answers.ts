@@ -12,6 +12,7 @@ import { endFailed, endSurely, succeed } from "../requests/end.ts";
 import { type Caller, cancelled, queueOf, runNow, submit } from "../requests/run.ts";
 import { requestIdHeaders } from "../wire/versions.ts";
 import { defaultWorkspace } from "../workspaces/schema.ts";
+import { wordedIn } from "./errors.ts";
 import { acceptanceOf } from "./upgrades.ts";
 import { workspaceFor } from "./workspace.ts";
 
@@ -147,7 +148,7 @@ async function answerLog(exchange: Exchange): Promise<unknown> {
 function sendRefusal(exchange: Exchange, id: string, error: unknown): Promise<unknown> {
   const { follow } = exchange.input as { follow?: boolean };
   const isUnread = exchange.bound.row.resultNeedsFollow === true && follow === false;
-  const lines = isUnread ? [`${toAppError(error).message}\n`] : [];
+  const lines = isUnread ? [`${wordedIn(exchange.reply, toAppError(error))}\n`] : [];
   return send(exchange, 200, requestIdHeaders(id), Readable.from(lines));
 }
 

@@ -33,7 +33,8 @@ export function sendSentence(reply: FastifyReply, error: unknown): FastifyReply 
   return reply.code(http).type("text/plain; charset=utf-8").send(wordedIn(reply, known));
 }
 
-const wordedIn = ({ request }: FastifyReply, { message }: AppError): string =>
+/** Its sentence, in the words of the client that reads it. */
+export const wordedIn = ({ request }: FastifyReply, { message }: AppError): string =>
   wordedFor(readerOf(request.headers), message);
 
 /** A 422 always lists issues. */

@@ -207,6 +207,16 @@ test("why there is no log is its text for who does not follow: such clients ask 
   }
 });
 
+test("that text names the commands of its reader", async (t) => {
+  const { world } = await withService(t, one);
+  const headers = { "x-skypilot-api-version": "49" };
+  const body = { ...ask({ target: "replica", replica_id: 1 }), service_name: "none" };
+
+  const { text } = await world.http("POST", "/serve/logs", { body, headers });
+
+  assert.equal(text, "there is no service none; list them with: sky serve status\n");
+});
+
 test("logs are copied for a download, those of one replica too", async (t) => {
   const bed = await withService(t);
   await bed.untilReady(1, 2);
