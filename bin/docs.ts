@@ -2,40 +2,49 @@ import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
 import { parseArgs } from "node:util";
 import { errorCodeOf } from "../common/errors.ts";
-import { apiPage } from "./docs/api.ts";
-import { examplesPage } from "./docs/examples.ts";
-import { exitCodesPage } from "./docs/exit-codes.ts";
-import { hooksPage } from "./docs/hooks.ts";
-import { knownVariablesModule } from "./docs/known-variables.ts";
-import { machineOutputPage } from "./docs/machine-output.ts";
+import { apiParts } from "./docs/api.ts";
+import { exampleParts } from "./docs/examples.ts";
+import { exitCodeParts } from "./docs/exit-codes.ts";
+import { hookParts } from "./docs/hooks.ts";
+import { knownVariables } from "./docs/known-variables.ts";
+import { machineOutputParts } from "./docs/machine-output.ts";
 import { outputSchemas } from "./docs/output-schemas.ts";
-import { rolesPage } from "./docs/roles.ts";
-import { settingsPage } from "./docs/settings.ts";
-import { sidecarRefusalsPage } from "./docs/sidecar-refusals.ts";
-import { internalStatusesPage, statusesPage } from "./docs/statuses.ts";
+import { type Parts, withParts } from "./docs/parts.ts";
+import { roleParts } from "./docs/roles.ts";
+import { settingsParts } from "./docs/settings.ts";
+import { sidecarRefusalParts } from "./docs/sidecar-refusals.ts";
+import { internalStatusParts, statusParts } from "./docs/statuses.ts";
 import { taskSchema } from "./docs/task-schema.ts";
 
-/** The pages that are made from tables. To add one, add its row. */
-const pages = [
-  { file: "client/known-variables.ts", render: knownVariablesModule },
-  { file: "docs/api.md", render: apiPage },
-  { file: "examples/README.md", render: examplesPage },
-  { file: "docs/exit-codes.md", render: exitCodesPage },
-  { file: "docs/hooks.md", render: hooksPage },
-  { file: "docs/internal-statuses.md", render: internalStatusesPage },
-  { file: "docs/machine-output.md", render: machineOutputPage },
-  { file: "docs/roles.md", render: rolesPage },
-  { file: "docs/settings.md", render: settingsPage },
-  { file: "docs/sidecar-refusals.md", render: sidecarRefusalsPage },
+/** The files that are made from tables. To add one, add its row. */
+const files: readonly { file: string; render: () => unknown }[] = [
+  { file: "client/known-variables.json", render: knownVariables },
   { file: "docs/schemas/task.json", render: taskSchema },
-  { file: "docs/statuses.md", render: statusesPage },
   ...outputSchemas,
 ];
 
+/** The pages of which parts are made from tables; their prose is written in the pages themselves. */
+const pages: Readonly<Record<string, Parts>> = {
+  "docs/api.md": apiParts,
+  "examples/README.md": exampleParts,
+  "docs/exit-codes.md": exitCodeParts,
+  "docs/hooks.md": hookParts,
+  "docs/internal-statuses.md": internalStatusParts,
+  "docs/machine-output.md": machineOutputParts,
+  "docs/roles.md": roleParts,
+  "docs/settings.md": settingsParts,
+  "docs/sidecar-refusals.md": sidecarRefusalParts,
+  "docs/statuses.md": statusParts,
+};
+
 const { values } = parseArgs({ options: { check: { type: "boolean", default: false } } });
-for (const { file, render } of pages) {
-  const text = render();
-  if (readText(file) === text) continue;
+for (const { file, render } of files) keep(file, `${JSON.stringify(render(), null, 2)}\n`);
+for (const [file, parts] of Object.entries(pages))
+  keep(file, withParts(file, readText(file), parts));
+
+/** Writes a file, or refuses one that is not as it should be. */
+function keep(file: string, text: string): void {
+  if (readText(file) === text) return;
   if (values.check) refuse(file);
   else writeText(file, text);
 }

@@ -1,7 +1,7 @@
 import { fail } from "../common/errors.ts";
 import { product } from "../common/product.ts";
 import { hintOf } from "../contract/spelling.ts";
-import { knownVariables } from "./known-variables.ts";
+import knownVariables from "./known-variables.json" with { type: "json" };
 
 const prefix = `${product.word}_`.toUpperCase();
 /** Under this prefix a replica's sidecar stores variables of its job for the time being. */

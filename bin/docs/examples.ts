@@ -1,16 +1,13 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { page, table } from "./markdown.ts";
+import { table } from "./markdown.ts";
+import type { Parts } from "./parts.ts";
 
 const folder = join(import.meta.dirname, "../../examples");
 
 /** Every example, with the first sentence of the comment on top of it. */
-export const examplesPage = (): string =>
-  page(
-    "Examples",
-    "examples/*.yaml",
-    "Each file shows one thing. The comment on top of it has the commands; run them from the folder that holds `examples`. " +
-      "[The reference](../docs/task.md) lists every field.",
+export const exampleParts: Parts = {
+  examples: () =>
     table(
       ["File", "Shows"],
       readdirSync(folder)
@@ -18,7 +15,7 @@ export const examplesPage = (): string =>
         .sort()
         .map((name) => [`[${name}](${name})`, firstSentenceOf(name)]),
     ),
-  );
+};
 
 function firstSentenceOf(name: string): string {
   const [first = ""] = readFileSync(join(folder, name), "utf8").split("\n", 1);

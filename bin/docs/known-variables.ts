@@ -16,20 +16,13 @@ const prefix = `${product.word}_`.toUpperCase();
 const ownTables = [clientVariables, taskVariables, replicaVariables, hookVariables];
 const shapes = [Settings, AgentSettings, BalancerSettings];
 
-/** The list of every variable that one of our programs knows, which the client cannot import from them. */
-export function knownVariablesModule(): string {
+/** Every variable that one of our programs knows, which the client cannot import from them, by the name after the prefix. */
+export function knownVariables(): string[] {
   const settings = [
     ...shapes.flatMap(({ shape }) => Object.keys(shape).map(settingName)),
     ...Object.keys(sidecarSettings).map(variableOf),
   ].filter((name) => name.startsWith(prefix));
   const suffixes = settings.map((name) => name.slice(prefix.length));
   const own = ownTables.flatMap((table) => Object.keys(table));
-  const names = [...new Set([...own, ...internalVariables, ...suffixes])].sort();
-  const lines = names.map((name) => `  ${JSON.stringify(name)},\n`).join("");
-  return `// Made from the config.ts of each program and contract/variables.ts by npm run docs.
-
-/** Every variable that one of our programs knows, by the name after \`${prefix}\`. */
-export const knownVariables: readonly string[] = [
-${lines}];
-`;
+  return [...new Set([...own, ...internalVariables, ...suffixes])].sort();
 }

@@ -7,11 +7,10 @@ export const outputSchemas = outputs.map((output) => ({
   render: () => schemaOf(output),
 }));
 
-const schemaOf = ({ name, schema, printedBy, isLines }: Output): string => {
+const schemaOf = ({ name, schema, printedBy, isLines }: Output): object => {
   const commands = printedBy.join(", ");
   const lines = isLines ? " One object a line." : "";
   const $id = `https://outrigger.dev/schemas/${name}.json`;
   const { $schema, ...rest } = z.toJSONSchema(schema);
-  const document = { $schema, $id, description: `Printed by ${commands}.${lines}`, ...rest };
-  return `${JSON.stringify(document, null, 2)}\n`;
+  return { $schema, $id, description: `Printed by ${commands}.${lines}`, ...rest };
 };

@@ -16,31 +16,18 @@ import {
   sidecarSettings,
   variableOf,
 } from "../../sidecar/config.ts";
-import { code, page, table } from "./markdown.ts";
+import { code, table } from "./markdown.ts";
+import type { Parts } from "./parts.ts";
 
 /** Every setting of every program. */
-export const settingsPage = (): string =>
-  page(
-    "Settings",
-    "the config.ts of each program and contract/variables.ts",
-    "Settings are environment variables. A variable of ours that nobody knows is refused by name.",
-    "## Control plane",
-    settingsTable(Settings),
-    "## Agent",
-    settingsTable(AgentSettings),
-    "## Sidecar",
-    "Here each variable is a flag, too, and a field of the file of `--config`; [more](sidecar.md).",
-    sidecarTable,
-    "## Balancer",
-    "Control starts one for each service, and sets all of these.",
-    settingsTable(BalancerSettings),
-    "## Clients",
-    variablesTable(clientVariables),
-    "## What a task sees",
-    "Each also under the name that the protocol's existing tasks use; `CUDA_VISIBLE_DEVICES` and " +
-      "`MASTER_ADDR` beside them.",
-    variablesTable({ ...taskVariables, ...managedJobVariables, ...replicaVariables }),
-  );
+export const settingsParts: Parts = {
+  control: () => settingsTable(Settings),
+  agent: () => settingsTable(AgentSettings),
+  sidecar: () => sidecarTable,
+  balancer: () => settingsTable(BalancerSettings),
+  clients: () => variablesTable(clientVariables),
+  tasks: () => variablesTable({ ...taskVariables, ...managedJobVariables, ...replicaVariables }),
+};
 
 const variablesTable = (variables: Readonly<Record<string, string>>): string =>
   table(

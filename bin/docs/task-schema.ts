@@ -89,8 +89,8 @@ const headerRows = {
 } satisfies Record<Written<typeof headerReaders, "name">, Schema>;
 
 /** A JSON Schema of task files, for editors: each part of a document is a task or the header. */
-export function taskSchema(): string {
-  const schema = {
+export function taskSchema(): Schema {
+  return {
     $schema: "http://json-schema.org/draft-07/schema#",
     $comment: "Made from contract/task and docs/task.md by npm run docs.",
     title: "Outrigger task",
@@ -102,5 +102,4 @@ export function taskSchema(): string {
       resources: fields(resourceRows, [], descriptionsOf("`resources`", Object.keys(resourceRows))),
     },
   };
-  return `${JSON.stringify(schema, null, 2)}\n`;
 }
