@@ -29,4 +29,4 @@ const Action = z.strictObject({
 export type Action = z.output<typeof Action>;
 
 /** What a command did, one for each thing that it was asked to do it to. */
-export const actionForm = form(Action, (row: Action) => row);
+export const actionForm = form(Action);

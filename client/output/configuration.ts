@@ -12,7 +12,7 @@ const Context = z.strictObject({
 });
 
 /** A context, as `context list` prints it. */
-export const contextForm = form(Context, (row: z.output<typeof Context>) => row);
+export const contextForm = form(Context);
 
 const Setting = z.strictObject({
   name: z.string(),
@@ -24,4 +24,4 @@ const Setting = z.strictObject({
 });
 
 /** A setting of the command line, as `config show` prints it. */
-export const settingForm = form(Setting, (row: z.output<typeof Setting>) => row);
+export const settingForm = form(Setting);

@@ -6,9 +6,8 @@ import type { SshNodePoolStatus } from "../../contract/records/ssh-node-pools.ts
 import { Restoration } from "../../contract/restoration.ts";
 import { requestMachine } from "../../contract/statuses.ts";
 import type { Health } from "../sdk.ts";
-import { form, infraOf, instant, instantOf } from "./shapes.ts";
+import { form, formOf, infraOf, instant, instantOf, type Ways } from "./shapes.ts";
 
-const when = instant.nullable();
 const text = z.string().nullable();
 
 /** What the client reads of a request. */
@@ -24,67 +23,50 @@ export interface RequestRow {
 }
 
 /** A request, as `api status` prints it. */
-export const requestForm = form(
-  z.strictObject({
-    id: z.string(),
-    name: z.string().describe("What it does: launch."),
-    status: z.enum(requestMachine.names),
-    status_reason: text.describe("Why it still waits."),
-    cluster: text,
-    user: text,
-    created_at: when,
-    finished_at: when,
-  }),
-  (row: RequestRow) => ({
-    id: row.request_id,
-    name: requestName(row),
-    status: row.status,
-    status_reason: row.status_msg ?? null,
-    cluster: row.cluster_name ?? null,
-    user: row.user_name ?? null,
-    created_at: instantOf(row.created_at),
-    finished_at: instantOf(row.finished_at),
-  }),
-);
+export const requestForm = formOf(({ of, when }: Ways<RequestRow>) => ({
+  id: of(z.string(), (row) => row.request_id),
+  name: of(z.string().describe("What it does: launch."), requestName),
+  status: z.enum(requestMachine.names),
+  status_reason: of(text.describe("Why it still waits."), (row) => row.status_msg ?? null),
+  cluster: of(text, (row) => row.cluster_name ?? null),
+  user: of(text, (row) => row.user_name ?? null),
+  created_at: when((row) => row.created_at),
+  finished_at: when((row) => row.finished_at),
+}));
 
 /** The name of a request without the prefix of the protocol. */
-export const requestName = ({ name }: Pick<RequestRow, "name">): string =>
-  name.replace(/^\w+?\./, "");
+export function requestName({ name }: Pick<RequestRow, "name">): string {
+  return name.replace(/^\w+?\./, "");
+}
 
 /** A cluster that the database lost, as `api orphans` prints it. */
-export const orphanForm = form(
-  z.strictObject({
-    id: z.string(),
-    name: text.describe("Null where its nodes do not say."),
-    infra: z.string(),
-    nodes: z.int().describe("How many were found."),
-    active_jobs: z.int().nullable(),
-  }),
-  ({ id, name, provider, nodes, jobs }: Orphan) => ({
-    ...{ id, name, infra: provider, nodes, active_jobs: jobs },
-  }),
-);
+export const orphanForm = formOf(({ of }: Ways<Orphan>) => ({
+  id: z.string(),
+  name: text.describe("Null where its nodes do not say."),
+  infra: of(z.string(), (row) => row.provider),
+  nodes: z.int().describe("How many were found."),
+  active_jobs: of(z.int().nullable(), (row) => row.jobs),
+}));
 
 /** The control plane, as `api info` prints it. */
-export const infoForm = form(
-  z.strictObject({
-    endpoint: z.string(),
-    status: z.string().describe("healthy, or what is wrong."),
-    version: z.string().describe("Of the protocol."),
-    api_version: z.int(),
-    release: text.describe("Of the product; null if it is not Outrigger's."),
-    commit: text.describe("That it was built from; null if it does not know."),
-    user: z.strictObject({ id: z.string(), name: text }).nullable().describe("Who you are to it."),
-  }),
-  ({ api_version, release, commit, user, ...health }: Health & { endpoint: string }) => ({
-    ...{ endpoint: health.endpoint, status: health.status, version: health.version },
-    ...{ api_version: Number(api_version), release: release ?? null, commit: commit || null },
-    user: user ? { id: user.id, name: user.name ?? null } : null,
-  }),
-);
+export const infoForm = formOf(({ of }: Ways<Health & { endpoint: string }>) => ({
+  endpoint: z.string(),
+  status: z.string().describe("healthy, or what is wrong."),
+  version: z.string().describe("Of the protocol."),
+  api_version: of(z.int(), (row) => Number(row.api_version)),
+  release: text.describe("Of the product; null if it is not Outrigger's."),
+  commit: of(
+    text.describe("That it was built from; null if it does not know."),
+    (row) => row.commit || null,
+  ),
+  user: of(
+    z.strictObject({ id: z.string(), name: text }).nullable().describe("Who you are to it."),
+    ({ user }) => (user ? { id: user.id, name: user.name ?? null } : null),
+  ),
+}));
 
 /** A database that was restored, as `api restore` prints it. */
-export const restorationForm = form(Restoration, (row: Restoration) => row);
+export const restorationForm = form(Restoration);
 
 const { attempt: Attempt, ...explained } = Explanation.shape;
 
@@ -113,55 +95,39 @@ export const checkForm = form(
     infra: z.string(),
     capabilities: z.array(CloudCapability),
   }),
-  (row: { workspace: string; infra: string; capabilities: z.output<typeof CloudCapability>[] }) =>
-    row,
 );
 
 const figure = z.number().nullable();
 
 /** A machine with accelerators, as `gpus list` prints it. */
-export const machineForm = form(
-  z.strictObject({
-    accelerator: z.string(),
-    count: z.number(),
-    memory_gb: figure.describe("Of one accelerator."),
-    infra: z.string().nullable(),
-    machine: text,
-    cpus: figure,
-    host_memory_gb: figure,
-    usd_per_hour: figure,
-    spot_usd_per_hour: figure,
-  }),
-  ([cloud, machine, accelerator, count, cpus, memory_gb, host, price, spot, region]: z.output<
-    typeof InstanceTypeRow
-  >) => ({
-    ...{ accelerator, count, memory_gb, machine, cpus },
-    infra: infraOf(cloud, region === "*" ? null : region),
-    host_memory_gb: host,
-    usd_per_hour: price,
-    spot_usd_per_hour: spot,
-  }),
-);
+export const machineForm = formOf(({ of }: Ways<z.output<typeof InstanceTypeRow>>) => ({
+  accelerator: of(z.string(), (row) => row[2]),
+  count: of(z.number(), (row) => row[3]),
+  memory_gb: of(figure.describe("Of one accelerator."), (row) => row[5]),
+  infra: of(text, (row) => infraOf(row[0], row[9] === "*" ? null : row[9])),
+  machine: of(text, (row) => row[1]),
+  cpus: of(figure, (row) => row[4]),
+  host_memory_gb: of(figure, (row) => row[6]),
+  usd_per_hour: of(figure, (row) => row[7]),
+  spot_usd_per_hour: of(figure, (row) => row[8]),
+}));
 
 const PoolStatus = z.enum(["Ready", "Not Ready"]);
+type Pool = z.output<typeof SshNodePoolStatus>;
+
+const hostForm = formOf(({ of }: Ways<Pool["hosts"][number]>) => ({
+  name: z.string(),
+  status: PoolStatus,
+  status_reason: of(z.string(), (host) => host.reason),
+}));
 
 /** A pool, as `ssh status` prints it. */
-export const poolForm = form(
-  z.strictObject({
-    name: z.string(),
-    status: PoolStatus,
-    status_reason: z.string(),
-    hosts: z.array(
-      z.strictObject({ name: z.string(), status: PoolStatus, status_reason: z.string() }),
-    ),
-  }),
-  ({ pool_name: name, status, reason, hosts }: z.output<typeof SshNodePoolStatus>) => ({
-    ...{ name, status, status_reason: reason },
-    hosts: hosts.map((host) => ({
-      ...{ name: host.name, status: host.status, status_reason: host.reason },
-    })),
-  }),
-);
+export const poolForm = formOf(({ of }: Ways<Pool>) => ({
+  name: of(z.string(), (row) => row.pool_name),
+  status: PoolStatus,
+  status_reason: of(z.string(), (row) => row.reason),
+  hosts: of(z.array(hostForm.schema), (row) => row.hosts.map(hostForm.of)),
+}));
 
 /** A private key, as `ssh keys` prints it. */
-export const keyForm = form(z.strictObject({ name: z.string() }), (row: { name: string }) => row);
+export const keyForm = form(z.strictObject({ name: z.string() }));

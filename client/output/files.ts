@@ -12,7 +12,7 @@ const Download = z.strictObject({
 });
 
 /** What `download` copied. */
-export const downloadForm = form(Download, (row: z.output<typeof Download>) => row);
+export const downloadForm = form(Download);
 
 const LogFile = z.strictObject({
   path: z.string(),
@@ -24,7 +24,7 @@ const LogFile = z.strictObject({
 export type LogFile = z.output<typeof LogFile>;
 
 /** A log that was written to a file of its own. */
-export const logFileForm = form(LogFile, (row: LogFile) => row);
+export const logFileForm = form(LogFile);
 
 /** A log file, before it is said whose log it is. */
 export const logFileOfNothing = { cluster: null, job_id: null, service: null, managed_job: null };

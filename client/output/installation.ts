@@ -11,7 +11,7 @@ const Version = z.strictObject({
 });
 
 /** This installation, as `version` prints it. */
-export const versionForm = form(Version, (row: z.output<typeof Version>) => row);
+export const versionForm = form(Version);
 
 const Found = z.strictObject({
   check: z.string(),
@@ -21,4 +21,4 @@ const Found = z.strictObject({
 });
 
 /** What is here and what is missing, as `doctor` prints it. */
-export const findingForm = form(Found, (row: z.output<typeof Found>) => row);
+export const findingForm = form(Found);

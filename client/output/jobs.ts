@@ -2,43 +2,34 @@ import * as z from "zod";
 import type { ClusterJobRecord } from "../../contract/records/clusters.ts";
 import { eventNouns } from "../../contract/records/events.ts";
 import { jobMachine } from "../../contract/statuses.ts";
-import { form, instant, instantOf } from "./shapes.ts";
+import { form, formOf, instant, instantOf, type Ways } from "./shapes.ts";
 
-const when = instant.nullable();
+const text = z.string().nullable();
 const Status = z.enum(jobMachine.names);
 
+type JobRow = ClusterJobRecord & { readonly cluster: string };
+
 /** A job, as `queue` prints it. */
-export const jobForm = form(
-  z.strictObject({
-    cluster: z.string(),
-    id: z.int(),
-    name: z.string().nullable(),
-    status: Status,
-    status_reason: z
-      .string()
+export const jobForm = formOf(({ of, when }: Ways<JobRow>) => ({
+  cluster: z.string(),
+  id: of(z.int(), (row) => row.job_id),
+  name: of(text, (row) => row.job_name || null),
+  status: Status,
+  status_reason: of(text.describe("Why it ended or waits, where the status does not say."), (row) =>
+    textOf(row.metadata?.["reason"]),
+  ),
+  user: of(z.string(), (row) => row.username),
+  resources: z.string(),
+  submitted_at: when((row) => row.submitted_at),
+  started_at: when((row) => row.start_at),
+  ended_at: when((row) => row.end_at),
+  as_of: of(
+    instant
       .nullable()
-      .describe("Why it ended or waits, where the status does not say."),
-    user: z.string(),
-    resources: z.string(),
-    submitted_at: when,
-    started_at: when,
-    ended_at: when,
-    as_of: when.describe("When this was known, if the cluster is stopped or does not respond."),
-  }),
-  (row: ClusterJobRecord & { readonly cluster: string }) => ({
-    cluster: row.cluster,
-    id: row.job_id,
-    name: row.job_name || null,
-    status: row.status,
-    status_reason: textOf(row.metadata?.["reason"]),
-    user: row.username,
-    resources: row.resources,
-    submitted_at: instantOf(row.submitted_at),
-    started_at: instantOf(row.start_at),
-    ended_at: instantOf(row.end_at),
-    as_of: textOf(row.metadata?.["as_of"]),
-  }),
-);
+      .describe("When this was known, if the cluster is stopped or does not respond."),
+    (row) => textOf(row.metadata?.["as_of"]),
+  ),
+}));
 
 const textOf = (value: unknown): string | null => (typeof value === "string" ? value : null);
 
@@ -49,29 +40,20 @@ export const jobStatusForm = form(
     id: z.int(),
     status: Status.nullable().describe("Null when there is no such job."),
   }),
-  (row: { cluster: string; id: number; status: z.output<typeof Status> | null }) => row,
 );
 
 /** What happened, as `events` prints it. */
-export const eventForm = form(
-  z.strictObject({
-    id: z.int().nullable().describe("Later events have greater ids; null without --follow."),
-    at: instant,
-    noun: z.enum(eventNouns),
-    name: z
-      .string()
-      .nullable()
-      .describe("Of the cluster, service or managed job; null once forgotten."),
-    replica: z.int().nullable(),
-    job_id: z.int().nullable().describe("Number of the managed job."),
-    from: z.string().nullable().describe("Status it left; null when the status did not change."),
-    to: z.string().nullable().describe("Status it entered; null when the status did not change."),
-    reason: z.string(),
-  }),
-  ({ at, id, noun, name, replica, job_id = null, from, to, reason }: AnyEvent) => ({
-    ...{ id, at: instantOf(at) ?? "", noun, name, replica, job_id, from, to, reason },
-  }),
-);
+export const eventForm = formOf(({ of }: Ways<AnyEvent>) => ({
+  id: z.int().nullable().describe("Later events have greater ids; null without --follow."),
+  at: of(instant, ({ at }) => instantOf(at) ?? ""),
+  noun: z.enum(eventNouns),
+  name: text.describe("Of the cluster, service or managed job; null once forgotten."),
+  replica: z.int().nullable(),
+  job_id: z.int().nullable().describe("Number of the managed job."),
+  from: text.describe("Status it left; null when the status did not change."),
+  to: text.describe("Status it entered; null when the status did not change."),
+  reason: z.string(),
+}));
 
 interface AnyEvent {
   readonly id: number | null;

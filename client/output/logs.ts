@@ -17,4 +17,4 @@ const Line = z.strictObject({
 export type LogLine = z.output<typeof Line>;
 
 /** A line of a log, as `logs` prints it; of a cluster, a service, or a request. */
-export const logLineForm = form(Line, (row: LogLine) => row);
+export const logLineForm = form(Line);

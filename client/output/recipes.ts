@@ -1,25 +1,18 @@
 import * as z from "zod";
 import type { RecipeRecord } from "../../contract/records/recipes.ts";
-import { form, instant, instantOf } from "./shapes.ts";
+import { formOf, type Ways } from "./shapes.ts";
+
+const text = z.string().nullable();
 
 /** A recipe, as `recipes list` and `recipes show` print it. */
-export const recipeForm = form(
-  z.strictObject({
-    name: z.string(),
-    type: z.string(),
-    version: z.int(),
-    description: z.string().nullable(),
-    pinned: z.boolean(),
-    owner: z.string().nullable(),
-    created_at: instant.nullable(),
-    updated_at: instant.nullable(),
-    content: z.string().describe("YAML."),
-  }),
-  (row: RecipeRecord) => ({
-    ...{ name: row.name, type: row.recipe_type, version: row.version },
-    ...{ description: row.description, pinned: row.pinned, owner: row.user_name },
-    created_at: instantOf(row.created_at),
-    updated_at: instantOf(row.updated_at),
-    content: row.content,
-  }),
-);
+export const recipeForm = formOf(({ of, when }: Ways<RecipeRecord>) => ({
+  name: z.string(),
+  type: of(z.string(), (row) => row.recipe_type),
+  version: z.int(),
+  description: text,
+  pinned: z.boolean(),
+  owner: of(text, (row) => row.user_name),
+  created_at: when((row) => row.created_at),
+  updated_at: when((row) => row.updated_at),
+  content: z.string().describe("YAML."),
+}));

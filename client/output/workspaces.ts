@@ -4,7 +4,7 @@ import {
   WorkspaceLimits,
   WorkspaceUse,
 } from "../../contract/records/workspaces.ts";
-import { form, instant } from "./shapes.ts";
+import { form, formOf, instant, type Ways } from "./shapes.ts";
 
 /** A workspace as control tells of it, with its use. */
 export interface WorkspaceRow {
@@ -17,43 +17,34 @@ export interface WorkspaceRow {
 const names = z.array(z.string());
 
 /** A workspace, as `workspaces list` prints it. */
-export const workspaceForm = form(
-  z.strictObject({
-    name: z.string(),
-    current: z.boolean().describe("Whether launches that name no workspace go there."),
-    private: z.boolean(),
-    allowed_users: names,
-    allowed_groups: names,
-    allowed_infra: names.nullable().describe("Null is anywhere."),
-    resources: z.record(z.string(), z.unknown()).describe("Defaults for its tasks."),
-    limits: WorkspaceLimits,
-    use: WorkspaceUse.shape.use,
-    spent: z.string().nullable().describe("Which limit on spending is reached."),
-  }),
-  ({ config, of, current }: WorkspaceRow) => ({
-    name: of.workspace,
-    current,
-    private: config.private ?? false,
-    allowed_users: config.allowed_users ?? [],
-    allowed_groups: config.allowed_groups ?? [],
-    allowed_infra: config.allowed_infra ?? null,
-    resources: config.resources ?? {},
-    limits: of.limits,
-    use: of.use,
-    spent: of.spent,
-  }),
-);
+export const workspaceForm = formOf(({ of }: Ways<WorkspaceRow>) => ({
+  name: of(z.string(), (row) => row.of.workspace),
+  current: z.boolean().describe("Whether launches that name no workspace go there."),
+  private: of(z.boolean(), ({ config }) => config.private ?? false),
+  allowed_users: of(names, ({ config }) => config.allowed_users ?? []),
+  allowed_groups: of(names, ({ config }) => config.allowed_groups ?? []),
+  allowed_infra: of(
+    names.nullable().describe("Null is anywhere."),
+    ({ config }) => config.allowed_infra ?? null,
+  ),
+  resources: of(
+    z.record(z.string(), z.unknown()).describe("Defaults for its tasks."),
+    ({ config }) => config.resources ?? {},
+  ),
+  limits: of(WorkspaceLimits, (row) => row.of.limits),
+  use: of(WorkspaceUse.shape.use, (row) => row.of.use),
+  spent: of(
+    z.string().nullable().describe("Which limit on spending is reached."),
+    (row) => row.of.spent,
+  ),
+}));
 
 /** The configuration of control, as `api config show` prints it. */
 export const configurationForm = form(
-  z.looseObject({
-    version: z.int(),
-    workspaces: z.record(z.string(), z.unknown()),
-  }),
-  (row: { version: number; workspaces: Record<string, unknown> }) => row,
+  z.looseObject({ version: z.int(), workspaces: z.record(z.string(), z.unknown()) }),
 );
 
 const Version = z.strictObject({ version: z.int(), user: z.string(), created_at: instant });
 
 /** A version of it, as `api config history` prints it. */
-export const configurationVersionForm = form(Version, (row: z.output<typeof Version>) => row);
+export const configurationVersionForm = form(Version);
