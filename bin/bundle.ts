@@ -1,6 +1,6 @@
 import { spawnSync } from "node:child_process";
 import { chmod, cp, rm, writeFile } from "node:fs/promises";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { parseArgs } from "node:util";
 import { build } from "esbuild";
 import { builtins } from "./bundle/builtins.ts";
@@ -23,6 +23,15 @@ const bundles = {
   sidecar: "sidecar/main.ts",
   balancer: "control/balancer/main.ts",
 } as const;
+
+/** Folders that bundles read from beside them. */
+const folders = [
+  "control/clouds/catalog",
+  "control/db/migrations",
+  "control/pages",
+  "control/recipes/shipped",
+  "systemd",
+];
 
 /** Packages in the older module format ask for `require` and for their folder. */
 const requireForModules =
@@ -55,10 +64,8 @@ const { metafile } = await build({
 const packages = packagesOf(root, metafile);
 await writeFile(join(dist, "packages.json"), `${JSON.stringify(packages, null, 2)}\n`);
 await writeFile(join(dist, "licenses.txt"), licensesOf(root, packages));
-await cp(join(root, "control/db/migrations"), join(dist, "migrations"), { recursive: true });
-await cp(join(root, "control/clouds/catalog"), join(dist, "catalog"), { recursive: true });
-await cp(join(root, "control/recipes/shipped"), join(dist, "shipped"), { recursive: true });
-await cp(join(root, "systemd"), join(dist, "systemd"), { recursive: true });
+for (const folder of folders)
+  await cp(join(root, folder), join(dist, basename(folder)), { recursive: true });
 for (const name of Object.keys(bundles)) await chmod(join(dist, `${name}.mjs`), 0o755);
 
 /** The commit of this checkout, marked when files differ from it; undefined outside a checkout. */

@@ -1,7 +1,7 @@
 import { product } from "../common/product.ts";
 import { pageOperations as rows } from "../contract/operations/pages.ts";
 import { type Bound, bind } from "./bind.ts";
-import { style } from "./page-style.ts";
+import { pageFile } from "./html.ts";
 
 const headers = {
   "content-type": "text/html; charset=utf-8",
@@ -39,7 +39,7 @@ function dashboardPage(): string {
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>${product.title}</title>
-<style>${style}</style>
+<style>${pageFile("docs.css")}</style>
 <header><h1>${product.title}</h1><small>${product.version}</small></header>
 <div class="columns">
   <nav><a href="/docs">API</a><a href="/openapi.json">OpenAPI</a></nav>

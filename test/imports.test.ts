@@ -90,7 +90,7 @@ const rules: readonly Rule[] = [
     may: [
       ...shared,
       /^control\/(http|wire)\//,
-      /^control\/(settle-all|bind|config|context|ground|html|log|login-settings|page-style)\.ts$/,
+      /^control\/(settle-all|bind|config|context|ground|html|log|login-settings)\.ts$/,
       /^control\/requests\/(end|run|schema|store)\.ts$/,
       // Who calls, whether they may, and what is written down of it.
       /^control\/(access|audit)\//,

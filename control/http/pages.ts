@@ -1,7 +1,6 @@
 import { accesses, modes } from "../../common/operation.ts";
 import { callerFields } from "../../contract/operations/fields.ts";
-import { safe } from "../html.ts";
-import { script, style } from "../page-style.ts";
+import { pageFile, safe } from "../html.ts";
 import type { DocumentedOperation, OpenApiDocument } from "./openapi.ts";
 import { type Field, fieldsOf, nameOf, shapeAnchorOf, tableOf, typeOf } from "./page-tables.ts";
 import type { Schema } from "./schemas.ts";
@@ -22,7 +21,7 @@ export function docsPage(document: OpenApiDocument, nonce?: string): string {
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>${safe(title)} API</title>
-<style${mark}>${style}</style>
+<style${mark}>${pageFile("docs.css")}</style>
 <header>
   <h1>${safe(title)} API</h1><small>${safe(version)}</small>
   <input type="search" placeholder="Search a path, name or field" aria-label="Search">
@@ -37,7 +36,7 @@ export function docsPage(document: OpenApiDocument, nonce?: string): string {
     ${shapesSection(document)}
   </main>
 </div>
-<script${mark}>${script}</script>
+<script${mark}>${pageFile("docs.js")}</script>
 </html>
 `;
 }

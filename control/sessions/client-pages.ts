@@ -3,10 +3,11 @@ import { product } from "../../common/product.ts";
 import { authOperations } from "../../contract/operations/auth.ts";
 import type { Call, Reply } from "../bind.ts";
 import type { Ground } from "../ground.ts";
-import { safe } from "../html.ts";
+import { pageFile, safe } from "../html.ts";
 import { makeToken } from "./client-login.ts";
 import { pageReply } from "./page.ts";
 
+const authorizeAddress = authOperations.authorize.route.split(" ")[1];
 const needsScript =
   '<noscript><p role="alert">This page needs JavaScript. Allow it for this address and load the page again.</p></noscript>';
 
@@ -25,34 +26,8 @@ ${needsScript}
 <p role="alert" id="problem"></p>
 <p role="status" id="done"></p>
 <button type="button" id="authorize">Authorize</button>`,
-    script: authorizeScript,
+    script: `const address = ${JSON.stringify(authorizeAddress)};${pageFile("authorize.js")}`,
   });
-
-const authorizeScript = `
-const [button, problem, done] = ["authorize", "problem", "done"].map((id) => document.getElementById(id));
-const code_challenge = new URLSearchParams(location.search).get("code_challenge") ?? "";
-if (code_challenge === "") {
-  button.disabled = true;
-  problem.textContent = "This address is incomplete: it lacks code_challenge. Start the login again.";
-}
-button.addEventListener("click", async () => {
-  button.disabled = true;
-  problem.textContent = "";
-  try {
-    const answer = await fetch(${JSON.stringify(authOperations.authorize.route.split(" ")[1])}, {
-      method: "POST",
-      headers: { "content-type": "application/json" },
-      body: JSON.stringify({ code_challenge }),
-    });
-    if (!answer.ok) throw new Error((await answer.json()).detail);
-    done.textContent = "Authorized. You can close this page and go back to the command line.";
-    button.hidden = true;
-  } catch (error) {
-    button.disabled = false;
-    problem.textContent = "Not authorized: " + error.message;
-  }
-});
-`;
 
 const handOverTo = (port: number) => `
 <p>A command line waits for it on port ${port} of this machine. <strong>Continue only if you have just started
@@ -79,22 +54,7 @@ export async function tokenPage(
 <p class="faint" id="about">Paste it into the command line that asks for it. Anyone who has it can act as you
 until it expires or you run <code>${product.word} logout</code> there.</p>
 <button type="button" id="copy" hidden>Copy</button>`,
-    script: `const waiting = ${JSON.stringify(waiting ?? null)};${tokenScript}`,
+    script: `const waiting = ${JSON.stringify(waiting ?? null)};${pageFile("token.js")}`,
     ...(waiting !== undefined && { connect: waiting }),
   });
 }
-
-const tokenScript = `
-const [token, copy, done] = ["token", "copy", "done"].map((id) => document.getElementById(id));
-copy.hidden = false;
-copy.addEventListener("click", async () => {
-  token.select();
-  await navigator.clipboard?.writeText(token.value);
-  done.textContent = "Copied.";
-});
-document.getElementById("hand-over")?.addEventListener("click", () =>
-  fetch(waiting, { method: "POST", headers: { "content-type": "text/plain" }, body: token.value }).then(
-    () => { done.textContent = "Handed to the command line. You can close this page."; },
-    () => { done.textContent = "The command line does not answer. Paste the token there instead."; },
-  ));
-`;
