@@ -6,7 +6,7 @@ import { jobMachine } from "../contract/statuses.ts";
 import { type Agent, keys } from "./context.ts";
 import { streamEvents } from "./events.ts";
 import { fetchContents } from "./files/fetch.ts";
-import { offerFiles, takeContents } from "./files/files.ts";
+import { offerAgain, offerFiles, takeContents } from "./files/files.ts";
 import { listFiles, readFiles } from "./files/read.ts";
 import { probeSource } from "./files/source.ts";
 import { attachVolume } from "./files/volumes.ts";
@@ -95,6 +95,7 @@ export function bindOperations(agent: Agent): Bound<typeof agentOperations> {
     confirmLogs: ({ id }) => confirmLogs(agent, id),
     readHookLog: (range, { signal }) => toStream(openHookLog(agent, range, signal)),
     offerFiles: (offer, { body }) => offerFiles(agent, offer, body),
+    offerAgain: (offer) => offerAgain(agent, offer),
     sendContents: (_input, { body }) => takeContents(agent, body),
     probeSource: (source, { signal }) => probeSource(source, signal),
     fetchContents: (_input, { body, signal }) => toJsonLines(fetchContents(agent, body, signal)),

@@ -71,6 +71,7 @@ export const mostStretches = 500;
 export const Content = z.object({ sha256: Sha256, size: z.int().min(0) });
 export type Content = z.output<typeof Content>;
 
+const destination = z.string().min(1);
 const headers = z.record(z.string(), z.string());
 
 /** Where a node reads by itself. Messages use `name`: the address may hold a key. */
@@ -140,11 +141,19 @@ export const fileOperations = innerOperations({
     summary:
       "Have at `destination` what the manifest in the body says, or learn which contents are missing. What an earlier manifest brought goes when this one lacks it, unless it was changed since; all else that lies there stays. `~/x` is below the node's home, `x` below the working folder.",
     input: {
-      query: z.object({ destination: z.string().min(1) }),
+      query: z.object({ destination, manifest: Sha256.optional() }),
       rawBody: "application/x-ndjson",
     },
     output: FilesOffered,
     errors: ["ConflictError", "ValueError"],
+  },
+  offerAgain: {
+    route: "POST /files/again",
+    summary:
+      "The same with the manifest that was brought to `destination` last, which is not sent again; `NotFoundError` unless `manifest` is what it was offered as.",
+    input: { body: z.object({ destination, manifest: Sha256 }) },
+    output: FilesOffered,
+    errors: ["ConflictError", "NotFoundError", "ValueError"],
   },
   sendContents: {
     route: "POST /files/contents",
@@ -174,7 +183,7 @@ export const fileOperations = innerOperations({
     summary:
       "Have a link to a volume, or to a folder in it, at `destination`; an export of a server is mounted first, and again whenever the agent starts.",
     input: {
-      body: z.object({ destination: z.string().min(1), source: VolumeSource, subPath: path }),
+      body: z.object({ destination, source: VolumeSource, subPath: path }),
     },
     output: z.null(),
     errors: ["ConflictError", "NotFoundError", "StorageError", "ValueError"],

@@ -14,6 +14,7 @@ import { destinationOf } from "./destinations.ts";
 import {
   type FileIndex,
   isWithin,
+  type Known,
   type Placed,
   readIndex,
   stampOf,
@@ -25,22 +26,41 @@ import { inTurn } from "./turns.ts";
 
 type Manifest = ReadonlyMap<string, Entry>;
 
+interface Offer {
+  readonly manifest: Manifest;
+  /** By which the manifest can be offered again without being sent. */
+  readonly digest?: string | undefined;
+}
+
 /** Makes a destination what a manifest says; where contents are missing it says which, and does nothing. */
 export async function offerFiles(
   agent: Agent,
-  { destination }: { destination: string },
+  { destination, manifest: digest }: { destination: string; manifest?: string | undefined },
   body: AsyncIterable<Uint8Array>,
 ): Promise<FilesOffered> {
-  return offerEntries(agent, destination, await readManifest(body));
+  return offerEntries(agent, destination, await readManifest(body), digest);
 }
+
+/** The same with the manifest that was brought there last. Throws `NotFoundError` when it is another one. */
+export const offerAgain = (
+  agent: Agent,
+  { destination, manifest: digest }: { destination: string; manifest: string },
+): Promise<FilesOffered> =>
+  inTurn(agent, async () => {
+    const root = destinationOf(agent, destination);
+    const known = await readIndex(agent, root);
+    if (known.manifest !== digest) fail("NotFoundError", `${root} was brought other files last`);
+    return take(agent, root, { manifest: known.index, digest }, known);
+  });
 
 /** The same of entries that need no contents. */
 export const offerEntries = (
   agent: Agent,
   destination: string,
   manifest: Manifest,
+  digest?: string,
 ): Promise<FilesOffered> =>
-  inTurn(agent, async () => take(agent, destinationOf(agent, destination), manifest));
+  inTurn(agent, () => take(agent, destinationOf(agent, destination), { manifest, digest }));
 
 /** Takes contents that an offer lacked. */
 export const takeContents = (agent: Agent, body: AsyncIterable<Uint8Array>) =>
@@ -48,19 +68,26 @@ export const takeContents = (agent: Agent, body: AsyncIterable<Uint8Array>) =>
 
 /** Leaves of a destination what is not ours: an empty folder, where nobody else has put something. */
 export const clearFiles = (agent: Agent, root: string): Promise<FilesOffered> =>
-  take(agent, root, new Map([["", { kind: "folder", path: "" }]]));
+  take(agent, root, { manifest: new Map([["", { kind: "folder", path: "" }]]) });
 
-async function take(agent: Agent, root: string, manifest: Manifest): Promise<FilesOffered> {
+async function take(
+  agent: Agent,
+  root: string,
+  { manifest, digest }: Offer,
+  before?: Known,
+): Promise<FilesOffered> {
   refuseWhileLeaving(agent);
   countActivity(agent);
   await makeWayForFiles(agent, root, manifest.values());
-  const index = withoutMounts(agent, root, { manifest, index: await readIndex(agent, root) });
+  const known = before ?? (await readIndex(agent, root));
+  const index = withoutMounts(agent, root, { manifest, index: known.index });
   if (manifest.get("")?.kind !== "link") await detach(root, index.get(""));
   const isOnOwnDisk = isWithin(withRealParent(agent.config.workdir), root);
   const plan = await planFiles(root, manifest, index, isOnOwnDisk);
   const missing = missingFor(agent, plan);
-  if (missing.length === 0 && !isTrueAlready(manifest, index, plan))
-    await carryOut(agent, root, { manifest, index, plan });
+  const isTrue = known.manifest === digest && isTrueAlready(manifest, index, plan);
+  if (missing.length === 0 && !isTrue)
+    await carryOut(agent, root, { manifest, digest, index, plan });
   return { missing, ...countsOf(manifest, plan) };
 }
 
@@ -93,7 +120,7 @@ const isTrueAlready = (manifest: Manifest, index: FileIndex, { kept }: FilePlan)
 async function carryOut(
   agent: Agent,
   root: string,
-  { manifest, index, plan }: { manifest: Manifest; index: FileIndex; plan: FilePlan },
+  { manifest, digest, index, plan }: Offer & { index: FileIndex; plan: FilePlan },
 ): Promise<void> {
   const kept = new Map(plan.kept.map((placed) => [placed.path, placed]));
   const ours = (stamps: ReadonlyMap<string, string | null>): FileIndex =>
@@ -103,9 +130,10 @@ async function carryOut(
         kept.get(entry.path) ?? { ...entry, stamp: stamps.get(entry.path) ?? null },
       ]),
     );
-  await writeIndex(agent, root, new Map([...index, ...ours(new Map())]));
+  await writeIndex(agent, root, { index: new Map([...index, ...ours(new Map())]) });
   await applyFiles(agent, root, plan);
-  await writeIndex(agent, root, ours(await stampsOf(root, [...plan.files, ...plan.modes])));
+  const stamps = await stampsOf(root, [...plan.files, ...plan.modes]);
+  await writeIndex(agent, root, { index: ours(stamps), manifest: digest });
   await dropOldContents(agent);
 }
 

@@ -18,10 +18,21 @@ export const stampOf = ({ size, mtimeMs, ctimeMs, ino }: Stats): string =>
   `${size} ${mtimeMs} ${ctimeMs} ${ino}`;
 
 /** What is known of a destination; nothing where it is new, or where the index was lost. */
-export async function readIndex(agent: Pick<Agent, "config">, root: string): Promise<FileIndex> {
+export interface Known {
+  readonly index: FileIndex;
+  /** What the manifest was offered as whose files these are; undefined until all are there. */
+  readonly manifest?: string | undefined;
+}
+
+/** What offers put at a destination. */
+export async function readIndex(agent: Pick<Agent, "config">, root: string): Promise<Known> {
   const text = await readFile(indexOf(agent, root), "utf8").catch(ifMissing(""));
   const rows = text.split("\n").filter(Boolean).map(readRow);
-  return new Map(rows.flatMap((row) => (row === undefined ? [] : [[row.path, row]])));
+  const index: FileIndex = new Map();
+  for (const row of rows) if (row !== undefined && "path" in row) index.set(row.path, row);
+  const last = rows.at(-1);
+  const isWhole = last !== undefined && !("path" in last) && !rows.includes(undefined);
+  return { index, manifest: isWhole ? last.manifest : undefined };
 }
 
 /** What is known of all destinations, each as the text of its index. */
@@ -41,12 +52,13 @@ export async function readIndexTexts({ config }: Pick<Agent, "config">): Promise
 export async function writeIndex(
   agent: Pick<Agent, "config">,
   root: string,
-  index: FileIndex,
+  { index, manifest }: Known,
 ): Promise<void> {
   const file = indexOf(agent, root);
   await mkdir(dirname(file), { recursive: true, mode: 0o700 });
-  const rows = index.values().map((row) => `${JSON.stringify(row)}\n`);
-  await writeFile(`${file}.new`, rows, { mode: 0o600 });
+  const rows = [...index.values(), ...(manifest === undefined ? [] : [{ manifest }])];
+  const lines = rows.map((row) => `${JSON.stringify(row)}\n`);
+  await writeFile(`${file}.new`, lines.join(""), { mode: 0o600 });
   if (!isWithin(withRealParent(agent.config.workdir), root)) {
     const paths = [...index.keys()].map((path) => join(root, path));
     const deepestFirst = paths.toSorted((a, b) => b.length - a.length);
@@ -88,7 +100,7 @@ const indexOf = ({ config }: Pick<Agent, "config">, root: string): string => {
 };
 
 /** A row of a file that a power loss damaged is as good as none. */
-function readRow(line: string): Placed | undefined {
+function readRow(line: string): Placed | { manifest: string } | undefined {
   try {
     return JSON.parse(line);
   } catch {

@@ -37,9 +37,12 @@ export async function planFiles(
 ): Promise<FilePlan> {
   const entries = [...manifest.values()];
   const find = isOnOwnDisk ? findStatsNow : findStats;
-  const verdicts = await inBatches(entries, (entry) =>
-    look(root, entry, index.get(entry.path), find),
-  );
+  const verdicts = await inBatches(entries, (entry) => {
+    const path = join(root, entry.path);
+    const judge = (stats: Stats | undefined) => look(path, stats, entry, index.get(entry.path));
+    const found = find(path);
+    return found instanceof Promise ? found.then(judge) : judge(found);
+  });
   const those = (wanted: Verdict) => entries.filter((_, at) => verdicts[at] === wanted);
   const written = those("write");
   const gone = [...index.values()].filter(({ path }) => !manifest.has(path));
@@ -73,34 +76,40 @@ function findStatsNow(path: string): Stats | undefined {
   }
 }
 
-async function look(
-  root: string,
+/** Waits only where something must be read: of many files, to wait for each costs more than to look. */
+function look(
+  path: string,
+  stats: Stats | undefined,
   entry: Entry,
   known: Placed | undefined,
-  find: (path: string) => Stats | undefined | Promise<Stats | undefined>,
-): Promise<Verdict> {
-  const path = join(root, entry.path);
-  const found = find(path);
-  const stats = found instanceof Promise ? await found : found;
+): Verdict | Promise<Verdict> {
   if (stats === undefined) return "write";
   if (entry.kind === "folder") return stats.isDirectory() ? { ...entry, stamp: null } : "write";
   if (entry.kind === "link")
-    return (await isLinkTo(path, stats, entry.target)) ? { ...entry, stamp: null } : "write";
-  if (!(await holds(path, stats, entry, known))) return "write";
-  if ((stats.mode & 0o777) !== entry.mode) return "mode";
-  return { ...entry, stamp: stampOf(stats) };
+    return isLinkTo(path, stats, entry.target).then((isSame) =>
+      isSame ? { ...entry, stamp: null } : "write",
+    );
+  const { kind, path: name, size, mode, sha256 } = entry;
+  const stamp = stampOf(stats);
+  const judge = (isSame: boolean): Verdict => {
+    if (!isSame) return "write";
+    return (stats.mode & 0o777) === mode ? { kind, path: name, size, mode, sha256, stamp } : "mode";
+  };
+  const found = holds(path, stats, entry, known, stamp);
+  return typeof found === "boolean" ? judge(found) : found.then(judge);
 }
 
 /** Whether a file has a content; one that looks as it was left need not be read. */
-async function holds(
+function holds(
   path: string,
   stats: Stats,
   { sha256, size }: FileEntry,
   known: Placed | undefined,
-): Promise<boolean> {
+  stamp = stampOf(stats),
+): boolean | Promise<boolean> {
   if (!stats.isFile() || stats.size !== size) return false;
-  if (known?.kind === "file" && known.stamp === stampOf(stats)) return known.sha256 === sha256;
-  return (await digestOf(path)) === sha256;
+  if (known?.kind === "file" && known.stamp === stamp) return known.sha256 === sha256;
+  return digestOf(path).then((digest) => digest === sha256);
 }
 
 const isLinkTo = async (path: string, stats: Stats, target: string): Promise<boolean> =>
@@ -118,7 +127,7 @@ export async function isUntouched(root: string, placed: Placed): Promise<boolean
 
 async function inBatches<Item, Result>(
   items: readonly Item[],
-  work: (item: Item) => Promise<Result>,
+  work: (item: Item) => Result | Promise<Result>,
 ): Promise<Result[]> {
   const results: Result[] = [];
   for (let at = 0; at < items.length; at += atOnce) {

@@ -36,7 +36,7 @@ export async function attachVolume(agent: Agent, order: Order): Promise<null> {
 
 /** Nodes that share a machine share its paths: the link of another one stays. */
 async function refuseOthers(agent: Agent, place: string, target: string): Promise<void> {
-  const isOurs = (await readIndex(agent, place)).has("");
+  const isOurs = (await readIndex(agent, place)).index.has("");
   const there = isOurs ? target : await readlink(place).catch(() => target);
   if (there !== target)
     fail("ConflictError", `${place} is a link to ${there} already; attach the volume elsewhere`);

@@ -1,4 +1,3 @@
-import { createHash } from "node:crypto";
 import { existsSync } from "node:fs";
 import { mkdir, rm, statfs } from "node:fs/promises";
 import { dirname, join, posix } from "node:path";
@@ -10,7 +9,13 @@ import { openTurnsByKey } from "../../common/turns.ts";
 import { blobIdOf } from "../../contract/blob-id.ts";
 import type { Entry } from "../../contract/files-api.ts";
 import type { UploadZipFileResponse } from "../../contract/records/uploads.ts";
-import { readManifest, renew, writeManifest } from "../buckets/manifest.ts";
+import {
+  type Manifest,
+  openManifest,
+  readManifest,
+  renew,
+  writeManifest,
+} from "../buckets/manifest.ts";
 import { type Archive, type Limits, readArchive } from "./archive.ts";
 import { bytesIn, bytesOfParts, type Chunk, joinChunks, keepChunk } from "./chunks.ts";
 import { addContents, keepContent } from "./contents.ts";
@@ -24,7 +29,7 @@ export interface Uploads {
   /** Takes a chunk; the last one has the archive unpacked. `blobId` null adds to what the user sent before. */
   take(userId: string, blobId: string | null, chunk: Chunk, body: Readable): Promise<Progress>;
   /** What a blob holds, by whole paths without the slash in front; undefined when it is not here. */
-  read(userId: string, blobId: string | null): Promise<Entry[] | undefined>;
+  open(userId: string, blobId: string | null): Promise<Manifest | undefined>;
   /** Keeps what a user sent without a blob's id as it now is, as a blob; its id, undefined when nothing came. */
   keepMerged(userId: string): Promise<string | undefined>;
   /** The file that has a content. */
@@ -76,9 +81,9 @@ export function openUploads(
       await inTurn(userId, () => unpack(shelf, blobId, whole, { now, quotaBytes })).catch(tellFull);
       return completed;
     },
-    async read(userId, blobId) {
+    async open(userId, blobId) {
       const file = manifestOf(shelfOf(root, userId), blobId);
-      return (await renew(file, now())) ? readManifest(file) : undefined;
+      return (await renew(file, now())) ? openManifest(file) : undefined;
     },
     keepMerged: (userId) => inTurn(userId, () => keepMerged(shelfOf(root, userId), now)),
     contentOf: (userId, sha256) => join(shelfOf(root, userId).contents, sha256),
@@ -95,15 +100,14 @@ const refuseQuota = (quotaBytes: number): never =>
 
 /** What is sent later changes nothing of it. */
 async function keepMerged(shelf: Shelf, now: () => Date): Promise<string | undefined> {
-  const entries = await readManifest(shelf.merged);
-  if (entries === undefined) return undefined;
+  const merged = await openManifest(shelf.merged);
+  if (merged === undefined) return undefined;
   await renew(shelf.merged, now());
-  const blobId = createHash("sha256").update(JSON.stringify(entries)).digest("hex");
-  const file = manifestOf(shelf, blobId);
-  if (await renew(file, now())) return blobId;
+  const file = manifestOf(shelf, merged.digest);
+  if (await renew(file, now())) return merged.digest;
   await mkdir(dirname(file), { recursive: true, mode: 0o700 });
-  await writeManifest(file, entries);
-  return blobId;
+  await writeManifest(file, await merged.entries());
+  return merged.digest;
 }
 
 /** Unpacks a complete archive, unless that was done since its last chunk came. */

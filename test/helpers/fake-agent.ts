@@ -165,6 +165,7 @@ function bind(node: FakeNode, changes: Changes): Bound<Rows> {
       await node.onOffer();
       return null;
     },
+    offerAgain: () => fail("NotFoundError", "a fake agent keeps no manifests"),
     sendContents: () => ({ received: 0 }),
     listParts: () => [],
     probeSource: notHere,

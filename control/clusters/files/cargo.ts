@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import { fail } from "../../../common/errors.ts";
 import type { Content, Entry } from "../../../contract/files-api.ts";
 import type { Task } from "../../../contract/task.ts";
@@ -11,7 +12,7 @@ import { pinCommit, readCommit } from "./cloned.ts";
 import { openAddress, pinAddress } from "./fetched.ts";
 import { mounting } from "./mounted.ts";
 import { mountsOf, type Scope } from "./mounts.ts";
-import type { Cargo, Parcel, StoredParcel } from "./parcels.ts";
+import type { Cargo, Load, Parcel, StoredParcel, UploadedParcel } from "./parcels.ts";
 import { fillBucket, readStored } from "./stored.ts";
 
 interface Upload {
@@ -43,9 +44,11 @@ export async function readCargo(
   const command = withoutSecrets(call.command, task);
   const stored: StoredParcel[] = [];
   for (const bucket of named) {
-    const { entries, fileOf } = await readUpload(ctx, userId, bucket.sources[0] && blobId);
+    const isGiven = blobId !== undefined && bucket.sources.length > 0;
+    const entries = isGiven ? await (await openUpload(ctx, userId, blobId)).entries() : [];
     const entriesAt = (place: string) => entriesBelow(entries, place);
-    stored.push(await fillBucket(ctx, bucket, { entriesAt, fileOf }, command, call));
+    const uploaded = { entriesAt, fileOf: contentsOf(ctx, userId) };
+    stored.push(await fillBucket(ctx, bucket, uploaded, command, call));
   }
   const atCommits = await Promise.all(fetched.map((one) => pinAddress(ctx, one, call.signal)));
   const pinned = await Promise.all(cloned.map((one) => pinCommit(ctx, one, userId, call.signal)));
@@ -68,20 +71,35 @@ export async function readParcel(
     const load = await readCommit(ctx, parcel, signal);
     return { parcel, open: async () => load };
   }
-  const { name, userId, blobId, place } = parcel;
-  const { entries: all, fileOf } = await readUpload(ctx, userId, blobId);
-  const entries = entriesBelow(all, place);
-  if (name === "workdir" && entries.some(({ kind, path }) => path === "" && kind !== "folder"))
-    fail("ValueError", "workdir: it is not a folder; jobs start in it, so name the folder");
-  return { parcel, open: async () => ({ entries, contents: { by: "control", fileOf } }) };
+  return openUploaded(ctx, parcel);
 }
 
-/** What an upload holds, and the file of each of its contents; without one, nothing. */
-async function readUpload(ctx: Context, userId: string, blobId: string | undefined) {
-  const entries = blobId === undefined ? [] : await ctx.uploads.read(userId, blobId);
-  const fileOf = ({ sha256 }: Pick<Content, "sha256">) => ctx.uploads.contentOf(userId, sha256);
-  return { entries: entries ?? gone(), fileOf };
+async function openUploaded(ctx: Context, parcel: UploadedParcel): Promise<Cargo> {
+  const { name, userId, blobId, place } = parcel;
+  const upload = await openUpload(ctx, userId, blobId);
+  const root = pathInUpload(place);
+  if (name === "workdir" && (upload.lists("file", root) || upload.lists("link", root)))
+    fail("ValueError", "workdir: it is not a folder; jobs start in it, so name the folder");
+  const read = async (): Promise<Load> => {
+    const entries = entriesBelow(await upload.entries(), place);
+    return { entries, contents: { by: "control", fileOf: contentsOf(ctx, userId) } };
+  };
+  let load: Promise<Load> | undefined;
+  const open = () => {
+    load ??= read();
+    return load;
+  };
+  const digest = createHash("sha256").update(`${upload.digest} ${root}`).digest("hex");
+  return { parcel, digest, open };
 }
+
+const openUpload = async (ctx: Context, userId: string, blobId: string) =>
+  (await ctx.uploads.open(userId, blobId)) ?? gone();
+
+const contentsOf =
+  (ctx: Context, userId: string) =>
+  ({ sha256 }: Pick<Content, "sha256">) =>
+    ctx.uploads.contentOf(userId, sha256);
 
 const gone = (): never =>
   fail("NotFoundError", "the uploaded files of the task have been deleted; launch again");

@@ -6,7 +6,7 @@ import type { Context } from "../../context.ts";
 import { nudge } from "../../reconciler.ts";
 import type { Cluster } from "../schema.ts";
 import { findCluster } from "../store.ts";
-import type { Cargo, Load } from "./parcels.ts";
+import type { Cargo, FileCargo, Load } from "./parcels.ts";
 import { bringContents, type Receiver } from "./send.ts";
 import { describeDone, describeOffer } from "./text.ts";
 
@@ -71,10 +71,12 @@ async function deliver(delivery: Delivery, cargo: Cargo): Promise<string> {
   const agent = delivery.ctx.agent(delivery.cluster, delivery.rank);
   if ("attach" in cargo) return cargo.attach(agent, delivery.signal);
   const receiver = { ...delivery, agent, name: parcel.name };
+  const again = await offerAgain(receiver, cargo);
+  if (again?.missing.length === 0) return describeOffer(again);
   const load = await cargo.open(agent, delivery.signal);
   let first: FilesOffered | undefined;
   for (let round = 1; round <= mostRounds; round += 1) {
-    const offered = await offer(receiver, parcel.destination, load);
+    const offered = await offer(receiver, cargo, load);
     delivery.heard();
     first ??= offered;
     if (offered.missing.length === 0) return describeOffer(first);
@@ -86,11 +88,29 @@ async function deliver(delivery: Delivery, cargo: Cargo): Promise<string> {
   );
 }
 
-function offer({ agent, signal }: Receiver, destination: string, { entries }: Load) {
+/** Offers what the node was brought last, without saying what that is; undefined when it was something else. */
+async function offerAgain(
+  { agent, signal }: Receiver,
+  { parcel: { destination }, digest }: FileCargo,
+): Promise<FilesOffered | undefined> {
+  if (digest === undefined) return undefined;
+  const order = { destination, manifest: digest };
+  const options = { signal, timeoutMs: offerMs };
+  return agent.call(fileOperations.offerAgain, order, options).catch((error: unknown) => {
+    if (error instanceof AppError && error.type === "NotFoundError") return undefined;
+    throw error;
+  });
+}
+
+function offer(
+  { agent, signal }: Receiver,
+  { parcel: { destination }, digest }: FileCargo,
+  { entries }: Load,
+) {
   const lines = Iterator.from(entries).map((entry) => Buffer.from(`${JSON.stringify(entry)}\n`));
   const bytes = Readable.from(inBlocks(lines), { objectMode: false });
   const options = { signal, timeoutMs: offerMs, bytes };
-  return agent.call(fileOperations.offerFiles, { destination }, options);
+  return agent.call(fileOperations.offerFiles, { destination, manifest: digest }, options);
 }
 
 const blockBytes = 64 * 1024;

@@ -77,6 +77,8 @@ export type KeptParcel = Parcel & {
 /** A parcel, and what is in it as a node sees it. */
 export interface FileCargo {
   readonly parcel: Parcel;
+  /** By which a node that was brought it knows it again; then it is not opened. */
+  readonly digest?: string;
   open(agent: Agent, signal: AbortSignal): Promise<Load>;
 }
 

@@ -37,7 +37,7 @@ async function readTls(
 ): Promise<VersionTask["tls"]> {
   if (spec.tls === undefined) return null;
   const { keyFile, certFile } = fillTemplate(spec.tls, task.secrets);
-  const files = await ctx.uploads.read(call.user.id, blobId);
+  const files = await (await ctx.uploads.open(call.user.id, blobId))?.entries();
   const read = (path: string): string => {
     const place = pathInUpload(task.uploadedPaths[path] ?? "");
     const entry = files?.find((one) => one.path === place);

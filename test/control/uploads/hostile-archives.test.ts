@@ -22,7 +22,7 @@ async function send(user: string, bytes: Buffer): Promise<readonly Entry[]> {
   try {
     const chunk = { uploadId: "v1", index: 0, total: 1 };
     await uploads.take(user, null, chunk, Readable.from([bytes]));
-    return (await uploads.read(user, null)) ?? [];
+    return (await (await uploads.open(user, null))?.entries()) ?? [];
   } finally {
     const { user: own, system } = process.cpuUsage(before);
     assert.ok(own + system < mostMs * 1_000, `took ${(own + system) / 1_000} ms`);

@@ -33,7 +33,7 @@ export function openShelf(t: TestContext, quotaBytes?: number) {
       return told;
     },
     async paths(blobId: string | null) {
-      return (await uploads.read("u1", blobId))?.map(({ path }) => path);
+      return (await (await uploads.open("u1", blobId))?.entries())?.map(({ path }) => path);
     },
   };
 }

@@ -39,7 +39,7 @@ test("a blob is its owner's alone", async (t) => {
   await shelf.send(await zipOf(one), blob);
 
   assert.equal(await shelf.uploads.hasBlob("u2", blob), false);
-  assert.equal(await shelf.uploads.read("u2", blob), undefined);
+  assert.equal(await shelf.uploads.open("u2", blob), undefined);
 });
 
 test("chunks that come at once are unpacked once", async (t) => {
@@ -246,7 +246,9 @@ test("what came without a blob's id is kept as it was then, under an id of its o
   await shelf.send(await zipOf({ a: "two", b: "x" }), null);
 
   assert.deepEqual(
-    (await shelf.uploads.read("u1", kept))?.map((entry) => entry.kind === "file" && entry.sha256),
+    (await (await shelf.uploads.open("u1", kept))?.entries())?.map(
+      (entry) => entry.kind === "file" && entry.sha256,
+    ),
     [sha256Of("one")],
   );
   assert.notEqual(await shelf.uploads.keepMerged("u1"), kept);

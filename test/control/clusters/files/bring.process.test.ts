@@ -216,9 +216,9 @@ test("uploads stay for as long as a cluster needs them for its next node", async
 
   world.advance(day);
   await collect(ctx);
-  assert.equal((await ctx.uploads.read(userId, blobId))?.length, 2);
+  assert.equal((await (await ctx.uploads.open(userId, blobId))?.entries())?.length, 2);
   await world.run(rows.down, { cluster_name: "two" });
   world.advance(day);
   await collect(ctx);
-  assert.equal(await ctx.uploads.read(userId, blobId), undefined);
+  assert.equal(await ctx.uploads.open(userId, blobId), undefined);
 });

@@ -25,7 +25,7 @@ function withUploads(
   for (const [at, text] of Object.values(files).entries())
     writeFileSync(join(folder, String(at)), text);
   const uploads = {
-    read: async () => entries,
+    open: async () => ({ entries: async () => entries }),
     contentOf: (_user: string, sha256: string) => join(folder, sha256),
   };
   return { uploads, now } as unknown as Context;
