@@ -14,12 +14,14 @@ import { digestOf } from "./local-files.ts";
 
 /** Digests of files that look as they did when they were read last. */
 export interface Digests {
+  /** The id of the blob of all files, where they look as a whole as they did then. */
+  findBlob(look: string): string | undefined;
   /** The digest of a file's content, where it is known. */
   find(path: string, stats: Stats): string | undefined;
   /** The same of any file, which is read. */
   read(path: string, stats: Stats): Promise<string>;
   /** Keeps what is known for the next time. A disk that takes nothing is no reason to fail. */
-  save(): void;
+  save(look: string, blobId: string): void;
 }
 
 /** A file that is changed again so soon after may look the same: the clock of file systems is coarse. */
@@ -34,12 +36,19 @@ type Known = readonly [sha256: string, size: number, mtimeMs: number, ctimeMs: n
 export function openDigests(folder: string | undefined, roots: readonly string[]): Digests {
   const name = hash("sha256", roots.join("\0"));
   const file = folder === undefined ? undefined : join(folder, name);
-  const before = file === undefined ? new Map<string, Known>() : readKnown(file);
+  const [blobBefore = "", text = ""] = file === undefined ? [] : linesIn(file);
+  let before: ReadonlyMap<string, Known> | undefined;
   const after = new Map<string, Known>();
+  let isSettled = true;
   let isChanged = false;
   const now = Date.now();
   return {
+    findBlob(look) {
+      const [lookBefore, blobId] = blobBefore.split(" ");
+      return look === lookBefore ? blobId : undefined;
+    },
     find(path, { size, mtimeMs, ctimeMs, ino }) {
+      before ??= parseKnown(text);
       const known = before.get(path);
       const isSame = known && known[1] === size && known[2] === mtimeMs && known[4] === ino;
       if (!isSame || known[3] !== ctimeMs) return undefined;
@@ -49,17 +58,18 @@ export function openDigests(folder: string | undefined, roots: readonly string[]
     async read(path, { size, mtimeMs, ctimeMs, ino }) {
       const isSmall = size <= smallBytes;
       const sha256 = isSmall ? hash("sha256", readFileSync(path)) : await digestOf(path);
-      if (now - Math.max(mtimeMs, ctimeMs) <= settledMs) return sha256;
-      after.set(path, [sha256, size, mtimeMs, ctimeMs, ino]);
+      if (now - Math.max(mtimeMs, ctimeMs) <= settledMs) isSettled = false;
+      else after.set(path, [sha256, size, mtimeMs, ctimeMs, ino]);
       isChanged = true;
       return sha256;
     },
-    save() {
+    save(look, blobId) {
       if (file === undefined || folder === undefined) return;
-      if (!isChanged && after.size === before.size) return;
+      const blob = isSettled ? `${look} ${blobId}` : "";
+      if (!isChanged && blob === blobBefore) return;
       try {
         mkdirSync(folder, { recursive: true, mode: 0o700 });
-        writeFileSync(`${file}.new`, JSON.stringify([...after]), { mode: 0o600 });
+        writeFileSync(`${file}.new`, `${blob}\n${JSON.stringify([...after])}`, { mode: 0o600 });
         renameSync(`${file}.new`, file);
         dropOld(folder, now);
       } catch {}
@@ -67,10 +77,18 @@ export function openDigests(folder: string | undefined, roots: readonly string[]
   };
 }
 
-/** A file that is damaged is as good as none. */
-function readKnown(file: string): Map<string, Known> {
+function linesIn(file: string): string[] {
   try {
-    return new Map(JSON.parse(readFileSync(file, "utf8")));
+    return readFileSync(file, "utf8").split("\n");
+  } catch {
+    return [];
+  }
+}
+
+/** What is damaged is as good as nothing. */
+function parseKnown(text: string): Map<string, Known> {
+  try {
+    return new Map(JSON.parse(text));
   } catch {
     return new Map();
   }

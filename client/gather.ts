@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import { lstatSync, readdirSync, type Stats } from "node:fs";
 import { readlink, stat } from "node:fs/promises";
 import { dirname, isAbsolute, join, normalize, relative, resolve } from "node:path";
@@ -19,7 +20,7 @@ export type ReadItem =
   | { readonly kind: "link"; readonly path: string; readonly target: string };
 
 /** The same before the content of files was looked at. */
-type Item =
+export type Item =
   | { readonly kind: "file"; readonly path: string; readonly stats: Stats }
   | Exclude<ReadItem, { kind: "file" }>;
 
@@ -27,14 +28,19 @@ type Item =
  * What lies at and below some paths, each thing once: folders without what their ignore rules leave
  * out, files that are named themselves in any case. Throws `NotFoundError` for a path with nothing.
  */
-export async function gather(
-  roots: readonly string[],
-  digests: Digests = openDigests(undefined, roots),
-): Promise<ReadItem[]> {
+export async function gather(roots: readonly string[]): Promise<Item[]> {
   const items = new Map<string, Item>();
   for (const root of roots) for (const item of await listRoot(root)) items.set(item.path, item);
+  return [...items.values()];
+}
+
+/** The same with the digest of each file; only files that look otherwise than before are read. */
+export async function readItems(
+  items: readonly Item[],
+  digests: Pick<Digests, "find" | "read"> = openDigests(undefined, []),
+): Promise<ReadItem[]> {
   const read: ReadItem[] = [];
-  for (const item of items.values()) {
+  for (const item of items) {
     if (item.kind !== "file") read.push(item);
     else {
       const { path, stats } = item;
@@ -43,8 +49,20 @@ export async function gather(
       read.push({ kind: "file", path, size, mode: mode & 0o777, sha256 });
     }
   }
-  digests.save();
   return read;
+}
+
+/** A digest of how items look to somebody who reads none of them. */
+export function lookOf(items: readonly Item[]): string {
+  const hash = createHash("sha256");
+  const numbers = items.flatMap((item) => {
+    if (item.kind !== "file") return [];
+    const { mode, size, mtimeMs, ctimeMs, ino } = item.stats;
+    return [mode, size, mtimeMs, ctimeMs, ino];
+  });
+  for (const item of items)
+    hash.update(`${item.kind}\0${item.path}\0${item.kind === "link" ? item.target : ""}\0`);
+  return hash.update(Float64Array.from(numbers)).digest("hex");
 }
 
 async function listRoot(root: string): Promise<Item[]> {
@@ -62,8 +80,9 @@ async function listRoot(root: string): Promise<Item[]> {
 /** Waits for nothing but what takes long: each wait costs more than a look at a file. */
 async function walk(items: Item[], root: string, folder: string, rules: IgnoreRules) {
   items.push({ kind: "folder", path: folder });
+  const start = join(folder, "/");
   for (const entry of readdirSync(folder, { withFileTypes: true })) {
-    const path = join(folder, entry.name);
+    const path = start + entry.name;
     if (rules.isLeftOut(path, entry.isDirectory())) continue;
     if (entry.name.includes("\\"))
       fail("ValueError", `${path} cannot be sent: its name has a backslash; leave it out`);

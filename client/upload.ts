@@ -10,7 +10,7 @@ import { fillTemplate } from "../contract/task/substitution.ts";
 import { readTask, type Task } from "../contract/task.ts";
 import { openDigests } from "./digests.ts";
 import { isLocal } from "./endpoint.ts";
-import { gather, type ReadItem } from "./gather.ts";
+import { gather, lookOf, type ReadItem, readItems } from "./gather.ts";
 import type { Scope } from "./missing-files.ts";
 import { packedId, packInto } from "./pack.ts";
 import { openProgress } from "./progress.ts";
@@ -31,14 +31,28 @@ export async function sendFiles(world: World, text: string, scope: Scope): Promi
   // What is wrong with the task is for control to say.
   const roots = reading.ok ? reading.document.tasks.flatMap((task) => rootsOf(task, scope)) : [];
   if (roots.length === 0) return { task: text, file_mounts_blob_id: null };
-  const cache = join(world.settings.home, "cache", "digests");
-  const items = await gather(roots, openDigests(cache, roots));
-  const blobId = packedId(items);
+  return {
+    task: withUploadedPaths(text, roots),
+    file_mounts_blob_id: await sendRoots(world, roots),
+  };
+}
+
+/** Files that look as they did are not read, unless control has lost them. */
+async function sendRoots(world: World, roots: readonly string[]): Promise<string> {
+  const digests = openDigests(join(world.settings.home, "cache", "digests"), roots);
+  const items = await gather(roots);
   const client = await world.connect();
-  const asked = { user_hash: "self", blob_id: blobId };
-  const { exists } = await client.call(uploadOperations.hasBlob, asked);
-  if (!exists) await upload(world, client, { blobId, items });
-  return { task: withUploadedPaths(text, roots), file_mounts_blob_id: blobId };
+  const isThere = async (blob_id: string) =>
+    (await client.call(uploadOperations.hasBlob, { user_hash: "self", blob_id })).exists;
+  const look = lookOf(items);
+  const known = digests.findBlob(look);
+  if (known !== undefined && (await isThere(known))) return known;
+  const read = await readItems(items, digests);
+  const blobId = packedId(read);
+  digests.save(look, blobId);
+  if (blobId === known || !(await isThere(blobId)))
+    await upload(world, client, { blobId, items: read });
+  return blobId;
 }
 
 function rootsOf(task: Task, scope: Scope): string[] {

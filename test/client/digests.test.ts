@@ -22,8 +22,10 @@ test("a file that looks as it did is not read again, and one that looks differen
   const first = open();
   assert.equal(first.find(path, stats()), undefined);
   assert.equal(await first.read(path, stats()), sha256Of("one"));
-  first.save();
+  first.save("look", "blob");
 
+  assert.equal(open().findBlob("look"), "blob");
+  assert.equal(open().findBlob("another look"), undefined);
   assert.equal(open().find(path, stats()), sha256Of("one"));
 
   utimesSync(path, new Date(0), new Date(0));
@@ -37,8 +39,9 @@ test("a file that was changed just now is read again the next time, too", async 
   t.mock.timers.setTime(stats().mtimeMs + 500);
   const first = open();
   await first.read(path, stats());
-  first.save();
+  first.save("look", "blob");
 
+  assert.equal(open().findBlob("look"), undefined);
   assert.equal(open().find(path, stats()), undefined);
 });
 
@@ -46,15 +49,15 @@ test("a damaged cache is as good as none, and files that are gone are forgotten"
   const { path, cache, open, stats } = aFile(t);
   const first = open();
   await first.read(path, stats());
-  first.save();
+  first.save("look", "blob");
   const [name = ""] = readdirSync(cache);
 
-  open().save();
+  open().save("another look", "another blob");
   assert.equal(open().find(path, stats()), undefined);
   writeFileSync(join(cache, name), "[[");
   const again = open();
   assert.equal(again.find(path, stats()), undefined);
   await again.read(path, stats());
-  again.save();
+  again.save("look", "blob");
   assert.equal(open().find(path, stats()), sha256Of("one"));
 });

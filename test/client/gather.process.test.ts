@@ -6,6 +6,7 @@ import {
   mkdtempSync,
   readFileSync,
   realpathSync,
+  renameSync,
   rmSync,
   symlinkSync,
   writeFileSync,
@@ -13,7 +14,7 @@ import {
 import { tmpdir } from "node:os";
 import { dirname, join, relative } from "node:path";
 import { type TestContext, test } from "node:test";
-import { gather } from "../../client/gather.ts";
+import { gather, lookOf, readItems } from "../../client/gather.ts";
 import { packedId, packInto } from "../../client/pack.ts";
 
 /** A folder with these files; what is gathered of it, by path. */
@@ -42,7 +43,7 @@ test("a folder comes whole: files, empty folders, links, permissions", async (t)
   symlinkSync("../../../../../../../../../../../far", join(root, "far"));
   symlinkSync("/etc/hostname", join(root, "out"));
 
-  const items = await gather([root, join(root, "a")]);
+  const items = await readItems(await gather([root, join(root, "a")]));
 
   const byPath = new Map(items.map((item) => [relative(root, item.path), item]));
   assert.deepEqual([...byPath.keys()].toSorted(), [
@@ -150,7 +151,7 @@ test("what is not there is named, and so is what cannot be sent", async (t) => {
 
 test("the same files have the same blob, and a mode, a name or a content makes another", async (t) => {
   const { root } = aFolder(t, { a: "text", b: "x" });
-  const id = async () => packedId(await gather([root]));
+  const id = async () => packedId(await readItems(await gather([root])));
   const first = await id();
 
   assert.equal(await id(), first);
@@ -158,7 +159,7 @@ test("the same files have the same blob, and a mode, a name or a content makes a
   t.after(() => {
     for (const file of archives) rmSync(file, { force: true });
   });
-  const items = await gather([root]);
+  const items = await readItems(await gather([root]));
   await packInto(archives[0] ?? "", items, { compress: true });
   t.mock.timers.enable({ apis: ["Date"], now: Date.now() + 3_600_000 });
   await packInto(archives[1] ?? "", items.toReversed(), { compress: true });
@@ -171,4 +172,28 @@ test("the same files have the same blob, and a mode, a name or a content makes a
 
   assert.equal(new Set([first, second, third]).size, 3);
   assert.match(first, /^[0-9a-f]{64}$/);
+});
+
+test("files look the same until one is written, moved or changed in mode", async (t) => {
+  const { root } = aFolder(t, { a: "text", "b/c": "x" });
+  symlinkSync("a", join(root, "link"));
+  const look = async () => lookOf(await gather([root]));
+  const first = await look();
+  assert.equal(await look(), first);
+
+  const looks = [first];
+  for (const change of [
+    () => writeFileSync(join(root, "a"), "TEXT"),
+    () => chmodSync(join(root, "a"), 0o600),
+    () => renameSync(join(root, "b/c"), join(root, "b/d")),
+    () => mkdirSync(join(root, "empty")),
+    () => {
+      rmSync(join(root, "link"));
+      symlinkSync("b", join(root, "link"));
+    },
+  ]) {
+    change();
+    looks.push(await look());
+  }
+  assert.equal(new Set(looks).size, looks.length);
 });
