@@ -60,9 +60,10 @@ export function lookOf(items: readonly Item[]): string {
     const { mode, size, mtimeMs, ctimeMs, ino } = item.stats;
     return [mode, size, mtimeMs, ctimeMs, ino];
   });
-  for (const item of items)
-    hash.update(`${item.kind}\0${item.path}\0${item.kind === "link" ? item.target : ""}\0`);
-  return hash.update(Float64Array.from(numbers)).digest("hex");
+  const names = items.map(
+    (item) => `${item.kind}\0${item.path}\0${item.kind === "link" ? item.target : ""}\0`,
+  );
+  return hash.update(names.join("")).update(Float64Array.from(numbers)).digest("hex");
 }
 
 async function listRoot(root: string): Promise<Item[]> {

@@ -47,10 +47,21 @@ export function residentMib(pid: number): number {
 
 /** The CPU time that a process has used, in ms: unlike time on the clock the same on a busy machine. */
 export function cpuMs(pid: number): number {
+  const [own = 0, system = 0] = cpuFields(pid);
+  return own + system;
+}
+
+/** How much those took of it that this process started, and that have ended. */
+export function endedCpuMs(): number {
+  const [, , own = 0, system = 0] = cpuFields(process.pid);
+  return own + system;
+}
+
+function cpuFields(pid: number): number[] {
   const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
   const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
-  // Source: proc(5), fields 14 and 15 in ticks of 10 ms; field 3 is the first after the name.
-  return (Number(fields[14 - 3]) + Number(fields[15 - 3])) * 10;
+  // Source: proc(5), fields 14 to 17 in ticks of 10 ms; field 3 is the first after the name.
+  return fields.slice(14 - 3, 18 - 3).map((ticks) => Number(ticks) * 10);
 }
 
 /** How large the database of a control plane is, with what it has yet to take from its log. */
