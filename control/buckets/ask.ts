@@ -1,3 +1,4 @@
+import type { Readable } from "node:stream";
 import { request } from "undici";
 import { AppError, type ErrorType, fail, messageOf } from "../../common/errors.ts";
 
@@ -12,15 +13,22 @@ export interface Answer {
 export const tries = 6;
 export const usualWaitMs = 200;
 
-/** Reads what is at an address. Throws `StorageError` where the store cannot be reached. */
+/** What is asked besides the address; to read it, by default. */
+export interface Question {
+  readonly method?: "GET" | "PUT" | "POST" | "DELETE";
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: Readable | string;
+}
+
+/** Asks at an address. Throws `StorageError` where the store cannot be reached. */
 export async function ask(
   name: string,
   url: string,
   signal: AbortSignal,
-  headers: Readonly<Record<string, string>> = {},
+  question: Question = {},
 ): Promise<Answer> {
   try {
-    const { statusCode: status, headers: told, body } = await request(url, { signal, headers });
+    const { statusCode: status, headers: told, body } = await request(url, { signal, ...question });
     return {
       status,
       text: await body.text(),
@@ -36,7 +44,7 @@ export async function ask(
 /** Whether it is worth asking again. */
 export const isBusy = ({ status }: Answer): boolean => status === 429 || status >= 500;
 
-/** Why a store lists nothing, in its own words. */
+/** Why a store does nothing, in its own words. */
 interface Words {
   readonly denied: string;
   readonly missing: string;
@@ -44,7 +52,7 @@ interface Words {
   readonly code?: string | undefined;
 }
 
-/** Throws what an answer means that is no list. */
+/** Throws what an answer means that is a refusal. */
 export function refuse(name: string, { status }: Answer, { denied, missing, code }: Words): never {
   const busy = { type: "RateLimitError", why: "is too busy; try again later" } as const;
   const meanings: Readonly<Record<number, { type: ErrorType; why: string }>> = {
@@ -53,6 +61,6 @@ export function refuse(name: string, { status }: Answer, { denied, missing, code
     404: { type: "NotFoundError", why: missing },
     ...{ 429: busy, 503: busy },
   };
-  const { type, why } = meanings[status] ?? { type: "StorageError", why: "cannot be listed" };
+  const { type, why } = meanings[status] ?? { type: "StorageError", why: "answered with an error" };
   return fail(type, `${name} ${why} (${[status, code].filter(Boolean).join(" ")})`);
 }

@@ -1,3 +1,5 @@
+import type { Part } from "./parts.ts";
+
 /** Something in a bucket. */
 export interface StoredObject {
   readonly key: string;
@@ -17,4 +19,12 @@ export interface Bucket {
   list(prefix: string, signal: AbortSignal): AsyncGenerator<StoredObject>;
   /** Where the holder of the address may read an object for a day. It is a secret. */
   addressOf(key: string): string;
+  /** Whether the bucket exists. */
+  isThere(signal: AbortSignal): Promise<boolean>;
+  /** Makes the bucket, if the keys have none of that name. Throws `ConflictError` where somebody else has it. */
+  make(signal: AbortSignal): Promise<void>;
+  /** Writes a file as an object, in place of one of that key. */
+  write(key: string, file: string, parts: readonly Part[], signal: AbortSignal): Promise<void>;
+  /** Deletes the bucket with all its objects. One that is gone already is a success. */
+  destroy(signal: AbortSignal): Promise<void>;
 }

@@ -102,7 +102,7 @@ async function read(
   const url = `${endpoint}/api/${kind}/${repo}/`;
   const headers: Record<string, string> = token ? { authorization: `Bearer ${token}` } : {};
   for (let attempt = 1; ; attempt += 1) {
-    const answer = await ask(name, url + route, signal, headers);
+    const answer = await ask(name, url + route, signal, { headers });
     const next = /<([^>]+)>;\s*rel="next"/.exec(answer.header("link") ?? "")?.[1];
     // A page elsewhere would get the token.
     const isHere = next?.startsWith(url);

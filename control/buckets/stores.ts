@@ -3,7 +3,8 @@ import { readNamed } from "../../common/files.ts";
 import { schemeOf } from "../../contract/task/storage-uri.ts";
 import type { Config } from "../config.ts";
 import type { Bucket } from "./bucket.ts";
-import { openS3, type S3Address } from "./s3.ts";
+import { openS3 } from "./s3.ts";
+import type { S3Address } from "./s3-asking.ts";
 import type { Keys } from "./sigv4.ts";
 
 /** A kind of store that speaks S3. */

@@ -10,7 +10,7 @@ import { claimPorts } from "./ports.ts";
 
 /** A real server that speaks S3 over a folder: https://github.com/versity/versitygw. */
 export interface S3Store {
-  readonly endpoint: string;
+  readonly endpoint: `http${string}`;
   readonly keys: Keys;
   /** A folder for each bucket. */
   readonly folder: string;
@@ -34,21 +34,21 @@ const found = places.find((place) => spawnSync(place, ["--version"]).status === 
 export const whyNoS3: string | false =
   found === undefined && `versitygw is not installed: go install ${module}`;
 
-/** Starts a store that ends with the test. */
-export async function startS3(t: Cleaner): Promise<S3Store> {
+/** Starts a store that ends with the test; GCS calls its region `auto`. */
+export async function startS3(t: Cleaner, region = "us-east-1"): Promise<S3Store> {
   const root = mkdtempSync(join(tmpdir(), "s3-"));
   const folder = join(root, "buckets");
   mkdirSync(folder);
   const { document: port } = await claimPorts(t);
   const address = `127.0.0.1:${port}`;
   const env = { ...process.env, ROOT_ACCESS_KEY: keys.id, ROOT_SECRET_KEY: keys.secret };
-  const args = ["--port", address, "--quiet", "posix", folder];
+  const args = ["--port", address, "--region", region, "--quiet", "posix", folder];
   const server = spawn(found ?? "", args, { stdio: "ignore", env });
   t.after(async () => {
     await endOf(server);
     rmSync(root, { recursive: true, force: true });
   });
-  const endpoint = `http://${address}`;
+  const endpoint = `http://${address}` as const;
   await until(async () => {
     const answer = await request(endpoint).catch(() => undefined);
     await answer?.body.dump();
@@ -57,7 +57,7 @@ export async function startS3(t: Cleaner): Promise<S3Store> {
 
   async function call(method: "PUT" | "POST", path: string, body: Buffer | string = "") {
     const url = new URL(`${endpoint}/${path}`);
-    const signed = presign({ method, url, region: "us-east-1", seconds: 60, at: new Date() }, keys);
+    const signed = presign({ method, url, region, seconds: 60, at: new Date() }, keys);
     const answer = await request(signed, { method, body });
     const text = await answer.body.text();
     if (answer.statusCode !== 200) throw new Error(`${method} ${path}: ${text}`);

@@ -4,7 +4,8 @@ import { join } from "node:path";
 import { Readable } from "node:stream";
 import { before, test } from "node:test";
 import { request } from "undici";
-import { openS3, type S3Address } from "../../../control/buckets/s3.ts";
+import { openS3 } from "../../../control/buckets/s3.ts";
+import type { S3Address } from "../../../control/buckets/s3-asking.ts";
 import { type S3Store, startS3, whyNoS3 } from "../../helpers/s3-store.ts";
 
 const skip = whyNoS3;
