@@ -6,7 +6,7 @@ const keys = (store: string) =>
     .string()
     .optional()
     .describe(
-      `File in the form of ~/.aws/credentials with the keys for ${store} of tasks that bring none. All users read with them. Without it, such tasks read only public buckets.`,
+      `File in the form of ~/.aws/credentials with the keys for ${store} of tasks that bring none. All users read with them, and make and fill storages. Without it, such tasks read only public buckets.`,
     );
 
 const buckets = (store: string) =>
@@ -14,7 +14,7 @@ const buckets = (store: string) =>
     .string()
     .optional()
     .describe(
-      `Names of the buckets, separated by commas, that control reads with its own keys for ${store}. Without it, its users read every bucket that these keys can read.`,
+      `Names of the buckets, separated by commas, that control reads and makes with its own keys for ${store}. Without it, its users read every bucket that these keys can read.`,
     );
 
 /** Settings of the stores whose buckets tasks read. */

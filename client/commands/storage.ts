@@ -1,6 +1,6 @@
 import type { OutputOf } from "../../common/operation.ts";
 import { storageOperations as rows } from "../../contract/operations/storage.ts";
-import { storageForm } from "../output/storage.ts";
+import { placeOf, storageForm } from "../output/storage.ts";
 import { ago, type Column } from "../rendering.ts";
 import { type Kind, namedBy, type SelectionOptions } from "../selection.ts";
 import type { World } from "../world.ts";
@@ -16,6 +16,7 @@ export const list = listing({
   form: storageForm,
   columns: (now): Column<Storage>[] => [
     { title: "NAME", text: ({ name }) => name, least: 12 },
+    { title: "STORE", text: ({ store }) => placeOf(store) },
     { title: "STATUS", text: ({ status }) => status },
     { title: "CREATED", text: ({ launched_at: at }) => ago(at, now) },
     { title: "LAST USE", text: ({ last_use: command }) => command, spare: true },

@@ -6,12 +6,16 @@ import { form, instant, instantOf } from "./shapes.ts";
 export const storageForm = form(
   z.strictObject({
     name: z.string(),
+    store: z.string().describe("Where it is: `s3`, `gcs`, or `volume`, a folder of control."),
     status: StorageRecord.shape.status,
     created_at: instant.nullable(),
     last_use: z.string().describe("The command line that used it last."),
   }),
-  ({ name, status, launched_at, last_use }: z.output<typeof StorageRecord>) => ({
-    ...{ name, status, last_use },
+  ({ name, store, status, launched_at, last_use }: z.output<typeof StorageRecord>) => ({
+    ...{ name, store: placeOf(store), status, last_use },
     created_at: instantOf(launched_at),
   }),
 );
+
+/** Where a bucket is, as tasks name it. */
+export const placeOf = (stores: readonly string[]): string => stores.join(", ").toLowerCase();

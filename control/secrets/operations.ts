@@ -4,14 +4,14 @@ import { listedBy } from "../../contract/spelling.ts";
 import { type Bound, bind } from "../bind.ts";
 import { seconds } from "../wire/fields.ts";
 import { visibleWorkspaces } from "../workspaces/find.ts";
-import { type Owner, ownerOf } from "./schema.ts";
+import { type Owner, ownerOf, type Scope } from "./schema.ts";
 import { deleteSecret, listSecrets, putSecret, type StoredSecret } from "./store.ts";
 
 /** Secrets that tasks name: of a user, and of a workspace. */
 export const secretOperations: Bound[] = [
   bind(rows.list, async (ctx, _input, call) => {
     const workspaces = Object.keys(await visibleWorkspaces(ctx, call));
-    const owners: Owner[] = [
+    const owners: Owner<Scope>[] = [
       { scope: "user", owner: call.user.id },
       ...workspaces.map((owner) => ({ scope: "workspace" as const, owner })),
     ];
@@ -33,7 +33,13 @@ export const secretOperations: Bound[] = [
   }),
 ];
 
-const toRecord = ({ scope, owner, name, userName, updatedAt }: StoredSecret): SecretRecord => ({
+const toRecord = ({
+  scope,
+  owner,
+  name,
+  userName,
+  updatedAt,
+}: StoredSecret<Scope>): SecretRecord => ({
   ...{ name, scope },
   workspace: scope === "workspace" ? owner : null,
   updated_at: seconds(updatedAt),

@@ -3,7 +3,7 @@ import type { Connection, Queries } from "../db/open.ts";
 import type { Owner, Scope } from "./schema.ts";
 
 /** A stored secret without its value. */
-export interface StoredSecret extends Owner {
+export interface StoredSecret<Scopes = Scope | "storage"> extends Owner<Scopes> {
   readonly name: string;
   readonly userName: string;
   /** Epoch milliseconds. */
@@ -43,7 +43,10 @@ export async function findValue(
 }
 
 /** The secrets of an owner, by name. */
-export async function listSecrets(db: Queries, { scope, owner }: Owner): Promise<StoredSecret[]> {
+export async function listSecrets(
+  db: Queries,
+  { scope, owner }: Owner<Scope>,
+): Promise<StoredSecret<Scope>[]> {
   const rows = await db
     .selectFrom("secrets")
     .select(["name", "user_name", "updated_at"])
@@ -75,7 +78,7 @@ export async function deleteSecret(
 /** Deletes all secrets of some owners. */
 export async function deleteSecretsOf(
   db: Connection,
-  scope: Scope,
+  scope: Owner["scope"],
   owners: readonly string[],
 ): Promise<void> {
   await db.deleteFrom("secrets").where("scope", "=", scope).where("owner", "in", owners).execute();

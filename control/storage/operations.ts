@@ -3,19 +3,20 @@ import { requestOperations } from "../../contract/operations/requests.ts";
 import { storageOperations as rows } from "../../contract/operations/storage.ts";
 import { type Bound, bind } from "../bind.ts";
 import { removeFolder } from "../buckets/folder.ts";
+import { openBucket } from "../buckets/stores.ts";
 import type { Ground } from "../ground.ts";
-import { type Storage, toRecord } from "./schema.ts";
-import { deleteStorage, findStorage, listStorages } from "./store.ts";
+import { isInStore, type Storage, toRecord } from "./schema.ts";
+import { deleteStorage, findKeys, findStorage, listStorages } from "./store.ts";
 
 /** Buckets that tasks name: list and delete. Tasks make them. */
 export const storageOperations: Bound[] = [
   bind(rows.list, async ({ db }, _input, { workspaces }) =>
     (await listStorages(db, workspaces)).map(toRecord),
   ),
-  bind(rows.delete, async (ctx, { name }) => {
+  bind(rows.delete, async (ctx, { name }, { signal }) => {
     const storage = await findStorage(ctx.db, name);
     if (storage === undefined) fail("NotFoundError", `there is no storage ${name}`);
-    await remove(ctx, storage);
+    await remove(ctx, storage, signal);
     return null;
   }),
   bind(requestOperations.completeStorageName, async ({ db }, { incomplete }, { workspaces }) =>
@@ -25,8 +26,14 @@ export const storageOperations: Bound[] = [
   ),
 ];
 
-/** The row goes first: a folder that is left over after a crash is nobody's, and collected. */
-export async function remove(ctx: Ground, { id }: Pick<Storage, "id">): Promise<void> {
+/** Deletes a storage with all that is in it. Throws as its bucket does, which may be gone already. */
+export async function remove(ctx: Ground, storage: Storage, signal: AbortSignal): Promise<void> {
+  const { id } = storage;
+  if (isInStore(storage)) {
+    const keys = await findKeys(ctx.db, ctx.seal, id);
+    await openBucket(ctx, id, keys).bucket.destroy(signal);
+  }
   await ctx.batch((tx) => deleteStorage(tx, id));
-  await removeFolder(ctx.config.home, id);
+  // What is left over of a folder after a crash is nobody's, and collected.
+  if (!isInStore(storage)) await removeFolder(ctx.config.home, id);
 }

@@ -1,5 +1,8 @@
+import type { Seal } from "../../common/seal.ts";
+import type { Keys } from "../buckets/sigv4.ts";
 import type { Connection, Queries } from "../db/open.ts";
 import { named, rowsOf, user } from "../db/rows.ts";
+import { deleteSecretsOf, findValue, putSecret } from "../secrets/store.ts";
 import type { Storage } from "./schema.ts";
 
 const storages = rowsOf<Storage>()(
@@ -75,8 +78,28 @@ export const hasStorage = async (db: Queries, id: string): Promise<boolean> =>
   (await db.selectFrom("storages").select("id").where("id", "=", id).executeTakeFirst()) !==
   undefined;
 
+/** The keys that its bucket was last used with; undefined where those were control's. */
+export async function findKeys(db: Queries, seal: Seal, id: string): Promise<Keys | undefined> {
+  const sealed = await findValue(db, seal, { scope: "storage", owner: id }, keysName);
+  return sealed && JSON.parse(sealed);
+}
+
+/** Remembers the keys of a bucket, to delete it with them. */
+export const setKeys = (
+  db: Connection,
+  seal: Seal,
+  { id, user, createdAt }: Storage,
+  keys: Keys,
+): Promise<void> => {
+  const secret = { name: keysName, userName: user.name, updatedAt: createdAt };
+  return putSecret(db, seal, { scope: "storage", owner: id, ...secret }, JSON.stringify(keys));
+};
+
+const keysName = "keys";
+
 /** Forgets a storage; false when it is not there any more. */
 export async function deleteStorage(db: Connection, id: string): Promise<boolean> {
+  await deleteSecretsOf(db, "storage", [id]);
   const query = db.deleteFrom("storages").where("id", "=", id);
   return (await query.executeTakeFirstOrThrow()).numDeletedRows === 1n;
 }

@@ -30,8 +30,9 @@ test("a bucket that cannot be mounted is refused with a way to have its files", 
   const refuses = (storage: string, message: RegExp) =>
     assert.throws(() => readDocument(`file_mounts: {~/a: ${storage}}`), { message });
 
-  refuses("{name: my-set}", /keeps, which cannot be mounted; set `mode: COPY`$/);
-  refuses("{name: my-set, store: s3}", /`store: S3` by its name yet; .* address .* `source`$/);
+  refuses("{name: my-set}", /keeps, which cannot be mounted; set `mode: COPY`, or /);
+  refuses("{name: my-set, store: r2}", /`store: R2` by its name; .* address .* `source`$/);
   refuses("{source: https://a/b}", /such an address cannot be mounted; use `mode: COPY`$/);
   readDocument("file_mounts: {~/a: {source: s3://a, mode: MOUNT_CACHED}}");
+  readDocument("file_mounts: {~/a: {name: my-set, store: gcs}}");
 });

@@ -12,7 +12,7 @@ import { pinCommit, readCommit } from "./cloned.ts";
 import { openAddress, pinAddress } from "./fetched.ts";
 import { mounting } from "./mounted.ts";
 import { mountsOf, type Scope } from "./mounts.ts";
-import type { Cargo, Load, Parcel, StoredParcel, UploadedParcel } from "./parcels.ts";
+import type { Cargo, Load, Parcel, UploadedParcel } from "./parcels.ts";
 import { fillBucket, readStored } from "./stored.ts";
 
 interface Upload {
@@ -42,13 +42,13 @@ export async function readCargo(
   if (isSent && blobId === undefined) gone();
   const sent = uploaded.map((file) => ({ ...file, userId, blobId: blobId ?? "" }));
   const command = withoutSecrets(call.command, task);
-  const stored: StoredParcel[] = [];
+  const stored: Parcel[] = [];
   for (const bucket of named) {
     const isGiven = blobId !== undefined && bucket.sources.length > 0;
     const entries = isGiven ? await (await openUpload(ctx, userId, blobId)).entries() : [];
     const entriesAt = (place: string) => entriesBelow(entries, place);
     const uploaded = { entriesAt, fileOf: contentsOf(ctx, userId) };
-    stored.push(await fillBucket(ctx, bucket, uploaded, command, call));
+    stored.push(await fillBucket(ctx, bucket, uploaded, { lastUse: command, call }));
   }
   const atCommits = await Promise.all(fetched.map((one) => pinAddress(ctx, one, call.signal)));
   const pinned = await Promise.all(cloned.map((one) => pinCommit(ctx, one, userId, call.signal)));

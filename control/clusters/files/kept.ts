@@ -15,9 +15,7 @@ export async function keepParcels(
   await ctx.batch(async (tx) => {
     const before = await listParcels(tx, ctx.seal, clusterId);
     await setParcels(tx, ctx.seal, clusterId, withParcels(before, parcels, hasArrived));
-    const passing = parcels.flatMap((one) =>
-      "bucketId" in one && !one.isPersistent ? [one.bucketId] : [],
-    );
+    const passing = parcels.flatMap((one) => one.passing ?? []);
     await tieToCluster(tx, passing, clusterId);
     const at = ctx.now().getTime();
     for (const one of parcels)

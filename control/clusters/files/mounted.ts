@@ -20,7 +20,8 @@ export async function mounting(
   const { uri, keys, readOnly, cache } = mounted;
   const opened = openBucket(ctx, uri, keys ?? "none");
   await opened.bucket.find("", signal).catch((error: unknown) => {
-    if (keys === undefined) refuseWithoutKeys(name, uri, error);
+    const isDenied = error instanceof Error && error.name === "PermissionDeniedError";
+    if (keys === undefined && isDenied) refuseWithoutKeys(name, uri);
     throw error;
   });
   const { bucket, region, endpoint } = opened.address;
@@ -37,10 +38,8 @@ export async function mounting(
 }
 
 /** Jobs on a node can read the keys of its mounts, so control never sends its own. */
-function refuseWithoutKeys(name: string, uri: string, error: unknown): void {
-  if (error instanceof Error && error.name === "PermissionDeniedError")
-    fail(
-      "PermissionDeniedError",
-      `${name}: ${uri} is not public, and a mount gives its keys to the nodes: pass keys of the task as secrets; those of control are for copies`,
-    );
-}
+export const refuseWithoutKeys = (name: string, uri: string): never =>
+  fail(
+    "PermissionDeniedError",
+    `${name}: ${uri} is not public, and a mount gives its keys to the nodes: pass keys of the task as secrets; those of control are for copies`,
+  );

@@ -1,16 +1,18 @@
 import { fail } from "../../../common/errors.ts";
 import { product } from "../../../common/product.ts";
 import type { FileMount } from "../../../contract/task/file-mounts.ts";
+import type { Storage } from "../../../contract/task/storage.ts";
 import type { Task } from "../../../contract/task.ts";
 import { isHub, readHubAddress } from "../../buckets/hub.ts";
 import type { Keys } from "../../buckets/sigv4.ts";
 import { isReadable, keysAmong } from "../../buckets/stores.ts";
+import { addressIn } from "../../storage/schema.ts";
 import { secretsOf } from "../../task.ts";
+import type { NamedBucket } from "./claimed-bucket.ts";
 import { type NamedRepository, repositoryOf } from "./cloned.ts";
 import { digestIn } from "./fetched.ts";
 import { splitLogin } from "./login.ts";
 import type { FetchedParcel, MountedParcel, UploadedParcel } from "./parcels.ts";
-import type { NamedBucket } from "./stored.ts";
 
 /** Which of a task's files go along: a job on a cluster that is there brings its working folder alone. */
 export type Scope = "all" | "workdir";
@@ -74,12 +76,19 @@ function fetchedAt(task: Task, { name, destination, mount }: Place): FetchedParc
 
 function mountedAt(task: Task, { name, destination, mount }: Place): MountedParcel[] {
   if (mount.kind !== "storage" || mount.storage.mode === "COPY" || mount.storage.name) return [];
-  const { sources, mode, options } = mount.storage;
-  const { readOnly, ...cache } = options;
-  const [uri = ""] = sources;
-  const keys = keysFor(task, name, uri);
-  const mounted = { uri, keys, readOnly, cache: mode === "MOUNT_CACHED" ? cache : null };
-  return [{ name, destination, mounted }];
+  const [uri = ""] = mount.storage.sources;
+  return [
+    { name, destination, mounted: mountedFrom(mount.storage, uri, keysFor(task, name, uri)) },
+  ];
+}
+
+/** How nodes mount the bucket of a storage. */
+function mountedFrom(
+  { mode, options: { readOnly, ...cache } }: Storage,
+  uri: string,
+  keys: Keys | undefined,
+): MountedParcel["mounted"] {
+  return { uri, keys, readOnly, cache: mode === "MOUNT_CACHED" ? cache : null };
 }
 
 function keysFor(task: Task, name: string, uri: string): Keys | undefined {
@@ -90,9 +99,14 @@ function keysFor(task: Task, name: string, uri: string): Keys | undefined {
 
 function namedAt(task: Task, { name, destination, mount }: Place): NamedBucket[] {
   if (mount.kind !== "storage" || mount.storage.name === undefined) return [];
-  const { name: bucket, sources, isList, persistent: isPersistent } = mount.storage;
+  const { name: bucket, sources, isList, store, mode, persistent: isPersistent } = mount.storage;
   const placed = sources.map((path) => ({ path, place: placeOf(task, name, path) }));
-  return [{ name, destination, bucket, isPersistent, sources: placed, isList }];
+  const uri = addressIn(store, bucket);
+  const keysOf = (address: string) => keysFor(task, name, address);
+  const mounted =
+    mode === "COPY" || uri === undefined ? undefined : mountedFrom(mount.storage, uri, keysOf(uri));
+  const place = { uri, keysOf, mounted };
+  return [{ name, destination, bucket, isPersistent, sources: placed, isList, ...place }];
 }
 
 const placeOf = ({ uploadedPaths }: Task, name: string, source: string): string =>

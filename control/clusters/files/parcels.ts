@@ -8,6 +8,8 @@ interface Addressed {
   /** `workdir`, or where it goes. */
   readonly name: string;
   readonly destination: string;
+  /** The id of a storage that goes with the cluster. */
+  readonly passing?: string | undefined;
 }
 
 /** Which of a user's uploaded files go to one place of the nodes of a cluster. */
@@ -30,8 +32,6 @@ export interface FetchedParcel extends Addressed {
 /** What a bucket of control's own holds. */
 export interface StoredParcel extends Addressed {
   readonly bucketId: string;
-  /** Otherwise the bucket goes with the cluster. */
-  readonly isPersistent: boolean;
 }
 
 /** A bucket that nodes see at one place, without copying it. */

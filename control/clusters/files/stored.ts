@@ -1,27 +1,19 @@
-import { randomUUID } from "node:crypto";
 import { fail } from "../../../common/errors.ts";
 import type { Entry } from "../../../contract/files-api.ts";
-import { listedBy } from "../../../contract/spelling.ts";
 import { baseNameOf } from "../../../contract/task/storage-uri.ts";
-import { seesWorkspace } from "../../access/identity.ts";
-import type { Call } from "../../bind.ts";
 import { addToFolder, contentIn, readFolder } from "../../buckets/folder.ts";
 import type { Ground } from "../../ground.ts";
-import type { Storage } from "../../storage/schema.ts";
-import { addStorage, findStorage, setUse } from "../../storage/store.ts";
-import type { Load, StoredParcel } from "./parcels.ts";
-
-/** A bucket that a task names, and which uploaded files go into it. */
-export interface NamedBucket {
-  readonly name: string;
-  readonly destination: string;
-  readonly bucket: string;
-  readonly isPersistent: boolean;
-  /** Empty for one that is there already. */
-  readonly sources: readonly { readonly path: string; readonly place: string }[];
-  /** A single source is the bucket's root; several lie in it by their names. */
-  readonly isList: boolean;
-}
+import { isInStore, type Storage } from "../../storage/schema.ts";
+import {
+  claim,
+  findOwn,
+  type NamedBucket,
+  refuseAbsent,
+  setReady,
+  type Use,
+} from "./claimed-bucket.ts";
+import { type BucketFiles, fillInStore } from "./in-store.ts";
+import type { FetchedParcel, Load, MountedParcel, StoredParcel } from "./parcels.ts";
 
 /** What lies below a place of an upload, and the file of a content. */
 interface Uploaded {
@@ -33,22 +25,25 @@ interface Uploaded {
 export async function fillBucket(
   ctx: Ground,
   named: NamedBucket,
-  uploaded: Uploaded,
-  lastUse: string,
-  call: Call,
-): Promise<StoredParcel> {
-  const { name, destination, isPersistent, sources, isList } = named;
-  const { storage, isNew } = await claim(ctx, named, lastUse, call);
-  for (const { path, place } of sources) {
+  { entriesAt, fileOf }: Uploaded,
+  use: Use,
+): Promise<StoredParcel | FetchedParcel | MountedParcel> {
+  const before = await findOwn(ctx, named, use);
+  const files = { entries: entriesIn(named, entriesAt), fileOf };
+  const uri = named.uri ?? (before && isInStore(before) ? before.id : undefined);
+  if (uri !== undefined) return fillInStore(ctx, { ...named, uri }, before, files, use);
+  return fillFolder(ctx, named, before, files, use);
+}
+
+/** What the sources of a bucket come to in it. */
+function entriesIn({ name, sources, isList }: NamedBucket, entriesAt: Uploaded["entriesAt"]) {
+  return sources.flatMap(({ path, place }) => {
     const below = isList ? baseNameOf(path) : "";
-    const entries = uploaded.entriesAt(place).flatMap((entry) => into(below, entry));
+    const entries = entriesAt(place).flatMap((entry) => into(below, entry));
     if (entries.some((entry) => entry.path === ""))
       fail("ValueError", `${name}: ${path} is a file; give it as a list: [${path}]`);
-    await addToFolder(ctx.config.home, storage.id, entries, uploaded.fileOf);
-  }
-  await ctx.batch((tx) => setUse(tx, storage.id, { status: "READY", lastUse }));
-  // One that was there before is somebody's, whatever this task says of it.
-  return { name, destination, bucketId: storage.id, isPersistent: isPersistent || !isNew };
+    return entries;
+  });
 }
 
 /** The root of a bucket is no entry of its own. */
@@ -57,35 +52,20 @@ function into(below: string, entry: Entry): Entry[] {
   return path === "" && entry.kind === "folder" ? [] : [{ ...entry, path }];
 }
 
-async function claim(
+async function fillFolder(
   ctx: Ground,
-  { name, bucket, sources }: NamedBucket,
-  lastUse: string,
-  call: Call,
-): Promise<{ storage: Storage; isNew: boolean }> {
-  const found = await findStorage(ctx.db, bucket);
-  if (found !== undefined && seesWorkspace(call, found.workspace))
-    return { storage: found, isNew: false };
-  if (sources.length === 0)
-    fail("NotFoundError", `${name}: there is no storage ${bucket}; ${listedBy("storage ls")}`);
-  const storage: Storage = {
-    name: bucket,
-    id: randomUUID(),
-    workspace: call.workspace,
-    user: { id: call.user.id, name: call.user.name },
-    status: "INIT",
-    createdAt: ctx.now().getTime(),
-    lastUse,
-  };
-  if (found === undefined && (await ctx.batch((tx) => addStorage(tx, storage))))
-    return { storage, isNew: true };
-  const again = await findStorage(ctx.db, bucket);
-  if (again !== undefined && seesWorkspace(call, again.workspace))
-    return { storage: again, isNew: false };
-  return fail(
-    "ConflictError",
-    `the name ${bucket} is taken by a storage in a workspace that is not yours`,
-  );
+  named: NamedBucket,
+  before: Storage | undefined,
+  { entries, fileOf }: BucketFiles,
+  use: Use,
+): Promise<StoredParcel> {
+  const { name, destination, sources, isPersistent } = named;
+  if (before === undefined && sources.length === 0) refuseAbsent(named);
+  const { id, isNew } = await claim(ctx, named, before, {}, use);
+  if (sources.length > 0) await addToFolder(ctx.config.home, id, entries, fileOf);
+  await setReady(ctx, id, use);
+  // One that was there before is somebody's, whatever this task says of it.
+  return { name, destination, bucketId: id, passing: isNew && !isPersistent ? id : undefined };
 }
 
 /** What is in a bucket now. */

@@ -19,7 +19,12 @@ export function describeDone(
 }
 
 /** What came of an offer on a node. */
-export function describeOffer({ files, changed, changedBytes, removed }: FilesOffered): string {
+export function describeOffer({
+  files,
+  changed,
+  changedBytes,
+  removed,
+}: Omit<FilesOffered, "missing">): string {
   const gone = removed > 0 ? `, ${removed} removed` : "";
   if (changed === 0) return `${count(files, "file")}, none changed${gone}`;
   return `${changed} of ${count(files, "file")} changed, ${bytesText(changedBytes)}${gone}`;

@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
-import { Readable } from "node:stream";
 import { test } from "node:test";
 import { clusterOperations as clusters } from "../../../contract/operations/clusters.ts";
 import { storageOperations as rows } from "../../../contract/operations/storage.ts";
@@ -12,23 +11,9 @@ import { collect } from "../../../control/collector.ts";
 import type { Agent } from "../../../control/doors/agent.ts";
 import { addStorage } from "../../../control/storage/store.ts";
 import { testWorld, type World } from "../../helpers/world.ts";
-import { idOf, zipOf } from "../uploads/zips.ts";
-import { aStorage } from "./rows.ts";
+import { aStorage, launch } from "./rows.ts";
 
 const { signal } = new AbortController();
-
-/** Uploads files and launches a task that names a bucket for them. */
-async function launch(world: World, files: Record<string, string>, storage: object) {
-  const blobId = idOf(files);
-  const bytes = await zipOf(files);
-  const chunk = { uploadId: blobId, index: 0, total: 1 };
-  await world.ctx.uploads.take("local", blobId, chunk, Readable.from([bytes]));
-  const task = JSON.stringify({
-    file_mounts: { "~/set": { name: "my-set", mode: "COPY", ...storage } },
-    file_mounts_mapping: { "/d": "/d", "/e/f": "/e/f" },
-  });
-  await world.run(clusters.launch, { cluster_name: "c", task, file_mounts_blob_id: blobId });
-}
 
 /** What the nodes of the cluster get: the texts of files by their paths. */
 async function brought({ ctx, cluster }: World): Promise<Record<string, string>> {

@@ -1,0 +1,77 @@
+import assert from "node:assert/strict";
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type TestContext, test } from "node:test";
+import { clusterOperations as clusters } from "../../../contract/operations/clusters.ts";
+import { storageOperations as rows } from "../../../contract/operations/storage.ts";
+import { collect } from "../../../control/collector.ts";
+import { findStorage, setKeys } from "../../../control/storage/store.ts";
+import { startS3, whyNoS3 } from "../../helpers/s3-store.ts";
+import { testWorld } from "../../helpers/world.ts";
+import { launch } from "./rows.ts";
+
+const files = { "d/a": "1", "e/f": "" };
+const storage = { name: "my-set", store: "s3", source: "/d" };
+
+/** A store, and a control plane that has keys of its own for it or none. */
+async function worldWithStore(t: TestContext, hasKeys = false) {
+  const store = await startS3(t);
+  const folder = mkdtempSync(join(tmpdir(), "keys-"));
+  t.after(() => rmSync(folder, { recursive: true }));
+  const s3KeysFile = join(folder, "keys");
+  const { id, secret } = store.keys;
+  writeFileSync(s3KeysFile, `aws_access_key_id=${id}\naws_secret_access_key=${secret}\n`);
+  const config = { s3Endpoint: store.endpoint, ...(hasKeys && { s3KeysFile }) };
+  const world = await testWorld(t, { config });
+  const isThere = (path: string) => existsSync(join(store.folder, path));
+  const secrets = { AWS_ACCESS_KEY_ID: id, AWS_SECRET_ACCESS_KEY: secret };
+  return { store, world, secrets, isThere };
+}
+
+test("control's own keys make buckets, and write to no bucket of others", {
+  skip: whyNoS3,
+}, async (t) => {
+  const { store, world, isThere } = await worldWithStore(t, true);
+  store.makeBucket("my-set");
+  await assert.rejects(launch(world, files, storage), {
+    message: /^~\/set: s3:\/\/my-set exists and is not a storage of this control plane; pass keys/,
+  });
+  assert.ok(!isThere("my-set/a"));
+  rmSync(join(store.folder, "my-set"), { recursive: true });
+
+  await launch(world, files, storage);
+  assert.ok(isThere("my-set/a"));
+  await assert.rejects(launch(world, files, { ...storage, mode: "MOUNT" }), {
+    message: /^~\/set: s3:\/\/my-set is not public, and a mount gives its keys to the nodes/,
+  });
+  await assert.rejects(launch(world, files, { name: "my-set", store: "gcs" }), {
+    message: "~/set: there is a storage my-set already, which is not gs://my-set",
+  });
+});
+
+test("buckets that are not persistent go with their cluster by the keys of its task, each for itself", {
+  skip: whyNoS3,
+}, async (t) => {
+  const { world, secrets, isThere } = await worldWithStore(t);
+  const { db, seal, batch } = world.ctx;
+  const passing = { ...storage, persistent: false };
+  await launch(world, files, passing, secrets);
+  await launch(world, files, { ...passing, name: "other" }, secrets);
+  await collect(world.ctx);
+  assert.ok(isThere("my-set/a") && isThere("other/a"));
+  const first = (await findStorage(db, "my-set")) ?? assert.fail();
+  await batch((tx) => setKeys(tx, seal, first, { id: "test-key", secret: "wrong" }));
+  await world.run(clusters.down, { cluster_name: "c" });
+
+  await assert.rejects(collect(world.ctx), ({ errors }: AggregateError) =>
+    /s3:\/\/my-set refuses access/.test(String(errors)),
+  );
+
+  assert.deepEqual([isThere("my-set/a"), isThere("other")], [true, false]);
+  const left = await world.run(rows.list, {});
+  assert.deepEqual(
+    left.map(({ name, store }) => [name, store]),
+    [["my-set", ["S3"]]],
+  );
+});
