@@ -52,7 +52,7 @@ interface Words {
   readonly code?: string | undefined;
 }
 
-/** Throws what an answer means that is a refusal. */
+/** Throws what an answer means that is a refusal; its details name the bucket. */
 export function refuse(name: string, { status }: Answer, { denied, missing, code }: Words): never {
   const busy = { type: "RateLimitError", why: "is too busy; try again later" } as const;
   const meanings: Readonly<Record<number, { type: ErrorType; why: string }>> = {
@@ -62,5 +62,6 @@ export function refuse(name: string, { status }: Answer, { denied, missing, code
     ...{ 429: busy, 503: busy },
   };
   const { type, why } = meanings[status] ?? { type: "StorageError", why: "answered with an error" };
-  return fail(type, `${name} ${why} (${[status, code].filter(Boolean).join(" ")})`);
+  const words = [status, code].filter(Boolean).join(" ");
+  return fail(type, `${name} ${why} (${words})`, { bucket: name });
 }

@@ -73,7 +73,9 @@ export function writing(
       const answer = await ask({ method: "PUT", body }, signal);
       if (answer.status < 300 || codeOf(answer) === "BucketAlreadyOwnedByYou") return;
       if (answer.status === 409)
-        fail("ConflictError", `${name} is the bucket of somebody else; choose another name`);
+        fail("ConflictError", `${name} is the bucket of somebody else; choose another name`, {
+          bucket: name,
+        });
       refuseS3(name, answer, denied);
     },
     async write(key, file, parts, signal) {

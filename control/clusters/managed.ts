@@ -248,7 +248,12 @@ export async function whyRefused(
   signal.throwIfAborted();
   if (!(error instanceof AppError)) throw error;
   const { type, message } = error;
-  if (hopeless.includes(type)) return `its task cannot be submitted: ${message}`;
+  if (hopeless.includes(type) || isBucketDenied(error))
+    return `its task cannot be submitted: ${message}`;
   await tell(`waits to submit its task: ${message}`);
   throw error;
 }
+
+/** Whether somebody else has a bucket that a task names, or its keys do not open it. */
+const isBucketDenied = ({ type, details }: AppError): boolean =>
+  details["bucket"] !== undefined && ["ConflictError", "PermissionDeniedError"].includes(type);

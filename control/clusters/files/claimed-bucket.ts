@@ -45,7 +45,9 @@ export async function findOwn(
   if (!seesWorkspace(call, found.workspace))
     return sources.length === 0 ? refuseAbsent(named) : refuseTaken(bucket);
   if (uri !== undefined && uri !== found.id)
-    fail("ConflictError", `${name}: there is a storage ${bucket} already, which is not ${uri}`);
+    fail("ConflictError", `${name}: there is a storage ${bucket} already, which is not ${uri}`, {
+      bucket,
+    });
   return found;
 }
 
@@ -57,6 +59,7 @@ const refuseTaken = (bucket: string): never =>
   fail(
     "ConflictError",
     `the name ${bucket} is taken by a storage in a workspace that is not yours; choose another name`,
+    { bucket },
   );
 
 /** Where a storage is, and the keys that it came with. */

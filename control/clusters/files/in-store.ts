@@ -62,6 +62,7 @@ const refuseForeign = ({ name, uri }: InStore): never =>
   fail(
     "PermissionDeniedError",
     `${name}: ${uri} exists and is not a storage of this control plane; pass keys of the task that may write it, or choose another name`,
+    { bucket: uri },
   );
 
 function describeFilled({ links, ...filled }: Filled, uri: string): string {

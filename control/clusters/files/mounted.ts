@@ -42,4 +42,5 @@ export const refuseWithoutKeys = (name: string, uri: string): never =>
   fail(
     "PermissionDeniedError",
     `${name}: ${uri} is not public, and a mount gives its keys to the nodes: pass keys of the task as secrets; those of control are for copies`,
+    { bucket: uri },
   );

@@ -16,21 +16,33 @@ export const aStorage = (given: Partial<Storage> = {}): Storage => ({
   ...given,
 });
 
-/** Uploads files and launches a task that names a bucket for them. */
+/** Uploads files; the input of a launch whose task names a bucket for them. */
+export async function withFiles(
+  { ctx }: World,
+  files: Record<string, string>,
+  storage: object,
+  secrets: Readonly<Record<string, string>> = {},
+) {
+  const blobId = idOf(files);
+  const bytes = await zipOf(files);
+  const chunk = { uploadId: blobId, index: 0, total: 1 };
+  await ctx.uploads.take("local", blobId, chunk, Readable.from([bytes]));
+  const task = {
+    file_mounts: { "~/set": { name: "my-set", mode: "COPY", ...storage } },
+    secrets,
+    file_mounts_mapping: { "/d": "/d", "/e/f": "/e/f" },
+    run: "x",
+  };
+  return { task: JSON.stringify(task), file_mounts_blob_id: blobId };
+}
+
+/** Launches such a task. */
 export async function launch(
   world: World,
   files: Record<string, string>,
   storage: object,
-  secrets: Readonly<Record<string, string>> = {},
+  secrets?: Readonly<Record<string, string>>,
 ): Promise<void> {
-  const blobId = idOf(files);
-  const bytes = await zipOf(files);
-  const chunk = { uploadId: blobId, index: 0, total: 1 };
-  await world.ctx.uploads.take("local", blobId, chunk, Readable.from([bytes]));
-  const task = JSON.stringify({
-    file_mounts: { "~/set": { name: "my-set", mode: "COPY", ...storage } },
-    secrets,
-    file_mounts_mapping: { "/d": "/d", "/e/f": "/e/f" },
-  });
-  await world.run(clusters.launch, { cluster_name: "c", task, file_mounts_blob_id: blobId });
+  const input = await withFiles(world, files, storage, secrets);
+  await world.run(clusters.launch, { cluster_name: "c", ...input });
 }

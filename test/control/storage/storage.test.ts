@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { clusterOperations as clusters } from "../../../contract/operations/clusters.ts";
+import { jobOperations as jobs } from "../../../contract/operations/jobs.ts";
 import { storageOperations as rows } from "../../../contract/operations/storage.ts";
 import { workspaceOperations as workspaces } from "../../../contract/operations/workspaces.ts";
 import { listFolders } from "../../../control/buckets/folder.ts";
@@ -11,7 +12,8 @@ import { collect } from "../../../control/collector.ts";
 import type { Agent } from "../../../control/doors/agent.ts";
 import { addStorage } from "../../../control/storage/store.ts";
 import { testWorld, type World } from "../../helpers/world.ts";
-import { aStorage, launch } from "./rows.ts";
+import { jobBed } from "../jobs/bed.ts";
+import { aStorage, launch, withFiles } from "./rows.ts";
 
 const { signal } = new AbortController();
 
@@ -107,4 +109,19 @@ test("the name of a bucket in a workspace of others is taken", async (t) => {
     type: "NotFoundError",
   });
   assert.deepEqual(await ben.run(rows.list, {}), []);
+});
+
+test("a managed job ends with the reason where its bucket is one of others", async (t) => {
+  const bed = await jobBed(t);
+  const { world } = bed;
+  await world.ctx.batch((tx) => addStorage(tx, aStorage({ name: "my-set", workspace: "team" })));
+
+  await world.run(jobs.launch, {
+    name: "j",
+    ...(await withFiles(world, { "d/a": "", "e/f": "" }, { source: "/d" })),
+  });
+
+  const { status, reason } = await bed.untilSettled(1);
+  assert.equal(status, "FAILED_PRECHECKS");
+  assert.match(reason, /^its task cannot be submitted: the name my-set is taken by a storage/);
 });
