@@ -2,6 +2,7 @@ import { userInfo } from "node:os";
 import { join } from "node:path";
 import * as z from "zod";
 import { pickSet, readSettings } from "../common/config.ts";
+import { engineVariables } from "../common/containers.ts";
 import { fail } from "../common/errors.ts";
 import { logLevels } from "../common/log.ts";
 import { product, protocol } from "../common/product.ts";
@@ -76,6 +77,8 @@ export interface Config extends Pick<Settings, "logLevel" | "onTerm" | "notices"
   readonly workdirLink: string;
   /** What every script sees before the task's own variables. */
   readonly baseEnv: Readonly<Record<string, string>>;
+  /** What docker and podman are to be told; no script sees it. */
+  readonly engineEnv: Readonly<Record<string, string>>;
 }
 
 /** Reads the settings; throws `ConfigError` naming the variable that is wrong. */
@@ -102,6 +105,7 @@ export function readConfig(env: Env): Config {
     workdir: join(home, `${product.word}_workdir`),
     workdirLink: join(home, `${protocol.requestPrefix}_workdir`),
     baseEnv: baseEnv(home, env),
+    engineEnv: pickSet(env, engineVariables),
   };
 }
 

@@ -3,6 +3,7 @@ import { type Bound, toJsonLines } from "../common/server.ts";
 import type { agentOperations } from "../contract/agent-api.ts";
 import { growthAtMost, logOffsetHeader } from "../contract/job-log.ts";
 import { jobMachine } from "../contract/statuses.ts";
+import { putContainer } from "./containers/put.ts";
 import { type Agent, keys } from "./context.ts";
 import { streamEvents } from "./events.ts";
 import { fetchContents } from "./files/fetch.ts";
@@ -108,6 +109,7 @@ export function bindOperations(agent: Agent): Bound<typeof agentOperations> {
     }),
     putMount: (order) => putMount(agent, order),
     listMounts: () => readMounts(agent),
+    putContainer: (order, { signal }) => toJsonLines(putContainer(agent, order, signal)),
     preempt: (notice) => beginPreemption(agent, notice),
     events: ({ after }, { signal }) => ({
       type: "application/x-ndjson",

@@ -42,6 +42,8 @@ export interface Script extends Signs {
   readonly kept?: readonly string[];
   /** The words of a command that starts it, those that run the script being its last; none needs none. */
   readonly through?: readonly string[];
+  /** That command starts it in a container: it ends when the container does, and its exit code says nothing then. */
+  readonly isContained?: boolean;
 }
 
 /** How a script ended: its exit code, or why nobody knows it and whether it was begun. */
@@ -53,15 +55,15 @@ export type Outcome =
  * Stands between the agent and the script, in a session of its own, and outlives the agent. A link is made
  * whole or not at all and only once: whoever makes `<name>.claim` runs the script, so a script that
  * is started twice runs once. The traps let it outlive the TERM meant for the script; that does not
- * inherit them. `command -p` finds programs whatever the task's PATH is. A script that the disk has
- * no room for comes as the third argument; links still find theirs. It enters its control groups before
+ * inherit them. `command -p` finds programs whatever the task's PATH is. It enters its control groups before
  * it begins anything, and is no more precious than others when memory runs out, as the agent may be.
- * What is behind the fourth argument stands before the words that run the script.
+ * What is behind the third argument runs the script: `alone` becomes it, and `behind` and `contained` start it
+ * through others. In a container output that goes through these would end with them, so `__log` names it.
  */
 const wrapper = `
 trap : TERM INT HUP
-__at=$1/$2 __text=$3 __groups=$4
-shift 4
+__at=$1 __groups=$2 __how=$3
+shift 3
 read -r __precious < /proc/self/oom_score_adj
 for __group in $__groups; do echo $$ > "$__group/cgroup.procs"; done 2>/dev/null
 case $__precious in -*) echo 0 > /proc/self/oom_score_adj ;; esac 2>/dev/null
@@ -69,25 +71,41 @@ read -r __boot < /proc/sys/kernel/random/boot_id
 read -r __stat < "/proc/$$/stat"
 __claim() { command -p ln -s "$$ \${20} $__boot" "$__at.claim" 2>/dev/null; }
 __claim \${__stat##*) } || exit
+case $__how in
+alone) exec "$@" ;;
+contained) export __log=$(command -p readlink "/proc/$$/fd/1") ;;
+esac
+"$@"
+__code=$?
+case $__how in behind) command -p ln -s "$__code" "$__at.exit" 2>/dev/null ;; esac`;
+
+/**
+ * Runs the script where it belongs, and leaves its exit code. A script that the disk has no room for comes as the
+ * second argument; links still find theirs.
+ */
+const inner = `
+trap : TERM INT HUP
+__at=$1 __text=$2
 __shell=$(command -pv bash || command -v bash || echo sh)
 if test -r "$__at.env"; then export __bash_env="\${BASH_ENV-}" BASH_ENV="$__at.env"; fi
 case $__text in
-"") set -- "$@" "$__shell" -l "$__at.sh" ;;
-*) set -- "$@" "$__shell" -l -c "$__text" ;;
+"") set -- "$__shell" -l "$__at.sh" ;;
+*) set -- "$__shell" -l -c "$__text" ;;
 esac
-unset __text __group __groups __precious __boot __stat __shell
+unset __text __shell
 command -p "$@"
 command -p ln -s "$?" "$__at.exit"`;
 
 /**
  * What bash reads before a script, as its `BASH_ENV`: gives the script the variables and functions that an
  * interactive bash has after `~/.bashrc`, which often returns early in any other shell. Variables that
- * are `kept` do not change. That shell's output is dropped, and its background processes hold nothing of
+ * are `kept` do not change, and the PATH of a container's image outlives what profiles say. That shell's output is dropped, and its background processes hold nothing of
  * ours open: it finds the pipe through its parent. The task's own `BASH_ENV` is read first, and restored.
  */
 const beforeScript = (kept: readonly string[]): string => `
 BASH_ENV=$__bash_env
-unset __bash_env
+if test -n "$__path"; then PATH=$__path; fi
+unset __bash_env __path
 if test -n "$BASH_ENV"; then . "$BASH_ENV"; else unset BASH_ENV; fi
 if test -r ~/.bashrc; then {
   __kept="$(declare -p PWD ${kept.join(" ")})"
@@ -105,7 +123,7 @@ const adoptedPollMs = 100;
  */
 export async function runScript(script: Script, signal: AbortSignal): Promise<Outcome> {
   const { folder, name } = script;
-  if (readLink(folder, name, "claim") === undefined) {
+  if (!isBegun(script)) {
     const failure = await start(script);
     if (failure !== undefined) return { lost: failure, begun: false };
   }
@@ -120,6 +138,10 @@ export async function runScript(script: Script, signal: AbortSignal): Promise<Ou
   const gone = `the process of its ${name} script is gone and left no exit code`;
   return { lost: isOfThisBoot ? gone : rebooted, begun: true };
 }
+
+/** Whether a script was begun, here or before. */
+export const isBegun = ({ folder, name }: Pick<Script, "folder" | "name">): boolean =>
+  readLink(folder, name, "claim") !== undefined;
 
 /**
  * Sees to it that a script which another boot may have begun does not begin again: its claim may have
@@ -177,9 +199,12 @@ function writeTexts({ folder, name, text, kept = [] }: Script): boolean {
 }
 
 function spawnWrapper(script: Script, text: string, output: number): ChildProcess {
-  const { name, folder, workdir, env, groups = [], through = [] } = script;
+  const { name, folder, workdir, env, groups = [], through = [], isContained } = script;
+  const at = join(folder, name);
+  const how = isContained ? "contained" : through.length > 0 ? "behind" : "alone";
   try {
-    const words = ["-c", wrapper, "sh", folder, name, text, groups.join(" "), ...through];
+    const words = ["-c", wrapper, "sh", at, groups.join(" "), how, ...through];
+    words.push("/bin/sh", "-c", inner, "sh", at, text);
     const child = spawn("/bin/sh", words, {
       cwd: workdir,
       env,

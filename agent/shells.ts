@@ -9,8 +9,11 @@ import { promisify } from "node:util";
 import { endTree } from "../common/end-processes.ts";
 import { fail } from "../common/errors.ts";
 import { findProcess } from "../common/process-tree.ts";
+import { shellWord } from "../common/shell-word.ts";
 import { type Frames, openFrames, parseLine } from "../contract/frames.ts";
 import { ShellInput, ShellStart, type TerminalSize, toFrame } from "../contract/shell-api.ts";
+import { type Container, findSettings, openContainer } from "./containers/container.ts";
+import { enterContainer } from "./containers/enter.ts";
 import { type Agent, keys } from "./context.ts";
 import { markOf } from "./environment.ts";
 import { signsOf } from "./process.ts";
@@ -35,12 +38,14 @@ export async function openShell(
     fail("ValueError", "the first line must say what the shell runs");
   if (agent.shells.size >= shellsAtMost)
     fail("ConflictError", `${shellsAtMost} shells are open on this node; close one of them`);
+  const settings = findSettings(agent);
+  const container = settings && (await openContainer(agent, settings));
   const id = randomUUID();
   const folder = join(agent.config.agentFolder, "..", "shells", id);
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   const signs = signsOf(agent, markOf(folder));
   signs.makeGroups();
-  const child = spawnShell(agent, start, signs);
+  const child = spawnShell(agent, start, signs, container);
   const root = findProcess(child.pid ?? 0);
   const tree = { ...signs, roots: root === undefined ? [] : [root] };
   noteShell(agent, () => agent.shells.add(id));
@@ -147,17 +152,20 @@ async function resize(terminal: string, { columns, rows }: TerminalSize): Promis
   await promisify(execFile)("stty", words, { timeout: resizeMs }).catch(() => {});
 }
 
-/** Enters the control groups in $1, and is no more precious than others when memory runs out. */
+/** Becomes a shell that runs the command in $1, or one to talk to. */
+const become = `__shell=$(command -pv bash || command -v bash || echo sh)
+case $1 in "") exec "$__shell" -l ;; esac
+exec "$__shell" -l -c "$1"`;
+
+/** Enters the control groups in $1, and is no more precious than others when memory runs out. $2 starts the shell. */
 const enter = `
 for __group in $1; do echo $$ > "$__group/cgroup.procs"; done 2> /dev/null
 unset __group
 (echo 0 > /proc/self/oom_score_adj) 2> /dev/null
-__shell=$(command -pv bash || command -v bash || echo sh)
 `;
 
 const plain = `${enter}
-case $2 in "") exec "$__shell" -l ;; esac
-exec "$__shell" -l -c "$2"`;
+eval "exec $2"`;
 
 /**
  * `script` makes a terminal, and leaves the exit code of what runs there. The terminal has its first size
@@ -168,28 +176,31 @@ if ! command -pv script > /dev/null; then
   echo "this node has no \`script\` (util-linux) to make a terminal; install it, or run a command without one" >&2
   exit 127
 fi
-export __shell __command=$2 __rows=$3 __columns=$4
+export __command=$2 __rows=$3 __columns=$4
 exec script -qefc '
 stty sane rows "$__rows" columns "$__columns"
 tty >&3
 exec 3>&-
-case $__command in
-"") exec env -u __shell -u __command -u __rows -u __columns "$__shell" -l ;;
-*) exec env -u __shell -u __command -u __rows -u __columns "$__shell" -l -c "$__command" ;;
-esac' /dev/null 2>&1`;
+eval "exec env -u __command -u __rows -u __columns $__command"' /dev/null 2>&1`;
 
 function spawnShell(
-  { config }: Agent,
+  agent: Agent,
   { command, terminal }: ShellStart,
   { mark, groups }: { mark: string; groups: readonly string[] },
+  container: Container | undefined,
 ): ChildProcess {
   const [name = "", value = ""] = mark.split(/=(.*)/s);
+  const home = agent.config.baseEnv["HOME"] ?? "/";
+  const own = { ...agent.config.baseEnv, TERM: terminal?.type ?? "dumb", [name]: value };
+  const flags = ["-i", ...(terminal === null ? [] : ["-t"])];
+  const place = { env: own, workdir: home, groups, flags };
+  const { env, through } =
+    container === undefined ? { env: own, through: [] } : enterContainer(agent, container, place);
+  const words = [...through, "/bin/sh", "-c", become, "sh", command ?? ""].map(shellWord);
   const size = terminal === null ? [] : [String(terminal.rows), String(terminal.columns)];
   const script = terminal === null ? plain : atTerminal;
-  return spawn("/bin/sh", ["-c", script, "sh", groups.join(" "), command ?? "", ...size], {
-    cwd: config.baseEnv["HOME"],
-    env: { ...config.baseEnv, TERM: terminal?.type ?? "dumb", [name]: value },
-    detached: true,
+  return spawn("/bin/sh", ["-c", script, "sh", groups.join(" "), words.join(" "), ...size], {
+    ...{ cwd: home, env, detached: true },
     stdio: ["pipe", "pipe", "pipe", ...(terminal === null ? [] : ["pipe" as const])],
   });
 }

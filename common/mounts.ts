@@ -69,11 +69,18 @@ export function findMountProgram(
   programs: readonly MountProgram[] = mountPrograms,
 ): { readonly name: MountProgram; readonly file: string } | undefined {
   for (const name of programs) {
-    const folder = path.split(":").find((one) => isExecutable(join(one, name)));
-    if (folder !== undefined) return { name, file: join(folder, name) };
+    const file = findProgram(path, name);
+    if (file !== undefined) return { name, file };
   }
   return undefined;
 }
+
+/** Where a PATH has a program, if anywhere. */
+export const findProgram = (path: string, name: string): string | undefined =>
+  path
+    .split(":")
+    .map((folder) => join(folder, name))
+    .find(isExecutable);
 
 /** Why a machine cannot mount buckets, and what to do; undefined where it can. */
 export function whyNoMounts(path: string): string | undefined {
@@ -81,9 +88,7 @@ export function whyNoMounts(path: string): string | undefined {
     return "/dev/fuse is missing or cannot be opened; load the kernel module fuse, or give the container this device";
   if (findMountProgram(path) === undefined)
     return "neither rclone nor mount-s3 is installed; install the package rclone";
-  const hasHelper = ["fusermount3", "fusermount"].some((name) =>
-    path.split(":").some((folder) => isExecutable(join(folder, name))),
-  );
+  const hasHelper = ["fusermount3", "fusermount"].some((name) => findProgram(path, name));
   return hasHelper ? undefined : "fusermount3 is not installed; install the package fuse3";
 }
 

@@ -12,6 +12,7 @@ import {
   Part,
   PartSpec,
 } from "./agent-shapes.ts";
+import { containerOperations } from "./containers-api.ts";
 import { fileOperations } from "./files-api.ts";
 import { lifecycleOperations } from "./lifecycle-api.ts";
 import { mountOperations } from "./mounts-api.ts";
@@ -210,4 +211,5 @@ export const agentOperations = {
   ...shellOperations,
   ...fileOperations,
   ...mountOperations,
+  ...containerOperations,
 };

@@ -2,6 +2,7 @@ import { homedir, userInfo } from "node:os";
 import { join, resolve } from "node:path";
 import * as z from "zod";
 import { pickSet, readSettings } from "../common/config.ts";
+import { engineVariables } from "../common/containers.ts";
 import { envNames } from "../common/product.ts";
 import { usualLogBytes } from "../contract/job-log.ts";
 import {
@@ -188,7 +189,10 @@ const ofOthers = Object.keys({
 /** The settings, checked; throws `ConfigError` naming the variable. */
 export function readConfig(env: NodeJS.ProcessEnv): Config {
   const settings = readSettings(Settings, env, ofOthers);
-  const nodeEnv = { ...nodeDefaults, ...pickSet(env, ["PATH", ...inheritedVariables]) };
+  const nodeEnv = {
+    ...nodeDefaults,
+    ...pickSet(env, ["PATH", ...inheritedVariables, ...engineVariables]),
+  };
   const config = {
     ...settings,
     // What nodes are told of it holds in their own folders, too.

@@ -69,7 +69,7 @@ export const needOf = (
 });
 
 function machineOf(candidate: ResourceRequest): Need {
-  const { cpus, memory } = candidate;
+  const { cpus, memory, image } = candidate;
   const infra = infraOf(candidate);
   const accelerators = acceleratorsOf(candidate);
   return {
@@ -77,6 +77,7 @@ function machineOf(candidate: ResourceRequest): Need {
     ...(cpus && { cpus: { count: cpus.count, orMore: cpus.orMore } }),
     ...(memory && { memoryGb: { count: memory.gb, orMore: memory.orMore } }),
     ...(accelerators && { accelerators }),
+    ...(image?.kind === "container" && { container: true }),
   };
 }
 

@@ -27,13 +27,14 @@ export function describeAsked({ resources, nodes }: Pick<Asked, "resources" | "n
 const anyMachine = "any machine";
 
 function describe(candidate: ResourceRequest): string {
-  const { cpus, memory, accelerator, maxDollarsPerHour: limit } = candidate;
+  const { cpus, memory, accelerator, image, maxDollarsPerHour: limit } = candidate;
   const infra = infraOf(candidate);
   const parts = [
     accelerator && `${kindOf(accelerator)}:${accelerator.count}`,
     cpus && `${cpus.count}${cpus.orMore ? "+" : ""} ${cpus.count === 1 ? "CPU" : "CPUs"}`,
     memory && `${memory.gb}${memory.orMore ? "+" : ""} GB of memory`,
     infra && `infra ${infra}`,
+    image?.kind === "container" && "containers",
     limit !== undefined && `at most $${limit} an hour`,
   ];
   return parts.filter(Boolean).join(", ") || anyMachine;

@@ -93,7 +93,8 @@ const unbuilt: Uses = {
     Object.values(volumes).some(({ kind }) => kind === "ephemeral"),
   "managed_secrets with mount_path": ({ managedSecrets }) =>
     managedSecrets.some(({ mountPath }) => mountPath !== undefined),
-  "resources.image_id": (_, { image }) => image !== undefined,
+  "resources.image_id (other than `docker:IMAGE`)": (_, { image }) =>
+    image !== undefined && image.kind !== "container",
   "resources.instance_type": (_, { instanceType }) => instanceType !== undefined,
   "resources.volumes": (_, { networkDisks }) => isFilled(networkDisks),
 };
@@ -105,7 +106,7 @@ const withoutEffect: Uses = {
   "the name of a pool": ({ inPool }) => inPool !== undefined,
   "service.replica_policy.spot_placer": ({ service }) => service?.replicas.spotPlacer !== undefined,
   event_callback: ({ eventCallback }) => eventCallback !== undefined,
-  config: ({ config }) => isFilled(config),
+  config: ({ config: { docker: _, ...others } }) => isFilled(others),
   "resources.use_spot": (_, { useSpot }) => useSpot,
   "resources.job_recovery": ({ resources }) => resources.jobRecovery !== undefined,
   "resources.local_disk": (_, { localDisk }) => localDisk !== undefined,

@@ -36,8 +36,8 @@ export async function readIndex(agent: Pick<Agent, "config">, root: string): Pro
 }
 
 /** What is known of all destinations, each as the text of its index. */
-export async function readIndexTexts({ config }: Pick<Agent, "config">): Promise<string[]> {
-  const folder = join(config.agentFolder, "files", "placed");
+export async function readIndexTexts(agent: Pick<Agent, "config">): Promise<string[]> {
+  const folder = placedFolder(agent);
   const names = await readdir(folder).catch(ifMissing([]));
   const indexes = names.filter((name) => !name.includes("."));
   return Promise.all(
@@ -94,9 +94,13 @@ export async function digestOf(file: string): Promise<string> {
   return hash.digest("hex");
 }
 
-const indexOf = ({ config }: Pick<Agent, "config">, root: string): string => {
+/** Where it is written what offers put at each destination. */
+export const placedFolder = ({ config }: Pick<Agent, "config">): string =>
+  join(config.agentFolder, "files", "placed");
+
+const indexOf = (agent: Pick<Agent, "config">, root: string): string => {
   const name = createHash("sha256").update(root).digest("hex").slice(0, 32);
-  return join(config.agentFolder, "files", "placed", name);
+  return join(placedFolder(agent), name);
 };
 
 /** A row of a file that a power loss damaged is as good as none. */

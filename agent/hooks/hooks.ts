@@ -4,8 +4,9 @@ import { fail } from "../../common/errors.ts";
 import { findTree, type Tree } from "../../common/process-tree.ts";
 import { exitedWith } from "../../contract/exit-codes.ts";
 import { timeoutExitCode } from "../../contract/hooks.ts";
+import { runOnNode } from "../containers/run.ts";
 import { type Agent, keys } from "../context.ts";
-import { addedTo, hookEnvironmentOf, hookMarkOf } from "../environment.ts";
+import { hookEnvironmentOf, hookMarkOf } from "../environment.ts";
 import { hookFolderOf } from "../folders.ts";
 import { getRow, writeLifecycle } from "../lifecycles/lifecycles.ts";
 import type { Ending, Run } from "../lifecycles/row.ts";
@@ -13,7 +14,7 @@ import { findLifecycleSpec } from "../lifecycles/store.ts";
 import { endOf, killMsOf } from "../lifecycles/time.ts";
 import { untilWritten } from "../log-pipe.ts";
 import { findNode } from "../node.ts";
-import { forgo, listRoots, type Outcome, runScript, signsOf } from "../process.ts";
+import { forgo, listRoots, type Outcome, signsOf } from "../process.ts";
 import { untilDue } from "../timer.ts";
 import { hookLogOf } from "./logs.ts";
 
@@ -109,9 +110,8 @@ async function runHookScript(
     : { workdir: baseEnv["HOME"] ?? "/", workdirLink: null };
   const logFile = outputOf(agent, id, run);
   const signs = signsOf(agent, hookMarkOf(folder));
-  const kept = addedTo(baseEnv, env);
-  const script = { name: scriptName, folder, text, env, kept, logFile };
-  return runScript({ ...script, ...signs, ...where }, signal);
+  const script = { name: scriptName, folder, text, env, logFile };
+  return runOnNode(agent, { ...script, ...signs, ...where }, signal);
 }
 
 /** A log that could not be made is no reason not to run. */

@@ -5,16 +5,17 @@ import { readBootId, type Tree } from "../../common/process-tree.ts";
 import { product } from "../../common/product.ts";
 import type { PartSpec } from "../../contract/agent-shapes.ts";
 import { rebooted } from "../../contract/job-loss.ts";
+import { runOnNode } from "../containers/run.ts";
 import { type Agent, keys } from "../context.ts";
 import { countMemoryKills, mostProcesses } from "../control-groups.ts";
-import { addedTo, environmentOf, markOf, type Phase, phases } from "../environment.ts";
+import { environmentOf, markOf, type Phase, phases } from "../environment.ts";
 import { untilExported } from "../files/volumes.ts";
 import { folderOf, logOf, rankLogOf } from "../folders.ts";
 import { untilWritten } from "../log-pipe.ts";
 import { untilMounted } from "../mounts/mounts.ts";
 import { describeWriteBack, untilWrittenBack } from "../mounts/unwritten.ts";
 import { getNode } from "../node.ts";
-import { listRoots, type Outcome, runScript, signsOf } from "../process.ts";
+import { listRoots, type Outcome, signsOf } from "../process.ts";
 import { hasSetup, setLastSetup } from "./last-setup.ts";
 import { keepLogsSmall } from "./log-size.ts";
 import { movePart } from "./move.ts";
@@ -27,7 +28,6 @@ import {
   type PartRow,
   type Wanted,
 } from "./part-store.ts";
-import { wrapScript } from "./sidecar.ts";
 import { findJob } from "./store.ts";
 
 /** What its background processes have after TERM when the script itself is done. */
@@ -124,15 +124,12 @@ async function runUnlessEnded(
   const { baseEnv, workdir, workdirLink } = agent.config;
   const env = environmentOf(baseEnv, folder, spec, getNode(agent.journal), { phase, ...part });
   const sidecar = phase === "run" ? findSidecar(agent.journal, part.jobId) : undefined;
-  const how = sidecar === undefined ? { env } : wrapScript(sidecar, env);
   const over = new AbortController();
   const signal = AbortSignal.any([over.signal, agent.stopping]);
-  const logFile = outputOf(agent, part);
-  const where = { folder, logFile, workdir, workdirLink };
+  const where = { folder, logFile: outputOf(agent, part), workdir, workdirLink };
   const limits = { processes: mostProcesses(), ...spec.limits };
   const signs = signsOf(agent, markOf(folder), limits);
-  const kept = addedTo(baseEnv, how.env);
-  const run = runScript({ name: phase, text, kept, ...how, ...where, ...signs }, signal);
+  const run = runOnNode(agent, { name: phase, text, env, sidecar, ...where, ...signs }, signal);
   const end = untilWanted(agent, part, ["end"], signal).then(() => "end is wanted" as const);
   try {
     return await Promise.race([run, end]);

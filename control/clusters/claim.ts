@@ -3,6 +3,7 @@ import { fail } from "../../common/errors.ts";
 import { sizeOf } from "../../common/growing-file.ts";
 import type { InputOf } from "../../common/operation.ts";
 import type { clusterOperations as rows } from "../../contract/operations/clusters.ts";
+import type { Image } from "../../contract/task/image.ts";
 import { redactSecrets, type Task } from "../../contract/task.ts";
 import type { Call } from "../bind.ts";
 import { candidatesTable } from "../candidates.ts";
@@ -119,13 +120,24 @@ function launchOf(
 /** Throws `ResourcesMismatchError` when a task asks for more than its cluster has. */
 export function refuseMismatch(cluster: Cluster, { nodes, resources }: Task): void {
   const isLarge = nodes <= cluster.nodes;
-  if (isLarge && candidateOf(resources, cluster.offer) !== undefined) return;
+  const candidate = candidateOf(resources, cluster.offer);
+  const [asked, has] = [candidate?.image, cluster.machine.image].map(containerIn);
+  if (asked !== undefined && asked !== has)
+    fail(
+      "ResourcesMismatchError",
+      `the jobs of cluster ${cluster.name} run ${has ? `in ${has}` : "in no container"}, the task asks for ${asked}; ` +
+        "take the cluster down first, or launch under another name",
+    );
+  if (isLarge && candidate !== undefined) return;
   fail(
     "ResourcesMismatchError",
     `cluster ${cluster.name} has ${describeMachines(cluster)}, the task asks for ` +
       `${describeAsked({ nodes, resources })}; take the cluster down first, or launch under another name`,
   );
 }
+
+const containerIn = (image: Image | undefined): string | undefined =>
+  image?.kind === "container" ? image.name : undefined;
 
 /**
  * Another task on a cluster that exists; it is started when it was stopped. Undefined where it is being

@@ -7,6 +7,7 @@ import type { Context } from "../context.ts";
 import type { Ground } from "../ground.ts";
 import { candidateOf } from "../needs.ts";
 import { secretsOf } from "../task.ts";
+import { containerCargo } from "./files/contained.ts";
 import { deliverFiles } from "./files/deliver.ts";
 import { keepParcels } from "./files/kept.ts";
 import type { Cargo } from "./files/parcels.ts";
@@ -50,7 +51,7 @@ export async function submitJob(
   const lastJobId = await findLastJobId(ctx, cluster);
   const submission = { ...submissionOf(ctx, cluster, task, given, call), lastJobId };
   const hasNothing = submission.setup === null && submission.run === null;
-  await bringToAll(ctx, cluster, cargoes, call);
+  await bringToAll(ctx, cluster, [...cargoes, ...containerCargo(cluster, task, given)], call);
   if (hasNothing) return undefined;
   const options = { signal: call.signal };
   const job = await headOf(ctx, cluster).call(agentOperations.submit, submission, options);

@@ -1,7 +1,9 @@
 import { execFile } from "node:child_process";
+import { existsSync } from "node:fs";
 import { lstat, readdir, readFile, rm, rmdir, unlink } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
+import { fail } from "../../common/errors.ts";
 import { ifMissing } from "../../common/files.ts";
 import { product } from "../../common/product.ts";
 import { exportsFolder } from "../../contract/files-api.ts";
@@ -12,6 +14,7 @@ import { exportsFolder } from "../../contract/files-api.ts";
  */
 export async function removeTraces(home: string, others: readonly string[] = []): Promise<void> {
   const agent = agentOf(home);
+  await removeContainer(join(agent, "remove-container"));
   for (const name of await namesIn(join(agent, "exports"))) {
     const folder = join(exportsFolder, name);
     await promisify(execFile)("umount", ["-l", folder]).catch(() => {});
@@ -21,6 +24,18 @@ export async function removeTraces(home: string, others: readonly string[] = [])
     if (name.endsWith(".paths")) await removeLinks(home, others, name);
 }
 
+/** Throws `CloudError` where it may still be there. */
+async function removeContainer(file: string): Promise<void> {
+  if (!existsSync(file)) return;
+  await promisify(execFile)("sh", [file], { timeout: removalMs }).catch((error) =>
+    fail(
+      "CloudError",
+      `the container of the node cannot be removed: ${error.stderr || error}; it is tried again`,
+    ),
+  );
+}
+
+const removalMs = 30_000;
 const agentOf = (home: string): string => join(home, `.${product.word}`, "agent");
 const placedOf = (home: string): string => join(agentOf(home), "files", "placed");
 

@@ -2,17 +2,18 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { readdir } from "node:fs/promises";
 import { availableParallelism, totalmem } from "node:os";
 import { join } from "node:path";
+import { findEngine, howToRunContainers } from "../../common/containers.ts";
 import { describeSurvivors, endBearers, endTree } from "../../common/end-processes.ts";
 import { fail } from "../../common/errors.ts";
 import { ifMissing } from "../../common/files.ts";
 import { listMountsOf, unmount, whyNoMounts } from "../../common/mounts.ts";
 import { product } from "../../common/product.ts";
 import { buildOf, programArgs } from "../../common/programs.ts";
+import { shellWord } from "../../common/shell-word.ts";
 import { isWithin } from "../../contract/task/infra.ts";
 import type { Config } from "../config.ts";
 import { listNodeGroups } from "../doors/node-groups.ts";
 import { nodeIdOf } from "../doors/node-id.ts";
-import { shellWord } from "../doors/ssh/shell.ts";
 import { openUnixDoor } from "../doors/unix.ts";
 import type { Logger } from "../log.ts";
 import { markOf, startAgent } from "./local-agent.ts";
@@ -58,12 +59,15 @@ export function localProvider(config: Config, log: Logger): Provider {
   const socketOf = (nodeId: string) =>
     join(homeOf(nodeId), `.${product.word}`, "agent", "agent.sock");
 
-  /** Why nodes cannot have the networks of their own that are configured, or mount buckets. */
-  function refusal({ infra, nodes = 1, network, mounts }: Need): string | undefined {
+  /** Why nodes cannot have the networks of their own that are configured, mount buckets, or run containers. */
+  function refusal({ infra, nodes = 1, network, mounts, container }: Need): string | undefined {
     if (infra !== undefined && !isWithin("local", infra)) return undefined;
     const unmountable = mounts && whyNoMounts(config.nodeEnv["PATH"] ?? "");
     if (unmountable) return `buckets cannot be mounted on this machine: ${unmountable}`;
+    if (container && findEngine(config.nodeEnv, config.nodeEnv["PATH"] ?? "") === undefined)
+      return `this machine runs no containers: ${howToRunContainers}`;
     if (network !== "own") return undefined;
+    if (container) return `replicas in containers get no ports of their own; ${otherwise}`;
     const why = nodes > 1 ? `its ${nodes} nodes could not reach one another` : networks.whyNone();
     return why && `replicas on this machine get no ports of their own: ${why}; ${otherwise}`;
   }

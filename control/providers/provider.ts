@@ -16,6 +16,8 @@ export interface Need {
   network?: "own";
   /** Buckets are mounted on them. */
   mounts?: true;
+  /** Jobs run in an image of theirs. */
+  container?: true;
   /** At the price of one that the cloud may take back at any time; left out is one that stays. */
   isSpot?: true;
 }

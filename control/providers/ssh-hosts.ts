@@ -1,7 +1,7 @@
 import { fail } from "../../common/errors.ts";
 import { isWithin } from "../../contract/task/infra.ts";
 import type { Host, ReadyHost } from "../ssh-pools/schema.ts";
-import { meets, type Need, type Offer } from "./provider.ts";
+import { type ClusterRef, meets, type Need, type Offer } from "./provider.ts";
 
 /** What of an offer tells machines apart. */
 type Machine = Pick<Offer, "cpus" | "memoryGb" | "accelerators">;
@@ -16,7 +16,7 @@ export function offersOf(free: readonly ReadyHost[], need: Need): Offer[] {
     JSON.stringify([host.pool, host.facts.accelerators?.name]),
   );
   const offers = [...groups.values()].flatMap((hosts) => {
-    const fitting = hosts.filter((host) => meets(toOffer(host, host.facts, need), need));
+    const fitting = hosts.filter((host) => isFit(host, need));
     const sorted = fitting.sort(bySize);
     return sorted.flatMap((host, index) => {
       const together = sorted.slice(index, index + count);
@@ -33,27 +33,36 @@ export function couldFit(hosts: readonly Host[], need: Need): boolean {
   const fits = (host: Host): boolean =>
     host.facts === null
       ? isWithin(`ssh/${host.pool}/${host.name}`, infra)
-      : meets(toOffer(host, host.facts, need), need);
+      : isFit({ ...host, facts: host.facts }, need);
   const pools = Map.groupBy(hosts.filter(fits), ({ pool }) => pool);
   return [...pools.values()].some((fitting) => fitting.length >= nodes);
 }
 
 /** The smallest hosts that are at least what was offered; throws `ResourcesUnavailableError`. */
-export function chooseHosts(free: readonly ReadyHost[], offer: Offer, count: number): ReadyHost[] {
+export function chooseHosts(
+  free: readonly ReadyHost[],
+  { offer, machine }: Pick<ClusterRef, "offer" | "machine">,
+  count: number,
+): ReadyHost[] {
   const { cpus, memoryGb, accelerators, region } = offer;
   const need: Need = {
     infra: offer.infra,
     cpus: { count: cpus, orMore: true },
     memoryGb: { count: memoryGb, orMore: true },
     ...(accelerators !== null && { accelerators }),
+    ...(machine.image?.kind === "container" && { container: true }),
   };
-  const fitting = free.filter((host) => meets(toOffer(host, host.facts, need), need)).sort(bySize);
+  const fitting = free.filter((host) => isFit(host, need)).sort(bySize);
   if (fitting.length >= count) return fitting.slice(0, count);
   fail(
     "ResourcesUnavailableError",
     `pool ${region} has ${fitting.length} free hosts with ${nameOf(offer)}, and ${count} are needed`,
   );
 }
+
+/** Whether a host is what is needed. Of one that an earlier version looked at it is not known whether it has containers. */
+const isFit = (host: Pick<ReadyHost, "pool" | "name" | "facts">, need: Need): boolean =>
+  meets(toOffer(host, host.facts, need), need) && !(need.container && !host.facts.containers);
 
 /** What a host is offered as: in the name of its pool, unless `ssh/POOL/HOST` is asked for. */
 function toOffer(

@@ -73,7 +73,7 @@ export function sshProvider(book: HostBook, ways: Ways, log: Logger): Provider {
 
   async function create(cluster: ClusterRef, rank: number, signal: AbortSignal): Promise<void> {
     const nodeId = nodeIdOf(cluster, rank);
-    const choose = (free: ReadyHost[], count: number) => chooseHosts(free, cluster.offer, count);
+    const choose = (free: ReadyHost[], count: number) => chooseHosts(free, cluster, count);
     let last: unknown;
     for (let attempt = 1; ; attempt += 1) {
       // Why the last host was given up says more than that no other one is left.

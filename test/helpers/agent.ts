@@ -1,6 +1,6 @@
-import { type ChildProcess, spawn } from "node:child_process";
+import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, rmSync } from "node:fs";
+import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Readable } from "node:stream";
@@ -90,6 +90,7 @@ export async function startAgent(t: Cleaner, options: Options = {}): Promise<Tes
   const pool = openPool(join(home, ".outrigger/agent/agent.sock"));
   t.after(async () => {
     await endTree(nodeTree(home), 0);
+    removeContainer(home);
     await pool.destroy();
     await unmountAll(home);
     rmSync(home, { recursive: true, force: true, maxRetries: 3 });
@@ -127,6 +128,12 @@ export async function startAgent(t: Cleaner, options: Options = {}): Promise<Tes
   };
   if (!options.bare) await agent.call("configure", aNode(options));
   return agent;
+}
+
+/** Removes the container of a node, if it has one. */
+export function removeContainer(home: string): void {
+  const file = join(home, ".outrigger/agent/remove-container");
+  if (existsSync(file)) execFileSync("sh", [file]);
 }
 
 /** All that runs for a node, and its control groups. */

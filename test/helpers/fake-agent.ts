@@ -1,8 +1,9 @@
 import { once } from "node:events";
+import { Readable } from "node:stream";
 import { type Changes, openChanges } from "../../common/changes.ts";
 import { fail } from "../../common/errors.ts";
 import { openLog } from "../../common/log.ts";
-import { type Bound, serve } from "../../common/server.ts";
+import { type Bound, serve, toJsonLines } from "../../common/server.ts";
 import { agentOperations } from "../../contract/agent-api.ts";
 import type { JobStatus } from "../../contract/statuses.ts";
 import {
@@ -117,6 +118,11 @@ function bind(node: FakeNode, changes: Changes): Bound<Rows> {
       problem: null,
     }),
     listMounts: () => [],
+    putContainer(order) {
+      node.container = order;
+      const news = [{ done: `${order.image} is there` }];
+      return toJsonLines(Readable.from(news));
+    },
     renewLease(renewal) {
       node.lease = renewal;
       return { at: node.isLeaseOver ? null : performance.now() };

@@ -10,6 +10,7 @@ import type {
   LeaseRenewal,
   NodeSettings,
 } from "../../contract/agent-shapes.ts";
+import type { ContainerOrder } from "../../contract/containers-api.ts";
 import type { VolumeSource } from "../../contract/files-api.ts";
 import type { HookSet } from "../../contract/lifecycle-shapes.ts";
 import { type JobStatus, jobMachine } from "../../contract/statuses.ts";
@@ -36,6 +37,8 @@ export interface FakeNode {
   /** What the idle timer sees besides its setting. */
   idle: Partial<Idle>;
   hooks: HookSet | null;
+  /** What its scripts would run in. */
+  container?: ContainerOrder;
   /** Oldest first. */
   readonly lifecycles: FakeLifecycle[];
   /** How many of them the node began by itself. */

@@ -9,6 +9,7 @@ import { withoutSecrets } from "../../task.ts";
 import { pathInUpload } from "../../wire/upload-place.ts";
 import { attachedBy, attaching } from "./attached.ts";
 import { pinCommit, readCommit } from "./cloned.ts";
+import { running } from "./contained.ts";
 import { openAddress, pinAddress } from "./fetched.ts";
 import { mounting } from "./mounted.ts";
 import { mountsOf, type Scope } from "./mounts.ts";
@@ -63,6 +64,7 @@ export async function readParcel(
   parcel: Parcel,
   signal: AbortSignal,
 ): Promise<Cargo> {
+  if ("container" in parcel) return { parcel, attach: running(parcel) };
   if ("volume" in parcel) return { parcel, attach: await attaching(ctx, parcel) };
   if ("uri" in parcel) return { parcel, open: await openAddress(ctx, parcel, signal) };
   if ("mounted" in parcel) return { parcel, attach: await mounting(ctx, parcel, signal) };

@@ -69,7 +69,7 @@ export async function deliverFiles(
 async function deliver(delivery: Delivery, cargo: Cargo): Promise<string> {
   const { parcel } = cargo;
   const agent = delivery.ctx.agent(delivery.cluster, delivery.rank);
-  if ("attach" in cargo) return cargo.attach(agent, delivery.signal);
+  if ("attach" in cargo) return cargo.attach(agent, delivery.signal, delivery);
   const receiver = { ...delivery, agent, name: parcel.name };
   const again = await offerAgain(receiver, cargo);
   if (again?.missing.length === 0) return describeOffer(again);

@@ -1,3 +1,4 @@
+import type { ContainerOrder } from "../../../contract/containers-api.ts";
 import type { Content, Entry, FetchedContent } from "../../../contract/files-api.ts";
 import type { CacheOptions } from "../../../contract/mounts-api.ts";
 import type { Keys } from "../../buckets/sigv4.ts";
@@ -60,7 +61,13 @@ export interface VolumeParcel extends Addressed {
   readonly command: string;
 }
 
+/** What scripts run in. */
+export interface ContainerParcel extends Addressed {
+  readonly container: ContainerOrder;
+}
+
 export type Parcel =
+  | ContainerParcel
   | UploadedParcel
   | FetchedParcel
   | MountedParcel
@@ -82,10 +89,18 @@ export interface FileCargo {
   open(agent: Agent, signal: AbortSignal): Promise<Load>;
 }
 
+/** Who hears how something comes to a node. */
+export interface Listener {
+  /** Takes a line for people. */
+  tell(line: string): void;
+  /** Something moved. */
+  heard(): void;
+}
+
 /** A parcel, and how a node attaches it; resolves with what was done. */
 export interface AttachedCargo {
-  readonly parcel: MountedParcel | VolumeParcel;
-  attach(agent: Agent, signal: AbortSignal): Promise<string>;
+  readonly parcel: ContainerParcel | MountedParcel | VolumeParcel;
+  attach(agent: Agent, signal: AbortSignal, listener: Listener): Promise<string>;
 }
 
 export type Cargo = FileCargo | AttachedCargo;

@@ -119,7 +119,7 @@ fi`;
 const endWork = `${endMarked}
 [ ! -d ~/.${word} ] || touch ~/.${word}/stopped
 signal=TERM grace=20
-end_marked -e "${markOf("JOB")}=$HOME/.${word}/" -e "${markOf("HOOK")}=$HOME/.${word}/" -e "${markOf("MOUNT")}=$HOME/.${word}/"
+end_marked -e "${markOf("JOB")}=$HOME/.${word}/" -e "${markOf("HOOK")}=$HOME/.${word}/" -e "${markOf("MOUNT")}=$HOME/.${word}/" -e "${markOf("CONTAINER")}=$HOME/.${word}/"
 ${endNodeGroups}`;
 
 /**
@@ -153,6 +153,7 @@ unmount_all() {
 /** What a cluster leaves on a host; to delete what is mounted would empty a bucket. The agent's files stay for the next one. */
 const removeWork = `${unmountAll}
 cd
+[ ! -e .${word}/agent/remove-container ] || sh .${word}/agent/remove-container
 for note in .${word}/agent/exports/*; do
   at=${exportsFolder}/\${note##*/}
   umount -l "$at" 2> /dev/null || true

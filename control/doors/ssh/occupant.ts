@@ -1,8 +1,8 @@
 import * as z from "zod";
 import { product } from "../../../common/product.ts";
+import { shellWord } from "../../../common/shell-word.ts";
 import { runOn } from "./exec.ts";
 import type { ReachedHost } from "./reached-host.ts";
-import { shellWord } from "./shell.ts";
 
 /** What a host says about the node that it is, for a control plane that has lost its database. */
 const Occupant = z.object({

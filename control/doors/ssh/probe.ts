@@ -18,6 +18,8 @@ export interface HostFacts {
   readonly freeDiskMb: number;
   readonly accelerators: { readonly name: string; readonly count: number } | null;
   readonly hasBash: boolean;
+  /** What runs containers for this user. */
+  readonly containers?: "docker" | "podman" | null;
   /** Which systemd a unit of this user can be put in. */
   readonly systemd: "system" | "user" | null;
   readonly user: string;
@@ -52,6 +54,8 @@ nvidia-smi -L 2> /dev/null | while read -r line; do say gpu "$line"; done
 say bash "$(command -v bash)"
 user=$(id -un)
 uid=$(id -u)
+if command -v docker && { [ -w /var/run/docker.sock ] || [ -w "/run/user/$uid/docker.sock" ]; }; then say containers docker
+elif command -v podman; then say containers podman; fi > /dev/null
 say user "$user"
 say home "$HOME"
 if [ "$uid" = 0 ]; then manager=system folder=/run/systemd/system
@@ -91,7 +95,7 @@ export function readFacts(text: string): HostFacts | undefined {
   const one = (name: string) => all(name)[0] ?? "";
   if (one("os") === "" || one("home") === "") return undefined;
   const [path = "", version = ""] = one("node").split(" ");
-  const systemd = one("systemd");
+  const [systemd, containers] = [one("systemd"), one("containers")];
   return {
     os: one("os"),
     arch: one("arch"),
@@ -100,6 +104,7 @@ export function readFacts(text: string): HostFacts | undefined {
     freeDiskMb: Math.floor(Number(one("freeDiskKb")) / 1024),
     accelerators: acceleratorsIn(all("gpu")),
     hasBash: one("bash") !== "",
+    containers: containers === "docker" || containers === "podman" ? containers : null,
     systemd: systemd === "system" || systemd === "user" ? systemd : null,
     user: one("user"),
     home: one("home"),

@@ -1,6 +1,4 @@
-/** A word as any shell of the Bourne family reads it back. */
-export const shellWord = (text: string): string =>
-  /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
+import { shellWord } from "../../../common/shell-word.ts";
 
 /** The command that runs a script with arguments, whatever shell it is handed to. */
 export const scriptCommand = (

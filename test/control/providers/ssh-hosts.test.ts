@@ -57,8 +57,11 @@ test("the smallest hosts that fit are taken, of the pool that was offered", () =
   assert.ok(offer);
   const attic = { ...aHost("attic", small.facts), pool: "attic" };
 
-  assert.deepEqual(namesOf(chooseHosts([gpus, large, attic, small], offer, 2)), ["small", "large"]);
-  assert.throws(() => chooseHosts([attic, small], offer, 2), {
+  assert.deepEqual(namesOf(chooseHosts([gpus, large, attic, small], { offer, machine: {} }, 2)), [
+    "small",
+    "large",
+  ]);
+  assert.throws(() => chooseHosts([attic, small], { offer, machine: {} }, 2), {
     name: "ResourcesUnavailableError",
     message: "pool lab has 1 free hosts with 8CPU--64GB, and 2 are needed",
   });
@@ -69,9 +72,25 @@ test("a host that is asked for by its name is the one that is offered and taken"
   assert.ok(offer);
 
   assert.deepEqual([offer.infra, offer.zone], ["ssh/lab/large", "large"]);
-  assert.deepEqual(namesOf(chooseHosts([small, gpus, large], offer, 1)), ["large"]);
-  assert.throws(() => chooseHosts([small, gpus], offer, 1), { name: "ResourcesUnavailableError" });
+  assert.deepEqual(namesOf(chooseHosts([small, gpus, large], { offer, machine: {} }, 1)), [
+    "large",
+  ]);
+  assert.throws(() => chooseHosts([small, gpus], { offer, machine: {} }, 1), {
+    name: "ResourcesUnavailableError",
+  });
   assert.deepEqual(offered([small, large], { infra: "ssh/lab/large", nodes: 2 }), []);
   assert.equal(couldFit([{ ...small, facts: null }], { infra: "ssh/lab/small" }), true);
   assert.equal(couldFit([{ ...small, facts: null }], { infra: "ssh/lab/large" }), false);
+});
+
+test("for containers only hosts with docker or podman are offered and taken", () => {
+  const podman = aHost("podman", { ...small.facts, containers: "podman" });
+  const need = { container: true } as const;
+  const machine = { image: { kind: "container", name: "lab/busy" } } as const;
+  const [offer] = offersOf([small, podman], need);
+  assert.ok(offer);
+
+  assert.deepEqual(namesOf(chooseHosts([small, podman], { offer, machine }, 1)), ["podman"]);
+  assert.deepEqual(offersOf([small], need), []);
+  assert.equal(couldFit([small], need), false);
 });

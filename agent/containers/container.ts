@@ -1,0 +1,152 @@
+import { createHash } from "node:crypto";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import type { Engine } from "../../common/containers.ts";
+import { toAppError } from "../../common/errors.ts";
+import { unlessMissing } from "../../common/files.ts";
+import { product } from "../../common/product.ts";
+import { openTurnsByKey } from "../../common/turns.ts";
+import type { ContainerSettings } from "../../contract/containers-api.ts";
+import type { Agent } from "../context.ts";
+import { setLastSetup } from "../jobs/last-setup.ts";
+import { bindsOf } from "./binds.ts";
+import { ask, engineOf } from "./engine.ts";
+import { gpuWords, init, prepare, removal } from "./words.ts";
+
+/** A container that runs. */
+export interface Container {
+  readonly engine: Engine;
+  readonly id: string;
+}
+
+/** Beside the journal, so that a corrupt one does not have scripts run outside. */
+const settingsFile = ({ config }: Pick<Agent, "config">): string =>
+  join(config.agentFolder, "container.json");
+/** What removes it, for whoever ends the node, with or without the agent. */
+const removalFile = ({ config }: Pick<Agent, "config">): string =>
+  join(config.agentFolder, "remove-container");
+const specLabel = `${product.word}.spec`;
+/** One at a time: two would make it twice. */
+const inTurn = openTurnsByKey<Agent>();
+
+/** What scripts of this node run in; undefined where they run on the node itself. */
+export const findSettings = (agent: Pick<Agent, "config">): ContainerSettings | undefined => {
+  const text = unlessMissing(() => readFileSync(settingsFile(agent), "utf8"));
+  return text === undefined ? undefined : JSON.parse(text);
+};
+
+export const saveSettings = (agent: Agent, settings: ContainerSettings): void =>
+  writeFileSync(settingsFile(agent), JSON.stringify(settings), { mode: 0o600 });
+
+/** Has the container run as it is, or makes it anew where it is gone. */
+export const openContainer = (agent: Agent, settings: ContainerSettings): Promise<Container> =>
+  inTurn(agent, async () => {
+    const engine = engineOf(agent);
+    const found = await inspect(engine, nameOf(agent));
+    if (found?.isRunning) return { engine, id: found.id };
+    if (found === undefined) return make(agent, engine, settings);
+    await ask(engine, ["start", found.id]);
+    return { engine, id: found.id };
+  });
+
+/**
+ * Has the container run as it is to be now; answers what had to be done. `refuse` is called before one that runs
+ * is replaced, with why.
+ */
+export const renewContainer = (
+  agent: Agent,
+  settings: ContainerSettings,
+  refuse: (why: string) => void,
+): Promise<string> =>
+  inTurn(agent, async () => {
+    const engine = engineOf(agent);
+    const found = await inspect(engine, nameOf(agent));
+    const spec = specOf(await wordsOf(agent, engine, settings));
+    if (found?.spec === spec) {
+      if (!found.isRunning) await ask(engine, ["start", found.id]);
+      return `its container runs in ${engine.name}`;
+    }
+    if (found !== undefined) {
+      refuse("its image, options, file mounts or volumes are other ones");
+      await ask(engine, ["rm", "-f", found.id]);
+    }
+    await make(agent, engine, settings);
+    return `its container was started by ${engine.name}`;
+  });
+
+/** Why a container does not run any more; undefined where it does. */
+export async function whyEnded({ engine, id }: Container): Promise<string | undefined> {
+  const found = await inspect(engine, id).catch((error: unknown) => toAppError(error).message);
+  if (typeof found === "string") return `its container may have ended: ${found}`;
+  if (found?.isRunning) return undefined;
+  return found?.isOutOfMemory ? "its container ran out of memory" : "its container ended";
+}
+
+async function make(agent: Agent, engine: Engine, settings: ContainerSettings): Promise<Container> {
+  const { uid, gid, baseEnv, home } = userOf(agent);
+  const name = nameOf(agent);
+  const words = await wordsOf(agent, engine, settings);
+  // First: whatever happens from here on, the container does not outlive the node.
+  writeFileSync(removalFile(agent), removal(engine, name), { mode: 0o600 });
+  setLastSetup(agent.journal, null);
+  const first = ["run", "-d", "--name", name, "--label", `${specLabel}=${specOf(words)}`];
+  try {
+    const id = await ask(engine, [...first, ...words]);
+    const asRoot = ["exec", "-u", "0", "-e", `HOME=${home}`, id, "/bin/sh", "-c", prepare, "sh"];
+    await ask(engine, [...asRoot, String(uid), String(gid), baseEnv["USER"] ?? "user"]);
+    agent.log.info({ image: settings.image, container: id, engine: engine.name }, "container made");
+    return { engine, id };
+  } catch (error) {
+    await ask(engine, ["rm", "-f", name]).catch(() => {});
+    throw error;
+  }
+}
+
+const specOf = (words: readonly string[]): string =>
+  createHash("sha256").update(JSON.stringify(words)).digest("hex").slice(0, 16);
+
+const nameOf = ({ config }: Pick<Agent, "config">): string =>
+  `${product.word}-${createHash("sha256").update(config.agentFolder).digest("hex").slice(0, 12)}`;
+
+/** Whose the node is. In a user's own docker or podman that user is root. */
+function userOf({ config }: Pick<Agent, "config">) {
+  const { baseEnv } = config;
+  const [uid, gid] = [process.getuid?.() ?? 0, process.getgid?.() ?? 0];
+  return { uid, gid, baseEnv, home: baseEnv["HOME"] ?? "/" };
+}
+
+/** What the container is made of, behind its name. */
+async function wordsOf(
+  agent: Agent,
+  engine: Engine,
+  { clusterId, image, runOptions }: ContainerSettings,
+): Promise<string[]> {
+  const { uid, gid, home } = userOf(agent);
+  const isForeign = uid !== 0 && engine.name === "docker" && !(await isRootless(engine));
+  const mark = `${product.word.toUpperCase()}_CONTAINER_FOLDER=${home}/.${product.word}/`;
+  return [
+    ...["--network", "host", "--ipc", "host", "--pull", "never", "--entrypoint", "/bin/sh"],
+    ...["--label", `${product.word}.cluster=${clusterId}`, "-e", `HOME=${home}`, "-e", mark],
+    ...(await bindsOf(agent)).flatMap((bind) => ["-v", bind]),
+    ...(isForeign ? ["--user", `${uid}:${gid}`] : []),
+    ...gpuWords(engine, existsSync),
+    ...runOptions,
+    ...[image, "-c", init],
+  ];
+}
+
+const isRootless = async (engine: Engine): Promise<boolean> =>
+  (await ask(engine, ["info", "-f", "{{.SecurityOptions}}"])).includes("name=rootless");
+
+const format = `{{.Id}} {{.State.Running}} {{.State.OOMKilled}} {{index .Config.Labels "${specLabel}"}}`;
+
+/** What there is of this name or id; undefined where there is none. */
+async function inspect(engine: Engine, name: string) {
+  const text = await ask(engine, ["container", "inspect", "-f", format, name]).catch((error) => {
+    if (/no such (container|object)/i.test(error.message)) return undefined;
+    throw error;
+  });
+  const [id = "", running, oom, spec] = text?.split(" ") ?? [];
+  const isRunning = running === "true";
+  return text === undefined ? undefined : { id, isRunning, isOutOfMemory: oom === "true", spec };
+}

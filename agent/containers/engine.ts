@@ -1,0 +1,78 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { createInterface } from "node:readline";
+import { type Engine, findEngine, howToRunContainers } from "../../common/containers.ts";
+import { AppError, type ErrorType, fail } from "../../common/errors.ts";
+import type { Agent } from "../context.ts";
+
+/** The docker or podman of this node; throws `NotSupportedError`. */
+export const engineOf = ({ config }: Pick<Agent, "config">): Engine =>
+  findEngine(config.engineEnv, config.baseEnv["PATH"] ?? "") ??
+  fail("NotSupportedError", `this node has no containers: ${howToRunContainers}`);
+
+interface Asked {
+  readonly input?: string;
+  readonly signal?: AbortSignal;
+  /** Takes each line that it prints. */
+  readonly heard?: (line: string) => void;
+}
+
+/** Has docker or podman do something; answers what it printed. Throws why it could not, in a sentence. */
+export async function ask(
+  { name, file, env }: Engine,
+  words: readonly string[],
+  { input = "", signal, heard = () => {} }: Asked = {},
+): Promise<string> {
+  const child = spawn(file, words, { env, ...(signal && { signal }) });
+  child.stdin.on("error", () => {}).end(input);
+  const ended = once(child, "close");
+  ended.catch(() => {});
+  const said: Record<"stdout" | "stderr", string[]> = { stdout: [], stderr: [] };
+  const read = (stream: "stdout" | "stderr") =>
+    (async () => {
+      for await (const line of createInterface({ input: child[stream] })) {
+        said[stream].push(line);
+        heard(line);
+      }
+    })();
+  await Promise.all([read("stdout"), read("stderr")]);
+  const [code] = await ended;
+  if (code === 0) return said.stdout.join("\n").trim();
+  throw errorOf(name, said.stderr.join("\n").trim() || `it exited with ${code}`);
+}
+
+/** What a node can do nothing about, by what docker and podman say of it. */
+const troubles: readonly (readonly [RegExp, ErrorType, string])[] = [
+  [
+    /no space left|disk quota exceeded/i,
+    "StorageError",
+    "the disk of the node is full; make room on it",
+  ],
+  [
+    /unauthorized|authentication required|access (to the resource )?is denied|denied:|incorrect username|invalid username/i,
+    "PermissionDeniedError",
+    "the registry lets nobody in with this login; check the secrets DOCKER_USERNAME, DOCKER_PASSWORD and DOCKER_SERVER of the task, and the name of the image",
+  ],
+  [
+    /manifest unknown|not found|name unknown|repository does not exist/i,
+    "NotFoundError",
+    "there is no such image; check its name and tag",
+  ],
+  [
+    /could not select device driver|unresolvable CDI devices|nvidia-container/i,
+    "NotSupportedError",
+    "GPUs of the node cannot be passed to a container; install nvidia-container-toolkit there (for podman with a CDI specification)",
+  ],
+  [
+    /cannot connect to the docker daemon/i,
+    "CloudError",
+    "the docker daemon of the node does not answer; start it",
+  ],
+];
+
+function errorOf(name: string, said: string): AppError {
+  const [, type = "RuntimeError", what] = troubles.find(([shape]) => shape.test(said)) ?? [];
+  const last = said.split("\n").findLast((line) => line.trim() !== "" && !line.startsWith("Run '"));
+  const words = `${name} says: ${last?.trim()}`;
+  return new AppError(type, what === undefined ? words : `${what} (${words})`);
+}

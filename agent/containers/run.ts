@@ -1,0 +1,54 @@
+import { readlinkSync, rmSync, symlinkSync } from "node:fs";
+import { join } from "node:path";
+import { toAppError } from "../../common/errors.ts";
+import { unlessMissing } from "../../common/files.ts";
+import type { JobSidecar } from "../../contract/agent-shapes.ts";
+import type { Agent } from "../context.ts";
+import { addedTo } from "../environment.ts";
+import { portVariables, wrapScript } from "../jobs/sidecar.ts";
+import { isBegun, type Outcome, runScript, type Script } from "../process.ts";
+import { type Container, findSettings, openContainer, whyEnded } from "./container.ts";
+import { engineOf } from "./engine.ts";
+import { enterContainer } from "./enter.ts";
+
+/** A script, and the sidecar that it is to run behind. */
+interface Given extends Omit<Script, "through" | "isContained" | "kept"> {
+  readonly sidecar?: JobSidecar | undefined;
+}
+
+/** Runs a script as `runScript`, in the container of the node where it has one. */
+export async function runOnNode(agent: Agent, given: Given, signal: AbortSignal): Promise<Outcome> {
+  const { sidecar, ...script } = given;
+  const env = { ...script.env, ...(sidecar && portVariables(sidecar)) };
+  const kept = addedTo(agent.config.baseEnv, env);
+  const container = await containerFor(agent, script).catch((error: unknown) => ({
+    lost: `its container does not run: ${toAppError(error).message}`,
+    begun: false,
+  }));
+  if (container && "lost" in container) return container;
+  const plain = { env, through: [] };
+  const inside =
+    container === undefined ? plain : enterContainer(agent, container, { ...script, env });
+  const wrapped = sidecar === undefined ? inside : wrapScript(sidecar, inside);
+  const isContained = container !== undefined;
+  const outcome = await runScript({ ...script, ...wrapped, kept, isContained }, signal);
+  const why =
+    container && "lost" in outcome && outcome.begun ? await whyEnded(container) : undefined;
+  return why === undefined ? outcome : { lost: why, begun: true };
+}
+
+/** The container of a script that begins now, or of one that had begun there. */
+async function containerFor(
+  agent: Agent,
+  script: Pick<Script, "folder" | "name">,
+): Promise<Container | undefined> {
+  const settings = findSettings(agent);
+  if (settings === undefined) return undefined;
+  const link = join(script.folder, `${script.name}.container`);
+  const id = isBegun(script) ? unlessMissing(() => readlinkSync(link)) : undefined;
+  if (id !== undefined) return { engine: engineOf(agent), id };
+  const container = await openContainer(agent, settings);
+  rmSync(link, { force: true });
+  symlinkSync(container.id, link);
+  return container;
+}

@@ -1,0 +1,164 @@
+import assert from "node:assert/strict";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { text } from "node:stream/consumers";
+import { after, describe, test } from "node:test";
+import { findBearers, isAlive } from "../../../common/process-tree.ts";
+import { removeContainer, startAgent, type TestAgent, until } from "../../helpers/agent.ts";
+import { startEngine, whyNoEngine } from "../../helpers/engines.ts";
+
+const clusterId = "c0ffee";
+
+/** Has the agent run its scripts in a container; the last line of its news. */
+async function put(agent: TestAgent, image: string, more: object = {}): Promise<object> {
+  const { body } = await agent.open("putContainer", { clusterId, image, login: null, ...more });
+  const lines = (await text(body)).trim().split("\n");
+  return JSON.parse(lines.at(-1) ?? "{}");
+}
+
+async function outputOf(agent: TestAgent, run: string, more = {}): Promise<string> {
+  const { id } = await agent.submit(run, more);
+  await agent.untilJob(id);
+  return agent.log(id);
+}
+
+/** What was started last ends first. */
+const ends: (() => Promise<void>)[] = [];
+const started = { after: (end: () => Promise<void>) => void ends.unshift(end) };
+after(async () => {
+  for (const end of ends) await end();
+});
+
+for (const name of ["docker", "podman"] as const) {
+  const skip = whyNoEngine(name);
+  const node = skip ? undefined : await startNode(name);
+  describe(name, { skip }, () => node && inContainersOf(node));
+}
+
+async function startNode(name: "docker" | "podman") {
+  const engine = await startEngine(started, name);
+  const agent = await startAgent(started, { env: engine.env, cpus: 8 });
+  assert.deepEqual(Object.keys(await put(agent, engine.image)), ["done"]);
+  return { engine, agent };
+}
+
+function inContainersOf({ engine, agent }: Awaited<ReturnType<typeof startNode>>): void {
+  test("a job runs in the image, with its environment, home, shell settings and exit code", async () => {
+    const run = [
+      "pwd",
+      "tool",
+      'echo "$GREETING, $SECRET, $HOME, $FROM_BASHRC, $DOCKER_HOST"',
+      "[ -e /etc/debian_version ] || echo not here",
+      "sudo -E env | grep ^GREETING",
+      "touch ~/left",
+      "echo wrong >&2",
+      "exit 7",
+    ].join("\n");
+    const env = { GREETING: "it's\n$HOME", DOCKER_HOST: "tcp://elsewhere" };
+    const { id } = await agent.submit(run, { env, secrets: { SECRET: "s3" } });
+    const job = await agent.untilJob(id);
+
+    const [folder, tool, ...others] = (await agent.log(id)).split("\n");
+    assert.equal(folder, join(agent.home, "outrigger_workdir"));
+    assert.equal(tool, "the tool of the image");
+    assert.deepEqual(others, [
+      "it's",
+      `$HOME, s3, ${agent.home}, yes, tcp://elsewhere`,
+      "not here",
+      "GREETING=it's",
+      "wrong",
+      "",
+    ]);
+    assert.deepEqual([job.status, job.exitCode], ["FAILED", 7]);
+    assert.equal(readFileSync(join(agent.home, "left"), "utf8"), "");
+  });
+
+  test("what setup installs is there for later jobs, and for shells", async () => {
+    const setup =
+      "echo 'echo installed' > /usr/bin/thing; chmod +x /usr/bin/thing; echo 'export A=1' >> ~/.bashrc";
+    assert.equal(await outputOf(agent, 'thing; echo "$A"', { setup }), "installed\n1\n");
+    assert.equal(await outputOf(agent, 'thing; echo "$A"'), "installed\n1\n");
+  });
+
+  test("cancelling lets a job clean up, and ends what it left in the background", async () => {
+    const run = `
+      (setsid sleep 1000 &)
+      trap 'echo saved; exit 0' TERM
+      echo ready
+      while :; do sleep 0.1; done`;
+    const { id } = await agent.submit(run);
+    await until(async () => (await agent.log(id)).includes("ready") || undefined);
+    const mark = `OUTRIGGER_JOB_FOLDER=${join(agent.home, ".outrigger/jobs", String(id))}`;
+    assert.ok(findBearers(mark).some((one) => one.name === "sleep"));
+    const { status } = await agent.call("cancelJob", { id, graceMs: 30_000 });
+
+    assert.equal(status, "CANCELLED");
+    assert.match(await agent.log(id), /^ready\n(Terminated\n)?saved$/m);
+    assert.deepEqual(findBearers(mark), []);
+  });
+
+  test("a job whose container ends says so, and the next one gets another", async () => {
+    const { id } = await agent.submit("echo ready; sleep 1000");
+    await until(async () => (await agent.log(id)).includes("ready") || undefined);
+    removeContainer(agent.home);
+    const { status, reason } = await agent.untilJob(id);
+
+    assert.equal(status, "FAILED_DRIVER");
+    assert.equal(reason, "its container ended");
+    assert.equal(await outputOf(agent, "tool"), "the tool of the image\n");
+  });
+
+  test("a job goes on while its agent is killed, and its log and end are whole", async () => {
+    const go = join(agent.home, "go");
+    const { id } = await agent.submit(
+      `echo before; until [ -e ${go} ]; do sleep 0.1; done; echo after; exit 3`,
+    );
+    await until(async () => (await agent.log(id)).includes("before") || undefined);
+    await agent.end("SIGKILL");
+    await agent.start();
+    writeFileSync(go, "");
+    const { exitCode } = await agent.untilJob(id);
+
+    assert.equal(exitCode, 3);
+    assert.equal(await agent.log(id), "before\nafter\n");
+  });
+
+  test("files outside of the home are there, and a container that lacks them is replaced only while no job runs", async (t) => {
+    const outside = mkdtempSync(join(tmpdir(), "outside-"));
+    t.after(async () => rmSync(outside, { recursive: true, force: true }));
+    mkdirSync(join(outside, "volume"));
+    writeFileSync(join(outside, "volume/file"), "of the volume\n");
+    const source = { kind: "folder", path: join(outside, "volume") } as const;
+    for (const destination of [join(outside, "seen"), "~/link"])
+      await agent.call("attachVolume", { destination, subPath: "", source });
+    const { id } = await agent.submit("sleep 1000");
+    await agent.untilJob(id, "RUNNING");
+    assert.match(
+      JSON.stringify(await put(agent, engine.image)),
+      /cannot be replaced while job \d+ runs in it/,
+    );
+    await agent.call("cancelJob", { id, graceMs: 0 });
+    await put(agent, engine.image);
+
+    const run = `cat ${outside}/seen/file ~/link/file`;
+    assert.equal(await outputOf(agent, run), "of the volume\nof the volume\n");
+  });
+
+  test("an image that cannot be had is refused with what to do", async () => {
+    assert.match(
+      JSON.stringify(await put(agent, "localhost:9/no/such:1")),
+      /"problem".*localhost:9/,
+    );
+  });
+
+  test("limits hold in the container, and its processes are those of the user", async () => {
+    const { id } = await agent.submit("echo ready; sleep 1000", { limits: { processes: 40 } });
+    await until(async () => (await agent.log(id)).includes("ready") || undefined);
+    const mark = `OUTRIGGER_JOB_FOLDER=${join(agent.home, ".outrigger/jobs", String(id))}`;
+    const [sleep] = findBearers(mark).filter((one) => one.name === "sleep");
+    assert.ok(sleep && isAlive(sleep));
+    assert.match(readFileSync(`/proc/${sleep.pid}/cgroup`, "utf8"), /outrigger-jobs-\d+-/);
+    await agent.call("cancelJob", { id, graceMs: 0 });
+  });
+}

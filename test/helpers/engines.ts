@@ -1,0 +1,141 @@
+import { execFile, execFileSync, spawn } from "node:child_process";
+import { once } from "node:events";
+import {
+  chmodSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  realpathSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { promisify } from "node:util";
+import { type Engine, findEngine } from "../../common/containers.ts";
+import { findProgram } from "../../common/mounts.ts";
+import { until } from "./agent.ts";
+import { unmountAll } from "./fuse.ts";
+
+/** A docker daemon, or a podman, that nobody else uses. */
+export interface TestEngine {
+  /** How programs come to use it. */
+  readonly env: Readonly<Record<string, string>>;
+  /** An image with busybox and bash. */
+  readonly image: string;
+  /** Runs it with these words; what it printed, trimmed. */
+  run(...words: readonly string[]): Promise<string>;
+}
+
+interface Cleaner {
+  after(clean: () => Promise<void>): void;
+}
+
+const path = process.env["PATH"] ?? "";
+const needed = { docker: ["docker", "dockerd", "runc"], podman: ["podman", "runc"] } as const;
+
+/** Why a test cannot have one of its own; false where it can. */
+export function whyNoEngine(name: Engine["name"]): string | false {
+  if (process.getuid?.() !== 0) return "needs root";
+  const missing = [...needed[name], "busybox"].find((one) => findProgram(path, one) === undefined);
+  return missing === undefined
+    ? false
+    : `needs ${missing} (docker.io, podman, runc, busybox-static)`;
+}
+
+/** Starts one of its own; it and all of its containers are gone with the test. */
+export async function startEngine(t: Cleaner, name: Engine["name"]): Promise<TestEngine> {
+  const folder = mkdtempSync(join(tmpdir(), "engine-"));
+  const { env, end } = await { docker: startDaemon, podman: settingsOfPodman }[name](folder);
+  const engine = findEngine(env, path);
+  if (engine?.name !== name) throw new Error(`${engine?.name} was found and not ${name}`);
+  const run = async (...words: readonly string[]) =>
+    (await promisify(execFile)(engine.file, words, { env: engine.env })).stdout.trim();
+  t.after(async () => {
+    const left = (await run("ps", "-aq")).split("\n").filter(Boolean);
+    if (left.length > 0) await run("rm", "-f", ...left);
+    await end();
+    await unmountAll(folder);
+    rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
+  });
+  const image = "lab/busy:1";
+  const change = ["-c", "ENV PATH=/opt/tool/bin:/usr/bin:/bin"];
+  await run("import", ...change, makeRoot(folder), image);
+  return { env, image, run };
+}
+
+interface Started extends Pick<TestEngine, "env"> {
+  end(): Promise<unknown>;
+}
+
+/** Without a bridge it changes no rule of the machine's firewall. */
+async function startDaemon(folder: string): Promise<Started> {
+  const socket = join(folder, "docker.sock");
+  const places = { "data-root": "root", "exec-root": "exec", pidfile: "pid" };
+  const flags = Object.entries(places).map(([flag, place]) => `--${flag}=${join(folder, place)}`);
+  flags.push("--bridge=none", "--iptables=false", "--ip-masq=false", `--host=unix://${socket}`);
+  const daemon = spawn("dockerd", flags, { stdio: "ignore" });
+  const end = async () => {
+    daemon.kill();
+    if (daemon.exitCode === null) await once(daemon, "exit");
+  };
+  await until(() => existsSync(socket) || undefined);
+  return { env: { DOCKER_HOST: `unix://${socket}` }, end };
+}
+
+async function settingsOfPodman(folder: string): Promise<Started> {
+  const files = {
+    CONTAINERS_CONF: `[engine]
+runtime = "runc"
+cgroup_manager = "cgroupfs"
+events_logger = "none"
+[containers]
+default_ulimits = ["nofile=1024:1024", "nproc=4096:4096"]
+`,
+    CONTAINERS_STORAGE_CONF: `[storage]
+driver = "overlay"
+graphroot = "${folder}/graph"
+runroot = "${folder}/run"
+`,
+  };
+  const env: Record<string, string> = { DOCKER_HOST: "unix:///nowhere/docker.sock" };
+  for (const [name, text] of Object.entries(files)) {
+    env[name] = join(folder, name);
+    writeFileSync(env[name], text);
+  }
+  return { env, end: async () => {} };
+}
+
+/** The archive of a root of 4 MB that has busybox, bash and what its user's shells read. */
+function makeRoot(folder: string): string {
+  const root = join(folder, "rootfs");
+  const folders = ["bin", "etc", "tmp", "proc", "sys", "dev", "root", "opt/tool/bin", "usr/bin"];
+  for (const one of folders) mkdirSync(join(root, one), { recursive: true });
+  const take = (file: string, as = file) => {
+    mkdirSync(dirname(join(root, as)), { recursive: true });
+    cpSync(realpathSync(file), join(root, as));
+  };
+  const busybox = findProgram(path, "busybox") ?? "";
+  const applets = execFileSync(busybox, ["--list"], { encoding: "utf8" }).trim().split("\n");
+  for (const applet of applets)
+    if (!["busybox", "bash"].includes(applet)) symlinkSync("busybox", join(root, "bin", applet));
+  take(busybox, "/bin/busybox");
+  take("/bin/bash");
+  for (const library of execFileSync("ldd", ["/bin/bash"], { encoding: "utf8" }).match(/\/\S+/g) ??
+    [])
+    take(library);
+  const texts = {
+    "etc/passwd": "root:x:0:0:root:/root:/bin/bash\n",
+    "etc/profile": "export PATH=/usr/bin:/bin\n",
+    "root/.bashrc": "export FROM_BASHRC=yes\n",
+    "opt/tool/bin/tool": "#!/bin/sh\necho the tool of the image\n",
+  };
+  for (const [file, text] of Object.entries(texts)) writeFileSync(join(root, file), text);
+  chmodSync(join(root, "opt/tool/bin/tool"), 0o755);
+  chmodSync(join(root, "tmp"), 0o1777);
+  const archive = join(folder, "root.tar");
+  execFileSync("tar", ["-C", root, "-cf", archive, "."]);
+  return archive;
+}
