@@ -152,10 +152,20 @@ async function resize(terminal: string, { columns, rows }: TerminalSize): Promis
   await promisify(execFile)("stty", words, { timeout: resizeMs }).catch(() => {});
 }
 
+const findShell = "__shell=$(command -pv bash || command -v bash || echo sh)";
+
 /** Becomes a shell that runs the command in $1, or one to talk to. */
-const become = `__shell=$(command -pv bash || command -v bash || echo sh)
+const become = `${findShell}
 case $1 in "") exec "$__shell" -l ;; esac
 exec "$__shell" -l -c "$1"`;
+
+/** The same in a container, whose image has a PATH that profiles may take away. */
+const becomeInside = `${findShell}
+exec "$__shell" -l -c '
+export PATH=$__path
+unset __path
+case $1 in "") exec "$0" -i ;; esac
+exec "$0" -c "$1"' "$__shell" "$1"`;
 
 /** Enters the control groups in $1, and is no more precious than others when memory runs out. $2 starts the shell. */
 const enter = `
@@ -196,7 +206,8 @@ function spawnShell(
   const place = { env: own, workdir: home, groups, flags };
   const { env, through } =
     container === undefined ? { env: own, through: [] } : enterContainer(agent, container, place);
-  const words = [...through, "/bin/sh", "-c", become, "sh", command ?? ""].map(shellWord);
+  const shell = ["/bin/sh", "-c", container ? becomeInside : become, "sh", command ?? ""];
+  const words = [...through, ...shell].map(shellWord);
   const size = terminal === null ? [] : [String(terminal.rows), String(terminal.columns)];
   const script = terminal === null ? plain : atTerminal;
   return spawn("/bin/sh", ["-c", script, "sh", groups.join(" "), words.join(" "), ...size], {

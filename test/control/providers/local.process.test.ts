@@ -138,7 +138,7 @@ function settingsOf(node: string): Record<string, string> | undefined {
   return Object.fromEntries(pairs.filter(([name]) => name.startsWith("OUTRIGGER_")));
 }
 
-test("a machine that cannot mount buckets refuses tasks that need it, and says what to install", () => {
+test("a machine that cannot mount buckets or run containers refuses tasks that need it, and says what to install", () => {
   const config = readConfig({ OUTRIGGER_HOME: "/none", PATH: "/none" });
   const { refusal } = localProvider(config, pino({ level: "silent" }));
 
@@ -147,6 +147,7 @@ test("a machine that cannot mount buckets refuses tasks that need it, and says w
     /^buckets cannot be mounted on this machine: (neither rclone|\/dev\/fuse is missing)/,
   );
   assert.equal(refusal?.({ mounts: true, infra: "ssh/lab" }), undefined);
+  assert.match(refusal?.({ container: true }) ?? "", /^this machine runs no containers: install/);
 });
 
 const noMounts = process.getuid?.() !== 0 && "only root may mount a folder";

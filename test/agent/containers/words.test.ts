@@ -1,0 +1,33 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { isShared } from "../../../agent/containers/binds.ts";
+import { gpuWords } from "../../../agent/containers/words.ts";
+
+const engine = (name: "docker" | "podman") => ({ name, file: `/usr/bin/${name}`, env: {} });
+
+test("the accelerators of a node are passed as each program takes them", () => {
+  const nvidia = (path: string) => path === "/dev/nvidiactl";
+  assert.deepEqual(gpuWords(engine("docker"), nvidia), ["--gpus", "all"]);
+  assert.deepEqual(gpuWords(engine("podman"), nvidia), ["--device", "nvidia.com/gpu=all"]);
+  const amd = ["--device", "/dev/kfd", "--device", "/dev/dri"];
+  assert.deepEqual(
+    gpuWords(engine("podman"), (path) => amd.includes(path)),
+    amd,
+  );
+  assert.deepEqual(
+    gpuWords(engine("docker"), () => false),
+    [],
+  );
+});
+
+test("what is mounted later is passed on from below a shared mount, and only from there", () => {
+  const mounts = [
+    "22 1 8:1 / / rw,relatime - ext4 /dev/sda rw",
+    "30 22 0:26 / /home rw shared:7 - ext4 /dev/sdb rw",
+    "31 30 0:27 / /home/ana/private rw - tmpfs tmpfs rw",
+  ].join("\n");
+  const shared = ["/srv", "/home/ana", "/homework", "/home/ana/private/x"].map((path) =>
+    isShared(mounts, path),
+  );
+  assert.deepEqual(shared, [false, true, false, false]);
+});

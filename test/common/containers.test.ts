@@ -1,0 +1,27 @@
+import assert from "node:assert/strict";
+import { chmodSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, test } from "node:test";
+import { findEngine } from "../../common/containers.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "programs-"));
+after(() => rmSync(folder, { recursive: true }));
+const socket = `unix://${join(folder, "docker.sock")}`;
+const nobody = { DOCKER_HOST: "unix:///nowhere" };
+
+function install(name: string): void {
+  writeFileSync(join(folder, name), "");
+  chmodSync(join(folder, name), 0o755);
+}
+
+test("docker is taken where its daemon can be used, and podman otherwise", () => {
+  assert.equal(findEngine(nobody, folder), undefined);
+  install("docker");
+  assert.equal(findEngine(nobody, folder), undefined);
+  install("podman");
+  assert.equal(findEngine(nobody, folder)?.file, join(folder, "podman"));
+  writeFileSync(join(folder, "docker.sock"), "");
+  const { name, env } = findEngine({ DOCKER_HOST: socket, SECRET: "s" }, folder) ?? {};
+  assert.deepEqual([name, env?.["DOCKER_HOST"], env?.["SECRET"]], ["docker", socket, undefined]);
+});

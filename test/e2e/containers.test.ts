@@ -1,0 +1,81 @@
+import assert from "node:assert/strict";
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+import { stringify } from "yaml";
+import { startEngine, whyNoEngine } from "../helpers/engines.ts";
+import { findAgent, kill, listNodeHomes, startControl } from "../helpers/programs.ts";
+import { aTask, clusterOf } from "./cluster.ts";
+
+const skip = whyNoEngine("docker");
+
+test("a cluster runs in an image, from its launch to its removal", {
+  skip,
+  timeout: 300_000,
+}, async (t) => {
+  const engine = await startEngine(t, "docker");
+  const control = await startControl(t, { env: engine.env });
+  const cluster = clusterOf(control, "boxed");
+  const containers = async () => (await engine.run("ps", "-aq")).split("\n").filter(Boolean);
+  const folder = join(control.home, "task");
+  mkdirSync(join(folder, "work"), { recursive: true });
+  writeFileSync(join(folder, "work/file"), "of the working folder\n");
+  const task = {
+    num_nodes: 2,
+    resources: { image_id: `docker:${engine.image}` },
+    workdir: join(folder, "work"),
+    file_mounts: { "~/single": join(folder, "work/file") },
+    setup: 'echo "echo installed" > /usr/bin/thing; chmod +x /usr/bin/thing',
+    run: 'tool; thing; cat file ~/single; echo "$WHO"; [ -e /etc/debian_version ] || echo "rank $SKYPILOT_NODE_RANK is inside"',
+    envs: { WHO: "me" },
+    config: { hooks: [{ run: "echo hook; tool; thing", events: ["stop", "down"] }] },
+  };
+  writeFileSync(join(folder, "task.yaml"), stringify(task));
+
+  await t.test("a launch tells of the image, and each node runs in a container", async () => {
+    const { code, stdout, stderr } = await control.cli(
+      "launch",
+      "-y",
+      "-c",
+      "boxed",
+      join(folder, "task.yaml"),
+    );
+    assert.equal(code, 0, stderr);
+    assert.match(
+      stderr,
+      /^image: lab\/busy:1 is there, and its container was started by docker \(on each of 2 nodes\)$/m,
+    );
+    for (const rank of [0, 1]) assert.match(stdout, new RegExp(`rank ${rank} is inside`));
+    for (const line of ["the tool of the image", "installed", "of the working folder", "me"])
+      assert.match(stdout, new RegExp(`${line}$`, "m"));
+    assert.equal((await containers()).length, 2);
+  });
+
+  await t.test("later jobs and shells run in it, and no other image is taken", async () => {
+    const id = await cluster.exec(aTask("thing"));
+    assert.equal((await cluster.follow(id)).text, "installed\n");
+    const shell = await control.cli("shell", "boxed", "--", "thing; tool; exit 4");
+    assert.deepEqual([shell.code, shell.stdout], [4, "installed\nthe tool of the image\n"]);
+    const other = aTask("true", { resources: { image_id: "docker:lab/other:1" } });
+    await assert.rejects(cluster.exec(other), /run in lab\/busy:1, the task asks for lab\/other:1/);
+  });
+
+  await t.test(
+    "a stop runs hooks in it and ends it; a start finds what was installed",
+    async () => {
+      await cluster.stop();
+      assert.deepEqual(await engine.run("ps", "-q"), "");
+      const log = (await control.cli("logs", "--hook", "stop", "boxed")).stdout;
+      assert.match(log, /^hook\nthe tool of the image\ninstalled\n/m);
+      await cluster.start();
+      const id = await cluster.exec(aTask("thing"));
+      assert.equal((await cluster.follow(id)).text, "installed\n");
+    },
+  );
+
+  await t.test("a removal leaves no container, though an agent was killed", async () => {
+    for (const home of listNodeHomes(control.home)) kill(findAgent(home) ?? 0);
+    await cluster.down();
+    assert.deepEqual(await containers(), []);
+  });
+});
