@@ -5,26 +5,6 @@ import { readNamed } from "../common/files.ts";
 import { product } from "../common/product.ts";
 import type { Env } from "./settings.ts";
 
-/** Options that change the task: they win over its YAML. */
-export interface TaskOptions {
-  readonly name?: string;
-  readonly workdir?: string;
-  readonly numNodes?: number;
-  readonly cpus?: string;
-  readonly memory?: string;
-  readonly gpus?: string;
-  readonly infra?: string;
-  readonly instanceType?: string;
-  readonly useSpot?: boolean;
-  readonly diskSize?: number;
-  readonly imageId?: string;
-  readonly ports?: readonly string[];
-  readonly env?: readonly string[];
-  readonly envFile?: string;
-  readonly secret?: readonly string[];
-  readonly secretFile?: string;
-}
-
 /** A whole number that is at least `least` and at most `most`; throws `UsageError`. */
 export const wholeNumber =
   (least: number, most = Number.POSITIVE_INFINITY) =>

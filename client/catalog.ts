@@ -26,33 +26,45 @@ import { secretCommands } from "./catalog/secrets.ts";
 import { servingCommands } from "./catalog/serving.ts";
 import { sshCommands } from "./catalog/ssh.ts";
 import { storageCommands } from "./catalog/storage.ts";
+import type { ValuesIn } from "./catalog/values.ts";
 import { volumeCommands } from "./catalog/volumes.ts";
 import { workspaceCommands } from "./catalog/workspaces.ts";
+import type { Run } from "./world.ts";
 
-const rows: readonly CommandRow[] = [
-  ...clusterCommands,
-  ...jobCommands,
-  ...managedJobCommands,
-  ...poolCommands,
-  ...sshCommands,
-  ...nodeCommands,
-  ...servingCommands,
-  ...recipeCommands,
-  ...secretCommands,
-  ...storageCommands,
-  ...volumeCommands,
-  ...workspaceCommands,
-  ...controlCommands,
-  ...accessCommands,
-  ...auditCommands,
-  ...configurationCommands,
-  ...installationCommands,
-];
+const groups = [
+  clusterCommands,
+  jobCommands,
+  managedJobCommands,
+  poolCommands,
+  sshCommands,
+  nodeCommands,
+  servingCommands,
+  recipeCommands,
+  secretCommands,
+  storageCommands,
+  volumeCommands,
+  workspaceCommands,
+  controlCommands,
+  accessCommands,
+  auditCommands,
+  configurationCommands,
+  installationCommands,
+] as const;
 
 /** Every command, in the order of help, with the options that they share. */
-export const commands: readonly CommandRow[] = rows.map((row) =>
-  row.readsItself ? row : { ...row, options: [...row.options, ...sharedBy(row)] },
-);
+export const commands: readonly CommandRow[] = groups
+  .flat()
+  .map((row) => (row.readsItself ? row : { ...row, options: [...row.options, ...sharedBy(row)] }));
+
+type Given = NonNullable<(typeof groups)[number]["given"]>[number];
+
+/** What the options of a command give; those that many commands share are not among them. */
+export type OptionsOf<Name extends Given["name"]> = ValuesIn<
+  Extract<Given, { readonly name: Name }>
+>;
+
+/** The code of a command. */
+export type Command<Name extends Given["name"]> = Run<OptionsOf<Name>>;
 
 /** All tell errors as JSON where they are asked to, and those that wait can be given a limit. */
 function sharedBy({ name, options }: CommandRow): OptionRow[] {

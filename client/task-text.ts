@@ -15,7 +15,7 @@ import { readNamed } from "../common/files.ts";
 import { formatIssues } from "../contract/task/issues.ts";
 import { splitParts } from "../contract/task/parts.ts";
 import { parseYaml } from "../contract/task/yaml-text.ts";
-import type { TaskOptions } from "./arguments.ts";
+import type { TaskOptions } from "./catalog/values.ts";
 
 /** Where the values of a task come from, beside its file. */
 export interface TaskPlace {

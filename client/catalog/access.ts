@@ -1,7 +1,7 @@
 import { roleNames } from "../../contract/roles.ts";
 import { wholeNumber } from "../arguments.ts";
 import * as option from "./options.ts";
-import { inGroup } from "./row.ts";
+import { type Code, inGroup } from "./row.ts";
 
 const role = { choices: roleNames };
 const passwordStdin = {
@@ -25,27 +25,27 @@ export const accessCommands = inGroup("Access:", [
     more:
       "Without --endpoint, the login is for the context in use. See docs/contexts.md." +
       "\n\nExamples:\n  outrigger login --endpoint https://control.example",
-    load: async () => (await import("../commands/login.ts")).login,
+    load: async (): Promise<Code> => (await import("../commands/login.ts")).login,
   },
   {
     name: "logout",
     summary: "End the login of the context in use.",
     more: "Examples:\n  outrigger logout",
-    load: async () => (await import("../commands/logout.ts")).logout,
+    load: async (): Promise<Code> => (await import("../commands/logout.ts")).logout,
   },
   {
     name: "whoami",
     summary: "Show who you are to the control plane, and your role.",
     options: { ...option.outputs },
     more: "Examples:\n  outrigger whoami\n  outrigger whoami -o json",
-    load: async () => (await import("../commands/whoami.ts")).whoami,
+    load: async (): Promise<Code> => (await import("../commands/whoami.ts")).whoami,
   },
   {
     name: "users list",
     summary: "List users and their roles.",
     options: { ...option.outputs },
     more: "Examples:\n  outrigger users list",
-    load: async () => (await import("../commands/users.ts")).list,
+    load: async (): Promise<Code> => (await import("../commands/users.ts")).list,
   },
   {
     name: "users create",
@@ -56,7 +56,7 @@ export const accessCommands = inGroup("Access:", [
       ...passwordStdin,
     },
     more: "Examples:\n  outrigger users create ann --role admin",
-    load: async () => (await import("../commands/users.ts")).create,
+    load: async (): Promise<Code> => (await import("../commands/users.ts")).create,
   },
   {
     name: "users update",
@@ -70,7 +70,7 @@ export const accessCommands = inGroup("Access:", [
     more:
       "You can change your own password; everything else takes an administrator." +
       "\n\nExamples:\n  outrigger users update ann --role viewer",
-    load: async () => (await import("../commands/users.ts")).update,
+    load: async (): Promise<Code> => (await import("../commands/users.ts")).update,
   },
   {
     name: "users delete",
@@ -80,7 +80,7 @@ export const accessCommands = inGroup("Access:", [
     more:
       "Refused while a user owns clusters, services or requests that have not ended." +
       "\n\nExamples:\n  outrigger users delete ann",
-    load: async () => (await import("../commands/users.ts")).remove,
+    load: async (): Promise<Code> => (await import("../commands/users.ts")).remove,
   },
   {
     name: "users import",
@@ -90,20 +90,20 @@ export const accessCommands = inGroup("Access:", [
     more:
       "The first line is username,password,role. If one line is wrong, no user is created." +
       "\n\nExamples:\n  outrigger users import users.csv",
-    load: async () => (await import("../commands/users-csv.ts")).importUsers,
+    load: async (): Promise<Code> => (await import("../commands/users-csv.ts")).importUsers,
   },
   {
     name: "users export",
     summary: "Print users as CSV, without passwords.",
     more: "Examples:\n  outrigger users export > users.csv",
-    load: async () => (await import("../commands/users-csv.ts")).exportUsers,
+    load: async (): Promise<Code> => (await import("../commands/users-csv.ts")).exportUsers,
   },
   {
     name: "tokens list",
     summary: "List the tokens of service accounts.",
     options: { ...option.outputs },
     more: "Examples:\n  outrigger tokens list",
-    load: async () => (await import("../commands/tokens.ts")).list,
+    load: async (): Promise<Code> => (await import("../commands/tokens.ts")).list,
   },
   {
     name: "tokens create",
@@ -118,7 +118,7 @@ export const accessCommands = inGroup("Access:", [
       ...option.outputs,
     },
     more: `${tokenUse}\n\nExamples:\n  outrigger tokens create ci --expires-in-days 90`,
-    load: async () => (await import("../commands/tokens.ts")).create,
+    load: async (): Promise<Code> => (await import("../commands/tokens.ts")).create,
   },
   {
     name: "tokens rotate",
@@ -133,7 +133,7 @@ export const accessCommands = inGroup("Access:", [
       ...option.outputs,
     },
     more: `${tokenUse}\n\nExamples:\n  outrigger tokens rotate ci`,
-    load: async () => (await import("../commands/tokens.ts")).rotate,
+    load: async (): Promise<Code> => (await import("../commands/tokens.ts")).rotate,
   },
   {
     name: "tokens role",
@@ -143,7 +143,7 @@ export const accessCommands = inGroup("Access:", [
     more:
       `Roles: ${roleNames.join(", ")}. A service account has at most the role of its creator.` +
       "\n\nExamples:\n  outrigger tokens role ci viewer",
-    load: async () => (await import("../commands/tokens.ts")).role,
+    load: async (): Promise<Code> => (await import("../commands/tokens.ts")).role,
   },
   {
     name: "tokens delete",
@@ -151,6 +151,6 @@ export const accessCommands = inGroup("Access:", [
     summary: "Delete tokens and their service accounts.",
     options: { ...option.yes, ...option.ignoreNotFound },
     more: "Examples:\n  outrigger tokens delete ci",
-    load: async () => (await import("../commands/tokens.ts")).remove,
+    load: async (): Promise<Code> => (await import("../commands/tokens.ts")).remove,
   },
 ]);

@@ -1,6 +1,6 @@
 import { pastOf, wholeNumber } from "../arguments.ts";
 import * as option from "./options.ts";
-import { inGroup } from "./row.ts";
+import { type Code, inGroup } from "./row.ts";
 
 /** The command that tells who did what. */
 export const auditCommands = inGroup("Access:", [
@@ -36,6 +36,6 @@ Examples:
   outrigger audit -w --refused
   outrigger audit -o ndjson > audit.ndjson       export all of it
   outrigger audit --verify`,
-    load: async () => (await import("../commands/audit.ts")).audit,
+    load: async (): Promise<Code> => (await import("../commands/audit.ts")).audit,
   },
 ]);

@@ -1,27 +1,27 @@
 import { durationOf, wholeNumber } from "../arguments.ts";
 import type { Options } from "./options.ts";
 import * as option from "./options.ts";
-import { inGroup } from "./row.ts";
+import { type Code, inGroup } from "./row.ts";
 
 const clusters = "Clusters:";
 const names = "Names may be patterns such as 'dev-*'; quote them.";
 const asking =
   "With names, it asks for confirmation only on a terminal. --all and patterns need a terminal or -y.";
 
-const purge: Options = {
+const purge = {
   "-p, --purge":
     "Skip hooks, and forget the cluster even if its provider fails; then check for leftovers yourself.",
-};
-const skipHooks: Options = { "--skip-hooks": "End the running hook and skip the others." };
+} as const satisfies Options;
+const skipHooks = { "--skip-hooks": "End the running hook and skip the others." };
 /** Of commands that take clusters away. */
-const ending: Options = {
+const ending = {
   ...option.all,
   ...option.yes,
   ...option.ignoreNotFound,
   ...purge,
   ...skipHooks,
   ...option.later,
-};
+} as const satisfies Options;
 const whileHooks =
   "While hooks run, outrigger logs --hook CLUSTER shows their output. Run the command again with " +
   "--skip-hooks to end them.";
@@ -58,7 +58,7 @@ Examples:
   outrigger launch -c dev -i 30 --down task.yaml    delete after 30 idle minutes
   outrigger launch -d --env STEPS=100 task.yaml     do not wait for the job`,
     startsControl: true,
-    load: async () => (await import("../commands/launch.ts")).launch,
+    load: async (): Promise<Code> => (await import("../commands/launch.ts")).launch,
   },
   {
     name: "exec",
@@ -78,7 +78,7 @@ Examples:
   outrigger exec -c dev task.yaml
   sed s/small/large/ task.yaml | outrigger exec dev -`,
     startsControl: true,
-    load: async () => (await import("../commands/exec.ts")).exec,
+    load: async (): Promise<Code> => (await import("../commands/exec.ts")).exec,
   },
   {
     name: "shell",
@@ -97,7 +97,7 @@ Examples:
   outrigger shell dev
   outrigger shell dev -n 1 -- nvidia-smi -l 5
   outrigger shell dev -- 'cat > data.json' < data.json`,
-    load: async () => (await import("../commands/shell.ts")).shell,
+    load: async (): Promise<Code> => (await import("../commands/shell.ts")).shell,
   },
   {
     name: "status",
@@ -119,7 +119,7 @@ Examples:
   outrigger status                                clusters of yours
   outrigger status dev -w                         one cluster, shown again after each change
   outrigger status 'exp-*' --fields name,status   as JSON, for scripts`,
-    load: async () => (await import("../commands/status.ts")).status,
+    load: async (): Promise<Code> => (await import("../commands/status.ts")).status,
   },
   {
     name: "start",
@@ -141,7 +141,7 @@ Examples:
   outrigger start dev
   outrigger start dev -i 30 --down                and delete it after 30 idle minutes`,
     startsControl: true,
-    load: async () => (await import("../commands/lifecycle.ts")).start,
+    load: async (): Promise<Code> => (await import("../commands/lifecycle.ts")).start,
   },
   {
     name: "stop",
@@ -153,7 +153,7 @@ Examples:
 Examples:
   outrigger stop dev                              runs the stop hooks first
   outrigger stop -a -y                            all of your clusters, without a question`,
-    load: async () => (await import("../commands/lifecycle.ts")).stop,
+    load: async (): Promise<Code> => (await import("../commands/lifecycle.ts")).stop,
   },
   {
     name: "down",
@@ -165,7 +165,7 @@ Examples:
 Examples:
   outrigger down dev                              runs the down hooks first
   outrigger down 'exp-*' -y --ignore-not-found    for scripts that clean up`,
-    load: async () => (await import("../commands/lifecycle.ts")).down,
+    load: async (): Promise<Code> => (await import("../commands/lifecycle.ts")).down,
   },
   {
     name: "autostop",
@@ -189,7 +189,7 @@ Examples:
   outrigger autostop dev -i 30                    stop after 30 idle minutes
   outrigger autostop dev -i 30 --down             delete instead
   outrigger autostop dev --cancel                 never`,
-    load: async () => (await import("../commands/autostop.ts")).autostop,
+    load: async (): Promise<Code> => (await import("../commands/autostop.ts")).autostop,
   },
   {
     name: "preempt",
@@ -211,6 +211,6 @@ Examples:
   outrigger preempt dev                           hooks have 30 seconds
   outrigger preempt dev --node 1 --notice 2m
   outrigger preempt train-3 --lose                the cluster of managed job 3, without a notice`,
-    load: async () => (await import("../commands/preempt.ts")).preempt,
+    load: async (): Promise<Code> => (await import("../commands/preempt.ts")).preempt,
   },
 ]);

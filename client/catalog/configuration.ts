@@ -1,5 +1,5 @@
 import * as option from "./options.ts";
-import { inGroup } from "./row.ts";
+import { type Code, inGroup } from "./row.ts";
 
 /** Commands about what the client reads before it connects. */
 export const configurationCommands = inGroup("Configuration:", [
@@ -17,7 +17,7 @@ export const configurationCommands = inGroup("Configuration:", [
 
 Examples:
   outrigger context add prod --endpoint https://control.example --token-file ~/.prod-token --use`,
-    load: async () => (await import("../commands/context.ts")).add,
+    load: async (): Promise<Code> => (await import("../commands/context.ts")).add,
   },
   {
     name: "context use",
@@ -26,7 +26,7 @@ Examples:
     more: `Examples:
   outrigger context use prod
   outrigger context use default`,
-    load: async () => (await import("../commands/context.ts")).use,
+    load: async (): Promise<Code> => (await import("../commands/context.ts")).use,
   },
   {
     name: "context list",
@@ -34,7 +34,7 @@ Examples:
     options: option.outputs,
     more: `Examples:
   outrigger context list`,
-    load: async () => (await import("../commands/context.ts")).list,
+    load: async (): Promise<Code> => (await import("../commands/context.ts")).list,
   },
   {
     name: "context remove",
@@ -43,7 +43,7 @@ Examples:
     options: { ...option.ignoreNotFound },
     more: `Examples:
   outrigger context remove prod`,
-    load: async () => (await import("../commands/context.ts")).remove,
+    load: async (): Promise<Code> => (await import("../commands/context.ts")).remove,
   },
   {
     name: "config show",
@@ -56,6 +56,6 @@ Examples:
 
 Examples:
   outrigger config show --origin`,
-    load: async () => (await import("../commands/config-show.ts")).show,
+    load: async (): Promise<Code> => (await import("../commands/config-show.ts")).show,
   },
 ]);

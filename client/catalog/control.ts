@@ -1,6 +1,6 @@
 import { wholeNumber } from "../arguments.ts";
 import * as option from "./options.ts";
-import { inGroup } from "./row.ts";
+import { type Code, inGroup } from "./row.ts";
 
 const control = "Control plane:";
 const shell = "Shell:";
@@ -24,14 +24,14 @@ export const controlCommands = inGroup(control, [
 Examples:
   outrigger api start
   outrigger api start --port 0                    on any free port; commands find it by themselves`,
-    load: async () => (await import("../commands/api-start.ts")).start,
+    load: async (): Promise<Code> => (await import("../commands/api-start.ts")).start,
   },
   {
     name: "api stop",
     summary: "Stop the control plane of this machine; clusters and jobs keep running.",
     more: `Examples:
   outrigger api stop`,
-    load: async () => (await import("../commands/api-stop.ts")).stop,
+    load: async (): Promise<Code> => (await import("../commands/api-stop.ts")).stop,
   },
   {
     name: "api restore",
@@ -42,7 +42,7 @@ Examples:
 Examples:
   outrigger api restore
   outrigger api restore state-2026-01-31T09-30-00Z.db a certain copy`,
-    load: async () => (await import("../commands/api-restore.ts")).restore,
+    load: async (): Promise<Code> => (await import("../commands/api-restore.ts")).restore,
   },
   {
     name: "api orphans",
@@ -56,7 +56,7 @@ Examples:
   outrigger api orphans
   outrigger api orphans --adopt 4f1c
   outrigger api orphans --end 4f1c`,
-    load: async () => (await import("../commands/api-orphans.ts")).orphans,
+    load: async (): Promise<Code> => (await import("../commands/api-orphans.ts")).orphans,
   },
   {
     name: "api config",
@@ -66,7 +66,7 @@ Examples:
     more:
       `Actions: show (the default), edit (in EDITOR), set -f FILE, history. Secrets are shown as [secret]; left so, they stay as they are. If \`version\` in the file is not the newest one, set is refused. See docs/workspaces.md. For the settings of this command line: outrigger config show` +
       "\n\nExamples:\n  outrigger api config\n  outrigger api config set -f config.yaml",
-    load: async () => (await import("../commands/api-config.ts")).config,
+    load: async (): Promise<Code> => (await import("../commands/api-config.ts")).config,
   },
   {
     name: "api info",
@@ -75,7 +75,7 @@ Examples:
     more: `Examples:
   outrigger api info
   outrigger api info --fields version,user        as JSON, for scripts`,
-    load: async () => (await import("../commands/api-info.ts")).info,
+    load: async (): Promise<Code> => (await import("../commands/api-info.ts")).info,
   },
   {
     name: "api status",
@@ -93,7 +93,7 @@ Examples:
     more: `Examples:
   outrigger api status
   outrigger api status -a -l 20 --cluster dev     also ended ones, of one cluster`,
-    load: async () => (await import("../commands/api-requests.ts")).status,
+    load: async (): Promise<Code> => (await import("../commands/api-requests.ts")).status,
   },
   {
     name: "api logs",
@@ -103,7 +103,7 @@ Examples:
     more: `Examples:
   outrigger api logs                              the newest request
   outrigger api logs 3f2a --no-follow             a request, by the beginning of its id`,
-    load: async () => (await import("../commands/api-requests.ts")).logs,
+    load: async (): Promise<Code> => (await import("../commands/api-requests.ts")).logs,
   },
   {
     name: "api cancel",
@@ -113,7 +113,7 @@ Examples:
     more: `Examples:
   outrigger api cancel 3f2a
   outrigger api cancel -a -y`,
-    load: async () => (await import("../commands/api-requests.ts")).cancel,
+    load: async (): Promise<Code> => (await import("../commands/api-requests.ts")).cancel,
   },
   {
     name: "completion",
@@ -125,7 +125,7 @@ Examples:
   outrigger completion zsh > ~/.zfunc/_outrigger
   outrigger completion fish > ~/.config/fish/completions/outrigger.fish
   outrigger completion powershell | Out-String | Invoke-Expression`,
-    load: async () => (await import("../commands/completion.ts")).completion,
+    load: async (): Promise<Code> => (await import("../commands/completion.ts")).completion,
   },
   {
     name: "complete",
@@ -134,6 +134,6 @@ Examples:
     summary: "Words that may stand next, for completion scripts.",
     hidden: true,
     readsItself: true,
-    load: async () => (await import("../commands/completion.ts")).complete,
+    load: async (): Promise<Code> => (await import("../commands/completion.ts")).complete,
   },
 ]);

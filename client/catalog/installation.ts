@@ -1,5 +1,5 @@
 import * as option from "./options.ts";
-import { inGroup } from "./row.ts";
+import { type Code, inGroup } from "./row.ts";
 
 const installation = "Installation:";
 
@@ -14,7 +14,7 @@ export const installationCommands = inGroup(installation, [
 Examples:
   outrigger doctor
   outrigger doctor --fields check,status,hint     as JSON, for scripts`,
-    load: async () => (await import("../commands/doctor.ts")).doctor,
+    load: async (): Promise<Code> => (await import("../commands/doctor.ts")).doctor,
   },
   {
     name: "version",
@@ -25,6 +25,6 @@ Examples:
 Examples:
   outrigger version
   outrigger version --fields version,commit       as JSON, for scripts`,
-    load: async () => (await import("../commands/version.ts")).version,
+    load: async (): Promise<Code> => (await import("../commands/version.ts")).version,
   },
 ]);

@@ -1,6 +1,6 @@
 import { groupOf, wholeNumber } from "../arguments.ts";
 import * as option from "./options.ts";
-import { inGroup } from "./row.ts";
+import { type Code, inGroup } from "./row.ts";
 
 const jobs = "Jobs:";
 /** Commands about jobs, and about what happened. */
@@ -23,7 +23,7 @@ Examples:
   outrigger queue dev                             its jobs, newest first
   outrigger queue dev -s -w                       those that wait or run, shown again after each change
   outrigger queue dev -l 20 --fields id,status    as JSON, for scripts`,
-    load: async () => (await import("../commands/queue.ts")).queue,
+    load: async (): Promise<Code> => (await import("../commands/queue.ts")).queue,
   },
   {
     name: "logs",
@@ -56,7 +56,7 @@ Examples:
   outrigger logs --hook dev                         the running or latest hooks
   outrigger logs --hook down dev                    the hooks that ran before down
   outrigger logs --hook stop stop                   the stop hooks of a cluster named stop`,
-    load: async () => (await import("../commands/logs.ts")).logs,
+    load: async (): Promise<Code> => (await import("../commands/logs.ts")).logs,
   },
   {
     name: "download",
@@ -72,7 +72,7 @@ Examples:
   outrigger download dev:results                    to ./results
   outrigger download dev:results/model.pt models/   to models/model.pt
   outrigger download dev:~/logs logs --rank 1       from the second node`,
-    load: async () => (await import("../commands/download.ts")).download,
+    load: async (): Promise<Code> => (await import("../commands/download.ts")).download,
   },
   {
     name: "cancel",
@@ -90,7 +90,7 @@ Examples:
 Examples:
   outrigger cancel dev 3 4                        two jobs
   outrigger cancel dev -a -y                      all of your jobs there`,
-    load: async () => (await import("../commands/cancel.ts")).cancel,
+    load: async (): Promise<Code> => (await import("../commands/cancel.ts")).cancel,
   },
   {
     name: "events",
@@ -107,7 +107,7 @@ Examples:
   outrigger events dev                              what happened to dev
   outrigger events -f dev                           and then new events as they come
   outrigger events -f                               events of all clusters`,
-    load: async () => (await import("../commands/events.ts")).events,
+    load: async (): Promise<Code> => (await import("../commands/events.ts")).events,
   },
   {
     name: "explain",
@@ -120,7 +120,7 @@ Examples:
   outrigger explain dev                             a cluster or a service
   outrigger explain 3                               managed job 3
   outrigger explain 3f2a                            a request, by the beginning of its id`,
-    load: async () => (await import("../commands/explain.ts")).explain,
+    load: async (): Promise<Code> => (await import("../commands/explain.ts")).explain,
   },
   {
     name: "cost-report",
@@ -140,7 +140,7 @@ Examples:
   outrigger cost-report --days 7
   outrigger cost-report --by label:team
   outrigger cost-report --fields name,cost_usd    as JSON, for scripts`,
-    load: async () => (await import("../commands/cost-report.ts")).costReport,
+    load: async (): Promise<Code> => (await import("../commands/cost-report.ts")).costReport,
   },
   {
     name: "gpus list",
@@ -158,7 +158,7 @@ Examples:
   outrigger gpus list
   outrigger gpus list H100:8
   outrigger gpus list A100 --infra aws -o json`,
-    load: async () => (await import("../commands/gpus.ts")).list,
+    load: async (): Promise<Code> => (await import("../commands/gpus.ts")).list,
   },
   {
     name: "check",
@@ -169,6 +169,6 @@ Examples:
     more: `Examples:
   outrigger check
   outrigger check ssh -v                          why a host cannot be used`,
-    load: async () => (await import("../commands/check.ts")).check,
+    load: async (): Promise<Code> => (await import("../commands/check.ts")).check,
   },
 ]);

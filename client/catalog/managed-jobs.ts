@@ -1,9 +1,11 @@
 import { wholeNumber } from "../arguments.ts";
 import * as option from "./options.ts";
-import { inGroup } from "./row.ts";
+import { type Code, inGroup } from "./row.ts";
 
 const managed = "Managed jobs:";
-const name: option.Options = { "-n, --name <name>": "The latest managed job of this name." };
+const name = {
+  "-n, --name <name>": "The latest managed job of this name.",
+} as const satisfies option.Options;
 
 /** Commands about managed jobs. */
 export const managedJobCommands = inGroup(managed, [
@@ -36,7 +38,7 @@ Examples:
   outrigger jobs launch --use-spot train.yaml       on machines that may be taken back
   outrigger jobs launch --num-jobs 8 sweep.yaml     eight copies, numbered by OUTRIGGER_JOB_RANK`,
     startsControl: true,
-    load: async () => (await import("../commands/jobs-launch.ts")).jobsLaunch,
+    load: async (): Promise<Code> => (await import("../commands/jobs-launch.ts")).jobsLaunch,
   },
   {
     name: "jobs map",
@@ -65,7 +67,7 @@ Examples:
 Examples:
   outrigger jobs map -p warm --inputs prompts.jsonl --results answers.jsonl answer.yaml`,
     startsControl: true,
-    load: async () => (await import("../commands/jobs-map.ts")).jobsMap,
+    load: async (): Promise<Code> => (await import("../commands/jobs-map.ts")).jobsMap,
   },
   {
     name: "jobs queue",
@@ -81,7 +83,7 @@ Examples:
   outrigger jobs queue                              your newest jobs
   outrigger jobs queue -s -w                        those that have not ended, shown again after each change
   outrigger jobs queue -u --fields id,status        everyone's, as JSON`,
-    load: async () => (await import("../commands/jobs-queue.ts")).jobsQueue,
+    load: async (): Promise<Code> => (await import("../commands/jobs-queue.ts")).jobsQueue,
   },
   {
     name: "jobs logs",
@@ -101,7 +103,7 @@ Examples:
   outrigger jobs logs 3 eval                        its task eval
   outrigger jobs logs -n train --tail 20 --no-follow
   outrigger jobs logs 3 --controller                why it was recovered`,
-    load: async () => (await import("../commands/jobs-logs.ts")).jobsLogs,
+    load: async (): Promise<Code> => (await import("../commands/jobs-logs.ts")).jobsLogs,
   },
   {
     name: "jobs events",
@@ -118,7 +120,7 @@ Examples:
 Examples:
   outrigger jobs events 3                           oldest first
   outrigger jobs events 3 --clusters                and how each cluster came and went`,
-    load: async () => (await import("../commands/jobs-events.ts")).jobsEvents,
+    load: async (): Promise<Code> => (await import("../commands/jobs-events.ts")).jobsEvents,
   },
   {
     name: "jobs download",
@@ -134,7 +136,7 @@ Examples:
 Examples:
   outrigger jobs download 3                         attempt-1.log, attempt-2.log, ...
   outrigger jobs download -n train --controller`,
-    load: async () => (await import("../commands/jobs-download.ts")).jobsDownload,
+    load: async (): Promise<Code> => (await import("../commands/jobs-download.ts")).jobsDownload,
   },
   {
     name: "jobs wait",
@@ -146,7 +148,7 @@ Examples:
 Examples:
   outrigger jobs wait 3 && echo done
   outrigger jobs wait -n train --timeout 2h`,
-    load: async () => (await import("../commands/jobs-wait.ts")).jobsWait,
+    load: async (): Promise<Code> => (await import("../commands/jobs-wait.ts")).jobsWait,
   },
   {
     name: "jobs cancel",
@@ -166,6 +168,6 @@ Examples:
 Examples:
   outrigger jobs cancel 3 4                         two jobs
   outrigger jobs cancel -a -y                       all of yours`,
-    load: async () => (await import("../commands/jobs-cancel.ts")).jobsCancel,
+    load: async (): Promise<Code> => (await import("../commands/jobs-cancel.ts")).jobsCancel,
   },
 ]);

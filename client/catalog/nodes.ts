@@ -1,10 +1,10 @@
 import type { Options } from "./options.ts";
-import { inGroup } from "./row.ts";
+import { type Code, inGroup } from "./row.ts";
 
-const options: Options = {
+const options = {
   "--user": "Use the systemd instance of your user, even as root.",
   "--dry-run": "Print what would be done and change nothing.",
-};
+} as const satisfies Options;
 
 /** Commands that are run on a node itself. */
 export const nodeCommands = inGroup("Nodes:", [
@@ -17,7 +17,7 @@ export const nodeCommands = inGroup("Nodes:", [
 Examples:
   outrigger agent install --dry-run               show the unit
   sudo outrigger agent install                    a system service`,
-    load: async () => (await import("../commands/agent-install.ts")).install,
+    load: async (): Promise<Code> => (await import("../commands/agent-install.ts")).install,
   },
   {
     name: "agent uninstall",
@@ -25,6 +25,6 @@ Examples:
     options,
     more: `Examples:
   outrigger agent uninstall`,
-    load: async () => (await import("../commands/agent-install.ts")).uninstall,
+    load: async (): Promise<Code> => (await import("../commands/agent-install.ts")).uninstall,
   },
 ]);

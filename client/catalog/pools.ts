@@ -1,6 +1,6 @@
 import { wholeNumber } from "../arguments.ts";
 import * as option from "./options.ts";
-import { inGroup } from "./row.ts";
+import { type Code, inGroup } from "./row.ts";
 
 const pools = "Managed jobs:";
 const names = "Names may be patterns such as 'warm-*'; quote them.";
@@ -35,7 +35,7 @@ Examples:
   outrigger jobs launch -p warm train.yaml          a job on one of its workers
   outrigger jobs pool apply -p warm --workers 4     more workers`,
     startsControl: true,
-    load: async () => (await import("../commands/pool-apply.ts")).poolApply,
+    load: async (): Promise<Code> => (await import("../commands/pool-apply.ts")).poolApply,
   },
   {
     name: "jobs pool status",
@@ -47,7 +47,7 @@ Examples:
 Examples:
   outrigger jobs pool status                        every pool
   outrigger jobs pool status warm -v                also explains the number of workers`,
-    load: async () => (await import("../commands/serve-status.ts")).poolStatus,
+    load: async (): Promise<Code> => (await import("../commands/serve-status.ts")).poolStatus,
   },
   {
     name: "jobs pool logs",
@@ -65,7 +65,7 @@ Examples:
 Examples:
   outrigger jobs pool logs warm                     what was decided about the pool
   outrigger jobs pool logs warm 1                   the setup of worker 1`,
-    load: async () => (await import("../commands/pool-logs.ts")).poolLogs,
+    load: async (): Promise<Code> => (await import("../commands/pool-logs.ts")).poolLogs,
   },
   {
     name: "jobs pool down",
@@ -83,6 +83,6 @@ Examples:
 Examples:
   outrigger jobs pool down warm                     with all of its workers
   outrigger jobs pool down -y -p warm               also cancels its jobs`,
-    load: async () => (await import("../commands/serve-down.ts")).poolDown,
+    load: async (): Promise<Code> => (await import("../commands/serve-down.ts")).poolDown,
   },
 ]);

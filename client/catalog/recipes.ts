@@ -1,10 +1,12 @@
 import type { Options } from "./options.ts";
 import * as option from "./options.ts";
-import { inGroup } from "./row.ts";
+import { type Code, inGroup } from "./row.ts";
 
 const recipes = "Recipes:";
 const types = ["cluster", "job", "service", "pool", "volume"];
-const description: Options = { "--description <text>": "What it does, in a few words." };
+const description = {
+  "--description <text>": "What it does, in a few words.",
+} as const satisfies Options;
 
 /** Commands about recipes. */
 export const recipeCommands = inGroup(recipes, [
@@ -20,7 +22,7 @@ export const recipeCommands = inGroup(recipes, [
     more: `Examples:
   outrigger recipes list
   outrigger recipes list --mine --type job`,
-    load: async () => (await import("../commands/recipes.ts")).list,
+    load: async (): Promise<Code> => (await import("../commands/recipes.ts")).list,
   },
   {
     name: "recipes show",
@@ -33,7 +35,7 @@ Examples:
   outrigger recipes show fine-tuning
   outrigger recipes show fine-tuning@1 > task.yaml
   outrigger jobs launch --env CHECKPOINTS=/shared/run-1 recipes:fine-tuning`,
-    load: async () => (await import("../commands/recipes.ts")).show,
+    load: async (): Promise<Code> => (await import("../commands/recipes.ts")).show,
   },
   {
     name: "recipes create",
@@ -47,7 +49,7 @@ Examples:
 
 Examples:
   outrigger recipes create sweep sweep.yaml --type job --description 'Learning rates'`,
-    load: async () => (await import("../commands/recipes.ts")).create,
+    load: async (): Promise<Code> => (await import("../commands/recipes.ts")).create,
   },
   {
     name: "recipes update",
@@ -56,7 +58,7 @@ Examples:
     options: { ...description },
     more: `Examples:
   outrigger recipes update sweep sweep.yaml`,
-    load: async () => (await import("../commands/recipes.ts")).update,
+    load: async (): Promise<Code> => (await import("../commands/recipes.ts")).update,
   },
   {
     name: "recipes delete",
@@ -65,13 +67,13 @@ Examples:
     options: { ...option.yes, ...option.ignoreNotFound },
     more: `Examples:
   outrigger recipes delete sweep`,
-    load: async () => (await import("../commands/recipes.ts")).remove,
+    load: async (): Promise<Code> => (await import("../commands/recipes.ts")).remove,
   },
   ...(["pin", "unpin"] as const).map((verb) => ({
     name: `recipes ${verb}`,
     operands: "<name>",
     summary: verb === "pin" ? "List a recipe before others; for administrators." : "Undo that.",
     more: `Examples:\n  outrigger recipes ${verb} sweep`,
-    load: async () => (await import("../commands/recipes.ts"))[verb],
+    load: async (): Promise<Code> => (await import("../commands/recipes.ts"))[verb],
   })),
 ]);

@@ -18,8 +18,11 @@ export interface CommandRow {
   /** It reads its words itself, those that ask for help among them; none is an option of ours. */
   readonly readsItself?: true;
   /** The command's own code, loaded only when it is to run. */
-  readonly load: () => Promise<Run<never>>;
+  readonly load: () => Promise<Code>;
 }
+
+/** The code of a command, which knows what its options give. */
+export type Code = Run<never>;
 
 /** A command as the catalog has it, in a list of its group. */
 interface GivenRow extends Omit<CommandRow, "group" | "options"> {
@@ -27,6 +30,12 @@ interface GivenRow extends Omit<CommandRow, "group" | "options"> {
   readonly options?: Options;
 }
 
+/** The commands of a group; the type tells what each was given. */
+export type Group<Rows = readonly GivenRow[]> = readonly CommandRow[] & { readonly given?: Rows };
+
 /** The rows of commands that are in this group, unless they name another. */
-export const inGroup = (group: string, rows: readonly GivenRow[]): CommandRow[] =>
+export const inGroup = <const Rows extends readonly GivenRow[]>(
+  group: string,
+  rows: Rows,
+): Group<Rows> =>
   rows.map(({ options = {}, ...row }) => ({ group, ...row, options: rowsOf(options) }));

@@ -1,11 +1,11 @@
 import type { Options } from "./options.ts";
 import * as option from "./options.ts";
-import { inGroup } from "./row.ts";
+import { type Code, inGroup } from "./row.ts";
 
 const secrets = "Secrets:";
-const shared: Options = {
+const shared = {
   "--shared": "Of the workspace, for the tasks of all its members, instead of yours alone.",
-};
+} as const satisfies Options;
 
 /** Commands about stored secrets. */
 export const secretCommands = inGroup(secrets, [
@@ -14,7 +14,7 @@ export const secretCommands = inGroup(secrets, [
     summary: "List stored secrets, without their values.",
     options: option.outputs,
     more: "Examples:\n  outrigger secrets list",
-    load: async () => (await import("../commands/secrets.ts")).list,
+    load: async (): Promise<Code> => (await import("../commands/secrets.ts")).list,
   },
   {
     name: "secrets set",
@@ -26,7 +26,7 @@ export const secretCommands = inGroup(secrets, [
 Examples:
   outrigger secrets set HF_TOKEN
   outrigger secrets set GIT_SSH_KEY -f ~/.ssh/id_ed25519 --shared`,
-    load: async () => (await import("../commands/secrets.ts")).set,
+    load: async (): Promise<Code> => (await import("../commands/secrets.ts")).set,
   },
   {
     name: "secrets rm",
@@ -34,6 +34,6 @@ Examples:
     summary: "Delete stored secrets.",
     options: { ...shared },
     more: "Jobs and services that were launched with one keep it.\n\nExamples:\n  outrigger secrets rm HF_TOKEN",
-    load: async () => (await import("../commands/secrets.ts")).remove,
+    load: async (): Promise<Code> => (await import("../commands/secrets.ts")).remove,
   },
 ]);

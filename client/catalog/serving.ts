@@ -1,12 +1,12 @@
 import { wholeNumber } from "../arguments.ts";
 import * as option from "./options.ts";
-import { inGroup } from "./row.ts";
+import { type Code, inGroup } from "./row.ts";
 
 const services = "Services:";
 const names = "Names may be patterns such as 'chat-*'; quote them.";
-const detach: option.Options = {
+const detach = {
   "-d, --detach": "Return once the request is accepted; do not wait until the service is READY.",
-};
+} as const satisfies option.Options;
 
 /** Commands about model servers: services, and what stands before one. */
 export const servingCommands = inGroup(services, [
@@ -30,7 +30,7 @@ Examples:
   outrigger serve up --secret API_KEY chat.yaml     a secret from your environment
   outrigger serve status chat                       the service and its replicas`,
     startsControl: true,
-    load: async () => (await import("../commands/serve-up.ts")).serveUp,
+    load: async (): Promise<Code> => (await import("../commands/serve-up.ts")).serveUp,
   },
   {
     name: "serve update",
@@ -53,7 +53,7 @@ Examples:
 Examples:
   outrigger serve update --secret API_KEY chat service.yaml     one replica after another
   outrigger serve update --mode blue_green chat service.yaml    all together, when all are ready`,
-    load: async () => (await import("../commands/serve-update.ts")).serveUpdate,
+    load: async (): Promise<Code> => (await import("../commands/serve-update.ts")).serveUpdate,
   },
   {
     name: "serve status",
@@ -71,7 +71,7 @@ Examples:
   outrigger serve status                     every service
   outrigger serve status chat -v             also explains the number of replicas
   curl $(outrigger serve status chat --endpoint)/`,
-    load: async () => (await import("../commands/serve-status.ts")).serveStatus,
+    load: async (): Promise<Code> => (await import("../commands/serve-status.ts")).serveStatus,
   },
   {
     name: "serve logs",
@@ -95,7 +95,7 @@ Examples:
   outrigger serve logs chat --load-balancer         requests as they come
   outrigger serve logs chat -s                      everything, as files
   outrigger serve logs chat 1 3 -s                  of two replicas`,
-    load: async () => (await import("../commands/serve-logs.ts")).serveLogs,
+    load: async (): Promise<Code> => (await import("../commands/serve-logs.ts")).serveLogs,
   },
   {
     name: "serve down",
@@ -118,7 +118,7 @@ Examples:
   outrigger serve down chat                         with all of its replicas
   outrigger serve down chat --replica-id 3          one replica
   outrigger serve down chat --replica-id 3 --purge  removes one that failed from the list`,
-    load: async () => (await import("../commands/serve-down.ts")).serveDown,
+    load: async (): Promise<Code> => (await import("../commands/serve-down.ts")).serveDown,
   },
   {
     name: "sidecar",
@@ -126,6 +126,6 @@ Examples:
     operands: "[settings...]",
     summary: "Put an API key in front of a model server.",
     readsItself: true,
-    load: async () => (await import("../commands/sidecar.ts")).sidecar,
+    load: async (): Promise<Code> => (await import("../commands/sidecar.ts")).sidecar,
   },
 ]);

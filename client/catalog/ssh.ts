@@ -1,5 +1,5 @@
 import * as option from "./options.ts";
-import { inGroup } from "./row.ts";
+import { type Code, inGroup } from "./row.ts";
 
 const hosts = "Your own machines:";
 const pools = "Without names, it applies to every pool.";
@@ -29,7 +29,7 @@ Examples:
   outrigger ssh up -f pools.yaml                  save the pools in a file, and set up their hosts
   outrigger ssh up lab                            set up the hosts of a saved pool again`,
     startsControl: true,
-    load: async () => (await import("../commands/ssh.ts")).up,
+    load: async (): Promise<Code> => (await import("../commands/ssh.ts")).up,
   },
   {
     name: "ssh down",
@@ -40,7 +40,7 @@ Examples:
 
 Examples:
   outrigger ssh down lab`,
-    load: async () => (await import("../commands/ssh.ts")).down,
+    load: async (): Promise<Code> => (await import("../commands/ssh.ts")).down,
   },
   {
     name: "ssh forget",
@@ -50,7 +50,7 @@ Examples:
 
 Examples:
   outrigger ssh forget lab`,
-    load: async () => (await import("../commands/ssh.ts")).forget,
+    load: async (): Promise<Code> => (await import("../commands/ssh.ts")).forget,
   },
   {
     name: "ssh status",
@@ -61,7 +61,7 @@ Examples:
 
 Examples:
   outrigger ssh status`,
-    load: async () => (await import("../commands/ssh.ts")).status,
+    load: async (): Promise<Code> => (await import("../commands/ssh.ts")).status,
   },
   {
     name: "ssh keys",
@@ -73,6 +73,6 @@ Examples:
 Examples:
   outrigger ssh keys
   outrigger ssh keys ~/.ssh/id_ed25519            upload one`,
-    load: async () => (await import("../commands/ssh.ts")).keys,
+    load: async (): Promise<Code> => (await import("../commands/ssh.ts")).keys,
   },
 ]);

@@ -1,5 +1,5 @@
 import * as option from "./options.ts";
-import { inGroup } from "./row.ts";
+import { type Code, inGroup } from "./row.ts";
 
 const storage = "Storage:";
 
@@ -12,7 +12,7 @@ export const storageCommands = inGroup(storage, [
     more:
       "A task makes a bucket when it names one with a local source, as in docs/task.md." +
       "\n\nExamples:\n  outrigger storage ls",
-    load: async () => (await import("../commands/storage.ts")).list,
+    load: async (): Promise<Code> => (await import("../commands/storage.ts")).list,
   },
   {
     name: "storage delete",
@@ -22,6 +22,6 @@ export const storageCommands = inGroup(storage, [
     more:
       "Copies on nodes stay. A node that a cluster gets later can no longer be given the bucket." +
       "\n\nExamples:\n  outrigger storage delete my-data",
-    load: async () => (await import("../commands/storage.ts")).remove,
+    load: async (): Promise<Code> => (await import("../commands/storage.ts")).remove,
   },
 ]);

@@ -1,5 +1,5 @@
 import * as option from "./options.ts";
-import { inGroup } from "./row.ts";
+import { type Code, inGroup } from "./row.ts";
 
 /** Commands about volumes that tasks attach. */
 export const volumeCommands = inGroup("Volumes:", [
@@ -8,7 +8,7 @@ export const volumeCommands = inGroup("Volumes:", [
     summary: "List volumes, and which clusters use them.",
     options: { "-r, --refresh": "Look first whether each is there.", ...option.outputs },
     more: "Examples:\n  outrigger volumes ls",
-    load: async () => (await import("../commands/volumes.ts")).list,
+    load: async (): Promise<Code> => (await import("../commands/volumes.ts")).list,
   },
   {
     name: "volumes apply",
@@ -20,7 +20,7 @@ export const volumeCommands = inGroup("Volumes:", [
 Examples:
   outrigger volumes apply data.yaml
   outrigger volumes apply recipes:shared-folder --name team-data`,
-    load: async () => (await import("../commands/volumes.ts")).apply,
+    load: async (): Promise<Code> => (await import("../commands/volumes.ts")).apply,
   },
   {
     name: "volumes delete",
@@ -32,6 +32,6 @@ Examples:
       ...option.ignoreNotFound,
     },
     more: "Examples:\n  outrigger volumes delete data",
-    load: async () => (await import("../commands/volumes.ts")).remove,
+    load: async (): Promise<Code> => (await import("../commands/volumes.ts")).remove,
   },
 ]);

@@ -1,11 +1,11 @@
 import { collected } from "../arguments.ts";
 import type { Options } from "./options.ts";
 import * as option from "./options.ts";
-import { inGroup } from "./row.ts";
+import { type Code, inGroup } from "./row.ts";
 
 const workspaces = "Workspaces:";
 
-const changes: Options = {
+const changes = {
   "-f, --file <yaml>": "File with the whole workspace, as in docs/workspaces.md.",
   "--private": "Only for its users, its groups and administrators.",
   "--public": "For everyone.",
@@ -14,7 +14,7 @@ const changes: Options = {
     means: "Limit such as clusters=10; without a number there is none. Repeatable.",
     parse: collected,
   },
-};
+} as const satisfies Options;
 
 /** Commands about workspaces. */
 export const workspaceCommands = inGroup(workspaces, [
@@ -24,7 +24,7 @@ export const workspaceCommands = inGroup(workspaces, [
     options: option.outputs,
     more:
       "Costs are of the UTC day and month so far." + "\n\nExamples:\n  outrigger workspaces list",
-    load: async () => (await import("../commands/workspaces.ts")).list,
+    load: async (): Promise<Code> => (await import("../commands/workspaces.ts")).list,
   },
   {
     name: "workspaces create",
@@ -36,7 +36,7 @@ export const workspaceCommands = inGroup(workspaces, [
 Examples:
   outrigger workspaces create research --private --add-user ana
   outrigger workspaces create lab --limit clusters=4 --limit idle_minutes=60`,
-    load: async () => (await import("../commands/workspaces.ts")).create,
+    load: async (): Promise<Code> => (await import("../commands/workspaces.ts")).create,
   },
   {
     name: "workspaces update",
@@ -49,14 +49,14 @@ Examples:
     more:
       "Clusters that run stay as they are. With -f, the file replaces the whole workspace." +
       "\n\nExamples:\n  outrigger workspaces update lab --public",
-    load: async () => (await import("../commands/workspaces.ts")).update,
+    load: async (): Promise<Code> => (await import("../commands/workspaces.ts")).update,
   },
   {
     name: "workspaces delete",
     operands: "<names...>",
     summary: "Delete workspaces in which nothing is left.",
     more: "Examples:\n  outrigger workspaces delete lab",
-    load: async () => (await import("../commands/workspaces.ts")).remove,
+    load: async (): Promise<Code> => (await import("../commands/workspaces.ts")).remove,
   },
   {
     name: "workspaces use",
@@ -66,6 +66,6 @@ Examples:
     more:
       "The control plane keeps the choice. For one command: outrigger launch --workspace NAME" +
       "\n\nExamples:\n  outrigger workspaces use lab",
-    load: async () => (await import("../commands/workspaces.ts")).use,
+    load: async (): Promise<Code> => (await import("../commands/workspaces.ts")).use,
   },
 ]);

@@ -7,15 +7,13 @@ import { settingName } from "../../common/config.ts";
 import { AppError, fail } from "../../common/errors.ts";
 import { product } from "../../common/product.ts";
 import { buildOf, programArgs, unitFileOf } from "../../common/programs.ts";
+import type { OptionsOf } from "../catalog.ts";
 import type { Action } from "../output/actions.ts";
 import { fitUnit } from "../service-unit.ts";
 import type { World } from "../world.ts";
 import { directAction, tellActions } from "./actions.ts";
 
-interface InstallOptions {
-  readonly user?: boolean;
-  readonly dryRun?: boolean;
-}
+type InstallOptions = OptionsOf<"agent install">;
 
 /** Which systemd an agent is installed in. */
 interface Place {

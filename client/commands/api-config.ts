@@ -6,18 +6,17 @@ import { parse, stringify } from "yaml";
 import { AppError, fail } from "../../common/errors.ts";
 import { workspaceOperations as rows } from "../../contract/operations/workspaces.ts";
 import { hintOf } from "../../contract/spelling.ts";
+import type { Command, OptionsOf } from "../catalog.ts";
 import { readBytes } from "../named-file.ts";
 import { configurationForm, configurationVersionForm } from "../output/workspaces.ts";
-import type { Run, World } from "../world.ts";
+import type { World } from "../world.ts";
 import { directAction, tellActions } from "./actions.ts";
-import { answerOne, answerRows, type OutputOptions } from "./answers.ts";
+import { answerOne, answerRows } from "./answers.ts";
 
-interface ConfigOptions extends OutputOptions {
-  readonly file?: string;
-}
+type ConfigOptions = OptionsOf<"api config">;
 
 /** `outrigger api config`: the configuration of control. */
-export const config: Run<ConfigOptions> = async (world, [action = "show"], options) => {
+export const config: Command<"api config"> = async (world, [action = "show"], options) => {
   const names = Object.keys(actions);
   if (!Object.hasOwn(actions, action))
     fail(

@@ -1,17 +1,12 @@
 import { fail } from "../../common/errors.ts";
 import { type Orphan, orphanOperations as rows } from "../../contract/operations/orphans.ts";
+import type { Command } from "../catalog.ts";
 import { orphanForm } from "../output/control.ts";
 import type { Column } from "../rendering.ts";
-import type { Run } from "../world.ts";
-import { answerJson, answerRows, type OutputOptions } from "./answers.ts";
-
-interface OrphansOptions extends OutputOptions {
-  readonly adopt?: string;
-  readonly end?: string;
-}
+import { answerJson, answerRows } from "./answers.ts";
 
 /** `outrigger api orphans`. */
-export const orphans: Run<OrphansOptions> = async (
+export const orphans: Command<"api orphans"> = async (
   world,
   _operands,
   { adopt, end, ...options },

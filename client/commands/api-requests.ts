@@ -1,25 +1,20 @@
 import { count } from "../../common/count.ts";
 import { fail } from "../../common/errors.ts";
 import { requestOperations } from "../../contract/operations/requests.ts";
+import type { Command } from "../catalog.ts";
 import { openLogSink } from "../log-lines.ts";
 import { type RequestRow, requestForm, requestName } from "../output/control.ts";
 import { ago, type Column, styleOfStatus } from "../rendering.ts";
 import { agree } from "../selection.ts";
-import type { Run, World } from "../world.ts";
-import { answerRows, type OutputOptions } from "./answers.ts";
+import type { World } from "../world.ts";
+import { answerRows } from "./answers.ts";
 import { carryOut } from "./carry-out.ts";
 import { shortId } from "./detached.ts";
-
-interface StatusOptions extends OutputOptions {
-  readonly allStatus?: boolean;
-  readonly limit?: number;
-  readonly cluster?: string;
-}
 
 const usualLimit = 50;
 
 /** `outrigger api status`. */
-export const status: Run<StatusOptions> = async (world, ids, options) => {
+export const status: Command<"api status"> = async (world, ids, options) => {
   const rows = await listRequests(world, {
     request_ids: ids.length > 0 ? ids : undefined,
     all_status: options.allStatus ?? false,
@@ -55,14 +50,8 @@ function columnsOf(now: Date): Column<RequestRow>[] {
   ];
 }
 
-interface LogsOptions {
-  readonly follow?: boolean;
-  readonly tail?: number;
-  readonly grep?: RegExp;
-}
-
 /** `outrigger api logs`. */
-export const logs: Run<LogsOptions> = async (world, [id], { follow = true, tail, grep }) => {
+export const logs: Command<"api logs"> = async (world, [id], { follow = true, tail, grep }) => {
   const client = await world.connect();
   const wanted = id ?? (await newestId(world));
   const sink = openLogSink(world, { ...(grep && { grep }), of: { request_id: wanted } });
@@ -75,14 +64,8 @@ async function newestId(world: World): Promise<string> {
   return newest?.request_id ?? fail("NotFoundError", "there are no requests yet");
 }
 
-interface CancelOptions {
-  readonly all?: boolean;
-  readonly yes?: boolean;
-  readonly async?: boolean;
-}
-
 /** `outrigger api cancel`. */
-export const cancel: Run<CancelOptions> = async (
+export const cancel: Command<"api cancel"> = async (
   world,
   ids,
   { all = false, yes = false, async: later },

@@ -2,28 +2,19 @@ import { fail } from "../../common/errors.ts";
 import { caps } from "../../contract/caps.ts";
 import { auditOperations as rows } from "../../contract/operations/audit.ts";
 import type { AuditEntry, AuditPage, AuditVerdict } from "../../contract/records/audit.ts";
+import type { Command, OptionsOf } from "../catalog.ts";
 import { auditForm, verdictForm } from "../output/audit.ts";
 import type { Column } from "../rendering.ts";
-import type { Run, World } from "../world.ts";
-import { answerOne, answerRows, type OutputOptions, pick } from "./answers.ts";
+import type { World } from "../world.ts";
+import { answerOne, answerRows, pick } from "./answers.ts";
 import { watch } from "./watch.ts";
 
-interface AuditOptions extends OutputOptions {
-  readonly output?: "table" | "json" | "ndjson";
-  readonly user?: string;
-  readonly operation?: string;
-  readonly refused?: boolean;
-  readonly since?: Date;
-  readonly limit?: number;
-  readonly watch?: boolean;
-  readonly verify?: boolean;
-  readonly expectHash?: string;
-}
+type AuditOptions = OptionsOf<"audit">;
 
 const usualLimit = 50;
 
 /** `outrigger audit`. */
-export const audit: Run<AuditOptions> = async (world, _operands, options) => {
+export const audit: Command<"audit"> = async (world, _operands, options) => {
   if (options.watch && (options.verify || options.output === "ndjson"))
     fail("UsageError", "-w lists entries; leave --verify and -o ndjson out");
   if (options.verify) return verify(world, options);

@@ -1,17 +1,8 @@
 import { count } from "../../common/count.ts";
 import { fail } from "../../common/errors.ts";
 import { clusterOperations } from "../../contract/operations/clusters.ts";
-import type { SelectionOptions } from "../selection.ts";
-import type { Run } from "../world.ts";
+import type { Command } from "../catalog.ts";
 import { actOn } from "./lifecycle.ts";
-
-interface AutostopOptions extends SelectionOptions {
-  readonly idleMinutes?: number;
-  readonly cancel?: boolean;
-  readonly down?: boolean;
-  readonly waitFor?: "jobs_and_ssh" | "jobs" | "none";
-  readonly async?: boolean;
-}
 
 const usualIdleMinutes = 5;
 const never = -1;
@@ -19,7 +10,7 @@ const whenText = (minutes: number) =>
   minutes === 0 ? "as soon as it is idle" : `after ${count(minutes, "idle minute")}`;
 
 /** `outrigger autostop`. */
-export const autostop: Run<AutostopOptions> = async (world, words, options) => {
+export const autostop: Command<"autostop"> = async (world, words, options) => {
   const { cancel = false, down = false, idleMinutes } = options;
   if (cancel && idleMinutes !== undefined) fail("UsageError", "--cancel and -i exclude each other");
   const minutes = cancel ? never : (idleMinutes ?? usualIdleMinutes);

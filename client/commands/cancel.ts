@@ -4,15 +4,11 @@ import { clusterOperations } from "../../contract/operations/clusters.ts";
 import { listedBy } from "../../contract/spelling.ts";
 import { jobMachine } from "../../contract/statuses.ts";
 import { isPattern, jobIdsOf } from "../arguments.ts";
+import type { Command } from "../catalog.ts";
 import { agree, listClusters, requireAll } from "../selection.ts";
-import type { Run, World } from "../world.ts";
+import type { World } from "../world.ts";
 import { tellActions } from "./actions.ts";
 import { carryOut } from "./carry-out.ts";
-
-interface CancelOptions extends Partial<Whose> {
-  readonly yes?: boolean;
-  readonly async?: boolean;
-}
 
 /** Whose jobs, where none is named. */
 interface Whose {
@@ -21,7 +17,7 @@ interface Whose {
 }
 
 /** `outrigger cancel`. What is asked about is named, and no other job is cancelled in its place. */
-export const cancel: Run<CancelOptions> = async (
+export const cancel: Command<"cancel"> = async (
   world,
   [cluster = "", ...words],
   { all = false, allUsers = false, yes = false, async: later },

@@ -1,13 +1,9 @@
 import { Secret } from "../../common/secret.ts";
+import type { Command } from "../catalog.ts";
 import { settingForm } from "../output/configuration.ts";
 import type { Column } from "../rendering.ts";
 import type { Origin, SettingName } from "../settings.ts";
-import type { Run } from "../world.ts";
-import { answerRows, type OutputOptions } from "./answers.ts";
-
-interface ShowOptions extends OutputOptions {
-  readonly origin?: boolean;
-}
+import { answerRows } from "./answers.ts";
 
 interface SettingRow {
   readonly name: string;
@@ -16,7 +12,7 @@ interface SettingRow {
 }
 
 /** `outrigger config show`. */
-export const show: Run<ShowOptions> = async (world, _operands, options) => {
+export const show: Command<"config show"> = async (world, _operands, options) => {
   const { settings } = world;
   const rows = (Object.entries(settings.origins) as [SettingName, Origin][]).map(
     ([field, origin]): SettingRow => ({

@@ -1,6 +1,7 @@
 import { resolve } from "node:path";
 import { fail } from "../../common/errors.ts";
 import { envNames } from "../../common/product.ts";
+import type { Command } from "../catalog.ts";
 import {
   type Context,
   type Contexts,
@@ -19,15 +20,8 @@ import type { Run, World } from "../world.ts";
 import { directAction, tellActions } from "./actions.ts";
 import { answerRows, type OutputOptions } from "./answers.ts";
 
-interface AddOptions {
-  readonly endpoint?: string;
-  readonly tokenFile?: string;
-  readonly workspace?: string;
-  readonly use?: boolean;
-}
-
 /** `outrigger context add`. */
-export const add: Run<AddOptions> = async (
+export const add: Command<"context add"> = async (
   world,
   [name = ""],
   { endpoint, tokenFile, workspace, use: isUsed = false },

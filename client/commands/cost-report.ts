@@ -1,20 +1,15 @@
 import { clusterOperations } from "../../contract/operations/clusters.ts";
 import type { CostReportRecord } from "../../contract/records/clusters.ts";
+import type { Command, OptionsOf } from "../catalog.ts";
 import { type CostGroup, costForm, costGroupForm } from "../output/clusters.ts";
 import { ago, type Column, duration, styleOfStatus } from "../rendering.ts";
-import type { Run, World } from "../world.ts";
-import { answerRows, type OutputOptions } from "./answers.ts";
-
-interface CostOptions extends OutputOptions {
-  readonly days?: number;
-  readonly all?: boolean;
-  readonly by?: string;
-}
+import type { World } from "../world.ts";
+import { answerRows } from "./answers.ts";
 
 const usualDays = 30;
 
 /** `outrigger cost-report`. */
-export const costReport: Run<CostOptions> = async (world, _operands, options) => {
+export const costReport: Command<"cost-report"> = async (world, _operands, options) => {
   const client = await world.connect();
   const days = options.all ? null : (options.days ?? usualDays);
   const rows = await client.callAndGet(clusterOperations.costReport, { days });
@@ -44,7 +39,7 @@ function groupsOf(rows: readonly CostReportRecord[], by: string): CostGroup[] {
 
 function answerGroups(
   world: World,
-  options: CostOptions,
+  options: OptionsOf<"cost-report">,
   rows: readonly CostGroup[],
   empty: string,
 ): void {

@@ -4,20 +4,17 @@ import { count } from "../../common/count.ts";
 import { errorCodeOf, fail } from "../../common/errors.ts";
 import { product } from "../../common/product.ts";
 import { bytesText } from "../../contract/sizes.ts";
+import type { Command } from "../catalog.ts";
 import { fetchFiles, type Watcher } from "../fetch.ts";
 import type { FetchPlan, Target } from "../fetch-plan.ts";
 import { downloadForm } from "../output/files.ts";
 import { openProgress, type Progress } from "../progress.ts";
-import type { Run, World } from "../world.ts";
+import type { World } from "../world.ts";
 import { answerOne } from "./answers.ts";
 import { isLost } from "./detached.ts";
 
-interface DownloadOptions {
-  readonly rank?: number;
-}
-
 /** `outrigger download`. Prints where the files are; 1 when some could not come along. */
-export const download: Run<DownloadOptions> = async (world, [place = "", given], { rank = 0 }) => {
+export const download: Command<"download"> = async (world, [place = "", given], { rank = 0 }) => {
   const { terminal, signal } = world;
   const target = targetOf(world, nameOf(place), given);
   const progress = openProgress(terminal);

@@ -1,17 +1,12 @@
 import { AppError, fail } from "../../common/errors.ts";
 import { clusterOperations } from "../../contract/operations/clusters.ts";
 import type { EventRecord } from "../../contract/records/events.ts";
+import type { Command, OptionsOf } from "../catalog.ts";
 import { interruptedExit } from "../declined.ts";
 import { eventForm, eventOfLine } from "../output/jobs.ts";
 import { type Column, localTime } from "../rendering.ts";
-import type { Run, World } from "../world.ts";
-import { answerJson, answerRows, type OutputOptions, pick } from "./answers.ts";
-
-interface EventsOptions extends OutputOptions {
-  readonly limit?: number;
-  readonly follow?: boolean;
-  readonly debug?: boolean;
-}
+import type { World } from "../world.ts";
+import { answerJson, answerRows, pick } from "./answers.ts";
 
 interface EventRow {
   readonly reason: string;
@@ -24,7 +19,7 @@ const columns: readonly Column<EventRow>[] = [
 ];
 
 /** `outrigger events`. */
-export const events: Run<EventsOptions> = async (world, [cluster], options) => {
+export const events: Command<"events"> = async (world, [cluster], options) => {
   if (options.follow) return followEvents(world, cluster, options);
   if (cluster === undefined) fail("UsageError", "name the cluster: outrigger events CLUSTER");
   const { limit, debug = false } = options;
@@ -51,7 +46,7 @@ const usualTail = 10;
 async function followEvents(
   world: World,
   cluster: string | undefined,
-  { limit, debug = false, fields }: EventsOptions,
+  { limit, debug = false, fields }: OptionsOf<"events">,
 ): Promise<number> {
   if (cluster !== undefined) await listEvents(world, cluster, "STATUS_CHANGE", 1);
   const client = await world.connect();

@@ -1,21 +1,13 @@
 import { fail } from "../../common/errors.ts";
 import { clusterOperations } from "../../contract/operations/clusters.ts";
-import type { TaskOptions } from "../arguments.ts";
+import type { Command } from "../catalog.ts";
 import { entrypointOf } from "../entrypoint.ts";
 import { withSourcePositions } from "../source-positions.ts";
-import type { Run } from "../world.ts";
 import { carryOut } from "./carry-out.ts";
 import { afterSubmit, taskOf, tellsJob, withFiles } from "./launch.ts";
 
-export interface ExecOptions extends TaskOptions {
-  readonly cluster?: string;
-  readonly detachRun?: boolean;
-  readonly cancelStop?: boolean;
-  readonly async?: boolean;
-}
-
 /** `outrigger exec`: one more job on a cluster that is up. */
-export const exec: Run<ExecOptions> = async (world, operands, options) => {
+export const exec: Command<"exec"> = async (world, operands, options) => {
   const [cluster, words] =
     options.cluster === undefined ? [operands[0], operands.slice(1)] : [options.cluster, operands];
   if (cluster === undefined) fail("UsageError", "name the cluster: outrigger exec CLUSTER TASK");

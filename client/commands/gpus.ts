@@ -1,19 +1,15 @@
 import type { OutputOf } from "../../common/operation.ts";
 import { cloudOperations } from "../../contract/operations/clouds.ts";
+import type { Command } from "../catalog.ts";
 import { machineForm } from "../output/control.ts";
 import type { Column } from "../rendering.ts";
-import type { Run, World } from "../world.ts";
+import type { World } from "../world.ts";
 import { answerRows, type OutputOptions } from "./answers.ts";
-
-interface GpusOptions extends OutputOptions {
-  readonly infra?: string;
-  readonly allRegions?: boolean;
-}
 
 type Machine = OutputOf<typeof cloudOperations.listAccelerators>[string][number];
 
 /** `outrigger gpus list`: every accelerator with its counts, or the machines that have one. */
-export const list: Run<GpusOptions> = async (world, [accelerator], options) => {
+export const list: Command<"gpus list"> = async (world, [accelerator], options) => {
   const [cloud = null, region] = options.infra?.toLowerCase().split("/") ?? [];
   const [name = "", count] = accelerator?.split(":") ?? [];
   const client = await world.connect();

@@ -1,23 +1,13 @@
 import { fail } from "../../common/errors.ts";
 import { jobOperations } from "../../contract/operations/jobs.ts";
 import { jobIdsOf } from "../arguments.ts";
+import type { Command } from "../catalog.ts";
 import { taskNamed } from "../managed-jobs.ts";
 import { agree } from "../selection.ts";
-import type { Run } from "../world.ts";
 import { carryOut } from "./carry-out.ts";
 
-interface CancelOptions {
-  readonly name?: string;
-  readonly task?: string;
-  readonly pool?: string;
-  readonly all?: boolean;
-  readonly allUsers?: boolean;
-  readonly yes?: boolean;
-  readonly async?: boolean;
-}
-
 /** `outrigger jobs cancel`. */
-export const jobsCancel: Run<CancelOptions> = async (
+export const jobsCancel: Command<"jobs cancel"> = async (
   world,
   words,
   { name, pool, task, all = false, allUsers = false, yes = false, async: later },

@@ -1,16 +1,11 @@
 import { AppError, fail } from "../../common/errors.ts";
 import { jobOperations } from "../../contract/operations/jobs.ts";
+import type { Command } from "../catalog.ts";
 import { idOfNamed, missingJob, namedJob } from "../managed-jobs.ts";
-import type { Run } from "../world.ts";
 import { answerLogFolder } from "./log-folder.ts";
 
-interface DownloadOptions {
-  readonly name?: string;
-  readonly controller?: boolean;
-}
-
 /** `outrigger jobs download`. */
-export const jobsDownload: Run<DownloadOptions> = async (
+export const jobsDownload: Command<"jobs download"> = async (
   world,
   words,
   { name, controller = false },

@@ -1,17 +1,11 @@
 import { AppError } from "../../common/errors.ts";
 import { jobOperations } from "../../contract/operations/jobs.ts";
 import type { ManagedJobEvent } from "../../contract/records/jobs.ts";
+import type { Command } from "../catalog.ts";
 import { idOfNamed, missingJob, namedJob } from "../managed-jobs.ts";
 import { managedJobEventForm } from "../output/managed-jobs.ts";
 import { type Column, localTime, styleOfStatus } from "../rendering.ts";
-import type { Run } from "../world.ts";
-import { answerRows, type OutputOptions } from "./answers.ts";
-
-interface EventsOptions extends OutputOptions {
-  readonly name?: string;
-  readonly limit?: number;
-  readonly clusters?: boolean;
-}
+import { answerRows } from "./answers.ts";
 
 const columns: readonly Column<ManagedJobEvent>[] = [
   {
@@ -28,7 +22,7 @@ const columns: readonly Column<ManagedJobEvent>[] = [
 ];
 
 /** `outrigger jobs events`: oldest first. */
-export const jobsEvents: Run<EventsOptions> = async (
+export const jobsEvents: Command<"jobs events"> = async (
   world,
   words,
   { name, limit, clusters = false, ...options },

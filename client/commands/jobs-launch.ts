@@ -1,29 +1,19 @@
 import { fail } from "../../common/errors.ts";
 import { jobOperations } from "../../contract/operations/jobs.ts";
 import { jobExitCodes } from "../../contract/statuses.ts";
-import type { TaskOptions } from "../arguments.ts";
+import type { Command, OptionsOf } from "../catalog.ts";
 import { entrypointOf } from "../entrypoint.ts";
 import { tellWays } from "../managed-jobs.ts";
 import { agree } from "../selection.ts";
 import { withSourcePositions } from "../source-positions.ts";
 import { textIn } from "../task-text.ts";
-import type { Run } from "../world.ts";
 import { carryOut } from "./carry-out.ts";
 import { followManagedJob } from "./jobs-logs.ts";
 import { taskOf, withFiles } from "./launch.ts";
 import { showPlan } from "./plan.ts";
 
-interface LaunchOptions extends TaskOptions {
-  readonly pool?: string;
-  readonly numJobs?: number;
-  readonly group?: number;
-  readonly detachRun?: boolean;
-  readonly yes?: boolean;
-  readonly async?: boolean;
-}
-
 /** `outrigger jobs launch`: a managed job, and its log. */
-export const jobsLaunch: Run<LaunchOptions> = async (world, operands, options) => {
+export const jobsLaunch: Command<"jobs launch"> = async (world, operands, options) => {
   const { terminal, signal } = world;
   if (operands.length === 0) fail("UsageError", "say what to run: outrigger jobs launch FILE");
   const source = await entrypointOf(world, operands);
@@ -53,7 +43,7 @@ export const jobsLaunch: Run<LaunchOptions> = async (world, operands, options) =
   return code;
 };
 
-const inputOf = ({ pool, numJobs, group }: LaunchOptions) => ({
+const inputOf = ({ pool, numJobs, group }: OptionsOf<"jobs launch">) => ({
   pool: pool ?? null,
   num_jobs: numJobs ?? null,
   parent_job_id: group ?? null,

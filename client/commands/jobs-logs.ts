@@ -1,5 +1,6 @@
 import { jobOperations } from "../../contract/operations/jobs.ts";
 import { jobExitCodes } from "../../contract/statuses.ts";
+import type { OptionsOf } from "../catalog.ts";
 import { interruptedExit } from "../declined.ts";
 import { deferSink } from "../deferred-sink.ts";
 import { openLogSink } from "../log-lines.ts";
@@ -7,13 +8,7 @@ import { idOfNamed, namedJob, tellJob } from "../managed-jobs.ts";
 import type { World } from "../world.ts";
 import { tellMissing, withWaits } from "./following.ts";
 
-interface LogsOptions {
-  readonly name?: string;
-  readonly controller?: boolean;
-  readonly follow?: boolean;
-  readonly tail?: number;
-  readonly grep?: RegExp;
-}
+type LogsOptions = OptionsOf<"jobs logs">;
 
 /** `outrigger jobs logs`. */
 export const jobsLogs = (

@@ -7,7 +7,7 @@ import { fail } from "../../common/errors.ts";
 import { product } from "../../common/product.ts";
 import { jobOperations } from "../../contract/operations/jobs.ts";
 import { jobExitCodes } from "../../contract/statuses.ts";
-import type { TaskOptions } from "../arguments.ts";
+import type { Command } from "../catalog.ts";
 import { interruptedExit } from "../declined.ts";
 import { entrypointOf } from "../entrypoint.ts";
 import { findJobs, mapInputs } from "../map/follow.ts";
@@ -21,24 +21,15 @@ import { agree } from "../selection.ts";
 import { withSourcePositions } from "../source-positions.ts";
 import { absolutePath, type Entrypoint, textIn } from "../task-text.ts";
 import { tellCommands } from "../ways.ts";
-import type { Run, World } from "../world.ts";
+import type { World } from "../world.ts";
 import { answerOne, type OutputOptions } from "./answers.ts";
 import { taskOf, withFiles } from "./launch.ts";
-
-interface MapOptions extends TaskOptions, OutputOptions {
-  readonly pool?: string;
-  readonly inputs?: string;
-  readonly results?: string;
-  readonly numJobs?: number;
-  readonly retries?: number;
-  readonly yes?: boolean;
-}
 
 const usualJobs = 32;
 const usualRetries = 2;
 
 /** `outrigger jobs map`: runs a task for each line of a file, and collects the results. */
-export const jobsMap: Run<MapOptions> = async (world, operands, options) => {
+export const jobsMap: Command<"jobs map"> = async (world, operands, options) => {
   const { cwd, terminal } = world;
   const { pool, retries = usualRetries, numJobs = usualJobs } = options;
   if (operands.length === 0) fail("UsageError", "name what to run for each input");

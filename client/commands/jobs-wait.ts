@@ -1,15 +1,11 @@
 import { jobOperations } from "../../contract/operations/jobs.ts";
+import type { Command } from "../catalog.ts";
 import { idOfNamed, listTasksOf, namedJob, tellJob } from "../managed-jobs.ts";
 import { managedJobForm } from "../output/managed-jobs.ts";
-import type { Run } from "../world.ts";
-import { answerJson, type OutputOptions } from "./answers.ts";
-
-interface WaitOptions extends OutputOptions {
-  readonly name?: string;
-}
+import { answerJson } from "./answers.ts";
 
 /** `outrigger jobs wait`: its exit code is the outcome of the job. */
-export const jobsWait: Run<WaitOptions> = async (world, words, { name, ...options }) => {
+export const jobsWait: Command<"jobs wait"> = async (world, words, { name, ...options }) => {
   const client = await world.connect();
   const named = namedJob(words, name);
   const id = await idOfNamed(world, named);

@@ -2,7 +2,9 @@ import { randomBytes } from "node:crypto";
 import { fail } from "../../common/errors.ts";
 import { clusterOperations } from "../../contract/operations/clusters.ts";
 import { jobExitCodes } from "../../contract/statuses.ts";
-import { madeUpName, type TaskOptions, variablesOf } from "../arguments.ts";
+import { madeUpName, variablesOf } from "../arguments.ts";
+import type { TaskOptions } from "../catalog/values.ts";
+import type { Command, OptionsOf } from "../catalog.ts";
 import { entrypointOf } from "../entrypoint.ts";
 import { missingFiles, requireFolder, type Scope } from "../missing-files.ts";
 import { agree, listClusters } from "../selection.ts";
@@ -10,28 +12,16 @@ import { inOwnFile, refuseOwn, withSourcePositions } from "../source-positions.t
 import { updateSshConfig } from "../ssh-config.ts";
 import { type Entrypoint, isEmptyTask, localPathsOf, toTaskText } from "../task-text.ts";
 import type { SentTask } from "../upload.ts";
-import type { Run, World } from "../world.ts";
+import type { World } from "../world.ts";
 import { carryOut } from "./carry-out.ts";
 import { followJob } from "./following.ts";
 import { tellWays } from "./job-ending.ts";
 import { showPlan } from "./plan.ts";
 
-export interface LaunchOptions extends TaskOptions {
-  readonly cluster?: string;
-  readonly detachRun?: boolean;
-  readonly yes?: boolean;
-  readonly dryrun?: boolean;
-  readonly idleMinutesToAutostop?: number;
-  readonly down?: boolean;
-  readonly retryUntilUp?: boolean;
-  readonly setup: boolean;
-  readonly fast?: boolean;
-  readonly cancelStop?: boolean;
-  readonly async?: boolean;
-}
+type LaunchOptions = OptionsOf<"launch">;
 
 /** `outrigger launch`: a cluster, a job on it, and the job's log. */
-export const launch: Run<LaunchOptions> = async (world, operands, options) => {
+export const launch: Command<"launch"> = async (world, operands, options) => {
   const { terminal, settings } = world;
   const source = await entrypointOf(world, operands);
   if (isEmptyTask(source.text)) requireName(world, options);

@@ -2,31 +2,17 @@ import { fail } from "../../common/errors.ts";
 import type { GivenInputOf } from "../../common/operation.ts";
 import { clusterOperations } from "../../contract/operations/clusters.ts";
 import type { ClusterStatusRecord } from "../../contract/records/clusters.ts";
+import type { Command, OptionsOf } from "../catalog.ts";
 import { type Purpose, type SelectionOptions, selectClusters } from "../selection.ts";
 import { updateSshConfig } from "../ssh-config.ts";
-import type { Run, World } from "../world.ts";
+import type { World } from "../world.ts";
 import { carryOutAll } from "./carry-out.ts";
 import { isUnderWay } from "./in-progress.ts";
-
-interface EndOptions extends SelectionOptions {
-  readonly purge?: boolean;
-  readonly skipHooks?: boolean;
-  readonly async?: boolean;
-}
-
-interface StartOptions extends SelectionOptions {
-  readonly idleMinutesToAutostop?: number;
-  readonly waitFor?: "jobs_and_ssh" | "jobs" | "none";
-  readonly retryUntilUp?: boolean;
-  readonly down?: boolean;
-  readonly force?: boolean;
-  readonly async?: boolean;
-}
 
 type Words = readonly string[];
 
 /** `outrigger stop`. */
-export const stop: Run<EndOptions> = async (world, words, options) => {
+export const stop: Command<"stop"> = async (world, words, options) => {
   await actOn(world, words, options, {
     verb: "stop",
     warning: (row) => warningOfJobs(world, row),
@@ -38,7 +24,7 @@ export const stop: Run<EndOptions> = async (world, words, options) => {
 };
 
 /** `outrigger down`. */
-export const down: Run<EndOptions> = async (world, words, options) => {
+export const down: Command<"stop"> = async (world, words, options) => {
   await actOn(world, words, options, {
     verb: "tear down",
     isFinal: true,
@@ -68,13 +54,13 @@ function warningOfDown({ name, status, hooks }: ClusterStatusRecord): string | u
   return `${name} is STOPPED: its hooks for down will not run, unless you start it first: outrigger start ${name}`;
 }
 
-const howOf = ({ purge = false, skipHooks = false }: EndOptions) => ({
+const howOf = ({ purge = false, skipHooks = false }: OptionsOf<"stop">) => ({
   purge,
   skip_hooks: skipHooks,
 });
 
 /** `outrigger start`. */
-export const start: Run<StartOptions> = async (world, words, options) => {
+export const start: Command<"start"> = async (world, words, options) => {
   if (options.down && options.idleMinutesToAutostop === undefined)
     fail("UsageError", "--down needs -i: after how many idle minutes?");
   await actOn(world, words, options, {

@@ -6,20 +6,15 @@ import { product } from "../../common/product.ts";
 import { Secret } from "../../common/secret.ts";
 import { authOperations as rows } from "../../contract/operations/auth.ts";
 import { openBrowser } from "../browser.ts";
+import type { Command, OptionsOf } from "../catalog.ts";
 import { type Context, homeContext, readContexts } from "../contexts.ts";
 import { readEndpoint } from "../endpoint.ts";
 import { keepContext, keepLogin, nameFor } from "../logins.ts";
 import { type Client, type Health, openClient } from "../sdk.ts";
 import { readTokenFile, tokenFor } from "../token.ts";
-import type { Run, World } from "../world.ts";
+import type { World } from "../world.ts";
 import { directAction, tellActions } from "./actions.ts";
 import { tellUsed } from "./context.ts";
-
-interface LoginOptions {
-  readonly endpoint?: string;
-  readonly tokenFile?: string;
-  readonly relogin?: boolean;
-}
 
 /** Where a login is for: the context of a name, which `--endpoint` may make. */
 interface Place {
@@ -32,7 +27,7 @@ const askEveryMs = 1_000;
 const patienceMs = 300_000;
 
 /** `outrigger login`. */
-export const login: Run<LoginOptions> = async (world, _operands, options) => {
+export const login: Command<"login"> = async (world, _operands, options) => {
   const { settings, cwd } = world;
   const place = placeOf(world, options);
   const { name, context, isNew } = place;
@@ -56,7 +51,7 @@ export const login: Run<LoginOptions> = async (world, _operands, options) => {
 };
 
 /** Throws `UsageError` where a login would not be used. */
-function placeOf({ settings }: World, { endpoint: given }: LoginOptions): Place {
+function placeOf({ settings }: World, { endpoint: given }: OptionsOf<"login">): Place {
   const contexts = readContexts(settings);
   const { context: current, origins } = settings;
   const { kind, name: variable } = origins.endpoint;

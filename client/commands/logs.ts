@@ -2,31 +2,20 @@ import { fail } from "../../common/errors.ts";
 import { clusterOperations } from "../../contract/operations/clusters.ts";
 import { jobExitCodes } from "../../contract/statuses.ts";
 import { jobIdsOf } from "../arguments.ts";
+import type { Command, OptionsOf } from "../catalog.ts";
 import { openLogSink } from "../log-lines.ts";
 import { jobStatusForm } from "../output/jobs.ts";
 import { styleOfStatus } from "../rendering.ts";
-import type { Run, World } from "../world.ts";
-import { answerJson, type OutputOptions } from "./answers.ts";
+import type { World } from "../world.ts";
+import { answerJson } from "./answers.ts";
 import { followJob } from "./following.ts";
 import { hookLogChoice, showHookLog } from "./hook-logs.ts";
 import { syncDown } from "./sync-down.ts";
 
-interface LogsOptions extends OutputOptions {
-  readonly follow?: boolean;
-  readonly tail?: number;
-  readonly status?: boolean;
-  readonly syncDown?: boolean;
-  readonly provision?: boolean;
-  readonly worker?: number;
-  readonly autostop?: boolean;
-  readonly hook?: string | true;
-  readonly grep?: RegExp;
-  readonly since?: number;
-  readonly timestamps?: boolean;
-}
+type LogsOptions = OptionsOf<"logs">;
 
 /** `outrigger logs`. */
-export const logs: Run<LogsOptions> = async (world, operands, options) => {
+export const logs: Command<"logs"> = async (world, operands, options) => {
   const { follow = true, tail = 0, worker = null, hook, grep, since, timestamps } = options;
   if (hook !== undefined) {
     refuseBeside("--hook", options, besideHook);
@@ -47,7 +36,7 @@ export const logs: Run<LogsOptions> = async (world, operands, options) => {
     const input = { cluster_name: cluster, autostop: true, follow, tail };
     return client.callAndStream(clusterOperations.hookLogs, input, sink).finally(sink.end);
   }
-  if (options.status) return answerStatus(world, cluster, jobIds, options);
+  if (options.status) return answerStatus(world, cluster, jobIds);
   if (options.syncDown) return syncDown(world, cluster, jobIds);
   if (jobIds.length > 1) fail("UsageError", "one job at a time; several only with --sync-down");
   return followJob(world, {
@@ -96,7 +85,6 @@ async function answerStatus(
   world: World,
   cluster: string,
   jobIds: readonly number[],
-  options: OutputOptions,
 ): Promise<number> {
   const { terminal } = world;
   const client = await world.connect();
@@ -112,7 +100,7 @@ async function answerStatus(
     id: Number(id),
     status,
   }));
-  if (world.json) answerJson(world, options, jobStatusForm, rows);
+  if (world.json) answerJson(world, {}, jobStatusForm, rows);
   else terminal.answer(shown.join("\n"));
   const codes = Object.values(statuses).map((status) =>
     status === null ? jobExitCodes.NOT_FOUND : (exitOfStatus[status] ?? jobExitCodes.NOT_FINISHED),

@@ -1,27 +1,18 @@
 import { fail } from "../../common/errors.ts";
 import { poolOperations } from "../../contract/operations/pools.ts";
-import type { UpdateMode } from "../../contract/records/services.ts";
-import type { TaskOptions } from "../arguments.ts";
+import type { Command, OptionsOf } from "../catalog.ts";
 import { entrypointOf } from "../entrypoint.ts";
 import { agree } from "../selection.ts";
 import { withSourcePositions } from "../source-positions.ts";
 import { textIn } from "../task-text.ts";
 import { tellCommands } from "../ways.ts";
-import type { Run, World } from "../world.ts";
+import type { World } from "../world.ts";
 import { carryOut } from "./carry-out.ts";
 import { taskOf, withFiles } from "./launch.ts";
 import { showPlan } from "./plan.ts";
 
-interface ApplyOptions extends TaskOptions {
-  readonly pool?: string;
-  readonly workers?: number;
-  readonly mode?: UpdateMode;
-  readonly yes?: boolean;
-  readonly async?: boolean;
-}
-
 /** `outrigger jobs pool apply`: a pool, or another task or size for one. */
-export const poolApply: Run<ApplyOptions> = async (world, operands, options) => {
+export const poolApply: Command<"jobs pool apply"> = async (world, operands, options) => {
   const { workers, mode = "rolling" } = options;
   if ((operands.length === 0) === (workers === undefined))
     fail("UsageError", "give either a FILE with a pool section, or --workers for a pool");
@@ -46,7 +37,7 @@ export const poolApply: Run<ApplyOptions> = async (world, operands, options) => 
 async function resize(
   world: World,
   workers: number,
-  { pool, yes, async: later }: ApplyOptions,
+  { pool, yes, async: later }: OptionsOf<"jobs pool apply">,
 ): Promise<undefined> {
   const name = pool ?? fail("UsageError", "name the pool: --pool NAME");
   if (world.terminal.canAsk && !yes)

@@ -1,17 +1,10 @@
 import { poolOperations } from "../../contract/operations/pools.ts";
 import { jobIdsOf } from "../arguments.ts";
+import type { Command } from "../catalog.ts";
 import { openLogSink } from "../log-lines.ts";
-import type { Run } from "../world.ts";
-
-interface LogsOptions {
-  readonly controller?: boolean;
-  readonly follow?: boolean;
-  readonly tail?: number;
-  readonly grep?: RegExp;
-}
 
 /** `outrigger jobs pool logs`. */
-export const poolLogs: Run<LogsOptions> = async (
+export const poolLogs: Command<"jobs pool logs"> = async (
   world,
   [name = "", ...words],
   { controller = false, follow = true, tail, grep },

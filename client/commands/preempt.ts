@@ -1,21 +1,13 @@
 import { fail } from "../../common/errors.ts";
 import { clusterOperations } from "../../contract/operations/clusters.ts";
+import type { Command } from "../catalog.ts";
 import { agree } from "../selection.ts";
-import type { Run } from "../world.ts";
 import { carryOut } from "./carry-out.ts";
-
-interface PreemptOptions {
-  readonly node?: number;
-  readonly notice?: number;
-  readonly lose?: boolean;
-  readonly yes?: boolean;
-  readonly async?: boolean;
-}
 
 const usualNoticeSeconds = 30;
 
 /** `outrigger preempt`. */
-export const preempt: Run<PreemptOptions> = async (
+export const preempt: Command<"preempt"> = async (
   world,
   [cluster],
   { node, notice, lose = false, yes = false, async: later },

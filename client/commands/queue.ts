@@ -1,21 +1,15 @@
 import { clusterOperations } from "../../contract/operations/clusters.ts";
 import type { ClusterJobRecord } from "../../contract/records/clusters.ts";
 import { isPattern } from "../arguments.ts";
+import type { OptionsOf } from "../catalog.ts";
 import { jobForm } from "../output/jobs.ts";
 import { ago, type Column, duration, styleOfStatus } from "../rendering.ts";
 import { listClusters, requireAll } from "../selection.ts";
 import type { World } from "../world.ts";
-import { answerRows, type OutputOptions } from "./answers.ts";
+import { answerRows } from "./answers.ts";
 import { watchable } from "./watch.ts";
 
-/** The flags of a command that lists jobs. */
-export interface QueueOptions extends OutputOptions {
-  readonly skipFinished?: boolean;
-  readonly allUsers?: boolean;
-  readonly everyone?: boolean;
-  readonly watch?: boolean;
-  readonly limit?: number;
-}
+export type QueueOptions = OptionsOf<"queue">;
 
 type QueueRow = ClusterJobRecord & { readonly cluster: string };
 

@@ -1,6 +1,7 @@
 import { fail } from "../../common/errors.ts";
 import { recipeOperations as rows } from "../../contract/operations/recipes.ts";
 import type { RecipeRecord } from "../../contract/records/recipes.ts";
+import type { Command, OptionsOf } from "../catalog.ts";
 import { getRecipe } from "../entrypoint.ts";
 import { readBytes } from "../named-file.ts";
 import { recipeForm } from "../output/recipes.ts";
@@ -12,17 +13,6 @@ import { answerOne, listing, type OutputOptions } from "./answers.ts";
 import { deleteSelected } from "./directly.ts";
 
 type Words = readonly string[];
-
-interface ListOptions {
-  readonly mine?: boolean;
-  readonly pinned?: boolean;
-  readonly type?: string;
-}
-
-interface ChangeOptions {
-  readonly type?: string;
-  readonly description?: string;
-}
 
 const columnsOf = (now: Date): Column<RecipeRecord>[] => [
   { title: "NAME", text: (row) => row.name, least: 12 },
@@ -36,7 +26,10 @@ const columnsOf = (now: Date): Column<RecipeRecord>[] => [
 
 /** `outrigger recipes list`. */
 export const list = listing({
-  read: (client, { mine = false, pinned = false, type = null as never }: ListOptions) =>
+  read: (
+    client,
+    { mine = false, pinned = false, type = null as never }: OptionsOf<"recipes list">,
+  ) =>
     client.callAndGet(rows.list, {
       ...{ my_recipes_only: mine, pinned_only: pinned, recipe_type: type },
     }),
@@ -53,7 +46,7 @@ export const show: Run<OutputOptions> = async (world, [name = ""], options) => {
 };
 
 /** `outrigger recipes create`. */
-export const create: Run<ChangeOptions> = async (
+export const create: Command<"recipes create"> = async (
   world,
   [name = "", file = ""],
   { type: recipe_type = "cluster", description = null as never },
@@ -70,7 +63,7 @@ export const create: Run<ChangeOptions> = async (
 };
 
 /** `outrigger recipes update`. */
-export const update: Run<ChangeOptions> = async (
+export const update: Command<"recipes create"> = async (
   world,
   [name = "", file],
   { description = null as never },

@@ -2,19 +2,14 @@ import { fail } from "../../common/errors.ts";
 import { poolOperations } from "../../contract/operations/pools.ts";
 import { serveOperations } from "../../contract/operations/serve.ts";
 import { isPattern } from "../arguments.ts";
-import { agree, type SelectionOptions, select } from "../selection.ts";
+import type { Command, OptionsOf } from "../catalog.ts";
+import { agree, select } from "../selection.ts";
 import { pools, services } from "../services.ts";
-import type { Run, World } from "../world.ts";
+import type { World } from "../world.ts";
 import { carryOut, carryOutAll } from "./carry-out.ts";
 
-interface DownOptions extends SelectionOptions {
-  readonly purge?: boolean;
-  readonly replicaId?: number;
-  readonly async?: boolean;
-}
-
 /** `outrigger serve down`. */
-export const serveDown: Run<DownOptions> = async (world, words, options) => {
+export const serveDown: Command<"serve down"> = async (world, words, options) => {
   const { replicaId, purge = false, async: later = false } = options;
   if (replicaId !== undefined) return terminate(world, words, options, replicaId);
   const chosen = (await select(world, services, takingDown, words, options)).map(taken);
@@ -26,7 +21,7 @@ export const serveDown: Run<DownOptions> = async (world, words, options) => {
 };
 
 /** `outrigger jobs pool down`. */
-export const poolDown: Run<DownOptions> = async (world, words, options) => {
+export const poolDown: Command<"serve down"> = async (world, words, options) => {
   const { purge = false, async: later = false } = options;
   const chosen = (await select(world, pools, takingDown, words, options)).map(taken);
   const submissions = chosen.map((one) => ({
@@ -45,7 +40,7 @@ const taken = ({ name }: { readonly name: string }) => ({
 async function terminate(
   world: World,
   [name, ...others]: readonly string[],
-  { all, yes, purge = false, async: later }: DownOptions,
+  { all, yes, purge = false, async: later }: OptionsOf<"serve down">,
   replicaId: number,
 ): Promise<undefined> {
   if (name === undefined || others.length > 0 || isPattern(name) || all)

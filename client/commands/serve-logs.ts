@@ -1,22 +1,12 @@
 import { AppError, fail } from "../../common/errors.ts";
 import type { GivenInputOf } from "../../common/operation.ts";
 import { serveOperations } from "../../contract/operations/serve.ts";
+import type { Command, OptionsOf } from "../catalog.ts";
 import { deferSink } from "../deferred-sink.ts";
 import { type LogChoice, openLogSink } from "../log-lines.ts";
-import type { Run, World } from "../world.ts";
+import type { World } from "../world.ts";
 import { showMerged } from "./serve-logs-merged.ts";
 import { syncDownService } from "./serve-sync-down.ts";
-
-interface LogsOptions {
-  readonly controller?: boolean;
-  readonly loadBalancer?: boolean;
-  readonly follow?: boolean;
-  readonly tail?: number;
-  readonly syncDown?: boolean;
-  readonly grep?: RegExp;
-  readonly since?: number;
-  readonly timestamps?: boolean;
-}
 
 /** A part of a service that has a log. */
 interface Part {
@@ -25,7 +15,7 @@ interface Part {
 }
 
 /** `outrigger serve logs`. */
-export const serveLogs: Run<LogsOptions> = async (world, [name = "", ...words], options) => {
+export const serveLogs: Command<"serve logs"> = async (world, [name = "", ...words], options) => {
   const parts = partsOf(words, options);
   const { follow = true, tail = null, syncDown, grep, timestamps = false } = options;
   const { since = null } = options;
@@ -67,7 +57,10 @@ async function showLog(
   }
 }
 
-function partsOf(words: readonly string[], { controller, loadBalancer }: LogsOptions): Part[] {
+function partsOf(
+  words: readonly string[],
+  { controller, loadBalancer }: OptionsOf<"serve logs">,
+): Part[] {
   const odd = words.find((word) => !/^\d+$/.test(word));
   if (odd !== undefined) fail("UsageError", `${odd} is not a replica's id`);
   return [

@@ -1,20 +1,15 @@
 import { fail } from "../../common/errors.ts";
 import type { ReplicaInfo, ServiceStatusRecord } from "../../contract/records/services.ts";
+import type { OptionsOf } from "../catalog.ts";
 import { serviceForm, workerPoolForm } from "../output/services.ts";
 import type { Form } from "../output/shapes.ts";
 import { type Column, duration, styleOfStatus } from "../rendering.ts";
 import { requireAll, sayNone } from "../selection.ts";
 import { pools, type ServiceKind, services } from "../services.ts";
 import type { World } from "../world.ts";
-import { answerRows, type OutputOptions } from "./answers.ts";
+import { answerRows } from "./answers.ts";
 import { readyOutOfLive, tellReasons } from "./serve-reasons.ts";
 import { watchable } from "./watch.ts";
-
-interface StatusOptions extends OutputOptions {
-  readonly verbose?: boolean;
-  readonly endpoint?: boolean;
-  readonly watch?: boolean;
-}
 
 type ServiceColumn = Column<ServiceStatusRecord>;
 type MemberColumn = Column<ReplicaInfo & { readonly service: string }>;
@@ -68,7 +63,7 @@ export const poolStatus = watchable({}, showIn(ofPools));
 
 function showIn(tables: Tables) {
   const { kind, form, none } = tables;
-  return async (world: World, names: readonly string[], options: StatusOptions) => {
+  return async (world: World, names: readonly string[], options: OptionsOf<"serve status">) => {
     const found = await kind.list(await world.connect(), names);
     await requireAll(world, names, found, kind);
     if (options.endpoint) return answerEndpoint(world, found);

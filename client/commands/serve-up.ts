@@ -3,13 +3,14 @@ import { parseAllDocuments } from "yaml";
 import { fail } from "../../common/errors.ts";
 import { serveOperations } from "../../contract/operations/serve.ts";
 import type { ServiceStatusRecord } from "../../contract/records/services.ts";
-import { madeUpName, type TaskOptions } from "../arguments.ts";
+import { madeUpName } from "../arguments.ts";
+import type { Command } from "../catalog.ts";
 import { entrypointOf } from "../entrypoint.ts";
 import { agree } from "../selection.ts";
 import { withSourcePositions } from "../source-positions.ts";
 import { textIn } from "../task-text.ts";
 import { tellCommands } from "../ways.ts";
-import type { Run, World } from "../world.ts";
+import type { World } from "../world.ts";
 import { carryOut } from "./carry-out.ts";
 import { taskOf, withFiles } from "./launch.ts";
 import { showPlan } from "./plan.ts";
@@ -17,18 +18,8 @@ import { curlOf } from "./serve-curl.ts";
 import { followService, type Verdict } from "./serve-following.ts";
 import { howMany, inShort } from "./serve-reasons.ts";
 
-export interface ServeOptions extends TaskOptions {
-  readonly detach?: boolean;
-  readonly yes?: boolean;
-  readonly async?: boolean;
-}
-
-interface UpOptions extends ServeOptions {
-  readonly serviceName?: string;
-}
-
 /** `outrigger serve up`: a service, and how to ask it. */
-export const serveUp: Run<UpOptions> = async (world, operands, options) => {
+export const serveUp: Command<"serve up"> = async (world, operands, options) => {
   const { terminal, settings } = world;
   if (operands.length === 0) fail("UsageError", "say what to serve: outrigger serve up FILE");
   const source = await entrypointOf(world, operands);

@@ -1,23 +1,24 @@
 import { fail } from "../../common/errors.ts";
 import { serveOperations } from "../../contract/operations/serve.ts";
 import type { ServiceStatusRecord, UpdateMode } from "../../contract/records/services.ts";
+import type { Command } from "../catalog.ts";
 import { entrypointOf } from "../entrypoint.ts";
 import { agree, requireAll } from "../selection.ts";
 import { listServices, services } from "../services.ts";
 import { withSourcePositions } from "../source-positions.ts";
-import type { Run, World } from "../world.ts";
+import type { World } from "../world.ts";
 import { carryOut } from "./carry-out.ts";
 import { taskOf, withFiles } from "./launch.ts";
 import { followService, type Verdict } from "./serve-following.ts";
 import { inShort, isReady } from "./serve-reasons.ts";
-import { judgeUp, type ServeOptions } from "./serve-up.ts";
-
-interface UpdateOptions extends ServeOptions {
-  readonly mode?: UpdateMode;
-}
+import { judgeUp } from "./serve-up.ts";
 
 /** `outrigger serve update`: another task for a service. */
-export const serveUpdate: Run<UpdateOptions> = async (world, [name = "", ...words], options) => {
+export const serveUpdate: Command<"serve update"> = async (
+  world,
+  [name = "", ...words],
+  options,
+) => {
   const { terminal } = world;
   const { mode = "rolling" } = options;
   const source = await entrypointOf(world, words);

@@ -6,13 +6,9 @@ import type { ClientChannel, ParsedKey, Client as SshClient } from "ssh2";
 import { fail } from "../../common/errors.ts";
 import { clusterOperations as rows } from "../../contract/operations/clusters.ts";
 import type { ClusterStatusRecord } from "../../contract/records/clusters.ts";
+import type { Command } from "../catalog.ts";
 import type { Output, Streams } from "../terminal.ts";
-import type { Run, World } from "../world.ts";
-
-export interface ShellOptions {
-  readonly node?: number;
-  readonly stdio?: boolean;
-}
+import type { World } from "../world.ts";
 
 type Credentials = NonNullable<ClusterStatusRecord["credentials"]>;
 
@@ -22,7 +18,7 @@ const keepAlive = { keepaliveInterval: 15_000, keepaliveCountMax: 4 };
 const interruptedCode = 130;
 
 /** `outrigger shell`: a shell on a node, or one command; ends with its exit code. */
-export const shell: Run<ShellOptions> = async (world, operands, { node = 0, stdio = false }) => {
+export const shell: Command<"shell"> = async (world, operands, { node = 0, stdio = false }) => {
   const [name, ...words] = operands;
   if (name === undefined) fail("UsageError", "name the cluster: outrigger shell CLUSTER");
   const client = await world.connect();

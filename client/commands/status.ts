@@ -2,26 +2,18 @@ import { fail } from "../../common/errors.ts";
 import { clusterOperations } from "../../contract/operations/clusters.ts";
 import { workspaceOperations } from "../../contract/operations/workspaces.ts";
 import type { ClusterStatusRecord } from "../../contract/records/clusters.ts";
+import type { OptionsOf } from "../catalog.ts";
 import { clusterForm, endpointForm } from "../output/clusters.ts";
 import { ago, type Column, styleOfStatus } from "../rendering.ts";
 import type { Client } from "../sdk.ts";
 import { requireAll, sayNone } from "../selection.ts";
 import { writeSshConfig } from "../ssh-config.ts";
 import type { World } from "../world.ts";
-import { answerJson, answerRows, type OutputOptions } from "./answers.ts";
+import { answerJson, answerRows } from "./answers.ts";
 import { autostopOf, underWayOf } from "./in-progress.ts";
 import { watchable } from "./watch.ts";
 
-interface StatusOptions extends OutputOptions {
-  readonly verbose?: boolean;
-  readonly refresh?: boolean;
-  readonly ip?: boolean;
-  readonly endpoints?: boolean;
-  readonly endpoint?: string;
-  readonly allUsers?: boolean;
-  readonly everyone?: boolean;
-  readonly watch?: boolean;
-}
+type StatusOptions = OptionsOf<"status">;
 
 /** `outrigger status`. */
 export const status = watchable({ noun: "cluster" }, showStatus);

@@ -1,5 +1,6 @@
 import type { OutputOf } from "../../common/operation.ts";
 import { tokenOperations as rows } from "../../contract/operations/tokens.ts";
+import type { Command } from "../catalog.ts";
 import { newTokenForm, roleForm, type TokenRecord, tokenForm } from "../output/access.ts";
 import { ago, type Column } from "../rendering.ts";
 import type { Client } from "../sdk.ts";
@@ -9,12 +10,6 @@ import { answerOne, listing, type OutputOptions } from "./answers.ts";
 import { deleteSelected } from "./directly.ts";
 
 type Words = readonly string[];
-
-interface SecretOptions extends OutputOptions {
-  readonly role?: string;
-  readonly expiresInDays?: number;
-  readonly yes?: boolean;
-}
 
 const columnsOf = (now: Date): Column<TokenRecord>[] => [
   { title: "NAME", text: (row) => row.token_name, least: 12 },
@@ -39,30 +34,22 @@ export const list = listing({
 const dayOf = (seconds: number) => new Date(seconds * 1_000).toISOString().slice(0, 10);
 
 /** `outrigger tokens create`. */
-export async function create(
-  world: World,
-  [name = ""]: Words,
-  options: SecretOptions,
-): Promise<undefined> {
+export const create: Command<"tokens create"> = async (world, [name = ""], options) => {
   const client = await world.connect();
   const { role = null as never, expiresInDays: days = null as never } = options;
   const input = { token_name: name, role, expires_in_days: days };
-  tellSecret(world, options, await client.call(rows.create, input));
-}
+  return tellSecret(world, options, await client.call(rows.create, input));
+};
 
 /** `outrigger tokens rotate`. */
-export async function rotate(
-  world: World,
-  [name = ""]: Words,
-  options: SecretOptions,
-): Promise<undefined> {
+export const rotate: Command<"tokens rotate"> = async (world, [name = ""], options) => {
   const { id } = await getToken(world, name);
   const question = `Replace token ${name}? The old one stops working.`;
   if (!options.yes) await agree(world, question, { isFinal: true });
   const client = await world.connect();
   const input = { token_id: id, expires_in_days: options.expiresInDays ?? (null as never) };
-  tellSecret(world, options, await client.call(rows.rotate, input));
-}
+  return tellSecret(world, options, await client.call(rows.rotate, input));
+};
 
 function tellSecret(
   world: World,
@@ -79,11 +66,7 @@ function tellSecret(
 }
 
 /** `outrigger tokens role`. */
-export async function role(
-  world: World,
-  [name = "", wanted]: Words,
-  options: OutputOptions,
-): Promise<undefined> {
+export const role: Command<"tokens role"> = async (world, [name = "", wanted], options) => {
   const token_id = (await getToken(world, name)).id;
   const client = await world.connect();
   if (wanted !== undefined) await client.call(rows.updateRole, { token_id, role: wanted });
@@ -91,7 +74,7 @@ export async function role(
   const has = roles.join();
   if (world.json) return answerOne(world, options, roleForm, { name, role: has });
   world.terminal.answer(has);
-}
+};
 
 /** `outrigger tokens delete`. */
 export const remove = (world: World, words: Words, options: SelectionOptions): Promise<undefined> =>

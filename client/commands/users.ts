@@ -1,6 +1,7 @@
 import { fail } from "../../common/errors.ts";
 import { userOperations as rows } from "../../contract/operations/users.ts";
 import type { UserRecord } from "../../contract/records/users.ts";
+import type { OptionsOf } from "../catalog.ts";
 import { userForm } from "../output/access.ts";
 import { readPassword } from "../passwords.ts";
 import { ago, type Column } from "../rendering.ts";
@@ -13,11 +14,7 @@ import { deleteSelected } from "./directly.ts";
 
 type Words = readonly string[];
 
-interface ChangeOptions {
-  readonly role?: string;
-  readonly password?: boolean;
-  readonly passwordStdin?: boolean;
-}
+type ChangeOptions = OptionsOf<"users update">;
 
 const columnsOf = (now: Date): Column<UserRecord>[] => [
   { title: "NAME", text: ({ id, name }) => name ?? id, least: 12 },

@@ -5,6 +5,7 @@ import { userOperations } from "../../contract/operations/users.ts";
 import { workspaceOperations as rows } from "../../contract/operations/workspaces.ts";
 import { type WorkspaceConfig, WorkspaceLimits } from "../../contract/records/workspaces.ts";
 import { hintOf } from "../../contract/spelling.ts";
+import type { OptionsOf } from "../catalog.ts";
 import { readBytes } from "../named-file.ts";
 import { type WorkspaceRow, workspaceForm } from "../output/workspaces.ts";
 import type { Column } from "../rendering.ts";
@@ -73,14 +74,7 @@ function openTo({ private: isPrivate, allowed_users = [], allowed_groups = [] }:
   return [...allowed_users, ...groups].join(", ") || "admins";
 }
 
-interface ChangeOptions {
-  readonly file?: string;
-  readonly private?: true;
-  readonly public?: true;
-  readonly addUser?: Words;
-  readonly removeUser?: Words;
-  readonly limit?: Words;
-}
+type ChangeOptions = OptionsOf<"workspaces update">;
 
 /** `outrigger workspaces create`. */
 export const create = (world: World, [name = ""]: Words, options: ChangeOptions) =>

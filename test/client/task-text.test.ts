@@ -4,7 +4,7 @@ import { homedir, tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
 import { parse, parseAllDocuments } from "yaml";
-import type { TaskOptions } from "../../client/arguments.ts";
+import type { TaskOptions } from "../../client/catalog/values.ts";
 import { localPathsOf, readEntrypoint, toTaskText } from "../../client/task-text.ts";
 
 const place = { cwd: "/here", env: {}, secrets: {} };
