@@ -1,5 +1,6 @@
 import type { ExpressionBuilder, Insertable, Selectable, Updateable } from "kysely";
 import type { Seal } from "../../common/seal.ts";
+import type { ColumnOf } from "./columns.ts";
 import type { Connection, Queries } from "./open.ts";
 import type { Tables } from "./tables.ts";
 
@@ -56,10 +57,6 @@ export const user: Way = () => ({
   read: (row) => ({ id: row["user_id"], name: row["user_name"] }),
   write: ({ id, name }: Record<"id" | "name", unknown>) => ({ user_id: id, user_name: name }),
 });
-
-type ColumnOf<Field extends string> = Field extends `${infer First}${infer Rest}`
-  ? `${First extends Lowercase<First> ? "" : "_"}${Lowercase<First>}${ColumnOf<Rest>}`
-  : "";
 
 const columnOf = (field: string): string =>
   field.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);

@@ -1,17 +1,24 @@
 import type { Generated } from "kysely";
-import type { Lifecycle } from "../../contract/lifecycle-shapes.ts";
-import type { UpdateMode } from "../../contract/records/services.ts";
-import type { UserKind } from "../../contract/records/users.ts";
-import type { Role } from "../../contract/roles.ts";
-import type {
-  ClusterStatus,
-  LifecycleStatus,
-  ReplicaStatus,
-  RequestStatus,
-  ServiceStatus,
-} from "../../contract/statuses.ts";
+import type { StoredLifecycle } from "../clusters/lifecycles/schema.ts";
+import type { Cluster } from "../clusters/schema.ts";
+import type { StoredRequest } from "../requests/schema.ts";
+import type { Replica, Service, Version } from "../services/schema.ts";
+import type { Token } from "../tokens/schema.ts";
+import type { Account } from "../users/schema.ts";
+import type { ColumnsOf } from "./columns.ts";
 import type { JobTables } from "./job-tables.ts";
 import type { KeptTables } from "./kept-tables.ts";
+
+/** Whose a row is. */
+interface Owner {
+  user_id: string;
+  user_name: string;
+}
+
+/** Who wants what a row says. */
+interface Wish {
+  wanted_by: Generated<string | null>;
+}
 
 /** The columns of `migrations/`, as Kysely sees them. Instants are epoch milliseconds. */
 export interface Tables extends JobTables, KeptTables {
@@ -24,57 +31,23 @@ export interface Tables extends JobTables, KeptTables {
     failed_at: number;
     due_at: number;
   };
-  requests: {
-    id: string;
-    name: string;
-    status: RequestStatus;
-    queue: "long" | "short";
-    user_id: string;
-    user_name: string;
-    cluster_name: string | null;
-    client_api: number | null;
-    input: Uint8Array | null;
-    progress: string | null;
-    status_note: string | null;
-    return_value: string | null;
-    error: string | null;
-    created_at: number;
-    finished_at: number | null;
-    runs: Generated<number>;
-    workspace: Generated<string>;
-    credential: Generated<string>;
-  };
-  clusters: {
-    id: string;
-    name: string;
-    status: ClusterStatus;
-    wanted: string;
-    wanted_because: string;
-    wanted_by: Generated<string | null>;
-    user_id: string;
-    user_name: string;
-    workspace: string;
-    provider: string;
-    nodes: number;
-    offer: string;
-    addresses: string;
-    ports: string;
-    labels: string;
-    task_yaml: string;
-    command: string;
-    autostop: string | null;
-    problem: string | null;
-    ever_up: number;
-    launched_at: number;
-    status_changed_at: number;
-    hooks: Uint8Array | null;
-    hooks_version: string | null;
-    skip_hooks: Generated<number>;
-    made_for: Generated<string | null>;
-    parcels: Generated<Uint8Array | null>;
-    machine: Generated<string | null>;
-    placement: Generated<string | null>;
-  };
+  requests: Owner &
+    ColumnsOf<Omit<StoredRequest, "user" | "workspace">> & {
+      workspace: Generated<string>;
+      input: Uint8Array | null;
+      progress: string | null;
+      return_value: string | null;
+      error: string | null;
+      runs: Generated<number>;
+      credential: Generated<string>;
+    };
+  clusters: Owner &
+    Wish &
+    ColumnsOf<Omit<Cluster, "user" | "wanted">> & {
+      wanted: string;
+      hooks: Uint8Array | null;
+      parcels: Generated<Uint8Array | null>;
+    };
   refused_offers: {
     provider: string;
     infra: string;
@@ -88,21 +61,8 @@ export interface Tables extends JobTables, KeptTables {
     at: number;
     until: number;
   };
-  lifecycles: {
-    id: string;
-    cluster_id: string;
-    rank: number;
-    revision: number;
-    events: string;
-    cause: Lifecycle["cause"];
-    because: string;
-    status: LifecycleStatus;
+  lifecycles: ColumnsOf<Omit<StoredLifecycle, "skipsHooks">> & {
     skip_hooks: number;
-    hooks: number;
-    runs: string;
-    deadline_at: number | null;
-    started_at: number;
-    ended_at: number | null;
     hook_until: number | null;
   };
   ssh_pools: { name: string; config: Uint8Array; updated_at: number };
@@ -138,88 +98,12 @@ export interface Tables extends JobTables, KeptTables {
     left_at: number;
     tried_at: number;
   };
-  services: {
-    id: string;
-    name: string;
-    pool: number;
-    status: ServiceStatus;
-    reason: string;
-    wanted: "UP" | "GONE";
-    wanted_because: string;
-    wanted_by: Generated<string | null>;
-    user_id: string;
-    user_name: string;
-    workspace: string;
-    host: string;
-    port: number;
-    version: number;
-    scaling: string;
-    problem: string | null;
-    ready_at: number | null;
-    created_at: number;
-    status_changed_at: number;
-  };
-  service_versions: {
-    service_id: string;
-    version: number;
-    task: Uint8Array;
-    command: string;
-    mode: UpdateMode;
-    because: string;
-    created_at: number;
-    ready_at: number | null;
-    given_up: string | null;
-  };
-  replicas: {
-    id: string;
-    service_id: string;
-    number: number;
-    version: number;
-    status: ReplicaStatus;
-    reason: string;
-    wanted: "UP" | "GONE";
-    wanted_because: string;
-    wanted_by: Generated<string | null>;
-    is_spot: number;
-    accelerators: string | null;
-    cluster_id: string | null;
-    cluster_name: string;
-    job_id: number | null;
-    unplaced: number;
-    host: string | null;
-    port: number | null;
-    server_port: number | null;
-    listen_port: number | null;
-    run_at: number | null;
-    ready_at: number | null;
-    drain_until: number | null;
-    created_at: number;
-    status_changed_at: number;
-    ended_at: number | null;
-  };
-  users: {
-    id: string;
-    name: string;
-    kind: UserKind;
-    role: Role;
-    has_group_role: Generated<number>;
-    password: string | null;
-    groups: Generated<string>;
-    preferred_workspace: string | null;
-    created_at: number;
-  };
+  services: Owner & Wish & ColumnsOf<Omit<Service, "user" | "isPool">> & { pool: number };
+  service_versions: ColumnsOf<Version> & { task: Uint8Array };
+  replicas: Wish & ColumnsOf<Omit<Replica, "isUnplaced">> & { unplaced: number };
+  users: ColumnsOf<Omit<Account, "hasPassword">> & { password: string | null };
   local_preference: { id: 1; workspace: string };
-  tokens: {
-    id: string;
-    name: string;
-    digest: Uint8Array;
-    user_id: string;
-    creator_id: string;
-    creator_name: string;
-    created_at: number;
-    expires_at: number | null;
-    last_used_at: number | null;
-  };
+  tokens: ColumnsOf<Token> & { digest: Uint8Array };
   recipes: {
     name: string;
     recipe_type: string;

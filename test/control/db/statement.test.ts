@@ -100,7 +100,12 @@ const namesOf = async (db: Queries) => (await selectNames(db, {})).map(({ name }
 async function withUsers(t: TestContext): Promise<Database> {
   const db = await openDatabase(":memory:");
   t.after(() => db.destroy());
-  const user = { kind: "basic" as const, groups: "[]", created_at: 0 };
+  const user = {
+    kind: "basic" as const,
+    has_group_role: 0,
+    groups: "[]",
+    created_at: 0,
+  };
   await db
     .insertInto("users")
     .values([
