@@ -5,7 +5,7 @@ import { caps, integer, listOf, longText, taskText, text } from "../caps.ts";
 import { ClusterStatusRecord, Handle, LaunchResult } from "../records/clusters.ts";
 import { clusterHistoryOperations } from "./cluster-history.ts";
 import { clusterJobOperations } from "./cluster-jobs.ts";
-import { body, cancelStop, Nothing, optional, queryInteger } from "./fields.ts";
+import { body, cancelStop, Nothing, optional, queryInteger, taskErrors } from "./fields.ts";
 
 const clusterName = text.describe("Target cluster.");
 const flag = z.boolean().default(false);
@@ -54,16 +54,13 @@ const ownOperations = operationsOf("", {
     }),
     output: LaunchResult,
     errors: [
-      "ValueError",
-      "InvalidTaskError",
+      ...taskErrors,
       "InvalidClusterNameError",
       "ResourcesMismatchError",
       "ResourcesUnavailableError",
       "NoCloudAccessError",
-      "NotSupportedError",
       "ClusterOwnerIdentityMismatchError",
       "CommandError",
-      "UserRequestRejectedByPolicy",
       "VolumeNotFoundError",
       "VolumeNotReadyError",
     ],

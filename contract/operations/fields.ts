@@ -92,6 +92,14 @@ export const logInstants = {
     .describe("Control lines with the code instant say when the lines after them began."),
 };
 
+/** What every operation that runs a task may refuse. */
+export const taskErrors = [
+  "ValueError",
+  "InvalidTaskError",
+  "NotSupportedError",
+  "UserRequestRejectedByPolicy",
+] as const;
+
 /** What has no shape: bytes, text, a page. */
 export const Bytes = z.unknown();
 

@@ -9,7 +9,7 @@ import {
   ManagedJobQueuePage,
   ManagedJobRow,
 } from "../records/jobs.ts";
-import { body, Nothing, nullable, optional } from "./fields.ts";
+import { body, Nothing, nullable, optional, taskErrors } from "./fields.ts";
 
 const flag = z.boolean().default(false);
 const refresh = flag.describe("Start what runs managed jobs first, if it is stopped.");
@@ -39,15 +39,7 @@ export const jobOperations = operationsOf("jobs.", {
       num_jobs: optional(integer).describe("Number of copies, each a job of its own."),
     }),
     output: JobsLaunchResult,
-    errors: [
-      "ValueError",
-      "InvalidTaskError",
-      "NotFoundError",
-      "ConflictError",
-      "NotSupportedError",
-      "ResourcesUnavailableError",
-      "UserRequestRejectedByPolicy",
-    ],
+    errors: [...taskErrors, "NotFoundError", "ConflictError", "ResourcesUnavailableError"],
   },
   queue: {
     reads: true,

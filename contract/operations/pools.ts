@@ -3,7 +3,7 @@ import { operationsOf } from "../../common/operation.ts";
 import { filePath, integer, listOf, poolText, text } from "../caps.ts";
 import { ServiceComponent, ServiceStatusRecord, UpdateMode } from "../records/services.ts";
 import { mostMachines } from "../task/readers.ts";
-import { body, Nothing, nullable, optional } from "./fields.ts";
+import { body, Nothing, nullable, optional, taskErrors } from "./fields.ts";
 
 const flag = z.boolean().default(false);
 const poolName = text.describe("Pool.");
@@ -28,14 +28,7 @@ export const poolOperations = operationsOf("jobs.pool_", {
       mode: UpdateMode,
     }),
     output: Nothing,
-    errors: [
-      "ValueError",
-      "InvalidTaskError",
-      "NotFoundError",
-      "ConflictError",
-      "NotSupportedError",
-      "UserRequestRejectedByPolicy",
-    ],
+    errors: [...taskErrors, "NotFoundError", "ConflictError"],
   },
   down: {
     route: "POST /jobs/pool_down",

@@ -2,7 +2,7 @@ import * as z from "zod";
 import { operationsOf } from "../../common/operation.ts";
 import { filePath, integer, listOf, serviceText, text } from "../caps.ts";
 import { ServiceComponent, ServiceStatusRecord, UpdateMode } from "../records/services.ts";
-import { body, logInstants, Nothing, nullable, optional } from "./fields.ts";
+import { body, logInstants, Nothing, nullable, optional, taskErrors } from "./fields.ts";
 
 const flag = z.boolean().default(false);
 const serviceName = text.describe("Service.");
@@ -23,13 +23,7 @@ export const serveOperations = operationsOf("serve.", {
       service_name: text.describe("Named like a cluster."),
     }),
     output: z.tuple([z.string(), z.string()]).describe("Name and address."),
-    errors: [
-      "ValueError",
-      "InvalidTaskError",
-      "ConflictError",
-      "NotSupportedError",
-      "UserRequestRejectedByPolicy",
-    ],
+    errors: [...taskErrors, "ConflictError"],
   },
   update: {
     route: "POST /serve/update",
@@ -43,14 +37,7 @@ export const serveOperations = operationsOf("serve.", {
       mode: UpdateMode,
     }),
     output: Nothing,
-    errors: [
-      "ValueError",
-      "InvalidTaskError",
-      "NotFoundError",
-      "ConflictError",
-      "NotSupportedError",
-      "UserRequestRejectedByPolicy",
-    ],
+    errors: [...taskErrors, "NotFoundError", "ConflictError"],
   },
   down: {
     route: "POST /serve/down",
