@@ -1,28 +1,19 @@
 import type { Generated } from "kysely";
 import type { ManagedJobStatus } from "../../contract/statuses.ts";
-import type { JobTask } from "../jobs/schema.ts";
+import type { JobTask, ManagedJob } from "../jobs/schema.ts";
 import type { ColumnsOf } from "./columns.ts";
 
 /** The columns of managed jobs. */
 export interface JobTables {
-  managed_jobs: {
+  managed_jobs: ColumnsOf<Omit<ManagedJob, "id" | "user" | "joined">> & {
     id: Generated<number>;
     request_id: string;
-    rank: number;
-    copies: number;
-    name: string;
-    execution: "serial" | "parallel" | null;
+    user_id: string;
+    user_name: string;
     root_id: number | null;
     root_number: number | null;
     parent_id: number | null;
     parent_number: number | null;
-    user_id: string;
-    user_name: string;
-    workspace: string;
-    command: string;
-    priority: number;
-    pool: string | null;
-    submitted_at: number;
   };
   job_documents: { request_id: string; document: Uint8Array; blob_id: string | null };
   job_tasks: ColumnsOf<Omit<JobTask, "job">> & {
