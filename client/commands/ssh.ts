@@ -3,6 +3,7 @@ import { fail } from "../../common/errors.ts";
 import type { OutputOf } from "../../common/operation.ts";
 import { sshNodePoolOperations as rows } from "../../contract/operations/ssh-node-pools.ts";
 import { hintOf, listedBy } from "../../contract/spelling.ts";
+import type { Command } from "../catalog.ts";
 import { keyForm, poolForm } from "../output/control.ts";
 import type { Column } from "../rendering.ts";
 import type { Client } from "../sdk.ts";
@@ -16,7 +17,7 @@ type Words = readonly string[];
 type Status = OutputOf<typeof rows.status>;
 
 /** `outrigger ssh up`. */
-export const up: Run<{ readonly file?: string }> = async (world, names, options) => {
+export const up: Command<"ssh up"> = async (world, names, options) => {
   const written = options.file === undefined ? [] : await writePools(world, options.file);
   await eachPool(world, names.length > 0 ? names : written, {
     row: rows.deployAll,
@@ -25,11 +26,7 @@ export const up: Run<{ readonly file?: string }> = async (world, names, options)
 };
 
 /** `outrigger ssh down`. */
-export const down = (
-  world: World,
-  names: Words,
-  { force = false }: { readonly force?: boolean },
-): Promise<undefined> =>
+export const down: Command<"ssh down"> = (world, names, { force = false }) =>
   eachPool(world, names, { row: rows.downAll, force, title: (hosts) => `Cleaning ${hosts}` });
 
 interface PoolAction {

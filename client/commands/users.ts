@@ -1,7 +1,7 @@
 import { fail } from "../../common/errors.ts";
 import { userOperations as rows } from "../../contract/operations/users.ts";
 import type { UserRecord } from "../../contract/records/users.ts";
-import type { OptionsOf } from "../catalog.ts";
+import type { Command } from "../catalog.ts";
 import { userForm } from "../output/access.ts";
 import { readPassword } from "../passwords.ts";
 import { ago, type Column } from "../rendering.ts";
@@ -13,8 +13,6 @@ import { listing } from "./answers.ts";
 import { deleteSelected } from "./directly.ts";
 
 type Words = readonly string[];
-
-type ChangeOptions = OptionsOf<"users update">;
 
 const columnsOf = (now: Date): Column<UserRecord>[] => [
   { title: "NAME", text: ({ id, name }) => name ?? id, least: 12 },
@@ -37,24 +35,24 @@ function loginOf({ user_type: kind, has_password: hasPassword }: UserRecord): st
 }
 
 /** `outrigger users create`. */
-export async function create(
-  world: World,
-  [username = ""]: Words,
-  { role, passwordStdin = false }: ChangeOptions,
-): Promise<undefined> {
+export const create: Command<"users create"> = async (
+  world,
+  [username = ""],
+  { role, passwordStdin = false },
+) => {
   const client = await world.connect();
   const password = await readPassword(world, passwordStdin);
   await client.call(rows.create, { username, password, role: role ?? null });
   world.terminal.note(`Created user ${username}.`);
   return tellActions(world, [directAction("users create", username)]);
-}
+};
 
 /** `outrigger users update`. */
-export async function update(
-  world: World,
-  [name = ""]: Words,
-  { role = null as never, password: asks = false, passwordStdin = false }: ChangeOptions,
-): Promise<undefined> {
+export const update: Command<"users update"> = async (
+  world,
+  [name = ""],
+  { role = null as never, password: asks = false, passwordStdin = false },
+) => {
   const setsPassword = asks || passwordStdin;
   if (role === null && !setsPassword)
     fail("UsageError", "say what to change: --role ROLE, --password or --password-stdin");
@@ -65,7 +63,7 @@ export async function update(
   await client.call(rows.update, { user_id: user?.id ?? "", role, password });
   world.terminal.note(`Changed user ${name}.`);
   return tellActions(world, [directAction("users update", name)]);
-}
+};
 
 /** `outrigger users delete`. */
 export const remove = (world: World, words: Words, options: SelectionOptions): Promise<undefined> =>

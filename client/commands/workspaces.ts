@@ -5,7 +5,7 @@ import { userOperations } from "../../contract/operations/users.ts";
 import { workspaceOperations as rows } from "../../contract/operations/workspaces.ts";
 import { type WorkspaceConfig, WorkspaceLimits } from "../../contract/records/workspaces.ts";
 import { hintOf } from "../../contract/spelling.ts";
-import type { OptionsOf } from "../catalog.ts";
+import type { Command, OptionsOf } from "../catalog.ts";
 import { readBytes } from "../named-file.ts";
 import { type WorkspaceRow, workspaceForm } from "../output/workspaces.ts";
 import type { Column } from "../rendering.ts";
@@ -156,7 +156,7 @@ async function send<Op extends Operation>(world: World, row: Op, input: GivenInp
 }
 
 /** `outrigger workspaces use`. */
-export const use: Run<{ readonly clear?: boolean }> = async (world, [name], { clear = false }) => {
+export const use: Command<"workspaces use"> = async (world, [name], { clear = false }) => {
   if ((name === undefined) !== clear)
     fail("UsageError", "name a workspace, or take the choice back with --clear");
   const client = await world.connect();
