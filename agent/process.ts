@@ -80,12 +80,12 @@ __code=$?
 case $__how in behind) command -p ln -s "$__code" "$__at.exit" 2>/dev/null ;; esac`;
 
 /**
- * Runs the script where it belongs, and leaves its exit code. A script that the disk has no room for comes as the
- * second argument; links still find theirs.
+ * Runs the script where it belongs, and leaves its exit code unless it is `behind` others. A script that the disk has
+ * no room for comes as the third argument; links still find theirs.
  */
 const inner = `
 trap : TERM INT HUP
-__at=$1 __text=$2
+__at=$1 __how=$2 __text=$3
 __shell=$(command -pv bash || command -v bash || echo sh)
 if test -r "$__at.env"; then export __bash_env="\${BASH_ENV-}" BASH_ENV="$__at.env"; fi
 case $__text in
@@ -93,6 +93,7 @@ case $__text in
 *) set -- "$__shell" -l -c "$__text" ;;
 esac
 unset __text __shell
+case $__how in behind) exec "$@" ;; esac
 command -p "$@"
 command -p ln -s "$?" "$__at.exit"`;
 
@@ -204,7 +205,7 @@ function spawnWrapper(script: Script, text: string, output: number): ChildProces
   const how = isContained ? "contained" : through.length > 0 ? "behind" : "alone";
   try {
     const words = ["-c", wrapper, "sh", at, groups.join(" "), how, ...through];
-    words.push("/bin/sh", "-c", inner, "sh", at, text);
+    words.push("/bin/sh", "-c", inner, "sh", at, how, text);
     const child = spawn("/bin/sh", words, {
       cwd: workdir,
       env,

@@ -1,3 +1,4 @@
+import { existsSync } from "node:fs";
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { ifMissing } from "../../common/files.ts";
@@ -17,7 +18,7 @@ export async function bindsOf(agent: Agent): Promise<string[]> {
     ...(await destinations(agent)),
     ...(await linkedTo(agent)),
     ...listMountRows(agent).map(({ root }) => root),
-  ].filter((path) => !isWithin(home, path));
+  ].filter((path) => !isWithin(home, path) && existsSync(path));
   const groups = agent.groupPlaces.length > 0 ? ["/sys/fs/cgroup:/sys/fs/cgroup"] : [];
   const seen = [home, ...new Set(outside)].toSorted();
   const mounts = await readFile("/proc/self/mountinfo", "utf8");

@@ -49,7 +49,7 @@ const troubles: readonly (readonly [RegExp, ErrorType, string])[] = [
     "the disk of the node is full; make room on it",
   ],
   [
-    /unauthorized|authentication required|access (to the resource )?is denied|denied:|incorrect username|invalid username/i,
+    /unauthorized|no basic auth|authentication required|access (to the resource )?is denied|denied:|incorrect username|invalid username/i,
     "PermissionDeniedError",
     "the registry lets nobody in with this login; check the secrets DOCKER_USERNAME, DOCKER_PASSWORD and DOCKER_SERVER of the task, and the name of the image",
   ],

@@ -27,11 +27,19 @@ export interface TestEngine {
   readonly image: string;
   /** Runs it with these words; what it printed, trimmed. */
   run(...words: readonly string[]): Promise<string>;
+  /** Pushes an image with the login in a file. */
+  push(image: string, loginFile: string): Promise<string>;
 }
 
 interface Cleaner {
   after(clean: () => Promise<void>): void;
 }
+
+/** The image of these tests, which has a PATH of its own. */
+const image = "lab/busy:1";
+export const importWords = (archive: string): string[] => [
+  ...["import", "-c", "ENV PATH=/opt/tool/bin:/usr/bin:/bin", archive, image],
+];
 
 const path = process.env["PATH"] ?? "";
 const needed = { docker: ["docker", "dockerd", "runc"], podman: ["podman", "runc"] } as const;
@@ -60,14 +68,19 @@ export async function startEngine(t: Cleaner, name: Engine["name"]): Promise<Tes
     await unmountAll(folder);
     rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
   });
-  const image = "lab/busy:1";
-  const change = ["-c", "ENV PATH=/opt/tool/bin:/usr/bin:/bin"];
-  await run("import", ...change, makeRoot(folder), image);
-  return { env, image, run };
+  await run(...importWords(makeRoot(folder)));
+  return { env, image, run, push: (what, file) => run(...pushWords(name, what, file)) };
 }
 
 interface Started extends Pick<TestEngine, "env"> {
   end(): Promise<unknown>;
+}
+
+function pushWords(name: Engine["name"], image: string, file: string): string[] {
+  if (name === "podman") return ["push", "--authfile", file, image];
+  const folder = dirname(file);
+  cpSync(file, join(folder, "config.json"));
+  return ["--config", folder, "push", image];
 }
 
 /** Without a bridge it changes no rule of the machine's firewall. */
@@ -99,6 +112,11 @@ driver = "overlay"
 graphroot = "${folder}/graph"
 runroot = "${folder}/run"
 `,
+    CONTAINERS_REGISTRIES_CONF: `[[registry]]
+prefix = "127.0.0.1"
+location = "127.0.0.1"
+insecure = true
+`,
   };
   const env: Record<string, string> = { DOCKER_HOST: "unix:///nowhere/docker.sock" };
   for (const [name, text] of Object.entries(files)) {
@@ -109,7 +127,7 @@ runroot = "${folder}/run"
 }
 
 /** The archive of a root of 4 MB that has busybox, bash and what its user's shells read. */
-function makeRoot(folder: string): string {
+export function makeRoot(folder: string): string {
   const root = join(folder, "rootfs");
   const folders = ["bin", "etc", "tmp", "proc", "sys", "dev", "root", "opt/tool/bin", "usr/bin"];
   for (const one of folders) mkdirSync(join(root, one), { recursive: true });

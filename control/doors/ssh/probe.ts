@@ -54,8 +54,8 @@ nvidia-smi -L 2> /dev/null | while read -r line; do say gpu "$line"; done
 say bash "$(command -v bash)"
 user=$(id -un)
 uid=$(id -u)
-if command -v docker && { [ -w /var/run/docker.sock ] || [ -w "/run/user/$uid/docker.sock" ]; }; then say containers docker
-elif command -v podman; then say containers podman; fi > /dev/null
+if command -v docker > /dev/null && { [ -w /var/run/docker.sock ] || [ -w "/run/user/$uid/docker.sock" ]; }; then say containers docker
+elif command -v podman > /dev/null; then say containers podman; fi
 say user "$user"
 say home "$HOME"
 if [ "$uid" = 0 ]; then manager=system folder=/run/systemd/system

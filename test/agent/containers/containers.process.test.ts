@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
@@ -7,6 +7,7 @@ import { after, describe, test } from "node:test";
 import { findBearers, isAlive } from "../../../common/process-tree.ts";
 import { removeContainer, startAgent, type TestAgent, until } from "../../helpers/agent.ts";
 import { startEngine, whyNoEngine } from "../../helpers/engines.ts";
+import { startRegistry, whyNoRegistry } from "../../helpers/registry.ts";
 
 const clusterId = "c0ffee";
 
@@ -150,6 +151,31 @@ function inContainersOf({ engine, agent }: Awaited<ReturnType<typeof startNode>>
       JSON.stringify(await put(agent, "localhost:9/no/such:1")),
       /"problem".*localhost:9/,
     );
+  });
+
+  test("a private image is pulled with the login of the task alone", {
+    skip: whyNoRegistry(),
+  }, async () => {
+    const [user, password] = ["ana", "pass word"];
+    const server = await startRegistry(started, user, password);
+    const image = `${server}/private:1`;
+    await engine.run("tag", engine.image, image);
+    const file = join(agent.home, "auth.json");
+    const login = Buffer.from(`${user}:${password}`).toString("base64");
+    writeFileSync(file, JSON.stringify({ auths: { [server]: { auth: login } } }));
+    await engine.push(image, file);
+    await engine.run("rmi", image);
+    const wrong = await put(agent, image, { login: { server, user, password: "wrong" } });
+    assert.match(JSON.stringify(wrong), /PermissionDeniedError.*check the secrets DOCKER_USERNAME/);
+    assert.match(JSON.stringify(await put(agent, image)), /PermissionDeniedError/);
+    const right = await put(agent, image, { login: { server, user, password } });
+
+    assert.match(JSON.stringify(right), /is there, and its container was started/);
+    assert.deepEqual(
+      readdirSync(join(agent.home, ".outrigger/agent")).filter((one) => one.startsWith("login-")),
+      [],
+    );
+    assert.match(JSON.stringify(await put(agent, engine.image)), /"done"/);
   });
 
   test("limits hold in the container, and its processes are those of the user", async () => {
