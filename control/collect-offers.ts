@@ -30,7 +30,8 @@ export async function collectOffers(
 
 /** What a provider is asked for: it does not know how much memory accelerators have. */
 export function withoutSizes({ accelerators, ...need }: Need): Need {
-  return accelerators !== undefined && "name" in accelerators ? { ...need, accelerators } : need;
+  if (accelerators === undefined) return need;
+  return "name" in accelerators ? { ...need, accelerators } : { ...need, anyAccelerators: true };
 }
 
 async function ask(

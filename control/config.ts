@@ -12,6 +12,7 @@ import {
   replicaVariables,
   taskVariables,
 } from "../contract/variables.ts";
+import { kubernetesSettings } from "./kubernetes-settings.ts";
 import { checkExposure, loginSettings } from "./login-settings.ts";
 import { storeSettings } from "./store-settings.ts";
 
@@ -161,6 +162,7 @@ export const Settings = z.object({
     .describe("Accelerators of this machine, such as H100:8, if they are not detected."),
   ...loginSettings,
   ...storeSettings,
+  ...kubernetesSettings,
   logLevel: z
     .enum(["debug", "info", "warn", "error"])
     .default("info")
@@ -170,12 +172,14 @@ type Settings = z.output<typeof Settings>;
 export interface Config extends Settings {
   /** What the nodes of this machine take over from the environment that control was started in. */
   nodeEnv: Readonly<Record<string, string>>;
+  kubeconfig: string;
   /** The name of the user who started control. */
   localUserName: string;
   /** The socket of the SSH agent of whoever started control. */
   sshAgentSocket: string | null;
 }
 
+const usualKubeconfig = join(homedir(), ".kube/config");
 const nodeDefaults = { PATH: "/usr/local/bin:/usr/bin:/bin", LANG: "C.UTF-8" };
 
 /** Variables of ours that are for others and may be set where control starts, as inside a job. */
@@ -198,6 +202,7 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
     // What nodes are told of it holds in their own folders, too.
     home: resolve(settings.home),
     nodeEnv,
+    kubeconfig: settings.kubeconfig ?? env["KUBECONFIG"]?.split(":")[0] ?? usualKubeconfig,
     localUserName: userNameIn(env),
     sshAgentSocket: env["SSH_AUTH_SOCK"] ?? null,
   };

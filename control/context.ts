@@ -4,6 +4,7 @@ import type { CatalogNow } from "./clouds/catalog.ts";
 import type { Agents } from "./clusters/agents.ts";
 import type { Cluster, Watches } from "./clusters/schema.ts";
 import type { Agent } from "./doors/agent.ts";
+import type { KubeClusters } from "./doors/kubernetes/clusters.ts";
 import type { EventLog } from "./event-log.ts";
 import type { Ground } from "./ground.ts";
 import type { JobLeases, JobLogs } from "./jobs/schema.ts";
@@ -29,6 +30,8 @@ export interface Context extends Ground {
   readonly providers: readonly Provider[];
   /** The provider of this name; throws `CloudError` when it is not configured any more. */
   provider(name: string): Provider;
+  /** The Kubernetes clusters that may be used. */
+  readonly kubernetes: KubeClusters;
   /** The ways to machines that are reached over SSH. */
   readonly ssh: SshReach;
   readonly agents: Agents;

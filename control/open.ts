@@ -18,6 +18,7 @@ import { checkDatabase, clearMark, markInUse } from "./db/damage.ts";
 import { takeLease } from "./db/lease.ts";
 import { type Connected, isFull } from "./db/node-sqlite.ts";
 import { openDatabase } from "./db/open.ts";
+import { openKubeClusters } from "./doors/kubernetes/clusters.ts";
 import { openBundles } from "./doors/ssh/bundles.ts";
 import { openEventLog } from "./event-log.ts";
 import { narrateEvents } from "./event-narration.ts";
@@ -90,7 +91,8 @@ async function open(config: Config, log: Logger, replaced: Replaced): Promise<Co
   const bundles = openBundles(join(home, "bundles"));
   const controlId = readOrMake(join(home, "id"), () => Buffer.from(randomUUID())).toString();
   const ssh = openReach({ controlId, db, batch, seal, keyring, bundles, now });
-  const hosts = { book: openHostBook({ db, batch }, ssh), ways: ssh };
+  const kubernetes = openKubeClusters(config.kubeconfig, config.kubernetesContexts);
+  const hosts = { book: openHostBook({ db, batch }, ssh), ways: ssh, clusters: kubernetes };
   const mayChange = () => lease.check(db);
   const providers = (replaced.providers ?? openProviders(config, log, hosts)).map((one) =>
     bounded(one, mayChange),
@@ -132,6 +134,7 @@ async function open(config: Config, log: Logger, replaced: Replaced): Promise<Co
     ),
     providers,
     provider,
+    kubernetes,
     ssh,
     agents,
     agent: (cluster, rank) => agents.of(provider(cluster.provider), cluster, rank),
@@ -157,6 +160,7 @@ export async function closeContext(ctx: Context): Promise<void> {
   await ctx.agents.close();
   ctx.ssh.forwards.closeAll();
   ctx.ssh.connections.close();
+  await ctx.kubernetes.close();
   await collectRefusals(ctx).catch((err: unknown) => ctx.log.warn({ err }, "refusals not counted"));
   await ctx.db.destroy();
   clearMark(databaseOf(ctx.config.home));

@@ -1,7 +1,16 @@
 import type { Hook } from "../hooks.ts";
 import { hooks } from "./hooks.ts";
 import { child, type Place } from "./place.ts";
-import { data, isMapping, type Reader, readFields, text } from "./readers.ts";
+import {
+  data,
+  filledText,
+  isMapping,
+  mappingOf,
+  number,
+  type Reader,
+  readFields,
+  text,
+} from "./readers.ts";
 
 /** Settings of the control plane that a task may change for itself, by group. */
 export const groups = {
@@ -31,20 +40,51 @@ export const groups = {
   vast: ["datacenter_only", "create_instance_kwargs"],
 } as const;
 
-const groupReaders = Object.fromEntries(
-  Object.entries(groups).map(([group, keys]) => [group, groupReader(keys)]),
-) as Record<keyof typeof groups, Reader<unknown>>;
+/** What a task says of its pods. */
+export interface KubernetesConfig {
+  /** Laid over the pod that a node is. */
+  readonly pod_config?: Readonly<Record<string, unknown>> | undefined;
+  readonly custom_metadata?: Readonly<Record<string, unknown>> | undefined;
+  /** Seconds for which a pod may wait for a place; -1 is without an end. */
+  readonly provision_timeout?: number | undefined;
+  readonly kueue?: Readonly<Record<string, string>> | undefined;
+}
+
+const readersOf = (keys: readonly string[]): Record<string, Reader<unknown>> =>
+  Object.fromEntries(keys.map((key) => [key, data]));
+
+const podReaders = {
+  ...readersOf(groups.kubernetes),
+  pod_config: unlessNull(mappingOf(data)),
+  custom_metadata: unlessNull(mappingOf(data)),
+  provision_timeout: unlessNull(number({ min: -1 })),
+  kueue: unlessNull(mappingOf(filledText)),
+};
+const pods: Reader<KubernetesConfig> = unlessNull((place) => readFields(place, podReaders, "seen"));
+
+const groupReaders = {
+  ...(Object.fromEntries(
+    Object.entries(groups).map(([group, keys]) => [group, groupReader(keys)]),
+  ) as Record<keyof typeof groups, Reader<unknown>>),
+  kubernetes: pods,
+};
 
 function groupReader(keys: readonly string[]): Reader<unknown> {
-  const readers = Object.fromEntries(keys.map((key) => [key, data]));
-  return (place) => (place.value === null ? undefined : readFields(place, readers, "seen"));
+  const readers = readersOf(keys);
+  return unlessNull((place) => readFields(place, readers, "seen"));
+}
+
+function unlessNull<T>(reader: Reader<T>): Reader<T> {
+  return (place) => (place.value === null ? undefined : reader(place));
 }
 
 const readers = { ...groupReaders, active_workspace: text, hooks };
 
 /** What `config` of a task says; hooks undefined keeps those that a cluster has. */
 export interface TaskConfig {
-  readonly settings: Readonly<Record<string, unknown>>;
+  readonly settings: Readonly<Record<string, unknown>> & {
+    readonly kubernetes?: KubernetesConfig | undefined;
+  };
   readonly hooks: readonly Hook[] | undefined;
 }
 
@@ -55,6 +95,12 @@ export function readConfig(place: Place, overrides: Place): TaskConfig {
   const below = isMapping(overrides.value) ? overrides.value : {};
   const hooksBelow = below["hooks"] === undefined ? undefined : hooks(child(overrides, "hooks"));
   const { hooks: own, ...settings } = given;
-  const { hooks: _, ...settingsBelow } = below;
-  return { settings: { ...settingsBelow, ...settings }, hooks: own ?? hooksBelow };
+  const podsBelow = below["kubernetes"] === undefined ? {} : pods(child(overrides, "kubernetes"));
+  const { hooks: _, kubernetes: __, ...settingsBelow } = below;
+  const kubernetes = { ...podsBelow, ...settings.kubernetes };
+  const isAny = Object.keys(kubernetes).length > 0;
+  return {
+    settings: { ...settingsBelow, ...settings, ...(isAny && { kubernetes }) },
+    hooks: own ?? hooksBelow,
+  };
 }

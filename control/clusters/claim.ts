@@ -20,6 +20,7 @@ import { autostopOf } from "./autostop.ts";
 import { refuseManaged } from "./find.ts";
 import { keptHooks, launchedHooks } from "./hooks/kept.ts";
 import { setHooks } from "./hooks/store.ts";
+import { refuseUnstoppable } from "./lifecycle.ts";
 import { takeIdleStopBack } from "./lifecycles/take-back.ts";
 import { addNewCluster, newCluster } from "./new-cluster.ts";
 import { provisionLogOf } from "./provision-log.ts";
@@ -94,6 +95,7 @@ async function make(
     madeFor: null,
     ...launchOf(input, task, call, { offer, autostop: null }),
   });
+  if (cluster.autostop?.down === false) refuseUnstoppable(ctx, cluster);
   const wish = { clusterId: cluster.id, isNew: true, printed: 0 };
   await call.remember({ wish });
   const isMade = await addNewCluster(ctx, cluster, task, (tx) =>

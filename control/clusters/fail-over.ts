@@ -88,11 +88,16 @@ function newsOf({ tried, since }: Placement, next: Offer): string | undefined {
 function placedAt(cluster: Cluster, placement: Placement, offer: Offer) {
   const before = placed(placement.asked, cluster.offer);
   const { ports, labels, machine } = placed(placement.asked, offer);
+  const { kubernetes, graceSeconds } = cluster.machine;
   return {
     offer,
     ports: isDeepStrictEqual(before.ports, cluster.ports) ? ports : cluster.ports,
     labels,
-    machine,
+    machine: {
+      ...machine,
+      ...(kubernetes && { kubernetes }),
+      ...(graceSeconds !== undefined && { graceSeconds }),
+    },
     placement: { ...placement, isRefused: false },
   };
 }

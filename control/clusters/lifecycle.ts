@@ -83,7 +83,10 @@ async function stoppable(ctx: Context, name: string): Promise<Cluster> {
 /** Known beforehand, so that no job ends for a stop that cannot be. */
 export function refuseUnstoppable(ctx: Context, { provider }: Cluster): void {
   if (ctx.provider(provider).stop === undefined)
-    fail("NotSupportedError", `${provider} cannot stop nodes; take the cluster down`);
+    fail(
+      "NotSupportedError",
+      `${provider} cannot stop nodes; take the cluster down, or set autostop to down`,
+    );
 }
 
 /** Who purges wants it to go whatever happens. */

@@ -1,9 +1,10 @@
+import { secondsOf } from "../../contract/hooks.ts";
 import type { Task } from "../../contract/task.ts";
 import type { Context } from "../context.ts";
 import type { Connection } from "../db/open.ts";
 import type { Ground } from "../ground.ts";
 import { candidateOf } from "../needs.ts";
-import type { Offer } from "../providers/provider.ts";
+import type { Machine, Offer } from "../providers/provider.ts";
 import { nudge } from "../reconciler.ts";
 import { launchedHooks, noneKept } from "./hooks/kept.ts";
 import { setHooks } from "./hooks/store.ts";
@@ -47,8 +48,9 @@ export async function addNewCluster(
   admit: (tx: Connection) => Promise<void>,
 ): Promise<boolean> {
   const hooks = launchedHooks(ctx, task, { ...cluster, before: noneKept });
+  const machine = { ...cluster.machine, ...asTaskSays(task) };
   const isAdded = await ctx.batch(async (tx) => {
-    const isFirst = await addCluster(tx, cluster);
+    const isFirst = await addCluster(tx, { ...cluster, machine });
     if (isFirst) await admit(tx);
     if (isFirst && hooks !== undefined) await setHooks(tx, cluster.id, hooks);
     return isFirst;
@@ -57,13 +59,32 @@ export async function addNewCluster(
   return isAdded;
 }
 
+/** What a task says of its machines wherever they are. */
+function asTaskSays({ config, hooks = [] }: Task): Pick<Machine, "kubernetes" | "graceSeconds"> {
+  const hookSeconds = secondsOf(hooks, "preemption");
+  return {
+    ...(config.kubernetes && { kubernetes: config.kubernetes }),
+    ...(hookSeconds > 0 && { graceSeconds: hookSeconds }),
+  };
+}
+
 /** What of a task depends on the machines that it is given. */
 export function placed(
   { resources }: Pick<Asked, "resources">,
   offer: Offer,
 ): Pick<Cluster, "ports" | "labels" | "machine"> {
-  const { ports = [], labels = {}, image, diskGb } = candidateOf(resources, offer) ?? {};
-  const machine = { ...(image && { image }), ...(diskGb !== undefined && { diskGb }) };
+  const {
+    ports = [],
+    labels = {},
+    image,
+    diskGb,
+    priorityClass,
+  } = candidateOf(resources, offer) ?? {};
+  const machine = {
+    ...(image && { image }),
+    ...(diskGb !== undefined && { diskGb }),
+    ...(priorityClass !== undefined && { priorityClass }),
+  };
   return { ports: [...ports], labels: { ...labels }, machine };
 }
 

@@ -51,7 +51,9 @@ export async function submitJob(
   const lastJobId = await findLastJobId(ctx, cluster);
   const submission = { ...submissionOf(ctx, cluster, task, given, call), lastJobId };
   const hasNothing = submission.setup === null && submission.run === null;
-  await bringToAll(ctx, cluster, [...cargoes, ...containerCargo(cluster, task, given)], call);
+  const { bootsImages } = ctx.provider(cluster.provider);
+  const containers = bootsImages ? [] : containerCargo(cluster, task, given);
+  await bringToAll(ctx, cluster, [...cargoes, ...containers], call);
   if (hasNothing) return undefined;
   const options = { signal: call.signal };
   const job = await headOf(ctx, cluster).call(agentOperations.submit, submission, options);

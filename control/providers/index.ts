@@ -1,6 +1,8 @@
 import type { Config } from "../config.ts";
+import type { KubeClusters } from "../doors/kubernetes/clusters.ts";
 import type { Logger } from "../log.ts";
 import type { HostBook } from "../ssh-pools/schema.ts";
+import { kubernetesProvider } from "./kubernetes/kubernetes.ts";
 import { localProvider } from "./local.ts";
 import type { Provider } from "./provider.ts";
 import { sshProvider, type Ways } from "./ssh.ts";
@@ -9,7 +11,13 @@ import { sshProvider, type Ways } from "./ssh.ts";
 export function openProviders(
   config: Config,
   log: Logger,
-  { book, ways }: { book: HostBook; ways: Ways },
+  { book, ways, clusters }: { book: HostBook; ways: Ways; clusters: KubeClusters },
 ): Provider[] {
-  return [localProvider(config, log), sshProvider(book, ways, log)];
+  const pods = {
+    ...{ ...ways, clusters },
+    image: config.kubernetesImage,
+    graceAtMost: config.kubernetesGraceSeconds,
+    provisionMs: config.kubernetesProvisionSeconds * 1_000,
+  };
+  return [localProvider(config, log), sshProvider(book, ways, log), kubernetesProvider(pods, log)];
 }

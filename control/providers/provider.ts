@@ -1,5 +1,6 @@
 import type { Duplex } from "node:stream";
 import type { Dispatcher } from "undici";
+import type { KubernetesConfig } from "../../contract/task/config.ts";
 import type { Image } from "../../contract/task/image.ts";
 import { isWithin } from "../../contract/task/infra.ts";
 
@@ -10,6 +11,8 @@ export interface Need {
   cpus?: { count: number; orMore: boolean };
   memoryGb?: { count: number; orMore: boolean };
   accelerators?: NeededAccelerators;
+  /** Accelerators of any kind; whoever asks looks at their memory. */
+  anyAccelerators?: true;
   /** How many machines are wanted together; one where it is left out. */
   nodes?: number;
   /** Its ports are its own, also where nodes share a machine. */
@@ -65,6 +68,12 @@ export interface Machine {
   readonly image?: Image;
   /** The provider's usual size where it is left out. */
   readonly diskGb?: number;
+  /** The class that decides whose machine is given to whom. */
+  readonly priorityClass?: string;
+  /** How long the hooks of a preemption may take together. */
+  readonly graceSeconds?: number;
+  /** What the task says of pods. */
+  readonly kubernetes?: KubernetesConfig | undefined;
 }
 
 /** A node as the provider sees it now. */
@@ -125,6 +134,9 @@ export interface Provider {
    * `endpoint` answers an address of the node.
    */
   readonly dial?: (node: NodeState, host: string, port: number) => Promise<Duplex>;
+
+  /** Its nodes are made of the image that a task names, so that no container runs on them. */
+  readonly bootsImages?: true;
 
   /** How long before it takes a node away the cloud says so; absent where that is not known. */
   readonly noticeSeconds?: number;

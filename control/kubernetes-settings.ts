@@ -1,0 +1,42 @@
+import * as z from "zod";
+
+const Seconds = z.coerce.number().min(1).max(86_400);
+
+/** Settings of the Kubernetes clusters that control uses. */
+export const kubernetesSettings = {
+  kubeconfig: z
+    .string()
+    .optional()
+    .describe(
+      "Kubeconfig of the Kubernetes clusters to use; by default `KUBECONFIG`, then `~/.kube/config`, then the service account of the pod that control runs in.",
+    ),
+  kubernetesContexts: z
+    .string()
+    .default("")
+    .transform((text) =>
+      text
+        .split(",")
+        .map((name) => name.trim())
+        .filter(Boolean),
+    )
+    .describe(
+      "Contexts of it that may be used, separated by commas, or `all`. Empty: the current one.",
+    ),
+  kubernetesImage: z
+    .string()
+    .default("docker.io/library/python:3.12-bookworm")
+    .describe(
+      "Image of pods whose task names none. It needs `sh`, `tar` and `gzip`; jobs need `bash`.",
+    ),
+  kubernetesProvisionSeconds: z.coerce
+    .number()
+    .min(-1)
+    .max(86_400)
+    .default(10)
+    .describe(
+      "How long a pod may be unschedulable before the launch tries another offer; -1 waits forever. A task overrides it in `config.kubernetes.provision_timeout`.",
+    ),
+  kubernetesGraceSeconds: Seconds.default(600).describe(
+    "Maximum termination grace period of a pod; it is otherwise 15 s more than its preemption hooks may take.",
+  ),
+};

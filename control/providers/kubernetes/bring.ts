@@ -1,0 +1,130 @@
+import { createReadStream } from "node:fs";
+import { settingName } from "../../../common/config.ts";
+import { product } from "../../../common/product.ts";
+import { programArgs } from "../../../common/programs.ts";
+import { shellWord } from "../../../common/shell-word.ts";
+import type { KubeApi } from "../../doors/kubernetes/api.ts";
+import { runIn } from "../../doors/kubernetes/exec.ts";
+import type { Bundle, Bundles } from "../../doors/ssh/bundles.ts";
+
+/** Brings the agent, and Node.js, into a pod, whatever its image has. */
+
+const root = `"\${HOME:-/root}/.${product.word}"`;
+const leastNode = 24;
+const hashLength = 16;
+const quickMs = 15_000;
+const uploadMs = 10 * 60_000;
+
+/** The kind of machine, its own Node.js where there is one, and which bundles are there. */
+const lookScript = `
+cd ${root} && uname -m
+node=$(command -v node) && echo "$node $("$node" --version 2> /dev/null)" || echo
+ls bundles`;
+
+/** Takes a bundle of $2 bytes in as $1, whole or not at all. */
+const unpackScript = `
+set -eu
+cd ${root}/bundles
+part=.$1.$$
+trap 'rm -rf "$part"' EXIT
+mkdir "$part"
+head -c "$2" | tar -xzf - -C "$part"
+[ -d "$1" ] || mv "$part" "$1"`;
+
+/** Ends what has the agent's mark in its environment, and nothing that it started. */
+const endScript = `
+for file in /proc/[0-9]*/environ; do
+  pid=\${file%/environ}
+  if tr '\\0' '\\n' < "$file" 2> /dev/null | grep -q '^${settingName("socket")}='; then
+    kill -KILL "\${pid#/proc/}" 2> /dev/null || true
+  fi
+done`;
+
+/** Writes down how the agent is started; an agent of another build is ended, and started anew by the pod. */
+const startScript = `
+set -eu
+cd ${root}/agent
+[ "$1" != "$(cat program 2> /dev/null)" ] || exit 0
+printf '%s\\n' "$1" > program.new
+mv program.new program
+${endScript}`;
+
+/** Has the agent of a pod run; it takes a moment until it listens. */
+export async function bringAgent(
+  api: KubeApi,
+  pod: string,
+  bundles: Bundles,
+  build: string,
+  signal: AbortSignal,
+): Promise<void> {
+  const look = { what: "looking for the agent", text: lookScript, timeoutMs: quickMs };
+  const [arch = "", own = "", ...there] = (await runIn(api, pod, look, signal)).split("\n");
+  const [ownNode = "", version = ""] = own.split(" ");
+  const isNew = Number(/^v(\d+)/.exec(version)?.[1] ?? 0) >= leastNode;
+  const runtime = isNew ? undefined : await bundles.runtime(arch);
+  const agent = await bundles.agent();
+  const missing = [agent, ...(runtime ? [runtime] : [])].filter(
+    (one) => !there.includes(placeOf(one)),
+  );
+  await Promise.all(missing.map((one) => bundles.inTurn(() => upload(api, pod, one, signal))));
+  const folder = (bundle: Bundle) => `$root/bundles/${placeOf(bundle)}`;
+  const node = runtime ? `"${folder(runtime)}/bin/node"` : shellWord(ownNode);
+  const program =
+    `${settingName("socket")}="$root/agent/agent.sock" ${settingName("build")}=${build} ` +
+    `NODE_COMPILE_CACHE="$root/cache" exec ${node} ` +
+    `${programArgs("agent").slice(0, -1).join(" ")} "${folder(agent)}/agent.mjs"`;
+  const start = {
+    what: "starting the agent",
+    text: startScript,
+    args: [program],
+    timeoutMs: quickMs,
+  };
+  await runIn(api, pod, start, signal);
+}
+
+const placeOf = ({ hash }: Bundle): string => hash.slice(0, hashLength);
+
+async function upload(
+  api: KubeApi,
+  pod: string,
+  bundle: Bundle,
+  signal: AbortSignal,
+): Promise<void> {
+  const script = {
+    what: "unpacking the agent",
+    text: unpackScript,
+    args: [placeOf(bundle), String(bundle.bytes)],
+    input: createReadStream(bundle.file),
+    timeoutMs: uploadMs,
+  };
+  await runIn(api, pod, script, signal);
+}
+
+/** Ends the agent of a pod, hung or not; the pod starts it again. */
+export const endAgentIn = async (api: KubeApi, pod: string, signal: AbortSignal): Promise<void> =>
+  void (await runIn(
+    api,
+    pod,
+    { what: "ending the agent", text: endScript, timeoutMs: quickMs },
+    signal,
+  ));
+
+/** Tells a pod that what ends it next is our own deletion; one that cannot be told is deleted all the same. */
+export const announceDeletion = (
+  api: KubeApi,
+  pod: string,
+  signal: AbortSignal,
+): Promise<unknown> =>
+  runIn(
+    api,
+    pod,
+    { what: "announcing the end", text: `: > ${root}/deleted`, timeoutMs: 3_000 },
+    signal,
+  );
+
+/** The command that connects its standard streams with the agent of the pod. */
+export const pipeCommand = [
+  "sh",
+  "-c",
+  `HOME="\${HOME:-/root}"; root="$HOME/.${product.word}"; [ -e "$root/agent/program" ] || { echo "no agent was brought yet" >&2; exit 7; }; eval "$(cat "$root/agent/program") pipe"`,
+];

@@ -1,0 +1,238 @@
+import type { Duplex } from "node:stream";
+import { AppError, fail } from "../../../common/errors.ts";
+import { buildOf } from "../../../common/programs.ts";
+import type { KubeApi } from "../../doors/kubernetes/api.ts";
+import { commandStream, portStream } from "../../doors/kubernetes/channels.ts";
+import type { KubeClusters } from "../../doors/kubernetes/clusters.ts";
+import { beginCommand, podPath } from "../../doors/kubernetes/exec.ts";
+import { nodeIdOf } from "../../doors/node-id.ts";
+import type { Bundles } from "../../doors/ssh/bundles.ts";
+import { openChannelDoor } from "../../doors/ssh/door.ts";
+import { type Forwards, isReachable } from "../../doors/ssh/forwards.ts";
+import type { Logger } from "../../log.ts";
+import type { ClusterRef, FoundNode, Need, NodeState, Offer, Provider } from "../provider.ts";
+import { wrapErrors } from "../wrap-errors.ts";
+import { bringAgent, endAgentIn, pipeCommand } from "./bring.ts";
+import { offersOf } from "./nodes.ts";
+import type { Pod } from "./objects.ts";
+import { endOf, type Pending } from "./pending.ts";
+import {
+  clusterAnnotation,
+  labels,
+  type PodDefaults,
+  podName,
+  podOf,
+  serviceName,
+  serviceOf,
+} from "./pod.ts";
+import {
+  hasEnded,
+  isPending,
+  listNodes,
+  listPods,
+  lookAtPending,
+  readPod,
+  removePod,
+  servicePath,
+  untilBegun,
+  untilGone,
+} from "./pods.ts";
+
+/** How pods are reached, and what they get. */
+export interface KubeWays extends PodDefaults {
+  readonly clusters: KubeClusters;
+  readonly bundles: Bundles;
+  readonly forwards: Forwards;
+  /** How long a pod may wait for a place before another offer is tried. */
+  readonly provisionMs: number;
+}
+
+/** A launch waits so long with a pod until others have their turn. */
+const startMs = 20_000;
+/** A node that is looked for, without anybody who waits. */
+const findMs = 10_000;
+
+/** Kubernetes as a cloud: a node is a pod, and its first process starts the agent that control brings into it. */
+export function kubernetesProvider(ways: KubeWays, log: Logger): Provider {
+  const { clusters, bundles, forwards, controlId } = ways;
+  const build = buildOf("agent");
+  /** The contexts that nodes were seen in. */
+  const contexts = new Map<string, string>();
+
+  async function podsOf(api: KubeApi, of: Record<string, string>, signal: AbortSignal) {
+    const pods = await listPods(api, { [labels.control]: controlId, ...of }, signal);
+    for (const pod of pods) contexts.set(nodeOf(pod), api.context);
+    return pods;
+  }
+
+  const apisOf = async (): Promise<KubeApi[]> =>
+    Promise.all((await clusters.names()).map((name) => clusters.api(name)));
+
+  /** Where a node is; a context that does not answer may have one that was never seen. */
+  async function placeOf(nodeId: string, signal: AbortSignal): Promise<KubeApi | undefined> {
+    const known = contexts.get(nodeId);
+    if (known !== undefined) return clusters.api(known);
+    for (const api of await apisOf())
+      if ((await podsOf(api, { [labels.node]: nodeId }, signal)).length > 0) return api;
+    return undefined;
+  }
+
+  const getPlace = async (nodeId: string): Promise<KubeApi> =>
+    (await placeOf(nodeId, AbortSignal.timeout(findMs))) ??
+    fail("CloudError", `node ${nodeId} has no pod`);
+
+  async function offers(need: Need, signal: AbortSignal): Promise<Offer[]> {
+    const all = (await apisOf()).map(async (api) =>
+      offersOf(api.context, await listNodes(api, signal), need),
+    );
+    return (await Promise.all(all)).flat();
+  }
+
+  async function prepare(cluster: ClusterRef, signal: AbortSignal): Promise<void> {
+    const api = await clusters.api(cluster.offer.region);
+    await api.send("POST", servicePath(api), serviceOf(cluster, ways), signal);
+  }
+
+  async function create(cluster: ClusterRef, rank: number, signal: AbortSignal): Promise<void> {
+    const api = await clusters.api(cluster.offer.region);
+    const nodeId = nodeIdOf(cluster, rank);
+    contexts.set(nodeId, api.context);
+    const pod = await ensurePod(api, cluster, rank, signal);
+    const { status } = await untilBegun(api, pod, startMs, signal);
+    if (status.phase === "Running") await bringAgent(api, podName(nodeId), bundles, build, signal);
+  }
+
+  /** The pod of a node; one that has ended, or that nothing had a place for in time, makes room for another. */
+  async function ensurePod(
+    api: KubeApi,
+    cluster: ClusterRef,
+    rank: number,
+    signal: AbortSignal,
+  ): Promise<Pod> {
+    const name = podName(nodeIdOf(cluster, rank));
+    const there = await readPod(api, name, signal);
+    if (there !== undefined) {
+      const isLeaving = there.metadata.deletionTimestamp !== undefined;
+      const lacking = isPending(there) && (await lookAtPending(api, there, signal));
+      const isRefused = lacking && hasExpired(cluster, there, lacking);
+      if (!isLeaving && !hasEnded(there) && !isRefused) return there;
+      // What takes it away gives it time for its hooks.
+      if (isLeaving) await untilGone(api, name, signal);
+      else await removePod(api, name, signal);
+      if (isRefused) refuse(lacking);
+    }
+    const body = podOf(cluster, rank, await listNodes(api, signal), ways);
+    const made = await api.send<Pod>("POST", podPath(api.namespace), body, signal);
+    log.debug({ pod: name, context: api.context }, "pod created");
+    return made ?? ensurePod(api, cluster, rank, signal);
+  }
+
+  /** Whether a pod has waited for longer than the task, or the settings, allow. */
+  function hasExpired({ machine }: ClusterRef, { metadata }: Pod, { lacks }: Pending): boolean {
+    if (lacks === "time") return false;
+    const seconds = machine.kubernetes?.provision_timeout;
+    const limitMs = seconds === undefined ? ways.provisionMs : seconds * 1_000;
+    return limitMs >= 0 && Date.now() - Date.parse(metadata.creationTimestamp ?? "") > limitMs;
+  }
+
+  async function list(cluster: ClusterRef, signal: AbortSignal): Promise<NodeState[]> {
+    const api = await clusters.api(cluster.offer.region);
+    const pods = await podsOf(api, { [labels.cluster]: cluster.id }, signal);
+    const states = await Promise.all(pods.map((pod) => stateOf(api, cluster, pod, signal)));
+    return states.flatMap((state) => state ?? []).sort((a, b) => a.rank - b.rank);
+  }
+
+  /** A pod that has failed is no node any more, and nobody else would delete it. */
+  async function stateOf(
+    api: KubeApi,
+    cluster: ClusterRef,
+    pod: Pod,
+    signal: AbortSignal,
+  ): Promise<NodeState | undefined> {
+    const { name, labels: own } = pod.metadata;
+    const { phase, podIP: address = "node.invalid" } = pod.status;
+    const node = { id: nodeOf(pod), rank: Number(own?.[labels.rank]), address };
+    if (phase === "Failed") {
+      log.warn({ pod: name, cluster: cluster.name, why: endOf(pod) }, "a pod has failed");
+      await removePod(api, name, signal);
+      return undefined;
+    }
+    if (phase !== "Pending")
+      return { ...node, state: phase === "Succeeded" ? "stopped" : "running" };
+    const lacking = await lookAtPending(api, pod, signal);
+    // To create it again refuses it.
+    if (hasExpired(cluster, pod, lacking)) return { ...node, state: "stopped" };
+    return { ...node, state: "pending", reason: lacking.why };
+  }
+
+  async function find(signal: AbortSignal): Promise<FoundNode[]> {
+    const all = (await apisOf()).map((api) => podsOf(api, {}, signal));
+    return (await Promise.all(all)).flat().map((pod) => ({
+      id: nodeOf(pod),
+      state: hasEnded(pod) ? "stopped" : isPending(pod) ? "pending" : "running",
+      cluster: JSON.parse(pod.metadata.annotations?.[clusterAnnotation] ?? "null"),
+    }));
+  }
+
+  async function destroy(
+    nodeId: string,
+    signal: AbortSignal,
+    graceSeconds?: number,
+  ): Promise<void> {
+    forwards.close(nodeId);
+    const api = await placeOf(nodeId, signal);
+    if (api === undefined) return;
+    await removePod(api, podName(nodeId), signal, graceSeconds);
+    contexts.delete(nodeId);
+    const id = nodeId.slice(0, nodeId.lastIndexOf("-"));
+    const isLast = (await podsOf(api, { [labels.cluster]: id }, signal)).length === 0;
+    if (isLast) await api.send("DELETE", servicePath(api, serviceName({ id })), undefined, signal);
+  }
+
+  async function endpoint(node: NodeState, port: number): Promise<string> {
+    if (await isReachable(node.address, port)) return `${node.address}:${port}`;
+    return forwards.open(node.id, port, () => dial(node, "127.0.0.1", port));
+  }
+
+  async function dial({ id }: NodeState, _host: string, port: number): Promise<Duplex> {
+    const api = await getPlace(id);
+    const path = `${podPath(api.namespace, podName(id))}/portforward?ports=${port}`;
+    return portStream(await api.channels(path));
+  }
+
+  async function endAgent(nodeId: string, signal: AbortSignal): Promise<void> {
+    const api = await placeOf(nodeId, signal);
+    if (api !== undefined) await endAgentIn(api, podName(nodeId), signal);
+  }
+
+  async function openPipe(nodeId: string): Promise<Duplex> {
+    return commandStream(await beginCommand(await getPlace(nodeId), podName(nodeId), pipeCommand));
+  }
+
+  return {
+    name: "kubernetes",
+    queues: true,
+    bootsImages: true,
+    agentBuild: build,
+    async places() {
+      const names = await clusters.names();
+      return names.length === 0 ? [] : ["kubernetes", ...names.map((name) => `kubernetes/${name}`)];
+    },
+    ...wrapErrors("Kubernetes", {
+      ...{ offers, prepare, create, list, find, endAgent },
+      destroy: (nodeId: string, signal: AbortSignal) => destroy(nodeId, signal),
+      takeAway: (nodeId: string, signal: AbortSignal) => destroy(nodeId, signal, 1),
+    }),
+    endpoint,
+    dial,
+    door: (nodeId) => openChannelDoor(() => openPipe(nodeId)),
+  };
+}
+
+const nodeOf = ({ metadata }: Pod): string => metadata.labels?.[labels.node] ?? "";
+
+/** Another place may do where none has room; an image that cannot be had is a matter of this launch alone. */
+function refuse({ why, lacks }: Pending): never {
+  const details = lacks === "place" ? { refusal: "capacity" } : {};
+  throw new AppError("ResourcesUnavailableError", why, details);
+}

@@ -1,0 +1,58 @@
+import type { KubeEvent, Pod } from "./objects.ts";
+
+/** Why a pod does not run yet. Pure. */
+
+/** The image cannot be had, or the container cannot be made of it: another node changes nothing. */
+const lastingReasons = [
+  "ErrImagePull",
+  "ImagePullBackOff",
+  "ErrImageNeverPull",
+  "InvalidImageName",
+  "ImageInspectError",
+  "CreateContainerConfigError",
+  "CreateContainerError",
+  "RunContainerError",
+];
+
+export interface Pending {
+  /** For people. */
+  readonly why: string;
+  /** `place`: nothing has room for it. `pod`: what it asks for cannot be had anywhere. */
+  readonly lacks: "place" | "pod" | "time";
+}
+
+/** What keeps a pod from running, by its conditions, else by its newest warning. */
+export function pendingOf({ status }: Pod, events: readonly KubeEvent[] = []): Pending {
+  const scheduled = status.conditions?.find(({ type }) => type === "PodScheduled");
+  if (scheduled?.status === "False")
+    return { why: unschedulable(scheduled.message ?? scheduled.reason), lacks: "place" };
+  const waiting = status.containerStatuses?.find(({ state }) => state?.waiting)?.state?.waiting;
+  if (waiting?.reason !== undefined && lastingReasons.includes(waiting.reason))
+    return { why: `${waiting.reason}: ${waiting.message ?? "no details"}`, lacks: "pod" };
+  const warning = events.filter(({ type }) => type === "Warning").at(-1);
+  if (warning?.message !== undefined)
+    return { why: `${warning.reason ?? "warning"}: ${warning.message}`, lacks: "time" };
+  return {
+    why:
+      scheduled === undefined
+        ? "waits for the scheduler"
+        : "its image is pulled and its container created",
+    lacks: "time",
+  };
+}
+
+/** What the scheduler says, without what it says of preempting other pods. */
+const unschedulable = (message = "Unschedulable"): string =>
+  message.replace(/ (no new claims to deallocate, )?preemption: .*$/s, "");
+
+/** Why a pod has ended by itself. */
+export const endOf = ({ status }: Pod): string => {
+  const terminated = status.containerStatuses?.find(({ state }) => state?.terminated)?.state
+    ?.terminated;
+  return (
+    status.message ??
+    status.reason ??
+    terminated?.reason ??
+    `it ended with ${terminated?.exitCode ?? "an unknown code"}`
+  );
+};

@@ -1,0 +1,202 @@
+import { settingName } from "../../../common/config.ts";
+import { product } from "../../../common/product.ts";
+import { containerName } from "../../doors/kubernetes/exec.ts";
+import { nodeIdOf } from "../../doors/node-id.ts";
+import type { ClusterRef } from "../provider.ts";
+import { merge } from "./merge.ts";
+import { affinityOf, resourceOf } from "./nodes.ts";
+import type { KubeNode } from "./objects.ts";
+
+/** What a node of a cluster is in Kubernetes. Pure. */
+
+/** Labels and annotations by which we know what is ours. */
+export const labels = {
+  control: `${product.word}/control`,
+  cluster: `${product.word}/cluster-id`,
+  node: `${product.word}/node-id`,
+  rank: `${product.word}/rank`,
+  name: `${product.word}/cluster`,
+  user: `${product.word}/user`,
+} as const;
+export const clusterAnnotation = `${product.word}/cluster`;
+
+/** What of a control plane all its pods have. */
+export interface PodDefaults {
+  readonly controlId: string;
+  readonly image: string;
+  /** No pod is given more seconds to end. */
+  readonly graceAtMost: number;
+}
+
+/** Selects objects that have these labels. */
+export const selector = (of: Readonly<Record<string, string>>): string =>
+  `labelSelector=${encodeURIComponent(
+    Object.entries(of)
+      .map(([key, value]) => `${key}=${value}`)
+      .join(","),
+  )}`;
+
+export const podName = (nodeId: string): string => `${product.word}-${nodeId}`;
+export const serviceName = ({ id }: Pick<ClusterRef, "id">): string => `${product.word}-${id}`;
+
+const gibibyte = 2 ** 30;
+const root = `"$HOME/.${product.word}"`;
+
+/**
+ * The first process of a pod: waits until control has brought the agent, and starts it again whenever it crashes. The
+ * pod ends when the agent leaves, or is told to by Kubernetes. What follows our own deletion is no preemption.
+ */
+const firstProcess = `
+export HOME="\${HOME:-/root}"
+root=${root}
+mkdir -p "$root/agent" "$root/bundles" && chmod 700 "$root" "$root/agent"
+agent= leaves=
+end() {
+  leaves=1
+  [ ! -e "$root/deleted" ] || exit 0
+  [ -n "$agent" ] || exit 0
+  kill -TERM "$agent"
+}
+trap end TERM
+while [ ! -e "$root/agent/program" ]; do sleep 0.1 & wait $!; done
+while :; do
+  . "$root/agent/program" >> "$root/agent/agent.log" 2>&1 < /dev/null & agent=$!
+  while :; do
+    wait "$agent"; code=$?
+    kill -0 "$agent" 2> /dev/null || break
+  done
+  case $code in 0 | 2) exit "$code" ;; esac
+  [ -z "$leaves" ] || exit "$code"
+  sleep 0.2
+done`;
+
+/** The service that gives the nodes of a cluster names, and its ports an address within Kubernetes. */
+export function serviceOf(cluster: ClusterRef, defaults: PodDefaults): object {
+  const ports = cluster.ports.flatMap(portsOf);
+  return {
+    apiVersion: "v1",
+    kind: "Service",
+    metadata: { name: serviceName(cluster), labels: clusterLabels(cluster, defaults) },
+    spec: {
+      clusterIP: "None",
+      publishNotReadyAddresses: true,
+      selector: { [labels.cluster]: cluster.id },
+      ...(ports.length > 0 && {
+        ports: ports.map((port) => ({ name: `port-${port}`, port, targetPort: port })),
+      }),
+    },
+  };
+}
+
+/** The ports of `8080` or `8000-8010`. */
+function portsOf(range: string): number[] {
+  const [first = 0, last = first] = range.split("-").map(Number);
+  return Array.from({ length: last - first + 1 }, (_, at) => first + at);
+}
+
+const labelValue = /^([A-Za-z0-9]([A-Za-z0-9._-]{0,61}[A-Za-z0-9])?)?$/;
+
+function clusterLabels(cluster: ClusterRef, { controlId }: PodDefaults): Record<string, string> {
+  const own = { [labels.name]: cluster.name, [labels.user]: cluster.user.name, ...cluster.labels };
+  // Kubernetes takes fewer characters than we do; annotations take them all.
+  const fit = Object.entries(own).filter(([, value]) => labelValue.test(value));
+  return { ...Object.fromEntries(fit), [labels.control]: controlId, [labels.cluster]: cluster.id };
+}
+
+/** The pod of a node of a cluster: ours, with what the task says of pods over it. */
+export function podOf(
+  cluster: ClusterRef,
+  rank: number,
+  nodes: readonly KubeNode[],
+  defaults: PodDefaults,
+): object {
+  const { id, name, nodes: size, offer, machine, user } = cluster;
+  const nodeId = nodeIdOf(cluster, rank);
+  const { kubernetes = {} } = machine;
+  const { image } = machine;
+  const queue = kubernetes.kueue?.["local_queue_name"];
+  const affinity = affinityOf(nodes, offer);
+  const pod = {
+    apiVersion: "v1",
+    kind: "Pod",
+    metadata: {
+      name: podName(nodeId),
+      labels: {
+        ...clusterLabels(cluster, defaults),
+        ...{ [labels.node]: nodeId, [labels.rank]: String(rank) },
+        ...(queue !== undefined && { "kueue.x-k8s.io/queue-name": queue }),
+      },
+      annotations: {
+        ...cluster.labels,
+        [clusterAnnotation]: JSON.stringify({ name, nodes: size, offer }),
+        [labels.user]: user.name,
+      },
+    },
+    spec: {
+      restartPolicy: "Never",
+      automountServiceAccountToken: false,
+      enableServiceLinks: false,
+      hostname: podName(nodeId),
+      subdomain: serviceName({ id }),
+      terminationGracePeriodSeconds: graceOf(cluster, defaults),
+      ...(affinity.length > 0 && {
+        affinity: {
+          nodeAffinity: {
+            requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms: affinity },
+          },
+        },
+      }),
+      ...(machine.priorityClass !== undefined && { priorityClassName: machine.priorityClass }),
+      tolerations: tolerationsOf(cluster, nodes),
+      containers: [
+        {
+          name: containerName,
+          image: image?.kind === "container" ? image.name : defaults.image,
+          command: ["/bin/sh", "-c", firstProcess],
+          env: Object.entries(agentSettings(cluster, defaults)).map(([key, value]) => ({
+            name: key,
+            value,
+          })),
+          ports: cluster.ports.flatMap(portsOf).map((containerPort) => ({ containerPort })),
+          resources: resourcesOf(cluster, nodes),
+          volumeMounts: [{ name: "shm", mountPath: "/dev/shm" }],
+        },
+      ],
+      volumes: [{ name: "shm", emptyDir: { medium: "Memory" } }],
+    },
+  };
+  return merge(merge(pod, { metadata: kubernetes.custom_metadata }), kubernetes.pod_config);
+}
+
+/** A pod ends with its agent, so that is all it takes to turn a node off. */
+const agentSettings = (cluster: ClusterRef, defaults: PodDefaults): Record<string, string> => ({
+  [settingName("onTerm")]: "preemption",
+  [settingName("notices")]: "none",
+  [settingName("graceSeconds")]: String(graceOf(cluster, defaults)),
+  [settingName("powerOffCommand")]: "true",
+});
+
+/** A pod that is taken away has time for its hooks, and for their logs to be fetched. */
+export const graceOf = (
+  { machine }: Pick<ClusterRef, "machine">,
+  { graceAtMost }: Pick<PodDefaults, "graceAtMost">,
+): number => Math.min(graceAtMost, Math.max(grace.least, (machine.graceSeconds ?? 0) + grace.rest));
+
+const grace = { least: 30, rest: 15 };
+
+function resourcesOf({ offer }: ClusterRef, nodes: readonly KubeNode[]): object {
+  const { cpus, memoryGb, accelerators } = offer;
+  const resource = accelerators && resourceOf(nodes, offer);
+  const given = resource && accelerators ? { [resource]: String(accelerators.count) } : {};
+  const requests = { cpu: String(cpus), memory: String(Math.round(memoryGb * gibibyte)), ...given };
+  return { requests, ...(resource && { limits: given }) };
+}
+
+/** Nodes with accelerators, and those that may be taken back, keep other pods away by taints. */
+function tolerationsOf({ offer }: ClusterRef, nodes: readonly KubeNode[]): object[] {
+  const resource = offer.accelerators && resourceOf(nodes, offer);
+  const keys = [...(resource ? [resource] : []), ...(offer.isSpot ? spotTaints : [])];
+  return keys.map((key) => ({ key, operator: "Exists" }));
+}
+
+const spotTaints = ["cloud.google.com/gke-spot", "kubernetes.azure.com/scalesetpriority"];

@@ -1,0 +1,111 @@
+import type { KubeApi } from "../../doors/kubernetes/api.ts";
+import { podPath } from "../../doors/kubernetes/exec.ts";
+import { announceDeletion } from "./bring.ts";
+import type { KubeEvent, KubeNode, ListOf, Pod } from "./objects.ts";
+import { type Pending, pendingOf } from "./pending.ts";
+import { selector } from "./pod.ts";
+
+/** Calls about pods and what belongs to them, in the namespace of a context. */
+
+/** A pod that was told of its end leaves at once; one that hangs is killed after this. */
+const deletionSeconds = 5;
+
+export const isPending = ({ status }: Pod): boolean => status.phase === "Pending";
+export const hasEnded = ({ status }: Pod): boolean =>
+  ["Succeeded", "Failed"].includes(status.phase);
+
+export const readPod = (
+  api: KubeApi,
+  name: string,
+  signal: AbortSignal,
+): Promise<Pod | undefined> => api.read<Pod>(podPath(api.namespace, name), signal);
+
+export async function listPods(
+  api: KubeApi,
+  labels: Readonly<Record<string, string>>,
+  signal: AbortSignal,
+): Promise<readonly Pod[]> {
+  const path = `${podPath(api.namespace)}?${selector(labels)}`;
+  return (await api.read<ListOf<Pod>>(path, signal))?.items ?? [];
+}
+
+export const listNodes = async (api: KubeApi, signal: AbortSignal): Promise<readonly KubeNode[]> =>
+  (await api.read<ListOf<KubeNode>>("/api/v1/nodes", signal))?.items ?? [];
+
+export const servicePath = ({ namespace }: KubeApi, name = ""): string =>
+  `/api/v1/namespaces/${namespace}/services${name && `/${name}`}`;
+
+/** A pod as it is, then after each change; undefined once it is gone. */
+export async function* followPod(
+  api: KubeApi,
+  name: string,
+  signal: AbortSignal,
+): AsyncGenerator<Pod | undefined> {
+  const field = `${podPath(api.namespace)}?fieldSelector=metadata.name%3D${name}`;
+  for (;;) {
+    const list = await api.read<ListOf<Pod>>(field, signal);
+    yield list?.items[0];
+    const since = list?.metadata.resourceVersion;
+    const changes = api.watch<Pod>(
+      `${field}&watch=1&timeoutSeconds=60&resourceVersion=${since}`,
+      signal,
+    );
+    for await (const { type, object } of changes) {
+      // The version may be too old by now.
+      if (type === "ERROR") break;
+      yield type === "DELETED" ? undefined : object;
+    }
+  }
+}
+
+/** Waits until a pod runs, has a reason not to, or the time is over. */
+export async function untilBegun(
+  api: KubeApi,
+  pod: Pod,
+  withinMs: number,
+  signal: AbortSignal,
+): Promise<Pod> {
+  const limit = AbortSignal.any([signal, AbortSignal.timeout(withinMs)]);
+  let last = pod;
+  const isSettled = () => !isPending(last) || pendingOf(last).lacks !== "time";
+  try {
+    if (!isSettled())
+      for await (const one of followPod(api, pod.metadata.name, limit)) {
+        last = one ?? last;
+        if (one === undefined || isSettled()) break;
+      }
+  } catch (error) {
+    signal.throwIfAborted();
+    if (!limit.aborted) throw error;
+  }
+  return last;
+}
+
+export async function untilGone(api: KubeApi, name: string, signal: AbortSignal): Promise<void> {
+  for await (const pod of followPod(api, name, signal)) if (pod === undefined) return;
+}
+
+/** Deletes a pod and waits until it is gone; no hook runs. */
+export async function removePod(
+  api: KubeApi,
+  name: string,
+  signal: AbortSignal,
+  graceSeconds = deletionSeconds,
+): Promise<void> {
+  const pod = await readPod(api, name, signal);
+  if (pod === undefined) return;
+  if (pod.status.phase === "Running") await announceDeletion(api, name, signal).catch(() => {});
+  signal.throwIfAborted();
+  const path = `${podPath(api.namespace, name)}?gracePeriodSeconds=${graceSeconds}`;
+  await api.send("DELETE", path, undefined, signal);
+  await untilGone(api, name, signal);
+}
+
+/** Why a pod does not run yet, by what is said of it, or by what happened to it. */
+export async function lookAtPending(api: KubeApi, pod: Pod, signal: AbortSignal): Promise<Pending> {
+  const pending = pendingOf(pod);
+  if (pending.lacks !== "time") return pending;
+  const of = `involvedObject.name%3D${pod.metadata.name}`;
+  const path = `/api/v1/namespaces/${api.namespace}/events?fieldSelector=${of}`;
+  return pendingOf(pod, (await api.read<ListOf<KubeEvent>>(path, signal))?.items);
+}

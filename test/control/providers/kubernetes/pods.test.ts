@@ -1,0 +1,184 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { merge } from "../../../../control/providers/kubernetes/merge.ts";
+import { acceleratorName, offersOf } from "../../../../control/providers/kubernetes/nodes.ts";
+import {
+  amountOf,
+  type KubeNode,
+  type Pod,
+} from "../../../../control/providers/kubernetes/objects.ts";
+import { pendingOf } from "../../../../control/providers/kubernetes/pending.ts";
+import { graceOf, podOf } from "../../../../control/providers/kubernetes/pod.ts";
+import type { ClusterRef, Offer } from "../../../../control/providers/provider.ts";
+
+const defaults = { controlId: "c", image: "debian", graceAtMost: 600 };
+
+const aNode = (more: Partial<KubeNode["spec"]> = {}, gpus = 0): KubeNode => ({
+  metadata: {
+    name: "n",
+    labels: gpus > 0 ? { "nvidia.com/gpu.product": "NVIDIA-H100-80GB-HBM3" } : {},
+  },
+  spec: more,
+  status: {
+    allocatable: {
+      cpu: "3920m",
+      memory: "15Gi",
+      ...(gpus > 0 && { "nvidia.com/gpu": String(gpus) }),
+    },
+    conditions: [{ type: "Ready", status: "True" }],
+  },
+});
+
+const aCluster = (offer: Offer, more: Partial<ClusterRef> = {}): ClusterRef => ({
+  ...{ id: "c1", name: "demo", nodes: 1, offer, machine: {}, ports: [], labels: {} },
+  user: { id: "u1", name: "ann" },
+  ...more,
+});
+
+const offerOn = (node: KubeNode, need = {}): Offer => {
+  const [offer] = offersOf("lab", [node], need);
+  assert.ok(offer);
+  return offer;
+};
+
+test("quantities are read with each kind of suffix", () => {
+  assert.deepEqual(
+    ["2", "1930m", "1Ki", "1.5G", "1e3"].map((one) => amountOf(one)),
+    [2, 1.93, 1024, 1.5e9, 1000],
+  );
+});
+
+test("accelerators go by the names that the catalog has", () => {
+  const given = [
+    "NVIDIA-A100-SXM4-80GB",
+    "nvidia-tesla-t4",
+    "Tesla-V100-SXM2-16GB",
+    "h100",
+    "tpu-v5p-slice",
+  ];
+  assert.deepEqual(given.map(acceleratorName), ["A100-80GB", "T4", "V100", "H100", "TPUV5P"]);
+});
+
+test("a node that is cordoned, not ready or too small offers nothing", () => {
+  assert.deepEqual(offersOf("lab", [aNode({ unschedulable: true })], {}), []);
+  const down = { ...aNode(), status: { ...aNode().status, conditions: [] } };
+  assert.deepEqual(offersOf("lab", [down], {}), []);
+  assert.deepEqual(offersOf("lab", [aNode()], { cpus: { count: 4, orMore: true } }), []);
+});
+
+test("accelerators are offered by one, two and all of a node, and pods of that kind go to such nodes alone", () => {
+  const offers = offersOf("lab", [aNode(), aNode({}, 4)], {
+    accelerators: { name: "h100", count: 1 },
+    cpus: { count: 1, orMore: true },
+  });
+  assert.deepEqual(
+    offers.map(({ accelerators }) => accelerators?.count),
+    [1, 2, 4],
+  );
+  const [offer] = offers;
+  assert.ok(offer);
+  const pod = podOf(aCluster(offer), 0, [aNode(), aNode({}, 4)], defaults) as {
+    spec: {
+      affinity: object;
+      tolerations: object;
+      containers: { resources: { limits: object } }[];
+    };
+  };
+  assert.deepEqual(pod.spec.containers[0]?.resources.limits, { "nvidia.com/gpu": "1" });
+  assert.deepEqual(pod.spec.tolerations, [{ key: "nvidia.com/gpu", operator: "Exists" }]);
+  assert.match(
+    JSON.stringify(pod.spec.affinity),
+    /"nvidia.com\/gpu.product","operator":"In","values":\["NVIDIA-H100/,
+  );
+});
+
+test("a task that asks for no accelerators is offered none, and a list of what there is has all", () => {
+  const countsFor = (need: object) =>
+    offersOf("lab", [aNode({}, 2)], need).map(({ accelerators }) => accelerators?.count ?? 0);
+  assert.deepEqual(countsFor({ nodes: 1 }), [0]);
+  assert.deepEqual(countsFor({ cpus: { count: 1, orMore: true } }), [0, 1, 2]);
+  assert.deepEqual(
+    countsFor({ nodes: 1, anyAccelerators: true, cpus: { count: 1, orMore: true } }),
+    [0, 1, 2],
+  );
+});
+
+test("a pod lives on for as long as its preemption hooks may take, within bounds", () => {
+  const grace = (graceSeconds?: number) =>
+    graceOf({ machine: graceSeconds === undefined ? {} : { graceSeconds } }, defaults);
+  assert.deepEqual([grace(), grace(10), grace(90), grace(3_600)], [30, 30, 105, 600]);
+});
+
+test("what a task says of its pods is laid over ours", () => {
+  const pod_config = {
+    metadata: { labels: { team: "a" } },
+    spec: {
+      runtimeClassName: "nvidia",
+      containers: [
+        { env: [{ name: "A", value: "1" }], resources: { limits: { "x/y": 1 } } },
+        { name: "side", image: "s" },
+      ],
+      imagePullSecrets: [{ name: "registry" }],
+    },
+  };
+  const cluster = aCluster(offerOn(aNode()), { machine: { kubernetes: { pod_config } } });
+  const { metadata, spec } = podOf(cluster, 0, [aNode()], defaults) as {
+    metadata: { labels: Record<string, string> };
+    spec: {
+      runtimeClassName: string;
+      containers: {
+        name: string;
+        env: { name: string }[];
+        resources: { requests: object; limits: object };
+      }[];
+    };
+  };
+  assert.equal(metadata.labels["team"], "a");
+  assert.equal(metadata.labels["outrigger/cluster-id"], "c1");
+  assert.equal(spec.runtimeClassName, "nvidia");
+  assert.deepEqual(
+    spec.containers.map(({ name }) => name),
+    ["node", "side"],
+  );
+  assert.deepEqual(spec.containers[0]?.env.at(-1), { name: "A", value: "1" });
+  assert.deepEqual(spec.containers[0]?.resources.limits, { "x/y": 1 });
+  assert.ok(Object.hasOwn(spec.containers[0]?.resources.requests ?? {}, "cpu"));
+  assert.deepEqual(merge({ a: [1] }, { a: [2] }), { a: [1, 2] });
+});
+
+test("what a label cannot hold is an annotation", () => {
+  const cluster = aCluster(offerOn(aNode()), { labels: { note: "a b", team: "x" } });
+  const { metadata } = podOf(cluster, 0, [aNode()], defaults) as {
+    metadata: Record<"labels" | "annotations", Record<string, string>>;
+  };
+  assert.equal(metadata.labels["team"], "x");
+  assert.equal(metadata.labels["note"], undefined);
+  assert.equal(metadata.annotations["note"], "a b");
+});
+
+const aPod = (status: Partial<Pod["status"]>): Pod => ({
+  metadata: { name: "p" },
+  spec: { containers: [] },
+  status: { phase: "Pending", ...status },
+});
+
+test("a pod that waits says for what", () => {
+  const message =
+    "0/1 nodes are available: 1 Insufficient nvidia.com/gpu. no new claims to deallocate, preemption: 0/1 nodes are available";
+  const unscheduled = aPod({ conditions: [{ type: "PodScheduled", status: "False", message }] });
+  assert.deepEqual(pendingOf(unscheduled), {
+    why: "0/1 nodes are available: 1 Insufficient nvidia.com/gpu.",
+    lacks: "place",
+  });
+  const waiting = { reason: "ErrImagePull", message: "not found" };
+  const scheduled = { conditions: [{ type: "PodScheduled", status: "True" as const }] };
+  const unpulled = aPod({
+    ...scheduled,
+    containerStatuses: [{ name: "node", state: { waiting } }],
+  });
+  assert.deepEqual(pendingOf(unpulled), { why: "ErrImagePull: not found", lacks: "pod" });
+  const warned = pendingOf(aPod(scheduled), [
+    { type: "Warning", reason: "FailedMount", message: "no disk" },
+  ]);
+  assert.deepEqual(warned, { why: "FailedMount: no disk", lacks: "time" });
+});

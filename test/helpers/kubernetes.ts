@@ -1,0 +1,92 @@
+import { execFile, spawn } from "node:child_process";
+import { randomBytes } from "node:crypto";
+import {
+  closeSync,
+  existsSync,
+  mkdtempSync,
+  openSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { until } from "./agent.ts";
+
+/** A namespace of a real Kubernetes, which a test has for itself. */
+export interface Lab {
+  /** Its only context is named `lab`, and in the namespace. */
+  readonly kubeconfig: string;
+  readonly namespace: string;
+  /** What kubectl prints, in the namespace. */
+  kubectl(...words: string[]): Promise<string>;
+  /** An object of the namespace, or undefined. */
+  get<T>(kind: string, name: string): Promise<T | undefined>;
+}
+
+interface Cleaner {
+  after(clean: () => Promise<void>): void;
+}
+
+const { KUBERNETES_LAB: folder = "", KUBERNETES_BINARIES: binaries = "" } = process.env;
+
+/** The image that the lab has for nodes. */
+export const labImage = "docker.io/lab/debian:1";
+
+/** Why there is no Kubernetes to test against; false where there is one. */
+export const whyNoLab = (): string | false =>
+  folder === "" ? "needs `npm run test:kubernetes`" : false;
+
+/** Makes a namespace; it is gone, with all that is in it, once the test is over. */
+export async function openLab(t: Cleaner): Promise<Lab> {
+  const namespace = `test-${randomBytes(4).toString("hex")}`;
+  const home = mkdtempSync(join(tmpdir(), "kube-"));
+  const kubeconfig = join(home, "config");
+  const shared = readFileSync(join(folder, "kubeconfig"), "utf8");
+  writeFileSync(
+    kubeconfig,
+    shared.replace("user: admin}", `user: admin, namespace: ${namespace}}`),
+  );
+  const kubectl = async (...words: string[]) => {
+    const command = [
+      `--kubeconfig=${join(folder, "kubeconfig")}`,
+      `--namespace=${namespace}`,
+      ...words,
+    ];
+    return (await promisify(execFile)(join(binaries, "kubectl"), command)).stdout.trim();
+  };
+  await kubectl("create", "namespace", namespace);
+  t.after(async () => {
+    await kubectl("delete", "pods", "--all", "--grace-period=1");
+    await kubectl("delete", "namespace", namespace, "--wait=false", "--ignore-not-found");
+    rmSync(home, { recursive: true });
+  });
+  return {
+    ...{ kubeconfig, namespace, kubectl },
+    async get(kind, name) {
+      const found = await kubectl("get", kind, name, "--ignore-not-found", "--output=json");
+      return found === "" ? undefined : JSON.parse(found);
+    },
+  };
+}
+
+/** Ends the API server, and starts it again: for so long nobody answers. */
+export async function restartApiServer(meanwhile: () => Promise<void>): Promise<void> {
+  const pidFile = join(folder, "kube-apiserver.pid");
+  const pid = Number(readFileSync(pidFile, "utf8"));
+  const words = readFileSync(`/proc/${pid}/cmdline`, "utf8").split("\0").slice(0, -1);
+  process.kill(pid, "SIGKILL");
+  await until(() => (existsSync(`/proc/${pid}/cwd`) ? undefined : true));
+  await meanwhile();
+  const log = openSync(join(folder, "log/kube-apiserver.log"), "a");
+  const within = ["--net=/run/netns/outrigger-lab", ...words];
+  const child = spawn("nsenter", within, {
+    cwd: folder,
+    detached: true,
+    stdio: ["ignore", log, log],
+  });
+  child.unref();
+  closeSync(log);
+  writeFileSync(pidFile, String(child.pid));
+}
