@@ -1,0 +1,75 @@
+import assert from "node:assert/strict";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { type TestContext, test } from "node:test";
+import { clusterOf } from "../e2e/cluster.ts";
+import { type Lab, whyNoLab } from "../helpers/kubernetes.ts";
+import { aPodTask, startKubeControl } from "./lab.ts";
+
+const skip = whyNoLab();
+const gpus = { resources: { infra: "k8s", accelerators: "H100:8", cpus: 0.5, memory: 1 } };
+
+/** Gives the node of the lab eight accelerators, until the test is over. */
+async function addGpus(t: TestContext, { kubectl }: Lab): Promise<void> {
+  const at = (field: string) => `/status/${field}/nvidia.com~1gpu`;
+  const patch = (entries: object[]) =>
+    kubectl(
+      "patch",
+      "node",
+      "lab1",
+      "--subresource=status",
+      "--type=json",
+      `--patch=${JSON.stringify(entries)}`,
+    );
+  const fields = ["capacity", "allocatable"].map(at);
+  await patch(fields.map((path) => ({ op: "add", path, value: "8" })));
+  await kubectl("label", "node", "lab1", "nvidia.com/gpu.product=NVIDIA-H100-80GB-HBM3");
+  t.after(async () => {
+    await patch(fields.map((path) => ({ op: "add", path, value: "0" })));
+    await kubectl("label", "node", "lab1", "nvidia.com/gpu.product-");
+  });
+}
+
+test("a pod that nothing has room for says why, and the launch goes elsewhere", {
+  skip,
+  timeout: 180_000,
+}, async (t) => {
+  const lab = await startKubeControl(t);
+  const { control } = lab;
+  await addGpus(t, lab);
+  await clusterOf(control, "first").launch(aPodTask("sleep 3600", gpus));
+
+  await t.test("nothing else: the launch fails with what the scheduler says", async () => {
+    const task = join(control.home, "gpus.yaml");
+    writeFileSync(task, aPodTask("true", gpus));
+    const { code, stderr } = await control.cli("launch", "-y", "-c", "second", task);
+    assert.notEqual(code, 0);
+    assert.match(stderr, /pending: 0\/1 nodes are available: 1 Insufficient nvidia.com\/gpu\.\n/);
+    assert.match(stderr, /no offer is left for H100:8.*Insufficient nvidia.com\/gpu/s);
+  });
+
+  await t.test("another candidate: it is tried next", async () => {
+    const resources = { ordered: [gpus.resources, { infra: "local" }] };
+    const third = clusterOf(control, "third");
+    const { code, text } = await third.follow(
+      await third.launch(aPodTask("echo here", { resources })),
+    );
+    assert.equal(code, 0);
+    assert.match(text, /here/);
+    await third.down();
+  });
+
+  await t.test("an image that cannot be had is named", async () => {
+    const task = join(control.home, "image.yaml");
+    writeFileSync(
+      task,
+      aPodTask("true", {
+        resources: { infra: "k8s", cpus: 0.5, memory: 1, image_id: "docker:lab.invalid/none:1" },
+      }),
+    );
+    const { code, stderr } = await control.cli("launch", "-y", "-c", "fourth", task);
+    assert.notEqual(code, 0);
+    assert.match(stderr, /ErrImagePull|ImagePullBackOff/);
+  });
+  await clusterOf(control, "first").down();
+});
