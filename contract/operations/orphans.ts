@@ -1,18 +1,17 @@
 import * as z from "zod";
 import { operationsOf } from "../../common/operation.ts";
 import { text } from "../caps.ts";
+import { record } from "../records/record.ts";
 import { body } from "./fields.ts";
 
 /** A cluster whose nodes are there, and which the database does not have. */
-export const Orphan = z
-  .object({
-    id: z.string(),
-    name: z.string().nullable().describe("Null where its nodes do not say."),
-    provider: z.string(),
-    nodes: z.int().min(0).describe("How many were found."),
-    jobs: z.int().min(0).nullable().describe("How many of its jobs have not ended."),
-  })
-  .meta({ id: "Orphan" });
+export const Orphan = record("Orphan", {
+  id: z.string(),
+  name: z.string().nullable().describe("Null where its nodes do not say."),
+  provider: z.string(),
+  nodes: z.int().min(0).describe("How many were found."),
+  jobs: z.int().min(0).nullable().describe("How many of its jobs have not ended."),
+});
 export type Orphan = z.output<typeof Orphan>;
 
 const named = body("OrphanBody", { cluster: text.describe("Its name, or its id.") });

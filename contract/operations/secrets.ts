@@ -2,6 +2,7 @@ import * as z from "zod";
 import { operationsOf } from "../../common/operation.ts";
 import { longText, text } from "../caps.ts";
 import { Seconds } from "../records/clusters.ts";
+import { record } from "../records/record.ts";
 import { secretName } from "../task/variables.ts";
 import { body, Nothing } from "./fields.ts";
 
@@ -17,15 +18,13 @@ const which = {
 };
 
 /** A stored secret; nothing tells its value. */
-export const SecretRecord = z
-  .object({
-    name: z.string(),
-    scope: Scope,
-    workspace: z.string().nullable().describe("Null for a secret of the caller."),
-    updated_at: Seconds,
-    updated_by: z.string(),
-  })
-  .meta({ id: "SecretRecord" });
+export const SecretRecord = record("SecretRecord", {
+  name: z.string(),
+  scope: Scope,
+  workspace: z.string().nullable().describe("Null for a secret of the caller."),
+  updated_at: Seconds,
+  updated_by: z.string(),
+});
 export type SecretRecord = z.output<typeof SecretRecord>;
 
 /** Secrets that tasks name instead of carrying them. */

@@ -1,16 +1,15 @@
 import * as z from "zod";
 import { operationsOf } from "../../common/operation.ts";
 import { integer, taskText, text } from "../caps.ts";
+import { record } from "../records/record.ts";
 import { body, Nothing, nullable } from "./fields.ts";
 
-const RequestOptions = z
-  .object({
-    cluster_name: nullable(text),
-    idle_minutes_to_autostop: nullable(integer),
-    down: z.boolean(),
-    dryrun: z.boolean(),
-  })
-  .meta({ id: "RequestOptions" });
+const RequestOptions = record("RequestOptions", {
+  cluster_name: nullable(text),
+  idle_minutes_to_autostop: nullable(integer),
+  down: z.boolean(),
+  dryrun: z.boolean(),
+});
 
 const dag = {
   dag: taskText.describe("Tasks as YAML text of several documents."),

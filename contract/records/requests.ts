@@ -1,31 +1,30 @@
 import * as z from "zod";
 import { requestMachine } from "../statuses.ts";
+import { record } from "./record.ts";
 import { UserFull } from "./users.ts";
 
 const at = z.number().describe("Unix seconds.");
 
 /** A stored request. `return_value` and `error` are JSON text inside of JSON. */
-export const RequestPayload = z
-  .object({
-    request_id: z.string(),
-    name: z.string().describe("Name of the request, with the prefix of the protocol."),
-    entrypoint: z.string(),
-    request_body: z.string(),
-    status: z.enum(requestMachine.names),
-    created_at: at,
-    user_id: z.string(),
-    return_value: z.string().describe("JSON text of the result."),
-    error: z.string().describe("JSON text: null, or an object with type and message."),
-    pid: z.int().nullable(),
-    schedule_type: z.enum(["long", "short"]),
-    user_name: z.string().nullable().default(null),
-    cluster_name: z.string().nullable().default(null),
-    status_msg: z.string().nullable().default(null).describe("Why it still waits."),
-    should_retry: z.boolean().default(false).describe("Send the original call again."),
-    finished_at: at.nullable().default(null),
-    file_mounts_blob_id: z.string().nullable().default(null),
-  })
-  .meta({ id: "RequestPayload" });
+export const RequestPayload = record("RequestPayload", {
+  request_id: z.string(),
+  name: z.string().describe("Name of the request, with the prefix of the protocol."),
+  entrypoint: z.string(),
+  request_body: z.string(),
+  status: z.enum(requestMachine.names),
+  created_at: at,
+  user_id: z.string(),
+  return_value: z.string().describe("JSON text of the result."),
+  error: z.string().describe("JSON text: null, or an object with type and message."),
+  pid: z.int().nullable(),
+  schedule_type: z.enum(["long", "short"]),
+  user_name: z.string().nullable().default(null),
+  cluster_name: z.string().nullable().default(null),
+  status_msg: z.string().nullable().default(null).describe("Why it still waits."),
+  should_retry: z.boolean().default(false).describe("Send the original call again."),
+  finished_at: at.nullable().default(null),
+  file_mounts_blob_id: z.string().nullable().default(null),
+});
 export type RequestPayload = z.output<typeof RequestPayload>;
 
 /** What an operation of mode `receipt` answers at once. */
@@ -58,12 +57,10 @@ export const HealthRecord = z
 export type HealthRecord = z.output<typeof HealthRecord>;
 
 /** A part that was added to control. */
-export const PluginInfo = z
-  .object({
-    js_extension_path: z.string().nullable(),
-    requires_early_init: z.boolean(),
-    name: z.string().optional(),
-    version: z.string().optional(),
-    commit: z.string().optional(),
-  })
-  .meta({ id: "PluginInfo" });
+export const PluginInfo = record("PluginInfo", {
+  js_extension_path: z.string().nullable(),
+  requires_early_init: z.boolean(),
+  name: z.string().optional(),
+  version: z.string().optional(),
+  commit: z.string().optional(),
+});

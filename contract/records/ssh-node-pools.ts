@@ -1,5 +1,6 @@
 import * as z from "zod";
 import { filePath, listOf, text } from "../caps.ts";
+import { record } from "./record.ts";
 
 /** How to log in; what a host leaves out comes from its pool. */
 const login = {
@@ -32,18 +33,16 @@ export type SshNodePoolConfig = z.output<typeof SshNodePoolConfig>;
 const status = z.enum(["Ready", "Not Ready"]);
 
 /** Whether a pool can be used. An unknown one is not ready. */
-export const SshNodePoolStatus = z
-  .object({
-    pool_name: z.string(),
-    context_name: z.string(),
-    status,
-    reason: z.string().describe("A line for each host."),
-    hosts: z.array(
-      z.object({
-        name: z.string(),
-        status: status.describe("Whether clusters can use it."),
-        reason: z.string(),
-      }),
-    ),
-  })
-  .meta({ id: "SshNodePoolStatus" });
+export const SshNodePoolStatus = record("SshNodePoolStatus", {
+  pool_name: z.string(),
+  context_name: z.string(),
+  status,
+  reason: z.string().describe("A line for each host."),
+  hosts: z.array(
+    z.object({
+      name: z.string(),
+      status: status.describe("Whether clusters can use it."),
+      reason: z.string(),
+    }),
+  ),
+});

@@ -1,6 +1,7 @@
 import * as z from "zod";
 import { caps, listOf, settings, text } from "../caps.ts";
 import { Seconds } from "./clusters.ts";
+import { record } from "./record.ts";
 
 /** The clouds that a configuration may have a block for. */
 export const cloudNames = [
@@ -108,27 +109,23 @@ export interface Configuration extends LaunchRules {
 }
 
 /** A version of the configuration of control. */
-export const ConfigurationVersion = z
-  .object({
-    version: z.int(),
-    user_id: z.string(),
-    user_name: z.string().describe("The user who wrote it."),
-    created_at: Seconds,
-  })
-  .meta({ id: "ConfigurationVersion" });
+export const ConfigurationVersion = record("ConfigurationVersion", {
+  version: z.int(),
+  user_id: z.string(),
+  user_name: z.string().describe("The user who wrote it."),
+  created_at: Seconds,
+});
 
 /** What a workspace uses, and the most that it may use. */
-export const WorkspaceUse = z
-  .object({
-    workspace: z.string(),
-    limits: WorkspaceLimits,
-    use: z.object({
-      clusters: z.int(),
-      accelerators: z.int(),
-      dollars_per_day: z.number().describe("Spent in this UTC day."),
-      dollars_per_month: z.number().describe("Spent in this UTC month."),
-    }),
-    spent: z.string().nullable().describe("Which limit on spending is reached; null if none is."),
-  })
-  .meta({ id: "WorkspaceUse" });
+export const WorkspaceUse = record("WorkspaceUse", {
+  workspace: z.string(),
+  limits: WorkspaceLimits,
+  use: z.object({
+    clusters: z.int(),
+    accelerators: z.int(),
+    dollars_per_day: z.number().describe("Spent in this UTC day."),
+    dollars_per_month: z.number().describe("Spent in this UTC month."),
+  }),
+  spent: z.string().nullable().describe("Which limit on spending is reached; null if none is."),
+});
 export type WorkspaceUse = z.output<typeof WorkspaceUse>;
