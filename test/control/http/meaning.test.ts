@@ -36,10 +36,10 @@ const cases: Record<string, Case> = {
     type: "NotSupportedError",
     says: /^line 1, column 15: file_mounts\["\/x"\]: is in a bucket that control keeps/,
   },
-  "a container, as existing clients write it": {
-    send: launch(`resources: {image_id: {null: 'docker:ubuntu'}}\n${run}`),
+  "an image of machines, as existing clients write it": {
+    send: launch(`resources: {image_id: {null: ami-1}, infra: aws/eu-west-1}\n${run}`),
     type: "NotSupportedError",
-    says: /^line 1, column 13: resources\.image_id: this version does not support it yet/,
+    says: /^line 1, column 13: resources\.image_id: this version does not support it \(other than `docker:IMAGE`\) yet/,
   },
   "a folder of the host as a volume": {
     send: launch(`volumes: {/data: {host_path: /mnt/data, mode: rw}}\n${run}`),
