@@ -35,11 +35,21 @@ export const cloudOperations: Bound[] = [
       await Promise.all(names.map(async (name) => [name, await enabledOf(ctx, name)] as const)),
     );
   }),
+  bind(rows.allContexts, async (ctx, _input, call) => {
+    const places = await enabledPlaces(ctx, call.workspace);
+    return places.flatMap((place) => contextOf(place) ?? []);
+  }),
   bind(rows.listAccelerators, listAccelerators),
   bind(rows.listAcceleratorCounts, listCounts),
   bind(taskOperations.validate, validate),
   bind(taskOperations.optimize, optimize),
 ];
+
+/** What clients call a place among contexts; other places are none. */
+function contextOf(place: string): string | undefined {
+  const [, cloud, name] = /^(kubernetes|ssh)\/(.+)$/.exec(place) ?? [];
+  return cloud === "ssh" ? `ssh-${name}` : name;
+}
 
 /** The clouds that have anything to give to a workspace. */
 async function enabledNames(

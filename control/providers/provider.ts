@@ -1,5 +1,7 @@
 import type { Duplex } from "node:stream";
 import type { Dispatcher } from "undici";
+import type * as z from "zod";
+import type { KubernetesNodeInfo } from "../../contract/records/clouds.ts";
 import type { KubernetesConfig } from "../../contract/task/config.ts";
 import type { Image } from "../../contract/task/image.ts";
 import { isWithin } from "../../contract/task/infra.ts";
@@ -75,6 +77,9 @@ export interface Machine {
   /** What the task says of pods. */
   readonly kubernetes?: KubernetesConfig | undefined;
 }
+
+/** A machine that is there, whatever runs on it. */
+export type MachineNow = z.output<typeof KubernetesNodeInfo>;
 
 /** A node as the provider sees it now. */
 export interface NodeState {
@@ -152,6 +157,15 @@ export interface Provider {
 
   /** What `infra` may name of it; empty while it has nothing to give, to whomever. Absent is its name. */
   readonly places?: () => Promise<string[]>;
+
+  /**
+   * The machines that it has by place, and what is free on them; of one place, or of all. Absent where machines
+   * are made for each cluster.
+   */
+  readonly inspect?: (
+    place: string | null,
+    signal: AbortSignal,
+  ) => Promise<[place: string, machines: MachineNow[]][]>;
 
   // Powers only some clouds have. Absent means "cannot".
   /** It has spot machines, though none may be left just now. */

@@ -1,5 +1,7 @@
 import type { InputOf, OutputOf } from "../../common/operation.ts";
 import type { kubernetesOperations as rows } from "../../contract/operations/kubernetes.ts";
+import type { Call } from "../bind.ts";
+import type { Context } from "../context.ts";
 import type { Ground } from "../ground.ts";
 import { contextOf, contextPrefix, type Host, isReady } from "./schema.ts";
 import { listHosts, listTaken } from "./store.ts";
@@ -7,62 +9,73 @@ import { listHosts, listTaken } from "./store.ts";
 type Availability = OutputOf<typeof rows.kubernetesGpuAvailability>;
 type NodeInfo = OutputOf<typeof rows.kubernetesNodeInfo>["node_info_dict"][string];
 
-/** A host, its accelerators, and whether a cluster could have it now. */
-interface Counted {
-  readonly host: Host;
-  readonly name: string | null;
-  readonly count: number;
-  readonly isFree: boolean;
-}
-
-/** Accelerators of pools, and how many of them are nobody's; pools without any are left out. */
+/** Accelerators of pools and of Kubernetes, and how many of them are nobody's; places without any are left out. */
 export async function availability(
-  ctx: Ground,
+  ctx: Context,
   input: InputOf<typeof rows.kubernetesGpuAvailability>,
+  { signal }: Call,
 ): Promise<Availability> {
-  if (input.is_ssh === false) return [];
-  const { context, name_filter: filter, quantity_filter: least } = input;
+  const { context, name_filter: filter, quantity_filter: least, is_ssh: isSsh } = input;
   const pool = context?.replace(contextPrefix, "");
-  const hosts = (await countHosts(ctx, pool))
-    .filter(({ name }) => name !== null && fits(name, filter))
-    .filter(({ count }) => count >= (least ?? 1));
-  const pools = Map.groupBy(hosts, ({ host }) => host.pool);
-  return [...pools].map(([name, own]) => [contextOf(name), rowsOf(own)]);
-}
-
-/** The hosts of a pool that have been looked at; there are no other contexts. */
-export async function nodeInfo(
-  ctx: Ground,
-  { context }: InputOf<typeof rows.kubernetesNodeInfo>,
-): Promise<OutputOf<typeof rows.kubernetesNodeInfo>> {
-  const isPool = context?.startsWith(contextPrefix) === true;
-  const hosts = isPool ? await countHosts(ctx, context.slice(contextPrefix.length)) : [];
-  const entries = hosts.map((counted) => [counted.host.name, toNodeInfo(counted)]);
-  return { node_info_dict: Object.fromEntries(entries), hint: "" };
-}
-
-async function countHosts({ db }: Ground, pool: string | undefined): Promise<Counted[]> {
-  const taken = await listTaken(db);
-  const hosts = (await listHosts(db, pool)).filter(({ facts }) => facts !== null);
-  return hosts.map((host) => {
-    const { name = null, count = 0 } = host.facts?.accelerators ?? {};
-    return { host, name, count, isFree: isReady(host) && !taken.has(host.machine) };
+  const hosts = isSsh === false ? [] : await hostsOf(ctx, pool);
+  const pods = isSsh === true ? [] : await machinesOf(ctx, context, signal);
+  return [...hosts, ...pods].flatMap(([place, nodes]) => {
+    const own = nodes
+      .filter(({ accelerator_type: name }) => name !== null && fits(name, filter))
+      .filter(({ total }) => total.accelerator_count >= (least ?? 1));
+    return own.length === 0 ? [] : [[place, rowsOf(own)] as Availability[number]];
   });
 }
+
+/** The nodes of a context, or the hosts of a pool that have been looked at. */
+export async function nodeInfo(
+  ctx: Context,
+  { context }: InputOf<typeof rows.kubernetesNodeInfo>,
+  { signal }: Call,
+): Promise<OutputOf<typeof rows.kubernetesNodeInfo>> {
+  const isPool = context?.startsWith(contextPrefix) === true;
+  const found = isPool
+    ? await hostsOf(ctx, context.slice(contextPrefix.length))
+    : await machinesOf(ctx, context, signal);
+  const nodes = found.slice(0, 1).flatMap(([, own]) => own);
+  return { node_info_dict: Object.fromEntries(nodes.map((node) => [node.name, node])), hint: "" };
+}
+
+type Places = [place: string, nodes: NodeInfo[]][];
+
+async function hostsOf({ db }: Ground, pool: string | undefined): Promise<Places> {
+  const taken = await listTaken(db);
+  const hosts = (await listHosts(db, pool)).filter(({ facts }) => facts !== null);
+  const pools = Map.groupBy(hosts, (host) => host.pool);
+  return [...pools].map(([name, own]) => [
+    contextOf(name),
+    own.map((host) => toNodeInfo(host, isReady(host) && !taken.has(host.machine))),
+  ]);
+}
+
+/** What providers tell of the machines of a context; of all contexts where none is named. */
+const machinesOf = async (
+  { providers }: Context,
+  context: string | null,
+  signal: AbortSignal,
+): Promise<Places> =>
+  (await Promise.all(providers.map((one) => one.inspect?.(context, signal) ?? []))).flat();
 
 function fits(name: string, filter: string | null): boolean {
   return filter === null || name.toLowerCase().includes(filter.toLowerCase());
 }
 
-function rowsOf(hosts: readonly Counted[]): Availability[number][1] {
-  const kinds = Map.groupBy(hosts, ({ name }) => name ?? "");
+function rowsOf(nodes: readonly NodeInfo[]): Availability[number][1] {
+  const kinds = Map.groupBy(nodes, ({ accelerator_type: name }) => name ?? "");
   return [...kinds].map(([name, own]) => {
-    const sum = (of: (host: Counted) => number) => own.reduce((total, one) => total + of(one), 0);
-    const counts = [...new Set(own.flatMap(({ count }) => sharesOf(count)))].sort((a, b) => a - b);
-    const free = sum(({ count, isFree }) => (isFree ? count : 0));
-    return [name, counts, sum(({ count }) => count), free];
+    const totals = own.map(({ total }) => total.accelerator_count);
+    const counts = [...new Set(totals.flatMap(sharesOf))].sort((a, b) => a - b);
+    const free = own.map(({ free }) => free.accelerators_available);
+    return [name, counts, sum(totals), sum(free)];
   });
 }
+
+const sum = (counts: readonly number[]): number => counts.reduce((total, one) => total + one, 0);
 
 /** How many a task may ask of a machine with so many: 1, 2, 4 and so on, and all. */
 function sharesOf(count: number): number[] {
@@ -70,8 +83,9 @@ function sharesOf(count: number): number[] {
   return [...powers.filter((one) => one < count), count];
 }
 
-function toNodeInfo({ host, name, count, isFree }: Counted): NodeInfo {
+function toNodeInfo(host: Host, isFree: boolean): NodeInfo {
   const { facts, problem, isDraining, isDirty, deployedAt } = host;
+  const { name = null, count = 0 } = facts?.accelerators ?? {};
   return {
     name: host.name,
     accelerator_type: name,

@@ -26,3 +26,27 @@ export async function startKubeControl(
 /** A task for pods. */
 export const aPodTask = (run: string, more: object = {}): string =>
   JSON.stringify({ run, resources: { infra: "k8s", cpus: 0.5, memory: 1 }, ...more });
+
+/** What a task asks for that takes all accelerators of the lab. */
+export const gpuResources = { infra: "k8s", accelerators: "H100:8", cpus: 0.5, memory: 1 };
+
+/** Gives the node of the lab eight accelerators, until the test is over. */
+export async function addGpus(t: Cleaner, { kubectl }: Lab): Promise<void> {
+  const at = (field: string) => `/status/${field}/nvidia.com~1gpu`;
+  const patch = (entries: object[]) =>
+    kubectl(
+      "patch",
+      "node",
+      "lab1",
+      "--subresource=status",
+      "--type=json",
+      `--patch=${JSON.stringify(entries)}`,
+    );
+  const fields = ["capacity", "allocatable"].map(at);
+  await patch(fields.map((path) => ({ op: "add", path, value: "8" })));
+  await kubectl("label", "node", "lab1", "nvidia.com/gpu.product=NVIDIA-H100-80GB-HBM3");
+  t.after(async () => {
+    await patch(fields.map((path) => ({ op: "add", path, value: "0" })));
+    await kubectl("label", "node", "lab1", "nvidia.com/gpu.product-");
+  });
+}

@@ -1,34 +1,13 @@
 import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { type TestContext, test } from "node:test";
+import { test } from "node:test";
 import { clusterOf } from "../e2e/cluster.ts";
-import { type Lab, whyNoLab } from "../helpers/kubernetes.ts";
-import { aPodTask, startKubeControl } from "./lab.ts";
+import { whyNoLab } from "../helpers/kubernetes.ts";
+import { addGpus, aPodTask, gpuResources, startKubeControl } from "./lab.ts";
 
 const skip = whyNoLab();
-const gpus = { resources: { infra: "k8s", accelerators: "H100:8", cpus: 0.5, memory: 1 } };
-
-/** Gives the node of the lab eight accelerators, until the test is over. */
-async function addGpus(t: TestContext, { kubectl }: Lab): Promise<void> {
-  const at = (field: string) => `/status/${field}/nvidia.com~1gpu`;
-  const patch = (entries: object[]) =>
-    kubectl(
-      "patch",
-      "node",
-      "lab1",
-      "--subresource=status",
-      "--type=json",
-      `--patch=${JSON.stringify(entries)}`,
-    );
-  const fields = ["capacity", "allocatable"].map(at);
-  await patch(fields.map((path) => ({ op: "add", path, value: "8" })));
-  await kubectl("label", "node", "lab1", "nvidia.com/gpu.product=NVIDIA-H100-80GB-HBM3");
-  t.after(async () => {
-    await patch(fields.map((path) => ({ op: "add", path, value: "0" })));
-    await kubectl("label", "node", "lab1", "nvidia.com/gpu.product-");
-  });
-}
+const gpus = { resources: gpuResources };
 
 test("a pod that nothing has room for says why, and the launch goes elsewhere", {
   skip,

@@ -10,9 +10,18 @@ import type { Bundles } from "../../doors/ssh/bundles.ts";
 import { openChannelDoor } from "../../doors/ssh/door.ts";
 import { type Forwards, isReachable } from "../../doors/ssh/forwards.ts";
 import type { Logger } from "../../log.ts";
-import type { ClusterRef, FoundNode, Need, NodeState, Offer, Provider } from "../provider.ts";
+import type {
+  ClusterRef,
+  FoundNode,
+  MachineNow,
+  Need,
+  NodeState,
+  Offer,
+  Provider,
+} from "../provider.ts";
 import { wrapErrors } from "../wrap-errors.ts";
 import { bringAgent, endAgentIn, pipeCommand } from "./bring.ts";
+import { machinesOf } from "./machines.ts";
 import { offersOf } from "./nodes.ts";
 import type { Pod } from "./objects.ts";
 import { endOf, type Pending } from "./pending.ts";
@@ -30,6 +39,7 @@ import {
   isPending,
   listNodes,
   listPods,
+  listRunning,
   lookAtPending,
   readPod,
   removePod,
@@ -86,6 +96,17 @@ export function kubernetesProvider(ways: KubeWays, log: Logger): Provider {
       offersOf(api.context, await listNodes(api, signal), need),
     );
     return (await Promise.all(all)).flat();
+  }
+
+  async function inspect(place: string | null, signal: AbortSignal) {
+    const all = (await apisOf()).filter(({ context }) => place === null || context === place);
+    return Promise.all(
+      all.map(async (api): Promise<[string, MachineNow[]]> => {
+        const pods = await listRunning(api, signal).catch(() => undefined);
+        signal.throwIfAborted();
+        return [api.context, machinesOf(await listNodes(api, signal), pods)];
+      }),
+    );
   }
 
   async function prepare(cluster: ClusterRef, signal: AbortSignal): Promise<void> {
@@ -219,7 +240,7 @@ export function kubernetesProvider(ways: KubeWays, log: Logger): Provider {
       return names.length === 0 ? [] : ["kubernetes", ...names.map((name) => `kubernetes/${name}`)];
     },
     ...wrapErrors("Kubernetes", {
-      ...{ offers, prepare, create, list, find, endAgent },
+      ...{ offers, inspect, prepare, create, list, find, endAgent },
       destroy: (nodeId: string, signal: AbortSignal) => destroy(nodeId, signal),
       takeAway: (nodeId: string, signal: AbortSignal) => destroy(nodeId, signal, 1),
     }),

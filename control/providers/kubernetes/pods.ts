@@ -32,6 +32,13 @@ export async function listPods(
 export const listNodes = async (api: KubeApi, signal: AbortSignal): Promise<readonly KubeNode[]> =>
   (await api.read<ListOf<KubeNode>>("/api/v1/nodes", signal))?.items ?? [];
 
+/** The pods of all namespaces that hold anything of a node. */
+export async function listRunning(api: KubeApi, signal: AbortSignal): Promise<readonly Pod[]> {
+  const fields = "status.phase!=Succeeded,status.phase!=Failed,spec.nodeName!=";
+  const path = `/api/v1/pods?fieldSelector=${encodeURIComponent(fields)}`;
+  return (await api.read<ListOf<Pod>>(path, signal))?.items ?? [];
+}
+
 export const servicePath = ({ namespace }: KubeApi, name = ""): string =>
   `/api/v1/namespaces/${namespace}/services${name && `/${name}`}`;
 

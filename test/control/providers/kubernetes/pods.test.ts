@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { machinesOf } from "../../../../control/providers/kubernetes/machines.ts";
 import { merge } from "../../../../control/providers/kubernetes/merge.ts";
 import { acceleratorName, offersOf } from "../../../../control/providers/kubernetes/nodes.ts";
 import {
@@ -101,6 +102,25 @@ test("a task that asks for no accelerators is offered none, and a list of what t
     countsFor({ nodes: 1, anyAccelerators: true, cpus: { count: 1, orMore: true } }),
     [0, 1, 2],
   );
+});
+
+test("what is free is what no pod asks for; nobody knows where pods may not be listed", () => {
+  const pod = (nodeName: string): Pod => ({
+    ...aPod({}),
+    spec: {
+      nodeName,
+      containers: [
+        { resources: { requests: { cpu: "500m", memory: "1Gi", "nvidia.com/gpu": "3" } } },
+      ],
+    },
+  });
+  const [node] = machinesOf([aNode({}, 8)], [pod("n"), pod("other")]);
+  assert.deepEqual(
+    [node?.free.accelerators_available, node?.cpu_free, node?.memory_free_gb],
+    [5, 3.42, 14],
+  );
+  const [unknown] = machinesOf([aNode({}, 8)], undefined);
+  assert.deepEqual([unknown?.free.accelerators_available, unknown?.cpu_free], [-1, null]);
 });
 
 test("a pod lives on for as long as its preemption hooks may take, within bounds", () => {
