@@ -1,0 +1,48 @@
+import { execFile } from "node:child_process";
+import { existsSync, mkdtempSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { promisify } from "node:util";
+
+/** A real Slurm of two nodes, `n1` and `n2`, with the partitions `low` and `high`. */
+export interface SlurmLab {
+  /** What its commands need to find it. */
+  readonly conf: string;
+  readonly folder: string;
+  /** Runs one of its commands; what it wrote, trimmed. */
+  run(command: string, ...args: string[]): Promise<string>;
+}
+
+interface Cleaner {
+  after(clean: () => Promise<void>): void;
+}
+
+const execute = promisify(execFile);
+const scripts = join(import.meta.dirname, "../fixtures/slurm");
+const limitMs = 60_000;
+/** Below the ports that the kernel hands out. */
+const firstPort = 16_000;
+
+/** Why there can be no Slurm here; false when there can. */
+export function whyNoSlurm(): string | false {
+  if (process.platform !== "linux" || process.getuid?.() !== 0) return "needs root on Linux";
+  const programs = ["slurmctld", "slurmd", "munged"];
+  if (programs.every((name) => existsSync(join("/usr/sbin", name)))) return false;
+  return "needs the Debian packages slurmctld, slurmd, slurm-client, slurm-wlm-basic-plugins and munge";
+}
+
+/** Starts a Slurm; it is gone once the test is over. */
+export async function startSlurm(t: Cleaner): Promise<SlurmLab> {
+  const folder = mkdtempSync(join(tmpdir(), "slurm-"));
+  const conf = join(folder, "slurm.conf");
+  const port = firstPort + (process.pid % 5_000) * 3;
+  t.after(async () => void (await execute(join(scripts, "down"), [folder], { timeout: limitMs })));
+  await execute(join(scripts, "up"), [folder, String(port)], { timeout: limitMs });
+  return {
+    ...{ conf, folder },
+    async run(command, ...args) {
+      const env = { ...process.env, SLURM_CONF: conf };
+      return (await execute(command, args, { env, timeout: limitMs })).stdout.trim();
+    },
+  };
+}
