@@ -51,6 +51,10 @@ export const AgentSettings = z.object({
   selfStopAfterSeconds: Seconds.default(600).describe(
     "How long an idle node that is ready to stop waits for control before it turns itself off.",
   ),
+  devices: z
+    .string()
+    .optional()
+    .describe("Accelerators that jobs may use, as in `CUDA_VISIBLE_DEVICES`; all by default."),
   logLevel: z.enum(logLevels).default("info").describe("Minimum level that is logged."),
 });
 
@@ -104,7 +108,10 @@ export function readConfig(env: Env): Config {
     jobsFolder: join(root, "jobs"),
     workdir: join(home, `${product.word}_workdir`),
     workdirLink: join(home, `${protocol.requestPrefix}_workdir`),
-    baseEnv: baseEnv(home, env),
+    baseEnv: {
+      ...baseEnv(home, env),
+      ...(settings.devices && { CUDA_VISIBLE_DEVICES: settings.devices }),
+    },
     engineEnv: pickSet(env, engineVariables),
   };
 }

@@ -42,6 +42,7 @@ export function environmentOf(
   { phase, gpus }: { phase: Phase; gpus: readonly number[] },
 ): Record<string, string> {
   const addresses = node.addresses.slice(0, spec.nodes);
+  const devices = base["CUDA_VISIBLE_DEVICES"]?.split(",");
   const prefix = phase === "setup" ? "SETUP_" : "";
   return {
     ...base,
@@ -51,7 +52,9 @@ export function environmentOf(
     ...envOf(`${prefix}NODE_RANK`, String(node.rank)),
     ...envOf(`${prefix}NODE_IPS`, addresses.join("\n")),
     ...envOf(`${prefix}NUM_GPUS_PER_NODE`, String(Math.ceil(spec.demand.accelerators))),
-    ...(node.accelerators === null ? {} : { CUDA_VISIBLE_DEVICES: gpus.join(",") }),
+    ...(node.accelerators === null
+      ? {}
+      : { CUDA_VISIBLE_DEVICES: gpus.map((at) => devices?.[at] ?? at).join(",") }),
     ...Object.fromEntries([markOf(folder)]),
   };
 }

@@ -160,6 +160,16 @@ export const Settings = z.object({
     .regex(/^[\w-]+:\d+$/, "write NAME:COUNT, such as H100:8")
     .optional()
     .describe("Accelerators of this machine, such as H100:8, if they are not detected."),
+  slurm: z
+    .enum(["off", "local"])
+    .default("off")
+    .describe("Whether clusters may be Slurm jobs, submitted on this machine: `local` or `off`."),
+  slurmConf: z.string().optional().describe("The slurm.conf to use, if not the usual one."),
+  slurmScratch: z
+    .string()
+    .regex(/^\/[\w./-]*$/, "write an absolute path")
+    .default("/tmp")
+    .describe("Folder on each Slurm node for what its jobs write; deleted with the allocation."),
   ...loginSettings,
   ...storeSettings,
   ...kubernetesSettings,

@@ -88,7 +88,7 @@ function newsOf({ tried, since }: Placement, next: Offer): string | undefined {
 function placedAt(cluster: Cluster, placement: Placement, offer: Offer) {
   const before = placed(placement.asked, cluster.offer);
   const { ports, labels, machine } = placed(placement.asked, offer);
-  const { kubernetes, graceSeconds } = cluster.machine;
+  const { kubernetes, slurm, graceSeconds } = cluster.machine;
   return {
     offer,
     ports: isDeepStrictEqual(before.ports, cluster.ports) ? ports : cluster.ports,
@@ -96,6 +96,7 @@ function placedAt(cluster: Cluster, placement: Placement, offer: Offer) {
     machine: {
       ...machine,
       ...(kubernetes && { kubernetes }),
+      ...(slurm !== undefined && { slurm }),
       ...(graceSeconds !== undefined && { graceSeconds }),
     },
     placement: { ...placement, isRefused: false },

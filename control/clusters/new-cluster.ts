@@ -60,11 +60,16 @@ export async function addNewCluster(
 }
 
 /** What a task says of its machines wherever they are. */
-function asTaskSays({ config, hooks = [] }: Task): Pick<Machine, "kubernetes" | "graceSeconds"> {
-  const hookSeconds = secondsOf(hooks, "preemption");
+function asTaskSays({
+  config,
+  hooks = [],
+}: Task): Pick<Machine, "kubernetes" | "slurm" | "graceSeconds"> {
+  const graceSeconds = secondsOf(hooks, "preemption");
+  const slurm = config["slurm"];
   return {
     ...(config.kubernetes && { kubernetes: config.kubernetes }),
-    ...(hookSeconds > 0 && { graceSeconds: hookSeconds }),
+    ...(slurm !== undefined && { slurm }),
+    ...(graceSeconds > 0 && { graceSeconds }),
   };
 }
 

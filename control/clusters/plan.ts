@@ -25,7 +25,11 @@ type Plan = (
 
 /** What to do next, by what is wanted. Pure, and complete: a wish without a plan does not compile. */
 export const plans: Record<Wanted, Plan> = {
-  UP: (cluster, nodes, open) => {
+  UP: (cluster, seen, open) => {
+    const over = seen.find((node) => node.over !== undefined)?.over;
+    if (over !== undefined && cluster.madeFor === null)
+      return [[{ do: "want", wanted: "GONE", because: over }]];
+    const nodes = seen.filter((node) => node.over === undefined);
     if (cluster.status === "STOPPED") return moveTo(cluster, "INIT", cluster.wantedBecause);
     const left = open.filter(({ status }) => status === "LEAVING").map(({ rank }) => rank);
     if (left.length > 0) return [[{ do: "endLifecycles", ranks: left }]];

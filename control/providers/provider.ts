@@ -76,6 +76,8 @@ export interface Machine {
   readonly graceSeconds?: number;
   /** What the task says of pods. */
   readonly kubernetes?: KubernetesConfig | undefined;
+  /** `config.slurm` of the task. */
+  readonly slurm?: unknown;
 }
 
 /** A machine that is there, whatever runs on it. */
@@ -89,6 +91,8 @@ export interface NodeState {
   state: "running" | "stopped" | "pending";
   /** Why it is pending, for people. */
   reason?: string;
+  /** Why it was ended for good by somebody else; it is not created again for a user. */
+  over?: string;
   /** Where other nodes of its cluster reach it. */
   address: string;
 }

@@ -1,0 +1,99 @@
+import { meets, type Need, type Offer } from "../provider.ts";
+
+/** Nodes of one kind in a partition. */
+export interface NodeKind {
+  readonly partition: string;
+  readonly isDefault: boolean;
+  /** Null is without an end. */
+  readonly limitSeconds: number | null;
+  readonly count: number;
+  readonly cpus: number;
+  readonly memoryMb: number;
+  readonly gpus: { readonly name: string; readonly count: number } | null;
+}
+
+/** The kinds of nodes of partitions that take jobs, the default partition first, and addresses by name. */
+export function readNodes(text: string): { kinds: NodeKind[]; addresses: Map<string, string> } {
+  const [kinds = "", addresses = ""] = text.split(/^--$/m);
+  const rows = (part: string) =>
+    part
+      .split("\n")
+      .filter(Boolean)
+      .map((line) => line.split("|"));
+  return {
+    kinds: rows(kinds)
+      .filter(([, availability]) => availability === "up")
+      .map(readKind)
+      .sort((a, b) => Number(b.isDefault) - Number(a.isDefault)),
+    addresses: new Map(rows(addresses).map(([name = "", address = name]) => [name, address])),
+  };
+}
+
+function readKind([
+  partition = "",
+  ,
+  limit = "",
+  count,
+  cpus,
+  memory,
+  gres = "",
+]: string[]): NodeKind {
+  const [, type, gpus] = /(?:^|,)gpu(?::([^:,(]*[^\d:,(][^:,(]*))?:(\d+)/.exec(gres) ?? [];
+  return {
+    partition: partition.replace(/\*$/, ""),
+    isDefault: partition.endsWith("*"),
+    limitSeconds: secondsOfLimit(limit),
+    count: Number(count),
+    cpus: Number.parseInt(cpus ?? "", 10),
+    memoryMb: Number.parseInt(memory ?? "", 10),
+    gpus: gpus === undefined ? null : { name: type ?? unnamed, count: Number(gpus) },
+  };
+}
+
+/** The name of accelerators whose type Slurm does not know. */
+export const unnamed = "GPU";
+
+/** A time limit in seconds; null is without an end. Source: sbatch(1), `--time`. */
+export function secondsOfLimit(text: string): number | null {
+  const [, days, first, second, third] =
+    /^(?:(\d+)-)?(\d+)(?::(\d+))?(?::(\d+))?$/.exec(text.trim()) ?? [];
+  if (first === undefined) return null;
+  const [one, two, three] = [first, second ?? "0", third ?? "0"].map(Number) as [
+    number,
+    number,
+    number,
+  ];
+  if (days !== undefined) return Number(days) * 86_400 + one * 3_600 + two * 60 + three;
+  return third === undefined ? one * 60 + two : one * 3_600 + two * 60 + three;
+}
+
+/** What each kind gives a node of a cluster: what is asked for, and of the rest the same share. */
+export function offersOf(site: string, kinds: readonly NodeKind[], need: Need): Offer[] {
+  const offers = kinds
+    .filter(({ count }) => count >= (need.nodes ?? 1))
+    .flatMap((kind) => toOffer(site, kind, need) ?? [])
+    .filter((offer) => meets(offer, need));
+  return [...new Map(offers.map((one) => [`${one.infra} ${one.instanceType}`, one])).values()];
+}
+
+function toOffer(site: string, kind: NodeKind, need: Need): Offer | undefined {
+  const wanted = need.accelerators;
+  const gpus =
+    wanted && kind.gpus ? { name: kind.gpus.name, count: Math.ceil(wanted.count) } : null;
+  if (gpus !== null && gpus.count > (kind.gpus?.count ?? 0)) return undefined;
+  const gpuShare = gpus === null ? 0 : gpus.count / (kind.gpus?.count ?? 1);
+  const usual = Math.max(1, Math.floor(kind.cpus * gpuShare));
+  const cpus = need.cpus === undefined ? usual : Math.max(1, Math.ceil(need.cpus.count));
+  const kindGb = Math.floor(kind.memoryMb / 1_024);
+  const share = Math.max(gpuShare, cpus / kind.cpus);
+  const memoryGb = need.memoryGb?.count ?? Math.max(1, Math.floor(kindGb * share));
+  if (cpus > kind.cpus || memoryGb * 1_024 > kind.memoryMb) return undefined;
+  return {
+    provider: "slurm",
+    infra: `slurm/${site}/${kind.partition}`,
+    region: site,
+    zone: kind.partition,
+    instanceType: `${cpus}CPU--${memoryGb}GB${gpus ? `--${gpus.name}:${gpus.count}` : ""}`,
+    ...{ cpus, memoryGb, accelerators: gpus, dollarsPerHour: 0 },
+  };
+}

@@ -1,0 +1,97 @@
+import { fail } from "../../../common/errors.ts";
+import { product } from "../../../common/product.ts";
+import type { ClusterRef } from "../provider.ts";
+import { type NodeKind, secondsOfLimit, unnamed } from "./offers.ts";
+import type { Label } from "./queue.ts";
+
+/** How long before its end an allocation without hooks says so: jobs write a checkpoint meanwhile. */
+const leastNoticeSeconds = 60;
+/** What an agent keeps for logs, and a notice may be late. Source: sbatch(1), `--signal`. */
+const reserveSeconds = 15;
+
+/** What control decides itself. */
+const reserved = [
+  ...[
+    "array",
+    "chdir",
+    "comment",
+    "export",
+    "gres",
+    "job-name",
+    "nodes",
+    "ntasks",
+    "ntasks-per-node",
+  ],
+  ...["output", "parsable", "requeue", "no-requeue", "signal", "wrap", "cpus-per-task", "mem"],
+];
+
+/** The name of a cluster's job. */
+export const jobNameOf = ({ id }: { readonly id: string }): string => `${product.word}-${id}`;
+
+/** The options of sbatch(1) for a cluster; throws `ResourcesUnavailableError` for what cannot be. */
+export function optionsOf(
+  cluster: ClusterRef,
+  control: string,
+  kinds: readonly NodeKind[],
+): string[] {
+  const { id, name, nodes, offer, machine } = cluster;
+  const own = ownOptions(machine.slurm);
+  const noticeSeconds = Math.max(leastNoticeSeconds, (machine.graceSeconds ?? 0) + reserveSeconds);
+  checkLimit(own["time"], offer.zone, noticeSeconds, machine.graceSeconds, kinds);
+  const label: Label = { control, id, cluster: { name, nodes, offer } };
+  const { accelerators: gpus } = offer;
+  const type = gpus === null || gpus.name === unnamed ? "" : `${gpus.name}:`;
+  return [
+    `--comment=${JSON.stringify(label)}`,
+    `--nodes=${nodes}`,
+    "--ntasks-per-node=1",
+    `--cpus-per-task=${offer.cpus}`,
+    `--mem=${Math.floor(offer.memoryGb * 1_024)}M`,
+    ...(gpus === null ? [] : [`--gres=gpu:${type}${gpus.count}`]),
+    `--signal=B:USR1@${noticeSeconds}`,
+    // Another allocation is a decision of control, which also knows what went on.
+    "--no-requeue",
+    "--export=HOME,PATH,LANG,USER,SHELL,SLURM_CONF",
+    "--output=slurm.log",
+    ...(own["partition"] === undefined ? [`--partition=${offer.zone}`] : []),
+    ...Object.entries(own).map(([key, value]) => (value === "" ? `--${key}` : `--${key}=${value}`)),
+  ];
+}
+
+/** `config.slurm.sbatch_options` of the task; an option without a value is true or null. */
+function ownOptions(config: unknown): Record<string, string> {
+  const given = (config as { sbatch_options?: unknown } | undefined)?.sbatch_options ?? {};
+  if (typeof given !== "object" || Array.isArray(given))
+    refuse("config.slurm.sbatch_options must be a mapping, such as {account: physics}");
+  return Object.fromEntries(
+    Object.entries(given).map(([key, value]) => {
+      const name = key.replaceAll("_", "-");
+      if (!/^[a-z][a-z-]+$/.test(name) || reserved.includes(name))
+        refuse(
+          `config.slurm.sbatch_options: \`${key}\` cannot be set; the task's resources say it`,
+        );
+      return [name, value === true || value === null ? "" : String(value)];
+    }),
+  );
+}
+
+function checkLimit(
+  time: string | undefined,
+  partition: string | null,
+  noticeSeconds: number,
+  hookSeconds: number | undefined,
+  kinds: readonly NodeKind[],
+): void {
+  const ofPartition = kinds.find((kind) => kind.partition === partition)?.limitSeconds ?? null;
+  const limit = time === undefined ? ofPartition : secondsOfLimit(time);
+  if (limit === null || limit > noticeSeconds) return;
+  const needed = hookSeconds
+    ? `its preemption hooks may take ${hookSeconds} s and ${reserveSeconds} s are reserved`
+    : `jobs are told ${noticeSeconds} s before the end`;
+  refuse(
+    `the time limit of ${limit} s (${time === undefined ? `partition ${partition}` : "sbatch_options.time"}) ` +
+      `is too short: ${needed}; raise the limit, or lower the hooks' \`timeout\``,
+  );
+}
+
+const refuse = (message: string): never => fail("ResourcesUnavailableError", message);

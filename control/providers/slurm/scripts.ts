@@ -1,0 +1,112 @@
+import { product } from "../../../common/product.ts";
+
+/** What runs on the login node and in allocations, as bash. A cluster has a folder on the shared file system. */
+
+const upper = product.word.toUpperCase();
+
+/**
+ * Submits the job $2 of the cluster with the folder $1, unless it has one; $3 is the build and the command of the
+ * agent, $4 and $5 are the scripts below, and the rest is for sbatch(1). The lock holds while another submission is
+ * still under way, even one of a control plane that was killed.
+ */
+export const submitScript = `
+set -euo pipefail
+umask 077
+mkdir -p "$1"
+cd "$1"
+exec 9> lock
+flock --timeout 60 9
+printf '%s\\n' "$3" > program.new
+mv program.new program
+there=$(squeue --me --noheader --name="$2" --format='%i %T' | { grep -v COMPLETING || true; })
+[ -z "$there" ] || exit 0
+printf '%s' "$4" > batch
+printf '%s' "$5" > node
+name=$2
+shift 5
+sbatch --parsable --job-name="$name" "$@" > job.new
+mv job.new job`;
+
+/** Ends the job $2 and everything that its cluster has on the shared file system, the folder $1. */
+export const endScript = `
+set -euo pipefail
+scancel --name="$2" --user="$(id --user --name)"
+while squeue --me --noheader --name="$2" --format=%i | grep -q .; do sleep 0.2; done
+rm -rf "$1"`;
+
+/**
+ * Runs on the first node: $1 is the folder, $2 the scratch folder of nodes. Slurm sends it USR1 before the end, which it
+ * tells the agents by a file; an idle head sends it USR2.
+ */
+export const batchScript = `#!/bin/bash
+cd "$1" || exit 1
+rm -f notice.json
+end() { squeue --noheader --jobs="$SLURM_JOB_ID" --format=%e; }
+first=$(end)
+notice() {
+  local last why="the allocation reaches its time limit"
+  last=$(end) || last=$first
+  [ "$last" = "$first" ] || why="Slurm preempts the allocation"
+  printf '{"because": "%s", "deadlineAt": %s000}' "$why" "$(date --date="$last" +%s)" > notice.new
+  mv notice.new notice.json
+}
+trap notice USR1
+trap 'exit 0' USR2
+trap : TERM
+grace=$(scontrol show config | sed -n 's/^KillWait *= *\\([0-9]*\\).*/\\1/p')
+srun --nodes="$SLURM_JOB_NUM_NODES" --ntasks-per-node=1 --cpus-per-task="\${SLURM_CPUS_PER_TASK:-1}" --cpu-bind=none \\
+  --mem=0 --kill-on-bad-exit=0 --export=ALL bash node "$1" "$2" "\${grace:-30}" < /dev/null &
+step=$!
+while kill -0 "$step" 2> /dev/null; do wait "$step"; done
+exit 1
+`;
+
+/**
+ * Runs on each node: $1 is the folder, $2 the scratch folder, $3 how long Slurm waits between TERM and KILL. With
+ * \`pipe\` or \`end\` for $3, connects with the agent of rank $4, or ends that agent alone.
+ */
+export const nodeScript = `
+folder=$1 own=$HOME rank=\${4:-$SLURM_NODEID}
+export HOME=$2/${product.word}-$(id -u)-$SLURM_JOB_ID-$rank
+read -r build program < "$folder/program"
+case $3 in
+  pipe) eval "exec $program pipe" ;;
+  end) kill -KILL "$(cat "$HOME/agent.pid")"; exit ;;
+esac
+umask 077
+mkdir -p "$HOME"
+cd "$HOME" || exit 1
+trap 'cd /; rm -rf "$HOME"' EXIT
+ln -s "$own" "$HOME/home"
+export ${upper}_ON_TERM=preemption ${upper}_NOTICES=none ${upper}_NOTICE_FILE="$folder/notice.json"
+export ${upper}_GRACE_SECONDS="$3" ${upper}_DEVICES="\${CUDA_VISIBLE_DEVICES-}"
+export ${upper}_POWER_OFF_COMMAND="\${SLURM_CONF:+SLURM_CONF=$SLURM_CONF }scancel --batch --signal=USR2 $SLURM_JOB_ID && sleep 50"
+left=
+trap 'left=yes; kill -TERM "$agent"' TERM
+until [ "$left" ]; do
+  read -r ${upper}_BUILD program < "$folder/program"
+  export ${upper}_BUILD
+  eval "exec $program" < /dev/null &
+  agent=$!
+  echo "$agent" > agent.pid
+  while kill -0 "$agent" 2> /dev/null; do wait "$agent"; done
+  [ "$left" ] || sleep 1
+done
+`;
+
+/** What there is: every job of ours, those of all that wait if one of ours does. */
+export const queueScript = `
+set -euo pipefail
+ours=$(squeue --me --noheader --states=all --format='%i|%T|%r|%S|%N|%P|%Q|%k')
+echo "$ours"
+case $ours in *'|PENDING|'*)
+  echo --
+  squeue --noheader --states=PENDING --format='%i|%P|%Q' ;;
+esac`;
+
+/** The kinds of nodes by partition, and where each node is reached. */
+export const nodesScript = `
+set -euo pipefail
+sinfo --noheader --exact --format='%P|%a|%l|%D|%c|%m|%G'
+echo --
+sinfo --noheader --Node --format='%N|%o'`;
