@@ -50,6 +50,15 @@ const toItems = (issues: readonly TaskIssue[]) =>
 export const secretsOf = ({ secrets }: Task): Record<string, string> =>
   Object.fromEntries(Object.entries(secrets).map(([name, secret]) => [name, secret.reveal()]));
 
+/** Those of them that are variables of its jobs: not those that are files alone. */
+export function secretVariablesOf(task: Task): Record<string, string> {
+  const isFile = (name: string) => {
+    const uses = task.managedSecrets.filter((one) => one.name === name);
+    return uses.length > 0 && uses.every(({ mountPath }) => mountPath !== undefined);
+  };
+  return Object.fromEntries(Object.entries(secretsOf(task)).filter(([name]) => !isFile(name)));
+}
+
 /** A command line as it may be kept: the values of the task's secrets stand in many of them. */
 export const withoutSecrets = (command: string, task: Task): string =>
   withoutValues(command, secretsOf(task));
@@ -91,8 +100,6 @@ const unbuilt: Uses = {
     Object.values(volumes).some(({ kind }) => kind === "host"),
   "volumes with `size` (create one with `outrigger volumes apply`)": ({ volumes }) =>
     Object.values(volumes).some(({ kind }) => kind === "ephemeral"),
-  "managed_secrets with mount_path": ({ managedSecrets }) =>
-    managedSecrets.some(({ mountPath }) => mountPath !== undefined),
   "resources.image_id (other than `docker:IMAGE`)": (_, { image }) =>
     image !== undefined && image.kind !== "container",
   "resources.instance_type": (_, { instanceType }) => instanceType !== undefined,

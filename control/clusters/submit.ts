@@ -6,7 +6,7 @@ import type { Call } from "../bind.ts";
 import type { Context } from "../context.ts";
 import type { Ground } from "../ground.ts";
 import { candidateOf } from "../needs.ts";
-import { secretsOf } from "../task.ts";
+import { secretVariablesOf } from "../task.ts";
 import { containerCargo } from "./files/contained.ts";
 import { deliverFiles } from "./files/deliver.ts";
 import { keepParcels } from "./files/kept.ts";
@@ -92,7 +92,7 @@ const submissionOf = (
   reusesSetup,
   run: task.run ?? null,
   env: { ...task.envs, ...env },
-  secrets: secretsOf(task),
+  secrets: secretVariablesOf(task),
   sidecar,
   nodes: task.nodes,
   limits: limitsOf(config, cluster, task),

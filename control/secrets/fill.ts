@@ -26,18 +26,21 @@ export async function withStoredSecrets(
   for (const document of documents) {
     const { secrets, managed_secrets: managed } = (document.toJS() ?? {}) as Fields;
     const { own, named } = split(secrets);
-    const inEnv = [managed ?? []].flat().filter((one): one is string => typeof one === "string");
-    const names = [...named, ...inEnv].filter((name) => !Object.hasOwn(own, name));
-    if (named.length + inEnv.length === 0) continue;
+    const { inEnv, files, inFiles } = splitManaged(managed);
+    const variables = [...named, ...inEnv, ...Object.keys(own)];
+    const uses = new Set([...named, ...inEnv, ...inFiles]);
+    if (uses.size === 0) continue;
+    const names = [...uses].filter((name) => !Object.hasOwn(own, name));
     const { anchor } = (document.get("secrets", true) ?? {}) as { anchor?: string };
     if (anchor !== undefined)
       fail("ValueError", `secrets: leave the anchor &${anchor} out where stored secrets are named`);
     const stored = await Promise.all(names.map((name) => getValue(ctx, owners, name)));
     const values = Object.fromEntries(names.map((name, at) => [name, stored[at]]));
     document.set("secrets", document.createNode({ ...own, ...values }));
-    const files = [managed ?? []].flat().filter((one) => typeof one !== "string");
+    // One that is both is named twice.
+    const both = inFiles.filter((name) => variables.includes(name));
     if (files.length === 0) document.delete("managed_secrets");
-    else document.set("managed_secrets", document.createNode(files));
+    else document.set("managed_secrets", document.createNode([...both, ...files]));
   }
   return documents.map(String).join("---\n");
 }
@@ -57,6 +60,16 @@ function split(secrets: unknown): { own: Fields; named: string[] } {
       .map(([key]) => key)
       .filter(isReference)
       .map(nameOf),
+  };
+}
+
+/** Stored secrets that become variables, and entries of those that become files. */
+function splitManaged(managed: unknown) {
+  const entries = [managed ?? []].flat();
+  const files = entries.filter((one): one is Fields => typeof one === "object" && one !== null);
+  return {
+    inEnv: entries.filter((one): one is string => typeof one === "string"),
+    ...{ files, inFiles: files.flatMap(Object.keys) },
   };
 }
 

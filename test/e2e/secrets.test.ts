@@ -3,9 +3,10 @@ import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { clusterOperations as rows } from "../../contract/operations/clusters.ts";
+import { secretOperations as secrets } from "../../contract/operations/secrets.ts";
 import { until } from "../helpers/agent.ts";
 import { findLeaks as leaksOf } from "../helpers/leaks.ts";
-import { startControl } from "../helpers/programs.ts";
+import { listNodeHomes, startControl } from "../helpers/programs.ts";
 import { aTask, clusterOf } from "./cluster.ts";
 
 test("the value of a secret is nowhere but with its job", { timeout: 300_000 }, async (t) => {
@@ -64,7 +65,21 @@ test("the value of a secret is nowhere but with its job", { timeout: 300_000 }, 
     assert.deepEqual(findLeaks(), [fromFile]);
   });
 
-  await cluster.down();
+  await t.test(
+    "or in the file that a stored one becomes, which goes with the cluster",
+    async () => {
+      await client.call(secrets.set, { name: "KEY", value });
+      const managed_secrets = [{ KEY: { mount_path: "~/.key" } }];
+      const { text } = await cluster.follow(
+        await cluster.launch(aTask("stat -c %a ~/.key", { num_nodes: 2, managed_secrets })),
+      );
+      assert.match(text, /600\n.*600\n$/s);
+      const files = listNodeHomes(home).map((node) => join(node, ".key"));
+      assert.deepEqual(findLeaks().toSorted(), [at("secrets.env"), ...files].toSorted());
+      await cluster.down();
+      assert.deepEqual(findLeaks(), [at("secrets.env")]);
+    },
+  );
 });
 
 const EMPTY_SUM = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855  -\n";

@@ -12,8 +12,9 @@ import { pinCommit, readCommit } from "./cloned.ts";
 import { running } from "./contained.ts";
 import { openAddress, pinAddress } from "./fetched.ts";
 import { mounting } from "./mounted.ts";
-import { mountsOf, type Scope } from "./mounts.ts";
-import type { Cargo, Load, Parcel, UploadedParcel } from "./parcels.ts";
+import { mountsOf } from "./mounts.ts";
+import type { Cargo, Load, Parcel, Scope, UploadedParcel } from "./parcels.ts";
+import { readSecretFile } from "./secret-files.ts";
 import { fillBucket, readStored } from "./stored.ts";
 
 interface Upload {
@@ -36,7 +37,7 @@ export async function readCargo(
   scope: Scope,
   call: Call,
 ): Promise<Cargo[]> {
-  const { uploaded, fetched, mounted, named, cloned } = mountsOf(task, scope);
+  const { uploaded, fetched, mounted, named, cloned, secrets } = mountsOf(task, scope);
   const userId = call.user.id;
   const isSent = uploaded.length > 0 || named.some(({ sources }) => sources.length > 0);
   const blobId = given ?? (isSent ? await ctx.uploads.keepMerged(userId) : undefined);
@@ -54,7 +55,15 @@ export async function readCargo(
   const atCommits = await Promise.all(fetched.map((one) => pinAddress(ctx, one, call.signal)));
   const pinned = await Promise.all(cloned.map((one) => pinCommit(ctx, one, userId, call.signal)));
   const attached = scope === "all" ? await attachedBy(ctx, task, command, call) : [];
-  const parcels = [...attached, ...sent, ...atCommits, ...mounted, ...stored, ...pinned];
+  const parcels = [
+    ...attached,
+    ...sent,
+    ...atCommits,
+    ...mounted,
+    ...stored,
+    ...pinned,
+    ...secrets,
+  ];
   return settleAll(parcels.map((parcel) => readParcel(ctx, parcel, call.signal)));
 }
 
@@ -69,6 +78,7 @@ export async function readParcel(
   if ("uri" in parcel) return { parcel, open: await openAddress(ctx, parcel, signal) };
   if ("mounted" in parcel) return { parcel, attach: await mounting(ctx, parcel, signal) };
   if ("bucketId" in parcel) return { parcel, open: async () => readStored(ctx, parcel) };
+  if ("secret" in parcel) return { parcel, open: async () => readSecretFile(parcel) };
   if ("commit" in parcel) {
     const load = await readCommit(ctx, parcel, signal);
     return { parcel, open: async () => load };

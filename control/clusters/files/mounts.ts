@@ -12,16 +12,21 @@ import type { NamedBucket } from "./claimed-bucket.ts";
 import { type NamedRepository, repositoryOf } from "./cloned.ts";
 import { digestIn } from "./fetched.ts";
 import { splitLogin } from "./login.ts";
-import type { FetchedParcel, MountedParcel, UploadedParcel } from "./parcels.ts";
-
-/** Which of a task's files go along: a job on a cluster that is there brings its working folder alone. */
-export type Scope = "all" | "workdir";
+import type {
+  FetchedParcel,
+  MountedParcel,
+  Scope,
+  SecretParcel,
+  UploadedParcel,
+} from "./parcels.ts";
+import { secretFilesOf } from "./secret-files.ts";
 
 /** What a task has brought to its nodes, by where that comes from. */
 export interface Mounts {
   readonly uploaded: readonly Omit<UploadedParcel, "userId" | "blobId">[];
   readonly fetched: readonly FetchedParcel[];
   readonly mounted: readonly MountedParcel[];
+  readonly secrets: readonly SecretParcel[];
   readonly named: readonly NamedBucket[];
   readonly cloned: readonly NamedRepository[];
 }
@@ -41,6 +46,7 @@ export function mountsOf(task: Task, scope: Scope): Mounts {
     uploaded: places.flatMap((place) => uploadedAt(task, place)),
     fetched: places.flatMap((place) => fetchedAt(task, place)),
     mounted: places.flatMap((place) => mountedAt(task, place)),
+    secrets: secretFilesOf(task, scope),
     named: places.flatMap((place) => namedAt(task, place)),
     cloned: workdir?.kind === "git" ? [{ ...home, ...repositoryOf(task, workdir) }] : [],
   };

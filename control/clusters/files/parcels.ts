@@ -5,6 +5,9 @@ import type { Keys } from "../../buckets/sigv4.ts";
 import type { Agent } from "../../doors/agent.ts";
 import type { Repository } from "../../repositories/git.ts";
 
+/** Which of a task's files go along: a job on a cluster that is there brings its working folder alone. */
+export type Scope = "all" | "workdir";
+
 interface Addressed {
   /** `workdir`, or where it goes. */
   readonly name: string;
@@ -45,6 +48,11 @@ export interface MountedParcel extends Addressed {
   };
 }
 
+/** A stored secret as a file. */
+export interface SecretParcel extends Addressed {
+  readonly secret: string;
+}
+
 /** A commit of a git repository. */
 export interface ClonedParcel extends Addressed {
   readonly repository: Repository;
@@ -72,6 +80,7 @@ export type Parcel =
   | FetchedParcel
   | MountedParcel
   | StoredParcel
+  | SecretParcel
   | ClonedParcel
   | VolumeParcel;
 
@@ -108,7 +117,7 @@ export type Cargo = FileCargo | AttachedCargo;
 /** What lies where, and how its contents come to a node. */
 export interface Load {
   readonly entries: readonly Entry[];
-  readonly contents:
-    | { readonly by: "control"; fileOf(content: Content): string }
+  readonly contents: /** The file that has a content, or its bytes. */
+    | { readonly by: "control"; fileOf(content: Content): string | Buffer }
     | { readonly by: "node"; sourceOf(content: Content): FetchedContent };
 }

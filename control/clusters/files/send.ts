@@ -73,14 +73,15 @@ async function* linesFor(
 }
 
 async function* bytesOf(
-  fileOf: (content: Content) => string,
+  fileOf: (content: Content) => string | Buffer,
   contents: readonly Content[],
   moved: (bytes: number) => void,
 ): AsyncGenerator<Buffer> {
   let sent = 0;
   for (const content of contents) {
     yield Buffer.from(`${JSON.stringify(content)}\n`);
-    for await (const chunk of createReadStream(fileOf(content))) {
+    const from = fileOf(content);
+    for await (const chunk of typeof from === "string" ? createReadStream(from) : [from]) {
       yield chunk;
       sent += chunk.length;
       moved(sent);

@@ -6,7 +6,7 @@ import type { Task } from "../../../contract/task.ts";
 import type { Ground } from "../../ground.ts";
 import type { Offer } from "../../providers/provider.ts";
 import type { User } from "../../requests/schema.ts";
-import { secretsOf } from "../../task.ts";
+import { secretVariablesOf } from "../../task.ts";
 import { hookOf } from "../autostop.ts";
 import type { Cluster } from "../schema.ts";
 import { findHooks, type StoredHooks } from "./store.ts";
@@ -45,7 +45,7 @@ export function launchedHooks(
   const isAny = hooks.length > 0 || (autostop?.hook ?? null) !== null;
   if (isAny && !bringsHooks(task)) return undefined;
   const env = { ...variablesOf(launched), ...task.envs };
-  const kept: KeptHooks = { hooks, env, secrets: secretsOf(task) };
+  const kept: KeptHooks = { hooks, env, secrets: secretVariablesOf(task) };
   return { sealed: ctx.seal.seal(JSON.stringify(kept)), version: isAny ? randomUUID() : null };
 }
 

@@ -7,6 +7,8 @@ import { jobOperations as jobs } from "../../../contract/operations/jobs.ts";
 import { poolOperations as pools } from "../../../contract/operations/pools.ts";
 import { serveOperations as serve } from "../../../contract/operations/serve.ts";
 import { workspaceOperations as workspaces } from "../../../contract/operations/workspaces.ts";
+import { readSecretFile } from "../../../control/clusters/files/secret-files.ts";
+import { listParcels } from "../../../control/clusters/files/store.ts";
 import { databaseOf } from "../../../control/home.ts";
 import { findValue } from "../../../control/secrets/store.ts";
 import { type Calls, testWorld, type World } from "../../helpers/world.ts";
@@ -47,6 +49,30 @@ test("a task gets the stored secrets that it names: its user's, else those of it
   await assert.rejects(gotten(world, ben, own), {
     type: "NotFoundError",
     message: "there is no stored secret C; store it with outrigger secrets set C",
+  });
+});
+
+test("a stored secret becomes a file that only its user reads, and no variable", async (t) => {
+  const world = await testWorld(t);
+  await set(world, "KEY", "of a door");
+  await set(world, "BOTH", "twice");
+  const file = (name: string) => ({ [name]: { mount_path: `~/${name}` } });
+  const managed_secrets = [file("KEY"), file("BOTH"), "BOTH"];
+  const task = JSON.stringify({ managed_secrets, run: "x" });
+
+  assert.deepEqual(await gotten(world, world, task), { BOTH: "twice" });
+
+  const { id } = await world.cluster("c");
+  const parcels = await listParcels(world.ctx.db, world.ctx.seal, id);
+  const [key] = parcels.filter((one) => "secret" in one);
+  assert.deepEqual([key?.name, key?.destination, parcels.length], ["secret KEY", "~/KEY", 2]);
+  const load = readSecretFile(key ?? assert.fail());
+  assert.deepEqual(
+    load.entries.map((one) => one.kind === "file" && [one.mode, one.size]),
+    [[0o600, 9]],
+  );
+  await assert.rejects(world.run(clusters.exec, { cluster_name: "c", task }), {
+    message: /managed_secrets: KEY is a file, which only a launch brings to nodes/,
   });
 });
 
