@@ -109,6 +109,10 @@ const reasons: Readonly<Record<string, { type: ErrorType; why: string }>> = {
   EACCES: { type: "PermissionDeniedError", why: "may not be written by the user of this node" },
   EPERM: { type: "PermissionDeniedError", why: "may not be written by the user of this node" },
   EROFS: { type: "PermissionDeniedError", why: "is on a disk that cannot be written" },
+  ENOTCONN: {
+    type: "ConflictError",
+    why: "is a mount here whose program has ended; unmount it with: fusermount3 -u PATH",
+  },
   ENOSPC: { type: "RuntimeError", why: "has no room: the disk is full" },
   EDQUOT: { type: "RuntimeError", why: "has no room: the disk quota is used up" },
   ENAMETOOLONG: { type: "ValueError", why: "is too long a name for this node" },

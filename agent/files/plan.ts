@@ -59,10 +59,14 @@ export async function planFiles(
   };
 }
 
+/** What says that nothing is at a path; a mount whose program ended hides whatever there was. */
+const isAbsence = (error: unknown): boolean =>
+  ["ENOENT", "ENOTDIR", "ENOTCONN"].includes(errorCodeOf(error) ?? "");
+
 /** How a path looks without following it; undefined where nothing is. */
 export async function findStats(path: string): Promise<Stats | undefined> {
   return lstat(path).catch((error: unknown) => {
-    if (["ENOENT", "ENOTDIR"].includes(errorCodeOf(error) ?? "")) return undefined;
+    if (isAbsence(error)) return undefined;
     throw error;
   });
 }
@@ -71,7 +75,7 @@ function findStatsNow(path: string): Stats | undefined {
   try {
     return lstatSync(path, { throwIfNoEntry: false });
   } catch (error) {
-    if (errorCodeOf(error) === "ENOTDIR") return undefined;
+    if (isAbsence(error)) return undefined;
     throw error;
   }
 }

@@ -1,13 +1,23 @@
 import assert from "node:assert/strict";
-import { execFileSync } from "node:child_process";
-import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { execFileSync, spawn } from "node:child_process";
+import { once } from "node:events";
+import {
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { listMountsOf } from "../../../common/mounts.ts";
 import type { MountOrder } from "../../../contract/mounts-api.ts";
-import { startAgent } from "../../helpers/agent.ts";
-import { whyNoFuse } from "../../helpers/fuse.ts";
+import { startAgent, until } from "../../helpers/agent.ts";
+import { bring } from "../../helpers/files.ts";
+import { unmountAll, whyNoFuse } from "../../helpers/fuse.ts";
 
 const skip = whyNoFuse;
 const skipMounting = skip || (process.getuid?.() !== 0 && "mounting needs root");
@@ -33,6 +43,35 @@ test("a program that cannot be started is reported", { skip }, async (t) => {
   });
 
   assert.deepEqual(await agent.call("listMounts", {}), []);
+});
+
+test("a mount of the user's whose program died breaks no delivery of files around it", {
+  skip,
+}, async (t) => {
+  const agent = await startAgent(t);
+  const folder = join(agent.home, "out");
+  await bring(agent, "~/out", { "d/x": "x", "a.txt": "a" });
+  const server = spawn("rclone", [
+    "mount",
+    `:local:${agent.home}`,
+    join(folder, "d"),
+    "--allow-non-empty",
+  ]);
+  const ended = once(server, "exit");
+  t.after(() => unmountAll(agent.home));
+  await until(() => listMountsOf(agent.home)[0]);
+  server.kill("SIGKILL");
+  await ended;
+  assert.throws(() => statSync(join(folder, "d")), { code: "ENOTCONN" });
+
+  const { last } = await bring(agent, "~/out", { "a.txt": "new" });
+
+  assert.deepEqual(last.missing, []);
+  assert.equal(readFileSync(join(folder, "a.txt"), "utf8"), "new");
+  await assert.rejects(bring(agent, "~/out", { "d/y": "y" }), {
+    name: "ConflictError",
+    message: /d.* is a mount here whose program has ended; unmount it/,
+  });
 });
 
 /** Mounts memory in place of a bucket. */
