@@ -26,7 +26,7 @@ import { secretCommands } from "./catalog/secrets.ts";
 import { servingCommands } from "./catalog/serving.ts";
 import { sshCommands } from "./catalog/ssh.ts";
 import { storageCommands } from "./catalog/storage.ts";
-import type { ValuesIn } from "./catalog/values.ts";
+import type { NamesIn, ValuesIn } from "./catalog/values.ts";
 import { volumeCommands } from "./catalog/volumes.ts";
 import { workspaceCommands } from "./catalog/workspaces.ts";
 import type { Run } from "./world.ts";
@@ -56,15 +56,14 @@ export const commands: readonly CommandRow[] = groups
   .flat()
   .map((row) => (row.readsItself ? row : { ...row, options: [...row.options, ...sharedBy(row)] }));
 
-type Given = NonNullable<(typeof groups)[number]["given"]>[number];
+type Groups = NonNullable<(typeof groups)[number]["given"]>;
+type Name = NamesIn<Groups>;
 
 /** What the options of a command give; those that many commands share are not among them. */
-export type OptionsOf<Name extends Given["name"]> = ValuesIn<
-  Extract<Given, { readonly name: Name }>
->;
+export type OptionsOf<Of extends Name> = ValuesIn<Groups, Of>;
 
 /** The code of a command. */
-export type Command<Name extends Given["name"]> = Run<OptionsOf<Name>>;
+export type Command<Of extends Name> = Run<OptionsOf<Of>>;
 
 /** All tell errors as JSON where they are asked to, and those that wait can be given a limit. */
 function sharedBy({ name, options }: CommandRow): OptionRow[] {

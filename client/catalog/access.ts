@@ -13,9 +13,8 @@ const tokenUse = `The token is printed once. To use it:
   export SKYPILOT_SERVICE_ACCOUNT_TOKEN=<token>     for sky`;
 
 /** Commands about logins, users and tokens. */
-export const accessCommands = inGroup("Access:", [
-  {
-    name: "login",
+export const accessCommands = inGroup("Access:", {
+  login: {
     summary: "Log in to a control plane, in a browser.",
     options: {
       "--endpoint <address>": "Its address; a context is made for it.",
@@ -27,28 +26,24 @@ export const accessCommands = inGroup("Access:", [
       "\n\nExamples:\n  outrigger login --endpoint https://control.example",
     load: async (): Promise<Code> => (await import("../commands/login.ts")).login,
   },
-  {
-    name: "logout",
+  logout: {
     summary: "End the login of the context in use.",
     more: "Examples:\n  outrigger logout",
     load: async (): Promise<Code> => (await import("../commands/logout.ts")).logout,
   },
-  {
-    name: "whoami",
+  whoami: {
     summary: "Show who you are to the control plane, and your role.",
     options: { ...option.outputs },
     more: "Examples:\n  outrigger whoami\n  outrigger whoami -o json",
     load: async (): Promise<Code> => (await import("../commands/whoami.ts")).whoami,
   },
-  {
-    name: "users list",
+  "users list": {
     summary: "List users and their roles.",
     options: { ...option.outputs },
     more: "Examples:\n  outrigger users list",
     load: async (): Promise<Code> => (await import("../commands/users.ts")).list,
   },
-  {
-    name: "users create",
+  "users create": {
     operands: "<user>",
     summary: "Create a user who logs in with a password.",
     options: {
@@ -58,8 +53,7 @@ export const accessCommands = inGroup("Access:", [
     more: "Examples:\n  outrigger users create ann --role admin",
     load: async (): Promise<Code> => (await import("../commands/users.ts")).create,
   },
-  {
-    name: "users update",
+  "users update": {
     operands: "<user>",
     summary: "Change the role or the password of a user.",
     options: {
@@ -72,8 +66,7 @@ export const accessCommands = inGroup("Access:", [
       "\n\nExamples:\n  outrigger users update ann --role viewer",
     load: async (): Promise<Code> => (await import("../commands/users.ts")).update,
   },
-  {
-    name: "users delete",
+  "users delete": {
     operands: "<users...>",
     summary: "Delete users with their sessions and the tokens that they made.",
     options: { ...option.yes, ...option.ignoreNotFound },
@@ -82,8 +75,7 @@ export const accessCommands = inGroup("Access:", [
       "\n\nExamples:\n  outrigger users delete ann",
     load: async (): Promise<Code> => (await import("../commands/users.ts")).remove,
   },
-  {
-    name: "users import",
+  "users import": {
     operands: "<file>",
     summary: "Create users from a CSV file, or - for stdin.",
     options: { ...option.outputs },
@@ -92,21 +84,18 @@ export const accessCommands = inGroup("Access:", [
       "\n\nExamples:\n  outrigger users import users.csv",
     load: async (): Promise<Code> => (await import("../commands/users-csv.ts")).importUsers,
   },
-  {
-    name: "users export",
+  "users export": {
     summary: "Print users as CSV, without passwords.",
     more: "Examples:\n  outrigger users export > users.csv",
     load: async (): Promise<Code> => (await import("../commands/users-csv.ts")).exportUsers,
   },
-  {
-    name: "tokens list",
+  "tokens list": {
     summary: "List the tokens of service accounts.",
     options: { ...option.outputs },
     more: "Examples:\n  outrigger tokens list",
     load: async (): Promise<Code> => (await import("../commands/tokens.ts")).list,
   },
-  {
-    name: "tokens create",
+  "tokens create": {
     operands: "<name>",
     summary: "Create a service account and print its token.",
     options: {
@@ -120,8 +109,7 @@ export const accessCommands = inGroup("Access:", [
     more: `${tokenUse}\n\nExamples:\n  outrigger tokens create ci --expires-in-days 90`,
     load: async (): Promise<Code> => (await import("../commands/tokens.ts")).create,
   },
-  {
-    name: "tokens rotate",
+  "tokens rotate": {
     operands: "<token>",
     summary: "Replace a token by a new one; the old one stops working.",
     options: {
@@ -135,8 +123,7 @@ export const accessCommands = inGroup("Access:", [
     more: `${tokenUse}\n\nExamples:\n  outrigger tokens rotate ci`,
     load: async (): Promise<Code> => (await import("../commands/tokens.ts")).rotate,
   },
-  {
-    name: "tokens role",
+  "tokens role": {
     operands: "<token> [role]",
     summary: "Show or set the role of a service account.",
     options: { ...option.outputs },
@@ -145,12 +132,11 @@ export const accessCommands = inGroup("Access:", [
       "\n\nExamples:\n  outrigger tokens role ci viewer",
     load: async (): Promise<Code> => (await import("../commands/tokens.ts")).role,
   },
-  {
-    name: "tokens delete",
+  "tokens delete": {
     operands: "<tokens...>",
     summary: "Delete tokens and their service accounts.",
     options: { ...option.yes, ...option.ignoreNotFound },
     more: "Examples:\n  outrigger tokens delete ci",
     load: async (): Promise<Code> => (await import("../commands/tokens.ts")).remove,
   },
-]);
+});

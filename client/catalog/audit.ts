@@ -3,9 +3,8 @@ import * as option from "./options.ts";
 import { type Code, inGroup } from "./row.ts";
 
 /** The command that tells who did what. */
-export const auditCommands = inGroup("Access:", [
-  {
-    name: "audit",
+export const auditCommands = inGroup("Access:", {
+  audit: {
     summary: "List who did what, newest first, or verify that nobody changed that list.",
     options: {
       "--user <user>": "Only what this user did, by name or id.",
@@ -38,4 +37,4 @@ Examples:
   outrigger audit --verify`,
     load: async (): Promise<Code> => (await import("../commands/audit.ts")).audit,
   },
-]);
+});

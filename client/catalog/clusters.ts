@@ -27,9 +27,8 @@ const whileHooks =
   "--skip-hooks to end them.";
 
 /** Commands about clusters. */
-export const clusterCommands = inGroup(clusters, [
-  {
-    name: "launch",
+export const clusterCommands = inGroup(clusters, {
+  launch: {
     operands: "[entrypoint...]",
     summary: "Create a cluster, or reuse it, and run a task on it.",
     options: {
@@ -60,8 +59,7 @@ Examples:
     startsControl: true,
     load: async (): Promise<Code> => (await import("../commands/launch.ts")).launch,
   },
-  {
-    name: "exec",
+  exec: {
     operands: "[cluster] [entrypoint...]",
     summary: "Run a task on a cluster that is up.",
     options: {
@@ -80,8 +78,7 @@ Examples:
     startsControl: true,
     load: async (): Promise<Code> => (await import("../commands/exec.ts")).exec,
   },
-  {
-    name: "shell",
+  shell: {
     operands: "<cluster> [command...]",
     summary: "Open a shell on a cluster, or run one command there.",
     options: {
@@ -99,8 +96,7 @@ Examples:
   outrigger shell dev -- 'cat > data.json' < data.json`,
     load: async (): Promise<Code> => (await import("../commands/shell.ts")).shell,
   },
-  {
-    name: "status",
+  status: {
     operands: "[names...]",
     summary: "List clusters and their status.",
     options: {
@@ -121,8 +117,7 @@ Examples:
   outrigger status 'exp-*' --fields name,status   as JSON, for scripts`,
     load: async (): Promise<Code> => (await import("../commands/status.ts")).status,
   },
-  {
-    name: "start",
+  start: {
     operands: "[names...]",
     summary: "Start stopped clusters again.",
     options: {
@@ -143,8 +138,7 @@ Examples:
     startsControl: true,
     load: async (): Promise<Code> => (await import("../commands/lifecycle.ts")).start,
   },
-  {
-    name: "stop",
+  stop: {
     operands: "[names...]",
     summary: "Stop clusters and keep their disks.",
     options: ending,
@@ -155,8 +149,7 @@ Examples:
   outrigger stop -a -y                            all of your clusters, without a question`,
     load: async (): Promise<Code> => (await import("../commands/lifecycle.ts")).stop,
   },
-  {
-    name: "down",
+  down: {
     operands: "[names...]",
     summary: "Tear clusters down, disks included.",
     options: ending,
@@ -167,8 +160,7 @@ Examples:
   outrigger down 'exp-*' -y --ignore-not-found    for scripts that clean up`,
     load: async (): Promise<Code> => (await import("../commands/lifecycle.ts")).down,
   },
-  {
-    name: "autostop",
+  autostop: {
     operands: "[names...]",
     summary: "Stop or tear down clusters automatically when they are idle.",
     options: {
@@ -191,8 +183,7 @@ Examples:
   outrigger autostop dev --cancel                 never`,
     load: async (): Promise<Code> => (await import("../commands/autostop.ts")).autostop,
   },
-  {
-    name: "preempt",
+  preempt: {
     operands: "<cluster>",
     summary: "Take the nodes of a cluster away, as a cloud does with spot machines; only locally.",
     options: {
@@ -213,4 +204,4 @@ Examples:
   outrigger preempt train-3 --lose                the cluster of managed job 3, without a notice`,
     load: async (): Promise<Code> => (await import("../commands/preempt.ts")).preempt,
   },
-]);
+});

@@ -2,9 +2,8 @@ import * as option from "./options.ts";
 import { type Code, inGroup } from "./row.ts";
 
 /** Commands about what the client reads before it connects. */
-export const configurationCommands = inGroup("Configuration:", [
-  {
-    name: "context add",
+export const configurationCommands = inGroup("Configuration:", {
+  "context add": {
     operands: "<name>",
     summary: "Add a context: the address of a control plane and its credentials.",
     options: {
@@ -19,8 +18,7 @@ Examples:
   outrigger context add prod --endpoint https://control.example --token-file ~/.prod-token --use`,
     load: async (): Promise<Code> => (await import("../commands/context.ts")).add,
   },
-  {
-    name: "context use",
+  "context use": {
     operands: "<context>",
     summary: "Switch to a context; `default` is your home's control plane.",
     more: `Examples:
@@ -28,16 +26,14 @@ Examples:
   outrigger context use default`,
     load: async (): Promise<Code> => (await import("../commands/context.ts")).use,
   },
-  {
-    name: "context list",
+  "context list": {
     summary: "List contexts and mark the current one.",
     options: option.outputs,
     more: `Examples:
   outrigger context list`,
     load: async (): Promise<Code> => (await import("../commands/context.ts")).list,
   },
-  {
-    name: "context remove",
+  "context remove": {
     operands: "<context>",
     summary: "Remove a context; its token file is kept.",
     options: { ...option.ignoreNotFound },
@@ -45,8 +41,7 @@ Examples:
   outrigger context remove prod`,
     load: async (): Promise<Code> => (await import("../commands/context.ts")).remove,
   },
-  {
-    name: "config show",
+  "config show": {
     summary: "Show the settings of this command line.",
     options: {
       "--origin": "Also show where each value comes from; JSON always does.",
@@ -58,4 +53,4 @@ Examples:
   outrigger config show --origin`,
     load: async (): Promise<Code> => (await import("../commands/config-show.ts")).show,
   },
-]);
+});

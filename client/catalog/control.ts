@@ -6,9 +6,8 @@ const control = "Control plane:";
 const shell = "Shell:";
 
 /** Commands about the control plane itself, and for shells. */
-export const controlCommands = inGroup(control, [
-  {
-    name: "api start",
+export const controlCommands = inGroup(control, {
+  "api start": {
     summary: "Start a control plane on this machine.",
     options: {
       "--foreground": "Run in the foreground until Ctrl-C or SIGTERM.",
@@ -26,15 +25,13 @@ Examples:
   outrigger api start --port 0                    on any free port; commands find it by themselves`,
     load: async (): Promise<Code> => (await import("../commands/api-start.ts")).start,
   },
-  {
-    name: "api stop",
+  "api stop": {
     summary: "Stop the control plane of this machine; clusters and jobs keep running.",
     more: `Examples:
   outrigger api stop`,
     load: async (): Promise<Code> => (await import("../commands/api-stop.ts")).stop,
   },
-  {
-    name: "api restore",
+  "api restore": {
     operands: "[copy]",
     summary: "Restore the control plane's database from a copy; by default the newest.",
     more: `Stop the control plane first. The current database is kept under another name; see docs/recovery.md.
@@ -44,8 +41,7 @@ Examples:
   outrigger api restore state-2026-01-31T09-30-00Z.db a certain copy`,
     load: async (): Promise<Code> => (await import("../commands/api-restore.ts")).restore,
   },
-  {
-    name: "api orphans",
+  "api orphans": {
     summary: "List, adopt or end clusters that the database has lost.",
     options: {
       "--adopt <cluster>": "Add it to the database as yours; its jobs keep running.",
@@ -58,8 +54,7 @@ Examples:
   outrigger api orphans --end 4f1c`,
     load: async (): Promise<Code> => (await import("../commands/api-orphans.ts")).orphans,
   },
-  {
-    name: "api config",
+  "api config": {
     operands: "[action]",
     summary: "Show, edit, set or list versions of the control plane's configuration.",
     options: { "-f, --file <yaml>": "File to set it from.", ...option.outputs },
@@ -68,8 +63,7 @@ Examples:
       "\n\nExamples:\n  outrigger api config\n  outrigger api config set -f config.yaml",
     load: async (): Promise<Code> => (await import("../commands/api-config.ts")).config,
   },
-  {
-    name: "api info",
+  "api info": {
     summary: "Show the endpoint, its health and version, and who you are to it.",
     options: { ...option.outputs },
     more: `Examples:
@@ -77,8 +71,7 @@ Examples:
   outrigger api info --fields version,user        as JSON, for scripts`,
     load: async (): Promise<Code> => (await import("../commands/api-info.ts")).info,
   },
-  {
-    name: "api status",
+  "api status": {
     operands: "[requests...]",
     summary: "List waiting and running requests.",
     options: {
@@ -95,8 +88,7 @@ Examples:
   outrigger api status -a -l 20 --cluster dev     also ended ones, of one cluster`,
     load: async (): Promise<Code> => (await import("../commands/api-requests.ts")).status,
   },
-  {
-    name: "api logs",
+  "api logs": {
     operands: "[request]",
     summary: "Follow the output of a request; by default the newest one.",
     options: { ...option.noFollow, ...option.tail, ...option.logLines },
@@ -105,8 +97,7 @@ Examples:
   outrigger api logs 3f2a --no-follow             a request, by the beginning of its id`,
     load: async (): Promise<Code> => (await import("../commands/api-requests.ts")).logs,
   },
-  {
-    name: "api cancel",
+  "api cancel": {
     operands: "[requests...]",
     summary: "Cancel requests.",
     options: { "-a, --all": "All your requests.", ...option.yes, ...option.later },
@@ -115,8 +106,7 @@ Examples:
   outrigger api cancel -a -y`,
     load: async (): Promise<Code> => (await import("../commands/api-requests.ts")).cancel,
   },
-  {
-    name: "completion",
+  completion: {
     group: shell,
     operands: "<shell>",
     summary: "Print the completion script of bash, zsh, fish or PowerShell.",
@@ -127,8 +117,7 @@ Examples:
   outrigger completion powershell | Out-String | Invoke-Expression`,
     load: async (): Promise<Code> => (await import("../commands/completion.ts")).completion,
   },
-  {
-    name: "complete",
+  complete: {
     group: shell,
     operands: "<current> [before...]",
     summary: "Words that may stand next, for completion scripts.",
@@ -136,4 +125,4 @@ Examples:
     readsItself: true,
     load: async (): Promise<Code> => (await import("../commands/completion.ts")).complete,
   },
-]);
+});

@@ -4,9 +4,8 @@ import { type Code, inGroup } from "./row.ts";
 const installation = "Installation:";
 
 /** Commands about this installation and the machine that it is on. */
-export const installationCommands = inGroup(installation, [
-  {
-    name: "doctor",
+export const installationCommands = inGroup(installation, {
+  doctor: {
     summary: "Check this machine and say how to fix what is missing.",
     options: { ...option.outputs },
     more: `Changes nothing. Exits with 1 if something required is missing; warnings do not count.
@@ -16,8 +15,7 @@ Examples:
   outrigger doctor --fields check,status,hint     as JSON, for scripts`,
     load: async (): Promise<Code> => (await import("../commands/doctor.ts")).doctor,
   },
-  {
-    name: "version",
+  version: {
     summary: "Print the version of this command line, its commit, API versions and Node.js.",
     options: { ...option.outputs },
     more: `outrigger api info shows the version of the control plane.
@@ -27,4 +25,4 @@ Examples:
   outrigger version --fields version,commit       as JSON, for scripts`,
     load: async (): Promise<Code> => (await import("../commands/version.ts")).version,
   },
-]);
+});

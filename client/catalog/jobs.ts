@@ -4,9 +4,8 @@ import { type Code, inGroup } from "./row.ts";
 
 const jobs = "Jobs:";
 /** Commands about jobs, and about what happened. */
-export const jobCommands = inGroup("Insight:", [
-  {
-    name: "queue",
+export const jobCommands = inGroup("Insight:", {
+  queue: {
     group: jobs,
     operands: "[clusters...]",
     summary: "List the jobs of clusters.",
@@ -25,8 +24,7 @@ Examples:
   outrigger queue dev -l 20 --fields id,status    as JSON, for scripts`,
     load: async (): Promise<Code> => (await import("../commands/queue.ts")).queue,
   },
-  {
-    name: "logs",
+  logs: {
     group: jobs,
     operands: "[cluster] [jobs...]",
     summary: "Follow the log of a job; by default the latest one.",
@@ -58,8 +56,7 @@ Examples:
   outrigger logs --hook stop stop                   the stop hooks of a cluster named stop`,
     load: async (): Promise<Code> => (await import("../commands/logs.ts")).logs,
   },
-  {
-    name: "download",
+  download: {
     group: jobs,
     operands: "<cluster:path> [local]",
     summary: "Copy a file or folder from a node; only what differs is transferred.",
@@ -74,8 +71,7 @@ Examples:
   outrigger download dev:~/logs logs --rank 1       from the second node`,
     load: async (): Promise<Code> => (await import("../commands/download.ts")).download,
   },
-  {
-    name: "cancel",
+  cancel: {
     group: jobs,
     operands: "<cluster> [jobs...]",
     summary: "Cancel jobs; by default your latest running one.",
@@ -92,8 +88,7 @@ Examples:
   outrigger cancel dev -a -y                      all of your jobs there`,
     load: async (): Promise<Code> => (await import("../commands/cancel.ts")).cancel,
   },
-  {
-    name: "events",
+  events: {
     operands: "[cluster]",
     summary: "Show what happened to a cluster, even after it is gone.",
     options: {
@@ -109,8 +104,7 @@ Examples:
   outrigger events -f                               events of all clusters`,
     load: async (): Promise<Code> => (await import("../commands/events.ts")).events,
   },
-  {
-    name: "explain",
+  explain: {
     operands: "<name>",
     summary: "Explain what a cluster, a service, a managed job or a request is waiting for.",
     options: option.outputs,
@@ -122,8 +116,7 @@ Examples:
   outrigger explain 3f2a                            a request, by the beginning of its id`,
     load: async (): Promise<Code> => (await import("../commands/explain.ts")).explain,
   },
-  {
-    name: "cost-report",
+  "cost-report": {
     summary: "Show the cost of current and past clusters.",
     options: {
       "--days <n>": { means: "Number of days to include; 30 by default.", parse: wholeNumber(1) },
@@ -142,8 +135,7 @@ Examples:
   outrigger cost-report --fields name,cost_usd    as JSON, for scripts`,
     load: async (): Promise<Code> => (await import("../commands/cost-report.ts")).costReport,
   },
-  {
-    name: "gpus list",
+  "gpus list": {
     operands: "[accelerator]",
     summary: "List machines with accelerators and their prices, of the catalog and of your own.",
     options: {
@@ -160,8 +152,7 @@ Examples:
   outrigger gpus list A100 --infra aws -o json`,
     load: async (): Promise<Code> => (await import("../commands/gpus.ts")).list,
   },
-  {
-    name: "check",
+  check: {
     operands: "[infra...]",
     summary: "Check which infrastructure can be used.",
     options: { "-v, --verbose": "Explain why one cannot be used.", ...option.outputs },
@@ -171,4 +162,4 @@ Examples:
   outrigger check ssh -v                          why a host cannot be used`,
     load: async (): Promise<Code> => (await import("../commands/check.ts")).check,
   },
-]);
+});

@@ -8,9 +8,8 @@ const name = {
 } as const satisfies option.Options;
 
 /** Commands about managed jobs. */
-export const managedJobCommands = inGroup(managed, [
-  {
-    name: "jobs launch",
+export const managedJobCommands = inGroup(managed, {
+  "jobs launch": {
     operands: "[entrypoint...]",
     summary: "Run a task to its end on clusters that are created and replaced for it.",
     options: {
@@ -40,8 +39,7 @@ Examples:
     startsControl: true,
     load: async (): Promise<Code> => (await import("../commands/jobs-launch.ts")).jobsLaunch,
   },
-  {
-    name: "jobs map",
+  "jobs map": {
     operands: "[entrypoint...]",
     summary: "Run a task once for each line of a file, and collect the results.",
     options: {
@@ -69,8 +67,7 @@ Examples:
     startsControl: true,
     load: async (): Promise<Code> => (await import("../commands/jobs-map.ts")).jobsMap,
   },
-  {
-    name: "jobs queue",
+  "jobs queue": {
     summary: "List managed jobs, newest first, and what they wait for.",
     options: {
       "-s, --skip-finished": "Omit jobs that have ended.",
@@ -85,8 +82,7 @@ Examples:
   outrigger jobs queue -u --fields id,status        everyone's, as JSON`,
     load: async (): Promise<Code> => (await import("../commands/jobs-queue.ts")).jobsQueue,
   },
-  {
-    name: "jobs logs",
+  "jobs logs": {
     operands: "[job] [task]",
     summary: "Follow the log of a managed job; by default your latest one.",
     options: {
@@ -105,8 +101,7 @@ Examples:
   outrigger jobs logs 3 --controller                why it was recovered`,
     load: async (): Promise<Code> => (await import("../commands/jobs-logs.ts")).jobsLogs,
   },
-  {
-    name: "jobs events",
+  "jobs events": {
     operands: "[job] [task]",
     summary: "Show what happened to a managed job, and why; by default to your latest one.",
     options: {
@@ -122,8 +117,7 @@ Examples:
   outrigger jobs events 3 --clusters                and how each cluster came and went`,
     load: async (): Promise<Code> => (await import("../commands/jobs-events.ts")).jobsEvents,
   },
-  {
-    name: "jobs download",
+  "jobs download": {
     operands: "[job]",
     summary: "Write the log of every attempt at a managed job to a file of its own.",
     options: {
@@ -138,8 +132,7 @@ Examples:
   outrigger jobs download -n train --controller`,
     load: async (): Promise<Code> => (await import("../commands/jobs-download.ts")).jobsDownload,
   },
-  {
-    name: "jobs wait",
+  "jobs wait": {
     operands: "[job] [task]",
     summary: "Wait until a managed job has ended; by default your latest one.",
     options: { ...name, ...option.timeout, ...option.outputs },
@@ -150,8 +143,7 @@ Examples:
   outrigger jobs wait -n train --timeout 2h`,
     load: async (): Promise<Code> => (await import("../commands/jobs-wait.ts")).jobsWait,
   },
-  {
-    name: "jobs cancel",
+  "jobs cancel": {
     operands: "[jobs...]",
     summary: "Cancel managed jobs and delete their clusters.",
     options: {
@@ -170,4 +162,4 @@ Examples:
   outrigger jobs cancel -a -y                       all of yours`,
     load: async (): Promise<Code> => (await import("../commands/jobs-cancel.ts")).jobsCancel,
   },
-]);
+});

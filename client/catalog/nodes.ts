@@ -7,9 +7,8 @@ const options = {
 } as const satisfies Options;
 
 /** Commands that are run on a node itself. */
-export const nodeCommands = inGroup("Nodes:", [
-  {
-    name: "agent install",
+export const nodeCommands = inGroup("Nodes:", {
+  "agent install": {
     summary: "Install or upgrade this machine's agent as a systemd service; jobs keep running.",
     options,
     more: `As root, it installs a system service that runs as the user who called sudo; otherwise, a user service.
@@ -19,12 +18,11 @@ Examples:
   sudo outrigger agent install                    a system service`,
     load: async (): Promise<Code> => (await import("../commands/agent-install.ts")).install,
   },
-  {
-    name: "agent uninstall",
+  "agent uninstall": {
     summary: "Remove the agent from systemd; jobs keep running and files are kept.",
     options,
     more: `Examples:
   outrigger agent uninstall`,
     load: async (): Promise<Code> => (await import("../commands/agent-install.ts")).uninstall,
   },
-]);
+});

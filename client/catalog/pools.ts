@@ -6,9 +6,8 @@ const pools = "Managed jobs:";
 const names = "Names may be patterns such as 'warm-*'; quote them.";
 
 /** Commands about the pools that managed jobs run on. */
-export const poolCommands = inGroup(pools, [
-  {
-    name: "jobs pool apply",
+export const poolCommands = inGroup(pools, {
+  "jobs pool apply": {
     operands: "[entrypoint...]",
     summary: "Create a pool of workers, or change one.",
     options: {
@@ -37,8 +36,7 @@ Examples:
     startsControl: true,
     load: async (): Promise<Code> => (await import("../commands/pool-apply.ts")).poolApply,
   },
-  {
-    name: "jobs pool status",
+  "jobs pool status": {
     operands: "[pools...]",
     summary: "List pools and their workers, and which jobs they run.",
     options: { "-v, --verbose": "Show all columns.", ...option.watch, ...option.outputs },
@@ -49,8 +47,7 @@ Examples:
   outrigger jobs pool status warm -v                also explains the number of workers`,
     load: async (): Promise<Code> => (await import("../commands/serve-status.ts")).poolStatus,
   },
-  {
-    name: "jobs pool logs",
+  "jobs pool logs": {
     operands: "<pool> [worker]",
     summary: "Follow the log of a worker's setup, or of the pool itself.",
     options: {
@@ -67,8 +64,7 @@ Examples:
   outrigger jobs pool logs warm 1                   the setup of worker 1`,
     load: async (): Promise<Code> => (await import("../commands/pool-logs.ts")).poolLogs,
   },
-  {
-    name: "jobs pool down",
+  "jobs pool down": {
     operands: "[pools...]",
     summary: "Take pools down.",
     options: {
@@ -85,4 +81,4 @@ Examples:
   outrigger jobs pool down -y -p warm               also cancels its jobs`,
     load: async (): Promise<Code> => (await import("../commands/serve-down.ts")).poolDown,
   },
-]);
+});

@@ -8,10 +8,15 @@ const description = {
   "--description <text>": "What it does, in a few words.",
 } as const satisfies Options;
 
+const pinning = (verb: "pin" | "unpin", summary: string) => ({
+  ...{ operands: "<name>", summary },
+  more: `Examples:\n  outrigger recipes ${verb} sweep`,
+  load: async (): Promise<Code> => (await import("../commands/recipes.ts"))[verb],
+});
+
 /** Commands about recipes. */
-export const recipeCommands = inGroup(recipes, [
-  {
-    name: "recipes list",
+export const recipeCommands = inGroup(recipes, {
+  "recipes list": {
     summary: "List the recipes of everyone, pinned ones first.",
     options: {
       "--mine": "Only yours.",
@@ -24,8 +29,7 @@ export const recipeCommands = inGroup(recipes, [
   outrigger recipes list --mine --type job`,
     load: async (): Promise<Code> => (await import("../commands/recipes.ts")).list,
   },
-  {
-    name: "recipes show",
+  "recipes show": {
     operands: "<name>",
     summary: "Print the YAML of a recipe.",
     options: option.outputs,
@@ -37,8 +41,7 @@ Examples:
   outrigger jobs launch --env CHECKPOINTS=/shared/run-1 recipes:fine-tuning`,
     load: async (): Promise<Code> => (await import("../commands/recipes.ts")).show,
   },
-  {
-    name: "recipes create",
+  "recipes create": {
     operands: "<name> <file>",
     summary: "Create a recipe from a task file, for everyone to use.",
     options: {
@@ -51,8 +54,7 @@ Examples:
   outrigger recipes create sweep sweep.yaml --type job --description 'Learning rates'`,
     load: async (): Promise<Code> => (await import("../commands/recipes.ts")).create,
   },
-  {
-    name: "recipes update",
+  "recipes update": {
     operands: "<name> [file]",
     summary: "Change a recipe of yours; earlier versions are kept.",
     options: { ...description },
@@ -60,8 +62,7 @@ Examples:
   outrigger recipes update sweep sweep.yaml`,
     load: async (): Promise<Code> => (await import("../commands/recipes.ts")).update,
   },
-  {
-    name: "recipes delete",
+  "recipes delete": {
     operands: "<names...>",
     summary: "Delete recipes of yours.",
     options: { ...option.yes, ...option.ignoreNotFound },
@@ -69,11 +70,6 @@ Examples:
   outrigger recipes delete sweep`,
     load: async (): Promise<Code> => (await import("../commands/recipes.ts")).remove,
   },
-  ...(["pin", "unpin"] as const).map((verb) => ({
-    name: `recipes ${verb}`,
-    operands: "<name>",
-    summary: verb === "pin" ? "List a recipe before others; for administrators." : "Undo that.",
-    more: `Examples:\n  outrigger recipes ${verb} sweep`,
-    load: async (): Promise<Code> => (await import("../commands/recipes.ts"))[verb],
-  })),
-]);
+  "recipes pin": pinning("pin", "List a recipe before others; for administrators."),
+  "recipes unpin": pinning("unpin", "Undo that."),
+});

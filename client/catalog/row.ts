@@ -24,18 +24,20 @@ export interface CommandRow {
 /** The code of a command, which knows what its options give. */
 export type Code = Run<never>;
 
-/** A command as the catalog has it, in a list of its group. */
-interface GivenRow extends Omit<CommandRow, "group" | "options"> {
+/** A command as the catalog has it, by its name. */
+interface GivenRow extends Omit<CommandRow, "name" | "group" | "options"> {
   readonly group?: string;
   readonly options?: Options;
 }
 
-/** The commands of a group; the type tells what each was given. */
-export type Group<Rows = readonly GivenRow[]> = readonly CommandRow[] & { readonly given?: Rows };
+type GivenRows = Readonly<Record<string, GivenRow>>;
 
-/** The rows of commands that are in this group, unless they name another. */
-export const inGroup = <const Rows extends readonly GivenRow[]>(
-  group: string,
-  rows: Rows,
-): Group<Rows> =>
-  rows.map(({ options = {}, ...row }) => ({ group, ...row, options: rowsOf(options) }));
+/** The commands of a group; the type tells what each was given. */
+export type Group<Rows = GivenRows> = readonly CommandRow[] & { readonly given?: Rows };
+
+/** The commands that are in this group, by their names, unless they name another group. */
+export const inGroup = <const Rows extends GivenRows>(group: string, rows: Rows): Group<Rows> =>
+  Object.entries<GivenRow>(rows).map(([name, { options = {}, ...row }]) => ({
+    ...{ name, group, ...row },
+    options: rowsOf(options),
+  }));

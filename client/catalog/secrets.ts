@@ -8,16 +8,14 @@ const shared = {
 } as const satisfies Options;
 
 /** Commands about stored secrets. */
-export const secretCommands = inGroup(secrets, [
-  {
-    name: "secrets list",
+export const secretCommands = inGroup(secrets, {
+  "secrets list": {
     summary: "List stored secrets, without their values.",
     options: option.outputs,
     more: "Examples:\n  outrigger secrets list",
     load: async (): Promise<Code> => (await import("../commands/secrets.ts")).list,
   },
-  {
-    name: "secrets set",
+  "secrets set": {
     operands: "<name>",
     summary: "Store a secret that tasks name; asks for its value.",
     options: { "-f, --file <file>": "File with the value, or - for stdin.", ...shared },
@@ -28,12 +26,11 @@ Examples:
   outrigger secrets set GIT_SSH_KEY -f ~/.ssh/id_ed25519 --shared`,
     load: async (): Promise<Code> => (await import("../commands/secrets.ts")).set,
   },
-  {
-    name: "secrets rm",
+  "secrets rm": {
     operands: "<names...>",
     summary: "Delete stored secrets.",
     options: { ...shared },
     more: "Jobs and services that were launched with one keep it.\n\nExamples:\n  outrigger secrets rm HF_TOKEN",
     load: async (): Promise<Code> => (await import("../commands/secrets.ts")).remove,
   },
-]);
+});

@@ -9,9 +9,8 @@ const detach = {
 } as const satisfies option.Options;
 
 /** Commands about model servers: services, and what stands before one. */
-export const servingCommands = inGroup(services, [
-  {
-    name: "serve up",
+export const servingCommands = inGroup(services, {
+  "serve up": {
     operands: "[entrypoint...]",
     summary: "Start a service: replicas of a task behind one address.",
     options: {
@@ -32,8 +31,7 @@ Examples:
     startsControl: true,
     load: async (): Promise<Code> => (await import("../commands/serve-up.ts")).serveUp,
   },
-  {
-    name: "serve update",
+  "serve update": {
     operands: "<service> <entrypoint...>",
     summary: "Update a service to another task without losing a request.",
     options: {
@@ -55,8 +53,7 @@ Examples:
   outrigger serve update --mode blue_green chat service.yaml    all together, when all are ready`,
     load: async (): Promise<Code> => (await import("../commands/serve-update.ts")).serveUpdate,
   },
-  {
-    name: "serve status",
+  "serve status": {
     operands: "[services...]",
     summary: "List services and their replicas, and why one is not ready.",
     options: {
@@ -73,8 +70,7 @@ Examples:
   curl $(outrigger serve status chat --endpoint)/`,
     load: async (): Promise<Code> => (await import("../commands/serve-status.ts")).serveStatus,
   },
-  {
-    name: "serve logs",
+  "serve logs": {
     operands: "<service> [replicas...]",
     summary: "Follow the logs of all replicas, of one, of the balancer, or of the service itself.",
     options: {
@@ -97,8 +93,7 @@ Examples:
   outrigger serve logs chat 1 3 -s                  of two replicas`,
     load: async (): Promise<Code> => (await import("../commands/serve-logs.ts")).serveLogs,
   },
-  {
-    name: "serve down",
+  "serve down": {
     operands: "[services...]",
     summary: "Take services down, or one replica of a service.",
     options: {
@@ -120,12 +115,11 @@ Examples:
   outrigger serve down chat --replica-id 3 --purge  removes one that failed from the list`,
     load: async (): Promise<Code> => (await import("../commands/serve-down.ts")).serveDown,
   },
-  {
-    name: "sidecar",
+  sidecar: {
     group: "Model servers:",
     operands: "[settings...]",
     summary: "Put an API key in front of a model server.",
     readsItself: true,
     load: async (): Promise<Code> => (await import("../commands/sidecar.ts")).sidecar,
   },
-]);
+});

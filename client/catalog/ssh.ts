@@ -5,9 +5,8 @@ const hosts = "Your own machines:";
 const pools = "Without names, it applies to every pool.";
 
 /** Commands about pools of machines that are reached over SSH. */
-export const sshCommands = inGroup(hosts, [
-  {
-    name: "ssh up",
+export const sshCommands = inGroup(hosts, {
+  "ssh up": {
     operands: "[pools...]",
     summary: "Set up the hosts of pools for clusters.",
     options: {
@@ -31,8 +30,7 @@ Examples:
     startsControl: true,
     load: async (): Promise<Code> => (await import("../commands/ssh.ts")).up,
   },
-  {
-    name: "ssh down",
+  "ssh down": {
     operands: "[pools...]",
     summary: "Remove Outrigger from the hosts of pools.",
     options: { "--force": "Drop hosts that left a pool and cannot be cleaned." },
@@ -42,8 +40,7 @@ Examples:
   outrigger ssh down lab`,
     load: async (): Promise<Code> => (await import("../commands/ssh.ts")).down,
   },
-  {
-    name: "ssh forget",
+  "ssh forget": {
     operands: "<pools...>",
     summary: "Delete pools and remove Outrigger from their hosts.",
     more: `Refused while clusters use them. Private keys uploaded for them are deleted too, unless another pool uses them.
@@ -52,8 +49,7 @@ Examples:
   outrigger ssh forget lab`,
     load: async (): Promise<Code> => (await import("../commands/ssh.ts")).forget,
   },
-  {
-    name: "ssh status",
+  "ssh status": {
     operands: "[pools...]",
     summary: "Show the state of pools and their hosts.",
     options: { ...option.outputs },
@@ -63,8 +59,7 @@ Examples:
   outrigger ssh status`,
     load: async (): Promise<Code> => (await import("../commands/ssh.ts")).status,
   },
-  {
-    name: "ssh keys",
+  "ssh keys": {
     operands: "[files...]",
     summary: "List the private keys on the control plane, or upload keys.",
     options: { ...option.outputs },
@@ -75,4 +70,4 @@ Examples:
   outrigger ssh keys ~/.ssh/id_ed25519            upload one`,
     load: async (): Promise<Code> => (await import("../commands/ssh.ts")).keys,
   },
-]);
+});

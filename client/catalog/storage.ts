@@ -4,9 +4,8 @@ import { type Code, inGroup } from "./row.ts";
 const storage = "Storage:";
 
 /** Commands about buckets that tasks name. */
-export const storageCommands = inGroup(storage, [
-  {
-    name: "storage ls",
+export const storageCommands = inGroup(storage, {
+  "storage ls": {
     summary: "List the buckets that tasks made.",
     options: option.outputs,
     more:
@@ -14,8 +13,7 @@ export const storageCommands = inGroup(storage, [
       "\n\nExamples:\n  outrigger storage ls",
     load: async (): Promise<Code> => (await import("../commands/storage.ts")).list,
   },
-  {
-    name: "storage delete",
+  "storage delete": {
     operands: "<storages...>",
     summary: "Delete buckets with all that is in them.",
     options: { ...option.yes, ...option.ignoreNotFound },
@@ -24,4 +22,4 @@ export const storageCommands = inGroup(storage, [
       "\n\nExamples:\n  outrigger storage delete my-data",
     load: async (): Promise<Code> => (await import("../commands/storage.ts")).remove,
   },
-]);
+});

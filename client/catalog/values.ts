@@ -1,4 +1,4 @@
-import type { machineOptions, Options, taskOptions } from "./options.ts";
+import type { machineOptions, taskOptions } from "./options.ts";
 
 /** `--all-users` as commander calls what it gives: `allUsers`. */
 type Camel<Word> = Word extends `${infer First}-${infer Rest}`
@@ -28,10 +28,17 @@ type ValuesOf<Given> = {
   readonly [Flags in keyof Given as NameOf<Flags>]?: ValueOf<Flags, Given[Flags]>;
 };
 
-/** What the options of a command give. */
-export type ValuesIn<Row> = Row extends { readonly options: infer Given extends Options }
-  ? ValuesOf<Given>
-  : object;
+/** The names of the commands in groups. */
+export type NamesIn<Groups> = Groups extends unknown ? keyof Groups & string : never;
+
+/** What the options of a command in one of these groups give. */
+export type ValuesIn<Groups, Name> = Groups extends unknown
+  ? Name extends keyof Groups
+    ? Groups[Name] extends { readonly options: infer Given }
+      ? ValuesOf<Given>
+      : object
+    : never
+  : never;
 
 /** Options that change the task: they win over its YAML. */
 export type TaskOptions = ValuesOf<typeof taskOptions & typeof machineOptions>;

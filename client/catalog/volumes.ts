@@ -2,16 +2,14 @@ import * as option from "./options.ts";
 import { type Code, inGroup } from "./row.ts";
 
 /** Commands about volumes that tasks attach. */
-export const volumeCommands = inGroup("Volumes:", [
-  {
-    name: "volumes ls",
+export const volumeCommands = inGroup("Volumes:", {
+  "volumes ls": {
     summary: "List volumes, and which clusters use them.",
     options: { "-r, --refresh": "Look first whether each is there.", ...option.outputs },
     more: "Examples:\n  outrigger volumes ls",
     load: async (): Promise<Code> => (await import("../commands/volumes.ts")).list,
   },
-  {
-    name: "volumes apply",
+  "volumes apply": {
     operands: "<file>",
     summary: "Create a volume, or register what exists, from a YAML file.",
     options: { "-n, --name <name>": "Name, in place of the one in the file." },
@@ -22,8 +20,7 @@ Examples:
   outrigger volumes apply recipes:shared-folder --name team-data`,
     load: async (): Promise<Code> => (await import("../commands/volumes.ts")).apply,
   },
-  {
-    name: "volumes delete",
+  "volumes delete": {
     operands: "<volumes...>",
     summary: "Delete volumes with what is in them; what was only registered stays.",
     options: {
@@ -34,4 +31,4 @@ Examples:
     more: "Examples:\n  outrigger volumes delete data",
     load: async (): Promise<Code> => (await import("../commands/volumes.ts")).remove,
   },
-]);
+});

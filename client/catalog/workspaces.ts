@@ -17,17 +17,15 @@ const changes = {
 } as const satisfies Options;
 
 /** Commands about workspaces. */
-export const workspaceCommands = inGroup(workspaces, [
-  {
-    name: "workspaces list",
+export const workspaceCommands = inGroup(workspaces, {
+  "workspaces list": {
     summary: "List your workspaces, what they use, and their limits.",
     options: option.outputs,
     more:
       "Costs are of the UTC day and month so far." + "\n\nExamples:\n  outrigger workspaces list",
     load: async (): Promise<Code> => (await import("../commands/workspaces.ts")).list,
   },
-  {
-    name: "workspaces create",
+  "workspaces create": {
     operands: "<name>",
     summary: "Create a workspace.",
     options: changes,
@@ -38,8 +36,7 @@ Examples:
   outrigger workspaces create lab --limit clusters=4 --limit idle_minutes=60`,
     load: async (): Promise<Code> => (await import("../commands/workspaces.ts")).create,
   },
-  {
-    name: "workspaces update",
+  "workspaces update": {
     operands: "<name>",
     summary: "Change the members, limits or settings of a workspace.",
     options: {
@@ -51,15 +48,13 @@ Examples:
       "\n\nExamples:\n  outrigger workspaces update lab --public",
     load: async (): Promise<Code> => (await import("../commands/workspaces.ts")).update,
   },
-  {
-    name: "workspaces delete",
+  "workspaces delete": {
     operands: "<names...>",
     summary: "Delete workspaces in which nothing is left.",
     more: "Examples:\n  outrigger workspaces delete lab",
     load: async (): Promise<Code> => (await import("../commands/workspaces.ts")).remove,
   },
-  {
-    name: "workspaces use",
+  "workspaces use": {
     operands: "[name]",
     summary: "Choose the workspace of your launches.",
     options: { "--clear": "Take the choice back." },
@@ -68,4 +63,4 @@ Examples:
       "\n\nExamples:\n  outrigger workspaces use lab",
     load: async (): Promise<Code> => (await import("../commands/workspaces.ts")).use,
   },
-]);
+});
