@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { envOf, protocol } from "../../common/product.ts";
+import { startEngine, whyNoEngine } from "../helpers/engines.ts";
 import { startClient } from "./client.ts";
 import { runCommand } from "./command.ts";
 import { type Control, killProcessesOf, processesOf, startControl } from "./control.ts";
@@ -19,7 +20,10 @@ const patienceMs = 90_000;
 const pauseMs = 200;
 const linesAtOnce = 3;
 const logTailLength = 8_000;
-const tables = ["basics", "clusters", "services", "worker-pools", "pools", "workspaces", "last"];
+const tables = [
+  ...["basics", "clusters", "containers", "services", "worker-pools", "pools", "workspaces"],
+  "last",
+];
 
 /** Ports for the services of each client: control planes that look for free ones meet in the same range. */
 const portsOf = (client: number) => ({
@@ -34,10 +38,15 @@ const portsOf = (client: number) => ({
 export async function checkClient(report: Report, at: number, signal: AbortSignal): Promise<void> {
   const { task: port, settings } = portsOf(at);
   const bin = await installClient(report.version, signal);
+  await using stack = new AsyncDisposableStack();
+  const engine = whyNoEngine("docker")
+    ? undefined
+    : await startEngine({ after: (end) => stack.defer(end) }, "docker");
   const folder = await mkdtemp(join(tmpdir(), "outrigger-interop-"));
   try {
-    const control = await startControl(join(folder, "control"), settings, signal);
-    await drive({ control, bin, folder, port }, report, signal);
+    const env = { ...settings, ...engine?.env };
+    const control = await startControl(join(folder, "control"), env, signal);
+    await drive({ control, bin, folder, port, image: engine?.image }, report, signal);
     await checkEnd(control, folder, report);
     await checkLogins(report, bin, join(folder, "logins"), signal);
     if (report.hasFaults()) await printLogs(folder);
@@ -52,16 +61,19 @@ interface Bed {
   readonly bin: string;
   readonly folder: string;
   readonly port: string;
+  /** An image that the control plane can run; undefined where it runs none. */
+  readonly image: string | undefined;
 }
 
 async function drive(
-  { control, bin, folder, port }: Bed,
+  { control, bin, folder, port, image }: Bed,
   report: Report,
   signal: AbortSignal,
 ): Promise<void> {
   await using stack = new AsyncDisposableStack();
   const home = join(folder, "home");
-  const taskFiles = readTaskFiles(await readFile(fileOf("lines", "tasks.txt"), "utf8"));
+  const allFiles = readTaskFiles(await readFile(fileOf("lines", "tasks.txt"), "utf8"));
+  const taskFiles = allFiles.filter(({ text }) => image !== undefined || !text.includes("docker:"));
   await writeHome(home, taskFiles, port);
   const hasPool = await addPool(home, stack);
   const path = [bin, process.env["PATH"]].join(":");
@@ -86,9 +98,10 @@ async function drive(
   };
   const reader = {
     version: report.version,
-    values: { url: control.url, version: report.version, port },
+    values: { url: control.url, version: report.version, port, image: image ?? "" },
   };
-  const names = tables.filter((name) => name !== "pools" || hasPool);
+  const isThere: Record<string, boolean> = { pools: hasPool, containers: image !== undefined };
+  const names = tables.filter((name) => isThere[name] ?? true);
   const texts = await Promise.all(
     names.map((name) => readFile(fileOf("lines", `${name}.txt`), "utf8")),
   );
