@@ -1,6 +1,7 @@
 import type { Duplex } from "node:stream";
 import { AppError, fail } from "../../../common/errors.ts";
 import { buildOf } from "../../../common/programs.ts";
+import { isWithin } from "../../../contract/task/infra.ts";
 import type { KubeApi } from "../../doors/kubernetes/api.ts";
 import { commandStream, portStream } from "../../doors/kubernetes/channels.ts";
 import type { KubeClusters } from "../../doors/kubernetes/clusters.ts";
@@ -92,9 +93,11 @@ export function kubernetesProvider(ways: KubeWays, log: Logger): Provider {
     fail("CloudError", `node ${nodeId} has no pod`);
 
   async function offers(need: Need, signal: AbortSignal): Promise<Offer[]> {
-    const all = (await apisOf()).map(async (api) =>
-      offersOf(api.context, await listNodes(api, signal), need),
+    const { infra = "*" } = need;
+    const asked = (await apisOf()).filter(({ context }) =>
+      isWithin(`kubernetes/${context}`, infra),
     );
+    const all = asked.map(async (api) => offersOf(api.context, await listNodes(api, signal), need));
     return (await Promise.all(all)).flat();
   }
 
@@ -187,7 +190,14 @@ export function kubernetesProvider(ways: KubeWays, log: Logger): Provider {
   }
 
   async function find(signal: AbortSignal): Promise<FoundNode[]> {
-    const all = (await apisOf()).map((api) => podsOf(api, {}, signal));
+    // A context that does not answer now is left out, and hides nothing of the others.
+    const all = (await apisOf()).map((api) =>
+      podsOf(api, {}, signal).catch((err: unknown) => {
+        signal.throwIfAborted();
+        log.warn({ err, context: api.context }, "orphans in a context are not found");
+        return [];
+      }),
+    );
     return (await Promise.all(all)).flat().map((pod) => ({
       id: nodeOf(pod),
       state: hasEnded(pod) ? "stopped" : isPending(pod) ? "pending" : "running",
@@ -236,7 +246,8 @@ export function kubernetesProvider(ways: KubeWays, log: Logger): Provider {
     bootsImages: true,
     agentBuild: build,
     async places() {
-      const names = await clusters.names();
+      // A kubeconfig that cannot be read is told by `offers`; here it would hide the places of others.
+      const names = await clusters.names().catch(() => []);
       return names.length === 0 ? [] : ["kubernetes", ...names.map((name) => `kubernetes/${name}`)];
     },
     ...wrapErrors("Kubernetes", {
