@@ -113,7 +113,7 @@ const withoutEffect: Uses = {
   "the name of a pool": ({ inPool }) => inPool !== undefined,
   "service.replica_policy.spot_placer": ({ service }) => service?.replicas.spotPlacer !== undefined,
   event_callback: ({ eventCallback }) => eventCallback !== undefined,
-  config: ({ config: { docker: _, ...others } }) => isFilled(others),
+  config: ({ config: { docker: _, slurm: __, ...others } }) => isFilled(others),
   "resources.use_spot": (_, { useSpot }) => useSpot,
   "resources.job_recovery": ({ resources }) => resources.jobRecovery !== undefined,
   "resources.local_disk": (_, { localDisk }) => localDisk !== undefined,

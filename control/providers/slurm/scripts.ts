@@ -40,7 +40,7 @@ rm -rf "$1"`;
  */
 export const batchScript = `#!/bin/bash
 cd "$1" || exit 1
-rm -f notice.json
+rm -f notice.json begun-*
 end() { squeue --noheader --jobs="$SLURM_JOB_ID" --format=%e; }
 first=$(end)
 notice() {
@@ -54,12 +54,16 @@ trap notice USR1
 trap 'exit 0' USR2
 trap : TERM
 grace=$(scontrol show config | sed -n 's/^KillWait *= *\\([0-9]*\\).*/\\1/p')
-srun --nodes="$SLURM_JOB_NUM_NODES" --ntasks-per-node=1 --cpus-per-task="\${SLURM_CPUS_PER_TASK:-1}" --cpu-bind=none \\
-  --mem=0 --kill-on-bad-exit=0 --export=ALL bash node "$1" "$2" "\${grace:-30}" < /dev/null &
+srun --nodes="$SLURM_JOB_NUM_NODES" --ntasks-per-node=1 --cpus-per-task="\${SLURM_CPUS_PER_TASK:-1}" \\
+  --overlap --mem=0 --kill-on-bad-exit=0 --export=ALL bash node "$1" "$2" "\${grace:-30}" < /dev/null &
 step=$!
 while kill -0 "$step" 2> /dev/null; do wait "$step"; done
 exit 1
 `;
+
+/** What `agent pipe` does; the agent itself takes longer to load than control waits for an answer. */
+const pipeScript =
+  'const way = require("node:net").connect({ path: process.argv[1], allowHalfOpen: true }); way.on("error", () => process.exit(1)); process.stdin.pipe(way).pipe(process.stdout); way.on("close", () => process.exit(0));';
 
 /**
  * Runs on each node: $1 is the folder, $2 the scratch folder, $3 how long Slurm waits between TERM and KILL. With
@@ -68,9 +72,9 @@ exit 1
 export const nodeScript = `
 folder=$1 own=$HOME rank=\${4:-$SLURM_NODEID}
 export HOME=$2/${product.word}-$(id -u)-$SLURM_JOB_ID-$rank
-read -r build program < "$folder/program"
+read -r build node arguments < "$folder/program"
 case $3 in
-  pipe) eval "exec $program pipe" ;;
+  pipe) eval "set -- $node"; exec "$1" -e '${pipeScript}' "$HOME/.${product.word}/agent/agent.sock" ;;
   end) kill -KILL "$(cat "$HOME/agent.pid")"; exit ;;
 esac
 umask 077
@@ -84,15 +88,19 @@ export ${upper}_POWER_OFF_COMMAND="\${SLURM_CONF:+SLURM_CONF=$SLURM_CONF }scance
 left=
 trap 'left=yes; kill -TERM "$agent"' TERM
 until [ "$left" ]; do
-  read -r ${upper}_BUILD program < "$folder/program"
+  read -r ${upper}_BUILD node arguments < "$folder/program"
   export ${upper}_BUILD
-  eval "exec $program" < /dev/null &
+  eval "exec $node $arguments" < /dev/null &
   agent=$!
   echo "$agent" > agent.pid
+  touch "$folder/begun-$rank"
   while kill -0 "$agent" 2> /dev/null; do wait "$agent"; done
   [ "$left" ] || sleep 1
 done
 `;
+
+/** Runs a step where the agent has begun, which $0 shows: steps that come earlier would hold up its own. */
+export const stepScript = '[ -e "$0" ] && exec "$@"';
 
 /** What there is: every job of ours, those of all that wait if one of ours does. */
 export const queueScript = `

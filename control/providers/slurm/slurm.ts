@@ -18,6 +18,7 @@ import {
   nodeScript,
   nodesScript,
   queueScript,
+  stepScript,
   submitScript,
 } from "./scripts.ts";
 
@@ -118,9 +119,24 @@ export function slurmProvider({ name: site, login, folder, scratch, controlId }:
       "--nodes=1",
       "--ntasks=1",
     ];
-    const bare = ["--mem=0", "--gres=none", "--cpu-bind=none", "--quiet"];
+    const bare = ["--mem=0", "--gres=none", "--quiet"];
     const own = folderOf(id);
-    return ["srun", ...step, ...bare, "bash", join(own, "node"), own, scratch, what, String(rank)];
+    const begun = join(own, `begun-${rank}`);
+    return [
+      "bash",
+      "-c",
+      stepScript,
+      begun,
+      "srun",
+      ...step,
+      ...bare,
+      "bash",
+      join(own, "node"),
+      own,
+      scratch,
+      what,
+      String(rank),
+    ];
   }
 
   return {
