@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { AppError, fail } from "../../common/errors.ts";
 import type { InputOf } from "../../common/operation.ts";
+import { openTurnsByKey } from "../../common/turns.ts";
 import { requestOperations } from "../../contract/operations/requests.ts";
 import { volumeOperations as rows } from "../../contract/operations/volumes.ts";
 import { readVolume, type VolumeDocument, volumeTypes } from "../../contract/volume.ts";
@@ -32,7 +33,7 @@ export const volumeOperations: Bound[] = [
   }),
   bind(rows.apply, apply, (input) => void readApplied(input)),
   bind(rows.delete, async (ctx, { names, purge }, call) => {
-    for (const name of names) await remove(ctx, name, purge, call);
+    for (const name of names) await inTurn(name, () => remove(ctx, name, purge, call));
     return null;
   }),
   bind(requestOperations.completeVolumeName, async ({ db }, { incomplete }, { workspaces }) =>
@@ -143,6 +144,9 @@ async function make(ctx: Context, volume: Volume, { signal }: Call): Promise<voi
     throw error;
   }
 }
+
+/** A second deletion that came late could delete what a new volume of the name has. */
+const inTurn = openTurnsByKey<string>();
 
 /** No task can attach it while its folder is deleted; it goes once that is gone. */
 async function remove(ctx: Context, name: string, purge: boolean, call: Call): Promise<void> {

@@ -54,3 +54,16 @@ test("a volume whose folder cannot be deleted says so, and can be forgotten", as
 
   assert.deepEqual(await list(world), []);
 });
+
+test("of two deletions at once one deletes, and the other finds nothing left", async (t) => {
+  const world = await testWorld(t);
+  await world.run(rows.apply, { name: "data", ...folder });
+  const remove = () => world.run(rows.delete, { names: ["data"] });
+
+  const results = await Promise.allSettled([remove(), remove()]);
+
+  assert.deepEqual(results.map(({ status }) => status).sort(), ["fulfilled", "rejected"]);
+  const refused = results.find((one) => one.status === "rejected");
+  assert.equal(refused?.reason.type, "VolumeNotFoundError");
+  assert.deepEqual(await list(world), []);
+});
