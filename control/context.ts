@@ -58,8 +58,11 @@ export interface Doing {
 
 /** The passes over the rows of a noun. */
 export interface Passes {
-  /** Has a pass over the row begun soon; resolves when one that began after the call is over. */
-  nudge(id: string): Promise<void>;
+  /**
+   * Has a pass over the row begun soon; resolves when one that began after the call is over. Where
+   * the row has a new wish, the step that is under way is broken off unless it serves that wish, too.
+   */
+  nudge(id: string, hasNewWish?: boolean): Promise<void>;
   /** What is done for a row now; undefined where nothing takes long. */
   doing(id: string): Doing | undefined;
 }

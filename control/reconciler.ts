@@ -24,7 +24,7 @@ export interface Step<T> {
   readonly lane: string;
   /** Whose share of the lane it takes. */
   readonly user: string;
-  /** Whether the step is for a wish that was replaced; asked when the row is nudged. */
+  /** Whether the step is for a wish that was replaced; asked when the row is woken for a new one, and in every round. */
   isObsolete(): Promise<boolean>;
   run(signal: AbortSignal): Promise<T>;
 }
@@ -48,6 +48,8 @@ const stepsOfLane = 64;
 
 interface Row {
   running: boolean;
+  /** Whether a wish was written since the last pass began. */
+  hasNewWish: boolean;
   failures: number;
   /** How long it rests after a failure. */
   waitMs: number;
@@ -60,7 +62,7 @@ interface Row {
 }
 
 const aRow = (): Row => ({
-  ...{ running: false, failures: 0, waitMs: 0 },
+  ...{ running: false, hasNewWish: false, failures: 0, waitMs: 0 },
   ...{ retry: undefined, waiting: [] },
 });
 
@@ -79,12 +81,13 @@ export function startReconciler(ctx: Context, reconciler: Reconciler): Reconcili
   /** How many of the passes are over rows that failed before. */
   let retries = 0;
 
-  function nudge(id: string): Promise<void> {
+  function nudge(id: string, hasNewWish = false): Promise<void> {
     if (stopping.signal.aborted) return Promise.resolve();
     const row = rows.get(id) ?? aRow();
     rows.set(id, row);
     clearTimeout(row.retry);
-    row.recheck?.();
+    row.hasNewWish ||= hasNewWish;
+    if (hasNewWish) row.recheck?.();
     if (row.waiting.length === 0) queue.push(id);
     const { promise, resolve } = Promise.withResolvers<void>();
     row.waiting.push(resolve);
@@ -118,6 +121,7 @@ export function startReconciler(ctx: Context, reconciler: Reconciler): Reconcili
     const retry = Number(row.failures > 0);
     retries += retry;
     row.running = true;
+    row.hasNewWish = false;
     const outcome = await reconciler
       .reconcile(ctx, id, stopping.signal, (step) => beside(row, step))
       .then(
@@ -172,8 +176,8 @@ export function startReconciler(ctx: Context, reconciler: Reconciler): Reconcili
     const signal = AbortSignal.any([stopping.signal, ending.signal]);
     const retry = Number(row.failures > 0);
     row.recheck = () => void recheck(step, ending);
-    // The nudge may have come between two steps.
-    if (row.waiting.length > 0) row.recheck();
+    // The wish may have come between two steps.
+    if (row.hasNewWish) row.recheck();
     row.doing = { what: step.what, since: performance.now(), isWaiting: true };
     const begin = () => {
       row.doing = { what: step.what, since: performance.now(), isWaiting: false };
@@ -246,6 +250,11 @@ export function startReconciler(ctx: Context, reconciler: Reconciler): Reconcili
 export function nudge(ctx: Context, noun: string, id: string, signal?: AbortSignal): Promise<void> {
   const looked = ctx.reconciling.get(noun)?.nudge(id) ?? Promise.resolve();
   return signal === undefined ? looked : unlessAborted(looked, signal);
+}
+
+/** As `nudge`, for a row that a wish was just written of: a step for another wish is broken off. */
+export function wakeForWish(ctx: Context, noun: string, id: string): void {
+  void ctx.reconciling.get(noun)?.nudge(id, true);
 }
 
 async function unlessAborted(promise: Promise<void>, signal: AbortSignal): Promise<void> {

@@ -1,6 +1,6 @@
 import type { Context } from "../context.ts";
 import type { Connection, Queries } from "../db/open.ts";
-import { nudge } from "../reconciler.ts";
+import { wakeForWish } from "../reconciler.ts";
 import * as rows from "../want.ts";
 import { findOpenOfHead } from "./lifecycles/wanted.ts";
 import { type Cluster, clusterKey, type Wanted } from "./schema.ts";
@@ -18,10 +18,10 @@ export async function want(ctx: Context, id: string, desire: Desire): Promise<bo
   return isWritten;
 }
 
-/** Has the reconciler, and all who wait for a cluster, look at it now. */
+/** Has the reconciler, and all who wait for a cluster, look at it now: something else may be wanted of it. */
 export function wake(ctx: Context, id: string): void {
   ctx.changes.notify(clusterKey(id));
-  void nudge(ctx, "cluster", id);
+  wakeForWish(ctx, "cluster", id);
 }
 
 /**

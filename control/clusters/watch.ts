@@ -15,6 +15,7 @@ import { openRelays } from "./relay.ts";
 import { openRounds, type Rounds } from "./repeating-work.ts";
 import { agentAutostop, type Cluster, clusterKey, type Watches } from "./schema.ts";
 import { findCluster } from "./store.ts";
+import { wake } from "./want.ts";
 
 const firstPauseMs = 100;
 const longestPauseMs = 5_000;
@@ -142,7 +143,7 @@ export async function tellOwner(
 
 /** Whatever is new of a node's lifecycles is the reconciler's to go on with. */
 async function compare(ctx: Context, cluster: Cluster, rank: number, signal: AbortSignal) {
-  if (await adoptLifecycles(ctx, cluster, rank, signal)) void nudge(ctx, "cluster", cluster.id);
+  if (await adoptLifecycles(ctx, cluster, rank, signal)) wake(ctx, cluster.id);
 }
 
 /** Notes what the idle timer sees. A head that did not hear what was set is told again. */

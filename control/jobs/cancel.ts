@@ -5,13 +5,12 @@ import { ownerShown } from "../access/identity.ts";
 import type { Call } from "../bind.ts";
 import type { Context } from "../context.ts";
 import type { Ground } from "../ground.ts";
-import { nudge } from "../reconciler.ts";
 import { causeOf } from "../want.ts";
 import { getTasks } from "./find.ts";
 import { listOpenIds } from "./list-store.ts";
-import { type JobTask, taskKey } from "./schema.ts";
+import type { JobTask } from "./schema.ts";
 import { listMembers, listTasks } from "./store.ts";
-import { wantCancelled } from "./want.ts";
+import { wakeTask, wantCancelled } from "./want.ts";
 
 type Input = InputOf<typeof rows.cancel>;
 
@@ -39,8 +38,7 @@ async function cancelTasks(ctx: Context, tasks: readonly JobTask[], call: Call):
   const cancelled = new Set<number>();
   for (const { id, job } of tasks) {
     if (await ctx.batch((tx) => wantCancelled(tx, id, cause))) cancelled.add(job.id);
-    ctx.changes.notify(taskKey(id));
-    void nudge(ctx, "managed_job", id);
+    wakeTask(ctx, id);
   }
   for (const [jobId, [first]] of Map.groupBy(tasks, ({ job }) => job.id)) {
     const how = cancelled.has(jobId) ? "is being cancelled" : `is ${first?.status} already`;

@@ -4,9 +4,9 @@ import type { Context } from "../context.ts";
 import type { Queries } from "../db/open.ts";
 import { nudge } from "../reconciler.ts";
 import { tellWait } from "./move.ts";
-import { calledInJob, hasEnded, type JobTask, taskKey } from "./schema.ts";
+import { calledInJob, hasEnded, type JobTask } from "./schema.ts";
 import { findTaskOf, listPrimary, listTasks, listWaiting, queueForTurn } from "./store.ts";
-import { wantCancelled } from "./want.ts";
+import { wakeTask, wantCancelled } from "./want.ts";
 
 /** What the other tasks of its job mean for a task. */
 export type Turn =
@@ -70,8 +70,7 @@ export async function isItsTurn(ctx: Context, task: JobTask): Promise<boolean> {
     await ctx.batch((tx) => queueForTurn(tx, task));
   } else {
     await ctx.batch((tx) => wantCancelled(tx, task.id, { because: turn.because }));
-    ctx.changes.notify(taskKey(task.id));
-    void nudge(ctx, "managed_job", task.id);
+    wakeTask(ctx, task.id);
   }
   return false;
 }

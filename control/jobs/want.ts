@@ -1,6 +1,8 @@
+import type { Context } from "../context.ts";
 import type { Connection } from "../db/open.ts";
+import { wakeForWish } from "../reconciler.ts";
 import { type Cause, hold, want } from "../want.ts";
-import { dequeued, hasEnded } from "./schema.ts";
+import { dequeued, hasEnded, taskKey } from "./schema.ts";
 import { findTask, setTask } from "./store.ts";
 
 /** Wants a task cancelled. False, and nothing is written, where it has ended or is being cancelled. */
@@ -10,4 +12,10 @@ export async function wantCancelled(db: Connection, id: string, cause: Cause): P
   if (!(await hold(db, "managed_job", task))) return wantCancelled(db, id, cause);
   await setTask(db, id, dequeued);
   return want(db, "managed_job", id, { wanted: "CANCELLED", ...cause });
+}
+
+/** Has the reconciler, and all who wait for a task, look at it now: it may have to be cancelled. */
+export function wakeTask(ctx: Context, id: string): void {
+  ctx.changes.notify(taskKey(id));
+  wakeForWish(ctx, "managed_job", id);
 }

@@ -2,7 +2,13 @@ import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import { pino } from "pino";
 import type { Context } from "../../control/context.ts";
-import { type Aside, nudge, obsolete, startReconciler } from "../../control/reconciler.ts";
+import {
+  type Aside,
+  nudge,
+  obsolete,
+  startReconciler,
+  wakeForWish,
+} from "../../control/reconciler.ts";
 import { until } from "../helpers/agent.ts";
 
 const turn = () => new Promise(setImmediate);
@@ -77,7 +83,7 @@ function withSteps(t: TestContext, pass: (id: string, aside: Aside) => Promise<s
     },
   });
   t.after(() => reconciling.stop());
-  return { said, reconciling };
+  return { ctx, said, reconciling };
 }
 
 test("a nudged row is worked on at once, and the nudge resolves when it was", async (t) => {
@@ -176,10 +182,10 @@ test("a step leaves its place to other passes, and its pass goes on once there i
   assert.deepEqual(said.sort(), ["a: one", "b: two"]);
 });
 
-test("a nudge breaks a step off whose wish was replaced, and no other", async (t) => {
+test("a new wish breaks off a step that does not serve it, and no other; a nudge asks nothing", async (t) => {
   let isObsolete = false;
   let looks = 0;
-  const { said, reconciling } = withSteps(t, async (_id, aside) => {
+  const { ctx, said, reconciling } = withSteps(t, async (_id, aside) => {
     const step = {
       ...untilBrokenOff,
       async isObsolete() {
@@ -192,25 +198,28 @@ test("a nudge breaks a step off whose wish was replaced, and no other", async (t
 
   const first = reconciling.nudge("a");
   void reconciling.nudge("a");
+  await turn();
+  assert.equal(looks, 0);
+  wakeForWish(ctx, "thing", "a");
   await until(() => looks === 1 || undefined);
   assert.deepEqual(said, []);
   isObsolete = true;
-  void reconciling.nudge("a");
+  wakeForWish(ctx, "thing", "a");
 
   await first;
   assert.deepEqual(said, ["a: broken off"]);
 });
 
-test("a nudge between two steps breaks off the one that comes then", async (t) => {
+test("a wish between two steps breaks off the one that comes then", async (t) => {
   const between = Promise.withResolvers<void>();
-  const { said, reconciling } = withSteps(t, async (_id, aside) => {
+  const { ctx, said, reconciling } = withSteps(t, async (_id, aside) => {
     await between.promise;
     const step = { ...untilBrokenOff, isObsolete: async () => true };
     return aside(step).catch((error) => (error === obsolete ? "broken off" : "failed"));
   });
 
   const first = reconciling.nudge("a");
-  void reconciling.nudge("a");
+  wakeForWish(ctx, "thing", "a");
   between.resolve();
 
   await first;

@@ -3,10 +3,8 @@ import type { InputOf } from "../../../common/operation.ts";
 import type { poolOperations as rows } from "../../../contract/operations/pools.ts";
 import type { Call } from "../../bind.ts";
 import type { Context } from "../../context.ts";
-import { taskKey } from "../../jobs/schema.ts";
-import { wantCancelled } from "../../jobs/want.ts";
+import { wakeTask, wantCancelled } from "../../jobs/want.ts";
 import { listUnsettledOf } from "../../jobs/work-store.ts";
-import { nudge } from "../../reconciler.ts";
 import { causeOf, want } from "../../want.ts";
 import { noneOf, untilGone } from "../down.ts";
 import { chooseServices } from "../find.ts";
@@ -55,10 +53,7 @@ async function wantDown(
   const numbers = [...new Set(left.map(({ job_id: jobId }) => jobId))];
   if (left.length > 0 && !purge)
     return `pool ${name} has managed jobs that have not ended: ${shown(numbers)}; wait for them or cancel them first, or purge the pool, which cancels them`;
-  for (const task of left) {
-    ctx.changes.notify(taskKey(task.id));
-    void nudge(ctx, "managed_job", task.id);
-  }
+  for (const task of left) wakeTask(ctx, task.id);
   if (numbers.length > 0) call.print(`Managed jobs ${shown(numbers)} are being cancelled\n`);
   return undefined;
 }
