@@ -164,7 +164,7 @@ async function unlessRefused<T>(
 async function moveCluster(
   { ctx, cluster, nodes, signal }: Pass,
   { to, reason }: Extract<Action, { do: "move" }>,
-): Promise<void> {
+): Promise<typeof later | undefined> {
   const now = await getCluster(ctx.db, cluster.id);
   const idle = to === "UP" ? await tellAutostop(ctx, now, signal) : undefined;
   const at = ctx.now().getTime();
@@ -176,10 +176,12 @@ async function moveCluster(
     if (isOff) await endUsage(tx, cluster.id, at);
     if (isOff) await endAll(ctx, tx, await listOpen(tx, cluster.id));
   });
-  if (!moved) return;
+  if (!moved) return undefined;
   if (isOff) ctx.agents.forget(cluster.id);
   if (idle !== undefined) noteIdle(ctx, now, idle);
   narrate(ctx, cluster.id, `cluster ${cluster.name} is ${to}: ${reason}`);
+  // Its watch compares what happens from here on.
+  return to === "UP" && cluster.problem === null ? later : undefined;
 }
 
 /** What happened to a cluster is what its owner set for that case. */

@@ -50,20 +50,22 @@ async function reconcile(
   signal: AbortSignal,
   aside: Aside,
 ): Promise<void> {
-  try {
-    await settle(ctx, id, signal, aside);
-  } finally {
-    const cluster = await findCluster(ctx.db, id);
-    if (cluster !== undefined) await tellOwner(ctx, cluster);
-  }
+  const cluster = await findCluster(ctx.db, id);
+  if (cluster === undefined) return ctx.watches.forget(id);
+  await settle(ctx, cluster, signal, aside).finally(() => tellOwner(ctx, cluster));
 }
 
 /** Observe, plan, act, until nothing is left to do. */
-async function settle(ctx: Context, id: string, signal: AbortSignal, aside: Aside): Promise<void> {
+async function settle(
+  ctx: Context,
+  cluster: Cluster,
+  signal: AbortSignal,
+  aside: Aside,
+): Promise<void> {
+  const { id } = cluster;
   let losses = 0;
-  for (let round = 1; ; round += 1) {
-    const cluster = await findCluster(ctx.db, id);
-    if (cluster === undefined || cluster.status === "GONE") return ctx.watches.forget(id);
+  for (let round = 1; ; round += 1, cluster = await getCluster(ctx.db, id)) {
+    if (cluster.status === "GONE") return ctx.watches.forget(id);
     try {
       if (round > roundsAtMost) refuseUnsettled(cluster);
       const outcome = await goOn(ctx, cluster, losses < lossesAtMost, signal, aside);

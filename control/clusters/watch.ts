@@ -8,8 +8,8 @@ import { addEvent, listEvents } from "../events.ts";
 import type { Ground } from "../ground.ts";
 import { listHeldOn } from "../jobs/work-store.ts";
 import { nudge } from "../reconciler.ts";
-import { openHookLogPump } from "./hooks/log-pump.ts";
-import { adoptLifecycles } from "./lifecycles/adopt.ts";
+import { type HookLogPump, openHookLogPump } from "./hooks/log-pump.ts";
+import { adoptTold } from "./lifecycles/adopt.ts";
 import { keepQueue } from "./queue-snapshot.ts";
 import { openRelays } from "./relay.ts";
 import { openRounds, type Rounds } from "./repeating-work.ts";
@@ -90,9 +90,9 @@ function openEar(
 ): Ear {
   const { id: clusterId } = cluster;
   const failed = (err: unknown) => ctx.log.debug({ err, clusterId, rank }, "node not compared");
-  const lifecycles = openRounds(() => compare(ctx, cluster, rank, signal), failed, signal);
   const idle = openRounds(() => lookAtIdle(ctx, cluster, signal), failed, signal);
   const pump = openHookLogPump(ctx, cluster, rank, signal);
+  const lifecycles = openRounds(() => compare(ctx, cluster, rank, pump, signal), failed, signal);
   const queue = openRounds(() => keepQueueSoon(ctx, cluster, signal), failed, signal);
   const owner = openRounds(() => tellOwner(ctx, cluster), failed, signal);
   let isAway = false;
@@ -101,17 +101,15 @@ function openEar(
       // The reconciler failed while it was away, and may wait for a minute by now.
       if (isAway) void nudge(ctx, "cluster", clusterId);
       isAway = false;
-      if (event === undefined || event.kind === "lifecycle") {
-        lifecycles.sync();
-        pump.sync();
-      }
+      if (event === undefined || event.kind === "lifecycle") lifecycles.sync();
       // What another row has made for it has no autostop that could change.
       if (rank === 0 && (cluster.madeFor === null || event === undefined)) idle.sync();
       if (rank === 0 && (event === undefined || event.kind === "job")) queue.sync();
       if (event?.kind === "mount") void tellMount(ctx, cluster, rank, event).catch(failed);
       if (event?.kind !== "idle") relays?.sync();
       ctx.changes.notify(clusterKey(clusterId));
-      owner.sync();
+      // What else a node tells is written down first.
+      if (event === undefined || event.kind === "job") owner.sync();
     },
     lost() {
       isAway = true;
@@ -119,7 +117,8 @@ function openEar(
       relays?.sync();
     },
     async done() {
-      await Promise.all([lifecycles, idle, pump, queue, owner].map((work) => work.done()));
+      await Promise.all([lifecycles, idle, queue, owner].map((work) => work.done()));
+      await pump.done();
     },
   };
 }
@@ -141,9 +140,19 @@ export async function tellOwner(
   for (const job of await listHeldOn(ctx.db, id)) void nudge(ctx, "managed_job", job.id);
 }
 
-/** Whatever is new of a node's lifecycles is the reconciler's to go on with. */
-async function compare(ctx: Context, cluster: Cluster, rank: number, signal: AbortSignal) {
-  if (await adoptLifecycles(ctx, cluster, rank, signal)) wake(ctx, cluster.id);
+/** Whatever is new of a node's lifecycles is the reconciler's to go on with, and the logs of their hooks are copied. */
+async function compare(
+  ctx: Context,
+  cluster: Cluster,
+  rank: number,
+  pump: HookLogPump,
+  signal: AbortSignal,
+): Promise<void> {
+  const told = await ctx.agent(cluster, rank).call(agentOperations.listLifecycles, {}, { signal });
+  await pump.copy(told);
+  if (!(await adoptTold(ctx, cluster, rank, told))) return;
+  wake(ctx, cluster.id);
+  await tellOwner(ctx, cluster);
 }
 
 /** Notes what the idle timer sees. A head that did not hear what was set is told again. */

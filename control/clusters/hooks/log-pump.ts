@@ -8,7 +8,6 @@ import type { HookLog, Lifecycle } from "../../../contract/lifecycle-shapes.ts";
 import type { Context } from "../../context.ts";
 import type { Ground } from "../../ground.ts";
 import { copyAll, copyStateOf, type OpenCopy, openCopy } from "../../log-copy.ts";
-import { openRounds, type Rounds } from "../repeating-work.ts";
 import type { Cluster } from "../schema.ts";
 import { canNameFolder, copyFileOf, type HookLogName, hookLogKey } from "./log-copy.ts";
 
@@ -28,11 +27,10 @@ export function openHookLogPump(
   cluster: Cluster,
   rank: number,
   signal: AbortSignal,
-): Rounds {
+): HookLogPump {
   const tasks = openTasks((work) => insist(ctx, cluster, signal, work));
 
-  async function copyEach(): Promise<void> {
-    const lifecycles = await ctx.agent(cluster, rank).call(api.listLifecycles, {}, { signal });
+  async function copy(lifecycles: readonly Lifecycle[]): Promise<void> {
     for (const { name, log } of wantedOf(cluster, rank, lifecycles)) {
       const file = copyFileOf(ctx, name);
       if (!(await hasAll(file, log))) tasks.run(file, () => copyLog(ctx, cluster, name, signal));
@@ -45,14 +43,15 @@ export function openHookLogPump(
         );
   }
 
-  const rounds = openRounds(copyEach, (error) => tell(ctx, cluster, error), signal);
-  return {
-    sync: rounds.sync,
-    async done() {
-      await rounds.done();
-      await tasks.done();
-    },
-  };
+  return { copy, done: tasks.done };
+}
+
+/** Copies logs until its signal aborts. */
+export interface HookLogPump {
+  /** Has the logs of these lifecycles copied, which their node has told of; resolves before they are. */
+  copy(told: readonly Lifecycle[]): Promise<void>;
+  /** Resolves once everything ended, after the signal. */
+  done(): Promise<void>;
 }
 
 /** What is on its way, by the file of a log or by a lifecycle that is ready to go. */
@@ -110,7 +109,11 @@ interface Wanted {
   readonly log: HookLog;
 }
 
-function wantedOf({ id: clusterId }: Cluster, rank: number, lifecycles: Lifecycle[]): Wanted[] {
+function wantedOf(
+  { id: clusterId }: Cluster,
+  rank: number,
+  lifecycles: readonly Lifecycle[],
+): Wanted[] {
   return lifecycles
     .slice(0, atMost)
     .filter(({ id }) => canNameFolder(id))

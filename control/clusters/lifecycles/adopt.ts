@@ -28,8 +28,17 @@ export async function adoptLifecycles(
   rank: number,
   signal: AbortSignal,
 ): Promise<boolean> {
-  const { id } = cluster;
   const told = await ctx.agent(cluster, rank).call(api.listLifecycles, {}, { signal });
+  return adoptTold(ctx, cluster, rank, told);
+}
+
+/** The same for what a node has told already. */
+export async function adoptTold(
+  ctx: Context,
+  { id }: Cluster,
+  rank: number,
+  told: readonly Lifecycle[],
+): Promise<boolean> {
   const known = (await listLifecycles(ctx.db, id)).filter((one) => one.rank === rank);
   const at = ctx.steadyNow();
   const isKnown = (one: Lifecycle) => {
@@ -39,7 +48,7 @@ export async function adoptLifecycles(
   let isNew = false;
   for (const one of told.slice(0, lookedAt).toReversed())
     if (!isKnown(one)) isNew = (await adopt(ctx, { clusterId: id, rank, ...one })) || isNew;
-  return (await endUntold(ctx, id, rank, told)) || isNew;
+  return (await endUntold(ctx, { id, rank, known }, told)) || isNew;
 }
 
 /** A lifecycle as a node of a cluster tells it. */
@@ -115,13 +124,12 @@ export async function write(
 /** What a node does not know is over: it is another machine, or was never told. */
 async function endUntold(
   ctx: Ground,
-  clusterId: string,
-  rank: number,
+  { id: clusterId, rank, known }: { id: string; rank: number; known: readonly StoredLifecycle[] },
   told: readonly Lifecycle[],
 ): Promise<boolean> {
   const isOver = (one: StoredLifecycle) =>
     one.rank === rank && one.status !== "LEAVING" && !told.some(({ id }) => id === one.id);
-  if (!(await listOpen(ctx.db, clusterId)).some(isOver)) return false;
+  if (!known.some((one) => one.endedAt === null && isOver(one))) return false;
   const isAny = await ctx.batch(async (tx) => {
     const { wanted } = await getCluster(tx, clusterId);
     const over = (await listOpen(tx, clusterId))

@@ -5,8 +5,10 @@ import { Readable } from "node:stream";
 import { type TestContext, test } from "node:test";
 import { openChanges } from "../../../../common/changes.ts";
 import { AppError } from "../../../../common/errors.ts";
+import { agentOperations as api } from "../../../../contract/agent-api.ts";
 import { copyFileOf } from "../../../../control/clusters/hooks/log-copy.ts";
 import { fetchHookLogs, openHookLogPump } from "../../../../control/clusters/hooks/log-pump.ts";
+import { openRounds } from "../../../../control/clusters/repeating-work.ts";
 import type { Cluster } from "../../../../control/clusters/schema.ts";
 import type { Agent } from "../../../../control/doors/agent.ts";
 import { copyStateOf } from "../../../../control/log-copy.ts";
@@ -105,13 +107,24 @@ const untilWhole = (file: string) =>
 /** Opens the pump; what is returned ends it and waits for that. */
 function pump(t: TestContext, { ctx, cluster }: Awaited<ReturnType<typeof withNode>>) {
   const abort = new AbortController();
-  const opened = openHookLogPump(ctx, cluster, 0, abort.signal);
-  const stop = async () => {
-    abort.abort();
+  const { signal } = abort;
+  const opened = openHookLogPump(ctx, cluster, 0, signal);
+  const list = () => ctx.agent().call(api.listLifecycles, {}, { signal });
+  const rounds = openRounds(
+    async () => opened.copy(await list()),
+    () => {},
+    signal,
+  );
+  const done = async () => {
+    await rounds.done();
     await opened.done();
   };
+  const stop = async () => {
+    abort.abort();
+    await done();
+  };
   t.after(stop);
-  return { ...opened, stop };
+  return { sync: rounds.sync, done, stop };
 }
 
 test("a log is copied while it grows, and goes on where a control that ended left it", async (t) => {
