@@ -3,17 +3,17 @@ import { createWriteStream, existsSync, renameSync } from "node:fs";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { count } from "../../common/count.ts";
-import { fail } from "../../common/errors.ts";
+import { AppError, fail } from "../../common/errors.ts";
 import { product } from "../../common/product.ts";
 import { jobOperations } from "../../contract/operations/jobs.ts";
 import { jobExitCodes } from "../../contract/statuses.ts";
 import type { Command } from "../catalog.ts";
 import { interruptedExit } from "../declined.ts";
 import { entrypointOf } from "../entrypoint.ts";
-import { findJobs, mapInputs } from "../map/follow.ts";
+import { mapInputs } from "../map/follow.ts";
 import { readInputs } from "../map/inputs.ts";
 import { type Chunk, type Journal, openJournal } from "../map/journal.ts";
-import { chunksOf } from "../map/ranges.ts";
+import type { Range } from "../map/ranges.ts";
 import { type MapTask, mapTaskText } from "../map/task.ts";
 import { mapForm } from "../output/managed-jobs.ts";
 import { openProgress } from "../progress.ts";
@@ -65,7 +65,8 @@ export const jobsMap: Command<"jobs map"> = async (world, operands, options) => 
   }
 };
 
-const newTag = (): string => `${product.word}-map-${randomBytes(6).toString("hex")}`;
+const newId = (): string => randomBytes(6).toString("hex");
+const newTag = (): string => `${product.word}-map-${newId()}`;
 
 const named = (file: string | undefined, flag: string): string =>
   file ?? fail("UsageError", `name a file: ${flag} FILE`);
@@ -78,14 +79,13 @@ interface Launched extends Omit<MapTask, "tag"> {
 /** Launches jobs that have a chunk of inputs each. */
 const launcherOf =
   (world: World, journal: Journal, { source, pool, ...mapped }: Launched) =>
-  async (numbers: readonly number[], jobs: number): Promise<Chunk[]> => {
+  async (chunks: readonly (readonly Range[])[], id = newId()): Promise<Chunk[]> => {
     const { inputsFile } = mapped;
     if (readInputs(inputsFile).digest !== journal.digest)
       fail(
         "ConflictError",
         `${inputsFile} has changed; restore it, then run the same command again`,
       );
-    const chunks = chunksOf(numbers, jobs);
     const text = mapTaskText({ ...mapped, tag: journal.tag }, chunks);
     const sent = await withFiles(world, text, "all");
     const client = await world.connect();
@@ -95,14 +95,25 @@ const launcherOf =
         name: textIn(text, "name") ?? "map",
         pool: pool ?? null,
         num_jobs: chunks.length,
+        submission_id: id,
       };
-      const request = await client.call(jobOperations.launch, input);
-      journal.add({ request, chunks });
-      const found = await findJobs(world, journal, request);
+      // Where the answer is lost, the same command sends the same launch again.
+      journal.add({ launch: id, chunks });
+      const { job_id: jobs } = await client
+        .callAndGet(jobOperations.launch, input)
+        .catch((error) => {
+          if (isRefusal(error)) journal.add({ dropped: id });
+          throw error;
+        });
+      journal.add({ submitted: id, jobs: jobs ?? [] });
       tellCommands(world.terminal, [["jobs", `${product.word} jobs queue --skip-finished`]]);
-      return found;
+      return journal.jobs().filter(({ job }) => jobs?.includes(job));
     });
   };
+
+/** Whether control said that it launched nothing. */
+const isRefusal = (error: unknown): boolean =>
+  error instanceof AppError && jobOperations.launch.errors.some((type) => type === error.type);
 
 /** Writes the results, unless jobs were cancelled: then the same command goes on. */
 async function finish(

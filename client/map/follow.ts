@@ -1,13 +1,12 @@
-import { AppError, fail } from "../../common/errors.ts";
+import { fail } from "../../common/errors.ts";
 import { notRecovered } from "../../contract/job-loss.ts";
 import { jobOperations } from "../../contract/operations/jobs.ts";
 import { jobExitCodes } from "../../contract/statuses.ts";
 import { listTasksOf } from "../managed-jobs.ts";
 import { reasonOf } from "../output/managed-jobs.ts";
-import type { RequestId } from "../sdk.ts";
 import type { World } from "../world.ts";
 import type { Chunk, Journal } from "./journal.ts";
-import { numbersOf } from "./ranges.ts";
+import { chunksOf, numbersOf, type Range } from "./ranges.ts";
 import { openRecords } from "./records.ts";
 
 /** Jobs whose logs are read at the same time; the others' are read when those have ended. */
@@ -15,8 +14,8 @@ const followedAtOnce = 32;
 
 interface Following {
   readonly journal: Journal;
-  /** Launches jobs for some inputs, and notes them; answers their chunks. */
-  readonly launch: (inputs: readonly number[], jobs: number) => Promise<Chunk[]>;
+  /** Launches a job for each of these chunks of inputs, and notes them; one id twice is the same launch. */
+  readonly launch: (chunks: readonly (readonly Range[])[], id?: string) => Promise<Chunk[]>;
   /** Called whenever something became known. */
   readonly tell: () => void;
 }
@@ -27,16 +26,16 @@ export async function mapInputs(
   { journal, launch, tell }: Following,
   jobs: number,
 ): Promise<void> {
-  for (const request of journal.requests()) await findJobs(world, journal, request).catch(dropped);
+  for (const [id, chunks] of journal.launches()) await launch(chunks, id);
   const pending = journal.pending();
-  if (pending.length > 0) await launch(pending, jobs);
+  if (pending.length > 0) await launch(chunksOf(pending, jobs));
   const queue = journal.jobs();
   let hasFailed = false;
   const work = async () => {
     for (let chunk = queue.shift(); chunk !== undefined; chunk = queue.shift()) {
       const left = await followChunk(world, chunk, { journal, tell });
       if (hasFailed) return;
-      if (left.length > 0) queue.push(...(await launch(left, 1)));
+      if (left.length > 0) queue.push(...(await launch(chunksOf(left, 1))));
     }
   };
   const fails = (error: unknown) => {
@@ -44,32 +43,6 @@ export async function mapInputs(
     throw error;
   };
   await Promise.all(Array.from({ length: followedAtOnce }, () => work().catch(fails)));
-}
-
-/** Notes which jobs a launch made, or that it failed, and throws why. */
-export async function findJobs(
-  world: World,
-  journal: Journal,
-  request: RequestId<{ readonly job_id: readonly number[] | null }>,
-): Promise<Chunk[]> {
-  const client = await world.connect();
-  try {
-    const { job_id: jobs } = await client.get(request);
-    journal.add({ submitted: request, jobs: jobs ?? [] });
-    return journal.jobs().filter(({ job }) => jobs?.includes(job));
-  } catch (error) {
-    if (isFinal(error)) journal.add({ dropped: request });
-    throw error;
-  }
-}
-
-/** Whether control said that it failed, rather than nothing. */
-const isFinal = (error: unknown) => error instanceof AppError && error.cause === undefined;
-
-/** A launch that failed is made again; what the client could not find out it must not guess. */
-function dropped(error: unknown): Chunk[] {
-  if (!isFinal(error)) throw error;
-  return [];
 }
 
 /** Follows the log of a job to its end; answers the inputs that are to be tried in another one. */

@@ -25,7 +25,7 @@ type Finding =
 /** A line of the file: what it is about, a launch, and what came of it. */
 type Entry =
   | ({ readonly map: string } & Inputs)
-  | { readonly request: string; readonly chunks: readonly (readonly Range[])[] }
+  | { readonly launch: string; readonly chunks: readonly (readonly Range[])[] }
   | { readonly submitted: string; readonly jobs: readonly number[] }
   | { readonly dropped: string }
   | { readonly ended: number }
@@ -45,7 +45,7 @@ export function openJournal(file: string, inputs: Inputs, { newTag, retries }: J
   const results = new Map<number, Place>();
   const failures = new Map<number, Place>();
   const failedIn = new Map<number, Set<number>>();
-  const requests = new Map<string, readonly (readonly Range[])[]>();
+  const launches = new Map<string, readonly (readonly Range[])[]>();
   const open = new Map<number, Chunk>();
   let tag = "";
   let size = 0;
@@ -56,15 +56,15 @@ export function openJournal(file: string, inputs: Inputs, { newTag, retries }: J
       if (entry.digest !== inputs.digest)
         fail("ValueError", `${file} belongs to other inputs; remove it, or name other results`);
       tag = entry.map;
-    } else if ("request" in entry) requests.set(entry.request, entry.chunks);
+    } else if ("launch" in entry) launches.set(entry.launch, entry.chunks);
     else if ("submitted" in entry) {
       hasJobs = true;
-      for (const [rank, ranges] of (requests.get(entry.submitted) ?? []).entries()) {
+      for (const [rank, ranges] of (launches.get(entry.submitted) ?? []).entries()) {
         const job = entry.jobs[rank];
         if (job !== undefined) open.set(job, { job, ranges });
       }
-      requests.delete(entry.submitted);
-    } else if ("dropped" in entry) requests.delete(entry.dropped);
+      launches.delete(entry.submitted);
+    } else if ("dropped" in entry) launches.delete(entry.dropped);
     else if ("ended" in entry) open.delete(entry.ended);
     else if ("result" in entry) results.set(entry.index, place);
     else {
@@ -116,7 +116,7 @@ export function openJournal(file: string, inputs: Inputs, { newTag, retries }: J
     /** Jobs that have not ended, as far as is known. */
     jobs: (): Chunk[] => [...open.values()],
     /** Launches of which it is not known which jobs they made. */
-    requests: (): string[] => [...requests.keys()],
+    launches: () => [...launches],
     /** The inputs that no job has, and that are to be tried. */
     pending(): number[] {
       const taken = new Set([...open.values()].flatMap(({ ranges }) => numbersOf(ranges)));
@@ -144,7 +144,7 @@ export function openJournal(file: string, inputs: Inputs, { newTag, retries }: J
     /** Leaves no file where no job was launched. */
     close(): void {
       closeSync(descriptor);
-      if (!hasJobs && requests.size === 0) rmSync(file);
+      if (!hasJobs && launches.size === 0) rmSync(file);
     },
   };
 }

@@ -37,6 +37,7 @@ export const jobOperations = operationsOf("jobs.", {
       parent_task_id: optional(integer).describe("Task of that group that submits this one."),
       job_group_explicit: flag.describe("Fail where the group cannot be joined."),
       num_jobs: optional(integer).describe("Number of copies, each a job of its own."),
+      submission_id: optional(text).describe("The same id twice is the same launch."),
     }),
     output: JobsLaunchResult,
     errors: [...taskErrors, "NotFoundError", "ConflictError", "ResourcesUnavailableError"],

@@ -1,4 +1,4 @@
-import { randomBytes } from "node:crypto";
+import { createHash, randomBytes } from "node:crypto";
 import { fail } from "../../common/errors.ts";
 import type { InputOf } from "../../common/operation.ts";
 import { product } from "../../common/product.ts";
@@ -31,11 +31,17 @@ type Input = InputOf<typeof rows.launch>;
 export async function launch(ctx: Context, given: Input, call: Call) {
   const whole = await withDefaults(ctx, call.workspace, given.task);
   const yaml = await withVolumes(ctx, await withStoredSecrets(ctx, whole, call), call);
-  const known = await listSubmitted(ctx.db, call.id);
+  const known = await listSubmitted(ctx.db, submissionOf(given, call));
   const ids = known.length > 0 ? known : await submit(ctx, given, yaml, call);
   await tellOf(ctx, ids);
   call.print(describeSubmitted(ids));
   return { job_id: ids, handle: null };
+}
+
+/** What a launch is known by: the id that its caller gave it, or that of its request. */
+function submissionOf({ submission_id: id }: Input, call: Call): string {
+  const parts = [call.user.id, call.workspace, id];
+  return id === null ? call.id : createHash("sha256").update(JSON.stringify(parts)).digest("hex");
 }
 
 /** Has those looked at who have something to do for new jobs: those that are queued wait for their turn. */
@@ -106,7 +112,13 @@ async function submit(ctx: Context, given: Input, yaml: string, call: Call): Pro
     for (const task of tasks) await refuseImpossible(ctx, task, call.workspace, call.signal);
   const name = given.name ?? document.name ?? tasks[0]?.name ?? "job";
   const job: Omit<NewJob, "joined" | "places"> = {
-    ...{ requestId: call.id, name, user: call.user, workspace: call.workspace, pool },
+    ...{
+      requestId: submissionOf(given, call),
+      name,
+      user: call.user,
+      workspace: call.workspace,
+      pool,
+    },
     execution: executions[document.kind],
     copies: given.num_jobs ?? 1,
     command: tasks.reduce((text, task) => withoutSecrets(text, task), call.command),
@@ -167,6 +179,8 @@ async function write(
 ): Promise<number[]> {
   const newId = () => randomBytes(6).toString("hex");
   const { ids, remark } = await ctx.batch(async (tx) => {
+    const known = await listSubmitted(tx, job.requestId);
+    if (known.length > 0) return { ids: known, remark: "" };
     await admitJob(ctx, tx, call.workspace, call);
     await requirePool(tx, tasks[0]?.poolId ?? null);
     const joined = await membershipOf(tx, given, call);

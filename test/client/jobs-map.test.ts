@@ -20,15 +20,19 @@ interface Stage {
   readonly lines?: readonly string[];
   /** Why jobs fail. */
   readonly details?: string;
+  /** Launches whose answer is lost. */
+  readonly lost?: number;
 }
 
 /** A map of four inputs, or of these lines, against a control plane whose jobs run as the stage says. */
 async function stage(
   t: TestContext,
-  { fate, lines = ["a", "b", "c", "d"], details = "gone" }: Stage,
+  { fate, lines = ["a", "b", "c", "d"], details = "gone", lost = 0 }: Stage,
 ) {
   const launched: { readonly job: number; readonly indices: number[]; readonly tag: string }[] = [];
   const answers = new Map<string, unknown>();
+  const submissions = new Map<unknown, number[]>();
+  let losses = lost;
   const answer = (res: ServerResponse, value: unknown, text: string, isWhole = true) => {
     const id = `request-${answers.size}`;
     answers.set(id, value);
@@ -40,13 +44,21 @@ async function stage(
       const task = String(body.task);
       const [, tag = ""] = /<<'(\S+)-run'/.exec(task) ?? [];
       const [, chunks = ""] = /chunks=\((.*)\)/.exec(task) ?? [];
-      const ids = chunks.split(" ").map((chunk) => {
-        const ranges = [...chunk.matchAll(/(\d+),(\d+)\{/g)].map(([, ...ends]) => ends.map(Number));
-        const indices = ranges.flatMap(([from = 0, to = 0]) =>
-          Array.from({ length: to - from + 1 }, (_, at) => from - 1 + at),
-        );
-        return launched.push({ job: launched.length + 1, indices, tag });
-      });
+      const known = submissions.get(body.submission_id);
+      const ids =
+        known ??
+        chunks.split(" ").map((chunk) => {
+          const ranges = [...chunk.matchAll(/(\d+),(\d+)\{/g)].map(([, ...ends]) =>
+            ends.map(Number),
+          );
+          const indices = ranges.flatMap(([from = 0, to = 0]) =>
+            Array.from({ length: to - from + 1 }, (_, at) => from - 1 + at),
+          );
+          return launched.push({ job: launched.length + 1, indices, tag });
+        });
+      submissions.set(body.submission_id, ids);
+      losses -= 1;
+      if (losses >= 0) return void res.destroy();
       answer(res, { job_id: ids, handle: null }, "null");
     },
     "POST /jobs/logs": ({ body }, res) => {
@@ -196,6 +208,14 @@ test("after an interruption the same command goes on with the jobs that there ar
   assert.equal((await map(["true"])).code, 0);
   assert.equal(results().length, 4);
   assert.equal(launched.length, 2, "no job is launched again");
+});
+
+test("a launch whose answer was lost is sent again as the same one", async (t) => {
+  const { map, results, launched } = await stage(t, { fate: () => "1", lost: 1 });
+  assert.notEqual((await map(["true"])).code, 0);
+
+  assert.equal((await map(["true"])).code, 0);
+  assert.deepEqual([results().length, launched.length], [4, 2]);
 });
 
 test("inputs of cancelled jobs are left for the same command to run", async (t) => {

@@ -49,6 +49,7 @@ const additions: Record<string, Fields> = {
   },
   "POST /hook_logs": { autostop: "boolean = false" },
   "POST /exec": { cancel_stop: "boolean = false" },
+  "POST /jobs/launch": { submission_id: "string|null = null" },
   "POST /launch": {
     cancel_stop: "boolean = false",
     [`is_launched_by_${protocol.requestPrefix}_serve_controller`]: "boolean = false",

@@ -59,6 +59,20 @@ test("a launch that is repeated after a crash submits one job", async (t) => {
   assert.equal(await after.launch(), 2);
 });
 
+test("the same submission id twice is one launch, of its user", async (t) => {
+  const { world } = await jobBed(t);
+  const input = { task: train, name: null, num_jobs: 2, submission_id: "once" };
+  const both = await Promise.all([1, 2].map(() => world.run(rows.launch, input)));
+  const other = await (await world.as("bob")).run(rows.launch, input);
+
+  const numbers = [...both, other].map(({ job_id }) => job_id);
+  assert.deepEqual(numbers, [
+    [1, 2],
+    [1, 2],
+    [3, 4],
+  ]);
+});
+
 test("a crash between any two steps makes no second cluster and submits no second job", async (t) => {
   let bed = await jobBed(t);
   const release = bed.world.provider.holds("create");
