@@ -119,7 +119,8 @@ export function slurmProvider({ name: site, login, folder, scratch, controlId }:
       "--nodes=1",
       "--ntasks=1",
     ];
-    const bare = ["--mem=0", "--gres=none", "--quiet"];
+    // Slurm passes on whole lines otherwise, and the body of an answer ends in none.
+    const bare = ["--mem=0", "--gres=none", "--quiet", "--unbuffered"];
     const own = folderOf(id);
     const begun = join(own, `begun-${rank}`);
     return [
