@@ -27,6 +27,7 @@ test("a host tells what it is made of", () => {
   assert.deepEqual(facts, {
     os: "Linux",
     arch: "x86_64",
+    containers: null,
     cpus: 96,
     memoryGb: 125,
     freeDiskMb: 2048,

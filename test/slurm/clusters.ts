@@ -1,0 +1,111 @@
+import assert from "node:assert/strict";
+import { mkdirSync, readdirSync } from "node:fs";
+import { join } from "node:path";
+import { type TestContext, test } from "node:test";
+import { jobOperations } from "../../contract/operations/jobs.ts";
+import { clusterOf } from "../e2e/cluster.ts";
+import { hookedCluster } from "../e2e/hooked.ts";
+import { until } from "../helpers/agent.ts";
+import { startControl } from "../helpers/programs.ts";
+import { startSlurm, whyNoSlurm } from "../helpers/slurm.ts";
+
+const options = { skip: whyNoSlurm(), timeout: 180_000 };
+
+/** A control plane beside a Slurm of two nodes with four GPUs each. */
+async function startOnSlurm(t: TestContext) {
+  const slurm = await startSlurm(t);
+  const scratch = join(slurm.folder, "scratch");
+  mkdirSync(scratch);
+  const env = {
+    ...{ OUTRIGGER_SLURM: "local", OUTRIGGER_SLURM_CONF: slurm.conf },
+    OUTRIGGER_SLURM_SCRATCH: scratch,
+  };
+  const control = await startControl(t, { env });
+  const untilNothingIsLeft = () =>
+    until(async () => {
+      const jobs = await slurm.run("squeue", "--noheader");
+      return (jobs === "" && readdirSync(scratch).length === 0) || undefined;
+    });
+  return { slurm, control, untilNothingIsLeft };
+}
+
+const aTask = (run: string, more: object = {}) =>
+  JSON.stringify({ run, resources: { infra: "slurm" }, ...more });
+
+test("a cluster of two Slurm nodes with GPUs, from its launch to its end", options, async (t) => {
+  const { slurm, control, untilNothingIsLeft } = await startOnSlurm(t);
+  const pair = clusterOf(control, "pair");
+  const run = "echo rank $OUTRIGGER_NODE_RANK has $CUDA_VISIBLE_DEVICES";
+
+  await t.test("its job runs on both nodes, each with its GPUs", async () => {
+    const resources = { infra: "slurm", accelerators: "h100:2" };
+    const id = await pair.launch(JSON.stringify({ num_nodes: 2, resources, run }));
+    const { code, text } = await pair.follow(id);
+    assert.equal(code, 0, text);
+    assert.match(text, /rank 0 has 0,1$/m);
+    assert.match(text, /rank 1 has 0,1$/m);
+  });
+
+  await t.test("all of it is one job of Slurm, in which others run at once", async () => {
+    const jobs = await slurm.run("squeue", "--noheader", "--format=%D");
+    assert.equal(jobs, "2");
+    const { text } = await pair.follow(await pair.exec(aTask("echo again")));
+    assert.match(text, /again/);
+  });
+
+  await t.test("it goes on while control is killed, and is found again", async () => {
+    await control.end("SIGKILL");
+    await control.start();
+    const { text } = await pair.follow(await pair.exec(aTask("echo after it")));
+    assert.match(text, /after it/);
+    assert.equal(await slurm.run("squeue", "--noheader", "--format=%D"), "2");
+  });
+
+  await t.test("it cannot be stopped, and says what to do instead", async () => {
+    const { code, stderr } = await control.cli("stop", "-y", "pair");
+    assert.notEqual(code, 0);
+    assert.match(stderr, /cannot stop nodes; take the cluster down/);
+  });
+
+  await t.test("nothing is left once it is down", async () => {
+    await pair.down();
+    assert.equal(await pair.status(), undefined);
+    await untilNothingIsLeft();
+  });
+});
+
+test(
+  "a managed job goes on in another allocation when its own is cancelled",
+  options,
+  async (t) => {
+    const { slurm, control, untilNothingIsLeft } = await startOnSlurm(t);
+    const { client } = control;
+    const untilRuns = (recoveries: number) =>
+      until(async () => {
+        const { jobs } = await client.callAndGet(jobOperations.queueV2, {});
+        const [job] = jobs;
+        return (job?.status === "RUNNING" && job.recovery_count === recoveries) || undefined;
+      });
+    const task = aTask("sleep 1000");
+    await client.callAndGet(jobOperations.launch, { task, name: null });
+    await untilRuns(0);
+
+    await slurm.run("scancel", "--me");
+
+    await untilRuns(1);
+    await client.callAndGet(jobOperations.cancel, { job_ids: [1] });
+    await untilNothingIsLeft();
+  },
+);
+
+test("hooks run before the time limit of an allocation ends it", options, async (t) => {
+  const { control } = await startOnSlurm(t);
+  const short = hookedCluster(control, "short");
+  const hooks = [short.hook("saved", { events: ["preemption"], timeout: 10 })];
+  // The notice comes a minute before the end.
+  const slurm = { sbatch_options: { time: "2" } };
+
+  await short.launch(aTask("sleep 1000", { config: { hooks, slurm } }));
+
+  await short.untilRan("saved preemption");
+});
