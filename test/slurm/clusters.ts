@@ -99,7 +99,7 @@ test(
 );
 
 test("hooks run before the time limit of an allocation ends it", options, async (t) => {
-  const { control } = await startOnSlurm(t);
+  const { control, untilNothingIsLeft } = await startOnSlurm(t);
   const short = hookedCluster(control, "short");
   const hooks = [short.hook("saved", { events: ["preemption"], timeout: 10 })];
   // The notice comes a minute before the end.
@@ -108,4 +108,6 @@ test("hooks run before the time limit of an allocation ends it", options, async 
   await short.launch(aTask("sleep 1000", { config: { hooks, slurm } }));
 
   await short.untilRan("saved preemption");
+  await short.down();
+  await untilNothingIsLeft();
 });
