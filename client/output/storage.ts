@@ -6,7 +6,9 @@ import { form, instant, instantOf } from "./shapes.ts";
 export const storageForm = form(
   z.strictObject({
     name: z.string(),
-    store: z.string().describe("Where it is: `s3`, `gcs`, or `volume`, a folder of control."),
+    store: z
+      .string()
+      .describe("Where it is: `s3`, `gcs`, or `control`, a folder of the control plane."),
     status: StorageRecord.shape.status,
     created_at: instant.nullable(),
     last_use: z.string().describe("The command line that used it last."),
@@ -17,5 +19,6 @@ export const storageForm = form(
   }),
 );
 
-/** Where a bucket is, as tasks name it. */
-export const placeOf = (stores: readonly string[]): string => stores.join(", ").toLowerCase();
+/** Where a bucket is; a folder of control goes by a name that the protocol has for volumes. */
+export const placeOf = (stores: readonly string[]): string =>
+  stores.map((store) => (store === "VOLUME" ? "control" : store.toLowerCase())).join(", ");

@@ -23,7 +23,7 @@ test("a folder that one task puts into a bucket reaches the nodes of another", a
   assert.match(get.stdout, /^a\nb$/m);
 
   const listed = await control.cli("storage", "ls");
-  assert.match(listed.stdout, /^my-set +READY/m);
+  assert.match(listed.stdout, /^my-set +control +READY/m);
   const deleted = await control.cli("storage", "delete", "-y", "my-*");
   assert.match(deleted.stderr, /Deleted storage my-set\./);
   const missing = await control.cli("storage", "delete", "-y", "my-set");
