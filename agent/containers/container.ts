@@ -89,9 +89,11 @@ async function make(agent: Agent, engine: Engine, settings: ContainerSettings): 
   // First: whatever happens from here on, the container does not outlive the node.
   writeFileSync(removalFile(agent), removal(engine, name), { mode: 0o600 });
   setLastSetup(agent.journal, null);
-  const first = ["run", "-d", "--name", name, "--label", `${specLabel}=${specOf(words)}`];
+  // Behind the options of the task: of two names the last one counts.
+  const ours = ["--name", name, "--label", `${specLabel}=${specOf(words)}`];
+  const run = ["run", "-d", ...words.options, ...ours, ...words.command];
   try {
-    const id = await ask(engine, [...first, ...words]);
+    const id = await ask(engine, run);
     const asRoot = ["exec", "-u", "0", "-e", `HOME=${home}`, id, "/bin/sh", "-c", prepare, "sh"];
     await ask(engine, [...asRoot, String(uid), String(gid), baseEnv["USER"] ?? "user"]);
     agent.log.info({ image: settings.image, container: id, engine: engine.name }, "container made");
@@ -102,7 +104,7 @@ async function make(agent: Agent, engine: Engine, settings: ContainerSettings): 
   }
 }
 
-const specOf = (words: readonly string[]): string =>
+const specOf = (words: Words): string =>
   createHash("sha256").update(JSON.stringify(words)).digest("hex").slice(0, 16);
 
 const nameOf = ({ config }: Pick<Agent, "config">): string =>
@@ -115,24 +117,30 @@ function userOf({ config }: Pick<Agent, "config">) {
   return { uid, gid, baseEnv, home: baseEnv["HOME"] ?? "/" };
 }
 
-/** What the container is made of, behind its name. */
+interface Words {
+  readonly options: readonly string[];
+  /** The image, and what runs in it. */
+  readonly command: readonly string[];
+}
+
+/** What the container is made of, besides its name. */
 async function wordsOf(
   agent: Agent,
   engine: Engine,
   { clusterId, image, runOptions }: ContainerSettings,
-): Promise<string[]> {
+): Promise<Words> {
   const { uid, gid, home } = userOf(agent);
   const isForeign = uid !== 0 && engine.name === "docker" && !(await isRootless(engine));
   const mark = `${product.word.toUpperCase()}_CONTAINER_FOLDER=${home}/.${product.word}/`;
-  return [
+  const options = [
     ...["--network", "host", "--ipc", "host", "--pull", "never", "--entrypoint", "/bin/sh"],
     ...["--label", `${product.word}.cluster=${clusterId}`, "-e", `HOME=${home}`, "-e", mark],
     ...(await bindsOf(agent)).flatMap((bind) => ["-v", bind]),
     ...(isForeign ? ["--user", `${uid}:${gid}`] : []),
     ...gpuWords(engine, existsSync),
     ...runOptions,
-    ...[image, "-c", init],
   ];
+  return { options, command: [image, "-c", init] };
 }
 
 const isRootless = async (engine: Engine): Promise<boolean> =>

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { AppError } from "../../common/errors.ts";
+import { AppError, fail } from "../../common/errors.ts";
 import { waitMs } from "../../common/loop.ts";
 import { type Answer, ask, isBusy, type Question, refuse, tries, usualWaitMs } from "./ask.ts";
 import { encode, type Keys, presign } from "./sigv4.ts";
@@ -41,7 +41,14 @@ export function askingS3(address: S3Address, now: () => Date, firstWaitMs = usua
   /** The store says where the bucket is, if that is elsewhere. */
   let { region } = address;
   const addressOf = ({ method = "GET", key = "", query = {} }: S3Question): string => {
-    const path = [address.bucket, ...key.split("/")].map(encode).join("/");
+    const steps = key.split("/");
+    // A URL folds them, and it would be an object of another name, even of another bucket.
+    if (steps.some((step) => step === "." || step === ".."))
+      fail(
+        "ValueError",
+        `${address.name}: objects with \`.\` or \`..\` in their path are not supported: ${key}`,
+      );
+    const path = [address.bucket, ...steps].map(encode).join("/");
     const url = new URL(
       `${address.endpoint.replace(/\/+$/, "").replace("{region}", region)}/${path}`,
     );

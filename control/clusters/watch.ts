@@ -149,10 +149,12 @@ async function compare(
   signal: AbortSignal,
 ): Promise<void> {
   const told = await ctx.agent(cluster, rank).call(agentOperations.listLifecycles, {}, { signal });
+  // First: a log that cannot be copied holds up no notice.
+  if (await adoptTold(ctx, cluster, rank, told)) {
+    wake(ctx, cluster.id);
+    await tellOwner(ctx, cluster);
+  }
   await pump.copy(told);
-  if (!(await adoptTold(ctx, cluster, rank, told))) return;
-  wake(ctx, cluster.id);
-  await tellOwner(ctx, cluster);
 }
 
 /** Notes what the idle timer sees. A head that did not hear what was set is told again. */

@@ -99,14 +99,12 @@ export interface Ended {
 /** A command's standard streams as one; it ends, or fails with what it said, when the command does. */
 export function commandStream(channels: Channels): Duplex & { readonly ended: Promise<Ended> } {
   let said = "";
-  let status: Ended | undefined;
-  const ended = channels.closed.then(
-    () => status ?? { code: -1, said: said.trim() || "the connection to it was lost" },
-  );
+  let status = "";
+  const ended = channels.closed.then(() => endOf(status, said.trim()));
   const stream = channelStream(channels, stdin, (channel, bytes) => {
     if (channel === stdout) return bytes;
     if (channel === stderr && said.length < 4_096) said += bytes;
-    if (channel === error) status = endOf(String(bytes), said);
+    if (channel === error && status.length < 65_536) status += bytes;
     return undefined;
   });
   void ended.then(({ code, said: why }) => {
@@ -116,15 +114,26 @@ export function commandStream(channels: Channels): Duplex & { readonly ended: Pr
   return Object.assign(stream, { ended });
 }
 
+/** How a command ended, by the status that the API server sends of it. */
 function endOf(text: string, said: string): Ended {
-  const { status, message, details } = JSON.parse(text) as {
-    status: string;
-    message?: string;
-    details?: { causes?: { reason?: string; message?: string }[] };
-  };
+  const { status, message, details } = readStatus(text);
   if (status === "Success") return { code: 0, said };
   const code = details?.causes?.find(({ reason }) => reason === "ExitCode")?.message;
-  return { code: Number(code ?? -1), said: said.trim() || message || "it failed" };
+  return { code: Number(code ?? -1), said: said || message || "the connection to it was lost" };
+}
+
+interface Status {
+  readonly status?: string;
+  readonly message?: string;
+  readonly details?: { readonly causes?: readonly { reason?: string; message?: string }[] };
+}
+
+function readStatus(text: string): Status {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return { message: text.slice(0, 300) };
+  }
 }
 
 /** A connection to a port of a pod. The first two bytes of each channel only repeat the port's number. */

@@ -192,14 +192,15 @@ async function runPlugin(
   from: string,
 ): Promise<Credential> {
   const info = { apiVersion, kind: "ExecCredential", spec: { interactive: false } };
-  const variables = [
-    ...(env ?? []).map(({ name, value }) => `${name}=${value}`),
-    `KUBERNETES_EXEC_INFO=${JSON.stringify(info)}`,
-  ];
+  const variables = {
+    ...process.env,
+    ...Object.fromEntries((env ?? []).map(({ name, value }) => [name, value])),
+    KUBERNETES_EXEC_INFO: JSON.stringify(info),
+  };
   const program = command.includes("/") ? resolve(from, command) : command;
   try {
-    const words = [...variables, program, ...(args ?? [])];
-    const { stdout } = await promisify(execFile)("env", words, { timeout: pluginMs });
+    const options = { env: variables, timeout: pluginMs };
+    const { stdout } = await promisify(execFile)(program, args ?? [], options);
     const { token, expirationTimestamp: until } = Answer.parse(JSON.parse(stdout)).status;
     const expiresAt = until === undefined ? Number.POSITIVE_INFINITY : Date.parse(until) - renewMs;
     return { header: new Secret(`Bearer ${token}`), expiresAt };

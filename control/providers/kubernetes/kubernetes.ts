@@ -42,6 +42,7 @@ import {
   listPods,
   listRunning,
   lookAtPending,
+  phaseOf,
   readPod,
   removePod,
   servicePath,
@@ -148,7 +149,8 @@ export function kubernetesProvider(ways: KubeWays, log: Logger): Provider {
     const body = podOf(cluster, rank, await listNodes(api, signal), ways);
     const made = await api.send<Pod>("POST", podPath(api.namespace), body, signal);
     log.debug({ pod: name, context: api.context }, "pod created");
-    return made ?? ensurePod(api, cluster, rank, signal);
+    const now = made ?? (await readPod(api, name, signal));
+    return now ?? fail("CloudError", `pod ${name} was there, and is not any more`);
   }
 
   /** Whether a pod has waited for longer than the task, or the settings, allow. */
@@ -174,7 +176,8 @@ export function kubernetesProvider(ways: KubeWays, log: Logger): Provider {
     signal: AbortSignal,
   ): Promise<NodeState | undefined> {
     const { name, labels: own } = pod.metadata;
-    const { phase, podIP: address = "node.invalid" } = pod.status;
+    const { podIP: address = "node.invalid" } = pod.status;
+    const phase = phaseOf(pod);
     const node = { id: nodeOf(pod), rank: Number(own?.[labels.rank]), address };
     if (phase === "Failed") {
       log.warn({ pod: name, cluster: cluster.name, why: endOf(pod) }, "a pod has failed");

@@ -116,24 +116,32 @@ export function podOf(
   const { image } = machine;
   const queue = kubernetes.kueue?.["local_queue_name"];
   const affinity = affinityOf(nodes, offer);
+  // What it is found by, whatever the task says.
+  const own = {
+    metadata: {
+      name: podName(nodeId),
+      labels: {
+        ...{ [labels.control]: defaults.controlId, [labels.cluster]: id },
+        ...{ [labels.node]: nodeId, [labels.rank]: String(rank) },
+      },
+      annotations: { [clusterAnnotation]: JSON.stringify({ name, nodes: size, offer }) },
+    },
+    spec: { restartPolicy: "Never" },
+  };
   const pod = {
     apiVersion: "v1",
     kind: "Pod",
     metadata: {
-      name: podName(nodeId),
       labels: {
         ...clusterLabels(cluster, defaults),
-        ...{ [labels.node]: nodeId, [labels.rank]: String(rank) },
         ...(queue !== undefined && { "kueue.x-k8s.io/queue-name": queue }),
       },
       annotations: {
         ...cluster.labels,
-        [clusterAnnotation]: JSON.stringify({ name, nodes: size, offer }),
         [labels.user]: user.name,
       },
     },
     spec: {
-      restartPolicy: "Never",
       automountServiceAccountToken: false,
       enableServiceLinks: false,
       hostname: podName(nodeId),
@@ -165,7 +173,8 @@ export function podOf(
       volumes: [{ name: "shm", emptyDir: { medium: "Memory" } }],
     },
   };
-  return merge(merge(pod, { metadata: kubernetes.custom_metadata }), kubernetes.pod_config);
+  const { custom_metadata: metadata, pod_config: more } = kubernetes;
+  return [{ metadata }, more, own].reduce<object>(merge, pod);
 }
 
 /** A pod ends with its agent, so that is all it takes to turn a node off. */

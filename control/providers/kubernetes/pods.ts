@@ -1,5 +1,5 @@
 import type { KubeApi } from "../../doors/kubernetes/api.ts";
-import { podPath } from "../../doors/kubernetes/exec.ts";
+import { containerName, podPath } from "../../doors/kubernetes/exec.ts";
 import { announceDeletion } from "./bring.ts";
 import type { KubeEvent, KubeNode, ListOf, Pod } from "./objects.ts";
 import { type Pending, pendingOf } from "./pending.ts";
@@ -11,8 +11,15 @@ import { selector } from "./pod.ts";
 const deletionSeconds = 5;
 
 export const isPending = ({ status }: Pod): boolean => status.phase === "Pending";
-export const hasEnded = ({ status }: Pod): boolean =>
-  ["Succeeded", "Failed"].includes(status.phase);
+export const hasEnded = (pod: Pod): boolean => ["Succeeded", "Failed"].includes(phaseOf(pod));
+
+/** The phase of what is ours: a container that others add to a pod may outlive it. */
+export function phaseOf({ status }: Pod): Pod["status"]["phase"] {
+  const own = status.containerStatuses?.find(({ name }) => name === containerName);
+  const end = own?.state?.terminated;
+  if (end === undefined) return status.phase;
+  return end.exitCode === 0 ? "Succeeded" : "Failed";
+}
 
 export const readPod = (
   api: KubeApi,

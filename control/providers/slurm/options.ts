@@ -22,8 +22,11 @@ const reserved = [
     "ntasks",
     "ntasks-per-node",
   ],
-  ...["output", "parsable", "requeue", "no-requeue", "signal", "wrap", "cpus-per-task", "mem"],
+  ...["output", "error", "input", "parsable", "requeue", "no-requeue", "signal", "wrap", "wait"],
+  ...["cpus-per-task", "mem", "clusters", "test-only", "uid", "gid"],
 ];
+/** sbatch(1) takes the beginning of a name for the whole. */
+const isReserved = (name: string): boolean => reserved.some((one) => one.startsWith(name));
 
 /** The name of a cluster's job. */
 export const jobNameOf = ({ id }: { readonly id: string }): string => `${product.word}-${id}`;
@@ -66,7 +69,7 @@ function ownOptions(config: unknown): Record<string, string> {
   return Object.fromEntries(
     Object.entries(given).map(([key, value]) => {
       const name = key.replaceAll("_", "-");
-      if (!/^[a-z][a-z-]+$/.test(name) || reserved.includes(name))
+      if (!/^[a-z][a-z-]+$/.test(name) || isReserved(name))
         refuse(
           `config.slurm.sbatch_options: \`${key}\` cannot be set; the task's resources say it`,
         );

@@ -30,6 +30,10 @@ mv job.new job`;
 /** Ends the job $2 and everything that its cluster has on the shared file system, the folder $1. */
 export const endScript = `
 set -euo pipefail
+if [ -d "$1" ]; then
+  exec 9> "$1/lock"
+  flock --timeout 60 9
+fi
 scancel --name="$2" --user="$(id --user --name)"
 while squeue --me --noheader --name="$2" --format=%i | grep -q .; do sleep 0.2; done
 rm -rf "$1"`;
@@ -73,13 +77,14 @@ export const nodeScript = `
 folder=$1 own=$HOME rank=\${4:-$SLURM_NODEID}
 export HOME=$2/${product.word}-$(id -u)-$SLURM_JOB_ID-$rank
 read -r build node arguments < "$folder/program"
+# Others may write to the scratch folder.
+case $3 in pipe | end) [ -O "$HOME" ] && [ ! -L "$HOME" ] || exit 1 ;; esac
 case $3 in
   pipe) eval "set -- $node"; exec "$1" -e '${pipeScript}' "$HOME/.${product.word}/agent/agent.sock" ;;
   end) kill -KILL "$(cat "$HOME/agent.pid")"; exit ;;
 esac
 umask 077
-mkdir -p "$HOME"
-cd "$HOME" || exit 1
+mkdir -p "$2" && mkdir -m 700 "$HOME" && cd "$HOME" || exit 1
 trap 'cd /; rm -rf "$HOME"' EXIT
 ln -s "$own" "$HOME/home"
 export ${upper}_ON_TERM=preemption ${upper}_NOTICES=none ${upper}_NOTICE_FILE="$folder/notice.json"

@@ -50,7 +50,7 @@ export function slurmProvider({ name: site, login, folder, scratch, controlId }:
   const folderOf = (clusterId: string) => join(folder, clusterId);
 
   async function offers(need: Need): Promise<Offer[]> {
-    if (need.isSpot || need.mounts || !isAnyWithin(site, need.infra)) return [];
+    if (need.isSpot || need.mounts || need.container || !isAnyWithin(site, need.infra)) return [];
     return offersOf(site, (await nodes.read()).kinds, need);
   }
 
@@ -61,10 +61,12 @@ export function slurmProvider({ name: site, login, folder, scratch, controlId }:
     const scripts = [`${build} ${program}`, batchScript, nodeScript];
     const batch = ["batch", own, scratch];
     ended.delete(cluster.id);
+    // Not broken off: a submission that goes on by itself would be found too late.
     await login
-      .run(submitScript, [own, jobNameOf(cluster), ...scripts, ...options, ...batch], signal)
+      .run(submitScript, [own, jobNameOf(cluster), ...scripts, ...options, ...batch])
       .catch(refused)
       .finally(queue.forget);
+    signal.throwIfAborted();
     const until = performance.now() + startMs;
     while ((await find(cluster.id))?.state === "PENDING" && performance.now() < until)
       await sleep(startEveryMs, queue.forget(), { signal });
