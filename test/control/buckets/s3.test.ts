@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { Readable } from "node:stream";
 import { test } from "node:test";
 import { openS3 } from "../../../control/buckets/s3.ts";
+import { askingS3 } from "../../../control/buckets/s3-asking.ts";
 import { presign } from "../../../control/buckets/sigv4.ts";
 import { openBucket } from "../../../control/buckets/stores.ts";
 import { textIn } from "../../../control/buckets/xml.ts";
@@ -59,6 +60,21 @@ test("a busy store is asked again, and one elsewhere in its region", async (t) =
     paths.map((path) => path.split("/")[1]),
     ["us-1", "us-1", "eu-1"],
   );
+});
+
+test("no key is an object of another bucket", () => {
+  const keys = { id: "id", secret: "secret" };
+  const { addressOf } = askingS3(
+    { name: "s3://mine", endpoint: "https://s3.example", region: "r", bucket: "mine", keys },
+    now,
+  );
+
+  for (const key of ["../other/x", "a/../../other", "."])
+    assert.throws(() => addressOf({ key }), {
+      type: "ValueError",
+      message: /s3:\/\/mine: objects/,
+    });
+  assert.match(addressOf({ key: "a/..b" }), /^https:\/\/s3\.example\/mine\/a\/\.\.b\?/);
 });
 
 test("a store that stays busy says so in the end", async (t) => {

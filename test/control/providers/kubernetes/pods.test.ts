@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { containerName } from "../../../../control/doors/kubernetes/exec.ts";
 import { machinesOf } from "../../../../control/providers/kubernetes/machines.ts";
 import { merge } from "../../../../control/providers/kubernetes/merge.ts";
 import { acceleratorName, offersOf } from "../../../../control/providers/kubernetes/nodes.ts";
@@ -10,6 +11,7 @@ import {
 } from "../../../../control/providers/kubernetes/objects.ts";
 import { pendingOf } from "../../../../control/providers/kubernetes/pending.ts";
 import { graceOf, podOf } from "../../../../control/providers/kubernetes/pod.ts";
+import { phaseOf } from "../../../../control/providers/kubernetes/pods.ts";
 import type { ClusterRef, Offer } from "../../../../control/providers/provider.ts";
 
 const defaults = { controlId: "c", image: "debian", graceAtMost: 600 };
@@ -164,6 +166,40 @@ test("what a task says of its pods is laid over ours", () => {
   assert.deepEqual(spec.containers[0]?.resources.limits, { "x/y": 1 });
   assert.ok(Object.hasOwn(spec.containers[0]?.resources.requests ?? {}, "cpu"));
   assert.deepEqual(merge({ a: [1] }, { a: [2] }), { a: [1, 2] });
+});
+
+test("a task cannot change what its pods are found by", () => {
+  const offer = offerOn(aNode());
+  const theirs = {
+    name: "theirs",
+    labels: { "outrigger/control": "x", "outrigger/cluster-id": "y" },
+  };
+  const kubernetes = {
+    custom_metadata: theirs,
+    pod_config: { metadata: theirs, spec: { restartPolicy: "Always" } },
+  };
+
+  const plain = podOf(aCluster(offer), 0, [], defaults) as Pod;
+  const pod = podOf(aCluster(offer, { machine: { kubernetes } }), 0, [], defaults) as Pod;
+
+  assert.deepEqual(pod, plain);
+});
+
+test("a pod has ended with our container, whatever else runs in it", () => {
+  const ended = (exitCode: number) =>
+    phaseOf({
+      metadata: { name: "p" },
+      spec: { containers: [] },
+      status: {
+        phase: "Running",
+        containerStatuses: [
+          { name: "mesh", state: {} },
+          { name: containerName, state: { terminated: { exitCode } } },
+        ],
+      },
+    });
+
+  assert.deepEqual([ended(0), ended(137)], ["Succeeded", "Failed"]);
 });
 
 test("what a label cannot hold is an annotation", () => {
