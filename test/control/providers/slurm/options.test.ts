@@ -15,11 +15,11 @@ const aCluster = (sbatch_options: object, graceSeconds?: number): ClusterRef => 
     ...{
       provider: "slurm",
       infra: "slurm/local/low",
-      cloud: "slurm",
+
       region: "local",
       zone: "low",
     },
-    ...{ instanceType: "8CPU--62GB", cpus: 4, memoryGb: 16, isSpot: false, dollarsPerHour: 0 },
+    ...{ instanceType: "8CPU--62GB", cpus: 4, memoryGb: 16, dollarsPerHour: 0 },
     accelerators: { name: "h100", count: 2 },
   },
 });
