@@ -66,6 +66,7 @@ export function openJobLeases(world: () => Context): JobLeases {
       const until = Math.max(...silent.map((node) => endOf(task, node)));
       return { until, isOver: until <= now };
     },
+    has: (clusterId) => held.has(clusterId ?? ""),
     async begin(task, cluster, signal) {
       const { nodes } = hold(task, cluster);
       const renewals = nodes.map((node, rank) =>

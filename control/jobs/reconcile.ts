@@ -7,7 +7,7 @@ import { tellCallback } from "./callbacks/tell.ts";
 import { leave } from "./leave.ts";
 import { moveTask } from "./move.ts";
 import { isItsTurn, nudgeOthers } from "./order.ts";
-import { findOutcome } from "./outcome.ts";
+import { findOutcome, leaseOf } from "./outcome.ts";
 import { listNext, wakeQueued } from "./places.ts";
 import { tellPool } from "./pool.ts";
 import { hasEnded, type JobTask, type Outcome, taskKey } from "./schema.ts";
@@ -34,8 +34,21 @@ async function due(ctx: Context): Promise<string[]> {
     // Others may have to end at some time.
     is_primary === 1 &&
     ctx.watches.has(cluster_id ?? "");
-  const due = (await listUnsettled(ctx.db)).filter((one) => !isHeard(one));
+  const unsettled = await listUnsettled(ctx.db);
+  await Promise.all(unsettled.filter(isLeased).map((one) => takeUpLease(ctx, one)));
+  const due = unsettled.filter((one) => !isHeard(one));
   return [...due.map(({ id }) => id), ...(await listNext(ctx.db, 1))];
+}
+
+const isLeased = ({ status, lease_ms }: Unsettled): boolean =>
+  status === "RUNNING" && lease_ms !== null;
+
+/** After a start of control a task that failed before may rest for longer than its lease lasts. */
+async function takeUpLease(ctx: Context, { id, cluster_id }: Unsettled): Promise<void> {
+  if (ctx.jobLeases.has(cluster_id)) return;
+  const task = await findTask(ctx.db, id);
+  const cluster = await findCluster(ctx.db, cluster_id ?? "");
+  if (task !== undefined && cluster !== undefined) leaseOf(ctx, task, cluster);
 }
 
 type Unsettled = Awaited<ReturnType<typeof listUnsettled>>[number];

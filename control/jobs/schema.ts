@@ -208,6 +208,8 @@ export interface LeaseState {
 export interface JobLeases {
   /** Renews the lease of an attempt from now on, and says how it is. */
   keep(task: LeasedTask, cluster: Cluster): LeaseState;
+  /** Whether the lease of a cluster's attempt is being renewed. */
+  has(clusterId: string | null): boolean;
   /** Gives each node its lease, before anything runs there; false where one is over already. Throws where a node does not answer. */
   begin(task: LeasedTask, cluster: Cluster, signal: AbortSignal): Promise<boolean>;
   stop(): Promise<void>;

@@ -145,7 +145,15 @@ interface LatestFilter {
 export const listUnsettled = (db: Queries) =>
   db
     .selectFrom("job_tasks")
-    .select(["id", "status", "waits_for", "cluster_id", "next_cluster_id", "is_primary"])
+    .select([
+      "id",
+      "status",
+      "waits_for",
+      "cluster_id",
+      "next_cluster_id",
+      "is_primary",
+      "lease_ms",
+    ])
     .where("settled_at", "is", null)
     .where("queued_for", "is", null)
     // Its pool wakes a task that waits for a worker.
