@@ -4,6 +4,7 @@ import { AppError } from "../../../common/errors.ts";
 import { surelyOverMs } from "../../../contract/lease.ts";
 import { jobOperations as rows } from "../../../contract/operations/jobs.ts";
 import { openJobLeases } from "../../../control/jobs/leases.ts";
+import { managedJobs } from "../../../control/jobs/reconcile.ts";
 import { until } from "../../helpers/agent.ts";
 import { type JobBed, jobBed, silence, withJob, withRecovery } from "./bed.ts";
 
@@ -117,6 +118,18 @@ test("a lease is renewed also after the database could not be read", async (t) =
   leases.keep({ ...(await bed.task(1)), leaseMs: 10_000 }, await bed.cluster(1));
 
   await until(() => reads > 3 || undefined);
+});
+
+test("a lease is taken up with the first look after a start, however long its task rests", async (t) => {
+  const bed = await withJob(t, withRecovery("{lease: 10s}"));
+  const { clusterId } = await bed.task(1);
+  const jobLeases = openJobLeases(() => bed.world.ctx);
+  t.after(() => jobLeases.stop());
+  assert.equal(jobLeases.has(clusterId), false);
+
+  await managedJobs.due({ ...bed.world.ctx, jobLeases });
+
+  assert.equal(jobLeases.has(clusterId), true);
 });
 
 test("an attempt that its agent has ended is recovered, also when control was away for hours", async (t) => {
