@@ -192,15 +192,14 @@ async function runPlugin(
   from: string,
 ): Promise<Credential> {
   const info = { apiVersion, kind: "ExecCredential", spec: { interactive: false } };
-  const variables = {
-    ...process.env,
-    ...Object.fromEntries((env ?? []).map(({ name, value }) => [name, value])),
-    KUBERNETES_EXEC_INFO: JSON.stringify(info),
-  };
+  const variables = [
+    ...(env ?? []).map(({ name, value }) => `${name}=${value}`),
+    `KUBERNETES_EXEC_INFO=${JSON.stringify(info)}`,
+  ];
   const program = command.includes("/") ? resolve(from, command) : command;
   try {
-    const options = { env: variables, timeout: pluginMs };
-    const { stdout } = await promisify(execFile)(program, args ?? [], options);
+    const words = [...variables, program, ...(args ?? [])];
+    const { stdout } = await promisify(execFile)("env", words, { timeout: pluginMs });
     const { token, expirationTimestamp: until } = Answer.parse(JSON.parse(stdout)).status;
     const expiresAt = until === undefined ? Number.POSITIVE_INFINITY : Date.parse(until) - renewMs;
     return { header: new Secret(`Bearer ${token}`), expiresAt };
