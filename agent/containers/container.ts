@@ -22,7 +22,7 @@ export interface Container {
 /** Beside the journal, so that a corrupt one does not have scripts run outside. */
 const settingsFile = ({ config }: Pick<Agent, "config">): string =>
   join(config.agentFolder, "container.json");
-/** What removes it, for whoever ends the node, with or without the agent. */
+/** The script that removes the container when its node is deleted, with or without the agent. */
 const removalFile = ({ config }: Pick<Agent, "config">): string =>
   join(config.agentFolder, "remove-container");
 const specLabel = `${product.word}.spec`;

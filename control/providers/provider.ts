@@ -13,7 +13,7 @@ export interface Need {
   cpus?: { count: number; orMore: boolean };
   memoryGb?: { count: number; orMore: boolean };
   accelerators?: NeededAccelerators;
-  /** Accelerators of any kind; whoever asks looks at their memory. */
+  /** Accelerators of any kind; the caller checks their memory. */
   anyAccelerators?: true;
   /** How many machines are wanted together; one where it is left out. */
   nodes?: number;

@@ -9,7 +9,7 @@ import { listHosts, listTaken } from "./store.ts";
 type Availability = OutputOf<typeof rows.kubernetesGpuAvailability>;
 type NodeInfo = OutputOf<typeof rows.kubernetesNodeInfo>["node_info_dict"][string];
 
-/** Accelerators of pools and of Kubernetes, and how many of them are nobody's; places without any are left out. */
+/** Accelerators of pools and of Kubernetes, and how many of them are free; places without any are left out. */
 export async function availability(
   ctx: Context,
   input: InputOf<typeof rows.kubernetesGpuAvailability>,

@@ -34,6 +34,6 @@ export async function remove(ctx: Ground, storage: Storage, signal: AbortSignal)
     await openBucket(ctx, id, keys).bucket.destroy(signal);
   }
   await ctx.batch((tx) => deleteStorage(tx, id));
-  // What is left over of a folder after a crash is nobody's, and collected.
+  // A crash may leave parts of a folder behind; they are collected.
   if (!isInStore(storage)) await removeFolder(ctx.config.home, id);
 }

@@ -266,7 +266,7 @@ export function kubernetesProvider(ways: KubeWays, log: Logger): Provider {
 
 const nodeOf = ({ metadata }: Pod): string => metadata.labels?.[labels.node] ?? "";
 
-/** Another place may do where none has room; an image that cannot be had is a matter of this launch alone. */
+/** Another place is tried if there is no room; an image that cannot be pulled fails the launch. */
 function refuse({ why, lacks }: Pending): never {
   const details = lacks === "place" ? { refusal: "capacity" } : {};
   throw new AppError("ResourcesUnavailableError", why, details);

@@ -88,7 +88,7 @@ export function offersOf(context: string, nodes: readonly KubeNode[], need: Need
     .filter((node) => isReady(node) && node.spec.unschedulable !== true)
     .map(capacityOf)
     .filter(({ isSpot }) => need.isSpot !== true || isSpot);
-  // A task that asks for none is not to hold any; whoever asks for no nodes looks at what there is.
+  // A task that asks for none must not hold any; a query without nodes lists all there are.
   const isAsked =
     need.accelerators !== undefined || need.anyAccelerators || need.nodes === undefined;
   const kinds = !isAsked

@@ -2,7 +2,7 @@ import type { KubeEvent, Pod } from "./objects.ts";
 
 /** Why a pod does not run yet. Pure. */
 
-/** The image cannot be had, or the container cannot be made of it: another node changes nothing. */
+/** The image cannot be pulled, or no container can be made from it: another node would not help. */
 const lastingReasons = [
   "ErrImagePull",
   "ImagePullBackOff",
@@ -17,7 +17,7 @@ const lastingReasons = [
 export interface Pending {
   /** For people. */
   readonly why: string;
-  /** `place`: nothing has room for it. `pod`: what it asks for cannot be had anywhere. */
+  /** `place`: no node has room for it. `pod`: no node could ever run it as it is. */
   readonly lacks: "place" | "pod" | "time";
 }
 

@@ -115,7 +115,7 @@ export async function removePod(
   await untilGone(api, name, signal);
 }
 
-/** Why a pod does not run yet, by what is said of it, or by what happened to it. */
+/** Why a pod does not run yet, from its conditions and, if those do not say, its events. */
 export async function lookAtPending(api: KubeApi, pod: Pod, signal: AbortSignal): Promise<Pending> {
   const pending = pendingOf(pod);
   if (pending.lacks !== "time") return pending;
