@@ -40,7 +40,11 @@ def before_load_schema(context, raw_schema):
 
 @schemathesis.hook
 def before_call(context, case, kwargs):
-    """A log that is followed ends with its job, and nobody ends the jobs here."""
+    """A log that is followed ends with its job, as a wait for a job does, and nobody ends the jobs here."""
+    if case.operation.path == "/jobs/wait" and isinstance(case.body, dict):
+        timeout = case.body.get("timeout")
+        if timeout is None or type(timeout) is int and 0 < timeout < 2**31:
+            case.body["timeout"] = 0
     if case.operation.path.endswith("logs") and isinstance(case.body, dict):
         if case.body.get("follow", True) is True:
             case.body["follow"] = False
