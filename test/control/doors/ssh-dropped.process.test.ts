@@ -1,13 +1,15 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
+import { readFileSync } from "node:fs";
 import { type AddressInfo, connect, createServer } from "node:net";
+import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { Secret } from "../../../common/secret.ts";
 import { openSshConnections, type SshConnections } from "../../../control/doors/ssh/connections.ts";
 import { runOn } from "../../../control/doors/ssh/exec.ts";
 import type { SshTarget } from "../../../control/doors/ssh/target.ts";
 import { until } from "../../helpers/agent.ts";
-import { type SshHost, startSshHost, whyNoHosts } from "../../helpers/ssh-hosts.ts";
+import { startSshHost, whyNoHosts } from "../../helpers/ssh-hosts.ts";
 
 const skip = whyNoHosts();
 
@@ -27,21 +29,23 @@ test("a server that turns connections away while it is busy is asked again", {
   const ssh = open(t);
   await host.run("sed -i 's/^MaxStartups .*/MaxStartups 1/' /etc/ssh/sshd_config");
   await host.ssh("down");
-  await host.run("/usr/sbin/sshd -f /etc/ssh/sshd_config -E /var/log/sshd.log");
+  const says = (words: string) =>
+    until(
+      () => readFileSync(join(host.disk, "var/log/busy.log"), "utf8").includes(words) || undefined,
+    );
+  await host.run("/usr/sbin/sshd -f /etc/ssh/sshd_config -E /var/log/busy.log");
+  await says("Server listening");
   const waiting = connect(22, host.address);
   t.after(() => waiting.destroy());
   // It has one that does not log in, and so has no room for another.
   await once(waiting, "data");
   const greeted = hello(ssh, host.target());
-  await until(async () => (await droppedBy(host)) > 0 || undefined);
+  await says("MaxStartups");
 
   waiting.destroy();
 
   assert.equal(await greeted, "hello from ana\n");
 });
-
-const droppedBy = async ({ run }: SshHost): Promise<number> =>
-  Number(await run("grep -c 'MaxStartups' /var/log/sshd.log || true"));
 
 test("a port that takes connections and closes them is not called an SSH server", async (t) => {
   let taken = 0;
