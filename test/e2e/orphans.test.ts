@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
-import { readdirSync, renameSync } from "node:fs";
+import { readdirSync, readFileSync, renameSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { orphanOperations } from "../../contract/operations/orphans.ts";
+import { until } from "../helpers/agent.ts";
 import { startControl } from "../helpers/programs.ts";
 import { aTask, clusterOf } from "./cluster.ts";
 
@@ -24,6 +25,11 @@ test("clusters outlive the database: they are listed, adopted with their jobs, o
   await control.start();
 
   assert.equal(await kept.status(), undefined);
+  const warning =
+    /"orphans":\["(kept|left|off)".*clusters that are not in the database are running/;
+  await until(
+    () => warning.test(readFileSync(join(control.home, "control.log"), "utf8")) || undefined,
+  );
   const listed = await control.cli("api", "orphans");
   assert.match(listed.stdout, /^kept\s.*\blocal\s+1\s+1$/m, listed.stderr);
   assert.match(listed.stdout, /^left\s/m);

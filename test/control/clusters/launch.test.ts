@@ -38,7 +38,7 @@ for (const [resources, jobLimits, limits] of [
 ] as const)
   test(`with limits for ${jobLimits}, ${resources} has so many`, async (t) => {
     const world = await testWorld(t);
-    Object.assign(world.ctx.config, { jobLimits });
+    Object.assign(world.ctx.config, { jobLimits, jobProcesses: 100 });
 
     await world.run(rows.launch, { ...demo, task: `resources: ${resources}\nrun: 'true'` });
 
@@ -46,7 +46,7 @@ for (const [resources, jobLimits, limits] of [
     const { logBytes = 0, ...rest } =
       world.provider.agentOf(id).node.jobs[0]?.submission.limits ?? {};
     assert.equal(logBytes, 2 ** 30);
-    assert.deepEqual(rest, limits);
+    assert.deepEqual(rest, { ...limits, processes: 100 });
   });
 
 test("two launches of one name at once make one cluster and two jobs", async (t) => {
