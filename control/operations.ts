@@ -12,6 +12,7 @@ import { requestOperations } from "./requests/operations.ts";
 import { secretOperations } from "./secrets/operations.ts";
 import { poolOperations, serviceOperations } from "./services/operations.ts";
 import { sessionOperations } from "./sessions/operations.ts";
+import { slurmOperations } from "./slurm.ts";
 import { sshPoolOperations } from "./ssh-pools/operations.ts";
 import { storageOperations } from "./storage/operations.ts";
 import { tokenOperations } from "./tokens/operations.ts";
@@ -38,6 +39,7 @@ export const operations: Bound[] = [
   ...recipeOperations,
   ...sessionOperations,
   ...sshPoolOperations,
+  ...slurmOperations,
   ...uploadOperations,
   ...storageOperations,
   ...secretOperations,

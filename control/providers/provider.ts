@@ -81,7 +81,10 @@ export interface Machine {
 }
 
 /** A machine that is there, whatever runs on it. */
-export type MachineNow = z.output<typeof KubernetesNodeInfo>;
+export interface MachineNow extends z.output<typeof KubernetesNodeInfo> {
+  /** What a scheduler that has jobs wait in partitions says of it. */
+  readonly queue?: { readonly state: string; readonly partitions: readonly string[] };
+}
 
 /** A node as the provider sees it now. */
 export interface NodeState {
@@ -189,6 +192,12 @@ export interface Provider {
   /** Ends a node's agent, hung or not, and nothing that it started; `create` starts another. */
   readonly endAgent?: (nodeId: string, signal: AbortSignal) => Promise<void>;
 }
+
+/** How many accelerators tasks usually ask for of a machine with so many: one, two, four, ..., and all. */
+export const usualCounts = (most: number): number[] => [
+  ...[1, 2, 4, 8, 16].filter((count) => count < most),
+  most,
+];
 
 /** Whether a machine of this offer satisfies what a task asks of each node. */
 export function meets(offer: Offer, need: Need): boolean {

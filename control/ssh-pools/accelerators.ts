@@ -15,15 +15,13 @@ export async function availability(
   input: InputOf<typeof rows.kubernetesGpuAvailability>,
   { signal }: Call,
 ): Promise<Availability> {
-  const { context, name_filter: filter, quantity_filter: least, is_ssh: isSsh } = input;
+  const { context, is_ssh: isSsh } = input;
   const pool = context?.replace(contextPrefix, "");
   const hosts = isSsh === false ? [] : await hostsOf(ctx, pool);
   const pods = isSsh === true ? [] : await machinesOf(ctx, context, signal);
   return [...hosts, ...pods].flatMap(([place, nodes]) => {
-    const own = nodes
-      .filter(({ accelerator_type: name }) => name !== null && fits(name, filter))
-      .filter(({ total }) => total.accelerator_count >= (least ?? 1));
-    return own.length === 0 ? [] : [[place, rowsOf(own)] as Availability[number]];
+    const rows = rowsOf(nodes, input);
+    return rows.length === 0 ? [] : [[place, rows] as Availability[number]];
   });
 }
 
@@ -59,14 +57,24 @@ const machinesOf = async (
   context: string | null,
   signal: AbortSignal,
 ): Promise<Places> =>
-  (await Promise.all(providers.map((one) => one.inspect?.(context, signal) ?? []))).flat();
+  (
+    await Promise.all(
+      providers
+        .filter(({ name }) => name === "kubernetes")
+        .map((one) => one.inspect?.(context, signal) ?? []),
+    )
+  ).flat();
 
-function fits(name: string, filter: string | null): boolean {
-  return filter === null || name.toLowerCase().includes(filter.toLowerCase());
-}
-
-function rowsOf(nodes: readonly NodeInfo[]): Availability[number][1] {
-  const kinds = Map.groupBy(nodes, ({ accelerator_type: name }) => name ?? "");
+/** The accelerators of these machines by kind: the counts that one may ask for, how many there are, how many free. */
+export function rowsOf(
+  nodes: readonly NodeInfo[],
+  filters: { readonly name_filter: string | null; readonly quantity_filter: number | null },
+): Availability[number][1] {
+  const { name_filter: name, quantity_filter: least } = filters;
+  const matching = nodes
+    .filter(({ accelerator_type: kind }) => kind?.toLowerCase().includes(name?.toLowerCase() ?? ""))
+    .filter(({ total }) => total.accelerator_count >= (least ?? 1));
+  const kinds = Map.groupBy(matching, ({ accelerator_type: kind }) => kind ?? "");
   return [...kinds].map(([name, own]) => {
     const totals = own.map(({ total }) => total.accelerator_count);
     const counts = [...new Set(totals.flatMap(sharesOf))].sort((a, b) => a - b);

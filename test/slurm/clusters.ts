@@ -3,6 +3,7 @@ import { mkdirSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { jobOperations } from "../../contract/operations/jobs.ts";
+import { slurmOperations } from "../../contract/operations/slurm.ts";
 import { clusterOf } from "../e2e/cluster.ts";
 import { hookedCluster } from "../e2e/hooked.ts";
 import { until } from "../helpers/agent.ts";
@@ -51,6 +52,22 @@ test("a cluster of two Slurm nodes with GPUs, from its launch to its end", optio
     assert.equal(jobs, "2");
     const { text } = await pair.follow(await pair.exec(aTask("echo again")));
     assert.match(text, /again/);
+  });
+
+  await t.test("the nodes tell which GPUs are free", async () => {
+    const { client } = control;
+    const free = await client.callAndGet(slurmOperations.slurmGpuAvailability, {});
+    assert.deepEqual(free, [["local", [["h100", [1, 2, 4], 8, 4]], null]]);
+    for (const row of [slurmOperations.slurmNodeInfo, slurmOperations.slurmNodeInfoByGet]) {
+      const nodes = await client.callAndGet(row, {});
+      const told = nodes.map((node) => [node.node_name, node.node_state, node.free_gpus]);
+      assert.deepEqual(told, [
+        ["n1", "mixed", 2],
+        ["n2", "mixed", 2],
+      ]);
+    }
+    const { stdout } = await control.cli("gpus", "list");
+    assert.match(stdout, /^h100 .*1, 2, 4 .*slurm/m);
   });
 
   await t.test("it goes on while control is killed, and is found again", async () => {

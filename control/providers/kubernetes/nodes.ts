@@ -1,4 +1,4 @@
-import { meets, type Need, type Offer } from "../provider.ts";
+import { meets, type Need, type Offer, usualCounts } from "../provider.ts";
 import { type Amounts, amountOf, type KubeNode } from "./objects.ts";
 
 /** What pods can be given on the nodes of a cluster. Pure. */
@@ -101,13 +101,12 @@ export function offersOf(context: string, nodes: readonly KubeNode[], need: Need
   });
 }
 
-/** What pods usually ask for of a kind: one, two, four, ..., and all that a node has. */
+/** What pods usually ask for of a kind. */
 function countsOf(there: readonly Capacity[], name: string): number[] {
   const most = Math.max(
     ...there.map(({ accelerators: one }) => (one?.name === name ? one.count : 0)),
   );
-  const usualOnes = [1, 2, 4, 8, 16].filter((count) => count < most);
-  return [...usualOnes, most];
+  return usualCounts(most);
 }
 
 function offerOf(context: string, accelerators: Offer["accelerators"], need: Need): Offer {

@@ -1,4 +1,4 @@
-import { meets, type Need, type Offer } from "../provider.ts";
+import { meets, type Need, type Offer, usualCounts } from "../provider.ts";
 
 /** Nodes of one kind in a partition. */
 export interface NodeKind {
@@ -38,7 +38,6 @@ function readKind([
   memory,
   gres = "",
 ]: string[]): NodeKind {
-  const [, type, gpus] = /(?:^|,)gpu(?::([^:,(]*[^\d:,(][^:,(]*))?:(\d+)/.exec(gres) ?? [];
   return {
     partition: partition.replace(/\*$/, ""),
     isDefault: partition.endsWith("*"),
@@ -46,12 +45,19 @@ function readKind([
     count: Number(count),
     cpus: Number.parseInt(cpus ?? "", 10),
     memoryMb: Number.parseInt(memory ?? "", 10),
-    gpus: gpus === undefined ? null : { name: type ?? unnamed, count: Number(gpus) },
+    gpus: gpusOf(gres),
   };
 }
 
 /** The name of accelerators whose type Slurm does not know. */
 export const unnamed = "GPU";
+
+/** The GPUs among generic resources, `gpu:h100:4(S:0-1)`; null where there are none. */
+export function gpusOf(gres: string): NodeKind["gpus"] {
+  const [, name = unnamed, count] =
+    /(?:^|,)gpu(?::([^:,(]*[^\d:,(][^:,(]*))?:(\d+)/.exec(gres) ?? [];
+  return count === undefined ? null : { name, count: Number(count) };
+}
 
 /** A time limit in seconds; null is without an end. Source: sbatch(1), `--time`. */
 export function secondsOfLimit(text: string): number | null {
@@ -71,16 +77,27 @@ export function secondsOfLimit(text: string): number | null {
 export function offersOf(site: string, kinds: readonly NodeKind[], need: Need): Offer[] {
   const offers = kinds
     .filter(({ count }) => count >= (need.nodes ?? 1))
-    .flatMap((kind) => toOffer(site, kind, need) ?? [])
+    .flatMap((kind) => gpusFor(kind, need).flatMap((gpus) => toOffer(site, kind, need, gpus) ?? []))
     .filter((offer) => meets(offer, need));
   return [...new Map(offers.map((one) => [`${one.infra} ${one.instanceType}`, one])).values()];
 }
 
-function toOffer(site: string, kind: NodeKind, need: Need): Offer | undefined {
-  const wanted = need.accelerators;
-  const gpus =
-    wanted && kind.gpus ? { name: kind.gpus.name, count: Math.ceil(wanted.count) } : null;
-  if (gpus !== null && gpus.count > (kind.gpus?.count ?? 0)) return undefined;
+/** A task that asks for no GPUs must not hold any; a query without nodes lists all there are. */
+function gpusFor({ gpus }: NodeKind, need: Need): NodeKind["gpus"][] {
+  if (gpus === null) return [null];
+  const { accelerators: wanted, anyAccelerators, nodes } = need;
+  const isAsked = anyAccelerators === true || nodes === undefined;
+  const counts = wanted ? [Math.ceil(wanted.count)] : isAsked ? usualCounts(gpus.count) : [];
+  const some = counts.filter((count) => count <= gpus.count);
+  return [...(wanted ? [] : [null]), ...some.map((count) => ({ ...gpus, count }))];
+}
+
+function toOffer(
+  site: string,
+  kind: NodeKind,
+  need: Need,
+  gpus: NodeKind["gpus"],
+): Offer | undefined {
   const gpuShare = gpus === null ? 0 : gpus.count / (kind.gpus?.count ?? 1);
   const usual = Math.max(1, Math.floor(kind.cpus * gpuShare));
   const cpus = need.cpus === undefined ? usual : Math.max(1, Math.ceil(need.cpus.count));

@@ -123,3 +123,6 @@ set -euo pipefail
 sinfo --noheader --exact --format='%P|%a|%l|%D|%c|%m|%G'
 echo --
 sinfo --noheader --Node --format='%N|%o'`;
+
+/** Every node, with what is taken of it. */
+export const machinesScript = "scontrol --details --oneliner show node";

@@ -9,12 +9,14 @@ import { openChannelDoor } from "../../doors/ssh/door.ts";
 import type { ClusterRef, FoundNode, Need, NodeState, Offer, Provider } from "../provider.ts";
 import { wrapErrors } from "../wrap-errors.ts";
 import type { Login } from "./login.ts";
+import { readMachines } from "./machines.ts";
 import { offersOf, readNodes } from "./offers.ts";
 import { jobNameOf, optionsOf } from "./options.ts";
 import { type Allocation, isOpen, readQueue, stateOf } from "./queue.ts";
 import {
   batchScript,
   endScript,
+  machinesScript,
   nodeScript,
   nodesScript,
   queueScript,
@@ -147,6 +149,10 @@ export function slurmProvider({ name: site, login, folder, scratch, controlId }:
     queues: true,
     agentBuild: build,
     places: async () => ["slurm", `slurm/${site}`],
+    async inspect(place, signal) {
+      if (place !== null && place !== site) return [];
+      return [[site, readMachines(await login.run(machinesScript, [], signal))]];
+    },
     ...wrapErrors("Slurm", {
       ...{ offers, prepare, list, destroy },
       find: findNodes,

@@ -88,17 +88,17 @@ test("an operation that is answered as unbuilt has no code", () => {
   );
 });
 
-test("only operations of Kubernetes, Slurm and debug dumps have no code", () => {
+test("only operations of Kubernetes and debug dumps have no code", () => {
   const withCode = new Set(built.map(({ row }) => row.name));
 
   const unbuilt = operations.filter(({ name }) => !withCode.has(name)).map(({ name }) => name);
 
-  const known = /kubernetes|slurm|^local_|debug/;
+  const known = /kubernetes|^local_|debug/;
   assert.deepEqual(
     unbuilt.filter((name) => !known.test(name)),
     [],
   );
-  assert.equal(unbuilt.length, 9);
+  assert.equal(unbuilt.length, 6);
 });
 
 for (const row of operations)

@@ -62,9 +62,9 @@ const cases: Record<string, Case> = {
     says: /^the task has no `service` section/,
   },
   "an operation that is not built": {
-    send: ["/slurm_gpu_availability", {}],
+    send: ["/debug/dump_create", {}],
     type: "NotImplementedError",
-    says: /^realtime_slurm_gpu_availability is not built yet in this version$/,
+    says: /^create_debug_dump is not built yet in this version$/,
   },
   "a volume that no provider here can make": {
     send: ["/volumes/apply", { name: "a", volume_type: "k8s-pvc", cloud: "k8s", size: "1Gi" }],
