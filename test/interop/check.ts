@@ -21,8 +21,8 @@ const pauseMs = 200;
 const linesAtOnce = 3;
 const logTailLength = 8_000;
 const tables = [
-  ...["basics", "clusters", "containers", "services", "worker-pools", "pools", "workspaces"],
-  "last",
+  ...["basics", "clusters", "storage", "containers", "services", "worker-pools", "pools"],
+  ...["workspaces", "last"],
 ];
 
 /** Ports for the services of each client: control planes that look for free ones meet in the same range. */
