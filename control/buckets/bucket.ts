@@ -19,8 +19,8 @@ export interface Bucket {
   list(prefix: string, signal: AbortSignal): AsyncGenerator<StoredObject>;
   /** Where the holder of the address may read an object for a day. It is a secret. */
   addressOf(key: string): string;
-  /** Whether the bucket exists. */
-  isThere(signal: AbortSignal): Promise<boolean>;
+  /** Whether the bucket exists, and has objects. */
+  look(signal: AbortSignal): Promise<"missing" | "empty" | "filled">;
   /** Makes the bucket, if the keys have none of that name. Throws `ConflictError` where somebody else has it. */
   make(signal: AbortSignal): Promise<void>;
   /** Writes a file as an object, in place of one of that key. */

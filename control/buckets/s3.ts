@@ -32,9 +32,10 @@ export function openS3(address: S3Address, now: () => Date, firstWaitMs?: number
       );
       return first?.key === key ? first : undefined;
     },
-    async isThere(signal) {
+    async look(signal) {
       const answer = await page({ "max-keys": "1" }, signal);
-      return answer.status !== 404 && readList(address, answer) !== "";
+      if (answer.status === 404) return "missing";
+      return listIn(readList(address, answer)).length > 0 ? "filled" : "empty";
     },
     ...writing(address, ask, list),
   };

@@ -5,7 +5,7 @@ import { type Bound, bind } from "../bind.ts";
 import { removeFolder } from "../buckets/folder.ts";
 import { openBucket } from "../buckets/stores.ts";
 import type { Ground } from "../ground.ts";
-import { isInStore, type Storage, toRecord } from "./schema.ts";
+import { isInStore, mayBeForeign, type Storage, toRecord } from "./schema.ts";
 import { deleteStorage, findKeys, findStorage, listStorages } from "./store.ts";
 
 /** Buckets that tasks name: list and delete. Tasks make them. */
@@ -26,12 +26,14 @@ export const storageOperations: Bound[] = [
   ),
 ];
 
-/** Deletes a storage with all that is in it. Throws as its bucket does, which may be gone already. */
+/** Deletes a storage with all that is in it, but no files that may be somebody else's. Throws as its bucket does, which may be gone already. */
 export async function remove(ctx: Ground, storage: Storage, signal: AbortSignal): Promise<void> {
   const { id } = storage;
   if (isInStore(storage)) {
     const keys = await findKeys(ctx.db, ctx.seal, id);
-    await openBucket(ctx, id, keys).bucket.destroy(signal);
+    const { bucket } = openBucket(ctx, id, keys);
+    const found = await bucket.look(signal);
+    if (found !== "missing" && !mayBeForeign(storage, found)) await bucket.destroy(signal);
   }
   await ctx.batch((tx) => deleteStorage(tx, id));
   // A crash may leave parts of a folder behind; they are collected.

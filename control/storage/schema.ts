@@ -9,7 +9,7 @@ export interface Storage {
   readonly id: string;
   readonly workspace: string;
   readonly user: { readonly id: string; readonly name: string };
-  /** READY once the first files are there. */
+  /** INIT once its bucket is made, READY once the first files are there; INIT_FAILED before that. */
   readonly status: StorageRecord["status"];
   readonly createdAt: number;
   /** The command line that used it last. */
@@ -18,6 +18,10 @@ export interface Storage {
 
 /** Whether it is a bucket of a store, not a folder of control. */
 export const isInStore = ({ id }: Pick<Storage, "id">): boolean => isUri(id);
+
+/** Whether a bucket that was found may be somebody else's: control made none, or was killed before it recorded that it had. */
+export const mayBeForeign = ({ status }: Storage, found: "empty" | "filled"): boolean =>
+  status === "INIT_FAILED" && found === "filled";
 
 /** Where storages are, as tasks and the wire name it; it knows no store of control's own. */
 const kinds = { s3: "S3", gs: "GCS" } as const;

@@ -1,4 +1,3 @@
-import { randomUUID } from "node:crypto";
 import { fail } from "../../../common/errors.ts";
 import { listedBy } from "../../../contract/spelling.ts";
 import { seesWorkspace } from "../../access/identity.ts";
@@ -62,10 +61,11 @@ const refuseTaken = (bucket: string): never =>
     { bucket },
   );
 
-/** Where a storage is, and the keys that it came with. */
-interface Whereabouts {
-  readonly id?: string;
+/** Where a new storage is, with the keys that it came with, and how far it is. */
+interface Beginning {
+  readonly id: string;
   readonly keys?: Keys | undefined;
+  readonly status: Storage["status"];
 }
 
 /** Records the storage of a bucket, which may be there before; its id, and whether it is new. */
@@ -73,14 +73,14 @@ export async function claim(
   ctx: Ground,
   named: NamedBucket,
   before: Storage | undefined,
-  { id = randomUUID(), keys }: Whereabouts,
+  { id, keys, status }: Beginning,
   use: Use,
 ): Promise<{ id: string; isNew: boolean }> {
   const { call, lastUse } = use;
   const storage = before ?? {
     ...{ name: named.bucket, id, workspace: call.workspace, lastUse },
     user: { id: call.user.id, name: call.user.name },
-    status: "INIT" as const,
+    status,
     createdAt: ctx.now().getTime(),
   };
   const isNew = await ctx.batch(async (tx) => {
@@ -93,6 +93,10 @@ export async function claim(
   return { id: meanwhile?.id ?? refuseTaken(named.bucket), isNew };
 }
 
-/** Records that a storage has its files. */
-export const setReady = (ctx: Ground, id: string, { lastUse }: Use): Promise<void> =>
-  ctx.batch((tx) => setUse(tx, id, { status: "READY", lastUse }));
+/** Records how far a storage is. */
+export const setStatus = (
+  ctx: Ground,
+  id: string,
+  status: Storage["status"],
+  { lastUse }: Use,
+): Promise<void> => ctx.batch((tx) => setUse(tx, id, { status, lastUse }));

@@ -1,12 +1,19 @@
-import { fail } from "../../../common/errors.ts";
+import { fail, toAppError } from "../../../common/errors.ts";
 import type { Entry } from "../../../contract/files-api.ts";
 import type { Bucket } from "../../buckets/bucket.ts";
 import { type Filled, fillBucket } from "../../buckets/fill.ts";
 import { openBucket } from "../../buckets/stores.ts";
 import type { Ground } from "../../ground.ts";
-import type { Storage } from "../../storage/schema.ts";
-import { findKeys } from "../../storage/store.ts";
-import { claim, type NamedBucket, refuseAbsent, setReady, type Use } from "./claimed-bucket.ts";
+import { mayBeForeign, type Storage } from "../../storage/schema.ts";
+import { deleteStorage, findKeys } from "../../storage/store.ts";
+import {
+  claim,
+  findOwn,
+  type NamedBucket,
+  refuseAbsent,
+  setStatus,
+  type Use,
+} from "./claimed-bucket.ts";
 import { refuseWithoutKeys } from "./mounted.ts";
 import type { FetchedParcel, MountedParcel } from "./parcels.ts";
 import { describeOffer } from "./text.ts";
@@ -36,25 +43,52 @@ export async function fillInStore(
   if (mounted !== undefined && own === undefined) refuseWithoutKeys(name, uri);
   const keys = own ?? (before && (await findKeys(ctx.db, ctx.seal, before.id)));
   const { bucket } = openBucket(ctx, uri, keys);
-  const isMade = await make(bucket, named, signal);
-  const isOurs = isMade || before !== undefined;
-  if (!isOurs && own === undefined && sources.length > 0) refuseForeign(named);
-  const claimed = isOurs ? await claim(ctx, named, before, { id: uri, keys: own }, use) : undefined;
+  const claimed = await claimMade(ctx, bucket, named, use);
+  if (claimed === undefined && own === undefined && sources.length > 0) refuseForeign(named);
   if (sources.length > 0) {
     const filled = await fillBucket(bucket, entries, fileOf, signal);
     print(`${name}: ${describeFilled(filled, uri)}\n`);
   }
-  if (claimed !== undefined) await setReady(ctx, claimed.id, use);
+  if (claimed !== undefined) await setStatus(ctx, claimed.id, "READY", use);
   const passing = claimed?.isNew && !isPersistent ? claimed.id : undefined;
   return { name, destination, passing, ...(mounted ? { mounted } : { uri, keys }) };
 }
 
-/** Makes a bucket that is not there yet; false for one that is. */
-async function make(bucket: Bucket, named: InStore, signal: AbortSignal): Promise<boolean> {
-  if (await bucket.isThere(signal)) return false;
-  if (named.mounted === undefined && named.sources.length === 0) refuseAbsent(named);
-  await bucket.make(signal);
-  return true;
+/** The storage of a bucket, which is made where it does not exist; undefined for one that control did not make. */
+async function claimMade(ctx: Ground, bucket: Bucket, named: InStore, use: Use) {
+  const { signal } = use.call;
+  const found = await bucket.look(signal);
+  // Read after the look: another launch may make it now.
+  const before = await findOwn(ctx, named, use);
+  const isMissing = found === "missing";
+  if (!isMissing && (before === undefined || mayBeForeign(before, found))) return undefined;
+  if (isMissing && named.mounted === undefined && named.sources.length === 0) refuseAbsent(named);
+  // It is recorded before it exists, so that a control that is killed here leaves none that nobody knows of.
+  const beginning = {
+    id: named.uri,
+    keys: named.keysOf(named.uri),
+    status: "INIT_FAILED",
+  } as const;
+  const claimed = await claim(ctx, named, before, beginning, use);
+  if (isMissing) await make(ctx, bucket, claimed, signal);
+  if (before?.status !== "READY") await setStatus(ctx, claimed.id, "INIT", use);
+  return claimed;
+}
+
+/** Makes a bucket. A new storage whose bucket the store refuses to make is forgotten. */
+async function make(
+  ctx: Ground,
+  bucket: Bucket,
+  { id, isNew }: { id: string; isNew: boolean },
+  signal: AbortSignal,
+): Promise<void> {
+  try {
+    await bucket.make(signal);
+  } catch (error) {
+    const isRefused = ["ConflictError", "PermissionDeniedError"].includes(toAppError(error).type);
+    if (isNew && isRefused) await ctx.batch((tx) => deleteStorage(tx, id));
+    throw error;
+  }
 }
 
 /** Control's own keys write to the buckets alone that control made. */

@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import { fail } from "../../../common/errors.ts";
 import type { Entry } from "../../../contract/files-api.ts";
 import { baseNameOf } from "../../../contract/task/storage-uri.ts";
@@ -9,7 +10,7 @@ import {
   findOwn,
   type NamedBucket,
   refuseAbsent,
-  setReady,
+  setStatus,
   type Use,
 } from "./claimed-bucket.ts";
 import { type BucketFiles, fillInStore } from "./in-store.ts";
@@ -61,9 +62,10 @@ async function fillFolder(
 ): Promise<StoredParcel> {
   const { name, destination, sources, isPersistent } = named;
   if (before === undefined && sources.length === 0) refuseAbsent(named);
-  const { id, isNew } = await claim(ctx, named, before, {}, use);
+  const beginning = { id: randomUUID(), status: "INIT" } as const;
+  const { id, isNew } = await claim(ctx, named, before, beginning, use);
   if (sources.length > 0) await addToFolder(ctx.config.home, id, entries, fileOf);
-  await setReady(ctx, id, use);
+  await setStatus(ctx, id, "READY", use);
   // One that was there before is somebody's, whatever this task says of it.
   return { name, destination, bucketId: id, passing: isNew && !isPersistent ? id : undefined };
 }

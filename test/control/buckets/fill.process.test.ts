@@ -37,13 +37,14 @@ test("a bucket is made, filled with what it lacks, and deleted", { skip: whyNoS3
   ];
   const fill = (some = entries) => fillBucket(bucket, some, fileOf, signal);
 
-  assert.equal(await bucket.isThere(signal), false);
+  assert.equal(await bucket.look(signal), "missing");
   await bucket.make(signal);
   await bucket.make(signal);
-  assert.equal(await bucket.isThere(signal), true);
+  assert.equal(await bucket.look(signal), "empty");
 
   const all = { files: 3, changed: 3, changedBytes: large.length + 4, links: 1 };
   assert.deepEqual(await fill(), all);
+  assert.equal(await bucket.look(signal), "filled");
   assert.equal(stored("a b/ü+&.txt").toString(), "text");
   assert.equal(stored("empty").length, 0);
   assert.ok(stored("large").equals(large));

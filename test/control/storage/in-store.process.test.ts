@@ -3,11 +3,13 @@ import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
+import { AppError } from "../../../common/errors.ts";
 import { clusterOperations as clusters } from "../../../contract/operations/clusters.ts";
 import { storageOperations as rows } from "../../../contract/operations/storage.ts";
 import { collect } from "../../../control/collector.ts";
 import { findStorage, setKeys } from "../../../control/storage/store.ts";
 import { startS3, whyNoS3 } from "../../helpers/s3-store.ts";
+import { openLink } from "../../helpers/store-link.ts";
 import { testWorld } from "../../helpers/world.ts";
 import { launch } from "./rows.ts";
 
@@ -48,6 +50,57 @@ test("control's own keys make buckets, and write to no bucket of others", {
   await assert.rejects(launch(world, files, { name: "my-set", store: "gcs" }), {
     message: "~/set: there is a storage my-set already, which is not gs://my-set",
   });
+});
+
+test("a bucket is recorded before it is made, and only what control surely made is deleted with its files", {
+  skip: whyNoS3,
+}, async (t) => {
+  const { world, store, isThere } = await worldWithStore(t, true);
+  const { batch } = world.ctx;
+  const statusOf = async () => (await findStorage(world.ctx.db, "my-set"))?.status;
+  const remove = () => world.run(rows.delete, { name: "my-set" });
+  const launchKilled = async () => {
+    const dies: typeof batch = (work) => {
+      if (!isThere("my-set")) return batch(work);
+      Object.assign(world.ctx, { batch });
+      return Promise.reject(new AppError("StorageError", "killed"));
+    };
+    Object.assign(world.ctx, { batch: dies });
+    await assert.rejects(launch(world, files, storage), /killed/);
+  };
+
+  await launchKilled();
+  assert.equal(await statusOf(), "INIT_FAILED");
+  await launch(world, files, storage);
+  assert.ok(isThere("my-set/a"));
+  assert.equal(await statusOf(), "READY");
+  await remove();
+  assert.ok(!isThere("my-set"));
+
+  await launchKilled();
+  await remove();
+  assert.ok(!isThere("my-set"));
+
+  await launchKilled();
+  await store.put("my-set/of-others", "stays");
+  await assert.rejects(
+    launch(world, files, storage),
+    /exists and is not a storage of this control/,
+  );
+  await remove();
+  assert.ok(isThere("my-set/of-others"));
+  assert.equal(await statusOf(), undefined);
+});
+
+test("a bucket that the store refuses to make leaves no record", { skip: whyNoS3 }, async (t) => {
+  const { world, store } = await worldWithStore(t, true);
+  const link = await openLink(t, store.endpoint);
+  Object.assign(world.ctx.config, { s3Endpoint: link.url });
+  link.refusesWrites = true;
+
+  await assert.rejects(launch(world, files, storage), /s3:\/\/my-set refuses access/);
+
+  assert.deepEqual(await world.run(rows.list, {}), []);
 });
 
 test("buckets that are not persistent go with their cluster by the keys of its task, each for itself", {
