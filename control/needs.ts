@@ -58,7 +58,7 @@ export const needsOf = (asked: Asked): Need[] =>
 
 /** What providers are asked for a candidate of all nodes together. */
 export const needOf = (
-  { nodes, network, isSpot, mounts }: Pick<Asked, "nodes" | "network" | "isSpot" | "mounts">,
+  { nodes, network, isSpot, mounts, planned }: Omit<Asked, "resources" | "near">,
   candidate: ResourceRequest,
 ): Need => ({
   ...machineOf(candidate),
@@ -66,6 +66,7 @@ export const needOf = (
   ...(network && { network }),
   ...(isSpot && { isSpot }),
   ...(mounts && { mounts }),
+  ...(planned && { planned }),
 });
 
 function machineOf(candidate: ResourceRequest): Need {

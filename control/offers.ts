@@ -122,12 +122,14 @@ export function refuseRefused(asked: Asked, { refused, silent }: Offers): never 
 const namedAtMost = 30;
 
 async function refuseUnoffered(ctx: Context, asked: Asked, signal: AbortSignal): Promise<never> {
-  const [kind, on] = asked.isSpot ? [{ isSpot: true as const }, " on spot"] : [{}, ""];
+  const { isSpot, planned } = asked;
+  const [on, left] = [isSpot ? " on spot" : "", planned ? "besides what is planned already, " : ""];
+  const kind = { ...(isSpot && { isSpot }), ...(planned && { planned }) };
   const { offers, silent } = await collectOffers(ctx.catalog(), ctx.providers, kind, signal);
   const there = [...offers.map(describeOffer), ...silent].join("; ");
   fail(
     "ResourcesUnavailableError",
-    `nothing offers ${describeAsked(asked)}${on}; there is${on}: ` +
+    `nothing offers ${describeAsked(asked)}${on}; ${left}there is${on}: ` +
       `${there || "nothing at all"}${await shortagesIn(ctx, asked)}${await hintOn(ctx, asked)}` +
       hintOnKind(ctx, asked, offers),
   );

@@ -9,6 +9,7 @@ import type { Context } from "../context.ts";
 import { askedOfReplica, asksForSpot } from "../needs.ts";
 import { describeOffer } from "../offer-words.ts";
 import { chosenOf, isOffered, weighOffers } from "../offers.ts";
+import type { Planned } from "../providers/provider.ts";
 import { readDocument } from "../task.ts";
 import { withVolumes } from "../volumes/place.ts";
 import { withDefaults } from "../workspaces/defaults.ts";
@@ -26,30 +27,39 @@ export async function optimize(
   const document = readDocument(await withVolumes(ctx, whole, call));
   if (minimize === 1)
     call.print("machines are chosen by price; how long the task takes on each is unknown\n");
-  const prices: number[] = [];
-  for (const task of document.tasks) prices.push(await planOf(ctx, task, call));
-  if (prices.length < 2) return null;
   const isGroup = document.kind === "group";
+  const planned: Planned[] = [];
+  for (const task of document.tasks)
+    planned.push(await planOf(ctx, task, isGroup ? planned : [], call));
+  if (planned.length < 2) return null;
+  const prices = planned.map(({ offer, nodes }) => offer.dollarsPerHour * nodes);
   const price = isGroup ? prices.reduce((sum, one) => sum + one, 0) : Math.max(...prices);
   const how = isGroup ? "together" : "one after the other, at most";
   call.print(`${prices.length} tasks ${how} $${price.toFixed(2)} an hour\n`);
   return null;
 }
 
-/** Prints what a task would take; what an hour of that costs. Throws as `chosenOf` does. */
-async function planOf(ctx: Context, task: Task, call: Call): Promise<number> {
+/** Prints what a task would take besides others that run with it. Throws as `chosenOf` does. */
+async function planOf(
+  ctx: Context,
+  task: Task,
+  others: readonly Planned[],
+  call: Call,
+): Promise<Planned> {
   const { name = "task", nodes, service } = task;
-  const asked = await askedOf(ctx, task, call);
+  const planned = others.length > 0 ? { planned: [...others] } : {};
+  const asked = { ...(await askedOf(ctx, task, call)), ...planned };
   const choice = await weighOffers(ctx, asked, call.signal);
   call.print(candidatesTable(ctx, asked, choice));
   const offer = await chosenOf(ctx, asked, choice, call.signal);
   const dollars = offer.dollarsPerHour * nodes;
   const each = service === undefined ? "" : `${countOf(service.replicas)}, each `;
   const base = offer.isSpot ? (service?.replicas.baseOndemandReplicas ?? 0) : 0;
-  const others = base > 0 ? `; ${base} of them on demand` : "";
+  const onDemand = base > 0 ? `; ${base} of them on demand` : "";
   const price = `$${dollars.toFixed(2)} an hour`;
-  call.print(`${name}: ${each}${nodes} × ${describeOffer(offer)}, ${price}${others}\n`);
-  return dollars;
+  call.print(`${name}: ${each}${nodes} × ${describeOffer(offer)}, ${price}${onDemand}\n`);
+  const image = task.resources.candidates[0]?.image;
+  return { offer, nodes, machine: image ? { image } : {} };
 }
 
 /** What is asked for a task: of a service that uses spot on spot, while there is any. */

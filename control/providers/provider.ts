@@ -25,6 +25,13 @@ export interface Need {
   container?: true;
   /** At the price of one that the cloud may take back at any time; left out is one that stays. */
   isSpot?: true;
+  /** Clusters that the same plan has given machines to: those are not free any more. */
+  planned?: readonly Planned[];
+}
+
+/** A cluster of a plan. */
+export interface Planned extends Pick<ClusterRef, "offer" | "nodes"> {
+  readonly machine: Pick<Machine, "image">;
 }
 
 /** So many of a kind, or of any kind with so much memory each. */

@@ -1,7 +1,7 @@
 import { fail } from "../../common/errors.ts";
 import { isWithin } from "../../contract/task/infra.ts";
 import type { Host, ReadyHost } from "../ssh-pools/schema.ts";
-import { type ClusterRef, meets, type Need, type Offer } from "./provider.ts";
+import { meets, type Need, type Offer, type Planned } from "./provider.ts";
 
 /** What of an offer tells machines apart. */
 type Machine = Pick<Offer, "cpus" | "memoryGb" | "accelerators">;
@@ -12,7 +12,8 @@ type Machine = Pick<Offer, "cpus" | "memoryGb" | "accelerators">;
  */
 export function offersOf(free: readonly ReadyHost[], need: Need): Offer[] {
   const count = need.nodes ?? 1;
-  const groups = Map.groupBy(free, (host) =>
+  const left = (need.planned ?? []).reduce(withoutPlanned, free);
+  const groups = Map.groupBy(left, (host) =>
     JSON.stringify([host.pool, host.facts.accelerators?.name]),
   );
   const offers = [...groups.values()].flatMap((hosts) => {
@@ -41,10 +42,31 @@ export function couldFit(hosts: readonly Host[], need: Need): boolean {
 /** The smallest hosts that are at least what was offered; throws `ResourcesUnavailableError`. */
 export function chooseHosts(
   free: readonly ReadyHost[],
-  { offer, machine }: Pick<ClusterRef, "offer" | "machine">,
+  cluster: Pick<Planned, "offer" | "machine">,
   count: number,
 ): ReadyHost[] {
-  const { cpus, memoryGb, accelerators, region } = offer;
+  const fitting = fittingOf(free, cluster);
+  if (fitting.length >= count) return fitting.slice(0, count);
+  const { offer } = cluster;
+  fail(
+    "ResourcesUnavailableError",
+    `pool ${offer.region} has ${fitting.length} free hosts with ${nameOf(offer)}, and ${count} are needed`,
+  );
+}
+
+/** The hosts that are left once a planned cluster has its own. */
+function withoutPlanned(free: readonly ReadyHost[], planned: Planned): readonly ReadyHost[] {
+  if (planned.offer.provider !== "ssh") return free;
+  const taken = fittingOf(free, planned).slice(0, planned.nodes);
+  return free.filter((host) => !taken.includes(host));
+}
+
+/** The hosts that are at least what was offered, the smallest first. */
+function fittingOf(
+  free: readonly ReadyHost[],
+  { offer, machine }: Pick<Planned, "offer" | "machine">,
+): ReadyHost[] {
+  const { cpus, memoryGb, accelerators } = offer;
   const need: Need = {
     infra: offer.infra,
     cpus: { count: cpus, orMore: true },
@@ -52,12 +74,7 @@ export function chooseHosts(
     ...(accelerators !== null && { accelerators }),
     ...(machine.image?.kind === "container" && { container: true }),
   };
-  const fitting = free.filter((host) => isFit(host, need)).sort(bySize);
-  if (fitting.length >= count) return fitting.slice(0, count);
-  fail(
-    "ResourcesUnavailableError",
-    `pool ${region} has ${fitting.length} free hosts with ${nameOf(offer)}, and ${count} are needed`,
-  );
+  return free.filter((host) => isFit(host, need)).sort(bySize);
 }
 
 /** Whether a host is what is needed. Of one that an earlier version looked at it is not known whether it has containers. */

@@ -6,7 +6,7 @@ import { clusterOperations } from "../../../contract/operations/clusters.ts";
 import { taskOperations as rows } from "../../../contract/operations/tasks.ts";
 import { workspaceOperations } from "../../../contract/operations/workspaces.ts";
 import { addRefusal } from "../../../control/clouds/store.ts";
-import type { Offer } from "../../../control/providers/provider.ts";
+import type { Need, Offer } from "../../../control/providers/provider.ts";
 import { testWorld, type World } from "../../helpers/world.ts";
 
 const offer: Offer = {
@@ -147,6 +147,26 @@ test("the tasks of a pipeline cost what the dearest does, those of a group all t
   assert.match(pipeline.printed, /^2 tasks one after the other, at most \$5\.00 an hour$/m);
   const group = await planned(world, `{name: both, execution: parallel}\n---\n${tasks}`);
   assert.match(group.printed, /^2 tasks together \$7\.00 an hour$/m);
+});
+
+test("tasks of a group do not share machines in the plan, tasks of a pipeline do", async (t) => {
+  const world = await testWorld(t);
+  const offers = async ({ planned: others = [] }: Need) => [offer, large].slice(others.length);
+  Object.assign(world.provider, { offers });
+  const tasks = (...names: string[]) =>
+    names.map((name) => `---\n{name: ${name}, run: x}`).join("\n");
+  const group = (...names: string[]) =>
+    planned(world, `{name: all, execution: parallel}\n${tasks(...names)}`);
+
+  const two = await group("a", "b");
+  assert.match(two.printed, /^a: 1 × fake\/a .*^b: 1 × fake\/b /ms);
+  const three = await group("a", "b", "c");
+  assert.equal(
+    three.error,
+    "nothing offers any machine; besides what is planned already, there is: nothing at all",
+  );
+  const pipeline = await planned(world, `name: all\n${tasks("a", "b", "c")}`);
+  assert.match(pipeline.printed, /^c: 1 × fake\/a /m);
 });
 
 test("a price of one's own decides where a task goes, and what it costs", async (t) => {

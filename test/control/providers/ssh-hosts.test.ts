@@ -29,6 +29,17 @@ test("several nodes on mixed hardware are offered what the smallest of them has"
   assert.deepEqual(offered([small, wide], { nodes: 2 }), ["ssh/lab 8CPU--32GB"]);
 });
 
+test("hosts that the same plan has given to other clusters are not offered", () => {
+  const [offer] = offersOf([small, large], {});
+  assert.ok(offer);
+  const planned = [{ offer, nodes: 1, machine: {} }];
+
+  assert.deepEqual(offered([small, large], { planned }), ["ssh/lab 32CPU--256GB"]);
+  assert.deepEqual(offered([small], { planned }), []);
+  const elsewhere = [{ offer: { ...offer, provider: "local" }, nodes: 1, machine: {} }];
+  assert.deepEqual(offered([small], { planned: elsewhere }), ["ssh/lab 8CPU--64GB"]);
+});
+
 test("only what was asked for is offered, where it was asked for", () => {
   const attic = { ...large, pool: "attic" };
   assert.deepEqual(offered([small, gpus], { accelerators: { name: "h100", count: 4 } }), [
