@@ -1,5 +1,5 @@
 import { closeSync, constants, fstatSync, openSync, readSync } from "node:fs";
-import { mkdir, open } from "node:fs/promises";
+import { mkdir, open, statfs } from "node:fs/promises";
 import { dirname } from "node:path";
 import { AppError, errorCodeOf, fail } from "./errors.ts";
 
@@ -77,6 +77,14 @@ export const diskFull = (cause: unknown): AppError =>
     {},
     cause,
   );
+
+const reserveBytes = 256 * 1024 * 1024;
+
+/** What may be written to the disk of a folder, which need not exist yet; a part of the disk stays free. */
+export async function spareBytes(folder: string): Promise<number> {
+  const { bavail, bsize } = (await orNothing(statfs(folder))) ?? (await statfs(dirname(folder)));
+  return Math.max(0, bavail * bsize - reserveBytes);
+}
 
 /** Puts on disk what was written to a file, or which names a folder has. */
 export async function flush(path: string): Promise<void> {

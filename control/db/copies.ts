@@ -1,11 +1,11 @@
 import { execFile } from "node:child_process";
 import { closeSync, fsyncSync, openSync, readdirSync, renameSync, rmSync, statSync } from "node:fs";
-import { mkdir, statfs } from "node:fs/promises";
+import { mkdir } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { promisify } from "node:util";
 import { AppError } from "../../common/errors.ts";
-import { flush, unlessMissing } from "../../common/files.ts";
+import { flush, spareBytes, unlessMissing } from "../../common/files.ts";
 import { programArgs } from "../../common/programs.ts";
 
 /** A copy of the database as it was at an instant. */
@@ -21,8 +21,6 @@ const everyMs = 24 * hourMs;
 const firstAfterMs = hourMs;
 const kept = 7;
 const copyLimitMs = 10 * 60_000;
-/** What is left free of the disk. */
-const reserveBytes = 256 * 1024 * 1024;
 const nameShape = /^state-(\d{4}-\d\d-\d\dT\d\d)-(\d\d)-(\d\dZ)\.db$/;
 
 const folderOf = (file: string): string => join(dirname(file), "copies");
@@ -59,8 +57,7 @@ async function makeCopy(
 ): Promise<void> {
   const folder = folderOf(file);
   await mkdir(folder, { recursive: true, mode: 0o700 });
-  const { bavail, bsize } = await statfs(folder);
-  if (bavail * bsize < size + reserveBytes)
+  if ((await spareBytes(folder)) < size)
     throw new AppError(
       "DiskFullError",
       `no copy of ${file} is made: its disk has too little space`,

@@ -2,6 +2,7 @@ import { createHash, randomUUID } from "node:crypto";
 import { mkdir, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { AppError, fail } from "../../common/errors.ts";
+import { diskFull, spareBytes } from "../../common/files.ts";
 import { openTurnsByKey } from "../../common/turns.ts";
 import type { Entry } from "../../contract/files-api.ts";
 import { readManifest, renew, writeManifest } from "../buckets/manifest.ts";
@@ -67,9 +68,9 @@ export async function checkOut(
       try {
         await mkdir(draft, { recursive: true, mode: 0o700 });
         const files = join(draft, "files");
-        await withGit(world, repository, (git) =>
-          fetchInto(git, repository, files, commit, signal),
-        );
+        const fetch = (until: AbortSignal) =>
+          withGit(world, repository, (git) => fetchInto(git, repository, files, commit, until));
+        await whileRoom(draft, fetch, signal);
         await writeManifest(join(draft, "manifest"), await listTree(files));
         await rename(draft, place);
       } finally {
@@ -78,6 +79,26 @@ export async function checkOut(
     }
     return { folder, entries: (await readManifest(manifest)) ?? [] };
   });
+}
+
+const lookEveryMs = 500;
+
+/** Works until the disk of a folder is full, but for a reserve; throws `DiskFullError` then. */
+async function whileRoom(
+  folder: string,
+  work: (signal: AbortSignal) => Promise<void>,
+  signal: AbortSignal,
+): Promise<void> {
+  const full = new AbortController();
+  const look = async () => {
+    if ((await spareBytes(folder)) === 0) full.abort(diskFull(undefined));
+  };
+  const timer = setInterval(() => void look().catch(() => {}), lookEveryMs);
+  try {
+    await work(AbortSignal.any([signal, full.signal]));
+  } finally {
+    clearInterval(timer);
+  }
 }
 
 type Git = (args: readonly string[], signal: AbortSignal) => Promise<string>;

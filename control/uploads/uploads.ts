@@ -1,9 +1,9 @@
 import { existsSync } from "node:fs";
-import { mkdir, rm, statfs } from "node:fs/promises";
+import { mkdir, rm } from "node:fs/promises";
 import { dirname, join, posix } from "node:path";
 import type { Readable } from "node:stream";
 import { fail } from "../../common/errors.ts";
-import { diskFull, isNoRoom, makeFolder, orNothing } from "../../common/files.ts";
+import { diskFull, isNoRoom, makeFolder, spareBytes } from "../../common/files.ts";
 import { paced } from "../../common/loop.ts";
 import { openTurnsByKey } from "../../common/turns.ts";
 import { blobIdOf } from "../../contract/blob-id.ts";
@@ -45,8 +45,6 @@ const archiveLimits = {
   modestBytes: 256 * 1024 * 1024,
   ratio: 200,
 } satisfies Omit<Limits, "bytes">;
-/** What is left free of the disk. */
-const reserveBytes = 256 * 1024 * 1024;
 
 const completed: Progress = { status: "completed", missing_chunks: null };
 
@@ -63,7 +61,7 @@ export function openUploads(
   const inTurn = openTurnsByKey<string>();
 
   async function refuseFull({ parts }: Shelf): Promise<void> {
-    if ((await freeBytes(root)) === 0) throw diskFull(undefined);
+    if ((await spareBytes(root)) === 0) throw diskFull(undefined);
     if (quotaBytes === Number.POSITIVE_INFINITY) return;
     if ((await bytesOfParts(parts)) > quotaBytes) refuseQuota(quotaBytes);
   }
@@ -127,7 +125,7 @@ async function unpack(
   for (const path of [shelf.contents, dirname(file)]) await makeFolder(path);
   try {
     const whole = await joinChunks(folder, total);
-    const limits = { ...archiveLimits, bytes: await freeBytes(shelf.contents) };
+    const limits = { ...archiveLimits, bytes: await spareBytes(shelf.contents) };
     const archive = await readArchive(whole, limits, (bytes) => keepContent(fresh, bytes));
     if (blobId !== null) checkId(blobId, archive);
     const before = blobId === null ? ((await readManifest(file)) ?? []) : [];
@@ -140,11 +138,6 @@ async function unpack(
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
-}
-
-async function freeBytes(folder: string): Promise<number> {
-  const { bavail, bsize } = (await orNothing(statfs(folder))) ?? (await statfs(dirname(folder)));
-  return Math.max(0, bavail * bsize - reserveBytes);
 }
 
 /** An id stands for what is in a blob: whoever asks for it later must find just that. */

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
-import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { execFileSync } from "node:child_process";
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
@@ -84,6 +85,27 @@ test("a commit is fetched once, for each of its users, until nobody used it for 
   pass(24 * 3_600_000);
   await collectRepositories(ground);
   assert.ok(!existsSync(folder));
+});
+
+test("a fetch ends before it fills the disk of control, and leaves nothing", {
+  skip: process.getuid?.() !== 0 && "mounting a file system needs root",
+}, async (t) => {
+  const home = mkdtempSync(join(tmpdir(), "home-"));
+  execFileSync("mount", ["-t", "tmpfs", "-o", "size=264m", "tmpfs", home]);
+  t.after(() => execFileSync("umount", ["--lazy", home]));
+  const bin = mkdtempSync(join(tmpdir(), "bin-"));
+  t.after(() => rmSync(bin, { recursive: true }));
+  const script =
+    '#!/bin/sh\nhead -c 20000000 /dev/zero > "$(echo "$HOME"/*/*/)sent"; exec sleep 1000\n';
+  writeFileSync(join(bin, "git"), script, { mode: 0o755 });
+  const nodeEnv = { PATH: `${bin}:${process.env["PATH"]}` };
+  const world = { config: { home, nodeEnv } as unknown as Config, now: () => new Date() };
+  const commit = { commit: "0".repeat(40), owner: "ana" };
+
+  const fetched = checkOut(world, { url: "https://git.example/a.git" }, commit, signal);
+
+  await assert.rejects(fetched, { name: "DiskFullError" });
+  assert.deepEqual(readdirSync(join(home, "repositories"), { recursive: true }).length, 1);
 });
 
 test("a token is for the host in the address, and not for one that this leads to", {
