@@ -6,8 +6,8 @@ import { join } from "node:path";
 import { fail } from "../../common/errors.ts";
 import { product } from "../../common/product.ts";
 
-/** The agent of a control plane that was killed goes on, but has the key no longer than this. */
-const longestSeconds = 3_600;
+/** An agent ends with what keeps its input open, also where control is killed. */
+const untilClosed = `echo; cat; kill "$SSH_AGENT_PID"; rm -rf "\${SSH_AUTH_SOCK%/*}"`;
 
 /** Works with an SSH agent that has a key, which so is in no file; it ends with the work. */
 export async function withKey<T>(
@@ -17,9 +17,9 @@ export async function withKey<T>(
 ): Promise<T> {
   const folder = await mkdtemp(join(tmpdir(), `${product.word}-key-`));
   const socket = join(folder, "agent");
-  const agent = spawn("ssh-agent", ["-D", "-t", `${longestSeconds}`, "-a", socket], {
+  const agent = spawn("ssh-agent", ["-a", socket, "sh", "-c", untilClosed], {
     env,
-    stdio: ["ignore", "pipe", "ignore"],
+    stdio: ["pipe", "pipe", "ignore"],
   });
   const ended = once(agent, "close").catch(() => undefined);
   try {
@@ -41,7 +41,7 @@ export async function withKey<T>(
       fail("ValueError", "the secret GIT_SSH_KEY is no private key, or one with a passphrase");
     return await work(socket);
   } finally {
-    agent.kill();
+    agent.stdin.end();
     await ended;
     await rm(folder, { recursive: true, force: true });
   }
