@@ -7,6 +7,7 @@ import { dashboardOperations } from "./dashboard.ts";
 import { eventOperations } from "./event-stream.ts";
 import { explainOperations } from "./explain.ts";
 import { jobOperations } from "./jobs/operations.ts";
+import { kubernetesOperations } from "./kubernetes.ts";
 import { recipeOperations } from "./recipes/operations.ts";
 import { requestOperations } from "./requests/operations.ts";
 import { secretOperations } from "./secrets/operations.ts";
@@ -29,6 +30,7 @@ export const operations: Bound[] = [
   ...explainOperations,
   ...orphanOperations,
   ...cloudOperations,
+  ...kubernetesOperations,
   ...workspaceOperations,
   ...userOperations,
   ...tokenOperations,

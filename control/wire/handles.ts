@@ -3,9 +3,9 @@ import { call, global, instance, pickleText, tuple, type Value } from "./pickle.
 /** The keys of a task's `resources`, as existing clients parse them. */
 export type ResourcesRecord = { readonly [key: string]: Value };
 
-/** A machine of an infra that existing clients do not know. */
+/** A machine of an infra that existing clients may not know. */
 export interface UnknownMachine {
-  /** The name of the infra, shown as `SSH (name)`. */
+  /** The name of the infra, shown as `SSH (name)`, or `Kubernetes (context)`. */
   readonly infra: string;
   readonly cpus: number;
   readonly memoryGb: number;
@@ -13,13 +13,14 @@ export interface UnknownMachine {
 }
 
 /**
- * Such a machine told as one of a pool reached by SSH, so that clients list and price it without a
- * catalog. Source: they parse `4CPU--16GB--H100:1` as an instance type of such a pool.
+ * Such a machine told as one of Kubernetes, or else of a pool reached by SSH, so that clients list and price it
+ * without a catalog. Source: they parse `4CPU--16GB--H100:1` as an instance type of these.
  */
 export function poolResources(machine: UnknownMachine): ResourcesRecord {
   const { infra, cpus, memoryGb, accelerators } = machine;
   const gpus = accelerators === null ? "" : `--${accelerators.name}:${accelerators.count}`;
-  return { infra: `ssh/${infra}`, instance_type: `${cpus}CPU--${memoryGb}GB${gpus}` };
+  const place = infra.startsWith("kubernetes/") ? infra : `ssh/${infra}`;
+  return { infra: place, instance_type: `${cpus}CPU--${memoryGb}GB${gpus}` };
 }
 
 /** A handle as JSON: how results are stored, and how clients from API 49 on read it. */

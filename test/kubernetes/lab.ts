@@ -30,8 +30,12 @@ export const aPodTask = (run: string, more: object = {}): string =>
 /** What a task asks for that takes all accelerators of the lab. */
 export const gpuResources = { infra: "k8s", accelerators: "H100:8", cpus: 0.5, memory: 1 };
 
-/** Gives the node of the lab eight accelerators, until the test is over. */
-export async function addGpus(t: Cleaner, { kubectl }: Lab): Promise<void> {
+/** Gives the node of the lab eight accelerators, until the test is over; null is without a label of their kind. */
+export async function addGpus(
+  t: Cleaner,
+  { kubectl }: Lab,
+  { label = "nvidia.com/gpu.product=NVIDIA-H100-80GB-HBM3" }: { label?: string | null } = {},
+): Promise<void> {
   const at = (field: string) => `/status/${field}/nvidia.com~1gpu`;
   const patch = (entries: object[]) =>
     kubectl(
@@ -44,9 +48,9 @@ export async function addGpus(t: Cleaner, { kubectl }: Lab): Promise<void> {
     );
   const fields = ["capacity", "allocatable"].map(at);
   await patch(fields.map((path) => ({ op: "add", path, value: "8" })));
-  await kubectl("label", "node", "lab1", "nvidia.com/gpu.product=NVIDIA-H100-80GB-HBM3");
+  if (label !== null) await kubectl("label", "node", "lab1", label);
   t.after(async () => {
     await patch(fields.map((path) => ({ op: "add", path, value: "0" })));
-    await kubectl("label", "node", "lab1", "nvidia.com/gpu.product-");
+    await kubectl("label", "node", "lab1", "nvidia.com/gpu.product-", "outrigger/accelerator-");
   });
 }

@@ -23,7 +23,11 @@ export interface Condition {
 
 interface ContainerState {
   readonly waiting?: { readonly reason?: string; readonly message?: string };
-  readonly terminated?: { readonly reason?: string; readonly exitCode: number };
+  readonly terminated?: {
+    readonly reason?: string;
+    readonly message?: string;
+    readonly exitCode: number;
+  };
 }
 
 export interface Pod {

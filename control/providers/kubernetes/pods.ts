@@ -39,6 +39,20 @@ export async function listPods(
 export const listNodes = async (api: KubeApi, signal: AbortSignal): Promise<readonly KubeNode[]> =>
   (await api.read<ListOf<KubeNode>>("/api/v1/nodes", signal))?.items ?? [];
 
+/** The pods that have a label, of all namespaces; of that of the context where others may not be listed. */
+export async function listEverywhere(
+  api: KubeApi,
+  label: string,
+  signal: AbortSignal,
+): Promise<readonly Pod[]> {
+  const query = `labelSelector=${encodeURIComponent(label)}`;
+  const all = await api.read<ListOf<Pod>>(`/api/v1/pods?${query}`, signal).catch(() => undefined);
+  return (
+    (all ?? (await api.read<ListOf<Pod>>(`${podPath(api.namespace)}?${query}`, signal)))?.items ??
+    []
+  );
+}
+
 /** The pods of all namespaces that hold anything of a node. */
 export async function listRunning(api: KubeApi, signal: AbortSignal): Promise<readonly Pod[]> {
   const fields = "status.phase!=Succeeded,status.phase!=Failed,spec.nodeName!=";

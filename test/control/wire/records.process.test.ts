@@ -113,6 +113,8 @@ test("a machine of ours is told as one of a pool", () => {
     infra: "ssh/local",
     instance_type: "2CPU--24GB--H100:8",
   });
+  const pod = poolResources({ ...machine, infra: "kubernetes/lab" });
+  assert.equal(pod["infra"], "kubernetes/lab");
 });
 
 test("AUTOSTOPPING is INIT for clients that do not know it", () => {
