@@ -9,7 +9,7 @@ const gap = 3;
 export const groupSummaries: Readonly<Record<string, string>> = {
   api: "The control plane itself",
   agent: "The agent of this machine",
-  gpus: "Accelerators and prices",
+  gpus: "Accelerators, their users and prices",
   recipes: "Task files that a team shares",
   secrets: "Stored secrets that tasks use",
   storage: "Buckets that tasks create",

@@ -174,8 +174,9 @@ function declare(program: Command, row: CommandRow, dispatch: Dispatch, width: n
     (above, _, at) => groupOf(above, groups.slice(0, at + 1).join(" "), row.group, width),
     program,
   );
+  const { hidden = false, isDefault = false } = row;
   const command = parent
-    .command(`${own} ${row.operands ?? ""}`.trim(), { hidden: row.hidden ?? false })
+    .command(`${own} ${row.operands ?? ""}`.trim(), { hidden, isDefault })
     .description(row.summary)
     .showHelpAfterError(helpHint(`${product.word} ${row.name}`))
     .action(() => dispatch(row, command.args, command.opts(), flagsOf(row, program, command)));

@@ -135,6 +135,18 @@ Examples:
   outrigger cost-report --fields name,cost_usd    as JSON, for scripts`,
     load: async (): Promise<Code> => (await import("../commands/cost-report.ts")).costReport,
   },
+  "gpus status": {
+    summary: "Show the accelerators of all infrastructure, what is free, and who uses them.",
+    options: option.outputs,
+    startsControl: true,
+    isDefault: true,
+    more: `What is free on Kubernetes is what no pod has requested.
+
+Examples:
+  outrigger gpus                                  the same
+  outrigger gpus status -o json`,
+    load: async (): Promise<Code> => (await import("../commands/gpus-status.ts")).status,
+  },
   "gpus list": {
     operands: "[accelerator]",
     summary: "List machines with accelerators and their prices, of the catalog and of your own.",

@@ -15,6 +15,8 @@ export interface CommandRow {
   readonly hidden?: true;
   /** It starts the control plane of the home if none runs there. */
   readonly startsControl?: true;
+  /** It runs where only its group is named: `gpus`. */
+  readonly isDefault?: true;
   /** It reads its words itself, those that ask for help among them; none is an option of ours. */
   readonly readsItself?: true;
   /** The command's own code, loaded only when it is to run. */

@@ -112,6 +112,24 @@ export const machineForm = formOf(({ of }: Ways<z.output<typeof InstanceTypeRow>
   spot_usd_per_hour: of(figure, (row) => row[8]),
 }));
 
+const GpuUse = z.strictObject({
+  infra: z.string(),
+  accelerator: z.string(),
+  total: figure.describe("Null where machines are made for each cluster."),
+  free: figure.describe("Null where nobody knows."),
+  used_by: z.array(
+    z.strictObject({
+      cluster: z.string(),
+      user: z.string(),
+      count: z.number().describe("Of all its nodes."),
+    }),
+  ),
+});
+export type GpuUse = z.output<typeof GpuUse>;
+
+/** Accelerators of one kind in one place, as `gpus` prints them. */
+export const gpuUseForm = form(GpuUse);
+
 const PoolStatus = z.enum(["Ready", "Not Ready"]);
 type Pool = z.output<typeof SshNodePoolStatus>;
 

@@ -7,6 +7,7 @@ import { contextForm, settingForm } from "./configuration.ts";
 import {
   checkForm,
   explanationForm,
+  gpuUseForm,
   infoForm,
   keyForm,
   machineForm,
@@ -70,6 +71,7 @@ export const outputs: readonly Output[] = [
   { name: "costs", schema: listOf(costForm), printedBy: ["cost-report"] },
   { name: "cost-groups", schema: listOf(costGroupForm), printedBy: ["cost-report --by"] },
   { name: "infra", schema: listOf(checkForm), printedBy: ["check"] },
+  { name: "gpus", schema: listOf(gpuUseForm), printedBy: ["gpus status"] },
   { name: "machines", schema: listOf(machineForm), printedBy: ["gpus list"] },
   { name: "pools", schema: listOf(workerPoolForm), printedBy: ["jobs pool status"] },
   { name: "services", schema: listOf(serviceForm), printedBy: ["serve status"] },

@@ -42,6 +42,41 @@ test("gpus list shows counts and the least price, and machines for one accelerat
   });
 });
 
+test("gpus shows all infrastructure side by side, and who uses what", async (t) => {
+  const cluster = (name: string, cloud: string, region: string | null, accelerators: object) => ({
+    ...{ name, cloud, region, accelerators: JSON.stringify(accelerators) },
+    ...{ status: "UP", nodes: 2, user_name: "ana" },
+  });
+  const clusters = [
+    cluster("big", "kubernetes", "lab", { H100: 3 }),
+    cluster("far", "aws", "us-east-1", { L4: 1 }),
+    cluster("near", "local", null, { L4: 1 }),
+    { ...cluster("off", "ssh", "mine", { H100: 1 }), status: "STOPPED" },
+  ];
+  const pods = ["lab", [["H100", [1, 2, 4, 8], 8, 2]]];
+  const hosts = ["ssh-mine", [["H100", [1, 2], 2, 2]]];
+  const { endpoint } = await fakeControl(t, {
+    "POST /realtime_kubernetes_gpu_availability": { result: [pods, hosts] },
+    "POST /slurm_gpu_availability": { result: [["hpc", [["A100", [1], 4, -1]], null]] },
+    "POST /list_accelerator_counts": { result: { L4: [1, 2, 4] } },
+    "POST /status": { result: clusters },
+  });
+  const { stdout } = await (await commandLine(t, endpoint))(["gpus"]);
+
+  assert.deepEqual(
+    stdout.split("\n").map((line) => line.split(/ {2,}/)),
+    [
+      ["INFRA", "GPU", "TOTAL", "FREE", "USED BY"],
+      ["aws/us-east-1", "L4", "-", "-", "far (ana): 2"],
+      ["kubernetes/lab", "H100", "8", "2", "big (ana): 6"],
+      ["local", "L4", "4", "2", "near (ana): 2"],
+      ["slurm/hpc", "A100", "4", "-", "-"],
+      ["ssh/mine", "H100", "2", "2", "-"],
+      [""],
+    ],
+  );
+});
+
 test("cost-report adds up by user, workspace or label, the dearest first", async (t) => {
   const rows = [
     { ...cost, total_cost: 1, labels: { team: "a" } },

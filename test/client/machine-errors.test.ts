@@ -34,6 +34,7 @@ const asking = [
   "explain dev",
   "cost-report",
   "check",
+  "gpus status",
   "gpus list",
   "recipes list",
   "recipes show sweep",

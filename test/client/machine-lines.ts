@@ -38,6 +38,7 @@ export const routes: Routes = {
     ],
   },
   "POST /cost_report": { result: [cost] },
+  "POST /list_accelerator_counts": { result: { L4: [1] } },
   "POST /list_accelerators": {
     result: { L4: [["local", "local", "L4", 1, 8, 24, 32, 0, null, "*"]] },
   },
@@ -137,6 +138,7 @@ export const lines: readonly [string, string, unknown][] = [
   ["config show", "settings", [{ origin: { kind: "default" } }]],
   ["cost-report", "costs", [{ name: "dev", duration_seconds: 60, cost_usd: 0.25 }]],
   ["cost-report --by user", "cost-groups", [{ group: "ana", clusters: 1, cost_usd: 0.25 }]],
+  ["gpus status", "gpus", [{ infra: "local", accelerator: "L4", total: 1, free: 1, used_by: [] }]],
   ["gpus list", "machines", [{ accelerator: "L4", infra: "local" }]],
   ["recipes list", "recipes", [{ name: "sweep", version: 2, owner: "ana" }]],
   ["recipes show sweep", "recipe", { content: "run: x\n" }],
