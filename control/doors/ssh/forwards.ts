@@ -100,8 +100,14 @@ function lead(socket: Socket, dial: () => Promise<Duplex>): void {
   );
 }
 
+/** Nothing listens there; a network that answers all the same does so for every address. Source: RFC 1078. */
+const unusedPort = 1;
+
 /** Whether something listens at an address that this machine reaches without help. */
-export async function isReachable(host: string, port: number): Promise<boolean> {
+export const isReachable = async (host: string, port: number): Promise<boolean> =>
+  (await answers(host, port)) && !(await answers(host, unusedPort));
+
+async function answers(host: string, port: number): Promise<boolean> {
   const socket = connect({ host, port });
   const late = () => new AppError("TimeoutError", `${host}:${port} does not answer`);
   return within(once(socket, "connect"), directMs, late)

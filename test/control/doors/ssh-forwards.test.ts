@@ -111,3 +111,19 @@ test("a node has so many listeners and no more", async (t) => {
   assert.match(await forwards.open("c2-0", 33, dial), /^127/);
   assert.equal(await isReachable("127.0.0.1", port), true);
 });
+
+test("a network that answers for every port is not taken for the node", async (t) => {
+  const host = "127.0.0.9";
+  const listen = async (port: number) => {
+    const server = createServer((socket) => socket.destroy()).listen(port, host);
+    t.after(() => server.close());
+    await once(server, "listening");
+    return (server.address() as AddressInfo).port;
+  };
+  const port = await listen(0);
+  assert.equal(await isReachable(host, port), true);
+  if (process.getuid?.() !== 0) return t.skip("only root may listen on port 1");
+  await listen(1);
+
+  assert.equal(await isReachable(host, port), false);
+});
