@@ -105,9 +105,10 @@ function demandOf({ offer }: Cluster, { resources, nodes }: Task) {
   const accelerators = kind?.count ?? 0;
   const name = kind && "name" in kind ? kind.name : offer.accelerators?.name;
   const named = kind && `${name}:${kind.count}`;
+  const cpus = Math.min(usualCpus, offer.cpus);
   return {
-    demand: { cpus: usualCpus, accelerators },
-    resources: `${nodes}x[${named ?? `CPU:${usualCpus}`}]`,
+    demand: { cpus, accelerators },
+    resources: `${nodes}x[${named ?? `CPU:${cpus}`}]`,
   };
 }
 
