@@ -36,7 +36,11 @@ interface Status {
 const callMs = 10_000;
 /** The server is asked again when it is busy, and no longer than this. */
 const busyMs = 8_000;
-const mergePatch = "application/merge-patch+json";
+/** Nothing is silent for longer, a watch least of all. */
+const silentMs = 20_000;
+/** Somebody else changed what a call is about at the same time, such as what is left of a quota. */
+const conflictPauseMs = 100;
+const patchType = "application/strategic-merge-patch+json";
 
 /** Connects to nothing yet. */
 export function openKubeApi(context: KubeContext): KubeApi {
@@ -44,8 +48,8 @@ export function openKubeApi(context: KubeContext): KubeApi {
   const agent = new Agent({
     connect: { ...tls, timeout: 5_000 },
     allowH2: false,
-    headersTimeout: 0,
-    bodyTimeout: 0,
+    headersTimeout: callMs,
+    bodyTimeout: silentMs,
   });
 
   async function headers(): Promise<Record<string, string>> {
@@ -59,7 +63,7 @@ export function openKubeApi(context: KubeContext): KubeApi {
     body: unknown,
     signal: AbortSignal,
   ): Promise<Dispatcher.ResponseData> {
-    const type = method === "PATCH" ? mergePatch : "application/json";
+    const type = method === "PATCH" ? patchType : "application/json";
     for (let waitedMs = 0; ; ) {
       const answer = await agent
         .request({
@@ -76,6 +80,22 @@ export function openKubeApi(context: KubeContext): KubeApi {
     }
   }
 
+  /** The answer to a call that nobody else gets in the way of. */
+  async function settle(
+    method: Dispatcher.HttpMethod,
+    path: string,
+    body: unknown,
+    signal: AbortSignal,
+  ) {
+    for (;;) {
+      const answer = await request(method, path, body, signal);
+      const { statusCode } = answer;
+      const text = await answer.body.text();
+      if (statusCode !== 409 || readStatus(text).reason !== "Conflict") return { statusCode, text };
+      await sleep(conflictPauseMs, undefined, { signal });
+    }
+  }
+
   async function call<T>(
     method: Dispatcher.HttpMethod,
     path: string,
@@ -83,15 +103,15 @@ export function openKubeApi(context: KubeContext): KubeApi {
     signal: AbortSignal,
   ): Promise<T | undefined> {
     const limit = AbortSignal.any([signal, AbortSignal.timeout(callMs)]);
-    const answer = await request(method, path, body, limit).catch((error) => {
+    const { statusCode, text } = await settle(method, path, body, limit).catch((error) => {
       signal.throwIfAborted();
-      throw limit.aborted ? silence(name, `it took more than ${callMs / 1_000} s`) : error;
+      if (limit.aborted) throw silence(name, `it took more than ${callMs / 1_000} s`);
+      return silent(name, error);
     });
-    const text = await answer.body.text().catch((error: unknown) => silent(name, error, signal));
-    if (answer.statusCode < 300) return JSON.parse(text) as T;
+    if (statusCode < 300) return JSON.parse(text) as T;
     const absent = method === "POST" ? 409 : 404;
-    if (answer.statusCode === absent && isAboutObject(text)) return undefined;
-    throw refusalOf(name, answer.statusCode, readStatus(text));
+    if (statusCode === absent && isAboutObject(text)) return undefined;
+    throw refusalOf(name, statusCode, readStatus(text));
   }
 
   return {
@@ -101,6 +121,8 @@ export function openKubeApi(context: KubeContext): KubeApi {
     send: call,
     async *watch(path, signal) {
       const { statusCode, body } = await request("GET", path, undefined, signal);
+      // What it would tell begins before what the server remembers.
+      if (statusCode === 410) return void (await body.dump());
       if (statusCode >= 300) throw refusalOf(name, statusCode, readStatus(await body.text()));
       for await (const line of linesOf(body)) if (line !== "") yield JSON.parse(line);
     },
