@@ -22,6 +22,8 @@ export interface Progress {
   readonly serviceId?: string;
   /** The services that a request takes down. */
   readonly serviceIds?: readonly string[];
+  /** The local Kubernetes that a request began to make. */
+  readonly kubernetes?: string;
 }
 
 /** A body that is no JSON, as it comes. */

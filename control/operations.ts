@@ -8,6 +8,7 @@ import { eventOperations } from "./event-stream.ts";
 import { explainOperations } from "./explain.ts";
 import { jobOperations } from "./jobs/operations.ts";
 import { kubernetesOperations } from "./kubernetes.ts";
+import { localKubernetesOperations } from "./local-kubernetes.ts";
 import { recipeOperations } from "./recipes/operations.ts";
 import { requestOperations } from "./requests/operations.ts";
 import { secretOperations } from "./secrets/operations.ts";
@@ -31,6 +32,7 @@ export const operations: Bound[] = [
   ...orphanOperations,
   ...cloudOperations,
   ...kubernetesOperations,
+  ...localKubernetesOperations,
   ...workspaceOperations,
   ...userOperations,
   ...tokenOperations,
