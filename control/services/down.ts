@@ -60,7 +60,8 @@ export async function untilGone(
   const { name } = before;
   const { noun } = wordsOf(before);
   const called = `${noun[0]?.toUpperCase()}${noun.slice(1)}`;
-  call.print(`Taking down ${noun} ${name}.\n`);
+  // Scripts of existing clients wait for these words.
+  call.print(`${called} '${name}' is scheduled to be terminated.\n`);
   void nudge(ctx, "service", id);
   const look = async () => {
     const now = await getService(ctx.db, id);

@@ -19,6 +19,10 @@ const documented = Object.entries(document.paths).flatMap(([path, methods]) =>
 test("says what it is", () => {
   assert.equal(document.openapi, "3.1.0");
   assert.deepEqual(document.info, { title: "Outrigger", version: "0.1.0" });
+  assert.deepEqual(
+    document.servers.map(({ url }) => url),
+    ["http://127.0.0.1:46580"],
+  );
 });
 
 test("has every row once, by a name of its own", () => {

@@ -33,7 +33,10 @@ test("down waits until replicas and balancer are gone, and what is open is finis
   assert.equal(bed.world.provider.machines.size, 0);
   assert.deepEqual(await bed.world.run(rows.status, { service_names: null }), []);
   const printed = await bed.world.printed(request);
-  assert.match(printed, /^Taking down service chat\.\nService chat is gone\.\n/);
+  assert.match(
+    printed,
+    /^Service 'chat' is scheduled to be terminated\.\nService chat is gone\.\n/,
+  );
 });
 
 test("what does not finish is cut once its time is over", async (t) => {
