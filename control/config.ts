@@ -161,9 +161,12 @@ export const Settings = z.object({
     .optional()
     .describe("Accelerators of this machine, such as H100:8, if they are not detected."),
   slurm: z
-    .enum(["off", "local"])
+    .string()
+    .regex(/^([\w.-]+@)?[\w.-]+(:\d+)?$/, "write off, local or [USER@]HOST[:PORT]")
     .default("off")
-    .describe("Whether clusters may be Slurm jobs, submitted on this machine: `local` or `off`."),
+    .describe(
+      "Where clusters may be submitted as Slurm jobs: `off`, `local` for this machine, or the login node to reach over SSH, `[USER@]HOST[:PORT]`.",
+    ),
   slurmConf: z.string().optional().describe("The slurm.conf to use, if not the usual one."),
   slurmScratch: z
     .string()

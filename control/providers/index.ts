@@ -1,4 +1,3 @@
-import { join } from "node:path";
 import type { Config } from "../config.ts";
 import type { KubeClusters } from "../doors/kubernetes/clusters.ts";
 import type { Logger } from "../log.ts";
@@ -7,14 +6,17 @@ import { kubernetesProvider } from "./kubernetes/kubernetes.ts";
 import { localProvider } from "./local.ts";
 import type { Provider } from "./provider.ts";
 import { localLogin } from "./slurm/login.ts";
-import { slurmProvider } from "./slurm/slurm.ts";
+import { type Site, slurmProvider } from "./slurm/slurm.ts";
+import { type LoginWays, readLoginName, sshLogin } from "./slurm/ssh-login.ts";
 import { sshProvider, type Ways } from "./ssh.ts";
+
+type AllWays = Ways & LoginWays;
 
 /** Every provider. To add one: its file, its line here. */
 export function openProviders(
   config: Config,
   log: Logger,
-  { book, ways, clusters }: { book: HostBook; ways: Ways; clusters: KubeClusters },
+  { book, ways, clusters }: { book: HostBook; ways: AllWays; clusters: KubeClusters },
 ): Provider[] {
   const pods = {
     ...{ ...ways, clusters },
@@ -22,14 +24,17 @@ export function openProviders(
     graceAtMost: config.kubernetesGraceSeconds,
     provisionMs: config.kubernetesProvisionSeconds * 1_000,
   };
-  const site = {
-    ...{ name: "local", login: localLogin(config), folder: join(config.home, "slurm") },
-    ...{ scratch: config.slurmScratch, controlId: ways.controlId },
-  };
   return [
     localProvider(config, log),
     sshProvider(book, ways, log),
     kubernetesProvider(pods, log),
-    ...(config.slurm === "local" ? [slurmProvider(site)] : []),
+    ...(config.slurm === "off" ? [] : [slurmProvider(siteOf(config, ways))]),
   ];
+}
+
+function siteOf(config: Config, ways: AllWays): Site {
+  const more = { scratch: config.slurmScratch, ...ways };
+  if (config.slurm === "local") return { name: "local", login: localLogin(config), ...more };
+  const login = readLoginName(config.slurm);
+  return { name: login.name, login: sshLogin(login, ways, config.slurmConf), ...more };
 }

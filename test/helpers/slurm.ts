@@ -1,8 +1,10 @@
 import { execFile } from "node:child_process";
-import { existsSync, mkdtempSync } from "node:fs";
+import { cpSync, existsSync, mkdtempSync, readFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
+import { shellWord } from "../../common/shell-word.ts";
+import type { SshHost } from "./ssh-hosts.ts";
 
 /** A real Slurm of two nodes, `n1` and `n2`, with the partitions `low` and `high`. */
 export interface SlurmLab {
@@ -29,6 +31,20 @@ export function whyNoSlurm(): string | false {
   const programs = ["slurmctld", "slurmd", "munged"];
   if (programs.every((name) => existsSync(join("/usr/sbin", name)))) return false;
   return "needs the Debian packages slurmctld, slurmd, slurm-client, slurm-wlm-basic-plugins and munge";
+}
+
+/** Starts a Slurm on a machine of its own, which is its login node too; it is gone once the test is over. */
+export async function startSlurmBehind(host: SshHost): Promise<SlurmLab> {
+  const folder = "/srv/slurm";
+  // What it has of Debian's programs are links there.
+  const links = { recursive: true, verbatimSymlinks: true };
+  cpSync("/etc/alternatives", join(host.disk, "etc/alternatives"), links);
+  await host.run('echo "127.0.0.1 localhost $(hostname)" > /etc/hosts');
+  await host.run(`set -- ${folder} ${firstPort}\n${readFileSync(join(scripts, "up"), "utf8")}`);
+  const conf = join(folder, "slurm.conf");
+  const run = (...words: string[]) =>
+    host.run(`export SLURM_CONF=${conf}; ${words.map(shellWord).join(" ")}`);
+  return { conf, folder, run };
 }
 
 /** Starts a Slurm; it is gone once the test is over. */

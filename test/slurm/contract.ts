@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { readConfig } from "../../control/config.ts";
+import { openForwards } from "../../control/doors/ssh/forwards.ts";
 import { localLogin } from "../../control/providers/slurm/login.ts";
 import { slurmProvider } from "../../control/providers/slurm/slurm.ts";
 import { type Bed, testContract } from "../control/providers/contract.ts";
@@ -14,8 +15,9 @@ testContract(
     t.after(() => rmSync(home, { recursive: true, force: true, maxRetries: 10 }));
     const slurm = await startSlurm(t);
     const { PATH } = process.env;
-    const login = localLogin(readConfig({ PATH, OUTRIGGER_SLURM_CONF: slurm.conf }));
-    const place = { folder: join(home, "slurm"), scratch: home, controlId: "control" };
+    const env = { PATH, OUTRIGGER_HOME: home, OUTRIGGER_SLURM_CONF: slurm.conf };
+    const login = localLogin(readConfig(env));
+    const place = { scratch: home, controlId: "control", forwards: openForwards() };
     return {
       isGang: true,
       provider: slurmProvider({ name: "local", login, ...place }),

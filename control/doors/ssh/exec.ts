@@ -18,6 +18,8 @@ export interface RemoteScript {
   /** Whose language it is written in; bash unless it says otherwise. */
   readonly shell?: "sh" | "bash";
   readonly timeoutMs: number;
+  /** How much of what it prints is kept; usually a quarter of a megabyte. */
+  readonly keptBytes?: number;
 }
 
 /** How a script ended. Of what it printed only the first bytes are kept. */
@@ -28,7 +30,7 @@ export interface Ran {
   readonly stderr: string;
 }
 
-const keptBytes = 256 * 1024;
+const usualKeptBytes = 256 * 1024;
 
 /** Runs a script on a machine to its end; throws `TimeoutError`, or `CloudError` when the way there broke. */
 export async function execOn(
@@ -65,9 +67,10 @@ interface Begun {
 async function begin(
   ssh: SshConnections,
   target: SshTarget,
-  { what, text, args = [], input, shell = "bash" }: RemoteScript,
+  script: RemoteScript,
   signal?: AbortSignal,
 ): Promise<Begun> {
+  const { text, args = [], input, shell = "bash" } = script;
   const command = scriptCommand(shell, text, args) + (input === undefined ? " < /dev/null" : "");
   // Its end may come together with the answer that it was begun.
   let ran = Promise.withResolvers<Ran>().promise;
@@ -75,7 +78,7 @@ async function begin(
     target,
     (client, done) =>
       client.exec(command, (error, begun) => {
-        if (error === undefined) ran = readRan(begun, target, what);
+        if (error === undefined) ran = readRan(begun, target, script);
         done(error, begun);
       }),
     signal,
@@ -104,10 +107,14 @@ function complaintOf(said: string, code: number | null): string {
   return said;
 }
 
-function readRan(channel: ClientChannel, target: SshTarget, what: string): Promise<Ran> {
+function readRan(
+  channel: ClientChannel,
+  target: SshTarget,
+  { what, keptBytes = usualKeptBytes }: RemoteScript,
+): Promise<Ran> {
   const { promise, resolve, reject } = Promise.withResolvers<Ran>();
-  const stdout = keepFirst(channel);
-  const stderr = keepFirst(channel.stderr);
+  const stdout = keepFirst(channel, keptBytes);
+  const stderr = keepFirst(channel.stderr, keptBytes);
   promise.catch(() => {});
   let ended: Pick<Ran, "code" | "signal"> | undefined;
   channel.on("exit", (code: number | null, signal?: string) => {
@@ -122,7 +129,7 @@ function readRan(channel: ClientChannel, target: SshTarget, what: string): Promi
 }
 
 /** Reads a stream to its end; answers its beginning. */
-function keepFirst(stream: Readable): () => string {
+function keepFirst(stream: Readable, keptBytes: number): () => string {
   const chunks: Buffer[] = [];
   let kept = 0;
   stream.on("error", () => {});

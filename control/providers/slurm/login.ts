@@ -1,58 +1,73 @@
-import { execFile, spawn } from "node:child_process";
+import { execFile } from "node:child_process";
+import { once } from "node:events";
+import { connect } from "node:net";
 import { homedir, userInfo } from "node:os";
-import { Duplex } from "node:stream";
+import { join } from "node:path";
+import type { Duplex } from "node:stream";
 import { promisify } from "node:util";
 import { AppError } from "../../../common/errors.ts";
+import { programArgs } from "../../../common/programs.ts";
 import type { Config } from "../../config.ts";
 
 /** Where the commands of a Slurm cluster are. */
 export interface Login {
   /** Runs bash there; answers what it printed. Throws `CloudError` with what it complained of. */
   run(script: string, args: readonly string[], signal?: AbortSignal): Promise<string>;
-  /** The standard input and output of a program there. */
-  connect(program: readonly string[]): Duplex;
+  /** A connection from there to a port. */
+  dial(host: string, port: number): Promise<Duplex>;
+  /** Control runs there, and reaches nodes by their addresses. */
+  readonly isHere?: true;
+  /** On a file system that all nodes share: it gets a folder for each cluster. */
+  folder(): Promise<string>;
+  /** The command of the agent, which is brought to that file system if it is not there yet. */
+  agent(signal: AbortSignal): Promise<string[]>;
 }
 
 const run = promisify(execFile);
-const limitMs = 90_000;
-const outputAtMost = 64 * 2 ** 20;
+const dialMs = 5_000;
+/** Of a script; as many bytes take the jobs of thousands of clusters. */
+export const limits = { timeoutMs: 90_000, keptBytes: 64 * 2 ** 20 };
 
 /** This machine as a login node. */
-export function localLogin({ nodeEnv, slurmConf }: Pick<Config, "nodeEnv" | "slurmConf">): Login {
+export function localLogin(config: Pick<Config, "nodeEnv" | "slurmConf" | "home">): Login {
+  const { nodeEnv, slurmConf, home } = config;
   const env = {
     ...nodeEnv,
     HOME: homedir(),
     USER: userInfo().username,
     ...(slurmConf !== undefined && { SLURM_CONF: slurmConf }),
   };
+  const { timeoutMs: timeout, keptBytes: maxBuffer } = limits;
   return {
     async run(script, args, signal) {
-      const limits = { timeout: limitMs, maxBuffer: outputAtMost, ...(signal && { signal }) };
-      return run("bash", ["-c", script, "bash", ...args], { env, ...limits }).then(
+      const options = { env, timeout, maxBuffer, ...(signal && { signal }) };
+      return run("bash", ["-c", script, "bash", ...args], options).then(
         ({ stdout }) => stdout,
         (error: Error & { stderr?: string }) => {
           signal?.throwIfAborted();
-          throw new AppError("CloudError", complaintOf(error), {}, error);
+          const complaint = complaintOf(error.stderr ?? "", error.message);
+          throw new AppError("CloudError", complaint, {}, error);
         },
       );
     },
-    connect([file = "", ...args]) {
-      const child = spawn(file, args, { env, stdio: ["pipe", "pipe", "ignore"] });
-      const way = Duplex.from({ readable: child.stdout, writable: child.stdin });
-      child.once("error", (error) => way.destroy(error));
-      child.stdin.on("error", () => {});
-      way.once("close", () => child.kill());
-      return way;
+    async dial(host, port) {
+      const socket = connect({ host, port, noDelay: true });
+      socket.setTimeout(dialMs, () => socket.destroy(new Error("no answer")));
+      await once(socket, "connect");
+      return socket.setTimeout(0);
     },
+    isHere: true,
+    folder: async () => join(home, "slurm"),
+    agent: async () => [process.execPath, ...programArgs("agent")],
   };
 }
 
 /** The last thing that a command of Slurm wrote, without the name of the command. */
-function complaintOf({ stderr = "", message }: Error & { stderr?: string }): string {
+export function complaintOf(stderr: string, otherwise: string): string {
   const said = stderr
     .trim()
     .split("\n")
     .at(-1)
     ?.replace(/^\w+: (error: )?/, "");
-  return `Slurm: ${said || message}`;
+  return `Slurm: ${said || otherwise}`;
 }

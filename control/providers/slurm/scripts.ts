@@ -18,6 +18,7 @@ exec 9> lock
 flock --timeout 60 9
 printf '%s\\n' "$3" > program.new
 mv program.new program
+[ -s key ] || { head --bytes=32 /dev/urandom | base64 > key.new; mv key.new key; }
 there=$(squeue --me --noheader --name="$2" --format='%i %T' | { grep -v COMPLETING || true; })
 [ -z "$there" ] || exit 0
 printf '%s' "$4" > batch
@@ -44,7 +45,7 @@ rm -rf "$1"`;
  */
 export const batchScript = `#!/bin/bash
 cd "$1" || exit 1
-rm -f notice.json begun-*
+rm -f notice.json port-*
 end() { squeue --noheader --jobs="$SLURM_JOB_ID" --format=%e; }
 first=$(end)
 notice() {
@@ -65,24 +66,45 @@ while kill -0 "$step" 2> /dev/null; do wait "$step"; done
 exit 1
 `;
 
-/** What `agent pipe` does; the agent itself takes longer to load than control waits for an answer. */
-const pipeScript =
-  'const way = require("node:net").connect({ path: process.argv[1], allowHalfOpen: true }); way.on("error", () => process.exit(1)); process.stdin.pipe(way).pipe(process.stdout); way.on("close", () => process.exit(0));';
+/** Who has the key of a cluster may reach its agents, and nobody listens. Source: RFC 7905. */
+export const relayTls = { ciphers: "ECDHE-PSK-CHACHA20-POLY1305", maxVersion: "TLSv1.2" } as const;
+
+/**
+ * Leads connections to the agent's socket, $3, and tells its port in the folder $1; it ends with the process $4. Slurm
+ * sends TERM to every process of a step, and the hooks that run then are followed through here.
+ */
+export const relayScript = `
+const { readFileSync, renameSync, writeFileSync } = require("node:fs");
+const [folder, rank, agent, main] = process.argv.slice(1);
+const psk = Buffer.from(readFileSync(folder + "/key", "utf8").trim());
+process.on("SIGTERM", () => {});
+setInterval(() => { try { process.kill(main, 0); } catch { process.exit(); } }, 1000);
+const keepAlive = { keepAlive: true, keepAliveInitialDelay: 15000 };
+const options = { ...${JSON.stringify(relayTls)}, ...keepAlive, pskCallback: () => psk };
+const server = require("node:tls").createServer(options, (from) => {
+  const to = require("node:net").connect(agent);
+  to.on("error", () => from.destroy());
+  from.on("error", () => {}).on("close", () => to.destroy());
+  from.pipe(to).pipe(from);
+});
+server.listen(0, () => {
+  const file = folder + "/port-" + rank;
+  writeFileSync(file + ".new", server.address().port + "\\n");
+  renameSync(file + ".new", file);
+});`;
 
 /**
  * Runs on each node: $1 is the folder, $2 the scratch folder, $3 how long Slurm waits between TERM and KILL. With
- * \`pipe\` or \`end\` for $3, connects with the agent of rank $4, or ends that agent alone.
+ * \`end\` for $3, ends the agent of rank $4 alone.
  */
 export const nodeScript = `
 folder=$1 own=$HOME rank=\${4:-$SLURM_NODEID}
 export HOME=$2/${product.word}-$(id -u)-$SLURM_JOB_ID-$rank
-read -r build node arguments < "$folder/program"
-# Others may write to the scratch folder.
-case $3 in pipe | end) [ -O "$HOME" ] && [ ! -L "$HOME" ] || exit 1 ;; esac
-case $3 in
-  pipe) eval "set -- $node"; exec "$1" -e '${pipeScript}' "$HOME/.${product.word}/agent/agent.sock" ;;
-  end) kill -KILL "$(cat "$HOME/agent.pid")"; exit ;;
-esac
+if [ "$3" = end ]; then
+  # Others may write to the scratch folder.
+  [ -O "$HOME" ] && [ ! -L "$HOME" ] && kill -KILL "$(cat "$HOME/agent.pid")"
+  exit
+fi
 umask 077
 mkdir -p "$2" && mkdir -m 700 "$HOME" && cd "$HOME" || exit 1
 trap 'cd /; rm -rf "$HOME"' EXIT
@@ -90,6 +112,13 @@ ln -s "$own" "$HOME/home"
 export ${upper}_ON_TERM=preemption ${upper}_NOTICES=none ${upper}_NOTICE_FILE="$folder/notice.json"
 export ${upper}_GRACE_SECONDS="$3" ${upper}_DEVICES="\${CUDA_VISIBLE_DEVICES-}"
 export ${upper}_POWER_OFF_COMMAND="\${SLURM_CONF:+SLURM_CONF=$SLURM_CONF }scancel --batch --signal=USR2 $SLURM_JOB_ID && sleep 50"
+read -r _ node _ < "$folder/program"
+node=$(eval "set -- $node"; printf %s "$1")
+while kill -0 $$ 2> /dev/null; do
+  "$node" --max-semi-space-size=1 --no-maglev -e '${relayScript}' \\
+    "$folder" "$rank" "$HOME/.${product.word}/agent/agent.sock" $$ < /dev/null
+  sleep 1
+done &
 left=
 trap 'left=yes; kill -TERM "$agent"' TERM
 until [ "$left" ]; do
@@ -98,14 +127,16 @@ until [ "$left" ]; do
   eval "exec $node $arguments" < /dev/null &
   agent=$!
   echo "$agent" > agent.pid
-  touch "$folder/begun-$rank"
   while kill -0 "$agent" 2> /dev/null; do wait "$agent"; done
   [ "$left" ] || sleep 1
 done
 `;
 
-/** Runs a step where the agent has begun, which $0 shows: steps that come earlier would hold up its own. */
-export const stepScript = '[ -e "$0" ] && exec "$@"';
+/** The key of the cluster with the folder $1, and the ports of its relays. */
+export const relaysScript = 'cd "$1" && cat key && { grep -Hs . port-*[0-9] || true; }';
+
+/** Runs a step where the node's own has begun, which $1 shows: steps that come earlier would hold that up. */
+export const stepScript = '[ -e "$1" ] && shift && exec "$@" < /dev/null';
 
 /** What there is: every job of ours, those of all that wait if one of ours does. */
 export const queueScript = `

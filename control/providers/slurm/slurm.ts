@@ -1,18 +1,21 @@
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { AppError, fail } from "../../../common/errors.ts";
-import { buildOf, programArgs } from "../../../common/programs.ts";
+import { buildOf } from "../../../common/programs.ts";
 import { shellWord } from "../../../common/shell-word.ts";
 import { isWithin } from "../../../contract/task/infra.ts";
 import { nodeIdOf } from "../../doors/node-id.ts";
 import { openChannelDoor } from "../../doors/ssh/door.ts";
+import type { Forwards } from "../../doors/ssh/forwards.ts";
 import type { ClusterRef, FoundNode, Need, NodeState, Offer, Provider } from "../provider.ts";
 import { wrapErrors } from "../wrap-errors.ts";
+import { cached } from "./cached.ts";
 import type { Login } from "./login.ts";
 import { readMachines } from "./machines.ts";
 import { offersOf, readNodes } from "./offers.ts";
 import { jobNameOf, optionsOf } from "./options.ts";
 import { type Allocation, isOpen, readQueue, stateOf } from "./queue.ts";
+import { openRelays } from "./relays.ts";
 import {
   batchScript,
   endScript,
@@ -28,8 +31,8 @@ import {
 export interface Site {
   readonly name: string;
   readonly login: Login;
-  /** On a file system that all nodes share: a folder a cluster. */
-  readonly folder: string;
+  /** To nodes that only the login node reaches. */
+  readonly forwards: Forwards;
   /** On each node: a folder a node. */
   readonly scratch: string;
   readonly controlId: string;
@@ -42,14 +45,14 @@ const startMs = 3_000;
 const startEveryMs = 100;
 
 /** A Slurm cluster as a cloud: a cluster is a job of its own, whose nodes live and die together. */
-export function slurmProvider({ name: site, login, folder, scratch, controlId }: Site): Provider {
+export function slurmProvider({ name: site, login, forwards, scratch, controlId }: Site): Provider {
   const build = buildOf("agent");
-  const program = [process.execPath, ...programArgs("agent")].map(shellWord).join(" ");
   const queue = cached(queueMs, async () => readQueue(await login.run(queueScript, []), controlId));
   const nodes = cached(nodesMs, async () => readNodes(await login.run(nodesScript, [])));
+  const relays = openRelays(login);
   /** Clusters that were ended; Slurm shows their jobs for some minutes. */
   const ended = new Set<string>();
-  const folderOf = (clusterId: string) => join(folder, clusterId);
+  const folderOf = async (clusterId: string) => join(await login.folder(), clusterId);
 
   async function offers(need: Need): Promise<Offer[]> {
     if (need.isSpot || need.mounts || need.container || !isAnyWithin(site, need.infra)) return [];
@@ -59,7 +62,8 @@ export function slurmProvider({ name: site, login, folder, scratch, controlId }:
   async function prepare(cluster: ClusterRef, signal: AbortSignal): Promise<void> {
     signal.throwIfAborted();
     const options = optionsOf(cluster, controlId, (await nodes.read()).kinds);
-    const own = folderOf(cluster.id);
+    const own = await folderOf(cluster.id);
+    const program = (await login.agent(signal)).map(shellWord).join(" ");
     const scripts = [`${build} ${program}`, batchScript, nodeScript];
     const batch = ["batch", own, scratch];
     ended.delete(cluster.id);
@@ -105,43 +109,31 @@ export function slurmProvider({ name: site, login, folder, scratch, controlId }:
   async function destroy(nodeId: string, signal: AbortSignal): Promise<void> {
     const { id } = partsOf(nodeId);
     if (ended.has(id)) return;
-    await login.run(endScript, [folderOf(id), jobNameOf({ id })], signal).finally(queue.forget);
+    forwards.close(nodeId);
+    const folder = await folderOf(id);
+    relays.forget(folder);
+    await login.run(endScript, [folder, jobNameOf({ id })], signal).finally(queue.forget);
     ended.add(id);
   }
 
-  /** A program in the allocation, on the node itself. */
-  async function within(nodeId: string, what: "pipe" | "end"): Promise<string[]> {
+  /** Where a node of an allocation is. */
+  async function place(nodeId: string) {
     const { id, rank } = partsOf(nodeId);
     const job = await find(id);
     const host = job?.hosts[rank];
     if (job === undefined || host === undefined)
       fail("CloudError", `node ${nodeId} has no allocation`);
-    const step = [
-      "--overlap",
-      `--jobid=${job.jobId}`,
-      `--nodelist=${host}`,
-      "--nodes=1",
-      "--ntasks=1",
-    ];
-    // Slurm passes on whole lines otherwise, and the body of an answer ends in none.
-    const bare = ["--mem=0", "--gres=none", "--quiet", "--unbuffered"];
-    const own = folderOf(id);
-    const begun = join(own, `begun-${rank}`);
-    return [
-      "bash",
-      "-c",
-      stepScript,
-      begun,
-      "srun",
-      ...step,
-      ...bare,
-      "bash",
-      join(own, "node"),
-      own,
-      scratch,
-      what,
-      String(rank),
-    ];
+    const address = (await nodes.read()).addresses.get(host) ?? host;
+    return { jobId: job.jobId, rank, host, address, folder: await folderOf(id) };
+  }
+
+  async function endAgent(nodeId: string, signal: AbortSignal): Promise<void> {
+    const { jobId, rank, host, folder } = await place(nodeId);
+    const step = ["--overlap", `--jobid=${jobId}`, `--nodelist=${host}`, "--nodes=1", "--ntasks=1"];
+    const bare = ["--mem=0", "--gres=none", "--quiet"];
+    const end = ["bash", join(folder, "node"), folder, scratch, "end", String(rank)];
+    const begun = join(folder, `port-${rank}`);
+    await login.run(stepScript, [begun, "srun", ...step, ...bare, ...end], signal);
   }
 
   return {
@@ -157,13 +149,13 @@ export function slurmProvider({ name: site, login, folder, scratch, controlId }:
       ...{ offers, prepare, list, destroy },
       find: findNodes,
       create: (cluster: ClusterRef, _rank: number, signal: AbortSignal) => prepare(cluster, signal),
-      async endAgent(nodeId: string, signal: AbortSignal) {
-        const command = await within(nodeId, "end");
-        await login.run('exec "$@" < /dev/null', command, signal);
-      },
+      endAgent,
     }),
-    door: (nodeId) => openChannelDoor(async () => login.connect(await within(nodeId, "pipe"))),
-    endpoint: async (node, port) => `${node.address}:${port}`,
+    door: (nodeId) => openChannelDoor(async () => relays.connect(await place(nodeId))),
+    async endpoint({ id, address }, port) {
+      if (login.isHere) return `${address}:${port}`;
+      return forwards.open(id, port, () => login.dial(address, port));
+    },
   };
 }
 
@@ -184,23 +176,3 @@ const partsOf = (nodeId: string): { id: string; rank: number } => {
   const at = nodeId.lastIndexOf("-");
   return { id: nodeId.slice(0, at), rank: Number(nodeId.slice(at + 1)) };
 };
-
-/** What was read in the last while; callers at the same time share one answer. */
-function cached<T>(ms: number, read: () => Promise<T>) {
-  let last: { at: number; answer: Promise<T> } | undefined;
-  return {
-    read(): Promise<T> {
-      if (last !== undefined && performance.now() - last.at < ms) return last.answer;
-      const answer = read();
-      const now = { at: performance.now(), answer };
-      last = now;
-      answer.catch(() => {
-        if (last === now) last = undefined;
-      });
-      return answer;
-    },
-    forget(): void {
-      last = undefined;
-    },
-  };
-}

@@ -3,6 +3,7 @@ import { test } from "node:test";
 import type { ClusterRef } from "../../../../control/providers/provider.ts";
 import { readNodes, secondsOfLimit } from "../../../../control/providers/slurm/offers.ts";
 import { optionsOf } from "../../../../control/providers/slurm/options.ts";
+import { readLoginName } from "../../../../control/providers/slurm/ssh-login.ts";
 
 const { kinds, addresses } = readNodes(
   "low*|up|1-00:00:00|2|8|64000|gpu:h100:4(S:0-1)\nold|down|infinite|9|4|8000|(null)\n--\nn1|10.0.0.1\n",
@@ -62,5 +63,12 @@ test("no option of a task changes what its job is found by, not even cut short",
 test("a time limit that leaves no time for the hooks is refused with the numbers", () => {
   assert.throws(() => optionsOf(aCluster({ time: "1" }, 90), "control", kinds), {
     message: /time limit of 60 s .* may take 90 s and 15 s are reserved/,
+  });
+});
+
+test("a login node is named as for ssh", () => {
+  assert.deepEqual(readLoginName("hpc"), { name: "hpc" });
+  assert.deepEqual(readLoginName("ana@login.example.org:2222"), {
+    ...{ name: "login.example.org", user: "ana", port: 2222 },
   });
 });

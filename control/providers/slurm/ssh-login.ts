@@ -1,0 +1,76 @@
+import type { Duplex } from "node:stream";
+import { fail } from "../../../common/errors.ts";
+import { product } from "../../../common/product.ts";
+import { programArgs } from "../../../common/programs.ts";
+import { shellWord } from "../../../common/shell-word.ts";
+import type { Bundles } from "../../doors/ssh/bundles.ts";
+import type { SshConnections } from "../../doors/ssh/connections.ts";
+import { execOn } from "../../doors/ssh/exec.ts";
+import { installAgent } from "../../doors/ssh/install.ts";
+import { probeHost } from "../../doors/ssh/probe.ts";
+import { nameOf, type SshTarget } from "../../doors/ssh/target.ts";
+import { cached } from "./cached.ts";
+import { complaintOf, type Login, limits } from "./login.ts";
+
+/** How login nodes are reached, and what they get. */
+export interface LoginWays {
+  readonly connections: SshConnections;
+  readonly bundles: Bundles;
+  resolve(login: LoginName): Promise<SshTarget>;
+}
+
+/** Where to log in, and as whom; otherwise as the SSH configuration of control's user says. */
+export interface LoginName {
+  readonly name: string;
+  readonly user?: string;
+  readonly port?: number;
+}
+
+/** How long it takes until a change of the SSH configuration counts. */
+const targetMs = 60_000;
+
+/** `[USER@]HOST[:PORT]`. */
+export function readLoginName(text: string): LoginName {
+  const [, user, name = text, port] = /^(?:(.+)@)?(.+?)(?::(\d+))?$/.exec(text) ?? [];
+  return { name, ...(user && { user }), ...(port && { port: Number(port) }) };
+}
+
+/** A login node reached over SSH: one connection, whatever goes over it. What nodes run lies in the user's home. */
+export function sshLogin(
+  name: LoginName,
+  { connections, bundles, resolve }: LoginWays,
+  slurmConf: string | undefined,
+): Login {
+  const target = cached(targetMs, () => resolve(name));
+  const facts = cached(Number.POSITIVE_INFINITY, async () => {
+    const host = await probeHost(connections, await target.read());
+    // Nodes may not have the Node.js of the login node, and an agent of its user has nothing to do with them.
+    return { ...host, node: null, foreignUnit: null };
+  });
+  /** Commands of Slurm may be in the path of logins alone. */
+  const before = [
+    "command -v squeue > /dev/null || . /etc/profile > /dev/null 2>&1",
+    ...(slurmConf === undefined ? [] : [`export SLURM_CONF=${shellWord(slurmConf)}`]),
+  ];
+
+  return {
+    async run(script, args, signal) {
+      const there = await target.read();
+      const asked = { what: "asking Slurm", text: [...before, script].join("\n"), args, ...limits };
+      const { code, stdout, stderr } = await execOn(connections, there, asked, signal);
+      if (code === 0) return stdout;
+      return fail("CloudError", complaintOf(stderr, `exit code ${code} on ${nameOf(there)}`));
+    },
+    async dial(host, port) {
+      return connections.channel<Duplex>(await target.read(), (client, done) =>
+        client.forwardOut("127.0.0.1", 0, host, port, done as never),
+      );
+    },
+    folder: async () => `${(await facts.read()).home}/.${product.word}/slurm`,
+    async agent(signal) {
+      const reached = { target: await target.read(), facts: await facts.read() };
+      const { node, folder } = await installAgent(connections, reached, bundles, signal);
+      return [node, ...programArgs("agent").slice(0, -1), `${folder}/agent.mjs`];
+    },
+  };
+}

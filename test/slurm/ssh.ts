@@ -1,0 +1,81 @@
+import assert from "node:assert/strict";
+import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type TestContext, test } from "node:test";
+import { slurmOperations } from "../../contract/operations/slurm.ts";
+import { clusterOf } from "../e2e/cluster.ts";
+import { until } from "../helpers/agent.ts";
+import { startControl } from "../helpers/programs.ts";
+import { startSlurmBehind, whyNoSlurm } from "../helpers/slurm.ts";
+import { startSshHost, whyNoHosts } from "../helpers/ssh-hosts.ts";
+
+/** A Slurm whose login node is another machine, and a control plane that has no more than a key of one of its users. */
+async function startBehindLogin(t: TestContext) {
+  const host = await startSshHost(t);
+  const slurm = await startSlurmBehind(host);
+  const home = mkdtempSync(join(tmpdir(), "slurm-user-"));
+  t.after(() => rmSync(home, { recursive: true, force: true }));
+  mkdirSync(join(home, ".ssh"));
+  writeFileSync(join(home, ".ssh/id_ed25519"), host.key, { mode: 0o600 });
+  const env = {
+    ...{ HOME: home, OUTRIGGER_SLURM: `ana@${host.address}`, OUTRIGGER_SLURM_CONF: slurm.conf },
+  };
+  return { host, slurm, control: await startControl(t, { env }) };
+}
+
+const aTask = (run: string) => JSON.stringify({ run, resources: { infra: "slurm" } });
+
+test("clusters on a Slurm behind a login node, as a user without rights", {
+  skip: whyNoSlurm() || whyNoHosts(),
+  timeout: 300_000,
+}, async (t) => {
+  const { host, slurm, control } = await startBehindLogin(t);
+  const pair = clusterOf(control, "pair");
+  const jobs = () => slurm.run("squeue", "--noheader", "--states=all", "--format=%u %D %T");
+
+  await t.test("its job runs on both nodes, each with its GPUs", async () => {
+    const resources = { infra: `slurm/${host.address}`, accelerators: "h100:2" };
+    const run = "echo rank $OUTRIGGER_NODE_RANK of $(id -un) has $CUDA_VISIBLE_DEVICES";
+    const id = await pair.launch(JSON.stringify({ num_nodes: 2, resources, run }));
+    const { code, text } = await pair.follow(id);
+    assert.equal(code, 0, text);
+    assert.match(text, /rank 0 of ana has 0,1$/m);
+    assert.match(text, /rank 1 of ana has 0,1$/m);
+    assert.equal(await jobs(), "ana 2 RUNNING");
+  });
+
+  await t.test("it goes on while control is killed, and is found again", async () => {
+    await control.end("SIGKILL");
+    await control.start();
+    const { text } = await pair.follow(await pair.exec(aTask("echo after it")));
+    assert.match(text, /after it/);
+    const free = await control.client.callAndGet(slurmOperations.slurmGpuAvailability, {});
+    assert.deepEqual(free, [[host.address, [["h100", [1, 2, 4], 8, 4]], null]]);
+  });
+
+  await t.test("nothing is left once it is down", async () => {
+    await pair.down();
+    await until(async () => (await slurm.run("squeue", "--noheader")) === "" || undefined);
+    assert.equal(await host.run("ls /home/ana/.outrigger/slurm; ls /tmp"), "");
+  });
+
+  await t.test("a submission that outlives control is not made again", async () => {
+    const [begun, go] = ["/tmp/begun", "/tmp/go"];
+    const script = `#!/bin/bash\ntouch ${begun}\nuntil [ -e ${go} ]; do sleep 0.1; done\nexec /usr/bin/sbatch "$@"\n`;
+    writeFileSync(join(host.disk, "usr/local/bin/sbatch"), script, { mode: 0o755 });
+    const before = (await jobs()).split("\n").length;
+    const one = clusterOf(control, "one");
+
+    void one.launch(aTask("echo once")).catch(() => {});
+    await until(() => existsSync(join(host.disk, begun)) || undefined);
+    await control.end("SIGKILL");
+    await control.start();
+    await host.run(`touch ${go}`);
+
+    await one.untilStatus("UP");
+    await one.untilJob(1, "SUCCEEDED");
+    assert.equal((await jobs()).split("\n").length, before + 1);
+    await one.down();
+  });
+});
