@@ -3,7 +3,6 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { errorCodeOf } from "./errors.ts";
 import {
-  findBearers,
   findTree,
   isAlive,
   listGroup,
@@ -65,17 +64,14 @@ function removeFolder(group: string): boolean {
   }
 }
 
-/**
- * Ends those who have the mark, `NAME=value`, in their environment, and nothing that they started.
- * As `endTree` otherwise.
- */
-export function endBearers(
-  mark: string,
+/** Ends the processes that a search finds, and nothing that they started. As `endTree` otherwise. */
+export function endFoundBy(
+  find: () => readonly ProcessStat[],
   graceMs: number,
   signal?: AbortSignal,
 ): Promise<Survivor[]> {
   const look: Look = (left) => {
-    const found = findBearers(mark);
+    const found = find();
     const isFound = ({ pid }: ProcessId) => found.some((one) => one.pid === pid);
     return [...found, ...left.filter((one) => !isFound(one) && isAlive(one))];
   };

@@ -1,5 +1,5 @@
 import { readdirSync, readFileSync, readlinkSync } from "node:fs";
-import { findTree } from "../../common/process-tree.ts";
+import { findTree, ifThere } from "../../common/process-tree.ts";
 import type { Agent } from "../context.ts";
 import { getJob } from "./jobs.ts";
 import { treeOf } from "./parts.ts";
@@ -47,13 +47,4 @@ function listeningIn(pid: number): Listening[] {
     const port = Number.parseInt(local.slice(local.lastIndexOf(":") + 1), 16);
     return state === listening ? [{ inode, port }] : [];
   });
-}
-
-/** Undefined where a process has ended meanwhile, or is not ours to see. */
-function ifThere<T>(read: () => T): T | undefined {
-  try {
-    return read();
-  } catch {
-    return undefined;
-  }
 }

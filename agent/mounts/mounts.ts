@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
+import { endFoundBy } from "../../common/end-processes.ts";
 import { fail, toAppError } from "../../common/errors.ts";
 import type { MountOrder, MountState } from "../../contract/mounts-api.ts";
 import { type Agent, keys } from "../context.ts";
@@ -14,11 +15,14 @@ import { endMount, isServed, mount } from "./mount.ts";
 import { listMountRows, type MountRow, saveMount } from "./store.ts";
 import { tell, tellWriteBack } from "./tell.ts";
 import { untilWrittenBack } from "./unwritten.ts";
+import { listWriters } from "./writers.ts";
 
 const lookEveryMs = 2_000;
 /** How long a job waits for mounts that are not there. */
 const patienceMs = 30_000;
 const pollMs = 100;
+/** What is ended because it writes has after TERM. */
+const writerGraceMs = 5_000;
 
 /**
  * Mounts a bucket from now on; one that is there as ordered stays, as does one that jobs may use and of which only
@@ -116,6 +120,7 @@ export async function untilMounted(agent: Agent): Promise<string | undefined> {
 
 /** Takes mounts away while a node leaves, once what is written to them is in the buckets, or the time is over. */
 export async function endMounts(agent: Agent, signal: AbortSignal): Promise<void> {
+  await endWriters(agent);
   const result = await untilWrittenBack(agent, signal);
   agent.stopping.throwIfAborted();
   if (result !== undefined) tellWriteBack(agent, result);
@@ -123,4 +128,11 @@ export async function endMounts(agent: Agent, signal: AbortSignal): Promise<void
     for (const row of listMountRows(agent))
       if (!(await endMount(agent, row))) agent.log.warn({ root: row.root }, "a mount remains");
   });
+}
+
+/** A file is uploaded once it is closed, and jobs and hooks have ended: whatever else writes here would never end. */
+async function endWriters(agent: Agent): Promise<void> {
+  const roots = listMountRows(agent).map(({ root }) => root);
+  if (roots.length === 0) return;
+  await endFoundBy(() => listWriters(roots), writerGraceMs, agent.stopping);
 }

@@ -3,10 +3,11 @@ import { readdir } from "node:fs/promises";
 import { availableParallelism, totalmem } from "node:os";
 import { join } from "node:path";
 import { findEngine, howToRunContainers } from "../../common/containers.ts";
-import { describeSurvivors, endBearers, endTree } from "../../common/end-processes.ts";
+import { describeSurvivors, endFoundBy, endTree } from "../../common/end-processes.ts";
 import { fail } from "../../common/errors.ts";
 import { ifMissing } from "../../common/files.ts";
 import { listMountsOf, unmount, whyNoMounts } from "../../common/mounts.ts";
+import { findBearers } from "../../common/process-tree.ts";
 import { product } from "../../common/product.ts";
 import { buildOf, programArgs } from "../../common/programs.ts";
 import { shellWord } from "../../common/shell-word.ts";
@@ -161,7 +162,11 @@ export function localProvider(config: Config, log: Logger): Provider {
   }
 
   async function endAgent(nodeId: string, signal: AbortSignal): Promise<void> {
-    const left = await endBearers(markOf(socketOf(nodeId)), agentGraceMs, signal);
+    const left = await endFoundBy(
+      () => findBearers(markOf(socketOf(nodeId))),
+      agentGraceMs,
+      signal,
+    );
     if (left.length > 0)
       fail("CloudError", `the agent of node ${nodeId} cannot be ended: ${describeSurvivors(left)}`);
   }

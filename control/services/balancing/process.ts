@@ -6,9 +6,9 @@ import { getCompileCacheDir } from "node:module";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { settingName } from "../../../common/config.ts";
-import { endBearers } from "../../../common/end-processes.ts";
+import { endFoundBy } from "../../../common/end-processes.ts";
 import { AppError, errorCodeOf, messageOf } from "../../../common/errors.ts";
-import { findProcess, isAlive, type ProcessId } from "../../../common/process-tree.ts";
+import { findBearers, findProcess, isAlive, type ProcessId } from "../../../common/process-tree.ts";
 import { buildOf, programArgs } from "../../../common/programs.ts";
 import {
   balancerOperations as api,
@@ -150,8 +150,10 @@ async function untilGone(
   graceMs: number,
   signal: AbortSignal,
 ): Promise<void> {
-  for (const { socket } of leaving)
-    await endBearers(`${settingName("socket")}=${socket}`, graceMs, signal);
+  for (const { socket } of leaving) {
+    const mark = `${settingName("socket")}=${socket}`;
+    await endFoundBy(() => findBearers(mark), graceMs, signal);
+  }
 }
 
 /** Kills those balancers of a service that do not answer; another may take the place of each. */

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
 import { createHash } from "node:crypto";
-import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import { listMountsOf } from "../../../common/mounts.ts";
@@ -130,7 +131,7 @@ test("no job loses its mount to another order, and what it wrote is in the bucke
   assert.equal((await eventsOf(agent, "mount")).at(-1), "1 file (4 bytes) written to buckets");
 });
 
-test("a stop waits until a cache is written back, names what is not, and unmounts", {
+test("a stop ends what still writes, waits until a cache is written back, names what is not, and unmounts", {
   skip,
 }, async (t) => {
   const link = await openLink(t, store.endpoint);
@@ -158,11 +159,20 @@ test("a stop waits until a cache is written back, names what is not, and unmount
     async () =>
       (await agent.call("listMounts", {})).every((one) => one.problem === null) || undefined,
   );
+  // What is no job of the agent, and would hold its file open for ever.
+  const script =
+    "echo held > late/held.txt; exec 3>> late/held.txt; echo open >&3; exec sleep 1000";
+  const holder = spawn("sh", ["-c", script], { cwd: agent.home, stdio: "ignore" });
+  await until(
+    () => statSync(at("late/held.txt"), { throwIfNoEntry: false })?.size === 10 || undefined,
+  );
   await begin("two", null);
   await until(
     async () => (await agent.call("getLifecycle", { id: "two" })).status === "READY" || undefined,
   );
   assert.equal(inBucket("data/late.bin"), "late");
+  assert.equal(holder.signalCode, "SIGTERM");
+  assert.equal(inBucket("data/held.txt"), "held\nopen\n");
 });
 
 /** The texts of a kind of events so far. */
