@@ -26,15 +26,7 @@ import { machinesOf } from "./machines.ts";
 import { offersOf } from "./nodes.ts";
 import type { Pod } from "./objects.ts";
 import { endOf, type Pending } from "./pending.ts";
-import {
-  clusterAnnotation,
-  labels,
-  type PodDefaults,
-  podName,
-  podOf,
-  serviceName,
-  serviceOf,
-} from "./pod.ts";
+import { clusterAnnotation, labels, type PodDefaults, podName, podOf, serviceOf } from "./pod.ts";
 import {
   hasEnded,
   isPending,
@@ -113,16 +105,12 @@ export function kubernetesProvider(ways: KubeWays, log: Logger): Provider {
     );
   }
 
-  async function prepare(cluster: ClusterRef, signal: AbortSignal): Promise<void> {
-    const api = await clusters.api(cluster.offer.region);
-    await api.send("POST", servicePath(api), serviceOf(cluster, ways), signal);
-  }
-
   async function create(cluster: ClusterRef, rank: number, signal: AbortSignal): Promise<void> {
     const api = await clusters.api(cluster.offer.region);
     const nodeId = nodeIdOf(cluster, rank);
     contexts.set(nodeId, api.context);
     const pod = await ensurePod(api, cluster, rank, signal);
+    await ensureService(api, cluster, pod, signal);
     const { status } = await untilBegun(api, pod, startMs, signal);
     if (status.phase === "Running") await bringAgent(api, podName(nodeId), bundles, build, signal);
   }
@@ -162,6 +150,18 @@ export function kubernetesProvider(ways: KubeWays, log: Logger): Provider {
   }
 
   async function list(cluster: ClusterRef, signal: AbortSignal): Promise<NodeState[]> {
+  /** The service of a cluster is deleted by Kubernetes once the last pod that it names as an owner is. */
+  async function ensureService(api: KubeApi, cluster: ClusterRef, pod: Pod, signal: AbortSignal) {
+    const service = serviceOf(cluster, pod, ways);
+    const { name, ownerReferences } = service.metadata;
+    // It may be deleted with earlier pods between the two calls.
+    for (;;) {
+      if (await api.send("POST", servicePath(api), service, signal)) return;
+      const owned = { metadata: { ownerReferences } };
+      if (await api.send("PATCH", servicePath(api, name), owned, signal)) return;
+    }
+  }
+
     const api = await clusters.api(cluster.offer.region);
     const pods = await podsOf(api, { [labels.cluster]: cluster.id }, signal);
     const states = await Promise.all(pods.map((pod) => stateOf(api, cluster, pod, signal)));
@@ -218,9 +218,6 @@ export function kubernetesProvider(ways: KubeWays, log: Logger): Provider {
     if (api === undefined) return;
     await removePod(api, podName(nodeId), signal, graceSeconds);
     contexts.delete(nodeId);
-    const id = nodeId.slice(0, nodeId.lastIndexOf("-"));
-    const isLast = (await podsOf(api, { [labels.cluster]: id }, signal)).length === 0;
-    if (isLast) await api.send("DELETE", servicePath(api, serviceName({ id })), undefined, signal);
   }
 
   async function endpoint(node: NodeState, port: number): Promise<string> {
@@ -254,7 +251,7 @@ export function kubernetesProvider(ways: KubeWays, log: Logger): Provider {
       return names.length === 0 ? [] : ["kubernetes", ...names.map((name) => `kubernetes/${name}`)];
     },
     ...wrapErrors("Kubernetes", {
-      ...{ offers, inspect, prepare, create, list, find, endAgent },
+      ...{ offers, inspect, create, list, find, endAgent },
       destroy: (nodeId: string, signal: AbortSignal) => destroy(nodeId, signal),
       takeAway: (nodeId: string, signal: AbortSignal) => destroy(nodeId, signal, 1),
     }),

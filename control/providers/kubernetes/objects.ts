@@ -2,6 +2,7 @@
 
 export interface Meta {
   readonly name: string;
+  readonly uid?: string;
   readonly labels?: Readonly<Record<string, string>>;
   readonly annotations?: Readonly<Record<string, string>>;
   readonly creationTimestamp?: string;

@@ -5,7 +5,7 @@ import { nodeIdOf } from "../../doors/node-id.ts";
 import type { ClusterRef } from "../provider.ts";
 import { merge } from "./merge.ts";
 import { affinityOf, resourceOf } from "./nodes.ts";
-import type { KubeNode } from "./objects.ts";
+import type { KubeNode, Pod } from "./objects.ts";
 
 /** What a node of a cluster is in Kubernetes. Pure. */
 
@@ -70,13 +70,17 @@ while :; do
   sleep 0.2
 done`;
 
-/** The service that gives the nodes of a cluster names, and its ports an address within Kubernetes. */
-export function serviceOf(cluster: ClusterRef, defaults: PodDefaults): object {
+/** The service that gives the nodes of a cluster names, and its ports an address within Kubernetes; a pod owns it. */
+export function serviceOf(cluster: ClusterRef, { metadata: owner }: Pod, defaults: PodDefaults) {
   const ports = cluster.ports.flatMap(portsOf);
   return {
     apiVersion: "v1",
     kind: "Service",
-    metadata: { name: serviceName(cluster), labels: clusterLabels(cluster, defaults) },
+    metadata: {
+      name: serviceName(cluster),
+      labels: clusterLabels(cluster, defaults),
+      ownerReferences: [{ apiVersion: "v1", kind: "Pod", name: owner.name, uid: owner.uid }],
+    },
     spec: {
       clusterIP: "None",
       publishNotReadyAddresses: true,
