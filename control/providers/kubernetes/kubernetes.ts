@@ -248,6 +248,7 @@ export function kubernetesProvider(ways: KubeWays, log: Logger): Provider {
     async places() {
       // A kubeconfig that cannot be read is told by `offers`; here it would hide the places of others.
       const names = await clusters.names().catch(() => []);
+    noticeSeconds: ways.graceAtMost,
       return names.length === 0 ? [] : ["kubernetes", ...names.map((name) => `kubernetes/${name}`)];
     },
     ...wrapErrors("Kubernetes", {

@@ -65,6 +65,8 @@ while :; do
     wait "$agent"; code=$?
     kill -0 "$agent" 2> /dev/null || break
   done
+  # It was told to leave before it listened.
+  [ "$code$leaves" != 1431 ] || exit 0
   case $code in 0 | 2) exit "$code" ;; esac
   [ -z "$leaves" ] || exit "$code"
   sleep 0.2
