@@ -77,7 +77,9 @@ export async function lossOf(
   if (cluster.wanted !== "UP") return `its cluster is being removed: ${cluster.wantedBecause}`;
   const nodes = await ctx.provider(cluster.provider).list(cluster, signal);
   const over = nodes.find((node) => node.over !== undefined)?.over;
-  return over ?? (nodes.length < cluster.nodes ? "its machine is gone" : undefined);
+  const gone = nodes.find((node) => node.gone !== undefined)?.gone;
+  if (over ?? gone) return over ?? `its machine is gone: ${gone}`;
+  return nodes.length < cluster.nodes ? "its machine is gone" : undefined;
 }
 
 /** Why a cluster that is not up waits for a machine or has failed for now; undefined where it is being made. */

@@ -29,7 +29,8 @@ export const plans: Record<Wanted, Plan> = {
     const over = seen.find((node) => node.over !== undefined)?.over;
     if (over !== undefined && cluster.madeFor === null)
       return [[{ do: "want", wanted: "GONE", because: over }]];
-    const nodes = seen.filter((node) => node.over === undefined);
+    const nodes = seen.filter((node) => node.over === undefined && node.gone === undefined);
+    const why = seen.flatMap((node) => (node.gone === undefined ? [] : `: ${node.gone}`))[0] ?? "";
     if (cluster.status === "STOPPED") return moveTo(cluster, "INIT", cluster.wantedBecause);
     const left = open.filter(({ status }) => status === "LEAVING").map(({ rank }) => rank);
     if (left.length > 0) return [[{ do: "endLifecycles", ranks: left }]];
@@ -38,13 +39,13 @@ export const plans: Record<Wanted, Plan> = {
     const pending = nodes.filter(isPending);
     const gone = ranksOf(cluster).filter((rank) => !nodes.some((node) => node.rank === rank));
     if (gone.length > 0 && cluster.everUp && cluster.madeFor?.isReplacedWhole)
-      return moveTo(cluster, "INIT", `${listOf(gone)} gone`);
+      return moveTo(cluster, "INIT", `${listOf(gone)} gone${why}`);
     const isMissing = (rank: number) =>
       !isRunning(nodes, rank) && !pending.some((node) => node.rank === rank);
     const missing = ranksOf(cluster).filter(isMissing);
     if (missing.length > 0)
       return [
-        ...moveTo(cluster, "INIT", `${listOf(missing)} not running`),
+        ...moveTo(cluster, "INIT", `${listOf(missing)} not running${why}`),
         ...endingOf(open, missing),
         missing.map((rank) => ({ do: "create", rank })),
       ];

@@ -12,6 +12,7 @@ export interface Observed {
   /** Why it is pending. */
   reason?: string;
   over?: string;
+  gone?: string;
   address: string;
   /** `outdated` runs other code than ours; `new` was never told its place, `unset` another; `off` was not asked. */
   agent: "well" | "new" | "unset" | "outdated" | "silent" | "off";

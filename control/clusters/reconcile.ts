@@ -151,11 +151,12 @@ async function observe(
   open: readonly StoredLifecycle[],
   signal: AbortSignal,
 ): Promise<Observed[]> {
-  const nodes = await ctx.provider(cluster.provider).list(cluster, signal);
+  const seen = await ctx.provider(cluster.provider).list(cluster, signal);
+  const nodes = seen.filter(({ gone }) => gone === undefined);
   const isAsked = ({ rank, state }: NodeState) =>
     state === "running" && (cluster.wanted === "UP" || (rank === 0 && !isReleased(cluster, open)));
   return Promise.all(
-    nodes.map(async (node) => ({
+    seen.map(async (node) => ({
       ...node,
       ...(isAsked(node) ? await askAgent(ctx, cluster, node, nodes, signal) : unasked),
     })),

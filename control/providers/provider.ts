@@ -103,6 +103,8 @@ export interface NodeState {
   reason?: string;
   /** Why it was ended for good by somebody else; it is not created again for a user. */
   over?: string;
+  /** Why it is none any more, for people; what is left of it goes when it is created again, or destroyed. */
+  gone?: string;
   /** Where other nodes of its cluster reach it. */
   address: string;
 }

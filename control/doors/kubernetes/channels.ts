@@ -76,7 +76,8 @@ function refusalOn(socket: WebSocket): Promise<never> {
     response.on("data", (chunk: Buffer) => void chunks.push(chunk));
     response.once("end", () => {
       const text = Buffer.concat(chunks).toString();
-      const said = /"message":"((?:[^"\\]|\\.)*)"/.exec(text)?.[1] ?? text.slice(0, 200);
+      // What asks the node for us names the whole command.
+      const said = readStatus(text).message?.replace(/\b(Post|Get) "[^"]*": /, "") ?? "";
       reject(new Error(`status ${response.statusCode}: ${said}`));
       socket.terminate();
     });

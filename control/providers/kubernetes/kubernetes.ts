@@ -40,6 +40,8 @@ import {
   servicePath,
   untilBegun,
   untilGone,
+  whyStranded,
+  whyUnready,
 } from "./pods.ts";
 
 /** How pods are reached, and what they get. */
@@ -111,8 +113,14 @@ export function kubernetesProvider(ways: KubeWays, log: Logger): Provider {
     contexts.set(nodeId, api.context);
     const pod = await ensurePod(api, cluster, rank, signal);
     await ensureService(api, cluster, pod, signal);
-    const { status } = await untilBegun(api, pod, startMs, signal);
-    if (status.phase === "Running") await bringAgent(api, podName(nodeId), bundles, build, signal);
+    const begun = await untilBegun(api, pod, startMs, signal);
+    if (begun.status.phase !== "Running") return;
+    await bringAgent(api, podName(nodeId), bundles, build, signal).catch(async (error) => {
+      signal.throwIfAborted();
+      const why = await whyUnready(api, begun, signal);
+      if (why === undefined) throw error;
+      throw new AppError("CloudError", `pod ${podName(nodeId)} is on ${why}`, {}, error);
+    });
   }
 
   /** The pod of a node; one that has ended, or that nothing had a place for in time, makes room for another. */
@@ -130,7 +138,7 @@ export function kubernetesProvider(ways: KubeWays, log: Logger): Provider {
       const isRefused = lacking && hasExpired(cluster, there, lacking);
       if (!isLeaving && !hasEnded(there) && !isRefused) return there;
       // What takes it away gives it time for its hooks.
-      if (isLeaving) await untilGone(api, name, signal);
+      if (isLeaving) await untilGone(api, there, signal);
       else await removePod(api, name, signal);
       if (isRefused) refuse(lacking);
     }
@@ -141,15 +149,6 @@ export function kubernetesProvider(ways: KubeWays, log: Logger): Provider {
     return now ?? fail("CloudError", `pod ${name} was there, and is not any more`);
   }
 
-  /** Whether a pod has waited for longer than the task, or the settings, allow. */
-  function hasExpired({ machine }: ClusterRef, { metadata }: Pod, { lacks }: Pending): boolean {
-    if (lacks === "time") return false;
-    const seconds = machine.kubernetes?.provision_timeout;
-    const limitMs = seconds === undefined ? ways.provisionMs : seconds * 1_000;
-    return limitMs >= 0 && Date.now() - Date.parse(metadata.creationTimestamp ?? "") > limitMs;
-  }
-
-  async function list(cluster: ClusterRef, signal: AbortSignal): Promise<NodeState[]> {
   /** The service of a cluster is deleted by Kubernetes once the last pod that it names as an owner is. */
   async function ensureService(api: KubeApi, cluster: ClusterRef, pod: Pod, signal: AbortSignal) {
     const service = serviceOf(cluster, pod, ways);
@@ -162,28 +161,33 @@ export function kubernetesProvider(ways: KubeWays, log: Logger): Provider {
     }
   }
 
+  /** Whether a pod has waited for longer than the task, or the settings, allow. */
+  function hasExpired({ machine }: ClusterRef, { metadata }: Pod, { lacks }: Pending): boolean {
+    if (lacks === "time") return false;
+    const seconds = machine.kubernetes?.provision_timeout;
+    const limitMs = seconds === undefined ? ways.provisionMs : seconds * 1_000;
+    return limitMs >= 0 && Date.now() - Date.parse(metadata.creationTimestamp ?? "") > limitMs;
+  }
+
+  async function list(cluster: ClusterRef, signal: AbortSignal): Promise<NodeState[]> {
     const api = await clusters.api(cluster.offer.region);
     const pods = await podsOf(api, { [labels.cluster]: cluster.id }, signal);
     const states = await Promise.all(pods.map((pod) => stateOf(api, cluster, pod, signal)));
-    return states.flatMap((state) => state ?? []).sort((a, b) => a.rank - b.rank);
+    return states.sort((a, b) => a.rank - b.rank);
   }
 
-  /** A pod that has failed is no node any more, and nobody else would delete it. */
   async function stateOf(
     api: KubeApi,
     cluster: ClusterRef,
     pod: Pod,
     signal: AbortSignal,
-  ): Promise<NodeState | undefined> {
-    const { name, labels: own } = pod.metadata;
+  ): Promise<NodeState> {
+    const { labels: own } = pod.metadata;
     const { podIP: address = "node.invalid" } = pod.status;
     const phase = phaseOf(pod);
     const node = { id: nodeOf(pod), rank: Number(own?.[labels.rank]), address };
-    if (phase === "Failed") {
-      log.warn({ pod: name, cluster: cluster.name, why: endOf(pod) }, "a pod has failed");
-      await removePod(api, name, signal);
-      return undefined;
-    }
+    const gone = phase === "Failed" ? endOf(pod) : await whyStranded(api, pod, signal);
+    if (gone !== undefined) return { ...node, state: "stopped", gone };
     if (phase !== "Pending")
       return { ...node, state: phase === "Succeeded" ? "stopped" : "running" };
     const lacking = await lookAtPending(api, pod, signal);
@@ -244,11 +248,11 @@ export function kubernetesProvider(ways: KubeWays, log: Logger): Provider {
     name: "kubernetes",
     queues: true,
     bootsImages: true,
+    noticeSeconds: ways.graceAtMost,
     agentBuild: build,
     async places() {
       // A kubeconfig that cannot be read is told by `offers`; here it would hide the places of others.
       const names = await clusters.names().catch(() => []);
-    noticeSeconds: ways.graceAtMost,
       return names.length === 0 ? [] : ["kubernetes", ...names.map((name) => `kubernetes/${name}`)];
     },
     ...wrapErrors("Kubernetes", {

@@ -68,7 +68,6 @@ while :; do
   # It was told to leave before it listened.
   [ "$code$leaves" != 1431 ] || exit 0
   case $code in 0 | 2) exit "$code" ;; esac
-  [ -z "$leaves" ] || exit "$code"
   sleep 0.2
 done`;
 

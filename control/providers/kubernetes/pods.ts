@@ -1,6 +1,7 @@
 import type { KubeApi } from "../../doors/kubernetes/api.ts";
 import { containerName, podPath } from "../../doors/kubernetes/exec.ts";
 import { announceDeletion } from "./bring.ts";
+import { isReady } from "./nodes.ts";
 import type { KubeEvent, KubeNode, ListOf, Pod } from "./objects.ts";
 import { type Pending, pendingOf } from "./pending.ts";
 import { selector } from "./pod.ts";
@@ -9,6 +10,10 @@ import { selector } from "./pod.ts";
 
 /** A pod that was told of its end leaves at once; one that hangs is killed after this. */
 const deletionSeconds = 5;
+/** How long after its time a pod may end before its node is looked at. */
+const lateMs = 20_000;
+/** A watch ends after this and begins anew: a silent connection is noticed, and time passes for pods that are late. */
+const watchSeconds = 10;
 
 export const isPending = ({ status }: Pod): boolean => status.phase === "Pending";
 export const hasEnded = (pod: Pod): boolean => ["Succeeded", "Failed"].includes(phaseOf(pod));
@@ -75,7 +80,7 @@ export async function* followPod(
     yield list?.items[0];
     const since = list?.metadata.resourceVersion;
     const changes = api.watch<Pod>(
-      `${field}&watch=1&timeoutSeconds=60&resourceVersion=${since}`,
+      `${field}&watch=1&timeoutSeconds=${watchSeconds}&resourceVersion=${since}`,
       signal,
     );
     for await (const { type, object } of changes) {
@@ -109,8 +114,44 @@ export async function untilBegun(
   return last;
 }
 
-export async function untilGone(api: KubeApi, name: string, signal: AbortSignal): Promise<void> {
-  for await (const pod of followPod(api, name, signal)) if (pod === undefined) return;
+/** Waits until a pod that is being deleted is gone; one whose node cannot end it is taken out of the API. */
+export async function untilGone(
+  api: KubeApi,
+  { metadata: { name, uid } }: Pod,
+  signal: AbortSignal,
+): Promise<void> {
+  for await (const pod of followPod(api, name, signal)) {
+    if (pod === undefined || pod.metadata.uid !== uid) return;
+    if ((await whyStranded(api, pod, signal)) !== undefined) await deletePod(api, name, 0, signal);
+  }
+}
+
+/**
+ * Why a pod that was to end does not, as far as its node can say: that is not ready, or gone. Undefined while it may
+ * still end, and before Kubernetes has given it up, which it does some minutes after it last heard of the node.
+ */
+export async function whyStranded(
+  api: KubeApi,
+  pod: Pod,
+  signal: AbortSignal,
+): Promise<string | undefined> {
+  const { deletionTimestamp: endsAt } = pod.metadata;
+  if (endsAt === undefined || Date.now() - Date.parse(endsAt) < lateMs) return undefined;
+  const why = await whyUnready(api, pod, signal);
+  return why && `it was on ${why}`;
+}
+
+/** `node n1 of Kubernetes context lab, which is not ready`; undefined where the node of a pod is well. */
+export async function whyUnready(
+  api: KubeApi,
+  { spec: { nodeName } }: Pod,
+  signal: AbortSignal,
+): Promise<string | undefined> {
+  if (nodeName === undefined) return undefined;
+  const node = await api.read<KubeNode>(`/api/v1/nodes/${nodeName}`, signal);
+  if (node !== undefined && isReady(node)) return undefined;
+  const is = node === undefined ? "gone" : "not ready";
+  return `node ${nodeName} of Kubernetes context ${api.context}, which is ${is}`;
 }
 
 /** Deletes a pod and waits until it is gone; no hook runs. */
@@ -124,10 +165,17 @@ export async function removePod(
   if (pod === undefined) return;
   if (pod.status.phase === "Running") await announceDeletion(api, name, signal).catch(() => {});
   signal.throwIfAborted();
-  const path = `${podPath(api.namespace, name)}?gracePeriodSeconds=${graceSeconds}`;
-  await api.send("DELETE", path, undefined, signal);
-  await untilGone(api, name, signal);
+  await deletePod(api, name, graceSeconds, signal);
+  await untilGone(api, pod, signal);
 }
+
+const deletePod = (api: KubeApi, name: string, graceSeconds: number, signal: AbortSignal) =>
+  api.send(
+    "DELETE",
+    `${podPath(api.namespace, name)}?gracePeriodSeconds=${graceSeconds}`,
+    undefined,
+    signal,
+  );
 
 /** Why a pod does not run yet, from its conditions and, if those do not say, its events. */
 export async function lookAtPending(api: KubeApi, pod: Pod, signal: AbortSignal): Promise<Pending> {

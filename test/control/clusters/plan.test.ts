@@ -42,6 +42,12 @@ const cases: Case[] = [
     [init("node 1 is gone")],
   ],
   [
+    "up, what is left of a node that has failed: it is created again, and why is told",
+    {},
+    [aNode(0, { ...off, gone: "OOMKilled" })],
+    [init("node 0 is not running: OOMKilled"), [{ do: "create", rank: 0 }]],
+  ],
+  [
     "up, all are lost",
     { nodes: 3 },
     [],

@@ -3,12 +3,19 @@ import { test } from "node:test";
 import { pino } from "pino";
 import type { KubeApi } from "../../../../control/doors/kubernetes/api.ts";
 import { kubernetesProvider } from "../../../../control/providers/kubernetes/kubernetes.ts";
+import type { ClusterRef } from "../../../../control/providers/provider.ts";
 
 const signal = new AbortController().signal;
 
-function providerOf(names: () => Promise<string[]>, read: (context: string) => Promise<unknown>) {
+function providerOf(
+  names: () => Promise<string[]>,
+  read: (context: string, path: string) => Promise<unknown>,
+) {
   const api = async (context: string) =>
-    ({ context, namespace: "n", read: () => read(context) }) as unknown as KubeApi;
+    ({
+      ...{ context, namespace: "n" },
+      read: (path: string) => read(context, path),
+    }) as unknown as KubeApi;
   const ways = { clusters: { names, api, close: async () => {} }, controlId: "c", image: "i" };
   const limits = { graceAtMost: 600, provisionMs: 0 };
   return kubernetesProvider({ ...ways, ...limits } as never, pino({ level: "silent" }));
@@ -45,4 +52,40 @@ test("a context is asked for offers only where the task may go there", async () 
   await provider.offers({ infra: "kubernetes/b" }, signal);
   await provider.offers({ infra: "local" }, signal);
   assert.deepEqual(asked, ["b"]);
+});
+
+test("a pod that was to end is lost once its node is not ready, and not before that is known", async () => {
+  const minutesAgo = (count: number) => new Date(Date.now() - count * 60_000).toISOString();
+  const aPod = (rank: number, more: object, phase = "Running") => ({
+    metadata: { labels: { "outrigger/node-id": `c1-${rank}`, "outrigger/rank": rank }, ...more },
+    spec: { nodeName: "n1" },
+    status: { phase, reason: "Evicted" },
+  });
+  const items = [
+    aPod(0, {}),
+    aPod(1, { deletionTimestamp: minutesAgo(0) }),
+    aPod(2, { deletionTimestamp: minutesAgo(1) }),
+    aPod(3, {}, "Failed"),
+  ];
+  const goneOn = async (node: () => object | undefined) => {
+    const read = async (_: string, path: string) => (path.includes("/nodes/") ? node() : { items });
+    const cluster = { id: "c1", offer: { region: "lab" } } as ClusterRef;
+    const nodes = await providerOf(async () => ["lab"], read).list(cluster, signal);
+    return nodes.map(({ state, gone }) => gone ?? state);
+  };
+  const nodeIs = (status: string) => () => ({
+    status: { conditions: [{ type: "Ready", status }] },
+  });
+  const lost = (is: string) => `it was on node n1 of Kubernetes context lab, which is ${is}`;
+  const on = "running";
+
+  assert.deepEqual(await goneOn(nodeIs("True")), [on, on, on, "Evicted"]);
+  assert.deepEqual(await goneOn(nodeIs("Unknown")), [on, on, lost("not ready"), "Evicted"]);
+  assert.deepEqual(await goneOn(() => undefined), [on, on, lost("gone"), "Evicted"]);
+  await assert.rejects(
+    goneOn(() => {
+      throw new Error("no answer");
+    }),
+    /no answer/,
+  );
 });
