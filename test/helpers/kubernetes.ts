@@ -71,22 +71,26 @@ export async function openLab(t: Cleaner): Promise<Lab> {
   };
 }
 
-/** Ends the API server, and starts it again: for so long nobody answers. */
-export async function restartApiServer(meanwhile: () => Promise<void>): Promise<void> {
-  const pidFile = join(folder, "kube-apiserver.pid");
+/** Kills a program of the lab, and starts it again once something was done without it. */
+export async function whileAway(
+  name: "kube-apiserver" | "kubelet",
+  meanwhile: () => Promise<void>,
+): Promise<void> {
+  const pidFile = join(folder, `${name}.pid`);
   const pid = Number(readFileSync(pidFile, "utf8"));
   const words = readFileSync(`/proc/${pid}/cmdline`, "utf8").split("\0").slice(0, -1);
   process.kill(pid, "SIGKILL");
   await until(() => (existsSync(`/proc/${pid}/cwd`) ? undefined : true));
-  await meanwhile();
-  const log = openSync(join(folder, "log/kube-apiserver.log"), "a");
-  const within = ["--net=/run/netns/outrigger-lab", ...words];
-  const child = spawn("nsenter", within, {
-    cwd: folder,
-    detached: true,
-    stdio: ["ignore", log, log],
-  });
-  child.unref();
-  closeSync(log);
-  writeFileSync(pidFile, String(child.pid));
+  try {
+    await meanwhile();
+  } finally {
+    const log = openSync(join(folder, `log/${name}.log`), "a");
+    const etcd = readFileSync(join(folder, "etcd.pid"), "utf8").trim();
+    const within = [`--target=${etcd}`, "--net", ...words];
+    const options = { cwd: folder, detached: true } as const;
+    const child = spawn("nsenter", within, { ...options, stdio: ["ignore", log, log] });
+    child.unref();
+    closeSync(log);
+    writeFileSync(pidFile, String(child.pid));
+  }
 }

@@ -1,5 +1,16 @@
-import { mkdirSync, symlinkSync } from "node:fs";
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { containerName } from "../../control/doors/kubernetes/exec.ts";
+import { merge } from "../../control/providers/kubernetes/merge.ts";
 import { type Lab, labImage, openLab } from "../helpers/kubernetes.ts";
 import { startControl, type TestControl } from "../helpers/programs.ts";
 
@@ -26,6 +37,46 @@ export async function startKubeControl(
 /** A task for pods. */
 export const aPodTask = (run: string, more: object = {}): string =>
   JSON.stringify({ run, resources: { infra: "k8s", cpus: 0.5, memory: 1 }, ...more });
+
+const mountsOf = (paths: Readonly<Record<string, string>>) => {
+  const all = Object.entries(paths).map(([mountPath, path], at) => ({
+    mountPath,
+    path,
+    name: `m${at}`,
+  }));
+  return {
+    containers: [
+      {
+        name: containerName,
+        volumeMounts: all.map(({ name, mountPath }) => ({ name, mountPath })),
+      },
+    ],
+    volumes: all.map(({ name, path }) => ({ name, hostPath: { path } })),
+  };
+};
+
+/** A folder of this machine that each pod has as /out. Pods have its Node.js, too, so that none is brought to them. */
+export function outFolder(t: Cleaner, mounts: Readonly<Record<string, string>> = {}) {
+  const path = mkdtempSync(join(tmpdir(), "pods-"));
+  t.after(async () => rmSync(path, { recursive: true }));
+  const spec = mountsOf({ "/out": path, "/usr/local/bin/node": process.execPath, ...mounts });
+  const withPods = (more: object) => ({ pod_config: { spec: merge(spec, more) } });
+  const at = (name: string) => join(path, name);
+  return {
+    /** `config.kubernetes` of tasks. */
+    kubernetes: withPods({}),
+    withPods,
+    read: (name: string) => (existsSync(at(name)) ? readFileSync(at(name), "utf8") : ""),
+    write: (name: string, text = "") => writeFileSync(at(name), text),
+  };
+}
+
+/** A hook that leaves a line in the folder. */
+export const leavesLine = (event: string) => ({
+  run: `echo ${event} $OUTRIGGER_NODE_RANK as $HOOK_EVENT >> /out/hooks; echo saving; sleep 1; echo saved`,
+  events: [event],
+  timeout: 20,
+});
 
 /** What a task asks for that takes all accelerators of the lab. */
 export const gpuResources = { infra: "k8s", accelerators: "H100:8", cpus: 0.5, memory: 1 };

@@ -1,41 +1,13 @@
 import assert from "node:assert/strict";
-import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { test } from "node:test";
+import { containerName } from "../../control/doors/kubernetes/exec.ts";
 import { clusterOf } from "../e2e/cluster.ts";
 import { until } from "../helpers/agent.ts";
-import { restartApiServer, whyNoLab } from "../helpers/kubernetes.ts";
-import { aPodTask, startKubeControl } from "./lab.ts";
+import { whileAway, whyNoLab } from "../helpers/kubernetes.ts";
+import { aPodTask, leavesLine, outFolder, startKubeControl } from "./lab.ts";
 
 const skip = whyNoLab();
 const ofDemo = "--selector=outrigger/cluster=demo";
-
-/** A folder of this machine that each pod has as /out. */
-function outFolder(t: { after(clean: () => void): void }) {
-  const path = mkdtempSync(join(tmpdir(), "pods-"));
-  t.after(() => rmSync(path, { recursive: true }));
-  const pod_config = {
-    spec: {
-      containers: [
-        {
-          volumeMounts: [{ name: "out", mountPath: "/out" }],
-          env: [{ name: "OUTRIGGER_SELF_STOP_AFTER_SECONDS", value: "1" }],
-        },
-      ],
-      volumes: [{ name: "out", hostPath: { path } }],
-    },
-  };
-  const read = (name: string) =>
-    existsSync(join(path, name)) ? readFileSync(join(path, name), "utf8") : "";
-  return { kubernetes: { pod_config }, read };
-}
-
-const hook = (event: string, timeout = 20) => ({
-  run: `echo ${event} $OUTRIGGER_NODE_RANK as $HOOK_EVENT >> /out/hooks; echo saving; sleep 1; echo saved`,
-  events: [event],
-  timeout,
-});
 
 test("a pod that is drained runs its preemption hooks, and another one takes its place", {
   skip,
@@ -44,7 +16,10 @@ test("a pod that is drained runs its preemption hooks, and another one takes its
   const { control, kubectl, get } = await startKubeControl(t);
   const out = outFolder(t);
   const demo = clusterOf(control, "demo");
-  const config = { hooks: [hook("preemption"), hook("down")], kubernetes: out.kubernetes };
+  const config = {
+    hooks: [leavesLine("preemption"), leavesLine("down")],
+    kubernetes: out.kubernetes,
+  };
   await demo.launch(aPodTask("sleep 3600", { config }));
   const [name = ""] = (await kubectl("get", "pods", ofDemo, "--output=name")).split("\n");
   const pod = await get<{
@@ -82,7 +57,10 @@ test("a teardown runs no preemption hooks, on workers either", {
   const { control } = await startKubeControl(t);
   const out = outFolder(t);
   const demo = clusterOf(control, "demo");
-  const config = { hooks: [hook("preemption"), hook("down")], kubernetes: out.kubernetes };
+  const config = {
+    hooks: [leavesLine("preemption"), leavesLine("down")],
+    kubernetes: out.kubernetes,
+  };
   await demo.launch(aPodTask("true", { config, num_nodes: 2 }));
 
   await demo.down();
@@ -94,22 +72,18 @@ test("an idle pod ends by itself while control is away", { skip, timeout: 180_00
   const { control, kubectl } = await startKubeControl(t);
   const out = outFolder(t);
   const demo = clusterOf(control, "demo");
+  const env = [{ name: "OUTRIGGER_SELF_STOP_AFTER_SECONDS", value: "1" }];
+  const selfStopping = out.withPods({ containers: [{ name: containerName, env }] });
   const phases = () => kubectl("get", "pods", ofDemo, "--output=jsonpath={.items[*].status.phase}");
   await demo.launch(
     aPodTask("until [ -e /out/go ]; do sleep 0.1; done", {
-      config: { kubernetes: out.kubernetes },
+      config: { kubernetes: selfStopping },
     }),
     { idle_minutes_to_autostop: 0, down: true },
   );
   await control.end("SIGKILL");
   assert.equal(await phases(), "Running");
-  await kubectl(
-    "exec",
-    (await kubectl("get", "pods", ofDemo, "--output=name")).trim(),
-    "--",
-    "touch",
-    "/out/go",
-  );
+  out.write("go");
 
   await until(async () => ((await phases()) === "Succeeded" ? true : undefined));
   await control.start();
@@ -134,7 +108,7 @@ test("an API server that is away for a while costs no job and no line of its log
   const count = () => Number(out.read("count"));
   const followed = demo.follow(id);
 
-  await restartApiServer(async () => {
+  await whileAway("kube-apiserver", async () => {
     const until100More = count() + 100;
     await until(() => (count() > until100More ? true : undefined));
   });
@@ -144,7 +118,7 @@ test("an API server that is away for a while costs no job and no line of its log
       () => undefined,
     ),
   );
-  await kubectl("exec", name, "--", "touch", "/out/go");
+  out.write("go");
 
   const { text, code } = await followed;
   assert.equal(code, 0);
