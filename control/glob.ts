@@ -1,3 +1,5 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
+
 /** Whether a text stands for more than itself. */
 export const isPattern = (glob: string): boolean => /[*?]/.test(glob);
 
@@ -5,7 +7,7 @@ export const isPattern = (glob: string): boolean => /[*?]/.test(glob);
  * Whether a name fits a pattern with `*` and `?` as shells have them. Takes at most the product of
  * their lengths in steps, whatever the pattern: only the latest `*` is ever tried again.
  */
-export function fitsGlob(glob: string, name: string): boolean {
+function fitsGlob(glob: string, name: string): boolean {
   if (!isPattern(glob)) return glob === name;
   let at = 0;
   let star = -1;
@@ -26,4 +28,25 @@ export function fitsGlob(glob: string, name: string): boolean {
     }
   }
   return /^\**$/.test(glob.slice(at));
+}
+
+/** Each takes some 0.05 ms at most, as names are short. */
+const pairsAtOnce = 200;
+
+/** The names that fit at least one of the patterns, in their order; others have their turn meanwhile. */
+export async function namesThatFit(
+  globs: readonly string[],
+  names: readonly string[],
+): Promise<string[]> {
+  const found: string[] = [];
+  let pairs = 0;
+  for (const name of names)
+    for (const glob of globs) {
+      pairs += 1;
+      if (pairs % pairsAtOnce === 0) await nextTurn();
+      if (!fitsGlob(glob, name)) continue;
+      found.push(name);
+      break;
+    }
+  return found;
 }

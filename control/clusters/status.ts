@@ -8,9 +8,8 @@ import { ownerShown } from "../access/identity.ts";
 import type { Call } from "../bind.ts";
 import type { Context } from "../context.ts";
 import { inPages } from "../db/lists.ts";
-import { fitsGlob, isPattern } from "../glob.ts";
+import { isPattern, namesThatFit } from "../glob.ts";
 import type { Ground } from "../ground.ts";
-import { mapInBatches } from "../map-in-batches.ts";
 import { nudge } from "../reconciler.ts";
 import { getRunning } from "./find.ts";
 import { listLastReasons } from "./history-store.ts";
@@ -61,13 +60,10 @@ async function namesOf(
   { workspaces }: Call,
 ): Promise<string[]> {
   const patterns = globs.filter(isPattern);
-  const every = () => listLiveNames(db, "", Number.MAX_SAFE_INTEGER, workspaces);
-  const all = patterns.length > 0 ? await every() : [];
-  const fits = await mapInBatches(all, async (name) =>
-    patterns.some((glob) => fitsGlob(glob, name)),
-  );
   const exact = globs.filter((glob) => !isPattern(glob));
-  return [...new Set([...exact, ...all.filter((_, at) => fits[at])])];
+  if (patterns.length === 0) return exact;
+  const all = await listLiveNames(db, "", Number.MAX_SAFE_INTEGER, workspaces);
+  return [...new Set([...exact, ...(await namesThatFit(patterns, all))])];
 }
 
 async function toRecords(

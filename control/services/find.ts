@@ -1,7 +1,7 @@
 import { fail } from "../../common/errors.ts";
 import { listedBy } from "../../contract/spelling.ts";
 import { type Identity, seesWorkspace } from "../access/identity.ts";
-import { fitsGlob } from "../glob.ts";
+import { namesThatFit } from "../glob.ts";
 import type { Ground } from "../ground.ts";
 import type { Service } from "./schema.ts";
 import { findLiveService, listLiveServices } from "./store.ts";
@@ -32,8 +32,12 @@ export async function chooseServices(
   { names, isPool }: Chosen,
   reader: Pick<Identity, "workspaces">,
 ): Promise<Service[]> {
-  const globs = names === null ? null : [names].flat();
   const all = (await listLiveServices(ctx.db)).filter((one) => one.isPool === isPool);
   const seen = all.filter(({ workspace }) => seesWorkspace(reader, workspace));
-  return seen.filter(({ name }) => globs?.some((glob) => fitsGlob(glob, name)) ?? true);
+  if (names === null) return seen;
+  const fitting = await namesThatFit(
+    [names].flat(),
+    seen.map(({ name }) => name),
+  );
+  return seen.filter(({ name }) => fitting.includes(name));
 }
