@@ -118,17 +118,21 @@ export async function startSshHost(t: Cleaner, options: SshHostOptions = {}): Pr
   };
 }
 
-/** The name of a network namespace can be taken once, and stands for a subnet. */
+/**
+ * The name of a network namespace can be taken once, and stands for a subnet; one in which this machine has an
+ * address is somebody else's.
+ */
 async function takeSubnet() {
   for (let index = 0; index < subnets; index += 1) {
     const space = `outrigger-host-${index}`;
+    const at = (offset: number) => `198.51.100.${index * 4 + offset}`;
+    const { stdout: own } = await execute("ip", ["-o", "addr", "show", "to", `${at(0)}/30`]);
+    if (own !== "") continue;
     const isOurs = await execute("ip", ["netns", "add", space]).then(
       () => true,
       () => false,
     );
-    if (!isOurs) continue;
-    const at = (offset: number) => `198.51.100.${index * 4 + offset}`;
-    return { space, link: `orighost${index}`, near: at(1), address: at(2) };
+    if (isOurs) return { space, link: `orighost${index}`, near: at(1), address: at(2) };
   }
   throw new Error("no subnet is free; remove old ones: ip netns list");
 }
