@@ -1,27 +1,38 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { setImmediate } from "node:timers/promises";
-import { fail } from "../../../common/errors.ts";
+import { AppError, fail } from "../../../common/errors.ts";
 import { clusterOperations as rows } from "../../../contract/operations/clusters.ts";
 import { until } from "../../helpers/agent.ts";
-import { testWorld } from "../../helpers/world.ts";
+import { testWorld, type World } from "../../helpers/world.ts";
 import { name } from "./hooked-cluster.ts";
 
 const task = "run: echo hi";
+/** More than the clusters of one user have places for steps that create machines. */
+const many = 64;
+
+/** Launches clusters that get no machine, once what holds them up is over. */
+async function launchInVain(world: World, count: number): Promise<() => Promise<unknown>> {
+  world.provider.fails("create", new AppError("CloudError", "the cloud is closed"));
+  const inputs = Array.from({ length: count }, (_, at) => ({ cluster_name: `slow-${at}`, task }));
+  const launches = await Promise.all(inputs.map((input) => world.call(rows.launch, input)));
+  const refused = (id: string) =>
+    assert.rejects(world.get(rows.launch, id), { type: "CloudError" });
+  return () => Promise.all(launches.map(refused));
+}
 
 test("clusters whose machines take long hold up no teardown of another one", async (t) => {
   const world = await testWorld(t);
   await world.run(rows.launch, { ...name, task });
   const release = world.provider.holds("create");
-  const slow = Array.from({ length: 64 }, (_, index) => ({ cluster_name: `slow-${index}`, task }));
-  const launches = await Promise.all(slow.map((input) => world.call(rows.launch, input)));
+  const untilRefused = await launchInVain(world, many);
   await world.provider.held("create");
 
   await world.run(rows.down, name);
 
   assert.equal((await world.cluster("demo")).status, "GONE");
   release();
-  await Promise.all(launches.map((id) => world.get(rows.launch, id)));
+  await untilRefused();
 });
 
 test("clusters whose nodes cannot be listed hold up no teardown of another one", async (t) => {
@@ -37,15 +48,14 @@ test("clusters whose nodes cannot be listed hold up no teardown of another one",
     return list(cluster, signal);
   };
   Object.assign(world.provider, { list: slow });
-  const inputs = Array.from({ length: 24 }, (_, index) => ({ cluster_name: `far-${index}`, task }));
-  const launches = await Promise.all(inputs.map((input) => world.call(rows.launch, input)));
+  const untilRefused = await launchInVain(world, 24);
   while (held < 24) await setImmediate();
 
   await world.run(rows.down, name);
 
   assert.equal((await world.cluster("demo")).status, "GONE");
   hanging.resolve();
-  await Promise.all(launches.map((id) => world.get(rows.launch, id)));
+  await untilRefused();
 });
 
 test("a launch that waits for its machine is taken down at once, and leaves nothing", async (t) => {
