@@ -41,16 +41,18 @@ for (const [name, engine] of Object.entries(engines)) {
   test(`${name}: who reads late and then asks nothing more is sent away`, {
     timeout: 120_000,
   }, async (t) => {
-    const limits = { stalledMs: 1_000, idleMs: 1_000, upstreamMs: 3_600_000 };
+    const limits = { stalledMs: 3_000, idleMs: 3_000, upstreamMs: 3_600_000 };
     const bed = await aSidecar(t, engine, limits);
     const wire = bed.dial();
     const client = await soleClient(bed);
 
     wire.socket.pause();
     const isHeldUp = () => client.socket.writableLength > 0;
+    const isCut = () => !bed.serving.clients.has(client);
     for (let sent = 100; !isHeldUp(); sent += 100) {
       wire.send(refused.repeat(100));
-      while (bed.passages.length < sent && !isHeldUp()) await nextTurn();
+      while (bed.passages.length < sent && !isHeldUp() && !isCut()) await nextTurn();
+      assert.ok(!isCut(), "it was sent away before it was held up");
     }
     wire.socket.resume();
 
