@@ -1,37 +1,14 @@
 import assert from "node:assert/strict";
-import { mkdirSync, readdirSync } from "node:fs";
-import { join } from "node:path";
-import { type TestContext, test } from "node:test";
+import { test } from "node:test";
 import { jobOperations } from "../../contract/operations/jobs.ts";
 import { slurmOperations } from "../../contract/operations/slurm.ts";
 import { clusterOf } from "../e2e/cluster.ts";
 import { hookedCluster } from "../e2e/hooked.ts";
 import { until } from "../helpers/agent.ts";
-import { startControl } from "../helpers/programs.ts";
-import { startSlurm, whyNoSlurm } from "../helpers/slurm.ts";
+import { whyNoSlurm } from "../helpers/slurm.ts";
+import { aTask, startOnSlurm } from "./bed.ts";
 
 const options = { skip: whyNoSlurm(), timeout: 180_000 };
-
-/** A control plane beside a Slurm of two nodes with four GPUs each. */
-async function startOnSlurm(t: TestContext) {
-  const slurm = await startSlurm(t);
-  const scratch = join(slurm.folder, "scratch");
-  mkdirSync(scratch);
-  const env = {
-    ...{ OUTRIGGER_SLURM: "local", OUTRIGGER_SLURM_CONF: slurm.conf },
-    OUTRIGGER_SLURM_SCRATCH: scratch,
-  };
-  const control = await startControl(t, { env });
-  const untilNothingIsLeft = () =>
-    until(async () => {
-      const jobs = await slurm.run("squeue", "--noheader");
-      return (jobs === "" && readdirSync(scratch).length === 0) || undefined;
-    });
-  return { slurm, control, untilNothingIsLeft };
-}
-
-const aTask = (run: string, more: object = {}) =>
-  JSON.stringify({ run, resources: { infra: "slurm" }, ...more });
 
 test("a cluster of two Slurm nodes with GPUs, from its launch to its end", options, async (t) => {
   const { slurm, control, untilNothingIsLeft } = await startOnSlurm(t);

@@ -13,6 +13,8 @@ export interface Allocation extends Label {
   readonly state: string;
   /** Why it waits, for people. */
   readonly reason: string;
+  /** It asks for what it may never have. */
+  readonly isHopeless: boolean;
   /** Names of its nodes by rank; empty while it waits. */
   readonly hosts: readonly string[];
 }
@@ -37,14 +39,18 @@ function readJob(line: string, ahead: Ahead): Allocation | undefined {
     line.split("|");
   const label = readLabel(rest.join("|"));
   if (label === undefined) return undefined;
-  const position = ahead(partition, Number(priority)) + 1;
-  const reason = [
-    `Slurm job ${id}: ${why}`,
-    `position ${position} in partition ${partition}`,
+  const isHopeless = state === "PENDING" && hopeless.test(why);
+  const turn = [
+    `position ${ahead(partition, Number(priority)) + 1} in partition ${partition}`,
     ...(start?.includes("T") ? [`estimated start ${start.slice(0, 15)}0`] : []),
-  ].join(", ");
-  return { ...label, jobId: Number(id), state, reason, hosts: expandHosts(hosts) };
+  ];
+  const reason = [`Slurm job ${id}: ${why}`, ...(isHopeless ? [] : turn)].join(", ");
+  return { ...label, jobId: Number(id), state, reason, isHopeless, hosts: expandHosts(hosts) };
 }
+
+/** Where limits are not enforced at submission, Slurm has a job wait that it will not start. Source: squeue(1). */
+const hopeless =
+  /^(PartitionTimeLimit|PartitionNodeLimit|PartitionConfig|BadConstraints|Invalid(Account|QOS)|(Account|QOS)NotAllowed|\w+PerJob)$|can't use this partition/;
 
 function readLabel(comment: string): Label | undefined {
   try {

@@ -1,4 +1,5 @@
 import { join } from "node:path";
+import type { Duplex } from "node:stream";
 import { setTimeout as sleep } from "node:timers/promises";
 import { AppError, fail } from "../../../common/errors.ts";
 import { buildOf } from "../../../common/programs.ts";
@@ -15,7 +16,7 @@ import { readMachines } from "./machines.ts";
 import { offersOf, readNodes } from "./offers.ts";
 import { jobNameOf, optionsOf } from "./options.ts";
 import { type Allocation, isOpen, readQueue, stateOf } from "./queue.ts";
-import { openRelays } from "./relays.ts";
+import { openRelays, type RelayedNode } from "./relays.ts";
 import {
   batchScript,
   endScript,
@@ -50,6 +51,7 @@ export function slurmProvider({ name: site, login, forwards, scratch, controlId 
   const queue = cached(queueMs, async () => readQueue(await login.run(queueScript, []), controlId));
   const nodes = cached(nodesMs, async () => readNodes(await login.run(nodesScript, [])));
   const relays = openRelays(login);
+  const places = new Map<string, RelayedNode>();
   /** Clusters that were ended; Slurm shows their jobs for some minutes. */
   const ended = new Set<string>();
   const folderOf = async (clusterId: string) => join(await login.folder(), clusterId);
@@ -74,8 +76,15 @@ export function slurmProvider({ name: site, login, forwards, scratch, controlId 
       .finally(queue.forget);
     signal.throwIfAborted();
     const until = performance.now() + startMs;
-    while ((await find(cluster.id))?.state === "PENDING" && performance.now() < until)
+    for (;;) {
+      const job = await find(cluster.id);
+      if (job?.isHopeless) {
+        await destroy(nodeIdOf(cluster, 0), signal);
+        fail("ResourcesUnavailableError", job.reason);
+      }
+      if (job?.state !== "PENDING" || performance.now() > until) return;
       await sleep(startEveryMs, queue.forget(), { signal });
+    }
   }
 
   const find = async (clusterId: string): Promise<Allocation | undefined> =>
@@ -110,6 +119,7 @@ export function slurmProvider({ name: site, login, forwards, scratch, controlId 
     const { id } = partsOf(nodeId);
     if (ended.has(id)) return;
     forwards.close(nodeId);
+    places.delete(nodeId);
     const folder = await folderOf(id);
     relays.forget(folder);
     await login.run(endScript, [folder, jobNameOf({ id })], signal).finally(queue.forget);
@@ -125,6 +135,19 @@ export function slurmProvider({ name: site, login, forwards, scratch, controlId 
       fail("CloudError", `node ${nodeId} has no allocation`);
     const address = (await nodes.read()).addresses.get(host) ?? host;
     return { jobId: job.jobId, rank, host, address, folder: await folderOf(id) };
+  }
+
+  /** Where a node was reached last is not asked of Slurm again, which may be away while the node is well. */
+  async function reach(nodeId: string): Promise<Duplex> {
+    const known = places.get(nodeId) ?? (await place(nodeId));
+    try {
+      const way = await relays.connect(known);
+      places.set(nodeId, known);
+      return way;
+    } catch (error) {
+      places.delete(nodeId);
+      throw error;
+    }
   }
 
   async function endAgent(nodeId: string, signal: AbortSignal): Promise<void> {
@@ -151,7 +174,7 @@ export function slurmProvider({ name: site, login, forwards, scratch, controlId 
       create: (cluster: ClusterRef, _rank: number, signal: AbortSignal) => prepare(cluster, signal),
       endAgent,
     }),
-    door: (nodeId) => openChannelDoor(async () => relays.connect(await place(nodeId))),
+    door: (nodeId) => openChannelDoor(() => reach(nodeId)),
     async endpoint({ id, address }, port) {
       if (login.isHere) return `${address}:${port}`;
       return forwards.open(id, port, () => login.dial(address, port));

@@ -1,0 +1,91 @@
+import assert from "node:assert/strict";
+import { renameSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+import { jobOperations } from "../../contract/operations/jobs.ts";
+import { clusterOf } from "../e2e/cluster.ts";
+import { until } from "../helpers/agent.ts";
+import { whyNoSlurm } from "../helpers/slurm.ts";
+import { aTask, startOnSlurm } from "./bed.ts";
+
+const options = { skip: whyNoSlurm(), timeout: 280_000 };
+
+test("what goes wrong in Slurm is told, and costs no job that is well", options, async (t) => {
+  const { slurm, control, untilNothingIsLeft } = await startOnSlurm(t);
+  const steady = clusterOf(control, "steady");
+  const long = await steady.launch(aTask("sleep 1000"));
+  const jobs = () => slurm.run("squeue", "--noheader", "--format=%i %T");
+  const before = await jobs();
+  const runsOn = async () => {
+    const { text } = await steady.follow(await steady.exec(aTask("echo still here")));
+    assert.match(text, /still here/);
+    assert.equal(await steady.jobStatus(long), "RUNNING");
+  };
+  const refusalOf = async (infra: string): Promise<string> => {
+    const task = JSON.stringify({ run: "true", resources: { infra } });
+    const launched = clusterOf(control, "other").launch(task);
+    return launched.then(String, (error: Error) => error.message);
+  };
+
+  await t.test("while slurmctld is away, jobs go on and others are begun", async () => {
+    await slurm.run("scontrol", "shutdown", "slurmctld");
+    await runsOn();
+    assert.match(await refusalOf("slurm"), /Unable to contact slurm controller/);
+    await slurm.run("slurmctld");
+    await until(async () => (await jobs().catch(() => "")) === before || undefined);
+    await runsOn();
+  });
+
+  await t.test("so they do while munge refuses", async () => {
+    const socket = join(slurm.folder, "munge.sock");
+    renameSync(socket, `${socket}.away`);
+    await runsOn();
+    assert.match(await refusalOf("slurm"), /munge|authentication/i);
+    renameSync(`${socket}.away`, socket);
+    await runsOn();
+    assert.equal(await jobs(), before);
+  });
+
+  await t.test("an account that may not use a partition is refused in Slurm's words", async () => {
+    assert.match(await refusalOf("slurm/local/closed"), /account not known.*closed allows physics/);
+    assert.equal(await jobs(), before);
+  });
+
+  await steady.down();
+  await untilNothingIsLeft();
+});
+
+test(
+  "a managed job goes on elsewhere when it is preempted, and when its node is down",
+  options,
+  async (t) => {
+    const { slurm, control, untilNothingIsLeft } = await startOnSlurm(t);
+    const { client } = control;
+    const untilRuns = (recoveries: number) =>
+      until(async () => {
+        const { jobs } = await client.callAndGet(jobOperations.queueV2, {});
+        const [job] = jobs;
+        return (job?.status === "RUNNING" && job.recovery_count === recoveries) || undefined;
+      });
+    const said = join(control.home, "said");
+    const hooks = [{ run: `echo $HOOK_EVENT >> ${said}`, events: ["preemption"], timeout: 5 }];
+    await client.callAndGet(jobOperations.launch, {
+      task: aTask("sleep 1000", { config: { hooks } }),
+      name: null,
+    });
+    await untilRuns(0);
+
+    const script = ["--wrap=sleep 1", "--nodes=2", "--exclusive", "--output=/dev/null"];
+    await slurm.run("sbatch", "--partition=high", ...script);
+    await untilRuns(1);
+    assert.equal(await slurm.run("cat", said), "preemption");
+
+    const [id, node] = (await slurm.run("squeue", "--noheader", "--format=%i %N")).split(" ");
+    await slurm.run("scontrol", "update", `nodename=${node}`, "state=down", "reason=test");
+    await untilRuns(2);
+    assert.notEqual(await slurm.run("squeue", "--noheader", "--format=%i"), id);
+
+    await client.callAndGet(jobOperations.cancel, { job_ids: [1] });
+    await untilNothingIsLeft();
+  },
+);
