@@ -4,7 +4,7 @@ import type { Entry } from "../../contract/files-api.ts";
 import type { Agent } from "../context.ts";
 import { isWithin, realOf } from "../files/ledger.ts";
 import { activeJobs } from "../idle.ts";
-import { endMount, isServed } from "./mount.ts";
+import { dissolveMount, isServed } from "./mount.ts";
 import { dropMount, listMountRows, type MountRow } from "./store.ts";
 import { tellWriteBack } from "./tell.ts";
 import { untilWrittenBack } from "./unwritten.ts";
@@ -25,7 +25,7 @@ export async function leaveMount(agent: Agent, root: string): Promise<void> {
       `${row.order.name} is mounted at ${root} and ${user} may use it; wait until it ends, or use another path`,
     );
   await writeBack(agent, row);
-  if (!(await endMount(agent, row)))
+  if (!(await dissolveMount(agent, row)))
     fail("ConflictError", `${root} cannot be unmounted; end what uses it`);
   dropMount(agent, root);
 }

@@ -1,12 +1,24 @@
 import { execFile, spawn } from "node:child_process";
 import { createHash } from "node:crypto";
 import { closeSync, existsSync, openSync, unlinkSync, writeSync } from "node:fs";
-import { lstat, mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import {
+  type FileHandle,
+  lstat,
+  mkdir,
+  mkdtemp,
+  open,
+  readdir,
+  readFile,
+  rename,
+  rm,
+  writeFile,
+} from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { promisify } from "node:util";
 import { endTree } from "../../common/end-processes.ts";
 import { fail, messageOf } from "../../common/errors.ts";
+import { orNothing } from "../../common/files.ts";
 import {
   findMountProgram,
   listMounts,
@@ -24,6 +36,9 @@ const startMs = 30_000;
 const listMs = 60_000;
 const graceMs = 5_000;
 const pollMs = 50;
+/** Of the mode of a folder. */
+const readOnly = 0o555;
+const ownerWrites = 0o200;
 
 /** Where a mount has its cache and its log. */
 export const folderOf = ({ config }: Pick<Agent, "config">, root: string): string => {
@@ -60,14 +75,21 @@ export async function mount(
   const cache = cacheOf(agent, root);
   await mkdir(cache, { recursive: true, mode: 0o700 });
   const folder = folderOf(agent, root);
+  await using point = await open(root);
+  const { mode } = await point.stat();
+  // Programs that mount refuse a folder without it.
+  await setMode(point, mode | ownerWrites);
   await writeFile(noteOf(agent, root), root, { mode: 0o600 });
   const server = serve(agent, file, commands[name](order, { root, cache, home }), folder);
   try {
     await untilServed(root, server, agent.stopping);
     const isListed = await Promise.race([readdir(root).then(() => true), sleep(listMs, false)]);
     if (!isListed) fail("StorageError", `it did not answer within ${listMs / 1_000} s`);
+    // It is the folder below the mount: nothing is written to it while the bucket is not there.
+    await setMode(point, mode & readOnly);
   } catch (error) {
     await endMount(agent, { root, server });
+    await setMode(point, mode);
     agent.stopping.throwIfAborted();
     const why = (await lastLineOf(join(folder, "log"))) ?? messageOf(error);
     return fail("StorageError", `${order.name} cannot be mounted with ${name}: ${why}`);
@@ -88,6 +110,30 @@ export async function endMount(
   if (isOurs && !(await unmount(root))) return false;
   await rm(noteOf(agent, root), { force: true });
   return true;
+}
+
+/** Takes a mount away for good: its folder is one like any other. */
+export async function dissolveMount(agent: Agent, row: MountRow): Promise<boolean> {
+  if (!(await endMount(agent, row))) return false;
+  const folder = await orNothing(open(row.root));
+  if (folder === undefined) return true;
+  await using point = folder;
+  await setMode(point, (await point.stat()).mode | ownerWrites);
+  return true;
+}
+
+/** A folder that is another user's keeps its mode. */
+const setMode = (folder: FileHandle, mode: number): Promise<void> =>
+  folder.chmod(mode & 0o7777).catch(() => {});
+
+/** Moves away what was written to the folder of a mount that was not there; where that is now, if there was any. */
+export async function setAside(root: string): Promise<string | undefined> {
+  const isFolder = (await orNothing(lstat(root)))?.isDirectory() ?? false;
+  if (!isFolder || listMounts().some(({ path }) => path === root)) return undefined;
+  if ((await readdir(root)).length === 0) return undefined;
+  const aside = await mkdtemp(`${root}.not-in-bucket-`);
+  await rename(root, aside);
+  return aside;
 }
 
 /** Says that this node mounts here, as not every program's mount does; read when an SSH host is cleaned, too. */

@@ -11,7 +11,7 @@ import { activeJobs } from "../idle.ts";
 import { refuseWhileLeaving } from "../lifecycles/lifecycles.ts";
 import { findOpenLifecycle } from "../lifecycles/store.ts";
 import { leaveMount } from "./leave.ts";
-import { endMount, isServed, mount } from "./mount.ts";
+import { endMount, isServed, mount, setAside } from "./mount.ts";
 import { listMountRows, type MountRow, saveMount } from "./store.ts";
 import { tell, tellWriteBack } from "./tell.ts";
 import { untilWrittenBack } from "./unwritten.ts";
@@ -93,6 +93,13 @@ async function restore(agent: Agent, row: MountRow): Promise<void> {
   const what = `${order.name} at ${order.destination}`;
   try {
     await endMount(agent, { root, server });
+    const aside = await setAside(root);
+    if (aside !== undefined)
+      tell(
+        agent,
+        "LOST",
+        `what was written to ${root} while ${order.name} was not mounted is in ${aside}`,
+      );
     saveMount(agent, { order, root, problem: null, ...(await mount(agent, row)) });
     tell(agent, "MOUNTED", `${what} was not mounted any more, and is again`);
   } catch (error) {

@@ -4,7 +4,7 @@ import { createHash } from "node:crypto";
 import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, test } from "node:test";
-import { listMountsOf } from "../../../common/mounts.ts";
+import { listMountsOf, unmount } from "../../../common/mounts.ts";
 import { findBearers } from "../../../common/process-tree.ts";
 import type { MountOrder } from "../../../contract/mounts-api.ts";
 import { startAgent, type TestAgent, until } from "../../helpers/agent.ts";
@@ -68,6 +68,26 @@ test("a mount outlives its agent, and one that dies comes back and is told", { s
   );
 });
 
+test("what is written while a mount is away is set aside and told, and its folder is read-only", {
+  skip,
+}, async () => {
+  const pid = serverOf("set");
+  await agent.end("SIGKILL");
+  process.kill(pid, "SIGKILL");
+  await until(async () => (await unmount(at("set"))) || undefined);
+  assert.equal(statSync(at("set")).mode & 0o222, 0);
+  writeFileSync(at("set/mine"), "mine");
+
+  await agent.start();
+
+  await until(async () => (await agent.call("listMounts", {}))[0]?.problem === null || undefined);
+  assert.ok(!readdirSync(at("set")).includes("mine"));
+  const aside = readdirSync(agent.home).find((name) => name.startsWith("set.not-in-bucket-"));
+  assert.equal(readFileSync(at(`${aside}/mine`), "utf8"), "mine");
+  const told = `what was written to ${at("set")} while s3://data was not mounted is in ${at(`${aside}`)}`;
+  assert.ok((await eventsOf(agent, "mount")).includes(told));
+});
+
 test("files come in place of a mount, never through one, and a mount in place of files", {
   skip,
 }, async () => {
@@ -86,6 +106,7 @@ test("files come in place of a mount, never through one, and a mount in place of
 
   await offer("~/set", [folder(""), folder("x")]);
   assert.deepEqual(readdirSync(at("set")), ["x"]);
+  assert.equal(statSync(at("set")).mode & 0o777, 0o755);
   await agent.call("putMount", order);
   assert.ok(readdirSync(at("set")).includes("a.txt"));
   assert.equal(inBucket("data/a.txt"), "a\n");
