@@ -38,6 +38,25 @@ test("a file of a web server is fetched without the parts of its address that ar
   assert.deepEqual([plain?.digest, plain?.headers, plain?.version], [null, {}, '"1"']);
 });
 
+test("a part of a bucket has what lies below it, and nothing of others whose names begin alike", async (t) => {
+  const store = await startSource(t);
+  const keys = ["a/b/y", "a/x", "ab/z"];
+  store.intercept = (req, res) => {
+    const { searchParams } = new URL(req.url ?? "", store.url);
+    const found = keys.filter((key) => key.startsWith(searchParams.get("prefix") ?? ""));
+    const contents = found.map((key) => `<Contents><Key>${key}</Key><Size>4</Size></Contents>`);
+    return Boolean(res.end(contents.slice(0, Number(searchParams.get("max-keys") ?? 9)).join("")));
+  };
+  const filesOf = async (uri: string) => {
+    const { entries } = await open(uri, { gcsEndpoint: store.url });
+    return entries.flatMap(({ kind, path }) => (kind === "file" ? [path] : []));
+  };
+
+  assert.deepEqual(await filesOf("gs://bucket/a"), ["b/y", "x"]);
+  assert.deepEqual(await filesOf("gs://bucket/a/b/"), ["y"]);
+  assert.deepEqual(await filesOf("gs://bucket/a/b/y"), [""]);
+});
+
 test("a bucket's objects are files and folders; one that cannot be a path is named", async (t) => {
   const store = await startSource(t);
   const contents = (...keys: string[]) =>
