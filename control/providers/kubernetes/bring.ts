@@ -70,8 +70,8 @@ export async function bringAgent(
   const folder = (bundle: Bundle) => `$root/bundles/${placeOf(bundle)}`;
   const node = runtime ? `"${folder(runtime)}/bin/node"` : shellWord(ownNode);
   const program =
-    `${settingName("socket")}="$root/agent/agent.sock" ${settingName("build")}=${build} ` +
-    `NODE_COMPILE_CACHE="$root/cache" exec ${node} ` +
+    `node=${node}\n${settingName("socket")}="$root/agent/agent.sock" ${settingName("build")}=${build} ` +
+    `NODE_COMPILE_CACHE="$root/cache" exec "$node" ` +
     `${programArgs("agent").slice(0, -1).join(" ")} "${folder(agent)}/agent.mjs"`;
   const start = {
     what: "starting the agent",
@@ -122,9 +122,20 @@ export const announceDeletion = (
     signal,
   );
 
+/** What `agent pipe` does, in a third of the time: each connection to an agent begins with it. */
+const pipeScript = `
+const way = require("node:net").connect({ path: process.argv[1], allowHalfOpen: true });
+way.on("error", ({ message }) => { console.error(message); process.exit(1); });
+way.on("close", () => process.exit(0));
+process.stdin.pipe(way).pipe(process.stdout);`;
+
+/** Waits for an agent that has just been started for a second and a half. */
+const pipeShell = `
+HOME="\${HOME:-/root}"; root=${root}
+[ -e "$root/agent/program" ] || { echo "no agent was brought yet" >&2; exit 7; }
+for _ in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15; do [ ! -S "$root/agent/agent.sock" ] || break; sleep 0.1; done
+eval "$(head -n 1 "$root/agent/program")"
+exec "$node" --max-semi-space-size=1 --no-maglev -e "$1" "$root/agent/agent.sock"`;
+
 /** The command that connects its standard streams with the agent of the pod. */
-export const pipeCommand = [
-  "sh",
-  "-c",
-  `HOME="\${HOME:-/root}"; root="$HOME/.${product.word}"; [ -e "$root/agent/program" ] || { echo "no agent was brought yet" >&2; exit 7; }; eval "$(cat "$root/agent/program") pipe"`,
-];
+export const pipeCommand = ["sh", "-c", pipeShell, "sh", pipeScript];
