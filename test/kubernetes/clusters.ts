@@ -14,6 +14,8 @@ test("a cluster of two pods, from its launch to its end", { skip, timeout: 180_0
     const begun = Date.now();
     const task = aPodTask("echo rank $OUTRIGGER_NODE_RANK of $(wc -l <<< $OUTRIGGER_NODE_IPS)", {
       num_nodes: 2,
+      // Node.js is brought to these.
+      config: {},
     });
     const id = await pair.launch(task);
     const { code, text } = await pair.follow(id);

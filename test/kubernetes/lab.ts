@@ -34,9 +34,19 @@ export async function startKubeControl(
   return { ...lab, control };
 }
 
-/** A task for pods. */
+/** A task for pods, which have the Node.js of this machine, so that none is brought to them. */
 export const aPodTask = (run: string, more: object = {}): string =>
-  JSON.stringify({ run, resources: { infra: "k8s", cpus: 0.5, memory: 1 }, ...more });
+  JSON.stringify({
+    run,
+    resources: { infra: "k8s", cpus: 0.5, memory: 1 },
+    config: { kubernetes: withMounts({}) },
+    ...more,
+  });
+
+function withMounts(paths: Readonly<Record<string, string>>, more: object = {}) {
+  const spec = mountsOf({ "/usr/local/bin/node": process.execPath, ...paths });
+  return { pod_config: { spec: merge(spec, more) } };
+}
 
 const mountsOf = (paths: Readonly<Record<string, string>>) => {
   const all = Object.entries(paths).map(([mountPath, path], at) => ({
@@ -55,12 +65,11 @@ const mountsOf = (paths: Readonly<Record<string, string>>) => {
   };
 };
 
-/** A folder of this machine that each pod has as /out. Pods have its Node.js, too, so that none is brought to them. */
+/** A folder of this machine that each pod has as /out. */
 export function outFolder(t: Cleaner, mounts: Readonly<Record<string, string>> = {}) {
   const path = mkdtempSync(join(tmpdir(), "pods-"));
   t.after(async () => rmSync(path, { recursive: true }));
-  const spec = mountsOf({ "/out": path, "/usr/local/bin/node": process.execPath, ...mounts });
-  const withPods = (more: object) => ({ pod_config: { spec: merge(spec, more) } });
+  const withPods = (more: object) => withMounts({ "/out": path, ...mounts }, more);
   const at = (name: string) => join(path, name);
   return {
     /** `config.kubernetes` of tasks. */
