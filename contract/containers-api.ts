@@ -12,12 +12,22 @@ export const ContainerSettings = z.object({
 });
 export type ContainerSettings = z.output<typeof ContainerSettings>;
 
+/** What a registry asks for. */
+const RegistryLogin = z.object({
+  server: z.string().min(1),
+  user: z.string().min(1),
+  password: z.string(),
+});
+export type RegistryLogin = z.output<typeof RegistryLogin>;
+
+/** The name of an image with the server that one logs in to. */
+export const imageAt = (name: string, login: RegistryLogin | null | undefined): string =>
+  login && !name.startsWith(`${login.server}/`) ? `${login.server}/${name}` : name;
+
 /** The same, with what the registry asks for. */
 export const ContainerOrder = ContainerSettings.extend({
   /** In no command line, and nowhere once the image is there. */
-  login: z
-    .object({ server: z.string().min(1), user: z.string().min(1), password: z.string() })
-    .nullable(),
+  login: RegistryLogin.nullable(),
 });
 export type ContainerOrder = z.output<typeof ContainerOrder>;
 

@@ -88,17 +88,12 @@ function newsOf({ tried, since }: Placement, next: Offer): string | undefined {
 function placedAt(cluster: Cluster, placement: Placement, offer: Offer) {
   const before = placed(placement.asked, cluster.offer);
   const { ports, labels, machine } = placed(placement.asked, offer);
-  const { kubernetes, slurm, graceSeconds } = cluster.machine;
+  const { image: _image, diskGb: _diskGb, priorityClass: _class, ...said } = cluster.machine;
   return {
     offer,
     ports: isDeepStrictEqual(before.ports, cluster.ports) ? ports : cluster.ports,
     labels,
-    machine: {
-      ...machine,
-      ...(kubernetes && { kubernetes }),
-      ...(slurm !== undefined && { slurm }),
-      ...(graceSeconds !== undefined && { graceSeconds }),
-    },
+    machine: { ...machine, ...said },
     placement: { ...placement, isRefused: false },
   };
 }

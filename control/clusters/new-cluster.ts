@@ -6,6 +6,7 @@ import type { Ground } from "../ground.ts";
 import { candidateOf } from "../needs.ts";
 import type { Machine, Offer } from "../providers/provider.ts";
 import { nudge } from "../reconciler.ts";
+import { loginOf } from "./files/contained.ts";
 import { launchedHooks, noneKept } from "./hooks/kept.ts";
 import { setHooks } from "./hooks/store.ts";
 import type { Asked, Cluster } from "./schema.ts";
@@ -48,7 +49,7 @@ export async function addNewCluster(
   admit: (tx: Connection) => Promise<void>,
 ): Promise<boolean> {
   const hooks = launchedHooks(ctx, task, { ...cluster, before: noneKept });
-  const machine = { ...cluster.machine, ...asTaskSays(task) };
+  const machine = { ...cluster.machine, ...asTaskSays(ctx, task) };
   const isAdded = await ctx.batch(async (tx) => {
     const isFirst = await addCluster(tx, { ...cluster, machine });
     if (isFirst) await admit(tx);
@@ -60,16 +61,16 @@ export async function addNewCluster(
 }
 
 /** What a task says of its machines wherever they are. */
-function asTaskSays({
-  config,
-  hooks = [],
-}: Task): Pick<Machine, "kubernetes" | "slurm" | "graceSeconds"> {
+function asTaskSays({ seal }: Ground, task: Task): Partial<Machine> {
+  const { config, hooks = [] } = task;
   const graceSeconds = secondsOf(hooks, "preemption");
   const slurm = config["slurm"];
+  const login = loginOf(task);
   return {
     ...(config.kubernetes && { kubernetes: config.kubernetes }),
     ...(slurm !== undefined && { slurm }),
     ...(graceSeconds > 0 && { graceSeconds }),
+    ...(login && { sealedLogin: seal.seal(JSON.stringify(login)).toString("base64") }),
   };
 }
 

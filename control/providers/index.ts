@@ -1,3 +1,4 @@
+import type { Seal } from "../../common/seal.ts";
 import type { Config } from "../config.ts";
 import type { KubeClusters } from "../doors/kubernetes/clusters.ts";
 import type { Logger } from "../log.ts";
@@ -16,10 +17,15 @@ type AllWays = Ways & LoginWays;
 export function openProviders(
   config: Config,
   log: Logger,
-  { book, ways, clusters }: { book: HostBook; ways: AllWays; clusters: KubeClusters },
+  {
+    book,
+    ways,
+    clusters,
+    seal,
+  }: { book: HostBook; ways: AllWays; clusters: KubeClusters; seal: Seal },
 ): Provider[] {
   const pods = {
-    ...{ ...ways, clusters },
+    ...{ ...ways, clusters, seal },
     image: config.kubernetesImage,
     graceAtMost: config.kubernetesGraceSeconds,
     provisionMs: config.kubernetesProvisionSeconds * 1_000,

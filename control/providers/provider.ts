@@ -81,6 +81,8 @@ export interface Machine {
   readonly priorityClass?: string;
   /** How long the hooks of a preemption may take together. */
   readonly graceSeconds?: number;
+  /** What the registry of its image asks for: a `RegistryLogin`, sealed, as base64. */
+  readonly sealedLogin?: string;
   /** What the task says of pods. */
   readonly kubernetes?: KubernetesConfig | undefined;
   /** `config.slurm` of the task. */

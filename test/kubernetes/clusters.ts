@@ -1,10 +1,16 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { clusterOf } from "../e2e/cluster.ts";
+import { until } from "../helpers/agent.ts";
 import { whyNoLab } from "../helpers/kubernetes.ts";
 import { aPodTask, startKubeControl } from "./lab.ts";
 
 const skip = whyNoLab();
+const registryLogin = {
+  SKYPILOT_DOCKER_USERNAME: "ann",
+  SKYPILOT_DOCKER_PASSWORD: "hunter2",
+  SKYPILOT_DOCKER_SERVER: "docker.io",
+};
 
 test("a cluster of two pods, from its launch to its end", { skip, timeout: 180_000 }, async (t) => {
   const { control, kubectl } = await startKubeControl(t);
@@ -14,6 +20,8 @@ test("a cluster of two pods, from its launch to its end", { skip, timeout: 180_0
     const begun = Date.now();
     const task = aPodTask("echo rank $OUTRIGGER_NODE_RANK of $(wc -l <<< $OUTRIGGER_NODE_IPS)", {
       num_nodes: 2,
+      resources: { ...{ infra: "k8s", cpus: 0.5, memory: 1 }, image_id: "docker:lab/debian:1" },
+      secrets: registryLogin,
       // Node.js is brought to these.
       config: {},
     });
@@ -25,10 +33,15 @@ test("a cluster of two pods, from its launch to its end", { skip, timeout: 180_0
     assert.match(text, /rank 1 of 2/);
   });
 
-  await t.test("pods and their service say what they belong to", async () => {
+  await t.test("pods, their service and their login say what they belong to", async () => {
     const selector = "--selector=outrigger/cluster=pair";
-    const pods = await kubectl("get", "pods,service", selector, "--output=name");
-    assert.equal(pods.split("\n").length, 3, pods);
+    const all = await kubectl("get", "pods,service,secret", selector, "--output=name");
+    assert.match(all, /^(pod\/\S+\n){2}service\/\S+\nsecret\/\S+$/);
+    const config = "--output=jsonpath={.items[0].data['\\.dockerconfigjson']}";
+    const login = Buffer.from(await kubectl("get", "secret", selector, config), "base64");
+    assert.deepEqual(JSON.parse(String(login)), {
+      auths: { "docker.io": { username: "ann", password: "hunter2" } },
+    });
   });
 
   await t.test("a second job runs at once, and both are in the queue", async () => {
@@ -51,12 +64,7 @@ test("a cluster of two pods, from its launch to its end", { skip, timeout: 180_0
   await t.test("nothing is left once it is down", async () => {
     await pair.down();
     assert.equal(await pair.status(), undefined);
-    const left = await kubectl(
-      "get",
-      "pods,services",
-      "--selector=outrigger/control",
-      "--output=name",
-    );
-    assert.equal(left, "");
+    const ours = ["pods,services,secrets", "--selector=outrigger/control"];
+    await until(async () => (await kubectl("get", ...ours, "--output=name")) === "" || undefined);
   });
 });

@@ -18,7 +18,13 @@ testContract(
     symlinkSync(packed, join(home, "control/bundles"));
     const clusters = openKubeClusters(lab.kubeconfig, []);
     t.after(() => clusters.close());
-    const ways = { clusters, image: labImage, graceAtMost: 600, provisionMs: 10_000 };
+    const ways = {
+      clusters,
+      seal: ctx.seal,
+      image: labImage,
+      graceAtMost: 600,
+      provisionMs: 10_000,
+    };
     return {
       provider: kubernetesProvider({ ...ctx.ssh, ...ways }, ctx.log),
       break: async () => void (await lab.kubectl("delete", "namespace", lab.namespace)),

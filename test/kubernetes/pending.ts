@@ -3,6 +3,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { clusterOf } from "../e2e/cluster.ts";
+import { until } from "../helpers/agent.ts";
 import { whyNoLab } from "../helpers/kubernetes.ts";
 import { addGpus, aPodTask, gpuResources, startKubeControl } from "./lab.ts";
 
@@ -25,6 +26,8 @@ test("a pod that nothing has room for says why, and the launch goes elsewhere", 
     assert.notEqual(code, 0);
     assert.match(stderr, /pending: 0\/1 nodes are available: 1 Insufficient nvidia.com\/gpu\.\n/);
     assert.match(stderr, /no offer is left for H100:8.*Insufficient nvidia.com\/gpu/s);
+    const ofSecond = ["pods,services", "--selector=outrigger/cluster=second", "--output=name"];
+    await until(async () => (await lab.kubectl("get", ...ofSecond)) === "" || undefined);
   });
 
   await t.test("another candidate: it is tried next", async () => {

@@ -1,6 +1,11 @@
 import { AppError, fail, isErrorType } from "../../../common/errors.ts";
 import { envNames } from "../../../common/product.ts";
-import { ContainerNews, containerOperations } from "../../../contract/containers-api.ts";
+import {
+  ContainerNews,
+  containerOperations,
+  imageAt,
+  type RegistryLogin,
+} from "../../../contract/containers-api.ts";
 import { linesOf, parseLine } from "../../../contract/frames.ts";
 import type { Task } from "../../../contract/task.ts";
 import type { Agent } from "../../doors/agent.ts";
@@ -25,10 +30,9 @@ export function containerCargo(
   const isAsked = candidateOf(task.resources, cluster.offer)?.image !== undefined;
   if (image?.kind !== "container" || !(withSetup || isAsked)) return [];
   const login = loginOf(task);
-  const name = login && !image.name.startsWith(`${login.server}/`) ? `${login.server}/` : "";
   const container = {
     clusterId: cluster.id,
-    image: `${name}${image.name}`,
+    image: imageAt(image.name, login),
     runOptions: runOptionsOf(task),
     login,
   };
@@ -59,7 +63,7 @@ function errorOf(image: string, { type, message }: { type: string; message: stri
 }
 
 /** User, password and server of a registry: all are there, or none is. */
-function loginOf(task: Task): ContainerParcel["container"]["login"] {
+export function loginOf(task: Task): RegistryLogin | null {
   const given: Record<string, string | undefined> = { ...task.envs, ...secretsOf(task) };
   const find = (part: string) => envNames(`DOCKER_${part}`).flatMap((name) => given[name] || [])[0];
   const [user, password, server] = ["USERNAME", "PASSWORD", "SERVER"].map(find);

@@ -40,6 +40,7 @@ const busyMs = 8_000;
 const silentMs = 20_000;
 /** Somebody else changed what a call is about at the same time, such as what is left of a quota. */
 const conflictPauseMs = 100;
+/** Adds to lists of what has a key, such as owners. */
 const patchType = "application/strategic-merge-patch+json";
 
 /** Connects to nothing yet. */

@@ -1,6 +1,7 @@
 import type { Duplex } from "node:stream";
 import { AppError, fail } from "../../../common/errors.ts";
 import { buildOf } from "../../../common/programs.ts";
+import type { Seal } from "../../../common/seal.ts";
 import { isWithin } from "../../../contract/task/infra.ts";
 import type { KubeApi } from "../../doors/kubernetes/api.ts";
 import { commandStream, portStream } from "../../doors/kubernetes/channels.ts";
@@ -26,7 +27,7 @@ import { machinesOf } from "./machines.ts";
 import { offersOf } from "./nodes.ts";
 import type { Pod } from "./objects.ts";
 import { endOf, type Pending } from "./pending.ts";
-import { clusterAnnotation, labels, type PodDefaults, podName, podOf, serviceOf } from "./pod.ts";
+import { clusterAnnotation, labels, type PodDefaults, podName, podOf } from "./pod.ts";
 import {
   hasEnded,
   isPending,
@@ -37,18 +38,19 @@ import {
   phaseOf,
   readPod,
   removePod,
-  servicePath,
   untilBegun,
   untilGone,
   whyStranded,
   whyUnready,
 } from "./pods.ts";
+import { ensureShared } from "./shared.ts";
 
 /** How pods are reached, and what they get. */
 export interface KubeWays extends PodDefaults {
   readonly clusters: KubeClusters;
   readonly bundles: Bundles;
   readonly forwards: Forwards;
+  readonly seal: Seal;
   /** How long a pod may wait for a place before another offer is tried. */
   readonly provisionMs: number;
 }
@@ -60,7 +62,7 @@ const findMs = 10_000;
 
 /** Kubernetes as a cloud: a node is a pod, and its first process starts the agent that control brings into it. */
 export function kubernetesProvider(ways: KubeWays, log: Logger): Provider {
-  const { clusters, bundles, forwards, controlId } = ways;
+  const { clusters, bundles, forwards, controlId, seal } = ways;
   const build = buildOf("agent");
   /** The contexts that nodes were seen in. */
   const contexts = new Map<string, string>();
@@ -107,12 +109,18 @@ export function kubernetesProvider(ways: KubeWays, log: Logger): Provider {
     );
   }
 
+  function defaultsFor({ machine }: ClusterRef): PodDefaults {
+    const { sealedLogin: sealed } = machine;
+    const login = sealed && JSON.parse(seal.open(Buffer.from(sealed, "base64")));
+    return { ...ways, ...(login && { login }) };
+  }
+
   async function create(cluster: ClusterRef, rank: number, signal: AbortSignal): Promise<void> {
     const api = await clusters.api(cluster.offer.region);
     const nodeId = nodeIdOf(cluster, rank);
     contexts.set(nodeId, api.context);
     const pod = await ensurePod(api, cluster, rank, signal);
-    await ensureService(api, cluster, pod, signal);
+    await ensureShared(api, cluster, pod, defaultsFor(cluster), signal);
     const begun = await untilBegun(api, pod, startMs, signal);
     if (begun.status.phase !== "Running") return;
     await bringAgent(api, podName(nodeId), bundles, build, signal).catch(async (error) => {
@@ -142,23 +150,11 @@ export function kubernetesProvider(ways: KubeWays, log: Logger): Provider {
       else await removePod(api, name, signal);
       if (isRefused) refuse(lacking);
     }
-    const body = podOf(cluster, rank, await listNodes(api, signal), ways);
+    const body = podOf(cluster, rank, await listNodes(api, signal), defaultsFor(cluster));
     const made = await api.send<Pod>("POST", podPath(api.namespace), body, signal);
     log.debug({ pod: name, context: api.context }, "pod created");
     const now = made ?? (await readPod(api, name, signal));
     return now ?? fail("CloudError", `pod ${name} was there, and is not any more`);
-  }
-
-  /** The service of a cluster is deleted by Kubernetes once the last pod that it names as an owner is. */
-  async function ensureService(api: KubeApi, cluster: ClusterRef, pod: Pod, signal: AbortSignal) {
-    const service = serviceOf(cluster, pod, ways);
-    const { name, ownerReferences } = service.metadata;
-    // It may be deleted with earlier pods between the two calls.
-    for (;;) {
-      if (await api.send("POST", servicePath(api), service, signal)) return;
-      const owned = { metadata: { ownerReferences } };
-      if (await api.send("PATCH", servicePath(api, name), owned, signal)) return;
-    }
   }
 
   /** Whether a pod has waited for longer than the task, or the settings, allow. */

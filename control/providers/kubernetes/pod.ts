@@ -1,11 +1,12 @@
 import { settingName } from "../../../common/config.ts";
 import { product } from "../../../common/product.ts";
+import { imageAt, type RegistryLogin } from "../../../contract/containers-api.ts";
 import { containerName } from "../../doors/kubernetes/exec.ts";
 import { nodeIdOf } from "../../doors/node-id.ts";
 import type { ClusterRef } from "../provider.ts";
 import { merge } from "./merge.ts";
 import { affinityOf, resourceOf } from "./nodes.ts";
-import type { KubeNode, Pod } from "./objects.ts";
+import type { KubeNode } from "./objects.ts";
 
 /** What a node of a cluster is in Kubernetes. Pure. */
 
@@ -26,6 +27,8 @@ export interface PodDefaults {
   readonly image: string;
   /** No pod is given more seconds to end. */
   readonly graceAtMost: number;
+  /** What the registry of the cluster's image asks for. */
+  readonly login?: RegistryLogin | undefined;
 }
 
 /** Selects objects that have these labels. */
@@ -71,17 +74,13 @@ while :; do
   sleep 0.2
 done`;
 
-/** The service that gives the nodes of a cluster names, and its ports an address within Kubernetes; a pod owns it. */
-export function serviceOf(cluster: ClusterRef, { metadata: owner }: Pod, defaults: PodDefaults) {
+/** The service that gives the nodes of a cluster names, and its ports an address within Kubernetes. */
+export function serviceOf(cluster: ClusterRef, defaults: PodDefaults) {
   const ports = cluster.ports.flatMap(portsOf);
   return {
     apiVersion: "v1",
     kind: "Service",
-    metadata: {
-      name: serviceName(cluster),
-      labels: clusterLabels(cluster, defaults),
-      ownerReferences: [{ apiVersion: "v1", kind: "Pod", name: owner.name, uid: owner.uid }],
-    },
+    metadata: { name: serviceName(cluster), labels: clusterLabels(cluster, defaults) },
     spec: {
       clusterIP: "None",
       publishNotReadyAddresses: true,
@@ -92,6 +91,23 @@ export function serviceOf(cluster: ClusterRef, { metadata: owner }: Pod, default
     },
   };
 }
+
+/** What nodes pull the image of a cluster with. */
+export function pullSecretOf(
+  cluster: ClusterRef,
+  defaults: PodDefaults,
+  { server, user: username, password }: RegistryLogin,
+) {
+  const config = { auths: { [server]: { username, password } } };
+  return {
+    ...{ apiVersion: "v1", kind: "Secret", type: "kubernetes.io/dockerconfigjson" },
+    metadata: { name: serviceName(cluster), labels: clusterLabels(cluster, defaults) },
+    data: { ".dockerconfigjson": Buffer.from(JSON.stringify(config)).toString("base64") },
+  };
+}
+
+/** Keeps a pod from being scheduled before the secret is there that its image is pulled with. */
+export const preparedGate = `${product.word}/prepared`;
 
 /** The ports of `8080` or `8000-8010`. */
 function portsOf(range: string): number[] {
@@ -119,6 +135,7 @@ export function podOf(
   const nodeId = nodeIdOf(cluster, rank);
   const { kubernetes = {} } = machine;
   const { image } = machine;
+  const { login } = defaults;
   const queue = kubernetes.kueue?.["local_queue_name"];
   const affinity = affinityOf(nodes, offer);
   // What it is found by, whatever the task says.
@@ -161,10 +178,14 @@ export function podOf(
       }),
       ...(machine.priorityClass !== undefined && { priorityClassName: machine.priorityClass }),
       tolerations: tolerationsOf(cluster, nodes),
+      ...(login && {
+        schedulingGates: [{ name: preparedGate }],
+        imagePullSecrets: [{ name: serviceName({ id }) }],
+      }),
       containers: [
         {
           name: containerName,
-          image: image?.kind === "container" ? image.name : defaults.image,
+          image: image?.kind === "container" ? imageAt(image.name, login) : defaults.image,
           command: ["/bin/sh", "-c", firstProcess],
           env: Object.entries(agentSettings(cluster, defaults)).map(([key, value]) => ({
             name: key,

@@ -65,9 +65,6 @@ export async function listRunning(api: KubeApi, signal: AbortSignal): Promise<re
   return (await api.read<ListOf<Pod>>(path, signal))?.items ?? [];
 }
 
-export const servicePath = ({ namespace }: KubeApi, name = ""): string =>
-  `/api/v1/namespaces/${namespace}/services${name && `/${name}`}`;
-
 /** A pod as it is, then after each change; undefined once it is gone. */
 export async function* followPod(
   api: KubeApi,

@@ -68,6 +68,26 @@ test("a provider is told what a node boots, its disk, ports and labels, and whos
   assert.ok(ref?.user.name);
 });
 
+test("what a registry asks for is told to each provider, sealed", async (t) => {
+  const world = await aWorld(t);
+  world.provider.refuses("fake/here/a", full("capacity"));
+  const login = { USERNAME: "ann", PASSWORD: "hunter2", SERVER: "registry.lab" };
+  const secrets = Object.entries(login).map(([part, value]) => [`OUTRIGGER_DOCKER_${part}`, value]);
+
+  const task = JSON.stringify({ secrets: Object.fromEntries(secrets), run: "true" });
+  await world.run(rows.launch, { ...demo, task });
+
+  const { offer, machine } = await world.cluster("demo");
+  assert.equal(offer.zone, "b");
+  assert.doesNotMatch(JSON.stringify(machine), /hunter2/);
+  assert.deepEqual(
+    JSON.parse(world.ctx.seal.open(Buffer.from(machine.sealedLogin ?? "", "base64"))),
+    {
+      ...{ user: "ann", password: "hunter2", server: "registry.lab" },
+    },
+  );
+});
+
 test("nothing is left at an offer that refused one of the nodes", async (t) => {
   const world = await aWorld(t);
   world.provider.refuses("fake/here/a", full("capacity"), 1);

@@ -168,6 +168,19 @@ test("what a task says of its pods is laid over ours", () => {
   assert.deepEqual(merge({ a: [1] }, { a: [2] }), { a: [1, 2] });
 });
 
+test("a pod whose registry asks for a login waits for its secret", () => {
+  const image = { kind: "container", name: "team/model:1" } as const;
+  const cluster = aCluster(offerOn(aNode()), { machine: { image } });
+  const login = { server: "registry.lab", user: "ann", password: "hunter2" };
+  const all = { ...defaults, login };
+  const { spec } = podOf(cluster, 0, [aNode()], all) as { spec: Record<string, object[]> };
+
+  assert.deepEqual(spec["schedulingGates"], [{ name: "outrigger/prepared" }]);
+  assert.deepEqual(spec["imagePullSecrets"], [{ name: "outrigger-c1" }]);
+  assert.deepEqual(Object(spec["containers"]?.[0]).image, "registry.lab/team/model:1");
+  assert.doesNotMatch(JSON.stringify(spec), /hunter2/);
+});
+
 test("a task cannot change what its pods are found by", () => {
   const offer = offerOn(aNode());
   const theirs = {
