@@ -7,7 +7,7 @@ import { parseGigabytes } from "./task/units.ts";
 export const volumeTypes = {
   folder: { means: "a folder of a machine", isHere: true },
   nfs: { means: "an export of an NFS server, mounted by the nodes", isHere: true },
-  "k8s-pvc": { means: "a claim of Kubernetes", isHere: false },
+  "k8s-pvc": { means: "a claim of Kubernetes", isHere: true },
   "k8s-hostpath": { means: "a folder of nodes of Kubernetes", isHere: false },
   "runpod-network-volume": { means: "a network volume of RunPod", isHere: false },
 } as const;
@@ -98,8 +98,9 @@ const rules: Readonly<Record<VolumeType, Rules>> = {
     ...unless(config.path !== undefined, "config.path", "is needed: what the server exports"),
     ...own(config, ["server", "path", "mount_options"]),
   ],
-  "k8s-pvc": ({ size, use_existing: isExisting, config }, infra) => [
+  "k8s-pvc": ({ name, size, use_existing: isExisting, config }, infra) => [
     ...onKubernetes(infra),
+    ...unless(!isExisting || /^[a-z0-9.-]+$/.test(name), "name", "is no name of a claim"),
     ...unless(isExisting || size !== undefined, "size", "is needed, unless use_existing is true"),
     ...own(config, ["storage_class_name", "access_mode", "namespace"]),
   ],

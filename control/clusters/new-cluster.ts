@@ -6,6 +6,7 @@ import type { Ground } from "../ground.ts";
 import { candidateOf } from "../needs.ts";
 import type { Machine, Offer } from "../providers/provider.ts";
 import { nudge } from "../reconciler.ts";
+import { claimsOf } from "../volumes/place.ts";
 import { loginOf } from "./files/contained.ts";
 import { launchedHooks, noneKept } from "./hooks/kept.ts";
 import { setHooks } from "./hooks/store.ts";
@@ -49,7 +50,11 @@ export async function addNewCluster(
   admit: (tx: Connection) => Promise<void>,
 ): Promise<boolean> {
   const hooks = launchedHooks(ctx, task, { ...cluster, before: noneKept });
-  const machine = { ...cluster.machine, ...asTaskSays(ctx, task) };
+  const claims = await claimsOf(ctx, task);
+  const machine = {
+    ...{ ...cluster.machine, ...asTaskSays(ctx, task) },
+    ...(claims.length > 0 && { claims }),
+  };
   const isAdded = await ctx.batch(async (tx) => {
     const isFirst = await addCluster(tx, { ...cluster, machine });
     if (isFirst) await admit(tx);

@@ -83,6 +83,8 @@ export interface Machine {
   readonly graceSeconds?: number;
   /** What the registry of its image asks for: a `RegistryLogin`, sealed, as base64. */
   readonly sealedLogin?: string;
+  /** Claims of Kubernetes that the task attaches. */
+  readonly claims?: readonly string[];
   /** What the task says of pods. */
   readonly kubernetes?: KubernetesConfig | undefined;
   /** `config.slurm` of the task. */

@@ -6,24 +6,18 @@ import { listMounts } from "../../common/mounts.ts";
 import { product } from "../../common/product.ts";
 import type { Context } from "../context.ts";
 import { runOn } from "../doors/ssh/exec.ts";
-import type { Volume } from "./schema.ts";
+import { inKubernetes, pathOfClaim } from "./claims.ts";
+import type { Place, Volume } from "./schema.ts";
 
-/** The folders of volumes on one machine. Paths may begin with `~`. */
-interface Machine {
-  /** Has an empty folder there, unless `isExisting`: then one that is there. Its whole path. */
-  take(path: string, isExisting: boolean): Promise<string>;
-  /** Whether there is such a folder. */
-  has(path: string): Promise<boolean>;
-  remove(path: string): Promise<void>;
-}
-
-/** The machine of a volume; undefined where it is of several, or of none. */
-function machineOf(
+/** The place of a volume; undefined where it is on several machines, or on none. */
+function placeOf(
   ctx: Context,
-  { document: { type, infra = "" } }: Pick<Volume, "document">,
+  { document }: Pick<Volume, "document">,
   signal: AbortSignal,
-): Machine | undefined {
+): Place | undefined {
+  const { type, infra = "" } = document;
   const [cloud, pool, name] = infra.split("/");
+  if (type === "k8s-pvc") return inKubernetes(ctx, { document }, signal);
   if (type !== "folder") return undefined;
   if (cloud === "local") return here;
   return pool === undefined || name === undefined ? undefined : onHost(ctx, { pool, name }, signal);
@@ -37,9 +31,9 @@ export async function takeFolder(
 ): Promise<string | null> {
   const { use_existing: isExisting, config } = volume.document;
   const path = config.host_path ?? ownPath(ctx, volume);
-  const machine = machineOf(ctx, volume, signal);
-  if (machine === undefined) return config.host_path ?? null;
-  return machine.take(path, isExisting);
+  const place = placeOf(ctx, volume, signal);
+  if (place === undefined) return config.host_path ?? null;
+  return place.take(path, isExisting);
 }
 
 /** Deletes the folder of a volume, where that goes with it: one that is only used never does. */
@@ -51,7 +45,7 @@ export async function removeFolder(
   const { use_existing: isExisting, config } = volume.document;
   const goes = config.host_path === undefined || config.cleanup_on_deletion === true;
   if (isExisting || !goes || volume.path === null) return;
-  await machineOf(ctx, volume, signal)?.remove(volume.path);
+  await placeOf(ctx, volume, signal)?.remove(volume.path);
 }
 
 /** Why the folder of a volume cannot be used now; null where it can, and where nobody can look. */
@@ -60,11 +54,10 @@ export async function findProblem(
   volume: Volume,
   signal: AbortSignal,
 ): Promise<string | null> {
-  const { path, document } = volume;
+  const { path } = volume;
   if (path === null) return volume.problem;
   try {
-    const isThere = (await machineOf(ctx, volume, signal)?.has(path)) ?? true;
-    return isThere ? null : `there is no folder ${path} on ${document.infra}`;
+    return (await placeOf(ctx, volume, signal)?.problem(path)) ?? null;
   } catch (error) {
     if (!(error instanceof AppError) || signal.aborted) throw error;
     return error.message;
@@ -72,18 +65,21 @@ export async function findProblem(
 }
 
 /** Where the folder of a volume lies that its document gives no path. */
-const ownPath = ({ config }: Context, { id, document }: Volume): string =>
-  document.infra === "local"
+function ownPath({ config }: Context, { id, document }: Volume): string {
+  if (document.type === "k8s-pvc") return pathOfClaim({ id, document });
+  return document.infra === "local"
     ? join(config.home, "volumes", id)
     : `~/.${product.word}/volumes/${id}`;
+}
 
 const isFull = (path: string): never =>
   fail("ConflictError", `${path} is not empty; register it as it is with use_existing: true`);
 const isMounted = (path: string): never =>
   fail("ConflictError", `something is mounted in ${path}; unmount it first`);
+const noFolder = (path: string, infra: string) => `there is no folder ${path} on ${infra}`;
 const missing = (path: string): never => fail("NotFoundError", `there is no folder ${path}`);
 
-const here: Machine = {
+const here: Place = {
   take: (path, isExisting) =>
     onDisk(`${path} cannot be used`, async () => {
       if (!isExisting) await mkdir(path, { recursive: true, mode: 0o700 });
@@ -91,7 +87,7 @@ const here: Machine = {
       if (!isExisting && entries.length > 0) isFull(path);
       return realpath(path);
     }),
-  has: async (path) => (await orNothing(readdir(path))) !== undefined,
+  problem: async (path) => ((await orNothing(readdir(path))) ? null : noFolder(path, "local")),
   remove: (path) =>
     onDisk(`${path} cannot be deleted`, async () => {
       const below = listMounts().find((one) => `${one.path}/`.startsWith(`${path}/`));
@@ -124,7 +120,7 @@ function onHost(
   { ssh }: Pick<Context, "ssh">,
   host: { pool: string; name: string },
   signal: AbortSignal,
-): Machine {
+): Place {
   const run = async (what: string, text: string, path: string, timeoutMs = scriptMs) =>
     runOn(
       ssh.connections,
@@ -143,8 +139,10 @@ pwd -P`;
       if (said === "missing") missing(path);
       return said === "full" ? isFull(path) : said;
     },
-    has: async (path) =>
-      (await run("looking for a folder", '[ ! -d "$path" ] || echo yes', path)) !== "",
+    async problem(path) {
+      const isThere = await run("looking for a folder", '[ ! -d "$path" ] || echo yes', path);
+      return isThere ? null : noFolder(path, `ssh/${host.pool}/${host.name}`);
+    },
     async remove(path) {
       const said = await run("deleting a folder", deletingScript, path, deletingMs);
       if (said !== "") isMounted(path);

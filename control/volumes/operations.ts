@@ -10,6 +10,7 @@ import { type Bound, bind, type Call } from "../bind.ts";
 import type { Context } from "../context.ts";
 import { mapInBatches } from "../map-in-batches.ts";
 import { policyOf, requireInfra } from "../workspaces/schema.ts";
+import { inContext } from "./claims.ts";
 import { findProblem, removeFolder, takeFolder } from "./folders.ts";
 import { refuseOverlap } from "./overlap.ts";
 import { toRecord, type Volume } from "./schema.ts";
@@ -90,7 +91,7 @@ function readApplied(input: Applied): VolumeDocument {
   if (!isHere)
     fail(
       "NotSupportedError",
-      `${document.type} is ${means}, and this control plane has no such provider; it makes volumes of the types ${here.join(" and ")}`,
+      `${document.type} is ${means}, and this control plane has no such provider; it makes volumes of the types ${here.join(", ")}`,
     );
   return document;
 }
@@ -99,11 +100,12 @@ const making = "it is being made";
 const deleting = "it is being deleted";
 
 async function apply(ctx: Context, input: Applied, call: Call): Promise<null> {
-  const document = readApplied(input);
+  const given = readApplied(input);
+  const document = given.type === "k8s-pvc" ? await inContext(ctx, given) : given;
   const { name, type, infra = "" } = document;
   const { document: configuration } = await ctx.configurations.current();
   // Of an export nothing is made, and the launches that mount it are looked at then.
-  if (type === "folder") requireInfra(policyOf(configuration, call.workspace), infra);
+  if (type !== "nfs") requireInfra(policyOf(configuration, call.workspace), infra);
   const fresh: Volume = {
     ...{ name, id: randomUUID(), document, yaml: input.creation_yaml },
     ...{ workspace: call.workspace, user: { id: call.user.id, name: call.user.name } },
@@ -118,7 +120,7 @@ async function apply(ctx: Context, input: Applied, call: Call): Promise<null> {
   if (volume.problem === deleting) fail("ConflictError", `volume ${name}: ${deleting}`);
   if (volume.problem === null) call.print(`Volume ${name} is there already.\n`);
   else await make(ctx, volume, call);
-  if (document.size !== undefined)
+  if (document.size !== undefined && type !== "k8s-pvc")
     call.print("no effect here: size (volumes of this type have no limit)\n");
   return null;
 }

@@ -1,3 +1,4 @@
+import { basename } from "node:path";
 import { type Document, isMap, isSeq, parseAllDocuments, type YAMLMap } from "yaml";
 import { fail } from "../../common/errors.ts";
 import { isWithin } from "../../contract/task/infra.ts";
@@ -7,7 +8,7 @@ import type { Ground } from "../ground.ts";
 import { infraOf } from "../offer-words.ts";
 import { tasksOf } from "../workspaces/defaults.ts";
 import type { Volume } from "./schema.ts";
-import { getReadyVolume } from "./store.ts";
+import { findVolume, getReadyVolume } from "./store.ts";
 
 /**
  * The text of a task that runs where the volumes are that it names. Throws for one that is not there or not ready,
@@ -35,6 +36,14 @@ export async function withVolumes(
 export const namesIn = ({ volumes }: Task): string[] =>
   Object.values(volumes).flatMap((mount) => (mount.kind === "named" ? [mount.name] : []));
 
+/** The claims of Kubernetes among those. */
+export async function claimsOf({ db }: Pick<Ground, "db">, task: Task): Promise<string[]> {
+  const volumes = await Promise.all(namesIn(task).map((name) => findVolume(db, name)));
+  return volumes.flatMap((one) =>
+    one?.document.type === "k8s-pvc" && one.path !== null ? [basename(one.path)] : [],
+  );
+}
+
 /** The place that a task is to be told of; undefined where it is within that already, or there is none. */
 function placeFor({ nodes, resources }: Task, volumes: readonly Volume[]): string | undefined {
   const [first, ...others] = volumes
@@ -45,7 +54,13 @@ function placeFor({ nodes, resources }: Task, volumes: readonly Volume[]): strin
   const apart = others.find((one) => !isWithin(infra, one.infra));
   if (apart !== undefined)
     fail("ValueError", `volumes: ${name} is on ${infra}, and ${apart.name} on ${apart.infra}`);
-  if (infra.split("/").length > 2 && nodes > 1)
+  const alone = volumes.find(({ document }) => document.type === "k8s-pvc" && isForOne(document));
+  if (alone !== undefined && nodes > 1)
+    fail(
+      "ValueError",
+      `volumes: one node alone can have ${alone.name}, and the task has ${nodes}; use one with config.access_mode: ReadWriteMany`,
+    );
+  if (infra.startsWith("ssh/") && infra.split("/").length > 2 && nodes > 1)
     fail(
       "ValueError",
       `volumes: ${name} is on one host, ${infra}, and the task has ${nodes} nodes; use a volume of type nfs`,
@@ -57,6 +72,9 @@ function placeFor({ nodes, resources }: Task, volumes: readonly Volume[]): strin
     fail("ValueError", `volumes: ${name} is on ${infra}, and resources.infra is ${elsewhere}`);
   return infra;
 }
+
+const isForOne = ({ config }: Volume["document"]): boolean =>
+  !["ReadWriteMany", "ReadOnlyMany"].includes(config.access_mode ?? "");
 
 /** The text with the place of each task where its resources leave it open, or name a wider one. */
 function placed(yaml: string, places: readonly (string | undefined)[]): string {

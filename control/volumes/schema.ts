@@ -1,3 +1,4 @@
+import { basename } from "node:path";
 import type { VolumeRecord } from "../../contract/records/volumes.ts";
 import type { VolumeDocument } from "../../contract/volume.ts";
 import { seconds } from "../wire/fields.ts";
@@ -21,16 +22,25 @@ export interface Volume {
   readonly lastUse: string | null;
 }
 
+/** Where the folders of volumes are: a machine, or a Kubernetes cluster. Paths may begin with `~`. */
+export interface Place {
+  /** Has an empty folder there, unless `isExisting`: then one that is there. Its whole path. */
+  take(path: string, isExisting: boolean): Promise<string>;
+  /** Why what should be at a path cannot be used; null where it can. */
+  problem(path: string): Promise<string | null>;
+  remove(path: string): Promise<void>;
+}
+
 /** A volume as the wire has it; `clusters` use it. */
 export function toRecord(volume: Volume, clusters: readonly string[]): VolumeRecord {
   const { name, workspace, user, document, path, problem, lastAttachedAt } = volume;
-  const [cloud = "", region = null, zone = null] = document.infra?.split("/") ?? [];
+  const [cloud = "", region = null, zone = null] = partsOf(document);
   const { type, size = null, config } = document;
   return {
     ...{ name, type, workspace, cloud, region, zone, size },
     launched_at: seconds(volume.createdAt),
-    config: { ...config, ...(path !== null && { host_path: path }) },
-    name_on_cloud: type === "nfs" ? `${config.server}:${config.path}` : (path ?? ""),
+    config: { ...config, ...(type === "folder" && path !== null && { host_path: path }) },
+    name_on_cloud: nameThere(volume),
     ...{ user_hash: user.id, user_name: user.name },
     last_attached_at: seconds(lastAttachedAt),
     last_use: volume.lastUse,
@@ -41,6 +51,15 @@ export function toRecord(volume: Volume, clusters: readonly string[]): VolumeRec
     ...{ resize_status: null, resize_target_size: null, resize_message: null },
     creation_yaml: volume.yaml,
   };
+}
+
+/** A context may have slashes in its name. */
+const partsOf = ({ type, infra = "" }: Volume["document"]): string[] =>
+  type === "k8s-pvc" ? infra.split(/\/(.*)/, 2) : infra.split("/");
+
+function nameThere({ path, document: { type, config } }: Volume): string {
+  if (type === "nfs") return `${config.server}:${config.path}`;
+  return type === "k8s-pvc" ? basename(path ?? "") : (path ?? "");
 }
 
 function statusOf(problem: string | null, clusters: readonly string[]): string {

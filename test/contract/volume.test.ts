@@ -55,6 +55,7 @@ const refused: readonly [fields: object, says: RegExp][] = [
   ],
   [{ ...pvc, infra: "k8s" }, /size: is needed, unless use_existing is true/],
   [{ ...pvc, infra: "aws", size: "1Gi" }, /infra: must be k8s or k8s\/CONTEXT/],
+  [{ ...pvc, name: "Data", use_existing: true }, /name: is no name of a claim/],
   [{ ...pvc, size: "0" }, /size: must be a size such as 100Gi/],
   [
     { name, type: "runpod-network-volume", infra: "runpod", size: "5Gi" },

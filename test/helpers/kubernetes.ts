@@ -21,6 +21,8 @@ export interface Lab {
   readonly namespace: string;
   /** What kubectl prints, in the namespace. */
   kubectl(...words: string[]): Promise<string>;
+  /** Makes an object, of the namespace unless it belongs to none. */
+  create(object: { kind: string; metadata: object; spec: object }): Promise<string>;
   /** An object of the namespace, or undefined. */
   get<T>(kind: string, name: string): Promise<T | undefined>;
 }
@@ -64,6 +66,11 @@ export async function openLab(t: Cleaner): Promise<Lab> {
   });
   return {
     ...{ kubeconfig, namespace, kubectl },
+    create(object) {
+      const file = join(home, "object.json");
+      writeFileSync(file, JSON.stringify({ apiVersion: "v1", ...object }));
+      return kubectl("create", `--filename=${file}`);
+    },
     async get(kind, name) {
       const found = await kubectl("get", kind, name, "--ignore-not-found", "--output=json");
       return found === "" ? undefined : JSON.parse(found);

@@ -90,6 +90,25 @@ export const leavesLine = (event: string) => ({
 /** What a task asks for that takes all accelerators of the lab. */
 export const gpuResources = { infra: "k8s", accelerators: "H100:8", cpus: 0.5, memory: 1 };
 
+/** A disk of one gibibyte for a claim of the storage class `lab`, until the test is over. */
+export async function addDisk(
+  t: Cleaner,
+  { create, kubectl, namespace: name }: Lab,
+): Promise<void> {
+  const path = mkdtempSync(join(tmpdir(), "disk-"));
+  await create({
+    ...{ kind: "PersistentVolume", metadata: { name } },
+    spec: {
+      ...{ storageClassName: "lab", capacity: { storage: "1Gi" } },
+      ...{ accessModes: ["ReadWriteOnce"], hostPath: { path } },
+    },
+  });
+  t.after(async () => {
+    await kubectl("delete", "persistentvolume", name, "--wait=false");
+    rmSync(path, { recursive: true });
+  });
+}
+
 /** Gives the node of the lab eight accelerators, until the test is over; null is without a label of their kind. */
 export async function addGpus(
   t: Cleaner,

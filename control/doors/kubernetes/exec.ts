@@ -3,11 +3,15 @@ import { text } from "node:stream/consumers";
 import { pipeline } from "node:stream/promises";
 import { AppError, fail } from "../../../common/errors.ts";
 import { limited } from "../../../common/limited.ts";
+import { product } from "../../../common/product.ts";
 import type { KubeApi } from "./api.ts";
 import { type Channels, commandStream } from "./channels.ts";
 
 /** The container of ours in a pod. */
 export const containerName = "node";
+
+/** Where pods of ours mount a claim. */
+export const claimFolder = (claim: string): string => `/mnt/${product.word}/${claim}`;
 
 /** A shell script that is run in a pod. */
 export interface PodScript {

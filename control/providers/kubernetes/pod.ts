@@ -1,7 +1,7 @@
 import { settingName } from "../../../common/config.ts";
 import { product } from "../../../common/product.ts";
 import { imageAt, type RegistryLogin } from "../../../contract/containers-api.ts";
-import { containerName } from "../../doors/kubernetes/exec.ts";
+import { claimFolder, containerName } from "../../doors/kubernetes/exec.ts";
 import { nodeIdOf } from "../../doors/node-id.ts";
 import type { ClusterRef } from "../provider.ts";
 import { merge } from "./merge.ts";
@@ -134,7 +134,7 @@ export function podOf(
   const { id, name, nodes: size, offer, machine, user } = cluster;
   const nodeId = nodeIdOf(cluster, rank);
   const { kubernetes = {} } = machine;
-  const { image } = machine;
+  const { image, claims = [] } = machine;
   const { login } = defaults;
   const queue = kubernetes.kueue?.["local_queue_name"];
   const affinity = affinityOf(nodes, offer);
@@ -193,10 +193,19 @@ export function podOf(
           })),
           ports: cluster.ports.flatMap(portsOf).map((containerPort) => ({ containerPort })),
           resources: resourcesOf(cluster, nodes),
-          volumeMounts: [{ name: "shm", mountPath: "/dev/shm" }],
+          volumeMounts: [
+            { name: "shm", mountPath: "/dev/shm" },
+            ...claims.map((claim, at) => ({ name: `v${at}`, mountPath: claimFolder(claim) })),
+          ],
         },
       ],
-      volumes: [{ name: "shm", emptyDir: { medium: "Memory" } }],
+      volumes: [
+        { name: "shm", emptyDir: { medium: "Memory" } },
+        ...claims.map((claimName, at) => ({
+          name: `v${at}`,
+          persistentVolumeClaim: { claimName },
+        })),
+      ],
     },
   };
   const { custom_metadata: metadata, pod_config: more } = kubernetes;

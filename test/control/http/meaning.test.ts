@@ -67,9 +67,19 @@ const cases: Record<string, Case> = {
     says: /^create_debug_dump is not built yet in this version$/,
   },
   "a volume that no provider here can make": {
-    send: ["/volumes/apply", { name: "a", volume_type: "k8s-pvc", cloud: "k8s", size: "1Gi" }],
+    send: [
+      "/volumes/apply",
+      {
+        name: "a",
+        volume_type: "runpod-network-volume",
+        cloud: "runpod",
+        region: "US",
+        zone: "CA-1",
+        size: "10Gi",
+      },
+    ],
     type: "NotSupportedError",
-    says: /^k8s-pvc is a claim of Kubernetes, and this control plane has no such provider; it makes volumes of the types folder and nfs$/,
+    says: /^runpod-network-volume is a network volume of RunPod, and this control plane has no such provider; it makes volumes of the types folder, nfs, k8s-pvc$/,
   },
   "a log of a pool that cannot have it": {
     send: ["/jobs/pool_logs", { pool_name: "warm", target: "replica" }],

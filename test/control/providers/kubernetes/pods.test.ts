@@ -168,6 +168,20 @@ test("what a task says of its pods is laid over ours", () => {
   assert.deepEqual(merge({ a: [1] }, { a: [2] }), { a: [1, 2] });
 });
 
+test("a pod mounts the claims of its task", () => {
+  const cluster = aCluster(offerOn(aNode()), { machine: { claims: ["data"] } });
+  const { spec } = podOf(cluster, 0, [aNode()], defaults) as {
+    spec: { volumes: object[]; containers: { volumeMounts: object[] }[] };
+  };
+
+  assert.deepEqual(spec.volumes.at(-1), {
+    name: "v0",
+    persistentVolumeClaim: { claimName: "data" },
+  });
+  const mount = { name: "v0", mountPath: "/mnt/outrigger/data" };
+  assert.deepEqual(spec.containers[0]?.volumeMounts.at(-1), mount);
+});
+
 test("a pod whose registry asks for a login waits for its secret", () => {
   const image = { kind: "container", name: "team/model:1" } as const;
   const cluster = aCluster(offerOn(aNode()), { machine: { image } });
