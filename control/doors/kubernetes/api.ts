@@ -2,7 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { Agent, type Dispatcher } from "undici";
 import { AppError, messageOf } from "../../../common/errors.ts";
 import { linesOf } from "../lines.ts";
-import { type Channels, openChannels } from "./channels.ts";
+import { type Channels, openChannels, readStatus, type Status } from "./channels.ts";
 import type { KubeContext } from "./kubeconfig.ts";
 
 /** The API of one Kubernetes cluster, in the namespace of its context. Throws errors of ours, and never for a 404 that is read. */
@@ -25,12 +25,6 @@ type Method = "POST" | "PATCH" | "DELETE";
 export interface WatchEvent<T> {
   readonly type: "ADDED" | "MODIFIED" | "DELETED" | "BOOKMARK" | "ERROR";
   readonly object: T;
-}
-
-/** What a refused call answers. Source: Kubernetes API conventions, Status. */
-interface Status {
-  readonly reason?: string;
-  readonly message?: string;
 }
 
 const callMs = 10_000;
@@ -154,14 +148,6 @@ function silent(context: string, error: unknown, signal?: AbortSignal): never {
 /** A path that the server does not have is a mistake, and no missing object. */
 const isAboutObject = (text: string): boolean =>
   ["NotFound", "AlreadyExists"].includes(readStatus(text).reason ?? "");
-
-function readStatus(text: string): Status {
-  try {
-    return JSON.parse(text) as Status;
-  } catch {
-    return { message: text.slice(0, 300) };
-  }
-}
 
 /** What a server refuses, as ours; `details.refusal` says whether another offer may do. */
 function refusalOf(context: string, status: number, { reason, message }: Status): AppError {

@@ -123,13 +123,16 @@ function endOf(text: string, said: string): Ended {
   return { code: Number(code ?? -1), said: said || message || "the connection to it was lost" };
 }
 
-interface Status {
+/** What a refused call answers, and how a command ended. Source: Kubernetes API conventions, Status. */
+export interface Status {
   readonly status?: string;
+  readonly reason?: string;
   readonly message?: string;
   readonly details?: { readonly causes?: readonly { reason?: string; message?: string }[] };
 }
 
-function readStatus(text: string): Status {
+/** A status as the API server sends it; the beginning of a text that is none. */
+export function readStatus(text: string): Status {
   try {
     return JSON.parse(text);
   } catch {

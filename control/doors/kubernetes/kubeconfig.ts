@@ -47,8 +47,6 @@ const Plugin = z.object({
 const User = z.object({
   token: z.string().optional(),
   tokenFile: z.string().optional(),
-  username: z.string().optional(),
-  password: z.string().optional(),
   "client-certificate": z.string().optional(),
   "client-certificate-data": z.base64().optional(),
   "client-key": z.string().optional(),
@@ -147,12 +145,11 @@ async function tlsOf(cluster: Cluster, user: User, from: string): Promise<KubeCo
 }
 
 function authorizationOf(user: User, from: string): KubeContext["authorization"] {
-  const { token, tokenFile, username, password, exec } = user;
+  const { token, tokenFile, exec } = user;
   if (exec !== undefined) return renewed(() => runPlugin(exec, from));
   if (tokenFile !== undefined) return bearerFrom(resolve(from, tokenFile));
-  const basic = Buffer.from(`${username}:${password}`).toString("base64");
-  const header = token ? `Bearer ${token}` : username ? `Basic ${basic}` : undefined;
-  return async () => (header === undefined ? undefined : new Secret(header));
+  const header = token ? new Secret(`Bearer ${token}`) : undefined;
+  return async () => header;
 }
 
 interface Credential {

@@ -35,7 +35,6 @@ export interface Pod {
   readonly metadata: Meta;
   readonly spec: {
     readonly nodeName?: string;
-    readonly terminationGracePeriodSeconds?: number;
     readonly containers: readonly { readonly resources?: { readonly requests?: Amounts } }[];
   };
   readonly status: {
@@ -74,7 +73,6 @@ export interface KubeEvent {
   readonly type?: string;
   readonly reason?: string;
   readonly message?: string;
-  readonly lastTimestamp?: string | null;
 }
 
 const suffixes: Readonly<Record<string, number>> = {
