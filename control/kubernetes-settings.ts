@@ -36,6 +36,12 @@ export const kubernetesSettings = {
     .describe(
       "How long a pod may be unschedulable before the launch tries another offer; -1 waits forever. A task overrides it in `config.kubernetes.provision_timeout`.",
     ),
+  kubernetesPorts: z
+    .enum(["forward", "loadbalancer"])
+    .default("forward")
+    .describe(
+      "How the ports of clusters are reached: `forward` through control, or `loadbalancer`, by a Service of that type for each cluster with ports.",
+    ),
   kubernetesGraceSeconds: Seconds.default(600).describe(
     "Maximum termination grace period of a pod; it is otherwise 15 s more than its preemption hooks may take.",
   ),

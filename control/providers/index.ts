@@ -26,7 +26,7 @@ export function openProviders(
 ): Provider[] {
   const pods = {
     ...{ ...ways, clusters, seal },
-    image: config.kubernetesImage,
+    ...{ image: config.kubernetesImage, ports: config.kubernetesPorts },
     graceAtMost: config.kubernetesGraceSeconds,
     provisionMs: config.kubernetesProvisionSeconds * 1_000,
   };

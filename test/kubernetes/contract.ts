@@ -22,6 +22,7 @@ testContract(
       clusters,
       seal: ctx.seal,
       image: labImage,
+      ports: "forward" as const,
       graceAtMost: 600,
       provisionMs: 10_000,
     };

@@ -29,5 +29,7 @@ test("what a context has is told, and what of it is free", {
   assert.equal((before?.cpu_free ?? 0) - (after?.cpu_free ?? 0), 0.5);
   assert.equal(after?.is_ready, true);
   assert.match((await cli("check")).stdout, /kubernetes: kubernetes\/lab \(1 CPU, 2 GB\)/);
+  const shown = (await cli("gpus")).stdout;
+  assert.match(shown, /^kubernetes\/lab +H100 +8 +6 +demo \(\w+\): 2$/m);
   await demo.down();
 });

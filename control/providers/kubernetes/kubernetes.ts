@@ -43,7 +43,7 @@ import {
   whyStranded,
   whyUnready,
 } from "./pods.ts";
-import { ensureShared } from "./shared.ts";
+import { ensureShared, findAddress } from "./shared.ts";
 
 /** How pods are reached, and what they get. */
 export interface KubeWays extends PodDefaults {
@@ -221,6 +221,12 @@ export function kubernetesProvider(ways: KubeWays, log: Logger): Provider {
   }
 
   async function endpoint(node: NodeState, port: number): Promise<string> {
+    if (ways.ports === "loadbalancer") {
+      const clusterId = node.id.slice(0, node.id.lastIndexOf("-"));
+      const api = await getPlace(node.id);
+      const address = await findAddress(api, clusterId, AbortSignal.timeout(findMs));
+      if (address !== undefined) return `${address}:${port}`;
+    }
     if (await isReachable(node.address, port)) return `${node.address}:${port}`;
     return forwards.open(node.id, port, () => dial(node, "127.0.0.1", port));
   }

@@ -27,6 +27,8 @@ export interface PodDefaults {
   readonly image: string;
   /** No pod is given more seconds to end. */
   readonly graceAtMost: number;
+  /** How ports are reached from outside. */
+  readonly ports: "forward" | "loadbalancer";
   /** What the registry of the cluster's image asks for. */
   readonly login?: RegistryLogin | undefined;
 }
@@ -89,6 +91,20 @@ export function serviceOf(cluster: ClusterRef, defaults: PodDefaults) {
         ports: ports.map((port) => ({ name: `port-${port}`, port, targetPort: port })),
       }),
     },
+  };
+}
+
+export const balancerName = ({ id }: Pick<ClusterRef, "id">): string =>
+  `${serviceName({ id })}-ports`;
+
+/** The service that gives the ports of the head an address outside. */
+export function balancerOf(cluster: ClusterRef, defaults: PodDefaults) {
+  const { spec, metadata, ...service } = serviceOf(cluster, defaults);
+  const { ports, selector: all } = spec;
+  return {
+    ...service,
+    metadata: { ...metadata, name: balancerName(cluster) },
+    spec: { type: "LoadBalancer", ports, selector: { ...all, [labels.rank]: "0" } },
   };
 }
 

@@ -14,7 +14,7 @@ import { graceOf, podOf } from "../../../../control/providers/kubernetes/pod.ts"
 import { phaseOf } from "../../../../control/providers/kubernetes/pods.ts";
 import type { ClusterRef, Offer } from "../../../../control/providers/provider.ts";
 
-const defaults = { controlId: "c", image: "debian", graceAtMost: 600 };
+const defaults = { controlId: "c", image: "debian", graceAtMost: 600, ports: "forward" } as const;
 
 const aNode = (more: Partial<KubeNode["spec"]> = {}, gpus = 0): KubeNode => ({
   metadata: {
