@@ -34,7 +34,9 @@ async function choosePorts(
   const { listenPort, serverPort } = replica;
   if (listenPort !== null && serverPort !== null) return { listenPort, serverPort };
   const isShared = sharesPorts(cluster);
-  const taken = new Set(isShared ? await portsTaken(ctx, replica) : []);
+  // Slurm gives parts of its nodes, so that replicas may meet on one.
+  const mayMeet = isShared || cluster.provider === "slurm";
+  const taken = new Set(mayMeet ? await portsTaken(ctx, replica) : []);
   // Of another machine nobody here knows who listens; its replica has it for itself.
   const isFree = async (port: number) =>
     !taken.has(port) && (!isShared || (await isUnused(port, "0.0.0.0")));

@@ -9,24 +9,25 @@ import { testWorld } from "../../../helpers/world.ts";
 import { writable } from "../../../helpers/writable.ts";
 import { aReplica, aService } from "../rows.ts";
 
-test("replicas of one machine that choose at once get ports of their own", async (t) => {
-  const { ctx } = await testWorld(t);
-  await addService(writable(ctx), aService());
-  const replicas = [1, 2, 3].map((number) => aReplica({ number }));
-  for (const replica of replicas) await addReplica(writable(ctx), replica);
-  const version = { spec: { port: 20_000, auth: {} } } as unknown as OpenVersion;
+for (const provider of ["local", "slurm"])
+  test(`replicas that may meet on a machine of ${provider} get ports of their own`, async (t) => {
+    const { ctx } = await testWorld(t);
+    await addService(writable(ctx), aService());
+    const replicas = [1, 2, 3].map((number) => aReplica({ number }));
+    for (const replica of replicas) await addReplica(writable(ctx), replica);
+    const version = { spec: { port: 20_000, auth: {} } } as unknown as OpenVersion;
 
-  const chosen = await Promise.all(
-    replicas.map((one) => takePorts(ctx, one, aCluster({ provider: "local" }), version)),
-  );
+    const chosen = await Promise.all(
+      replicas.map((one) => takePorts(ctx, one, aCluster({ provider }), version)),
+    );
 
-  const ports = chosen.flatMap(({ listenPort, serverPort }) => [listenPort, serverPort]);
-  assert.equal(new Set(ports).size, 2 * replicas.length);
-  for (const [at, { id }] of replicas.entries()) {
-    const stored = await findReplica(ctx.db, id);
-    assert.equal(stored?.listenPort, chosen[at]?.listenPort);
-  }
-});
+    const ports = chosen.flatMap(({ listenPort, serverPort }) => [listenPort, serverPort]);
+    assert.equal(new Set(ports).size, 2 * replicas.length);
+    for (const [at, { id }] of replicas.entries()) {
+      const stored = await findReplica(ctx.db, id);
+      assert.equal(stored?.listenPort, chosen[at]?.listenPort);
+    }
+  });
 
 test("replicas with networks of their own all have the port of the document", async (t) => {
   const { ctx } = await testWorld(t);
