@@ -13,6 +13,7 @@ import { dropOldContents, hasContent, receiveContents } from "./contents.ts";
 import { destinationOf } from "./destinations.ts";
 import {
   type FileIndex,
+  findShared,
   isWithin,
   type Known,
   type Placed,
@@ -80,7 +81,7 @@ async function take(
   countActivity(agent);
   await makeWayForFiles(agent, root, manifest.values());
   const known = before ?? (await readIndex(agent, root));
-  const index = withoutMounts(agent, root, { manifest, index: known.index });
+  const index = await withoutOthers(agent, root, { manifest, index: known.index });
   if (manifest.get("")?.kind !== "link") await detach(root, index.get(""));
   const isOnOwnDisk = isWithin(withRealParent(agent.config.workdir), root);
   const plan = await planFiles(root, manifest, index, isOnOwnDisk);
@@ -91,14 +92,18 @@ async function take(
   return { missing, ...countsOf(manifest, plan) };
 }
 
-/** Forgets what would be removed of a mount: it is the bucket's. */
-function withoutMounts(
+/** Forgets what would be removed and is a bucket's, or was put at a destination within this one as well. */
+async function withoutOthers(
   agent: Agent,
   root: string,
   { manifest, index }: { manifest: Manifest; index: FileIndex },
-): FileIndex {
+): Promise<FileIndex> {
+  const removed = [...index.keys()].filter((path) => !manifest.has(path));
+  if (removed.length === 0) return index;
   const isInBucket = isMounted(agent, root);
-  return new Map([...index].filter(([path]) => manifest.has(path) || !isInBucket(path)));
+  const shared = await findShared(agent, root, removed);
+  const others = new Set(removed.filter((path) => isInBucket(path) || shared.has(path)));
+  return new Map([...index].filter(([path]) => !others.has(path)));
 }
 
 /** What comes in place of our link to a volume must not go through it into the volume. */

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { createReadStream, realpathSync, type Stats } from "node:fs";
 import { mkdir, readdir, readFile, rename, writeFile } from "node:fs/promises";
-import { basename, dirname, join } from "node:path";
+import { basename, dirname, join, relative } from "node:path";
 import { pipeline } from "node:stream/promises";
 import { ifMissing } from "../../common/files.ts";
 import type { Entry } from "../../contract/files-api.ts";
@@ -33,6 +33,26 @@ export async function readIndex(agent: Pick<Agent, "config">, root: string): Pro
   const last = rows.at(-1);
   const isWhole = last !== undefined && !("path" in last) && !rows.includes(undefined);
   return { index, manifest: isWhole ? last.manifest : undefined };
+}
+
+/** Of paths below a destination those that lie at destinations within it, too. */
+export async function findShared(
+  agent: Pick<Agent, "config">,
+  root: string,
+  paths: readonly string[],
+): Promise<Set<string>> {
+  const folder = realOf(root);
+  const indexes = new Map<string, FileIndex>();
+  const isPlacedAt = async (above: string, path: string): Promise<boolean> => {
+    const index = indexes.get(above) ?? (await readIndex(agent, join(folder, above))).index;
+    indexes.set(above, index);
+    return index.has(relative(above, path));
+  };
+  const shared = new Set<string>();
+  for (const path of paths.filter((one) => one !== ""))
+    for (let above = path; above !== "."; above = dirname(above))
+      if (await isPlacedAt(above, path)) shared.add(path);
+  return shared;
 }
 
 /** What is known of all destinations, each as the text of its index. */

@@ -135,6 +135,17 @@ test("one file may be put at a path of its own, and a relative path is below the
   assert.ok(!existsSync(under("sky_workdir")) || lstatSync(under("sky_workdir")).isSymbolicLink());
 });
 
+test("a destination within another one has its files whatever comes to the other", async () => {
+  await bring(agent, "~/outer", { x: "x", "b/y": "y" });
+  await bring(agent, "~/outer/b", { y: "y", z: "z" });
+
+  await bring(agent, "~/outer", { x: "X" });
+
+  assert.equal(read("outer/x"), "X");
+  assert.equal(read("outer/b/z"), "z");
+  assert.equal(read("outer/b/y"), "y");
+});
+
 test("a file becomes a folder and a folder a file, unless others have files there", async () => {
   const place = "~/turns";
   await bring(agent, place, { a: "file", "b/c": "in a folder", b: { folder: true } });
