@@ -106,7 +106,9 @@ test("an API server that is away for a while costs no job and no line of its log
   const uid = async () => (await get<{ metadata: { uid: string } }>("pod", name))?.metadata.uid;
   const before = await uid();
   const count = () => Number(out.read("count"));
-  const followed = demo.follow(id);
+  const begun = Promise.withResolvers<void>();
+  const followed = demo.follow(id, {}, () => begun.resolve());
+  await begun.promise;
 
   await whileAway("kube-apiserver", async () => {
     const until100More = count() + 100;
