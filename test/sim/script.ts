@@ -49,6 +49,12 @@ const users = ["ann", "bob", "cyd"];
 const lengthMs = 60_000;
 const bursts = 3;
 
+/** The most that a script may have of each. Most scripts are short, so that more of them are played in the same time. */
+const lengths = {
+  short: { wishes: 7, faults: 5, jobs: [0, 0, 1], services: [0, 1, 1] },
+  long: { wishes: 14, faults: 9, jobs: [0, 0, 1, 1, 2], services: [0, 1, 1, 2] },
+};
+
 /** What the steps of a script are about. */
 interface Few {
   readonly clusters: readonly string[];
@@ -61,19 +67,19 @@ interface Few {
 /** The script of a seed, in the order of its instants. */
 export function scriptOf(seed: number): Step[] {
   const random = openRandom(seed, "script");
-  const jobs = jobNames.slice(0, random.pick([0, 0, 1, 1, 2]));
+  const most = random.chance(0.6) ? lengths.short : lengths.long;
+  const jobs = jobNames.slice(0, random.pick(most.jobs));
   const few = {
     clusters: random.pick([["a"], ["a"], ["a"], ["a", "b"], names, ["j-1"]]),
     // Scripts with jobs have fewer services, so that they take no longer.
-    services: serviceNames.slice(0, random.pick(jobs.length > 0 ? [0, 0, 1] : [0, 1, 1, 2])),
+    services: serviceNames.slice(0, random.pick(jobs.length > 0 ? [0, 0, 1] : most.services)),
     jobs,
     pools: jobs.length > 0 ? random.pick([[], ["w"]]) : [],
   };
-  const wishes = Array.from({ length: random.between(4, 14) }, () => aWish(random, few));
+  const wishes = Array.from({ length: random.between(2, most.wishes) }, () => aWish(random, few));
   const areNodesWell = random.chance(0.3);
-  const faults = Array.from({ length: random.between(0, 9) }, () => aFault(random, few)).filter(
-    (step) => !(areNodesWell && hurtsNodes(step)),
-  );
+  const all = Array.from({ length: random.between(0, most.faults) }, () => aFault(random, few));
+  const faults = all.filter((step) => !(areNodesWell && hurtsNodes(step)));
   const steps = [...wishes, ...faults].map((step) => ({ at: anInstant(random), ...step }));
   const ups = few.services.map((name) => ({ at: 0, ...serviceUp(random, name) }));
   const applied = few.pools.map((name) => ({ at: 0, ...aPoolApply(random, "ann", name) }));
@@ -249,6 +255,10 @@ function aFault(random: Random, few: Few): Undated {
   const awayMs = random.between(0, random.pick([2_000, 30_000]));
   const place = random.pick(places);
   const trouble = random.chance(0.3) ? "slow" : random.pick(troubles);
+  const full = (): Undated => {
+    const zone = random.pick<Zone>(["a", "a", "b", "c"]);
+    return { do: "full", zone, forMs: random.between(1_000, 90_000) };
+  };
   return random.pick<() => Undated>([
     () => ({ do: "crash", statements: random.between(0, 40), awayMs: random.between(0, 5_000) }),
     () => ({ do: "crash", statements: random.between(0, 40), awayMs: random.between(0, 5_000) }),
@@ -257,16 +267,7 @@ function aFault(random: Random, few: Few): Undated {
     () => ({ do: "trouble", place, trouble, times: random.between(1, 3) }),
     () => ({ do: "trouble", place, trouble, times: random.between(1, 3) }),
     () => ({ do: "cut off", name, rank, forMs: random.between(1_000, 30_000) }),
-    () => ({
-      do: "full",
-      zone: random.pick(["a", "a", "b", "c"]),
-      forMs: random.between(1_000, 90_000),
-    }),
-    () => ({
-      do: "full",
-      zone: random.pick(["a", "a", "b", "c"]),
-      forMs: random.between(1_000, 90_000),
-    }),
+    ...[full, full],
     () => ({ do: "queue", zone: random.pick(zones), forMs: random.between(1_000, 60_000) }),
     () => ({ do: "kill agent", name, rank, awayMs }),
     () => ({ do: "reboot", name, rank, awayMs }),
