@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { createHash } from "node:crypto";
+import { once } from "node:events";
 import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, test } from "node:test";
@@ -182,11 +183,12 @@ test("a stop ends what still writes, waits until a cache is written back, names 
   );
   // What is no job of the agent, and would hold its file open for ever.
   const script =
-    "echo held > late/held.txt; exec 3>> late/held.txt; echo open >&3; exec sleep 1000";
-  const holder = spawn("sh", ["-c", script], { cwd: agent.home, stdio: "ignore" });
-  await until(
-    () => statSync(at("late/held.txt"), { throwIfNoEntry: false })?.size === 10 || undefined,
-  );
+    "echo held > late/held.txt; exec 3>> late/held.txt; echo open >&3; echo ready; exec sleep 1000";
+  const holder = spawn("sh", ["-c", script], {
+    cwd: agent.home,
+    stdio: ["ignore", "pipe", "ignore"],
+  });
+  await once(holder.stdout, "data");
   await begin("two", null);
   await until(
     async () => (await agent.call("getLifecycle", { id: "two" })).status === "READY" || undefined,
