@@ -9,8 +9,8 @@ import { runCommand } from "../interop/command.ts";
 
 /** Each operation by itself, then operations one after the other by their links. */
 const games = [
-  { phases: "examples,coverage,fuzzing", seconds: 95 },
-  { phases: "stateful", seconds: 55 },
+  { phases: "examples,coverage,fuzzing", seconds: 110 },
+  { phases: "stateful", seconds: 70 },
 ] as const;
 /** For the start of the fuzzer, and for its last request, which may take the 20 s of `schemathesis.toml`. */
 const marginMs = 45_000;
