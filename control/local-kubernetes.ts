@@ -1,7 +1,9 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
+import { homedir } from "node:os";
 import { createInterface } from "node:readline";
-import { errorCodeOf, fail } from "../common/errors.ts";
+import { fail } from "../common/errors.ts";
+import { findProgram } from "../common/mounts.ts";
 import type { InputOf } from "../common/operation.ts";
 import { product } from "../common/product.ts";
 import { localOperations as rows } from "../contract/operations/local.ts";
@@ -71,8 +73,15 @@ async function kind(
   words: readonly string[],
   input = "",
 ): Promise<string[]> {
+  const file =
+    findProgram(config.nodeEnv["PATH"] ?? "", "kind") ??
+    fail(
+      "NotSupportedError",
+      "there is no kind on the machine of control; install kind and docker or podman there, or point the kubeconfig of control at a Kubernetes that exists",
+    );
   const where = words[0] === "get" ? [] : ["--kubeconfig", config.kubeconfig];
-  const child = spawn("kind", [...words, ...where], { signal });
+  const env = { ...config.nodeEnv, HOME: homedir() };
+  const child = spawn(file, [...words, ...where], { env, signal });
   // One that ends early reads no more.
   child.stdin.on("error", () => {});
   child.stdin.end(input);
@@ -84,16 +93,7 @@ async function kind(
     if (told.length > linesKept) told.shift();
     if (words[0] !== "get") print(`${line.slice(0, lineAtMost)}\n`);
   });
-  try {
-    const [code] = await once(child, "close");
-    if (code === 0) return answered;
-  } catch (error) {
-    signal.throwIfAborted();
-    if (errorCodeOf(error) !== "ENOENT") throw error;
-    fail(
-      "NotSupportedError",
-      "there is no kind on the machine of control; install kind and docker or podman there, or point the kubeconfig of control at a Kubernetes that exists",
-    );
-  }
+  const [code] = await once(child, "close");
+  if (code === 0) return answered;
   return fail("RuntimeError", `kind ${words.slice(0, 2).join(" ")}: ${told.join("; ")}`);
 }

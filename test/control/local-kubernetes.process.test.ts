@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
-import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { delimiter, join } from "node:path";
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { localOperations as rows } from "../../contract/operations/local.ts";
 import { until } from "../helpers/agent.ts";
@@ -24,16 +25,12 @@ esac
 
 /** A world whose machine has kind. */
 async function withKind(t: TestContext) {
-  const world = await testWorld(t, { mayFail: true });
-  const folder = join(world.home, "kind-bin");
-  mkdirSync(join(folder, "clusters"), { recursive: true });
-  writeFileSync(join(folder, "kind"), kind);
-  chmodSync(join(folder, "kind"), 0o755);
-  const before = process.env["PATH"];
-  process.env["PATH"] = `${folder}${delimiter}${before}`;
-  t.after(() => {
-    process.env["PATH"] = before;
-  });
+  const folder = mkdtempSync(join(tmpdir(), "kind-"));
+  t.after(() => rmSync(folder, { recursive: true }));
+  mkdirSync(join(folder, "clusters"));
+  writeFileSync(join(folder, "kind"), kind, { mode: 0o755 });
+  const nodeEnv = { PATH: `${folder}:${process.env["PATH"]}` };
+  const world = await testWorld(t, { mayFail: true, config: { nodeEnv } });
   const asked = () => readFileSync(join(folder, "asked"), "utf8").trim().split("\n");
   return { world, folder, asked };
 }
@@ -89,6 +86,10 @@ test("what kind refuses is told in its words, and what it cannot be asked is ref
   });
   for (const input of [{ name: "-x" }, { num_nodes: 0 }, { port_start: 65_500 }])
     await assert.rejects(world.run(rows.up, input), { type: "ValueError" });
-  process.env["PATH"] = "/nowhere";
+});
+
+test("a machine without kind is told what to install", async (t) => {
+  const world = await testWorld(t, { mayFail: true });
+
   await assert.rejects(world.run(rows.up, {}), { message: /^there is no kind on the machine/ });
 });
