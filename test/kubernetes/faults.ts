@@ -113,15 +113,16 @@ test(
     ];
     writeFileSync(policy, JSON.stringify({ apiVersion: "v1", kind: "List", items }));
     await kubectl("apply", "--filename", policy);
-    await until(() =>
+    const isRefused = () =>
       kubectl("run", "probe", "--image=none", "--dry-run=server").then(
-        () => undefined,
+        () => false,
         () => true,
-      ),
-    );
+      );
+    await until(async () => (await isRefused()) || undefined);
     assert.match(await launch(), /denied request: no pods today/);
     assert.equal(await kubectl("get", "pods,services", ours, "--output=name"), "");
     await kubectl("delete", "--filename", policy);
+    await until(async () => !(await isRefused()) || undefined);
 
     await kubectl("create", "quota", "none", "--hard=pods=0");
     await until(async () => {
