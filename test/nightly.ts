@@ -1,10 +1,11 @@
 import { spawnSync } from "node:child_process";
 import { join } from "node:path";
 
-/** Test files, or another program with its arguments. */
+/** Test files, another program with its arguments, or a script with its own. */
 interface Row {
   readonly files?: readonly string[];
   readonly program?: readonly string[];
+  readonly script?: readonly string[];
   readonly env?: Readonly<Record<string, string>>;
 }
 
@@ -58,6 +59,9 @@ const rows: Readonly<Record<string, Row>> = {
   "an upgrade from an older build": { files: ["e2e/upgraded.ts"] },
   // It fetches a Debian with debootstrap, which has to be installed.
   "the archive in an empty root": { files: ["e2e/installed-chroot.ts"] },
+  "faults and hooks of pods": {
+    script: ["kubernetes/run", "test/kubernetes/{faults,hooks}.ts"],
+  },
   "20,000 seeds of the simulation": { program: ["sim/main.ts", "--seeds", "20000", "--jobs", "2"] },
 };
 
@@ -76,14 +80,14 @@ if (failed.length > 0) {
   process.exitCode = 1;
 }
 
-function passes(what: string, { files = [], program, env }: Row): boolean {
+function passes(what: string, { files = [], program, script, env }: Row): boolean {
   console.log(`\n${what}`);
   const pathOf = (file: string) => join(import.meta.dirname, file);
-  const [main = "", ...words] = program ?? [];
-  const args = program
-    ? [pathOf(main), ...words]
-    : ["--test", "--test-concurrency=1", ...files.map(pathOf)];
-  const { status } = spawnSync(process.execPath, args, {
+  const [main = "", ...words] = program ?? script ?? [];
+  const tests = ["--test", "--test-concurrency=1", ...files.map(pathOf)];
+  const args = program ? [pathOf(main), ...words] : tests;
+  const [file, given] = script ? [pathOf(main), words] : [process.execPath, args];
+  const { status } = spawnSync(file, given, {
     stdio: "inherit",
     env: { ...process.env, ...env },
   });
