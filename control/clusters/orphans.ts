@@ -8,6 +8,7 @@ import { listedBy } from "../../contract/spelling.ts";
 import { type Bound, bind, type Call } from "../bind.ts";
 import type { Context } from "../context.ts";
 import { agentBehind } from "../doors/agent.ts";
+import { partsOfNodeId } from "../doors/node-id.ts";
 import { addEvent } from "../events.ts";
 import type { Ground } from "../ground.ts";
 import type { FoundNode, Provider } from "../providers/provider.ts";
@@ -65,7 +66,7 @@ async function listOrphansOf(
 
 /** The nodes of each cluster, by its id. */
 function byCluster(nodes: readonly FoundNode[]): Map<string, FoundNode[]> {
-  return Map.groupBy(nodes, ({ id }) => id.slice(0, id.lastIndexOf("-")));
+  return Map.groupBy(nodes, ({ id }) => partsOfNodeId(id).clusterId);
 }
 
 /** Asks the head of an orphan, where it is on, what it does. */

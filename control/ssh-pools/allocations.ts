@@ -1,5 +1,6 @@
 import type { Context } from "../context.ts";
 import type { Queries } from "../db/open.ts";
+import { partsOfNodeId } from "../doors/node-id.ts";
 import type { SshReach } from "./reach.ts";
 import { type Host, type HostBook, isReady } from "./schema.ts";
 import { howIs } from "./status.ts";
@@ -18,9 +19,9 @@ export function openHostBook(
     listShortages: () => listShortages(db),
     nodesOf: (clusterId) => store.listNodes(db, { clusterId }),
     async find(nodeId) {
-      const at = nodeId.lastIndexOf("-");
-      const nodes = await store.listNodes(db, { clusterId: nodeId.slice(0, at) });
-      const node = nodes.find(({ rank }) => String(rank) === nodeId.slice(at + 1));
+      const { clusterId, rank } = partsOfNodeId(nodeId);
+      const nodes = await store.listNodes(db, { clusterId });
+      const node = nodes.find((one) => one.rank === rank);
       const host = node && (await store.findHost(db, node.host));
       return node && host && { node, host };
     },

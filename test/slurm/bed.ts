@@ -1,6 +1,7 @@
 import { mkdirSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import type { TestContext } from "node:test";
+import { jobOperations } from "../../contract/operations/jobs.ts";
 import { until } from "../helpers/agent.ts";
 import { startControl } from "../helpers/programs.ts";
 import { startSlurm } from "../helpers/slurm.ts";
@@ -20,7 +21,14 @@ export async function startOnSlurm(t: TestContext) {
       const jobs = await slurm.run("squeue", "--noheader");
       return (jobs === "" && readdirSync(scratch).length === 0) || undefined;
     });
-  return { slurm, control, untilNothingIsLeft };
+  /** Until the one managed job runs again after so many recoveries. */
+  const untilRuns = (recoveries: number) =>
+    until(async () => {
+      const { jobs } = await control.client.callAndGet(jobOperations.queueV2, {});
+      const [job] = jobs;
+      return (job?.status === "RUNNING" && job.recovery_count === recoveries) || undefined;
+    });
+  return { slurm, control, untilNothingIsLeft, untilRuns };
 }
 
 export const aTask = (run: string, more: object = {}) =>

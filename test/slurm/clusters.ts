@@ -4,7 +4,6 @@ import { jobOperations } from "../../contract/operations/jobs.ts";
 import { slurmOperations } from "../../contract/operations/slurm.ts";
 import { clusterOf } from "../e2e/cluster.ts";
 import { hookedCluster } from "../e2e/hooked.ts";
-import { until } from "../helpers/agent.ts";
 import { whyNoSlurm } from "../helpers/slurm.ts";
 import { aTask, startOnSlurm } from "./bed.ts";
 
@@ -72,14 +71,8 @@ test(
   "a managed job goes on in another allocation when its own is cancelled",
   options,
   async (t) => {
-    const { slurm, control, untilNothingIsLeft } = await startOnSlurm(t);
+    const { slurm, control, untilNothingIsLeft, untilRuns } = await startOnSlurm(t);
     const { client } = control;
-    const untilRuns = (recoveries: number) =>
-      until(async () => {
-        const { jobs } = await client.callAndGet(jobOperations.queueV2, {});
-        const [job] = jobs;
-        return (job?.status === "RUNNING" && job.recovery_count === recoveries) || undefined;
-      });
     const task = aTask("sleep 1000");
     await client.callAndGet(jobOperations.launch, { task, name: null });
     await untilRuns(0);

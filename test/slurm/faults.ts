@@ -59,14 +59,8 @@ test(
   "a managed job goes on elsewhere when it is preempted, and when its node is down",
   options,
   async (t) => {
-    const { slurm, control, untilNothingIsLeft } = await startOnSlurm(t);
+    const { slurm, control, untilNothingIsLeft, untilRuns } = await startOnSlurm(t);
     const { client } = control;
-    const untilRuns = (recoveries: number) =>
-      until(async () => {
-        const { jobs } = await client.callAndGet(jobOperations.queueV2, {});
-        const [job] = jobs;
-        return (job?.status === "RUNNING" && job.recovery_count === recoveries) || undefined;
-      });
     const said = join(control.home, "said");
     const hooks = [{ run: `echo $HOOK_EVENT >> ${said}`, events: ["preemption"], timeout: 5 }];
     await client.callAndGet(jobOperations.launch, {

@@ -7,7 +7,7 @@ import type { KubeApi } from "../../doors/kubernetes/api.ts";
 import { commandStream, portStream } from "../../doors/kubernetes/channels.ts";
 import type { KubeClusters } from "../../doors/kubernetes/clusters.ts";
 import { beginCommand, podPath } from "../../doors/kubernetes/exec.ts";
-import { nodeIdOf } from "../../doors/node-id.ts";
+import { nodeIdOf, partsOfNodeId } from "../../doors/node-id.ts";
 import type { Bundles } from "../../doors/ssh/bundles.ts";
 import { openChannelDoor } from "../../doors/ssh/door.ts";
 import { type Forwards, isReachable } from "../../doors/ssh/forwards.ts";
@@ -222,7 +222,7 @@ export function kubernetesProvider(ways: KubeWays, log: Logger): Provider {
 
   async function endpoint(node: NodeState, port: number): Promise<string> {
     if (ways.ports === "loadbalancer") {
-      const clusterId = node.id.slice(0, node.id.lastIndexOf("-"));
+      const { clusterId } = partsOfNodeId(node.id);
       const api = await getPlace(node.id);
       const address = await findAddress(api, clusterId, AbortSignal.timeout(findMs));
       if (address !== undefined) return `${address}:${port}`;

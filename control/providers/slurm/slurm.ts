@@ -5,7 +5,7 @@ import { AppError, fail } from "../../../common/errors.ts";
 import { buildOf } from "../../../common/programs.ts";
 import { shellWord } from "../../../common/shell-word.ts";
 import { isWithin } from "../../../contract/task/infra.ts";
-import { nodeIdOf } from "../../doors/node-id.ts";
+import { nodeIdOf, partsOfNodeId } from "../../doors/node-id.ts";
 import { openChannelDoor } from "../../doors/ssh/door.ts";
 import type { Forwards } from "../../doors/ssh/forwards.ts";
 import type { ClusterRef, FoundNode, Need, NodeState, Offer, Provider } from "../provider.ts";
@@ -116,7 +116,7 @@ export function slurmProvider({ name: site, login, forwards, scratch, controlId 
 
   /** The nodes of an allocation go together. */
   async function destroy(nodeId: string, signal: AbortSignal): Promise<void> {
-    const { id } = partsOf(nodeId);
+    const { clusterId: id } = partsOfNodeId(nodeId);
     if (ended.has(id)) return;
     forwards.close(nodeId);
     places.delete(nodeId);
@@ -128,7 +128,7 @@ export function slurmProvider({ name: site, login, forwards, scratch, controlId 
 
   /** Where a node of an allocation is. */
   async function place(nodeId: string) {
-    const { id, rank } = partsOf(nodeId);
+    const { clusterId: id, rank } = partsOfNodeId(nodeId);
     const job = await find(id);
     const host = job?.hosts[rank];
     if (job === undefined || host === undefined)
@@ -194,8 +194,3 @@ function refused(error: unknown): never {
 
 const isAnyWithin = (site: string, infra: string | undefined): boolean =>
   infra === undefined || isWithin(`slurm/${site}`, infra) || isWithin(infra, `slurm/${site}`);
-
-const partsOf = (nodeId: string): { id: string; rank: number } => {
-  const at = nodeId.lastIndexOf("-");
-  return { id: nodeId.slice(0, at), rank: Number(nodeId.slice(at + 1)) };
-};

@@ -38,7 +38,7 @@ test("a file of a web server is fetched without the parts of its address that ar
   assert.deepEqual([plain?.digest, plain?.headers, plain?.version], [null, {}, '"1"']);
 });
 
-test("a part of a bucket has what lies below it, and nothing of others whose names begin alike", async (t) => {
+test("a prefix of a bucket brings the objects below it, and none whose keys only begin with the same letters", async (t) => {
   const store = await startSource(t);
   const keys = ["a/b/y", "a/x", "ab/z"];
   store.intercept = (req, res) => {
