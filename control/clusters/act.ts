@@ -166,7 +166,8 @@ async function moveCluster(
   { to, reason }: Extract<Action, { do: "move" }>,
 ): Promise<typeof later | undefined> {
   const now = await getCluster(ctx.db, cluster.id);
-  const idle = to === "UP" ? await tellAutostop(ctx, now, signal) : undefined;
+  const isTold = to === "UP" && hasIdleTimer(now);
+  const idle = isTold ? await tellAutostop(ctx, now, signal) : undefined;
   const at = ctx.now().getTime();
   const isOff = to === "STOPPED" || to === "GONE";
   const moved = await move(ctx, clusterMachine, cluster, to, reason, async (tx) => {
@@ -206,8 +207,11 @@ async function configure(
 ): Promise<void> {
   const agent = ctx.agent(cluster, rank);
   await agent.call(agentOperations.configure, settingsOf(cluster, rank, nodes), { signal });
-  if (rank === 0) await tellAutostop(ctx, cluster, signal);
+  if (rank === 0 && hasIdleTimer(cluster)) await tellAutostop(ctx, cluster, signal);
 }
+
+/** What another row has made for it is never stopped for being idle. */
+const hasIdleTimer = ({ madeFor }: Cluster): boolean => madeFor === null;
 
 /** An agent keeps what it was told across a stop, also that its idle timer has run out. */
 function tellAutostop(ctx: Context, cluster: Cluster, signal: AbortSignal): Promise<Idle> {

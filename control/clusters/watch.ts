@@ -102,14 +102,16 @@ function openEar(
       if (isAway) void nudge(ctx, "cluster", clusterId);
       isAway = false;
       if (event === undefined || event.kind === "lifecycle") lifecycles.sync();
-      // What another row has made for it has no autostop that could change.
-      if (rank === 0 && (cluster.madeFor === null || event === undefined)) idle.sync();
-      if (rank === 0 && (event === undefined || event.kind === "job")) queue.sync();
+      // What another row has made for it has no autostop.
+      if (rank === 0 && cluster.madeFor === null) idle.sync();
+      const isOfJob = event === undefined || event.kind === "job";
+      // A managed job tells of the only job of its cluster itself.
+      if (rank === 0 && isOfJob && cluster.madeFor?.noun !== "managed_job") queue.sync();
       if (event?.kind === "mount") void tellMount(ctx, cluster, rank, event).catch(failed);
       if (event?.kind !== "idle") relays?.sync();
       ctx.changes.notify(clusterKey(clusterId));
       // What else a node tells is written down first.
-      if (event === undefined || event.kind === "job") owner.sync();
+      if (isOfJob) owner.sync();
     },
     lost() {
       isAway = true;

@@ -36,8 +36,8 @@ export function openHookLogPump(
       if (!(await hasAll(file, log))) tasks.run(file, () => copyLog(ctx, cluster, name, signal));
     }
     // One that got more hooks to run is READY again after them.
-    for (const { id, runs, status } of lifecycles)
-      if (status === "READY")
+    for (const { id, runs, logs, status } of lifecycles)
+      if (status === "READY" && logs.length > 0)
         tasks.runOnce(`${id} after ${runs.length}`, () =>
           fetchHookLogs(ctx, cluster, rank, id, signal),
         );

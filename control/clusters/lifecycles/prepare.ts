@@ -71,9 +71,12 @@ export async function fetchLogs(
   looksAgain: boolean,
   signal: AbortSignal,
 ): Promise<typeof lost | undefined> {
-  await adoptLifecycles(ctx, cluster, 0, signal).catch(() => signal.throwIfAborted());
+  const isTold = await adoptLifecycles(ctx, cluster, 0, signal).then(
+    () => true,
+    () => signal.throwIfAborted(),
+  );
   const limit = AbortSignal.any([signal, AbortSignal.timeout(fetchLogsMs)]);
-  const open = await listOpen(ctx.db, cluster.id);
+  const open = (await listOpen(ctx.db, cluster.id)).filter(({ hooks }) => hooks > 0 || !isTold);
   const [fetched] = await Promise.all([
     Promise.all(
       open.map((one) => fetchLogsOf(ctx, cluster, one, looksAgain && one.rank === 0, limit)),

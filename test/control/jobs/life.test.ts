@@ -45,6 +45,20 @@ test("what a managed job printed is kept when its cluster is gone, and so is wha
   assert.match(told, /FAILED: FAILED\n$/);
 });
 
+test("the node of a managed job is not asked what matters only to clusters of users", async (t) => {
+  const bed = await withJob(t);
+  const agent = await bed.agent(1);
+
+  agent.end(1, "SUCCEEDED");
+  await bed.untilSettled(1);
+
+  const needless = ["setAutostop", "getIdle", "listJobs", "getLifecycle", "confirmLogs"];
+  assert.deepEqual(
+    agent.calls.filter((name) => needless.includes(name)),
+    [],
+  );
+});
+
 test("a launch that is repeated after a crash submits one job", async (t) => {
   const bed = await jobBed(t, { queuesClosed: true });
   const request = await bed.world.call(rows.launch, { task: train, name: null });
