@@ -1,4 +1,5 @@
-import type { Selectable } from "kysely";
+import { type Selectable, sql } from "kysely";
+import { gone } from "./db/lists.ts";
 import type { Connection, Queries } from "./db/open.ts";
 import { statement } from "./db/statement.ts";
 import type { Tables } from "./db/tables.ts";
@@ -54,7 +55,22 @@ export async function listEvents(
   id: string,
   { kinds, limit }: { kinds: readonly EventKind[]; limit: number },
 ): Promise<StoredEvent[]> {
-  const rows = await db
+  const isOf = Object.fromEntries(kinds.map((kind) => [kind, true]));
+  const rows = await selectEvents(db, { noun, id, ...isOf, limit });
+  return rows.reverse().map((row) => ({
+    from: row.from_status,
+    to: row.to_status,
+    reason: row.reason,
+    at: new Date(row.at),
+  }));
+}
+
+type Listed = { readonly noun: string; readonly id: string; readonly limit: number } & {
+  readonly [Kind in EventKind]?: true;
+};
+
+const selectEvents = statement((db: Queries, { noun, id, limit, ...kinds }: Listed) =>
+  db
     .selectFrom("events")
     .select(["from_status", "to_status", "reason", "at"])
     .where("noun", "=", noun)
@@ -64,21 +80,14 @@ export async function listEvents(
       const fits = {
         moves,
         remarks: eb("to_status", "is", null),
-        ends: eb("to_status", "=", "GONE"),
-        noteworthy: or([moves, eb("is_noteworthy", "=", 1)]),
+        ends: eb("to_status", "=", gone),
+        noteworthy: or([moves, eb("is_noteworthy", "=", sql.lit(1))]),
       };
-      return or(kinds.map((kind) => fits[kind]));
+      return or(Object.keys(kinds).map((kind) => fits[kind as EventKind]));
     })
     .orderBy("seq", "desc")
-    .limit(limit)
-    .execute();
-  return rows.reverse().map((row) => ({
-    from: row.from_status,
-    to: row.to_status,
-    reason: row.reason,
-    at: new Date(row.at),
-  }));
-}
+    .limit(limit),
+);
 
 /** The number of the newest event; 0 when there is none. */
 export async function lastSeq(db: Queries): Promise<number> {

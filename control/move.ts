@@ -4,7 +4,7 @@ import type { Connection } from "./db/open.ts";
 import { statement } from "./db/statement.ts";
 import { addEvent } from "./events.ts";
 import type { Ground } from "./ground.ts";
-import { type Noun, tableOf } from "./nouns.ts";
+import { forTables, type Noun } from "./nouns.ts";
 
 /** What changes with a status, in the same transaction. */
 type Also = (tx: Connection) => Promise<void>;
@@ -48,8 +48,8 @@ type Move = {
   readonly wanted: string;
 };
 
-/** Moves a row of a table; on whose behalf it moved, and nothing where it did not. */
-const statementFor = (table: (typeof tableOf)[Noun]) =>
+/** Moves a row; on whose behalf it moved, and nothing where it did not. */
+const setStatusOf = forTables((table) =>
   statement((tx: Connection, { to, at, id, from, wanted }: Move) =>
     tx
       .updateTable(table)
@@ -58,11 +58,5 @@ const statementFor = (table: (typeof tableOf)[Noun]) =>
       .where("status", "=", from as never)
       .where("wanted", "=", wanted as never)
       .returning("wanted_by"),
-  );
-
-const setStatusOf = {
-  cluster: statementFor(tableOf.cluster),
-  service: statementFor(tableOf.service),
-  replica: statementFor(tableOf.replica),
-  managed_job: statementFor(tableOf.managed_job),
-} satisfies Record<Noun, unknown>;
+  ),
+);

@@ -1,6 +1,8 @@
 import { sql } from "kysely";
+import { gone } from "./db/lists.ts";
 import type { Connection } from "./db/open.ts";
-import { type Noun, tableOf } from "./nouns.ts";
+import { statement } from "./db/statement.ts";
+import { forTables, type Noun } from "./nouns.ts";
 import type { User } from "./requests/schema.ts";
 
 /** Who or what says what a row should be. */
@@ -33,14 +35,27 @@ export async function want(
   id: string,
   { wanted, because, by }: Desire,
 ): Promise<boolean> {
-  const { numUpdatedRows } = await db
-    .updateTable(tableOf[noun])
-    .set({ wanted: wanted as never, wanted_because: because, wanted_by: by ?? null })
-    .where("id", "=", id)
-    .where("status", "<>", "GONE")
-    .executeTakeFirst();
-  return numUpdatedRows === 1n;
+  const written = await writeOf[noun](db, { wanted, because, by: by ?? null, id });
+  return written.length === 1;
 }
+
+type Written = {
+  readonly wanted: string;
+  readonly because: string;
+  readonly by: string | null;
+  readonly id: string;
+};
+
+const writeOf = forTables((table) =>
+  statement((db: Connection, { wanted, because, by, id }: Written) =>
+    db
+      .updateTable(table)
+      .set({ wanted: wanted as never, wanted_because: because, wanted_by: by })
+      .where("id", "=", id)
+      .where("status", "<>", gone as never)
+      .returning("id"),
+  ),
+);
 
 /**
  * Holds a row until the transaction ends: nobody else writes it meanwhile. True while it is still
@@ -51,11 +66,16 @@ export async function hold(
   noun: Noun,
   { id, wanted }: { id: string; wanted: string },
 ): Promise<boolean> {
-  const { numUpdatedRows } = await db
-    .updateTable(tableOf[noun])
-    .set({ wanted: sql.ref("wanted") })
-    .where("id", "=", id)
-    .where("wanted", "=", wanted as never)
-    .executeTakeFirst();
-  return numUpdatedRows === 1n;
+  return (await holdOf[noun](db, { id, wanted })).length === 1;
 }
+
+const holdOf = forTables((table) =>
+  statement((db: Connection, { id, wanted }: { readonly id: string; readonly wanted: string }) =>
+    db
+      .updateTable(table)
+      .set({ wanted: sql.ref("wanted") })
+      .where("id", "=", id)
+      .where("wanted", "=", wanted as never)
+      .returning("id"),
+  ),
+);

@@ -1,5 +1,6 @@
 import type { Selectable } from "kysely";
 import type { Connection, Queries } from "../db/open.ts";
+import { statement } from "../db/statement.ts";
 import type { Tables } from "../db/tables.ts";
 import type { RefusalKind } from "../providers/provider.ts";
 import { isOver, type Refusal } from "./schema.ts";
@@ -20,15 +21,20 @@ export async function addRefusal(db: Connection, refusal: Refusal): Promise<void
 
 /** The offers that are refused at an instant, the longest refusals first. */
 export async function listRefusals(db: Queries, now: number): Promise<Refusal[]> {
-  const rows = await db
+  const rows = await selectRefusals(db, { now, most: refusalsAtMost });
+  return rows.map(toRefusal).filter((refusal) => !isOver(refusal, now));
+}
+
+type Listed = { readonly now: number; readonly most: number };
+
+const selectRefusals = statement((db: Queries, { now, most }: Listed) =>
+  db
     .selectFrom("refused_offers")
     .selectAll()
     .where("until", ">", now)
     .orderBy("until", "desc")
-    .limit(refusalsAtMost)
-    .execute();
-  return rows.map(toRefusal).filter((refusal) => !isOver(refusal, now));
-}
+    .limit(most),
+);
 
 type Row = Selectable<Tables["refused_offers"]>;
 

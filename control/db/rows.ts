@@ -1,7 +1,14 @@
-import type { ExpressionBuilder, Insertable, Selectable, Updateable } from "kysely";
+import {
+  type ExpressionBuilder,
+  type Insertable,
+  type Selectable,
+  sql,
+  type Updateable,
+} from "kysely";
 import type { Seal } from "../../common/seal.ts";
 import type { ColumnOf } from "./columns.ts";
 import type { Connection, Queries } from "./open.ts";
+import { type Fields, statement } from "./statement.ts";
 import type { Tables } from "./tables.ts";
 
 type Columns = Readonly<Record<string, unknown>>;
@@ -107,17 +114,46 @@ export const rowsOf =
       return item as Item;
     }
     const toRow = (item: Item) => toColumns(item) as Insertable<Tables[Table]>;
-    function hasAll(where: Partial<Item>) {
+    /** What says which rows are meant, as fields of a statement. */
+    function at(where: Partial<Item>): Fields {
       const values = Object.values(where);
       if (values.length === 0 || values.includes(undefined))
         throw new Error(`which rows of ${table} is not said: ${Object.keys(where)}`);
-      return (row: Comparing) =>
-        row.and(
-          Object.entries(toColumns(where)).map(([column, value]) =>
-            row(column as "id", value === null ? "is" : "=", value as never),
-          ),
-        );
+      const columns = Object.entries(toColumns(where));
+      // One that is null makes another statement.
+      return Object.fromEntries(
+        columns.map(([name, value]) => [`at ${name}`, value ?? undefined]),
+      ) as Fields;
     }
+    const hasAll = (given: Fields) => (row: Comparing) =>
+      row.and(
+        fieldsAfter("at ", given).map(([column, value]) =>
+          row(column as "id", value === undefined ? "is" : "=", (value ?? null) as never),
+        ),
+      );
+
+    const insert = statement((db: Connection, row: Fields) =>
+      db
+        .insertInto(table)
+        .values(row as Insertable<Tables[Table]>)
+        .onConflict((conflict) => conflict.doNothing())
+        .returning(sql<number>`1`.as("is_new")),
+    );
+    const select = statement((db: Queries, where: Fields) =>
+      db
+        .selectFrom(table as Any)
+        .select(columns as never)
+        .where(hasAll(where)),
+    );
+    const update = statement((db: Connection, given: Fields) =>
+      db
+        .updateTable(table as Any)
+        .set(Object.fromEntries(fieldsAfter("to ", given)))
+        .where(hasAll(given)),
+    );
+    const erase = statement((db: Connection, where: Fields) =>
+      db.deleteFrom(table as Any).where(hasAll(where)),
+    );
 
     return {
       columns,
@@ -125,20 +161,11 @@ export const rowsOf =
       toRow,
       /** Writes a new row; false where one has its key. */
       async add(db: Connection, item: Item, more: Change = {} as Change): Promise<boolean> {
-        const { numInsertedOrUpdatedRows } = await db
-          .insertInto(table)
-          .values({ ...toRow(item), ...more })
-          .onConflict((conflict) => conflict.doNothing())
-          .executeTakeFirst();
-        return numInsertedOrUpdatedRows === 1n;
+        return (await insert(db, { ...toRow(item), ...more } as Fields)).length === 1;
       },
       /** The item with these values. */
       async find(db: Queries, where: Partial<Item>): Promise<Item | undefined> {
-        const row = await db
-          .selectFrom(table as Any)
-          .select(columns as never)
-          .where(hasAll(where))
-          .executeTakeFirst();
+        const [row] = await select(db, at(where));
         return row && toItem(row);
       },
       /** Writes what changes of the items with these values. */
@@ -148,24 +175,24 @@ export const rowsOf =
         change: Partial<Item>,
         more: Change = {} as Change,
       ): Promise<void> {
-        const set = { ...toColumns(change), ...more };
-        if (Object.keys(set).length === 0) return;
-        await db
-          .updateTable(table as Any)
-          .set(set)
-          .where(hasAll(where))
-          .execute();
+        const set = Object.entries({ ...toColumns(change), ...more });
+        if (set.length === 0) return;
+        const changed = Object.fromEntries(set.map(([name, value]) => [`to ${name}`, value]));
+        await update(db, { ...changed, ...at(where) } as Fields);
       },
       /** Deletes the rows of the items with these values. */
       async drop(db: Connection, where: Partial<Item>): Promise<void> {
-        await db
-          .deleteFrom(table as Any)
-          .where(hasAll(where))
-          .execute();
+        await erase(db, at(where));
       },
     };
   };
 
-/** What the queries above are checked as: they have the columns of every table. */
+/** The fields of a statement whose names begin so, without that. */
+const fieldsAfter = (prefix: string, given: Fields) =>
+  Object.entries(given).flatMap(([name, value]) =>
+    name.startsWith(prefix) ? [[name.slice(prefix.length), value] as const] : [],
+  );
+
+/** What the statements above are checked as: they have the columns of every table. */
 type Any = "services";
 type Comparing = ExpressionBuilder<Tables, Any>;

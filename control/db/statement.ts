@@ -7,7 +7,7 @@ type Choice = boolean | undefined;
 type Built<Row> = ReturnType<Compilable<Row>["compile"]>;
 
 /** What a statement is given: values, lists as `among` writes them, and what chooses its form. */
-type Fields = { readonly [field: string]: Value | readonly string[] | Choice };
+export type Fields = { readonly [field: string]: Value | readonly string[] | Choice };
 
 /**
  * A statement of a hot path. It is built once for all databases, because that takes longer than running it

@@ -163,14 +163,18 @@ export async function nextMember(db: Queries, rootId: number, tasks: number): Pr
 
 /** What a job runs, secrets included. */
 export async function readDocumentOf(db: Queries, seal: Seal, jobId: number): Promise<JobDocument> {
-  const { document, blob_id: blobId } = await db
+  const [row] = await selectDocument(db, { jobId });
+  if (row === undefined) throw new Error(`managed job ${jobId} has no document`);
+  return { yaml: seal.open(row.document), blobId: row.blob_id };
+}
+
+const selectDocument = statement((db: Queries, { jobId }: { readonly jobId: number }) =>
+  db
     .selectFrom("managed_jobs")
     .innerJoin("job_documents", "job_documents.request_id", "managed_jobs.request_id")
     .select(["document", "blob_id"])
-    .where("id", "=", jobId)
-    .executeTakeFirstOrThrow();
-  return { yaml: seal.open(document), blobId };
-}
+    .where("id", "=", jobId),
+);
 
 /** Forgets what a launch submitted, once none of its jobs is left. */
 export const dropDocument = (db: Connection, requestId: string) =>

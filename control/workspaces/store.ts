@@ -43,14 +43,17 @@ export async function readVersion(
 export async function holdConfiguration(db: Connection): Promise<void> {
   for (;;) {
     const version = await newestVersion(db);
-    await db
-      .updateTable("configurations")
-      .set({ user_id: sql.ref("user_id") })
-      .where("version", "=", version)
-      .execute();
+    await holdVersion(db, { version });
     if ((await newestVersion(db)) === version) return;
   }
 }
+
+const holdVersion = statement((db: Connection, { version }: { readonly version: number }) =>
+  db
+    .updateTable("configurations")
+    .set({ user_id: sql.ref("user_id") })
+    .where("version", "=", version),
+);
 
 interface NewVersion {
   readonly version: number;

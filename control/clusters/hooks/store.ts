@@ -1,12 +1,13 @@
 import { among } from "../../db/lists.ts";
 import type { Connection, Queries } from "../../db/open.ts";
+import { statement } from "../../db/statement.ts";
 
 /** The hooks of a cluster as they lie in its row. */
-export interface StoredHooks {
-  sealed: Uint8Array;
+export type StoredHooks = {
+  readonly sealed: Uint8Array;
   /** Null: there is none to run. */
-  version: string | null;
-}
+  readonly version: string | null;
+};
 
 /** What a cluster's hooks are, sealed; null before the first launch that kept any. */
 export async function findHooks(db: Queries, id: string): Promise<Uint8Array | null> {
@@ -33,9 +34,12 @@ export async function listHooks(
 
 /** Replaces the hooks of a cluster. */
 export async function setHooks(db: Connection, id: string, { sealed, version }: StoredHooks) {
-  await db
-    .updateTable("clusters")
-    .set({ hooks: sealed, hooks_version: version })
-    .where("id", "=", id)
-    .execute();
+  await update(db, { sealed, version, id });
 }
+
+const update = statement((db: Connection, given: StoredHooks & { readonly id: string }) =>
+  db
+    .updateTable("clusters")
+    .set({ hooks: given.sealed, hooks_version: given.version })
+    .where("id", "=", given.id),
+);

@@ -1,8 +1,9 @@
-import { sql } from "kysely";
+import { type Insertable, sql } from "kysely";
 import { among, pageRows } from "../../db/lists.ts";
 import type { Connection, Queries } from "../../db/open.ts";
 import { flag, json, named, rowsOf } from "../../db/rows.ts";
 import { statement } from "../../db/statement.ts";
+import type { Tables } from "../../db/tables.ts";
 import { hookOverAt } from "../hooks/time.ts";
 import type { StoredLifecycle } from "./schema.ts";
 
@@ -25,12 +26,25 @@ export async function putLifecycle(db: Connection, lifecycle: StoredLifecycle): 
   const { id, cluster_id, rank, ...row } = lifecycles.toRow(lifecycle);
   const isOver = lifecycle.endedAt !== null;
   const changes = { ...row, hook_until: isOver ? (hookOverAt(lifecycle) ?? null) : null };
-  await db
-    .insertInto("lifecycles")
-    .values({ id, cluster_id, rank, ...changes })
-    .onConflict((conflict) => conflict.columns(["cluster_id", "id", "rank"]).doUpdateSet(changes))
-    .execute();
+  await put(db, { id, cluster_id, rank, ...changes });
 }
+
+type Row = Insertable<Tables["lifecycles"]>;
+
+const put = statement((db: Connection, row: Row) => {
+  const { id, cluster_id, rank, ...changes } = row;
+  const changed = Object.keys(changes) as (keyof typeof changes)[];
+  return db
+    .insertInto("lifecycles")
+    .values(row)
+    .onConflict((conflict) =>
+      conflict
+        .columns(["cluster_id", "id", "rank"])
+        .doUpdateSet(({ ref }) =>
+          Object.fromEntries(changed.map((column) => [column, ref(`excluded.${column}`)])),
+        ),
+    );
+});
 
 /** What names a lifecycle. */
 export type LifecycleKey = Pick<StoredLifecycle, "clusterId" | "id" | "rank">;

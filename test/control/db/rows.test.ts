@@ -55,6 +55,17 @@ test("what is found, changed and dropped has the values that are named", async (
   });
 });
 
+test("changes of the same fields are built once", async (t) => {
+  const db = await openDatabase(":memory:");
+  t.after(() => db.destroy());
+
+  await db.transaction().execute(async (tx) => {
+    const builds = t.mock.method(tx, "updateTable");
+    for (const id of ["s1", "s2", "s3"]) await rows.change(tx, { id }, { readyAt: 1, problem });
+    assert.equal(builds.mock.callCount(), 1);
+  });
+});
+
 test("a value that is undefined finds, changes and drops nothing", async (t) => {
   const db = await openDatabase(":memory:");
   t.after(() => db.destroy());
