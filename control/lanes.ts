@@ -52,8 +52,12 @@ export function openLanes(placesOfLane: number): Lanes {
     }
   }
 
+  const isFree = ({ taken, takenBy, waiting }: Lane, user: string): boolean =>
+    taken < placesOfLane && waiting.size === 0 && (takenBy.get(user) ?? 0) < placesOfUser;
+
   async function untilPlace(lane: Lane, user: string, signal: AbortSignal): Promise<void> {
     signal.throwIfAborted();
+    if (isFree(lane, user)) return count(lane, user, 1);
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     asked += 1;
     const place = { number: asked, take: resolve };

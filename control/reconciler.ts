@@ -72,7 +72,9 @@ export function startReconciler(ctx: Context, reconciler: Reconciler): Reconcili
   const log = ctx.log.child({ reconciler: name });
   const stopping = new AbortController();
   const rows = new Map<string, Row>();
+  /** Rows to look at whose pass is not under way. */
   const queue: string[] = [];
+  const steps = new Set<AbortController>();
   const passes = new Set<Promise<void>>();
   const lanes = openLanes(stepsOfLane);
   /** Passes that have a place, and those whose step is over and that wait for one again. */
@@ -88,7 +90,7 @@ export function startReconciler(ctx: Context, reconciler: Reconciler): Reconcili
     clearTimeout(row.retry);
     row.hasNewWish ||= hasNewWish;
     if (hasNewWish) row.recheck?.();
-    if (row.waiting.length === 0) queue.push(id);
+    if (row.waiting.length === 0 && !row.running) queue.push(id);
     const { promise, resolve } = Promise.withResolvers<void>();
     row.waiting.push(resolve);
     take();
@@ -101,7 +103,7 @@ export function startReconciler(ctx: Context, reconciler: Reconciler): Reconcili
     for (let index = 0; index < queue.length && active < reconciler.atOnce; ) {
       const id = queue[index] as string;
       const row = rows.get(id);
-      if (row === undefined || row.running || isHeldBack(row)) {
+      if (row === undefined || isHeldBack(row)) {
         index += 1;
         continue;
       }
@@ -134,6 +136,7 @@ export function startReconciler(ctx: Context, reconciler: Reconciler): Reconcili
     retries -= retry;
     for (const resolve of waiting) resolve();
     if (row.waiting.length === 0) rest(id, row);
+    else queue.push(id);
     setImmediate(take);
   }
 
@@ -173,7 +176,8 @@ export function startReconciler(ctx: Context, reconciler: Reconciler): Reconcili
 
   async function beside<T>(row: Row, step: Step<T>): Promise<T> {
     const ending = new AbortController();
-    const signal = AbortSignal.any([stopping.signal, ending.signal]);
+    steps.add(ending);
+    if (stopping.signal.aborted) ending.abort(stopping.signal.reason);
     const retry = Number(row.failures > 0);
     row.recheck = () => void recheck(step, ending);
     // The wish may have come between two steps.
@@ -181,16 +185,17 @@ export function startReconciler(ctx: Context, reconciler: Reconciler): Reconcili
     row.doing = { what: step.what, since: performance.now(), isWaiting: true };
     const begin = () => {
       row.doing = { what: step.what, since: performance.now(), isWaiting: false };
-      return step.run(signal);
+      return step.run(ending.signal);
     };
     active -= 1;
     retries -= retry;
     take();
     try {
-      return await lanes.run(step.lane, step.user, begin, signal);
+      return await lanes.run(step.lane, step.user, begin, ending.signal);
     } catch (error) {
-      throw ending.signal.aborted ? obsolete : error;
+      throw ending.signal.reason === obsolete ? obsolete : error;
     } finally {
+      steps.delete(ending);
       row.recheck = undefined;
       row.doing = undefined;
       await new Promise<void>((resume) => {
@@ -238,6 +243,7 @@ export function startReconciler(ctx: Context, reconciler: Reconciler): Reconcili
     doing,
     async stop() {
       stopping.abort();
+      for (const step of steps) step.abort(stopping.signal.reason);
       await loop.stop();
       for (const { retry } of rows.values()) clearTimeout(retry);
       await Promise.all(passes);

@@ -108,7 +108,8 @@ export const makesNodes = (name: Action["do"]): boolean => making.has(name);
  */
 export async function actStep(pass: Pass, step: Step): Promise<unknown[]> {
   const ending = new AbortController();
-  const signal = AbortSignal.any([pass.signal, ending.signal]);
+  const isAlone = step.length === 1;
+  const signal = isAlone ? pass.signal : AbortSignal.any([pass.signal, ending.signal]);
   if (step.some((action) => action.do === "create")) {
     const outcome = await unlessRefused(pass, async () =>
       pass.ctx.provider(pass.cluster.provider).prepare?.(pass.cluster, pass.signal),

@@ -21,6 +21,7 @@ export async function bringFiles(
   ranks: readonly number[],
   signal: AbortSignal,
 ): Promise<typeof lost | undefined> {
+  if ((await listParcels(ctx.db, ctx.seal, cluster.id)).length === 0) return undefined;
   const over = new AbortController();
   const whileWanted = AbortSignal.any([signal, over.signal]);
   const isLeft = async () => (await findCluster(ctx.db, cluster.id))?.wanted !== "UP" || undefined;
