@@ -45,7 +45,10 @@ export function beginCommand(
   return api.channels(`${podPath(api.namespace, pod)}/exec?${query}`, signal);
 }
 
-/** Runs a script in a pod to its end; answers what it printed, and throws what it complained of when it fails. */
+/**
+ * Runs a script in a pod to its end; answers what it printed, and throws what it complained of when it fails, with
+ * `details.exitCode` unless the connection was lost.
+ */
 export const runIn = (
   api: KubeApi,
   pod: string,
@@ -66,7 +69,9 @@ export const runIn = (
       ]);
       until.throwIfAborted();
       if (code === 0) return printed;
-      fail("CloudError", `pod ${pod}: ${what} failed: ${said.trim().split("\n").at(-1)}`);
+      const why = said.trim().split("\n").at(-1);
+      const details = code > 0 ? { exitCode: code } : {};
+      fail("CloudError", `pod ${pod}: ${what} failed: ${why}`, details);
     } catch (error) {
       until.throwIfAborted();
       throw error instanceof AppError

@@ -1,5 +1,7 @@
 import { createReadStream } from "node:fs";
+import { setTimeout as sleep } from "node:timers/promises";
 import { settingName } from "../../../common/config.ts";
+import { AppError } from "../../../common/errors.ts";
 import { product } from "../../../common/product.ts";
 import { programArgs } from "../../../common/programs.ts";
 import { shellWord } from "../../../common/shell-word.ts";
@@ -14,6 +16,9 @@ const leastNode = 24;
 const hashLength = 16;
 const quickMs = 15_000;
 const uploadMs = 10 * 60_000;
+/** An upload whose stream breaks is sent again, so often in all. */
+const uploadsAtMost = 3;
+const brokenPauseMs = 500;
 
 /** The kind of machine, its own Node.js where there is one, and which bundles are there. */
 const lookScript = `
@@ -90,14 +95,23 @@ async function upload(
   bundle: Bundle,
   signal: AbortSignal,
 ): Promise<void> {
-  const script = {
-    what: "unpacking the agent",
-    text: unpackScript,
-    args: [placeOf(bundle), String(bundle.bytes)],
-    input: createReadStream(bundle.file),
-    timeoutMs: uploadMs,
-  };
-  await runIn(api, pod, script, signal);
+  for (let sent = 1; ; sent += 1) {
+    const script = {
+      what: "unpacking the agent",
+      text: unpackScript,
+      args: [placeOf(bundle), String(bundle.bytes)],
+      input: createReadStream(bundle.file),
+      timeoutMs: uploadMs,
+    };
+    try {
+      return void (await runIn(api, pod, script, signal));
+    } catch (error) {
+      signal.throwIfAborted();
+      const isBroken = error instanceof AppError && error.details["exitCode"] === undefined;
+      if (!isBroken || sent === uploadsAtMost) throw error;
+      await sleep(sent * brokenPauseMs, undefined, { signal });
+    }
+  }
 }
 
 /** Ends the agent of a pod, hung or not; the pod starts it again. */
