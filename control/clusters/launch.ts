@@ -1,6 +1,7 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { fail } from "../../common/errors.ts";
 import type { InputOf } from "../../common/operation.ts";
+import { agentOperations } from "../../contract/agent-api.ts";
 import type { clusterOperations as rows } from "../../contract/operations/clusters.ts";
 import type { Task } from "../../contract/task.ts";
 import type { Call } from "../bind.ts";
@@ -19,7 +20,9 @@ import { withDefaults } from "../workspaces/defaults.ts";
 import { autostopOf } from "./autostop.ts";
 import { type Claim, claim, findClaim, refuseMismatch } from "./claim.ts";
 import { checkFiles, readCargo } from "./files/cargo.ts";
+import { isOfContainer } from "./files/contained.ts";
 import type { Cargo } from "./files/parcels.ts";
+import { headOf } from "./head.ts";
 import { launchNews, planNews } from "./launch-news.ts";
 import { isIdleStop } from "./lifecycles/take-back.ts";
 import { findOpenOfHead } from "./lifecycles/wanted.ts";
@@ -77,10 +80,20 @@ async function handIn(
     const job = await submitJob(ctx, up, task, given, call);
     return { job_id: job?.id ?? null, handle: toHandle(up) };
   } catch (error) {
+    if (claimed.wish.isNew && isOfContainer(error) && !(await hasJobs(ctx, up, call)))
+      // Hooks would run outside of the container.
+      await undo(ctx, up, { because: "its container cannot be made", skipHooks: true });
     if (!isAboutToGo(error)) throw error;
     return untilDecided(ctx, up, error.message, call);
   }
 }
+
+/** Whether others may have given a cluster something to do. */
+const hasJobs = (ctx: Context, cluster: Cluster, { signal }: Call): Promise<boolean> =>
+  headOf(ctx, cluster)
+    .call(agentOperations.listJobs, { limit: 1 }, { signal })
+    .then(({ length }) => length > 0)
+    .catch(() => true);
 
 /** Waits until what makes a head refuse jobs is over, or has become what is wanted of the cluster. */
 async function untilDecided(
@@ -153,7 +166,7 @@ async function bringUp(ctx: Context, input: Input, wish: Wish, call: Call) {
     const { wanted, problem, name } = await getCluster(ctx.db, id);
     if (await isIdleStop(ctx, { id, name })) return undefined;
     if (isNew && wanted === "UP" && problem !== null)
-      await undo(ctx, { id, name }, "its launch failed");
+      await undo(ctx, { id, name }, { because: "its launch failed" });
     throw error;
   }
 }

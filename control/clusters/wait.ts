@@ -165,9 +165,9 @@ export async function untilSettled(ctx: Ground, cluster: Cluster, call: Call): P
 /** Takes down what a failed launch had begun. */
 export async function undo(
   ctx: Context,
-  cluster: Pick<Cluster, "id" | "name">,
-  because: string,
+  { id, name }: Pick<Cluster, "id" | "name">,
+  desire: Omit<Desire, "wanted">,
 ): Promise<void> {
-  await remark(ctx, cluster.id, `cluster ${cluster.name} is removed: ${because}`);
-  await want(ctx, cluster.id, { wanted: "GONE", because });
+  await remark(ctx, id, `cluster ${name} is removed: ${desire.because}`);
+  await want(ctx, id, { ...desire, wanted: "GONE" });
 }

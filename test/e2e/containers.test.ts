@@ -73,6 +73,16 @@ test("a cluster runs in an image, from its launch to its removal", {
     },
   );
 
+  await t.test("a launch whose image cannot be pulled leaves no cluster", async () => {
+    const nowhere = { resources: { image_id: "docker:127.0.0.1:1/none" } };
+    writeFileSync(join(folder, "nowhere.yaml"), aTask("true", nowhere));
+    const launch = ["launch", "-y", "-c", "nowhere", join(folder, "nowhere.yaml")];
+    const { code, stderr } = await control.cli(...launch);
+    assert.notEqual(code, 0);
+    assert.match(stderr, /image 127\.0\.0\.1:1\/none: docker says: .*connection refused/);
+    await clusterOf(control, "nowhere").untilStatus(undefined);
+  });
+
   await t.test("a removal leaves no container, though an agent was killed", async () => {
     for (const home of listNodeHomes(control.home)) kill(findAgent(home) ?? 0);
     await cluster.down();

@@ -120,7 +120,9 @@ function bind(node: FakeNode, changes: Changes): Bound<Rows> {
     listMounts: () => [],
     putContainer(order) {
       node.container = order;
-      const news = [{ done: `${order.image} is there` }];
+      const problem = { type: "NotFoundError", message: "there is no such image" };
+      const isThere = order.image !== "lab/none";
+      const news = [isThere ? { done: `${order.image} is there` } : { problem }];
       return toJsonLines(Readable.from(news));
     },
     renewLease(renewal) {

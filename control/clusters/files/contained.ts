@@ -59,8 +59,13 @@ export const running =
   };
 
 function errorOf(image: string, { type, message }: { type: string; message: string }): AppError {
-  return new AppError(isErrorType(type) ? type : "RuntimeError", `image ${image}: ${message}`);
+  const known = isErrorType(type) ? type : "RuntimeError";
+  return new AppError(known, `image ${image}: ${message}`, { image });
 }
+
+/** Whether a node could not have its container, however often it were asked. */
+export const isOfContainer = (error: unknown): boolean =>
+  error instanceof AppError && error.details["image"] !== undefined;
 
 /** User, password and server of a registry: all are there, or none is. */
 export function loginOf(task: Task): RegistryLogin | null {
