@@ -5,7 +5,7 @@ import type { Queries } from "../db/open.ts";
 import { statement } from "../db/statement.ts";
 import type { KeptParcel } from "./files/parcels.ts";
 import type { Cluster, ListedCluster, MadeFor } from "./schema.ts";
-import { clusters, toCluster } from "./store.ts";
+import { clusters } from "./store.ts";
 
 /** Which live clusters are listed. */
 export interface LiveFilter {
@@ -164,7 +164,7 @@ const keyOf = ({ user_id, id }: Key = { user_id: "", id: "" }): Key => ({ user_i
 const isAfter = ({ user_id, id }: Key) => sql<boolean>`(user_id, id) > (${user_id}, ${id})`;
 
 const newestFirst = (rows: readonly object[]): ListedCluster[] =>
-  rows.map(toCluster).sort((a, b) => b.launchedAt - a.launchedAt);
+  rows.map(clusters.toItem).sort((a, b) => b.launchedAt - a.launchedAt);
 
 interface PastCluster extends Pick<Cluster, "id" | "name"> {
   readonly madeFor: MadeFor | null;

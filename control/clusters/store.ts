@@ -1,7 +1,7 @@
 import { fail } from "../../common/errors.ts";
 import { gone } from "../db/lists.ts";
 import type { Connection, Queries } from "../db/open.ts";
-import { flag, json, named, rowsOf, user } from "../db/rows.ts";
+import { completed, flag, json, named, rowsOf, user } from "../db/rows.ts";
 import { statement } from "../db/statement.ts";
 import type { Failure } from "../requests/schema.ts";
 import type { AutostopSetting, Cluster, Placement } from "./schema.ts";
@@ -16,7 +16,9 @@ export const clusters = rowsOf<Cluster>()(
   {
     ...{ wanted: named("wanted"), user, everUp: flag, skipHooks: flag },
     ...{ offer: json, addresses: json, ports: json, labels: json, placement: json },
-    ...{ autostop: json, problem: json, madeFor: json, machine: json },
+    ...{ problem: json, madeFor: json, machine: completed(json, (machine) => machine ?? {}) },
+    // What older versions wrote has no hook.
+    autostop: completed(json, (autostop) => autostop && { hook: null, ...autostop }),
   },
 );
 
@@ -25,14 +27,8 @@ export const addCluster = (db: Connection, cluster: Cluster): Promise<boolean> =
   clusters.add(db, cluster, { wanted_by: cluster.madeFor === null ? cluster.user.name : null });
 
 /** The cluster with this id, also one that is gone. */
-export async function findCluster(db: Queries, id: string): Promise<Cluster | undefined> {
-  const [row] = await selectCluster(db, { id });
-  return row && toCluster(row);
-}
-
-const selectCluster = statement((db: Queries, { id }: { readonly id: string }) =>
-  db.selectFrom("clusters").select(clusters.columns).where("id", "=", id),
-);
+export const findCluster = (db: Queries, id: string): Promise<Cluster | undefined> =>
+  clusters.find(db, { id });
 
 /** As `findCluster`; throws `ClusterDoesNotExist`. */
 export async function getCluster(db: Queries, id: string): Promise<Cluster> {
@@ -47,7 +43,7 @@ export async function findLive(db: Queries, name: string): Promise<Cluster | und
     .where("name", "=", name)
     .where("status", "<>", gone)
     .executeTakeFirst();
-  return row && toCluster(row);
+  return row && clusters.toItem(row);
 }
 
 /** The workspace of the live cluster of this name. */
@@ -71,7 +67,7 @@ export async function findLatest(db: Queries, name: string): Promise<Cluster | u
     .orderBy("launched_at", "desc")
     .limit(1)
     .executeTakeFirst();
-  return row && toCluster(row);
+  return row && clusters.toItem(row);
 }
 
 /** Forgets why an earlier attempt failed, as there is a new wish, and sets whether its hooks are skipped. */
@@ -103,17 +99,6 @@ export const setOffer = (
   placed: Pick<Cluster, "offer" | "ports" | "labels" | "machine"> & { placement: Placement },
 ): Promise<void> =>
   clusters.change(db, { id, everUp: false }, { provider: placed.offer.provider, ...placed });
-
-/** A row as others see it; without its task and its placement where these were not read. */
-export function toCluster(row: object): Cluster {
-  const cluster = clusters.toItem(row);
-  cluster.machine ??= {};
-  cluster.autostop &&= { ...older, ...cluster.autostop };
-  return cluster;
-}
-
-/** What the autostop of older versions lacks. */
-const older = { hook: null };
 
 /** What a launch on a cluster that exists changes. */
 type Relaunch = Pick<Cluster, "taskYaml" | "command" | "ports" | "autostop" | "launchedAt">;

@@ -52,6 +52,14 @@ export const flag: Way = (column) => ({
   write: (value) => ({ [column]: value ? 1 : 0 }),
 });
 
+/** With what rows of older versions lack. */
+export const completed =
+  (way: Way, complete: (value: Readonly<Columns> | null) => unknown): Way =>
+  (column) => {
+    const stored = way(column);
+    return { ...stored, read: (row) => complete(stored.read(row) as Columns | null) };
+  };
+
 /** In a column of another name. */
 export const named =
   (column: string, way: Way = plain): Way =>
@@ -96,12 +104,12 @@ export const rowsOf =
     }).map(([name, way]) => [name, way(columnOf(name))] as const);
     const columns = fields.flatMap(([, one]) => one.columns) as (keyof Selectable<Tables[Table]>)[];
 
+    const storedAs = new Map<string, Stored>(fields);
     function toColumns(item: Partial<Item>): Columns {
-      const given = fields.filter(([name]) => item[name as keyof Item] !== undefined);
-      return Object.assign(
-        {},
-        ...given.map(([name, { write }]) => write(item[name as keyof Item] as never)),
-      );
+      const row = {};
+      for (const [name, value] of Object.entries(item))
+        if (value !== undefined) Object.assign(row, storedAs.get(name)?.write(value as never));
+      return row;
     }
     // Fields that are added one by one would make each item a slow one.
     const empty = JSON.parse(

@@ -26,14 +26,8 @@ export const addService = (db: Connection, service: Service): Promise<boolean> =
   services.add(db, service, { wanted_by: service.user.name });
 
 /** The service with this id, also one that is gone. */
-export async function findService(db: Queries, id: string): Promise<Service | undefined> {
-  const [row] = await selectService(db, { id });
-  return row && services.toItem(row);
-}
-
-const selectService = statement((db: Queries, { id }: { readonly id: string }) =>
-  db.selectFrom("services").selectAll().where("id", "=", id),
-);
+export const findService = (db: Queries, id: string): Promise<Service | undefined> =>
+  services.find(db, { id });
 
 /** As `findService`; throws `NotFoundError`. */
 export const getService = async (db: Queries, id: string): Promise<Service> =>

@@ -49,22 +49,10 @@ const put = statement((db: Connection, row: Row) => {
 /** What names a lifecycle. */
 export type LifecycleKey = Pick<StoredLifecycle, "clusterId" | "id" | "rank">;
 
-export async function findLifecycle(
+export const findLifecycle = (
   db: Queries,
   { clusterId, id, rank }: LifecycleKey,
-): Promise<StoredLifecycle | undefined> {
-  const [row] = await selectLifecycle(db, { clusterId, id, rank });
-  return row && lifecycles.toItem(row);
-}
-
-const selectLifecycle = statement((db: Queries, { clusterId, id, rank }: LifecycleKey) =>
-  db
-    .selectFrom("lifecycles")
-    .selectAll()
-    .where("cluster_id", "=", clusterId)
-    .where("id", "=", id)
-    .where("rank", "=", rank),
-);
+): Promise<StoredLifecycle | undefined> => lifecycles.find(db, { clusterId, id, rank });
 
 /** By the order in which control came to know of them: the clock of a node may be set at any time. */
 const newestFirst = (db: Queries) =>

@@ -21,14 +21,8 @@ export async function addReplica(db: Connection, replica: Replica): Promise<void
 }
 
 /** The replica with this id. */
-export async function findReplica(db: Queries, id: string): Promise<Replica | undefined> {
-  const [row] = await selectReplica(db, { id });
-  return row && replicas.toItem(row);
-}
-
-const selectReplica = statement((db: Queries, { id }: { readonly id: string }) =>
-  db.selectFrom("replicas").selectAll().where("id", "=", id),
-);
+export const findReplica = (db: Queries, id: string): Promise<Replica | undefined> =>
+  replicas.find(db, { id });
 
 /** The replica of a service with this number, also one that is gone. */
 export const findNumber = (
