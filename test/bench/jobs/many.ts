@@ -1,24 +1,31 @@
+import type { ChildProcess } from "node:child_process";
+import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { jobOperations as rows } from "../../../contract/operations/jobs.ts";
+import { nodeIdOf } from "../../../control/doors/node-id.ts";
+import { openUnixDoor } from "../../../control/doors/unix.ts";
+import type { NodeState } from "../../../control/providers/provider.ts";
 import { testWorld, type World } from "../../helpers/world.ts";
 import type { Figure } from "../figures.ts";
 import type { Lab } from "../lab.ts";
 import { timeOf } from "../measure.ts";
 
-const jobs = 500;
+const jobs = 3_000;
+const inOneLaunch = 1_000;
 
 /**
- * Managed jobs from their submission until nothing is left of them, on machines in memory whose jobs end at once. Control,
- * its callers and the agents of all machines are one process.
+ * Managed jobs from their submission until nothing is left of them, on machines that do nothing and whose jobs end at once.
+ * Control and its caller are one process, the agents of all machines another one.
  */
 export async function manyJobs(lab: Lab): Promise<Figure[]> {
   await using cleanings = new AsyncDisposableStack();
   const world = await testWorld({ after: (clean) => cleanings.defer(clean) });
-  endAtOnce(world);
+  const folder = lab.folder();
+  useMachines(world, lab.load("jobs/machines.ts", folder), folder);
   const before = process.cpuUsage();
   const ms = await timeOf(async () => {
-    const task = "name: bench\nrun: 'true'";
-    await world.run(rows.launch, { task, name: null, num_jobs: jobs });
+    const launch = { task: "name: bench\nrun: 'true'", name: null, num_jobs: inOneLaunch };
+    for (let at = 0; at < jobs; at += inOneLaunch) await world.run(rows.launch, launch);
     while ((await openJobs(world)) > 0) await sleep(50, undefined, { signal: lab.signal });
   });
   const { user, system } = process.cpuUsage(before);
@@ -30,7 +37,7 @@ export async function manyJobs(lab: Lab): Promise<Figure[]> {
       target: { atLeast: 300 },
     },
     {
-      what: `${jobs} managed jobs that do nothing: CPU time of each`,
+      what: `${jobs} managed jobs that do nothing: CPU time of control for each`,
       measured: (user + system) / 1_000 / jobs,
       unit: "ms",
     },
@@ -46,14 +53,26 @@ async function openJobs({ ctx }: World): Promise<number> {
   return open;
 }
 
-/** Has each job succeed once it was submitted to its machine. */
-function endAtOnce({ provider }: World): void {
-  const { create } = provider;
-  provider.create = async (cluster, rank, signal) => {
-    await create.call(provider, cluster, rank, signal);
-    const agent = provider.agentOf(cluster.id, rank);
-    agent.node.onCall = (name) => {
-      if (name === "submit") setImmediate(() => agent.end(1, "SUCCEEDED"));
-    };
-  };
+/** Has the machines be those of another process. */
+function useMachines({ provider }: World, process: ChildProcess, folder: string): void {
+  const nodes = new Map<string, NodeState>();
+  const orders = new Map<string, () => void>();
+  process.on("message", (order: string) => orders.get(order)?.());
+  const done = (order: string) =>
+    new Promise<void>((resolve) => {
+      orders.set(order, resolve);
+      process.send(order);
+    }).finally(() => orders.delete(order));
+  Object.assign(provider, {
+    async create(cluster, rank) {
+      const id = nodeIdOf(cluster, rank);
+      if (!nodes.has(id)) await done(`create ${id}`);
+      nodes.set(id, { id, rank, state: "running", address: "10.0.0.1" });
+    },
+    list: async (cluster) => [nodes.get(nodeIdOf(cluster, 0)) ?? []].flat(),
+    async destroy(id) {
+      if (nodes.delete(id)) await done(`destroy ${id}`);
+    },
+    door: (id) => openUnixDoor(join(folder, `${id}.sock`)),
+  } satisfies Partial<World["provider"]>);
 }
