@@ -69,22 +69,29 @@ export async function takePlaces(
 export const placesAfter = (to: JobTask["status"]): TaskChange =>
   to === "STARTING" ? dequeued : { ...dequeued, launchingAt: null };
 
+/** Whether a move makes room for others; what has ended does so only once nothing of it is left. */
+export const freesPlace = ({ launchingAt }: JobTask, to: JobTask["status"]): boolean =>
+  to === "CANCELLED" || (launchingAt !== null && to !== "STARTING");
+
+/** How many more jobs may be under way, or tasks be launched, whoever is queued. */
+const roomIn: Readonly<Record<Queued, (ctx: Ground, db: Queries) => Promise<number>>> = {
+  job: async ({ config }, db) => config.managedJobsAtMost - (await countBegun(db)),
+  launch: async ({ config }, db) => config.jobLaunchesAtOnce - (await countLaunching(db)),
+};
+
 async function findLacking(
-  { config }: Ground,
+  ctx: Ground,
   tx: Connection,
   task: JobTask,
 ): Promise<Queued | undefined> {
   const { job, number } = task;
   const place = { rank: rankOf(job), jobId: job.id, number };
-  const hasRoom = async (queue: Queued, room: number) =>
-    room > 0 && (await countAhead(tx, { queue, ...place }, room)) < room;
-  if (!(await hasBegun(tx, task.job.id))) {
-    const room = config.managedJobsAtMost - (await countBegun(tx));
-    if (!(await hasRoom("job", room))) return "job";
-  }
-  if (task.launchingAt !== null) return undefined;
-  const room = config.jobLaunchesAtOnce - (await countLaunching(tx));
-  return (await hasRoom("launch", room)) ? undefined : "launch";
+  const hasRoom = async (queue: Queued) => {
+    const room = await roomIn[queue](ctx, tx);
+    return room > 0 && (await countAhead(tx, { queue, ...place }, room)) < room;
+  };
+  if (!(await hasBegun(tx, task.job.id)) && !(await hasRoom("job"))) return "job";
+  return task.launchingAt !== null || (await hasRoom("launch")) ? undefined : "launch";
 }
 
 async function enqueue(ctx: Ground, tx: Connection, task: JobTask, queue: Queued): Promise<void> {
@@ -94,8 +101,8 @@ async function enqueue(ctx: Ground, tx: Connection, task: JobTask, queue: Queued
 }
 
 /** Whether one more task may be launched now, whoever is queued. */
-export const hasRoomToLaunch = async ({ config }: Ground, tx: Connection): Promise<boolean> =>
-  (await countLaunching(tx)) < config.jobLaunchesAtOnce;
+export const hasRoomToLaunch = async (ctx: Ground, tx: Connection): Promise<boolean> =>
+  (await roomIn.launch(ctx, tx)) > 0;
 
 /** A task is not being launched any more, or not now: others are. */
 export async function endLaunch(ctx: Context, { id, launchingAt }: JobTask): Promise<undefined> {
@@ -104,9 +111,13 @@ export async function endLaunch(ctx: Context, { id, launchingAt }: JobTask): Pro
   await wakeQueued(ctx);
 }
 
-/** Has the first tasks of each queue looked at, as there may be room for them. */
+/** Has the first tasks of each queue looked at for which there may be room. */
 export async function wakeQueued(ctx: Context): Promise<void> {
-  for (const id of await listNext(ctx.db, wokenAtOnce)) void nudge(ctx, "managed_job", id);
+  for (const queue of queues) {
+    const first = await listFirst(ctx.db, queue, wokenAtOnce);
+    const room = first.length === 0 ? 0 : Math.max(0, await roomIn[queue](ctx, ctx.db));
+    for (const id of first.slice(0, room)) void nudge(ctx, "managed_job", id);
+  }
 }
 
 /** The first tasks of each queue, at most so many of each. */
@@ -119,11 +130,11 @@ export async function listNext(db: Queries, most: number): Promise<string[]> {
  * and nobody looks at them before it is their turn.
  */
 export async function placesFor(
-  { config }: Ground,
+  ctx: Ground,
   tx: Connection,
   job: Pick<ManagedJob, "priority">,
 ): Promise<{ readonly room: number; readonly waiting: Waiting }> {
-  const most = Math.max(0, config.managedJobsAtMost - (await countBegun(tx)));
+  const most = Math.max(0, await roomIn.job(ctx, tx));
   // It has no number yet, and gets the highest.
   const place = {
     queue: "job",
@@ -135,7 +146,7 @@ export async function placesFor(
   const waiting = {
     queuedFor: "job",
     queuedRank: place.rank,
-    waitsFor: reasons.job(config),
+    waitsFor: reasons.job(ctx.config),
   } as const;
   return { room: most - ahead, waiting };
 }

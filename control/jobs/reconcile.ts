@@ -8,7 +8,7 @@ import { leave } from "./leave.ts";
 import { moveTask } from "./move.ts";
 import { isItsTurn, nudgeOthers } from "./order.ts";
 import { findOutcome, leaseOf } from "./outcome.ts";
-import { listNext, wakeQueued } from "./places.ts";
+import { freesPlace, listNext, wakeQueued } from "./places.ts";
 import { tellPool } from "./pool.ts";
 import { hasEnded, type JobTask, type Outcome, taskKey } from "./schema.ts";
 import { findTask, listUnsettled, setTask } from "./store.ts";
@@ -83,7 +83,7 @@ async function reconcile(
     tellCallback(ctx, task);
     await nudgeOthers(ctx, task, next.to);
     if (next.to === "CANCELLED") tellPool(ctx, task);
-    if (next.to !== "STARTING") await wakeQueued(ctx);
+    if (freesPlace(task, next.to)) await wakeQueued(ctx);
   }
   // What comes next begins at once.
   if (outcome !== undefined) void nudge(ctx, "managed_job", id);

@@ -42,6 +42,26 @@ test("jobs beyond the limit wait, say for what, and follow by priority, then age
   assert.deepEqual(order, [[1], [3], [4], [2]]);
 });
 
+test("a place that is free again wakes nobody but the job whose turn it is", async (t) => {
+  const bed = await jobBed(t, oneJob);
+  await bed.launch();
+  await bed.untilTask(1, "RUNNING");
+  for (const _ of [2, 3, 4]) await bed.launch();
+  for (const id of [2, 3, 4]) await bed.until(id, ({ queuedFor }) => queuedFor === "job");
+  const passes = bed.world.ctx.reconciling.get("managed_job") ?? assert.fail();
+  const woken = t.mock.method(passes, "nudge");
+
+  (await bed.agent(1)).end(1, "SUCCEEDED");
+  await bed.untilTask(2, "RUNNING");
+
+  const waiting = [(await bed.task(3)).id, (await bed.task(4)).id];
+  const ids = woken.mock.calls.map(({ arguments: [id] }) => id);
+  assert.deepEqual(
+    ids.filter((id) => waiting.includes(id)),
+    [],
+  );
+});
+
 test("copies beyond the limit are queued as they are submitted, and nobody looks at them", async (t) => {
   const bed = await jobBed(t, oneJob);
   const held = bed.world.provider.holds("create");
