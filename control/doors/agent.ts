@@ -51,15 +51,15 @@ export function agentBehind(door: Dispatcher, name: string): Agent {
       .request({ method, path, headers, body: sent ?? null, signal })
       .catch((error: unknown) => unreachable(error, signal, name));
     if (answer.statusCode >= 400)
-      throw errorOf(await textOf(answer.body, errorAtMost, name), answer.statusCode);
+      throw errorOf(await textOf(answer, errorAtMost, name), answer.statusCode);
     return answer;
   }
 
   return {
     call: (row, input, { signal, timeoutMs = usualTimeoutMs, bytes } = {}) =>
       limited(timeoutMs, signal, async (until) => {
-        const { body } = await send(row, input, until, bytes);
-        const text = await textOf(body, answerAtMost, name).catch((error: unknown) =>
+        const answer = await send(row, input, until, bytes);
+        const text = await textOf(answer, answerAtMost, name).catch((error: unknown) =>
           unreachable(error, until, name),
         );
         return readJson(text, name) as never;
@@ -72,7 +72,13 @@ export function agentBehind(door: Dispatcher, name: string): Agent {
 }
 
 /** The text of an answer; throws `UnreachableError` for one of more bytes than allowed. */
-async function textOf(body: Readable, bytesAtMost: number, name: string): Promise<string> {
+async function textOf(
+  { headers, body }: Dispatcher.ResponseData,
+  bytesAtMost: number,
+  name: string,
+): Promise<string> {
+  // What says how long it is takes half as long to read at once.
+  if (Number(headers["content-length"]) <= bytesAtMost) return body.text();
   const chunks: Buffer[] = [];
   let size = 0;
   for await (const chunk of body as AsyncIterable<Buffer>) {
