@@ -166,8 +166,8 @@ async function moveCluster(
   { ctx, cluster, nodes, signal }: Pass,
   { to, reason }: Extract<Action, { do: "move" }>,
 ): Promise<typeof later | undefined> {
-  const now = await getCluster(ctx.db, cluster.id);
-  const isTold = to === "UP" && hasIdleTimer(now);
+  const isTold = to === "UP" && hasIdleTimer(cluster);
+  const now = isTold ? await getCluster(ctx.db, cluster.id) : cluster;
   const idle = isTold ? await tellAutostop(ctx, now, signal) : undefined;
   const at = ctx.now().getTime();
   const isOff = to === "STOPPED" || to === "GONE";

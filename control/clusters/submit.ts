@@ -48,7 +48,9 @@ export async function submitJob(
   { cargoes, ...given }: Given,
   call: Call,
 ): Promise<Job | undefined> {
-  const lastJobId = await findLastJobId(ctx, cluster);
+  // The queue of a cluster that a managed job has for itself is not kept.
+  const isOfJob = cluster.madeFor?.noun === "managed_job";
+  const lastJobId = isOfJob ? 0 : await findLastJobId(ctx, cluster);
   const submission = { ...submissionOf(ctx, cluster, task, given, call), lastJobId };
   const hasNothing = submission.setup === null && submission.run === null;
   const { bootsImages } = ctx.provider(cluster.provider);

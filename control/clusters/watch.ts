@@ -27,6 +27,9 @@ const tellingsAtMost = 5;
 /** Among how many of the newest remarks one is looked for, so that it is not made twice. */
 const remarksLooked = 100;
 
+/** Made once, because the stack of an error costs more than to end a watch does. */
+const forgotten = new DOMException("the cluster is watched no more", "AbortError");
+
 interface Watched {
   readonly abort: AbortController;
   readonly done: Promise<void>;
@@ -38,7 +41,7 @@ export function openWatches(world: () => Context): Watches {
   const watched = new Map<string, Watched>();
 
   function forget(id: string): void {
-    watched.get(id)?.abort.abort();
+    watched.get(id)?.abort.abort(forgotten);
     watched.delete(id);
   }
 

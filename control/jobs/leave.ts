@@ -72,13 +72,16 @@ async function fetchLog(
 ): Promise<void> {
   const { clusterJob: jobId } = task;
   const submissionId = submissionOf(task);
-  const job = await findManagedJob(ctx, cluster, { submissionId, jobId }, signal);
-  if (job === undefined || job === "unknown") return;
   try {
-    if (!jobMachine.isFinal(job.status))
-      await ctx
-        .agent(cluster, 0)
-        .call(api.cancelJob, { id: job.id }, { signal, timeoutMs: patienceMs });
+    // A task has succeeded once its node had said that its job has.
+    if (task.status !== "SUCCEEDED") {
+      const job = await findManagedJob(ctx, cluster, { submissionId, jobId }, signal);
+      if (job === undefined || job === "unknown") return;
+      if (!jobMachine.isFinal(job.status))
+        await ctx
+          .agent(cluster, 0)
+          .call(api.cancelJob, { id: job.id }, { signal, timeoutMs: patienceMs });
+    }
     await ctx.jobLogs.whole(task, silentMs, signal);
   } catch (err) {
     signal.throwIfAborted();

@@ -71,12 +71,11 @@ export async function fetchLogs(
   looksAgain: boolean,
   signal: AbortSignal,
 ): Promise<typeof lost | undefined> {
-  const isTold = await adoptLifecycles(ctx, cluster, 0, signal).then(
-    () => true,
-    () => signal.throwIfAborted(),
-  );
+  const known = await listOpen(ctx.db, cluster.id);
+  if (known.length === 0 || known.some(mayHaveLogs))
+    await adoptLifecycles(ctx, cluster, 0, signal).catch(() => signal.throwIfAborted());
   const limit = AbortSignal.any([signal, AbortSignal.timeout(fetchLogsMs)]);
-  const open = (await listOpen(ctx.db, cluster.id)).filter(({ hooks }) => hooks > 0 || !isTold);
+  const open = (await listOpen(ctx.db, cluster.id)).filter(mayHaveLogs);
   const [fetched] = await Promise.all([
     Promise.all(
       open.map((one) => fetchLogsOf(ctx, cluster, one, looksAgain && one.rank === 0, limit)),
@@ -86,6 +85,10 @@ export async function fetchLogs(
   signal.throwIfAborted();
   return fetched.find((outcome) => outcome === lost);
 }
+
+/** Not where its node has said that it is ready, and that it has no hooks. */
+const mayHaveLogs = ({ status, hooks }: StoredLifecycle): boolean =>
+  status !== "READY" || hooks > 0;
 
 async function fetchLogsOf(
   ctx: Context,
