@@ -1,11 +1,14 @@
-import { createHash } from "node:crypto";
-import { createReadStream, createWriteStream } from "node:fs";
-import { Readable, Transform } from "node:stream";
+import { createHash, hash } from "node:crypto";
+import { createReadStream, createWriteStream, readFileSync } from "node:fs";
+import { type Readable, Transform } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { ZipFile } from "yazl";
 import { AppError } from "../common/errors.ts";
+import { smallFileBytes } from "../common/files.ts";
 import { blobIdOf, type Member } from "../contract/blob-id.ts";
 import type { ReadItem } from "./gather.ts";
+
+type FileItem = Extract<ReadItem, { kind: "file" }>;
 
 const linkMode = 0o120_000;
 const folderMode = 0o040_000;
@@ -32,6 +35,11 @@ const nameOf = ({ kind, path }: ReadItem): string =>
 /** The same files always make the same archive, so an upload can be resumed chunk by chunk. */
 const sameTime = { mtime: new Date(1980, 0, 1), forceDosTimestamp: true };
 
+/** What waits in memory for its turn to be packed, at most. */
+const heldAtMost = 16 * 1024 * 1024;
+/** What the compression of a file takes until its turn comes. */
+const compressionBytes = 256 * 1024;
+
 /**
  * Packs files by their whole paths, without the slash in front. Throws `ConflictError` for one that
  * is not any more what it was when it was gathered.
@@ -42,41 +50,67 @@ export async function packInto(
   { compress }: { compress: boolean },
 ): Promise<void> {
   const zip = new ZipFile();
-  const bytes = Readable.from(zip.outputStream as Readable, { objectMode: false });
-  zip.on("error", (error: Error) => bytes.destroy(changed(error.message)));
-  for (const item of items.toSorted((a, b) => (a.path < b.path ? -1 : 1)))
-    add(zip, item, compress, (error) => bytes.destroy(error));
-  zip.end();
+  const bytes = zip.outputStream as Readable;
+  const failed = (error: Error) => void bytes.destroy(error);
+  zip.on("error", (error: Error) => failed(changed(error.message)));
+  const sorted = items.toSorted((a, b) => (a.path < b.path ? -1 : 1));
+  addAll({ zip, compress, failed }, sorted).catch(failed);
   await pipeline(bytes, createWriteStream(file, { mode: 0o600 }));
 }
 
-function add(
-  zip: ZipFile,
-  item: ReadItem,
-  compress: boolean,
-  failed: (error: Error) => void,
-): void {
-  const name = nameOf(item);
-  if (item.kind === "folder") zip.addEmptyDirectory(name, sameTime);
-  if (item.kind === "link")
-    zip.addBuffer(Buffer.from(item.target), name, {
-      ...{ ...sameTime, mode: linkMode | 0o777, compress: false },
-    });
-  if (item.kind !== "file") return;
+interface Packing {
+  readonly zip: ZipFile;
+  readonly compress: boolean;
+  readonly failed: (error: Error) => void;
+}
+
+async function addAll(packing: Packing, items: readonly ReadItem[]): Promise<void> {
+  const { zip, compress } = packing;
+  let held = 0;
+  for (const item of items) {
+    const name = nameOf(item);
+    if (item.kind === "folder") zip.addEmptyDirectory(name, sameTime);
+    else if (item.kind === "link")
+      zip.addBuffer(Buffer.from(item.target), name, {
+        ...{ ...sameTime, mode: linkMode | 0o777, compress: false },
+      });
+    else if (item.size <= smallFileBytes && held < heldAtMost) {
+      zip.addBuffer(readChecked(item), name, { ...sameTime, mode: fileMode | item.mode, compress });
+      held += item.size + (compress ? compressionBytes : 0);
+    } else {
+      await addStream(packing, item);
+      held = 0;
+    }
+  }
+  zip.end();
+}
+
+function readChecked({ path, sha256 }: FileItem): Buffer {
+  const bytes = readFileSync(path);
+  if (hash("sha256", bytes) !== sha256) throw changed(path);
+  return bytes;
+}
+
+/** Adds a file that is read once it has its turn; resolves then: nothing that was added before waits any more. */
+function addStream({ zip, compress, failed }: Packing, item: FileItem): Promise<void> {
   const { size, mode, path, sha256 } = item;
-  zip.addReadStreamLazy(name, { ...sameTime, size, mode: fileMode | mode, compress }, (take) => {
+  const options = { ...sameTime, size, mode: fileMode | mode, compress };
+  const { promise, resolve } = Promise.withResolvers<void>();
+  zip.addReadStreamLazy(nameOf(item), options, (take) => {
     const checked = new Transform({ transform, flush });
-    const hash = createHash("sha256");
+    const digest = createHash("sha256");
     function transform(chunk: Buffer, _encoding: string, done: (e: null, c: Buffer) => void) {
-      hash.update(chunk);
+      digest.update(chunk);
       done(null, chunk);
     }
     function flush(done: (error?: Error) => void) {
-      done(hash.digest("hex") === sha256 ? undefined : changed(path));
+      done(digest.digest("hex") === sha256 ? undefined : changed(path));
     }
     pipeline(createReadStream(path), checked).catch(failed);
     take(null, checked);
+    resolve();
   });
+  return promise;
 }
 
 const changed = (what: string): AppError =>

@@ -44,6 +44,9 @@ function readAtMost(descriptor: number, mostBytes: number): Buffer {
 
 const chunkBytes = 64 * 1024;
 
+/** Files up to this size are read and written at once: for each of many of them a stream takes longer. */
+export const smallFileBytes = 64 * 1024;
+
 /** For `catch`: a value in place of what was to be done with a file that is not there. */
 export const ifMissing =
   <T>(value: T) =>
