@@ -1,5 +1,5 @@
-import { createHash, randomUUID } from "node:crypto";
-import { createWriteStream } from "node:fs";
+import { createHash, hash, randomUUID } from "node:crypto";
+import { createWriteStream, writeFileSync } from "node:fs";
 import { readdir, rename } from "node:fs/promises";
 import { join } from "node:path";
 import { type Readable, Transform } from "node:stream";
@@ -12,20 +12,27 @@ import { renew } from "../buckets/manifest.ts";
 /** Flushes that wait for the disk at the same time: a file system carries several out together. */
 const flushedAtOnce = 16;
 
-/** Writes a content into a folder, under its digest. */
-export async function keepContent(folder: string, bytes: Readable): Promise<Content> {
+/** Writes a content into a folder, under its digest. One that broke off there is for nobody. */
+export async function keepContent(folder: string, bytes: Readable | Buffer): Promise<Content> {
+  if (!Buffer.isBuffer(bytes)) return keepStream(folder, bytes);
+  const sha256 = hash("sha256", bytes);
+  writeFileSync(join(folder, sha256), bytes, { mode: 0o600 });
+  return { sha256, size: bytes.length };
+}
+
+async function keepStream(folder: string, bytes: Readable): Promise<Content> {
   const draft = join(folder, `${randomUUID()}.new`);
-  const hash = createHash("sha256");
+  const digest = createHash("sha256");
   let size = 0;
   const count = new Transform({
     transform(chunk: Buffer, _encoding, done) {
-      hash.update(chunk);
+      digest.update(chunk);
       size += chunk.length;
       done(null, chunk);
     },
   });
   await pipeline(bytes, count, createWriteStream(draft, { mode: 0o600 }));
-  const sha256 = hash.digest("hex");
+  const sha256 = digest.digest("hex");
   await rename(draft, join(folder, sha256));
   return { sha256, size };
 }

@@ -7,11 +7,12 @@ import { pipeline } from "node:stream/promises";
 import { crc32 } from "node:zlib";
 import yauzl from "yauzl";
 import { AppError, fail } from "../../common/errors.ts";
+import { smallFileBytes } from "../../common/files.ts";
 import type { Member } from "../../contract/blob-id.ts";
 import { type Content, Entry, leadsOut } from "../../contract/files-api.ts";
 
 /** Keeps a content; answers its digest and size. */
-export type Keep = (bytes: Readable) => Promise<Content>;
+export type Keep = (bytes: Readable | Buffer) => Promise<Content>;
 
 /** A member of an archive, and what it is on a node. */
 export interface ReadMember {
@@ -51,7 +52,8 @@ export async function readMember(
   // Checked before anything is kept.
   const bare = { kind: "file", path, size: 0, mode: mode & 0o777 || 0o644, sha256: "0".repeat(64) };
   const entry = checked(name, bare as Entry);
-  const content = await keep(await openChecked(zip, found, name));
+  const isSmall = found.uncompressedSize <= smallFileBytes;
+  const content = await keep(await (isSmall ? readChecked : openChecked)(zip, found, name));
   const digest = Buffer.from(content.sha256, "hex");
   return {
     member: { name, mode: fileKind | (mode & 0o777), digest },
@@ -88,7 +90,7 @@ async function readLink(
 ): Promise<ReadMember> {
   if (found.uncompressedSize > longestTargetBytes)
     fail("ValueError", `the archive has a link whose target is too long: ${shown(path)}`);
-  const content = await buffer(await openChecked(zip, found, name));
+  const content = await readChecked(zip, found, name);
   if (!isUtf8(content) || content.includes(0))
     fail("ValueError", `the archive has a link whose target is not UTF-8 text: ${shown(path)}`);
   const target = content.toString().replace(/(?<=.)\/+$/, "");
@@ -115,6 +117,12 @@ function checked(name: string, entry: Entry): Entry {
   const read = Entry.safeParse(entry);
   if (read.success && entry.path !== "") return read.data;
   return fail("ValueError", `the archive has a path that leads out of it: ${shown(name)}`);
+}
+
+async function readChecked(zip: yauzl.ZipFile, found: yauzl.Entry, name: string) {
+  const bytes = await buffer(await zip.openReadStreamPromise(found));
+  if (crc32(bytes) !== found.crc32) throw damaged(name);
+  return bytes;
 }
 
 /** The library compares sizes; that the bytes are the ones that were packed only the checksum says. */

@@ -1,6 +1,7 @@
-import { createReadStream } from "node:fs";
+import { createReadStream, readFileSync } from "node:fs";
 import { Readable } from "node:stream";
 import { AppError, fail, isErrorType } from "../../../common/errors.ts";
+import { smallFileBytes } from "../../../common/files.ts";
 import { paced } from "../../../common/loop.ts";
 import {
   type Content,
@@ -81,12 +82,17 @@ async function* bytesOf(
   for (const content of contents) {
     yield Buffer.from(`${JSON.stringify(content)}\n`);
     const from = fileOf(content);
-    for await (const chunk of typeof from === "string" ? createReadStream(from) : [from]) {
+    for await (const chunk of piecesOf(from, content.size)) {
       yield chunk;
       sent += chunk.length;
       moved(sent);
     }
   }
+}
+
+function piecesOf(from: string | Buffer, size: number): AsyncIterable<Buffer> | Buffer[] {
+  if (typeof from !== "string") return [from];
+  return size > smallFileBytes ? createReadStream(from) : [readFileSync(from)];
 }
 
 /** Follows the news of a node that fetches; throws what went wrong there. */

@@ -17,7 +17,7 @@ async function read(bytes: Buffer, limits = roomy) {
   writeFileSync(file, bytes);
   const kept: string[] = [];
   const { entries } = await readArchive(file, limits, async (content) => {
-    const held = await text(content);
+    const held = Buffer.isBuffer(content) ? content.toString() : await text(content);
     kept.push(held);
     return { sha256: sha256Of(held), size: held.length };
   });
