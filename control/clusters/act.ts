@@ -18,7 +18,15 @@ import { leave, leaveWithout } from "./lifecycles/leave.ts";
 import { begin, fetchLogs, rouse, skipHooks, tellHead } from "./lifecycles/prepare.ts";
 import { listOpen } from "./lifecycles/store.ts";
 import { noteGone } from "./lifecycles/wanted.ts";
-import { type Action, later, lost, type Observed, refused, type Step } from "./planning.ts";
+import {
+  type Action,
+  later,
+  lost,
+  type Observed,
+  refused,
+  type Step,
+  waiting,
+} from "./planning.ts";
 import { narrate, remark } from "./provision-log.ts";
 import { agentAutostop, type Cluster, settingsOf } from "./schema.ts";
 import { getCluster, setUp } from "./store.ts";
@@ -125,7 +133,7 @@ export async function actStep(pass: Pass, step: Step): Promise<unknown[]> {
   return ending.signal.aborted && !pass.signal.aborted ? [refused] : settleAll(doing);
 }
 
-/** Does one thing of a plan; answers `later` where the rest waits for the next pass, or `lost`. */
+/** Does one thing of a plan; answers `later` or `waiting` where the rest waits for the next pass, or `lost`. */
 export async function act(pass: Pass, action: Action): Promise<unknown> {
   const handle = handlers[action.do] as (pass: Pass, action: Action) => Promise<unknown>;
   try {
@@ -141,10 +149,10 @@ const createOrRefuse: Handler<"create"> = (pass, { rank }) =>
   unlessRefused(pass, () => create(pass.ctx, pass.cluster, rank, { news: "runs" }, pass.signal));
 
 /** Tells people once why nodes are pending; the next look goes on. */
-async function awaitMachines(ctx: Ground, { id }: Cluster, why: string): Promise<typeof later> {
+async function awaitMachines(ctx: Ground, { id }: Cluster, why: string): Promise<typeof waiting> {
   const [last] = await listEvents(ctx.db, "cluster", id, { kinds: ["remarks"], limit: 1 });
   if (last?.reason !== why) await remark(ctx, id, why);
-  return later;
+  return waiting;
 }
 
 /** What work comes to; `refused` where the provider refuses the offer of a cluster that was never up. */

@@ -51,6 +51,9 @@ export type Action =
 /** What an action answers that cannot be done yet: the next pass goes on with it. */
 export const later = "later";
 
+/** What an action answers that waits for machines: no agent has anything to tell yet. */
+export const waiting = "waiting";
+
 /** What an action answers whose agent went away after it had answered: another look finds it so. */
 export const lost = "lost";
 

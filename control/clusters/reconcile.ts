@@ -17,7 +17,15 @@ import type { StoredLifecycle } from "./lifecycles/schema.ts";
 import { findLifecycle, listOpen } from "./lifecycles/store.ts";
 import { listUnsettled, listUp } from "./list-store.ts";
 import { plans } from "./plan.ts";
-import { describeSteps, later, lost, type Observed, refused, type Step } from "./planning.ts";
+import {
+  describeSteps,
+  later,
+  lost,
+  type Observed,
+  refused,
+  type Step,
+  waiting,
+} from "./planning.ts";
 import { remark } from "./provision-log.ts";
 import { type Cluster, clusterKey, settingsOf } from "./schema.ts";
 import { findCluster, getCluster, setProblem } from "./store.ts";
@@ -70,6 +78,7 @@ async function settle(
       if (round > roundsAtMost) refuseUnsettled(cluster);
       const outcome = await goOn(ctx, cluster, losses < lossesAtMost, signal, aside);
       if (outcome === "settled") return ctx.watches.keep(cluster);
+      if (outcome === waiting) return ctx.watches.forget(id);
       if (outcome === lost) losses += 1;
       // There is an end to the offers.
       if (outcome === refused) round = 0;
@@ -97,7 +106,7 @@ async function goOn(
   looksAgain: boolean,
   signal: AbortSignal,
   aside: Aside,
-): Promise<"settled" | "changed" | typeof lost | typeof refused> {
+): Promise<"settled" | "changed" | typeof waiting | typeof lost | typeof refused> {
   const open = await listOpen(ctx.db, cluster.id);
   const besides = { user: cluster.user.id, isObsolete: () => isOvertaken(ctx, cluster) };
   const nodes = await aside({
@@ -128,11 +137,12 @@ async function goOn(
 async function actAll(
   pass: Pass,
   steps: Step[],
-): Promise<"settled" | typeof lost | typeof refused | undefined> {
+): Promise<"settled" | typeof waiting | typeof lost | typeof refused | undefined> {
   for (const step of steps) {
     const results = await actStep(pass, step);
     if (results.includes(lost)) return lost;
     if (results.includes(refused)) return refused;
+    if (results.includes(waiting)) return waiting;
     if (results.includes(later)) return "settled";
   }
   return undefined;

@@ -46,11 +46,12 @@ test("a launch waits for pending nodes, says why once, and goes on", async (t) =
 
   const { id, status, problem } = await world.cluster("demo");
   const remarks = await listEvents(world.ctx.db, "cluster", id, { kinds: ["remarks"], limit: 9 });
+  const isWatched = world.ctx.watches.has(id);
   provider.waitsFor = undefined;
   await world.look("demo");
   await world.get(rows.launch, launch);
 
-  assert.deepEqual([status, problem], ["INIT", null]);
+  assert.deepEqual([status, problem, isWatched], ["INIT", null, false]);
   const why = "node 0 and 1 more pending: 12 jobs are before it";
   assert.deepEqual(
     remarks.map(({ reason }) => reason),
