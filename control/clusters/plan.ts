@@ -29,7 +29,11 @@ export const plans: Record<Wanted, Plan> = {
     const over = seen.find((node) => node.over !== undefined)?.over;
     if (over !== undefined && cluster.madeFor === null)
       return [[{ do: "want", wanted: "GONE", because: over }]];
-    const nodes = seen.filter((node) => node.over === undefined && node.gone === undefined);
+    const isReplacedWhole = cluster.everUp && cluster.madeFor?.isReplacedWhole;
+    const comesBack = ({ state }: Observed) => state === "pending" && !isReplacedWhole;
+    const nodes = seen.filter(
+      (node) => node.over === undefined && (node.gone === undefined || comesBack(node)),
+    );
     const why = seen.flatMap((node) => (node.gone === undefined ? [] : `: ${node.gone}`))[0] ?? "";
     if (cluster.status === "STOPPED") return moveTo(cluster, "INIT", cluster.wantedBecause);
     const left = open.filter(({ status }) => status === "LEAVING").map(({ rank }) => rank);
@@ -38,7 +42,7 @@ export const plans: Record<Wanted, Plan> = {
     if (cluster.placement?.isRefused) return leaveOffer(nodes);
     const pending = nodes.filter(isPending);
     const gone = ranksOf(cluster).filter((rank) => !nodes.some((node) => node.rank === rank));
-    if (gone.length > 0 && cluster.everUp && cluster.madeFor?.isReplacedWhole)
+    if (gone.length > 0 && isReplacedWhole)
       return moveTo(cluster, "INIT", `${listOf(gone)} gone${why}`);
     const isMissing = (rank: number) =>
       !isRunning(nodes, rank) && !pending.some((node) => node.rank === rank);

@@ -107,7 +107,10 @@ export interface NodeState {
   reason?: string;
   /** Why it was ended for good by somebody else; it is not created again for a user. */
   over?: string;
-  /** Why it is none any more, for people; what is left of it goes when it is created again, or destroyed. */
+  /**
+   * Why it is none any more, for people; what is left of it goes when it is created again, or destroyed. One that is
+   * pending comes back by itself, with nothing of what it had.
+   */
   gone?: string;
   /** Where other nodes of its cluster reach it. */
   address: string;

@@ -19,7 +19,8 @@ export async function startOnSlurm(t: TestContext) {
   const untilNothingIsLeft = () =>
     until(async () => {
       const jobs = await slurm.run("squeue", "--noheader");
-      return (jobs === "" && readdirSync(scratch).length === 0) || undefined;
+      const isEmpty = (folder: string) => readdirSync(folder).length === 0;
+      return (jobs === "" && [scratch, join(control.home, "slurm")].every(isEmpty)) || undefined;
     });
   /** Until the one managed job runs again after so many recoveries. */
   const untilRuns = (recoveries: number) =>

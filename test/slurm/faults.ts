@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { renameSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, renameSync, utimesSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { jobOperations } from "../../contract/operations/jobs.ts";
@@ -51,6 +51,18 @@ test("what goes wrong in Slurm is told, and costs no job that is well", options,
     assert.equal(await jobs(), before);
   });
 
+  await t.test("what failed submissions left goes with a later one, in a week", async () => {
+    const folders = join(control.home, "slurm");
+    const [mine] = readdirSync(folders).filter((id) => existsSync(join(folders, id, "job")));
+    mkdirSync(join(folders, "failed"));
+    const left = readdirSync(folders).filter((id) => id !== mine);
+    for (const id of [mine, ...left]) utimesSync(join(folders, `${id}`), 0, 0);
+    await clusterOf(control, "third").launch(aTask("true"));
+    assert.ok(existsSync(join(folders, `${mine}`)));
+    for (const id of left) assert.ok(!existsSync(join(folders, id)));
+    await clusterOf(control, "third").down();
+  });
+
   await steady.down();
   await untilNothingIsLeft();
 });
@@ -73,6 +85,8 @@ test(
     await slurm.run("sbatch", "--partition=high", ...script);
     await untilRuns(1);
     assert.equal(await slurm.run("cat", said), "preemption");
+    const { stdout } = await control.cli("jobs", "events", "1");
+    assert.match(stdout, /preempted: Slurm preempts the allocation/);
 
     const [id, node] = (await slurm.run("squeue", "--noheader", "--format=%i %N")).split(" ");
     await slurm.run("scontrol", "update", `nodename=${node}`, "state=down", "reason=test");

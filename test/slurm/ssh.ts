@@ -65,6 +65,12 @@ test("clusters on a Slurm behind a login node, as a user without rights", {
     const script = `#!/bin/bash\ntouch ${begun}\nuntil [ -e ${go} ]; do sleep 0.1; done\nexec /usr/bin/sbatch "$@"\n`;
     writeFileSync(join(host.disk, "usr/local/bin/sbatch"), script, { mode: 0o755 });
     const before = (await jobs()).split("\n").length;
+    // Bundles of agents: of a month ago, one of which a cluster runs.
+    const folder = "/home/ana/.outrigger";
+    const bundles = `${folder}/bundles`;
+    const current = await host.run(`ls ${bundles}`);
+    await host.run(`cd ${bundles}; mkdir old used ../slurm/other; touch -d '30 days ago' *
+echo build ${bundles}/used/bin/node > ../slurm/other/program; chown -R ana: ..`);
     const one = clusterOf(control, "one");
 
     void one.launch(aTask("echo once")).catch(() => {});
@@ -76,6 +82,7 @@ test("clusters on a Slurm behind a login node, as a user without rights", {
     await one.untilStatus("UP");
     await one.untilJob(1, "SUCCEEDED");
     assert.equal((await jobs()).split("\n").length, before + 1);
+    assert.equal(await host.run(`ls ${bundles}`), `${current}\nused`);
     await one.down();
   });
 });

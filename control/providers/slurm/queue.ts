@@ -15,6 +15,8 @@ export interface Allocation extends Label {
   readonly reason: string;
   /** It asks for what it may never have. */
   readonly isHopeless: boolean;
+  /** It ran before, and waits to begin anew. */
+  readonly isRequeued: boolean;
   /** Names of its nodes by rank; empty while it waits. */
   readonly hosts: readonly string[];
 }
@@ -22,9 +24,9 @@ export interface Allocation extends Label {
 /** The latest job of each cluster, by the cluster's id. */
 export function readQueue(text: string, control: string): Map<string, Allocation> {
   const [ours = "", waiting = ""] = text.split(/^--$/m);
-  const ahead = countAhead(linesOf(waiting));
+  const others = linesOf(waiting).map(readWaiting);
   const found = linesOf(ours)
-    .flatMap((line) => readJob(line, ahead) ?? [])
+    .flatMap((line) => readJob(line, others) ?? [])
     .filter((job) => job.control === control)
     .sort((a, b) => a.jobId - b.jobId);
   return new Map(found.map((job) => [job.id, job]));
@@ -32,20 +34,38 @@ export function readQueue(text: string, control: string): Map<string, Allocation
 
 const linesOf = (text: string): string[] => text.split("\n").filter((line) => line.includes("|"));
 
-type Ahead = (partition: string, priority: number) => number;
+/** A job that waits, of whomever. */
+interface Waiting {
+  readonly id: string;
+  readonly partition: string;
+  readonly priority: number;
+  /** How often Slurm requeued it. */
+  readonly restarts: number;
+}
 
-function readJob(line: string, ahead: Ahead): Allocation | undefined {
+function readWaiting(line: string): Waiting {
+  const [id = "", partition = "", priority, restarts] = line.split("|").map((one) => one.trim());
+  return { id, partition, priority: Number(priority), restarts: Number(restarts) };
+}
+
+function readJob(line: string, others: readonly Waiting[]): Allocation | undefined {
   const [id, state = "", why = "", start, hosts = "", partition = "", priority, ...rest] =
     line.split("|");
   const label = readLabel(rest.join("|"));
   if (label === undefined) return undefined;
   const isHopeless = state === "PENDING" && hopeless.test(why);
+  const isRequeued = others.some((one) => one.id === id && one.restarts > 0);
+  const ahead = others.filter(
+    (one) => one.partition === partition && one.priority > Number(priority),
+  );
   const turn = [
-    `position ${ahead(partition, Number(priority)) + 1} in partition ${partition}`,
+    `position ${ahead.length + 1} in partition ${partition}`,
     ...(start?.includes("T") ? [`estimated start ${start.slice(0, 15)}0`] : []),
   ];
-  const reason = [`Slurm job ${id}: ${why}`, ...(isHopeless ? [] : turn)].join(", ");
-  return { ...label, jobId: Number(id), state, reason, isHopeless, hosts: expandHosts(hosts) };
+  const job = isRequeued ? `Slurm requeued job ${id}` : `Slurm job ${id}`;
+  const reason = [`${job}: ${why}`, ...(isHopeless ? [] : turn)].join(", ");
+  const known = { jobId: Number(id), state, hosts: expandHosts(hosts) };
+  return { ...label, ...known, reason, isHopeless, isRequeued };
 }
 
 /** Where limits are not enforced at submission, Slurm has a job wait that it will not start. Source: squeue(1). */
@@ -59,13 +79,6 @@ function readLabel(comment: string): Label | undefined {
   } catch {
     return undefined;
   }
-}
-
-/** How many jobs of a partition have a higher priority than one. */
-function countAhead(lines: readonly string[]): Ahead {
-  const jobs = lines.map((line) => line.split("|"));
-  return (partition, priority) =>
-    jobs.filter(([, of, its]) => of === partition && Number(its) > priority).length;
 }
 
 /** `n[1-2,04],gpu7` in full. Source: scontrol(1), show hostnames. */
@@ -93,23 +106,27 @@ const overWords: Readonly<Record<string, string>> = {
   FAILED: "failed, see slurm.log in its folder",
 };
 /** The machines are lost, as anywhere else. */
-const lost = ["PREEMPTED", "NODE_FAIL", "BOOT_FAIL", "REVOKED"];
+const lostWords: Readonly<Record<string, string>> = {
+  PREEMPTED: "Slurm preempted",
+  NODE_FAIL: "a node failed under",
+  BOOT_FAIL: "a node did not boot for",
+  REVOKED: "Slurm revoked",
+};
 
-/** What a node of an allocation is; undefined where it is lost. An allocation that ends is waited for. */
-export function stateOf({
-  state,
-  reason,
-  jobId,
-}: Allocation): Pick<NodeState, "state" | "reason" | "over"> | undefined {
-  if (lost.includes(state)) return undefined;
+/** What a node of an allocation is. An allocation that ends is waited for. */
+export function stateOf(job: Allocation): Pick<NodeState, "state" | "reason" | "over" | "gone"> {
+  const { state, reason, jobId, isRequeued } = job;
+  const lost = lostWords[state];
+  if (lost !== undefined) return { state: "stopped", gone: `${lost} job ${jobId}` };
   if (running.includes(state)) return { state: "running" };
   if (state === "COMPLETED") return { state: "stopped" };
   if (state === "COMPLETING") return { state: "pending", reason: `Slurm ends job ${jobId}` };
   const over = overWords[state];
-  if (over === undefined) return { state: "pending", reason };
-  return { state: "stopped", over: `its allocation ${over} (job ${jobId})` };
+  if (over !== undefined)
+    return { state: "stopped", over: `its allocation ${over} (job ${jobId})` };
+  return { state: "pending", reason, ...(isRequeued && { gone: `Slurm requeued job ${jobId}` }) };
 }
 
 /** Whether a job holds nodes, or will. */
 export const isOpen = (job: Allocation): boolean =>
-  ["running", "pending"].includes(stateOf(job)?.state ?? "");
+  ["running", "pending"].includes(stateOf(job).state);

@@ -3,10 +3,12 @@ import { product } from "../../../common/product.ts";
 /** What runs on the login node and in allocations, as bash. A cluster has a folder on the shared file system. */
 
 const upper = product.word.toUpperCase();
+/** How long what nothing uses any more stays on the shared file system. */
+const keptDays = 7;
 
 /**
- * Submits the job $2 of the cluster with the folder $1, unless it has one; $3 is the build and the command of the
- * agent, $4 and $5 are the scripts below, and the rest is for sbatch(1). The lock holds while another submission is
+ * Submits the job $2 of the cluster with the folder $1, unless it has one, even one that ends: it may be requeued; $3 is the build and the command of the
+ * agent, $4 and $5 are the scripts below, and the rest is for sbatch(1). Folders that have had no job for days go. The lock holds while another submission is
  * still under way, even one of a control plane that was killed.
  */
 export const submitScript = `
@@ -19,8 +21,11 @@ flock --timeout 60 9
 printf '%s\\n' "$3" > program.new
 mv program.new program
 [ -s key ] || { head --bytes=32 /dev/urandom | base64 > key.new; mv key.new key; }
-there=$(squeue --me --noheader --name="$2" --format='%i %T' | { grep -v COMPLETING || true; })
-[ -z "$there" ] || exit 0
+jobs=$(squeue --me --noheader --format=%j)
+for old in $(find .. -mindepth 1 -maxdepth 1 -mtime +${keptDays} -printf '%f\\n'); do
+  grep -qx "${product.word}-$old" <<< "$jobs" || rm -rf "../$old"
+done
+if grep -qx "$2" <<< "$jobs"; then exit 0; fi
 printf '%s' "$4" > batch
 printf '%s' "$5" > node
 name=$2
@@ -46,15 +51,23 @@ rm -rf "$1"`;
 export const batchScript = `#!/bin/bash
 cd "$1" || exit 1
 rm -f notice.json port-*
-end() { squeue --noheader --jobs="$SLURM_JOB_ID" --format=%e; }
-first=$(end)
 notice() {
-  local last why="the allocation reaches its time limit"
-  last=$(end) || last=$first
-  [ "$last" = "$first" ] || why="Slurm preempts the allocation"
-  printf '{"because": "%s", "deadlineAt": %s000}' "$why" "$(date --date="$last" +%s)" > notice.new
+  local shown preempted end grace at="" why="the allocation reaches its time limit"
+  shown=$(scontrol --oneliner show job "$SLURM_JOB_ID")
+  preempted=$(of PreemptTime) end=$(of EndTime)
+  [ -z "$preempted" ] || why="Slurm preempts the allocation"
+  if [ -n "$end" ]; then
+    at=$(date --date="$end" +%s)
+  elif [ -n "$preempted" ]; then
+    # Without a time limit it has no end, not even then.
+    shown=$(scontrol --oneliner show partition "$SLURM_JOB_PARTITION")
+    grace=$(of GraceTime)
+    at=$(($(date --date="$preempted" +%s) + \${grace:-0}))
+  fi
+  printf '{"because": "%s"%s}' "$why" "\${at:+$(printf ', "deadlineAt": %s000' "$at")}" > notice.new
   mv notice.new notice.json
 }
+of() { sed -n "s/.* $1=\\([0-9T:-]*\\) .*/\\1/p" <<< " $shown "; }
 trap notice USR1
 trap 'exit 0' USR2
 trap : TERM
@@ -145,8 +158,15 @@ ours=$(squeue --me --noheader --states=all --format='%i|%T|%r|%S|%N|%P|%Q|%k')
 echo "$ours"
 case $ours in *'|PENDING|'*)
   echo --
-  squeue --noheader --states=PENDING --format='%i|%P|%Q' ;;
+  squeue --noheader --states=PENDING --Format='JobID:|,Partition:|,PriorityLong:|,RestartCnt:|' ;;
 esac`;
+
+/** Removes old versions of the agent and of Node.js from the folder $1 that no cluster in the folder $2 runs. */
+export const pruneScript = `
+cd "$1" || exit
+for old in $(find . -mindepth 1 -maxdepth 1 -mtime +${keptDays} -printf '%f\\n'); do
+  grep -qsF "/$old/" "$2"/*/program ~/.config/systemd/user/*.service || rm -rf "$old"
+done`;
 
 /** The kinds of nodes by partition, and where each node is reached. */
 export const nodesScript = `

@@ -72,7 +72,13 @@ export function slurmProvider({ name: site, login, forwards, scratch, controlId 
     // Not broken off: a submission that goes on by itself would be found too late.
     await login
       .run(submitScript, [own, jobNameOf(cluster), ...scripts, ...options, ...batch])
-      .catch(refused)
+      .catch(async (error: unknown) => {
+        const isRefusal = refuses(error);
+        if (isRefusal) await destroy(nodeIdOf(cluster, 0), signal);
+        throw isRefusal
+          ? new AppError("ResourcesUnavailableError", error.message, {}, error)
+          : error;
+      })
       .finally(queue.forget);
     signal.throwIfAborted();
     const until = performance.now() + startMs;
@@ -92,8 +98,8 @@ export function slurmProvider({ name: site, login, forwards, scratch, controlId 
 
   async function list({ id, nodes: count }: ClusterRef): Promise<NodeState[]> {
     const job = await find(id);
-    const state = job && stateOf(job);
-    if (job === undefined || state === undefined) return [];
+    if (job === undefined) return [];
+    const state = stateOf(job);
     const { addresses } = await nodes.read();
     return Array.from({ length: count }, (_, rank) => {
       const host = job.hosts[rank] ?? "";
@@ -108,7 +114,7 @@ export function slurmProvider({ name: site, login, forwards, scratch, controlId 
     return jobs.flatMap((job) =>
       Array.from({ length: job.cluster.nodes }, (_, rank) => ({
         id: nodeIdOf(job, rank),
-        state: stateOf(job)?.state ?? "stopped",
+        state: stateOf(job).state,
         cluster: job.cluster,
       })),
     );
@@ -182,15 +188,11 @@ export function slurmProvider({ name: site, login, forwards, scratch, controlId 
   };
 }
 
-/** A job that Slurm does not take is tried at another offer. */
-function refused(error: unknown): never {
-  const isRefusal =
-    error instanceof AppError &&
-    /batch job submission failed|invalid|violates|not available/i.test(error.message) &&
-    !/contact|authentication|socket|timed out/i.test(error.message);
-  if (!isRefusal) throw error;
-  throw new AppError("ResourcesUnavailableError", error.message, {}, error);
-}
+/** Whether Slurm does not take a job, which is tried at another offer then. */
+const refuses = (error: unknown): error is AppError =>
+  error instanceof AppError &&
+  /batch job submission failed|invalid|violates|not available/i.test(error.message) &&
+  !/contact|authentication|socket|timed out/i.test(error.message);
 
 const isAnyWithin = (site: string, infra: string | undefined): boolean =>
   infra === undefined || isWithin(`slurm/${site}`, infra) || isWithin(infra, `slurm/${site}`);

@@ -48,6 +48,20 @@ const cases: Case[] = [
     [init("node 0 is not running: OOMKilled"), [{ do: "create", rank: 0 }]],
   ],
   [
+    "up, a node comes back by itself: it is waited for",
+    {},
+    [aNode(0, { ...off, state: "pending", gone: "requeued", reason: "BeginTime" })],
+    [init("it waits for a machine"), [{ do: "await", why: "node 0 pending: BeginTime" }]],
+  ],
+  [
+    "up, a node comes back by itself of what is replaced as a whole: it is not waited for",
+    {
+      madeFor: { what: "managed job 1", noun: "managed_job", id: "t", isReplacedWhole: true },
+    },
+    [aNode(0, { ...off, state: "pending", gone: "requeued" })],
+    [init("node 0 is gone: requeued")],
+  ],
+  [
     "up, all are lost",
     { nodes: 3 },
     [],

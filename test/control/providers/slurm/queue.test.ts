@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { readQueue } from "../../../../control/providers/slurm/queue.ts";
+import { type Allocation, readQueue, stateOf } from "../../../../control/providers/slurm/queue.ts";
 
 const aJob = (jobId: number, why: string, control = "ours") => {
   const label = { control, id: `c${jobId}`, cluster: { name: "demo", nodes: 1 } };
@@ -9,7 +9,7 @@ const aJob = (jobId: number, why: string, control = "ours") => {
 
 test("a job that waits tells why, its position and its estimated start", () => {
   const queue = readQueue(
-    `${aJob(7, "Resources")}\n${aJob(8, "Priority", "another")}\n--\n5|low|95\n6|high|94\n7|low|93\n`,
+    `${aJob(7, "Resources")}\n${aJob(8, "Priority", "another")}\n--\n5|low|95|0|\n6|high|94|0|\n7|low|93|0|\n`,
     "ours",
   );
 
@@ -18,6 +18,29 @@ test("a job that waits tells why, its position and its estimated start", () => {
     queue.get("c7")?.reason,
     "Slurm job 7: Resources, position 2 in partition low, estimated start 2026-11-26T15:10",
   );
+});
+
+test("a job that was requeued waits again, and is lost to whom needs what it had", () => {
+  const job = readQueue(`${aJob(7, "BeginTime")}\n--\n7|low|93|1|\n`, "ours").get("c7");
+
+  const { state, reason, gone } = stateOf(job as Allocation);
+  assert.deepEqual([state, gone], ["pending", "Slurm requeued job 7"]);
+  assert.match(`${reason}`, /^Slurm requeued job 7: BeginTime, position 1 in partition low/);
+});
+
+test("how an allocation was lost is told", () => {
+  const toldOf = (state: string) => {
+    const line = aJob(7, "None").replace("PENDING", state);
+    const { gone, over } = stateOf(readQueue(line, "ours").get("c7") as Allocation);
+    return gone ?? over;
+  };
+
+  assert.deepEqual(["PREEMPTED", "NODE_FAIL", "TIMEOUT", "CANCELLED"].map(toldOf), [
+    "Slurm preempted job 7",
+    "a node failed under job 7",
+    "its allocation reached its time limit (job 7)",
+    "its allocation was cancelled in Slurm (job 7)",
+  ]);
 });
 
 test("a job that Slurm will never start is told from one that waits for its turn", () => {
