@@ -7,6 +7,7 @@ import { type Attempt, findAttempt } from "./attempts.ts";
 import { type Bound, bind, type Call } from "./bind.ts";
 import { openHookHints } from "./clusters/hooks/hint.ts";
 import { listWaits } from "./clusters/jobs.ts";
+import { pendingOf } from "./clusters/managed.ts";
 import type { Cluster } from "./clusters/schema.ts";
 import { findCluster, findLive } from "./clusters/store.ts";
 import type { Context } from "./context.ts";
@@ -61,6 +62,7 @@ async function explainCluster(
       hook,
       doingOf(ctx, "cluster", id),
       problem === null ? "" : `failed: ${problem.message}`,
+      (status === "INIT" && (await pendingOf(ctx, id))) || "",
       (await findSpent(ctx, cluster.workspace)) ?? "",
       ...(status === "UP" ? await listWaits(ctx, cluster, jobsAtMost, signal) : []),
     ].filter((text) => text !== ""),

@@ -84,8 +84,12 @@ export async function lossOf(
 
 /** Why a cluster that is not up waits for a machine or has failed for now; undefined where it is being made. */
 export async function delayOf(ctx: Ground, { id, problem }: Cluster): Promise<string | undefined> {
-  if (problem !== null) return problem.message;
-  const [last] = await listEvents(ctx.db, "cluster", id, { kinds: ["remarks"], limit: 1 });
+  return problem?.message ?? pendingOf(ctx, id);
+}
+
+/** Why a cluster waits for a machine; undefined where it waits for none. */
+export async function pendingOf({ db }: Ground, id: string): Promise<string | undefined> {
+  const [last] = await listEvents(db, "cluster", id, { kinds: ["remarks"], limit: 1 });
   return last && tellsPending(last.reason) ? last.reason : undefined;
 }
 

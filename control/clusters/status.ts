@@ -16,6 +16,7 @@ import { listLastReasons } from "./history-store.ts";
 import { openHookView } from "./hooks/view.ts";
 import { listGoingOn } from "./lifecycles/store.ts";
 import { listLive, listLiveNames } from "./list-store.ts";
+import { pendingOf } from "./managed.ts";
 import { isChanging, type ListedCluster } from "./schema.ts";
 import { sshCredentials } from "./ssh-door/keys.ts";
 import { isRunning, toStatusRecord } from "./view.ts";
@@ -74,6 +75,10 @@ async function toRecords(
 ): Promise<ClusterStatusRecord[]> {
   const ids = clusters.map(({ id }) => id);
   const reasons = summary ? new Map<string, string>() : await listLastReasons(ctx.db, ids);
+  const waiting = clusters.filter(({ status }) => status === "INIT");
+  const pending = new Map(
+    await Promise.all(waiting.map(async ({ id }) => [id, await pendingOf(ctx, id)] as const)),
+  );
   const lifecycles = await listGoingOn(ctx.db, ids, ctx.steadyNow());
   const hooksOf = await openHookView(ctx, clusters);
   return clusters.map((cluster) =>
@@ -82,6 +87,7 @@ async function toRecords(
       summary,
       handle,
       lastEvent: reasons.get(cluster.id),
+      pending: pending.get(cluster.id),
       idle: ctx.watches.idleOf(cluster.id),
       lifecycles: lifecycles.get(cluster.id) ?? [],
       hooks: hooksOf(cluster),

@@ -34,6 +34,8 @@ export interface Showing {
   readonly summary: boolean;
   readonly handle: boolean;
   readonly lastEvent?: string | undefined;
+  /** Why it waits for a machine. */
+  readonly pending?: string | undefined;
   readonly idle?: Idle | undefined;
   /** The lifecycles that are under way, before those whose hook goes on although they are over. */
   readonly lifecycles: readonly StoredLifecycle[];
@@ -44,7 +46,7 @@ export interface Showing {
 /** A live cluster as `/status` shows it; a summary leaves out what is long. */
 export function toStatusRecord(
   cluster: ListedCluster,
-  { summary, handle, lastEvent, idle, lifecycles, hooks, credentials }: Showing,
+  { summary, handle, lastEvent, pending, idle, lifecycles, hooks, credentials }: Showing,
 ): ClusterStatusRecord {
   const { status } = cluster;
   if (status === "GONE") throw new Error("a cluster that is gone has no record");
@@ -60,7 +62,7 @@ export function toStatusRecord(
     autostop: cluster.autostop?.idleMinutes ?? -1,
     to_down: cluster.autostop?.down ?? false,
     cluster_ever_up: cluster.everUp,
-    ...initOf(cluster),
+    ...initOf(cluster, pending),
     status_updated_at: seconds(cluster.statusChangedAt),
     is_managed: false,
     nodes: cluster.nodes,
@@ -84,11 +86,14 @@ export function toStatusRecord(
 }
 
 /** Of a cluster that is not up yet: whether it comes up by itself, and why it has not. */
-const initOf = ({ status, wanted, wantedBecause, problem }: ListedCluster) =>
+const initOf = (
+  { status, wanted, wantedBecause, problem }: ListedCluster,
+  pending: string | undefined,
+) =>
   status === "INIT" && wanted === "UP"
     ? {
         init_kind: problem === null ? ("launching" as const) : ("unhealthy" as const),
-        init_status_reason: problem?.message ?? wantedBecause,
+        init_status_reason: problem?.message ?? pending ?? wantedBecause,
       }
     : { init_kind: null, init_status_reason: null };
 

@@ -3,6 +3,8 @@ import { test } from "node:test";
 import { AppError } from "../../common/errors.ts";
 import { clusterOperations as rows } from "../../contract/operations/clusters.ts";
 import type { Explanation } from "../../contract/records/explanation.ts";
+import { whyPending } from "../../control/clusters/planning.ts";
+import { remark } from "../../control/clusters/provision-log.ts";
 import { testWorld, type World } from "../helpers/world.ts";
 
 const demo = { cluster_name: "demo" };
@@ -30,6 +32,22 @@ test("a cluster that is being created says what is done for it, and its request 
   assert.match(request.doing.join(), /cluster demo: creates node 0/);
   assert.deepEqual((await explain(world, "demo")).doing, []);
   assert.equal((await explain(world, id)).wanted, null);
+});
+
+test("a cluster that waits for machines says what for, and so does its status", async (t) => {
+  const world = await testWorld(t);
+  const release = world.provider.holds("create");
+  await world.call(rows.launch, { ...demo, task });
+  await world.provider.held("create");
+  const pending = whyPending("0", "Slurm job 7: Resources");
+  const { id } = await explain(world, "demo");
+
+  await remark(world.ctx, id, pending);
+
+  assert.ok((await explain(world, "demo")).doing.includes(pending));
+  const [record] = await world.run(rows.status, { summary_response: true });
+  assert.equal(record?.init_status_reason, pending);
+  release();
 });
 
 test("a cluster whose nodes cannot be deleted says why, how often, and when it is tried again", async (t) => {
