@@ -1,105 +1,48 @@
-import { hookEvents } from "../../contract/hooks.ts";
-import { groups } from "../../contract/task/config.ts";
-import type { readers as headerReaders } from "../../contract/task/header.ts";
-import { hookLimits } from "../../contract/task/hooks.ts";
-import type { taskReaders } from "../../contract/task/task-fields.ts";
-import { descriptionsOf } from "./task/page.ts";
-import { resourceRows } from "./task/resources.ts";
-import { poolRows, serviceFields } from "./task/service.ts";
-import {
-  anything,
-  choice,
-  either,
-  fields,
-  flag,
-  integer,
-  listOf,
-  mapOf,
-  number,
-  type Schema,
-  script,
-  text,
-  type Written,
-} from "./task/shapes.ts";
-import { storageRows, volume } from "./task/storage.ts";
+import { headerReaders } from "../../contract/task/header.ts";
+import { resourcesSchema } from "../../contract/task/resources.ts";
+import { mapping } from "../../contract/task/schema.ts";
+import { taskReaders } from "../../contract/task/task-fields.ts";
+import { descriptionsOf } from "./task-page.ts";
 
-const variables = mapOf({ type: ["string", "number", "boolean", "null"] });
-const data: Schema = {
-  ...mapOf(number({ minimum: 0 })),
-  minProperties: 1,
-  maxProperties: 1,
-};
-const hook = fields(
-  {
-    run: text,
-    events: { ...listOf({ enum: hookEvents }), minItems: 1, uniqueItems: true },
-    timeout: integer(1, hookLimits.timeoutAtMostSeconds),
-  },
-  ["run"],
-);
-const config = fields({
-  ...Object.fromEntries(
-    Object.entries(groups).map(([group, keys]) => [
-      group,
-      fields(Object.fromEntries(keys.map((key) => [key, anything]))),
-    ]),
-  ),
-  active_workspace: text,
-  hooks: { ...listOf(hook), maxItems: hookLimits.hooks },
-});
-const storage = fields(
-  storageRows,
-  [],
-  descriptionsOf(
-    "Storage: a mapping under `file_mounts`",
-    Object.keys(storageRows).filter((name) => name !== "config"),
-  ),
-);
-
-/** The fields of a task. One that is read and has no row here does not compile. */
-const taskRows = {
-  name: { type: "string", pattern: "^[\\w.-]+$" },
-  workdir: either(text, fields({ url: text, ref: text }, ["url"])),
-  num_nodes: integer(1, 10_000),
-  resources: { $ref: "#/definitions/resources" },
-  file_mounts: mapOf(either(text, storage)),
-  volumes: mapOf(either(text, volume)),
-  envs: variables,
-  secrets: either(variables, listOf(text)),
-  managed_secrets: listOf(either(text, mapOf(fields({ mount_path: text }, ["mount_path"])))),
-  setup: script,
-  run: script,
-  service: serviceFields,
-  pool: either(text, fields(poolRows)),
-  config,
-  event_callback: text,
-  inputs: data,
-  outputs: data,
-  api_server_access: flag,
-} satisfies Record<
-  Written<typeof taskReaders, "hooks" | "file_mounts_mapping" | "volume_mounts">,
-  Schema
->;
-
-const delay: Schema = { type: ["integer", "string"] };
-const headerRows = {
-  execution: choice("serial", "parallel"),
-  primary_tasks: listOf(text),
-  termination_delay: either(delay, mapOf(delay)),
-} satisfies Record<Written<typeof headerReaders, "name">, Schema>;
+/** A JSON Schema, as far as its fields are described here. */
+interface Schema {
+  readonly properties?: Record<string, Schema>;
+  readonly anyOf?: readonly Schema[];
+  readonly additionalProperties?: Schema;
+}
 
 /** A JSON Schema of task files, for editors: each part of a document is a task or the header. */
-export function taskSchema(): Schema {
+export function taskSchema(): object {
+  const { name: _, ...header } = headerReaders;
+  const schema = {
+    ...mapping({ ...taskReaders, ...header }),
+    definitions: { resources: resourcesSchema },
+  };
+  const task: Schema & { definitions: { resources: Schema } } = structuredClone(schema);
+  const { service, file_mounts: mounts } = task.properties ?? {};
+  const [, probe] = service?.properties?.["readiness_probe"]?.anyOf ?? [];
+  const [, storage] = mounts?.additionalProperties?.anyOf ?? [];
+  describe(service, "`service`");
+  describe(probe, "`service`");
+  describe(storage, "Storage: a mapping under `file_mounts`", ["config"]);
+  describe(task.definitions.resources, "`resources`");
+  describe(task, "Several tasks in one document", Object.keys(taskReaders));
+  describe(task, "Top level", Object.keys(header));
   return {
     $schema: "http://json-schema.org/draft-07/schema#",
     $comment: "Made from contract/task and docs/task.md by npm run docs.",
     title: "Outrigger task",
-    ...fields({ ...taskRows, ...headerRows }, [], {
-      ...descriptionsOf("Top level", Object.keys(taskRows)),
-      ...descriptionsOf("Several tasks in one document", Object.keys(headerRows)),
-    }),
-    definitions: {
-      resources: fields(resourceRows, [], descriptionsOf("`resources`", Object.keys(resourceRows))),
-    },
+    ...task,
   };
+}
+
+/** Adds to the fields of a mapping, but for some, what a section of docs/task.md says about them. */
+function describe(
+  { properties = {} }: Schema = {},
+  heading: string,
+  but: readonly string[] = [],
+): void {
+  const names = Object.keys(properties).filter((name) => !but.includes(name));
+  for (const [name, description] of Object.entries(descriptionsOf(heading, names)))
+    properties[name] = { description, ...properties[name] } as Schema;
 }

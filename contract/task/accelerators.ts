@@ -1,6 +1,7 @@
 import { asText } from "./amounts.ts";
 import { child, type Place, refuse } from "./place.ts";
-import { isMapping, type Reader } from "./readers.ts";
+import { isMapping, type Reader, reads } from "./readers.ts";
+import { either, list } from "./schema.ts";
 import { parseGigabytes } from "./units.ts";
 
 /** How many accelerators of which kind; the name as it is written, in any letter case. */
@@ -26,8 +27,11 @@ export interface AcceleratorChoice {
   readonly kinds: readonly Accelerator[];
 }
 
+const kind = { type: "string" };
+const schema = either(kind, list(kind), { type: "object", minProperties: 1 });
+
 /** Every form of `accelerators`: text, a mapping of alternatives, an ordered list. */
-export const accelerators: Reader<AcceleratorChoice> = (place) => {
+export const accelerators = reads<AcceleratorChoice>(schema, (place) => {
   const { value } = place;
   if (Array.isArray(value))
     return choiceOf(
@@ -49,7 +53,7 @@ export const accelerators: Reader<AcceleratorChoice> = (place) => {
     false,
     items.map((item) => parsed(place, item)),
   );
-};
+});
 
 function choiceOf(
   place: Place,

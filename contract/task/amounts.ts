@@ -1,5 +1,6 @@
 import { refuse } from "./place.ts";
-import type { Reader } from "./readers.ts";
+import { reads } from "./readers.ts";
+import { amount } from "./schema.ts";
 import { parseGigabytes } from "./units.ts";
 
 /** A count of processors, or that many and more. */
@@ -21,33 +22,36 @@ export interface LocalDisk {
   readonly orMore: boolean;
 }
 
+const size = /^\s*\d{1,15}(?:\.\d{1,15})?\s*(?:[kKmMgGtTpP](?:[bB]|[iI][bB]?)?)?\s*$/;
+const sizeOrMore = new RegExp(size.source.replace(/\$$/, "\\+?$"));
+
 /** `4`, `"4"`, `"4+"`. */
-export const cpus: Reader<CpuAmount> = (place) => {
+export const cpus = reads<CpuAmount>(amount(/^\s*\d{1,15}(?:\.\d{1,15})?\+?\s*$/), (place) => {
   const [, digits, plus] = /^(\d{1,15}(?:\.\d{1,15})?)(\+?)$/.exec(asText(place.value)) ?? [];
   if (digits === undefined)
     return refuse(place, 'must be a positive number, or one with a plus: 4 or "4+"');
   return { count: Number(digits), orMore: plus === "+" };
-};
+});
 
 /** `16`, `"16+"`, `"512MB"`, `"1.5Ti+"`; a bare number is gigabytes. */
-export const memory: Reader<MemoryAmount> = (place) => {
+export const memory = reads<MemoryAmount>(amount(sizeOrMore), (place) => {
   const [, size = "", plus] = /^(.*?)(\+?)$/.exec(asText(place.value)) ?? [];
   const gb = parseGigabytes(size);
   if (gb === undefined || gb <= 0)
     return refuse(place, 'must be a positive amount of memory: 16, "16+" or "16GB+"');
   return { gb, orMore: plus === "+" };
-};
+});
 
 /** Whole gigabytes: `100`, `"100GB"`, `"1TB"`. */
-export const diskGb: Reader<number> = (place) => {
+export const diskGb = reads(amount(size), (place) => {
   const gb = parseGigabytes(asText(place.value));
   if (gb === undefined || gb <= 0)
     return refuse(place, 'must be a positive size of a disk: 100, "100GB" or "1TB"');
   return Number.isInteger(gb) ? gb : refuse(place, "must be a whole number of gigabytes");
-};
+});
 
 /** `"nvme:500+"`, `"ssd"`, `"500"`. */
-export const localDisk: Reader<LocalDisk> = (place) => {
+export const localDisk = reads<LocalDisk>({ type: ["string", "number"] }, (place) => {
   const pattern = /^(?:(nvme|ssd)(?::([^+]+)(\+?))?|([^+]+)(\+?))$/i;
   const [, mode, modeSize, modePlus, size, plus] = pattern.exec(asText(place.value)) ?? [];
   const given = modeSize ?? size;
@@ -56,7 +60,7 @@ export const localDisk: Reader<LocalDisk> = (place) => {
     return refuse(place, "must be nvme or ssd, a size, or both: `nvme:500GB+`");
   const orMore = given === undefined || (modePlus ?? plus) === "+";
   return { mode: mode?.toLowerCase() === "ssd" ? "ssd" : "nvme", gb, orMore };
-};
+});
 
 /** A number or text as text; what is neither becomes text that no pattern takes. */
 export function asText(value: unknown): string {

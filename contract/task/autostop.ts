@@ -2,7 +2,8 @@ import type { Hook } from "../hooks.ts";
 import { asText } from "./amounts.ts";
 import { hookTimeout } from "./hooks.ts";
 import { gives, type Place, refuse, warn } from "./place.ts";
-import { choice, flag, integer, isMapping, type Reader, readFields, script } from "./readers.ts";
+import { choice, fields, flag, integer, isMapping, reads, script } from "./readers.ts";
+import { either } from "./schema.ts";
 import { parseSeconds } from "./units.ts";
 
 /** When an idle cluster is stopped, or taken down, by itself. */
@@ -18,8 +19,21 @@ export interface Autostop {
 const defaultMinutes = 5;
 const defaults = { down: false, waitFor: "jobs_and_ssh", hook: undefined } as const;
 
+const settings = fields({
+  idle_minutes: integer({ min: 0 }),
+  down: flag,
+  wait_for: choice("jobs_and_ssh", "jobs", "none"),
+  hook: script,
+  hook_timeout: hookTimeout,
+});
+const schema = either(
+  { type: ["boolean", "integer"] },
+  { type: "string", pattern: "^\\s*\\d{1,9}\\s*[smhdwSMHDW]?\\s*$" },
+  settings.schema,
+);
+
 /** Every form of `autostop`; `"off"` cancels one that was set before. */
-export const autostop: Reader<Autostop | "off"> = (place) => {
+export const autostop = reads<Autostop | "off">(schema, (place) => {
   const { value } = place;
   if (isMapping(value)) return fromMapping(place);
   if (value === true) return { ...defaults, idleMinutes: defaultMinutes };
@@ -29,21 +43,13 @@ export const autostop: Reader<Autostop | "off"> = (place) => {
   if (seconds === undefined)
     return refuse(place, "must be true, false, minutes, a time such as `2h`, or a mapping");
   return { ...defaults, idleMinutes: atLeastOne(Math.ceil(seconds / 60)) };
-};
+});
 
 /** No timer is shorter than a minute. */
 const atLeastOne = (minutes: number) => Math.max(1, minutes);
 
-export const readers = {
-  idle_minutes: integer({ min: 0 }),
-  down: flag,
-  wait_for: choice("jobs_and_ssh", "jobs", "none"),
-  hook: script,
-  hook_timeout: hookTimeout,
-};
-
 function fromMapping(place: Place): Autostop | undefined {
-  const given = readFields(place, readers);
+  const given = settings(place) ?? {};
   const down = given.down ?? false;
   return {
     idleMinutes: atLeastOne(given.idle_minutes ?? defaultMinutes),

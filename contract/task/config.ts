@@ -3,17 +3,20 @@ import { hooks } from "./hooks.ts";
 import { child, type Place } from "./place.ts";
 import {
   data,
+  fields,
   filledText,
   isMapping,
+  type Listed,
   mappingOf,
   number,
-  type Reader,
   readFields,
+  reads,
   text,
 } from "./readers.ts";
+import { mapping } from "./schema.ts";
 
 /** Settings of the control plane that a task may change for itself, by group. */
-export const groups = {
+const groups = {
   docker: ["run_options"],
   nvidia_gpus: ["disable_ecc"],
   kubernetes: [
@@ -50,8 +53,9 @@ export interface KubernetesConfig {
   readonly kueue?: Readonly<Record<string, string>> | undefined;
 }
 
-const readersOf = (keys: readonly string[]): Record<string, Reader<unknown>> =>
-  Object.fromEntries(keys.map((key) => [key, data]));
+const readersOf = (keys: readonly string[]) => Object.fromEntries(keys.map((key) => [key, data]));
+const groupReader = (keys: readonly string[]): Listed<unknown> =>
+  unlessNull(fields(readersOf(keys), [], "seen"));
 
 const podReaders = {
   ...readersOf(groups.kubernetes),
@@ -60,25 +64,21 @@ const podReaders = {
   provision_timeout: unlessNull(number({ min: -1 })),
   kueue: unlessNull(mappingOf(filledText)),
 };
-const pods: Reader<KubernetesConfig> = unlessNull((place) => readFields(place, podReaders, "seen"));
+const pods: Listed<KubernetesConfig> = unlessNull(fields(podReaders, [], "seen"));
 
 const groupReaders = {
   ...(Object.fromEntries(
     Object.entries(groups).map(([group, keys]) => [group, groupReader(keys)]),
-  ) as Record<keyof typeof groups, Reader<unknown>>),
+  ) as Record<keyof typeof groups, Listed<unknown>>),
   kubernetes: pods,
 };
 
-function groupReader(keys: readonly string[]): Reader<unknown> {
-  const readers = readersOf(keys);
-  return unlessNull((place) => readFields(place, readers, "seen"));
-}
-
-function unlessNull<T>(reader: Reader<T>): Reader<T> {
-  return (place) => (place.value === null ? undefined : reader(place));
+function unlessNull<T>(reader: Listed<T>): Listed<T> {
+  return reads(reader.schema, (place) => (place.value === null ? undefined : reader(place)));
 }
 
 const readers = { ...groupReaders, active_workspace: text, hooks };
+export const configSchema = mapping(readers);
 
 /** What `config` of a task says; hooks undefined keeps those that a cluster has. */
 export interface TaskConfig {

@@ -1,6 +1,7 @@
 import { protocol } from "../../common/product.ts";
 import { child, isFull, type Place, refuse } from "./place.ts";
-import { isMapping, keysOf } from "./readers.ts";
+import { filledText, isMapping, keysOf } from "./readers.ts";
+import { either, map } from "./schema.ts";
 import { type Storage, storage } from "./storage.ts";
 import { isUri, knownSchemes, schemeOf } from "./storage-uri.ts";
 import { type Lookup, substitute, substituteText } from "./substitution.ts";
@@ -13,6 +14,8 @@ export type FileMount =
 
 /** Where the folder of `workdir` lies on nodes; nothing else can be put there. */
 const workdirPath = `~/${protocol.requestPrefix}_workdir`;
+
+export const fileMountsSchema = map(either(filledText.schema, storage.schema));
 
 /** Reads `file_mounts`: a mapping from the path on the node to what shall lie there. */
 export function readFileMounts(

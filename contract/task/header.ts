@@ -1,6 +1,7 @@
 import { asText } from "./amounts.ts";
 import { child, gives, type Place, refuse } from "./place.ts";
-import { choice, isMapping, keysOf, listOf, type Reader, readFields, text } from "./readers.ts";
+import { choice, isMapping, keysOf, listOf, readFields, reads, text } from "./readers.ts";
+import { either, map } from "./schema.ts";
 import { parseSeconds } from "./units.ts";
 
 /** What stands above the tasks of a document with several parts. */
@@ -27,22 +28,25 @@ export function isHeader(keys: readonly string[] | undefined, parts: number): bo
   return parts > 1 && keys.every((key) => key === "name");
 }
 
-const delay: Reader<number> = (place) =>
-  parseSeconds(asText(place.value), "s") ??
-  refuse(place, "must be seconds, or a number with one of s, m, h, d, w: `10m`");
+const delay = reads(
+  { type: ["integer", "string"] },
+  (place) =>
+    parseSeconds(asText(place.value), "s") ??
+    refuse(place, "must be seconds, or a number with one of s, m, h, d, w: `10m`"),
+);
 
-const delays: Reader<TerminationDelays> = (place) => {
+const delays = reads<TerminationDelays>(either(delay.schema, map(delay.schema)), (place) => {
   if (!isMapping(place.value)) return { default: delay(place) ?? 0, byTask: {} };
   const entries = (keysOf(place) ?? []).map((key) => [key, delay(child(place, key)) ?? 0] as const);
   const { default: fallback = 0, ...byTask } = Object.fromEntries(entries);
   return { default: fallback, byTask };
-};
+});
 
-const headerName: Reader<string> = (place) => {
+const headerName = reads(text.schema, (place) => {
   const name = text(place);
   if (name === undefined) return undefined;
   return /^[\w.-]+$/.test(name) ? name : refuse(place, "must be letters, digits, `.`, `-` and `_`");
-};
+});
 
 const jobNameRule = "must be letters, digits, `-` and `_`";
 const isJobName = (name: string) => /^[\w-]+$/.test(name);
@@ -62,7 +66,7 @@ export function refuseJobNames(
   }
 }
 
-export const readers = {
+export const headerReaders = {
   name: headerName,
   execution: choice("serial", "parallel"),
   primary_tasks: listOf(text),
@@ -71,7 +75,7 @@ export const readers = {
 
 /** Reads the header; `names` are the names of the tasks below it. */
 export function readHeader(place: Place, names: readonly (string | undefined)[]): Header {
-  const given = readFields(place, readers);
+  const given = readFields(place, headerReaders);
   const header: Header = {
     name: given.name,
     execution: given.execution ?? "serial",

@@ -1,5 +1,6 @@
 import { refuse } from "./place.ts";
-import { filledText, isMapping, mappingOf, type Reader } from "./readers.ts";
+import { filledText, isMapping, mappingOf, reads } from "./readers.ts";
+import { either } from "./schema.ts";
 
 /** What a node boots, or the container that jobs run in. */
 export type Image =
@@ -12,23 +13,25 @@ const containerPrefix = "docker:";
 /** The key of an image for regions that have none of their own; existing clients write it for every image. */
 export const anyRegion = String(null);
 
+const ids = mappingOf(filledText);
+
 /** `docker:<image>`, the id of a machine image, or such ids by region. */
-export const image: Reader<Image> = (place) => {
+export const image = reads<Image>(either(filledText.schema, ids.schema), (place) => {
   if (!isMapping(place.value)) {
     const id = filledText(place);
     return id === undefined ? undefined : imageOf(id);
   }
-  const idByRegion = mappingOf(filledText)(place) ?? {};
-  const ids = Object.values(idByRegion);
-  if (ids.length === 0) return refuse(place, "must name an image for at least one region");
-  const [first = "", ...others] = ids;
+  const idByRegion = ids(place) ?? {};
+  const images = Object.values(idByRegion);
+  if (images.length === 0) return refuse(place, "must name an image for at least one region");
+  const [first = "", ...others] = images;
   if (others.length === 0 && anyRegion in idByRegion) return imageOf(first);
-  const containers = new Set(ids.filter((id) => id.startsWith(containerPrefix)));
+  const containers = new Set(images.filter((id) => id.startsWith(containerPrefix)));
   if (containers.size === 0) return { kind: "machines", idByRegion };
   const [name = ""] = containers;
-  if (containers.size === 1 && ids.every((id) => id === name)) return imageOf(name);
+  if (containers.size === 1 && images.every((id) => id === name)) return imageOf(name);
   return refuse(place, "cannot mix containers and machine images by region");
-};
+});
 
 function imageOf(id: string): Image {
   if (!id.startsWith(containerPrefix)) return { kind: "machine", id };

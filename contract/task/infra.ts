@@ -1,5 +1,5 @@
 import { type Place, refuse } from "./place.ts";
-import { filledText, type Reader } from "./readers.ts";
+import { filledText, reads } from "./readers.ts";
 
 /** Where nodes may be created; undefined leaves it open. Cloud names are lower case. */
 export interface Where {
@@ -9,7 +9,7 @@ export interface Where {
 }
 
 /** `cloud`, `cloud/region`, `cloud/region/zone` with `*` for any; `k8s/context`; `ssh/pool`. */
-export const infra: Reader<Where> = (place) => {
+export const infra = reads<Where>(filledText.schema, (place) => {
   const text = filledText(place)?.trim();
   if (text === undefined) return undefined;
   const [head = "", ...rest] = text.split("/");
@@ -22,14 +22,14 @@ export const infra: Reader<Where> = (place) => {
     return refuse(place, "has more than three parts; write `cloud/region/zone`");
   const [region, zone] = parts;
   return checked(place, { cloud: open(cloud), region: open(region), zone: open(zone) });
-};
+});
 
 /** The name of a cloud, in lower case and without short names. */
-export const cloud: Reader<string> = (place) => {
+export const cloud = reads(filledText.schema, (place) => {
   const name = filledText(place);
   if (name === undefined) return undefined;
   return checked(place, { cloud: cloudOf(name), region: undefined, zone: undefined })?.cloud;
-};
+});
 
 function checked(place: Place, where: Where): Where | undefined {
   if (where.cloud === undefined || /^[a-z][\w-]*$/.test(where.cloud)) return where;

@@ -1,15 +1,8 @@
 import { leaseBounds } from "../lease.ts";
 import { asText } from "./amounts.ts";
 import { child, refuse } from "./place.ts";
-import {
-  choice,
-  integer,
-  isMapping,
-  isWithin,
-  listOf,
-  type Reader,
-  readFields,
-} from "./readers.ts";
+import { choice, fields, integer, isMapping, isWithin, listOf, reads } from "./readers.ts";
+import { amount, either } from "./schema.ts";
 import { parseSeconds } from "./units.ts";
 
 /** How a managed job goes on after it lost its cluster or ended with an error. */
@@ -25,7 +18,8 @@ export interface JobRecovery {
 const strategy = choice("FAILOVER", "EAGER_NEXT_REGION", "none");
 const exitCode = integer({ min: 0, max: 255 });
 
-const exitCodes: Reader<number[]> = (place) => {
+const codeList = listOf(exitCode);
+const exitCodes = reads<number[]>(either(exitCode.schema, codeList.schema), (place) => {
   if (!Array.isArray(place.value)) {
     const code = exitCode(place);
     return code === undefined ? undefined : [code];
@@ -34,10 +28,10 @@ const exitCodes: Reader<number[]> = (place) => {
   for (const [at, code] of place.value.entries())
     if (place.value.indexOf(code) < at)
       refuse(child(place, at), "is given twice; keep one of them");
-  return listOf(exitCode)(place);
-};
+  return codeList(place);
+});
 
-const lease: Reader<number> = (place) => {
+const lease = reads(amount(/^\s*\d{1,9}\s*[smhdwSMHDW]?\s*$/), (place) => {
   const { leastSeconds, mostSeconds } = leaseBounds;
   const seconds = parseSeconds(asText(place.value), "s");
   if (seconds !== undefined && seconds >= leastSeconds && seconds <= mostSeconds) return seconds;
@@ -45,18 +39,19 @@ const lease: Reader<number> = (place) => {
     place,
     `must be from ${leastSeconds}s to ${mostSeconds / 86_400}d, a number with one of s, m, h, d, w: \`10m\``,
   );
-};
+});
 
-export const readers = {
+const settings = fields({
   strategy,
   max_restarts_on_errors: integer({ min: 0 }),
   recover_on_exit_codes: exitCodes,
   lease,
-};
+});
+const schema = either(strategy.schema, settings.schema);
 
 /** The name of a strategy, or a mapping. */
-export const jobRecovery: Reader<JobRecovery> = (place) => {
-  const given = isMapping(place.value) ? readFields(place, readers) : undefined;
+export const jobRecovery = reads<JobRecovery>(schema, (place) => {
+  const given = isMapping(place.value) ? settings(place) : undefined;
   if (given?.lease !== undefined && given.strategy === "none")
     refuse(
       child(place, "lease"),
@@ -68,4 +63,4 @@ export const jobRecovery: Reader<JobRecovery> = (place) => {
     recoverOnExitCodes: given?.recover_on_exit_codes ?? [],
     leaseSeconds: given?.lease ?? null,
   };
-};
+});

@@ -1,6 +1,6 @@
 import { diskGb } from "./amounts.ts";
 import { refuse } from "./place.ts";
-import { choice, filledText, flag, listOf, needs, type Reader, readFields } from "./readers.ts";
+import { choice, fields, filledText, flag, listOf, reads } from "./readers.ts";
 
 export const diskTiers = ["low", "medium", "high", "ultra", "best"] as const;
 export type DiskTier = (typeof diskTiers)[number];
@@ -16,19 +16,21 @@ export interface NetworkDisk {
   readonly attachMode: "read_only" | "read_write";
 }
 
-export const readers = {
-  path: filledText,
-  name: filledText,
-  disk_size: diskGb,
-  disk_tier: choice(...diskTiers),
-  auto_delete: flag,
-  storage_type: choice("network", "instance"),
-  attach_mode: choice("read_only", "read_write"),
-};
+const settings = fields(
+  {
+    path: filledText,
+    name: filledText,
+    disk_size: diskGb,
+    disk_tier: choice(...diskTiers),
+    auto_delete: flag,
+    storage_type: choice("network", "instance"),
+    attach_mode: choice("read_only", "read_write"),
+  },
+  ["path"],
+);
 
-const networkDisk: Reader<NetworkDisk> = (place) => {
-  const given = readFields(place, readers);
-  needs(place, "path");
+const networkDisk = reads<NetworkDisk>(settings.schema, (place) => {
+  const given = settings(place) ?? {};
   const storageType = given.storage_type ?? "network";
   if (storageType === "network" && given.path !== undefined && given.name === undefined)
     refuse(place, "needs `name`, the name of the network disk", "missing");
@@ -42,7 +44,7 @@ const networkDisk: Reader<NetworkDisk> = (place) => {
     storageType,
     attachMode: given.attach_mode ?? "read_write",
   };
-};
+});
 
 /** The list under `resources.volumes`. */
 export const networkDisks = listOf(networkDisk);

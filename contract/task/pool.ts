@@ -1,5 +1,5 @@
 import { child, gives, type Place, refuse, warn } from "./place.ts";
-import { integer, machines, number, readFields } from "./readers.ts";
+import { fields, integer, machines, number } from "./readers.ts";
 import type { Resources } from "./resources.ts";
 
 /** Clusters that are kept warm for managed jobs. */
@@ -15,18 +15,18 @@ export interface Pool {
 const count = machines(0);
 const delay = number({ min: 0 });
 
-export const readers = {
+export const poolSettings = fields({
   workers: count,
   min_workers: count,
   max_workers: count,
   queue_length_threshold: integer({ min: 1 }),
   upscale_delay_seconds: delay,
   downscale_delay_seconds: delay,
-};
+});
 
 /** Reads `pool`; `task` is the place of the whole task. */
 export function readPool(task: Place, place: Place, resources: Resources): Pool {
-  const given = readFields(place, readers);
+  const given = poolSettings(place) ?? {};
   checkWorkers(place, given.min_workers, given.max_workers);
   checkTask(task, resources);
   const minWorkers = given.min_workers ?? given.workers ?? 0;

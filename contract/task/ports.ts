@@ -1,11 +1,14 @@
 import { asText } from "./amounts.ts";
 import { child, isFull, type Place, refuse } from "./place.ts";
-import type { Reader } from "./readers.ts";
+import { reads } from "./readers.ts";
+import { amount, either, list } from "./schema.ts";
 
 type Range = readonly [first: number, last: number];
 
+const port = amount(/^\d{1,5}(?:\s*-\s*\d{1,5})?$/);
+
 /** A port, a range `8000-8010`, or a list of them; gives them sorted, overlapping ones merged. */
-export const ports: Reader<string[]> = (place) => {
+export const ports = reads<string[]>(either(port, list(port)), (place) => {
   const places = Array.isArray(place.value)
     ? place.value.map((_, at) => child(place, at))
     : [place];
@@ -13,7 +16,7 @@ export const ports: Reader<string[]> = (place) => {
   return mergeRanges(ranges).map(([first, last]) =>
     first === last ? `${first}` : `${first}-${last}`,
   );
-};
+});
 
 /** Every port of canonical port texts, by rising number. */
 export function expandPorts(texts: readonly string[]): number[] {

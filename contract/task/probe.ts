@@ -3,16 +3,16 @@ import { child, isFull, type Place, refuse } from "./place.ts";
 import {
   choice,
   data,
+  fields,
   integer,
-  isMapping,
   mappingOf,
-  needs,
   number,
   type Reader,
-  readFields,
+  reads,
   text,
   writtenText,
 } from "./readers.ts";
+import { amount, either, list } from "./schema.ts";
 import type { Template } from "./substitution.ts";
 
 /** What is asked of a replica to learn whether it is ready. */
@@ -47,29 +47,33 @@ export interface Probe {
 export type MakeTemplate = <T>(value: T) => Template<T>;
 
 const positive = number({ above: 0 });
+const status = amount(/^[1-5]\d\d(?:-[1-5]\d\d)?$/);
 
-export const readers = {
-  path: text,
-  headers: mappingOf(writtenText),
-  post_data: data,
-  method: choice("GET", "HEAD", "POST", "PUT"),
-  scheme: choice("http", "https"),
-  initial_delay_seconds: number({ min: 0 }),
-  timeout_seconds: positive,
-  interval_seconds: positive,
-  success_threshold: integer({ min: 1 }),
-  failure_threshold: integer({ min: 1 }),
-  failure_window_seconds: positive,
-  expected_status: statusRanges,
-};
+const settings = fields(
+  {
+    path: text,
+    headers: mappingOf(writtenText),
+    post_data: reads({ type: ["object", "array", "string"] }, data),
+    method: choice("GET", "HEAD", "POST", "PUT"),
+    scheme: choice("http", "https"),
+    initial_delay_seconds: number({ min: 0 }),
+    timeout_seconds: positive,
+    interval_seconds: positive,
+    success_threshold: integer({ min: 1 }),
+    failure_threshold: integer({ min: 1 }),
+    failure_window_seconds: positive,
+    expected_status: reads(either(status, list(status)), statusRanges),
+  },
+  ["path"],
+);
+export const probeSchema = either(text.schema, settings.schema);
 
 /** Reads `readiness_probe`: a path, or a mapping. */
 export function readProbe(place: Place, template: MakeTemplate): Probe {
   const isMissing = place.value === undefined || place.value === null;
   const isPath = typeof place.value === "string";
-  const given = isMissing || isPath ? {} : readFields(place, readers);
+  const given = isMissing || isPath ? {} : (settings(place) ?? {});
   const path = isPath ? String(place.value) : (given.path ?? "/");
-  if (isMapping(place.value)) needs(place, "path");
   const body = jsonOf(child(place, "post_data"));
   const headers = given.headers ?? {};
   const method = given.method ?? (body === undefined ? "GET" : "POST");

@@ -1,15 +1,6 @@
 import { child, gives, type Place, refuse } from "./place.ts";
-import {
-  choice,
-  flag,
-  isMapping,
-  machines,
-  mappingOf,
-  needs,
-  number,
-  type Reader,
-  readFields,
-} from "./readers.ts";
+import { choice, fields, flag, isMapping, machines, mappingOf, number, reads } from "./readers.ts";
+import { either } from "./schema.ts";
 
 /** How many replicas a service has, and when it has more or fewer. */
 export interface ReplicaPolicy {
@@ -32,28 +23,33 @@ export interface ReplicaPolicy {
 const count = machines(0);
 const delay = number({ min: 0 });
 const rate = number({ above: 0 });
+const rates = mappingOf(rate);
+const rateSchema = either(rate.schema, rates.schema);
 
-const targetQps: Reader<number | Record<string, number>> = (place) => {
+const targetQps = reads<number | Record<string, number>>(rateSchema, (place) => {
   if (!isMapping(place.value)) return rate(place);
   for (const name of Object.keys(place.value))
     if (!/^[A-Za-z][\w.-]*(?::\d+)?$/.test(name))
       refuse(child(place, name), "must be a kind of accelerator with an optional count: `A100:8`");
   if (Object.keys(place.value).length === 0)
     return refuse(place, "must name at least one accelerator");
-  return mappingOf(rate)(place);
-};
+  return rates(place);
+});
 
-export const readers = {
-  min_replicas: count,
-  max_replicas: count,
-  target_qps_per_replica: targetQps,
-  num_overprovision: count,
-  upscale_delay_seconds: delay,
-  downscale_delay_seconds: delay,
-  dynamic_ondemand_fallback: flag,
-  base_ondemand_fallback_replicas: count,
-  spot_placer: choice("dynamic_fallback"),
-};
+export const policySettings = fields(
+  {
+    min_replicas: count,
+    max_replicas: count,
+    target_qps_per_replica: targetQps,
+    num_overprovision: count,
+    upscale_delay_seconds: delay,
+    downscale_delay_seconds: delay,
+    dynamic_ondemand_fallback: flag,
+    base_ondemand_fallback_replicas: count,
+    spot_placer: choice("dynamic_fallback"),
+  },
+  ["min_replicas"],
+);
 
 /** A policy of so many replicas, neither more nor fewer. */
 export function fixedReplicas(replicas: number): ReplicaPolicy {
@@ -72,8 +68,7 @@ export function fixedReplicas(replicas: number): ReplicaPolicy {
 
 /** Reads `replica_policy`. */
 export function readReplicaPolicy(place: Place, usesSpot: boolean): ReplicaPolicy {
-  const given = readFields(place, readers);
-  needs(place, "min_replicas");
+  const given = policySettings(place) ?? {};
   const min = given.min_replicas ?? 0;
   const max = given.max_replicas ?? min;
   const fixed = fixedReplicas(min);

@@ -12,14 +12,15 @@ import {
   data,
   elsewhere,
   type FieldsOf,
+  fields,
   filledText,
   flag,
   ignored,
   integer,
   mappingOf,
   number,
-  readFields,
   text,
+  unlisted,
 } from "./readers.ts";
 
 /** The fields of `resources` and of each item of `any_of` and `ordered`. */
@@ -33,7 +34,12 @@ export const resourceReaders = {
   memory,
   accelerators,
   gpus: accelerators,
-  accelerator_args: (place: Place) => readFields(place, acceleratorArgReaders),
+  accelerator_args: fields({
+    runtime_version: text,
+    tpu_name: text,
+    tpu_vm: flag,
+    gcp_queued_resource: flag,
+  }),
   use_spot: flag,
   job_recovery: jobRecovery,
   spot_recovery: jobRecovery,
@@ -51,19 +57,12 @@ export const resourceReaders = {
   autostop,
   volumes: networkDisks,
   hooks: elsewhere("config.hooks"),
-  _cluster_config_overrides: data,
+  _cluster_config_overrides: unlisted(data),
   _docker_login_config: ignored,
   _docker_username_for_runpod: ignored,
   _is_image_managed: ignored,
   _requires_fuse: ignored,
   _no_missing_accel_warnings: ignored,
-};
-
-export const acceleratorArgReaders = {
-  runtime_version: text,
-  tpu_name: text,
-  tpu_vm: flag,
-  gcp_queued_resource: flag,
 };
 
 /** Options of accelerators that are more than a name and a count; they matter for TPUs. */

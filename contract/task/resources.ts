@@ -1,7 +1,7 @@
 import type { Autostop } from "./autostop.ts";
 import type { JobRecovery } from "./job-recovery.ts";
 import { child, gives, isFull, type Place, refuse } from "./place.ts";
-import { data, isMapping, isWithin, readFields } from "./readers.ts";
+import { data, isMapping, isWithin, readFields, reads } from "./readers.ts";
 import {
   type GivenResources,
   mergeResources,
@@ -9,6 +9,7 @@ import {
   settleNames,
 } from "./resource-fields.ts";
 import { type ResourceRequest, toRequests } from "./resource-request.ts";
+import { list, mapping } from "./schema.ts";
 
 /** What the nodes of a task must be like. */
 export interface Resources {
@@ -30,7 +31,11 @@ const mostCandidates = 256;
 /** Fields that describe the task and not a machine, so that candidates cannot differ in them. */
 const shared = ["job_recovery", "priority", "autostop"] as const;
 
-const readers = { ...resourceReaders, any_of: data, ordered: data };
+/** The schema of `resources` stands in the definitions of a task's: it has others of its kind within. */
+export const resourcesReference = { $ref: "#/definitions/resources" };
+const candidates = reads({ ...list(resourcesReference), minItems: 1 }, data);
+const readers = { ...resourceReaders, any_of: candidates, ordered: candidates };
+export const resourcesSchema = mapping(readers);
 
 /** Reads `resources`; a missing section gives one candidate that leaves everything open. */
 export function readResources(place: Place): Resources {

@@ -1,18 +1,24 @@
 import { child, gives, type Place, refuse } from "./place.ts";
-import { type MakeTemplate, type Probe, readProbe } from "./probe.ts";
+import { type MakeTemplate, type Probe, probeSchema, readProbe } from "./probe.ts";
 import {
   choice,
   data,
+  fields,
   filledText,
   ignored,
   integer,
   isMapping,
   machines,
-  needs,
-  readFields,
+  reads,
+  unlisted,
   writtenText,
 } from "./readers.ts";
-import { fixedReplicas, type ReplicaPolicy, readReplicaPolicy } from "./replica-policy.ts";
+import {
+  fixedReplicas,
+  policySettings,
+  type ReplicaPolicy,
+  readReplicaPolicy,
+} from "./replica-policy.ts";
 import type { Resources } from "./resources.ts";
 import type { Template } from "./substitution.ts";
 
@@ -43,20 +49,23 @@ export interface Service {
 
 const count = machines(0);
 
-export const readers = {
-  readiness_probe: data,
+const tls = fields({ keyfile: filledText, certfile: filledText }, ["keyfile", "certfile"]);
+const auth = fields({ api_key: writtenText }, ["api_key"]);
+
+export const serviceSettings = fields({
+  readiness_probe: reads(probeSchema, data),
   replicas: count,
-  workers: count,
-  replica_policy: data,
+  workers: unlisted(count),
+  replica_policy: reads(policySettings.schema, data),
   load_balancing_policy: choice(...loadBalancingPolicies),
   ports: integer({ min: 1, max: 65_535 }),
   isolation: choice(...isolations),
-  tls: data,
-  auth: data,
+  tls: reads(tls.schema, data),
+  auth: reads(auth.schema, data),
   max_surge: count,
   max_unavailable: count,
   pool: ignored,
-};
+});
 
 /** Reads `service`; `template` says what names in its texts stand for. */
 export function readService(
@@ -64,7 +73,7 @@ export function readService(
   resources: Resources,
   template: MakeTemplate,
 ): Service | undefined {
-  const given = readFields(place, readers);
+  const given = serviceSettings(place) ?? {};
   if (!isMapping(place.value)) return undefined;
   const replicas = readReplicas(place, given.replicas ?? given.workers ?? 1, usesSpot(resources));
   const service: Service = {
@@ -111,16 +120,13 @@ function portOf(place: Place, { candidates }: Resources): number | undefined {
 }
 
 function readTls(place: Place, template: MakeTemplate): Service["tls"] {
-  const { keyfile, certfile } = readFields(place, { keyfile: filledText, certfile: filledText });
-  needs(place, "keyfile");
-  needs(place, "certfile");
+  const { keyfile, certfile } = tls(place) ?? {};
   if (keyfile === undefined || certfile === undefined) return undefined;
   return template({ keyFile: keyfile, certFile: certfile });
 }
 
 function readAuth(place: Place, template: MakeTemplate): Service["auth"] {
-  const { api_key } = readFields(place, { api_key: writtenText });
-  needs(place, "api_key");
+  const { api_key } = auth(place) ?? {};
   if (api_key === undefined) return undefined;
   if (api_key === "") return refuse(child(place, "api_key"), "must not be empty");
   return template({ apiKey: api_key });

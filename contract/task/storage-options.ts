@@ -1,5 +1,5 @@
 import { child, gives, type Place, refuse } from "./place.ts";
-import { flag, integer, type Reader, readFields, text } from "./readers.ts";
+import { fields, flag, integer, type Listed, reads, text } from "./readers.ts";
 
 /** How nodes see a bucket: through a mount, as a copy, or through a mount with a cache on disk. */
 export const storageModes = ["MOUNT", "COPY", "MOUNT_CACHED"] as const;
@@ -24,36 +24,33 @@ const duration = matching(
   "must be a duration with units: 30s or 1h30m",
 );
 
-function matching(pattern: RegExp, message: string): Reader<string> {
-  return (place) => {
+function matching(pattern: RegExp, message: string): Listed<string> {
+  return reads(text.schema, (place) => {
     const value = text(place);
     if (value === undefined) return undefined;
     return pattern.test(value) ? value : refuse(place, message);
-  };
+  });
 }
 
-export const mountReaders = { read_only: flag };
-export const cachedReaders = {
-  transfers: integer({ min: 1 }),
-  buffer_size: size,
-  vfs_cache_max_size: size,
-  vfs_cache_max_age: duration,
-  vfs_read_ahead: size,
-  vfs_read_chunk_size: size,
-  vfs_read_chunk_streams: integer({ min: 0 }),
-  vfs_write_back: duration,
-  read_only: flag,
-};
-
-const readers = {
-  mount: (place: Place) => readFields(place, mountReaders),
-  mount_cached: (place: Place) => readFields(place, cachedReaders),
-};
+export const mountSettings = fields({
+  mount: fields({ read_only: flag }),
+  mount_cached: fields({
+    transfers: integer({ min: 1 }),
+    buffer_size: size,
+    vfs_cache_max_size: size,
+    vfs_cache_max_age: duration,
+    vfs_read_ahead: size,
+    vfs_read_chunk_size: size,
+    vfs_read_chunk_streams: integer({ min: 0 }),
+    vfs_write_back: duration,
+    read_only: flag,
+  }),
+});
 
 /** Reads `config` of a storage mapping; each part of it goes with one mode. */
 export function readMountOptions(place: Place, mode: StorageMode): MountOptions {
   const isMissing = place.value === undefined || place.value === null;
-  const { mount, mount_cached: cached } = isMissing ? {} : readFields(place, readers);
+  const { mount, mount_cached: cached } = isMissing ? {} : (mountSettings(place) ?? {});
   if (gives(place, "mount") && mode !== "MOUNT")
     refuse(child(place, "mount"), "needs `mode: MOUNT`");
   if (gives(place, "mount_cached") && mode !== "MOUNT_CACHED")

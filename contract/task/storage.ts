@@ -2,23 +2,25 @@ import { child, type Place, refuse } from "./place.ts";
 import {
   choice,
   data,
+  fields,
   filledText,
   flag,
   ignored,
   isMapping,
   listOf,
-  type Reader,
-  readFields,
+  reads,
 } from "./readers.ts";
+import { either } from "./schema.ts";
 import {
   type MountOptions,
+  mountSettings,
   readMountOptions,
   type StorageMode,
   storageModes,
 } from "./storage-options.ts";
 import { baseNameOf, hasObject, isUri, schemeOf } from "./storage-uri.ts";
 
-export const stores = [
+const stores = [
   "S3",
   "GCS",
   "AZURE",
@@ -30,7 +32,7 @@ export const stores = [
   "VASTDATA",
   "VOLUME",
 ] as const;
-export const storageTypes = [
+const storageTypes = [
   "MODEL_CHECKPOINT_RO",
   "MODEL_CHECKPOINT_RW",
   "DATASET_RO",
@@ -52,29 +54,30 @@ export interface Storage {
   readonly options: MountOptions;
 }
 
-const source: Reader<string[]> = (place) => {
+const texts = listOf(filledText);
+const source = reads(either(filledText.schema, texts.schema), (place) => {
   if (Array.isArray(place.value))
-    return place.value.length > 0 ? listOf(filledText)(place) : refuse(place, "must not be empty");
+    return place.value.length > 0 ? texts(place) : refuse(place, "must not be empty");
   const one = filledText(place);
   return one === undefined ? undefined : [one];
-};
+});
 
-export const readers = {
+const settings = fields({
   name: filledText,
   source,
   store: choice(...stores),
   persistent: flag,
   mode: choice(...storageModes),
   type: choice(...storageTypes),
-  config: data,
+  config: reads(mountSettings.schema, data),
   _is_sky_managed: ignored,
   _bucket_sub_path: ignored,
   _force_delete: ignored,
-};
+});
 
 /** A storage mapping under `file_mounts`. */
-export const storage: Reader<Storage> = (place) => {
-  const given = readFields(place, readers);
+export const storage = reads<Storage>(settings.schema, (place) => {
+  const given = settings(place) ?? {};
   const mode = given.mode ?? "MOUNT";
   const sources = given.source ?? [];
   checkName(place, given.name, sources);
@@ -91,7 +94,7 @@ export const storage: Reader<Storage> = (place) => {
     type: given.type,
     options: readMountOptions(child(place, "config"), mode),
   };
-};
+});
 
 function checkName(place: Place, name: string | undefined, sources: readonly string[]): void {
   const { value } = place;

@@ -1,7 +1,7 @@
-import { readConfig, type TaskConfig } from "./config.ts";
-import { type FileMount, readFileMounts } from "./file-mounts.ts";
+import { configSchema, readConfig, type TaskConfig } from "./config.ts";
+import { type FileMount, fileMountsSchema, readFileMounts } from "./file-mounts.ts";
 import { child, gives, type Place, refuse } from "./place.ts";
-import { type Pool, readPool } from "./pool.ts";
+import { type Pool, poolSettings, readPool } from "./pool.ts";
 import {
   data,
   elsewhere,
@@ -13,24 +13,28 @@ import {
   machines,
   mappingOf,
   number,
-  type Reader,
   readFields,
+  reads,
   script,
   text,
+  unlisted,
 } from "./readers.ts";
 import { resourceReaders } from "./resource-fields.ts";
-import { type Resources, readResources } from "./resources.ts";
-import { readService, type Service } from "./service.ts";
+import { type Resources, readResources, resourcesReference } from "./resources.ts";
+import { either } from "./schema.ts";
+import { readService, type Service, serviceSettings } from "./service.ts";
 import { type Lookup, substitute, toTemplate } from "./substitution.ts";
 import {
+  envsSchema,
   type GivenVariables,
   lookupOf,
   type ManagedSecret,
   managedSecret,
   readVariables,
+  secretsSchema,
   type Variables,
 } from "./variables.ts";
-import { readVolumes, type VolumeMount } from "./volumes.ts";
+import { readVolumes, type VolumeMount, volumesSchema } from "./volumes.ts";
 import { type Workdir, workdir } from "./workdir.ts";
 
 /** What a user asks to run. Undefined where the document says nothing. */
@@ -66,43 +70,45 @@ export interface DataEstimate {
   readonly gb: number;
 }
 
-const name: Reader<string> = (place) => {
+const name = reads({ type: "string", pattern: "^[\\w.-]+$" }, (place) => {
   const value = text(place);
   if (value === undefined) return undefined;
   if (/^[A-Za-z0-9]+(?:[._-]{1,2}[A-Za-z0-9]+)*$/.test(value)) return value;
   return refuse(place, "must be letters and digits, with one or two of `.`, `_`, `-` between them");
-};
+});
 
-const estimate: Reader<DataEstimate> = (place) => {
-  const entries = Object.entries(mappingOf(number({ min: 0 }))(place) ?? {});
+const sizes = mappingOf(number({ min: 0 }));
+const oneSize = { ...sizes.schema, minProperties: 1, maxProperties: 1 };
+const estimate = reads<DataEstimate>(oneSize, (place) => {
+  const entries = Object.entries(sizes(place) ?? {});
   const size = isMapping(place.value) ? Object.keys(place.value).length : 1;
   if (size !== 1) return refuse(place, "must have exactly one entry: an address and its gigabytes");
   const [uri, gb] = entries[0] ?? [];
   return uri === undefined || gb === undefined ? undefined : { uri, gb };
-};
+});
 
 /** The top level of a task; what needs more than its own value to be read is taken as data. */
 export const taskReaders = {
   name,
-  workdir: data,
+  workdir: reads(workdir.schema, data),
   num_nodes: machines(1),
-  resources: data,
-  file_mounts: data,
-  volumes: data,
-  envs: data,
-  secrets: data,
+  resources: reads(resourcesReference, data),
+  file_mounts: reads(fileMountsSchema, data),
+  volumes: reads(volumesSchema, data),
+  envs: reads(envsSchema, data),
+  secrets: reads(secretsSchema, data),
   managed_secrets: listOf(managedSecret),
   setup: script,
   run: script,
-  service: data,
-  pool: data,
-  config: data,
+  service: reads(serviceSettings.schema, data),
+  pool: reads(either(text.schema, poolSettings.schema), data),
+  config: reads(configSchema, data),
   event_callback: filledText,
   inputs: estimate,
   outputs: estimate,
   api_server_access: flag,
   hooks: elsewhere("config.hooks"),
-  file_mounts_mapping: mappingOf(text),
+  file_mounts_mapping: unlisted(mappingOf(text)),
   volume_mounts: ignored,
   _metadata: ignored,
   _user_specified_yaml: ignored,

@@ -1,7 +1,16 @@
 import { envNames, product } from "../../common/product.ts";
 import { Secret } from "../../common/secret.ts";
 import { child, isFull, type Place, refuse } from "./place.ts";
-import { filledText, isMapping, keysOf, type Reader, readFields, writtenText } from "./readers.ts";
+import {
+  fields,
+  filledText,
+  isMapping,
+  keysOf,
+  type Reader,
+  reads,
+  writtenText,
+} from "./readers.ts";
+import { either, list, map } from "./schema.ts";
 import { filledInAtMost, type Lookup } from "./substitution.ts";
 
 /** Values that the caller gives beside the document; they win over the document's. */
@@ -29,6 +38,9 @@ export const storedPrefix = "secrets:";
 
 /** A name that a shell knows. */
 export const secretName = /^[A-Za-z_]\w*$/;
+
+export const envsSchema = map({ type: ["string", "number", "boolean", "null"] });
+export const secretsSchema = either(envsSchema, list(filledText.schema));
 
 /** Reads `envs` and `secrets` of the task at `task`. */
 export function readVariables(task: Place, given: GivenVariables): Variables {
@@ -142,8 +154,11 @@ function refuseHalfLogin(task: Place, envs: readonly string[], secrets: readonly
   }
 }
 
+const file = fields({ mount_path: filledText });
+const managedSchema = either(filledText.schema, map({ ...file.schema, required: ["mount_path"] }));
+
 /** An entry of `managed_secrets`: a name, or a name with the path of the file that it becomes. */
-export const managedSecret: Reader<ManagedSecret> = (place) => {
+export const managedSecret = reads<ManagedSecret>(managedSchema, (place) => {
   if (!isMapping(place.value)) {
     const name = filledText(place);
     return name === undefined ? undefined : { name, mountPath: undefined };
@@ -151,8 +166,8 @@ export const managedSecret: Reader<ManagedSecret> = (place) => {
   const [name, ...others] = Object.keys(place.value);
   if (name === undefined || others.length > 0)
     return refuse(place, "must be one name, or one name with its `mount_path`");
-  const { mount_path } = readFields(child(place, name), { mount_path: filledText });
+  const { mount_path } = file(child(place, name)) ?? {};
   if (mount_path === undefined)
     return refuse(child(place, name), "needs `mount_path`, where the file is to lie", "missing");
   return { name, mountPath: mount_path };
-};
+});

@@ -2,6 +2,7 @@ import { diskGb } from "./amounts.ts";
 import { child, gives, isFull, type Place, refuse } from "./place.ts";
 import {
   choice,
+  fields,
   filledText,
   flag,
   isMapping,
@@ -9,8 +10,10 @@ import {
   mappingOf,
   type Reader,
   readFields,
+  reads,
   text,
 } from "./readers.ts";
+import { either, map, mapping } from "./schema.ts";
 import { type Lookup, substitute, substituteText } from "./substitution.ts";
 
 /**
@@ -51,7 +54,7 @@ function addMount(at: Place, mounts: Map<string, VolumeMount>, path: string, mou
   mounts.set(path, mount);
 }
 
-const subPath: Reader<string> = (place) => {
+const subPath = reads(filledText.schema, (place) => {
   const path = filledText(place);
   if (path === undefined) return undefined;
   const isSafe = /^[\w.-]+(?:\/[\w.-]+)*\/?$/.test(path) && !path.split("/").includes("..");
@@ -60,32 +63,31 @@ const subPath: Reader<string> = (place) => {
     place,
     "must be a relative path of letters, digits, `.`, `_`, `-` and `/`, without `..`",
   );
-};
+});
 
-const hostPath: Reader<string> = (place) => {
+const hostPath = reads(filledText.schema, (place) => {
   const path = filledText(place);
   if (path === undefined || /^\/+[^/]/.test(path)) return path;
   return refuse(place, "must be an absolute path on the host, and not `/`");
-};
+});
 
-export const hostReaders = { host_path: hostPath, mode: choice("ro", "rw") };
+const hostReaders = { host_path: hostPath, mode: choice("ro", "rw") };
 
-export const configReaders = {
-  storage_class_name: filledText,
-  access_mode: filledText,
-  namespace: filledText,
-  host_path: filledText,
-  cleanup_on_deletion: flag,
-};
-
-export const readers = {
+const readers = {
   name: filledText,
   sub_path: subPath,
   size: diskGb,
   type: choice("k8s-pvc"),
   labels: mappingOf(text),
-  config: (place: Place) => readFields(place, configReaders),
+  config: fields({
+    storage_class_name: filledText,
+    access_mode: filledText,
+    namespace: filledText,
+    host_path: filledText,
+    cleanup_on_deletion: flag,
+  }),
 };
+export const volumesSchema = map(either(text.schema, mapping({ ...readers, ...hostReaders })));
 
 const readMount: Reader<VolumeMount> = (place) => {
   if (!isMapping(place.value)) {

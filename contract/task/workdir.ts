@@ -1,5 +1,6 @@
 import { child, type Place, refuse } from "./place.ts";
-import { filledText, isMapping, needs, type Reader, readFields } from "./readers.ts";
+import { fields, filledText, isMapping, reads } from "./readers.ts";
+import { either } from "./schema.ts";
 import { isUri } from "./storage-uri.ts";
 
 /** What lies in the folder where setup and run start. */
@@ -8,15 +9,17 @@ export type Workdir =
   | { readonly kind: "bucket"; readonly uri: string }
   | { readonly kind: "git"; readonly url: string; readonly ref: string | undefined };
 
+const repository = fields({ url: filledText, ref: filledText }, ["url"]);
+const schema = either(filledText.schema, repository.schema);
+
 /** A folder of the caller, what a bucket has, or a git repository. */
-export const workdir: Reader<Workdir> = (place) => {
+export const workdir = reads<Workdir>(schema, (place) => {
   if (!isMapping(place.value)) {
     const path = filledText(place);
     if (path === undefined) return undefined;
     return isUri(path) ? { kind: "bucket", uri: path } : { kind: "folder", path };
   }
-  const { url, ref } = readFields(place, { url: filledText, ref: filledText });
-  needs(place, "url");
+  const { url, ref } = repository(place) ?? {};
   if (url === undefined) return undefined;
   if (/^ssh:\/\/[^/@:]*:[^/]*@/.test(url))
     return refuse(
@@ -24,7 +27,7 @@ export const workdir: Reader<Workdir> = (place) => {
       "must not have a password, which ssh does not use; pass the key as the secret GIT_SSH_KEY",
     );
   return isGitUrl(url) ? { kind: "git", url, ref } : refuseUrl(child(place, "url"));
-};
+});
 
 const refuseUrl = (place: Place) =>
   refuse(place, "must be an https, ssh or scp-like address: git@host:owner/repository.git");

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 
-const page = readFileSync(new URL("../../../docs/task.md", import.meta.url), "utf8");
+const page = readFileSync(new URL("../../docs/task.md", import.meta.url), "utf8");
 
 /** What the tables of a section of docs/task.md say about each field; throws where one is missing. */
 export function descriptionsOf(
