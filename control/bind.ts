@@ -1,4 +1,5 @@
-import type { Duplex, Readable } from "node:stream";
+import type { Readable } from "node:stream";
+import type { WebSocket } from "ws";
 import { fail } from "../common/errors.ts";
 import type { InputOf, Operation, OutputOf } from "../common/operation.ts";
 import type { Identity } from "./access/identity.ts";
@@ -86,7 +87,7 @@ export interface LogReply extends Reply {
 
 /** The answer of a `socket` operation: what to do with the connection once it is accepted. */
 export interface SocketReply {
-  lead(upgrade: { readonly socket: Duplex; readonly head: Uint8Array }): void;
+  lead(socket: WebSocket): void;
 }
 
 type AnswerOf<Op extends Operation> = Op["mode"] extends "log"

@@ -50,9 +50,9 @@ export const answers: Record<Mode, Answer> = {
   file: answerReply,
   page: answerReply,
   socket: async (exchange) => {
-    const acceptance = acceptanceOf(exchange.req, exchange.reply);
+    const accept = acceptanceOf(exchange.req, exchange.reply);
     const { lead } = (await runDirectly(exchange)) as SocketReply;
-    lead(acceptance.accept());
+    accept(lead);
     return exchange.reply;
   },
 };

@@ -2,13 +2,14 @@ import { type IncomingMessage, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import { type WebSocket, WebSocketServer } from "ws";
 import { fail } from "../../common/errors.ts";
-import { acceptOf } from "../../contract/websocket.ts";
+import { socketOptions } from "../../contract/websocket.ts";
 import { part } from "./connections.ts";
 
 interface Upgrade {
   readonly socket: Socket;
-  readonly head: Uint8Array;
+  readonly head: Buffer;
 }
 
 const upgrades = new WeakMap<IncomingMessage, Upgrade>();
@@ -35,28 +36,21 @@ export function routeUpgrades(app: FastifyInstance): void {
   });
 }
 
-/** Accepts a WebSocket once its route has let it in. */
-export interface Acceptance {
-  accept(): Upgrade;
-}
+/** Source: RFC 6455 section 4.2.1. */
+const keyPattern = /^[+/0-9A-Za-z]{22}==$/;
 
 /** How to accept the WebSocket that a request asks for; throws `ValueError` when it asks for none. */
-export function acceptanceOf({ raw, headers }: FastifyRequest, reply: FastifyReply): Acceptance {
+export function acceptanceOf({ raw, headers }: FastifyRequest, reply: FastifyReply) {
   const upgrade = upgrades.get(raw);
-  const key = headers["sec-websocket-key"];
-  if (upgrade === undefined || key === undefined || headers["sec-websocket-version"] !== "13")
+  const isAsked =
+    headers["sec-websocket-version"] === "13" &&
+    keyPattern.test(headers["sec-websocket-key"] ?? "");
+  if (upgrade === undefined || !isAsked)
     fail("ValueError", "this address takes a WebSocket (version 13) and nothing else");
-  return {
-    accept() {
-      const { socket } = upgrade;
-      reply.hijack();
-      reply.raw.detachSocket(socket);
-      socket.setNoDelay(true);
-      socket.write(
-        "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n" +
-          `Sec-WebSocket-Accept: ${acceptOf(key)}\r\n\r\n`,
-      );
-      return upgrade;
-    },
+  const server = new WebSocketServer({ ...socketOptions, noServer: true, clientTracking: false });
+  return (lead: (socket: WebSocket) => void): void => {
+    reply.hijack();
+    reply.raw.detachSocket(upgrade.socket);
+    server.handleUpgrade(raw, upgrade.socket, upgrade.head, lead);
   };
 }

@@ -1,7 +1,7 @@
 import { fail } from "../../../common/errors.ts";
 import type { InputOf } from "../../../common/operation.ts";
 import type { clusterOperations as rows } from "../../../contract/operations/clusters.ts";
-import { openWebSocket } from "../../../contract/websocket.ts";
+import { streamOver } from "../../../contract/websocket.ts";
 import type { SocketReply } from "../../bind.ts";
 import type { Context } from "../../context.ts";
 import { getRunning } from "../find.ts";
@@ -24,12 +24,8 @@ export async function openSsh(ctx: Context, input: InputOf<typeof rows.ssh>): Pr
   // Read before the client is let in, which otherwise would not hear why it is turned away.
   const keys = await readKeys(ctx.config);
   return {
-    lead({ socket, head }) {
-      const way = openWebSocket(socket, {
-        side: "server",
-        head,
-        isTyped: (version ?? 0) > lastUntyped,
-      });
+    lead(socket) {
+      const way = streamOver(socket, (version ?? 0) > lastUntyped);
       way.on("error", (error) => ctx.log.debug({ err: error }, "WebSocket broke"));
       serveSsh(ctx, { cluster, rank, keys }, way).catch((error) => {
         ctx.log.warn({ err: error }, "SSH is not served");
