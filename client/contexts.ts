@@ -1,7 +1,6 @@
-import { mkdirSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { AppError, errorCodeOf, fail } from "../common/errors.ts";
-import { readNamed } from "../common/files.ts";
+import { readNamed, replaceFile } from "../common/files.ts";
 import { readEndpoint } from "./endpoint.ts";
 
 /** A control plane by name: where it is, and what calls to it carry. */
@@ -47,16 +46,12 @@ export function readContexts(home: { readonly home: string }): Contexts {
 
 /** Replaces the contexts of a home. */
 export function writeContexts(home: { readonly home: string }, contexts: Contexts): void {
-  const file = contextsFileOf(home);
-  const draft = `${file}.${process.pid}.new`;
   const shown = Object.entries(contexts.contexts).map(([name, { tokenFile, ...context }]) => [
     name,
     { ...context, ...(tokenFile !== undefined && { token_file: tokenFile }) },
   ]);
   const text = JSON.stringify({ ...contexts, contexts: Object.fromEntries(shown) }, null, 2);
-  mkdirSync(home.home, { recursive: true, mode: 0o700 });
-  writeFileSync(draft, `${text}\n`, { mode: 0o600 });
-  renameSync(draft, file);
+  replaceFile(contextsFileOf(home), `${text}\n`);
 }
 
 /** The context of a name; throws `NotFoundError` that names those there are. */

@@ -1,16 +1,7 @@
 import { hash } from "node:crypto";
-import {
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  type Stats,
-  statSync,
-  writeFileSync,
-} from "node:fs";
+import { readdirSync, readFileSync, rmSync, type Stats, statSync } from "node:fs";
 import { join } from "node:path";
-import { digestOf } from "./local-files.ts";
+import { fileDigestOf, replaceFile } from "../common/files.ts";
 
 /** Digests of files that look as they did when they were read last. */
 export interface Digests {
@@ -57,7 +48,7 @@ export function openDigests(folder: string | undefined, roots: readonly string[]
     },
     async read(path, { size, mtimeMs, ctimeMs, ino }) {
       const isSmall = size <= smallBytes;
-      const sha256 = isSmall ? hash("sha256", readFileSync(path)) : await digestOf(path);
+      const sha256 = isSmall ? hash("sha256", readFileSync(path)) : await fileDigestOf(path);
       if (now - Math.max(mtimeMs, ctimeMs) <= settledMs) isSettled = false;
       else after.set(path, [sha256, size, mtimeMs, ctimeMs, ino]);
       isChanged = true;
@@ -68,9 +59,7 @@ export function openDigests(folder: string | undefined, roots: readonly string[]
       const blob = isSettled ? `${look} ${blobId}` : "";
       if (!isChanged && blob === blobBefore) return;
       try {
-        mkdirSync(folder, { recursive: true, mode: 0o700 });
-        writeFileSync(`${file}.new`, `${blob}\n${JSON.stringify([...after])}`, { mode: 0o600 });
-        renameSync(`${file}.new`, file);
+        replaceFile(file, `${blob}\n${JSON.stringify([...after])}`);
         dropOld(folder, now);
       } catch {}
     },

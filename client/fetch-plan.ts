@@ -1,9 +1,10 @@
 import { readlink } from "node:fs/promises";
 import { join, posix } from "node:path";
 import { fail } from "../common/errors.ts";
+import { fileDigestOf } from "../common/files.ts";
 import { type Entry, type FileEntry, Listed, leadsOut } from "../contract/files-api.ts";
 import { parseLine } from "../contract/frames.ts";
-import { digestOf, findStats } from "./local-files.ts";
+import { findStats } from "./local-files.ts";
 
 type Link = Extract<Entry, { kind: "link" }>;
 
@@ -105,7 +106,7 @@ async function considerFile(plan: Draft, entry: FileEntry): Promise<void> {
   const there = join(plan.root, entry.path);
   const stats = await findStats(there);
   if (stats?.isDirectory()) inTheWay(there, "a file");
-  if (!stats?.isFile() || stats.size !== entry.size || (await digestOf(there)) !== entry.sha256)
+  if (!stats?.isFile() || stats.size !== entry.size || (await fileDigestOf(there)) !== entry.sha256)
     plan.files.push(entry);
   else if ((stats.mode & 0o777) !== entry.mode) plan.modes.push(entry);
 }

@@ -1,7 +1,5 @@
-import { createHash } from "node:crypto";
-import { createReadStream, type Stats } from "node:fs";
+import type { Stats } from "node:fs";
 import { lstat } from "node:fs/promises";
-import { pipeline } from "node:stream/promises";
 import { AppError, errorCodeOf } from "../common/errors.ts";
 
 /** Throws what the system said about a file that was to be written, with the file's name. */
@@ -18,11 +16,4 @@ export async function findStats(path: string): Promise<Stats | undefined> {
     if (["ENOENT", "ENOTDIR"].includes(errorCodeOf(error) ?? "")) return undefined;
     throw error;
   });
-}
-
-/** The digest of a file's content. */
-export async function digestOf(path: string): Promise<string> {
-  const hash = createHash("sha256");
-  await pipeline(createReadStream(path), hash);
-  return hash.digest("hex");
 }

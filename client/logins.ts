@@ -1,5 +1,6 @@
-import { mkdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { rmSync } from "node:fs";
+import { join } from "node:path";
+import { replaceFile } from "../common/files.ts";
 import { type Context, type Contexts, readContexts, writeContexts } from "./contexts.ts";
 
 interface Home {
@@ -19,9 +20,7 @@ export function keepLogin(
   isUsed: boolean,
 ): void {
   const file = loginFileOf(home, name);
-  mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
-  writeFileSync(`${file}.new`, `${secret}\n`, { mode: 0o600 });
-  renameSync(`${file}.new`, file);
+  replaceFile(file, `${secret}\n`);
   keepContext(home, name, { ...context, tokenFile: file }, isUsed);
 }
 

@@ -1,15 +1,7 @@
-import {
-  chmodSync,
-  existsSync,
-  mkdirSync,
-  readFileSync,
-  realpathSync,
-  renameSync,
-  rmSync,
-  writeFileSync,
-} from "node:fs";
-import { dirname, join } from "node:path";
+import { existsSync, readFileSync, realpathSync, rmSync } from "node:fs";
+import { join } from "node:path";
 import { messageOf } from "../common/errors.ts";
+import { replaceFile } from "../common/files.ts";
 import { envNames, product } from "../common/product.ts";
 import { clusterOperations } from "../contract/operations/clusters.ts";
 import type { ClusterStatusRecord } from "../contract/records/clusters.ts";
@@ -76,8 +68,8 @@ function writeEntry(
 ): void {
   const { ssh_user: user, ssh_private_key_content: key, ssh_host_key: hostKey } = credentials ?? {};
   if (key === undefined || hostKey === undefined) return;
-  write(keyOf(place, name), key);
-  write(hostKeyOf(place, name), `${product.word} ${hostKey}\n`);
+  replaceFile(keyOf(place, name), key);
+  replaceFile(hostKeyOf(place, name), `${product.word} ${hostKey}\n`);
   const entries = Array.from({ length: nodes }, (_, rank) => {
     const lines = [
       `Host ${rank === 0 ? name : `${name}-worker${rank}`}`,
@@ -92,7 +84,7 @@ function writeEntry(
     return `${lines.join("\n  ")}\n`;
   });
   const comment = `# Written by ${product.word}, which removes it once ${name} is down.\n`;
-  write(entryOf(place, name), comment + entries.join("\n"));
+  replaceFile(entryOf(place, name), comment + entries.join("\n"));
 }
 
 /** SSH gives `%` a meaning, and a shell all else. */
@@ -121,14 +113,5 @@ function include({ folder, config }: Place): void {
   const known = existsSync(config) ? readFileSync(config, "utf8") : "";
   if (known.split("\n").some((one) => one.trim() === line)) return;
   const file = existsSync(config) ? realpathSync(config) : config;
-  write(file, `# Added by ${product.word}: the ways to its clusters.\n${line}\n\n${known}`);
-}
-
-/** Whole or not at all, for its owner alone. */
-function write(file: string, text: string): void {
-  const draft = join(dirname(file), `.${process.pid}.new`);
-  mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
-  writeFileSync(draft, text, { mode: 0o600 });
-  chmodSync(draft, 0o600);
-  renameSync(draft, file);
+  replaceFile(file, `# Added by ${product.word}: the ways to its clusters.\n${line}\n\n${known}`);
 }

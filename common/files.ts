@@ -1,6 +1,18 @@
-import { closeSync, constants, fstatSync, openSync, readSync } from "node:fs";
-import { mkdir, open, statfs } from "node:fs/promises";
-import { dirname } from "node:path";
+import { createHash } from "node:crypto";
+import {
+  closeSync,
+  constants,
+  createReadStream,
+  fstatSync,
+  mkdirSync,
+  openSync,
+  readSync,
+  renameSync,
+  writeFileSync,
+} from "node:fs";
+import { mkdir, open, stat, statfs } from "node:fs/promises";
+import { basename, dirname, join } from "node:path";
+import { pipeline } from "node:stream/promises";
 import { AppError, errorCodeOf, fail } from "./errors.ts";
 
 /** Where a file comes from that somebody named. */
@@ -46,6 +58,29 @@ const chunkBytes = 64 * 1024;
 
 /** Files up to this size are read and written at once: for each of many of them a stream takes longer. */
 export const smallFileBytes = 64 * 1024;
+
+/** The SHA-256 of a file's content. */
+export async function fileDigestOf(file: string): Promise<string> {
+  const hash = createHash("sha256");
+  await pipeline(createReadStream(file), hash);
+  return hash.digest("hex");
+}
+
+/** Whether a path leads to a folder. */
+export const isFolder = (path: string): Promise<boolean> =>
+  stat(path).then(
+    (stats) => stats.isDirectory(),
+    () => false,
+  );
+
+/** Writes a file whole or not at all, for its owner alone; its folder is made. */
+export function replaceFile(file: string, text: string): void {
+  const folder = dirname(file);
+  const draft = join(folder, `.${basename(file)}.${process.pid}.new`);
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  writeFileSync(draft, text, { mode: 0o600 });
+  renameSync(draft, file);
+}
 
 /** For `catch`: a value in place of what was to be done with a file that is not there. */
 export const ifMissing =

@@ -1,8 +1,8 @@
 import { randomUUID } from "node:crypto";
 import { constants } from "node:fs";
-import { mkdir, open, readFile, rename, rm, writeFile } from "node:fs/promises";
+import { open, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { dirname } from "node:path";
-import { flush, ifMissing } from "../common/files.ts";
+import { flush, ifMissing, makeFolder } from "../common/files.ts";
 import { punchHole, readFrom, readOn, sizeOf } from "../common/growing-file.ts";
 import { type Gap, gapLine, gapOf as hookLogGap } from "../contract/hooks.ts";
 
@@ -43,14 +43,6 @@ async function saveState(file: string, state: CopyState): Promise<void> {
     throw error;
   });
   await flush(dirname(file));
-}
-
-/** Makes a folder with those above it; resolves once they are on disk. */
-async function makeFolder(folder: string): Promise<void> {
-  const first = await mkdir(folder, { recursive: true, mode: 0o700 });
-  if (first === undefined) return;
-  for (let made = folder; made.length >= first.length; made = dirname(made))
-    await flush(dirname(made));
 }
 
 interface CopyOptions {

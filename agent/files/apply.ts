@@ -1,7 +1,8 @@
 import { constants } from "node:fs";
-import { chmod, copyFile, mkdir, rename, rm, rmdir, stat, symlink, unlink } from "node:fs/promises";
+import { chmod, copyFile, mkdir, rename, rm, rmdir, symlink, unlink } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { AppError, type ErrorType, errorCodeOf } from "../../common/errors.ts";
+import { isFolder } from "../../common/files.ts";
 import type { FileEntry } from "../../contract/files-api.ts";
 import type { Agent } from "../context.ts";
 import { contentOf } from "./contents.ts";
@@ -40,16 +41,10 @@ function countUses(files: readonly FileEntry[]): Map<string, number> {
 
 async function makeFolder(there: string): Promise<void> {
   const stats = await findStats(there);
-  if (stats !== undefined && !(await leadsToFolder(there))) await unlink(there);
+  // Whoever put a link to a folder there wants the files behind it.
+  if (stats !== undefined && !(await isFolder(there))) await unlink(there);
   await mkdir(there, { recursive: true });
 }
-
-/** Whoever put a link to a folder there wants the files behind it. */
-const leadsToFolder = (path: string): Promise<boolean> =>
-  stat(path).then(
-    (stats) => stats.isDirectory(),
-    () => false,
-  );
 
 /** Puts a content at a path: the file itself, or a copy of it. */
 async function place(

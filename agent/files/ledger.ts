@@ -1,8 +1,7 @@
 import { createHash } from "node:crypto";
-import { createReadStream, realpathSync, type Stats } from "node:fs";
+import { realpathSync, type Stats } from "node:fs";
 import { mkdir, readdir, readFile, rename, writeFile } from "node:fs/promises";
 import { basename, dirname, join, relative } from "node:path";
-import { pipeline } from "node:stream/promises";
 import { ifMissing } from "../../common/files.ts";
 import type { Entry } from "../../contract/files-api.ts";
 import type { Agent } from "../context.ts";
@@ -106,13 +105,6 @@ export function realOf(path: string): string {
 
 /** A path without links on the way to it, as the kernel lists mounts. */
 export const withRealParent = (path: string): string => join(realOf(dirname(path)), basename(path));
-
-/** The digest of a file's content. */
-export async function digestOf(file: string): Promise<string> {
-  const hash = createHash("sha256");
-  await pipeline(createReadStream(file), hash);
-  return hash.digest("hex");
-}
 
 /** Where it is written what offers put at each destination. */
 export const placedFolder = ({ config }: Pick<Agent, "config">): string =>

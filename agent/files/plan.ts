@@ -3,8 +3,9 @@ import { lstat, readlink } from "node:fs/promises";
 import { join } from "node:path";
 import { setImmediate } from "node:timers/promises";
 import { errorCodeOf } from "../../common/errors.ts";
+import { fileDigestOf } from "../../common/files.ts";
 import type { Entry, FileEntry } from "../../contract/files-api.ts";
-import { digestOf, type FileIndex, type Placed, stampOf } from "./ledger.ts";
+import { type FileIndex, type Placed, stampOf } from "./ledger.ts";
 
 /** What must be done so that a destination is what a manifest says. */
 export interface FilePlan {
@@ -113,7 +114,7 @@ function holds(
 ): boolean | Promise<boolean> {
   if (!stats.isFile() || stats.size !== size) return false;
   if (known?.kind === "file" && known.stamp === stamp) return known.sha256 === sha256;
-  return digestOf(path).then((digest) => digest === sha256);
+  return fileDigestOf(path).then((digest) => digest === sha256);
 }
 
 const isLinkTo = async (path: string, stats: Stats, target: string): Promise<boolean> =>

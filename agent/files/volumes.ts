@@ -1,11 +1,11 @@
 import { execFile } from "node:child_process";
 import { createHash } from "node:crypto";
-import { mkdir, readdir, readFile, readlink, rmdir, stat, writeFile } from "node:fs/promises";
+import { mkdir, readdir, readFile, readlink, rmdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { promisify } from "node:util";
 import { AppError, errorCodeOf, fail, toAppError } from "../../common/errors.ts";
-import { ifMissing } from "../../common/files.ts";
+import { ifMissing, isFolder } from "../../common/files.ts";
 import { openTurnsByKey } from "../../common/turns.ts";
 import { type Entry, exportsFolder, VolumeSource } from "../../contract/files-api.ts";
 import { parseLine } from "../../contract/frames.ts";
@@ -41,12 +41,6 @@ async function refuseOthers(agent: Agent, place: string, target: string): Promis
   if (there !== target)
     fail("ConflictError", `${place} is a link to ${there} already; attach the volume elsewhere`);
 }
-
-const isFolder = (path: string): Promise<boolean> =>
-  stat(path).then(
-    (stats) => stats.isDirectory(),
-    () => false,
-  );
 
 async function make(folder: string): Promise<void> {
   await mkdir(folder, { recursive: true }).catch((error: unknown) => {

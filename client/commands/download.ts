@@ -1,7 +1,8 @@
-import { realpath, stat } from "node:fs/promises";
+import { realpath } from "node:fs/promises";
 import { join, posix, resolve } from "node:path";
 import { count } from "../../common/count.ts";
 import { errorCodeOf, fail } from "../../common/errors.ts";
+import { isFolder } from "../../common/files.ts";
 import { product } from "../../common/product.ts";
 import { bytesText } from "../../contract/sizes.ts";
 import type { Command } from "../catalog.ts";
@@ -91,12 +92,6 @@ function targetOf({ cwd }: World, name: string, given: string | undefined): Targ
     return kind === "folder" ? followed(here) : here;
   };
 }
-
-const isFolder = (path: string): Promise<boolean> =>
-  stat(path).then(
-    (stats) => stats.isDirectory(),
-    () => false,
-  );
 
 /** Whoever names a link to a folder means the folder. */
 const followed = (path: string): Promise<string> =>

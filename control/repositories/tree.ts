@@ -1,8 +1,6 @@
-import { createHash } from "node:crypto";
-import { createReadStream } from "node:fs";
 import { lstat, readdir, readlink } from "node:fs/promises";
 import { join } from "node:path";
-import { pipeline } from "node:stream/promises";
+import { fileDigestOf } from "../../common/files.ts";
 import type { Entry } from "../../contract/files-api.ts";
 
 /** What lies below a folder, links as links; a folder comes before what is in it. */
@@ -18,14 +16,8 @@ export async function listTree(root: string, path = ""): Promise<Entry[]> {
     else if (stats.isFile())
       entries.push({
         ...{ kind: "file", path: below, size: stats.size, mode: stats.mode & 0o777 },
-        sha256: await digestOf(place),
+        sha256: await fileDigestOf(place),
       });
   }
   return entries;
-}
-
-async function digestOf(file: string): Promise<string> {
-  const hash = createHash("sha256");
-  await pipeline(createReadStream(file), hash);
-  return hash.digest("hex");
 }
