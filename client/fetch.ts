@@ -1,6 +1,5 @@
 import { chmod, mkdir, rename, rm, statfs, symlink } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { setTimeout as sleep } from "node:timers/promises";
 import { fail } from "../common/errors.ts";
 import { type FileEntry, mostStretches, type Stretch, StretchHead } from "../contract/files-api.ts";
 import { linesOf, openFrames, parseLine } from "../contract/frames.ts";
@@ -8,9 +7,8 @@ import { clusterOperations } from "../contract/operations/clusters.ts";
 import { bytesText } from "../contract/sizes.ts";
 import { partOf, receivePart, sizeOfPart } from "./fetch-part.ts";
 import { type FetchPlan, planFetch, type Target } from "./fetch-plan.ts";
-import { mayPass, reconnectDelaysMs } from "./follow.ts";
+import { mayPass, patiently } from "./follow.ts";
 import { cannotWrite } from "./local-files.ts";
-
 import type { Client } from "./sdk.ts";
 
 /** Something on a node, and how to get at it. */
@@ -42,13 +40,16 @@ export async function fetchFiles(
   target: Target,
   watcher: Watcher,
 ): Promise<FetchPlan> {
+  let isThere = false;
   for (let round = 1; round <= mostRounds; round += 1) {
     const lookAgain = (heard: () => void) =>
       look(source, target, (listed) => {
+        isThere = true;
         heard();
         watcher.looking(listed);
       });
-    const plan = await patiently(source.signal, lookAgain, { isThere: round > 1 });
+    // A control plane that has not been there yet is not waited for.
+    const plan = await patiently(lookAgain, source, (...error) => isThere && mayPass(...error));
     watcher.begins(plan);
     await makeFolders(plan);
     await checkRoom(plan);
@@ -104,11 +105,13 @@ async function bringContents(
   const todo = new Set(files);
   const task = { root, todo, isAsListed: true, wholeBytes: 0 };
   while (todo.size > 0)
-    await patiently(source.signal, (heard) =>
-      bringSome(source, task, (bytes) => {
-        heard();
-        came(bytes);
-      }),
+    await patiently(
+      (heard) =>
+        bringSome(source, task, (bytes) => {
+          heard();
+          came(bytes);
+        }),
+      source,
     );
   return task.isAsListed;
 }
@@ -169,29 +172,4 @@ async function putLink(there: string, target: string): Promise<void> {
   await rm(part, { force: true });
   await symlink(target, part);
   await rename(part, there);
-}
-
-/**
- * Works again when the connection broke, unless several tries in a row bring nothing. A control plane that has not
- * been there yet is not waited for.
- */
-async function patiently<T>(
-  signal: AbortSignal,
-  work: (heard: () => void) => Promise<T>,
-  { isThere = true }: { isThere?: boolean } = {},
-): Promise<T> {
-  let failures = isThere ? 0 : reconnectDelaysMs.length;
-  const heard = () => {
-    failures = 0;
-  };
-  for (;;) {
-    try {
-      return await work(heard);
-    } catch (error) {
-      const delayMs = reconnectDelaysMs[failures];
-      if (delayMs === undefined || !mayPass(error, signal)) throw error;
-      failures += 1;
-      await sleep(delayMs, undefined, { signal });
-    }
-  }
 }

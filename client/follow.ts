@@ -83,8 +83,32 @@ async function readPieces(stream: OpenStream, sink: Sink, position: Position): P
   for (const piece of decoder.end()) await take(piece);
 }
 
+/**
+ * Works again after an interruption, unless it will not pass, or several tries in a row brought nothing; those before
+ * `heard` is called do not count.
+ */
+export async function patiently<T>(
+  work: (heard: () => void) => Promise<T>,
+  { signal, delaysMs = reconnectDelaysMs }: FollowOptions,
+  passes: (error: unknown, signal: AbortSignal) => boolean = mayPass,
+): Promise<T> {
+  let failures = 0;
+  const heard = () => {
+    failures = 0;
+  };
+  for (;;)
+    try {
+      return await work(heard);
+    } catch (error) {
+      const delayMs = delaysMs[failures];
+      if (delayMs === undefined || !passes(error, signal)) throw error;
+      failures += 1;
+      await sleep(delayMs, undefined, { signal });
+    }
+}
+
 /** Whether an interruption may pass: our errors say so themselves, a broken connection does. */
-export function mayPass(error: unknown, signal: AbortSignal): boolean {
+export function mayPass(error: unknown, signal: AbortSignal): error is AppError {
   if (signal.aborted) return false;
   return error instanceof AppError && errorTypes[error.type].retry;
 }

@@ -1,6 +1,5 @@
 import type { Duplex } from "node:stream";
-import { setTimeout as sleep } from "node:timers/promises";
-import { AppError, errorTypes, fail } from "../common/errors.ts";
+import { fail } from "../common/errors.ts";
 import {
   type GivenInputOf,
   isStored,
@@ -16,7 +15,14 @@ import type { EventRecord } from "../contract/records/events.ts";
 import { isLocal } from "./endpoint.ts";
 import { type EventsInput, type EventsOptions, followEvents } from "./events.ts";
 import { failureOfRecord } from "./failures.ts";
-import { type FollowOptions, follow, reconnectDelaysMs, type Sink } from "./follow.ts";
+import {
+  type FollowOptions,
+  follow,
+  mayPass,
+  patiently,
+  reconnectDelaysMs,
+  type Sink,
+} from "./follow.ts";
 import { patient } from "./patience.ts";
 import { type CallerFields, questionOf } from "./question.ts";
 import { type Answer, openTransport, type Question, type Transport } from "./transport.ts";
@@ -234,23 +240,8 @@ async function getResult<T>(link: Link, id: RequestId<T>): Promise<T> {
 }
 
 /** Tries again what may be repeated, as long as only the connection is to blame. */
-async function persist<T>(
-  run: () => Promise<T>,
-  { signal, delaysMs = reconnectDelaysMs }: FollowOptions,
-): Promise<T> {
-  for (const delayMs of delaysMs) {
-    try {
-      return await run();
-    } catch (error) {
-      if (signal.aborted || !isLost(error)) throw error;
-      await sleep(delayMs, undefined, { signal });
-    }
-  }
-  return run();
-}
-
-const isLost = (error: unknown) =>
-  error instanceof AppError && error.cause !== undefined && errorTypes[error.type].retry;
+const persist = <T>(run: () => Promise<T>, following: FollowOptions): Promise<T> =>
+  patiently(run, following, (error, signal) => mayPass(error, signal) && error.cause !== undefined);
 
 async function bytesOf(form: FormData) {
   const sent = new Response(form);

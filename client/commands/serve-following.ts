@@ -1,11 +1,11 @@
-import { setTimeout as sleep } from "node:timers/promises";
 import { fail } from "../../common/errors.ts";
 import type { ReplicaInfo, ServiceStatusRecord } from "../../contract/records/services.ts";
 import { openAlarm } from "../alarm.ts";
 import { interruptedExit } from "../declined.ts";
-import { mayPass, reconnectDelaysMs } from "../follow.ts";
+import { patiently } from "../follow.ts";
 import { openProgress, type Progress } from "../progress.ts";
 import { listServices } from "../services.ts";
+import { tellCommands } from "../ways.ts";
 import type { World } from "../world.ts";
 import { isLost } from "./detached.ts";
 import { howMany, isAmiss, isReady, openReasons } from "./serve-reasons.ts";
@@ -49,8 +49,10 @@ export async function followService(
 function tellGoesOn({ terminal, signal }: World, name: string): void {
   const when = signal.aborted ? "" : ", even while the control plane is down";
   terminal.note(`Service ${name} keeps running${when}.`);
-  terminal.note(`  ${terminal.paintNote("dim", "look".padEnd(8))}outrigger serve status ${name}`);
-  terminal.note(`  ${terminal.paintNote("dim", "down".padEnd(8))}outrigger serve down ${name}`);
+  tellCommands(terminal, [
+    ["look", `outrigger serve status ${name}`],
+    ["down", `outrigger serve down ${name}`],
+  ]);
 }
 
 async function untilReached(
@@ -75,16 +77,8 @@ async function untilReached(
 /** How the service is now; a control plane that is away for a moment is waited for. */
 async function look(world: World, name: string): Promise<ServiceStatusRecord> {
   const client = await world.connect();
-  for (let failures = 0; ; failures += 1) {
-    try {
-      const [service] = await listServices(client, [name]);
-      return service ?? fail("NotFoundError", `service ${name} is gone: it was taken down`);
-    } catch (error) {
-      const delayMs = reconnectDelaysMs[failures];
-      if (delayMs === undefined || !mayPass(error, world.signal)) throw error;
-      await sleep(delayMs, undefined, { signal: world.signal });
-    }
-  }
+  const [service] = await patiently(() => listServices(client, [name]), world);
+  return service ?? fail("NotFoundError", `service ${name} is gone: it was taken down`);
 }
 
 /** Tells each change of a replica once; those of older versions only from the second look on. */
