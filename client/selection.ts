@@ -46,6 +46,17 @@ interface Named {
   readonly name: string;
 }
 
+/** A sort of things that control lists as a whole. */
+export const kindOf = <Row extends Named>(
+  noun: string,
+  lister: string,
+  listAll: (client: Client) => Promise<readonly Row[]>,
+  missing: ErrorType = "NotFoundError",
+): Kind<Row> => ({
+  ...{ noun, lister, missing },
+  list: async (client, names) => namedBy(names, await listAll(client)),
+});
+
 const clusters: Kind<ClusterStatusRecord> = {
   noun: "cluster",
   missing: "ClusterDoesNotExist",

@@ -6,7 +6,7 @@ import { getRecipe } from "../entrypoint.ts";
 import { readBytes } from "../named-file.ts";
 import { recipeForm } from "../output/recipes.ts";
 import { ago, type Column } from "../rendering.ts";
-import { type Kind, namedBy, type SelectionOptions } from "../selection.ts";
+import { kindOf, type SelectionOptions } from "../selection.ts";
 import type { Run, World } from "../world.ts";
 import { directAction, tellActions } from "./actions.ts";
 import { answerOne, listing, type OutputOptions } from "./answers.ts";
@@ -84,12 +84,7 @@ export const remove = (world: World, names: Words, options: SelectionOptions) =>
     if (!isDone) fail("PermissionDeniedError", `recipe ${name} is not yours`);
   });
 
-const recipes: Kind<RecipeRecord> = {
-  noun: "recipe",
-  missing: "NotFoundError",
-  lister: "recipes list",
-  list: async (client, names) => namedBy(names, await client.callAndGet(rows.list, {})),
-};
+const recipes = kindOf("recipe", "recipes list", (client) => client.callAndGet(rows.list, {}));
 
 /** `outrigger recipes pin`. */
 export const pin = (world: World, [name = ""]: Words) => setPinned(world, name, true);

@@ -2,7 +2,7 @@ import type { OutputOf } from "../../common/operation.ts";
 import { storageOperations as rows } from "../../contract/operations/storage.ts";
 import { placeOf, storageForm } from "../output/storage.ts";
 import { ago, type Column } from "../rendering.ts";
-import { type Kind, namedBy, type SelectionOptions } from "../selection.ts";
+import { kindOf, type SelectionOptions } from "../selection.ts";
 import type { World } from "../world.ts";
 import { listing } from "./answers.ts";
 import { deleteSelected } from "./directly.ts";
@@ -30,9 +30,4 @@ export const remove = (world: World, words: Words, options: SelectionOptions): P
     client.callAndGet(rows.delete, { name }),
   );
 
-const storages: Kind<Storage> = {
-  noun: "storage",
-  missing: "NotFoundError",
-  lister: "storage ls",
-  list: async (client, names) => namedBy(names, await client.callAndGet(rows.list, {})),
-};
+const storages = kindOf("storage", "storage ls", (client) => client.callAndGet(rows.list, {}));

@@ -3,8 +3,7 @@ import { tokenOperations as rows } from "../../contract/operations/tokens.ts";
 import type { Command } from "../catalog.ts";
 import { newTokenForm, roleForm, type TokenRecord, tokenForm } from "../output/access.ts";
 import { ago, type Column } from "../rendering.ts";
-import type { Client } from "../sdk.ts";
-import { agree, type Kind, namedBy, requireAll, type SelectionOptions } from "../selection.ts";
+import { agree, kindOf, requireAll, type SelectionOptions } from "../selection.ts";
 import type { World } from "../world.ts";
 import { answerOne, listing, type OutputOptions } from "./answers.ts";
 import { deleteSelected } from "./directly.ts";
@@ -82,27 +81,13 @@ export const remove = (world: World, words: Words, options: SelectionOptions): P
     client.call(rows.delete, { token_id: id }),
   );
 
-interface NamedToken {
-  readonly id: string;
-  readonly name: string;
-}
-
-async function listNamed(client: Client, words: Words): Promise<NamedToken[]> {
-  const found = await client.call(rows.list, {});
-  const named = found.map(({ token_id: id, token_name: name }) => ({ id, name }));
-  return namedBy(words, named);
-}
-
 /** The token of this name; throws `NotFoundError`. */
-async function getToken(world: World, name: string): Promise<NamedToken> {
-  const found = (await listNamed(await world.connect(), [])).filter((one) => one.name === name);
+async function getToken(world: World, name: string): Promise<{ id: string; name: string }> {
+  const found = await tokens.list(await world.connect(), [name]);
   await requireAll(world, [name], found, tokens);
-  return found[0] ?? { id: name, name };
+  return found.find((one) => one.name === name) ?? { id: name, name };
 }
 
-const tokens: Kind<NamedToken> = {
-  noun: "token",
-  missing: "NotFoundError",
-  lister: "tokens list",
-  list: listNamed,
-};
+const tokens = kindOf("token", "tokens list", async (client) =>
+  (await client.call(rows.list, {})).map(({ token_id: id, token_name: name }) => ({ id, name })),
+);

@@ -5,8 +5,7 @@ import type { Command } from "../catalog.ts";
 import { userForm } from "../output/access.ts";
 import { readPassword } from "../passwords.ts";
 import { ago, type Column } from "../rendering.ts";
-import type { Client } from "../sdk.ts";
-import { type Kind, namedBy, requireAll, type SelectionOptions } from "../selection.ts";
+import { kindOf, requireAll, type SelectionOptions } from "../selection.ts";
 import type { World } from "../world.ts";
 import { directAction, tellActions } from "./actions.ts";
 import { listing } from "./answers.ts";
@@ -57,7 +56,7 @@ export const update: Command<"users update"> = async (
   if (role === null && !setsPassword)
     fail("UsageError", "say what to change: --role ROLE, --password or --password-stdin");
   const client = await world.connect();
-  const [user] = await listNamed(client, [name]);
+  const [user] = await users.list(client, [name]);
   await requireAll(world, [name], user ? [user] : [], users);
   const password = setsPassword ? await readPassword(world, passwordStdin) : null;
   await client.call(rows.update, { user_id: user?.id ?? "", role, password });
@@ -71,19 +70,6 @@ export const remove = (world: World, words: Words, options: SelectionOptions): P
     client.call(rows.delete, { user_id: id }),
   );
 
-interface NamedUser extends UserRecord {
-  readonly name: string;
-}
-
-async function listNamed(client: Client, words: Words): Promise<NamedUser[]> {
-  const found = await client.call(rows.list, {});
-  const named = found.map((user) => ({ ...user, name: user.name ?? user.id }));
-  return namedBy(words, named);
-}
-
-const users: Kind<NamedUser> = {
-  noun: "user",
-  missing: "NotFoundError",
-  lister: "users list",
-  list: listNamed,
-};
+const users = kindOf("user", "users list", async (client) =>
+  (await client.call(rows.list, {})).map((user) => ({ ...user, name: user.name ?? user.id })),
+);

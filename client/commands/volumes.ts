@@ -6,7 +6,7 @@ import { readVolume } from "../../contract/volume.ts";
 import { entrypointOf } from "../entrypoint.ts";
 import { placeOf, volumeForm } from "../output/volumes.ts";
 import { ago, type Column } from "../rendering.ts";
-import { type Kind, namedBy, type SelectionOptions } from "../selection.ts";
+import { kindOf, type SelectionOptions } from "../selection.ts";
 import type { World } from "../world.ts";
 import { listing } from "./answers.ts";
 import { carryOut } from "./carry-out.ts";
@@ -69,9 +69,9 @@ export const remove = (
     client.callAndGet(rows.delete, { names: [name], purge }),
   );
 
-const volumes: Kind<VolumeRecord> = {
-  noun: "volume",
-  missing: "VolumeNotFoundError",
-  lister: "volumes ls",
-  list: async (client, names) => namedBy(names, await client.callAndGet(rows.list, {})),
-};
+const volumes = kindOf(
+  "volume",
+  "volumes ls",
+  (client) => client.callAndGet(rows.list, {}),
+  "VolumeNotFoundError",
+);
