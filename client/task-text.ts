@@ -12,6 +12,7 @@ import {
 } from "yaml";
 import { fail } from "../common/errors.ts";
 import { readNamed } from "../common/files.ts";
+import { tasksOf } from "../contract/task/header.ts";
 import { formatIssues } from "../contract/task/issues.ts";
 import { splitParts } from "../contract/task/parts.ts";
 import { parseYaml } from "../contract/task/yaml-text.ts";
@@ -94,8 +95,7 @@ export function toTaskText(source: string, options: TaskOptions, place: TaskPlac
   refuseUnsound(source);
   const documents = documentsOf(source);
   if (documents.length === 0) documents.push(parseDocument("{}"));
-  for (const document of documents) {
-    if (isHeader(document, documents.length)) continue;
+  for (const document of tasksOf(documents)) {
     mergeOptions(document, options);
     mergeValues(document, "envs", place.env);
     mergeValues(document, "secrets", place.secrets);
@@ -113,15 +113,16 @@ function refuseUnsound(source: string): void {
 }
 
 /** The documents of a text, also where a key is given twice: `refuseUnsound` names it. */
-const documentsOf = (text: string) => [...parseAllDocuments(text, { uniqueKeys: false })];
+const documentsOf = (text: string): Document[] => [
+  ...parseAllDocuments(text, { uniqueKeys: false }),
+];
 
 /** The task with what control must know of uploaded files: each lies in the archive by its own path. */
 export function withUploadedPaths(text: string, paths: readonly string[]): string {
   const documents = documentsOf(text);
   const mapping = Object.fromEntries(paths.map((path) => [path, path]));
-  for (const document of documents)
-    if (!isHeader(document as Document, documents.length))
-      document.set("file_mounts_mapping", document.createNode(mapping));
+  for (const document of tasksOf(documents))
+    document.set("file_mounts_mapping", document.createNode(mapping));
   return documents.map(String).join("");
 }
 
@@ -157,13 +158,6 @@ export function localPathsOf(taskText: string): string[] {
     );
     return [workdir, ...sources, ...tls].filter(isLocalPath);
   });
-}
-
-/** A first document that only names what follows, as clients of this protocol send it. */
-function isHeader(document: Document, documents: number): boolean {
-  if (documents < 2 || !isMap(document.contents)) return false;
-  const headerKeys = ["name", "execution", "primary_tasks", "termination_delay"];
-  return document.contents.items.every((pair) => headerKeys.includes(String(pair.key)));
 }
 
 function mergeOptions(document: Document, options: TaskOptions): void {

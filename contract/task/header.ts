@@ -1,3 +1,4 @@
+import { type Document, isMap } from "yaml";
 import { asText } from "./amounts.ts";
 import { child, gives, type Place, refuse } from "./place.ts";
 import { choice, isMapping, keysOf, listOf, readFields, reads, text } from "./readers.ts";
@@ -26,6 +27,15 @@ export function isHeader(keys: readonly string[] | undefined, parts: number): bo
   if (keys === undefined) return false;
   if (keys.some((key) => headerKeys.includes(key))) return true;
   return parts > 1 && keys.every((key) => key === "name");
+}
+
+/** The parts of a document that are tasks: there may be a header before them. */
+export function tasksOf(documents: readonly Document[]): readonly Document[] {
+  const filled = documents.filter(({ contents }) => contents !== null);
+  const [first] = filled;
+  if (first === undefined) return documents.slice(-1);
+  const keys = isMap(first.contents) ? Object.keys(first.toJS() ?? {}) : undefined;
+  return isHeader(keys, filled.length) ? filled.slice(1) : filled;
 }
 
 const delay = reads(

@@ -1,12 +1,12 @@
 import { basename } from "node:path";
 import { type Document, isMap, isSeq, parseAllDocuments, type YAMLMap } from "yaml";
 import { fail } from "../../common/errors.ts";
+import { tasksOf } from "../../contract/task/header.ts";
 import { isWithin } from "../../contract/task/infra.ts";
 import { readTask, type Task } from "../../contract/task.ts";
 import type { Call } from "../bind.ts";
 import type { Ground } from "../ground.ts";
 import { infraOf } from "../offer-words.ts";
-import { tasksOf } from "../workspaces/defaults.ts";
 import type { Volume } from "./schema.ts";
 import { findVolume, getReadyVolume } from "./store.ts";
 

@@ -1,5 +1,5 @@
 import { type Document, isMap, parseAllDocuments } from "yaml";
-import { isHeader } from "../../contract/task/header.ts";
+import { tasksOf } from "../../contract/task/header.ts";
 import type { Ground } from "../ground.ts";
 import { policyOf } from "./schema.ts";
 
@@ -22,15 +22,6 @@ export async function withDefaults(ctx: Ground, workspace: string, yaml: string)
   if (documents.length === 0 || documents.some(({ errors }) => errors.length > 0)) return yaml;
   for (const task of tasksOf(documents)) addTo(task, defaults);
   return documents.map(String).join("---\n");
-}
-
-/** The parts of a document that are tasks: there may be a header before them. */
-export function tasksOf(documents: readonly Document[]): readonly Document[] {
-  const filled = documents.filter(({ contents }) => contents !== null);
-  const [first] = filled;
-  if (first === undefined) return documents.slice(-1);
-  const keys = isMap(first.contents) ? Object.keys(first.toJS() ?? {}) : undefined;
-  return isHeader(keys, filled.length) ? filled.slice(1) : filled;
 }
 
 function addTo(task: Document, defaults: readonly (readonly [string, unknown])[]): void {
