@@ -1,9 +1,9 @@
-import { resolve } from "node:path";
 import { parseEnv } from "node:util";
-import { AppError, fail, messageOf } from "../common/errors.ts";
-import { readNamed } from "../common/files.ts";
+import { fail, messageOf } from "../common/errors.ts";
 import { product } from "../common/product.ts";
-import type { Env } from "./settings.ts";
+import { shellWord } from "../common/shell-word.ts";
+import { readBytes } from "./named-file.ts";
+import type { World } from "./world.ts";
 
 /** A whole number that is at least `least` and at most `most`; throws `UsageError`. */
 export const wholeNumber =
@@ -80,13 +80,13 @@ export function jobIdsOf(words: readonly string[]): number[] {
 export function variablesOf(
   pairs: readonly string[] = [],
   file: string | undefined,
-  { env, cwd }: { env: Env; cwd: string },
+  world: Pick<World, "env" | "cwd">,
 ): Record<string, string> {
-  const fromFile = file === undefined ? {} : parseFile(readText(file, cwd), file);
+  const fromFile = file === undefined ? {} : parseFile(readBytes(world, file).toString(), file);
   const given = pairs.map((pair): [string, string] => {
     const [key = "", ...rest] = pair.split("=");
     if (!/^[A-Za-z_]\w*$/.test(key)) fail("UsageError", `${key} cannot be a variable's name`);
-    const value = rest.length > 0 ? rest.join("=") : env[key];
+    const value = rest.length > 0 ? rest.join("=") : world.env[key];
     return [key, value ?? fail("UsageError", `${key} is not set here; export it first`)];
   });
   return { ...withoutGaps(fromFile), ...Object.fromEntries(given) };
@@ -108,19 +108,6 @@ function parseFile(text: string, file: string) {
   return parseEnv(text);
 }
 
-const largestFileBytes = 1024 * 1024;
-
-/** The text of a file that was named; throws `NotFoundError`, and `ValueError` for one that is too large. */
-export function readText(file: string, cwd: string): string {
-  try {
-    const named = { mostBytes: largestFileBytes, mayBePipe: true };
-    return readNamed(resolve(cwd, file), named).toString();
-  } catch (error) {
-    if (error instanceof AppError) throw error;
-    return fail("NotFoundError", `cannot read ${file}`);
-  }
-}
-
 const withoutGaps = (values: Readonly<Record<string, string | undefined>>) =>
   Object.fromEntries(
     Object.entries(values).filter((pair): pair is [string, string] => pair[1] !== undefined),
@@ -128,7 +115,7 @@ const withoutGaps = (values: Readonly<Record<string, string | undefined>>) =>
 
 /** Whether a command line holds the value of a secret, which others of this machine could read. */
 export const holdsSecret = (words: readonly string[]): boolean =>
-  originOf(words) !== originOf([]) + words.map((word) => ` ${quoted(word)}`).join("");
+  originOf(words) !== originOf([]) + words.map((word) => ` ${shellWord(word)}`).join("");
 
 /** The command line as others may see it: what was given as a secret is left out. */
 export function originOf(words: readonly string[]): string {
@@ -136,11 +123,8 @@ export function originOf(words: readonly string[]): string {
     if (words[index - 1] === "--secret") return word.replace(/=[\s\S]*/, "=<redacted>");
     return word.replace(/^(--secret=[^=]*=)[\s\S]*/, "$1<redacted>");
   });
-  return [product.word, ...shown.map(quoted)].join(" ");
+  return [product.word, ...shown.map(shellWord)].join(" ");
 }
-
-const quoted = (word: string) =>
-  /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
 
 /** A name for a cluster that was given none: `outrigger-3fa9-ana`. */
 export function madeUpName(userName: string, random: string): string {

@@ -147,5 +147,5 @@ function readJson(text: string): Fields | undefined {
   }
 }
 
-const isFields = (value: unknown): value is Fields =>
+export const isFields = (value: unknown): value is Fields =>
   typeof value === "object" && value !== null && !Array.isArray(value);

@@ -7,7 +7,10 @@ import type { World } from "./world.ts";
 const largestBytes = 1024 * 1024;
 
 /** What a file holds that the user names; throws `NotFoundError` and `UsageError`. */
-export function readBytes({ cwd, env }: World, file: string): Buffer<ArrayBuffer> {
+export function readBytes(
+  { cwd, env }: Pick<World, "cwd" | "env">,
+  file: string,
+): Buffer<ArrayBuffer> {
   const path = file.startsWith("~/") ? join(env["HOME"] ?? "~", file.slice(2)) : resolve(cwd, file);
   try {
     return Buffer.from(readNamed(path, { mostBytes: largestBytes, mayBePipe: true }));

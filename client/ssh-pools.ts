@@ -1,11 +1,11 @@
 import { basename } from "node:path";
 import { sshNodePoolOperations as rows } from "../contract/operations/ssh-node-pools.ts";
 import { readStdin } from "./entrypoint.ts";
+import { isFields } from "./failures.ts";
 import { readBytes } from "./named-file.ts";
 import { readPools } from "./pool-text.ts";
 import type { World } from "./world.ts";
 
-type Fields = Readonly<Record<string, unknown>>;
 /** The keys that were uploaded, by their file; where control has each. */
 type Uploaded = Map<string, string>;
 
@@ -31,9 +31,6 @@ export async function uploadKey(world: World, file: string, name: string): Promi
   form.set("key_file", new Blob([readBytes(world, file)]), name);
   return (await client.upload(rows.uploadKey, form)).key_path;
 }
-
-const isFields = (value: unknown): value is Fields =>
-  typeof value === "object" && value !== null && !Array.isArray(value);
 
 /** A pool or a host whose keys, and those of its hosts, are where control has them. */
 async function withKeys(world: World, one: unknown, uploaded: Uploaded): Promise<unknown> {

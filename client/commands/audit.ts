@@ -4,7 +4,7 @@ import { auditOperations as rows } from "../../contract/operations/audit.ts";
 import type { AuditEntry, AuditPage, AuditVerdict } from "../../contract/records/audit.ts";
 import type { Command, OptionsOf } from "../catalog.ts";
 import { auditForm, verdictForm } from "../output/audit.ts";
-import type { Column } from "../rendering.ts";
+import { type Column, localTime } from "../rendering.ts";
 import type { World } from "../world.ts";
 import { answerOne, answerRows, pick } from "./answers.ts";
 import { watch } from "./watch.ts";
@@ -51,9 +51,6 @@ const columns: readonly Column<AuditEntry>[] = [
   { title: "FROM", text: ({ address }) => address || "-", spare: true },
   { title: "WITH", text: ({ credential }) => credential || "-", spare: true },
 ];
-
-/** `2026-11-20 20:16:03`, in the reader's own time zone. */
-const localTime = (seconds: number) => new Date(seconds * 1_000).toLocaleString("sv-SE");
 
 /** Prints entries as they come: there may be more than fit into memory. */
 async function exportAll(world: World, options: AuditOptions): Promise<undefined> {

@@ -2,15 +2,15 @@ import { text } from "node:stream/consumers";
 import { count } from "../../common/count.ts";
 import { fail } from "../../common/errors.ts";
 import { userOperations as rows } from "../../contract/operations/users.ts";
-import { readText } from "../arguments.ts";
+import { readBytes } from "../named-file.ts";
 import { importForm } from "../output/access.ts";
 import type { Run } from "../world.ts";
 import { answerOne, type OutputOptions } from "./answers.ts";
 
 /** `outrigger users import`. */
 export const importUsers: Run<OutputOptions> = async (world, [file = ""], options) => {
-  const { terminal, cwd, streams } = world;
-  const content = file === "-" ? await text(streams.stdin) : readText(file, cwd);
+  const { terminal, streams } = world;
+  const content = file === "-" ? await text(streams.stdin) : readBytes(world, file).toString();
   const client = await world.connect();
   const result = await client.call(rows.import, { csv_content: content });
   const errors = [...result.parse_errors, ...result.creation_errors];
