@@ -1,14 +1,16 @@
 import assert from "node:assert/strict";
 import { cpSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { test } from "node:test";
+import { type TestContext, test } from "node:test";
+import { whyNoFuse } from "../helpers/fuse.ts";
+import { startHub } from "../helpers/hub-server.ts";
 import { startControl } from "../helpers/programs.ts";
+import { startS3, whyNoS3 } from "../helpers/s3-store.ts";
 
 const folder = join(import.meta.dirname, "../../examples");
 /** What this machine cannot run. */
-const unrunnable: Readonly<Record<string, string>> = {
-  "hugging-face.yaml": "it reads from Hugging Face",
-  "mounts.yaml": "it needs buckets",
+const unrunnable: Readonly<Record<string, string | false>> = {
+  "mounts.yaml": whyNoS3 || whyNoFuse,
   "service.yaml": "it installs a model server",
 };
 /** A few of them; at night, all. */
@@ -26,7 +28,7 @@ const linesOf = (name: string): string[][] =>
 
 test("the commands of examples do what their comments say", { timeout: 3_600_000 }, async (t) => {
   const env = { OUTRIGGER_LOCAL_ACCELERATORS: "H100:8", API_KEY: "k", HF_TOKEN: "k" };
-  const control = await startControl(t, { env });
+  const control = await startControl(t, { env: { ...env, ...(await storesOf(t)) } });
   cpSync(folder, join(control.home, "examples"), { recursive: true });
   for (const name of names)
     await t.test(name, { skip: unrunnable[name] ?? false }, async () => {
@@ -38,3 +40,18 @@ test("the commands of examples do what their comments say", { timeout: 3_600_000
       }
     });
 });
+
+/** What examples read from the internet, on this machine. */
+async function storesOf(t: TestContext): Promise<Record<string, string>> {
+  const hub = await startHub(t, false);
+  hub.commit({ "config.json": "{}", "model.safetensors": "w".repeat(1_000) });
+  if (whyNoS3) return { OUTRIGGER_HF_ENDPOINT: hub.url };
+  const { endpoint, keys, makeBucket } = await startS3(t);
+  for (const name of ["my-checkpoints", "my-data"]) makeBucket(name);
+  return {
+    OUTRIGGER_HF_ENDPOINT: hub.url,
+    OUTRIGGER_S3_ENDPOINT: endpoint,
+    AWS_ACCESS_KEY_ID: keys.id,
+    AWS_SECRET_ACCESS_KEY: keys.secret,
+  };
+}

@@ -10,7 +10,7 @@ export interface HubServer {
   /** Where large files lie; it is asked without a token. */
   readonly large: SourceServer;
   readonly token: string;
-  /** Files by path, for each revision of `models/ana/tiny`; every commit stays. */
+  /** Files by path, for each revision of whichever model is asked for; every commit stays. */
   commit(files: Readonly<Record<string, string>>): string;
 }
 
@@ -21,8 +21,8 @@ interface Cleaner {
 const perPage = 2;
 const lfsFrom = 10;
 
-/** Starts a hub that ends with the test; its repository is private. */
-export async function startHub(t: Cleaner): Promise<HubServer> {
+/** Starts a hub that ends with the test and has one repository, of any name. */
+export async function startHub(t: Cleaner, isPrivate = true): Promise<HubServer> {
   const large = await startSource(t);
   const token = ["hf", "secret", "token"].join("_");
   const commits = new Map<string, Readonly<Record<string, string>>>();
@@ -31,9 +31,10 @@ export async function startHub(t: Cleaner): Promise<HubServer> {
     const url = new URL(req.url ?? "", hub.url);
     const json = (body: unknown, headers = {}) =>
       void res.writeHead(200, headers).end(JSON.stringify(body));
-    if (req.headers.authorization !== `Bearer ${token}`) return void res.writeHead(401).end();
+    if (isPrivate && req.headers.authorization !== `Bearer ${token}`)
+      return void res.writeHead(401).end();
     const [, route = "", revision = "", path = ""] =
-      /^\/(?:api\/models\/)?ana\/tiny\/(revision|tree|resolve)\/([^/]+)\/?(.*)$/.exec(
+      /^\/(?:api\/models\/)?[^/]+\/[^/]+\/(revision|tree|resolve)\/([^/]+)\/?(.*)$/.exec(
         url.pathname,
       ) ?? [];
     const sha = revision === "main" ? head : revision;
