@@ -198,11 +198,13 @@ async function untilServed(root: string, server: ProcessId, signal: AbortSignal)
 
 const lineAtMost = 300;
 
-/** What a program last said, without the time. */
+/** What a program last said, without the time; of errors that mount-s3 traces back, the first cause. */
 async function lastLineOf(log: string): Promise<string | undefined> {
   const lines = (await readFile(log, "utf8").catch(() => "")).split("\n").filter(Boolean);
-  const line = lines.findLast((one) => /ERROR|Fatal|Failed/i.test(one)) ?? lines.at(-1);
-  return line?.replace(/^[\d/]+ [\d:]+ /, "").slice(0, lineAtMost);
+  const isTraced = lines.includes("Caused by:");
+  const said = isTraced ? undefined : lines.findLast((one) => /ERROR|Fatal|Failed/i.test(one));
+  const line = said ?? lines.at(-1);
+  return line?.replace(/^[\d/]+ [\d:]+ |^ +\d+: /, "").slice(0, lineAtMost);
 }
 
 /** `rclone v1.60.1`. */

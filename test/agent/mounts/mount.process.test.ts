@@ -45,6 +45,17 @@ test("a program that cannot be started is reported", { skip }, async (t) => {
   assert.deepEqual(await agent.call("listMounts", {}), []);
 });
 
+test("a program that traces its error back is quoted with the first cause", { skip }, async (t) => {
+  const said =
+    "Error: Failed to create S3 client\n\nCaused by:\n    0: Client error\n    1: Forbidden";
+  const env = rcloneAs(t, `#!/bin/sh\necho '${said}' >&2; exit 1\n`);
+  const agent = await startAgent(t, { env });
+
+  await assert.rejects(agent.call("putMount", order), {
+    message: /cannot be mounted .*: Forbidden$/,
+  });
+});
+
 test("a mount of the user's whose program died breaks no delivery of files around it", {
   skip,
 }, async (t) => {
