@@ -20,3 +20,12 @@ export async function limited<T>(
     signal?.removeEventListener("abort", end);
   }
 }
+
+/** Waits for work that goes on without us where a signal aborts; rejects then with its reason. */
+export async function unlessAborted(promise: Promise<void>, signal: AbortSignal): Promise<void> {
+  const { promise: aborted, reject } = Promise.withResolvers<never>();
+  const abort = () => reject(signal.reason);
+  signal.throwIfAborted();
+  signal.addEventListener("abort", abort);
+  await Promise.race([promise, aborted]).finally(() => signal.removeEventListener("abort", abort));
+}

@@ -1,4 +1,5 @@
 import { toAppError } from "../common/errors.ts";
+import { unlessAborted } from "../common/limited.ts";
 import { startLoop, waitMs } from "../common/loop.ts";
 import { forgetAttempt, keepAttempt, listAttempts } from "./attempts.ts";
 import type { Context, Doing, Passes } from "./context.ts";
@@ -261,12 +262,4 @@ export function nudge(ctx: Context, noun: string, id: string, signal?: AbortSign
 /** As `nudge`, for a row that a wish was just written of: a step for another wish is broken off. */
 export function wakeForWish(ctx: Context, noun: string, id: string): void {
   void ctx.reconciling.get(noun)?.nudge(id, true);
-}
-
-async function unlessAborted(promise: Promise<void>, signal: AbortSignal): Promise<void> {
-  const { promise: aborted, reject } = Promise.withResolvers<never>();
-  const abort = () => reject(signal.reason);
-  signal.throwIfAborted();
-  signal.addEventListener("abort", abort);
-  await Promise.race([promise, aborted]).finally(() => signal.removeEventListener("abort", abort));
 }

@@ -12,6 +12,7 @@ import { firstLine } from "./first-line.ts";
 import { followDelay } from "./follow-delay.ts";
 import { followVolume } from "./follow-volume.ts";
 import { jobBenches } from "./jobs/benches.ts";
+import { kubernetesPods } from "./kubernetes-pods.ts";
 import { type Lab, openLab, openShared } from "./lab.ts";
 import { lists } from "./lists.ts";
 import { longPolls } from "./long-polls.ts";
@@ -41,6 +42,7 @@ const benches: Record<string, (lab: Lab) => Promise<Figure[]>> = {
   "core-slow": hangingCreations,
   "core-launches": manyLaunches,
   "idle-rows": idleRows,
+  "kubernetes-pods": kubernetesPods,
   workdir,
   ...sidecarBenches,
   ...balancerBenches,

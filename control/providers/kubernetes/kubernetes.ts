@@ -32,7 +32,6 @@ import {
   hasEnded,
   isPending,
   listNodes,
-  listPods,
   listRunning,
   lookAtPending,
   phaseOf,
@@ -44,6 +43,7 @@ import {
   whyUnready,
 } from "./pods.ts";
 import { ensureShared, findAddress } from "./shared.ts";
+import { podsWith } from "./watch.ts";
 
 /** How pods are reached, and what they get. */
 export interface KubeWays extends PodDefaults {
@@ -67,8 +67,10 @@ export function kubernetesProvider(ways: KubeWays, log: Logger): Provider {
   /** The contexts that nodes were seen in. */
   const contexts = new Map<string, string>();
 
-  async function podsOf(api: KubeApi, of: Record<string, string>, signal: AbortSignal) {
-    const pods = await listPods(api, { [labels.control]: controlId, ...of }, signal);
+  const podsIn = (api: KubeApi) => podsWith(api, { [labels.control]: controlId });
+
+  async function listPods(api: KubeApi, signal: AbortSignal): Promise<readonly Pod[]> {
+    const pods = await podsIn(api).all(signal);
     for (const pod of pods) contexts.set(nodeOf(pod), api.context);
     return pods;
   }
@@ -81,7 +83,7 @@ export function kubernetesProvider(ways: KubeWays, log: Logger): Provider {
     const known = contexts.get(nodeId);
     if (known !== undefined) return clusters.api(known);
     for (const api of await apisOf())
-      if ((await podsOf(api, { [labels.node]: nodeId }, signal)).length > 0) return api;
+      if ((await listPods(api, signal)).some((pod) => nodeOf(pod) === nodeId)) return api;
     return undefined;
   }
 
@@ -121,7 +123,7 @@ export function kubernetesProvider(ways: KubeWays, log: Logger): Provider {
     contexts.set(nodeId, api.context);
     const pod = await ensurePod(api, cluster, rank, signal);
     await ensureShared(api, cluster, pod, defaultsFor(cluster), signal);
-    const begun = await untilBegun(api, pod, startMs, signal);
+    const begun = await untilBegun(podsIn(api), pod, startMs, signal);
     if (begun.status.phase !== "Running") return;
     await bringAgent(api, podName(nodeId), bundles, build, signal).catch(async (error) => {
       signal.throwIfAborted();
@@ -146,15 +148,17 @@ export function kubernetesProvider(ways: KubeWays, log: Logger): Provider {
       const isRefused = lacking && hasExpired(cluster, there, lacking);
       if (!isLeaving && !hasEnded(there) && !isRefused) return there;
       // What takes it away gives it time for its hooks.
-      if (isLeaving) await untilGone(api, there, signal);
-      else await removePod(api, name, signal);
+      if (isLeaving) await untilGone(podsIn(api), there, signal);
+      else await removePod(podsIn(api), name, signal);
       if (isRefused) refuse(lacking);
     }
     const body = podOf(cluster, rank, await listNodes(api, signal), defaultsFor(cluster));
     const made = await api.send<Pod>("POST", podPath(api.namespace), body, signal);
     log.debug({ pod: name, context: api.context }, "pod created");
     const now = made ?? (await readPod(api, name, signal));
-    return now ?? fail("CloudError", `pod ${name} was there, and is not any more`);
+    if (now === undefined) fail("CloudError", `pod ${name} was there, and is not any more`);
+    podsIn(api).note(now);
+    return now;
   }
 
   /** Whether a pod has waited for longer than the task, or the settings, allow. */
@@ -167,8 +171,9 @@ export function kubernetesProvider(ways: KubeWays, log: Logger): Provider {
 
   async function list(cluster: ClusterRef, signal: AbortSignal): Promise<NodeState[]> {
     const api = await clusters.api(cluster.offer.region);
-    const pods = await podsOf(api, { [labels.cluster]: cluster.id }, signal);
-    const states = await Promise.all(pods.map((pod) => stateOf(api, cluster, pod, signal)));
+    const all = await listPods(api, signal);
+    const own = all.filter(({ metadata }) => metadata.labels?.[labels.cluster] === cluster.id);
+    const states = await Promise.all(own.map((pod) => stateOf(api, cluster, pod, signal)));
     return states.sort((a, b) => a.rank - b.rank);
   }
 
@@ -195,7 +200,7 @@ export function kubernetesProvider(ways: KubeWays, log: Logger): Provider {
   async function find(signal: AbortSignal): Promise<FoundNode[]> {
     // A context that does not answer now is left out, and hides nothing of the others.
     const all = (await apisOf()).map((api) =>
-      podsOf(api, {}, signal).catch((err: unknown) => {
+      listPods(api, signal).catch((err: unknown) => {
         signal.throwIfAborted();
         log.warn({ err, context: api.context }, "orphans in a context are not found");
         return [];
@@ -216,7 +221,7 @@ export function kubernetesProvider(ways: KubeWays, log: Logger): Provider {
     forwards.close(nodeId);
     const api = await placeOf(nodeId, signal);
     if (api === undefined) return;
-    await removePod(api, podName(nodeId), signal, graceSeconds);
+    await removePod(podsIn(api), podName(nodeId), signal, graceSeconds);
     contexts.delete(nodeId);
   }
 

@@ -6,7 +6,8 @@ import { podPath } from "../../doors/kubernetes/exec.ts";
 import { acceleratorsOf, ownAcceleratorLabel } from "./nodes.ts";
 import type { KubeNode, Pod } from "./objects.ts";
 import { endOf, pendingOf } from "./pending.ts";
-import { followPod, hasEnded, listPods, removePod } from "./pods.ts";
+import { hasEnded, removePod } from "./pods.ts";
+import { podsWith } from "./watch.ts";
 
 /** Labels nodes by the kind of their accelerators, which a pod on each asks the driver for. */
 
@@ -67,12 +68,12 @@ export async function labelAsTold(
     await api.send("PATCH", `/api/v1/nodes/${node.metadata.name}`, change, signal);
     return value;
   } finally {
-    await removePod(api, podNameOf(node), signal);
+    await removePod(podsWith(api, purpose), podNameOf(node), signal);
   }
 }
 
 async function untilTold(api: KubeApi, name: string, signal: AbortSignal): Promise<Pod> {
-  for await (const pod of followPod(api, name, signal)) {
+  for await (const pod of podsWith(api, purpose).follow(name, signal)) {
     if (pod === undefined) break;
     if (hasEnded(pod)) return pod;
     const { lacks, why } = pendingOf(pod);
@@ -91,7 +92,8 @@ function kindIn(pod: Pod): string {
 
 /** Deletes the pods that earlier attempts left; how many there were. */
 export async function removeLeftovers(api: KubeApi, signal: AbortSignal): Promise<number> {
-  const left = await listPods(api, purpose, signal);
-  await Promise.all(left.map(({ metadata }) => removePod(api, metadata.name, signal)));
+  const pods = podsWith(api, purpose);
+  const left = await pods.all(signal);
+  await Promise.all(left.map(({ metadata }) => removePod(pods, metadata.name, signal)));
   return left.length;
 }

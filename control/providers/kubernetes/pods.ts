@@ -4,7 +4,7 @@ import { announceDeletion } from "./bring.ts";
 import { isReady } from "./nodes.ts";
 import type { KubeEvent, KubeNode, ListOf, Pod } from "./objects.ts";
 import { type Pending, pendingOf } from "./pending.ts";
-import { selector } from "./pod.ts";
+import type { PodWatch } from "./watch.ts";
 
 /** Calls about pods and what belongs to them, in the namespace of a context. */
 
@@ -12,8 +12,6 @@ import { selector } from "./pod.ts";
 const deletionSeconds = 5;
 /** How long after its time a pod may end before its node is looked at. */
 const lateMs = 20_000;
-/** A watch ends after this and begins anew: a silent connection is noticed, and time passes for pods that are late. */
-const watchSeconds = 10;
 
 export const isPending = ({ status }: Pod): boolean => status.phase === "Pending";
 export const hasEnded = (pod: Pod): boolean => ["Succeeded", "Failed"].includes(phaseOf(pod));
@@ -31,15 +29,6 @@ export const readPod = (
   name: string,
   signal: AbortSignal,
 ): Promise<Pod | undefined> => api.read<Pod>(podPath(api.namespace, name), signal);
-
-export async function listPods(
-  api: KubeApi,
-  labels: Readonly<Record<string, string>>,
-  signal: AbortSignal,
-): Promise<readonly Pod[]> {
-  const path = `${podPath(api.namespace)}?${selector(labels)}`;
-  return (await api.read<ListOf<Pod>>(path, signal))?.items ?? [];
-}
 
 export const listNodes = async (api: KubeApi, signal: AbortSignal): Promise<readonly KubeNode[]> =>
   (await api.read<ListOf<KubeNode>>("/api/v1/nodes", signal))?.items ?? [];
@@ -65,32 +54,9 @@ export async function listRunning(api: KubeApi, signal: AbortSignal): Promise<re
   return (await api.read<ListOf<Pod>>(path, signal))?.items ?? [];
 }
 
-/** A pod as it is, then after each change; undefined once it is gone. */
-export async function* followPod(
-  api: KubeApi,
-  name: string,
-  signal: AbortSignal,
-): AsyncGenerator<Pod | undefined> {
-  const field = `${podPath(api.namespace)}?fieldSelector=metadata.name%3D${name}`;
-  for (;;) {
-    const list = await api.read<ListOf<Pod>>(field, signal);
-    yield list?.items[0];
-    const since = list?.metadata.resourceVersion;
-    const changes = api.watch<Pod>(
-      `${field}&watch=1&timeoutSeconds=${watchSeconds}&resourceVersion=${since}`,
-      signal,
-    );
-    for await (const { type, object } of changes) {
-      // The version may be too old by now.
-      if (type === "ERROR") break;
-      yield type === "DELETED" ? undefined : object;
-    }
-  }
-}
-
 /** Waits until a pod runs, has a reason not to, or the time is over. */
 export async function untilBegun(
-  api: KubeApi,
+  pods: PodWatch,
   pod: Pod,
   withinMs: number,
   signal: AbortSignal,
@@ -100,7 +66,7 @@ export async function untilBegun(
   const isSettled = () => !isPending(last) || pendingOf(last).lacks !== "time";
   try {
     if (!isSettled())
-      for await (const one of followPod(api, pod.metadata.name, limit)) {
+      for await (const one of pods.follow(pod.metadata.name, limit)) {
         last = one ?? last;
         if (one === undefined || isSettled()) break;
       }
@@ -113,11 +79,12 @@ export async function untilBegun(
 
 /** Waits until a pod that is being deleted is gone; one whose node cannot end it is taken out of the API. */
 export async function untilGone(
-  api: KubeApi,
+  pods: PodWatch,
   { metadata: { name, uid } }: Pod,
   signal: AbortSignal,
 ): Promise<void> {
-  for await (const pod of followPod(api, name, signal)) {
+  const { api } = pods;
+  for await (const pod of pods.follow(name, signal)) {
     if (pod === undefined || pod.metadata.uid !== uid) return;
     if ((await whyStranded(api, pod, signal)) !== undefined) await deletePod(api, name, 0, signal);
   }
@@ -153,17 +120,19 @@ export async function whyUnready(
 
 /** Deletes a pod and waits until it is gone; no hook runs. */
 export async function removePod(
-  api: KubeApi,
+  pods: PodWatch,
   name: string,
   signal: AbortSignal,
   graceSeconds = deletionSeconds,
 ): Promise<void> {
+  const { api } = pods;
   const pod = await readPod(api, name, signal);
   if (pod === undefined) return;
+  pods.note(pod);
   if (pod.status.phase === "Running") await announceDeletion(api, name, signal).catch(() => {});
   signal.throwIfAborted();
   await deletePod(api, name, graceSeconds, signal);
-  await untilGone(api, pod, signal);
+  await untilGone(pods, pod, signal);
 }
 
 const deletePod = (api: KubeApi, name: string, graceSeconds: number, signal: AbortSignal) =>

@@ -15,6 +15,7 @@ function providerOf(
     ({
       ...{ context, namespace: "n" },
       read: (path: string) => read(context, path),
+      watch: () => [new Promise(() => {})],
     }) as unknown as KubeApi;
   const ways = { clusters: { names, api, close: async () => {} }, controlId: "c", image: "i" };
   const limits = { graceAtMost: 600, provisionMs: 0 };
@@ -28,7 +29,7 @@ test("a context that does not answer hides no pods of others, and a broken kubec
   };
   const silent = async (context: string) => {
     if (context === "away") throw new Error("no answer");
-    return { items: [pod] };
+    return { metadata: {}, items: [pod] };
   };
   const found = await providerOf(async () => ["away", "near"], silent).find?.(signal);
   assert.deepEqual(
@@ -46,7 +47,7 @@ test("a context is asked for offers only where the task may go there", async () 
     async () => ["a", "b"],
     async (context) => {
       asked.push(context);
-      return { items: [] };
+      return { metadata: {}, items: [] };
     },
   );
   await provider.offers({ infra: "kubernetes/b" }, signal);
@@ -57,7 +58,14 @@ test("a context is asked for offers only where the task may go there", async () 
 test("a pod that was to end is lost once its node is not ready, and not before that is known", async () => {
   const minutesAgo = (count: number) => new Date(Date.now() - count * 60_000).toISOString();
   const aPod = (rank: number, more: object, phase = "Running") => ({
-    metadata: { labels: { "outrigger/node-id": `c1-${rank}`, "outrigger/rank": rank }, ...more },
+    metadata: {
+      name: `p${rank}`,
+      labels: {
+        ...{ "outrigger/node-id": `c1-${rank}`, "outrigger/rank": rank },
+        "outrigger/cluster-id": "c1",
+      },
+      ...more,
+    },
     spec: { nodeName: "n1" },
     status: { phase, reason: "Evicted" },
   });
@@ -68,7 +76,8 @@ test("a pod that was to end is lost once its node is not ready, and not before t
     aPod(3, {}, "Failed"),
   ];
   const goneOn = async (node: () => object | undefined) => {
-    const read = async (_: string, path: string) => (path.includes("/nodes/") ? node() : { items });
+    const read = async (_: string, path: string) =>
+      path.includes("/nodes/") ? node() : { metadata: {}, items };
     const cluster = { id: "c1", offer: { region: "lab" } } as ClusterRef;
     const nodes = await providerOf(async () => ["lab"], read).list(cluster, signal);
     return nodes.map(({ state, gone }) => gone ?? state);
