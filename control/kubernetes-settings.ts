@@ -28,6 +28,12 @@ export const kubernetesSettings = {
     .describe(
       "Image of pods whose task names none. It needs `sh`, `tar` and `gzip`; jobs need `bash`.",
     ),
+  kubernetesRuntimeImage: z
+    .string()
+    .optional()
+    .describe(
+      "Image with Node.js 24, such as `node:24-slim` or that of control, from which pods take Node.js when they begin. Without it, control sends Node.js to pods whose image has none.",
+    ),
   kubernetesProvisionSeconds: z.coerce
     .number()
     .min(-1)

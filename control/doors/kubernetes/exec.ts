@@ -10,6 +10,9 @@ import { type Channels, commandStream } from "./channels.ts";
 /** The container of ours in a pod. */
 export const containerName = "node";
 
+/** Where pods of ours have the Node.js of another image. */
+export const runtimeFolder = `/opt/${product.word}/runtime`;
+
 /** Where pods of ours mount a claim. */
 export const claimFolder = (claim: string): string => `/mnt/${product.word}/${claim}`;
 

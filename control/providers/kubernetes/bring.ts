@@ -6,7 +6,7 @@ import { product } from "../../../common/product.ts";
 import { programArgs } from "../../../common/programs.ts";
 import { shellWord } from "../../../common/shell-word.ts";
 import type { KubeApi } from "../../doors/kubernetes/api.ts";
-import { runIn } from "../../doors/kubernetes/exec.ts";
+import { runIn, runtimeFolder } from "../../doors/kubernetes/exec.ts";
 import type { Bundle, Bundles } from "../../doors/ssh/bundles.ts";
 
 /** Brings the agent, and Node.js, into a pod, whatever its image has. */
@@ -20,10 +20,10 @@ const uploadMs = 10 * 60_000;
 const uploadsAtMost = 3;
 const brokenPauseMs = 500;
 
-/** The kind of machine, its own Node.js where there is one, and which bundles are there. */
+/** The kind of machine, the Node.js of the pod or its image if there is one, and which bundles are there. */
 const lookScript = `
 cd ${root} && uname -m
-node=$(command -v node) && echo "$node $("$node" --version 2> /dev/null)" || echo
+node=$(PATH="${runtimeFolder}:$PATH"; command -v node) && echo "$node $("$node" --version 2> /dev/null)" || echo
 ls bundles`;
 
 /** Takes a bundle of $2 bytes in as $1, whole or not at all. */

@@ -22,12 +22,15 @@ export interface Condition {
   readonly message?: string;
 }
 
-interface ContainerState {
-  readonly waiting?: { readonly reason?: string; readonly message?: string };
-  readonly terminated?: {
-    readonly reason?: string;
-    readonly message?: string;
-    readonly exitCode: number;
+interface ContainerStatus {
+  readonly name: string;
+  readonly state?: {
+    readonly waiting?: { readonly reason?: string; readonly message?: string };
+    readonly terminated?: {
+      readonly reason?: string;
+      readonly message?: string;
+      readonly exitCode: number;
+    };
   };
 }
 
@@ -43,10 +46,8 @@ export interface Pod {
     readonly message?: string;
     readonly podIP?: string;
     readonly conditions?: readonly Condition[];
-    readonly containerStatuses?: readonly {
-      readonly name: string;
-      readonly state?: ContainerState;
-    }[];
+    readonly initContainerStatuses?: readonly ContainerStatus[];
+    readonly containerStatuses?: readonly ContainerStatus[];
   };
 }
 

@@ -26,8 +26,10 @@ export function pendingOf({ status }: Pod, events: readonly KubeEvent[] = []): P
   const scheduled = status.conditions?.find(({ type }) => type === "PodScheduled");
   if (scheduled?.status === "False")
     return { why: unschedulable(scheduled.message ?? scheduled.reason), lacks: "place" };
-  const waiting = status.containerStatuses?.find(({ state }) => state?.waiting)?.state?.waiting;
-  if (waiting?.reason !== undefined && lastingReasons.includes(waiting.reason))
+  const waiting = statesOf(status)
+    .map((state) => state?.waiting)
+    .find((one) => lastingReasons.includes(one?.reason ?? ""));
+  if (waiting !== undefined)
     return { why: `${waiting.reason}: ${waiting.message ?? "no details"}`, lacks: "pod" };
   const warning = events.filter(({ type }) => type === "Warning").at(-1);
   if (warning?.message !== undefined)
@@ -41,14 +43,19 @@ export function pendingOf({ status }: Pod, events: readonly KubeEvent[] = []): P
   };
 }
 
+/** The states of all containers, in the order in which they begin. */
+const statesOf = ({ initContainerStatuses = [], containerStatuses = [] }: Pod["status"]) =>
+  [...initContainerStatuses, ...containerStatuses].map(({ state }) => state);
+
 /** What the scheduler says, without what it says of preempting other pods. */
 const unschedulable = (message = "Unschedulable"): string =>
   message.replace(/ (no new claims to deallocate, )?preemption: .*$/s, "");
 
 /** Why a pod has ended by itself. */
 export const endOf = ({ status }: Pod): string => {
-  const terminated = status.containerStatuses?.find(({ state }) => state?.terminated)?.state
-    ?.terminated;
+  const terminated = statesOf(status)
+    .map((state) => state?.terminated)
+    .find((one) => one !== undefined && one.exitCode !== 0);
   return (
     status.message ??
     status.reason ??

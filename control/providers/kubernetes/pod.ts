@@ -1,7 +1,7 @@
 import { settingName } from "../../../common/config.ts";
 import { product } from "../../../common/product.ts";
 import { imageAt, type RegistryLogin } from "../../../contract/containers-api.ts";
-import { claimFolder, containerName } from "../../doors/kubernetes/exec.ts";
+import { claimFolder, containerName, runtimeFolder } from "../../doors/kubernetes/exec.ts";
 import { nodeIdOf } from "../../doors/node-id.ts";
 import type { ClusterRef } from "../provider.ts";
 import { merge } from "./merge.ts";
@@ -25,6 +25,8 @@ export const clusterAnnotation = `${product.word}/cluster`;
 export interface PodDefaults {
   readonly controlId: string;
   readonly image: string;
+  /** An image that pods take Node.js from; control sends it where there is none. */
+  readonly runtimeImage?: string | undefined;
   /** No pod is given more seconds to end. */
   readonly graceAtMost: number;
   /** How ports are reached from outside. */
@@ -198,6 +200,7 @@ export function podOf(
         schedulingGates: [{ name: preparedGate }],
         imagePullSecrets: [{ name: serviceName({ id }) }],
       }),
+      ...(defaults.runtimeImage && { initContainers: [runtimeOf(defaults.runtimeImage)] }),
       containers: [
         {
           name: containerName,
@@ -211,12 +214,14 @@ export function podOf(
           resources: resourcesOf(cluster, nodes),
           volumeMounts: [
             { name: "shm", mountPath: "/dev/shm" },
+            ...(defaults.runtimeImage ? [runtimeMount] : []),
             ...claims.map((claim, at) => ({ name: `v${at}`, mountPath: claimFolder(claim) })),
           ],
         },
       ],
       volumes: [
         { name: "shm", emptyDir: { medium: "Memory" } },
+        ...(defaults.runtimeImage ? [{ name: "runtime", emptyDir: {} }] : []),
         ...claims.map((claimName, at) => ({
           name: `v${at}`,
           persistentVolumeClaim: { claimName },
@@ -227,6 +232,15 @@ export function podOf(
   const { custom_metadata: metadata, pod_config: more } = kubernetes;
   return [{ metadata }, more, own].reduce<object>(merge, pod);
 }
+
+const runtimeMount = { name: "runtime", mountPath: runtimeFolder };
+
+/** Leaves Node.js of another image for the container of ours, before that begins. */
+const runtimeOf = (image: string) => ({
+  ...{ name: "runtime", image, volumeMounts: [runtimeMount] },
+  command: ["sh", "-c", `cp "$(command -v node)" ${runtimeFolder}/node`],
+  resources: { requests: { cpu: "50m", memory: "64Mi" } },
+});
 
 /** A pod ends with its agent, so that is all it takes to turn a node off. */
 const agentSettings = (cluster: ClusterRef, defaults: PodDefaults): Record<string, string> => ({

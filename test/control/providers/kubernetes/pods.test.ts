@@ -195,6 +195,23 @@ test("a pod whose registry asks for a login waits for its secret", () => {
   assert.doesNotMatch(JSON.stringify(spec), /hunter2/);
 });
 
+test("a pod takes Node.js from the image that settings name, and says why it cannot", () => {
+  const all = { ...defaults, runtimeImage: "control:1" };
+  const { spec } = podOf(aCluster(offerOn(aNode())), 0, [aNode()], all) as {
+    spec: Record<"containers" | "initContainers", { image: string; volumeMounts: object[] }[]>;
+  };
+  const [runtime] = spec.initContainers;
+  assert.equal(runtime?.image, "control:1");
+  assert.deepEqual(spec.containers[0]?.volumeMounts.at(-1), runtime?.volumeMounts[0]);
+
+  const waits = (reason: string) => ({ name: "runtime", state: { waiting: { reason } } });
+  const status = {
+    initContainerStatuses: [waits("ErrImagePull")],
+    containerStatuses: [waits("PodInitializing")],
+  };
+  assert.equal(pendingOf(aPod(status)).lacks, "pod");
+});
+
 test("a task cannot change what its pods are found by", () => {
   const offer = offerOn(aNode());
   const theirs = {

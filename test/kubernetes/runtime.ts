@@ -1,0 +1,39 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { clusterOf } from "../e2e/cluster.ts";
+import { whyNoLab } from "../helpers/kubernetes.ts";
+import { aPodTask, startKubeControl } from "./lab.ts";
+
+const options = { skip: whyNoLab(), timeout: 240_000 };
+/** Without the Node.js of this machine. */
+const bare = aPodTask("echo hello", { config: {} });
+
+const ways = [
+  { name: "from its image", task: aPodTask("echo hello"), env: {}, bundles: 1 },
+  { name: "from control", task: bare, env: {}, bundles: 2 },
+  {
+    name: "from the image that settings name",
+    task: bare,
+    env: { OUTRIGGER_KUBERNETES_RUNTIME_IMAGE: "docker.io/lab/node:1" },
+    bundles: 1,
+  },
+];
+
+for (const { name, task, env, bundles } of ways)
+  test(`a pod has Node.js ${name}`, options, async (t) => {
+    const { control, kubectl } = await startKubeControl(t, env);
+    const run = async (cluster: ReturnType<typeof clusterOf>) => {
+      const begun = Date.now();
+      const { text } = await cluster.follow(await cluster.launch(task));
+      t.diagnostic(`first line after ${Date.now() - begun} ms`);
+      assert.match(text, /hello/);
+    };
+    const [first, second] = [clusterOf(control, "first"), clusterOf(control, "second")];
+    await run(first);
+    await run(second);
+
+    const pod = await kubectl("get", "pods", "--output=jsonpath={.items[0].metadata.name}");
+    const list = await kubectl("exec", pod, "--", "sh", "-c", "ls ~/.outrigger/bundles");
+    assert.equal(list.split("\n").length, bundles);
+    await Promise.all([first.down(), second.down()]);
+  });
