@@ -126,8 +126,8 @@ insecure = true
   return { env, end: async () => {} };
 }
 
-/** The archive of a root of 4 MB that has busybox, bash and what its user's shells read. */
-export function makeRoot(folder: string): string {
+/** The archive of a root of 4 MB that has busybox, bash and what its user's shells read, and more programs by their paths. */
+export function makeRoot(folder: string, programs: Readonly<Record<string, string>> = {}): string {
   const root = join(folder, "rootfs");
   const folders = ["bin", "etc", "tmp", "proc", "sys", "dev", "root", "opt/tool/bin", "usr/bin"];
   for (const one of folders) mkdirSync(join(root, one), { recursive: true });
@@ -140,10 +140,11 @@ export function makeRoot(folder: string): string {
   for (const applet of applets)
     if (!["busybox", "bash"].includes(applet)) symlinkSync("busybox", join(root, "bin", applet));
   take(busybox, "/bin/busybox");
-  take("/bin/bash");
-  for (const library of execFileSync("ldd", ["/bin/bash"], { encoding: "utf8" }).match(/\/\S+/g) ??
-    [])
-    take(library);
+  for (const [as, file] of Object.entries({ "/bin/bash": "/bin/bash", ...programs })) {
+    take(file, as);
+    const libraries = execFileSync("ldd", [file], { encoding: "utf8" }).match(/\/\S+/g) ?? [];
+    for (const library of libraries) take(library);
+  }
   const texts = {
     "etc/passwd": "root:x:0:0:root:/root:/bin/bash\n",
     "etc/profile": "export PATH=/usr/bin:/bin\n",
