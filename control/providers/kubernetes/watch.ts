@@ -14,7 +14,7 @@ export interface PodWatch {
   readonly api: KubeApi;
   /** All of them. */
   all(signal: AbortSignal): Promise<readonly Pod[]>;
-  /** A pod as it is, then after each change; undefined while there is none of that name. */
+  /** A pod as it is, then after each change and each list; undefined while there is none of that name. */
   follow(name: string, signal: AbortSignal): AsyncGenerator<Pod | undefined>;
   /** Takes in what the API server has answered, which the watch may tell later. */
   note(pod: Pod): void;
@@ -116,10 +116,12 @@ function openPodWatch(api: KubeApi, path: string): PodWatch {
       return [...pods.values()];
     },
     async *follow(name, signal) {
-      for (;;) {
+      for (let seen: Pod | null | undefined = null; ; ) {
         await untilKnown(signal);
         const { promise: changed } = change;
-        yield pods.get(name);
+        const last = seen;
+        seen = pods.get(name);
+        if (seen !== last) yield seen;
         await unlessAborted(changed, signal);
       }
     },
