@@ -57,13 +57,13 @@ export const commands: readonly CommandRow[] = groups
   .map((row) => (row.readsItself ? row : { ...row, options: [...row.options, ...sharedBy(row)] }));
 
 type Groups = NonNullable<(typeof groups)[number]["given"]>;
-type Name = NamesIn<Groups>;
+export type CommandName = NamesIn<Groups>;
 
 /** What the options of a command give; those that many commands share are not among them. */
-export type OptionsOf<Of extends Name> = ValuesIn<Groups, Of>;
+export type OptionsOf<Of extends CommandName> = ValuesIn<Groups, Of>;
 
 /** The code of a command. */
-export type Command<Of extends Name> = Run<OptionsOf<Of>>;
+export type Command<Of extends CommandName> = Run<OptionsOf<Of>>;
 
 /** All tell errors as JSON where they are asked to, and those that wait can be given a limit. */
 function sharedBy({ name, options }: CommandRow): OptionRow[] {

@@ -5,7 +5,8 @@ import { originOf } from "./arguments.ts";
 import { startIfNone } from "./autostart.ts";
 import { includes, type OptionRow, type Parse, workspaceOption } from "./catalog/options.ts";
 import type { CommandRow } from "./catalog/row.ts";
-import { commands } from "./catalog.ts";
+import { type CommandName, commands } from "./catalog.ts";
+import { codeOf } from "./commands.ts";
 import { Declined, interruptedExit } from "./declined.ts";
 import { errorForm, wantsJson } from "./error-form.ts";
 import { examples, groupNotes, groupSummaries, knownWords, otherWords, wrap } from "./help.ts";
@@ -34,7 +35,7 @@ export async function run(words: readonly string[], outer: Surroundings): Promis
     const { signal } = limit;
     const shown = flags.quiet ? quietened(terminal) : terminal;
     const { world, close } = openWorld(words, shown, { ...outer, signal }, { row, flags });
-    const command = await row.load();
+    const command = await codeOf[row.name as CommandName]();
     try {
       code = (await command(world, operands, options as never).finally(close)) ?? 0;
     } catch (error) {

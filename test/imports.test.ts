@@ -112,11 +112,16 @@ const textOf = (file: string): string => readFileSync(join(root, file), "utf8");
 const edges = files.flatMap(edgesOf);
 
 function edgesOf(from: string): Edge[] {
-  return [...textOf(from).matchAll(statement)].map(([, type, names = "", path = ""]) => ({
-    from,
-    to: normalize(join(dirname(from), path)),
-    typesOnly: type !== undefined || /^\{(\s*type [^,}]+,?)+\s*\}$/.test(names),
-  }));
+  const text = textOf(from);
+  const at = (path: string) => normalize(join(dirname(from), path));
+  const later = text.matchAll(/\bimport\("(\.[^"]+)"\)/g);
+  return [
+    ...[...text.matchAll(statement)].map(([, type, names = "", path = ""]) => ({
+      ...{ from, to: at(path) },
+      typesOnly: type !== undefined || /^\{(\s*type [^,}]+,?)+\s*\}$/.test(names),
+    })),
+    ...[...later].map(([, path = ""]) => ({ from, to: at(path), typesOnly: false })),
+  ];
 }
 
 const fits = (patterns: readonly RegExp[], file: string) => patterns.some((one) => one.test(file));

@@ -1,7 +1,7 @@
 import { roleNames } from "../../contract/roles.ts";
 import { wholeNumber } from "../arguments.ts";
 import * as option from "./options.ts";
-import { type Code, inGroup } from "./row.ts";
+import { inGroup } from "./row.ts";
 
 const role = { choices: roleNames };
 const passwordStdin = {
@@ -24,24 +24,20 @@ export const accessCommands = inGroup("Access:", {
     more:
       "Without --endpoint, the login is for the context in use. See docs/contexts.md." +
       "\n\nExamples:\n  outrigger login --endpoint https://control.example",
-    load: async (): Promise<Code> => (await import("../commands/login.ts")).login,
   },
   logout: {
     summary: "End the login of the context in use.",
     more: "Examples:\n  outrigger logout",
-    load: async (): Promise<Code> => (await import("../commands/logout.ts")).logout,
   },
   whoami: {
     summary: "Show who you are to the control plane, and your role.",
     options: { ...option.outputs },
     more: "Examples:\n  outrigger whoami\n  outrigger whoami -o json",
-    load: async (): Promise<Code> => (await import("../commands/whoami.ts")).whoami,
   },
   "users list": {
     summary: "List users and their roles.",
     options: { ...option.outputs },
     more: "Examples:\n  outrigger users list",
-    load: async (): Promise<Code> => (await import("../commands/users.ts")).list,
   },
   "users create": {
     operands: "<user>",
@@ -51,7 +47,6 @@ export const accessCommands = inGroup("Access:", {
       ...passwordStdin,
     },
     more: "Examples:\n  outrigger users create ann --role admin",
-    load: async (): Promise<Code> => (await import("../commands/users.ts")).create,
   },
   "users update": {
     operands: "<user>",
@@ -64,7 +59,6 @@ export const accessCommands = inGroup("Access:", {
     more:
       "You can change your own password; everything else takes an administrator." +
       "\n\nExamples:\n  outrigger users update ann --role viewer",
-    load: async (): Promise<Code> => (await import("../commands/users.ts")).update,
   },
   "users delete": {
     operands: "<users...>",
@@ -73,7 +67,6 @@ export const accessCommands = inGroup("Access:", {
     more:
       "Refused while a user owns clusters, services or requests that have not ended." +
       "\n\nExamples:\n  outrigger users delete ann",
-    load: async (): Promise<Code> => (await import("../commands/users.ts")).remove,
   },
   "users import": {
     operands: "<file>",
@@ -82,18 +75,15 @@ export const accessCommands = inGroup("Access:", {
     more:
       "The first line is username,password,role. If one line is wrong, no user is created." +
       "\n\nExamples:\n  outrigger users import users.csv",
-    load: async (): Promise<Code> => (await import("../commands/users-csv.ts")).importUsers,
   },
   "users export": {
     summary: "Print users as CSV, without passwords.",
     more: "Examples:\n  outrigger users export > users.csv",
-    load: async (): Promise<Code> => (await import("../commands/users-csv.ts")).exportUsers,
   },
   "tokens list": {
     summary: "List the tokens of service accounts.",
     options: { ...option.outputs },
     more: "Examples:\n  outrigger tokens list",
-    load: async (): Promise<Code> => (await import("../commands/tokens.ts")).list,
   },
   "tokens create": {
     operands: "<name>",
@@ -107,7 +97,6 @@ export const accessCommands = inGroup("Access:", {
       ...option.outputs,
     },
     more: `${tokenUse}\n\nExamples:\n  outrigger tokens create ci --expires-in-days 90`,
-    load: async (): Promise<Code> => (await import("../commands/tokens.ts")).create,
   },
   "tokens rotate": {
     operands: "<token>",
@@ -121,7 +110,6 @@ export const accessCommands = inGroup("Access:", {
       ...option.outputs,
     },
     more: `${tokenUse}\n\nExamples:\n  outrigger tokens rotate ci`,
-    load: async (): Promise<Code> => (await import("../commands/tokens.ts")).rotate,
   },
   "tokens role": {
     operands: "<token> [role]",
@@ -130,13 +118,11 @@ export const accessCommands = inGroup("Access:", {
     more:
       `Roles: ${roleNames.join(", ")}. A service account has at most the role of its creator.` +
       "\n\nExamples:\n  outrigger tokens role ci viewer",
-    load: async (): Promise<Code> => (await import("../commands/tokens.ts")).role,
   },
   "tokens delete": {
     operands: "<tokens...>",
     summary: "Delete tokens and their service accounts.",
     options: { ...option.yes, ...option.ignoreNotFound },
     more: "Examples:\n  outrigger tokens delete ci",
-    load: async (): Promise<Code> => (await import("../commands/tokens.ts")).remove,
   },
 });

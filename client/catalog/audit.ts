@@ -1,6 +1,6 @@
 import { pastOf, wholeNumber } from "../arguments.ts";
 import * as option from "./options.ts";
-import { type Code, inGroup } from "./row.ts";
+import { inGroup } from "./row.ts";
 
 /** The command that tells who did what. */
 export const auditCommands = inGroup("Access:", {
@@ -35,6 +35,5 @@ Examples:
   outrigger audit -w --refused
   outrigger audit -o ndjson > audit.ndjson       export all of it
   outrigger audit --verify`,
-    load: async (): Promise<Code> => (await import("../commands/audit.ts")).audit,
   },
 });

@@ -1,7 +1,7 @@
 import { durationOf, wholeNumber } from "../arguments.ts";
 import type { Options } from "./options.ts";
 import * as option from "./options.ts";
-import { type Code, inGroup } from "./row.ts";
+import { inGroup } from "./row.ts";
 
 const clusters = "Clusters:";
 const names = "Names may be patterns such as 'dev-*'; quote them.";
@@ -57,7 +57,6 @@ Examples:
   outrigger launch -c dev -i 30 --down task.yaml    delete after 30 idle minutes
   outrigger launch -d --env STEPS=100 task.yaml     do not wait for the job`,
     startsControl: true,
-    load: async (): Promise<Code> => (await import("../commands/launch.ts")).launch,
   },
   exec: {
     operands: "[cluster] [entrypoint...]",
@@ -76,7 +75,6 @@ Examples:
   outrigger exec -c dev task.yaml
   sed s/small/large/ task.yaml | outrigger exec dev -`,
     startsControl: true,
-    load: async (): Promise<Code> => (await import("../commands/exec.ts")).exec,
   },
   shell: {
     operands: "<cluster> [command...]",
@@ -94,7 +92,6 @@ Examples:
   outrigger shell dev
   outrigger shell dev -n 1 -- nvidia-smi -l 5
   outrigger shell dev -- 'cat > data.json' < data.json`,
-    load: async (): Promise<Code> => (await import("../commands/shell.ts")).shell,
   },
   status: {
     operands: "[names...]",
@@ -115,7 +112,6 @@ Examples:
   outrigger status                                clusters of yours
   outrigger status dev -w                         one cluster, shown again after each change
   outrigger status 'exp-*' --fields name,status   as JSON, for scripts`,
-    load: async (): Promise<Code> => (await import("../commands/status.ts")).status,
   },
   start: {
     operands: "[names...]",
@@ -136,7 +132,6 @@ Examples:
   outrigger start dev
   outrigger start dev -i 30 --down                and delete it after 30 idle minutes`,
     startsControl: true,
-    load: async (): Promise<Code> => (await import("../commands/lifecycle.ts")).start,
   },
   stop: {
     operands: "[names...]",
@@ -147,7 +142,6 @@ Examples:
 Examples:
   outrigger stop dev                              runs the stop hooks first
   outrigger stop -a -y                            all of your clusters, without a question`,
-    load: async (): Promise<Code> => (await import("../commands/lifecycle.ts")).stop,
   },
   down: {
     operands: "[names...]",
@@ -158,7 +152,6 @@ Examples:
 Examples:
   outrigger down dev                              runs the down hooks first
   outrigger down 'exp-*' -y --ignore-not-found    for scripts that clean up`,
-    load: async (): Promise<Code> => (await import("../commands/lifecycle.ts")).down,
   },
   autostop: {
     operands: "[names...]",
@@ -181,7 +174,6 @@ Examples:
   outrigger autostop dev -i 30                    stop after 30 idle minutes
   outrigger autostop dev -i 30 --down             delete instead
   outrigger autostop dev --cancel                 never`,
-    load: async (): Promise<Code> => (await import("../commands/autostop.ts")).autostop,
   },
   preempt: {
     operands: "<cluster>",
@@ -202,6 +194,5 @@ Examples:
   outrigger preempt dev                           hooks have 30 seconds
   outrigger preempt dev --node 1 --notice 2m
   outrigger preempt train-3 --lose                the cluster of managed job 3, without a notice`,
-    load: async (): Promise<Code> => (await import("../commands/preempt.ts")).preempt,
   },
 });

@@ -1,5 +1,5 @@
 import * as option from "./options.ts";
-import { type Code, inGroup } from "./row.ts";
+import { inGroup } from "./row.ts";
 
 /** Commands about what the client reads before it connects. */
 export const configurationCommands = inGroup("Configuration:", {
@@ -16,7 +16,6 @@ export const configurationCommands = inGroup("Configuration:", {
 
 Examples:
   outrigger context add prod --endpoint https://control.example --token-file ~/.prod-token --use`,
-    load: async (): Promise<Code> => (await import("../commands/context.ts")).add,
   },
   "context use": {
     operands: "<context>",
@@ -24,14 +23,12 @@ Examples:
     more: `Examples:
   outrigger context use prod
   outrigger context use default`,
-    load: async (): Promise<Code> => (await import("../commands/context.ts")).use,
   },
   "context list": {
     summary: "List contexts and mark the current one.",
     options: option.outputs,
     more: `Examples:
   outrigger context list`,
-    load: async (): Promise<Code> => (await import("../commands/context.ts")).list,
   },
   "context remove": {
     operands: "<context>",
@@ -39,7 +36,6 @@ Examples:
     options: { ...option.ignoreNotFound },
     more: `Examples:
   outrigger context remove prod`,
-    load: async (): Promise<Code> => (await import("../commands/context.ts")).remove,
   },
   "config show": {
     summary: "Show the settings of this command line.",
@@ -51,6 +47,5 @@ Examples:
 
 Examples:
   outrigger config show --origin`,
-    load: async (): Promise<Code> => (await import("../commands/config-show.ts")).show,
   },
 });

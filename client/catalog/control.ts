@@ -1,6 +1,6 @@
 import { wholeNumber } from "../arguments.ts";
 import * as option from "./options.ts";
-import { type Code, inGroup } from "./row.ts";
+import { inGroup } from "./row.ts";
 
 const control = "Control plane:";
 const shell = "Shell:";
@@ -23,13 +23,11 @@ export const controlCommands = inGroup(control, {
 Examples:
   outrigger api start
   outrigger api start --port 0                    on any free port; commands find it by themselves`,
-    load: async (): Promise<Code> => (await import("../commands/api-start.ts")).start,
   },
   "api stop": {
     summary: "Stop the control plane of this machine; clusters and jobs keep running.",
     more: `Examples:
   outrigger api stop`,
-    load: async (): Promise<Code> => (await import("../commands/api-stop.ts")).stop,
   },
   "api restore": {
     operands: "[copy]",
@@ -39,7 +37,6 @@ Examples:
 Examples:
   outrigger api restore
   outrigger api restore state-2026-01-31T09-30-00Z.db a certain copy`,
-    load: async (): Promise<Code> => (await import("../commands/api-restore.ts")).restore,
   },
   "api orphans": {
     summary: "List, adopt or end clusters that the database has lost.",
@@ -52,7 +49,6 @@ Examples:
   outrigger api orphans
   outrigger api orphans --adopt 4f1c
   outrigger api orphans --end 4f1c`,
-    load: async (): Promise<Code> => (await import("../commands/api-orphans.ts")).orphans,
   },
   "api config": {
     operands: "[action]",
@@ -61,7 +57,6 @@ Examples:
     more:
       `Actions: show (the default), edit (in EDITOR), set -f FILE, history. Secrets are shown as [secret]; left so, they stay as they are. If \`version\` in the file is not the newest one, set is refused. See docs/workspaces.md. For the settings of this command line: outrigger config show` +
       "\n\nExamples:\n  outrigger api config\n  outrigger api config set -f config.yaml",
-    load: async (): Promise<Code> => (await import("../commands/api-config.ts")).config,
   },
   "api info": {
     summary: "Show the endpoint, its health and version, and who you are to it.",
@@ -69,7 +64,6 @@ Examples:
     more: `Examples:
   outrigger api info
   outrigger api info --fields version,user        as JSON, for scripts`,
-    load: async (): Promise<Code> => (await import("../commands/api-info.ts")).info,
   },
   "api status": {
     operands: "[requests...]",
@@ -86,7 +80,6 @@ Examples:
     more: `Examples:
   outrigger api status
   outrigger api status -a -l 20 --cluster dev     also ended ones, of one cluster`,
-    load: async (): Promise<Code> => (await import("../commands/api-requests.ts")).status,
   },
   "api logs": {
     operands: "[request]",
@@ -95,7 +88,6 @@ Examples:
     more: `Examples:
   outrigger api logs                              the newest request
   outrigger api logs 3f2a --no-follow             a request, by the beginning of its id`,
-    load: async (): Promise<Code> => (await import("../commands/api-requests.ts")).logs,
   },
   "api cancel": {
     operands: "[requests...]",
@@ -104,7 +96,6 @@ Examples:
     more: `Examples:
   outrigger api cancel 3f2a
   outrigger api cancel -a -y`,
-    load: async (): Promise<Code> => (await import("../commands/api-requests.ts")).cancel,
   },
   completion: {
     group: shell,
@@ -115,7 +106,6 @@ Examples:
   outrigger completion zsh > ~/.zfunc/_outrigger
   outrigger completion fish > ~/.config/fish/completions/outrigger.fish
   outrigger completion powershell | Out-String | Invoke-Expression`,
-    load: async (): Promise<Code> => (await import("../commands/completion.ts")).completion,
   },
   complete: {
     group: shell,
@@ -123,6 +113,5 @@ Examples:
     summary: "Words that may stand next, for completion scripts.",
     hidden: true,
     readsItself: true,
-    load: async (): Promise<Code> => (await import("../commands/completion.ts")).complete,
   },
 });

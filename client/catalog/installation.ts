@@ -1,5 +1,5 @@
 import * as option from "./options.ts";
-import { type Code, inGroup } from "./row.ts";
+import { inGroup } from "./row.ts";
 
 const installation = "Installation:";
 
@@ -13,7 +13,6 @@ export const installationCommands = inGroup(installation, {
 Examples:
   outrigger doctor
   outrigger doctor --fields check,status,hint     as JSON, for scripts`,
-    load: async (): Promise<Code> => (await import("../commands/doctor.ts")).doctor,
   },
   version: {
     summary: "Print the version of this command line, its commit, API versions and Node.js.",
@@ -23,6 +22,5 @@ Examples:
 Examples:
   outrigger version
   outrigger version --fields version,commit       as JSON, for scripts`,
-    load: async (): Promise<Code> => (await import("../commands/version.ts")).version,
   },
 });

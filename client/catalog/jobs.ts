@@ -1,6 +1,6 @@
 import { groupOf, wholeNumber } from "../arguments.ts";
 import * as option from "./options.ts";
-import { type Code, inGroup } from "./row.ts";
+import { inGroup } from "./row.ts";
 
 const jobs = "Jobs:";
 /** Commands about jobs, and about what happened. */
@@ -22,7 +22,6 @@ Examples:
   outrigger queue dev                             its jobs, newest first
   outrigger queue dev -s -w                       those that wait or run, shown again after each change
   outrigger queue dev -l 20 --fields id,status    as JSON, for scripts`,
-    load: async (): Promise<Code> => (await import("../commands/queue.ts")).queue,
   },
   logs: {
     group: jobs,
@@ -54,7 +53,6 @@ Examples:
   outrigger logs --hook dev                         the running or latest hooks
   outrigger logs --hook down dev                    the hooks that ran before down
   outrigger logs --hook stop stop                   the stop hooks of a cluster named stop`,
-    load: async (): Promise<Code> => (await import("../commands/logs.ts")).logs,
   },
   download: {
     group: jobs,
@@ -69,7 +67,6 @@ Examples:
   outrigger download dev:results                    to ./results
   outrigger download dev:results/model.pt models/   to models/model.pt
   outrigger download dev:~/logs logs --rank 1       from the second node`,
-    load: async (): Promise<Code> => (await import("../commands/download.ts")).download,
   },
   cancel: {
     group: jobs,
@@ -86,7 +83,6 @@ Examples:
 Examples:
   outrigger cancel dev 3 4                        two jobs
   outrigger cancel dev -a -y                      all of your jobs there`,
-    load: async (): Promise<Code> => (await import("../commands/cancel.ts")).cancel,
   },
   events: {
     operands: "[cluster]",
@@ -102,7 +98,6 @@ Examples:
   outrigger events dev                              what happened to dev
   outrigger events -f dev                           and then new events as they come
   outrigger events -f                               events of all clusters`,
-    load: async (): Promise<Code> => (await import("../commands/events.ts")).events,
   },
   explain: {
     operands: "<name>",
@@ -114,7 +109,6 @@ Examples:
   outrigger explain dev                             a cluster or a service
   outrigger explain 3                               managed job 3
   outrigger explain 3f2a                            a request, by the beginning of its id`,
-    load: async (): Promise<Code> => (await import("../commands/explain.ts")).explain,
   },
   "cost-report": {
     summary: "Show the cost of current and past clusters.",
@@ -133,7 +127,6 @@ Examples:
   outrigger cost-report --days 7
   outrigger cost-report --by label:team
   outrigger cost-report --fields name,cost_usd    as JSON, for scripts`,
-    load: async (): Promise<Code> => (await import("../commands/cost-report.ts")).costReport,
   },
   "gpus status": {
     summary: "Show the accelerators of all infrastructure, what is free, and who uses them.",
@@ -145,7 +138,6 @@ Examples:
 Examples:
   outrigger gpus                                  the same
   outrigger gpus status -o json`,
-    load: async (): Promise<Code> => (await import("../commands/gpus-status.ts")).status,
   },
   "gpus list": {
     operands: "[accelerator]",
@@ -162,7 +154,6 @@ Examples:
   outrigger gpus list
   outrigger gpus list H100:8
   outrigger gpus list A100 --infra aws -o json`,
-    load: async (): Promise<Code> => (await import("../commands/gpus.ts")).list,
   },
   check: {
     operands: "[infra...]",
@@ -172,6 +163,5 @@ Examples:
     more: `Examples:
   outrigger check
   outrigger check ssh -v                          why a host cannot be used`,
-    load: async (): Promise<Code> => (await import("../commands/check.ts")).check,
   },
 });

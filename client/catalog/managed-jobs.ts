@@ -1,6 +1,6 @@
 import { wholeNumber } from "../arguments.ts";
 import * as option from "./options.ts";
-import { type Code, inGroup } from "./row.ts";
+import { inGroup } from "./row.ts";
 
 const managed = "Managed jobs:";
 const name = {
@@ -37,7 +37,6 @@ Examples:
   outrigger jobs launch --use-spot train.yaml       on machines that may be taken back
   outrigger jobs launch --num-jobs 8 sweep.yaml     eight copies, numbered by OUTRIGGER_JOB_RANK`,
     startsControl: true,
-    load: async (): Promise<Code> => (await import("../commands/jobs-launch.ts")).jobsLaunch,
   },
   "jobs map": {
     operands: "[entrypoint...]",
@@ -65,7 +64,6 @@ Examples:
 Examples:
   outrigger jobs map -p warm --inputs prompts.jsonl --results answers.jsonl answer.yaml`,
     startsControl: true,
-    load: async (): Promise<Code> => (await import("../commands/jobs-map.ts")).jobsMap,
   },
   "jobs queue": {
     summary: "List managed jobs, newest first, and what they wait for.",
@@ -80,7 +78,6 @@ Examples:
   outrigger jobs queue                              your newest jobs
   outrigger jobs queue -s -w                        those that have not ended, shown again after each change
   outrigger jobs queue -u --fields id,status        everyone's, as JSON`,
-    load: async (): Promise<Code> => (await import("../commands/jobs-queue.ts")).jobsQueue,
   },
   "jobs logs": {
     operands: "[job] [task]",
@@ -99,7 +96,6 @@ Examples:
   outrigger jobs logs 3 eval                        its task eval
   outrigger jobs logs -n train --tail 20 --no-follow
   outrigger jobs logs 3 --controller                why it was recovered`,
-    load: async (): Promise<Code> => (await import("../commands/jobs-logs.ts")).jobsLogs,
   },
   "jobs events": {
     operands: "[job] [task]",
@@ -115,7 +111,6 @@ Examples:
 Examples:
   outrigger jobs events 3                           oldest first
   outrigger jobs events 3 --clusters                and how each cluster came and went`,
-    load: async (): Promise<Code> => (await import("../commands/jobs-events.ts")).jobsEvents,
   },
   "jobs download": {
     operands: "[job]",
@@ -130,7 +125,6 @@ Examples:
 Examples:
   outrigger jobs download 3                         attempt-1.log, attempt-2.log, ...
   outrigger jobs download -n train --controller`,
-    load: async (): Promise<Code> => (await import("../commands/jobs-download.ts")).jobsDownload,
   },
   "jobs wait": {
     operands: "[job] [task]",
@@ -141,7 +135,6 @@ Examples:
 Examples:
   outrigger jobs wait 3 && echo done
   outrigger jobs wait -n train --timeout 2h`,
-    load: async (): Promise<Code> => (await import("../commands/jobs-wait.ts")).jobsWait,
   },
   "jobs cancel": {
     operands: "[jobs...]",
@@ -160,6 +153,5 @@ Examples:
 Examples:
   outrigger jobs cancel 3 4                         two jobs
   outrigger jobs cancel -a -y                       all of yours`,
-    load: async (): Promise<Code> => (await import("../commands/jobs-cancel.ts")).jobsCancel,
   },
 });

@@ -1,5 +1,5 @@
 import type { Options } from "./options.ts";
-import { type Code, inGroup } from "./row.ts";
+import { inGroup } from "./row.ts";
 
 const options = {
   "--user": "Use the systemd instance of your user, even as root.",
@@ -16,13 +16,11 @@ export const nodeCommands = inGroup("Nodes:", {
 Examples:
   outrigger agent install --dry-run               show the unit
   sudo outrigger agent install                    a system service`,
-    load: async (): Promise<Code> => (await import("../commands/agent-install.ts")).install,
   },
   "agent uninstall": {
     summary: "Remove the agent from systemd; jobs keep running and files are kept.",
     options,
     more: `Examples:
   outrigger agent uninstall`,
-    load: async (): Promise<Code> => (await import("../commands/agent-install.ts")).uninstall,
   },
 });

@@ -1,6 +1,6 @@
 import { wholeNumber } from "../arguments.ts";
 import * as option from "./options.ts";
-import { type Code, inGroup } from "./row.ts";
+import { inGroup } from "./row.ts";
 
 const pools = "Managed jobs:";
 const names = "Names may be patterns such as 'warm-*'; quote them.";
@@ -34,7 +34,6 @@ Examples:
   outrigger jobs launch -p warm train.yaml          a job on one of its workers
   outrigger jobs pool apply -p warm --workers 4     more workers`,
     startsControl: true,
-    load: async (): Promise<Code> => (await import("../commands/pool-apply.ts")).poolApply,
   },
   "jobs pool status": {
     operands: "[pools...]",
@@ -45,7 +44,6 @@ Examples:
 Examples:
   outrigger jobs pool status                        every pool
   outrigger jobs pool status warm -v                also explains the number of workers`,
-    load: async (): Promise<Code> => (await import("../commands/serve-status.ts")).poolStatus,
   },
   "jobs pool logs": {
     operands: "<pool> [worker]",
@@ -62,7 +60,6 @@ Examples:
 Examples:
   outrigger jobs pool logs warm                     what was decided about the pool
   outrigger jobs pool logs warm 1                   the setup of worker 1`,
-    load: async (): Promise<Code> => (await import("../commands/pool-logs.ts")).poolLogs,
   },
   "jobs pool down": {
     operands: "[pools...]",
@@ -79,6 +76,5 @@ Examples:
 Examples:
   outrigger jobs pool down warm                     with all of its workers
   outrigger jobs pool down -y -p warm               also cancels its jobs`,
-    load: async (): Promise<Code> => (await import("../commands/serve-down.ts")).poolDown,
   },
 });

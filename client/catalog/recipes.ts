@@ -1,6 +1,6 @@
 import type { Options } from "./options.ts";
 import * as option from "./options.ts";
-import { type Code, inGroup } from "./row.ts";
+import { inGroup } from "./row.ts";
 
 const recipes = "Recipes:";
 const types = ["cluster", "job", "service", "pool", "volume"];
@@ -11,7 +11,6 @@ const description = {
 const pinning = (verb: "pin" | "unpin", summary: string) => ({
   ...{ operands: "<name>", summary },
   more: `Examples:\n  outrigger recipes ${verb} sweep`,
-  load: async (): Promise<Code> => (await import("../commands/recipes.ts"))[verb],
 });
 
 /** Commands about recipes. */
@@ -27,7 +26,6 @@ export const recipeCommands = inGroup(recipes, {
     more: `Examples:
   outrigger recipes list
   outrigger recipes list --mine --type job`,
-    load: async (): Promise<Code> => (await import("../commands/recipes.ts")).list,
   },
   "recipes show": {
     operands: "<name>",
@@ -39,7 +37,6 @@ Examples:
   outrigger recipes show fine-tuning
   outrigger recipes show fine-tuning@1 > task.yaml
   outrigger jobs launch --env CHECKPOINTS=/shared/run-1 recipes:fine-tuning`,
-    load: async (): Promise<Code> => (await import("../commands/recipes.ts")).show,
   },
   "recipes create": {
     operands: "<name> <file>",
@@ -52,7 +49,6 @@ Examples:
 
 Examples:
   outrigger recipes create sweep sweep.yaml --type job --description 'Learning rates'`,
-    load: async (): Promise<Code> => (await import("../commands/recipes.ts")).create,
   },
   "recipes update": {
     operands: "<name> [file]",
@@ -60,7 +56,6 @@ Examples:
     options: { ...description },
     more: `Examples:
   outrigger recipes update sweep sweep.yaml`,
-    load: async (): Promise<Code> => (await import("../commands/recipes.ts")).update,
   },
   "recipes delete": {
     operands: "<names...>",
@@ -68,7 +63,6 @@ Examples:
     options: { ...option.yes, ...option.ignoreNotFound },
     more: `Examples:
   outrigger recipes delete sweep`,
-    load: async (): Promise<Code> => (await import("../commands/recipes.ts")).remove,
   },
   "recipes pin": pinning("pin", "List a recipe before others; for administrators."),
   "recipes unpin": pinning("unpin", "Undo that."),

@@ -1,7 +1,6 @@
-import type { Run } from "../world.ts";
 import { type OptionRow, type Options, rowsOf } from "./options.ts";
 
-/** A command: all that help, parsing and completion need, and how to get at its code. */
+/** A command: all that help, parsing and completion need. */
 export interface CommandRow {
   /** Its words: `launch`, `api start`. */
   readonly name: string;
@@ -19,12 +18,7 @@ export interface CommandRow {
   readonly isDefault?: true;
   /** It reads its words itself, those that ask for help among them; none is an option of ours. */
   readonly readsItself?: true;
-  /** The command's own code, loaded only when it is to run. */
-  readonly load: () => Promise<Code>;
 }
-
-/** The code of a command, which knows what its options give. */
-export type Code = Run<never>;
 
 /** A command as the catalog has it, by its name. */
 interface GivenRow extends Omit<CommandRow, "name" | "group" | "options"> {

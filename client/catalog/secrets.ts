@@ -1,6 +1,6 @@
 import type { Options } from "./options.ts";
 import * as option from "./options.ts";
-import { type Code, inGroup } from "./row.ts";
+import { inGroup } from "./row.ts";
 
 const secrets = "Secrets:";
 const shared = {
@@ -13,7 +13,6 @@ export const secretCommands = inGroup(secrets, {
     summary: "List stored secrets, without their values.",
     options: option.outputs,
     more: "Examples:\n  outrigger secrets list",
-    load: async (): Promise<Code> => (await import("../commands/secrets.ts")).list,
   },
   "secrets set": {
     operands: "<name>",
@@ -24,13 +23,11 @@ export const secretCommands = inGroup(secrets, {
 Examples:
   outrigger secrets set HF_TOKEN
   outrigger secrets set GIT_SSH_KEY -f ~/.ssh/id_ed25519 --shared`,
-    load: async (): Promise<Code> => (await import("../commands/secrets.ts")).set,
   },
   "secrets rm": {
     operands: "<names...>",
     summary: "Delete stored secrets.",
     options: { ...shared },
     more: "Jobs and services that were launched with one keep it.\n\nExamples:\n  outrigger secrets rm HF_TOKEN",
-    load: async (): Promise<Code> => (await import("../commands/secrets.ts")).remove,
   },
 });

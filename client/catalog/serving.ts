@@ -1,6 +1,6 @@
 import { wholeNumber } from "../arguments.ts";
 import * as option from "./options.ts";
-import { type Code, inGroup } from "./row.ts";
+import { inGroup } from "./row.ts";
 
 const services = "Services:";
 const names = "Names may be patterns such as 'chat-*'; quote them.";
@@ -29,7 +29,6 @@ Examples:
   outrigger serve up --secret API_KEY chat.yaml     a secret from your environment
   outrigger serve status chat                       the service and its replicas`,
     startsControl: true,
-    load: async (): Promise<Code> => (await import("../commands/serve-up.ts")).serveUp,
   },
   "serve update": {
     operands: "<service> <entrypoint...>",
@@ -51,7 +50,6 @@ Examples:
 Examples:
   outrigger serve update --secret API_KEY chat service.yaml     one replica after another
   outrigger serve update --mode blue_green chat service.yaml    all together, when all are ready`,
-    load: async (): Promise<Code> => (await import("../commands/serve-update.ts")).serveUpdate,
   },
   "serve status": {
     operands: "[services...]",
@@ -68,7 +66,6 @@ Examples:
   outrigger serve status                     every service
   outrigger serve status chat -v             also explains the number of replicas
   curl $(outrigger serve status chat --endpoint)/`,
-    load: async (): Promise<Code> => (await import("../commands/serve-status.ts")).serveStatus,
   },
   "serve logs": {
     operands: "<service> [replicas...]",
@@ -91,7 +88,6 @@ Examples:
   outrigger serve logs chat --load-balancer         requests as they come
   outrigger serve logs chat -s                      everything, as files
   outrigger serve logs chat 1 3 -s                  of two replicas`,
-    load: async (): Promise<Code> => (await import("../commands/serve-logs.ts")).serveLogs,
   },
   "serve down": {
     operands: "[services...]",
@@ -113,13 +109,11 @@ Examples:
   outrigger serve down chat                         with all of its replicas
   outrigger serve down chat --replica-id 3          one replica
   outrigger serve down chat --replica-id 3 --purge  removes one that failed from the list`,
-    load: async (): Promise<Code> => (await import("../commands/serve-down.ts")).serveDown,
   },
   sidecar: {
     group: "Model servers:",
     operands: "[settings...]",
     summary: "Put an API key in front of a model server.",
     readsItself: true,
-    load: async (): Promise<Code> => (await import("../commands/sidecar.ts")).sidecar,
   },
 });

@@ -1,5 +1,5 @@
 import * as option from "./options.ts";
-import { type Code, inGroup } from "./row.ts";
+import { inGroup } from "./row.ts";
 
 const hosts = "Your own machines:";
 const pools = "Without names, it applies to every pool.";
@@ -28,7 +28,6 @@ Examples:
   outrigger ssh up -f pools.yaml                  save the pools in a file, and set up their hosts
   outrigger ssh up lab                            set up the hosts of a saved pool again`,
     startsControl: true,
-    load: async (): Promise<Code> => (await import("../commands/ssh.ts")).up,
   },
   "ssh down": {
     operands: "[pools...]",
@@ -38,7 +37,6 @@ Examples:
 
 Examples:
   outrigger ssh down lab`,
-    load: async (): Promise<Code> => (await import("../commands/ssh.ts")).down,
   },
   "ssh forget": {
     operands: "<pools...>",
@@ -47,7 +45,6 @@ Examples:
 
 Examples:
   outrigger ssh forget lab`,
-    load: async (): Promise<Code> => (await import("../commands/ssh.ts")).forget,
   },
   "ssh status": {
     operands: "[pools...]",
@@ -57,7 +54,6 @@ Examples:
 
 Examples:
   outrigger ssh status`,
-    load: async (): Promise<Code> => (await import("../commands/ssh.ts")).status,
   },
   "ssh keys": {
     operands: "[files...]",
@@ -68,6 +64,5 @@ Examples:
 Examples:
   outrigger ssh keys
   outrigger ssh keys ~/.ssh/id_ed25519            upload one`,
-    load: async (): Promise<Code> => (await import("../commands/ssh.ts")).keys,
   },
 });

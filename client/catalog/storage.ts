@@ -1,5 +1,5 @@
 import * as option from "./options.ts";
-import { type Code, inGroup } from "./row.ts";
+import { inGroup } from "./row.ts";
 
 const storage = "Storage:";
 
@@ -11,7 +11,6 @@ export const storageCommands = inGroup(storage, {
     more:
       "A task makes a bucket when it names one with a local source, as in docs/task.md." +
       "\n\nExamples:\n  outrigger storage ls",
-    load: async (): Promise<Code> => (await import("../commands/storage.ts")).list,
   },
   "storage delete": {
     operands: "<storages...>",
@@ -20,6 +19,5 @@ export const storageCommands = inGroup(storage, {
     more:
       "Copies on nodes stay. A node that a cluster gets later can no longer be given the bucket." +
       "\n\nExamples:\n  outrigger storage delete my-data",
-    load: async (): Promise<Code> => (await import("../commands/storage.ts")).remove,
   },
 });

@@ -1,5 +1,5 @@
 import * as option from "./options.ts";
-import { type Code, inGroup } from "./row.ts";
+import { inGroup } from "./row.ts";
 
 /** Commands about volumes that tasks attach. */
 export const volumeCommands = inGroup("Volumes:", {
@@ -7,7 +7,6 @@ export const volumeCommands = inGroup("Volumes:", {
     summary: "List volumes, and which clusters use them.",
     options: { "-r, --refresh": "Look first whether each is there.", ...option.outputs },
     more: "Examples:\n  outrigger volumes ls",
-    load: async (): Promise<Code> => (await import("../commands/volumes.ts")).list,
   },
   "volumes apply": {
     operands: "<file>",
@@ -18,7 +17,6 @@ export const volumeCommands = inGroup("Volumes:", {
 Examples:
   outrigger volumes apply data.yaml
   outrigger volumes apply recipes:shared-folder --name team-data`,
-    load: async (): Promise<Code> => (await import("../commands/volumes.ts")).apply,
   },
   "volumes delete": {
     operands: "<volumes...>",
@@ -29,6 +27,5 @@ Examples:
       ...option.ignoreNotFound,
     },
     more: "Examples:\n  outrigger volumes delete data",
-    load: async (): Promise<Code> => (await import("../commands/volumes.ts")).remove,
   },
 });

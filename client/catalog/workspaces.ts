@@ -1,7 +1,7 @@
 import { collected } from "../arguments.ts";
 import type { Options } from "./options.ts";
 import * as option from "./options.ts";
-import { type Code, inGroup } from "./row.ts";
+import { inGroup } from "./row.ts";
 
 const workspaces = "Workspaces:";
 
@@ -23,7 +23,6 @@ export const workspaceCommands = inGroup(workspaces, {
     options: option.outputs,
     more:
       "Costs are of the UTC day and month so far." + "\n\nExamples:\n  outrigger workspaces list",
-    load: async (): Promise<Code> => (await import("../commands/workspaces.ts")).list,
   },
   "workspaces create": {
     operands: "<name>",
@@ -34,7 +33,6 @@ export const workspaceCommands = inGroup(workspaces, {
 Examples:
   outrigger workspaces create research --private --add-user ana
   outrigger workspaces create lab --limit clusters=4 --limit idle_minutes=60`,
-    load: async (): Promise<Code> => (await import("../commands/workspaces.ts")).create,
   },
   "workspaces update": {
     operands: "<name>",
@@ -46,13 +44,11 @@ Examples:
     more:
       "Clusters that run stay as they are. With -f, the file replaces the whole workspace." +
       "\n\nExamples:\n  outrigger workspaces update lab --public",
-    load: async (): Promise<Code> => (await import("../commands/workspaces.ts")).update,
   },
   "workspaces delete": {
     operands: "<names...>",
     summary: "Delete workspaces in which nothing is left.",
     more: "Examples:\n  outrigger workspaces delete lab",
-    load: async (): Promise<Code> => (await import("../commands/workspaces.ts")).remove,
   },
   "workspaces use": {
     operands: "[name]",
@@ -61,6 +57,5 @@ Examples:
     more:
       "The control plane keeps the choice. For one command: outrigger launch --workspace NAME" +
       "\n\nExamples:\n  outrigger workspaces use lab",
-    load: async (): Promise<Code> => (await import("../commands/workspaces.ts")).use,
   },
 });

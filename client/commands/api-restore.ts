@@ -10,7 +10,7 @@ import type { Run } from "../world.ts";
 import { answerOne } from "./answers.ts";
 
 /** `outrigger api restore`. */
-export const restore: Run<never> = async (world, operands) => {
+export const restore: Run<object> = async (world, operands) => {
   const args = [...programArgs("control"), "restore", ...operands];
   const env = controlEnv(world.env, world.settings, {});
   const { status, stdout, stderr } = spawnSync(process.execPath, args, { env, encoding: "utf8" });

@@ -17,7 +17,7 @@ const lookEveryMs = 50;
 const askLimitMs = 2_500;
 
 /** `outrigger api stop`. */
-export const stop: Run<never> = async (world) => {
+export const stop: Run<object> = async (world) => {
   const { terminal, settings } = world;
   const control = findControl(settings);
   if (control === undefined) {

@@ -10,7 +10,7 @@ import type { Run, World } from "../world.ts";
 const isShell = (word: string): word is Shell => Object.hasOwn(scripts, word);
 
 /** `outrigger completion`: the script that a shell sources. */
-export const completion: Run<never> = async ({ terminal }, [shell = ""]) => {
+export const completion: Run<object> = async ({ terminal }, [shell = ""]) => {
   if (!isShell(shell)) fail("UsageError", `${shell} is none of ${Object.keys(scripts).join(", ")}`);
   terminal.answer(scripts[shell]);
 };
@@ -33,7 +33,7 @@ const names: Readonly<Record<NameKind, (world: World, current: string) => Promis
  * `outrigger complete`: what may stand in place of the first word, after the others; a word a line, a tab and its
  * meaning, or `:files`. Nothing at all when control cannot be asked.
  */
-export const complete: Run<never> = async (world, [asked = "", ...words]) => {
+export const complete: Run<object> = async (world, [asked = "", ...words]) => {
   // bash takes `--output=json` for three words.
   const before = words.filter((word) => word !== "=");
   const [, flag = "", current = ""] = /^=(?:(--[\w-]+)=)?(.*)$/s.exec(asked) ?? [];

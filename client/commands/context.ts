@@ -50,7 +50,7 @@ export const add: Command<"context add"> = async (
 };
 
 /** `outrigger context use`. */
-export const use: Run<never> = async (world, [name = ""]) => {
+export const use: Run<object> = async (world, [name = ""]) => {
   const { terminal, env } = world;
   const home = readHome(env);
   const contexts = readContexts(home);

@@ -24,7 +24,7 @@ export const stop: Command<"stop"> = async (world, words, options) => {
 };
 
 /** `outrigger down`. */
-export const down: Command<"stop"> = async (world, words, options) => {
+export const down: Command<"down"> = async (world, words, options) => {
   await actOn(world, words, options, {
     verb: "tear down",
     isFinal: true,

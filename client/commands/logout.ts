@@ -5,7 +5,7 @@ import type { Run } from "../world.ts";
 import { directAction, tellActions } from "./actions.ts";
 
 /** `outrigger logout`. */
-export const logout: Run<never> = async (world) => {
+export const logout: Run<object> = async (world) => {
   const { terminal, settings } = world;
   const { context, tokenFile } = settings;
   if (tokenFile === undefined || tokenFile !== loginFileOf(settings, context)) {

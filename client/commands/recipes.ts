@@ -63,7 +63,7 @@ export const create: Command<"recipes create"> = async (
 };
 
 /** `outrigger recipes update`. */
-export const update: Command<"recipes create"> = async (
+export const update: Command<"recipes update"> = async (
   world,
   [name = "", file],
   { description = null as never },

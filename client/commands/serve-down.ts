@@ -21,7 +21,7 @@ export const serveDown: Command<"serve down"> = async (world, words, options) =>
 };
 
 /** `outrigger jobs pool down`. */
-export const poolDown: Command<"serve down"> = async (world, words, options) => {
+export const poolDown: Command<"jobs pool down"> = async (world, words, options) => {
   const { purge = false, async: later = false } = options;
   const chosen = (await select(world, pools, takingDown, words, options)).map(taken);
   const submissions = chosen.map((one) => ({

@@ -56,7 +56,7 @@ async function eachPool(
 }
 
 /** `outrigger ssh forget`: tells what is still ours on the hosts. */
-export const forget: Run<never> = async (world, names) => {
+export const forget: Run<object> = async (world, names) => {
   const client = await world.connect();
   const pools = names.map(poolOf);
   for (const name of pools) {

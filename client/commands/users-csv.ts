@@ -22,7 +22,7 @@ export const importUsers: Run<OutputOptions> = async (world, [file = ""], option
 };
 
 /** `outrigger users export`. */
-export const exportUsers: Run<never> = async (world) => {
+export const exportUsers: Run<object> = async (world) => {
   const client = await world.connect();
   const { csv_content: content, user_count: users } = await client.call(rows.export, {});
   await world.terminal.write(Buffer.from(content));

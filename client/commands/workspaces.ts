@@ -129,7 +129,7 @@ function limitOf(text: string): [name: string, value: number | undefined] {
 }
 
 /** `outrigger workspaces delete`. */
-export const remove: Run<never> = async (world, names) => {
+export const remove: Run<object> = async (world, names) => {
   for (const name of names) await send(world, rows.delete, { workspace_name: name });
   for (const name of names) world.terminal.note(`Workspace ${name} is deleted.`);
   tellActions(
