@@ -61,6 +61,10 @@ export function openRateLimit({
   };
 }
 
+/** A limit of so many a minute, all of which may come at once. */
+export const openMinuteLimit = (count: number, { now }: { now(): Date }): RateLimit =>
+  openRateLimit({ perSecond: count / 60, burst: count, now: () => now().getTime() });
+
 /** The key of an address: a host with IPv6 has a whole network of 64 bits to call from. */
 export function networkOf(address: string): string {
   if (!address.includes(":")) return address;

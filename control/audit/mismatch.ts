@@ -1,5 +1,5 @@
 import { readEnv } from "../../common/product.ts";
-import { openRateLimit } from "../../common/rate-limit.ts";
+import { openMinuteLimit } from "../../common/rate-limit.ts";
 import type { Ground } from "../ground.ts";
 import { findUser } from "../users/store.ts";
 import { type AuditedCall, recordRefused } from "./entry.ts";
@@ -7,7 +7,6 @@ import { type AuditedCall, recordRefused } from "./entry.ts";
 /** The name under which the log has calls that named another user as their caller. */
 export const mismatchName = "identity.mismatch";
 
-const notedEverySecond = 1 / 60;
 const idAtMost = 100;
 
 /**
@@ -16,8 +15,7 @@ const idAtMost = 100;
  * Clients that have not logged in make ids of their own up, which name nobody.
  */
 export function openMismatches(ctx: Ground) {
-  const now = () => ctx.now().getTime();
-  const noted = openRateLimit({ perSecond: notedEverySecond, burst: 1, now });
+  const noted = openMinuteLimit(1, ctx);
 
   return async (call: AuditedCall): Promise<void> => {
     const claimed = claimedIn(call.input);

@@ -1,4 +1,4 @@
-import { networkOf, openRateLimit } from "../../common/rate-limit.ts";
+import { networkOf, openMinuteLimit } from "../../common/rate-limit.ts";
 import { auditOperations } from "../../contract/operations/audit.ts";
 import type { NewAudit } from "./store.ts";
 
@@ -22,8 +22,8 @@ export const leftOutName = `${auditOperations.list.name.split(".")[0]}.left_out`
 /** Opens the count; it lives in memory, and takes no more of it in a flood. */
 export function openRefusals(now: () => Date): Refusals {
   const ms = () => now().getTime();
-  const ofAddress = openRateLimit({ perSecond: perAddress / 60, burst: perAddress, now: ms });
-  const ofAll = openRateLimit({ perSecond: inAll / 60, burst: inAll, now: ms });
+  const ofAddress = openMinuteLimit(perAddress, { now });
+  const ofAll = openMinuteLimit(inAll, { now });
   let count = 0;
   let address = "";
   let since = 0;

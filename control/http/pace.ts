@@ -1,5 +1,10 @@
 import { toAppError } from "../../common/errors.ts";
-import { failTooOften, networkOf, openRateLimit } from "../../common/rate-limit.ts";
+import {
+  failTooOften,
+  networkOf,
+  openMinuteLimit,
+  openRateLimit,
+} from "../../common/rate-limit.ts";
 import type { Identity } from "../access/identity.ts";
 import type { Context } from "../context.ts";
 
@@ -18,22 +23,17 @@ export interface Pace {
 const overSeconds = 10;
 
 /** Opens the count of calls; it lives in memory. */
-export function openPace({ config, now }: Pick<Context, "config" | "now">): Pace {
-  const { callsPerSecond, loginsPerMinute } = config;
-  const ms = () => now().getTime();
+export function openPace(ctx: Pick<Context, "config" | "now">): Pace {
+  const { callsPerSecond, loginsPerMinute } = ctx.config;
   const calls =
     callsPerSecond > 0
       ? openRateLimit({
           perSecond: callsPerSecond,
           burst: Math.max(1, callsPerSecond * overSeconds),
-          now: ms,
+          now: () => ctx.now().getTime(),
         })
       : undefined;
-  const failures = openRateLimit({
-    perSecond: loginsPerMinute / 60,
-    burst: loginsPerMinute,
-    now: ms,
-  });
+  const failures = openMinuteLimit(loginsPerMinute, ctx);
 
   return {
     called({ user }) {

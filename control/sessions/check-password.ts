@@ -1,5 +1,10 @@
 import { fail, toAppError } from "../../common/errors.ts";
-import { failTooOften, networkOf, openRateLimit, type RateLimit } from "../../common/rate-limit.ts";
+import {
+  failTooOften,
+  networkOf,
+  openMinuteLimit,
+  type RateLimit,
+} from "../../common/rate-limit.ts";
 import type { Ground } from "../ground.ts";
 import { verifyPassword } from "../users/passwords.ts";
 import type { Account } from "../users/schema.ts";
@@ -15,11 +20,9 @@ export interface Given {
 const limits = new WeakMap<Ground["config"], RateLimit>();
 
 /** One for each control plane of this process; names and addresses begin differently. */
-function limitOf({ config, now }: Ground): RateLimit {
-  const { loginsPerMinute: burst } = config;
-  const limit =
-    limits.get(config) ??
-    openRateLimit({ perSecond: burst / 60, burst, now: () => now().getTime() });
+function limitOf(ctx: Ground): RateLimit {
+  const { config } = ctx;
+  const limit = limits.get(config) ?? openMinuteLimit(config.loginsPerMinute, ctx);
   limits.set(config, limit);
   return limit;
 }

@@ -1,13 +1,11 @@
 import type { IncomingHttpHeaders } from "node:http";
 import { AppError } from "../../common/errors.ts";
-import { openRateLimit } from "../../common/rate-limit.ts";
+import { openMinuteLimit } from "../../common/rate-limit.ts";
 import type { Authenticator, Head } from "../access/identity.ts";
 import { openProxies } from "../access/proxies.ts";
 import type { Ground } from "../ground.ts";
 import { ensureUser } from "../users/ensure.ts";
 import { auditRefusedLogin } from "./begin.ts";
-
-const notedEverySecond = 1 / 60;
 
 /**
  * Reads the user that an auth proxy names in a header. From an address that is no proxy's the header
@@ -16,8 +14,7 @@ const notedEverySecond = 1 / 60;
 export function proxyOf(ctx: Ground): Authenticator {
   const { login, proxyAddresses, proxyUserHeader, proxyGroupsHeader } = ctx.config;
   const proxies = openProxies(proxyAddresses);
-  const now = () => ctx.now().getTime();
-  const noted = openRateLimit({ perSecond: notedEverySecond, burst: 1, now });
+  const noted = openMinuteLimit(1, ctx);
 
   /** Once a minute for each address, as a client may send it with every call. */
   async function note(head: Head, name: string): Promise<void> {
