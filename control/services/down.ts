@@ -8,7 +8,7 @@ import type { Context } from "../context.ts";
 import { move } from "../move.ts";
 import { nudge } from "../reconciler.ts";
 import { causeOf, want } from "../want.ts";
-import { chooseServices } from "./find.ts";
+import { type Chosen, chooseServices } from "./find.ts";
 import { narrate } from "./narration.ts";
 import { type Service, serviceKey, wordsOf } from "./schema.ts";
 import { getService } from "./store.ts";
@@ -17,18 +17,26 @@ type Input = InputOf<typeof rows.down>;
 
 /** Takes services down: what is open is finished, then nothing of them is left. */
 export async function down(ctx: Context, { service_names: names, all, purge }: Input, call: Call) {
-  // A second attempt does not take down what came up under these names since the first.
-  const { serviceIds: known } = call.progress;
-  const wanted = { names: all ? null : names, isPool: false };
-  const chosen = known ?? (await chooseServices(ctx, wanted, call)).map(({ id }) => id);
-  if (known === undefined) await call.remember({ serviceIds: chosen });
-  if (chosen.length === 0) call.print(`${noneOf(wanted)}\n`);
+  const chosen = await chooseOnce(ctx, { names: all ? null : names, isPool: false }, call);
   await Promise.all(chosen.map((id) => downOne(ctx, id, purge, call)));
   return null;
 }
 
+/** Which services or pools to take down. A second attempt does not choose what came up since the first. */
+export async function chooseOnce(
+  ctx: Context,
+  wanted: Chosen,
+  call: Call,
+): Promise<readonly string[]> {
+  const { serviceIds: known } = call.progress;
+  const chosen = known ?? (await chooseServices(ctx, wanted, call)).map(({ id }) => id);
+  if (known === undefined) await call.remember({ serviceIds: chosen });
+  if (chosen.length === 0) call.print(`${noneOf(wanted)}\n`);
+  return chosen;
+}
+
 /** That no live service, or pool, goes by these names. */
-export function noneOf({ names, isPool }: Parameters<typeof chooseServices>[1]): string {
+function noneOf({ names, isPool }: Chosen): string {
   const { noun } = wordsOf({ isPool });
   const given = [names ?? []].flat();
   return given.length === 0

@@ -22,7 +22,7 @@ export async function getLivePool(ctx: Ground, name: string): Promise<Service> {
 }
 
 /** Which live services are meant; null is all of them. */
-interface Chosen extends Pick<Service, "isPool"> {
+export interface Chosen extends Pick<Service, "isPool"> {
   readonly names: string | readonly string[] | null;
 }
 

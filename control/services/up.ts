@@ -10,10 +10,7 @@ import type { Context } from "../context.ts";
 import type { Ground } from "../ground.ts";
 import { refuseImpossible } from "../offers.ts";
 import { nudge } from "../reconciler.ts";
-import { withStoredSecrets } from "../secrets/fill.ts";
-import { withVolumes } from "../volumes/place.ts";
 import { admitService } from "../workspaces/admit.ts";
-import { withDefaults } from "../workspaces/defaults.ts";
 import { firstScaling } from "./decisions/scale.ts";
 import { withoutKeys } from "./keys.ts";
 import { firstFreePort, inTurn, isUnused } from "./replicas/free-port.ts";
@@ -33,6 +30,7 @@ import {
   readServiceTask,
   readServiceTaskAndRemarks,
   type ServiceTask,
+  wholeTask,
 } from "./versions/task.ts";
 import { endpointOf } from "./view.ts";
 
@@ -40,9 +38,7 @@ type Input = InputOf<typeof rows.up>;
 
 /** Brings a service up; answers its name and address once its balancer listens. */
 export async function up(ctx: Context, given: Input, call: Call): Promise<[string, string]> {
-  const whole = await withDefaults(ctx, call.workspace, given.task);
-  const yaml = await withVolumes(ctx, await withStoredSecrets(ctx, whole, call), call);
-  const input = { ...given, task: yaml };
+  const input = { ...given, task: await wholeTask(ctx, call.workspace, given.task, call) };
   const [open, remarks] = readServiceTaskAndRemarks(ctx, input.task, "serve.up");
   call.print(remarks);
   const id = call.progress.serviceId ?? randomBytes(6).toString("hex");

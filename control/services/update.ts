@@ -9,10 +9,7 @@ import { addEvent } from "../events.ts";
 import type { Ground } from "../ground.ts";
 import { refuseImpossible } from "../offers.ts";
 import { nudge } from "../reconciler.ts";
-import { withStoredSecrets } from "../secrets/fill.ts";
-import { withVolumes } from "../volumes/place.ts";
 import { admitService } from "../workspaces/admit.ts";
-import { withDefaults } from "../workspaces/defaults.ts";
 import { getLiveService } from "./find.ts";
 import { withoutKeys } from "./keys.ts";
 import { listReplicas } from "./replicas/store.ts";
@@ -24,6 +21,7 @@ import {
   openVersion,
   readServiceTask,
   readServiceTaskAndRemarks,
+  wholeTask,
 } from "./versions/task.ts";
 
 type Input = InputOf<typeof rows.update>;
@@ -35,9 +33,7 @@ export async function update(ctx: Context, given: Input, call: Call): Promise<nu
   const service = await getLiveService(ctx, given.service_name);
   refuseLeaving(service);
   const { workspace } = service;
-  const whole = await withDefaults(ctx, workspace, given.task);
-  const filled = await withStoredSecrets(ctx, whole, { user: call.user, workspace });
-  const input = { ...given, task: await withVolumes(ctx, filled, call) };
+  const input = { ...given, task: await wholeTask(ctx, workspace, given.task, call) };
   const [open, remarks] = readServiceTaskAndRemarks(ctx, input.task, "serve.update");
   call.print(remarks);
   await refuseOtherTls(ctx, service, open.spec.tls !== undefined);

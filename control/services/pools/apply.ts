@@ -9,11 +9,8 @@ import type { Context } from "../../context.ts";
 import type { Connection } from "../../db/open.ts";
 import { refuseImpossible } from "../../offers.ts";
 import { nudge } from "../../reconciler.ts";
-import { withStoredSecrets } from "../../secrets/fill.ts";
 import { readTask, secretsOf } from "../../task.ts";
-import { withVolumes } from "../../volumes/place.ts";
 import { admitService } from "../../workspaces/admit.ts";
-import { withDefaults } from "../../workspaces/defaults.ts";
 import { getLivePool } from "../find.ts";
 import { withoutKeys } from "../keys.ts";
 import { listReplicas, setVersionOfLive } from "../replicas/store.ts";
@@ -36,6 +33,7 @@ import {
   readPoolTaskAndRemarks,
   readVersion,
   type ServiceTask,
+  wholeTask,
 } from "../versions/task.ts";
 
 type Input = InputOf<typeof rows.apply>;
@@ -164,10 +162,3 @@ async function change(
 /** What makes workers what they are. */
 const workOf = (task: Task, blobId: string | null): string =>
   JSON.stringify({ ...task, pool: undefined, secrets: secretsOf(task), blobId });
-
-/** With what its workspace gives to tasks, and the stored secrets that it names. */
-async function wholeTask(ctx: Context, workspace: string, yaml: string, call: Call) {
-  const whole = await withDefaults(ctx, workspace, yaml);
-  const filled = await withStoredSecrets(ctx, whole, { user: call.user, workspace });
-  return withVolumes(ctx, filled, call);
-}

@@ -6,20 +6,14 @@ import type { Context } from "../../context.ts";
 import { wakeTask, wantCancelled } from "../../jobs/want.ts";
 import { listUnsettledOf } from "../../jobs/work-store.ts";
 import { causeOf, want } from "../../want.ts";
-import { noneOf, untilGone } from "../down.ts";
-import { chooseServices } from "../find.ts";
+import { chooseOnce, untilGone } from "../down.ts";
 import { getService } from "../store.ts";
 
 type Input = InputOf<typeof rows.down>;
 
 /** Takes pools down; one with jobs only where these are to be cancelled. */
 export async function down(ctx: Context, { pool_names: names, all, purge }: Input, call: Call) {
-  // A second attempt does not take down what came up under these names since the first.
-  const { serviceIds: known } = call.progress;
-  const wanted = { names: all ? null : names, isPool: true };
-  const chosen = known ?? (await chooseServices(ctx, wanted, call)).map(({ id }) => id);
-  if (known === undefined) await call.remember({ serviceIds: chosen });
-  if (chosen.length === 0) call.print(`${noneOf(wanted)}\n`);
+  const chosen = await chooseOnce(ctx, { names: all ? null : names, isPool: true }, call);
   const refusals = await Promise.all(chosen.map((id) => wantDown(ctx, id, purge, call)));
   const going = chosen.filter((_, at) => refusals[at] === undefined);
   await Promise.all(going.map((id) => untilGone(ctx, id, purge, call)));

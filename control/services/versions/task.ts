@@ -2,11 +2,15 @@ import { fail, toAppError } from "../../../common/errors.ts";
 import type { Seal } from "../../../common/seal.ts";
 import type { Service as ServiceSpec } from "../../../contract/task/service.ts";
 import type { Task } from "../../../contract/task.ts";
+import type { Call } from "../../bind.ts";
 import type { Context } from "../../context.ts";
 import type { Queries } from "../../db/open.ts";
 import { asksForSpot } from "../../needs.ts";
 import type { Offer } from "../../providers/provider.ts";
+import { withStoredSecrets } from "../../secrets/fill.ts";
 import { readTask, readTaskAndRemarks } from "../../task.ts";
+import { withVolumes } from "../../volumes/place.ts";
+import { withDefaults } from "../../workspaces/defaults.ts";
 import type { Use } from "../../workspaces/schema.ts";
 import { useOf } from "../../workspaces/use-store.ts";
 import type { Version, VersionTask } from "../schema.ts";
@@ -20,6 +24,18 @@ export interface OpenVersion extends VersionTask {
 
 /** The task of a service or a pool, and what it says of that. */
 export type ServiceTask = Pick<OpenVersion, "task" | "spec">;
+
+/** A task with what its workspace gives to tasks, and the stored secrets and volumes that it names. */
+export async function wholeTask(
+  ctx: Context,
+  workspace: string,
+  yaml: string,
+  call: Call,
+): Promise<string> {
+  const whole = await withDefaults(ctx, workspace, yaml);
+  const filled = await withStoredSecrets(ctx, whole, { user: call.user, workspace });
+  return withVolumes(ctx, filled, call);
+}
 
 type Key = Pick<Version, "serviceId" | "version">;
 
