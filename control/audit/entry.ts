@@ -1,6 +1,7 @@
 import { AppError, errorTypes, toAppError } from "../../common/errors.ts";
 import type { InputOf, Operation } from "../../common/operation.ts";
 import type { Identity } from "../access/identity.ts";
+import type { Call } from "../bind.ts";
 import type { Connection, Queries } from "../db/open.ts";
 import type { Ground } from "../ground.ts";
 import { findToken } from "../tokens/store.ts";
@@ -67,6 +68,18 @@ async function nameOf(db: Queries, input: InputOf<Operation>): Promise<string | 
   if (typeof user === "string") return (await findUser(db, user))?.name;
   return typeof token === "string" ? (await findToken(db, token))?.name : undefined;
 }
+
+/** An entry about what a call did beyond what its input says. */
+export const entryBy = (
+  { now }: Pick<Ground, "now">,
+  { id, user, credential, origin }: Pick<Call, "id" | "user" | "credential" | "origin">,
+  row: Operation,
+  subject: string,
+): NewAudit => ({
+  ...{ at: now().getTime(), userId: user.id, userName: user.name, credential },
+  ...{ address: origin?.address ?? "", operation: row.name, subject },
+  ...{ outcome: "allowed", reason: null, requestId: id },
+});
 
 /** Writes entries in a transaction of their own; none where there are none. */
 export async function writeEntries(ctx: Ground, entries: readonly NewAudit[]): Promise<void> {

@@ -1,6 +1,7 @@
-import { userOperations as rows } from "../../contract/operations/users.ts";
+import { userOperations } from "../../contract/operations/users.ts";
 import type { UserImportResult } from "../../contract/records/users.ts";
-import { addAudit, type NewAudit } from "../audit/store.ts";
+import { entryBy } from "../audit/entry.ts";
+import { addAudit } from "../audit/store.ts";
 import type { Call } from "../bind.ts";
 import type { Ground } from "../ground.ts";
 import { atLine, type ImportRow, readRows } from "./import-rows.ts";
@@ -89,21 +90,12 @@ async function addAll(ctx: Ground, rows: readonly ImportRow[], call: Importer): 
     if (taken.size === 0)
       for (const { user, hash } of users) {
         await addUser(tx, user, hash);
-        await addAudit(tx, entryOf(ctx, user, call));
+        const subject = `user ${user.name}: role ${user.role}, password`;
+        // The entry about the call does not say whom the file names.
+        await addAudit(tx, entryBy(ctx, call, userOperations.import, subject));
       }
     return rows
       .filter(({ name }) => taken.has(name))
       .map(({ line, name }) => atLine(line, `${name} was created by someone else meanwhile`));
   });
 }
-
-/** The entry about the call does not say whom the file names. */
-const entryOf = (
-  { now }: Ground,
-  { name, role }: NewAccount,
-  { id: requestId, user, credential, origin }: Importer,
-): NewAudit => ({
-  ...{ at: now().getTime(), userId: user.id, userName: user.name, credential, requestId },
-  ...{ address: origin?.address ?? "", operation: rows.import.name, outcome: "allowed" },
-  ...{ subject: `user ${name}: role ${role}, password`, reason: null },
-});

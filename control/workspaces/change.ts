@@ -1,10 +1,10 @@
 import { isDeepStrictEqual } from "node:util";
 import type { Operation } from "../../common/operation.ts";
 import type { Configuration } from "../../contract/records/workspaces.ts";
+import { entryBy } from "../audit/entry.ts";
 import { addAudit } from "../audit/store.ts";
 import type { Call } from "../bind.ts";
 import type { Context } from "../context.ts";
-import type { Ground } from "../ground.ts";
 import { deleteSecretsOf } from "../secrets/store.ts";
 import type { StoredConfiguration } from "./configurations.ts";
 import { refuseInUse } from "./in-use.ts";
@@ -39,21 +39,8 @@ export async function changeConfiguration(
     const next = { version: before.version + 1, document, workspaces };
     const { user } = call;
     await addVersion(tx, ctx.seal, { ...next, user, createdAt: ctx.now().getTime() });
-    await addAudit(tx, auditOf(ctx, row, next.version, call));
+    // The request itself could not say yet which version it makes.
+    await addAudit(tx, entryBy(ctx, call, row, `configuration ${next.version}`));
     return next;
   });
 }
-
-/** What the request itself could not say yet: which version it made. */
-const auditOf = (ctx: Ground, row: Operation, version: number, { user, credential, id }: Call) => ({
-  at: ctx.now().getTime(),
-  userId: user.id,
-  userName: user.name,
-  credential,
-  address: "",
-  operation: row.name,
-  subject: `configuration ${version}`,
-  outcome: "allowed" as const,
-  reason: null,
-  requestId: id,
-});

@@ -1,5 +1,5 @@
 import { fail } from "../../common/errors.ts";
-import type { InputOf } from "../../common/operation.ts";
+import type { InputOf, Operation } from "../../common/operation.ts";
 import { userOperations } from "../../contract/operations/users.ts";
 import { workspaceOperations as rows } from "../../contract/operations/workspaces.ts";
 import type { WorkspaceUse } from "../../contract/records/workspaces.ts";
@@ -13,7 +13,7 @@ import { readConfiguration, readWorkspace } from "./document.ts";
 import { visibleWorkspaces } from "./find.ts";
 import { noSuchWorkspace } from "./membership.ts";
 import { preferWorkspace, workspaceOf } from "./preference.ts";
-import { checkWorkspaceName, defaultWorkspace } from "./schema.ts";
+import { checkWorkspaceName, defaultWorkspace, type Workspaces } from "./schema.ts";
 import { masked, unmasked } from "./secrets.ts";
 import { listVersions } from "./store.ts";
 import { findUse } from "./use.ts";
@@ -46,31 +46,19 @@ const cloudsOf = ({ providers }: Context): string[] => providers.map(({ name }) 
 async function create(ctx: Context, { workspace_name: name, config }: Named, call: Call) {
   checkWorkspaceName(name);
   const workspace = readWorkspace(unmasked(config, undefined), cloudsOf(ctx));
-  const { workspaces } = await changeConfiguration(
-    ctx,
-    rows.create,
-    (before) => {
-      if (Object.hasOwn(before.workspaces, name))
-        fail("ValueError", `workspace ${name} already exists; update it instead`);
-      return withWorkspaces(before, { ...before.workspaces, [name]: workspace });
-    },
-    call,
-  );
-  return masked(workspaces);
+  return changeWorkspaces(ctx, rows.create, call, (before) => {
+    if (Object.hasOwn(before, name))
+      fail("ValueError", `workspace ${name} already exists; update it instead`);
+    return { ...before, [name]: workspace };
+  });
 }
 
 async function update(ctx: Context, { workspace_name: name, config }: Named, call: Call) {
-  const { workspaces } = await changeConfiguration(
-    ctx,
-    rows.update,
-    (before) => {
-      requireKnown(before, name);
-      const workspace = readWorkspace(unmasked(config, before.workspaces[name]), cloudsOf(ctx));
-      return withWorkspaces(before, { ...before.workspaces, [name]: workspace });
-    },
-    call,
-  );
-  return masked(workspaces);
+  return changeWorkspaces(ctx, rows.update, call, (before) => {
+    requireKnown(before, name);
+    const workspace = readWorkspace(unmasked(config, before[name]), cloudsOf(ctx));
+    return { ...before, [name]: workspace };
+  });
 }
 
 async function remove(
@@ -79,25 +67,28 @@ async function remove(
   call: Call,
 ) {
   if (name === defaultWorkspace) fail("ValueError", `workspace ${name} cannot be deleted`);
-  const { workspaces } = await changeConfiguration(
-    ctx,
-    rows.delete,
-    (before) => {
-      requireKnown(before, name);
-      const { [name]: _, ...others } = before.workspaces;
-      return withWorkspaces(before, others);
-    },
-    call,
-  );
-  return masked(workspaces);
+  return changeWorkspaces(ctx, rows.delete, call, (before) => {
+    requireKnown(before, name);
+    const { [name]: _, ...others } = before;
+    return others;
+  });
 }
 
-const withWorkspaces = (
-  { document }: StoredConfiguration,
-  workspaces: StoredConfiguration["workspaces"],
-) => ({ ...document, workspaces });
+/** Changes the workspaces of the configuration; answers all of them, without their secrets. */
+async function changeWorkspaces(
+  ctx: Context,
+  row: Operation,
+  call: Call,
+  change: (before: Workspaces) => Workspaces,
+) {
+  const changed = ({ document, workspaces }: StoredConfiguration) => ({
+    ...document,
+    workspaces: change(workspaces),
+  });
+  return masked((await changeConfiguration(ctx, row, changed, call)).workspaces);
+}
 
-function requireKnown({ workspaces }: StoredConfiguration, name: string): void {
+function requireKnown(workspaces: Workspaces, name: string): void {
   if (!Object.hasOwn(workspaces, name))
     fail("ValueError", noSuchWorkspace(name, Object.keys(workspaces)));
 }
