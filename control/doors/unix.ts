@@ -1,14 +1,6 @@
-import { type Dispatcher, Pool } from "undici";
+import type { Dispatcher } from "undici";
+import { openConnections } from "./connections.ts";
 
-/**
- * The door to an agent on this machine: HTTP over its Unix socket. Time limits are set by call, as
- * events and logs stay open for as long as there is something to tell.
- */
+/** The door to an agent on this machine: HTTP over its Unix socket. */
 export const openUnixDoor = (socketPath: string): Dispatcher =>
-  new Pool("http://agent", {
-    connect: { socketPath, timeout: 2_000 },
-    connections: null,
-    headersTimeout: 0,
-    bodyTimeout: 0,
-    keepAliveTimeout: 60_000,
-  });
+  openConnections({ socketPath, timeout: 2_000 });

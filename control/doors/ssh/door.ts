@@ -1,21 +1,19 @@
 import type { Duplex } from "node:stream";
-import { type Dispatcher, Pool } from "undici";
+import type { Dispatcher } from "undici";
+import { openConnections } from "../connections.ts";
 
 /**
  * The door to an agent that is reached over channels, one for each exchange at a time. `open` makes a
  * channel to its socket; it is asked anew whenever the way there was lost.
  */
 export const openChannelDoor = (open: () => Promise<Duplex>): Dispatcher =>
-  new Pool("http://agent", {
-    connect: (_options: unknown, done: (error: Error | null, socket: Duplex | null) => void) => {
-      open().then(
-        (channel) => done(null, channel),
-        // To whoever calls an agent that is one thing: it cannot be reached.
-        (cause: Error) => done(new Error(cause.message, { cause }), null),
-      );
-    },
-    connections: null,
-    headersTimeout: 0,
-    bodyTimeout: 0,
-    keepAliveTimeout: 60_000,
-  } as never);
+  openConnections(((
+    _options: unknown,
+    done: (error: Error | null, socket: Duplex | null) => void,
+  ) => {
+    open().then(
+      (channel) => done(null, channel),
+      // To whoever calls an agent that is one thing: it cannot be reached.
+      (cause: Error) => done(new Error(cause.message, { cause }), null),
+    );
+  }) as never);
