@@ -44,6 +44,11 @@ const cuts: Readonly<Record<string, (upload: Upload) => void>> = {
     mkdirSync(part("contents"));
     writeFileSync(part("contents/1.new"), "ha");
   },
+  "a content is half written under its name": ({ part, bytes }) => {
+    writeFileSync(part("whole.zip"), bytes);
+    mkdirSync(part("contents"));
+    writeFileSync(part(`contents/${sha256Of("two")}`), "t");
+  },
   "contents are there, and no manifest": ({ part, bytes, shelf }) => {
     writeFileSync(part("whole.zip"), bytes);
     mkdirSync(shelf.under("contents"), { recursive: true });
