@@ -47,10 +47,6 @@ const rows: Readonly<Record<string, Row>> = {
     files: ["e2e/buckets.test.ts"],
     env: { COPY_TEST_MB: "2048" },
   },
-  "the commands of every example": {
-    files: ["e2e/examples.test.ts"],
-    env: { EXAMPLES: "all" },
-  },
   "50 managed jobs and a pool in two minutes of losses and kills": {
     files: ["e2e/jobs-storm.test.ts"],
     env: { STORM_JOBS: "50", STORM_SECONDS: "120" },

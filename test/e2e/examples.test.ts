@@ -13,10 +13,8 @@ const unrunnable: Readonly<Record<string, string | false>> = {
   "mounts.yaml": whyNoS3 || whyNoFuse,
   "service.yaml": "it installs a model server",
 };
-/** A few of them; at night, all. */
-const { EXAMPLES: asked = "any-of.yaml,secrets.yaml,download.yaml" } = process.env;
-const names =
-  asked === "all" ? readdirSync(folder).filter((name) => name.endsWith(".yaml")) : asked.split(",");
+const { EXAMPLES: asked } = process.env;
+const names = asked?.split(",") ?? readdirSync(folder).filter((name) => name.endsWith(".yaml"));
 
 /** The command lines in the comment on top of an example, without `outrigger`. */
 const linesOf = (name: string): string[][] =>
@@ -26,19 +24,24 @@ const linesOf = (name: string): string[][] =>
     .map((line) => line.replace(/^# +outrigger /, "").replace(/ {2,}#.*$/, ""))
     .map((line) => line.match(/'[^']*'|\S+/g)?.map((word) => word.replaceAll("'", "")) ?? []);
 
-test("the commands of examples do what their comments say", { timeout: 3_600_000 }, async (t) => {
+test("the commands of examples do what their comments say", {
+  timeout: 3_600_000,
+  concurrency: 3,
+}, async (t) => {
   const env = { OUTRIGGER_LOCAL_ACCELERATORS: "H100:8", API_KEY: "k", HF_TOKEN: "k" };
   const control = await startControl(t, { env: { ...env, ...(await storesOf(t)) } });
   cpSync(folder, join(control.home, "examples"), { recursive: true });
-  for (const name of names)
-    await t.test(name, { skip: unrunnable[name] ?? false }, async () => {
+  const runs = names.map((name) =>
+    t.test(name, { skip: unrunnable[name] ?? false }, async () => {
       const lines = linesOf(name);
       assert.ok(lines.length > 0, "it names no command");
       for (const words of lines) {
         const { code, stdout, stderr } = await control.cli(...words);
         assert.equal(code, 0, `outrigger ${words.join(" ")}\n${stdout}${stderr}`);
       }
-    });
+    }),
+  );
+  await Promise.all(runs);
 });
 
 /** What examples read from the internet, on this machine. */
