@@ -16,8 +16,13 @@ export const whyNoRegistry = (): string | false =>
   findProgram(process.env["PATH"] ?? "", "docker-registry") === undefined &&
   "needs the Debian package docker-registry";
 
-/** Starts a private registry of images on loopback; its address. */
-export async function startRegistry(t: Cleaner, user: string, password: string): Promise<string> {
+/** Starts a private registry of images, usually on loopback; its address. */
+export async function startRegistry(
+  t: Cleaner,
+  user: string,
+  password: string,
+  host = "127.0.0.1",
+): Promise<string> {
   const folder = mkdtempSync(join(tmpdir(), "registry-"));
   const hash = execFileSync(
     "perl",
@@ -27,11 +32,11 @@ export async function startRegistry(t: Cleaner, user: string, password: string):
       encoding: "utf8",
     },
   );
-  const server = createServer().listen(0, "127.0.0.1");
+  const server = createServer().listen(0, host);
   await once(server, "listening");
   const { port } = server.address() as AddressInfo;
   server.close();
-  const address = `127.0.0.1:${port}`;
+  const address = `${host}:${port}`;
   writeFileSync(join(folder, "users"), `${user}:${hash}\n`);
   const config = {
     version: 0.1,
