@@ -119,7 +119,7 @@ function openPodWatch(api: KubeApi, path: string): PodWatch {
       for (let seen: Pod | null | undefined = null; ; ) {
         await untilKnown(signal);
         const { promise: changed } = change;
-        const last = seen;
+        const last: Pod | null | undefined = seen;
         seen = pods.get(name);
         if (seen !== last) yield seen;
         await unlessAborted(changed, signal);
