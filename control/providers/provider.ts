@@ -166,6 +166,9 @@ export interface Provider {
   /** Its nodes are made of the image that a task names, so that no container runs on them. */
   readonly bootsImages?: true;
 
+  /** Nodes of different clusters may be parts of one machine, and have its ports together. */
+  readonly sharesMachines?: true;
+
   /** How long before it takes a node away the cloud says so; absent where that is not known. */
   readonly noticeSeconds?: number;
 

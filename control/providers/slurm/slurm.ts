@@ -168,6 +168,7 @@ export function slurmProvider({ name: site, login, forwards, scratch, controlId 
   return {
     name: "slurm",
     queues: true,
+    sharesMachines: true,
     agentBuild: build,
     places: async () => ["slurm", `slurm/${site}`],
     async inspect(place, signal) {

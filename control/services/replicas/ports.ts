@@ -26,7 +26,7 @@ export function takePorts(
 }
 
 async function choosePorts(
-  ctx: Ground,
+  ctx: Context,
   replica: Replica,
   cluster: Pick<Cluster, "provider" | "offer">,
   { spec }: Pick<OpenVersion, "spec">,
@@ -34,8 +34,7 @@ async function choosePorts(
   const { listenPort, serverPort } = replica;
   if (listenPort !== null && serverPort !== null) return { listenPort, serverPort };
   const isShared = sharesPorts(cluster);
-  // Slurm gives parts of its nodes, so that replicas may meet on one.
-  const mayMeet = isShared || cluster.provider === "slurm";
+  const mayMeet = isShared || ctx.provider(cluster.provider).sharesMachines === true;
   const taken = new Set(mayMeet ? await portsTaken(ctx, replica) : []);
   // Of another machine nobody here knows who listens; its replica has it for itself.
   const isFree = async (port: number) =>

@@ -9,9 +9,11 @@ import { testWorld } from "../../../helpers/world.ts";
 import { writable } from "../../../helpers/writable.ts";
 import { aReplica, aService } from "../rows.ts";
 
-for (const provider of ["local", "slurm"])
+for (const provider of ["local", "another that shares machines"])
   test(`replicas that may meet on a machine of ${provider} get ports of their own`, async (t) => {
-    const { ctx } = await testWorld(t);
+    const world = await testWorld(t);
+    const { ctx } = world;
+    Object.assign(world.provider, { name: provider, sharesMachines: true });
     await addService(writable(ctx), aService());
     const replicas = [1, 2, 3].map((number) => aReplica({ number }));
     for (const replica of replicas) await addReplica(writable(ctx), replica);
@@ -30,7 +32,9 @@ for (const provider of ["local", "slurm"])
   });
 
 test("replicas with networks of their own all have the port of the document", async (t) => {
-  const { ctx } = await testWorld(t);
+  const world = await testWorld(t);
+  const { ctx } = world;
+  Object.assign(world.provider, { name: "local" });
   await addService(writable(ctx), aService());
   const replicas = [1, 2].map((number) => aReplica({ number }));
   for (const replica of replicas) await addReplica(writable(ctx), replica);
