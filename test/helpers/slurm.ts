@@ -33,6 +33,12 @@ export function whyNoSlurm(): string | false {
   return "needs the Debian packages slurmctld, slurmd, slurm-client, slurm-wlm-basic-plugins and munge";
 }
 
+/** As `whyNoSlurm`, with a database for its accounting. */
+export function whyNoAccounting(): string | false {
+  if (existsSync("/usr/sbin/slurmdbd") && existsSync("/usr/sbin/mariadbd")) return whyNoSlurm();
+  return "needs the Debian packages slurmdbd, slurm-wlm-mysql-plugin and mariadb-server-core";
+}
+
 /** Starts a Slurm on a machine of its own, which is its login node too; it is gone once the test is over. */
 export async function startSlurmBehind(host: SshHost): Promise<SlurmLab> {
   const folder = "/srv/slurm";
@@ -48,12 +54,19 @@ export async function startSlurmBehind(host: SshHost): Promise<SlurmLab> {
 }
 
 /** Starts a Slurm; it is gone once the test is over. */
-export async function startSlurm(t: Cleaner): Promise<SlurmLab> {
+export async function startSlurm(
+  t: Cleaner,
+  { hasAccounting }: { hasAccounting?: true } = {},
+): Promise<SlurmLab> {
   const folder = mkdtempSync(join(tmpdir(), "slurm-"));
   const conf = join(folder, "slurm.conf");
-  const port = firstPort + (process.pid % 5_000) * 3;
+  const port = firstPort + (process.pid % 4_000) * 4;
   t.after(async () => void (await execute(join(scripts, "down"), [folder], { timeout: limitMs })));
-  await execute(join(scripts, "up"), [folder, String(port)], { timeout: limitMs });
+  await execute(
+    join(scripts, "up"),
+    [folder, String(port), ...(hasAccounting ? ["accounting"] : [])],
+    { timeout: limitMs },
+  );
   return {
     ...{ conf, folder },
     async run(command, ...args) {

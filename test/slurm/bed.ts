@@ -7,8 +7,8 @@ import { startControl } from "../helpers/programs.ts";
 import { startSlurm } from "../helpers/slurm.ts";
 
 /** A control plane beside a Slurm of two nodes with four GPUs each. */
-export async function startOnSlurm(t: TestContext) {
-  const slurm = await startSlurm(t);
+export async function startOnSlurm(t: TestContext, more: { hasAccounting?: true } = {}) {
+  const slurm = await startSlurm(t, more);
   const scratch = join(slurm.folder, "scratch");
   mkdirSync(scratch);
   const env = {

@@ -70,7 +70,7 @@ function readJob(line: string, others: readonly Waiting[]): Allocation | undefin
 
 /** Where limits are not enforced at submission, Slurm has a job wait that it will not start. Source: squeue(1). */
 const hopeless =
-  /^(PartitionTimeLimit|PartitionNodeLimit|PartitionConfig|BadConstraints|Invalid(Account|QOS)|(Account|QOS)NotAllowed|\w+PerJob)$|can't use this partition/;
+  /^(PartitionTimeLimit|PartitionNodeLimit|PartitionConfig|BadConstraints|Invalid(Account|QOS)|(Account|QOS)NotAllowed|\w+PerJob(Limit)?)$|can't use this partition/;
 
 function readLabel(comment: string): Label | undefined {
   try {

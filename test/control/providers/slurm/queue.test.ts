@@ -49,6 +49,12 @@ test("a job that Slurm will never start is told from one that waits for its turn
   for (const why of ["Priority", "Resources", "QOSMaxJobsPerUserLimit", "AssocGrpGRES"])
     assert.equal(isHopeless(why), false, why);
   const account = "Job's account not known, so it can't use this partition (closed allows physics)";
-  for (const why of ["PartitionTimeLimit", "InvalidQOS", "QOSMaxGRESPerJob", account])
+  for (const why of [
+    "PartitionTimeLimit",
+    "InvalidQOS",
+    "QOSMaxGRESPerJob",
+    "AssocMaxCpuPerJobLimit",
+    account,
+  ])
     assert.equal(isHopeless(why), true, why);
 });
