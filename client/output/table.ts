@@ -42,12 +42,6 @@ export interface Output {
 
 const listOf = ({ schema }: { readonly schema: z.ZodObject }) => z.array(schema);
 
-/** Commands that have no answer of their own; their errors are JSON all the same. */
-export const withoutAnswer = [
-  ...["shell", "sidecar", "completion", "complete", "users export"],
-  "api start --foreground",
-] as const;
-
 /** Everything that is printed as JSON. */
 export const outputs: readonly Output[] = [
   { name: "clusters", schema: listOf(clusterForm), printedBy: ["status"] },

@@ -40,17 +40,6 @@ const namedBy: Readonly<Record<string, string>> = {
   volume_delete: "volumes",
 };
 
-/** Audited operations whose input names nothing, and why. */
-export const withoutSubject: Readonly<Record<string, string>> = {
-  "ssh_node_pools.list_keys": "it is about all keys",
-  "ssh_node_pools.upload_key": "the name of the key comes within the file",
-  status_kubernetes: "it is about all clusters of Kubernetes",
-  "users.export": "it is about all users",
-  "users.import": "the names come within the file",
-  "workspaces.update_config": "it is about the whole configuration",
-  orphans: "it is about all orphans",
-};
-
 /**
  * What a call is about: `cluster demo`, `user 5f0c3a1e (ana): role admin, password`; null where its input
  * names nothing. `name` is that of an id in it.

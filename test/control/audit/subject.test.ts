@@ -6,7 +6,18 @@ import { clusterOperations as clusters } from "../../../contract/operations/clus
 import { jobOperations as jobs } from "../../../contract/operations/jobs.ts";
 import { sshNodePoolOperations as pools } from "../../../contract/operations/ssh-node-pools.ts";
 import { userOperations as users } from "../../../contract/operations/users.ts";
-import { nounOf, subjectOf, withoutSubject } from "../../../control/audit/subject.ts";
+import { nounOf, subjectOf } from "../../../control/audit/subject.ts";
+
+/** Audited operations whose input names nothing, and why. */
+const withoutSubject: Readonly<Record<string, string>> = {
+  "ssh_node_pools.list_keys": "it is about all keys",
+  "ssh_node_pools.upload_key": "the name of the key comes within the file",
+  status_kubernetes: "it is about all clusters of Kubernetes",
+  "users.export": "it is about all users",
+  "users.import": "the names come within the file",
+  "workspaces.update_config": "it is about the whole configuration",
+  orphans: "it is about all orphans",
+};
 
 const namesSomething = (row: Operation): boolean => {
   const { path, query, body } = row.input;
