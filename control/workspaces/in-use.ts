@@ -5,7 +5,7 @@ import type { Connection } from "../db/open.ts";
 import { findKnown } from "../users/store.ts";
 import { isOpenTo } from "./membership.ts";
 import type { Workspaces } from "./schema.ts";
-import { type LiveThing, listLiveThings, listUsedWorkspaces } from "./store.ts";
+import { type LiveThing, listLiveThings } from "./store.ts";
 
 /** What may change of a workspace that is in use: its members, and what holds for new launches alone. */
 const changeable = [
@@ -18,11 +18,11 @@ export async function refuseInUse(
   before: Workspaces,
   after: Workspaces,
 ): Promise<void> {
-  const used = await listUsedWorkspaces(tx);
-  for (const name of used) {
+  for (const name of Object.keys({ ...before, ...after })) {
     const [was = {}, now] = [before[name], after[name]];
     if (isDeepStrictEqual(was, now)) continue;
     const things = await listLiveThings(tx, name);
+    if (things.length === 0) continue;
     if (now === undefined) refuseUsed(name, "cannot be deleted while it is in use", things);
     if (!isDeepStrictEqual(fixedPart(was), fixedPart(now)))
       refuseUsed(name, `can only change ${changeable.join(", ")} while it is in use`, things);

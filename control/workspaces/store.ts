@@ -143,22 +143,6 @@ export async function listLiveThings(db: Queries, workspace: string): Promise<Li
   ];
 }
 
-/** The workspaces with anything live in them. */
-export async function listUsedWorkspaces(db: Queries): Promise<string[]> {
-  const live = (table: "clusters" | "services") =>
-    db.selectFrom(table).select("workspace").where("status", "<>", gone).distinct().execute();
-  const jobs = db
-    .selectFrom("job_tasks")
-    .select("workspace")
-    .where("settled_at", "is", null)
-    .distinct()
-    .execute();
-  const kept = (table: "storages" | "volumes") =>
-    db.selectFrom(table).select("workspace").distinct().execute();
-  const rows = [live("clusters"), live("services"), jobs, kept("storages"), kept("volumes")];
-  return [...new Set((await Promise.all(rows)).flat().map(({ workspace }) => workspace))];
-}
-
 /** Keeps where launches of a user go that name no workspace; null takes the choice back. */
 export async function setPreference(
   db: Connection,
