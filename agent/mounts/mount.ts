@@ -28,8 +28,9 @@ import {
 } from "../../common/mounts.ts";
 import { findProcess, isAlive, type ProcessId } from "../../common/process-tree.ts";
 import { product } from "../../common/product.ts";
+import type { MountOrder } from "../../contract/mounts-api.ts";
 import { type Agent, keys } from "../context.ts";
-import { type Command, commands } from "./programs.ts";
+import { type Command, commands, programsFor } from "./programs.ts";
 import type { MountRow } from "./store.ts";
 
 const startMs = 30_000;
@@ -63,7 +64,7 @@ export async function mount(
   { order, root }: Pick<MountRow, "order" | "root">,
 ): Promise<Pick<MountRow, "program" | "server">> {
   const { HOME: home = "", PATH: path = "" } = agent.config.baseEnv;
-  const { name, file } = programFor(order.cache !== null, path);
+  const { name, file } = programFor(order, path);
   await endMount(agent, { root, server: null });
   if (listMounts().some((one) => one.path === root))
     fail("ConflictError", `${root} is mounted already, by another node or user; use another path`);
@@ -140,14 +141,14 @@ export async function setAside(root: string): Promise<string | undefined> {
 const noteOf = (agent: Pick<Agent, "config">, root: string): string =>
   join(folderOf(agent, root), "root");
 
-/** Only rclone can write back later. */
-function programFor(isCached: boolean, path: string) {
+function programFor(order: MountOrder, path: string) {
   const why = whyNoMounts(path);
   if (why !== undefined) fail("NotSupportedError", `this node cannot mount buckets: ${why}`);
-  const found = findMountProgram(path, isCached ? ["rclone"] : undefined);
+  const need =
+    order.cache === null ? "to write to a store other than Amazon's needs" : "MOUNT_CACHED needs";
   return (
-    found ??
-    fail("NotSupportedError", "MOUNT_CACHED needs rclone on the node; install the package rclone")
+    findMountProgram(path, programsFor(order)) ??
+    fail("NotSupportedError", `${need} rclone on the node; install the package rclone`)
   );
 }
 

@@ -1,4 +1,4 @@
-import { type MountProgram, mountDeviceOf } from "../../common/mounts.ts";
+import { type MountProgram, mountDeviceOf, mountPrograms } from "../../common/mounts.ts";
 import type { CacheOptions, MountOrder } from "../../contract/mounts-api.ts";
 
 /** Where a mount lies, where its cache does, and whose it is. */
@@ -54,6 +54,13 @@ export const commands: Readonly<
       : {},
   }),
 };
+
+/**
+ * The programs that can do what is ordered. Only rclone writes back later. mount-s3 renames by a request of S3 Express;
+ * a store that does not know it makes an empty object, under the new name, and reports success.
+ */
+export const programsFor = ({ endpoint, readOnly, cache }: MountOrder): readonly MountProgram[] =>
+  cache === null && (readOnly || providerOf(endpoint) === "AWS") ? mountPrograms : ["rclone"];
 
 const providerOf = (endpoint: string): "AWS" | "Other" =>
   new URL(endpoint).hostname.endsWith(".amazonaws.com") ? "AWS" : "Other";
