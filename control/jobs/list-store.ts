@@ -30,7 +30,7 @@ export async function listPage(
   let query = db.selectFrom("job_tasks").select("job_id").where("job_id", ">", 0);
   if (userId !== undefined) query = query.where("user_id", "=", userId);
   if (workspaces !== null) query = query.where("workspace", "in", among(workspaces));
-  if (statuses !== null) query = query.where("status", "in", among(statuses));
+  if (statuses !== null) query = query.where(isOneOf(statuses));
   const rows = await query
     .groupBy("job_id")
     .orderBy("job_id", order)
@@ -40,6 +40,15 @@ export async function listPage(
   return rows.map(({ job_id }) => job_id);
 }
 
+/** Tasks of one status lie in the order of their jobs in an index; those of several would have to be sorted. */
+const isOneOf =
+  (statuses: readonly ManagedJobStatus[]) => (task: ExpressionBuilder<Tables, "job_tasks">) => {
+    const [first] = statuses;
+    return first !== undefined && statuses.length === 1
+      ? task("status", "=", first)
+      : task("status", "in", among(statuses));
+  };
+
 /** How many jobs have a task with one of these statuses. */
 export async function countJobs(
   db: Queries,
@@ -48,7 +57,7 @@ export async function countJobs(
   let query = db
     .selectFrom("job_tasks")
     .select(({ fn }) => fn.count<number>("job_id").distinct().as("jobs"))
-    .where("status", "in", among(statuses));
+    .where(isOneOf(statuses));
   if (userId !== undefined) query = query.where("user_id", "=", userId);
   if (workspaces !== null) query = query.where("workspace", "in", among(workspaces));
   return Number((await query.executeTakeFirstOrThrow()).jobs);

@@ -1,34 +1,42 @@
 import { randomBytes } from "node:crypto";
 import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import { jobOperations as rows } from "../../../contract/operations/jobs.ts";
 import { openDatabase } from "../../../control/db/open.ts";
 import { addJobs } from "../../../control/jobs/submit-store.ts";
 import type { Figure } from "../figures.ts";
-import { caller, type Lab } from "../lab.ts";
-import { median, quantile, timesOf } from "../measure.ts";
-import { isOver, submit } from "./managed.ts";
+import { type Control, caller, type Lab } from "../lab.ts";
+import { median, quantile, timeOf, timesOf } from "../measure.ts";
+import { submit } from "./managed.ts";
 
 const jobs = 100_000;
 const atOnce = 1_000;
+const oneJob = { OUTRIGGER_MANAGED_JOBS_AT_MOST: "1" };
+const launchesTimed = 50;
+const pipeline = "name: pipe\n---\nname: a\nrun: 'true'\n---\nname: b\nrun: 'true'";
 const often = { warmUps: 20, samples: 300 };
 
 /** A page of many managed jobs, and what their number does to the submission of one more. */
 export async function jobLists(lab: Lab): Promise<Figure[]> {
-  const empty = await lab.control("bundle");
+  const empty = await lab.control("bundle", undefined, oneJob);
   const home = lab.folder();
   await addManagedJobs(home);
-  const full = await lab.control("bundle", home);
+  const full = await lab.control("bundle", home, oneJob);
   const page = (input: object) => () =>
     full.client.callAndGet(rows.queueV2, { all_users: true, limit: 50, ...input });
   const first = await timesOf(page({ page: 1 }), often);
   const middle = await timesOf(page({ page: 1_000 }), often);
   const finished = await timesOf(page({ page: 1, statuses: ["SUCCEEDED"] }), often);
-  const [alone, beside] = [await launches(lab, empty.client), await launches(lab, full.client)];
+  const [alone = [], beside = []] = await launches(lab, [empty, full]);
+  // Counts of tasks no longer say how many jobs there are.
+  await full.client.callAndGet(rows.launch, { task: pipeline, name: null });
+  const beyond = await timesOf(page({ page: 1, statuses: ["SUCCEEDED"] }), often);
   const of = `queue of ${jobs} managed jobs`;
   return [
     ...figuresOf(`${of}, first page`, first),
     ...figuresOf(`${of}, page 1,000`, middle),
     ...figuresOf(`${of}, those that succeeded`, finished),
+    ...figuresOf(`${of} and a pipeline, those that succeeded`, beyond),
     { what: "jobs launch", measured: median(alone), unit: "ms" },
     {
       what: `jobs launch beside ${jobs} jobs, to without`,
@@ -44,13 +52,24 @@ const figuresOf = (what: string, times: number[]): Figure[] => [
   { what: `${what}: p99`, measured: quantile(times, 0.99), unit: "ms", target: { atMost: 50 } },
 ];
 
-async function launches({ signal }: Lab, client: Parameters<typeof submit>[0]): Promise<number[]> {
-  const times = await timesOf(() => submit(client, "true"), { warmUps: 1, samples: 10 });
-  const newest = { page: 1, limit: 11 };
+/** How long it takes to submit a job that has to wait, in turn to each of these controls. */
+async function launches(lab: Lab, controls: readonly Control[]): Promise<number[][]> {
+  for (const { client } of controls) {
+    await submit(client, "sleep 1000");
+    await untilRuns(lab, client);
+  }
+  const times: number[][] = controls.map(() => []);
+  for (let turn = 0; turn < launchesTimed; turn += 1)
+    for (const [index, { client }] of controls.entries())
+      times[index]?.push(await timeOf(() => submit(client, "true")));
+  return times;
+}
+
+async function untilRuns({ signal }: Lab, client: Control["client"]): Promise<void> {
   for (;;) {
-    const { jobs } = await client.callAndGet(rows.queueV2, newest);
-    if (jobs.every(isOver)) return times;
-    signal.throwIfAborted();
+    const { jobs } = await client.callAndGet(rows.queueV2, { page: 1, limit: 1 });
+    if (jobs[0]?.status === "RUNNING") return;
+    await sleep(100, undefined, { signal });
   }
 }
 

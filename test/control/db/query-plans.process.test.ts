@@ -11,6 +11,7 @@ import { lateNodes } from "../../../control/clusters/late-nodes.ts";
 import { clusters as clusterReconciler } from "../../../control/clusters/reconcile.ts";
 import { collect } from "../../../control/collector.ts";
 import { databaseOf } from "../../../control/home.ts";
+import { countJobs, listPage } from "../../../control/jobs/list-store.ts";
 import { managedJobs } from "../../../control/jobs/reconcile.ts";
 import { listQueued } from "../../../control/jobs/work-store.ts";
 import { openRequests } from "../../../control/requests/run.ts";
@@ -133,6 +134,21 @@ test("jobs that wait for a worker are read in the order in which they get one, n
 
   const steps = [...prepared].flatMap((text) => planOf(databaseOf(world.ctx.config.home), text));
   assert.deepEqual(steps, ["SEARCH job_tasks USING INDEX job_tasks_queued (pool_id=?)"]);
+});
+
+test("jobs of one status are listed and counted in the order of an index, not sorted", async (t) => {
+  const { world } = await serviceBed(t);
+  const prepared = recordStatements(t);
+  const wanted = { userId: undefined, workspaces: null, statuses: ["SUCCEEDED"] } as const;
+  await listPage(world.ctx.db, { ...wanted, order: "desc", limit: 50, offset: 0 });
+  await countJobs(world.ctx.db, wanted);
+
+  const steps = [...prepared].map((text) => planOf(databaseOf(world.ctx.config.home), text));
+  assert.equal(steps.length, 2);
+  for (const [step = "", ...others] of steps) {
+    assert.match(step, /^SEARCH job_tasks USING COVERING INDEX job_tasks_status /);
+    assert.deepEqual(others, []);
+  }
 });
 
 async function useClusters(world: World): Promise<void> {
