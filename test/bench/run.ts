@@ -3,6 +3,7 @@ import { access } from "./access.ts";
 import { agentMemory } from "./agent-memory.ts";
 import { balancerBenches } from "./balancer/benches.ts";
 import { cliStart } from "./cli-start.ts";
+import { containers } from "./containers.ts";
 import { controlMemory } from "./control-memory.ts";
 import { hangingCreations } from "./core/hanging.ts";
 import { idleRows } from "./core/idle-rows.ts";
@@ -44,6 +45,7 @@ const benches: Record<string, (lab: Lab) => Promise<Figure[]>> = {
   "idle-rows": idleRows,
   "kubernetes-pods": kubernetesPods,
   workdir,
+  containers,
   ...sidecarBenches,
   ...balancerBenches,
   ...serviceBenches,
