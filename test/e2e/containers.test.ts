@@ -6,6 +6,7 @@ import { stringify } from "yaml";
 import { startEngine, whyNoEngine } from "../helpers/engines.ts";
 import { findAgent, kill, listNodeHomes, startControl } from "../helpers/programs.ts";
 import { aTask, clusterOf } from "./cluster.ts";
+import { aService, clientOf, serviceOf } from "./service.ts";
 
 const skip = whyNoEngine("docker");
 
@@ -88,4 +89,27 @@ test("a cluster runs in an image, from its launch to its removal", {
     await cluster.down();
     assert.deepEqual(await containers(), []);
   });
+});
+
+test("a replica serves from a container, behind its sidecar", {
+  skip,
+  timeout: 200_000,
+}, async (t) => {
+  const engine = await startEngine(t, "docker");
+  const control = await startControl(t, { env: engine.env });
+  const service = serviceOf(control, "boxed");
+  const run = `unset API_KEY; mkdir www; tool > www/health; exec httpd -f -p "$PORT" -h www`;
+  const image_id = `docker:${engine.image}`;
+  const resources = { infra: "local", ports: control.ports.document, image_id };
+  const auth = { api_key: "$API_KEY" };
+  const task = aService(control, { run, service: { replicas: 1, auth }, more: { resources } });
+  const client = clientOf(t, await service.up(task));
+  await service.untilReady(1);
+
+  const answer = { status: 200, text: "the tool of the image\n" };
+  assert.deepEqual(await client.get("/health"), answer);
+  assert.equal((await client.get("/health", "wrong")).status, 401);
+
+  await service.down();
+  assert.equal(await engine.run("ps", "-aq"), "");
 });
