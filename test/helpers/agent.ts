@@ -69,6 +69,8 @@ interface Options extends Partial<NodeSettings> {
   readonly home?: string;
   /** Settings beside those that control starts its agents on this machine with. */
   readonly env?: Readonly<Record<string, string>>;
+  /** The command that starts it, which becomes it. */
+  readonly through?: readonly string[];
 }
 
 interface Cleaner {
@@ -95,7 +97,8 @@ export async function startAgent(t: Cleaner, options: Options = {}): Promise<Tes
     await unmountAll(home);
     rmSync(home, { recursive: true, force: true, maxRetries: 3 });
   });
-  let process = await startProcess(home, options.env);
+  const begin = () => startProcess(home, options.env, options.through);
+  let process = await begin();
 
   const agent: TestAgent = {
     ...clientOver(pool),
@@ -123,7 +126,7 @@ export async function startAgent(t: Cleaner, options: Options = {}): Promise<Tes
       return process.exitCode;
     },
     async start() {
-      process = await startProcess(home, options.env);
+      process = await begin();
     },
   };
   if (!options.bare) await agent.call("configure", aNode(options));
@@ -241,8 +244,10 @@ export function aSubmission(
 export async function startProcess(
   home: string,
   env: Readonly<Record<string, string>> = {},
+  through: readonly string[] = [],
 ): Promise<ChildProcess> {
-  const child = spawn(process.execPath, testedArgs("agent"), {
+  const [command = "", ...words] = [...through, process.execPath, ...testedArgs("agent")];
+  const child = spawn(command, words, {
     env: {
       HOME: home,
       PATH: process.env["PATH"],
