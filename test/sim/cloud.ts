@@ -35,6 +35,8 @@ const routes = routesOf(agentOperations);
 export function openCloud(network: Network, watcher: Watcher): Cloud {
   const machines = new Map<string, Machine>();
   const lostAt = new Map<string, number>();
+  /** Lost, and listed as such until they are made again or deleted, as pods that were evicted are. */
+  const remains = new Map<string, Machine>();
   const { clock } = network;
   const hooks = openHooks(clock);
   const zones = openZones(clock);
@@ -46,6 +48,7 @@ export function openCloud(network: Network, watcher: Watcher): Cloud {
     return machines.get(id) ?? abandoned.get(id);
   };
   const clusterOf = (nodeId: string) => nodeId.split("-")[0] ?? "";
+  const listed = () => [...machines.values(), ...remains.values()];
   const isApart = ({ apartUntil }: Machine) => apartUntil > clock.now();
   const headOf = ({ node }: Machine) => of(clusterOf(node.id), 0);
   const leases = openLeases(network, {
@@ -65,6 +68,7 @@ export function openCloud(network: Network, watcher: Watcher): Cloud {
     machines.delete(id);
     lostAt.set(id, clock.now());
     if (machine === undefined) return;
+    if (lostAt.size % 2 === 1) remains.set(id, machine);
     watcher.hurt(clusterId, true);
     turnOff(machine);
   }
@@ -206,6 +210,7 @@ export function openCloud(network: Network, watcher: Watcher): Cloud {
         if (!isLate && isLost) watcher.makingNew(cluster.id);
         if (wasUp || known?.state === "pending") watcher.repeated(`create ${id}`);
         if (known?.state !== "running") zones.refuseFull(zone);
+        remains.delete(id);
         const machine = known ?? aMachine(id, { made: ++made, rank, isLate, isInstead: !isLost });
         machines.set(id, machine);
         if (machine.state === "running") boot(machine);
@@ -214,16 +219,18 @@ export function openCloud(network: Network, watcher: Watcher): Cloud {
     },
     list: (cluster, signal) =>
       network.call({ place: "list" }, cluster.id, signal, async () =>
-        requireReach([...machines.values()].filter(({ node }) => clusterOf(node.id) === cluster.id))
+        requireReach(listed().filter(({ node }) => clusterOf(node.id) === cluster.id))
           .map(({ node, rank, state, address }) => ({
             ...{ id: node.id, rank, state, address },
             ...(state === "pending" && { reason: "its zone has a queue" }),
+            ...(remains.has(node.id) && { gone: "it was evicted" }),
           }))
           .sort((a, b) => a.rank - b.rank),
       ),
     destroy: (nodeId, signal) =>
       network.call({ place: "destroy" }, nodeId, signal, async () => {
         const machine = machines.get(nodeId);
+        if (remains.delete(nodeId)) return;
         if (machine === undefined) return watcher.repeated(`destroy ${nodeId}`);
         watcher.ending("destroy", clusterOf(nodeId));
         machines.delete(nodeId);
@@ -246,7 +253,7 @@ export function openCloud(network: Network, watcher: Watcher): Cloud {
     ...{ provider, probed, hooks: hooks.begun },
     autostopOf: (clusterId) => of(clusterId, 0)?.agent?.node.autostop,
     clusterIds(which = "all") {
-      const found = [...machines.values()].filter(({ isLate }) => which === "all" || !isLate);
+      const found = listed().filter(({ isLate }) => which === "all" || !isLate);
       return [...new Set(found.map(({ node }) => clusterOf(node.id)))];
     },
     pendingIds: () =>
