@@ -5,11 +5,12 @@ import { clusterOperations } from "../../contract/operations/clusters.ts";
 import { type Control, nodeHomes } from "./lab.ts";
 
 /** A task as YAML, which JSON is too. */
-const taskOf = (run: string | null): string => JSON.stringify(run === null ? {} : { run });
+const taskOf = (run: string | null, infra?: string): string =>
+  JSON.stringify({ ...(run !== null && { run }), ...(infra && { resources: { infra } }) });
 
 /** Launches a cluster of one node, with a job on it when there is something to run; the job's id. */
-export async function launch(client: Client, name: string, run: string | null) {
-  const input = { cluster_name: name, task: taskOf(run) };
+export async function launch(client: Client, name: string, run: string | null, infra?: string) {
+  const input = { cluster_name: name, task: taskOf(run, infra) };
   return (await client.callAndGet(clusterOperations.launch, input)).job_id;
 }
 

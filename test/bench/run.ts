@@ -21,6 +21,7 @@ import { preemption } from "./preemption.ts";
 import { roundTrips } from "./round-trips.ts";
 import { serviceBenches } from "./services.ts";
 import { sidecarBenches } from "./sidecar/benches.ts";
+import { slurmBench } from "./slurm.ts";
 import { sshBenches } from "./ssh/benches.ts";
 import { workdir } from "./workdir.ts";
 
@@ -51,6 +52,7 @@ const benches: Record<string, (lab: Lab) => Promise<Figure[]>> = {
   ...serviceBenches,
   ...jobBenches,
   ...sshBenches,
+  slurm: slurmBench,
 };
 
 /** No bench takes longer. */

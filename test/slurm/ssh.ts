@@ -54,6 +54,19 @@ test("clusters on a Slurm behind a login node, as a user without rights", {
     assert.deepEqual(free, [[host.address, [["h100", [1, 2, 4], 8, 4]], null]]);
   });
 
+  await t.test(
+    "at rest, it has one process on the login node: the end of one connection",
+    async () => {
+      // Nodes are the same machine here; what runs in the allocation says so.
+      const listed = `for pid in $(pgrep -u ana); do
+  grep -qzs ^SLURM_JOB_ID= /proc/$pid/environ || tr '\\0' ' ' < /proc/$pid/cmdline; done`;
+      const samples: string[] = [];
+      while (samples.length < 15) samples.push(await host.run(listed).catch(() => ""));
+      const atRest = samples.toSorted((a, b) => a.length - b.length)[samples.length >> 1];
+      assert.match(`${atRest}`, /^sshd: ana(@\S+)?\s*$/, samples.join("\n"));
+    },
+  );
+
   await t.test("nothing is left once it is down", async () => {
     await pair.down();
     await until(async () => (await slurm.run("squeue", "--noheader")) === "" || undefined);
