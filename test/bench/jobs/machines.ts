@@ -3,11 +3,11 @@ import { type FakeAgent, startFakeAgent } from "../../helpers/fake-agent.ts";
 import { aFakeNode } from "../../helpers/fake-node.ts";
 
 /**
- * The machines of `many.ts`, in a process of their own: each job that is submitted to one ends at once. An order is
- * `create ID` or `destroy ID`, and is sent back once it is done.
+ * Machines that do nothing, in a process of their own: each job that is submitted to one ends at once, or never. An
+ * order is `create ID` or `destroy ID`, and is sent back once it is done.
  */
 
-const [folder = ""] = process.argv.slice(2);
+const [folder = "", end = ""] = process.argv.slice(2);
 const agents = new Map<string, FakeAgent>();
 
 process.on("message", async (order: string) => {
@@ -22,7 +22,7 @@ process.on("disconnect", () => process.exit());
 async function startAgent(id: string): Promise<FakeAgent> {
   const agent = await startFakeAgent(aFakeNode(id, join(folder, `${id}.sock`)));
   agent.node.onCall = (name) => {
-    if (name === "submit") setImmediate(() => agent.end(1, "SUCCEEDED"));
+    if (name === "submit" && end === "at once") setImmediate(() => agent.end(1, "SUCCEEDED"));
   };
   return agent;
 }

@@ -21,7 +21,7 @@ export async function manyJobs(lab: Lab): Promise<Figure[]> {
   await using cleanings = new AsyncDisposableStack();
   const world = await testWorld({ after: (clean) => cleanings.defer(clean) });
   const folder = lab.folder();
-  useMachines(world, lab.load("jobs/machines.ts", folder), folder);
+  useMachines(world, lab.load("jobs/machines.ts", folder, "at once"), folder);
   const before = process.cpuUsage();
   const ms = await timeOf(async () => {
     const launch = { task: "name: bench\nrun: 'true'", name: null, num_jobs: inOneLaunch };
@@ -54,7 +54,7 @@ async function openJobs({ ctx }: World): Promise<number> {
 }
 
 /** Has the machines be those of another process. */
-function useMachines({ provider }: World, process: ChildProcess, folder: string): void {
+export function useMachines({ provider }: World, process: ChildProcess, folder: string): void {
   const nodes = new Map<string, NodeState>();
   const orders = new Map<string, () => void>();
   process.on("message", (order: string) => orders.get(order)?.());
