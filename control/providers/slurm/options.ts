@@ -54,7 +54,7 @@ export function optionsOf(
     `--signal=B:USR1@${noticeSeconds}`,
     // Another allocation is a decision of control, which also knows what went on.
     "--no-requeue",
-    "--export=HOME,PATH,LANG,USER,SHELL,SLURM_CONF",
+    "--export=ALL",
     "--output=slurm.log",
     ...(own["partition"] === undefined ? [`--partition=${offer.zone}`] : []),
     ...Object.entries(own).map(([key, value]) => (value === "" ? `--${key}` : `--${key}=${value}`)),

@@ -30,7 +30,10 @@ printf '%s' "$4" > batch
 printf '%s' "$5" > node
 name=$2
 shift 5
-sbatch --parsable --job-name="$name" "$@" > job.new
+# With names for --export, slurmd has the user log in first, which takes a second.
+kept=()
+for one in HOME PATH LANG USER SHELL LD_LIBRARY_PATH SLURM_CONF; do kept+=(\${!one+"$one=\${!one}"}); done
+env -i "\${kept[@]}" sbatch --parsable --job-name="$name" "$@" > job.new
 mv job.new job`;
 
 /** Ends the job $2 and everything that its cluster has on the shared file system, the folder $1. */
