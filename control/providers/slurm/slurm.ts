@@ -169,6 +169,8 @@ export function slurmProvider({ name: site, login, forwards, scratch, controlId 
     name: "slurm",
     queues: true,
     sharesMachines: true,
+    refusal: ({ container, infra }) =>
+      container && infra !== undefined && isWithin(infra, "slurm") ? noContainers : undefined,
     agentBuild: build,
     places: async () => ["slurm", `slurm/${site}`],
     async inspect(place, signal) {
@@ -188,6 +190,10 @@ export function slurmProvider({ name: site, login, forwards, scratch, controlId 
     },
   };
 }
+
+const noContainers =
+  "jobs on Slurm cannot run in an image; leave out `image_id` and, where the site has Apptainer, write " +
+  "`apptainer exec docker://IMAGE COMMAND` in `run`";
 
 /** Whether Slurm does not take a job, which is tried at another offer then. */
 const refuses = (error: unknown): error is AppError =>

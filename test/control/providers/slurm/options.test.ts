@@ -3,6 +3,7 @@ import { test } from "node:test";
 import type { ClusterRef } from "../../../../control/providers/provider.ts";
 import { readNodes, secondsOfLimit } from "../../../../control/providers/slurm/offers.ts";
 import { optionsOf } from "../../../../control/providers/slurm/options.ts";
+import { slurmProvider } from "../../../../control/providers/slurm/slurm.ts";
 import { readLoginName } from "../../../../control/providers/slurm/ssh-login.ts";
 
 const { kinds, addresses } = readNodes(
@@ -23,6 +24,14 @@ const aCluster = (sbatch_options: object, graceSeconds?: number): ClusterRef => 
     ...{ instanceType: "8CPU--62GB", cpus: 4, memoryGb: 16, dollarsPerHour: 0 },
     accelerators: { name: "h100", count: 2 },
   },
+});
+
+test("a task in an image is refused where it names Slurm, with what to do", () => {
+  const { refusal } = slurmProvider({ name: "local" } as Parameters<typeof slurmProvider>[0]);
+
+  assert.match(`${refusal?.({ container: true, infra: "slurm/local/low" })}`, /apptainer exec/);
+  assert.equal(refusal?.({ container: true }), undefined);
+  assert.equal(refusal?.({ infra: "slurm" }), undefined);
 });
 
 test("nodes are read by partition, those that are down left out", () => {
