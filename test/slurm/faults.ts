@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { existsSync, mkdirSync, readdirSync, renameSync, utimesSync } from "node:fs";
+import { readdirSync, renameSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { jobOperations } from "../../contract/operations/jobs.ts";
@@ -47,20 +47,11 @@ test("what goes wrong in Slurm is told, and costs no job that is well", options,
   });
 
   await t.test("an account that may not use a partition is refused in Slurm's words", async () => {
+    const folders = () => readdirSync(join(control.home, "slurm"));
+    const left = folders();
     assert.match(await refusalOf("slurm/local/closed"), /account not known.*closed allows physics/);
+    assert.deepEqual(folders(), left);
     assert.equal(await jobs(), before);
-  });
-
-  await t.test("what failed submissions left goes with a later one, in a week", async () => {
-    const folders = join(control.home, "slurm");
-    const [mine] = readdirSync(folders).filter((id) => existsSync(join(folders, id, "job")));
-    mkdirSync(join(folders, "failed"));
-    const left = readdirSync(folders).filter((id) => id !== mine);
-    for (const id of [mine, ...left]) utimesSync(join(folders, `${id}`), 0, 0);
-    await clusterOf(control, "third").launch(aTask("true"));
-    assert.ok(existsSync(join(folders, `${mine}`)));
-    for (const id of left) assert.ok(!existsSync(join(folders, id)));
-    await clusterOf(control, "third").down();
   });
 
   await steady.down();

@@ -60,10 +60,13 @@ test("clusters on a Slurm behind a login node, as a user without rights", {
       // Nodes are the same machine here; what runs in the allocation says so.
       const listed = `for pid in $(pgrep -u ana); do
   grep -qzs ^SLURM_JOB_ID= /proc/$pid/environ || tr '\\0' ' ' < /proc/$pid/cmdline; done`;
-      const samples: string[] = [];
-      while (samples.length < 15) samples.push(await host.run(listed).catch(() => ""));
-      const atRest = samples.toSorted((a, b) => a.length - b.length)[samples.length >> 1];
-      assert.match(`${atRest}`, /^sshd: ana(@\S+)?\s*$/, samples.join("\n"));
+      const isOne = (text: string) => /^sshd: ana(@\S+)?\s*$/.test(text);
+      // It is at rest between two looks at the queue, which come every few seconds.
+      await until(async () => {
+        for (let look = 0; look < 5; look += 1)
+          if (!isOne(await host.run(listed).catch(() => ""))) return undefined;
+        return true;
+      });
     },
   );
 
@@ -78,12 +81,6 @@ test("clusters on a Slurm behind a login node, as a user without rights", {
     const script = `#!/bin/bash\ntouch ${begun}\nuntil [ -e ${go} ]; do sleep 0.1; done\nexec /usr/bin/sbatch "$@"\n`;
     writeFileSync(join(host.disk, "usr/local/bin/sbatch"), script, { mode: 0o755 });
     const before = (await jobs()).split("\n").length;
-    // Bundles of agents: of a month ago, one of which a cluster runs.
-    const folder = "/home/ana/.outrigger";
-    const bundles = `${folder}/bundles`;
-    const current = await host.run(`ls ${bundles}`);
-    await host.run(`cd ${bundles}; mkdir old used ../slurm/other; touch -d '30 days ago' *
-echo build ${bundles}/used/bin/node > ../slurm/other/program; chown -R ana: ..`);
     const one = clusterOf(control, "one");
 
     void one.launch(aTask("echo once")).catch(() => {});
@@ -95,7 +92,6 @@ echo build ${bundles}/used/bin/node > ../slurm/other/program; chown -R ana: ..`)
     await one.untilStatus("UP");
     await one.untilJob(1, "SUCCEEDED");
     assert.equal((await jobs()).split("\n").length, before + 1);
-    assert.equal(await host.run(`ls ${bundles}`), `${current}\nused`);
     await one.down();
   });
 });

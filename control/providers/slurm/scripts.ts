@@ -3,17 +3,17 @@ import { product } from "../../../common/product.ts";
 /** What runs on the login node and in allocations, as bash. A cluster has a folder on the shared file system. */
 
 const upper = product.word.toUpperCase();
-/** How long what nothing uses any more stays on the shared file system. */
-const keptDays = 7;
 
 /**
- * Submits the job $2 of the cluster with the folder $1, unless it has one, even one that ends: it may be requeued; $3 is the build and the command of the
- * agent, $4 and $5 are the scripts below, and the rest is for sbatch(1). Folders that have had no job for days go. The lock holds while another submission is
- * still under way, even one of a control plane that was killed.
+ * Submits the job $2 of the cluster with the folder $1, unless it has one, even one that ends: it may be requeued. $3 is
+ * the build and the command of the agent, $4 and $5 are the scripts below, and the rest is for sbatch(1). The lock holds
+ * while another submission is still under way, even one of a control plane that was killed.
  */
 export const submitScript = `
 set -euo pipefail
 umask 077
+# Leaves no folder behind where Slurm does not answer.
+squeue --me --noheader > /dev/null
 mkdir -p "$1"
 cd "$1"
 exec 9> lock
@@ -22,9 +22,6 @@ printf '%s\\n' "$3" > program.new
 mv program.new program
 [ -s key ] || { head --bytes=32 /dev/urandom | base64 > key.new; mv key.new key; }
 jobs=$(squeue --me --noheader --format=%j)
-for old in $(find .. -mindepth 1 -maxdepth 1 -mtime +${keptDays} -printf '%f\\n'); do
-  grep -qx "${product.word}-$old" <<< "$jobs" || rm -rf "../$old"
-done
 if grep -qx "$2" <<< "$jobs"; then exit 0; fi
 printf '%s' "$4" > batch
 printf '%s' "$5" > node
@@ -35,6 +32,15 @@ kept=()
 for one in HOME PATH LANG USER SHELL LD_LIBRARY_PATH SLURM_CONF; do kept+=(\${!one+"$one=\${!one}"}); done
 env -i "\${kept[@]}" sbatch --parsable --job-name="$name" "$@" > job.new
 mv job.new job`;
+
+/** Removes the folder $1 of a cluster for which no job was submitted, named $2. */
+export const forgetScript = `
+set -euo pipefail
+cd "$1"
+exec 9> lock
+flock --timeout 60 9
+jobs=$(squeue --me --noheader --format=%j)
+[ -e job ] || grep -qx "$2" <<< "$jobs" || rm -rf "$1"`;
 
 /** Ends the job $2 and everything that its cluster has on the shared file system, the folder $1. */
 export const endScript = `
@@ -54,9 +60,10 @@ rm -rf "$1"`;
 export const batchScript = `#!/bin/bash
 cd "$1" || exit 1
 rm -f notice.json port-*
+job() { scontrol --oneliner show job "$SLURM_JOB_ID"; }
 notice() {
   local shown preempted end grace at="" why="the allocation reaches its time limit"
-  shown=$(scontrol --oneliner show job "$SLURM_JOB_ID")
+  shown=$(job) || shown=\${first-}
   preempted=$(of PreemptTime) end=$(of EndTime)
   [ -z "$preempted" ] || why="Slurm preempts the allocation"
   if [ -n "$end" ]; then
@@ -65,7 +72,7 @@ notice() {
     # Without a time limit it has no end, not even then.
     shown=$(scontrol --oneliner show partition "$SLURM_JOB_PARTITION")
     grace=$(of GraceTime)
-    at=$(($(date --date="$preempted" +%s) + \${grace:-0}))
+    [ "\${grace:-0}" = 0 ] || at=$(($(date --date="$preempted" +%s) + grace))
   fi
   printf '{"because": "%s"%s}' "$why" "\${at:+$(printf ', "deadlineAt": %s000' "$at")}" > notice.new
   mv notice.new notice.json
@@ -74,6 +81,7 @@ of() { sed -n "s/.* $1=\\([0-9T:-]*\\) .*/\\1/p" <<< " $shown "; }
 trap notice USR1
 trap 'exit 0' USR2
 trap : TERM
+first=$(job)
 grace=$(scontrol show config | sed -n 's/^KillWait *= *\\([0-9]*\\).*/\\1/p')
 srun --nodes="$SLURM_JOB_NUM_NODES" --ntasks-per-node=1 --cpus-per-task="\${SLURM_CPUS_PER_TASK:-1}" \\
   --overlap --mem=0 --kill-on-bad-exit=0 --export=ALL bash node "$1" "$2" "\${grace:-30}" < /dev/null &
@@ -161,15 +169,8 @@ ours=$(squeue --me --noheader --states=all --format='%i|%T|%r|%S|%N|%P|%Q|%k')
 echo "$ours"
 case $ours in *'|PENDING|'*)
   echo --
-  squeue --noheader --states=PENDING --Format='JobID:|,Partition:|,PriorityLong:|,RestartCnt:|' ;;
+  squeue --noheader --states=PENDING --Format='JobID:|,Partition:255|,PriorityLong:|,RestartCnt:|' ;;
 esac`;
-
-/** Removes old versions of the agent and of Node.js from the folder $1 that no cluster in the folder $2 runs. */
-export const pruneScript = `
-cd "$1" || exit
-for old in $(find . -mindepth 1 -maxdepth 1 -mtime +${keptDays} -printf '%f\\n'); do
-  grep -qsF "/$old/" "$2"/*/program ~/.config/systemd/user/*.service || rm -rf "$old"
-done`;
 
 /** The kinds of nodes by partition, and where each node is reached. */
 export const nodesScript = `

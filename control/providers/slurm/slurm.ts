@@ -20,6 +20,7 @@ import { openRelays, type RelayedNode } from "./relays.ts";
 import {
   batchScript,
   endScript,
+  forgetScript,
   machinesScript,
   nodeScript,
   nodesScript,
@@ -73,11 +74,10 @@ export function slurmProvider({ name: site, login, forwards, scratch, controlId 
     await login
       .run(submitScript, [own, jobNameOf(cluster), ...scripts, ...options, ...batch])
       .catch(async (error: unknown) => {
-        const isRefusal = refuses(error);
-        if (isRefusal) await destroy(nodeIdOf(cluster, 0), signal);
-        throw isRefusal
-          ? new AppError("ResourcesUnavailableError", error.message, {}, error)
-          : error;
+        if (!refuses(error)) throw error;
+        // What is left of it does no harm.
+        await login.run(forgetScript, [own, jobNameOf(cluster)], signal).catch(() => {});
+        throw new AppError("ResourcesUnavailableError", error.message, {}, error);
       })
       .finally(queue.forget);
     signal.throwIfAborted();

@@ -7,11 +7,10 @@ import type { Bundles } from "../../doors/ssh/bundles.ts";
 import type { SshConnections } from "../../doors/ssh/connections.ts";
 import { execOn } from "../../doors/ssh/exec.ts";
 import { installAgent } from "../../doors/ssh/install.ts";
-import { bundlesFolder, probeHost } from "../../doors/ssh/probe.ts";
+import { probeHost } from "../../doors/ssh/probe.ts";
 import { nameOf, type SshTarget } from "../../doors/ssh/target.ts";
 import { cached } from "./cached.ts";
 import { complaintOf, type Login, limits } from "./login.ts";
-import { pruneScript } from "./scripts.ts";
 
 /** How login nodes are reached, and what they get. */
 export interface LoginWays {
@@ -27,8 +26,6 @@ export interface LoginName {
   readonly port?: number;
 }
 
-/** In the home of its user. */
-const folderName = `.${product.word}/slurm`;
 /** How long it takes until a change of the SSH configuration counts. */
 const targetMs = 60_000;
 
@@ -50,12 +47,6 @@ export function sshLogin(
     // Nodes may not have the Node.js of the login node, and an agent of its user has nothing to do with them.
     return { ...host, node: null, foreignUnit: null };
   });
-  const prune = cached(Number.POSITIVE_INFINITY, async () => {
-    const { home } = await facts.read();
-    const args = [`${home}/${bundlesFolder}`, `${home}/${folderName}`];
-    const asked = { what: "removing old agents", text: pruneScript, args, ...limits };
-    await execOn(connections, await target.read(), asked);
-  });
   /** Commands of Slurm may be in the path of logins alone. */
   const before = [
     "command -v squeue > /dev/null || . /etc/profile > /dev/null 2>&1",
@@ -75,11 +66,10 @@ export function sshLogin(
         client.forwardOut("127.0.0.1", 0, host, port, done as never),
       );
     },
-    folder: async () => `${(await facts.read()).home}/${folderName}`,
+    folder: async () => `${(await facts.read()).home}/.${product.word}/slurm`,
     async agent(signal) {
       const reached = { target: await target.read(), facts: await facts.read() };
       const { node, folder } = await installAgent(connections, reached, bundles, signal);
-      await prune.read();
       return [node, ...programArgs("agent").slice(0, -1), `${folder}/agent.mjs`];
     },
   };
