@@ -1,6 +1,6 @@
 import type { Duplex } from "node:stream";
 import { connect as secure } from "node:tls";
-import { fail } from "../../../common/errors.ts";
+import { AppError, fail } from "../../../common/errors.ts";
 import { within } from "../../doors/ssh/trouble.ts";
 import type { Login } from "./login.ts";
 import { relaysScript, relayTls } from "./scripts.ts";
@@ -64,7 +64,7 @@ async function handshake(socket: Duplex, psk: Buffer): Promise<Duplex> {
   });
   way.once("secureConnect", resolve).on("error", reject);
   way.once("close", () => reject(new Error("the relay of the node closed the connection")));
-  const late = () => fail("TimeoutError", "the relay of the node does not answer");
+  const late = () => new AppError("TimeoutError", "the relay of the node does not answer");
   return within(ready, handshakeMs, late).then(
     () => way,
     (error) => {

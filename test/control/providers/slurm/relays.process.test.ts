@@ -5,6 +5,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "no
 import { connect, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { Duplex } from "node:stream";
 import { type TestContext, test } from "node:test";
 import { openRelays } from "../../../../control/providers/slurm/relays.ts";
 import { relayScript } from "../../../../control/providers/slurm/scripts.ts";
@@ -69,4 +70,22 @@ test("an agent is reached through the relay of its node with the key of its clus
   await relay.again();
   await assert.rejects(ask(), /ECONNREFUSED/);
   assert.equal(await ask(), "heyhey");
+});
+
+test("a relay that does not answer is an error of ours", async (t) => {
+  t.mock.timers.enable({ apis: ["setInterval"] });
+  const dialled = Promise.withResolvers<void>();
+  const relays = openRelays({
+    run: async () => "a secret\nport-0:1\n",
+    async dial() {
+      dialled.resolve();
+      return new Duplex({ read() {}, write() {} });
+    },
+  });
+  const reached = relays.connect({ folder: "/home/c1", rank: 0, address: "127.0.0.1" });
+  const refused = assert.rejects(reached, { name: "TimeoutError", message: /does not answer/ });
+  await dialled.promise;
+  await new Promise(setImmediate);
+  t.mock.timers.tick(10_000);
+  await refused;
 });
