@@ -14,6 +14,7 @@ import {
 } from "../contract/variables.ts";
 import { kubernetesSettings } from "./kubernetes-settings.ts";
 import { checkExposure, loginSettings } from "./login-settings.ts";
+import { areSiteNames, readSiteNames } from "./providers/slurm/site-names.ts";
 import { storeSettings } from "./store-settings.ts";
 
 const Port = z.coerce.number().int().min(0).max(65_535);
@@ -162,10 +163,11 @@ export const Settings = z.object({
     .describe("Accelerators of this machine, such as H100:8, if they are not detected."),
   slurm: z
     .string()
-    .regex(/^([\w.-]+@)?[\w.-]+(:\d+)?$/, "write off, local or [USER@]HOST[:PORT]")
+    .refine(areSiteNames, "write off, or a list of [NAME=]local and [NAME=][USER@]HOST[:PORT]")
     .default("off")
+    .transform(readSiteNames)
     .describe(
-      "Where clusters may be submitted as Slurm jobs: `off`, `local` for this machine, or the login node to reach over SSH, `[USER@]HOST[:PORT]`.",
+      "Where clusters may be submitted as Slurm jobs: `off`, `local` for this machine, or the login node to reach over SSH, `[USER@]HOST[:PORT]`. Of several, separated by commas, each may be named: `NAME=HOST`.",
     ),
   slurmConf: z.string().optional().describe("The slurm.conf to use, if not the usual one."),
   slurmScratch: z

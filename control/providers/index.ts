@@ -7,8 +7,9 @@ import { kubernetesProvider } from "./kubernetes/kubernetes.ts";
 import { localProvider } from "./local.ts";
 import type { Provider } from "./provider.ts";
 import { localLogin } from "./slurm/login.ts";
-import { type Site, slurmProvider } from "./slurm/slurm.ts";
-import { type LoginWays, readLoginName, sshLogin } from "./slurm/ssh-login.ts";
+import type { Site } from "./slurm/site.ts";
+import { slurmProvider } from "./slurm/slurm.ts";
+import { type LoginWays, sshLogin } from "./slurm/ssh-login.ts";
 import { sshProvider, type Ways } from "./ssh.ts";
 
 type AllWays = Ways & LoginWays;
@@ -35,13 +36,12 @@ export function openProviders(
     localProvider(config, log),
     sshProvider(book, ways, log),
     kubernetesProvider(pods, log),
-    ...(config.slurm === "off" ? [] : [slurmProvider(siteOf(config, ways))]),
+    ...(config.slurm.length === 0 ? [] : [slurmProvider(sitesOf(config, ways), log)]),
   ];
 }
 
-function siteOf(config: Config, ways: AllWays): Site {
-  const more = { scratch: config.slurmScratch, ...ways };
-  if (config.slurm === "local") return { name: "local", login: localLogin(config), ...more };
-  const login = readLoginName(config.slurm);
-  return { name: login.name, login: sshLogin(login, ways, config.slurmConf), ...more };
-}
+const sitesOf = (config: Config, ways: AllWays): Site[] =>
+  config.slurm.map(({ name, login }) => ({
+    ...{ ...ways, name, scratch: config.slurmScratch },
+    login: login === "local" ? localLogin(config) : sshLogin(login, ways, config.slurmConf),
+  }));

@@ -2,11 +2,13 @@ import { once } from "node:events";
 import { mkdirSync, readFileSync, watch } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import { pino } from "pino";
 import { readConfig } from "../../control/config.ts";
 import { openForwards } from "../../control/doors/ssh/forwards.ts";
 import type { Offer } from "../../control/providers/provider.ts";
 import { localLogin } from "../../control/providers/slurm/login.ts";
 import type { Label } from "../../control/providers/slurm/queue.ts";
+import type { Site } from "../../control/providers/slurm/site.ts";
 import { slurmProvider } from "../../control/providers/slurm/slurm.ts";
 import { type SlurmLab, startSlurm } from "../helpers/slurm.ts";
 import { down, follow, launch } from "./cluster.ts";
@@ -77,7 +79,7 @@ async function listing(lab: Lab, slurm: SlurmLab): Promise<Figure[]> {
   const env = { OUTRIGGER_HOME: home, OUTRIGGER_SLURM_CONF: slurm.conf, PATH: process.env["PATH"] };
   const login = localLogin(readConfig(env));
   let calls = 0;
-  const provider = slurmProvider({
+  const site: Site = {
     ...{ name: "local", scratch: home, controlId: "bench", forwards: openForwards() },
     login: {
       ...login,
@@ -86,7 +88,8 @@ async function listing(lab: Lab, slurm: SlurmLab): Promise<Figure[]> {
         return login.run(...words);
       },
     },
-  });
+  };
+  const provider = slurmProvider([site], pino({ level: "silent" }));
   const [offer] = await provider.offers({ nodes: 1 }, lab.signal);
   if (offer === undefined) throw new Error("Slurm offers nothing");
   await submitAll(slurm, offer);

@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { pino } from "pino";
 import { readConfig } from "../../control/config.ts";
 import { openForwards } from "../../control/doors/ssh/forwards.ts";
 import { localLogin } from "../../control/providers/slurm/login.ts";
@@ -20,7 +21,7 @@ testContract(
     const place = { scratch: home, controlId: "control", forwards: openForwards() };
     return {
       isGang: true,
-      provider: slurmProvider({ name: "local", login, ...place }),
+      provider: slurmProvider([{ name: "local", login, ...place }], pino({ level: "silent" })),
       break: async () => void (await slurm.run("scontrol", "shutdown")),
     };
   },

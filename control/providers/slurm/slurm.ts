@@ -1,169 +1,71 @@
-import { join } from "node:path";
-import type { Duplex } from "node:stream";
-import { setTimeout as sleep } from "node:timers/promises";
 import { AppError, fail } from "../../../common/errors.ts";
-import { buildOf } from "../../../common/programs.ts";
-import { shellWord } from "../../../common/shell-word.ts";
 import { isWithin } from "../../../contract/task/infra.ts";
-import { nodeIdOf, partsOfNodeId } from "../../doors/node-id.ts";
+import { partsOfNodeId } from "../../doors/node-id.ts";
 import { openChannelDoor } from "../../doors/ssh/door.ts";
-import type { Forwards } from "../../doors/ssh/forwards.ts";
-import type { ClusterRef, FoundNode, Need, NodeState, Offer, Provider } from "../provider.ts";
+import { within } from "../../doors/ssh/trouble.ts";
+import type { Logger } from "../../log.ts";
+import type { ClusterRef, Need, Provider } from "../provider.ts";
 import { wrapErrors } from "../wrap-errors.ts";
-import { cached } from "./cached.ts";
-import type { Login } from "./login.ts";
-import { readMachines } from "./machines.ts";
-import { offersOf, readNodes } from "./offers.ts";
-import { jobNameOf, optionsOf } from "./options.ts";
-import { type Allocation, isOpen, readQueue, stateOf } from "./queue.ts";
-import { openRelays, type RelayedNode } from "./relays.ts";
-import {
-  batchScript,
-  endScript,
-  forgetScript,
-  machinesScript,
-  nodeScript,
-  nodesScript,
-  queueScript,
-  stepScript,
-  submitScript,
-} from "./scripts.ts";
+import { agentBuild, type OpenSite, openSite, type Site } from "./site.ts";
 
-/** A Slurm cluster that control may use. */
-export interface Site {
-  readonly name: string;
-  readonly login: Login;
-  /** To nodes that only the login node reaches. */
-  readonly forwards: Forwards;
-  /** On each node: a folder a node. */
-  readonly scratch: string;
-  readonly controlId: string;
-}
+/** Less than a provider may take: other sites are offered all the same. */
+const answerMs = 8_000;
 
-const queueMs = 1_000;
-const nodesMs = 60_000;
-/** An allocation that starts at once is waited for, so that its cluster is not told to be pending. */
-const startMs = 3_000;
-const startEveryMs = 100;
+const late = () => new AppError("TimeoutError", `no answer within ${answerMs / 1_000} s`);
 
-/** A Slurm cluster as a cloud: a cluster is a job of its own, whose nodes live and die together. */
-export function slurmProvider({ name: site, login, forwards, scratch, controlId }: Site): Provider {
-  const build = buildOf("agent");
-  const queue = cached(queueMs, async () => readQueue(await login.run(queueScript, []), controlId));
-  const nodes = cached(nodesMs, async () => readNodes(await login.run(nodesScript, [])));
-  const relays = openRelays(login);
-  const places = new Map<string, RelayedNode>();
-  /** Clusters that were ended; Slurm shows their jobs for some minutes. */
-  const ended = new Set<string>();
-  const folderOf = async (clusterId: string) => join(await login.folder(), clusterId);
+/** Sites of Slurm as one cloud, which are tried in their order. */
+export function slurmProvider(given: readonly Site[], log: Logger): Provider {
+  const sites = given.map(openSite);
+  const [only] = sites.length === 1 ? sites : [];
+  /** Where clusters were seen, by their ids. */
+  const seen = new Map<string, OpenSite>();
 
-  async function offers(need: Need): Promise<Offer[]> {
-    if (need.isSpot || need.mounts || need.container || !isAnyWithin(site, need.infra)) return [];
-    return offersOf(site, (await nodes.read()).kinds, need);
+  function siteOf({ id, offer: { region } }: Pick<ClusterRef, "id" | "offer">): OpenSite {
+    const site =
+      sites.find(({ name }) => name === region) ??
+      fail("CloudError", `OUTRIGGER_SLURM has no site ${region}; add it, as ${region}=LOGIN`);
+    seen.set(id, site);
+    return site;
   }
 
-  async function prepare(cluster: ClusterRef, signal: AbortSignal): Promise<void> {
-    signal.throwIfAborted();
-    const options = optionsOf(cluster, controlId, (await nodes.read()).kinds);
-    const own = await folderOf(cluster.id);
-    const program = (await login.agent(signal)).map(shellWord).join(" ");
-    const scripts = [`${build} ${program}`, batchScript, nodeScript];
-    const batch = ["batch", own, scratch];
-    ended.delete(cluster.id);
-    // Not broken off: a submission that goes on by itself would be found too late.
-    await login
-      .run(submitScript, [own, jobNameOf(cluster), ...scripts, ...options, ...batch])
-      .catch(async (error: unknown) => {
-        if (!refuses(error)) throw error;
-        // What is left of it does no harm.
-        await login.run(forgetScript, [own, jobNameOf(cluster)], signal).catch(() => {});
-        throw new AppError("ResourcesUnavailableError", error.message, {}, error);
-      })
-      .finally(queue.forget);
-    signal.throwIfAborted();
-    const until = performance.now() + startMs;
-    for (;;) {
-      const job = await find(cluster.id);
-      if (job?.isHopeless) {
-        await destroy(nodeIdOf(cluster, 0), signal);
-        fail("ResourcesUnavailableError", job.reason);
-      }
-      if (job?.state !== "PENDING" || performance.now() > until) return;
-      await sleep(startEveryMs, queue.forget(), { signal });
-    }
-  }
-
-  const find = async (clusterId: string): Promise<Allocation | undefined> =>
-    ended.has(clusterId) ? undefined : (await queue.read()).get(clusterId);
-
-  async function list({ id, nodes: count }: ClusterRef): Promise<NodeState[]> {
-    const job = await find(id);
-    if (job === undefined) return [];
-    const state = stateOf(job);
-    const { addresses } = await nodes.read();
-    return Array.from({ length: count }, (_, rank) => {
-      const host = job.hosts[rank] ?? "";
-      return { id: nodeIdOf({ id }, rank), rank, ...state, address: addresses.get(host) ?? host };
+  /** What sites answer, in their order; one that does not answer hides nothing of the others. */
+  async function answersOf<T>(asked: OpenSite[], ask: (site: OpenSite) => Promise<T[]>) {
+    const answers = await Promise.allSettled(
+      asked.map((site) => within(ask(site), answerMs, late)),
+    );
+    const isSilent = answers.every(({ status }) => status === "rejected");
+    return answers.flatMap((answer, at) => {
+      if (answer.status === "fulfilled") return answer.value;
+      if (isSilent) throw answer.reason;
+      log.warn({ err: answer.reason, site: asked[at]?.name }, "a Slurm site does not answer");
+      return [];
     });
   }
 
-  async function findNodes(): Promise<FoundNode[]> {
-    const jobs = [...(await queue.read()).values()].filter(
-      (job) => isOpen(job) && !ended.has(job.id),
-    );
-    return jobs.flatMap((job) =>
-      Array.from({ length: job.cluster.nodes }, (_, rank) => ({
-        id: nodeIdOf(job, rank),
-        state: stateOf(job).state,
-        cluster: job.cluster,
-      })),
-    );
+  async function look(site: OpenSite) {
+    const found = await site.find();
+    for (const { id } of found) seen.set(partsOfNodeId(id).clusterId, site);
+    return found;
   }
 
-  /** The nodes of an allocation go together. */
-  async function destroy(nodeId: string, signal: AbortSignal): Promise<void> {
-    const { clusterId: id } = partsOfNodeId(nodeId);
-    if (ended.has(id)) return;
-    forwards.close(nodeId);
-    places.delete(nodeId);
-    const folder = await folderOf(id);
-    relays.forget(folder);
-    await login.run(endScript, [folder, jobNameOf({ id })], signal).finally(queue.forget);
-    ended.add(id);
+  /** Where a node is; a site that does not answer may have one that was never seen. */
+  async function placeOf(nodeId: string): Promise<OpenSite | undefined> {
+    const { clusterId } = partsOfNodeId(nodeId);
+    if (only === undefined) for (const site of sites) if (!seen.has(clusterId)) await look(site);
+    return only ?? seen.get(clusterId);
   }
 
-  /** Where a node of an allocation is. */
-  async function place(nodeId: string) {
-    const { clusterId: id, rank } = partsOfNodeId(nodeId);
-    const job = await find(id);
-    const host = job?.hosts[rank];
-    if (job === undefined || host === undefined)
-      fail("CloudError", `node ${nodeId} has no allocation`);
-    const address = (await nodes.read()).addresses.get(host) ?? host;
-    return { jobId: job.jobId, rank, host, address, folder: await folderOf(id) };
+  const getPlace = async (nodeId: string): Promise<OpenSite> =>
+    (await placeOf(nodeId)) ?? fail("CloudError", `node ${nodeId} has no allocation`);
+
+  async function offers(need: Need) {
+    if (need.isSpot || need.mounts || need.container) return [];
+    const asked = sites.filter(({ name }) => isAnyWithin(name, need.infra));
+    return answersOf(asked, (site) => site.offers(need));
   }
 
-  /** Where a node was reached last is not asked of Slurm again, which may be away while the node is well. */
-  async function reach(nodeId: string): Promise<Duplex> {
-    const known = places.get(nodeId) ?? (await place(nodeId));
-    try {
-      const way = await relays.connect(known);
-      places.set(nodeId, known);
-      return way;
-    } catch (error) {
-      places.delete(nodeId);
-      throw error;
-    }
-  }
-
-  async function endAgent(nodeId: string, signal: AbortSignal): Promise<void> {
-    const { jobId, rank, host, folder } = await place(nodeId);
-    const step = ["--overlap", `--jobid=${jobId}`, `--nodelist=${host}`, "--nodes=1", "--ntasks=1"];
-    const bare = ["--mem=0", "--gres=none", "--quiet"];
-    const end = ["bash", join(folder, "node"), folder, scratch, "end", String(rank)];
-    const begun = join(folder, `port-${rank}`);
-    await login.run(stepScript, [begun, "srun", ...step, ...bare, ...end], signal);
-  }
+  const prepare = async (cluster: ClusterRef, signal: AbortSignal) =>
+    siteOf(cluster).prepare(cluster, signal);
 
   return {
     name: "slurm",
@@ -171,35 +73,32 @@ export function slurmProvider({ name: site, login, forwards, scratch, controlId 
     sharesMachines: true,
     refusal: ({ container, infra }) =>
       container && infra !== undefined && isWithin(infra, "slurm") ? noContainers : undefined,
-    agentBuild: build,
-    places: async () => ["slurm", `slurm/${site}`],
+    agentBuild,
+    places: async () => ["slurm", ...sites.map(({ name }) => `slurm/${name}`)],
     async inspect(place, signal) {
-      if (place !== null && place !== site) return [];
-      return [[site, readMachines(await login.run(machinesScript, [], signal))]];
+      const asked = sites.filter(({ name }) => place === null || name === place);
+      return Promise.all(asked.map((site) => site.inspect(signal)));
     },
     ...wrapErrors("Slurm", {
-      ...{ offers, prepare, list, destroy },
-      find: findNodes,
+      ...{ offers, prepare },
+      find: () => answersOf(sites, look),
       create: (cluster: ClusterRef, _rank: number, signal: AbortSignal) => prepare(cluster, signal),
-      endAgent,
+      list: async (cluster: ClusterRef) => siteOf(cluster).list(cluster),
+      async destroy(nodeId: string, signal: AbortSignal) {
+        await (await placeOf(nodeId))?.destroy(nodeId, signal);
+        seen.delete(partsOfNodeId(nodeId).clusterId);
+      },
+      endAgent: async (nodeId: string, signal: AbortSignal) =>
+        (await getPlace(nodeId)).endAgent(nodeId, signal),
     }),
-    door: (nodeId) => openChannelDoor(() => reach(nodeId)),
-    async endpoint({ id, address }, port) {
-      if (login.isHere) return `${address}:${port}`;
-      return forwards.open(id, port, () => login.dial(address, port));
-    },
+    door: (nodeId) => openChannelDoor(async () => (await getPlace(nodeId)).reach(nodeId)),
+    endpoint: async (node, port) => (await getPlace(node.id)).endpoint(node, port),
   };
 }
 
 const noContainers =
   "jobs on Slurm cannot run in an image; leave out `image_id` and, where the site has Apptainer, write " +
   "`apptainer exec docker://IMAGE COMMAND` in `run`";
-
-/** Whether Slurm does not take a job, which is tried at another offer then. */
-const refuses = (error: unknown): error is AppError =>
-  error instanceof AppError &&
-  /batch job submission failed|invalid|violates|not available/i.test(error.message) &&
-  !/contact|authentication|socket|timed out/i.test(error.message);
 
 const isAnyWithin = (site: string, infra: string | undefined): boolean =>
   infra === undefined || isWithin(`slurm/${site}`, infra) || isWithin(infra, `slurm/${site}`);

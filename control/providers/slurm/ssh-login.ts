@@ -11,6 +11,7 @@ import { probeHost } from "../../doors/ssh/probe.ts";
 import { nameOf, type SshTarget } from "../../doors/ssh/target.ts";
 import { cached } from "./cached.ts";
 import { complaintOf, type Login, limits } from "./login.ts";
+import type { LoginName } from "./site-names.ts";
 
 /** How login nodes are reached, and what they get. */
 export interface LoginWays {
@@ -19,21 +20,8 @@ export interface LoginWays {
   resolve(login: LoginName): Promise<SshTarget>;
 }
 
-/** Where to log in, and as whom; otherwise as the SSH configuration of control's user says. */
-export interface LoginName {
-  readonly name: string;
-  readonly user?: string;
-  readonly port?: number;
-}
-
 /** How long it takes until a change of the SSH configuration counts. */
 const targetMs = 60_000;
-
-/** `[USER@]HOST[:PORT]`. */
-export function readLoginName(text: string): LoginName {
-  const [, user, name = text, port] = /^(?:(.+)@)?(.+?)(?::(\d+))?$/.exec(text) ?? [];
-  return { name, ...(user && { user }), ...(port && { port: Number(port) }) };
-}
 
 /** A login node reached over SSH: one connection, whatever goes over it. What nodes run lies in the user's home. */
 export function sshLogin(

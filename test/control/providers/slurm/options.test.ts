@@ -3,8 +3,6 @@ import { test } from "node:test";
 import type { ClusterRef } from "../../../../control/providers/provider.ts";
 import { readNodes, secondsOfLimit } from "../../../../control/providers/slurm/offers.ts";
 import { optionsOf } from "../../../../control/providers/slurm/options.ts";
-import { slurmProvider } from "../../../../control/providers/slurm/slurm.ts";
-import { readLoginName } from "../../../../control/providers/slurm/ssh-login.ts";
 
 const { kinds, addresses } = readNodes(
   "low*|up|1-00:00:00|2|8|64000|gpu:h100:4(S:0-1)\nold|down|infinite|9|4|8000|(null)\n--\nn1|10.0.0.1\n",
@@ -24,14 +22,6 @@ const aCluster = (sbatch_options: object, graceSeconds?: number): ClusterRef => 
     ...{ instanceType: "8CPU--62GB", cpus: 4, memoryGb: 16, dollarsPerHour: 0 },
     accelerators: { name: "h100", count: 2 },
   },
-});
-
-test("a task in an image is refused where it names Slurm, with what to do", () => {
-  const { refusal } = slurmProvider({ name: "local" } as Parameters<typeof slurmProvider>[0]);
-
-  assert.match(`${refusal?.({ container: true, infra: "slurm/local/low" })}`, /apptainer exec/);
-  assert.equal(refusal?.({ container: true }), undefined);
-  assert.equal(refusal?.({ infra: "slurm" }), undefined);
 });
 
 test("nodes are read by partition, those that are down left out", () => {
@@ -72,12 +62,5 @@ test("no option of a task changes what its job is found by, not even cut short",
 test("a time limit that leaves no time for the hooks is refused with the numbers", () => {
   assert.throws(() => optionsOf(aCluster({ time: "1" }, 90), "control", kinds), {
     message: /time limit of 60 s .* may take 90 s and 15 s are reserved/,
-  });
-});
-
-test("a login node is named as for ssh", () => {
-  assert.deepEqual(readLoginName("hpc"), { name: "hpc" });
-  assert.deepEqual(readLoginName("ana@login.example.org:2222"), {
-    ...{ name: "login.example.org", user: "ana", port: 2222 },
   });
 });

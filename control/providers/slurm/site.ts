@@ -1,0 +1,183 @@
+import { join } from "node:path";
+import type { Duplex } from "node:stream";
+import { setTimeout as sleep } from "node:timers/promises";
+import { AppError, fail } from "../../../common/errors.ts";
+import { buildOf } from "../../../common/programs.ts";
+import { shellWord } from "../../../common/shell-word.ts";
+import { nodeIdOf, partsOfNodeId } from "../../doors/node-id.ts";
+import type { Forwards } from "../../doors/ssh/forwards.ts";
+import type { ClusterRef, FoundNode, MachineNow, Need, NodeState, Offer } from "../provider.ts";
+import { cached } from "./cached.ts";
+import type { Login } from "./login.ts";
+import { readMachines } from "./machines.ts";
+import { offersOf, readNodes } from "./offers.ts";
+import { jobNameOf, optionsOf } from "./options.ts";
+import { type Allocation, isOpen, readQueue, stateOf } from "./queue.ts";
+import { openRelays, type RelayedNode } from "./relays.ts";
+import {
+  batchScript,
+  endScript,
+  forgetScript,
+  machinesScript,
+  nodeScript,
+  nodesScript,
+  queueScript,
+  stepScript,
+  submitScript,
+} from "./scripts.ts";
+
+/** A Slurm cluster that control may use. */
+export interface Site {
+  readonly name: string;
+  readonly login: Login;
+  /** To nodes that only the login node reaches. */
+  readonly forwards: Forwards;
+  /** On each node: a folder a node. */
+  readonly scratch: string;
+  readonly controlId: string;
+}
+
+const queueMs = 1_000;
+const nodesMs = 60_000;
+/** An allocation that starts at once is waited for, so that its cluster is not told to be pending. */
+const startMs = 3_000;
+const startEveryMs = 100;
+
+export const agentBuild = buildOf("agent");
+
+export type OpenSite = ReturnType<typeof openSite>;
+
+/** The duties of a cloud at one site: a cluster is a job of its own, whose nodes live and die together. */
+export function openSite({ name, login, forwards, scratch, controlId }: Site) {
+  const queue = cached(queueMs, async () => readQueue(await login.run(queueScript, []), controlId));
+  const nodes = cached(nodesMs, async () => readNodes(await login.run(nodesScript, [])));
+  const relays = openRelays(login);
+  const places = new Map<string, RelayedNode>();
+  /** Clusters that were ended; Slurm shows their jobs for some minutes. */
+  const ended = new Set<string>();
+  const folderOf = async (clusterId: string) => join(await login.folder(), clusterId);
+
+  async function offers(need: Need): Promise<Offer[]> {
+    return offersOf(name, (await nodes.read()).kinds, need);
+  }
+
+  async function prepare(cluster: ClusterRef, signal: AbortSignal): Promise<void> {
+    signal.throwIfAborted();
+    const options = optionsOf(cluster, controlId, (await nodes.read()).kinds);
+    const own = await folderOf(cluster.id);
+    const program = (await login.agent(signal)).map(shellWord).join(" ");
+    const scripts = [`${agentBuild} ${program}`, batchScript, nodeScript];
+    const batch = ["batch", own, scratch];
+    ended.delete(cluster.id);
+    // Not broken off: a submission that goes on by itself would be found too late.
+    await login
+      .run(submitScript, [own, jobNameOf(cluster), ...scripts, ...options, ...batch])
+      .catch(async (error: unknown) => {
+        if (!refuses(error)) throw error;
+        // What is left of it does no harm.
+        await login.run(forgetScript, [own, jobNameOf(cluster)], signal).catch(() => {});
+        throw new AppError("ResourcesUnavailableError", error.message, {}, error);
+      })
+      .finally(queue.forget);
+    signal.throwIfAborted();
+    const until = performance.now() + startMs;
+    for (;;) {
+      const job = await find(cluster.id);
+      if (job?.isHopeless) {
+        await destroy(nodeIdOf(cluster, 0), signal);
+        fail("ResourcesUnavailableError", job.reason);
+      }
+      if (job?.state !== "PENDING" || performance.now() > until) return;
+      await sleep(startEveryMs, queue.forget(), { signal });
+    }
+  }
+
+  const find = async (clusterId: string): Promise<Allocation | undefined> =>
+    ended.has(clusterId) ? undefined : (await queue.read()).get(clusterId);
+
+  async function list({ id, nodes: count }: ClusterRef): Promise<NodeState[]> {
+    const job = await find(id);
+    if (job === undefined) return [];
+    const state = stateOf(job);
+    const { addresses } = await nodes.read();
+    return Array.from({ length: count }, (_, rank) => {
+      const host = job.hosts[rank] ?? "";
+      return { id: nodeIdOf({ id }, rank), rank, ...state, address: addresses.get(host) ?? host };
+    });
+  }
+
+  async function findNodes(): Promise<FoundNode[]> {
+    const jobs = [...(await queue.read()).values()].filter(
+      (job) => isOpen(job) && !ended.has(job.id) && job.cluster.offer.region === name,
+    );
+    return jobs.flatMap((job) =>
+      Array.from({ length: job.cluster.nodes }, (_, rank) => ({
+        id: nodeIdOf(job, rank),
+        state: stateOf(job).state,
+        cluster: job.cluster,
+      })),
+    );
+  }
+
+  /** The nodes of an allocation go together. */
+  async function destroy(nodeId: string, signal: AbortSignal): Promise<void> {
+    const { clusterId: id } = partsOfNodeId(nodeId);
+    if (ended.has(id)) return;
+    forwards.close(nodeId);
+    places.delete(nodeId);
+    const folder = await folderOf(id);
+    relays.forget(folder);
+    await login.run(endScript, [folder, jobNameOf({ id })], signal).finally(queue.forget);
+    ended.add(id);
+  }
+
+  /** Where a node of an allocation is. */
+  async function place(nodeId: string) {
+    const { clusterId: id, rank } = partsOfNodeId(nodeId);
+    const job = await find(id);
+    const host = job?.hosts[rank];
+    if (job === undefined || host === undefined)
+      fail("CloudError", `node ${nodeId} has no allocation`);
+    const address = (await nodes.read()).addresses.get(host) ?? host;
+    return { jobId: job.jobId, rank, host, address, folder: await folderOf(id) };
+  }
+
+  /** Where a node was reached last is not asked of Slurm again, which may be away while the node is well. */
+  async function reach(nodeId: string): Promise<Duplex> {
+    const known = places.get(nodeId) ?? (await place(nodeId));
+    try {
+      const way = await relays.connect(known);
+      places.set(nodeId, known);
+      return way;
+    } catch (error) {
+      places.delete(nodeId);
+      throw error;
+    }
+  }
+
+  async function endAgent(nodeId: string, signal: AbortSignal): Promise<void> {
+    const { jobId, rank, host, folder } = await place(nodeId);
+    const step = ["--overlap", `--jobid=${jobId}`, `--nodelist=${host}`, "--nodes=1", "--ntasks=1"];
+    const bare = ["--mem=0", "--gres=none", "--quiet"];
+    const end = ["bash", join(folder, "node"), folder, scratch, "end", String(rank)];
+    const begun = join(folder, `port-${rank}`);
+    await login.run(stepScript, [begun, "srun", ...step, ...bare, ...end], signal);
+  }
+
+  return {
+    ...{ name, offers, prepare, list, destroy, find: findNodes, endAgent, reach },
+    async inspect(signal: AbortSignal): Promise<[string, MachineNow[]]> {
+      return [name, readMachines(await login.run(machinesScript, [], signal))];
+    },
+    async endpoint({ id, address }: NodeState, port: number): Promise<string> {
+      if (login.isHere) return `${address}:${port}`;
+      return forwards.open(id, port, () => login.dial(address, port));
+    },
+  };
+}
+
+/** Whether Slurm does not take a job, which is tried at another offer then. */
+const refuses = (error: unknown): error is AppError =>
+  error instanceof AppError &&
+  /batch job submission failed|invalid|violates|not available/i.test(error.message) &&
+  !/contact|authentication|socket|timed out/i.test(error.message);

@@ -1,0 +1,115 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { pino } from "pino";
+import { readConfig } from "../../../../control/config.ts";
+import type { ClusterRef, Offer } from "../../../../control/providers/provider.ts";
+import {
+  endScript,
+  nodesScript,
+  queueScript,
+  submitScript,
+} from "../../../../control/providers/slurm/scripts.ts";
+import type { Site } from "../../../../control/providers/slurm/site.ts";
+import { slurmProvider } from "../../../../control/providers/slurm/slurm.ts";
+
+const signal = new AbortController().signal;
+
+/** A site with one node, whose jobs run at once. */
+function aSite(name: string) {
+  let nextId = 1;
+  const jobs = new Map<string, string>();
+  const site = { name, jobs, isAway: false };
+  async function run(script: string, [folder = "", , , , , ...options]: readonly string[]) {
+    if (site.isAway) throw new Error(`${name} is away`);
+    if (script === nodesScript) return "low*|up|infinite|1|8|64000|(null)\n--\nn1|n1\n";
+    if (script === queueScript) return [...jobs.values()].join("\n");
+    if (script === endScript) jobs.delete(folder);
+    if (script !== submitScript) return "";
+    const comment = options.find((one) => one.startsWith("--comment="))?.slice(10);
+    jobs.set(folder, `${nextId}|RUNNING|None|start|n1|low|1|${comment}`);
+    nextId += 1;
+    return "";
+  }
+  const login = { run, folder: async () => "/home", agent: async () => ["agent"] };
+  const more = { scratch: "/tmp", controlId: "c", forwards: { close() {} } };
+  return Object.assign(site, { given: { name, login, ...more } as unknown as Site });
+}
+
+const providerOf = (...sites: ReturnType<typeof aSite>[]) =>
+  slurmProvider(
+    sites.map(({ given }) => given),
+    pino({ level: "silent" }),
+  );
+
+const clusterAt = (id: string, offer: Offer): ClusterRef => ({
+  ...{ id, name: id, nodes: 1, ports: [], labels: {}, user: { id: "u", name: "ann" } },
+  ...{ machine: {}, offer },
+});
+
+const infras = (offers: readonly Offer[]) => offers.map(({ infra }) => infra);
+
+test("sites offer in their order, those alone that a task may go to", async () => {
+  const provider = providerOf(aSite("a"), aSite("b"));
+
+  assert.deepEqual(await provider.places?.(), ["slurm", "slurm/a", "slurm/b"]);
+  assert.deepEqual(infras(await provider.offers({}, signal)), ["slurm/a/low", "slurm/b/low"]);
+  const there = await provider.offers({ infra: "slurm/b/low" }, signal);
+  assert.deepEqual(infras(there), ["slurm/b/low"]);
+});
+
+test("a cluster has its site, which another control plane finds again", async () => {
+  const [a, b] = [aSite("a"), aSite("b")];
+  const [, there] = await providerOf(a, b).offers({}, signal);
+  assert.ok(there);
+  const cluster = clusterAt("c1", there);
+  await providerOf(a, b).create(cluster, 0, signal);
+  assert.deepEqual([a.jobs.size, b.jobs.size], [0, 1]);
+
+  const provider = providerOf(a, b);
+  assert.deepEqual(
+    (await provider.list(cluster, signal)).map(({ state }) => state),
+    ["running"],
+  );
+  assert.deepEqual(
+    (await provider.find?.(signal))?.map(({ id }) => id),
+    ["c1-0"],
+  );
+  await providerOf(a, b).destroy("c1-0", signal);
+  assert.equal(b.jobs.size, 0);
+});
+
+test("a site that is away hides no other, and one that is not configured any more loses no cluster", async () => {
+  const [a, b] = [aSite("a"), aSite("b")];
+  const provider = providerOf(a, b);
+  const [, there] = await provider.offers({}, signal);
+  assert.ok(there);
+  const cluster = clusterAt("c1", there);
+  await provider.create(cluster, 0, signal);
+
+  a.isAway = true;
+  assert.deepEqual(infras(await providerOf(a, b).offers({}, signal)), ["slurm/b/low"]);
+  assert.equal((await providerOf(a, b).find?.(signal))?.length, 1);
+  await assert.rejects(providerOf(a, b).destroy("c1-0", signal), { message: /a is away/ });
+  await assert.rejects(providerOf(a).offers({}, signal), { message: /a is away/ });
+  await assert.rejects(providerOf(a).list(cluster, signal), { message: /no site b; add it/ });
+});
+
+test("a task in an image is refused where it names Slurm, with what to do", () => {
+  const { refusal } = providerOf(aSite("local"));
+
+  assert.match(`${refusal?.({ container: true, infra: "slurm/local/low" })}`, /apptainer exec/);
+  assert.equal(refusal?.({ container: true }), undefined);
+  assert.equal(refusal?.({ infra: "slurm" }), undefined);
+});
+
+test("a login node is named as for ssh, and each site has a name of its own", () => {
+  const sitesOf = (list: string) => readConfig({ OUTRIGGER_SLURM: list }).slurm;
+  assert.deepEqual(sitesOf("off"), []);
+  assert.deepEqual(sitesOf("hpc"), [{ name: "hpc", login: { name: "hpc" } }]);
+  assert.deepEqual(sitesOf("local,lab=ana@login.example.org:2222"), [
+    { name: "local", login: "local" },
+    { name: "lab", login: { name: "login.example.org", user: "ana", port: 2222 } },
+  ]);
+  for (const wrong of ["a,off", "ana@hpc,bob@hpc", "a,,b", "a;b"])
+    assert.throws(() => sitesOf(wrong), { message: /^OUTRIGGER_SLURM: write off, or a list/ });
+});
