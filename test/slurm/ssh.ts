@@ -7,19 +7,24 @@ import { slurmOperations } from "../../contract/operations/slurm.ts";
 import { clusterOf } from "../e2e/cluster.ts";
 import { until } from "../helpers/agent.ts";
 import { startControl } from "../helpers/programs.ts";
-import { startSlurmBehind, whyNoSlurm } from "../helpers/slurm.ts";
+import { type SlurmLab, startSlurm, startSlurmBehind, whyNoSlurm } from "../helpers/slurm.ts";
 import { startSshHost, whyNoHosts } from "../helpers/ssh-hosts.ts";
 
-/** A Slurm whose login node is another machine, and a control plane that has no more than a key of one of its users. */
-async function startBehindLogin(t: TestContext) {
+/**
+ * A Slurm whose login node is another machine, and a control plane that has no more than a key of one of its users.
+ * With another Slurm on this machine, that is the first of two sites.
+ */
+async function startBehindLogin(t: TestContext, here?: SlurmLab) {
   const host = await startSshHost(t);
   const slurm = await startSlurmBehind(host);
+  if (here) await host.run(`mkdir -p ${here.folder}; ln -s ${slurm.conf} ${here.conf}`);
   const home = mkdtempSync(join(tmpdir(), "slurm-user-"));
   t.after(() => rmSync(home, { recursive: true, force: true }));
   mkdirSync(join(home, ".ssh"));
   writeFileSync(join(home, ".ssh/id_ed25519"), host.key, { mode: 0o600 });
   const env = {
-    ...{ HOME: home, OUTRIGGER_SLURM: `ana@${host.address}`, OUTRIGGER_SLURM_CONF: slurm.conf },
+    ...{ HOME: home, OUTRIGGER_SLURM: `${here ? "local,lab=" : ""}ana@${host.address}` },
+    OUTRIGGER_SLURM_CONF: (here ?? slurm).conf,
   };
   return { host, slurm, control: await startControl(t, { env }) };
 }
@@ -94,4 +99,39 @@ test("clusters on a Slurm behind a login node, as a user without rights", {
     assert.equal((await jobs()).split("\n").length, before + 1);
     await one.down();
   });
+});
+
+test("of two sites, the second has what the first refuses, and both keep their clusters", {
+  skip: whyNoSlurm() || whyNoHosts(),
+  timeout: 300_000,
+}, async (t) => {
+  const here = await startSlurm(t);
+  const { slurm: lab, control } = await startBehindLogin(t, here);
+  const names = ["one", "two"] as const;
+  const [one, two] = names.map((name) => clusterOf(control, name));
+  const jobsOf = (slurm: SlurmLab) => slurm.run("squeue", "--noheader", "--format=%u");
+
+  await one?.launch(aTask("true"));
+  for (const name of ["low", "high"])
+    await here.run("scontrol", "update", `partitionname=${name}`, "allowaccounts=physics");
+  await two?.launch(aTask("true"));
+  assert.deepEqual([await jobsOf(here), await jobsOf(lab)], ["root", "ana"]);
+
+  await control.end("SIGKILL");
+  await control.start();
+  for (const cluster of [one, two]) {
+    const { text } = (await cluster?.follow(await cluster.exec(aTask("echo after it")))) ?? {};
+    assert.match(`${text}`, /after it/);
+  }
+  const free = await control.client.callAndGet(slurmOperations.slurmGpuAvailability, {});
+  assert.deepEqual(
+    free.map(([site, , why]) => [site, why]),
+    [
+      ["local", null],
+      ["lab", null],
+    ],
+  );
+  for (const cluster of [one, two]) await cluster?.down();
+  for (const slurm of [here, lab])
+    await until(async () => (await jobsOf(slurm)) === "" || undefined);
 });
