@@ -1,5 +1,7 @@
+import { secondsOf } from "../contract/hooks.ts";
+import type { Task } from "../contract/task.ts";
 import { type CatalogMachine, completed } from "./clouds/catalog.ts";
-import { isSameOffer } from "./clouds/schema.ts";
+import { isSameOffer, refusalOf } from "./clouds/schema.ts";
 import type { AskedIn } from "./clusters/schema.ts";
 import type { Context } from "./context.ts";
 import { needOf } from "./needs.ts";
@@ -16,10 +18,19 @@ interface Candidate {
 }
 
 const shownAtMost = 12;
+const outlooksAtMost = 4;
 
 /** The machines that would do, as a table: the one that was chosen, and why each other one was not. */
-export function candidatesTable(ctx: Context, asked: AskedIn, choice: Choice): string {
-  const candidates = distinct(listCandidates(ctx, asked, choice));
+export function candidatesTable(
+  ctx: Context,
+  asked: AskedIn,
+  choice: Choice,
+  outlooks: ReadonlyMap<Offer, string> = new Map(),
+): string {
+  const candidates = distinct(listCandidates(ctx, asked, choice)).map(({ offer, why }) => ({
+    offer,
+    why: [why, outlooks.get(offer)].filter(Boolean).join("; "),
+  }));
   const more = candidates.length - shownAtMost;
   const rows = candidates.slice(0, shownAtMost).map((one) => rowOf(one, asked.nodes));
   const lines = rows.length === 0 ? [] : aligned([titles, ...rows]);
@@ -31,6 +42,22 @@ export function candidatesTable(ctx: Context, asked: AskedIn, choice: Choice): s
   return [`Candidates for ${describeAsked(asked)}:`, ...(told[0] ? told : ["  none"]), ""].join(
     "\n",
   );
+}
+
+/** What providers say of the offers that are tried first; one that fails says nothing. */
+export async function outlooksOf(
+  { providers }: Context,
+  { open }: Choice,
+  { nodes, config, hooks = [] }: Task,
+  signal: AbortSignal,
+): Promise<Map<Offer, string>> {
+  const machine = { slurm: config["slurm"], graceSeconds: secondsOf(hooks, "preemption") };
+  const first = open.slice(0, outlooksAtMost).map(async (offer): Promise<[Offer, string]> => {
+    const provider = providers.find(({ name }) => name === offer.provider);
+    const said = provider?.outlook?.(offer, { nodes, machine }, signal);
+    return [offer, (await said?.catch((error) => refusalOf(error)?.reason)) ?? ""];
+  });
+  return new Map(await Promise.all(first));
 }
 
 function listCandidates(ctx: Context, asked: AskedIn, choice: Choice): Candidate[] {

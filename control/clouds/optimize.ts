@@ -3,7 +3,7 @@ import type { taskOperations as rows } from "../../contract/operations/tasks.ts"
 import type { ReplicaPolicy } from "../../contract/task/replica-policy.ts";
 import type { Task } from "../../contract/task.ts";
 import type { Call } from "../bind.ts";
-import { candidatesTable } from "../candidates.ts";
+import { candidatesTable, outlooksOf } from "../candidates.ts";
 import type { AskedIn } from "../clusters/schema.ts";
 import type { Context } from "../context.ts";
 import { askedOfReplica, asksForSpot } from "../needs.ts";
@@ -50,7 +50,8 @@ async function planOf(
   const planned = others.length > 0 ? { planned: [...others] } : {};
   const asked = { ...(await askedOf(ctx, task, call)), ...planned };
   const choice = await weighOffers(ctx, asked, call.signal);
-  call.print(candidatesTable(ctx, asked, choice));
+  const outlooks = await outlooksOf(ctx, choice, task, call.signal);
+  call.print(candidatesTable(ctx, asked, choice, outlooks));
   const offer = await chosenOf(ctx, asked, choice, call.signal);
   const dollars = offer.dollarsPerHour * nodes;
   const each = service === undefined ? "" : `${countOf(service.replicas)}, each `;

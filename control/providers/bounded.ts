@@ -4,6 +4,7 @@ import type { Provider } from "./provider.ts";
 /** How long each call of a provider may take, in milliseconds: what may bring a program to a node, longest. */
 const limitsMs = {
   offers: 60_000,
+  outlook: 5_000,
   list: 60_000,
   find: 120_000,
   endAgent: 60_000,
@@ -17,7 +18,7 @@ const limitsMs = {
 type Bounded = keyof typeof limitsMs;
 
 /** Calls that change nothing. */
-const reads: readonly Bounded[] = ["offers", "list", "find"];
+const reads: readonly Bounded[] = ["offers", "outlook", "list", "find"];
 type Call = (...given: unknown[]) => Promise<unknown>;
 
 /** A call that is aborted has so long to end what it began, so that nothing of it lands afterwards. */

@@ -163,6 +163,13 @@ export interface Provider {
    */
   readonly dial?: (node: NodeState, host: string, port: number) => Promise<Duplex>;
 
+  /** What to know of an offer before it is asked for, for people: limits, and when nodes might start. */
+  readonly outlook?: (
+    offer: Offer,
+    asked: Pick<ClusterRef, "nodes" | "machine">,
+    signal: AbortSignal,
+  ) => Promise<string>;
+
   /** Its nodes are made of the image that a task names, so that no container runs on them. */
   readonly bootsImages?: true;
 

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { jobOperations } from "../../contract/operations/jobs.ts";
 import { slurmOperations } from "../../contract/operations/slurm.ts";
+import { taskOperations } from "../../contract/operations/tasks.ts";
 import { clusterOf } from "../e2e/cluster.ts";
 import { hookedCluster } from "../e2e/hooked.ts";
 import { whyNoSlurm } from "../helpers/slurm.ts";
@@ -28,6 +29,23 @@ test("a cluster of two Slurm nodes with GPUs, from its launch to its end", optio
     assert.equal(jobs, "2");
     const { text } = await pair.follow(await pair.exec(aTask("echo again")));
     assert.match(text, /again/);
+  });
+
+  await t.test("a plan tells the limits of partitions, and when a job might start", async () => {
+    const planOf = async (sbatch_options: object) => {
+      const dag = aTask("true", { config: { slurm: { sbatch_options } } });
+      const printed: Buffer[] = [];
+      const sink = { write: (text: Buffer) => void printed.push(text), control() {} };
+      const input = { dag, request_options: null };
+      await control.client.callAndStream(taskOperations.optimize, input, sink);
+      return Buffer.concat(printed).toString();
+    };
+    const start = "estimated start \\d{4}-\\d\\d-\\d\\dT\\d\\d:\\d\\d$";
+    const shown = await planOf({ time: "30" });
+    assert.match(shown, new RegExp(`/low .* chosen; time limit infinite, ${start}`, "m"));
+    assert.match(shown, new RegExp(`/high .* time limit 1:00:00, ${start}`, "m"));
+    assert.match(await planOf({ constraint: "none" }), /\/low .*; Slurm: .*Invalid feature/);
+    assert.equal(await slurm.run("squeue", "--noheader", "--format=%D"), "2");
   });
 
   await t.test("the nodes tell which GPUs are free", async () => {

@@ -4,8 +4,8 @@ import { meets, type Need, type Offer, usualCounts } from "../provider.ts";
 export interface NodeKind {
   readonly partition: string;
   readonly isDefault: boolean;
-  /** Null is without an end. */
-  readonly limitSeconds: number | null;
+  /** The time limit, as Slurm writes it. */
+  readonly limit: string;
   readonly count: number;
   readonly cpus: number;
   readonly memoryMb: number;
@@ -41,7 +41,7 @@ function readKind([
   return {
     partition: partition.replace(/\*$/, ""),
     isDefault: partition.endsWith("*"),
-    limitSeconds: secondsOfLimit(limit),
+    limit,
     count: Number(count),
     cpus: Number.parseInt(cpus ?? "", 10),
     memoryMb: Number.parseInt(memory ?? "", 10),

@@ -31,9 +31,12 @@ const isReserved = (name: string): boolean => reserved.some((one) => one.startsW
 /** The name of a cluster's job. */
 export const jobNameOf = ({ id }: { readonly id: string }): string => `${product.word}-${id}`;
 
+/** What options follow from. */
+export type AskedOfSlurm = Pick<ClusterRef, "nodes" | "offer" | "machine">;
+
 /** The options of sbatch(1) for a cluster; throws `ResourcesUnavailableError` for what cannot be. */
 export function optionsOf(
-  cluster: ClusterRef,
+  cluster: AskedOfSlurm & Pick<ClusterRef, "id" | "name">,
   control: string,
   kinds: readonly NodeKind[],
 ): string[] {
@@ -85,8 +88,8 @@ function checkLimit(
   hookSeconds: number | undefined,
   kinds: readonly NodeKind[],
 ): void {
-  const ofPartition = kinds.find((kind) => kind.partition === partition)?.limitSeconds ?? null;
-  const limit = time === undefined ? ofPartition : secondsOfLimit(time);
+  const ofPartition = kinds.find((kind) => kind.partition === partition)?.limit ?? "";
+  const limit = secondsOfLimit(time ?? ofPartition);
   if (limit === null || limit > noticeSeconds) return;
   const needed = hookSeconds
     ? `its preemption hooks may take ${hookSeconds} s and ${reserveSeconds} s are reserved`

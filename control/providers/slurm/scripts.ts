@@ -156,6 +156,11 @@ until [ "$left" ]; do
 done
 `;
 
+/** When a job with these options of sbatch(1) would start, which is not submitted. */
+export const outlookScript = `
+said=$(sbatch --test-only --wrap=true "$@" 2>&1) || { echo "$said" >&2; exit 1; }
+echo "$said"`;
+
 /** The key of the cluster with the folder $1, and the ports of its relays. */
 export const relaysScript = 'cd "$1" && cat key && { grep -Hs . port-*[0-9] || true; }';
 

@@ -11,7 +11,7 @@ import { cached } from "./cached.ts";
 import type { Login } from "./login.ts";
 import { readMachines } from "./machines.ts";
 import { offersOf, readNodes } from "./offers.ts";
-import { jobNameOf, optionsOf } from "./options.ts";
+import { type AskedOfSlurm, jobNameOf, optionsOf } from "./options.ts";
 import { type Allocation, isOpen, readQueue, stateOf } from "./queue.ts";
 import { openRelays, type RelayedNode } from "./relays.ts";
 import {
@@ -21,6 +21,7 @@ import {
   machinesScript,
   nodeScript,
   nodesScript,
+  outlookScript,
   queueScript,
   stepScript,
   submitScript,
@@ -59,6 +60,18 @@ export function openSite({ name, login, forwards, scratch, controlId }: Site) {
 
   async function offers(need: Need): Promise<Offer[]> {
     return offersOf(name, (await nodes.read()).kinds, need);
+  }
+
+  async function outlook(asked: AskedOfSlurm, signal: AbortSignal): Promise<string> {
+    const { kinds } = await nodes.read();
+    const limit = kinds.find(({ partition }) => partition === asked.offer.zone)?.limit;
+    const options = optionsOf({ id: "", name: "", ...asked }, controlId, kinds);
+    const said = await login.run(outlookScript, options, signal).catch((error) => {
+      if (refuses(error)) fail("ResourcesUnavailableError", error.message);
+      return "";
+    });
+    const [, start] = /to start at (\S+):\d\d/.exec(said) ?? [];
+    return [`time limit ${limit}`, ...(start ? [`estimated start ${start}`] : [])].join(", ");
   }
 
   async function prepare(cluster: ClusterRef, signal: AbortSignal): Promise<void> {
@@ -165,7 +178,7 @@ export function openSite({ name, login, forwards, scratch, controlId }: Site) {
   }
 
   return {
-    ...{ name, offers, prepare, list, destroy, find: findNodes, endAgent, reach },
+    ...{ name, offers, outlook, prepare, list, destroy, find: findNodes, endAgent, reach },
     async inspect(signal: AbortSignal): Promise<[string, MachineNow[]]> {
       return [name, readMachines(await login.run(machinesScript, [], signal))];
     },
@@ -179,5 +192,7 @@ export function openSite({ name, login, forwards, scratch, controlId }: Site) {
 /** Whether Slurm does not take a job, which is tried at another offer then. */
 const refuses = (error: unknown): error is AppError =>
   error instanceof AppError &&
-  /batch job submission failed|invalid|violates|not available/i.test(error.message) &&
+  /allocation failure|batch job submission failed|invalid|violates|not available/i.test(
+    error.message,
+  ) &&
   !/contact|authentication|socket|timed out/i.test(error.message);

@@ -20,10 +20,12 @@ export function slurmProvider(given: readonly Site[], log: Logger): Provider {
   /** Where clusters were seen, by their ids. */
   const seen = new Map<string, OpenSite>();
 
-  function siteOf({ id, offer: { region } }: Pick<ClusterRef, "id" | "offer">): OpenSite {
-    const site =
-      sites.find(({ name }) => name === region) ??
-      fail("CloudError", `OUTRIGGER_SLURM has no site ${region}; add it, as ${region}=LOGIN`);
+  const siteNamed = (region: string | null): OpenSite =>
+    sites.find(({ name }) => name === region) ??
+    fail("CloudError", `OUTRIGGER_SLURM has no site ${region}; add it, as ${region}=LOGIN`);
+
+  function siteOf({ id, offer }: Pick<ClusterRef, "id" | "offer">): OpenSite {
+    const site = siteNamed(offer.region);
     seen.set(id, site);
     return site;
   }
@@ -75,6 +77,8 @@ export function slurmProvider(given: readonly Site[], log: Logger): Provider {
       container && infra !== undefined && isWithin(infra, "slurm") ? noContainers : undefined,
     agentBuild,
     places: async () => ["slurm", ...sites.map(({ name }) => `slurm/${name}`)],
+    outlook: async (offer, asked, signal) =>
+      siteNamed(offer.region).outlook({ ...asked, offer }, signal),
     async inspect(place, signal) {
       const asked = sites.filter(({ name }) => place === null || name === place);
       return Promise.all(asked.map((site) => site.inspect(signal)));

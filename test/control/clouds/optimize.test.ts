@@ -2,11 +2,12 @@ import assert from "node:assert/strict";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
+import { AppError } from "../../../common/errors.ts";
 import { clusterOperations } from "../../../contract/operations/clusters.ts";
 import { taskOperations as rows } from "../../../contract/operations/tasks.ts";
 import { workspaceOperations } from "../../../contract/operations/workspaces.ts";
 import { addRefusal } from "../../../control/clouds/store.ts";
-import type { Need, Offer } from "../../../control/providers/provider.ts";
+import type { ClusterRef, Need, Offer } from "../../../control/providers/provider.ts";
 import { testWorld, type World } from "../../helpers/world.ts";
 
 const offer: Offer = {
@@ -58,6 +59,28 @@ test("the cheapest machine is chosen, and the others are said to cost more", asy
   const fastest = { dag: "run: x", request_options: null, minimize: 1 as const };
   const byTime = await world.printed(await world.call(rows.optimize, fastest));
   assert.match(byTime, /^machines are chosen by price/);
+});
+
+test("providers say what is known of the first offers; one that fails says nothing", async (t) => {
+  const world = await testWorld(t);
+  Object.assign(world.provider, {
+    async outlook(
+      { instanceType }: Offer,
+      { nodes, machine }: Pick<ClusterRef, "nodes" | "machine">,
+    ) {
+      if (instanceType === "large") throw new AppError("ResourcesUnavailableError", "too short");
+      if (instanceType === "gpu") throw new Error("no answer");
+      return `time limit 1:00:00 for ${nodes} nodes, hooks ${machine.graceSeconds} s`;
+    },
+  });
+  const hooks = "config: {hooks: [{run: x, events: [preemption], timeout: 7}]}";
+  const { printed } = await planned(world, `{num_nodes: 2, run: x, ${hooks}}`);
+
+  assert.deepEqual(verdicts(printed), [
+    "fake/a small: chosen; time limit 1:00:00 for 2 nodes, hooks 7 s",
+    "fake/b large: costs $2.00 more per hour; too short",
+    "fake/b gpu: costs $6.00 more per hour",
+  ]);
 });
 
 test("of `ordered` the first that can be had is chosen, of `any_of` the cheapest", async (t) => {

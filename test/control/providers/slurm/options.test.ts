@@ -27,7 +27,7 @@ const aCluster = (sbatch_options: object, graceSeconds?: number): ClusterRef => 
 test("nodes are read by partition, those that are down left out", () => {
   assert.deepEqual(kinds, [
     {
-      ...{ partition: "low", isDefault: true, limitSeconds: 86_400, count: 2 },
+      ...{ partition: "low", isDefault: true, limit: "1-00:00:00", count: 2 },
       ...{ cpus: 8, memoryMb: 64_000, gpus: { name: "h100", count: 4 } },
     },
   ]);
