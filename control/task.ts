@@ -94,6 +94,12 @@ type Uses = Readonly<Record<string, (task: Task, candidate: ResourceRequest) => 
 const isFilled = (value: object | undefined): boolean =>
   value !== undefined && Object.keys(value).length > 0;
 
+/** Whether a task says this of its pods. */
+const sets =
+  (key: string) =>
+  ({ config: { kubernetes = {} } }: Task): boolean =>
+    Object.hasOwn(kubernetes, key);
+
 /** What nothing here does yet and a task could not run right without: refused. */
 const unbuilt: Uses = {
   "volumes with `host_path` (register the folder with `outrigger volumes apply`)": ({ volumes }) =>
@@ -113,7 +119,10 @@ const withoutEffect: Uses = {
   "the name of a pool": ({ inPool }) => inPool !== undefined,
   "service.replica_policy.spot_placer": ({ service }) => service?.replicas.spotPlacer !== undefined,
   event_callback: ({ eventCallback }) => eventCallback !== undefined,
-  config: ({ config: { docker: _, slurm: __, ...others } }) => isFilled(others),
+  config: ({ config: { docker: _, slurm: __, kubernetes: ___, ...others } }) => isFilled(others),
+  "config.kubernetes.dws": sets("dws"),
+  "config.kubernetes.remote_identity": sets("remote_identity"),
+  "config.kubernetes.enable_docker": sets("enable_docker"),
   "resources.use_spot": (_, { useSpot }) => useSpot,
   "resources.job_recovery": ({ resources }) => resources.jobRecovery !== undefined,
   "resources.local_disk": (_, { localDisk }) => localDisk !== undefined,

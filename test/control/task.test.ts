@@ -14,6 +14,16 @@ test("a remark on a service that would only be launched says how to bring it up"
   assert.equal(remarksOn(task, ["service"]), "no effect here: resources.disk_size\n");
 });
 
+test("what a task says of its pods has an effect, but for what nothing here does", () => {
+  const remarks = (pods: string) => remarksOn(readDocument(`config: {kubernetes: {${pods}}}`));
+
+  assert.equal(remarks("pod_config: {spec: {}}, kueue: {local_queue_name: q}"), "");
+  assert.equal(
+    remarks("provision_timeout: 9, dws: {enabled: true}, remote_identity: me, enable_docker: true"),
+    "no effect here: config.kubernetes.dws, config.kubernetes.remote_identity, config.kubernetes.enable_docker\n",
+  );
+});
+
 test("what cannot be served is refused with its place in the document", () => {
   const text =
     "file_mounts:\n  ~/a: {source: r2://a, mode: COPY}\n  ~/b: b\nvolumes: {/v: {host_path: /x}}\n";
