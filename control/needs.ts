@@ -40,17 +40,35 @@ function ofKind(resources: Resources, isSpot: boolean | undefined): Resources {
 }
 
 /** Whether a task asks for spot machines where there are any; `use_spot` has no effect elsewhere. */
-export const asksForSpot = (
+export async function asksForSpot(
   { providers }: Pick<Context, "providers">,
   { candidates }: Pick<Resources, "candidates">,
-): boolean =>
-  candidates.some(
-    ({ useSpot, cloud }) =>
-      useSpot &&
-      providers.some(
-        ({ name, hasSpot }) => hasSpot === true && (cloud === undefined || isWithin(name, cloud)),
-      ),
+): Promise<boolean> {
+  const clouds = candidates.flatMap(({ useSpot, cloud }) => (useSpot ? [cloud] : []));
+  const asked = providers.filter(({ name }) =>
+    clouds.some((cloud) => cloud === undefined || isWithin(name, cloud)),
   );
+  return (await Promise.all(asked.map((one) => one.hasSpot?.()))).includes(true);
+}
+
+/** On spot, where each candidate of a task asks for that and there is any. */
+export const spotOf = async (
+  ctx: Pick<Context, "providers">,
+  resources: Resources,
+): Promise<Pick<Need, "isSpot">> =>
+  resources.candidates.every(({ useSpot }) => useSpot) && (await asksForSpot(ctx, resources))
+    ? { isSpot: true }
+    : {};
+
+/** What a launch of a task asks for. */
+export const askedOfLaunch = async (
+  ctx: Pick<Context, "providers">,
+  task: Task,
+  workspace: string,
+): Promise<AskedIn & Task> => ({
+  ...{ ...task, ...mountsOn(task), ...(await spotOf(ctx, task.resources)) },
+  workspace,
+});
 
 /** What providers are asked for, for each candidate. */
 export const needsOf = (asked: Asked): Need[] =>

@@ -187,7 +187,9 @@ export async function refuseImpossible(
   if (offers.length > 0) return offers[0];
   refuseForbidden(others);
   refuseUnsupported(ctx, asked);
-  const onSpot = asksForSpot(ctx, task.resources) ? [askedOfReplica(task, workspace, true)] : [];
+  const onSpot = (await asksForSpot(ctx, task.resources))
+    ? [askedOfReplica(task, workspace, true)]
+    : [];
   const needs = [asked, ...onSpot].flatMap(needsOf);
   const could = needs.flatMap((need) =>
     ctx.providers.map((one) => couldOffer(ctx, one, need, signal)),
@@ -211,7 +213,7 @@ async function couldOffer(
   need: Need,
   signal: AbortSignal,
 ): Promise<boolean> {
-  if (need.isSpot) return provider.hasSpot === true;
+  if (need.isSpot) return (await provider.hasSpot?.()) === true;
   if (provider.couldOffer !== undefined) return provider.couldOffer(withoutSizes(need));
   // One that does not answer now may have it.
   const { offers, silent } = await collectOffers(ctx.catalog(), [provider], need, signal);

@@ -8,6 +8,8 @@ import {
   type TaskDocument,
   type TaskReading,
 } from "../contract/task.ts";
+import type { Context } from "./context.ts";
+import { asksForSpot } from "./needs.ts";
 import { unservedFiles } from "./unserved-files.ts";
 
 /**
@@ -28,15 +30,15 @@ export function readDocument(text: string): TaskDocument {
 export const readTask = (text: string, operation: string): Task =>
   singleTask(readDocument(text), operation);
 
-/** As `readTask`, with the remarks on its document; `usedOf` names fields that the operation does make use of. */
-export function readTaskAndRemarks(
+/** As `readTask`, with the remarks on its document; `used` names fields that the operation does make use of. */
+export async function readTaskAndRemarks(
+  ctx: Pick<Context, "providers">,
   text: string,
   operation: string,
-  usedOf: (task: Task) => readonly string[] = () => [],
-): [task: Task, remarks: string] {
+  used: readonly string[] = [],
+): Promise<[task: Task, remarks: string]> {
   const document = readDocument(text);
-  const task = singleTask(document, operation);
-  return [task, remarksOn(document, usedOf(task))];
+  return [singleTask(document, operation), await remarksOn(ctx, document, used)];
 }
 
 /** Issues for a 422; whoever wrote the text looks for a line of it, not for a path. */
@@ -70,10 +72,16 @@ export const withoutValues = (text: string, secrets: Readonly<Record<string, str
     .reduce((rest, value) => rest.replaceAll(value, "[secret]"), text);
 
 /** Remarks on a document that is accepted all the same, a line each; not on what is `used`. */
-export function remarksOn({ warnings, tasks }: TaskDocument, used: readonly string[] = []): string {
+export async function remarksOn(
+  ctx: Pick<Context, "providers">,
+  { warnings, tasks }: TaskDocument,
+  used: readonly string[] = [],
+): Promise<string> {
+  const asks = await Promise.all(tasks.map(({ resources }) => asksForSpot(ctx, resources)));
+  const all = asks.includes(true) ? [...used, "resources.use_spot"] : used;
   const idle = tasks
     .flatMap((task) => namesIn(withoutEffect, task))
-    .filter((name) => !used.includes(name));
+    .filter((name) => !all.includes(name));
   const named = idle.map((name) => `${name}${wayOut[name] ?? ""}`);
   const remark = `no effect here: ${named.join(", ")}\n`;
   return (

@@ -6,7 +6,7 @@ import type { Call } from "../bind.ts";
 import { candidatesTable, outlooksOf } from "../candidates.ts";
 import type { AskedIn } from "../clusters/schema.ts";
 import type { Context } from "../context.ts";
-import { askedOfReplica, asksForSpot } from "../needs.ts";
+import { askedOfReplica, asksForSpot, spotOf } from "../needs.ts";
 import { describeOffer } from "../offer-words.ts";
 import { chosenOf, isOffered, weighOffers } from "../offers.ts";
 import type { Planned } from "../providers/provider.ts";
@@ -63,11 +63,12 @@ async function planOf(
   return { offer, nodes, machine: image ? { image } : {} };
 }
 
-/** What is asked for a task: of a service that uses spot on spot, while there is any. */
+/** What is asked for a task: on spot if it uses that; of a service while there is any. */
 async function askedOf(ctx: Context, task: Task, { workspace, signal }: Call): Promise<AskedIn> {
+  if (task.service === undefined)
+    return { ...askedOfReplica(task, workspace), ...(await spotOf(ctx, task.resources)) };
   const onSpot = askedOfReplica(task, workspace, true);
-  const usesSpot = task.service !== undefined && asksForSpot(ctx, task.resources);
-  return usesSpot && (await isOffered(ctx, onSpot, signal))
+  return (await asksForSpot(ctx, task.resources)) && (await isOffered(ctx, onSpot, signal))
     ? onSpot
     : askedOfReplica(task, workspace);
 }

@@ -9,7 +9,7 @@ import type { Call } from "../bind.ts";
 import { candidatesTable } from "../candidates.ts";
 import type { Context } from "../context.ts";
 import type { Ground } from "../ground.ts";
-import { candidateOf, mountsOn } from "../needs.ts";
+import { askedOfLaunch, candidateOf } from "../needs.ts";
 import { describeAsked, describeMachines } from "../offer-words.ts";
 import { chosenOf, weighOffers } from "../offers.ts";
 import { withoutSecrets } from "../task.ts";
@@ -82,11 +82,11 @@ async function make(
   call: Call,
 ): Promise<Claim | undefined> {
   const again = input.retry_until_up;
-  const asked = { ...task, ...mountsOn(task), workspace: call.workspace };
+  const asked = await askedOfLaunch(ctx, task, call.workspace);
   const choice = await weighOffers(ctx, asked, call.signal, { again });
   if (!input.quiet_optimizer) call.print(candidatesTable(ctx, asked, choice));
   const offer = await chosenOf(ctx, asked, choice, call.signal);
-  const cluster = newCluster(ctx, task, offer, {
+  const cluster = newCluster(ctx, asked, offer, {
     id: randomBytes(6).toString("hex"),
     name: input.cluster_name,
     wantedBecause: causeOf(call, "launch").because,

@@ -33,7 +33,7 @@ type ExecInput = InputOf<typeof rows.exec>;
 /** Runs a task on a cluster that is up, or on its way there. Setup is left out. */
 export async function exec(ctx: Context, given: ExecInput, call: Call) {
   const input = { ...given, task: await withStoredSecrets(ctx, given.task, call) };
-  const [task, remarks] = readTaskAndRemarks(input.task, "exec");
+  const [task, remarks] = await readTaskAndRemarks(ctx, input.task, "exec");
   call.print(remarks);
   if (task.hooks !== undefined) call.print(hooksStay);
   const cluster = await upSoon(ctx, input, call);

@@ -8,7 +8,7 @@ import type { Call } from "../bind.ts";
 import { candidatesTable } from "../candidates.ts";
 import type { Context } from "../context.ts";
 import type { Ground } from "../ground.ts";
-import { mountsOn } from "../needs.ts";
+import { askedOfLaunch } from "../needs.ts";
 import { chosenOf, weighOffers } from "../offers.ts";
 import type { Offer } from "../providers/provider.ts";
 import { nudge } from "../reconciler.ts";
@@ -39,7 +39,7 @@ export async function launch(ctx: Context, given: Input, call: Call) {
   const whole = await withDefaultsIfNew(ctx, given, call);
   const yaml = await withVolumes(ctx, await withStoredSecrets(ctx, whole, call), call);
   const input = { ...given, task: yaml };
-  const [task, remarks] = readTaskAndRemarks(input.task, "launch");
+  const [task, remarks] = await readTaskAndRemarks(ctx, input.task, "launch");
   call.print(remarks);
   // The text of a large task is read once more where its cluster is written; others have their turn first.
   await nextTurn();
@@ -131,7 +131,7 @@ async function plan(ctx: Context, input: Input, task: Task, call: Call) {
   const live = await findLive(ctx.db, name);
   if (live !== undefined) refuseMismatch(live, task);
   const { nodes } = live ?? task;
-  const asked = { ...task, ...mountsOn(task), workspace: call.workspace };
+  const asked = await askedOfLaunch(ctx, task, call.workspace);
   const offer = live?.offer ?? (await planOffer(ctx, asked, call));
   const autostop = autostopOf(input, task, live?.autostop ?? null);
   const fresh = { id: "", workspace: call.workspace, nodes, madeFor: null };

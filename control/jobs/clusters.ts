@@ -3,7 +3,7 @@ import type { Resources } from "../../contract/task/resources.ts";
 import { addManaged } from "../clusters/managed.ts";
 import type { Cluster } from "../clusters/schema.ts";
 import type { Context } from "../context.ts";
-import { asksForSpot } from "../needs.ts";
+import { spotOf } from "../needs.ts";
 import type { OpenTask } from "./document.ts";
 import { usualRecovery } from "./recovery.ts";
 import { calledBy, type JobTask } from "./schema.ts";
@@ -33,7 +33,7 @@ const plain = (name: string): string =>
 type Attempt = Pick<JobTask, "attempt" | "clusterName"> & { readonly clusterId: string };
 
 /** Writes a cluster for an attempt, as `addManaged` does. */
-export function addClusterFor(
+export async function addClusterFor(
   ctx: Context,
   task: JobTask,
   { attempt, clusterId, clusterName }: Attempt,
@@ -42,15 +42,13 @@ export function addClusterFor(
 ): Promise<Cluster> {
   const { job, infra } = task;
   const { resources } = open.task;
-  const isSpot =
-    asksForSpot(ctx, resources) && resources.candidates.every(({ useSpot }) => useSpot);
   const made = { what: calledBy(task), noun: "managed_job", id: task.id } as const;
   const managed = {
     ...{ id: clusterId, name: clusterName },
     madeFor: { ...made, isReplacedWhole: true as const },
     ...{ user: job.user, workspace: job.workspace, because: `attempt ${attempt} begins` },
     ...{ task: open.task, taskYaml: open.shown },
-    ...(isSpot && { isSpot }),
+    ...(await spotOf(ctx, resources)),
     ...nearOf(infra, resources),
   };
   return addManaged(ctx, managed, signal);

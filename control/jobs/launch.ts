@@ -8,7 +8,6 @@ import type { Task, TaskDocument } from "../../contract/task.ts";
 import type { Call } from "../bind.ts";
 import { checkManagedFiles } from "../clusters/managed.ts";
 import type { Context } from "../context.ts";
-import { asksForSpot } from "../needs.ts";
 import { describeAsked } from "../offer-words.ts";
 import { refuseImpossible } from "../offers.ts";
 import { nudge } from "../reconciler.ts";
@@ -103,7 +102,7 @@ function checkSiblings(tasks: readonly Task[]): void {
 async function submit(ctx: Context, given: Input, yaml: string, call: Call): Promise<number[]> {
   const document = readDocument(yaml);
   const { tasks } = document;
-  call.print(remarksOn(document, usedBy(ctx, tasks)));
+  call.print(await remarksOn(ctx, document, used));
   const { file_mounts_blob_id: blobId = null } = given;
   const pool = given.pool ?? tasks[0]?.inPool ?? null;
   const poolId = pool === null ? null : await getPoolId(ctx, pool, call.workspace, call);
@@ -155,10 +154,7 @@ async function checkCallbacks(ctx: Context, tasks: readonly Task[], { workspace 
   );
 }
 
-const usedBy = (ctx: Context, tasks: readonly Task[]): string[] => [
-  ...["event_callback", "resources.job_recovery", "the name of a pool"],
-  ...(tasks.some(({ resources }) => asksForSpot(ctx, resources)) ? ["resources.use_spot"] : []),
-];
+const used = ["event_callback", "resources.job_recovery", "the name of a pool"];
 
 /** What a job group says of one of its tasks; any other task is the only one that counts. */
 function partIn({ group }: TaskDocument, { name = "" }: Task) {

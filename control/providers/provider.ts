@@ -202,7 +202,7 @@ export interface Provider {
 
   // Powers only some clouds have. Absent means "cannot".
   /** It has spot machines, though none may be left just now. */
-  readonly hasSpot?: true;
+  readonly hasSpot?: () => Promise<boolean>;
   readonly stop?: (nodeId: string, signal: AbortSignal) => Promise<void>;
   /**
    * A node is gone at once, with all that runs on it and its disk, as after the cloud took it back: for users

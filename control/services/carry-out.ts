@@ -36,7 +36,7 @@ export async function carryOut(ctx: Context, state: State, signal: AbortSignal):
   const busy = new Set(held.map(({ clusterId }) => clusterId));
   const scaling = await scalingOf(ctx, state, busy.size, now);
   const { replicas: policy, update } = spec.spec;
-  const usesSpot = asksForSpot(ctx, spec.task.resources);
+  const usesSpot = await asksForSpot(ctx, spec.task.resources);
   const decision = planService({
     ...{ service: { scaling }, versions, replicas, now },
     ...{ busy, hasMachines: await hasMachines(ctx, state, usesSpot, signal) },

@@ -46,7 +46,8 @@ async function listRecords(
         newest: await openReadable(ctx, { serviceId, version }),
         goal,
         isWithoutSpot:
-          resources.candidates.some(({ useSpot }) => useSpot) && !asksForSpot(ctx, resources),
+          resources.candidates.some(({ useSpot }) => useSpot) &&
+          !(await asksForSpot(ctx, resources)),
         command: versions.at(-1)?.command ?? null,
         held: service.isPool ? await listHeld(ctx.db, serviceId) : [],
       });

@@ -39,7 +39,7 @@ type Input = InputOf<typeof rows.up>;
 /** Brings a service up; answers its name and address once its balancer listens. */
 export async function up(ctx: Context, given: Input, call: Call): Promise<[string, string]> {
   const input = { ...given, task: await wholeTask(ctx, call.workspace, given.task, call) };
-  const [open, remarks] = readServiceTaskAndRemarks(ctx, input.task, "serve.up");
+  const [open, remarks] = await readServiceTaskAndRemarks(ctx, input.task, "serve.up");
   call.print(remarks);
   const id = call.progress.serviceId ?? randomBytes(6).toString("hex");
   await call.remember({ serviceId: id });

@@ -34,7 +34,7 @@ export async function update(ctx: Context, given: Input, call: Call): Promise<nu
   refuseLeaving(service);
   const { workspace } = service;
   const input = { ...given, task: await wholeTask(ctx, workspace, given.task, call) };
-  const [open, remarks] = readServiceTaskAndRemarks(ctx, input.task, "serve.update");
+  const [open, remarks] = await readServiceTaskAndRemarks(ctx, input.task, "serve.update");
   call.print(remarks);
   await refuseOtherTls(ctx, service, open.spec.tls !== undefined);
   const offer = await refuseImpossible(ctx, open.task, workspace, call.signal);

@@ -141,7 +141,7 @@ test("what is only taken now is not refused for ever", async (t) => {
 });
 
 test("a spot machine of a provider that has such may come at any time", async (t) => {
-  const { ctx } = aWorld({ hasSpot: true, offers: async () => [] });
+  const { ctx } = aWorld({ hasSpot: async () => true, offers: async () => [] });
   const { ctx: without } = aWorld({ offers: async () => [] });
   const task = readTask("{service: {ports: 80}, resources: {use_spot: true}}", "serve.up");
 

@@ -2,24 +2,28 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { readDocument, remarksOn } from "../../control/task.ts";
 
-test("a remark on a service that would only be launched says how to bring it up", () => {
+const ctx = { providers: [] };
+
+test("a remark on a service that would only be launched says how to bring it up", async () => {
   const task = readDocument(
     "resources: {ports: 80, disk_size: 9}\nservice: {readiness_probe: /}\nrun: x\n",
   );
 
   assert.equal(
-    remarksOn(task),
+    await remarksOn(ctx, task),
     "no effect here: service (bring it up with `outrigger serve up`), resources.disk_size\n",
   );
-  assert.equal(remarksOn(task, ["service"]), "no effect here: resources.disk_size\n");
+  assert.equal(await remarksOn(ctx, task, ["service"]), "no effect here: resources.disk_size\n");
 });
 
-test("what a task says of its pods has an effect, but for what nothing here does", () => {
-  const remarks = (pods: string) => remarksOn(readDocument(`config: {kubernetes: {${pods}}}`));
+test("what a task says of its pods has an effect, but for what nothing here does", async () => {
+  const remarks = (pods: string) => remarksOn(ctx, readDocument(`config: {kubernetes: {${pods}}}`));
 
-  assert.equal(remarks("pod_config: {spec: {}}, kueue: {local_queue_name: q}"), "");
+  assert.equal(await remarks("pod_config: {spec: {}}, kueue: {local_queue_name: q}"), "");
   assert.equal(
-    remarks("provision_timeout: 9, dws: {enabled: true}, remote_identity: me, enable_docker: true"),
+    await remarks(
+      "provision_timeout: 9, dws: {enabled: true}, remote_identity: me, enable_docker: true",
+    ),
     "no effect here: config.kubernetes.dws, config.kubernetes.remote_identity, config.kubernetes.enable_docker\n",
   );
 });

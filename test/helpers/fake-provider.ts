@@ -115,7 +115,7 @@ export function openFakeProvider(folder: string, options: FakeProviderOptions = 
   const provider: FakeProvider = {
     name: "fake",
     ...(options.noticeSeconds !== undefined && { noticeSeconds: options.noticeSeconds }),
-    ...(options.hasSpot === true && { hasSpot: true as const }),
+    ...(options.hasSpot === true && { hasSpot: async () => true }),
     calls,
     machines,
     offer: anOffer,

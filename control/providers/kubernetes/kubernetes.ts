@@ -43,6 +43,7 @@ import {
   whyUnready,
 } from "./pods.ts";
 import { ensureShared, findAddress } from "./shared.ts";
+import { openSpots } from "./spot.ts";
 import { podsWith } from "./watch.ts";
 
 /** How pods are reached, and what they get. */
@@ -257,6 +258,7 @@ export function kubernetesProvider(ways: KubeWays, log: Logger): Provider {
     bootsImages: true,
     noticeSeconds: ways.graceAtMost,
     agentBuild: build,
+    hasSpot: openSpots(apisOf),
     async places() {
       // A kubeconfig that cannot be read is told by `offers`; here it would hide the places of others.
       const names = await clusters.names().catch(() => []);

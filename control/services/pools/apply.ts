@@ -104,7 +104,7 @@ export function checkApply({ pool_name: name, task, workers }: Input): void {
 
 async function read(ctx: Context, input: Input, call: Call): Promise<Given> {
   const yaml = input.task ?? "";
-  const [open, remarks] = readPoolTaskAndRemarks(ctx, yaml, "jobs.pool_apply");
+  const [open, remarks] = await readPoolTaskAndRemarks(ctx, yaml, "jobs.pool_apply");
   call.print(remarks);
   return { open, task: await versionTaskOf(ctx, { ...input, task: yaml }, open, call) };
 }

@@ -36,7 +36,7 @@ export async function makeCluster(
 ): Promise<Outcome | undefined> {
   const service = await getService(ctx.db, replica.serviceId);
   const version = await openVersion(ctx, replica);
-  const usesSpot = asksForSpot(ctx, version.task.resources);
+  const usesSpot = await asksForSpot(ctx, version.task.resources);
   // Spot capacity comes and goes; other capacity may be freed by a replica that is leaving.
   const mayWait = (usesSpot && replica.isSpot) || (await leavesMachine(ctx, replica.serviceId));
   try {

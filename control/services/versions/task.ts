@@ -5,7 +5,6 @@ import type { Task } from "../../../contract/task.ts";
 import type { Call } from "../../bind.ts";
 import type { Context } from "../../context.ts";
 import type { Queries } from "../../db/open.ts";
-import { asksForSpot } from "../../needs.ts";
 import type { Offer } from "../../providers/provider.ts";
 import { withStoredSecrets } from "../../secrets/fill.ts";
 import { readTask, readTaskAndRemarks } from "../../task.ts";
@@ -82,10 +81,12 @@ export const readServiceTask = (yaml: string, operation: string): ServiceTask =>
 /** Reads a task as `as` does, with the remarks on its document; it makes use of these sections. */
 const readerWithRemarks =
   (as: (task: Task) => ServiceTask, ...sections: readonly string[]) =>
-  (ctx: Context, yaml: string, operation: string): [open: ServiceTask, remarks: string] => {
-    const [task, remarks] = readTaskAndRemarks(yaml, operation, ({ resources }) =>
-      asksForSpot(ctx, resources) ? [...sections, "resources.use_spot"] : sections,
-    );
+  async (
+    ctx: Context,
+    yaml: string,
+    operation: string,
+  ): Promise<[open: ServiceTask, remarks: string]> => {
+    const [task, remarks] = await readTaskAndRemarks(ctx, yaml, operation, sections);
     return [as(task), remarks];
   };
 

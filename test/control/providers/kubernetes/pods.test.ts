@@ -95,6 +95,25 @@ test("accelerators are offered by one, two and all of a node, and pods of that k
   );
 });
 
+test("pods on spot keep to nodes that their cloud may take back, and tolerate their taints", () => {
+  const spot = aNode();
+  const other = aNode({}, 4);
+  Object.assign(spot.metadata.labels ?? {}, { "karpenter.sh/capacity-type": "spot" });
+  assert.deepEqual(offersOf("lab", [other], { isSpot: true }), []);
+  const offer = offerOn(spot, { isSpot: true });
+
+  const { spec } = podOf(aCluster(offer), 0, [spot, other], defaults) as {
+    spec: { affinity: object; tolerations: { key: string }[] };
+  };
+
+  assert.equal(offer.isSpot, true);
+  assert.match(
+    JSON.stringify(spec.affinity),
+    /"nodeSelectorTerms":\[{"matchExpressions":\[{"key":"karpenter.sh\/capacity-type","operator":"In","values":\["spot"\]}\]}\]/,
+  );
+  assert.ok(spec.tolerations.some(({ key }) => key === "cloud.google.com/gke-spot"));
+});
+
 test("a task that asks for no accelerators is offered none, and a list of what there is has all", () => {
   const countsFor = (need: object) =>
     offersOf("lab", [aNode({}, 2)], need).map(({ accelerators }) => accelerators?.count ?? 0);

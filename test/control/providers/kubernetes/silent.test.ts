@@ -55,6 +55,28 @@ test("a context is asked for offers only where the task may go there", async () 
   assert.deepEqual(asked, ["b"]);
 });
 
+test("whether nodes are on spot is looked for when it is asked, and not again for a while", async (t) => {
+  t.mock.timers.enable({ apis: ["Date"] });
+  let [labels, calls]: [object, number] = [{ "cloud.google.com/gke-spot": "true" }, 0];
+  const provider = providerOf(
+    async () => ["a", "away"],
+    async (context) => {
+      calls += 1;
+      if (context === "away") throw new Error("no answer");
+      return { items: [{ metadata: { name: "n", labels }, spec: {}, status: {} }] };
+    },
+  );
+  t.mock.timers.setTime(1_000_000);
+
+  assert.deepEqual(
+    [await provider.hasSpot?.(), await provider.hasSpot?.(), calls],
+    [true, true, 2],
+  );
+  labels = {};
+  t.mock.timers.tick(61_000);
+  assert.equal(await provider.hasSpot?.(), true, "the context that is away may still have some");
+});
+
 test("a pod that was to end is lost once its node is not ready, and not before that is known", async () => {
   const minutesAgo = (count: number) => new Date(Date.now() - count * 60_000).toISOString();
   const aPod = (rank: number, more: object, phase = "Running") => ({
