@@ -22,10 +22,10 @@ import { keptHooks, launchedHooks } from "./hooks/kept.ts";
 import { setHooks } from "./hooks/store.ts";
 import { refuseUnstoppable } from "./lifecycle.ts";
 import { takeIdleStopBack } from "./lifecycles/take-back.ts";
-import { addNewCluster, newCluster } from "./new-cluster.ts";
+import { addNewCluster, graceOf, newCluster } from "./new-cluster.ts";
 import { provisionLogOf } from "./provision-log.ts";
 import { type Cluster, isLeaving, type Wish } from "./schema.ts";
-import { findCluster, findLive, getCluster, setRelaunched } from "./store.ts";
+import { findCluster, findLive, getCluster, setGrace, setRelaunched } from "./store.ts";
 import { makeWish, untilSettled } from "./wait.ts";
 
 type Input = InputOf<typeof rows.launch>;
@@ -161,6 +161,7 @@ async function relaunch(
   await ctx.batch(async (tx) => {
     await admitAutostop(ctx, tx, live, autostop);
     await setRelaunched(tx, live.id, { ...launched, launchedAt });
+    if (task.hooks !== undefined) await setGrace(tx, live.id, graceOf(task.hooks));
     if (hooks !== undefined) await setHooks(tx, live.id, hooks);
   });
   await apply(ctx, live, call.signal);

@@ -21,7 +21,7 @@ export async function launchNews(
     machinesLine(cluster),
     autostopNews(cluster.autostop, before?.autostop),
     hooksLine(entriesOf(hooks, cluster), !bringsHooks(task)),
-    noticeLine(ctx, cluster, task),
+    await noticeOn(ctx, cluster, task),
   ].join("");
 }
 
@@ -34,6 +34,13 @@ export const planNews = (
 
 const machinesLine = (machines: Pick<Cluster, "name" | "nodes" | "offer">): string =>
   `Cluster ${machines.name}: ${describeMachines(machines)}\n`;
+
+/** As `noticeLine`, by the notice of the nodes that the cluster has, where it has any. */
+async function noticeOn(ctx: Context, cluster: Cluster, { hooks = [] }: Task): Promise<string> {
+  const provider = ctx.provider(cluster.provider);
+  if (hooks.length === 0) return "";
+  return remarkOnNotice(provider, hooks, await provider.noticeOf?.(cluster).catch(() => undefined));
+}
 
 const noticeLine = (ctx: Context, { offer }: Pick<Cluster, "offer">, { hooks }: Task): string =>
   remarkOnNotice(ctx.provider(offer.provider), hooks);

@@ -1,4 +1,4 @@
-import { secondsOf } from "../../contract/hooks.ts";
+import { type Hook, secondsOf } from "../../contract/hooks.ts";
 import type { Task } from "../../contract/task.ts";
 import type { Context } from "../context.ts";
 import type { Connection } from "../db/open.ts";
@@ -65,16 +65,21 @@ export async function addNewCluster(
   return isAdded;
 }
 
+/** What hooks ask of the machines that they are on. */
+export function graceOf(hooks: readonly Hook[]): Pick<Machine, "graceSeconds"> {
+  const graceSeconds = secondsOf(hooks, "preemption");
+  return graceSeconds > 0 ? { graceSeconds } : {};
+}
+
 /** What a task says of its machines wherever they are. */
 function asTaskSays({ seal }: Ground, task: Task): Partial<Machine> {
   const { config, hooks = [] } = task;
-  const graceSeconds = secondsOf(hooks, "preemption");
   const slurm = config["slurm"];
   const login = loginOf(task);
   return {
     ...(config.kubernetes && { kubernetes: config.kubernetes }),
     ...(slurm !== undefined && { slurm }),
-    ...(graceSeconds > 0 && { graceSeconds }),
+    ...graceOf(hooks),
     ...(login && { sealedLogin: seal.seal(JSON.stringify(login)).toString("base64") }),
   };
 }

@@ -3,6 +3,7 @@ import { gone } from "../db/lists.ts";
 import type { Connection, Queries } from "../db/open.ts";
 import { completed, flag, json, named, rowsOf, user } from "../db/rows.ts";
 import { statement } from "../db/statement.ts";
+import type { Machine } from "../providers/provider.ts";
 import type { Failure } from "../requests/schema.ts";
 import type { AutostopSetting, Cluster, Placement } from "./schema.ts";
 
@@ -106,6 +107,16 @@ type Relaunch = Pick<Cluster, "taskYaml" | "command" | "ports" | "autostop" | "l
 /** Writes down the latest launch of a cluster. */
 export const setRelaunched = (db: Connection, id: string, launch: Relaunch): Promise<void> =>
   clusters.change(db, { id }, launch);
+
+/** Writes down how long the hooks of nodes that are made from now on may take. Within a transaction. */
+export async function setGrace(
+  tx: Connection,
+  id: string,
+  grace: Pick<Machine, "graceSeconds">,
+): Promise<void> {
+  const { graceSeconds: _, ...machine } = (await getCluster(tx, id)).machine;
+  await clusters.change(tx, { id }, { machine: { ...machine, ...grace } });
+}
 
 export const setAutostop = (
   db: Connection,

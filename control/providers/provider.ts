@@ -178,6 +178,8 @@ export interface Provider {
 
   /** How long before it takes a node away the cloud says so; absent where that is not known. */
   readonly noticeSeconds?: number;
+  /** The notice that the nodes which a cluster has get, where that was decided when they were made; undefined if there is none. */
+  readonly noticeOf?: (cluster: ClusterRef) => Promise<number | undefined>;
 
   /** Why it can never give what is needed, and what to do; absent where it says nothing. */
   readonly refusal?: (need: Need) => string | undefined;

@@ -25,12 +25,13 @@ export function hooksLine(hooks: readonly Hook[], isKept: boolean): string {
 export function remarkOnNotice(
   { name, noticeSeconds }: Provider,
   hooks: readonly Hook[] = [],
+  notice = noticeSeconds,
 ): string {
   const seconds = secondsOf(hooks, "preemption");
-  if (noticeSeconds === undefined || seconds <= noticeSeconds) return "";
+  if (notice === undefined || seconds <= notice) return "";
   return (
     `warning: the preemption hooks may take ${seconds} s in total, but ${name} takes a node away ` +
-    `${noticeSeconds} s after its notice; hooks that take longer are cut off\n`
+    `${notice} s after its notice; hooks that take longer are cut off\n`
   );
 }
 

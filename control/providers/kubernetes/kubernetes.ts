@@ -29,6 +29,7 @@ import type { Pod } from "./objects.ts";
 import { endOf, type Pending } from "./pending.ts";
 import { clusterAnnotation, labels, type PodDefaults, podName, podOf } from "./pod.ts";
 import {
+  graceIn,
   hasEnded,
   isPending,
   listNodes,
@@ -178,6 +179,13 @@ export function kubernetesProvider(ways: KubeWays, log: Logger): Provider {
     return states.sort((a, b) => a.rank - b.rank);
   }
 
+  /** What the pods of a cluster were made with: a launch on it changes nothing of them. */
+  async function noticeOf({ id, offer }: ClusterRef): Promise<number | undefined> {
+    const pods = await listPods(await clusters.api(offer.region), AbortSignal.timeout(findMs));
+    const all = pods.filter(({ metadata }) => metadata.labels?.[labels.cluster] === id);
+    return all.length === 0 ? undefined : Math.min(...all.map(graceIn));
+  }
+
   async function stateOf(
     api: KubeApi,
     cluster: ClusterRef,
@@ -257,6 +265,7 @@ export function kubernetesProvider(ways: KubeWays, log: Logger): Provider {
     queues: true,
     bootsImages: true,
     noticeSeconds: ways.graceAtMost,
+    noticeOf,
     agentBuild: build,
     hasSpot: openSpots(apisOf),
     async places() {

@@ -38,6 +38,7 @@ export interface Pod {
   readonly metadata: Meta;
   readonly spec: {
     readonly nodeName?: string;
+    readonly terminationGracePeriodSeconds?: number;
     readonly containers: readonly { readonly resources?: { readonly requests?: Amounts } }[];
   };
   readonly status: {

@@ -24,6 +24,9 @@ export function phaseOf({ status }: Pod): Pod["status"]["phase"] {
   return end.exitCode === 0 ? "Succeeded" : "Failed";
 }
 
+/** The seconds that a pod has to end, as its specification says. */
+export const graceIn = ({ spec }: Pod): number => spec.terminationGracePeriodSeconds ?? 30;
+
 export const readPod = (
   api: KubeApi,
   name: string,

@@ -55,6 +55,26 @@ test("a context is asked for offers only where the task may go there", async () 
   assert.deepEqual(asked, ["b"]);
 });
 
+test("the notice of pods that are there is the least that one was made with", async () => {
+  const pod = (id: string, terminationGracePeriodSeconds: number) => ({
+    metadata: {
+      name: `${id}-${terminationGracePeriodSeconds}`,
+      labels: { "outrigger/cluster-id": id },
+    },
+    spec: { terminationGracePeriodSeconds, containers: [] },
+    status: { phase: "Running" },
+  });
+  const items = [pod("c1", 105), pod("c1", 30), pod("c2", 10)];
+  const provider = providerOf(
+    async () => ["a"],
+    async () => ({ metadata: {}, items }),
+  );
+  const noticeOf = (id: string) =>
+    provider.noticeOf?.({ id, offer: { region: "a" } } as ClusterRef);
+
+  assert.deepEqual([await noticeOf("c1"), await noticeOf("c3")], [30, undefined]);
+});
+
 test("whether nodes are on spot is looked for when it is asked, and not again for a while", async (t) => {
   t.mock.timers.enable({ apis: ["Date"] });
   let [labels, calls]: [object, number] = [{ "cloud.google.com/gke-spot": "true" }, 0];
