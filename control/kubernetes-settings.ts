@@ -43,11 +43,19 @@ export const kubernetesSettings = {
       "How long a pod may be unschedulable before the launch tries another offer; -1 waits forever. A task overrides it in `config.kubernetes.provision_timeout`.",
     ),
   kubernetesPorts: z
-    .enum(["forward", "loadbalancer"])
+    .string()
+    .regex(
+      /^(forward|loadbalancer|https?:\/\/\*(\.[a-z\d]([a-z\d-]*[a-z\d])?)+(:\d{1,5})?)$/,
+      "write forward, loadbalancer, or the URL of an Ingress whose host begins with *: https://*.example.com",
+    )
     .default("forward")
     .describe(
-      "How the ports of clusters are reached: `forward` through control, or `loadbalancer`, by a Service of that type for each cluster with ports.",
+      "How the ports of clusters are reached: `forward` through control; `loadbalancer`, by a Service of that type for each cluster with ports; or by an Ingress for each of them, with the URL that all hosts of its controller have, such as `https://*.example.com`.",
     ),
+  kubernetesIngressClass: z
+    .string()
+    .optional()
+    .describe("Class of these Ingresses. Without it, the default class of the Kubernetes cluster."),
   kubernetesGraceSeconds: Seconds.default(600).describe(
     "Maximum termination grace period of a pod; it is otherwise 15 s more than its preemption hooks may take.",
   ),

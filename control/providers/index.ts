@@ -28,6 +28,7 @@ export function openProviders(
   const pods = {
     ...{ ...ways, clusters, seal },
     ...{ image: config.kubernetesImage, ports: config.kubernetesPorts },
+    ingressClass: config.kubernetesIngressClass,
     runtimeImage: config.kubernetesRuntimeImage,
     graceAtMost: config.kubernetesGraceSeconds,
     provisionMs: config.kubernetesProvisionSeconds * 1_000,

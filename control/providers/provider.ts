@@ -155,7 +155,10 @@ export interface Provider {
   destroy(nodeId: string, signal: AbortSignal): Promise<void>;
   /** The one door to a node: HTTP to its agent. The caller keeps it, and closes it. */
   door(nodeId: string): Dispatcher;
-  /** What a caller uses to reach a port of the head from where control runs. */
+  /**
+   * What a caller uses to reach a port of the head from where control runs: `host:port`, or the URL of one whose
+   * cluster is no replica of a service.
+   */
   endpoint(node: NodeState, port: number): Promise<string>;
   /**
    * A connection to a port of a node, opened on the node itself and open to the caller alone. Absent where

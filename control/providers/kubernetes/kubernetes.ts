@@ -43,7 +43,8 @@ import {
   whyStranded,
   whyUnready,
 } from "./pods.ts";
-import { ensureShared, findAddress } from "./shared.ts";
+import { findOutside } from "./ports.ts";
+import { ensureShared } from "./shared.ts";
 import { openSpots } from "./spot.ts";
 import { podsWith } from "./watch.ts";
 
@@ -235,11 +236,12 @@ export function kubernetesProvider(ways: KubeWays, log: Logger): Provider {
   }
 
   async function endpoint(node: NodeState, port: number): Promise<string> {
-    if (ways.ports === "loadbalancer") {
+    if (ways.ports !== "forward") {
       const { clusterId } = partsOfNodeId(node.id);
       const api = await getPlace(node.id);
-      const address = await findAddress(api, clusterId, AbortSignal.timeout(findMs));
-      if (address !== undefined) return `${address}:${port}`;
+      const limit = AbortSignal.timeout(findMs);
+      const outside = await findOutside(api, ways.ports, clusterId, port, limit);
+      if (outside !== undefined) return outside;
     }
     if (await isReachable(node.address, port)) return `${node.address}:${port}`;
     return forwards.open(node.id, port, () => dial(node, "127.0.0.1", port));

@@ -10,6 +10,12 @@ export interface Meta {
   readonly resourceVersion?: string;
 }
 
+/** An object that the pods of a cluster have in common. */
+export interface Shared {
+  readonly apiVersion: string;
+  readonly metadata: Pick<Meta, "name" | "labels">;
+}
+
 export interface ListOf<T> {
   readonly metadata: { readonly resourceVersion: string };
   readonly items: readonly T[];

@@ -29,8 +29,10 @@ export interface PodDefaults {
   readonly runtimeImage?: string | undefined;
   /** No pod is given more seconds to end. */
   readonly graceAtMost: number;
-  /** How ports are reached from outside. */
-  readonly ports: "forward" | "loadbalancer";
+  /** How ports are reached from outside: `forward`, `loadbalancer`, or the URLs of an Ingress, as `https://*.example.com`. */
+  readonly ports: string;
+  /** The class of an Ingress; that of the Kubernetes cluster where it is left out. */
+  readonly ingressClass?: string | undefined;
   /** What the registry of the cluster's image asks for. */
   readonly login?: RegistryLogin | undefined;
 }
@@ -93,20 +95,6 @@ export function serviceOf(cluster: ClusterRef, defaults: PodDefaults) {
         ports: ports.map((port) => ({ name: `port-${port}`, port, targetPort: port })),
       }),
     },
-  };
-}
-
-export const balancerName = ({ id }: Pick<ClusterRef, "id">): string =>
-  `${serviceName({ id })}-ports`;
-
-/** The service that gives the ports of the head an address outside. */
-export function balancerOf(cluster: ClusterRef, defaults: PodDefaults) {
-  const { spec, metadata, ...service } = serviceOf(cluster, defaults);
-  const { ports, selector: all } = spec;
-  return {
-    ...service,
-    metadata: { ...metadata, name: balancerName(cluster) },
-    spec: { type: "LoadBalancer", ports, selector: { ...all, [labels.rank]: "0" } },
   };
 }
 
