@@ -67,6 +67,8 @@ export interface ClusterRef {
   /** What users reach from outside: `8080`, `8000-8010`. */
   ports: readonly string[];
   labels: Readonly<Record<string, string>>;
+  /** What manages it, such as a `replica` of a service. */
+  madeFor?: { readonly noun: string } | null;
   /** Whose it is. */
   user: { readonly id: string; readonly name: string };
 }

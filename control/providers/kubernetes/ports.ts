@@ -7,7 +7,9 @@ import { labels, type PodDefaults, serviceName, serviceOf } from "./pod.ts";
 
 /** Objects by their plural, in the order in which they are made. */
 export function outsideOf(cluster: ClusterRef, defaults: PodDefaults): [string, Shared][] {
-  if (defaults.ports === "forward" || cluster.ports.length === 0) return [];
+  const { ports, madeFor } = cluster;
+  // Replicas are reached through their service: the ports of a task would lead past its sidecar.
+  if (defaults.ports === "forward" || ports.length === 0 || madeFor?.noun === "replica") return [];
   const service = headServiceOf(cluster, defaults);
   if (defaults.ports === "loadbalancer") return [["services", service]];
   return [

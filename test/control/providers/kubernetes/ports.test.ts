@@ -27,10 +27,10 @@ function aNamespace() {
 }
 
 /** The namespace of a cluster with ports, whose pod has been made. */
-async function afterLaunch(more: Partial<PodDefaults>) {
+async function afterLaunch(more: Partial<PodDefaults>, madeFor: ClusterRef["madeFor"] = null) {
   const defaults = { controlId: "c", image: "i", graceAtMost: 600, ports: "forward", ...more };
   const cluster = {
-    ...{ id: "c1", name: "My_Demo", nodes: 2, machine: {}, labels: {} },
+    ...{ id: "c1", name: "My_Demo", nodes: 2, machine: {}, labels: {}, madeFor },
     ...{ ports: ["8080", "9000-9001"], user: { id: "u1", name: "ann" } },
   } as unknown as ClusterRef;
   const { api, objects } = aNamespace();
@@ -81,6 +81,13 @@ test("clusters that were launched under other settings are not reached by these"
   const none = await afterLaunch({});
   assert.equal(await none.find(8080, "https://*.example.com"), undefined);
   assert.equal(await none.find(8080, "loadbalancer"), undefined);
+});
+
+test("replicas are not exposed beside their service", async () => {
+  for (const ports of ["loadbalancer", "https://*.example.com"]) {
+    const { objects } = await afterLaunch({ ports }, { noun: "replica" });
+    assert.deepEqual([...objects.keys()], ["/api/v1/namespaces/n/services/outrigger-c1"]);
+  }
 });
 
 test("settings name a way to reach ports that exists", () => {
