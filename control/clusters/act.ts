@@ -5,7 +5,6 @@ import { clusterMachine } from "../../contract/statuses.ts";
 import { refusalOf } from "../clouds/schema.ts";
 import type { Context } from "../context.ts";
 import { listEvents } from "../events.ts";
-import type { Ground } from "../ground.ts";
 import { move } from "../move.ts";
 import { settleAll } from "../settle-all.ts";
 import { hold } from "../want.ts";
@@ -20,6 +19,7 @@ import { listOpen } from "./lifecycles/store.ts";
 import { noteGone } from "./lifecycles/wanted.ts";
 import {
   type Action,
+  isOn,
   later,
   lost,
   type Observed,
@@ -53,7 +53,7 @@ const handlers: { readonly [Name in Action["do"]]: Handler<Name> } = {
   move: moveCluster,
   want: wantAs,
   create: (pass, action) => createOrRefuse(pass, action),
-  await: ({ ctx, cluster }, { why }) => awaitMachines(ctx, cluster, why),
+  await: awaitMachines,
   failOver: ({ ctx, cluster, signal }) => failOver(ctx, cluster, signal),
   revive: ({ ctx, cluster, signal }, { rank }) =>
     create(ctx, cluster, rank, { news: "has a running agent again" }, signal),
@@ -148,11 +148,14 @@ export async function act(pass: Pass, action: Action): Promise<unknown> {
 const createOrRefuse: Handler<"create"> = (pass, { rank }) =>
   unlessRefused(pass, () => create(pass.ctx, pass.cluster, rank, { news: "runs" }, pass.signal));
 
-/** Tells people once why nodes are pending; the next look goes on. */
-async function awaitMachines(ctx: Ground, { id }: Cluster, why: string): Promise<typeof waiting> {
+/** Tells people once why nodes are pending. The next look goes on; nodes that run are watched until then. */
+async function awaitMachines(
+  { ctx, cluster: { id }, nodes }: Pass,
+  { why }: Extract<Action, { do: "await" }>,
+): Promise<typeof later | typeof waiting> {
   const [last] = await listEvents(ctx.db, "cluster", id, { kinds: ["remarks"], limit: 1 });
   if (last?.reason !== why) await remark(ctx, id, why);
-  return waiting;
+  return nodes.some(isOn) ? later : waiting;
 }
 
 /** What work comes to; `refused` where the provider refuses the offer of a cluster that was never up. */

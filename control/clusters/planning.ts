@@ -51,7 +51,7 @@ export type Action =
 /** What an action answers that cannot be done yet: the next pass goes on with it. */
 export const later = "later";
 
-/** What an action answers that waits for machines: no agent has anything to tell yet. */
+/** What an action answers that waits for machines while no node runs: no agent has anything to tell. */
 export const waiting = "waiting";
 
 /** What an action answers whose agent went away after it had answered: another look finds it so. */

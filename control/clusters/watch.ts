@@ -27,7 +27,7 @@ const tellingsAtMost = 5;
 /** Among how many of the newest remarks one is looked for, so that it is not made twice. */
 const remarksLooked = 100;
 
-/** Made once, because the stack of an error costs more than to end a watch does. */
+/** Made once: capturing the stack of an error costs more than ending a watch. */
 const forgotten = new DOMException("the cluster is watched no more", "AbortError");
 
 interface Watched {

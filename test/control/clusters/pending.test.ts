@@ -61,6 +61,22 @@ test("a launch waits for pending nodes, says why once, and goes on", async (t) =
   assert.deepEqual(prepared, ["demo 2 after 0"]);
 });
 
+test("nodes that run are still watched while the replacement of another is pending", async (t) => {
+  const world = await testWorld(t);
+  const { provider } = world;
+  await world.run(rows.launch, { cluster_name: "demo", task });
+  const { id } = await world.cluster("demo");
+  Object.assign(provider, { queues: true, waitsFor: "12 jobs are before it" });
+
+  await provider.lose(id, 1);
+  await world.untilStatus("demo", "INIT");
+  for (const _ of [1, 2]) await world.look("demo");
+
+  const [remark] = await listEvents(world.ctx.db, "cluster", id, { kinds: ["remarks"], limit: 1 });
+  assert.equal(remark?.reason, "node 1 pending: 12 jobs are before it");
+  assert.equal(world.ctx.watches.has(id), true);
+});
+
 test("what refuses a cluster as a whole has the next offer tried", async (t) => {
   const world = await testWorld(t);
   const { provider } = world;
