@@ -103,9 +103,10 @@ const downs = {
   pool: (name: string) => ({ operation: "jobs.pool_down", input: { pool_names: [name] } }),
 };
 
-const unsettled = ({ checks, reads }: Stage): string[] => [
+const unsettled = ({ checks, reads, calls }: Stage): string[] => [
   ...checks.unsettled(),
   ...reads.unended(),
+  ...[...calls].flatMap(({ process }) => (process.isAlive ? ["a call has no answer"] : [])),
 ];
 
 /** Once everything is over, and that long ago, nothing of it is kept. */

@@ -1,7 +1,7 @@
 import { type Balancers, openSimBalancers } from "./balancers.ts";
 import { openCallbacks } from "./callbacks.ts";
 import { type Checks, openChecks, Violation } from "./checks.ts";
-import { openClock } from "./clock.ts";
+import { openClock, type Process } from "./clock.ts";
 import { openCloud } from "./cloud.ts";
 import type { Cloud } from "./cloud-shapes.ts";
 import { type Host, openHost } from "./host.ts";
@@ -29,8 +29,11 @@ export interface Stage {
   /** Notes what a check throws. */
   guarded(check: () => void): void;
   failure(): Violation | null;
-  /** Whether anything was committed since this was last asked. */
+  /** Whether anything was committed, or has ended, since this was last asked. */
   hasChanged(): boolean;
+  change(): void;
+  /** Calls that have no answer yet, by the process that they are made to. */
+  readonly calls: Set<{ readonly process: Process }>;
   /** How often jobs were begun, by the request that handed them in. */
   readonly begun: Map<string, number>;
   /** The clusters of replicas that do not become ready. */
@@ -114,13 +117,10 @@ export function openStage(seed: number, home: string, steps: readonly Numbered[]
     { note, failed, changed },
     openRandom(seed, "disk"),
   );
-  const reads = openReads({
-    watch: checks.watch,
-    ...{ failed, note },
-    ended() {
-      hasChanged = true;
-    },
-  });
+  const change = () => {
+    hasChanged = true;
+  };
+  const reads = openReads({ watch: checks.watch, ...{ failed, note }, ended: change });
   return {
     ...{
       network,
@@ -136,7 +136,7 @@ export function openStage(seed: number, home: string, steps: readonly Numbered[]
       brokenIds,
       repeated,
     },
-    failure: () => failure,
+    ...{ change, calls: new Set(), failure: () => failure },
     hasChanged() {
       const had = hasChanged;
       hasChanged = false;

@@ -92,15 +92,20 @@ interface Wish {
   readonly input: Record<string, unknown>;
 }
 
-/** Has a user call an operation. */
-export const call = ({ network, ...stage }: Stage, number: number, wish: Wish): void =>
-  network.clock.tell(() => void calling(stage, number, wish));
+/** Has a user call an operation, which control hears of once it is not frozen any more. */
+export function call(stage: Stage, number: number, wish: Wish): void {
+  const { clock } = stage.network;
+  const open = { process: clock.newest() };
+  stage.calls.add(open);
+  clock.tell(() => {
+    void calling(stage, number, wish).finally(() => {
+      stage.calls.delete(open);
+      stage.change();
+    });
+  });
+}
 
-async function calling(
-  { host, requests, note }: Omit<Stage, "network">,
-  number: number,
-  wish: Wish,
-): Promise<void> {
+async function calling({ host, requests, note }: Stage, number: number, wish: Wish): Promise<void> {
   const program = host.program();
   if (program === undefined) return void note(`${number} ${wish.operation}: control is away`);
   try {
