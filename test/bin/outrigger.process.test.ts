@@ -145,7 +145,11 @@ test("no word is taken by Node.js for itself", async () => {
   const client = await run(join(source, "outrigger"), ["launch", "-y", "-c", "dev", ...words]);
   const sidecar = await run(join(source, "outrigger"), ["sidecar", ...words]);
 
-  assert.deepEqual(client, { code: 3, stdout: "", stderr: "error: there is no file no-such.env\n" });
+  assert.deepEqual(client, {
+    code: 3,
+    stdout: "",
+    stderr: "error: there is no file no-such.env\n",
+  });
   assert.match(sidecar.stderr, /unknown option '--env-file'/i);
   assert.equal(sidecar.code, 2);
 });

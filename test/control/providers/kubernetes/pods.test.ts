@@ -291,13 +291,10 @@ test("a pod that waits says for what", () => {
   });
   const waiting = { reason: "ErrImagePull", message: "not found" };
   const scheduled = { conditions: [{ type: "PodScheduled", status: "True" as const }] };
-  const unpulled = aPod({
-    ...scheduled,
-    containerStatuses: [{ name: "node", state: { waiting } }],
-  });
+  const containerStatuses = [{ name: "node", state: { waiting } }];
+  const unpulled = aPod({ ...scheduled, containerStatuses });
   assert.deepEqual(pendingOf(unpulled), { why: "ErrImagePull: not found", lacks: "pod" });
-  const warned = pendingOf(aPod(scheduled), [
-    { type: "Warning", reason: "FailedMount", message: "no disk" },
-  ]);
+  const warning = { type: "Warning", reason: "FailedMount", message: "no disk" };
+  const warned = pendingOf(aPod(scheduled), [warning]);
   assert.deepEqual(warned, { why: "FailedMount: no disk", lacks: "time" });
 });
