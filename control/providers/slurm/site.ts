@@ -56,6 +56,8 @@ export function openSite({ name, login, forwards, scratch, controlId }: Site) {
   const places = new Map<string, RelayedNode>();
   /** Clusters that were ended; Slurm shows their jobs for some minutes. */
   const ended = new Set<string>();
+  /** Clusters whose job this process has seen to, with its build of the agent. */
+  const prepared = new Set<string>();
   const folderOf = async (clusterId: string) => join(await login.folder(), clusterId);
 
   async function offers(need: Need): Promise<Offer[]> {
@@ -92,6 +94,7 @@ export function openSite({ name, login, forwards, scratch, controlId }: Site) {
         throw new AppError("ResourcesUnavailableError", error.message, {}, error);
       })
       .finally(queue.forget);
+    prepared.add(cluster.id);
     signal.throwIfAborted();
     const until = performance.now() + startMs;
     for (;;) {
@@ -103,6 +106,12 @@ export function openSite({ name, login, forwards, scratch, controlId }: Site) {
       if (job?.state !== "PENDING" || performance.now() > until) return;
       await sleep(startEveryMs, queue.forget(), { signal });
     }
+  }
+
+  /** What `prepare` just made needs no other look at the login node. */
+  async function create(cluster: ClusterRef, signal: AbortSignal): Promise<void> {
+    const job = prepared.has(cluster.id) ? await find(cluster.id) : undefined;
+    if (job?.state !== "RUNNING") await prepare(cluster, signal);
   }
 
   const find = async (clusterId: string): Promise<Allocation | undefined> =>
@@ -136,6 +145,7 @@ export function openSite({ name, login, forwards, scratch, controlId }: Site) {
   async function destroy(nodeId: string, signal: AbortSignal): Promise<void> {
     const { clusterId: id } = partsOfNodeId(nodeId);
     if (ended.has(id)) return;
+    prepared.delete(id);
     forwards.close(nodeId);
     places.delete(nodeId);
     const folder = await folderOf(id);
@@ -178,7 +188,7 @@ export function openSite({ name, login, forwards, scratch, controlId }: Site) {
   }
 
   return {
-    ...{ name, offers, outlook, prepare, list, destroy, find: findNodes, endAgent, reach },
+    ...{ name, offers, outlook, prepare, create, list, destroy, find: findNodes, endAgent, reach },
     async inspect(signal: AbortSignal): Promise<[string, MachineNow[]]> {
       return [name, readMachines(await login.run(machinesScript, [], signal))];
     },

@@ -66,9 +66,6 @@ export function slurmProvider(given: readonly Site[], log: Logger): Provider {
     return answersOf(asked, (site) => site.offers(need));
   }
 
-  const prepare = async (cluster: ClusterRef, signal: AbortSignal) =>
-    siteOf(cluster).prepare(cluster, signal);
-
   return {
     name: "slurm",
     queues: true,
@@ -84,9 +81,12 @@ export function slurmProvider(given: readonly Site[], log: Logger): Provider {
       return Promise.all(asked.map((site) => site.inspect(signal)));
     },
     ...wrapErrors("Slurm", {
-      ...{ offers, prepare },
+      offers,
       find: () => answersOf(sites, look),
-      create: (cluster: ClusterRef, _rank: number, signal: AbortSignal) => prepare(cluster, signal),
+      prepare: async (cluster: ClusterRef, signal: AbortSignal) =>
+        siteOf(cluster).prepare(cluster, signal),
+      create: async (cluster: ClusterRef, _rank: number, signal: AbortSignal) =>
+        siteOf(cluster).create(cluster, signal),
       list: async (cluster: ClusterRef) => siteOf(cluster).list(cluster),
       async destroy(nodeId: string, signal: AbortSignal) {
         await (await placeOf(nodeId))?.destroy(nodeId, signal);

@@ -18,8 +18,9 @@ const signal = new AbortController().signal;
 function aSite(name: string) {
   let nextId = 1;
   const jobs = new Map<string, string>();
-  const site = { name, jobs, isAway: false };
+  const site = { name, jobs, isAway: false, calls: [] as string[] };
   async function run(script: string, [folder = "", , , , , ...options]: readonly string[]) {
+    site.calls.push(script);
     if (site.isAway) throw new Error(`${name} is away`);
     if (script === nodesScript) return "low*|up|infinite|1|8|64000|(null)\n--\nn1|n1\n";
     if (script === queueScript) return [...jobs.values()].join("\n");
@@ -76,6 +77,25 @@ test("a cluster has its site, which another control plane finds again", async ()
   );
   await providerOf(a, b).destroy("c1-0", signal);
   assert.equal(b.jobs.size, 0);
+});
+
+test("creating the nodes of a cluster that was prepared asks nothing more of the login node", async () => {
+  const site = aSite("a");
+  const provider = providerOf(site);
+  const [offer] = await provider.offers({}, signal);
+  assert.ok(offer);
+  const cluster = clusterAt("c1", offer);
+  await provider.prepare?.(cluster, signal);
+  const { length } = site.calls;
+
+  await provider.create(cluster, 0, signal);
+  assert.equal(site.calls.length, length);
+  await providerOf(site).create(cluster, 0, signal);
+  assert.equal(site.calls.filter((script) => script === submitScript).length, 2);
+
+  await provider.destroy("c1-0", signal);
+  await provider.create(cluster, 0, signal);
+  assert.equal(site.calls.filter((script) => script === submitScript).length, 3);
 });
 
 test("a site that is away hides no other, and one that is not configured any more loses no cluster", async () => {
