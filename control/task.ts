@@ -137,7 +137,8 @@ const withoutEffect: Uses = {
   "resources.disk_size": (_, { diskGb }) => diskGb !== defaultDiskGb,
   "resources.disk_tier": (_, { diskTier }) => diskTier !== "medium",
   "resources.network_tier": (_, { networkTier }) => networkTier !== "standard",
-  "resources.ephemeral_storage": (_, { ephemeralStorageGb }) => ephemeralStorageGb !== undefined,
+  "resources.ephemeral_storage": (_, { ephemeralStorageGb, cloud = "kubernetes" }) =>
+    ephemeralStorageGb !== undefined && cloud !== "kubernetes",
   "resources.accelerator_args": (_, { acceleratorArgs }) => acceleratorArgs !== undefined,
 };
 

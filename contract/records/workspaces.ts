@@ -44,7 +44,15 @@ const cloud = {
 /** What only the block of one cloud has. */
 const own: Readonly<Record<string, z.ZodRawShape>> = {
   ssh: { allowed_node_pools: places },
-  kubernetes: { allowed_contexts: places, kueue: some, context_configs: some },
+  kubernetes: {
+    allowed_contexts: places,
+    kueue: z.record(text, text).optional().describe("`local_queue_name` for tasks without one."),
+    set_pod_resource_limits: z
+      .union([z.boolean(), z.number().min(1).max(caps.integer)])
+      .optional()
+      .describe("Whether pods have limits, or how many times what they request."),
+    context_configs: some,
+  },
   aws: { profile: text.optional() },
   gcp: { project_id: text.optional() },
   nebius: Object.fromEntries(
@@ -57,6 +65,8 @@ interface CloudBlock {
   readonly disabled?: boolean | undefined;
   readonly allowed_node_pools?: "all" | string[] | undefined;
   readonly allowed_contexts?: "all" | string[] | undefined;
+  readonly kueue?: Record<string, string> | undefined;
+  readonly set_pod_resource_limits?: boolean | number | undefined;
 }
 type CloudBlocks = Partial<Record<(typeof cloudNames)[number], CloudBlock>>;
 

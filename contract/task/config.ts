@@ -51,6 +51,8 @@ export interface KubernetesConfig {
   /** Seconds for which a pod may wait for a place; -1 is without an end. */
   readonly provision_timeout?: number | undefined;
   readonly kueue?: Readonly<Record<string, string>> | undefined;
+  /** Only of workspaces: whether pods have limits, or how many times what they request. */
+  readonly set_pod_resource_limits?: boolean | number | undefined;
 }
 
 const readersOf = (keys: readonly string[]) => Object.fromEntries(keys.map((key) => [key, data]));

@@ -7,6 +7,7 @@ import { candidateOf } from "../needs.ts";
 import type { Machine, Offer } from "../providers/provider.ts";
 import { nudge } from "../reconciler.ts";
 import { claimsOf } from "../volumes/place.ts";
+import { type Policy, policyOf } from "../workspaces/schema.ts";
 import { loginOf } from "./files/contained.ts";
 import { launchedHooks, noneKept } from "./hooks/kept.ts";
 import { setHooks } from "./hooks/store.ts";
@@ -50,9 +51,11 @@ export async function addNewCluster(
   admit: (tx: Connection) => Promise<void>,
 ): Promise<boolean> {
   const hooks = launchedHooks(ctx, task, { ...cluster, before: noneKept });
+  const { document } = await ctx.configurations.current();
   const claims = await claimsOf(ctx, task);
   const machine = {
     ...{ ...cluster.machine, ...asTaskSays(ctx, task) },
+    ...podsOf(task, policyOf(document, cluster.workspace)),
     ...(claims.length > 0 && { claims }),
   };
   const isAdded = await ctx.batch(async (tx) => {
@@ -63,6 +66,12 @@ export async function addNewCluster(
   });
   if (isAdded) void nudge(ctx, "cluster", cluster.id);
   return isAdded;
+}
+
+/** What a task says of its pods, over what its workspace does. */
+function podsOf({ config }: Task, { pods }: Policy): Pick<Machine, "kubernetes"> {
+  const kubernetes = { ...pods, ...config.kubernetes };
+  return Object.keys(kubernetes).length > 0 ? { kubernetes } : {};
 }
 
 /** What hooks ask of the machines that they are on. */
@@ -77,7 +86,6 @@ function asTaskSays({ seal }: Ground, task: Task): Partial<Machine> {
   const slurm = config["slurm"];
   const login = loginOf(task);
   return {
-    ...(config.kubernetes && { kubernetes: config.kubernetes }),
     ...(slurm !== undefined && { slurm }),
     ...graceOf(hooks),
     ...(login && { sealedLogin: seal.seal(JSON.stringify(login)).toString("base64") }),
@@ -94,11 +102,13 @@ export function placed(
     labels = {},
     image,
     diskGb,
+    ephemeralStorageGb,
     priorityClass,
   } = candidateOf(resources, offer) ?? {};
   const machine = {
     ...(image && { image }),
     ...(diskGb !== undefined && { diskGb }),
+    ...(ephemeralStorageGb !== undefined && { ephemeralStorageGb }),
     ...(priorityClass !== undefined && { priorityClass }),
   };
   return { ports: [...ports], labels: { ...labels }, machine };

@@ -79,6 +79,8 @@ export interface Machine {
   readonly image?: Image;
   /** The provider's usual size where it is left out. */
   readonly diskGb?: number;
+  /** What it has of the disk of a machine that it shares with others. */
+  readonly ephemeralStorageGb?: number;
   /** The class that decides whose machine is given to whom. */
   readonly priorityClass?: string;
   /** How long the hooks of a preemption may take together. */

@@ -6,6 +6,7 @@ import type {
   WorkspaceConfig,
   WorkspaceLimits,
 } from "../../contract/records/workspaces.ts";
+import type { KubernetesConfig } from "../../contract/task/config.ts";
 import { isWithin } from "../../contract/task/infra.ts";
 
 /** The workspace that is always there, and where launches go that name none. */
@@ -39,6 +40,8 @@ export interface Policy {
   readonly limits: WorkspaceLimits;
   /** Defaults for the resources of its tasks. */
   readonly resources: Readonly<Record<string, unknown>>;
+  /** What holds for its pods where their task says nothing. */
+  readonly pods: KubernetesConfig;
   /** Whether its nodes may be created there: `local`, `ssh/lab`. */
   allows(infra: string): boolean;
 }
@@ -51,9 +54,18 @@ export function policyOf(document: Configuration, workspace: string): Policy {
     workspace,
     limits: { ...general.limits, ...own.limits },
     resources: { ...general.resources, ...own.resources },
+    pods: podsBy({ ...general.kubernetes, ...own.kubernetes }),
     allows: (infra) => [{ allowed_infra }, general, own].every((rules) => isOpen(rules, infra)),
   };
 }
+
+const podsBy = ({
+  kueue,
+  set_pod_resource_limits,
+}: NonNullable<LaunchRules["kubernetes"]>): KubernetesConfig => ({
+  ...(kueue && { kueue }),
+  ...(set_pod_resource_limits && { set_pod_resource_limits }),
+});
 
 function isOpen(rules: LaunchRules, infra: string): boolean {
   const [cloud = "", ...rest] = infra.split("/");

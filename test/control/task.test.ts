@@ -28,6 +28,14 @@ test("what a task says of its pods has an effect, but for what nothing here does
   );
 });
 
+test("ephemeral storage is of pods alone", async () => {
+  const remarks = (infra: string) =>
+    remarksOn(ctx, readDocument(`resources: {infra: ${infra}, ephemeral_storage: 9}`));
+
+  assert.equal(await remarks("k8s"), "");
+  assert.equal(await remarks("local"), "no effect here: resources.ephemeral_storage\n");
+});
+
 test("what cannot be served is refused with its place in the document", () => {
   const text =
     "file_mounts:\n  ~/a: {source: r2://a, mode: COPY}\n  ~/b: b\nvolumes: {/v: {host_path: /x}}\n";

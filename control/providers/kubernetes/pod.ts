@@ -246,12 +246,20 @@ export const graceOf = (
 
 const grace = { least: 30, rest: 15 };
 
-function resourcesOf({ offer }: ClusterRef, nodes: readonly KubeNode[]): object {
+/** Requests; limits of accelerators, and of all else where the workspace sets them, by so much above the requests. */
+function resourcesOf({ offer, machine }: ClusterRef, nodes: readonly KubeNode[]): object {
   const { cpus, memoryGb, accelerators } = offer;
+  const { ephemeralStorageGb: disk, kubernetes } = machine;
   const resource = accelerators && resourceOf(nodes, offer);
   const given = resource && accelerators ? { [resource]: String(accelerators.count) } : {};
-  const requests = { cpu: String(cpus), memory: String(Math.round(memoryGb * gibibyte)), ...given };
-  return { requests, ...(resource && { limits: given }) };
+  const times = (by: number) => ({
+    cpu: String(cpus * by),
+    memory: String(Math.round(memoryGb * by * gibibyte)),
+    ...(disk !== undefined && { "ephemeral-storage": String(Math.round(disk * by * gibibyte)) }),
+  });
+  const by = Number(kubernetes?.set_pod_resource_limits ?? 0);
+  const limits = { ...(by > 0 && times(by)), ...given };
+  return { requests: { ...times(1), ...given }, ...((resource || by > 0) && { limits }) };
 }
 
 /** Nodes with accelerators, and those that may be taken back, keep other pods away by taints. */

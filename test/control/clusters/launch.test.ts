@@ -74,12 +74,13 @@ test("what makes no difference here is named, also on a cluster that is there", 
 
 test("a task that asks for spot gets it where a provider has such machines, and is not told otherwise", async (t) => {
   const world = await testWorld(t, { hasSpot: true });
-  const task = "resources: {use_spot: true}\nrun: 'true'";
+  const task = "resources: {use_spot: true, ephemeral_storage: 9}\nrun: 'true'";
 
   const id = await world.call(rows.launch, { ...demo, task });
   await world.get(rows.launch, id);
 
-  assert.equal((await world.cluster("demo")).offer.isSpot, true);
+  const { offer, machine } = await world.cluster("demo");
+  assert.deepEqual([offer.isSpot, machine.ephemeralStorageGb], [true, 9]);
   assert.doesNotMatch(await world.printed(id), /no effect here/);
   await world.run(rows.launch, { ...demo, cluster_name: "other" });
   assert.equal((await world.cluster("other")).offer.isSpot, undefined);

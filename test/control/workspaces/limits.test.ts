@@ -202,3 +202,19 @@ test("a task that says nothing gets the resources of its workspace", async (t) =
   assert.equal(autostop?.idleMinutes, 20);
   await ann.launch("a", undefined, { task: "run: 'true'" });
 });
+
+test("pods go to the queue of their workspace, and have its limits, where their task names no queue", async (t) => {
+  const { ann, limit, world } = await limitedBed(t, {});
+  const queue = (local_queue_name: string) => ({ kueue: { local_queue_name } });
+  await limit({
+    kubernetes: { ...queue("ours"), set_pod_resource_limits: 2, allowed_contexts: "all" },
+  });
+  const own = "run: 'true'\nconfig: {kubernetes: {kueue: {local_queue_name: mine}}}";
+
+  await ann.launch("a", undefined, { task: "run: 'true'" });
+  await ann.launch("b", undefined, { task: own });
+
+  const podsOf = async (name: string) => (await world.cluster(name)).machine.kubernetes;
+  assert.deepEqual(await podsOf("a"), { ...queue("ours"), set_pod_resource_limits: 2 });
+  assert.deepEqual(await podsOf("b"), { ...queue("mine"), set_pod_resource_limits: 2 });
+});

@@ -4,45 +4,12 @@ import { containerName } from "../../../../control/doors/kubernetes/exec.ts";
 import { machinesOf } from "../../../../control/providers/kubernetes/machines.ts";
 import { merge } from "../../../../control/providers/kubernetes/merge.ts";
 import { acceleratorName, offersOf } from "../../../../control/providers/kubernetes/nodes.ts";
-import {
-  amountOf,
-  type KubeNode,
-  type Pod,
-} from "../../../../control/providers/kubernetes/objects.ts";
+import { amountOf, type Pod } from "../../../../control/providers/kubernetes/objects.ts";
 import { pendingOf } from "../../../../control/providers/kubernetes/pending.ts";
 import { graceOf, podOf } from "../../../../control/providers/kubernetes/pod.ts";
 import { phaseOf } from "../../../../control/providers/kubernetes/pods.ts";
-import type { ClusterRef, Offer } from "../../../../control/providers/provider.ts";
 
-const defaults = { controlId: "c", image: "debian", graceAtMost: 600, ports: "forward" } as const;
-
-const aNode = (more: Partial<KubeNode["spec"]> = {}, gpus = 0): KubeNode => ({
-  metadata: {
-    name: "n",
-    labels: gpus > 0 ? { "nvidia.com/gpu.product": "NVIDIA-H100-80GB-HBM3" } : {},
-  },
-  spec: more,
-  status: {
-    allocatable: {
-      cpu: "3920m",
-      memory: "15Gi",
-      ...(gpus > 0 && { "nvidia.com/gpu": String(gpus) }),
-    },
-    conditions: [{ type: "Ready", status: "True" }],
-  },
-});
-
-const aCluster = (offer: Offer, more: Partial<ClusterRef> = {}): ClusterRef => ({
-  ...{ id: "c1", name: "demo", nodes: 1, offer, machine: {}, ports: [], labels: {} },
-  user: { id: "u1", name: "ann" },
-  ...more,
-});
-
-const offerOn = (node: KubeNode, need = {}): Offer => {
-  const [offer] = offersOf("lab", [node], need);
-  assert.ok(offer);
-  return offer;
-};
+import { aCluster, aNode, defaults, offerOn } from "./a-pod.ts";
 
 test("quantities are read with each kind of suffix", () => {
   assert.deepEqual(
@@ -93,25 +60,6 @@ test("accelerators are offered by one, two and all of a node, and pods of that k
     JSON.stringify(pod.spec.affinity),
     /"nvidia.com\/gpu.product","operator":"In","values":\["NVIDIA-H100/,
   );
-});
-
-test("pods on spot keep to nodes that their cloud may take back, and tolerate their taints", () => {
-  const spot = aNode();
-  const other = aNode({}, 4);
-  Object.assign(spot.metadata.labels ?? {}, { "karpenter.sh/capacity-type": "spot" });
-  assert.deepEqual(offersOf("lab", [other], { isSpot: true }), []);
-  const offer = offerOn(spot, { isSpot: true });
-
-  const { spec } = podOf(aCluster(offer), 0, [spot, other], defaults) as {
-    spec: { affinity: object; tolerations: { key: string }[] };
-  };
-
-  assert.equal(offer.isSpot, true);
-  assert.match(
-    JSON.stringify(spec.affinity),
-    /"nodeSelectorTerms":\[{"matchExpressions":\[{"key":"karpenter.sh\/capacity-type","operator":"In","values":\["spot"\]}\]}\]/,
-  );
-  assert.ok(spec.tolerations.some(({ key }) => key === "cloud.google.com/gke-spot"));
 });
 
 test("a task that asks for no accelerators is offered none, and a list of what there is has all", () => {
