@@ -2,12 +2,12 @@ import type { IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
 import { text } from "node:stream/consumers";
 import { WebSocket } from "ws";
-import { AppError } from "../common/errors.ts";
+import { AppError, errorCodeOf } from "../common/errors.ts";
 import { socketOptions, streamOver } from "../contract/websocket.ts";
 import { trustAt } from "./endpoint.ts";
 import { failureOf, unreachable } from "./failures.ts";
 
-const handshakeTimeout = 10_000;
+const handshakeMs = 10_000;
 
 /** Opens a WebSocket as a stream of bytes; throws an AppError for a refusal. */
 export function connectSocket(
@@ -16,25 +16,31 @@ export function connectSocket(
   signal: AbortSignal,
 ): Promise<Duplex> {
   const { origin } = url;
-  // The types of ws say of one of these that it answers otherwise than node:tls asks.
-  const options: object = {
-    ...socketOptions,
-    headers,
-    handshakeTimeout,
-    signal,
-    ...trustAt(origin),
-  };
+  // @types/ws declares another return type for checkServerIdentity than node:tls.
+  const options: object = { ...socketOptions, headers, signal, ...trustAt(origin) };
   const socket = new WebSocket(url, options);
   const { promise, resolve, reject } = Promise.withResolvers<Duplex>();
-  socket.once("unexpected-response", (_request, answer) => refusalOf(origin, answer).then(reject));
+  const refuse = (error: AppError) => {
+    reject(error);
+    socket.terminate();
+  };
+  const late = new AppError("TimeoutError", `${origin} does not answer`);
+  const timer = setTimeout(refuse, handshakeMs, late);
+  socket.once("unexpected-response", (_request, answer) => refusalOf(origin, answer).then(refuse));
   socket.once("error", (error) => reject(failed(origin, error)));
-  socket.once("open", () => resolve(streamOver(socket)));
-  return promise;
+  socket.once("open", () => {
+    const way = streamOver(socket);
+    // It may break before its reader listens.
+    way.on("error", () => {});
+    resolve(way);
+  });
+  return promise.finally(() => clearTimeout(timer));
 }
 
+/** What ws itself says of a handshake has no code. */
 const failed = (origin: string, error: Error): AppError =>
-  /timed out/.test(error.message)
-    ? new AppError("TimeoutError", `${origin} does not answer`, {}, error)
+  errorCodeOf(error) === undefined
+    ? new AppError("RuntimeError", `${origin} answers no WebSocket`, {}, error)
     : unreachable(origin, error);
 
 const refusalOf = (endpoint: string, answer: IncomingMessage): Promise<AppError> =>

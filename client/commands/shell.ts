@@ -1,9 +1,10 @@
 import { once } from "node:events";
 import { constants } from "node:os";
 import { type Duplex, PassThrough } from "node:stream";
-import { pipeline } from "node:stream/promises";
+import { finished, pipeline } from "node:stream/promises";
 import type { ClientChannel, ParsedKey, Client as SshClient } from "ssh2";
 import { fail } from "../../common/errors.ts";
+import { shellWord } from "../../common/shell-word.ts";
 import { clusterOperations as rows } from "../../contract/operations/clusters.ts";
 import type { ClusterStatusRecord } from "../../contract/records/clusters.ts";
 import type { Command } from "../catalog.ts";
@@ -37,10 +38,7 @@ export const shell: Command<"shell"> = async (world, operands, { node = 0, stdio
 /** One word is a command line; several are a command and its arguments. */
 function commandOf(words: readonly string[]): string | undefined {
   if (words.length < 2) return words[0];
-  const quoted = words.map((word) =>
-    /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`,
-  );
-  return quoted.join(" ");
+  return words.map(shellWord).join(" ");
 }
 
 /** For `ssh`, which speaks through us. */
@@ -67,12 +65,15 @@ async function credentialsOf(world: World, name: string): Promise<Credentials> {
   return record?.credentials ?? fail("ClusterNotUpError", `cluster ${name} is not up`);
 }
 
-async function logIn(way: Duplex, credentials: Credentials): Promise<SshClient> {
+/** Throws what the connection breaks with; ssh2 alone would wait without end. */
+export async function logIn(way: Duplex, credentials: Credentials): Promise<SshClient> {
   const { default: ssh2 } = await import("ssh2");
   const { ssh_private_key_content: privateKey = "", ssh_host_key: hostKey = "" } = credentials;
   const known = ssh2.utils.parseKey(hostKey) as ParsedKey;
   const client = new ssh2.Client();
-  const ready = once(client, "ready");
+  client.on("error", () => {});
+  const ended = finished(way).then(() => fail("UnreachableError", "the control plane hung up"));
+  const ready = Promise.race([once(client, "ready"), ended]);
   client.connect({
     ...keepAlive,
     sock: way as never,
@@ -82,7 +83,6 @@ async function logIn(way: Duplex, credentials: Credentials): Promise<SshClient> 
     hostVerifier: (key: Buffer) => key.equals(known.getPublicSSH()),
   });
   await ready;
-  client.on("error", () => {});
   return client;
 }
 

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { PassThrough } from "node:stream";
 import { test } from "node:test";
-import { followSize } from "../../client/commands/shell.ts";
+import { followSize, logIn } from "../../client/commands/shell.ts";
 import type { Output } from "../../client/terminal.ts";
 
 test("the size of the terminal is sent once it is followed, at each change, and not after", () => {
@@ -19,4 +19,12 @@ test("the size of the terminal is sent once it is followed, at each change, and 
     [40, 120],
     [41, 120],
   ]);
+});
+
+test("a login fails at once on a connection that broke before it", async () => {
+  const way = new PassThrough().on("error", () => {});
+  way.destroy(new Error("it broke"));
+  const credentials = { ssh_user: "me", ssh_private_key: null, ssh_control_name: "dev" };
+
+  await assert.rejects(logIn(way, { ...credentials, ssh_proxy_command: null }), /it broke/);
 });

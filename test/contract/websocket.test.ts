@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
-import type { AddressInfo } from "node:net";
+import type { AddressInfo, Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { buffer } from "node:stream/consumers";
 import { type TestContext, test } from "node:test";
@@ -24,7 +24,8 @@ async function aPair(
     for (const one of [client, accepted]) one.terminate();
     server.close();
   });
-  return [client, streamOver(accepted, isTyped)];
+  // At the end of a test its connection breaks.
+  return [client, streamOver(accepted, isTyped).on("error", () => {})];
 }
 
 test("bytes of any size come over whole, both ways, and the end of one side is the end of both", async (t) => {
@@ -84,4 +85,15 @@ test("pings are not answered without end to a client that does not read", async 
   t.after(() => clearInterval(sending));
 
   await assert.rejects(once(server, "data"), /does not read its answers/);
+});
+
+test("a connection that breaks is an error, not the end", async (t) => {
+  const [client, server] = await aPair(t);
+  const heard = buffer(server);
+
+  // ws shows its socket to nobody.
+  const { _socket: socket } = client as unknown as { _socket: Socket };
+  socket.resetAndDestroy();
+
+  await assert.rejects(heard, { name: "UnreachableError", message: "the connection broke" });
 });
