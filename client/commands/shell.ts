@@ -65,7 +65,7 @@ async function credentialsOf(world: World, name: string): Promise<Credentials> {
   return record?.credentials ?? fail("ClusterNotUpError", `cluster ${name} is not up`);
 }
 
-/** Throws what the connection breaks with; ssh2 alone would wait without end. */
+/** Also rejects when the connection ends during the key exchange, which ssh2 does not report. */
 export async function logIn(way: Duplex, credentials: Credentials): Promise<SshClient> {
   const { default: ssh2 } = await import("ssh2");
   const { ssh_private_key_content: privateKey = "", ssh_host_key: hostKey = "" } = credentials;
