@@ -7,13 +7,16 @@ import { startControl } from "../helpers/programs.ts";
 import { startSlurm } from "../helpers/slurm.ts";
 
 /** A control plane beside a Slurm of two nodes with four GPUs each. */
-export async function startOnSlurm(t: TestContext, more: { hasAccounting?: true } = {}) {
-  const slurm = await startSlurm(t, more);
+export async function startOnSlurm(
+  t: TestContext,
+  { env: more = {}, ...lab }: { hasAccounting?: true; env?: Record<string, string> } = {},
+) {
+  const slurm = await startSlurm(t, lab);
   const scratch = join(slurm.folder, "scratch");
   mkdirSync(scratch);
   const env = {
     ...{ OUTRIGGER_SLURM: "local", OUTRIGGER_SLURM_CONF: slurm.conf },
-    OUTRIGGER_SLURM_SCRATCH: scratch,
+    ...{ OUTRIGGER_SLURM_SCRATCH: scratch, ...more },
   };
   const control = await startControl(t, { env });
   const untilNothingIsLeft = () =>

@@ -1,10 +1,14 @@
 import assert from "node:assert/strict";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { test } from "node:test";
 import { jobOperations } from "../../contract/operations/jobs.ts";
 import { slurmOperations } from "../../contract/operations/slurm.ts";
 import { taskOperations } from "../../contract/operations/tasks.ts";
 import { clusterOf } from "../e2e/cluster.ts";
 import { hookedCluster } from "../e2e/hooked.ts";
+import { until } from "../helpers/agent.ts";
 import { whyNoSlurm } from "../helpers/slurm.ts";
 import { aTask, startOnSlurm } from "./bed.ts";
 
@@ -102,6 +106,31 @@ test(
     await untilNothingIsLeft();
   },
 );
+
+test("an idle allocation ends though control is away", options, async (t) => {
+  // Agents wait for control, but not for long.
+  const programs = mkdtempSync(join(tmpdir(), "slurm-sbatch-"));
+  t.after(() => rmSync(programs, { recursive: true }));
+  const script =
+    '#!/bin/sh\nexport OUTRIGGER_SELF_STOP_AFTER_SECONDS=1\nexec /usr/bin/sbatch "$@"\n';
+  writeFileSync(join(programs, "sbatch"), script, { mode: 0o755 });
+  const env = { PATH: `${programs}:${process.env["PATH"]}` };
+  const { slurm, control, untilNothingIsLeft } = await startOnSlurm(t, { env });
+  const idle = clusterOf(control, "idle");
+  const done = join(control.home, "done");
+  const task = aTask(`until [ -e ${done} ]; do sleep 0.1; done`);
+  await idle.launch(task, { idle_minutes_to_autostop: 0, down: true });
+  await idle.untilJob(1, "RUNNING");
+  await control.end("SIGKILL");
+  assert.equal(await slurm.run("squeue", "--noheader", "--format=%T"), "RUNNING");
+
+  writeFileSync(done, "");
+
+  await until(async () => (await slurm.run("squeue", "--noheader")) === "" || undefined);
+  await control.start();
+  await until(async () => (await idle.status()) === undefined || undefined);
+  await untilNothingIsLeft();
+});
 
 test("hooks run before the time limit of an allocation ends it", options, async (t) => {
   const { control, untilNothingIsLeft } = await startOnSlurm(t);
