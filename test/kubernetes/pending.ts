@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
+import { containerName } from "../../control/doors/kubernetes/exec.ts";
 import { clusterOf } from "../e2e/cluster.ts";
 import { until } from "../helpers/agent.ts";
 import { whyNoLab } from "../helpers/kubernetes.ts";
@@ -52,6 +53,29 @@ test("a pod that nothing has room for says why, and the launch goes elsewhere", 
     const { code, stderr } = await control.cli("launch", "-y", "-c", "fourth", task);
     assert.notEqual(code, 0);
     assert.match(stderr, /ErrImagePull|ImagePullBackOff/);
+  });
+  await t.test("what is mounted and missing is told while the launch waits", async () => {
+    const task = join(control.home, "mount.yaml");
+    const mount = { name: "gone", mountPath: "/gone" };
+    const spec = {
+      containers: [{ name: containerName, volumeMounts: [mount] }],
+      volumes: [{ name: "gone", secret: { secretName: "gone" } }],
+    };
+    const kubernetes = { pod_config: { spec } };
+    writeFileSync(task, aPodTask("true", { config: { kubernetes } }));
+    const launch = control.cli("launch", "-y", "-c", "fifth", task);
+    const ofFifth = ["pods", "--selector=outrigger/cluster=fifth", "--output=name"];
+    await until(async () => (await lab.kubectl("get", ...ofFifth)) !== "" || undefined);
+    const began = Date.now();
+    await until(async () => {
+      const { stdout } = await control.cli("explain", "fifth");
+      return /FailedMount: .*secret "gone" not found/.test(stdout) || undefined;
+    });
+    const seconds = (Date.now() - began) / 1_000;
+    t.diagnostic(`a missing mount is explained ${seconds} s after its pod was made`);
+    assert.ok(seconds < 15);
+    await clusterOf(control, "fifth").down();
+    assert.notEqual((await launch).code, 0);
   });
   await clusterOf(control, "first").down();
 });

@@ -19,6 +19,8 @@ export interface Pending {
   readonly why: string;
   /** `place`: no node has room for it. `pod`: no node could ever run it as it is. */
   readonly lacks: "place" | "pod" | "time";
+  /** Something of Kubernetes warns of it, and may try it again. */
+  readonly isWarned?: true;
 }
 
 /** What keeps a pod from running, by its conditions, else by its newest warning. */
@@ -33,7 +35,11 @@ export function pendingOf({ status }: Pod, events: readonly KubeEvent[] = []): P
     return { why: `${waiting.reason}: ${waiting.message ?? "no details"}`, lacks: "pod" };
   const warning = events.filter(({ type }) => type === "Warning").at(-1);
   if (warning?.message !== undefined)
-    return { why: `${warning.reason ?? "warning"}: ${warning.message}`, lacks: "time" };
+    return {
+      why: `${warning.reason ?? "warning"}: ${warning.message}`,
+      lacks: "time",
+      isWarned: true,
+    };
   return {
     why:
       scheduled === undefined

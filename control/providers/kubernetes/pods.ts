@@ -10,6 +10,8 @@ import type { PodWatch } from "./watch.ts";
 
 /** A pod that was told of its end leaves at once; one that hangs is killed after this. */
 const deletionSeconds = 5;
+/** A pod that has not begun is looked at for warnings so often. */
+const warningMs = 2_000;
 /** How long after its time a pod may end before its node is looked at. */
 const lateMs = 20_000;
 
@@ -57,8 +59,26 @@ export async function listRunning(api: KubeApi, signal: AbortSignal): Promise<re
   return (await api.read<ListOf<Pod>>(path, signal))?.items ?? [];
 }
 
-/** Waits until a pod runs, has a reason not to, or the time is over. */
+/** Waits until a pod runs, has a reason not to, by its conditions or by a warning, or the time is over. */
 export async function untilBegun(
+  pods: PodWatch,
+  pod: Pod,
+  withinMs: number,
+  signal: AbortSignal,
+): Promise<Pod> {
+  const endsAt = Date.now() + withinMs;
+  let last = pod;
+  while (Date.now() < endsAt) {
+    last = await untilMoved(pods, last, warningMs, signal);
+    if (!isPending(last)) break;
+    const { lacks, isWarned } = await lookAtPending(pods.api, last, signal);
+    if (lacks !== "time" || isWarned) break;
+  }
+  return last;
+}
+
+/** As `untilBegun`, by its conditions alone. */
+async function untilMoved(
   pods: PodWatch,
   pod: Pod,
   withinMs: number,

@@ -244,5 +244,5 @@ test("a pod that waits says for what", () => {
   assert.deepEqual(pendingOf(unpulled), { why: "ErrImagePull: not found", lacks: "pod" });
   const warning = { type: "Warning", reason: "FailedMount", message: "no disk" };
   const warned = pendingOf(aPod(scheduled), [warning]);
-  assert.deepEqual(warned, { why: "FailedMount: no disk", lacks: "time" });
+  assert.deepEqual(warned, { why: "FailedMount: no disk", lacks: "time", isWarned: true });
 });
