@@ -1,7 +1,7 @@
 import { createReadStream } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 import { settingName } from "../../../common/config.ts";
-import { AppError } from "../../../common/errors.ts";
+import { AppError, fail } from "../../../common/errors.ts";
 import { product } from "../../../common/product.ts";
 import { programArgs } from "../../../common/programs.ts";
 import { shellWord } from "../../../common/shell-word.ts";
@@ -20,10 +20,11 @@ const uploadMs = 10 * 60_000;
 const uploadsAtMost = 3;
 const brokenPauseMs = 500;
 
-/** The kind of machine, the Node.js of the pod or its image if there is one, and which bundles are there. */
+/** The kind of machine, the Node.js of the pod or its image if there is one, its loader of glibc, and which bundles are there. */
 const lookScript = `
 cd ${root} && uname -m
 node=$(PATH="${runtimeFolder}:$PATH"; command -v node) && echo "$node $("$node" --version 2> /dev/null)" || echo
+ls -d /lib*/ld-linux*.so.* 2> /dev/null | head -n 1 | grep . || echo
 ls bundles`;
 
 /** Takes a bundle of $2 bytes in as $1, whole or not at all. */
@@ -63,9 +64,12 @@ export async function bringAgent(
   signal: AbortSignal,
 ): Promise<void> {
   const look = { what: "looking for the agent", text: lookScript, timeoutMs: quickMs };
-  const [arch = "", own = "", ...there] = (await runIn(api, pod, look, signal)).split("\n");
+  const [arch = "", own = "", libc = "", ...there] = (await runIn(api, pod, look, signal)).split(
+    "\n",
+  );
   const [ownNode = "", version = ""] = own.split(" ");
   const isNew = Number(/^v(\d+)/.exec(version)?.[1] ?? 0) >= leastNode;
+  if (!isNew && libc === "") refuseImage(pod);
   const runtime = isNew ? undefined : await bundles.runtime(arch);
   const agent = await bundles.agent();
   const missing = [agent, ...(runtime ? [runtime] : [])].filter(
@@ -86,6 +90,14 @@ export async function bringAgent(
   };
   await runIn(api, pod, start, signal);
 }
+
+/** Every image of this kind is refused: another node would not help. */
+const refuseImage = (pod: string): never =>
+  fail(
+    "ResourcesUnavailableError",
+    `the image of pod ${pod} has no glibc, which Node.js needs for the agent; ` +
+      "take an image that is made from Debian, Ubuntu or Red Hat, or one that has Node.js 24, such as node:24-alpine",
+  );
 
 const placeOf = ({ hash }: Bundle): string => hash.slice(0, hashLength);
 

@@ -33,11 +33,13 @@ function channelsOf({ prints = "", status }: Answer): Channels {
   };
 }
 
-/** Brings an agent into a pod that has Node.js; how each upload ends is given, and how many there were comes back. */
-async function bring(uploads: readonly (object | undefined)[]) {
+const withNode = "x86_64\n/bin/node v24.1.0\n/lib64/ld-linux-x86-64.so.2\n";
+
+/** Brings an agent into a pod, which has Node.js; how each upload ends is given, and how many there were comes back. */
+async function bring(uploads: readonly (object | undefined)[], looks = withNode) {
   let sent = 0;
   const answerTo = (script: string): Answer => {
-    if (script.includes("uname")) return { prints: "x86_64\n/bin/node v24.1.0\n", status: success };
+    if (script.includes("uname")) return { prints: looks, status: success };
     if (!script.includes("tar")) return { status: success };
     const status = uploads[sent++];
     return status === undefined ? {} : { status };
@@ -61,4 +63,13 @@ test("an upload whose stream breaks is sent again, and no more than three times 
 
 test("an upload that the pod cannot unpack is not sent again", async () => {
   assert.equal((await bring([exit(2), success])).sent, 1);
+});
+
+test("an image without glibc is refused in plain words, unless it has a Node.js of its own", async () => {
+  const { sent, failure } = await bring([success, success], "x86_64\n\n\n");
+  assert.equal(sent, 0);
+  assert.match(failure ?? "", /the image of pod p has no glibc, .* such as node:24-alpine/);
+
+  const alpine = await bring([success], "x86_64\n/usr/bin/node v24.1.0\n\n");
+  assert.deepEqual(alpine, { sent: 1, failure: undefined });
 });
