@@ -75,7 +75,7 @@ type User = z.output<typeof User>;
 type Plugin = z.output<typeof Plugin>;
 
 /** Where Kubernetes puts what a pod needs to call its API. */
-const inClusterFolder = "/var/run/secrets/kubernetes.io/serviceaccount";
+const serviceAccountFolder = "/var/run/secrets/kubernetes.io/serviceaccount";
 const inCluster = "in-cluster";
 const pluginMs = 15_000;
 /** A credential is renewed so long before it expires. */
@@ -84,7 +84,10 @@ const renewMs = 60_000;
 const tokenFileMs = 60_000;
 
 /** The contexts of a kubeconfig, or of the pod that we run in; none where there is neither. */
-export async function readContexts(file: string): Promise<KubeContexts> {
+export async function readContexts(
+  file: string,
+  inClusterFolder = serviceAccountFolder,
+): Promise<KubeContexts> {
   if (existsSync(file)) return contextsOf(await readFile(file, "utf8"), file);
   if (!existsSync(`${inClusterFolder}/token`)) return { current: null, all: [] };
   const context: KubeContext = {

@@ -31,6 +31,26 @@ for (const [what, document, allowed] of rules)
     assert.deepEqual(infras.filter(policy.allows), allowed);
   });
 
+test("a workspace allows the contexts that it lists, by their whole names", () => {
+  const eks = "arn:aws:eks:us-east-1:1:cluster/prod";
+  const places = ["local", "kubernetes/a", "kubernetes/b", `kubernetes/${eks}`];
+  const allowed = (contexts: "all" | string[], more: Configuration = {}) =>
+    places.filter(
+      policyOf(
+        { ...more, workspaces: { default: { kubernetes: { allowed_contexts: contexts } } } },
+        "default",
+      ).allows,
+    );
+
+  assert.deepEqual(allowed("all"), places);
+  assert.deepEqual(allowed(["a", eks]), ["local", "kubernetes/a", `kubernetes/${eks}`]);
+  assert.deepEqual(allowed([]), ["local"]);
+  assert.deepEqual(allowed(["a", "b"], { kubernetes: { allowed_contexts: ["b"] } }), [
+    "local",
+    "kubernetes/b",
+  ]);
+});
+
 test("limits of a workspace come before those for all, one by one", () => {
   const limits = { clusters: 1, idle_minutes: 60 };
   const document = { limits, workspaces: { default: { limits: { clusters: 5 } } } };

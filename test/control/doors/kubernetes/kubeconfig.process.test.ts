@@ -50,6 +50,25 @@ test("a program that logs in is asked again once its token has expired", async (
   assert.equal(readFileSync(count, "utf8"), "x\nx\n");
 });
 
+test("in a pod, control uses its service account, unless there is a kubeconfig", async (t) => {
+  const file = aConfig(t, {});
+  const folder = join(file, "..");
+  const nowhere = join(folder, "none");
+  assert.deepEqual(await readContexts(nowhere, folder), { current: null, all: [] });
+  const files = { token: "abc\n", namespace: "team\n", "ca.crt": "CA" };
+  for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text);
+
+  const { current, all } = await readContexts(nowhere, folder);
+
+  const [context] = all;
+  assert.deepEqual([current, context?.name], ["in-cluster", "in-cluster"]);
+  assert.equal(context?.server, "https://kubernetes.default.svc");
+  assert.equal(context?.namespace, "team");
+  assert.equal(String(context?.tls.ca), "CA");
+  assert.equal((await context?.authorization())?.reveal(), "Bearer abc");
+  assert.equal((await readContexts(file, folder)).current, "a");
+});
+
 test("a file that is no kubeconfig says so", async (t) => {
   const file = aConfig(t, {});
   writeFileSync(file, "contexts: 3");
