@@ -63,6 +63,24 @@ const unmountMs = 10_000;
 export const mountPrograms = ["rclone", "mount-s3"] as const;
 export type MountProgram = (typeof mountPrograms)[number];
 
+/** What a mount asks of the program that serves it. */
+interface Mounting {
+  readonly endpoint: string;
+  readonly readOnly: boolean;
+  readonly cache: object | null;
+}
+
+/**
+ * The programs that can serve a mount. Only rclone writes back later. mount-s3 renames by a request of S3 Express; a
+ * store that does not know it makes an empty object, under the new name, and reports success.
+ */
+export const programsFor = ({ endpoint, readOnly, cache }: Mounting): readonly MountProgram[] =>
+  cache === null && (readOnly || isAmazon(endpoint)) ? mountPrograms : ["rclone"];
+
+/** Whether an endpoint is one of Amazon S3, also in China. */
+export const isAmazon = (endpoint: string): boolean =>
+  /\.amazonaws\.com(\.cn)?$/.test(new URL(endpoint).hostname);
+
 /** The program among these that a PATH has. */
 export function findMountProgram(
   path: string,
@@ -82,12 +100,17 @@ export const findProgram = (path: string, name: string): string | undefined =>
     .map((folder) => join(folder, name))
     .find(isExecutable);
 
-/** Why a machine cannot mount buckets, and what to do; undefined where it can. */
-export function whyNoMounts(path: string): string | undefined {
+/** Why a machine cannot mount buckets with one of these programs, and what to do; undefined where it can. */
+export function whyNoMounts(
+  path: string,
+  programs: readonly MountProgram[] = mountPrograms,
+): string | undefined {
   if (!canOpen("/dev/fuse"))
     return "/dev/fuse is missing or cannot be opened; load the kernel module fuse, or give the container this device";
-  if (findMountProgram(path) === undefined)
-    return "neither rclone nor mount-s3 is installed; install the package rclone";
+  if (findMountProgram(path, programs) === undefined)
+    return findMountProgram(path) === undefined
+      ? "neither rclone nor mount-s3 is installed; install the package rclone"
+      : "mount-s3 has no MOUNT_CACHED and can write only to Amazon S3; install the package rclone";
   const hasHelper = ["fusermount3", "fusermount"].some((name) => findProgram(path, name));
   return hasHelper ? undefined : "fusermount3 is not installed; install the package fuse3";
 }

@@ -1,7 +1,9 @@
+import type { FileMount } from "../contract/task/file-mounts.ts";
 import { needsOwnPorts } from "../contract/task/fixed-port.ts";
 import { isWithin } from "../contract/task/infra.ts";
 import type { ResourceRequest } from "../contract/task/resource-request.ts";
 import type { Resources } from "../contract/task/resources.ts";
+import { schemeOf } from "../contract/task/storage-uri.ts";
 import type { Task } from "../contract/task.ts";
 import type { Asked, AskedIn } from "./clusters/schema.ts";
 import type { Context } from "./context.ts";
@@ -27,11 +29,21 @@ export const askedOfReplica = (
   ...mountsOn(task),
 });
 
-/** Whether nodes must be able to mount buckets for a task. */
-export const mountsOn = ({ fileMounts }: Pick<Task, "fileMounts">): Pick<Need, "mounts"> =>
-  Object.values(fileMounts).some((one) => one.kind === "storage" && one.storage.mode !== "COPY")
-    ? { mounts: true }
-    : {};
+/** Whether nodes must be able to mount buckets for a task, and what the program that does so must be capable of. */
+export function mountsOn({ fileMounts }: Pick<Task, "fileMounts">): Pick<Need, "mounts"> {
+  const asked = Object.values(fileMounts).flatMap((one) => needsOfMount(one) ?? []);
+  const mounts = (["rclone", "writes to S3", true] as const).find((one) => asked.includes(one));
+  return mounts === undefined ? {} : { mounts };
+}
+
+function needsOfMount(mount: FileMount): Need["mounts"] {
+  if (mount.kind !== "storage" || mount.storage.mode === "COPY") return undefined;
+  const { mode, options, name, store, sources } = mount.storage;
+  if (mode === "MOUNT_CACHED") return "rclone";
+  if (options.readOnly) return true;
+  const isS3 = name === undefined ? schemeOf(sources[0] ?? "") === "s3" : store === "S3";
+  return isS3 ? "writes to S3" : "rclone";
+}
 
 /** Where candidates differ in being spot, only those count that are what is asked for. */
 function ofKind(resources: Resources, isSpot: boolean | undefined): Resources {

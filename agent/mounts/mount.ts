@@ -23,6 +23,7 @@ import {
   findMountProgram,
   listMounts,
   mountDeviceOf,
+  programsFor,
   unmount,
   whyNoMounts,
 } from "../../common/mounts.ts";
@@ -30,7 +31,7 @@ import { findProcess, isAlive, type ProcessId } from "../../common/process-tree.
 import { product } from "../../common/product.ts";
 import type { MountOrder } from "../../contract/mounts-api.ts";
 import { type Agent, keys } from "../context.ts";
-import { type Command, commands, programsFor } from "./programs.ts";
+import { type Command, commands } from "./programs.ts";
 import type { MountRow } from "./store.ts";
 
 const startMs = 30_000;
@@ -92,7 +93,8 @@ export async function mount(
     await endMount(agent, { root, server });
     await setMode(point, mode);
     agent.stopping.throwIfAborted();
-    const why = (await lastLineOf(join(folder, "log"))) ?? messageOf(error);
+    const why =
+      lastLineIn(await readFile(join(folder, "log"), "utf8").catch(() => "")) ?? messageOf(error);
     return fail("StorageError", `${order.name} cannot be mounted with ${name}: ${why}`);
   }
   return { program: await versionOf(name, file), server };
@@ -142,14 +144,11 @@ const noteOf = (agent: Pick<Agent, "config">, root: string): string =>
   join(folderOf(agent, root), "root");
 
 function programFor(order: MountOrder, path: string) {
-  const why = whyNoMounts(path);
-  if (why !== undefined) fail("NotSupportedError", `this node cannot mount buckets: ${why}`);
-  const need =
-    order.cache === null ? "to write to a store other than Amazon's needs" : "MOUNT_CACHED needs";
-  return (
-    findMountProgram(path, programsFor(order)) ??
-    fail("NotSupportedError", `${need} rclone on the node; install the package rclone`)
-  );
+  const programs = programsFor(order);
+  const why = whyNoMounts(path, programs);
+  const found = findMountProgram(path, programs);
+  if (why === undefined && found !== undefined) return found;
+  return fail("NotSupportedError", `this node cannot mount ${order.name}: ${why}`);
 }
 
 /** The variable that marks the program of a mount, also one that the journal does not know. */
@@ -199,13 +198,13 @@ async function untilServed(root: string, server: ProcessId, signal: AbortSignal)
 
 const lineAtMost = 300;
 
-/** What a program last said, without the time; of errors that mount-s3 traces back, the first cause. */
-async function lastLineOf(log: string): Promise<string | undefined> {
-  const lines = (await readFile(log, "utf8").catch(() => "")).split("\n").filter(Boolean);
+/** What a program last said in its log, without the time; of errors that mount-s3 traces back, the last cause. */
+export function lastLineIn(log: string): string | undefined {
+  const lines = log.split("\n").filter(Boolean);
   const isTraced = lines.includes("Caused by:");
   const said = isTraced ? undefined : lines.findLast((one) => /ERROR|Fatal|Failed/i.test(one));
   const line = said ?? lines.at(-1);
-  return line?.replace(/^[\d/]+ [\d:]+ |^ +\d+: /, "").slice(0, lineAtMost);
+  return line?.replace(/^[\d/]+ [\d:]+ |^ +(?:\d+: )?/, "").slice(0, lineAtMost);
 }
 
 /** `rclone v1.60.1`. */

@@ -1,4 +1,4 @@
-import { type MountProgram, mountDeviceOf, mountPrograms } from "../../common/mounts.ts";
+import { isAmazon, type MountProgram, mountDeviceOf } from "../../common/mounts.ts";
 import type { CacheOptions, MountOrder } from "../../contract/mounts-api.ts";
 
 /** Where a mount lies, where its cache does, and whose it is. */
@@ -31,7 +31,12 @@ export const commands: Readonly<
     ],
     env: {},
     config: [
-      ...["[bucket]", "type = s3", "no_check_bucket = true", `provider = ${providerOf(endpoint)}`],
+      ...[
+        "[bucket]",
+        "type = s3",
+        "no_check_bucket = true",
+        `provider = ${isAmazon(endpoint) ? "AWS" : "Other"}`,
+      ],
       ...[`endpoint = ${endpoint}`, `region = ${region}`],
       ...(keys ? [`access_key_id = ${keys.id}`, `secret_access_key = ${keys.secret}`] : []),
       ...(keys?.session ? [`session_token = ${keys.session}`] : []),
@@ -41,7 +46,7 @@ export const commands: Readonly<
   "mount-s3": ({ bucket, endpoint, region, keys, readOnly }, { root }) => ({
     args: [
       ...[bucket, root, "--foreground", "--endpoint-url", endpoint, "--region", region],
-      ...(providerOf(endpoint) === "AWS" ? [] : ["--force-path-style"]),
+      ...(isAmazon(endpoint) ? [] : ["--force-path-style"]),
       ...(keys === null ? ["--no-sign-request"] : []),
       ...(readOnly ? ["--read-only"] : ["--allow-delete", "--allow-overwrite"]),
     ],
@@ -54,16 +59,6 @@ export const commands: Readonly<
       : {},
   }),
 };
-
-/**
- * The programs that can do what is ordered. Only rclone writes back later. mount-s3 renames by a request of S3 Express;
- * a store that does not know it makes an empty object, under the new name, and reports success.
- */
-export const programsFor = ({ endpoint, readOnly, cache }: MountOrder): readonly MountProgram[] =>
-  cache === null && (readOnly || providerOf(endpoint) === "AWS") ? mountPrograms : ["rclone"];
-
-const providerOf = (endpoint: string): "AWS" | "Other" =>
-  new URL(endpoint).hostname.endsWith(".amazonaws.com") ? "AWS" : "Other";
 
 const flags: Readonly<Record<keyof CacheOptions, string>> = {
   transfers: "--transfers",

@@ -6,7 +6,7 @@ import { findEngine, howToRunContainers } from "../../common/containers.ts";
 import { describeSurvivors, endFoundBy, endTree } from "../../common/end-processes.ts";
 import { fail } from "../../common/errors.ts";
 import { ifMissing } from "../../common/files.ts";
-import { listMountsOf, unmount, whyNoMounts } from "../../common/mounts.ts";
+import { listMountsOf, programsFor, unmount, whyNoMounts } from "../../common/mounts.ts";
 import { findBearers } from "../../common/process-tree.ts";
 import { product } from "../../common/product.ts";
 import { buildOf, programArgs } from "../../common/programs.ts";
@@ -63,7 +63,7 @@ export function localProvider(config: Config, log: Logger): Provider {
   /** Why nodes cannot have the networks of their own that are configured, mount buckets, or run containers. */
   function refusal({ infra, nodes = 1, network, mounts, container }: Need): string | undefined {
     if (infra !== undefined && !isWithin("local", infra)) return undefined;
-    const unmountable = mounts && whyNoMounts(config.nodeEnv["PATH"] ?? "");
+    const unmountable = mounts && whyUnmountable(config, mounts);
     if (unmountable) return `buckets cannot be mounted on this machine: ${unmountable}`;
     if (container && findEngine(config.nodeEnv, config.nodeEnv["PATH"] ?? "") === undefined)
       return `this machine runs no containers: ${howToRunContainers}`;
@@ -206,6 +206,15 @@ export function localProvider(config: Config, log: Logger): Provider {
 
 const otherwise =
   "or have the server listen on $PORT, which differs between replicas (without `isolation: netns`), use one replica, or use an SSH pool";
+
+function whyUnmountable(
+  { nodeEnv: { PATH = "" }, s3Endpoint: endpoint }: Config,
+  mounts: Need["mounts"],
+) {
+  if (mounts === true) return whyNoMounts(PATH);
+  const cache = mounts === "rclone" ? {} : null;
+  return whyNoMounts(PATH, programsFor({ endpoint, readOnly: false, cache }));
+}
 
 /** Jobs run in login shells: without a profile of its own a node would lose the PATH it was given. */
 function writeProfile({ nodeEnv: { PATH = "" } }: Config, home: string): void {

@@ -19,8 +19,8 @@ export interface Need {
   nodes?: number;
   /** Its ports are its own, also where nodes share a machine. */
   network?: "own";
-  /** Buckets are mounted on them. */
-  mounts?: true;
+  /** Buckets are mounted on them: with any program, with one that writes to S3, or with rclone. */
+  mounts?: true | "writes to S3" | "rclone";
   /** Jobs run in an image of theirs. */
   container?: true;
   /** At the price of one that the cloud may take back at any time; left out is one that stays. */

@@ -3,19 +3,14 @@ import { mkdtempSync, rmSync, symlinkSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
-import {
-  findMountProgram,
-  findProgram,
-  listMountsOf,
-  whyNoMounts,
-} from "../../../common/mounts.ts";
+import { findProgram, listMountsOf, whyNoMounts } from "../../../common/mounts.ts";
 import type { MountOrder } from "../../../contract/mounts-api.ts";
 import { startAgent, until } from "../../helpers/agent.ts";
 import { startS3, whyNoS3 } from "../../helpers/s3-store.ts";
 
 const path = process.env["PATH"] ?? "";
-const isThere = findMountProgram(path, ["mount-s3"]) !== undefined;
-const skip = whyNoS3 || (whyNoMounts(path) ?? (!isThere && "mount-s3 is not installed"));
+const missing = ["mount-s3", "fusermount3"].find((name) => findProgram(path, name) === undefined);
+const skip = whyNoS3 || (whyNoMounts(path) ?? (missing !== undefined && `needs ${missing}`));
 
 /** A PATH without rclone. */
 function pathWith(t: TestContext, ...names: string[]): string {
@@ -45,7 +40,7 @@ test("a bucket is mounted with mount-s3 where rclone is not installed", { skip }
   // A rename in such a store would leave an empty object, and succeed.
   await assert.rejects(agent.call("putMount", { ...order, readOnly: false }), {
     name: "NotSupportedError",
-    message: /^to write to a store other than Amazon's needs rclone on the node/,
+    message: /^this node cannot mount s3:\/\/data: mount-s3 .* can write only to Amazon S3/,
   });
   const { program } = await agent.call("putMount", order);
   assert.match(program, /^mount-s3 \d/);
@@ -61,7 +56,7 @@ test("a bucket is mounted with mount-s3 where rclone is not installed", { skip }
   const absent = { ...order, destination: "~/absent", bucket: "absent" };
   await assert.rejects(agent.call("putMount", absent), { message: /bucket does not exist$/ });
   await assert.rejects(agent.call("putMount", { ...order, cache: {} }), {
-    message: /^MOUNT_CACHED needs rclone/,
+    message: /mount-s3 has no MOUNT_CACHED/,
   });
 
   await agent.call("beginLifecycle", {

@@ -150,6 +150,27 @@ test("a machine that cannot mount buckets or run containers refuses tasks that n
   assert.match(refusal?.({ container: true }) ?? "", /^this machine runs no containers: install/);
 });
 
+const noFuse = !existsSync("/dev/fuse") && "this machine has no /dev/fuse";
+
+test("a machine that has only mount-s3 refuses to write to a store other than Amazon S3", {
+  skip: noFuse,
+}, (t) => {
+  const { home } = aProvider(t);
+  for (const name of ["mount-s3", "fusermount3"])
+    writeFileSync(join(home, name), "", { mode: 0o755 });
+  const refusalAt = (endpoint: string) => {
+    const env = { OUTRIGGER_HOME: home, PATH: home, OUTRIGGER_S3_ENDPOINT: endpoint };
+    return localProvider(readConfig(env), pino({ level: "silent" })).refusal;
+  };
+  const amazon = refusalAt("https://s3.{region}.amazonaws.com");
+
+  assert.equal(amazon?.({ mounts: "writes to S3" }), undefined);
+  assert.match(amazon?.({ mounts: "rclone" }) ?? "", /mount-s3 has no MOUNT_CACHED/);
+  const elsewhere = refusalAt("http://127.0.0.1:9000");
+  assert.equal(elsewhere?.({ mounts: true }), undefined);
+  assert.match(elsewhere?.({ mounts: "writes to S3" }) ?? "", /can write only to Amazon S3/);
+});
+
 const noMounts = process.getuid?.() !== 0 && "only root may mount a folder";
 
 test("to delete a node deletes nothing of what is mounted there", { skip: noMounts }, async (t) => {
