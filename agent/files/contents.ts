@@ -1,6 +1,6 @@
 import { createHash, hash, randomUUID } from "node:crypto";
-import { existsSync, renameSync, writeFileSync } from "node:fs";
-import { mkdir, open, readdir, rm, stat } from "node:fs/promises";
+import { existsSync } from "node:fs";
+import { mkdir, open, readdir, rename, rm, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { buffer } from "node:stream/consumers";
 import { fail } from "../../common/errors.ts";
@@ -54,7 +54,6 @@ export async function dropOldContents(agent: Pick<Agent, "config" | "now">): Pro
   }
 }
 
-/** Waits for no write of a small content: of many, each wait costs more than the write. */
 async function receive(
   agent: Pick<Agent, "config">,
   { sha256, size }: Content,
@@ -62,10 +61,10 @@ async function receive(
 ): Promise<void> {
   const draft = `${contentOf(agent, sha256)}.${randomUUID()}`;
   try {
-    const came = await (size > smallFileBytes ? write : writeNow)(draft, source.bytes(size));
+    const came = await (size > smallFileBytes ? write : writeWhole)(draft, source.bytes(size));
     if (came !== sha256)
       fail("ValueError", `the content ${sha256} came with other bytes; send it again`);
-    renameSync(draft, contentOf(agent, sha256));
+    await rename(draft, contentOf(agent, sha256));
   } catch (error) {
     await rm(draft, { force: true });
     throw error;
@@ -83,8 +82,9 @@ async function write(path: string, bytes: AsyncIterable<Uint8Array>): Promise<st
   return digest.digest("hex");
 }
 
-async function writeNow(path: string, bytes: AsyncIterable<Uint8Array>): Promise<string> {
+/** The same for a small file, for which a stream would take longer. */
+async function writeWhole(path: string, bytes: AsyncIterable<Uint8Array>): Promise<string> {
   const whole = await buffer(bytes);
-  writeFileSync(path, whole, { flag: "wx", mode: 0o600 });
+  await writeFile(path, whole, { flag: "wx", mode: 0o600 });
   return hash("sha256", whole);
 }
