@@ -59,9 +59,9 @@ const chunkBytes = 64 * 1024;
 /** Files up to this size are read and written at once: for each of many of them a stream takes longer. */
 export const smallFileBytes = 64 * 1024;
 
-/** The SHA-256 of a file's content. */
-export async function fileDigestOf(file: string): Promise<string> {
-  const hash = createHash("sha256");
+/** The digest of a file's content, in hex. */
+export async function fileDigestOf(file: string, algorithm = "sha256"): Promise<string> {
+  const hash = createHash(algorithm);
   await pipeline(createReadStream(file), hash);
   return hash.digest("hex");
 }

@@ -1,8 +1,7 @@
-import { createHash } from "node:crypto";
-import { constants, createReadStream } from "node:fs";
+import { constants } from "node:fs";
 import { appendFile, open, readFile, rename, rm, writeFile } from "node:fs/promises";
-import { pipeline } from "node:stream/promises";
 import { fail } from "../../common/errors.ts";
+import { fileDigestOf } from "../../common/files.ts";
 import type { FetchedContent } from "../../contract/files-api.ts";
 
 /** The bytes of a content from `offset` to `end`. */
@@ -75,9 +74,5 @@ async function readNotes(notes: string, mark: string): Promise<Set<number>> {
   return new Set(of === mark ? offsets.map(Number) : []);
 }
 
-async function isRight(file: string, digest: FetchedContent["digest"]): Promise<boolean> {
-  if (digest === null) return true;
-  const hash = createHash(digest.algorithm);
-  await pipeline(createReadStream(file), hash);
-  return hash.digest("hex") === digest.hex;
-}
+const isRight = async (file: string, digest: FetchedContent["digest"]): Promise<boolean> =>
+  digest === null || (await fileDigestOf(file, digest.algorithm)) === digest.hex;

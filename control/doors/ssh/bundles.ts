@@ -1,11 +1,10 @@
 import { execFile } from "node:child_process";
-import { createHash } from "node:crypto";
-import { createReadStream, existsSync } from "node:fs";
+import { existsSync } from "node:fs";
 import { mkdir, mkdtemp, rename, rm, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { pipeline } from "node:stream/promises";
 import { promisify } from "node:util";
 import { fail } from "../../../common/errors.ts";
+import { fileDigestOf } from "../../../common/files.ts";
 import { buildOf, programArgs } from "../../../common/programs.ts";
 import { openTurns, type Turns } from "../../../common/turns.ts";
 
@@ -75,9 +74,7 @@ async function packOnce(file: string, pack: (file: string) => Promise<void>): Pr
     await pack(draft);
     await rename(draft, file);
   }
-  const hash = createHash("sha256");
-  await pipeline(createReadStream(file), hash);
-  return { file, hash: hash.digest("hex"), bytes: (await stat(file)).size };
+  return { file, hash: await fileDigestOf(file), bytes: (await stat(file)).size };
 }
 
 async function packAgent(out: string): Promise<void> {
