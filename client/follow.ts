@@ -84,8 +84,8 @@ async function readPieces(stream: OpenStream, sink: Sink, position: Position): P
 }
 
 /**
- * Works again after an interruption, unless it will not pass, or several tries in a row brought nothing; those before
- * `heard` is called do not count.
+ * Works again after an interruption that may pass. Gives up after several failures in a row; calling `heard` resets
+ * the count.
  */
 export async function patiently<T>(
   work: (heard: () => void) => Promise<T>,

@@ -12,7 +12,7 @@ import { renew } from "../buckets/manifest.ts";
 /** Flushes that wait for the disk at the same time: a file system carries several out together. */
 const flushedAtOnce = 16;
 
-/** Writes a content into a folder, under its digest. One that broke off there is for nobody. */
+/** Writes a content into a folder, under its digest. A partly written one is discarded: `unpack` empties the folder first. */
 export async function keepContent(folder: string, bytes: Readable | Buffer): Promise<Content> {
   if (!Buffer.isBuffer(bytes)) return keepStream(folder, bytes);
   const sha256 = hash("sha256", bytes);
