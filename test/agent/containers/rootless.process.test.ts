@@ -3,6 +3,7 @@ import { execFile } from "node:child_process";
 import {
   chownSync,
   existsSync,
+  mkdirSync,
   mkdtempSync,
   rmdirSync,
   rmSync,
@@ -13,6 +14,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
 import { promisify } from "node:util";
+import { messageOf } from "../../../common/errors.ts";
 import { findProgram } from "../../../common/mounts.ts";
 import { startAgent, text, until } from "../../helpers/agent.ts";
 import { importWords, makeRoot, whyNoEngine } from "../../helpers/engines.ts";
@@ -39,8 +41,16 @@ test("a job runs in a rootless podman: root inside, and the user outside", {
   timeout: 180_000,
 }, async (t) => {
   const hadQueues = existsSync("/dev/mqueue");
-  const folder = mkdtempSync(join(tmpdir(), "rootless-"));
   const home = mkdtempSync(join(tmpdir(), "node-"));
+  let isAgents = false;
+  t.after(async () => {
+    await podman("rm", "-af", "-t", "0").catch((error) => t.diagnostic(messageOf(error)));
+    rmSync(join(home, ".outrigger/agent/remove-container"), { force: true });
+    if (!isAgents) rmSync(home, { recursive: true });
+    if (!hadQueues && existsSync("/dev/mqueue")) rmdirSync("/dev/mqueue");
+  });
+  const folder = join(home, "etc");
+  mkdirSync(folder);
   const settings = `[engine]\nruntime = "runc"\ncgroup_manager = "cgroupfs"\nevents_logger = "none"\n`;
   writeFileSync(join(home, "containers.conf"), settings);
   const env = {
@@ -48,20 +58,16 @@ test("a job runs in a rootless podman: root inside, and the user outside", {
     ...{ CONTAINERS_CONF: join(home, "containers.conf"), DOCKER_HOST: "unix:///nowhere" },
   };
   const through = ["unshare", "--mount", "sh", "-c", become, "sh", folder];
-  const podman = (...words: string[]) =>
-    promisify(execFile)(through[0] ?? "", [...through.slice(1), "podman", ...words], { env });
-  t.after(async () => {
-    await podman("rm", "-af", "-t", "0");
-    rmSync(join(home, ".outrigger/agent/remove-container"), { force: true });
-  });
+  const podman = (...words: string[]) => {
+    const args = [...through.slice(1), "podman", ...words];
+    return promisify(execFile)(through[0] ?? "", args, { env, timeout: 60_000 });
+  };
   chownSync(home, nobody, nobody);
   await podman(...importWords(makeRoot(home)));
 
+  // It removes its home.
+  isAgents = true;
   const agent = await startAgent(t, { home, env, through });
-  t.after(() => {
-    rmSync(folder, { recursive: true });
-    if (!hadQueues) rmdirSync("/dev/mqueue");
-  });
   const order = { clusterId: "c0ffee", image: "lab/busy:1", login: null };
   assert.match(await text((await agent.open("putContainer", order)).body), /"done"/);
 
