@@ -1,10 +1,10 @@
 import { createHash, hash } from "node:crypto";
-import { createReadStream, createWriteStream, readFileSync } from "node:fs";
+import { createReadStream, createWriteStream } from "node:fs";
 import { type Readable, Transform } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { ZipFile } from "yazl";
 import { AppError } from "../common/errors.ts";
-import { smallFileBytes } from "../common/files.ts";
+import { readNamed, smallFileBytes } from "../common/files.ts";
 import { blobIdOf, type Member } from "../contract/blob-id.ts";
 import type { ReadItem } from "./gather.ts";
 
@@ -86,9 +86,19 @@ async function addAll(packing: Packing, items: readonly ReadItem[]): Promise<voi
 }
 
 function readChecked({ path, sha256 }: FileItem): Buffer {
-  const bytes = readFileSync(path);
-  if (hash("sha256", bytes) !== sha256) throw changed(path);
+  const bytes = readSmall(path);
+  if (bytes === undefined || hash("sha256", bytes) !== sha256) throw changed(path);
   return bytes;
+}
+
+/** Undefined for a file that has grown, and for what is no file any more. */
+function readSmall(path: string): Buffer | undefined {
+  try {
+    return readNamed(path, { mostBytes: smallFileBytes });
+  } catch (error) {
+    if (error instanceof AppError) return undefined;
+    throw error;
+  }
 }
 
 /** Adds a file that is read once it has its turn; resolves then: nothing that was added before waits any more. */

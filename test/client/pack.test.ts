@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, truncateSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { buffer } from "node:stream/consumers";
@@ -18,6 +18,14 @@ function aFolder(t: TestContext): { folder: string; archive: string } {
   return { folder: mkdtempSync(join(root, "files-")), archive: join(root, "files.zip") };
 }
 
+/** How many members were packed without being held. Source: APPNOTE.TXT of PKWARE, 4.3.12 and 4.4.4. */
+function streamedIn(archive: Buffer): number {
+  let streamed = 0;
+  for (let at = archive.indexOf("PK\x01\x02"); at >= 0; at = archive.indexOf("PK\x01\x02", at + 4))
+    if (archive.readUInt16LE(at + 8) & 0x8) streamed += 1;
+  return streamed;
+}
+
 for (const compress of [false, true])
   test(`more small files than are held at a time, and a large one, are packed, compress: ${compress}`, async (t) => {
     const { folder, archive } = aFolder(t);
@@ -28,6 +36,11 @@ for (const compress of [false, true])
 
     await packInto(archive, items, { compress });
 
+    const packed = readFileSync(archive);
+    // A large file in between starts the count anew.
+    assert.equal(streamedIn(packed), compress ? 6 : 2);
+    await packInto(archive, items, { compress });
+    assert.ok(readFileSync(archive).equals(packed), "the same files make another archive");
     const kept = new Set<string>();
     const { entries } = await readArchive(archive, roomy, async (content) => {
       const bytes = Buffer.isBuffer(content) ? content : await buffer(content);
@@ -52,3 +65,13 @@ for (const size of [10, 2 * smallFileBytes])
       message: /file changed while it was being packed/,
     });
   });
+
+test("a small file that has grown since it was read is refused and not read whole", async (t) => {
+  const { folder, archive } = aFolder(t);
+  const file = join(folder, "file");
+  writeFileSync(file, "small");
+  const items = await readItems(await gather([folder]));
+  truncateSync(file, 3 * 2 ** 30);
+
+  await assert.rejects(packInto(archive, items, { compress: false }), { name: "ConflictError" });
+});
