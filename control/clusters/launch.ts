@@ -20,7 +20,7 @@ import { withDefaults } from "../workspaces/defaults.ts";
 import { autostopOf } from "./autostop.ts";
 import { type Claim, claim, findClaim, refuseMismatch } from "./claim.ts";
 import { checkFiles, readCargo } from "./files/cargo.ts";
-import { isOfContainer } from "./files/contained.ts";
+import { isRefusedContainer } from "./files/contained.ts";
 import type { Cargo } from "./files/parcels.ts";
 import { headOf } from "./head.ts";
 import { launchNews, planNews } from "./launch-news.ts";
@@ -31,6 +31,7 @@ import { findLive, getCluster } from "./store.ts";
 import { isAboutToGo, submitJob } from "./submit.ts";
 import { toHandle } from "./view.ts";
 import { undo, untilReached } from "./wait.ts";
+import { takeBack } from "./want.ts";
 
 type Input = InputOf<typeof rows.launch>;
 
@@ -80,12 +81,23 @@ async function handIn(
     const job = await submitJob(ctx, up, task, given, call);
     return { job_id: job?.id ?? null, handle: toHandle(up) };
   } catch (error) {
-    if (claimed.wish.isNew && isOfContainer(error) && !(await hasJobs(ctx, up, call)))
-      // Hooks would run outside of the container.
-      await undo(ctx, up, { because: "its container cannot be made", skipHooks: true });
+    if (claimed.wish.isNew && isRefusedContainer(error)) await undoUnused(ctx, up, call);
     if (!isAboutToGo(error)) throw error;
     return untilDecided(ctx, up, error.message, call);
   }
+}
+
+/** Removes a cluster whose container cannot be made, unless it has jobs of others. */
+async function undoUnused(ctx: Context, cluster: Cluster, call: Call): Promise<void> {
+  if (await hasJobs(ctx, cluster, call)) return;
+  // Hooks would run outside of the container.
+  const desire = { because: "its container cannot be made", skipHooks: true };
+  await undo(ctx, cluster, desire, async () => {
+    // A job may have been accepted before others could see that.
+    if (!(await hasJobs(ctx, cluster, call))) return;
+    const cause = { because: "it has jobs of others" };
+    await ctx.batch((tx) => takeBack(tx, { ...cluster, wanted: "GONE" }, cause));
+  });
 }
 
 /** Whether others may have given a cluster something to do. */

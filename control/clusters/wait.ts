@@ -12,7 +12,7 @@ import { openHookHints } from "./hooks/hint.ts";
 import { provisionLogOf, remark } from "./provision-log.ts";
 import { type Cluster, clusterKey, type Wanted, type Wish } from "./schema.ts";
 import { getCluster } from "./store.ts";
-import { type Desire, wake, want, wantCluster } from "./want.ts";
+import { type Desire, wake, wantCluster } from "./want.ts";
 
 export interface ReachOptions {
   /** Goes on although an attempt failed. */
@@ -162,12 +162,14 @@ export async function untilSettled(ctx: Ground, cluster: Cluster, call: Call): P
   await call.note(null);
 }
 
-/** Takes down what a failed launch had begun. */
+/** Takes down what a failed launch had begun; `look` comes once that is written, and before it begins. */
 export async function undo(
   ctx: Context,
   { id, name }: Pick<Cluster, "id" | "name">,
   desire: Omit<Desire, "wanted">,
+  look = async () => {},
 ): Promise<void> {
   await remark(ctx, id, `cluster ${name} is removed: ${desire.because}`);
-  await want(ctx, id, { ...desire, wanted: "GONE" });
+  await ctx.batch((tx) => wantCluster(tx, id, { ...desire, wanted: "GONE" }));
+  await look().finally(() => wake(ctx, id));
 }

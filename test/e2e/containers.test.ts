@@ -74,15 +74,26 @@ test("a cluster runs in an image, from its launch to its removal", {
     },
   );
 
-  await t.test("a launch whose image cannot be pulled leaves no cluster", async () => {
-    const nowhere = { resources: { image_id: "docker:127.0.0.1:1/none" } };
-    writeFileSync(join(folder, "nowhere.yaml"), aTask("true", nowhere));
-    const launch = ["launch", "-y", "-c", "nowhere", join(folder, "nowhere.yaml")];
-    const { code, stderr } = await control.cli(...launch);
-    assert.notEqual(code, 0);
-    assert.match(stderr, /image 127\.0\.0\.1:1\/none: docker says: .*connection refused/);
-    await clusterOf(control, "nowhere").untilStatus(undefined);
-  });
+  await t.test(
+    "a registry that is away keeps a new cluster, a wrong option removes it",
+    async () => {
+      const launch = async (name: string, more: object) => {
+        writeFileSync(join(folder, `${name}.yaml`), aTask("true", more));
+        return control.cli("launch", "-y", "-c", name, join(folder, `${name}.yaml`));
+      };
+      const away = await launch("away", { resources: { image_id: "docker:127.0.0.1:1/none" } });
+      assert.notEqual(away.code, 0);
+      assert.match(away.stderr, /image 127\.0\.0\.1:1\/none: docker says: .*connection refused/);
+      await clusterOf(control, "away").down();
+
+      const resources = { image_id: "docker:lab/busy:1" };
+      const config = { docker: { run_options: ["--no-such-option"] } };
+      const wrong = await launch("wrong", { resources, config });
+      assert.notEqual(wrong.code, 0);
+      assert.match(wrong.stderr, /options are invalid.*no-such-option/);
+      await clusterOf(control, "wrong").untilStatus(undefined);
+    },
+  );
 
   await t.test("a removal leaves no container, though an agent was killed", async () => {
     for (const home of listNodeHomes(control.home)) kill(findAgent(home) ?? 0);

@@ -93,6 +93,12 @@ function counted(bound: Bound<Rows>, node: FakeNode, calls: string[]): Bound<Row
 
 const notHere = (): never => fail("NotImplementedError", "a fake agent has no ranks");
 
+/** What comes of images that are not there. */
+const imageProblems: Readonly<Record<string, { type: string; message: string }>> = {
+  "lab/none": { type: "NotFoundError", message: "there is no such image" },
+  "lab/busy": { type: "RuntimeError", message: "503 Service Unavailable" },
+};
+
 function bind(node: FakeNode, changes: Changes): Bound<Rows> {
   const health = () => ({
     version: "0",
@@ -120,9 +126,8 @@ function bind(node: FakeNode, changes: Changes): Bound<Rows> {
     listMounts: () => [],
     putContainer(order) {
       node.container = order;
-      const problem = { type: "NotFoundError", message: "there is no such image" };
-      const isThere = order.image !== "lab/none";
-      const news = [isThere ? { done: `${order.image} is there` } : { problem }];
+      const problem = imageProblems[order.image];
+      const news = [problem ? { problem } : { done: `${order.image} is there` }];
       return toJsonLines(Readable.from(news));
     },
     renewLease(renewal) {

@@ -1,4 +1,4 @@
-import { AppError, fail, isErrorType } from "../../../common/errors.ts";
+import { AppError, type ErrorType, fail, isErrorType } from "../../../common/errors.ts";
 import { envNames } from "../../../common/product.ts";
 import {
   ContainerNews,
@@ -63,9 +63,19 @@ function errorOf(image: string, { type, message }: { type: string; message: stri
   return new AppError(known, `image ${image}: ${message}`, { image });
 }
 
-/** Whether a node could not have its container, however often it were asked. */
-export const isOfContainer = (error: unknown): boolean =>
-  error instanceof AppError && error.details["image"] !== undefined;
+/** The image or its options are refused; any other trouble of a node or a registry may pass. */
+const refusals: readonly string[] = [
+  "NotFoundError",
+  "PermissionDeniedError",
+  "NotSupportedError",
+  "ValueError",
+] satisfies ErrorType[];
+
+/** Whether a node refuses to make its container, however often it is asked. */
+export const isRefusedContainer = (error: unknown): boolean =>
+  error instanceof AppError &&
+  error.details["image"] !== undefined &&
+  refusals.includes(error.type);
 
 /** User, password and server of a registry: all are there, or none is. */
 export function loginOf(task: Task): RegistryLogin | null {

@@ -18,3 +18,36 @@ test("a cluster whose image cannot be had is removed, and no hook runs outside o
   const [lifecycle] = await listLifecycles(world.ctx.db, id);
   assert.equal(lifecycle?.skipsHooks, true);
 });
+
+test("a cluster stays where its registry is busy", async (t) => {
+  const world = await testWorld(t);
+  const busy = task.replace("lab/none", "lab/busy");
+
+  await assert.rejects(world.run(rows.launch, { cluster_name: "demo", task: busy }), /503/);
+
+  const { status, wanted } = await world.cluster("demo");
+  assert.deepEqual([status, wanted], ["UP", "UP"]);
+});
+
+test("a cluster stays that was given a job just before its removal was written", async (t) => {
+  const world = await testWorld(t);
+  const { agent } = world.ctx;
+  const looks: number[] = [];
+  const listed = (input: unknown, call: () => Promise<unknown>) => {
+    const isLook = JSON.stringify(input) === '{"limit":1}';
+    return isLook && looks.push(1) === 2 ? Promise.resolve([{ id: 1 }]) : call();
+  };
+  const spied: typeof agent = (cluster, rank) => {
+    const own = agent(cluster, rank);
+    const call = (row: unknown, input: unknown, options: unknown) =>
+      listed(input, () => own.call(row as never, input as never, options as never));
+    return { ...own, call: call as typeof own.call };
+  };
+  Object.assign(world.ctx, { agent: spied });
+
+  await assert.rejects(world.run(rows.launch, { cluster_name: "demo", task }), refusal);
+
+  const { status, wanted, skipHooks, wantedBecause } = await world.cluster("demo");
+  assert.deepEqual([status, wanted, skipHooks], ["UP", "UP", false]);
+  assert.equal(wantedBecause, "it has jobs of others");
+});
