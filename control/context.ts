@@ -51,6 +51,8 @@ export interface Context extends Ground {
 /** What a row's pass does beside the others. */
 export interface Doing {
   readonly what: string;
+  /** Whose turn it takes. */
+  readonly lane: string;
   /** How long it has done that, or waited for its turn. */
   readonly forMs: number;
   readonly isWaiting: boolean;

@@ -62,7 +62,7 @@ async function explainCluster(
       hook,
       doingOf(ctx, "cluster", id),
       problem === null ? "" : `failed: ${problem.message}`,
-      (status === "INIT" && (await pendingOf(ctx, id))) || "",
+      (status === "INIT" && (await pendingOf(ctx, cluster))) || "",
       (await findSpent(ctx, cluster.workspace)) ?? "",
       ...(status === "UP" ? await listWaits(ctx, cluster, jobsAtMost, signal) : []),
     ].filter((text) => text !== ""),

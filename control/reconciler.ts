@@ -57,7 +57,7 @@ interface Row {
   retry: NodeJS.Timeout | undefined;
   /** Those who wait for the next pass to be over. */
   waiting: (() => void)[];
-  doing?: { what: string; since: number; isWaiting: boolean } | undefined;
+  doing?: (Omit<Doing, "forMs"> & { since: number }) | undefined;
   /** Looks whether the step that is under way is still wanted. */
   recheck?: (() => void) | undefined;
 }
@@ -183,16 +183,17 @@ export function startReconciler(ctx: Context, reconciler: Reconciler): Reconcili
     row.recheck = () => void recheck(step, ending);
     // The wish may have come between two steps.
     if (row.hasNewWish) row.recheck();
-    row.doing = { what: step.what, since: performance.now(), isWaiting: true };
+    const { what, lane } = step;
+    row.doing = { what, lane, since: performance.now(), isWaiting: true };
     const begin = () => {
-      row.doing = { what: step.what, since: performance.now(), isWaiting: false };
+      row.doing = { what, lane, since: performance.now(), isWaiting: false };
       return step.run(ending.signal);
     };
     active -= 1;
     retries -= retry;
     take();
     try {
-      return await lanes.run(step.lane, step.user, begin, ending.signal);
+      return await lanes.run(lane, step.user, begin, ending.signal);
     } catch (error) {
       throw ending.signal.reason === obsolete ? obsolete : error;
     } finally {

@@ -15,7 +15,7 @@ import { checkFiles, readCargo } from "./files/cargo.ts";
 import { listOpen } from "./lifecycles/store.ts";
 import { openJobLog } from "./logs.ts";
 import { addNewCluster, newCluster } from "./new-cluster.ts";
-import { tellsPending } from "./planning.ts";
+import { makingLane, tellsPending } from "./planning.ts";
 import type { Asked, Cluster, MadeFor } from "./schema.ts";
 import { findCluster } from "./store.ts";
 import { submitJob } from "./submit.ts";
@@ -83,12 +83,17 @@ export async function lossOf(
 }
 
 /** Why a cluster that is not up waits for a machine or has failed for now; undefined where it is being made. */
-export async function delayOf(ctx: Ground, { id, problem }: Cluster): Promise<string | undefined> {
-  return problem?.message ?? pendingOf(ctx, id);
+export async function delayOf(ctx: Context, cluster: Cluster): Promise<string | undefined> {
+  return cluster.problem?.message ?? pendingOf(ctx, cluster);
 }
 
 /** Why a cluster waits for a machine; undefined where it waits for none. */
-export async function pendingOf({ db }: Ground, id: string): Promise<string | undefined> {
+export async function pendingOf(
+  { db, reconciling }: Context,
+  { id, provider }: Pick<Cluster, "id" | "provider">,
+): Promise<string | undefined> {
+  // Nothing is told once a machine is there, until its agent runs.
+  if (reconciling.get("cluster")?.doing(id)?.lane === makingLane({ provider })) return undefined;
   const [last] = await listEvents(db, "cluster", id, { kinds: ["remarks"], limit: 1 });
   return last && tellsPending(last.reason) ? last.reason : undefined;
 }

@@ -120,6 +120,9 @@ function nodesOf(action: Action): string[] {
   return "rank" in action ? [`node ${action.rank}`] : ["the head"];
 }
 
+/** Where steps that make nodes, or bring anything there, have their turn. */
+export const makingLane = ({ provider }: Pick<Cluster, "provider">): string => `${provider} makes`;
+
 /** What is told of a cluster whose nodes wait for machines. */
 export const whyPending = (nodes: string, reason = "no machine yet"): string =>
   `node ${nodes} pending: ${reason}`;

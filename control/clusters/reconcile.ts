@@ -21,6 +21,7 @@ import {
   describeSteps,
   later,
   lost,
+  makingLane,
   type Observed,
   refused,
   type Step,
@@ -123,7 +124,7 @@ async function goOn(
     ? await run(signal)
     : await aside({
         what: describeSteps(steps),
-        lane: names.some(makesNodes) ? `${cluster.provider} makes` : cluster.provider,
+        lane: names.some(makesNodes) ? makingLane(cluster) : cluster.provider,
         ...besides,
         run,
       });

@@ -77,7 +77,7 @@ async function toRecords(
   const reasons = summary ? new Map<string, string>() : await listLastReasons(ctx.db, ids);
   const waiting = clusters.filter(({ status }) => status === "INIT");
   const pending = new Map(
-    await Promise.all(waiting.map(async ({ id }) => [id, await pendingOf(ctx, id)] as const)),
+    await Promise.all(waiting.map(async (one) => [one.id, await pendingOf(ctx, one)] as const)),
   );
   const lifecycles = await listGoingOn(ctx.db, ids, ctx.steadyNow());
   const hooksOf = await openHookView(ctx, clusters);

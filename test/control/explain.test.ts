@@ -43,11 +43,17 @@ test("a cluster that waits for machines says what for, and so does its status", 
   const { id } = await explain(world, "demo");
 
   await remark(world.ctx, id, pending);
-
-  assert.ok((await explain(world, "demo")).doing.includes(pending));
+  const whileMade = await explain(world, "demo");
   const [record] = await world.run(rows.status, { summary_response: true });
-  assert.equal(record?.init_status_reason, pending);
+  assert.match(whileMade.doing.join(), /^creates node 0, for \d+ s$/);
+  assert.notEqual(record?.init_status_reason, pending);
+
+  Object.assign(world.provider, { queues: true, waitsFor: "Slurm job 7: Resources" });
   release();
+  await world.look("demo");
+  assert.ok((await explain(world, "demo")).doing.includes(pending));
+  const [later] = await world.run(rows.status, { summary_response: true });
+  assert.equal(later?.init_status_reason, pending);
 });
 
 test("a cluster whose nodes cannot be deleted says why, how often, and when it is tried again", async (t) => {
