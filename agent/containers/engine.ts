@@ -77,7 +77,7 @@ const troubles: readonly (readonly [RegExp, ErrorType, string])[] = [
 
 function errorOf(name: string, said: string): AppError {
   const [, type = "RuntimeError", what] = troubles.find(([shape]) => shape.test(said)) ?? [];
-  const last = said.split("\n").findLast((line) => line.trim() !== "" && !line.startsWith("Run '"));
+  const last = said.split("\n").findLast((line) => !/^(Run '|Usage:|\s*$)/.test(line));
   const words = `${name} says: ${last?.trim()}`;
   return new AppError(type, what === undefined ? words : `${what} (${words})`);
 }
