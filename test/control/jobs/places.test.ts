@@ -136,6 +136,7 @@ test("a job whose machine is pending keeps no other from its launch, and says wh
   await bed.until(2, ({ waitsFor }) => waitsFor === waiting);
 
   provider.waitsFor = undefined;
+  for (const id of [1, 2]) void bed.world.look((await bed.cluster(id)).name);
   await bed.untilTask(1, "RUNNING");
   await bed.untilTask(2, "RUNNING");
 });

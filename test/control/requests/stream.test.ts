@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import { clusterOperations as clusters } from "../../../contract/operations/clusters.ts";
 import { controlLine } from "../../../control/wire/control-lines.ts";
+import { until } from "../../helpers/agent.ts";
 import { testWorld } from "../../helpers/world.ts";
 
 const demo = { cluster_name: "demo", task: "run: 'true'" };
@@ -15,6 +16,8 @@ async function withLaunch(t: TestContext) {
   const print = (text: string) => world.ctx.requestLogs.append(id, text);
   const ask = async (query = "") =>
     (await world.http("GET", `/api/stream?request_id=${id}${query}`)).text;
+  // Nothing else is told while the node is being made.
+  await until(async () => (await ask("&follow=false")).includes("Cluster demo: ") || undefined);
   return { world, id, release, print, ask };
 }
 
