@@ -30,6 +30,9 @@ export interface CreateOptions {
   readonly onlyAgent?: boolean;
 }
 
+/** What brings a silent agent back, on a node that is there. */
+export const backAgain: CreateOptions = { news: "has a running agent again", onlyAgent: true };
+
 /** Whether an agent runs other code than the one that its provider starts. */
 export const isOutdated = ({ agentBuild }: Provider, { build }: Health): boolean =>
   agentBuild !== undefined && build !== agentBuild;

@@ -1,7 +1,7 @@
 import { AppError } from "../../../common/errors.ts";
 import { agentOperations as api } from "../../../contract/agent-api.ts";
 import type { Context } from "../../context.ts";
-import { create } from "../create.ts";
+import { backAgain, create } from "../create.ts";
 import { fetchHookLogs } from "../hooks/log-pump.ts";
 import { tellHooks } from "../hooks/told.ts";
 import { keepLastLogs } from "../last-logs.ts";
@@ -18,7 +18,6 @@ import { noteSkip, ownLifecycle } from "./wanted.ts";
 
 const fetchLogsMs = 10_000;
 const skipMs = 2_000;
-const backAgain = { news: "has a running agent again", onlyAgent: true };
 
 /** Has the agent of the head back, and of our code where `replaces`; else the hooks are skipped. */
 export const rouse = (ctx: Context, cluster: Cluster, replaces: boolean, signal: AbortSignal) =>

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import { fail } from "../../../common/errors.ts";
 import { clusterOperations as rows } from "../../../contract/operations/clusters.ts";
+import { act } from "../../../control/clusters/act.ts";
 import { testWorld } from "../../helpers/world.ts";
 
 const minute = 60_000;
@@ -176,4 +177,19 @@ test("a cluster on which there is always something to do fails its launch", asyn
     type: "CloudError",
     message: /^cluster demo does not become stable/,
   });
+});
+
+test("a node that is lost while its agent is brought back is not made again for that", async (t) => {
+  const world = await testWorld(t);
+  await world.run(rows.launch, { cluster_name: "demo", task: "{}" });
+  const cluster = await world.cluster("demo");
+  await world.provider.lose(cluster.id, 0);
+  const { signal } = new AbortController();
+
+  await act(
+    { ctx: world.ctx, cluster, nodes: [], looksAgain: true, signal },
+    { do: "revive", rank: 0 },
+  );
+
+  assert.deepEqual(world.provider.calls, ["create 0"]);
 });
