@@ -77,7 +77,7 @@ async function textOf(
   bytesAtMost: number,
   name: string,
 ): Promise<string> {
-  // What says how long it is takes half as long to read at once.
+  // Read at once, an answer of known length takes half as long.
   if (Number(headers["content-length"]) <= bytesAtMost) return body.text();
   const chunks: Buffer[] = [];
   let size = 0;

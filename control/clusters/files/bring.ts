@@ -21,7 +21,8 @@ export async function bringFiles(
   ranks: readonly number[],
   signal: AbortSignal,
 ): Promise<typeof lost | undefined> {
-  if ((await listParcels(ctx.db, ctx.seal, cluster.id)).length === 0) return undefined;
+  const parcels = await listParcels(ctx.db, ctx.seal, cluster.id);
+  if (parcels.length === 0) return undefined;
   const over = new AbortController();
   const whileWanted = AbortSignal.any([signal, over.signal]);
   const isLeft = async () => (await findCluster(ctx.db, cluster.id))?.wanted !== "UP" || undefined;
@@ -30,7 +31,7 @@ export async function bringFiles(
     () => {},
   );
   try {
-    await bringAll(ctx, cluster, ranks, whileWanted);
+    await bringAll(ctx, cluster, ranks, parcels, whileWanted);
   } catch (error) {
     if (!over.signal.aborted) throw error;
     return lost;
@@ -46,14 +47,12 @@ async function bringAll(
   ctx: Context,
   cluster: Cluster,
   ranks: readonly number[],
+  parcels: readonly KeptParcel[],
   signal: AbortSignal,
 ): Promise<void> {
-  for (let brought: KeptParcel[] = []; ; ) {
-    const parcels = await listParcels(ctx.db, ctx.seal, cluster.id);
-    if (isDeepStrictEqual(parcels, brought)) return;
-    for (const parcel of parcels) await bring(ctx, cluster, ranks, parcel, signal);
-    brought = parcels;
-  }
+  for (const parcel of parcels) await bring(ctx, cluster, ranks, parcel, signal);
+  const now = await listParcels(ctx.db, ctx.seal, cluster.id);
+  if (!isDeepStrictEqual(now, parcels)) await bringAll(ctx, cluster, ranks, now, signal);
 }
 
 /** What never arrived anywhere holds up no repair; whoever sent it was told why. */
