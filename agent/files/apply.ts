@@ -41,7 +41,7 @@ function countUses(files: readonly FileEntry[]): Map<string, number> {
 
 async function makeFolder(there: string): Promise<void> {
   const stats = await findStats(there);
-  // Whoever put a link to a folder there wants the files behind it.
+  // A link to a folder stands for the files behind it.
   if (stats !== undefined && !(await isFolder(there))) await unlink(there);
   await mkdir(there, { recursive: true });
 }

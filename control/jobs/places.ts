@@ -73,7 +73,7 @@ export const placesAfter = (to: JobTask["status"]): TaskChange =>
 export const freesPlace = ({ launchingAt }: JobTask, to: JobTask["status"]): boolean =>
   to === "CANCELLED" || (launchingAt !== null && to !== "STARTING");
 
-/** How many more jobs may be under way, or tasks be launched, whoever is queued. */
+/** How many more jobs may be under way, or tasks be launched, regardless of the queues. */
 const roomIn: Readonly<Record<Queued, (ctx: Ground, db: Queries) => Promise<number>>> = {
   job: async ({ config }, db) => config.managedJobsAtMost - (await countBegun(db)),
   launch: async ({ config }, db) => config.jobLaunchesAtOnce - (await countLaunching(db)),
@@ -100,7 +100,7 @@ async function enqueue(ctx: Ground, tx: Connection, task: JobTask, queue: Queued
   await addEvent(tx, { noun: "managed_job", id: task.id, reason: waitsFor, at: ctx.now() });
 }
 
-/** Whether one more task may be launched now, whoever is queued. */
+/** Whether one more task may be launched now, regardless of the queues. */
 export const hasRoomToLaunch = async (ctx: Ground, tx: Connection): Promise<boolean> =>
   (await roomIn.launch(ctx, tx)) > 0;
 

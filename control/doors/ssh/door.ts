@@ -13,7 +13,7 @@ export const openChannelDoor = (open: () => Promise<Duplex>): Dispatcher =>
   ) => {
     open().then(
       (channel) => done(null, channel),
-      // To whoever calls an agent that is one thing: it cannot be reached.
+      // Callers of an agent are told one thing: it cannot be reached.
       (cause: Error) => done(new Error(cause.message, { cause }), null),
     );
   }) as never);

@@ -16,7 +16,7 @@ const leastNode = 24;
 const hashLength = 16;
 const quickMs = 15_000;
 const uploadMs = 10 * 60_000;
-/** An upload whose stream breaks is sent again, so often in all. */
+/** How often an upload is sent at most, where its stream breaks. */
 const uploadsAtMost = 3;
 const brokenPauseMs = 500;
 

@@ -66,9 +66,9 @@ export async function untilBegun(
   withinMs: number,
   signal: AbortSignal,
 ): Promise<Pod> {
-  const endsAt = Date.now() + withinMs;
+  const endsAt = performance.now() + withinMs;
   let last = pod;
-  while (Date.now() < endsAt) {
+  while (performance.now() < endsAt) {
     last = await untilMoved(pods, last, warningMs, signal);
     if (!isPending(last)) break;
     const { lacks, isWarned } = await lookAtPending(pods.api, last, signal);

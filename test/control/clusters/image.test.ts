@@ -8,7 +8,7 @@ import { hooked } from "./hooked-cluster.ts";
 const task = `${hooked}resources: {image_id: "docker:lab/none"}`;
 const refusal = { type: "NotFoundError", message: "image lab/none: there is no such image" };
 
-test("a cluster whose image cannot be had is removed, and no hook runs outside of it", async (t) => {
+test("a cluster whose image is refused is removed, and no hook runs outside of it", async (t) => {
   const world = await testWorld(t);
 
   await assert.rejects(world.run(rows.launch, { cluster_name: "demo", task }), refusal);
