@@ -89,6 +89,10 @@ export const JobSubmission = z.object({
 });
 export type JobSubmission = z.output<typeof JobSubmission>;
 
+/** Whether a job has neither a setup nor a run. */
+export const runsNothing = ({ setup, run }: Pick<JobSubmission, "setup" | "run">): boolean =>
+  setup === null && run === null;
+
 /** One rank of a job as the head sees it. */
 export const JobPart = z.object({
   rank: z.int().min(0),

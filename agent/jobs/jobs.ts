@@ -1,6 +1,11 @@
 import { fail } from "../../common/errors.ts";
 import { readBootId } from "../../common/process-tree.ts";
-import type { Job, JobSubmission, PartSpec } from "../../contract/agent-shapes.ts";
+import {
+  type Job,
+  type JobSubmission,
+  type PartSpec,
+  runsNothing,
+} from "../../contract/agent-shapes.ts";
 import { jobMachine } from "../../contract/statuses.ts";
 import { type Agent, keys } from "../context.ts";
 import { jobVariables } from "../environment.ts";
@@ -36,7 +41,8 @@ export function submitJob(agent: Agent, submission: JobSubmission): JobRow {
   const { journal, log } = agent;
   const known = findSubmitted(journal, submission.submissionId);
   if (known !== undefined) return known;
-  refuseWhileLeaving(agent);
+  // One that runs nothing only takes its submission's id.
+  if (!runsNothing(submission)) refuseWhileLeaving(agent);
   const node = getNode(journal);
   if (node.rank !== headRank) fail("ConflictError", "jobs are submitted to the head, rank 0");
   checkFits(submission, node);

@@ -200,6 +200,21 @@ export async function submitManaged(
   return submitJob(ctx, cluster, task, more, call);
 }
 
+/**
+ * What became of a submission that was not answered. Where nothing of it has arrived, a job that runs nothing takes
+ * its id, so that it starts nothing when it arrives later.
+ */
+export async function occupySubmission(
+  ctx: Context,
+  cluster: Cluster,
+  { submissionId, user, name }: Pick<ManagedJob, "submissionId"> & Pick<Cluster, "user" | "name">,
+  options: { readonly signal: AbortSignal; readonly timeoutMs: number },
+): Promise<Job> {
+  const nothing = { setup: null, run: null, env: {}, demand: { cpus: 0, accelerators: 0 } };
+  const of = { submissionId, name, userId: user.id, userName: user.name };
+  return ctx.agent(cluster, 0).call(api.submit, { ...of, ...nothing }, options);
+}
+
 /** Which job's log, and how much of it. */
 interface ManagedLog {
   readonly jobId: number;

@@ -1,6 +1,11 @@
 import { AppError } from "../../common/errors.ts";
 import { agentOperations } from "../../contract/agent-api.ts";
-import type { Job, JobSidecar, Limits } from "../../contract/agent-shapes.ts";
+import {
+  type Job,
+  type JobSidecar,
+  type Limits,
+  runsNothing,
+} from "../../contract/agent-shapes.ts";
 import type { Task } from "../../contract/task.ts";
 import type { Call } from "../bind.ts";
 import type { Context } from "../context.ts";
@@ -52,11 +57,10 @@ export async function submitJob(
   const isOfJob = cluster.madeFor?.noun === "managed_job";
   const lastJobId = isOfJob ? 0 : await findLastJobId(ctx, cluster);
   const submission = { ...submissionOf(ctx, cluster, task, given, call), lastJobId };
-  const hasNothing = submission.setup === null && submission.run === null;
   const { bootsImages } = ctx.provider(cluster.provider);
   const containers = bootsImages ? [] : containerCargo(cluster, task, given);
   await bringToAll(ctx, cluster, [...cargoes, ...containers], call);
-  if (hasNothing) return undefined;
+  if (runsNothing(submission)) return undefined;
   const options = { signal: call.signal };
   const job = await headOf(ctx, cluster).call(agentOperations.submit, submission, options);
   call.print(`Job submitted, ID: ${job.id}\n`);

@@ -1,7 +1,8 @@
 import { AppError } from "../../common/errors.ts";
 import { agentOperations as api } from "../../contract/agent-api.ts";
+import type { Job } from "../../contract/agent-shapes.ts";
 import { jobMachine } from "../../contract/statuses.ts";
-import { findManagedJob, wantGone } from "../clusters/managed.ts";
+import { findManagedJob, occupySubmission, wantGone } from "../clusters/managed.ts";
 import type { Cluster } from "../clusters/schema.ts";
 import type { Context } from "../context.ts";
 import { tellWait } from "./move.ts";
@@ -46,9 +47,9 @@ async function leaveWorker(
   const head = ctx.agent(cluster, 0);
   const options = { signal, timeoutMs: patienceMs };
   try {
-    const active = await head.call(api.listJobs, { active: "true" }, options);
-    const job = active.find(({ submissionId }) => submissionId === submissionOf(task));
-    const ended = job && (await head.call(api.cancelJob, { id: job.id }, options));
+    const job = await findOnWorker(ctx, task, cluster, options);
+    const isLive = job !== undefined && !jobMachine.isFinal(job.status);
+    const ended = isLive ? await head.call(api.cancelJob, { id: job.id }, options) : job;
     // Ranks on other nodes may take longer.
     if (ended !== undefined && !jobMachine.isFinal(ended.status)) return false;
   } catch (error) {
@@ -61,6 +62,21 @@ async function leaveWorker(
   if (task.clusterJob !== null) await fetchLog(ctx, task, cluster, signal);
   await ctx.jobLogs.drop(task);
   return true;
+}
+
+/** What a worker has of an attempt; the answer to its submission may have been lost, or it may still be on its way. */
+async function findOnWorker(
+  ctx: Context,
+  task: JobTask,
+  cluster: Cluster,
+  options: { readonly signal: AbortSignal; readonly timeoutMs: number },
+): Promise<Job | undefined> {
+  const submissionId = submissionOf(task);
+  const { user, name: jobName } = task.job;
+  if (task.clusterJob === null)
+    return occupySubmission(ctx, cluster, { submissionId, user, name: jobName }, options);
+  const active = await ctx.agent(cluster, 0).call(api.listJobs, { active: "true" }, options);
+  return active.find((job) => job.submissionId === submissionId);
 }
 
 /** A node that does not answer, or sends nothing any more, does not hold its own removal up. */

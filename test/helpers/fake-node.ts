@@ -1,14 +1,15 @@
 import type { Changes } from "../../common/changes.ts";
 import { fail } from "../../common/errors.ts";
 import type { Growth } from "../../common/log-growth.ts";
-import type {
-  AgentEvent,
-  Autostop,
-  Idle,
-  Job,
-  JobSubmission,
-  LeaseRenewal,
-  NodeSettings,
+import {
+  type AgentEvent,
+  type Autostop,
+  type Idle,
+  type Job,
+  type JobSubmission,
+  type LeaseRenewal,
+  type NodeSettings,
+  runsNothing,
 } from "../../contract/agent-shapes.ts";
 import type { ContainerOrder } from "../../contract/containers-api.ts";
 import type { VolumeSource } from "../../contract/files-api.ts";
@@ -109,13 +110,13 @@ export function addJob(node: FakeNode, changes: Changes, submission: JobSubmissi
   const known = node.jobs.find(({ submissionId }) => submissionId === submission.submissionId);
   if (known !== undefined) return known;
   const open = node.lifecycles.find(({ endedAt }) => endedAt === null);
-  if (open !== undefined)
+  if (open !== undefined && !runsNothing(submission))
     fail("ConflictError", `the node is about to leave (${open.because})`, { lifecycle: open.id });
   const id = Math.max(node.jobs.length, submission.lastJobId) + 1;
   const { submissionId, name, userId, userName, nodes, resources, metadata } = submission;
   const job: FakeJob = {
     ...{ id, submissionId, name, userId, userName, nodes, resources, metadata },
-    status: "RUNNING",
+    status: runsNothing(submission) ? "SUCCEEDED" : "RUNNING",
     reason: null,
     exitCode: null,
     submittedAt: 1_000,

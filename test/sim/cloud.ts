@@ -125,7 +125,7 @@ export function openCloud(network: Network, watcher: Watcher): Cloud {
 
   function handedIn(machine: Machine, result: unknown): void {
     const job = machine.node.jobs.find(({ id }) => id === (result as { id: number }).id);
-    if (job === undefined || job.text !== "") return;
+    if (job === undefined || job.text !== "" || isOver(job.status)) return;
     run(clock, machine, job);
     const clusterId = clusterOf(machine.node.id);
     const others = [...Array(job.nodes).keys()].map((rank) => of(clusterId, rank));

@@ -5,7 +5,8 @@ import { superviseWork } from "../../../agent/jobs/supervisor.ts";
 import { beginPreemption, getLifecycle } from "../../../agent/lifecycles/lifecycles.ts";
 import { noShowMs } from "../../../agent/lifecycles/time.ts";
 import type { Lifecycle } from "../../../contract/lifecycle-shapes.ts";
-import { eventsOf, startAgent, until } from "../../helpers/agent.ts";
+import { jobMachine } from "../../../contract/statuses.ts";
+import { aSubmission, eventsOf, startAgent, until } from "../../helpers/agent.ts";
 import { aWorld } from "../world.ts";
 import {
   aHook,
@@ -40,6 +41,24 @@ test("jobs go on while hooks run; then they get TERM, and their reason says why"
   assert.deepEqual([status, reason], ["CANCELLED", "the cluster was stopped (stop by ann)"]);
   assert.match(await agent.log(job.id), /saw TERM\n/);
   assert.deepEqual(processesOf(agent), []);
+});
+
+test("one that runs nothing takes the id of a submission that is late, also while the node leaves", async (t) => {
+  const agent = await startAgent(t);
+  await putHooks(agent, [aHook("touch ~/in; until [ -e ~/go ]; do sleep 0.05; done")]);
+  await begin(agent, "stop");
+  await untilFile(agent, "in");
+  const submissionId = "late";
+
+  const { id } = await agent.call("submit", aSubmission(null, { submissionId }));
+  const { status } = await agent.call("cancelJob", { id });
+  const late = await agent.call("submit", aSubmission("touch ~/late", { submissionId }));
+  const another = agent.call("submit", aSubmission("touch ~/late"));
+
+  await assert.rejects(another, { name: "ConflictError", message: /^jobs are not accepted/ });
+  assert.deepEqual([late.id, late.status], [id, status]);
+  assert.ok(jobMachine.isFinal(status));
+  letGo(agent);
 });
 
 test("a job that waits in the queue does not begin while the node leaves, but once it stays", async (t) => {

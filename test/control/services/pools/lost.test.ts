@@ -1,13 +1,15 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { agentOperations } from "../../../../contract/agent-api.ts";
 import { jobOperations as jobs } from "../../../../contract/operations/jobs.ts";
 import { findCluster } from "../../../../control/clusters/store.ts";
+import type { JobTask } from "../../../../control/jobs/schema.ts";
 import { nudge } from "../../../../control/reconciler.ts";
 import { hasNoWork } from "../../../../control/services/pools/worker.ts";
 import { handIn } from "../../../../control/services/replicas/launch.ts";
 import { until } from "../../../helpers/agent.ts";
 import { writable } from "../../../helpers/writable.ts";
-import { aPool, withPool } from "./bed.ts";
+import { aPool, type PoolBed, withPool } from "./bed.ts";
 
 test("a worker that is being preempted gets no other job, and is replaced before its machine goes", async (t) => {
   const bed = await withPool(t, aPool("workers: 1"));
@@ -102,19 +104,44 @@ test("a worker whose machine goes before its setup was handed in is lost", async
 test("a job that a worker does not take any more waits for another one", async (t) => {
   const bed = await withPool(t, aPool("workers: 1"));
   const head = await bed.agentOf(1);
-  const { id: clusterId } = await bed.worker(1);
-  await bed.submit("resources: {accelerators: A100:1}\nrun: never");
-  const { id } = await bed.task(1);
-
-  head.preempt("spot machine reclaimed");
-  await writable(bed.world.ctx)
-    .updateTable("job_tasks")
-    .set({ attempt: 1, cluster_id: clusterId, status: "STARTING", queued_at: null })
-    .where("id", "=", id)
-    .execute();
-  await bed.look(1);
+  await onItsWay(bed, "DONE", () => head.preempt("spot machine reclaimed"));
   await bed.until(1, ({ queuedAt }) => queuedAt !== null);
 
   assert.equal((await bed.task(1)).clusterId, null);
-  assert.equal(head.node.jobs.length, 1);
+  assert.ok(!head.node.jobs.some(({ submission }) => submission.run === "never"));
 });
+
+test("a submission that reaches a worker after its job was cancelled starts nothing", async (t) => {
+  const bed = await withPool(t, aPool("workers: 1"));
+  const { ctx } = bed.world;
+  const { id } = await onItsWay(bed, "CANCELLED");
+  await bed.until(1, ({ settledAt }) => settledAt !== null);
+  const cluster = await findCluster(ctx.db, (await bed.worker(1)).id);
+  assert.ok(cluster);
+
+  const late = { submissionId: `${id}-1`, name: "late", userId: "a", userName: "ann" };
+  const more = { setup: null, run: "never", env: {} };
+  const job = await ctx.agent(cluster, 0).call(agentOperations.submit, { ...late, ...more });
+
+  assert.notEqual(job.name, "late");
+  assert.equal(job.status, "SUCCEEDED");
+});
+
+/** A job whose submission is on its way to the first worker; it is looked at after `meanwhile`. */
+async function onItsWay(
+  bed: PoolBed,
+  wanted: JobTask["wanted"],
+  meanwhile = () => {},
+): Promise<JobTask> {
+  await bed.submit("resources: {accelerators: A100:1}\nrun: never");
+  const task = await bed.task(1);
+  const { id: clusterId } = await bed.worker(1);
+  meanwhile();
+  await writable(bed.world.ctx)
+    .updateTable("job_tasks")
+    .set({ attempt: 1, cluster_id: clusterId, status: "STARTING", queued_at: null, wanted })
+    .where("id", "=", task.id)
+    .execute();
+  await bed.look(1);
+  return task;
+}
