@@ -6,6 +6,7 @@ import { connect, createServer, type Socket } from "node:net";
 import { type TestContext, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { findPort } from "../../sidecar/wrap.ts";
+import { until } from "../helpers/agent.ts";
 import { testedArgs } from "../helpers/tested.ts";
 import { bearer, goodKey } from "./bed.ts";
 
@@ -32,7 +33,8 @@ function pour(socket: Socket): void {
 /** Reads so many bytes, and then no more. */
 function sip(socket: Socket, bytes: number): Promise<void> {
   let left = bytes;
-  return new Promise((resolve) => {
+  return new Promise((resolve, reject) => {
+    socket.once("close", () => reject(new Error("a connection was closed")));
     socket.on("data", (piece: Buffer) => {
       left -= piece.length;
       if (left > 0) return;
@@ -53,6 +55,10 @@ async function untilStuck(senders: readonly Socket[]): Promise<void> {
   }
 }
 
+/** Waits for all connections: those that pour hold up the ones that are still being made. */
+const untilAllThere = (upstreams: readonly Socket[]): Promise<true> =>
+  until(() => upstreams.length === count || undefined, 120_000);
+
 const residentMib = (pid: number): number =>
   Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1]) / 1_024;
 
@@ -63,7 +69,10 @@ async function aSlowBed(t: TestContext, serve: (socket: Socket) => void) {
   const port = await findPort();
   const address = upstream.address() as { port: number };
   const where = ["--listen", `127.0.0.1:${port}`, "--upstream", `127.0.0.1:${address.port}`];
-  const args = [...testedArgs("sidecar"), ...where, "--key", goodKey, "--access-log", "off"];
+  // With many connections, this process may take longer than the usual limits.
+  const limits = ["head", "connect", "stalled"].flatMap((name) => [`--${name}-seconds`, "600"]);
+  const more = [...limits, "--key", goodKey, "--access-log", "off"];
+  const args = [...testedArgs("sidecar"), ...where, ...more];
   const sidecar = spawn(process.execPath, args, { stdio: ["ignore", "inherit", "pipe"] });
   const sockets: Socket[] = [];
   t.after(() => {
@@ -107,20 +116,18 @@ async function checkFlat(
 
 test(`${count} clients that hardly read take no more memory with time`, { skip }, async (t) => {
   const upstreams: Socket[] = [];
-  const bed = await aSlowBed(t, (socket) => {
-    upstreams.push(socket);
-    socket.once("data", () => {
-      socket.write(`HTTP/1.1 200 OK\r\nContent-Length: ${endless}\r\n\r\n`);
-      pour(socket);
-    });
-  });
+  const bed = await aSlowBed(t, (socket) => void upstreams.push(socket));
   const idleMib = bed.resident();
   const clients = Array.from({ length: count }, () => {
     const client = bed.open("GET / HTTP/1.1").pause();
     client.write("\r\n");
     return client;
   });
-  while (upstreams.length < count) await sleep(5);
+  await untilAllThere(upstreams);
+  for (const upstream of upstreams) {
+    upstream.write(`HTTP/1.1 200 OK\r\nContent-Length: ${endless}\r\n\r\n`);
+    pour(upstream);
+  }
 
   await checkFlat(t, bed.resident, idleMib, upstreams, clients);
 });
@@ -134,10 +141,10 @@ test(`${count} uploads to an upstream that hardly reads take no more memory with
   const clients = Array.from({ length: count }, () => {
     const client = bed.open("POST / HTTP/1.1");
     client.write(`Content-Length: ${endless}\r\n\r\n`);
-    pour(client);
     return client;
   });
-  while (upstreams.length < count) await sleep(5);
+  await untilAllThere(upstreams);
+  for (const client of clients) pour(client);
 
   await checkFlat(t, bed.resident, idleMib, clients, upstreams);
 });
