@@ -101,14 +101,13 @@ test("clusters on a Slurm behind a login node, as a user without rights", {
   });
 });
 
-test("of two sites, the second has what the first refuses, and both keep their clusters", {
+test("of two sites, the second has what the first refuses or is away for, and both keep their clusters", {
   skip: whyNoSlurm() || whyNoHosts(),
   timeout: 300_000,
 }, async (t) => {
   const here = await startSlurm(t);
   const { slurm: lab, control } = await startBehindLogin(t, here);
-  const names = ["one", "two"] as const;
-  const [one, two] = names.map((name) => clusterOf(control, name));
+  const [one, two, three] = ["one", "two", "three"].map((name) => clusterOf(control, name));
   const jobsOf = (slurm: SlurmLab) => slurm.run("squeue", "--noheader", "--format=%u");
 
   await one?.launch(aTask("true"));
@@ -131,7 +130,13 @@ test("of two sites, the second has what the first refuses, and both keep their c
       ["lab", null],
     ],
   );
-  for (const cluster of [one, two]) await cluster?.down();
+  await here.run("scontrol", "update", "partitionname=low", "allowaccounts=ALL");
+  await here.run("scontrol", "shutdown", "slurmctld");
+  await three?.launch(aTask("true"));
+  assert.equal(await jobsOf(lab), "ana\nana");
+  await here.run("slurmctld");
+
+  for (const cluster of [one, two, three]) await cluster?.down();
   for (const slurm of [here, lab])
     await until(async () => (await jobsOf(slurm)) === "" || undefined);
 });

@@ -4,24 +4,34 @@ import { product } from "../../../common/product.ts";
 
 const upper = product.word.toUpperCase();
 
+/** What `submitScript` adds to the complaint of a Slurm that does not answer, if no job of the cluster can be there. */
+export const unsubmitted = "; nothing was submitted";
+
 /**
  * Submits the job $2 of the cluster with the folder $1, unless it has one, even one that ends: it may be requeued. $3 is
  * the build and the command of the agent, $4 and $5 are the scripts below, and the rest is for sbatch(1). The lock holds
  * while another submission is still under way, even one of a control plane that was killed.
+ *
+ * The file \`batch\` is written under the lock and before sbatch(1), so a folder without it says that nothing was ever
+ * submitted, by any control plane. The folder is removed then where Slurm does not answer.
  */
 export const submitScript = `
 set -euo pipefail
 umask 077
-# Leaves no folder behind where Slurm does not answer.
-squeue --me --noheader > /dev/null
 mkdir -p "$1"
 cd "$1"
 exec 9> lock
 flock --timeout 60 9
+if ! jobs=$(squeue --me --noheader --format=%j 2> said); then
+  said=$(tail -n 1 said)
+  [ -e batch ] || { rm -rf "$1"; said+="${unsubmitted}"; }
+  echo "\${said#*error: }" >&2
+  exit 1
+fi
+rm said
 printf '%s\\n' "$3" > program.new
 mv program.new program
 [ -s key ] || { head --bytes=32 /dev/urandom | base64 > key.new; mv key.new key; }
-jobs=$(squeue --me --noheader --format=%j)
 if grep -qx "$2" <<< "$jobs"; then exit 0; fi
 printf '%s' "$4" > batch
 printf '%s' "$5" > node
@@ -32,6 +42,9 @@ kept=()
 for one in HOME PATH LANG USER SHELL LD_LIBRARY_PATH SLURM_CONF; do kept+=(\${!one+"$one=\${!one}"}); done
 env -i "\${kept[@]}" sbatch --parsable --job-name="$name" "$@" > job.new
 mv job.new job`;
+
+/** Succeeds where nothing was ever submitted for the cluster with the folder $1, and the file system is there. */
+export const newScript = '[ -d "${1%/*}" ] && [ ! -e "$1/batch" ]';
 
 /** Removes the folder $1 of a cluster for which no job was submitted, named $2. */
 export const forgetScript = `

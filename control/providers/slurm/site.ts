@@ -19,12 +19,14 @@ import {
   endScript,
   forgetScript,
   machinesScript,
+  newScript,
   nodeScript,
   nodesScript,
   outlookScript,
   queueScript,
   stepScript,
   submitScript,
+  unsubmitted,
 } from "./scripts.ts";
 
 /** A Slurm cluster that control may use. */
@@ -48,7 +50,14 @@ export const agentBuild = buildOf("agent");
 
 export type OpenSite = ReturnType<typeof openSite>;
 
-/** The duties of a cloud at one site: a cluster is a job of its own, whose nodes live and die together. */
+/**
+ * The duties of a cloud at one site: a cluster is a job of its own, whose nodes live and die together.
+ *
+ * A cluster never has two allocations. A site that goes away after it was chosen is passed over only if its login node
+ * itself says that nothing was submitted for the cluster (`submitScript`). After any other failure a job may be there:
+ * the cluster stays at the site. Once that answers, the job is found by its name, and is used, or is cancelled
+ * if the cluster is not wanted any more.
+ */
 export function openSite({ name, login, forwards, scratch, controlId }: Site) {
   const queue = cached(queueMs, async () => readQueue(await login.run(queueScript, []), controlId));
   const nodes = cached(nodesMs, async () => readNodes(await login.run(nodesScript, [])));
@@ -88,6 +97,11 @@ export function openSite({ name, login, forwards, scratch, controlId }: Site) {
     await login
       .run(submitScript, [own, jobNameOf(cluster), ...scripts, ...options, ...batch])
       .catch(async (error: unknown) => {
+        if (isUnsubmitted(error)) {
+          ended.add(cluster.id);
+          nodes.forget();
+          throw new AppError("ResourcesUnavailableError", error.message, passedOver, error);
+        }
         if (!refuses(error)) throw error;
         // What is left of it does no harm.
         await login.run(forgetScript, [own, jobNameOf(cluster)], signal).catch(() => {});
@@ -117,8 +131,17 @@ export function openSite({ name, login, forwards, scratch, controlId }: Site) {
   const find = async (clusterId: string): Promise<Allocation | undefined> =>
     ended.has(clusterId) ? undefined : (await queue.read()).get(clusterId);
 
+  /** Whether the login node says that nothing was ever submitted for a cluster, which Slurm itself need not say then. */
+  const isNew = async (id: string): Promise<boolean> =>
+    login.run(newScript, [await folderOf(id)]).then(
+      () => true,
+      () => false,
+    );
+
   async function list({ id, nodes: count }: ClusterRef): Promise<NodeState[]> {
-    const job = await find(id);
+    const job = await find(id).catch(async (error: unknown) => {
+      if (prepared.has(id) || !(await isNew(id))) throw error;
+    });
     if (job === undefined) return [];
     const state = stateOf(job);
     const { addresses } = await nodes.read();
@@ -198,6 +221,12 @@ export function openSite({ name, login, forwards, scratch, controlId }: Site) {
     },
   };
 }
+
+const passedOver = { refusal: "capacity" };
+
+/** Whether a site is away and has nothing of the cluster, which goes elsewhere then. */
+const isUnsubmitted = (error: unknown): error is AppError =>
+  error instanceof AppError && error.message.endsWith(unsubmitted);
 
 /** Whether Slurm does not take a job, which is tried at another offer then. */
 const refuses = (error: unknown): error is AppError =>

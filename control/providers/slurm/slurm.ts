@@ -13,12 +13,17 @@ const answerMs = 8_000;
 
 const late = () => new AppError("TimeoutError", `no answer within ${answerMs / 1_000} s`);
 
+/** For so long, offers do not wait for a site that did not answer, if there are others. */
+const silentMs = 30_000;
+
 /** Sites of Slurm as one cloud, which are tried in their order. */
 export function slurmProvider(given: readonly Site[], log: Logger): Provider {
   const sites = given.map(openSite);
   const [only] = sites.length === 1 ? sites : [];
   /** Where clusters were seen, by their ids. */
   const seen = new Map<string, OpenSite>();
+  /** When sites last did not answer. */
+  const silentAt = new Map<string | undefined, number>();
 
   const siteNamed = (region: string | null): OpenSite =>
     sites.find(({ name }) => name === region) ??
@@ -38,6 +43,7 @@ export function slurmProvider(given: readonly Site[], log: Logger): Provider {
     const isSilent = answers.every(({ status }) => status === "rejected");
     return answers.flatMap((answer, at) => {
       if (answer.status === "fulfilled") return answer.value;
+      silentAt.set(asked[at]?.name, performance.now());
       if (isSilent) throw answer.reason;
       log.warn({ err: answer.reason, site: asked[at]?.name }, "a Slurm site does not answer");
       return [];
@@ -63,7 +69,13 @@ export function slurmProvider(given: readonly Site[], log: Logger): Provider {
   async function offers(need: Need) {
     if (need.isSpot || need.mounts || need.container) return [];
     const asked = sites.filter(({ name }) => isAnyWithin(name, need.infra));
-    return answersOf(asked, (site) => site.offers(need));
+    const since = performance.now() - silentMs;
+    const awake = asked.filter(({ name }) => (silentAt.get(name) ?? since) <= since);
+    return answersOf(awake.length > 0 ? awake : asked, async (site) => {
+      // What a site has is remembered for a while; of several, only those are offered that answer now.
+      if (only === undefined) await look(site);
+      return site.offers(need);
+    });
   }
 
   return {

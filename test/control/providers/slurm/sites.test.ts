@@ -1,27 +1,36 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { pino } from "pino";
+import { AppError } from "../../../../common/errors.ts";
 import { readConfig } from "../../../../control/config.ts";
 import type { ClusterRef, Offer } from "../../../../control/providers/provider.ts";
 import {
   endScript,
+  newScript,
   nodesScript,
   queueScript,
   submitScript,
+  unsubmitted,
 } from "../../../../control/providers/slurm/scripts.ts";
 import type { Site } from "../../../../control/providers/slurm/site.ts";
 import { slurmProvider } from "../../../../control/providers/slurm/slurm.ts";
 
 const signal = new AbortController().signal;
 
-/** A site with one node, whose jobs run at once. */
+const complaint = (rest: string) =>
+  new AppError("CloudError", `Slurm: Unable to contact slurm controller${rest}`);
+
+/** A site with one node, whose jobs run at once; where it is mute, the login node alone answers. */
 function aSite(name: string) {
   let nextId = 1;
   const jobs = new Map<string, string>();
-  const site = { name, jobs, isAway: false, calls: [] as string[] };
+  const site = { name, jobs, isAway: false, isMute: false, calls: [] as string[] };
   async function run(script: string, [folder = "", , , , , ...options]: readonly string[]) {
     site.calls.push(script);
     if (site.isAway) throw new Error(`${name} is away`);
+    if (script === newScript && jobs.has(folder)) throw new Error("it has a batch");
+    if (site.isMute && script !== newScript)
+      throw complaint(script === submitScript && !jobs.has(folder) ? unsubmitted : "");
     if (script === nodesScript) return "low*|up|infinite|1|8|64000|(null)\n--\nn1|n1\n";
     if (script === queueScript) return [...jobs.values()].join("\n");
     if (script === endScript) jobs.delete(folder);
@@ -112,6 +121,51 @@ test("a site that is away hides no other, and one that is not configured any mor
   await assert.rejects(providerOf(a, b).destroy("c1-0", signal), { message: /a is away/ });
   await assert.rejects(providerOf(a).offers({}, signal), { message: /a is away/ });
   await assert.rejects(providerOf(a).list(cluster, signal), { message: /no site b; add it/ });
+});
+
+test("a site that went away is not offered beside others, and launches do not wait for it each time", async () => {
+  const [a, b] = [aSite("a"), aSite("b")];
+  const provider = providerOf(a, b);
+  assert.deepEqual(infras(await provider.offers({}, signal)), ["slurm/a/low", "slurm/b/low"]);
+
+  const [offer] = await provider.offers({ infra: "slurm/a" }, signal);
+  assert.ok(offer);
+  a.isMute = true;
+  await assert.rejects(provider.prepare?.(clusterAt("c1", offer), signal) as Promise<void>);
+  assert.deepEqual(infras(await provider.offers({}, signal)), ["slurm/b/low"]);
+  const { length } = a.calls;
+  assert.deepEqual(infras(await provider.offers({}, signal)), ["slurm/b/low"]);
+  assert.equal(a.calls.length, length);
+  await assert.rejects(provider.offers({ infra: "slurm/a" }, signal), { message: /contact/ });
+});
+
+test("a site that is away is passed over where nothing was submitted, and kept where a job may be", async () => {
+  const site = aSite("a");
+  const provider = providerOf(site);
+  const [offer] = await provider.offers({}, signal);
+  assert.ok(offer);
+  const [one, two] = [clusterAt("c1", offer), clusterAt("c2", offer)];
+  await provider.create(two, 0, signal);
+  site.isMute = true;
+
+  // Another control plane, or this one begun anew.
+  const later = providerOf(site);
+  assert.deepEqual(await later.list(one, signal), []);
+  await assert.rejects(later.list(two, signal), { message: /contact slurm controller$/ });
+
+  await assert.rejects(provider.prepare?.(one, signal) as Promise<void>, {
+    type: "ResourcesUnavailableError",
+    details: { refusal: "capacity" },
+  });
+  assert.deepEqual(await provider.list(one, signal), []);
+  await assert.rejects(provider.prepare?.(two, signal) as Promise<void>, {
+    type: "CloudError",
+    message: /contact slurm controller$/,
+  });
+  site.isMute = false;
+  assert.equal((await provider.list(two, signal)).length, 1);
+  await provider.prepare?.(one, signal);
+  assert.equal(site.jobs.size, 2);
 });
 
 test("a task in an image is refused where it names Slurm, with what to do", () => {
