@@ -58,6 +58,10 @@ const rows: Readonly<Record<string, Row>> = {
   "faults and hooks of pods": {
     script: ["kubernetes/run", "test/kubernetes/{faults,hooks}.ts"],
   },
+  "a Slurm without its controller for a minute": {
+    files: ["slurm/faults.ts"],
+    env: { SLURM_AWAY_SECONDS: "65" },
+  },
   "20,000 seeds of the simulation": { program: ["sim/main.ts", "--seeds", "20000", "--jobs", "2"] },
 };
 

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { readdirSync, renameSync } from "node:fs";
+import { readdirSync, readFileSync, renameSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { jobOperations } from "../../contract/operations/jobs.ts";
@@ -9,11 +9,18 @@ import { whyNoSlurm } from "../helpers/slurm.ts";
 import { aTask, startOnSlurm } from "./bed.ts";
 
 const options = { skip: whyNoSlurm(), timeout: 280_000 };
+/** A nightly run keeps slurmctld away for longer. */
+const awaySeconds = Number(process.env["SLURM_AWAY_SECONDS"] ?? 3);
 
 test("what goes wrong in Slurm is told, and costs no job that is well", options, async (t) => {
-  const { slurm, control, untilNothingIsLeft } = await startOnSlurm(t);
+  const { slurm, control, untilNothingIsLeft, untilRuns } = await startOnSlurm(t);
+  const { client } = control;
   const steady = clusterOf(control, "steady");
   const long = await steady.launch(aTask("sleep 1000"));
+  const count = join(control.home, "count");
+  const counting = `for n in {0..1000}; do echo "at $n"; echo $n > ${count}; sleep 1; done`;
+  await client.callAndGet(jobOperations.launch, { task: aTask(counting), name: null });
+  await untilRuns(0);
   const jobs = () => slurm.run("squeue", "--noheader", "--format=%i %T");
   const before = await jobs();
   const runsOn = async () => {
@@ -31,9 +38,15 @@ test("what goes wrong in Slurm is told, and costs no job that is well", options,
     await slurm.run("scontrol", "shutdown", "slurmctld");
     await runsOn();
     assert.match(await refusalOf("slurm"), /Unable to contact slurm controller/);
+    const counted = () => Number(readFileSync(count, "utf8"));
+    const last = counted() + awaySeconds;
+    await until(() => counted() > last || undefined, 120_000);
+    const said = async () => (await control.cli("jobs", "logs", "1", "--no-follow")).stdout;
+    await until(async () => (await said()).includes(`at ${last}\n`) || undefined);
     await slurm.run("slurmctld");
     await until(async () => (await jobs().catch(() => "")) === before || undefined);
     await runsOn();
+    await untilRuns(0);
   });
 
   await t.test("so they do while munge refuses", async () => {
@@ -54,6 +67,7 @@ test("what goes wrong in Slurm is told, and costs no job that is well", options,
     assert.equal(await jobs(), before);
   });
 
+  await client.callAndGet(jobOperations.cancel, { job_ids: [1] });
   await steady.down();
   await untilNothingIsLeft();
 });
