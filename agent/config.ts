@@ -55,6 +55,12 @@ export const AgentSettings = z.object({
     .string()
     .optional()
     .describe("Accelerators that jobs may use, as in `CUDA_VISIBLE_DEVICES`; all by default."),
+  containerOptions: z
+    .string()
+    .default("")
+    .describe(
+      "Options of every container of this node, as `docker run` takes them, between spaces.",
+    ),
   logLevel: z.enum(logLevels).default("info").describe("Minimum level that is logged."),
 });
 
@@ -83,6 +89,8 @@ export interface Config extends Pick<Settings, "logLevel" | "onTerm" | "notices"
   readonly baseEnv: Readonly<Record<string, string>>;
   /** What docker and podman are to be told; no script sees it. */
   readonly engineEnv: Readonly<Record<string, string>>;
+  /** Options of every container. */
+  readonly containerOptions: readonly string[];
 }
 
 /** Reads the settings; throws `ConfigError` naming the variable that is wrong. */
@@ -113,6 +121,7 @@ export function readConfig(env: Env): Config {
       ...(settings.devices && { CUDA_VISIBLE_DEVICES: settings.devices }),
     },
     engineEnv: pickSet(env, engineVariables),
+    containerOptions: settings.containerOptions.split(" ").filter(Boolean),
   };
 }
 

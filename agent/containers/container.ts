@@ -138,6 +138,7 @@ async function wordsOf(
     ...(await bindsOf(agent)).flatMap((bind) => ["-v", bind]),
     ...(isForeign ? ["--user", `${uid}:${gid}`] : []),
     ...gpuWords(engine, existsSync),
+    ...agent.config.containerOptions,
     ...runOptions,
   ];
   return { options, command: [image, "-c", init] };

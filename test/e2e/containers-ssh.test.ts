@@ -4,23 +4,14 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
 import { stringify } from "yaml";
-import { importWords, makeRoot, whyNoEngine } from "../helpers/engines.ts";
+import { importWords, makeRoot, mountGroups, whyNoEngine } from "../helpers/engines.ts";
 import { whyNoHosts } from "../helpers/ssh-hosts.ts";
 import { openLab } from "./ssh-lab.ts";
 
 const skip = whyNoHosts() || whyNoEngine("docker");
 
-/** A daemon of root that the user of the pool may use; the machine has no control groups before. */
-const startDaemon = `
-if [ -e /proc/self/cgroup ] && grep -q ^1: /proc/self/cgroup; then
-  mount -t tmpfs cgroup /sys/fs/cgroup
-  for name in cpu cpuacct memory devices freezer pids blkio cpuset; do
-    mkdir /sys/fs/cgroup/$name
-    mount -t cgroup -o $name cgroup /sys/fs/cgroup/$name
-  done
-else
-  mount -t cgroup2 cgroup /sys/fs/cgroup
-fi
+/** A daemon of root that the user of the pool may use. */
+const startDaemon = `${mountGroups}
 mkdir -p /var/lib
 ln -sfn /run /var/run
 setsid dockerd --bridge=none --iptables=false --ip-masq=false --data-root=/opt/docker > /var/log/docker 2>&1 &

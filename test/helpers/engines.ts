@@ -42,7 +42,10 @@ export const importWords = (archive: string): string[] => [
 ];
 
 const path = process.env["PATH"] ?? "";
-const needed = { docker: ["docker", "dockerd", "runc"], podman: ["podman", "runc"] } as const;
+const needed = {
+  docker: ["docker", "dockerd", "runc"],
+  podman: ["podman", "runc", "crun"],
+} as const;
 
 /** Why a test cannot have one of its own; false where it can. */
 export function whyNoEngine(name: Engine["name"]): string | false {
@@ -50,7 +53,7 @@ export function whyNoEngine(name: Engine["name"]): string | false {
   const missing = [...needed[name], "busybox"].find((one) => findProgram(path, one) === undefined);
   return missing === undefined
     ? false
-    : `needs ${missing} (docker.io, podman, runc, busybox-static)`;
+    : `needs ${missing} (docker.io, podman, runc, crun, busybox-static)`;
 }
 
 /** Starts one of its own; it and all of its containers are gone with the test. */
@@ -125,6 +128,18 @@ insecure = true
   }
   return { env, end: async () => {} };
 }
+
+/** Gives a machine of `startSshHost` control groups, which it has none of before. */
+export const mountGroups = `
+if [ -e /proc/self/cgroup ] && grep -q ^1: /proc/self/cgroup; then
+  mount -t tmpfs cgroup /sys/fs/cgroup
+  for name in cpu cpuacct memory devices freezer pids blkio cpuset; do
+    mkdir /sys/fs/cgroup/$name
+    mount -t cgroup -o $name cgroup /sys/fs/cgroup/$name
+  done
+else
+  mount -t cgroup2 cgroup /sys/fs/cgroup
+fi`;
 
 /** The archive of a root of 4 MB that has busybox, bash and what its user's shells read, and more programs by their paths. */
 export function makeRoot(folder: string, programs: Readonly<Record<string, string>> = {}): string {

@@ -1,11 +1,13 @@
 import assert from "node:assert/strict";
-import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { cpSync, existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
+import { shellWord } from "../../common/shell-word.ts";
 import { slurmOperations } from "../../contract/operations/slurm.ts";
 import { clusterOf } from "../e2e/cluster.ts";
 import { until } from "../helpers/agent.ts";
+import { importWords, makeRoot, mountGroups, whyNoEngine } from "../helpers/engines.ts";
 import { startControl } from "../helpers/programs.ts";
 import { type SlurmLab, startSlurm, startSlurmBehind, whyNoSlurm } from "../helpers/slurm.ts";
 import { startSshHost, whyNoHosts } from "../helpers/ssh-hosts.ts";
@@ -99,6 +101,62 @@ test("clusters on a Slurm behind a login node, as a user without rights", {
     assert.equal((await jobs()).split("\n").length, before + 1);
     await one.down();
   });
+});
+
+/** What else a rootless podman needs of a machine: ids, queues, and mounts that are passed on. */
+const forPodman = `
+echo ana:100000:65536 | tee /etc/subuid > /etc/subgid
+mkdir -p /etc/containers /dev/mqueue /var/tmp
+chmod 1777 /var/tmp
+echo '{"default": [{"type": "insecureAcceptAnything"}]}' > /etc/containers/policy.json
+mount -t mqueue mqueue /dev/mqueue
+mount --make-rshared /`;
+
+test("a task in an image runs in a podman within its allocation, and nothing outlives that", {
+  skip: whyNoSlurm() || whyNoHosts() || whyNoEngine("podman"),
+  timeout: 300_000,
+}, async (t) => {
+  const hadQueues = existsSync("/dev/mqueue");
+  const { host, slurm, control } = await startBehindLogin(t);
+  t.after(() => hadQueues || rmSync("/dev/mqueue", { recursive: true, force: true }));
+  const folder = mkdtempSync(join(tmpdir(), "image-"));
+  t.after(() => rmSync(folder, { recursive: true }));
+  cpSync(makeRoot(folder), join(host.disk, "opt/root.tar"));
+  const asAna = (words: string) =>
+    host.run(`cd / && setpriv --reuid=4001 --regid=4001 --clear-groups \
+    env -i HOME=/home/ana PATH=/usr/bin:/bin:/usr/sbin ${words}`);
+  await host.run(mountGroups + forPodman);
+  await asAna(["podman", ...importWords("/opt/root.tar").map(shellWord)].join(" "));
+  const boxed = clusterOf(control, "boxed");
+  const inImage = (run: string, more = {}) =>
+    JSON.stringify({ run, resources: { infra: "slurm", image_id: "docker:lab/busy:1", ...more } });
+  const logOf = async (id: number) => (await boxed.follow(id)).text;
+
+  const gpus = { accelerators: "h100:2" };
+  const text = await logOf(
+    await boxed.launch(
+      inImage(
+        "id -u; tool; echo has $CUDA_VISIBLE_DEVICES; touch /made; ls ~/home/.outrigger",
+        gpus,
+      ),
+    ),
+  );
+  assert.match(text, /^0\n.*\nhas 0,1\n/m);
+  assert.match(text, /the tool of the image\n.*slurm/s);
+  assert.match(await logOf(await boxed.exec(aTask("ls /made; sleep 1000 & sleep 0"))), /\/made/);
+
+  const cgroups = "podman container inspect -f {{.HostConfig.Cgroups}} $(podman ps -q)";
+  assert.equal(await asAna(`bash -c '${cgroups}'`), "disabled");
+
+  await boxed.down();
+  await until(async () => (await slurm.run("squeue", "--noheader")) === "" || undefined);
+  assert.equal(await asAna("podman ps -aq"), "");
+  const left = "pgrep -u ana -a | grep -v -e sshd -e 'podman$' || true";
+  await until(async () => (await host.run(left)) === "" || undefined);
+  assert.equal(
+    await host.run("ls /home/ana/.outrigger/slurm; ls /tmp | grep outrigger || true"),
+    "",
+  );
 });
 
 test("of two sites, the second has what the first refuses or is away for, and both keep their clusters", {

@@ -12,9 +12,17 @@ export interface NodeKind {
   readonly gpus: { readonly name: string; readonly count: number } | null;
 }
 
-/** The kinds of nodes of partitions that take jobs, the default partition first, and addresses by name. */
-export function readNodes(text: string): { kinds: NodeKind[]; addresses: Map<string, string> } {
-  const [kinds = "", addresses = ""] = text.split(/^--$/m);
+/** What there is: kinds of nodes, addresses by name, and whether nodes are taken to have podman. */
+interface Nodes {
+  /** Of partitions that take jobs, the default partition first. */
+  readonly kinds: NodeKind[];
+  readonly addresses: Map<string, string>;
+  readonly hasPodman: boolean;
+}
+
+/** What `nodesScript` prints. */
+export function readNodes(text: string): Nodes {
+  const [kinds = "", addresses = "", podman = ""] = text.split(/^--$/m);
   const rows = (part: string) =>
     part
       .split("\n")
@@ -26,6 +34,7 @@ export function readNodes(text: string): { kinds: NodeKind[]; addresses: Map<str
       .map(readKind)
       .sort((a, b) => Number(b.isDefault) - Number(a.isDefault)),
     addresses: new Map(rows(addresses).map(([name = "", address = name]) => [name, address])),
+    hasPodman: podman.trim() !== "",
   };
 }
 

@@ -44,7 +44,7 @@ env -i "\${kept[@]}" sbatch --parsable --job-name="$name" "$@" > job.new
 mv job.new job`;
 
 /** Succeeds where nothing was ever submitted for the cluster with the folder $1, and the file system is there. */
-export const newScript = '[ -d "${1%/*}" ] && [ ! -e "$1/batch" ]';
+export const newScript = '[ -d "$(dirname "$1")" ] && [ ! -e "$1/batch" ]';
 
 /** Removes the folder $1 of a cluster for which no job was submitted, named $2. */
 export const forgetScript = `
@@ -144,8 +144,16 @@ if [ "$3" = end ]; then
 fi
 umask 077
 mkdir -p "$2" && mkdir -m 700 "$HOME" && cd "$HOME" || exit 1
-trap 'cd /; rm -rf "$HOME"' EXIT
+over() {
+  cd /
+  local remove=$HOME/.${product.word}/agent/remove-container
+  [ ! -e "$remove" ] || sh "$remove"
+  rm -rf "$HOME"
+}
+trap over EXIT
 ln -s "$own" "$HOME/home"
+# Containers are part of the allocation: its limits and its end are theirs. Those of a docker daemon would not be.
+export DOCKER_HOST=unix:///nowhere ${upper}_CONTAINER_OPTIONS="--cgroups=disabled -v $own:$own"
 export ${upper}_ON_TERM=preemption ${upper}_NOTICES=none ${upper}_NOTICE_FILE="$folder/notice.json"
 export ${upper}_GRACE_SECONDS="$3" ${upper}_DEVICES="\${CUDA_VISIBLE_DEVICES-}"
 export ${upper}_POWER_OFF_COMMAND="\${SLURM_CONF:+SLURM_CONF=$SLURM_CONF }scancel --batch --signal=USR2 $SLURM_JOB_ID && sleep 50"
@@ -190,12 +198,14 @@ case $ours in *'|PENDING|'*)
   squeue --noheader --states=PENDING --Format='JobID:|,Partition:255|,PriorityLong:|,RestartCnt:|' ;;
 esac`;
 
-/** The kinds of nodes by partition, and where each node is reached. */
+/** The kinds of nodes by partition, where each node is reached, and whether there is a podman. */
 export const nodesScript = `
 set -euo pipefail
 sinfo --noheader --exact --format='%P|%a|%l|%D|%c|%m|%G'
 echo --
-sinfo --noheader --Node --format='%N|%o'`;
+sinfo --noheader --Node --format='%N|%o'
+echo --
+command -v podman || true`;
 
 /** Every node, with what is taken of it. */
 export const machinesScript = "scontrol --details --oneliner show node";

@@ -67,10 +67,13 @@ export function openSite({ name, login, forwards, scratch, controlId }: Site) {
   const ended = new Set<string>();
   /** Clusters whose job this process has seen to, with its build of the agent. */
   const prepared = new Set<string>();
+  let lacksPodman = false;
   const folderOf = async (clusterId: string) => join(await login.folder(), clusterId);
 
   async function offers(need: Need): Promise<Offer[]> {
-    return offersOf(name, (await nodes.read()).kinds, need);
+    const { kinds, hasPodman } = await nodes.read();
+    lacksPodman = !hasPodman;
+    return need.container && lacksPodman ? [] : offersOf(name, kinds, need);
   }
 
   async function outlook(asked: AskedOfSlurm, signal: AbortSignal): Promise<string> {
@@ -211,6 +214,8 @@ export function openSite({ name, login, forwards, scratch, controlId }: Site) {
   }
 
   return {
+    /** As the login node last said, which is taken to have what nodes have. */
+    lacksPodman: () => lacksPodman,
     ...{ name, offers, outlook, prepare, create, list, destroy, find: findNodes, endAgent, reach },
     async inspect(signal: AbortSignal): Promise<[string, MachineNow[]]> {
       return [name, readMachines(await login.run(machinesScript, [], signal))];

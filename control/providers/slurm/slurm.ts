@@ -29,6 +29,9 @@ export function slurmProvider(given: readonly Site[], log: Logger): Provider {
     sites.find(({ name }) => name === region) ??
     fail("CloudError", `OUTRIGGER_SLURM has no site ${region}; add it, as ${region}=LOGIN`);
 
+  const sitesIn = (infra: string | undefined) =>
+    sites.filter(({ name }) => isAnyWithin(name, infra));
+
   function siteOf({ id, offer }: Pick<ClusterRef, "id" | "offer">): OpenSite {
     const site = siteNamed(offer.region);
     seen.set(id, site);
@@ -67,8 +70,8 @@ export function slurmProvider(given: readonly Site[], log: Logger): Provider {
     (await placeOf(nodeId)) ?? fail("CloudError", `node ${nodeId} has no allocation`);
 
   async function offers(need: Need) {
-    if (need.isSpot || need.mounts || need.container) return [];
-    const asked = sites.filter(({ name }) => isAnyWithin(name, need.infra));
+    if (need.isSpot || need.mounts) return [];
+    const asked = sitesIn(need.infra);
     const since = performance.now() - silentMs;
     const awake = asked.filter(({ name }) => (silentAt.get(name) ?? since) <= since);
     return answersOf(awake.length > 0 ? awake : asked, async (site) => {
@@ -83,7 +86,12 @@ export function slurmProvider(given: readonly Site[], log: Logger): Provider {
     queues: true,
     sharesMachines: true,
     refusal: ({ container, infra }) =>
-      container && infra !== undefined && isWithin(infra, "slurm") ? noContainers : undefined,
+      container &&
+      infra !== undefined &&
+      isWithin(infra, "slurm") &&
+      sitesIn(infra).every((site) => site.lacksPodman())
+        ? noContainers
+        : undefined,
     agentBuild,
     places: async () => ["slurm", ...sites.map(({ name }) => `slurm/${name}`)],
     outlook: async (offer, asked, signal) =>
@@ -113,8 +121,8 @@ export function slurmProvider(given: readonly Site[], log: Logger): Provider {
 }
 
 const noContainers =
-  "jobs on Slurm cannot run in an image; leave out `image_id` and, where the site has Apptainer, write " +
-  "`apptainer exec docker://IMAGE COMMAND` in `run`";
+  "jobs on Slurm run in an image where the login node and the nodes have podman, and this one has none; leave out " +
+  "`image_id` and, where the site has Apptainer, write `apptainer exec docker://IMAGE COMMAND` in `run`";
 
 const isAnyWithin = (site: string, infra: string | undefined): boolean =>
   infra === undefined || isWithin(`slurm/${site}`, infra) || isWithin(infra, `slurm/${site}`);

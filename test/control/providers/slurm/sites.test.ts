@@ -24,14 +24,15 @@ const complaint = (rest: string) =>
 function aSite(name: string) {
   let nextId = 1;
   const jobs = new Map<string, string>();
-  const site = { name, jobs, isAway: false, isMute: false, calls: [] as string[] };
+  const site = { name, jobs, isAway: false, isMute: false, podman: "", calls: [] as string[] };
   async function run(script: string, [folder = "", , , , , ...options]: readonly string[]) {
     site.calls.push(script);
     if (site.isAway) throw new Error(`${name} is away`);
     if (script === newScript && jobs.has(folder)) throw new Error("it has a batch");
     if (site.isMute && script !== newScript)
       throw complaint(script === submitScript && !jobs.has(folder) ? unsubmitted : "");
-    if (script === nodesScript) return "low*|up|infinite|1|8|64000|(null)\n--\nn1|n1\n";
+    if (script === nodesScript)
+      return `low*|up|infinite|1|8|64000|(null)\n--\nn1|n1\n--\n${site.podman}\n`;
     if (script === queueScript) return [...jobs.values()].join("\n");
     if (script === endScript) jobs.delete(folder);
     if (script !== submitScript) return "";
@@ -168,12 +169,17 @@ test("a site that is away is passed over where nothing was submitted, and kept w
   assert.equal(site.jobs.size, 2);
 });
 
-test("a task in an image is refused where it names Slurm, with what to do", () => {
-  const { refusal } = providerOf(aSite("local"));
+test("a task in an image goes to sites with podman, and is refused with what to do where none has it", async () => {
+  const [bare, site] = [aSite("bare"), aSite("site")];
+  site.podman = "/usr/bin/podman";
+  const provider = providerOf(bare, site);
+  const container = true;
 
-  assert.match(`${refusal?.({ container: true, infra: "slurm/local/low" })}`, /apptainer exec/);
-  assert.equal(refusal?.({ container: true }), undefined);
-  assert.equal(refusal?.({ infra: "slurm" }), undefined);
+  assert.deepEqual(infras(await provider.offers({ container }, signal)), ["slurm/site/low"]);
+  assert.match(`${provider.refusal?.({ container, infra: "slurm/bare" })}`, /apptainer exec/);
+  assert.equal(provider.refusal?.({ container, infra: "slurm" }), undefined);
+  assert.equal(provider.refusal?.({ container }), undefined);
+  assert.equal(provider.refusal?.({ infra: "slurm/bare" }), undefined);
 });
 
 test("a login node is named as for ssh, and each site has a name of its own", () => {
