@@ -64,6 +64,11 @@ const troubles: readonly (readonly [RegExp, ErrorType, string])[] = [
     "GPUs of the node cannot be passed to a container; install nvidia-container-toolkit there (for podman with a CDI specification)",
   ],
   [
+    /not compatible with NoCgroups/,
+    "NotSupportedError",
+    "podman can run no container within an allocation of Slurm here; install crun on the nodes",
+  ],
+  [
     /unknown (shorthand )?flag|invalid argument ".*" for|invalid reference format/i,
     "ValueError",
     "the image or its options are invalid; check image_id and config.docker.run_options of the task",

@@ -151,6 +151,11 @@ function inContainersOf({ engine, agent }: Awaited<ReturnType<typeof startNode>>
       JSON.stringify(await put(agent, "localhost:9/no/such:1")),
       /"problem".*localhost:9/,
     );
+    if (engine.env["CONTAINERS_CONF"] === undefined) return;
+    // As within an allocation of Slurm.
+    const more = { runOptions: ["--cgroups=disabled"] };
+    const refused = await put(agent, engine.image, more);
+    assert.match(JSON.stringify(refused), /NotSupportedError.*install crun/);
   });
 
   test("a private image is pulled with the login of the task alone", {
