@@ -11,7 +11,7 @@ import type { Agent } from "../context.ts";
 import { setLastSetup } from "../jobs/last-setup.ts";
 import { bindsOf } from "./binds.ts";
 import { ask, engineOf } from "./engine.ts";
-import { gpuWords, init, prepare, removal } from "./words.ts";
+import { gpuWords, init, initWords, prepare, removal } from "./words.ts";
 
 /** A container that runs. */
 export interface Container {
@@ -133,7 +133,7 @@ async function wordsOf(
   const isForeign = uid !== 0 && engine.name === "docker" && !(await isRootless(engine));
   const mark = `${product.word.toUpperCase()}_CONTAINER_FOLDER=${home}/.${product.word}/`;
   const options = [
-    ...["--network", "host", "--ipc", "host", "--pull", "never", "--entrypoint", "/bin/sh"],
+    ...["--network", "host", "--ipc", "host", "--pull", "never", ...initWords],
     ...["--label", `${product.word}.cluster=${clusterId}`, "-e", `HOME=${home}`, "-e", mark],
     ...(await bindsOf(agent)).flatMap((bind) => ["-v", bind]),
     ...(isForeign ? ["--user", `${uid}:${gid}`] : []),

@@ -2,8 +2,12 @@ import type { Engine } from "../../common/containers.ts";
 import { product } from "../../common/product.ts";
 import { shellWord } from "../../common/shell-word.ts";
 
-/** Waits for its end, and reaps what others leave behind. */
-export const init = 'trap "exit 0" TERM; while :; do sleep 86400 & wait $!; done';
+/**
+ * Waits for its end, and reaps what others leave behind. Slurm sends TERM to every process of an allocation that ends,
+ * and hooks run in the container after that.
+ */
+export const init = 'trap "" TERM; while :; do sleep 86400 & wait $!; done';
+export const initWords = ["--stop-signal", "KILL", "--entrypoint", "/bin/sh"];
 
 /**
  * Gives a new container what scripts rely on: what the image does for root's shells, a name for the user of the

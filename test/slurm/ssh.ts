@@ -128,19 +128,14 @@ test("a task in an image runs in a podman within its allocation, and nothing out
   await host.run(mountGroups + forPodman);
   await asAna(["podman", ...importWords("/opt/root.tar").map(shellWord)].join(" "));
   const boxed = clusterOf(control, "boxed");
-  const inImage = (run: string, more = {}) =>
-    JSON.stringify({ run, resources: { infra: "slurm", image_id: "docker:lab/busy:1", ...more } });
   const logOf = async (id: number) => (await boxed.follow(id)).text;
+  const task = {
+    run: "id -u; tool; echo has $CUDA_VISIBLE_DEVICES; touch /made; ls ~/home/.outrigger",
+    resources: { infra: "slurm", image_id: "docker:lab/busy:1", accelerators: "h100:2" },
+    config: { hooks: [{ run: "ls /made > ~/home/saved", events: ["down"], timeout: 10 }] },
+  };
 
-  const gpus = { accelerators: "h100:2" };
-  const text = await logOf(
-    await boxed.launch(
-      inImage(
-        "id -u; tool; echo has $CUDA_VISIBLE_DEVICES; touch /made; ls ~/home/.outrigger",
-        gpus,
-      ),
-    ),
-  );
+  const text = await logOf(await boxed.launch(JSON.stringify(task)));
   assert.match(text, /^0\n.*\nhas 0,1\n/m);
   assert.match(text, /the tool of the image\n.*slurm/s);
   assert.match(await logOf(await boxed.exec(aTask("ls /made; sleep 1000 & sleep 0"))), /\/made/);
@@ -150,6 +145,7 @@ test("a task in an image runs in a podman within its allocation, and nothing out
 
   await boxed.down();
   await until(async () => (await slurm.run("squeue", "--noheader")) === "" || undefined);
+  assert.equal(await host.run("cat /home/ana/saved"), "/made");
   assert.equal(await asAna("podman ps -aq"), "");
   const left = "pgrep -u ana -a | grep -v -e sshd -e 'podman$' || true";
   await until(async () => (await host.run(left)) === "" || undefined);

@@ -110,6 +110,18 @@ function inContainersOf({ engine, agent }: Awaited<ReturnType<typeof startNode>>
     assert.equal(await outputOf(agent, "tool"), "the tool of the image\n");
   });
 
+  test("a job goes on when its container gets TERM, as each process of an allocation of Slurm does at its end", async () => {
+    const run = "echo begun; until [ -e ~/on ]; do sleep 0.1; done; echo ends";
+    const { id } = await agent.submit(run);
+    await until(async () => (await agent.log(id)).includes("begun") || undefined);
+
+    await engine.run("kill", "-s", "TERM", ...(await engine.run("ps", "-q")).split("\n"));
+    writeFileSync(join(agent.home, "on"), "");
+
+    assert.equal((await agent.untilJob(id)).status, "SUCCEEDED");
+    assert.equal(await agent.log(id), "begun\nends\n");
+  });
+
   test("a job goes on while its agent is killed, and its log and end are whole", async () => {
     const go = join(agent.home, "go");
     const { id } = await agent.submit(
