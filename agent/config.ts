@@ -57,7 +57,7 @@ export const AgentSettings = z.object({
     .describe("Accelerators that jobs may use, as in `CUDA_VISIBLE_DEVICES`; all by default."),
   containerOptions: z
     .string()
-    .default("")
+    .optional()
     .describe(
       "Options of every container of this node, as `docker run` takes them, between spaces.",
     ),
@@ -121,7 +121,7 @@ export function readConfig(env: Env): Config {
       ...(settings.devices && { CUDA_VISIBLE_DEVICES: settings.devices }),
     },
     engineEnv: pickSet(env, engineVariables),
-    containerOptions: settings.containerOptions.split(" ").filter(Boolean),
+    containerOptions: settings.containerOptions?.split(" ").filter(Boolean) ?? [],
   };
 }
 

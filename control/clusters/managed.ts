@@ -102,7 +102,7 @@ export async function pendingOf(
 export async function noticeOf(ctx: Ground, { id }: Cluster): Promise<string | undefined> {
   const open = await listOpen(ctx.db, id);
   const notice = open.find(({ events }) => events.includes("preemption"));
-  return notice && `its machine is being preempted: ${notice.because}`;
+  return notice && preemptedBy(notice.because);
 }
 
 const askedMs = 5_000;
@@ -116,16 +116,18 @@ export async function noticeAtNodes(
   cluster: Cluster,
   signal: AbortSignal,
 ): Promise<string | undefined> {
-  const ranks = [...Array(cluster.nodes).keys()];
   const options = { signal, timeoutMs: askedMs };
-  const led = await Promise.all(
-    ranks.map(
-      async (rank) => (await ctx.agent(cluster, rank).call(api.health, {}, options)).lifecycle,
-    ),
-  );
-  const isPreempted = led.some((one) => one?.events.includes("preemption"));
-  return isPreempted ? "its machine is being preempted" : noticeOf(ctx, cluster);
+  const asked = [...Array(cluster.nodes).keys()].map(async (rank) => {
+    const agent = ctx.agent(cluster, rank);
+    const { lifecycle } = await agent.call(api.health, {}, options);
+    if (!lifecycle?.events.includes("preemption")) return undefined;
+    const { because } = await agent.call(api.getLifecycle, { id: lifecycle.id }, options);
+    return preemptedBy(because);
+  });
+  return (await Promise.all(asked)).find(Boolean) ?? noticeOf(ctx, cluster);
 }
+
+const preemptedBy = (because: string): string => `its machine is being preempted: ${because}`;
 
 /** The job that was handed in under an id. */
 interface Submitted {

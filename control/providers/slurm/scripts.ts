@@ -12,7 +12,7 @@ export const unsubmitted = "; nothing was submitted";
  * the build and the command of the agent, $4 and $5 are the scripts below, and the rest is for sbatch(1). The lock holds
  * while another submission is still under way, even one of a control plane that was killed.
  *
- * The file \`batch\` is written under the lock and before sbatch(1), so a folder without it says that nothing was ever
+ * The file `batch` is written under the lock and before sbatch(1), so a folder without it says that nothing was ever
  * submitted, by any control plane. The folder is removed then where Slurm does not answer.
  */
 export const submitScript = `
