@@ -1,14 +1,18 @@
+import { readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fail } from "../../common/errors.ts";
+import { ifMissing } from "../../common/files.ts";
 import { agentOperations as api } from "../../contract/agent-api.ts";
 import { jobLogGap, logOffsetHeader } from "../../contract/job-log.ts";
 import { jobMachine } from "../../contract/statuses.ts";
-import type { Cluster } from "../clusters/schema.ts";
 import { findCluster } from "../clusters/store.ts";
 import type { Context } from "../context.ts";
+import type { Agent } from "../doors/agent.ts";
 import { openSilence } from "../doors/silence.ts";
+import type { Ground } from "../ground.ts";
 import { copyAll, copyStateOf, openCopy } from "../log-copy.ts";
-import { attemptLogOf } from "./folders.ts";
+import { attemptLogOf, taskFolder } from "./folders.ts";
 import { type JobLogs, type JobTask, taskKey } from "./schema.ts";
 
 const megabyte = 2 ** 20;
@@ -80,9 +84,12 @@ export function openJobLogs(world: () => Context): JobLogs {
       fail("UnreachableError", `no data was received for ${silentMs / 1_000} s`);
     },
     async drop(task) {
-      const copying = underWay.get(attemptLogOf(world(), task.id, task.attempt));
+      const file = attemptLogOf(world(), task.id, task.attempt);
+      const copying = underWay.get(file);
       if (copying !== undefined) await end(copying);
+      await noteRest(world(), task, file);
     },
+    rest: (clusterId, head, signal) => copyRest(world(), clusterId, head, signal),
     async stop() {
       await Promise.all([...underWay.values()].map(end));
     },
@@ -107,7 +114,8 @@ async function copyToEnd(
     const cluster = await findCluster(ctx.db, task.clusterId ?? "");
     if (cluster === undefined || cluster.wanted !== "UP") return;
     try {
-      await copyOn(ctx, task, cluster, copy, signal);
+      const job = { id: task.id, jobId: task.clusterJob ?? 0 };
+      await copyOn(ctx, job, ctx.agent(cluster, 0), copy, signal);
       return;
     } catch (err) {
       signal.throwIfAborted();
@@ -119,13 +127,11 @@ async function copyToEnd(
 
 async function copyOn(
   ctx: Context,
-  { id: taskId, clusterJob }: JobTask,
-  cluster: Cluster,
+  { id: taskId, jobId: id }: { readonly id: string; readonly jobId: number },
+  head: Agent,
   { file, heard }: Copy,
   signal: AbortSignal,
 ): Promise<void> {
-  const head = ctx.agent(cluster, 0);
-  const id = clusterJob ?? 0;
   const most = ctx.config.jobLogMegabytes * megabyte;
   await using copy = await openCopy(file, { gapOf: (sizeBytes) => jobLogGap(sizeBytes, most) });
   for (;;) {
@@ -143,4 +149,45 @@ async function copyOn(
   }
   await copy.finish();
   ctx.changes.notify(taskKey(taskId));
+}
+
+/** Which job on which cluster the rest of a log is of, which could not be copied. */
+interface Rest {
+  readonly clusterId: string;
+  readonly jobId: number;
+}
+
+const restOf = (file: string): string => file.replace(/log$/, "rest");
+
+/** Notes where the rest of a log lies. */
+async function noteRest(ctx: Ground, task: JobTask, file: string): Promise<void> {
+  const { clusterId, clusterJob: jobId, poolId } = task;
+  if (clusterId === null || jobId === null || poolId !== null) return;
+  if ((await copyStateOf(file)).isWhole) return;
+  const rest: Rest = { clusterId, jobId };
+  await writeFile(restOf(file), JSON.stringify(rest), { mode: 0o600 }).catch((err: unknown) =>
+    ctx.log.warn({ err, taskId: task.id }, "the rest of a log will not be fetched"),
+  );
+}
+
+/** Copies the rest of the log of an attempt that was lost with this cluster. */
+async function copyRest(
+  ctx: Context,
+  clusterId: string,
+  head: Agent,
+  signal: AbortSignal,
+): Promise<void> {
+  const { madeFor } = (await findCluster(ctx.db, clusterId)) ?? {};
+  if (madeFor?.noun !== "managed_job") return;
+  const folder = taskFolder(ctx, madeFor.id);
+  for (const name of (await readdir(folder).catch(ifMissing([]))).filter((one) =>
+    one.endsWith(".rest"),
+  )) {
+    const rest = join(folder, name);
+    const { clusterId: of, jobId }: Rest = JSON.parse(await readFile(rest, "utf8"));
+    if (of !== clusterId) continue;
+    const file = rest.replace(/rest$/, "log");
+    await copyOn(ctx, { id: madeFor.id, jobId }, head, { file, heard() {} }, signal);
+    await rm(rest);
+  }
 }

@@ -1,5 +1,6 @@
 import { type ManagedJobStatus, managedJobMachine } from "../../contract/statuses.ts";
 import type { Cluster } from "../clusters/schema.ts";
+import type { Agent } from "../doors/agent.ts";
 import type { User } from "../requests/schema.ts";
 
 /** What a user submitted: tasks that control runs to their end, whatever happens to machines. */
@@ -226,5 +227,7 @@ export interface JobLogs {
   whole(task: JobTask, silentMs: number, signal: AbortSignal): Promise<void>;
   /** Copies no more of it; resolves once what is on its way was written. */
   drop(task: JobTask): Promise<void>;
+  /** Copies what lies on the head of a cluster that is gone of the log of an attempt that was dropped. */
+  rest(clusterId: string, head: Agent, signal: AbortSignal): Promise<void>;
   stop(): Promise<void>;
 }

@@ -90,7 +90,15 @@ test("a leased job outlives a short cut, ends in a long one before the next atte
   assert.match(details ?? "", /or until 20\S+Z, when its lease of 12 s has run out/);
   const second = await untilRuns(1);
   assert.notEqual(second, first);
+  const printed = await first.run("cat $(find /home/ana -name run.log)");
+  const [last = "none"] = printed.match(/^\d+$/gm)?.slice(-1) ?? [];
   await first.link("up");
+  // What it printed after the cut comes with the host.
+  await until(async () => {
+    const { stdout } = await control.cli("jobs", "logs", "1", "--no-follow");
+    const counts: string[] = stdout.match(/^\d+$/gm) ?? [];
+    return counts[counts.lastIndexOf("1") - 1] === last || undefined;
+  });
 
   await control.end("SIGKILL");
   await until(async () => !(await isCounting(second)) || undefined);
