@@ -28,6 +28,10 @@ interface Outcome {
 /** Whether an attempt runs and goes on by itself. */
 export const isWell = ({ job, hurt }: Attempt): boolean => hurt === "no" && !isOver(job.status);
 
+/** Whether an attempt ended by itself on machines that are well, and control does not know. */
+export const isUnjudged = ({ job, hurt, isJudged, isAbandoned }: Attempt): boolean =>
+  job.exitCode !== null && hurt === "no" && !isJudged && !isAbandoned;
+
 export const describeAttempt = ({ job, hurt }: Attempt): string =>
   `${job.status}, exit code ${job.exitCode}, hurt: ${hurt}, ${JSON.stringify(recoveryOf(job))}`;
 

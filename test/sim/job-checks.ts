@@ -1,7 +1,14 @@
 import { renewEveryMs } from "../../contract/lease.ts";
 import { type ManagedJobStatus, managedJobMachine } from "../../contract/statuses.ts";
 import { type FakeJob, isOver } from "../helpers/fake-node.ts";
-import { type Attempt, checkLog, describeAttempt, isWell, outcomesOf } from "./attempts.ts";
+import {
+  type Attempt,
+  checkLog,
+  describeAttempt,
+  isUnjudged,
+  isWell,
+  outcomesOf,
+} from "./attempts.ts";
 import { openCallbackChecks } from "./callback-checks.ts";
 import { type Move, Violation } from "./checks.ts";
 import { reading } from "./database.ts";
@@ -83,6 +90,8 @@ const miscounted = `SELECT user_id, status, sum(tasks) AS surplus, sum(jobs) AS 
 const comingUp: readonly string[] = ["PENDING", "STARTING", "RECOVERING"];
 const goesOn: readonly string[] = ["STARTING", "RUNNING", "CANCELLING"];
 
+const unbegun = { status: managedJobMachine.initial, attempt: 0, restarts: 0 };
+
 /** The id that its attempt is handed in under. */
 const submissionOf = ({ id, pool_id, cluster_id, attempt }: Task): string =>
   pool_id === null ? (cluster_id ?? "") : `${id}-${attempt}`;
@@ -159,14 +168,17 @@ export function openJobChecks(folder: string): JobChecks {
   }
 
   function checkTask(task: Task): void {
-    const { id, status, attempt, recoveries, settled_at: settledAt } = task;
-    const was = before.get(id) ?? { ...task, status: managedJobMachine.initial, attempt: 0 };
+    const { id, status, attempt, recoveries, restarts, settled_at: settledAt } = task;
+    const was = before.get(id) ?? { ...task, ...unbegun };
     const isSettled = settledAt !== null;
     const [wasSo, isSo] = [was, task].map((one) => `${one.status}, wanted ${one.wanted}`);
     if (managedJobMachine.isFinal(was.status) && isSo !== wasSo)
       throw new Violation("a job that ended changes", `${wasSo}, then ${isSo}`);
     if (![was.attempt, was.attempt + 1].includes(attempt))
       throw new Violation("attempts are counted wrongly", `${was.attempt}, then ${attempt}`);
+    const mayRestart = was.status === "RUNNING" && status === "RECOVERING";
+    if (restarts !== was.restarts && !(mayRestart && restarts === was.restarts + 1))
+      throw new Violation("restarts are counted wrongly", `${was.restarts}, then ${restarts}`);
     if (recoveries !== Math.max(0, (runs.get(id) ?? 0) - 1))
       throw new Violation("recoveries are counted wrongly", `${recoveries} of ${runs.get(id)}`);
     if (!isSettled || before.get(id)?.settled_at === settledAt) return;
@@ -217,6 +229,7 @@ export function openJobChecks(folder: string): JobChecks {
       if (attempts.has(submissionId)) throw new Violation("an attempt begins again", submissionId);
       if (earlier.some((one) => !isOver(one.job.status)))
         throw new Violation("two attempts of a job are live", taskId);
+      if (earlier.some(isUnjudged)) throw new Violation("an exit is taken for a loss", taskId);
       const [told, first] = [job, earlier[0]?.job ?? job].map((one) => variableOf(one, "TASK_ID"));
       if (told !== first) throw new Violation("attempts differ in their task id", `${told}`);
       const recoveries = Number(variableOf(job, "RECOVERY_COUNT"));

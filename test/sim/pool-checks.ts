@@ -8,13 +8,17 @@ interface Worker {
   pool: string;
   version: number;
   workers: number;
+  target: number;
 }
 
-const liveWorkers = `SELECT services.name AS pool, replicas.version, count(*) AS workers
-  FROM replicas JOIN services ON services.id = service_id
+const liveWorkers = `SELECT service_id || services.name AS pool, replicas.version, count(*) AS workers,
+    scaling ->> 'target' AS target FROM replicas JOIN services ON services.id = service_id
   WHERE pool = 1 AND replicas.wanted = 'UP' AND ended_at IS NULL GROUP BY service_id, replicas.version`;
 
-/** No pool has more workers of a version than anybody asked for. */
+/**
+ * No pool has more workers of a version than anybody asked for, and gets another one only where that has it have no more
+ * than it is to have, or was to have a moment ago.
+ */
 export function openPoolChecks() {
   const workers = reading<Worker>(liveWorkers, "replicas", "services");
   let last: readonly Worker[] = [];
@@ -22,10 +26,16 @@ export function openPoolChecks() {
     committed(mostWorkers: number, written?: ReadonlySet<string>): void {
       const found = workers(written);
       if (found === last) return;
-      last = found;
-      for (const one of found)
-        if (one.workers > mostWorkers)
+      for (const one of found) {
+        const before = last.find(
+          ({ pool, version }) => pool === one.pool && version === one.version,
+        );
+        const isMore = one.workers > (before?.workers ?? 0);
+        const most = isMore ? Math.max(one.target, before?.target ?? 0) : mostWorkers;
+        if (one.workers > Math.min(most, mostWorkers))
           throw new Violation("a pool has more workers than it may", JSON.stringify(one));
+      }
+      last = found;
     },
   };
 }
