@@ -10,7 +10,7 @@ import type { Figure } from "../figures.ts";
 import type { Lab } from "../lab.ts";
 import { timeOf } from "../measure.ts";
 
-const jobs = 3_000;
+const jobs = 10_000;
 const inOneLaunch = 1_000;
 
 /**
