@@ -1,4 +1,3 @@
-import { userInfo } from "node:os";
 import { join } from "node:path";
 import * as z from "zod";
 import { pickSet, readSettings } from "../common/config.ts";
@@ -6,6 +5,7 @@ import { engineVariables } from "../common/containers.ts";
 import { fail } from "../common/errors.ts";
 import { logLevels } from "../common/log.ts";
 import { product, protocol } from "../common/product.ts";
+import { systemUser } from "../common/system-user.ts";
 import { inheritedVariables } from "../contract/variables.ts";
 
 const Seconds = z.coerce.number().min(0).max(86_400);
@@ -131,7 +131,7 @@ const isService = (env: Env): boolean =>
   (env["INVOCATION_ID"] !== undefined && env["NOTIFY_SOCKET"] !== undefined);
 
 function baseEnv(home: string, env: Env) {
-  const user = env["USER"] ?? findUserName();
+  const user = env["USER"] ?? systemUser().name;
   return {
     HOME: home,
     USER: user,
@@ -143,13 +143,4 @@ function baseEnv(home: string, env: Env) {
     TERM: "dumb",
     PYTHONUNBUFFERED: "1",
   };
-}
-
-/** Containers may run under a user id that has no name. */
-function findUserName(): string {
-  try {
-    return userInfo().username;
-  } catch {
-    return String(process.getuid?.() ?? "");
-  }
 }

@@ -1,8 +1,9 @@
-import { homedir, userInfo } from "node:os";
+import { homedir } from "node:os";
 import { join, resolve } from "node:path";
 import { fail } from "../common/errors.ts";
 import { envNames, product } from "../common/product.ts";
 import { Secret } from "../common/secret.ts";
+import { systemUser } from "../common/system-user.ts";
 import { type Context, getContext, homeContext, readContexts } from "./contexts.ts";
 import { addressOf, findControl } from "./control-process.ts";
 import { readEndpoint } from "./endpoint.ts";
@@ -70,7 +71,7 @@ export function readSettings(env: Env, flags: Flags = {}): Settings {
     },
     ...{ endpoint, ...credentialsOf(env, chosen, endpoint) },
     workspace: workspaceOf(env, flags, chosen),
-    userName: given(env, "USER") ?? systemUser(env),
+    userName: given(env, "USER") ?? userOf(env),
     autostart: autostartIn(env),
   };
   const pick = <T>(index: 0 | 1) =>
@@ -155,10 +156,10 @@ function workspaceOf(env: Env, { workspace }: Flags, chosen: Chosen): Given<stri
 const ofContext = ({ name }: Chosen, value: string | undefined): Given<string | undefined> =>
   value === undefined ? [undefined, byDefault] : [value, { kind: "context", name }];
 
-function systemUser(env: Env): Given<string> {
+function userOf(env: Env): Given<string> {
   const user = env["USER"];
   return user === undefined
-    ? [userInfo().username, byDefault]
+    ? [systemUser().name, byDefault]
     : [user, { kind: "environment", name: "USER" }];
 }
 

@@ -1,7 +1,7 @@
 import { accessSync, constants } from "node:fs";
-import { userInfo } from "node:os";
 import { pickSet } from "./config.ts";
 import { findProgram } from "./mounts.ts";
+import { systemUser } from "./system-user.ts";
 
 /** A program that runs containers, and the variables that it is called with. */
 export interface Engine {
@@ -31,7 +31,7 @@ export function findEngine(env: Env, path: string): Engine | undefined {
   const docker = findProgram(path, "docker");
   const podman = findProgram(path, "podman");
   // Images belong to the user, and not to a node that has a home of its own.
-  const own = { ...pickSet(env, engineVariables), HOME: userInfo().homedir, PATH: path };
+  const own = { ...pickSet(env, engineVariables), HOME: systemUser().home, PATH: path };
   if (docker !== undefined && host !== undefined)
     return { name: "docker", file: docker, env: { ...own, DOCKER_HOST: host } };
   return podman === undefined ? undefined : { name: "podman", file: podman, env: own };

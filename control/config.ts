@@ -1,9 +1,10 @@
-import { homedir, userInfo } from "node:os";
+import { homedir } from "node:os";
 import { join, resolve } from "node:path";
 import * as z from "zod";
 import { pickSet, readSettings } from "../common/config.ts";
 import { engineVariables } from "../common/containers.ts";
 import { envNames } from "../common/product.ts";
+import { systemUser } from "../common/system-user.ts";
 import { usualLogBytes } from "../contract/job-log.ts";
 import {
   clientVariables,
@@ -218,20 +219,9 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
     home: resolve(settings.home),
     nodeEnv,
     kubeconfig: settings.kubeconfig ?? env["KUBECONFIG"]?.split(":")[0] ?? usualKubeconfig,
-    localUserName: userNameIn(env),
+    localUserName: env["USER"] || systemUser().name,
     sshAgentSocket: env["SSH_AUTH_SOCK"] ?? null,
   };
   checkExposure(config);
   return config;
-}
-
-/** The name that this machine's user goes by; one without an entry among its users has a number. */
-function userNameIn(env: NodeJS.ProcessEnv): string {
-  const { USER: name } = env;
-  if (name !== undefined && name !== "") return name;
-  try {
-    return userInfo().username;
-  } catch {
-    return `uid ${process.getuid?.()}`;
-  }
 }

@@ -1,10 +1,10 @@
 import { spawn } from "node:child_process";
 import { closeSync, mkdirSync, openSync } from "node:fs";
 import { getCompileCacheDir } from "node:module";
-import { userInfo } from "node:os";
 import { join } from "node:path";
 import { settingName } from "../../common/config.ts";
 import { product } from "../../common/product.ts";
+import { systemUser } from "../../common/system-user.ts";
 import type { Config } from "../config.ts";
 import { stateFile, stateText } from "./local-state.ts";
 
@@ -42,7 +42,7 @@ export function startAgent(
   const folder = join(home, `.${product.word}`, "agent");
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   const log = openSync(join(folder, "agent.log"), "a", 0o600);
-  const { username, shell } = userInfo();
+  const { name, shell } = systemUser();
   const [file = "", ...args] = command;
   const child = spawn(file, args, {
     cwd: home,
@@ -51,9 +51,9 @@ export function startAgent(
     env: {
       ...nodeEnv,
       HOME: home,
-      USER: username,
-      LOGNAME: username,
-      SHELL: shell ?? "/bin/bash",
+      USER: name,
+      LOGNAME: name,
+      SHELL: shell,
       NODE_COMPILE_CACHE: getCompileCacheDir(),
       [socketVariable]: socket,
       [settingName("build")]: build,

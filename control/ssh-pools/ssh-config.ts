@@ -1,7 +1,8 @@
 import { execFile } from "node:child_process";
-import { homedir, userInfo } from "node:os";
+import { homedir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
+import { systemUser } from "../../common/system-user.ts";
 import { usualPort } from "../doors/ssh/target.ts";
 
 /** What the SSH configuration of control's user says of a host. */
@@ -31,7 +32,7 @@ export function readSshConfig(host: string, text: string): SshConfig {
   const jump = one("proxyjump");
   return {
     hostname: one("hostname") ?? host,
-    user: one("user") ?? userInfo().username,
+    user: one("user") ?? systemUser().name,
     port: Number(one("port") ?? usualPort),
     identityFiles: files.length > 0 ? files : usualFiles,
     proxyJump: jump === undefined || jump === "none" ? null : jump,

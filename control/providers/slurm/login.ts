@@ -1,12 +1,13 @@
 import { execFile } from "node:child_process";
 import { once } from "node:events";
 import { connect } from "node:net";
-import { homedir, userInfo } from "node:os";
+import { homedir } from "node:os";
 import { join } from "node:path";
 import type { Duplex } from "node:stream";
 import { promisify } from "node:util";
 import { AppError } from "../../../common/errors.ts";
 import { programArgs } from "../../../common/programs.ts";
+import { systemUser } from "../../../common/system-user.ts";
 import type { Config } from "../../config.ts";
 
 /** Where the commands of a Slurm cluster are. */
@@ -34,7 +35,7 @@ export function localLogin(config: Pick<Config, "nodeEnv" | "slurmConf" | "home"
   const env = {
     ...nodeEnv,
     HOME: homedir(),
-    USER: userInfo().username,
+    USER: systemUser().name,
     ...(slurmConf !== undefined && { SLURM_CONF: slurmConf }),
   };
   const { timeoutMs: timeout, keptBytes: maxBuffer } = limits;
