@@ -1,16 +1,9 @@
 import assert from "node:assert/strict";
-import { spawnSync } from "node:child_process";
-import { homedir } from "node:os";
-import { join } from "node:path";
 import { test } from "node:test";
-import { parseAllDocuments } from "yaml";
 import { readConfig } from "../../control/config.ts";
+import { chart, helm, objectsOf, whyNoHelm } from "../helpers/helm.ts";
 
-const module = "helm.sh/helm/v3/cmd/helm@v3.18.6";
-const places = ["helm", join(homedir(), "go/bin/helm")];
-const found = places.find((place) => spawnSync(place, ["version"]).status === 0);
-const skip = found === undefined && `helm is not installed: go install ${module}`;
-const chart = join(import.meta.dirname, "../../deploy/helm");
+const skip = whyNoHelm();
 
 const withTls = { tls: { secretName: "certificate" } };
 const everything = {
@@ -27,20 +20,8 @@ interface Entry {
   readonly value: string;
 }
 
-function helm(command: readonly string[], values: object) {
-  const input = JSON.stringify(values);
-  // Built from source, Helm takes an old Kubernetes for what it speaks to.
-  const words = [...command, "--values", "-", "--kube-version", "1.34.0"];
-  return spawnSync(found ?? "", words, { encoding: "utf8", input });
-}
-
-/** The objects that an installation makes, by kind. */
-function objectsOf(values: object) {
-  const { status, stdout, stderr } = helm(["template", "release", chart], values);
-  assert.equal(status, 0, stderr);
-  const objects = parseAllDocuments(stdout).map((document) => document.toJS());
-  return new Map(objects.map((object) => [object.kind, object]));
-}
+const byKind = (values: object) =>
+  new Map(objectsOf(values).map((object) => [object.kind, object]));
 
 for (const [name, values] of Object.entries({ withTls, everything }))
   test(`the chart has nothing that Helm warns of: ${name}`, { skip }, () => {
@@ -50,7 +31,7 @@ for (const [name, values] of Object.entries({ withTls, everything }))
   });
 
 test("control reads the settings that the chart gives it", { skip }, () => {
-  const [container] = objectsOf(everything).get("StatefulSet").spec.template.spec.containers;
+  const [container] = byKind(everything).get("StatefulSet").spec.template.spec.containers;
 
   const env = Object.fromEntries(container.env.map(({ name, value }: Entry) => [name, value]));
   const config = readConfig({ ...env, OUTRIGGER_HOME: "/data" });
@@ -62,7 +43,7 @@ test("control reads the settings that the chart gives it", { skip }, () => {
 });
 
 test("every file that a setting names is mounted", { skip }, () => {
-  const { containers, volumes } = objectsOf(everything).get("StatefulSet").spec.template.spec;
+  const { containers, volumes } = byKind(everything).get("StatefulSet").spec.template.spec;
   const [{ env, volumeMounts }] = containers;
 
   const files = env.filter(({ name }: Entry) => name.endsWith("_FILE"));
@@ -93,7 +74,7 @@ test("a value that the chart does not have is refused by name", { skip }, () => 
 test("the service account may make pods in the namespaces that are named, and nothing with *", {
   skip,
 }, () => {
-  const objects = objectsOf(everything);
+  const objects = byKind(everything);
 
   assert.equal(objects.get("Role").metadata.namespace, "research");
   assert.equal(objects.get("RoleBinding").subjects[0].namespace, "default");
@@ -108,7 +89,7 @@ test("the service account may make pods in the namespaces that are named, and no
 });
 
 test("control runs without rights on its node, and writes only to its volumes", { skip }, () => {
-  const { containers, securityContext } = objectsOf(withTls).get("StatefulSet").spec.template.spec;
+  const { containers, securityContext } = byKind(withTls).get("StatefulSet").spec.template.spec;
   const [{ securityContext: own }] = containers;
 
   assert.equal(securityContext.runAsNonRoot, true);

@@ -39,7 +39,7 @@ export interface Followed {
 }
 
 /** The cluster of this name, whether it is there or not. */
-export function clusterOf({ client }: TestControl, name: string): TestCluster {
+export function clusterOf({ client }: Pick<TestControl, "client">, name: string): TestCluster {
   const of = { cluster_name: name };
   const cluster: TestCluster = {
     name,

@@ -20,6 +20,8 @@ export interface Lab {
   /** Its only context is named `lab`, and in the namespace. */
   readonly kubeconfig: string;
   readonly namespace: string;
+  /** The words with which kubectl is called there. */
+  readonly kubectlWords: readonly string[];
   /** What kubectl prints, in the namespace. */
   kubectl(...words: string[]): Promise<string>;
   /** Makes an object, of the namespace unless it belongs to none. */
@@ -51,22 +53,20 @@ export async function openLab(t: Cleaner): Promise<Lab> {
     kubeconfig,
     shared.replace("user: admin}", `user: admin, namespace: ${namespace}}`),
   );
-  const kubectl = async (...words: string[]) => {
-    const command = [
-      `--kubeconfig=${join(folder, "kubeconfig")}`,
-      `--namespace=${namespace}`,
-      ...words,
-    ];
-    return (await promisify(execFile)(join(binaries, "kubectl"), command)).stdout.trim();
-  };
+  const flags = [`--kubeconfig=${join(folder, "kubeconfig")}`, `--namespace=${namespace}`];
+  const program = join(binaries, "kubectl");
+  const kubectl = async (...words: string[]) =>
+    (await promisify(execFile)(program, [...flags, ...words])).stdout.trim();
   await kubectl("create", "namespace", namespace);
+  // No pod is made before.
+  await until(async () => (await kubectl("get", "serviceaccounts", "--output=name")) || undefined);
   t.after(async () => {
     await kubectl("delete", "pods", "--all", "--grace-period=1");
     await kubectl("delete", "namespace", namespace, "--wait=false", "--ignore-not-found");
     rmSync(home, { recursive: true });
   });
   return {
-    ...{ kubeconfig, namespace, kubectl },
+    ...{ kubeconfig, namespace, kubectl, kubectlWords: [program, ...flags] },
     create(object) {
       const file = join(home, "object.json");
       writeFileSync(file, JSON.stringify({ apiVersion: "v1", ...object }));
@@ -82,14 +82,22 @@ export async function openLab(t: Cleaner): Promise<Lab> {
 /** Where the lab reaches this machine. */
 export const labHost = "203.0.113.1";
 
+/** Programs of containerd's in the lab. */
+const ctr = (...words: readonly string[]) =>
+  promisify(execFile)("ctr", [
+    ...["--address", join(folder, "containerd.sock"), "--namespace", "k8s.io"],
+    ...words,
+  ]);
+
+/** Gives the lab the images of an archive of docker's. */
+export const importImages = (archive: string) => ctr("images", "import", archive);
+
 /** Pushes the lab's image to a registry that speaks plain HTTP, and has the lab pull from there. */
 export async function pushImage(server: string, name: string, login: string): Promise<void> {
   const trusted = join(folder, "containerd/certs.d", server);
   mkdirSync(trusted, { recursive: true });
   writeFileSync(join(trusted, "hosts.toml"), `[host."http://${server}"]\n`);
-  const where = ["--address", join(folder, "containerd.sock"), "--namespace", "k8s.io"];
-  const push = ["images", "push", "--plain-http", "--user", login, `${server}/${name}`, labImage];
-  await promisify(execFile)("ctr", [...where, ...push]);
+  await ctr("images", "push", "--plain-http", "--user", login, `${server}/${name}`, labImage);
 }
 
 /** Kills a program of the lab, and starts it again once something was done without it. */

@@ -3,15 +3,9 @@ import { test } from "node:test";
 import { clusterOf } from "../e2e/cluster.ts";
 import { until } from "../helpers/agent.ts";
 import { whyNoLab } from "../helpers/kubernetes.ts";
-import { aPodTask, startKubeControl } from "./lab.ts";
+import { aPodTask, registryLogin, startKubeControl } from "./lab.ts";
 
 const skip = whyNoLab();
-const registryLogin = {
-  SKYPILOT_DOCKER_USERNAME: "ann",
-  SKYPILOT_DOCKER_PASSWORD: "hunter2",
-  SKYPILOT_DOCKER_SERVER: "docker.io",
-};
-
 test("a cluster of two pods, from its launch to its end", { skip, timeout: 180_000 }, async (t) => {
   const { control, kubectl } = await startKubeControl(t);
   const pair = clusterOf(control, "pair");

@@ -1,4 +1,5 @@
 import {
+  chmodSync,
   existsSync,
   mkdirSync,
   mkdtempSync,
@@ -17,6 +18,13 @@ import { startControl, type TestControl } from "../helpers/programs.ts";
 interface Cleaner {
   after(clean: () => Promise<void>): void;
 }
+
+/** `secrets` of tasks whose image has a login. */
+export const registryLogin = {
+  SKYPILOT_DOCKER_USERNAME: "ann",
+  SKYPILOT_DOCKER_PASSWORD: "hunter2",
+  SKYPILOT_DOCKER_SERVER: "docker.io",
+};
 
 /** Packing Node.js takes seconds; the same pack serves all tests. */
 const packed = join(import.meta.dirname, "../../node_modules/.cache/bundles");
@@ -93,9 +101,12 @@ export const gpuResources = { infra: "k8s", accelerators: "H100:8", cpus: 0.5, m
 /** A disk of one gibibyte for a claim of the storage class `lab`, until the test is over. */
 export async function addDisk(
   t: Cleaner,
-  { create, kubectl, namespace: name }: Lab,
+  { create, kubectl, namespace }: Lab,
+  of = "disk",
 ): Promise<void> {
   const path = mkdtempSync(join(tmpdir(), "disk-"));
+  chmodSync(path, 0o777);
+  const name = `${namespace}-${of}`;
   await create({
     ...{ kind: "PersistentVolume", metadata: { name } },
     spec: {
