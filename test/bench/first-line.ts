@@ -32,17 +32,23 @@ export async function firstLine(lab: Lab): Promise<Figure[]> {
   ];
 }
 
-async function timesOfLaunch({ client }: Control, count: number): Promise<number[]> {
+/** The times of launches to the first line of their jobs, one after the other. */
+export async function timesOfLaunch(
+  { client }: Control,
+  count: number,
+  infra?: string,
+): Promise<number[]> {
   const times: number[] = [];
   for (let index = 0; index < count; index += 1) {
     const name = `new-${index}`;
-    times.push(await timeToLine(client, name, () => launch(client, name, hello)));
+    times.push(await timeToLine(client, name, () => launch(client, name, hello, infra)));
     await down(client, name);
   }
   return times;
 }
 
-async function timesOfExec({ client }: Control, count: number): Promise<number[]> {
+/** The same of jobs on a cluster named `warm`. */
+export async function timesOfExec({ client }: Control, count: number): Promise<number[]> {
   const times: number[] = [];
   for (let index = 0; index < count; index += 1)
     times.push(await timeToLine(client, "warm", () => exec(client, "warm", hello)));

@@ -17,6 +17,7 @@ import { kubernetesPods } from "./kubernetes-pods.ts";
 import { type Lab, openLab, openShared } from "./lab.ts";
 import { lists } from "./lists.ts";
 import { longPolls } from "./long-polls.ts";
+import { pods } from "./pods.ts";
 import { preemption } from "./preemption.ts";
 import { roundTrips } from "./round-trips.ts";
 import { serviceBenches } from "./services.ts";
@@ -45,6 +46,7 @@ const benches: Record<string, (lab: Lab) => Promise<Figure[]>> = {
   "core-launches": manyLaunches,
   "idle-rows": idleRows,
   "kubernetes-pods": kubernetesPods,
+  pods,
   workdir,
   containers,
   ...sidecarBenches,
