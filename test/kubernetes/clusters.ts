@@ -31,6 +31,13 @@ test("a cluster of two pods, from its launch to its end", { skip, timeout: 180_0
     const selector = "--selector=outrigger/cluster=pair";
     const all = await kubectl("get", "pods,service,secret", selector, "--output=name");
     assert.match(all, /^(pod\/\S+\n){2}service\/\S+\nsecret\/\S+$/);
+    const addresses = async (kind: string, path: string) => {
+      const all = await kubectl("get", kind, selector, `--output=jsonpath={.items[*]${path}}`);
+      return all.split(" ").sort();
+    };
+    const ofPods = await addresses("pods", ".status.podIP");
+    assert.equal(ofPods.length, 2);
+    assert.deepEqual(await addresses("endpointslices", ".endpoints[*].addresses[0]"), ofPods);
     const config = "--output=jsonpath={.items[0].data['\\.dockerconfigjson']}";
     const login = Buffer.from(await kubectl("get", "secret", selector, config), "base64");
     assert.deepEqual(JSON.parse(String(login)), {
