@@ -3,6 +3,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { jobOperations as rows } from "../../contract/operations/jobs.ts";
+import { kubernetesOperations as kubernetes } from "../../contract/operations/kubernetes.ts";
 import { until } from "../helpers/agent.ts";
 import { whyNoLab } from "../helpers/kubernetes.ts";
 import { aPodTask, leavesLine, outFolder, startKubeControl } from "./lab.ts";
@@ -38,6 +39,11 @@ until [ -e /out/go ]; do sleep 0.1; done; echo done`;
       name: null,
     });
     await untilAttempt(0);
+    const there = await control.client.callAndGet(kubernetes.statusKubernetes, {});
+    const [[cluster], others, [job], context] = there;
+    assert.deepEqual([cluster?.cluster_name, cluster?.status], ["train-1", "UP"]);
+    assert.deepEqual([others, job?.job_name, job?.status], [[], "train", "RUNNING"]);
+    assert.equal(context, "lab");
 
     const pod = await podOf();
     const eviction = join(control.home, "eviction.json");
