@@ -51,7 +51,8 @@ export const aPodTask = (run: string, more: object = {}): string =>
     ...more,
   });
 
-function withMounts(paths: Readonly<Record<string, string>>, more: object = {}) {
+/** `config.kubernetes` of a task whose pods have the Node.js of this machine and more of its files, and a specification. */
+export function withMounts(paths: Readonly<Record<string, string>>, more: object = {}) {
   const spec = mountsOf({ "/usr/local/bin/node": process.execPath, ...paths });
   return { pod_config: { spec: merge(spec, more) } };
 }

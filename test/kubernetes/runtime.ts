@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { clusterOf } from "../e2e/cluster.ts";
 import { whyNoLab } from "../helpers/kubernetes.ts";
-import { aPodTask, startKubeControl } from "./lab.ts";
+import { aPodTask, startKubeControl, withMounts } from "./lab.ts";
 
 const options = { skip: whyNoLab(), timeout: 240_000 };
 /** Without the Node.js of this machine. */
@@ -37,3 +37,19 @@ for (const { name, task, env, bundles } of ways)
     assert.equal(list.split("\n").length, bundles);
     await Promise.all([first.down(), second.down()]);
   });
+
+test("an image whose user has no home and no name gets a home", options, async (t) => {
+  const { control } = await startKubeControl(t);
+  const cluster = clusterOf(control, "nameless");
+  const user = { securityContext: { runAsUser: 1234, runAsGroup: 1234 } };
+  const config = { kubernetes: withMounts({}, user) };
+  const task = aPodTask('cd && echo written > own && echo "$(id -u) $HOME $(cat ~/own)"', {
+    config,
+  });
+
+  const { text } = await cluster.follow(await cluster.launch(task));
+  assert.match(text, /1234 \/tmp\/home written/);
+  const again = await cluster.follow(await cluster.exec(aPodTask("cat ~/own")));
+  assert.match(again.text, /written/);
+  await cluster.down();
+});

@@ -13,6 +13,14 @@ export const containerName = "node";
 /** Where pods of ours have the Node.js of another image. */
 export const runtimeFolder = `/opt/${product.word}/runtime`;
 
+/**
+ * Has a shell in a pod know the folder of ours, `$root`, and a HOME that the user of its image can write to: that of a
+ * user without a name is `/`.
+ */
+export const findRoot = `export HOME="\${HOME:-/root}"
+mkdir -p "$HOME" 2> /dev/null && [ -w "$HOME" ] || HOME=/tmp/home
+root="$HOME/.${product.word}"`;
+
 /** Where pods of ours mount a claim. */
 export const claimFolder = (claim: string): string => `/mnt/${product.word}/${claim}`;
 

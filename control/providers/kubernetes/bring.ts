@@ -2,16 +2,14 @@ import { createReadStream } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 import { settingName } from "../../../common/config.ts";
 import { AppError, fail } from "../../../common/errors.ts";
-import { product } from "../../../common/product.ts";
 import { programArgs } from "../../../common/programs.ts";
 import { shellWord } from "../../../common/shell-word.ts";
 import type { KubeApi } from "../../doors/kubernetes/api.ts";
-import { runIn, runtimeFolder } from "../../doors/kubernetes/exec.ts";
+import { findRoot, runIn, runtimeFolder } from "../../doors/kubernetes/exec.ts";
 import type { Bundle, Bundles } from "../../doors/ssh/bundles.ts";
 
 /** Brings the agent, and Node.js, into a pod, whatever its image has. */
 
-const root = `"\${HOME:-/root}/.${product.word}"`;
 const leastNode = 24;
 const hashLength = 16;
 const quickMs = 15_000;
@@ -22,7 +20,8 @@ const brokenPauseMs = 500;
 
 /** The kind of machine, the Node.js of the pod or its image if there is one, its loader of glibc, and which bundles are there. */
 const lookScript = `
-cd ${root} && uname -m
+${findRoot}
+cd "$root" && uname -m
 node=$(PATH="${runtimeFolder}:$PATH"; command -v node) && echo "$node $("$node" --version 2> /dev/null)" || echo
 ls -d /lib*/ld-linux*.so.* 2> /dev/null | head -n 1 | grep . || echo
 ls bundles`;
@@ -30,7 +29,8 @@ ls bundles`;
 /** Takes a bundle of $2 bytes in as $1, whole or not at all. */
 const unpackScript = `
 set -eu
-cd ${root}/bundles
+${findRoot}
+cd "$root/bundles"
 part=.$1.$$
 trap 'rm -rf "$part"' EXIT
 mkdir "$part"
@@ -49,7 +49,8 @@ done`;
 /** Writes down how the agent is started; an agent of another build is ended, and started anew by the pod. */
 const startScript = `
 set -eu
-cd ${root}/agent
+${findRoot}
+cd "$root/agent"
 [ "$1" != "$(cat program 2> /dev/null)" ] || exit 0
 printf '%s\\n' "$1" > program.new
 mv program.new program
@@ -144,7 +145,7 @@ export const announceDeletion = (
   runIn(
     api,
     pod,
-    { what: "announcing the end", text: `: > ${root}/deleted`, timeoutMs: 3_000 },
+    { what: "announcing the end", text: `${findRoot}\n: > "$root/deleted"`, timeoutMs: 3_000 },
     signal,
   );
 
@@ -157,7 +158,7 @@ process.stdin.pipe(way).pipe(process.stdout);`;
 
 /** Waits for an agent that has just been started for a second and a half. */
 const pipeShell = `
-HOME="\${HOME:-/root}"; root=${root}
+${findRoot}
 [ -e "$root/agent/program" ] || { echo "no agent was brought yet" >&2; exit 7; }
 for _ in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15; do [ ! -S "$root/agent/agent.sock" ] || break; sleep 0.1; done
 eval "$(head -n 1 "$root/agent/program")"

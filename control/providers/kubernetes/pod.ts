@@ -1,7 +1,12 @@
 import { settingName } from "../../../common/config.ts";
 import { product } from "../../../common/product.ts";
 import { imageAt, type RegistryLogin } from "../../../contract/containers-api.ts";
-import { claimFolder, containerName, runtimeFolder } from "../../doors/kubernetes/exec.ts";
+import {
+  claimFolder,
+  containerName,
+  findRoot,
+  runtimeFolder,
+} from "../../doors/kubernetes/exec.ts";
 import { nodeIdOf } from "../../doors/node-id.ts";
 import type { ClusterRef } from "../provider.ts";
 import { merge } from "./merge.ts";
@@ -49,15 +54,13 @@ export const podName = (nodeId: string): string => `${product.word}-${nodeId}`;
 export const serviceName = ({ id }: Pick<ClusterRef, "id">): string => `${product.word}-${id}`;
 
 const gibibyte = 2 ** 30;
-const root = `"$HOME/.${product.word}"`;
 
 /**
  * The first process of a pod: waits until control has brought the agent, and starts it again whenever it crashes. The
  * pod ends when the agent leaves, or is told to by Kubernetes. What follows our own deletion is no preemption.
  */
 const firstProcess = `
-export HOME="\${HOME:-/root}"
-root=${root}
+${findRoot}
 mkdir -p "$root/agent" "$root/bundles" && chmod 700 "$root" "$root/agent"
 agent= leaves=
 end() {
