@@ -1,13 +1,16 @@
 import { once } from "node:events";
-import { writeFileSync } from "node:fs";
+import { mkdirSync, writeFileSync } from "node:fs";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
-import { join } from "node:path";
+import { type AddressInfo, connect, type Socket } from "node:net";
+import { dirname, join } from "node:path";
+import type { Duplex } from "node:stream";
 import { json } from "node:stream/consumers";
 import { setTimeout as sleep } from "node:timers/promises";
+import { type WebSocket, WebSocketServer } from "ws";
+import { buildOf } from "../../common/programs.ts";
 import { clusterOperations as rows } from "../../contract/operations/clusters.ts";
 import type { Figure } from "./figures.ts";
-import type { Lab } from "./lab.ts";
+import type { Control, Lab } from "./lab.ts";
 import { cpuMs } from "./measure.ts";
 
 const pods = 200;
@@ -15,43 +18,80 @@ const pods = 200;
 const measureMs = 30_000;
 /** As many as watches that end, whatever the number of pods. */
 const callsAtMost = 5;
+const launchesAtOnce = 8;
 
 /** What control costs whose clusters all wait for a place on a Kubernetes that is full. */
-export async function kubernetesPods(lab: Lab): Promise<Figure[]> {
-  const server = await startFullKubernetes(lab.folder());
-  try {
-    const settings = {
-      OUTRIGGER_KUBECONFIG: server.kubeconfig,
-      OUTRIGGER_KUBERNETES_PROVISION_SECONDS: "-1",
-    };
-    const { client, pid } = await lab.control("bundle", lab.folder(), settings);
-    const task = JSON.stringify({ resources: { infra: "k8s", cpus: 1 }, run: "true" });
-    for (let index = 0; index < pods; index += 1)
-      await client.call(rows.launch, { cluster_name: `full-${index}`, task });
-    while (server.pods.size < pods) await sleep(500, undefined, { signal: lab.signal });
-    // Each launch watches its own pod for a while.
-    await sleep(25_000, undefined, { signal: lab.signal });
-    server.calls.clear();
-    const [cpuBefore, since] = [cpuMs(pid), performance.now()];
-    await sleep(measureMs, undefined, { signal: lab.signal });
-    const share = ((cpuMs(pid) - cpuBefore) / (performance.now() - since)) * 100;
-    const watched = `${pods} pending pods`;
-    const calls = [...server.calls].map(([call, count]) => ({
-      ...{ what: `${watched}: ${call} in ${measureMs / 1_000} s`, measured: count, unit: "calls" },
-      target: { atMost: callsAtMost },
-    }));
-    const target = { atMost: 5 };
-    return [
-      { what: `${watched}: share of a core of control`, measured: share, unit: "%", target },
-      ...calls,
-    ];
-  } finally {
-    server.close();
-  }
+export async function pendingPods(lab: Lab): Promise<Figure[]> {
+  await using server = await startKubernetes(lab, "Pending");
+  const { control, inputs } = await prepare(lab, server);
+  for (const input of inputs) await control.client.call(rows.launch, input);
+  while (server.pods.size < pods) await sleep(500, undefined, { signal: lab.signal });
+  // Each launch watches its own pod for a while.
+  await sleep(25_000, undefined, { signal: lab.signal });
+  return await measure(lab, control, server, `${pods} pending pods`);
 }
 
-/** An API server with one node and a scheduler that has a place for no pod. */
-async function startFullKubernetes(folder: string) {
+/** What control costs whose clusters are all up, with agents that have nothing to do; these are light fakes in one process. */
+export async function runningPods(lab: Lab): Promise<Figure[]> {
+  await using server = await startKubernetes(lab, "Running");
+  const build = buildOf("agent", dirname(lab.bundle("agent")));
+  const names = [...Array(pods).keys()].map(String);
+  for (const name of names) mkdirSync(dirname(socketOf(server.agents, name)), { recursive: true });
+  const agents = lab.load("ssh/idle-agents.ts", server.agents, build, ...names);
+  await once(agents, "message", { signal: lab.signal });
+  const { control, inputs } = await prepare(lab, server);
+  const launchNext = async () => {
+    for (let input = inputs.pop(); input !== undefined; input = inputs.pop())
+      await control.client.callAndGet(rows.launch, input);
+  };
+  await Promise.all(Array.from({ length: launchesAtOnce }, launchNext));
+  await sleep(10_000, undefined, { signal: lab.signal });
+  return await measure(lab, control, server, `${pods} running pods`);
+}
+
+async function prepare(lab: Lab, { kubeconfig }: FakeKubernetes) {
+  const settings = {
+    OUTRIGGER_KUBECONFIG: kubeconfig,
+    OUTRIGGER_KUBERNETES_PROVISION_SECONDS: "-1",
+  };
+  const control = await lab.control("bundle", lab.folder(), settings);
+  const task = JSON.stringify({ resources: { infra: "k8s", cpus: 1 } });
+  const inputs = [...Array(pods).keys()].map((at) => ({ cluster_name: `pod-${at}`, task }));
+  return { control, inputs };
+}
+
+async function measure(lab: Lab, { pid }: Control, { calls }: FakeKubernetes, what: string) {
+  calls.clear();
+  const [cpuBefore, since] = [cpuMs(pid), performance.now()];
+  await sleep(measureMs, undefined, { signal: lab.signal });
+  const share = ((cpuMs(pid) - cpuBefore) / (performance.now() - since)) * 100;
+  const counts = [...calls].map(([call, count]) => ({
+    ...{ what: `${what}: ${call} in ${measureMs / 1_000} s`, measured: count, unit: "calls" },
+    target: { atMost: callsAtMost },
+  }));
+  const target = { atMost: 5 };
+  return [
+    { what: `${what}: share of a core of control`, measured: share, unit: "%", target },
+    ...counts,
+  ];
+}
+
+type FakeKubernetes = Awaited<ReturnType<typeof startKubernetes>>;
+
+const socketOf = (folder: string, name: string): string =>
+  join(folder, name, ".outrigger/agent/agent.sock");
+
+/** What the status of each pod is. */
+const statuses = {
+  Pending: {
+    conditions: [{ type: "PodScheduled", status: "False", message: "Insufficient cpu" }],
+  },
+  Running: { conditions: [{ type: "PodScheduled", status: "True" }], podIP: "192.0.2.1" },
+};
+
+/** An API server with one node, whose pods are all in this phase at once. */
+async function startKubernetes(lab: Lab, phase: keyof typeof statuses) {
+  const [folder, agents] = [lab.folder(), lab.folder()];
   const made = new Map<string, object>();
   const calls = new Map<string, number>();
   const watchers = new Set<ServerResponse>();
@@ -59,14 +99,13 @@ async function startFullKubernetes(folder: string) {
 
   async function make(req: IncomingMessage): Promise<object> {
     const pod = (await json(req)) as { metadata: { name: string } };
-    const conditions = [{ type: "PodScheduled", status: "False", message: "Insufficient cpu" }];
     version += 1;
     const metadata = {
       ...pod.metadata,
       ...{ resourceVersion: String(version), uid: String(version) },
       creationTimestamp: new Date().toISOString(),
     };
-    const object = { ...pod, metadata, status: { phase: "Pending", conditions } };
+    const object = { ...pod, metadata, status: { phase, ...statuses[phase] } };
     made.set(metadata.name, object);
     for (const watcher of watchers) watcher.write(`${JSON.stringify({ type: "ADDED", object })}\n`);
     return object;
@@ -96,7 +135,17 @@ async function startFullKubernetes(folder: string) {
     say({ metadata: { resourceVersion: String(version) }, items });
   }
 
+  const sockets = new WebSocketServer({ noServer: true });
+  const upgrade = (req: IncomingMessage, connection: Duplex, head: Buffer) => {
+    const { pathname, searchParams } = new URL(req.url ?? "", "http://lab");
+    const pod = pathname.split("/").at(-2) ?? "";
+    const agent = socketOf(agents, String([...made.keys()].indexOf(pod)));
+    sockets.handleUpgrade(req, connection, head, (socket) =>
+      run(socket, searchParams.getAll("command"), agent),
+    );
+  };
   const server = createServer((req, res) => void answer(req, res).catch(() => res.destroy()));
+  server.on("upgrade", upgrade);
   await once(server.listen(0, "127.0.0.1"), "listening");
   const { port } = server.address() as AddressInfo;
   const kubeconfig = join(folder, "kubeconfig");
@@ -106,11 +155,46 @@ async function startFullKubernetes(folder: string) {
     contexts: [{ name: "full", context: { cluster: "full" } }],
   };
   writeFileSync(kubeconfig, JSON.stringify(config));
-  const close = () => {
+  const end = async () => {
+    for (const socket of sockets.clients) socket.terminate();
     server.close();
     server.closeAllConnections();
   };
-  return { kubeconfig, pods: made, calls, close };
+  return { kubeconfig, pods: made, calls, agents, [Symbol.asyncDispose]: end };
+}
+
+/** Does what control's scripts do in a pod that has Node.js, as far as control sees it. */
+function run(socket: WebSocket, command: readonly string[], agent: string): void {
+  const [, , script = "", , , bytes = "0"] = command;
+  const say = (channel: number, text: string | Buffer) =>
+    socket.send(Buffer.concat([Buffer.of(channel), Buffer.from(text)]));
+  const succeed = () => {
+    say(3, JSON.stringify({ status: "Success" }));
+    socket.close();
+  };
+  if (script.includes("no agent was brought")) {
+    pipe(socket, say, connect(agent));
+    return;
+  }
+  if (script.includes("uname")) say(1, "x86_64\n/bin/node v24.21.0\n/lib64/ld-linux-x86-64.so.2\n");
+  let missing = script.includes("tar") ? Number(bytes) : 0;
+  if (missing === 0) succeed();
+  socket.on("message", (frame: Buffer) => {
+    missing -= frame.length - 1;
+    if (missing === 0) succeed();
+  });
+}
+
+/** Connects a command's streams with an agent. */
+function pipe(socket: WebSocket, say: (channel: number, bytes: Buffer) => void, way: Socket): void {
+  way.on("data", (bytes) => say(1, bytes));
+  way.on("error", () => {});
+  way.on("close", () => socket.close());
+  socket.on("message", (frame: Buffer) => {
+    if (frame[0] === 0) way.write(frame.subarray(1));
+    else way.end();
+  });
+  socket.on("close", () => way.destroy());
 }
 
 const aNode = {

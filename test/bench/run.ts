@@ -13,7 +13,7 @@ import { firstLine } from "./first-line.ts";
 import { followDelay } from "./follow-delay.ts";
 import { followVolume } from "./follow-volume.ts";
 import { jobBenches } from "./jobs/benches.ts";
-import { kubernetesPods } from "./kubernetes-pods.ts";
+import { pendingPods, runningPods } from "./kubernetes-pods.ts";
 import { type Lab, openLab, openShared } from "./lab.ts";
 import { lists } from "./lists.ts";
 import { longPolls } from "./long-polls.ts";
@@ -45,7 +45,8 @@ const benches: Record<string, (lab: Lab) => Promise<Figure[]>> = {
   "core-slow": hangingCreations,
   "core-launches": manyLaunches,
   "idle-rows": idleRows,
-  "kubernetes-pods": kubernetesPods,
+  "kubernetes-pods": pendingPods,
+  "kubernetes-pods-running": runningPods,
   pods,
   workdir,
   containers,
