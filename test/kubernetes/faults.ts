@@ -48,6 +48,9 @@ test(
 
     await whileAway("kubelet", async () => {
       await isReady("Unknown");
+      // Kubernetes gives pods up only while it hears of another node.
+      const taint = "node.kubernetes.io/unreachable:NoExecute";
+      await kubectl("taint", "node", "lab1", "--overwrite", taint);
       const why =
         /pod outrigger-\w+-0 is on node lab1 of Kubernetes context lab, which is not ready/;
       await until(
@@ -63,6 +66,7 @@ test(
       /its machine is gone: it was on node lab1 of Kubernetes context lab, which is not ready/,
     );
 
+    await healthy.untilStatus("UP");
     out.write("go");
     const { code, text } = await healthy.follow(id);
     assert.deepEqual([code, text.trim()], [0, "done"]);
