@@ -14,6 +14,9 @@ const lastingReasons = [
   "RunContainerError",
 ];
 
+/** The scheduler learns of a claim before it learns of the disk that the claim has just got, and tries again. */
+const unknownDisk = "bound to non-existent pv";
+
 export interface Pending {
   /** For people. */
   readonly why: string;
@@ -26,8 +29,10 @@ export interface Pending {
 /** What keeps a pod from running, by its conditions, else by its newest warning. */
 export function pendingOf({ status }: Pod, events: readonly KubeEvent[] = []): Pending {
   const scheduled = status.conditions?.find(({ type }) => type === "PodScheduled");
-  if (scheduled?.status === "False")
-    return { why: unschedulable(scheduled.message ?? scheduled.reason), lacks: "place" };
+  if (scheduled?.status === "False") {
+    const why = unschedulable(scheduled.message ?? scheduled.reason);
+    return { why, lacks: why.includes(unknownDisk) ? "time" : "place" };
+  }
   const waiting = statesOf(status)
     .map((state) => state?.waiting)
     .find((one) => lastingReasons.includes(one?.reason ?? ""));

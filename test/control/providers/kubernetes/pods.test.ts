@@ -179,6 +179,14 @@ test("a pod takes Node.js from the image that settings name, and says why it can
   assert.equal(pendingOf(aPod(status)).lacks, "pod");
 });
 
+test("a pod whose disk the scheduler does not know yet waits on", () => {
+  const disk = "node(s) unavailable due to one or more pvc(s) bound to non-existent pv(s)";
+  const why = `0/1 nodes are available: 1 ${disk}.`;
+  const message = `${why} preemption: 0/1 nodes are available: 1 Preemption is not helpful.`;
+  const conditions = [{ type: "PodScheduled", status: "False" as const, message }];
+  assert.deepEqual(pendingOf(aPod({ conditions })), { why, lacks: "time" });
+});
+
 test("a task cannot change what its pods are found by", () => {
   const offer = offerOn(aNode());
   const theirs = {
