@@ -156,7 +156,7 @@ function clusterOf(ctx: Ground, { shown, provider, nodes, idle }: Found, call: C
     addresses: [],
     ports: [],
     labels: {},
-    machine: {},
+    machine: known.machine ?? {},
     taskYaml: JSON.stringify({ num_nodes: known.nodes }),
     command: call.command,
     autostop: idle === undefined ? null : autostopOf(idle),

@@ -125,7 +125,9 @@ export interface FoundNode {
   readonly id: string;
   readonly state: NodeState["state"];
   /** The cluster that it belongs to; null where the node does not say. */
-  readonly cluster: Pick<ClusterRef, "name" | "nodes" | "offer"> | null;
+  readonly cluster:
+    | (Pick<ClusterRef, "name" | "nodes" | "offer"> & Partial<Pick<ClusterRef, "machine">>)
+    | null;
 }
 
 /**

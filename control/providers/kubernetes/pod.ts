@@ -155,7 +155,7 @@ export function podOf(
         ...{ [labels.control]: defaults.controlId, [labels.cluster]: id },
         ...{ [labels.node]: nodeId, [labels.rank]: String(rank) },
       },
-      annotations: { [clusterAnnotation]: JSON.stringify({ name, nodes: size, offer }) },
+      annotations: { [clusterAnnotation]: JSON.stringify({ name, nodes: size, offer, machine }) },
     },
     spec: { restartPolicy: "Never" },
   };

@@ -6,8 +6,9 @@ import { merge } from "../../../../control/providers/kubernetes/merge.ts";
 import { acceleratorName, offersOf } from "../../../../control/providers/kubernetes/nodes.ts";
 import { amountOf, type Pod } from "../../../../control/providers/kubernetes/objects.ts";
 import { pendingOf } from "../../../../control/providers/kubernetes/pending.ts";
-import { graceOf, podOf } from "../../../../control/providers/kubernetes/pod.ts";
+import { clusterAnnotation, graceOf, podOf } from "../../../../control/providers/kubernetes/pod.ts";
 import { phaseOf } from "../../../../control/providers/kubernetes/pods.ts";
+import type { ClusterRef } from "../../../../control/providers/provider.ts";
 
 import { aCluster, aNode, defaults, offerOn } from "./a-pod.ts";
 
@@ -187,21 +188,37 @@ test("a pod whose disk the scheduler does not know yet waits on", () => {
   assert.deepEqual(pendingOf(aPod({ conditions })), { why, lacks: "time" });
 });
 
+test("a pod says what its cluster was made with, for a control plane that has lost its database", () => {
+  const offer = offerOn(aNode());
+  const machine = { graceSeconds: 20, kubernetes: { pod_config: { spec: { dnsPolicy: "None" } } } };
+
+  const pod = podOf(aCluster(offer, { machine, nodes: 2 }), 0, [], defaults) as Pod;
+
+  const told = JSON.parse(pod.metadata.annotations?.[clusterAnnotation] ?? "");
+  assert.deepEqual(told, { name: "demo", nodes: 2, offer, machine });
+});
+
 test("a task cannot change what its pods are found by", () => {
   const offer = offerOn(aNode());
   const theirs = {
     name: "theirs",
     labels: { "outrigger/control": "x", "outrigger/cluster-id": "y" },
+    annotations: { [clusterAnnotation]: "z" },
   };
   const kubernetes = {
     custom_metadata: theirs,
     pod_config: { metadata: theirs, spec: { restartPolicy: "Always" } },
   };
 
-  const plain = podOf(aCluster(offer), 0, [], defaults) as Pod;
-  const pod = podOf(aCluster(offer, { machine: { kubernetes } }), 0, [], defaults) as Pod;
+  const foundBy = (cluster: ClusterRef) => {
+    const { metadata, spec } = podOf(cluster, 0, [], defaults) as Pod;
+    const { [clusterAnnotation]: told = "", ...annotations } = metadata.annotations ?? {};
+    const { machine: _machine, ...of } = JSON.parse(told);
+    return { ...metadata, annotations, of, spec };
+  };
 
-  assert.deepEqual(pod, plain);
+  const given = aCluster(offer, { machine: { kubernetes } });
+  assert.deepEqual(foundBy(given), foundBy(aCluster(offer)));
 });
 
 test("a pod has ended with our container, whatever else runs in it", () => {
