@@ -6,17 +6,20 @@ import { containerName } from "../../control/doors/kubernetes/exec.ts";
 import { clusterOf } from "../e2e/cluster.ts";
 import { until } from "../helpers/agent.ts";
 import { whyNoLab } from "../helpers/kubernetes.ts";
-import { addGpus, aPodTask, gpuResources, startKubeControl } from "./lab.ts";
+import { addGpus, aPodTask, gpuResources, outFolder, startKubeControl } from "./lab.ts";
 
 const skip = whyNoLab();
-const gpus = { resources: gpuResources };
 
 test("a pod that nothing has room for says why, and the launch goes elsewhere", {
   skip,
   timeout: 180_000,
 }, async (t) => {
-  const lab = await startKubeControl(t);
+  // What a task says goes first.
+  const lab = await startKubeControl(t, { OUTRIGGER_KUBERNETES_PROVISION_SECONDS: "3600" });
   const { control } = lab;
+  const kubernetes = { ...outFolder(t).kubernetes, provision_timeout: 2 };
+  const config = { kubernetes };
+  const gpus = { resources: gpuResources, config };
   await addGpus(t, lab);
   await clusterOf(control, "first").launch(aPodTask("sleep 3600", gpus));
 
@@ -31,14 +34,18 @@ test("a pod that nothing has room for says why, and the launch goes elsewhere", 
     await until(async () => (await lab.kubectl("get", ...ofSecond)) === "" || undefined);
   });
 
-  await t.test("another candidate: it is tried next", async () => {
-    const resources = { ordered: [gpus.resources, { infra: "local" }] };
+  await t.test("another candidate: it is tried once the pod has waited for its time", async () => {
+    // What was refused before is not tried again.
+    const half = { ...gpuResources, accelerators: "H100:4" };
+    const resources = { ordered: [half, { infra: "local" }] };
+    const begunAt = performance.now();
     const third = clusterOf(control, "third");
     const { code, text } = await third.follow(
-      await third.launch(aPodTask("echo here", { resources })),
+      await third.launch(aPodTask("echo here", { resources, config })),
     );
     assert.equal(code, 0);
     assert.match(text, /here/);
+    assert.ok(performance.now() - begunAt > kubernetes.provision_timeout * 1_000);
     await third.down();
   });
 
@@ -47,6 +54,7 @@ test("a pod that nothing has room for says why, and the launch goes elsewhere", 
     writeFileSync(
       task,
       aPodTask("true", {
+        config,
         resources: { infra: "k8s", cpus: 0.5, memory: 1, image_id: "docker:lab.invalid/none:1" },
       }),
     );
