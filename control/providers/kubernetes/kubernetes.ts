@@ -40,7 +40,7 @@ import {
   removePod,
   untilBegun,
   untilGone,
-  whyStranded,
+  whyLost,
   whyUnready,
 } from "./pods.ts";
 import { findOutside } from "./ports.ts";
@@ -125,6 +125,7 @@ export function kubernetesProvider(ways: KubeWays, log: Logger): Provider {
     const nodeId = nodeIdOf(cluster, rank);
     contexts.set(nodeId, api.context);
     const pod = await ensurePod(api, cluster, rank, signal);
+    if (pod === undefined) return;
     await ensureShared(api, cluster, pod, defaultsFor(cluster), signal);
     const begun = await untilBegun(podsIn(api), pod, startMs, signal);
     if (begun.status.phase !== "Running") return;
@@ -136,13 +137,16 @@ export function kubernetesProvider(ways: KubeWays, log: Logger): Provider {
     });
   }
 
-  /** The pod of a node; one that has ended, or that nothing had a place for in time, makes room for another. */
+  /**
+   * The pod of a node; one that has ended, or that nothing had a place for in time, makes room for another. Undefined
+   * where it was taken away meanwhile: whether there is to be another is for those to say who lost it.
+   */
   async function ensurePod(
     api: KubeApi,
     cluster: ClusterRef,
     rank: number,
     signal: AbortSignal,
-  ): Promise<Pod> {
+  ): Promise<Pod | undefined> {
     const name = podName(nodeIdOf(cluster, rank));
     const there = await readPod(api, name, signal);
     if (there !== undefined) {
@@ -154,6 +158,7 @@ export function kubernetesProvider(ways: KubeWays, log: Logger): Provider {
       if (isLeaving) await untilGone(podsIn(api), there, signal);
       else await removePod(podsIn(api), name, signal);
       if (isRefused) refuse(lacking);
+      if (isLeaving && !hasEnded(there)) return undefined;
     }
     const body = podOf(cluster, rank, await listNodes(api, signal), defaultsFor(cluster));
     const made = await api.send<Pod>("POST", podPath(api.namespace), body, signal);
@@ -197,7 +202,7 @@ export function kubernetesProvider(ways: KubeWays, log: Logger): Provider {
     const { podIP: address = "node.invalid" } = pod.status;
     const phase = phaseOf(pod);
     const node = { id: nodeOf(pod), rank: Number(own?.[labels.rank]), address };
-    const gone = phase === "Failed" ? endOf(pod) : await whyStranded(api, pod, signal);
+    const gone = phase === "Failed" ? endOf(pod) : await whyLost(api, pod, signal);
     if (gone !== undefined) return { ...node, state: "stopped", gone };
     if (phase !== "Pending")
       return { ...node, state: phase === "Succeeded" ? "stopped" : "running" };

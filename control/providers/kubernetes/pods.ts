@@ -113,6 +113,17 @@ export async function untilGone(
   }
 }
 
+/** Why a pod is no node any more though nothing failed in it: it was taken away, or cannot be. */
+export async function whyLost(
+  api: KubeApi,
+  pod: Pod,
+  signal: AbortSignal,
+): Promise<string | undefined> {
+  const isTaken = pod.metadata.deletionTimestamp !== undefined;
+  if (phaseOf(pod) !== "Succeeded") return whyStranded(api, pod, signal);
+  return isTaken ? "its pod was deleted" : undefined;
+}
+
 /**
  * Why a pod that was to end does not, as far as its node can say: that is not ready, or gone. Undefined while it may
  * still end, and before Kubernetes has given it up, which it does some minutes after it last heard of the node.

@@ -97,6 +97,40 @@ test("whether nodes are on spot is looked for when it is asked, and not again fo
   assert.equal(await provider.hasSpot?.(), true, "the context that is away may still have some");
 });
 
+test("a pod that ends because it is deleted is lost; one that ends by itself is off", async () => {
+  const ended = (rank: number, more: object) => ({
+    metadata: {
+      name: `p${rank}`,
+      labels: { "outrigger/cluster-id": "c1", "outrigger/rank": rank },
+      ...more,
+    },
+    spec: { nodeName: "n1" },
+    status: { phase: "Succeeded" },
+  });
+  const deletionTimestamp = new Date().toISOString();
+  const items = [ended(0, { deletionTimestamp }), ended(1, {})];
+  const read = async () => ({ metadata: {}, items });
+  const cluster = { id: "c1", offer: { region: "lab" } } as ClusterRef;
+
+  const nodes = await providerOf(async () => ["lab"], read).list(cluster, signal);
+
+  assert.deepEqual(
+    nodes.map(({ state, gone }) => gone ?? state),
+    ["its pod was deleted", "stopped"],
+  );
+});
+
+test("a pod that ran, and is taken away before its agent is brought back, is not made anew", async () => {
+  const metadata = { name: "outrigger-c1-0", deletionTimestamp: new Date().toISOString() };
+  const leaving = { metadata, spec: {}, status: { phase: "Running" } };
+  // Sending anything would throw.
+  const read = async (_: string, path: string) =>
+    path.endsWith(metadata.name) ? leaving : { metadata: {}, items: [] };
+  const cluster = { id: "c1", offer: { region: "lab" } } as ClusterRef;
+
+  await providerOf(async () => ["lab"], read).create(cluster, 0, signal);
+});
+
 test("a pod that was to end is lost once its node is not ready, and not before that is known", async () => {
   const minutesAgo = (count: number) => new Date(Date.now() - count * 60_000).toISOString();
   const aPod = (rank: number, more: object, phase = "Running") => ({
