@@ -5,10 +5,17 @@ import { clusterOf } from "../e2e/cluster.ts";
 import { hookedCluster } from "../e2e/hooked.ts";
 import { until } from "../helpers/agent.ts";
 import { whileAway, whyNoLab } from "../helpers/kubernetes.ts";
+import { preemptionOf, startJob } from "./job.ts";
 import { aPodTask, outFolder, startKubeControl } from "./lab.ts";
 
 const options = { skip: whyNoLab(), timeout: 240_000 };
 const ours = "--selector=outrigger/control";
+
+const untilReady = (kubectl: (...words: string[]) => Promise<string>, is: string) =>
+  until(async () => {
+    const path = "--output=jsonpath={.status.conditions[?(@.type=='Ready')].status}";
+    return (await kubectl("get", "node", "lab1", "--ignore-not-found", path)) === is || undefined;
+  });
 
 test(
   "a node that is away costs no job; once its pods are given up, they are replaced or deleted",
@@ -17,11 +24,6 @@ test(
     const { control, kubectl } = await startKubeControl(t);
     const out = outFolder(t);
     const { client } = control;
-    const isReady = (is: string) =>
-      until(async () => {
-        const path = "--output=jsonpath={.status.conditions[?(@.type=='Ready')].status}";
-        return (await kubectl("get", "node", "lab1", path)) === is || undefined;
-      });
     const job = async () => (await client.callAndGet(jobs.queueV2, {})).jobs[0];
     const untilJob = (recoveries: number) =>
       until(async () => {
@@ -45,7 +47,7 @@ test(
     await untilJob(0);
 
     await whileAway("kubelet", async () => {
-      await isReady("Unknown");
+      await untilReady(kubectl, "Unknown");
       // Kubernetes gives pods up only while it hears of another node.
       const taint = "node.kubernetes.io/unreachable:NoExecute";
       await kubectl("taint", "node", "lab1", "--overwrite", taint);
@@ -74,5 +76,102 @@ test(
       async () =>
         (await kubectl("get", "pods,services", ours, "--output=name")) === "" || undefined,
     );
+  },
+);
+
+test(
+  "a taint takes pods away with their hooks, and their job goes on once it is gone",
+  options,
+  async (t) => {
+    const job = await startJob(t);
+    const { kubectl, out } = job;
+    await job.untilAttempt(0);
+
+    const taint = "cloud.google.com/impending-node-termination:NoExecute";
+    await kubectl("taint", "node", "lab1", taint);
+    try {
+      await until(async () => /untolerated taint/.test(await job.narrated()) || undefined);
+    } finally {
+      await kubectl("taint", "node", "lab1", `${taint}-`);
+    }
+    await job.untilAttempt(1);
+    assert.deepEqual(job.preemptions(), [preemptionOf(0)]);
+
+    out.write("go");
+    await job.untilNothing();
+  },
+);
+
+test(
+  "a node that is deleted while its kubelet runs takes its pods along, and their job goes on elsewhere",
+  options,
+  async (t) => {
+    const job = await startJob(t);
+    const { kubectl, out } = job;
+    await job.untilAttempt(0);
+
+    await kubectl("delete", "node", "lab1");
+    try {
+      await until(async () => (await kubectl("get", "pods", "--output=name")) === "" || undefined);
+      await until(() => job.preemptions()[0] === preemptionOf(0) || undefined);
+    } finally {
+      // It registers its node when it starts.
+      await whileAway("kubelet", async () => {});
+      await untilReady(kubectl, "True");
+    }
+    await job.untilAttempt(1);
+    assert.match(await job.narrated(), /RECOVERING: its machine is gone/);
+
+    out.write("go");
+    await job.untilNothing();
+  },
+);
+
+test(
+  "an API server that is away for a minute costs no job and no line of a log, and launches fail in words",
+  options,
+  async (t) => {
+    const job = await startJob(t);
+    const { control, kubectl, out } = job;
+    await job.untilAttempt(0);
+    const demo = clusterOf(control, "demo");
+    const counts =
+      "for ((n = 1; ; n += 1)); do echo $n; [ ! -e /out/go ] || exit 0; sleep 0.1; done";
+    const resources = { infra: "k8s", cpus: 0.25, memory: 0.5 };
+    const task = (run: string) =>
+      aPodTask(run, { resources, config: { kubernetes: out.kubernetes } });
+    const id = await demo.launch(task(counts));
+    const uids = () => kubectl("get", "pods", "--output=jsonpath={.items[*].metadata.uid}");
+    const before = await uids();
+    const begun = Promise.withResolvers<void>();
+    const followed = demo.follow(id, {}, () => begun.resolve());
+    await begun.promise;
+
+    await whileAway("kube-apiserver", async () => {
+      const endsAt = performance.now() + 60_000;
+      await assert.rejects(
+        clusterOf(control, "late").launch(task("true")),
+        /the API server of Kubernetes context lab does not answer/,
+      );
+      await until(() => performance.now() > endsAt || undefined);
+    });
+    await until(() =>
+      uids().then(
+        (now) => now === before || undefined,
+        () => undefined,
+      ),
+    );
+    out.write("go");
+    const { text, code } = await followed;
+    assert.equal(code, 0);
+    const numbers = [...text.matchAll(/^(?:\(.*\) )?(\d+)$/gm)].map(([, n]) => Number(n));
+    assert.deepEqual(
+      numbers,
+      numbers.map((_, at) => at + 1),
+    );
+    assert.ok(numbers.length > 100);
+    assert.doesNotMatch(await job.narrated(), /attempt 2|RECOVERING/);
+    await demo.down();
+    await job.untilNothing();
   },
 );
