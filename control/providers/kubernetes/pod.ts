@@ -147,6 +147,7 @@ export function podOf(
   const { login } = defaults;
   const queue = kubernetes.kueue?.["local_queue_name"];
   const affinity = affinityOf(nodes, offer);
+  const shown = { name, nodes: size, offer, machine: { ...machine, sealedLogin: undefined } };
   // What it is found by, whatever the task says.
   const own = {
     metadata: {
@@ -155,7 +156,7 @@ export function podOf(
         ...{ [labels.control]: defaults.controlId, [labels.cluster]: id },
         ...{ [labels.node]: nodeId, [labels.rank]: String(rank) },
       },
-      annotations: { [clusterAnnotation]: JSON.stringify({ name, nodes: size, offer, machine }) },
+      annotations: { [clusterAnnotation]: JSON.stringify(shown) },
     },
     spec: { restartPolicy: "Never" },
   };

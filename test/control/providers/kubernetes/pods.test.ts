@@ -192,7 +192,8 @@ test("a pod says what its cluster was made with, for a control plane that has lo
   const offer = offerOn(aNode());
   const machine = { graceSeconds: 20, kubernetes: { pod_config: { spec: { dnsPolicy: "None" } } } };
 
-  const pod = podOf(aCluster(offer, { machine, nodes: 2 }), 0, [], defaults) as Pod;
+  const made = { ...machine, sealedLogin: "c2VjcmV0" };
+  const pod = podOf(aCluster(offer, { machine: made, nodes: 2 }), 0, [], defaults) as Pod;
 
   const told = JSON.parse(pod.metadata.annotations?.[clusterAnnotation] ?? "");
   assert.deepEqual(told, { name: "demo", nodes: 2, offer, machine });
