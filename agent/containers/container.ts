@@ -11,7 +11,7 @@ import type { Agent } from "../context.ts";
 import { setLastSetup } from "../jobs/last-setup.ts";
 import { bindsOf } from "./binds.ts";
 import { ask, engineOf } from "./engine.ts";
-import { gpuWords, init, initWords, prepare, removal } from "./words.ts";
+import { firstProcess, gpuWords, prepare, removal } from "./words.ts";
 
 /** A container that runs. */
 export interface Container {
@@ -132,8 +132,9 @@ async function wordsOf(
   const { uid, gid, home } = userOf(agent);
   const isForeign = uid !== 0 && engine.name === "docker" && !(await isRootless(engine));
   const mark = `${product.word.toUpperCase()}_CONTAINER_FOLDER=${home}/.${product.word}/`;
+  const first = firstProcess(agent.config.onTerm === "preemption");
   const options = [
-    ...["--network", "host", "--ipc", "host", "--pull", "never", ...initWords],
+    ...["--network", "host", "--ipc", "host", "--pull", "never", ...first.options],
     ...["--label", `${product.word}.cluster=${clusterId}`, "-e", `HOME=${home}`, "-e", mark],
     ...(await bindsOf(agent)).flatMap((bind) => ["-v", bind]),
     ...(isForeign ? ["--user", `${uid}:${gid}`] : []),
@@ -141,7 +142,7 @@ async function wordsOf(
     ...agent.config.containerOptions,
     ...runOptions,
   ];
-  return { options, command: [image, "-c", init] };
+  return { options, command: [image, ...first.command] };
 }
 
 const isRootless = async (engine: Engine): Promise<boolean> =>

@@ -2,12 +2,18 @@ import type { Engine } from "../../common/containers.ts";
 import { product } from "../../common/product.ts";
 import { shellWord } from "../../common/shell-word.ts";
 
+/** Waits for its end, and reaps what others leave behind. */
+const init = (onTerm: string): string =>
+  `trap "${onTerm}" TERM; while :; do sleep 86400 & wait $!; done`;
+
 /**
- * Waits for its end, and reaps what others leave behind. Slurm sends TERM to every process of an allocation that ends,
- * and hooks run in the container after that.
+ * What a container runs as its first process. Where TERM to the agent announces the end of its node, each process may
+ * get it, as in an allocation of Slurm, and hooks run in the container after that.
  */
-export const init = 'trap "" TERM; while :; do sleep 86400 & wait $!; done';
-export const initWords = ["--stop-signal", "KILL", "--entrypoint", "/bin/sh"];
+export const firstProcess = (outlivesTerm: boolean) => ({
+  options: [...(outlivesTerm ? ["--stop-signal", "KILL"] : []), "--entrypoint", "/bin/sh"],
+  command: ["-c", init(outlivesTerm ? "" : "exit 0")],
+});
 
 /**
  * Gives a new container what scripts rely on: what the image does for root's shells, a name for the user of the

@@ -110,16 +110,20 @@ function inContainersOf({ engine, agent }: Awaited<ReturnType<typeof startNode>>
     assert.equal(await outputOf(agent, "tool"), "the tool of the image\n");
   });
 
-  test("a job goes on when its container gets TERM, as each process of an allocation of Slurm does at its end", async () => {
+  test("a job goes on when its container gets TERM where that announces the end of the node", async (t) => {
+    const env = { ...engine.env, OUTRIGGER_ON_TERM: "preemption" };
+    const leaving = await startAgent(t, { env });
+    await put(leaving, engine.image, { clusterId: "decaf" });
     const run = "echo begun; until [ -e ~/on ]; do sleep 0.1; done; echo ends";
-    const { id } = await agent.submit(run);
-    await until(async () => (await agent.log(id)).includes("begun") || undefined);
+    const { id } = await leaving.submit(run);
+    await until(async () => (await leaving.log(id)).includes("begun") || undefined);
 
-    await engine.run("kill", "-s", "TERM", ...(await engine.run("ps", "-q")).split("\n"));
-    writeFileSync(join(agent.home, "on"), "");
+    const container = await engine.run("ps", "-q", "--filter", "label=outrigger.cluster=decaf");
+    await engine.run("kill", "-s", "TERM", container);
+    writeFileSync(join(leaving.home, "on"), "");
 
-    assert.equal((await agent.untilJob(id)).status, "SUCCEEDED");
-    assert.equal(await agent.log(id), "begun\nends\n");
+    assert.equal((await leaving.untilJob(id)).status, "SUCCEEDED");
+    assert.equal(await leaving.log(id), "begun\nends\n");
   });
 
   test("a job goes on while its agent is killed, and its log and end are whole", async () => {
