@@ -16,6 +16,7 @@ import { listOpen } from "./lifecycles/store.ts";
 import { openJobLog } from "./logs.ts";
 import { addNewCluster, newCluster } from "./new-cluster.ts";
 import { makingLane, tellsPending } from "./planning.ts";
+import { findLastJobId } from "./queue-snapshot.ts";
 import type { Asked, Cluster, MadeFor } from "./schema.ts";
 import { findCluster } from "./store.ts";
 import { submitJob } from "./submit.ts";
@@ -213,7 +214,8 @@ export async function occupySubmission(
   options: { readonly signal: AbortSignal; readonly timeoutMs: number },
 ): Promise<Job> {
   const nothing = { setup: null, run: null, env: {}, demand: { cpus: 0, accelerators: 0 } };
-  const of = { submissionId, name, userId: user.id, userName: user.name };
+  const lastJobId = await findLastJobId(ctx, cluster);
+  const of = { submissionId, lastJobId, name, userId: user.id, userName: user.name };
   return ctx.agent(cluster, 0).call(api.submit, { ...of, ...nothing }, options);
 }
 

@@ -55,14 +55,18 @@ async function leaveWorker(
   } catch (error) {
     signal.throwIfAborted();
     if (!(error instanceof AppError)) throw error;
-    const waitsFor = `waits until worker ${cluster.name} answers, or is gone`;
-    await tellWait(ctx, task, waitsFor);
+    await tellWait(ctx, task, `waits until ${endOfWait(error, cluster)}, or is gone`);
     return false;
   }
   if (task.clusterJob !== null) await fetchLog(ctx, task, cluster, signal);
   await ctx.jobLogs.drop(task);
   return true;
 }
+
+const endOfWait = ({ type, message }: AppError, { name }: Cluster): string =>
+  type === "UnreachableError" || type === "TimeoutError"
+    ? `worker ${name} answers`
+    : `worker ${name} ends what is left of it (${message})`;
 
 /** What a worker has of an attempt; the answer to its submission may have been lost, or it may still be on its way. */
 async function findOnWorker(
@@ -73,7 +77,8 @@ async function findOnWorker(
 ): Promise<Job | undefined> {
   const submissionId = submissionOf(task);
   const { user, name: jobName } = task.job;
-  if (task.clusterJob === null)
+  // One that has succeeded without a job had nothing to run.
+  if (task.clusterJob === null && task.status !== "SUCCEEDED")
     return occupySubmission(ctx, cluster, { submissionId, user, name: jobName }, options);
   const active = await ctx.agent(cluster, 0).call(api.listJobs, { active: "true" }, options);
   return active.find((job) => job.submissionId === submissionId);

@@ -1,8 +1,8 @@
-import { readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { readdir, readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fail } from "../../common/errors.ts";
-import { ifMissing } from "../../common/files.ts";
+import { ifMissing, replaceFile } from "../../common/files.ts";
 import { agentOperations as api } from "../../contract/agent-api.ts";
 import { jobLogGap, logOffsetHeader } from "../../contract/job-log.ts";
 import { jobMachine } from "../../contract/statuses.ts";
@@ -18,6 +18,10 @@ import { type JobLogs, type JobTask, taskKey } from "./schema.ts";
 const megabyte = 2 ** 20;
 const firstPauseMs = 100;
 const longestPauseMs = 5_000;
+/** How long a node that is back may take to end a job. */
+const patienceMs = 60_000;
+/** How long it may send nothing of the rest of its log. */
+const silentMs = 15_000;
 
 interface Copying {
   readonly abort: AbortController;
@@ -165,12 +169,14 @@ async function noteRest(ctx: Ground, task: JobTask, file: string): Promise<void>
   if (clusterId === null || jobId === null || poolId !== null) return;
   if ((await copyStateOf(file)).isWhole) return;
   const rest: Rest = { clusterId, jobId };
-  await writeFile(restOf(file), JSON.stringify(rest), { mode: 0o600 }).catch((err: unknown) =>
-    ctx.log.warn({ err, taskId: task.id }, "the rest of a log will not be fetched"),
-  );
+  try {
+    replaceFile(restOf(file), JSON.stringify(rest));
+  } catch (err) {
+    ctx.log.warn({ err, taskId: task.id }, "the rest of a log will not be fetched");
+  }
 }
 
-/** Copies the rest of the log of an attempt that was lost with this cluster. */
+/** Ends what an attempt that was lost with this cluster still runs, and copies the rest of its log. */
 async function copyRest(
   ctx: Context,
   clusterId: string,
@@ -180,14 +186,16 @@ async function copyRest(
   const { madeFor } = (await findCluster(ctx.db, clusterId)) ?? {};
   if (madeFor?.noun !== "managed_job") return;
   const folder = taskFolder(ctx, madeFor.id);
-  for (const name of (await readdir(folder).catch(ifMissing([]))).filter((one) =>
-    one.endsWith(".rest"),
-  )) {
+  const names = await readdir(folder).catch(ifMissing([]));
+  for (const name of names.filter((one) => one.endsWith(".rest"))) {
     const rest = join(folder, name);
     const { clusterId: of, jobId }: Rest = JSON.parse(await readFile(rest, "utf8"));
     if (of !== clusterId) continue;
+    await head.call(api.cancelJob, { id: jobId }, { signal, timeoutMs: patienceMs });
     const file = rest.replace(/rest$/, "log");
-    await copyOn(ctx, { id: madeFor.id, jobId }, head, { file, heard() {} }, signal);
+    using silence = openSilence(silentMs, signal);
+    const copy = { file, heard: silence.heard };
+    await copyOn(ctx, { id: madeFor.id, jobId }, head, copy, silence.signal);
     await rm(rest);
   }
 }

@@ -2,7 +2,7 @@ import { fail, toAppError } from "../../common/errors.ts";
 import type { Call } from "../bind.ts";
 import type { Context } from "../context.ts";
 import type { Queries } from "../db/open.ts";
-import { cleanHost, removeNodeOn } from "../doors/ssh/agent-service.ts";
+import { cleanHost } from "../doors/ssh/agent-service.ts";
 import { installAgent } from "../doors/ssh/install.ts";
 import { askToLinger } from "../doors/ssh/linger.ts";
 import { describeHost } from "../doors/ssh/probe.ts";
@@ -10,6 +10,7 @@ import { machineOf } from "../doors/ssh/target.ts";
 import type { Ground } from "../ground.ts";
 import { keepingProblem, lookAt } from "./inspect-host.ts";
 import { cleanLeftOf, findTwin, howLeft, takeBack } from "./leave.ts";
+import { removeLeftNode } from "./left-node.ts";
 import { refuseOccupied } from "./orphan-check.ts";
 import type { Host, Leftover } from "./schema.ts";
 import { findNodeOn, listHosts, listNodes, setHost } from "./store.ts";
@@ -105,7 +106,7 @@ async function deployHost(ctx: Context, host: Host, signal: AbortSignal): Promis
   if (host.deployedAt === null) await ctx.batch((tx) => setHost(tx, host, { isDirty: true }));
   const wasLeft = await takeBack(ctx, host, reached);
   const { facts } = await keepingProblem(ctx, host, signal, async () => {
-    if ((host.isDirty || wasLeft) && node === undefined) await removeNodeOn(reached, signal);
+    if ((host.isDirty || wasLeft) && node === undefined) await removeLeftNode(ctx, reached, signal);
     await installAgent(reached.ssh, reached, ctx.ssh.bundles, signal);
     return (await askToLinger(reached, signal)) ? lookAt(ctx, host, signal) : reached;
   });

@@ -1,0 +1,46 @@
+import type { ClientChannel } from "ssh2";
+import type { Context } from "../context.ts";
+import { agentBehind } from "../doors/agent.ts";
+import { removeNodeOn, socketOf } from "../doors/ssh/agent-service.ts";
+import { openChannelDoor } from "../doors/ssh/door.ts";
+import { findOccupant } from "../doors/ssh/occupant.ts";
+import type { ReachedHost } from "../doors/ssh/reached-host.ts";
+
+/** A host is kept from others for so long at most. */
+const restMs = 300_000;
+
+/**
+ * Removes the node that a host was to a cluster that is gone. The host was out of reach then, so it may have the end
+ * of the log of a managed job, which is fetched first.
+ */
+export async function removeLeftNode(
+  ctx: Context,
+  reached: ReachedHost,
+  signal: AbortSignal,
+): Promise<void> {
+  await fetchRest(ctx, reached, signal);
+  await removeNodeOn(reached, signal);
+}
+
+async function fetchRest(
+  ctx: Context,
+  { ssh, target, facts }: ReachedHost,
+  signal: AbortSignal,
+): Promise<void> {
+  const limit = AbortSignal.any([signal, AbortSignal.timeout(restMs)]);
+  const door = openChannelDoor(() =>
+    ssh.channel<ClientChannel>(target, (client, done) =>
+      client.openssh_forwardOutStreamLocal(socketOf(facts), done as never),
+    ),
+  );
+  try {
+    const occupant = await findOccupant({ ssh, target, facts }, limit);
+    if (occupant?.rank === 0)
+      await ctx.jobLogs.rest(occupant.clusterId, agentBehind(door, "the agent of the host"), limit);
+  } catch (err) {
+    signal.throwIfAborted();
+    ctx.log.warn({ err, host: target.address }, "the end of the log of a managed job is lost");
+  } finally {
+    await door.destroy();
+  }
+}
