@@ -58,6 +58,7 @@ const rows: Readonly<Record<string, Row>> = {
   "faults and hooks of pods": {
     script: ["kubernetes/run", "test/kubernetes/{faults,hooks}.ts"],
   },
+  "launches and jobs on pods": { script: ["kubernetes/run", "bench", "pods"] },
   "a Slurm without its controller for a minute": {
     files: ["slurm/faults.ts"],
     env: { SLURM_AWAY_SECONDS: "65" },

@@ -17,6 +17,9 @@ const lastingReasons = [
 /** The scheduler learns of a claim before it learns of the disk that the claim has just got, and tries again. */
 const unknownDisk = "bound to non-existent pv";
 
+/** A queue such as that of Kueue holds the pod back, which may take days. */
+const queued = "SchedulingGated";
+
 export interface Pending {
   /** For people. */
   readonly why: string;
@@ -31,7 +34,8 @@ export function pendingOf({ status }: Pod, events: readonly KubeEvent[] = []): P
   const scheduled = status.conditions?.find(({ type }) => type === "PodScheduled");
   if (scheduled?.status === "False") {
     const why = unschedulable(scheduled.message ?? scheduled.reason);
-    return { why, lacks: why.includes(unknownDisk) ? "time" : "place" };
+    const waitsOn = scheduled.reason === queued || why.includes(unknownDisk);
+    return { why, lacks: waitsOn ? "time" : "place" };
   }
   const waiting = statesOf(status)
     .map((state) => state?.waiting)

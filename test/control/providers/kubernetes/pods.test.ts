@@ -180,6 +180,13 @@ test("a pod takes Node.js from the image that settings name, and says why it can
   assert.equal(pendingOf(aPod(status)).lacks, "pod");
 });
 
+test("a pod in a queue of Kueue waits for as long as it takes", () => {
+  const message = "Scheduling is blocked due to non-empty scheduling gates";
+  const gated = { type: "PodScheduled", status: "False" as const, reason: "SchedulingGated" };
+  const { why, lacks } = pendingOf(aPod({ conditions: [{ ...gated, message }] }));
+  assert.deepEqual([why, lacks], [message, "time"]);
+});
+
 test("a pod whose disk the scheduler does not know yet waits on", () => {
   const disk = "node(s) unavailable due to one or more pvc(s) bound to non-existent pv(s)";
   const why = `0/1 nodes are available: 1 ${disk}.`;
