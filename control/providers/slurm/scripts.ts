@@ -7,6 +7,15 @@ const upper = product.word.toUpperCase();
 /** What `submitScript` adds to the complaint of a Slurm that does not answer, if no job of the cluster can be there. */
 export const unsubmitted = "; nothing was submitted";
 
+/** Takes the lock of the folder $1. A lock that was removed meanwhile would hold up no other submission. */
+const lock = `
+exec 9> "$1/lock"
+flock --timeout 60 9
+[ "$1/lock" -ef /dev/fd/9 ] || { echo "the folder of the cluster was removed meanwhile" >&2; exit 1; }`;
+
+/** Removes the folder $1, whose lock is held. NFS keeps a file that is open, and its folder, until it is closed. */
+const remove = 'rm -rf "$1" 2> /dev/null || { exec 9>&-; rmdir "$1"; }';
+
 /**
  * Submits the job $2 of the cluster with the folder $1, unless it has one, even one that ends: it may be requeued. $3 is
  * the build and the command of the agent, $4 and $5 are the scripts below, and the rest is for sbatch(1). The lock holds
@@ -20,11 +29,10 @@ set -euo pipefail
 umask 077
 mkdir -p "$1"
 cd "$1"
-exec 9> lock
-flock --timeout 60 9
+${lock}
 if ! jobs=$(squeue --me --noheader --format=%j 2> said); then
   said=$(tail -n 1 said)
-  [ -e batch ] || { rm -rf "$1"; said+="${unsubmitted}"; }
+  [ -e batch ] || { ${remove} || true; said+="${unsubmitted}"; }
   echo "\${said#*error: }" >&2
   exit 1
 fi
@@ -50,21 +58,18 @@ export const newScript = '[ -d "$(dirname "$1")" ] && [ ! -e "$1/batch" ]';
 export const forgetScript = `
 set -euo pipefail
 cd "$1"
-exec 9> lock
-flock --timeout 60 9
+${lock}
 jobs=$(squeue --me --noheader --format=%j)
-[ -e job ] || grep -qx "$2" <<< "$jobs" || rm -rf "$1"`;
+[ -e job ] || grep -qx "$2" <<< "$jobs" || ${remove}`;
 
 /** Ends the job $2 and everything that its cluster has on the shared file system, the folder $1. */
 export const endScript = `
 set -euo pipefail
-if [ -d "$1" ]; then
-  exec 9> "$1/lock"
-  flock --timeout 60 9
+if [ -d "$1" ]; then${lock}
 fi
 scancel --name="$2" --user="$(id --user --name)"
 while squeue --me --noheader --name="$2" --format=%i | grep -q .; do sleep 0.2; done
-rm -rf "$1"`;
+${remove}`;
 
 /**
  * Runs on the first node: $1 is the folder, $2 the scratch folder of nodes. Slurm sends it USR1 before the end, which it

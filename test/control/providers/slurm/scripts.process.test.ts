@@ -1,10 +1,12 @@
 import assert from "node:assert/strict";
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { localLogin } from "../../../../control/providers/slurm/login.ts";
 import {
+  endScript,
+  forgetScript,
   newScript,
   submitScript,
   unsubmitted,
@@ -16,14 +18,20 @@ function aLogin(t: TestContext) {
   t.after(() => rmSync(home, { recursive: true }));
   const write = (name: string, text: string) =>
     writeFileSync(join(home, name), `#!/bin/sh\n${text}\n`, { mode: 0o755 });
-  const calls = join(home, "calls");
+  const [calls, folder] = [join(home, "calls"), join(home, "c1")];
+  write("scancel", "true");
   write("sbatch", `echo x >> ${calls}; echo 7`);
   const env = { PATH: `${home}:${process.env["PATH"]}` };
   const login = localLogin({ nodeEnv: env, slurmConf: undefined, home });
-  const folder = join(home, "c1");
   return {
     folder,
+    write,
     squeue: (text: string) => write("squeue", text),
+    /** What becomes of the removal of the folder; bash may source what removes files of the user. */
+    onRemoval: (text: string) =>
+      write("rm", `if [ "$*" = "-rf ${folder}" ]; then ${text}; fi\nexec /bin/rm "$@"`),
+    forget: () => login.run(forgetScript, [folder, "job-c1"]),
+    end: () => login.run(endScript, [folder, "job-c1"]),
     submit: () => login.run(submitScript, [folder, "job-c1", "build", "batch", "node", "--x"]),
     isNew: () =>
       login.run(newScript, [folder]).then(
@@ -53,4 +61,34 @@ test("while Slurm does not answer, the login node knows whether anything was sub
   squeue("echo job-c1");
   await submit();
   assert.equal(calls(), "x\n");
+});
+
+test("on NFS, the folder of a cluster goes although its lock is held", async (t) => {
+  const { folder, squeue, onRemoval, submit, forget, end } = aLogin(t);
+  squeue(silent);
+  onRemoval("exit 1");
+  await assert.rejects(submit(), { message: message + unsubmitted });
+
+  // Files that are open are kept until they are closed, and so is their folder.
+  onRemoval(`[ ! -e /dev/fd/9 ] || { find ${folder} -type f -delete; exit 1; }`);
+  await assert.rejects(submit(), { message: message + unsubmitted });
+  assert.equal(existsSync(folder), false);
+
+  squeue("true");
+  for (const go of [forget, end]) {
+    mkdirSync(folder);
+    await go();
+    assert.equal(existsSync(folder), false);
+  }
+});
+
+test("a submission that waited while the folder of its cluster was removed submits nothing", async (t) => {
+  const { folder, squeue, write, submit } = aLogin(t);
+  squeue("true");
+  write("flock", `rm ${folder}/lock`);
+
+  await assert.rejects(submit(), {
+    message: "Slurm: the folder of the cluster was removed meanwhile",
+  });
+  assert.equal(existsSync(join(folder, "batch")), false);
 });
