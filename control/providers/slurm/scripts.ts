@@ -51,8 +51,11 @@ for one in HOME PATH LANG USER SHELL LD_LIBRARY_PATH SLURM_CONF; do kept+=(\${!o
 env -i "\${kept[@]}" sbatch --parsable --job-name="$name" "$@" > job.new
 mv job.new job`;
 
-/** Succeeds where nothing was ever submitted for the cluster with the folder $1, and the file system is there. */
-export const newScript = '[ -d "$(dirname "$1")" ] && [ ! -e "$1/batch" ]';
+/**
+ * The clusters with a folder in $1. Nothing was submitted for any other, nor is that under way. Fails where the file
+ * system of the home may be away.
+ */
+export const foldersScript = 'if [ -d "$1" ]; then ls "$1"; else [ -n "$(ls -A "$HOME")" ]; fi';
 
 /** Removes the folder $1 of a cluster for which no job was submitted, named $2. */
 export const forgetScript = `

@@ -10,16 +10,16 @@ import type { ClusterRef, FoundNode, MachineNow, Need, NodeState, Offer } from "
 import { cached } from "./cached.ts";
 import type { Login } from "./login.ts";
 import { readMachines } from "./machines.ts";
-import { offersOf, readNodes } from "./offers.ts";
+import { type NodeKind, offersOf, readNodes } from "./offers.ts";
 import { type AskedOfSlurm, jobNameOf, optionsOf } from "./options.ts";
 import { type Allocation, isOpen, readQueue, stateOf } from "./queue.ts";
 import { openRelays, type RelayedNode } from "./relays.ts";
 import {
   batchScript,
   endScript,
+  foldersScript,
   forgetScript,
   machinesScript,
-  newScript,
   nodeScript,
   nodesScript,
   outlookScript,
@@ -61,6 +61,10 @@ export type OpenSite = ReturnType<typeof openSite>;
 export function openSite({ name, login, forwards, scratch, controlId }: Site) {
   const queue = cached(queueMs, async () => readQueue(await login.run(queueScript, []), controlId));
   const nodes = cached(nodesMs, async () => readNodes(await login.run(nodesScript, [])));
+  const folders = cached(queueMs, async () => {
+    const text = await login.run(foldersScript, [await login.folder()]);
+    return new Set(text.split("\n"));
+  });
   const relays = openRelays(login);
   const places = new Map<string, RelayedNode>();
   /** Clusters that were ended; Slurm shows their jobs for some minutes. */
@@ -90,7 +94,7 @@ export function openSite({ name, login, forwards, scratch, controlId }: Site) {
 
   async function prepare(cluster: ClusterRef, signal: AbortSignal): Promise<void> {
     signal.throwIfAborted();
-    const options = optionsOf(cluster, controlId, (await nodes.read()).kinds);
+    const options = optionsOf(cluster, controlId, await kindsFor(cluster));
     const own = await folderOf(cluster.id);
     const program = (await login.agent(signal)).map(shellWord).join(" ");
     const scripts = [`${agentBuild} ${program}`, batchScript, nodeScript];
@@ -99,18 +103,8 @@ export function openSite({ name, login, forwards, scratch, controlId }: Site) {
     // Not broken off: a submission that goes on by itself would be found too late.
     await login
       .run(submitScript, [own, jobNameOf(cluster), ...scripts, ...options, ...batch])
-      .catch(async (error: unknown) => {
-        if (isUnsubmitted(error)) {
-          ended.add(cluster.id);
-          nodes.forget();
-          throw new AppError("ResourcesUnavailableError", error.message, passedOver, error);
-        }
-        if (!refuses(error)) throw error;
-        // What is left of it does no harm.
-        await login.run(forgetScript, [own, jobNameOf(cluster)], signal).catch(() => {});
-        throw new AppError("ResourcesUnavailableError", error.message, {}, error);
-      })
-      .finally(queue.forget);
+      .catch((error: unknown) => refuse(cluster, own, error, signal))
+      .finally(() => [queue, folders].map(({ forget }) => forget()));
     prepared.add(cluster.id);
     signal.throwIfAborted();
     const until = performance.now() + startMs;
@@ -125,6 +119,31 @@ export function openSite({ name, login, forwards, scratch, controlId }: Site) {
     }
   }
 
+  /** What there is for a cluster. Where Slurm does not say, one without a job here goes elsewhere. */
+  const kindsFor = async ({ id }: ClusterRef): Promise<NodeKind[]> =>
+    nodes.read().then(
+      ({ kinds }) => kinds,
+      async (error: unknown) => {
+        if (!(error instanceof AppError) || !(await isNew(id))) throw error;
+        return passOver(id, error, error.message + unsubmitted);
+      },
+    );
+
+  function passOver(id: string, error: AppError, message: string): never {
+    ended.add(id);
+    nodes.forget();
+    throw new AppError("ResourcesUnavailableError", message, { refusal: "capacity" }, error);
+  }
+
+  /** Throws what the failure of a submission means. */
+  async function refuse(cluster: ClusterRef, own: string, error: unknown, signal: AbortSignal) {
+    if (isUnsubmitted(error)) passOver(cluster.id, error, error.message);
+    if (!refuses(error)) throw error;
+    // What is left of it does no harm.
+    await login.run(forgetScript, [own, jobNameOf(cluster)], signal).catch(() => {});
+    throw new AppError("ResourcesUnavailableError", error.message, {}, error);
+  }
+
   /** What `prepare` just made needs no other look at the login node. */
   async function create(cluster: ClusterRef, signal: AbortSignal): Promise<void> {
     const job = prepared.has(cluster.id) ? await find(cluster.id) : undefined;
@@ -134,10 +153,10 @@ export function openSite({ name, login, forwards, scratch, controlId }: Site) {
   const find = async (clusterId: string): Promise<Allocation | undefined> =>
     ended.has(clusterId) ? undefined : (await queue.read()).get(clusterId);
 
-  /** Whether the login node says that nothing was ever submitted for a cluster, which Slurm itself need not say then. */
+  /** Whether the login node says that a cluster has nothing here, so Slurm need not be asked. */
   const isNew = async (id: string): Promise<boolean> =>
-    login.run(newScript, [await folderOf(id)]).then(
-      () => true,
+    folders.read().then(
+      (ids) => !ids.has(id),
       () => false,
     );
 
@@ -226,8 +245,6 @@ export function openSite({ name, login, forwards, scratch, controlId }: Site) {
     },
   };
 }
-
-const passedOver = { refusal: "capacity" };
 
 /** Whether a site is away and has nothing of the cluster, which goes elsewhere then. */
 const isUnsubmitted = (error: unknown): error is AppError =>

@@ -6,8 +6,8 @@ import { type TestContext, test } from "node:test";
 import { localLogin } from "../../../../control/providers/slurm/login.ts";
 import {
   endScript,
+  foldersScript,
   forgetScript,
-  newScript,
   submitScript,
   unsubmitted,
 } from "../../../../control/providers/slurm/scripts.ts";
@@ -33,11 +33,7 @@ function aLogin(t: TestContext) {
     forget: () => login.run(forgetScript, [folder, "job-c1"]),
     end: () => login.run(endScript, [folder, "job-c1"]),
     submit: () => login.run(submitScript, [folder, "job-c1", "build", "batch", "node", "--x"]),
-    isNew: () =>
-      login.run(newScript, [folder]).then(
-        () => true,
-        () => false,
-      ),
+    isNew: async (parent = home) => !(await login.run(foldersScript, [parent])).includes("c1\n"),
     calls: () => readFileSync(calls, "utf8"),
   };
 }
@@ -48,6 +44,7 @@ const message = "Slurm: Unable to contact slurm controller";
 test("while Slurm does not answer, the login node knows whether anything was submitted", async (t) => {
   const { folder, squeue, submit, isNew, calls } = aLogin(t);
   squeue(silent);
+  assert.equal(await isNew(join(folder, "never used")), true);
   await assert.rejects(submit(), { message: message + unsubmitted });
   assert.deepEqual([existsSync(folder), await isNew()], [false, true]);
 

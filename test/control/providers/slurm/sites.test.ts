@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { basename } from "node:path";
 import { test } from "node:test";
 import { pino } from "pino";
 import { AppError } from "../../../../common/errors.ts";
@@ -6,7 +7,7 @@ import { readConfig } from "../../../../control/config.ts";
 import type { ClusterRef, Offer } from "../../../../control/providers/provider.ts";
 import {
   endScript,
-  newScript,
+  foldersScript,
   nodesScript,
   queueScript,
   submitScript,
@@ -28,8 +29,8 @@ function aSite(name: string) {
   async function run(script: string, [folder = "", , , , , ...options]: readonly string[]) {
     site.calls.push(script);
     if (site.isAway) throw new Error(`${name} is away`);
-    if (script === newScript && jobs.has(folder)) throw new Error("it has a batch");
-    if (site.isMute && script !== newScript)
+    if (script === foldersScript) return [...jobs.keys()].map((one) => basename(one)).join("\n");
+    if (site.isMute)
       throw complaint(script === submitScript && !jobs.has(folder) ? unsubmitted : "");
     if (script === nodesScript)
       return `low*|up|infinite|1|8|64000|(null)\n--\nn1|n1\n--\n${site.podman}\n`;
@@ -151,8 +152,17 @@ test("a site that is away is passed over where nothing was submitted, and kept w
 
   // Another control plane, or this one begun anew.
   const later = providerOf(site);
-  assert.deepEqual(await later.list(one, signal), []);
-  await assert.rejects(later.list(two, signal), { message: /contact slurm controller$/ });
+  const [isNothing, mayBe] = [later.list(one, signal), later.list(two, signal)];
+  await assert.rejects(mayBe, { message: /contact slurm controller$/ });
+  assert.deepEqual(await isNothing, []);
+  // One call for all clusters.
+  assert.equal(site.calls.filter((script) => script === foldersScript).length, 1);
+  await assert.rejects(later.prepare?.(one, signal) as Promise<void>, {
+    type: "ResourcesUnavailableError",
+    message: /contact slurm controller; nothing was submitted$/,
+    details: { refusal: "capacity" },
+  });
+  await assert.rejects(later.prepare?.(two, signal) as Promise<void>, { type: "CloudError" });
 
   await assert.rejects(provider.prepare?.(one, signal) as Promise<void>, {
     type: "ResourcesUnavailableError",
