@@ -13,7 +13,7 @@ const answerMs = 8_000;
 
 const late = () => new AppError("TimeoutError", `no answer within ${answerMs / 1_000} s`);
 
-/** For so long, offers do not wait for a site that did not answer, if there are others. */
+/** How long offers skip a site that did not answer, if others do. */
 const silentMs = 30_000;
 
 /** Sites of Slurm as one cloud, which are tried in their order. */
@@ -38,20 +38,17 @@ export function slurmProvider(given: readonly Site[], log: Logger): Provider {
     return site;
   }
 
-  /** What sites answer, in their order; one that does not answer hides nothing of the others. */
-  async function answersOf<T>(asked: OpenSite[], ask: (site: OpenSite) => Promise<T[]>) {
-    const answers = await Promise.allSettled(
-      asked.map((site) => within(ask(site), answerMs, late)),
+  /** What each site answers; one that does not answer is remembered. */
+  const ask = <T>(asked: OpenSite[], answerOf: (site: OpenSite) => Promise<T[]>) =>
+    Promise.allSettled(
+      asked.map((site) =>
+        within(answerOf(site), answerMs, late).catch((err: unknown) => {
+          silentAt.set(site.name, performance.now());
+          log.warn({ err, site: site.name }, "a Slurm site does not answer");
+          throw err;
+        }),
+      ),
     );
-    const isSilent = answers.every(({ status }) => status === "rejected");
-    return answers.flatMap((answer, at) => {
-      if (answer.status === "fulfilled") return answer.value;
-      silentAt.set(asked[at]?.name, performance.now());
-      if (isSilent) throw answer.reason;
-      log.warn({ err: answer.reason, site: asked[at]?.name }, "a Slurm site does not answer");
-      return [];
-    });
-  }
 
   async function look(site: OpenSite) {
     const found = await site.find();
@@ -71,14 +68,16 @@ export function slurmProvider(given: readonly Site[], log: Logger): Provider {
 
   async function offers(need: Need) {
     if (need.isSpot || need.mounts) return [];
-    const asked = sitesIn(need.infra);
     const since = performance.now() - silentMs;
-    const awake = asked.filter(({ name }) => (silentAt.get(name) ?? since) <= since);
-    return answersOf(awake.length > 0 ? awake : asked, async (site) => {
-      // What a site has is remembered for a while; of several, only those are offered that answer now.
-      if (only === undefined) await look(site);
-      return site.offers(need);
-    });
+    const { awake = [], silent = [] } = Object.groupBy(sitesIn(need.infra), ({ name }) =>
+      (silentAt.get(name) ?? since) <= since ? "awake" : "silent",
+    );
+    // What a site has is remembered for a while; of several, only those are offered that answer now.
+    const offersAt = async (site: OpenSite) =>
+      (await Promise.all([site.offers(need), only ?? look(site)]))[0];
+    const found = await ask(awake, offersAt);
+    const isEnough = found.some((one) => one.status === "fulfilled" && one.value.length > 0);
+    return together(isEnough ? found : [...found, ...(await ask(silent, offersAt))]);
   }
 
   return {
@@ -102,7 +101,7 @@ export function slurmProvider(given: readonly Site[], log: Logger): Provider {
     },
     ...wrapErrors("Slurm", {
       offers,
-      find: () => answersOf(sites, look),
+      find: async () => together(await ask(sites, look)),
       prepare: async (cluster: ClusterRef, signal: AbortSignal) =>
         siteOf(cluster).prepare(cluster, signal),
       create: async (cluster: ClusterRef, _rank: number, signal: AbortSignal) =>
@@ -123,6 +122,14 @@ export function slurmProvider(given: readonly Site[], log: Logger): Provider {
 const noContainers =
   "jobs on Slurm run in an image where the login node and the nodes have podman, and this one has none; leave out " +
   "`image_id` and, where the site has Apptainer, write `apptainer exec docker://IMAGE COMMAND` in `run`";
+
+/** What answered; throws what the first one failed with if none did. */
+function together<T>(answers: readonly PromiseSettledResult<T[]>[]): T[] {
+  const [first] = answers;
+  if (first?.status === "rejected" && answers.every(({ status }) => status === "rejected"))
+    throw first.reason;
+  return answers.flatMap((one) => (one.status === "fulfilled" ? one.value : []));
+}
 
 const isAnyWithin = (site: string, infra: string | undefined): boolean =>
   infra === undefined || isWithin(`slurm/${site}`, infra) || isWithin(infra, `slurm/${site}`);

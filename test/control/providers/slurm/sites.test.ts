@@ -25,7 +25,8 @@ const complaint = (rest: string) =>
 function aSite(name: string) {
   let nextId = 1;
   const jobs = new Map<string, string>();
-  const site = { name, jobs, isAway: false, isMute: false, podman: "", calls: [] as string[] };
+  const calls: string[] = [];
+  const site = { name, jobs, isAway: false, isMute: false, podman: "", gpus: "(null)", calls };
   async function run(script: string, [folder = "", , , , , ...options]: readonly string[]) {
     site.calls.push(script);
     if (site.isAway) throw new Error(`${name} is away`);
@@ -33,7 +34,7 @@ function aSite(name: string) {
     if (site.isMute)
       throw complaint(script === submitScript && !jobs.has(folder) ? unsubmitted : "");
     if (script === nodesScript)
-      return `low*|up|infinite|1|8|64000|(null)\n--\nn1|n1\n--\n${site.podman}\n`;
+      return `low*|up|infinite|1|8|64000|${site.gpus}\n--\nn1|n1\n--\n${site.podman}\n`;
     if (script === queueScript) return [...jobs.values()].join("\n");
     if (script === endScript) jobs.delete(folder);
     if (script !== submitScript) return "";
@@ -139,6 +140,25 @@ test("a site that went away is not offered beside others, and launches do not wa
   assert.deepEqual(infras(await provider.offers({}, signal)), ["slurm/b/low"]);
   assert.equal(a.calls.length, length);
   await assert.rejects(provider.offers({ infra: "slurm/a" }, signal), { message: /contact/ });
+});
+
+test("a site that is well again is offered where no other has what a task needs, or none answers", async () => {
+  const [a, b] = [aSite("a"), aSite("b")];
+  a.gpus = "gpu:h100:1";
+  const gpu = { accelerators: { name: "h100", count: 1 }, nodes: 1 };
+  const provider = providerOf(a, b);
+  a.isAway = true;
+  assert.deepEqual(infras(await provider.offers({}, signal)), ["slurm/b/low"]);
+  assert.deepEqual(await provider.offers(gpu, signal), []);
+
+  a.isAway = false;
+  assert.deepEqual(infras(await provider.offers(gpu, signal)), ["slurm/a/low"]);
+
+  const another = providerOf(a, b);
+  [a.isAway, b.isAway] = [true, true];
+  await assert.rejects(another.offers({}, signal), { message: /a is away/ });
+  a.isAway = false;
+  assert.deepEqual(infras(await another.offers({ nodes: 1 }, signal)), ["slurm/a/low"]);
 });
 
 test("a site that is away is passed over where nothing was submitted, and kept where a job may be", async () => {
