@@ -99,6 +99,7 @@ export function openSite({ name, login, forwards, scratch, controlId }: Site) {
     const program = (await login.agent(signal)).map(shellWord).join(" ");
     const scripts = [`${agentBuild} ${program}`, batchScript, nodeScript];
     const batch = ["batch", own, scratch];
+    signal.throwIfAborted();
     ended.delete(cluster.id);
     // Not broken off: a submission that goes on by itself would be found too late.
     await login

@@ -20,7 +20,7 @@ const silentMs = 30_000;
 export function slurmProvider(given: readonly Site[], log: Logger): Provider {
   const sites = given.map(openSite);
   const [only] = sites.length === 1 ? sites : [];
-  /** Where clusters were seen, by their ids. */
+  /** Where clusters are, by their ids: what a cluster says itself counts more than what was found. */
   const seen = new Map<string, OpenSite>();
   /** When sites last did not answer. */
   const silentAt = new Map<string | undefined, number>();
@@ -52,7 +52,8 @@ export function slurmProvider(given: readonly Site[], log: Logger): Provider {
 
   async function look(site: OpenSite) {
     const found = await site.find();
-    for (const { id } of found) seen.set(partsOfNodeId(id).clusterId, site);
+    for (const { clusterId } of found.map(({ id }) => partsOfNodeId(id)))
+      if (!seen.has(clusterId)) seen.set(clusterId, site);
     return found;
   }
 

@@ -110,6 +110,37 @@ test("creating the nodes of a cluster that was prepared asks nothing more of the
   assert.equal(site.calls.filter((script) => script === submitScript).length, 3);
 });
 
+test("the end of a cluster goes to its own site, not to another one that has a job of it", async () => {
+  const [a, b] = [aSite("a"), aSite("b")];
+  const [here, there] = await providerOf(a, b).offers({}, signal);
+  assert.ok(here && there);
+  for (const offer of [here, there])
+    await providerOf(a, b).create(clusterAt("c1", offer), 0, signal);
+
+  const provider = providerOf(a, b);
+  await provider.list(clusterAt("c1", here), signal);
+  await provider.find?.(signal);
+  await provider.destroy("c1-0", signal);
+  assert.deepEqual([a.jobs.size, b.jobs.size], [0, 1]);
+});
+
+test("nothing is submitted after an abort while the agent was brought to the login node", async () => {
+  const site = aSite("a");
+  const provider = providerOf(site);
+  const [offer] = await provider.offers({}, signal);
+  assert.ok(offer);
+  const ending = new AbortController();
+  const agent = async () => {
+    ending.abort();
+    return ["agent"];
+  };
+  Object.assign(site.given.login, { agent });
+
+  const launch = provider.prepare?.(clusterAt("c1", offer), ending.signal);
+  await assert.rejects(launch as Promise<void>, { name: "AbortError" });
+  assert.equal(site.jobs.size, 0);
+});
+
 test("a site that is away hides no other, and one that is not configured any more loses no cluster", async () => {
   const [a, b] = [aSite("a"), aSite("b")];
   const provider = providerOf(a, b);
