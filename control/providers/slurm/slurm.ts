@@ -89,6 +89,7 @@ export function slurmProvider(given: readonly Site[], log: Logger): Provider {
       container &&
       infra !== undefined &&
       isWithin(infra, "slurm") &&
+      sitesIn(infra).length > 0 &&
       sitesIn(infra).every((site) => site.lacksPodman())
         ? noContainers
         : undefined,

@@ -240,6 +240,7 @@ test("a task in an image goes to sites with podman, and is refused with what to 
   assert.match(`${provider.refusal?.({ container, infra: "slurm/bare" })}`, /apptainer exec/);
   assert.equal(provider.refusal?.({ container, infra: "slurm" }), undefined);
   assert.equal(provider.refusal?.({ container }), undefined);
+  assert.equal(provider.refusal?.({ container, infra: "slurm/typo" }), undefined);
   assert.equal(provider.refusal?.({ infra: "slurm/bare" }), undefined);
 });
 
