@@ -18,8 +18,12 @@ const lateMs = 20_000;
 export const isPending = ({ status }: Pod): boolean => status.phase === "Pending";
 export const hasEnded = (pod: Pod): boolean => ["Succeeded", "Failed"].includes(phaseOf(pod));
 
-/** The phase of what is ours: a container that others add to a pod may outlive it. */
+/**
+ * The phase of what is ours: a container that others add to a pod may outlive it. A pod that its node evicted, or that
+ * ended because its node shuts down, failed even if our container ended with 0.
+ */
 export function phaseOf({ status }: Pod): Pod["status"]["phase"] {
+  if (status.phase === "Failed" && status.reason !== undefined) return "Failed";
   const own = status.containerStatuses?.find(({ name }) => name === containerName);
   const end = own?.state?.terminated;
   if (end === undefined) return status.phase;

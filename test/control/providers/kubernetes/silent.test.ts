@@ -97,18 +97,30 @@ test("whether nodes are on spot is looked for when it is asked, and not again fo
   assert.equal(await provider.hasSpot?.(), true, "the context that is away may still have some");
 });
 
-test("a pod that ends because it is deleted is lost; one that ends by itself is off", async () => {
-  const ended = (rank: number, more: object) => ({
+test("a pod that Kubernetes ended is lost, whatever it exits with; one that ends by itself is off", async () => {
+  const ended = (rank: number, more: object, status: object = { phase: "Succeeded" }) => ({
     metadata: {
       name: `p${rank}`,
       labels: { "outrigger/cluster-id": "c1", "outrigger/rank": rank },
       ...more,
     },
     spec: { nodeName: "n1" },
-    status: { phase: "Succeeded" },
+    status: {
+      containerStatuses: [{ name: "node", state: { terminated: { exitCode: 0 } } }],
+      ...status,
+    },
   });
+  const failed = (reason?: string, message?: string) => ({ phase: "Failed", reason, message });
   const deletionTimestamp = new Date().toISOString();
-  const items = [ended(0, { deletionTimestamp }), ended(1, {})];
+  const items = [
+    ended(0, { deletionTimestamp }),
+    ended(1, {}),
+    ended(2, {}, failed("Evicted", "The node was low on resource: memory.")),
+    ended(3, {}, failed("Terminated", "Pod was terminated in response to imminent node shutdown.")),
+    ended(4, {}, failed("NodeShutdown")),
+    // Another container of the pod failed.
+    ended(5, {}, failed()),
+  ];
   const read = async () => ({ metadata: {}, items });
   const cluster = { id: "c1", offer: { region: "lab" } } as ClusterRef;
 
@@ -116,7 +128,14 @@ test("a pod that ends because it is deleted is lost; one that ends by itself is 
 
   assert.deepEqual(
     nodes.map(({ state, gone }) => gone ?? state),
-    ["its pod was deleted", "stopped"],
+    [
+      "its pod was deleted",
+      "stopped",
+      "The node was low on resource: memory.",
+      "Pod was terminated in response to imminent node shutdown.",
+      "NodeShutdown",
+      "stopped",
+    ],
   );
 });
 
