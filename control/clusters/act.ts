@@ -8,7 +8,7 @@ import { listEvents } from "../events.ts";
 import { move } from "../move.ts";
 import { settleAll } from "../settle-all.ts";
 import { hold } from "../want.ts";
-import { backAgain, create } from "./create.ts";
+import { backAgain, create, newVersion } from "./create.ts";
 import { failOver, noteRefusal } from "./fail-over.ts";
 import { bringFiles } from "./files/bring.ts";
 import { hasHooks, tellHooks } from "./hooks/told.ts";
@@ -56,8 +56,7 @@ const handlers: { readonly [Name in Action["do"]]: Handler<Name> } = {
   await: awaitMachines,
   failOver: ({ ctx, cluster, signal }) => failOver(ctx, cluster, signal),
   revive: ({ ctx, cluster, signal }, { rank }) => create(ctx, cluster, rank, backAgain, signal),
-  replace: ({ ctx, cluster, signal }, { rank }) =>
-    create(ctx, cluster, rank, { news: "has an agent of this version", replaces: true }, signal),
+  replace: ({ ctx, cluster, signal }, { rank }) => create(ctx, cluster, rank, newVersion, signal),
   bringFiles: ({ ctx, cluster, signal }, { ranks }) => bringFiles(ctx, cluster, ranks, signal),
   configure,
   tellHooks: ({ ctx, cluster, signal }, { rank }) => tellHooks(ctx, cluster, [rank], signal),

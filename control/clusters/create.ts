@@ -33,6 +33,13 @@ export interface CreateOptions {
 /** What brings a silent agent back, on a node that is there. */
 export const backAgain: CreateOptions = { news: "has a running agent again", onlyAgent: true };
 
+/** What replaces an agent of another version, on a node that is there. */
+export const newVersion: CreateOptions = {
+  ...backAgain,
+  news: "has an agent of this version",
+  replaces: true,
+};
+
 /** Whether an agent runs other code than the one that its provider starts. */
 export const isOutdated = ({ agentBuild }: Provider, { build }: Health): boolean =>
   agentBuild !== undefined && build !== agentBuild;

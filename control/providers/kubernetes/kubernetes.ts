@@ -139,7 +139,7 @@ export function kubernetesProvider(ways: KubeWays, log: Logger): Provider {
 
   /**
    * The pod of a node; one that has ended, or that nothing had a place for in time, makes room for another. Undefined
-   * where it was taken away meanwhile: whether there is to be another is for those to say who lost it.
+   * if the pod was deleted meanwhile: the caller decides whether to create another.
    */
   async function ensurePod(
     api: KubeApi,
@@ -158,7 +158,7 @@ export function kubernetesProvider(ways: KubeWays, log: Logger): Provider {
       if (isLeaving) await untilGone(podsIn(api), there, signal);
       else await removePod(podsIn(api), name, signal);
       if (isRefused) refuse(lacking);
-      if (isLeaving && !hasEnded(there)) return undefined;
+      if (isLeaving) return undefined;
     }
     const body = podOf(cluster, rank, await listNodes(api, signal), defaultsFor(cluster));
     const made = await api.send<Pod>("POST", podPath(api.namespace), body, signal);

@@ -179,17 +179,42 @@ test("a cluster on which there is always something to do fails its launch", asyn
   });
 });
 
-test("a node that is lost while its agent is brought back is not made again for that", async (t) => {
-  const world = await testWorld(t);
-  await world.run(rows.launch, { cluster_name: "demo", task: "{}" });
-  const cluster = await world.cluster("demo");
-  await world.provider.lose(cluster.id, 0);
-  const { signal } = new AbortController();
+for (const name of ["revive", "replace"] as const)
+  test(`a node that is lost before its agent is brought back is not made again: ${name}`, async (t) => {
+    const world = await testWorld(t);
+    await world.run(rows.launch, { cluster_name: "demo", task: "{}" });
+    const cluster = await world.cluster("demo");
+    await world.provider.lose(cluster.id, 0);
+    const { signal } = new AbortController();
 
-  await act(
-    { ctx: world.ctx, cluster, nodes: [], looksAgain: true, signal },
-    { do: "revive", rank: 0 },
-  );
+    await act(
+      { ctx: world.ctx, cluster, nodes: [], looksAgain: true, signal },
+      { do: name, rank: 0 },
+    );
 
-  assert.deepEqual(world.provider.calls, ["create 0"]);
-});
+    assert.deepEqual(world.provider.calls, ["create 0"]);
+  });
+
+for (const name of ["revive", "replace"] as const)
+  test(`a node that is lost while its agent is brought back is not made again: ${name}`, async (t) => {
+    const world = await testWorld(t);
+    const { provider } = world;
+    await world.run(rows.launch, { cluster_name: "demo", task: "{}" });
+    const cluster = await world.cluster("demo");
+    const { signal } = new AbortController();
+    let creations = 0;
+    const takenAway: typeof provider.create = async (of) => {
+      await provider.lose(cluster.id, 0);
+      // The reconciler creates nodes as well.
+      if (of === cluster) creations += 1;
+    };
+    Object.assign(provider, { create: takenAway });
+
+    hurry(t);
+    await act(
+      { ctx: world.ctx, cluster, nodes: [], looksAgain: true, signal },
+      { do: name, rank: 0 },
+    );
+
+    assert.equal(creations, 1);
+  });

@@ -139,16 +139,17 @@ test("a pod that Kubernetes ended is lost, whatever it exits with; one that ends
   );
 });
 
-test("a pod that ran, and is taken away before its agent is brought back, is not made anew", async () => {
-  const metadata = { name: "outrigger-c1-0", deletionTimestamp: new Date().toISOString() };
-  const leaving = { metadata, spec: {}, status: { phase: "Running" } };
-  // Sending anything would throw.
-  const read = async (_: string, path: string) =>
-    path.endsWith(metadata.name) ? leaving : { metadata: {}, items: [] };
-  const cluster = { id: "c1", offer: { region: "lab" } } as ClusterRef;
+for (const phase of ["Running", "Succeeded"])
+  test(`a pod that is taken away before its agent is brought back is not made anew: ${phase}`, async () => {
+    const metadata = { name: "outrigger-c1-0", deletionTimestamp: new Date().toISOString() };
+    const leaving = { metadata, spec: {}, status: { phase } };
+    // Sending anything would throw.
+    const read = async (_: string, path: string) =>
+      path.endsWith(metadata.name) ? leaving : { metadata: {}, items: [] };
+    const cluster = { id: "c1", machine: {}, offer: { region: "lab" } } as ClusterRef;
 
-  await providerOf(async () => ["lab"], read).create(cluster, 0, signal);
-});
+    await providerOf(async () => ["lab"], read).create(cluster, 0, signal);
+  });
 
 test("a pod that was to end is lost once its node is not ready, and not before that is known", async () => {
   const minutesAgo = (count: number) => new Date(Date.now() - count * 60_000).toISOString();
