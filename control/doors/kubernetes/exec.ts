@@ -13,12 +13,17 @@ export const containerName = "node";
 /** Where pods of ours have the Node.js of another image. */
 export const runtimeFolder = `/opt/${product.word}/runtime`;
 
+/** The home of users who cannot write to theirs. */
+const otherHome = "/tmp/home";
+
 /**
- * Has a shell in a pod know the folder of ours, `$root`, and a HOME that the user of its image can write to: that of a
- * user without a name is `/`.
+ * Sets `$root`, and a HOME that the image's user can write to. HOME is `/` for users without an entry in /etc/passwd.
+ * Once one has the agent's folder, it stays the one: what can be written to may change.
  */
 export const findRoot = `export HOME="\${HOME:-/root}"
-mkdir -p "$HOME" 2> /dev/null && [ -w "$HOME" ] || HOME=/tmp/home
+[ -d "$HOME/.${product.word}/agent" ] ||
+  { [ ! -d ${otherHome}/.${product.word}/agent ] && mkdir -p "$HOME" 2> /dev/null && [ -w "$HOME" ]; } ||
+  HOME=${otherHome}
 root="$HOME/.${product.word}"`;
 
 /** Where pods of ours mount a claim. */
