@@ -1,12 +1,12 @@
 import { execFile } from "node:child_process";
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { userInfo } from "node:os";
 import { dirname, join } from "node:path";
 import { promisify } from "node:util";
 import { settingName } from "../../common/config.ts";
 import { AppError, fail } from "../../common/errors.ts";
 import { product } from "../../common/product.ts";
 import { buildOf, programArgs, unitFileOf } from "../../common/programs.ts";
+import { systemUser } from "../../common/system-user.ts";
 import type { OptionsOf } from "../catalog.ts";
 import type { Action } from "../output/actions.ts";
 import { fitUnit } from "../service-unit.ts";
@@ -93,16 +93,16 @@ function unitFor({ user, isUsers }: Place): string {
 
 /** Root's agent is the machine's, and runs as whoever called sudo; another's is its own. */
 function placeOf({ env }: World, { user: wantsUsers = false }: InstallOptions): Place {
-  const { uid, username, homedir } = userInfo();
+  const { uid, name: own, home } = systemUser();
   if (uid === 0 && !wantsUsers)
     return {
       file: join("/etc/systemd/system", `${name}.service`),
-      user: env["SUDO_USER"] || username,
+      user: env["SUDO_USER"] || own,
       isUsers: false,
     };
-  const config = env["XDG_CONFIG_HOME"] || join(env["HOME"] || homedir, ".config");
+  const config = env["XDG_CONFIG_HOME"] || join(env["HOME"] || home, ".config");
   const file = join(config, "systemd/user", `${name}.service`);
-  return { file, user: username, isUsers: true };
+  return { file, user: own, isUsers: true };
 }
 
 /** Source: sd_booted(3). */
@@ -112,7 +112,7 @@ function checkForSystemd({ isUsers }: Place): void {
       "RuntimeError",
       "this machine does not run systemd; have something else start what this shows: outrigger agent install --dry-run",
     );
-  const folder = `/run/user/${userInfo().uid}/systemd`;
+  const folder = `/run/user/${systemUser().uid}/systemd`;
   if (isUsers && !existsSync(folder))
     fail(
       "RuntimeError",

@@ -1,6 +1,6 @@
 import { accessSync, constants, existsSync, readFileSync, statSync } from "node:fs";
-import { userInfo } from "node:os";
 import { join } from "node:path";
+import { systemUser } from "../../common/system-user.ts";
 import type { Env } from "../settings.ts";
 import { type Finding, missing, ok, warning } from "./finding.ts";
 
@@ -44,7 +44,7 @@ function findProgram(name: string, path = ""): string | undefined {
 }
 
 /** Whether systemd can run our programs. Source: sd_booted(3). */
-export function lookAtSystemd(run = "/run", { uid, username } = userInfo()): Finding {
+export function lookAtSystemd(run = "/run", { uid, name } = systemUser()): Finding {
   if (!existsSync(join(run, "systemd/system")))
     return warning(
       "systemd",
@@ -53,10 +53,10 @@ export function lookAtSystemd(run = "/run", { uid, username } = userInfo()): Fin
     );
   if (uid === 0) return ok("systemd", "runs this machine");
   if (existsSync(join(run, `user/${uid}/systemd`)))
-    return ok("systemd", `runs this machine, and services of ${username}`);
+    return ok("systemd", `runs this machine, and services of ${name}`);
   return warning(
     "systemd",
-    `runs this machine, but no services of ${username}`,
+    `runs this machine, but no services of ${name}`,
     "run `loginctl enable-linger`, then log in again",
   );
 }

@@ -214,8 +214,8 @@ test("programs are those of PATH that can be run", async (t) => {
 
 test("systemd counts where it runs, for a user only with services of their own", async (t) => {
   const folder = await aFolder(t);
-  const ana = { uid: 1_000, username: "ana" } as never;
-  const root = { uid: 0, username: "root" } as never;
+  const ana = { uid: 1_000, name: "ana", home: "", shell: "" };
+  const root = { ...ana, uid: 0, name: "root" };
 
   assert.equal(lookAtSystemd(folder, root).found, "does not run this machine");
   await mkdir(join(folder, "systemd/system"), { recursive: true });
