@@ -11,13 +11,18 @@ const everything = {
   oidc: { issuer: "https://id.example", clientId: "it", secretName: "client" },
   ingress: { enabled: true, host: "control.example", tlsSecretName: "host", className: "nginx" },
   ...{ imagePullSecrets: ["pull"], proxyAddresses: ["10.42.0.0/16"] },
-  ...{ rbac: { namespaces: ["research"] }, settings: { OUTRIGGER_AUDIT_DAYS: "90" } },
-  ...{ nodeSelector: { disk: "ssd" }, persistence: { storageClass: "fast" } },
+  ...{ settings: { OUTRIGGER_AUDIT_DAYS: "90" }, nodeSelector: { disk: "ssd" } },
+  persistence: { storageClass: "fast" },
 };
 
 interface Entry {
   readonly name: string;
   readonly value: string;
+}
+
+interface Rule {
+  readonly resources: readonly string[];
+  readonly verbs: readonly string[];
 }
 
 const byKind = (values: object) =>
@@ -71,20 +76,28 @@ test("a value that the chart does not have is refused by name", { skip }, () => 
   assert.match(stderr, /replicas/);
 });
 
-test("the service account may make pods in the namespaces that are named, and nothing with *", {
+test("the service account may make pods in the release's namespace, list all, and nothing with *", {
   skip,
 }, () => {
   const objects = byKind(everything);
 
-  assert.equal(objects.get("Role").metadata.namespace, "research");
+  assert.equal(objects.get("Role").metadata.namespace, undefined);
   assert.equal(objects.get("RoleBinding").subjects[0].namespace, "default");
   const rules = ["Role", "ClusterRole"].flatMap((kind) => objects.get(kind).rules);
   assert.doesNotMatch(JSON.stringify(rules), /\*/);
+  const { rules: everywhere } = objects.get("ClusterRole");
+  assert.deepEqual(
+    everywhere.map(({ resources, verbs }: Rule) => [resources, verbs]),
+    [
+      [["nodes"], ["get", "list"]],
+      [["pods"], ["list"]],
+    ],
+  );
   const secrets = rules.filter(({ resources }) => resources.includes("secrets"));
   assert.deepEqual(
     secrets.flatMap(({ verbs }) => verbs),
     ["create", "patch"],
-    "it reads none",
+    "it lists none",
   );
 });
 
