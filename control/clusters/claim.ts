@@ -2,6 +2,7 @@ import { randomBytes } from "node:crypto";
 import { fail } from "../../common/errors.ts";
 import { sizeOf } from "../../common/growing-file.ts";
 import type { InputOf } from "../../common/operation.ts";
+import { imageAt } from "../../contract/containers-api.ts";
 import type { clusterOperations as rows } from "../../contract/operations/clusters.ts";
 import type { Image } from "../../contract/task/image.ts";
 import { redactSecrets, type Task } from "../../contract/task.ts";
@@ -17,6 +18,7 @@ import { causeOf } from "../want.ts";
 import { admitAutostop, admitLaunch } from "../workspaces/admit.ts";
 import { apply } from "./apply.ts";
 import { autostopOf } from "./autostop.ts";
+import { loginOf } from "./files/contained.ts";
 import { refuseManaged } from "./find.ts";
 import { keptHooks, launchedHooks } from "./hooks/kept.ts";
 import { setHooks } from "./hooks/store.ts";
@@ -120,11 +122,13 @@ function launchOf(
 }
 
 /** Throws `ResourcesMismatchError` when a task asks for more than its cluster has. */
-export function refuseMismatch(cluster: Cluster, { nodes, resources }: Task): void {
+export function refuseMismatch(cluster: Cluster, task: Task): void {
+  const { nodes, resources } = task;
   const isLarge = nodes <= cluster.nodes;
   const candidate = candidateOf(resources, cluster.offer);
   const [asked, has] = [candidate?.image, cluster.machine.image].map(containerIn);
-  if (asked !== undefined && asked !== has)
+  // An adopted cluster has the whole name of an image whose registry its task named in a login.
+  if (asked !== undefined && asked !== has && imageAt(asked, loginOf(task)) !== has)
     fail(
       "ResourcesMismatchError",
       `the jobs of cluster ${cluster.name} run ${has ? `in ${has}` : "in no container"}, the task asks for ${asked}; ` +

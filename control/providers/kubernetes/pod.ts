@@ -143,11 +143,14 @@ export function podOf(
   const { id, name, nodes: size, offer, machine, user } = cluster;
   const nodeId = nodeIdOf(cluster, rank);
   const { kubernetes = {} } = machine;
-  const { image, claims = [] } = machine;
+  const { claims = [] } = machine;
   const { login } = defaults;
+  const image =
+    machine.image?.kind === "container" ? imageAt(machine.image.name, login) : undefined;
   const queue = kubernetes.kueue?.["local_queue_name"];
   const affinity = affinityOf(nodes, offer);
-  const shown = { name, nodes: size, offer, machine: { ...machine, sealedLogin: undefined } };
+  const kept = { ...machine, ...(image && { image: { ...machine.image, name: image } }) };
+  const shown = { name, nodes: size, offer, machine: { ...kept, sealedLogin: undefined } };
   // What it is found by, whatever the task says.
   const own = {
     metadata: {
@@ -196,7 +199,7 @@ export function podOf(
       containers: [
         {
           name: containerName,
-          image: image?.kind === "container" ? imageAt(image.name, login) : defaults.image,
+          image: image ?? defaults.image,
           command: ["/bin/sh", "-c", firstProcess],
           env: Object.entries(agentSettings(cluster, defaults)).map(([key, value]) => ({
             name: key,

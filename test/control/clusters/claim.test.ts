@@ -1,6 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { clusterOperations as rows } from "../../../contract/operations/clusters.ts";
+import { readTask, type Task } from "../../../contract/task.ts";
+import { refuseMismatch } from "../../../control/clusters/claim.ts";
+import { aCluster } from "../../helpers/clusters.ts";
 import { testWorld } from "../../helpers/world.ts";
 
 const demo = { cluster_name: "demo", task: "run: echo hi" };
@@ -55,4 +58,22 @@ test("a task that asks for more nodes than there are is told so in plain words",
     await assert.rejects(world.run(rows.launch, { ...demo, task: `${task}\nrun: 'true'` }), {
       message,
     });
+});
+
+test("a task fits an adopted cluster, which has the whole name of its image", () => {
+  const image = { kind: "container", name: "registry.example/team/app:1" } as const;
+  const cluster = aCluster({ machine: { image } });
+  const names = { USERNAME: "ann", PASSWORD: "hunter2", SERVER: "registry.example" };
+  const login = Object.entries(names).map(([key, value]) => `SKYPILOT_DOCKER_${key}: ${value}`);
+  const taskWith = (name: string): Task => {
+    const text = `resources: {image_id: "docker:${name}"}\nsecrets: {${login.join(", ")}}`;
+    const reading = readTask(text);
+    return (reading.ok && reading.document.tasks[0]) || assert.fail("no task");
+  };
+
+  refuseMismatch(cluster, taskWith("team/app:1"));
+  refuseMismatch(cluster, taskWith("registry.example/team/app:1"));
+  assert.throws(() => refuseMismatch(cluster, taskWith("team/app:2")), {
+    type: "ResourcesMismatchError",
+  });
 });

@@ -199,11 +199,14 @@ test("a pod says what its cluster was made with, for a control plane that has lo
   const offer = offerOn(aNode());
   const machine = { graceSeconds: 20, kubernetes: { pod_config: { spec: { dnsPolicy: "None" } } } };
 
-  const made = { ...machine, sealedLogin: "c2VjcmV0" };
-  const pod = podOf(aCluster(offer, { machine: made, nodes: 2 }), 0, [], defaults) as Pod;
+  const made = { ...machine, image: { kind: "container", name: "team/app:1" } as const };
+  const login = { server: "registry.example", user: "ann", password: "hunter2" };
+  const cluster = aCluster(offer, { machine: { ...made, sealedLogin: "c2VjcmV0" }, nodes: 2 });
+  const pod = podOf(cluster, 0, [], { ...defaults, login }) as Pod;
 
   const told = JSON.parse(pod.metadata.annotations?.[clusterAnnotation] ?? "");
-  assert.deepEqual(told, { name: "demo", nodes: 2, offer, machine });
+  const image = { ...made.image, name: "registry.example/team/app:1" };
+  assert.deepEqual(told, { name: "demo", nodes: 2, offer, machine: { ...machine, image } });
 });
 
 test("a task cannot change what its pods are found by", () => {
