@@ -103,7 +103,7 @@ test(
 );
 
 test(
-  "a node that is deleted while its kubelet runs takes its pods along, and their job goes on elsewhere",
+  "a node that is deleted while its kubelet runs takes its pods along, and their job goes on once it is back",
   options,
   async (t) => {
     const job = await startJob(t);
