@@ -60,6 +60,8 @@ export async function create(
   const provider = ctx.provider(cluster.provider);
   const begin = async () => {
     if (onlyAgent && !(await isIn("running", ctx, cluster, rank, signal))) return false;
+    // A node that has just booted has started it.
+    if (onlyAgent && !replaces && (await answers(ctx, cluster, rank, signal))) return true;
     await provider.create(cluster, rank, signal);
     return provider.queues !== true || !(await isIn("pending", ctx, cluster, rank, signal));
   };
@@ -131,6 +133,10 @@ async function beginUntilAnswer(
     await sleep(pauseMs, undefined, { signal });
     waitedMs += Math.min(performance.now() - since, turnMs);
   }
+}
+
+async function answers(ctx: Context, cluster: Cluster, rank: number, signal: AbortSignal) {
+  return !((await askHealth(ctx.agent(cluster, rank), signal)) instanceof AppError);
 }
 
 /** What an agent answers, or why it does not. */

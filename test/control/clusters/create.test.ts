@@ -202,11 +202,13 @@ for (const name of ["revive", "replace"] as const)
     await world.run(rows.launch, { cluster_name: "demo", task: "{}" });
     const cluster = await world.cluster("demo");
     const { signal } = new AbortController();
+    await world.reconciling.stop();
+    provider.agentsStart = false;
+    await provider.silence(cluster.id, 0);
     let creations = 0;
-    const takenAway: typeof provider.create = async (of) => {
+    const takenAway = async () => {
+      creations += 1;
       await provider.lose(cluster.id, 0);
-      // The reconciler creates nodes as well.
-      if (of === cluster) creations += 1;
     };
     Object.assign(provider, { create: takenAway });
 
@@ -218,3 +220,17 @@ for (const name of ["revive", "replace"] as const)
 
     assert.equal(creations, 1);
   });
+
+test("an agent that has started by itself meanwhile is not brought back", async (t) => {
+  const world = await testWorld(t);
+  await world.run(rows.launch, { cluster_name: "demo", task: "{}" });
+  const cluster = await world.cluster("demo");
+  const { signal } = new AbortController();
+
+  await act(
+    { ctx: world.ctx, cluster, nodes: [], looksAgain: true, signal },
+    { do: "revive", rank: 0 },
+  );
+
+  assert.deepEqual(world.provider.calls, ["create 0"]);
+});
