@@ -15,10 +15,7 @@ const liveWorkers = `SELECT service_id || services.name AS pool, replicas.versio
     scaling ->> 'target' AS target FROM replicas JOIN services ON services.id = service_id
   WHERE pool = 1 AND replicas.wanted = 'UP' AND ended_at IS NULL GROUP BY service_id, replicas.version`;
 
-/**
- * No pool has more workers of a version than anybody asked for, and gets another one only where that has it have no more
- * than it is to have, or was to have a moment ago.
- */
+/** No pool has more workers of a version than anybody asked for, and it grows only up to its present or previous target. */
 export function openPoolChecks() {
   const workers = reading<Worker>(liveWorkers, "replicas", "services");
   let last: readonly Worker[] = [];
