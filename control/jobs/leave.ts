@@ -5,13 +5,9 @@ import { jobMachine } from "../../contract/statuses.ts";
 import { findManagedJob, occupySubmission, wantGone } from "../clusters/managed.ts";
 import type { Cluster } from "../clusters/schema.ts";
 import type { Context } from "../context.ts";
+import { patienceMs, silentMs } from "./log-copies.ts";
 import { tellWait } from "./move.ts";
 import { type JobTask, submissionOf } from "./schema.ts";
-
-/** How long a node may take to end the job. */
-const patienceMs = 60_000;
-/** How long it may send nothing of the rest of the log. */
-const silentMs = 15_000;
 
 /**
  * Deletes the cluster of an attempt that is over, after copying as much of its log as can be reached. Returns

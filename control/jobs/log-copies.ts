@@ -18,10 +18,10 @@ import { type JobLogs, type JobTask, taskKey } from "./schema.ts";
 const megabyte = 2 ** 20;
 const firstPauseMs = 100;
 const longestPauseMs = 5_000;
-/** How long a node that is back may take to end a job. */
-const patienceMs = 60_000;
-/** How long it may send nothing of the rest of its log. */
-const silentMs = 15_000;
+/** How long a node may take to end a job. */
+export const patienceMs = 60_000;
+/** How long it may send nothing of the rest of the job's log. */
+export const silentMs = 15_000;
 
 interface Copying {
   readonly abort: AbortController;

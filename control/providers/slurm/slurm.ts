@@ -23,7 +23,7 @@ export function slurmProvider(given: readonly Site[], log: Logger): Provider {
   /** Where clusters are, by their ids: what a cluster says itself counts more than what was found. */
   const seen = new Map<string, OpenSite>();
   /** When sites last did not answer. */
-  const silentAt = new Map<string | undefined, number>();
+  const silentAt = new Map<string, number>();
 
   const siteNamed = (region: string | null): OpenSite =>
     sites.find(({ name }) => name === region) ??
