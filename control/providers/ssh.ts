@@ -6,14 +6,13 @@ import { nodeIdOf } from "../doors/node-id.ts";
 import {
   endAgentOn,
   hasStopped,
+  openHostDoor,
   removeNodeOn,
-  socketOf,
   startAgentOn,
   stopNodeOn,
 } from "../doors/ssh/agent-service.ts";
 import type { Bundles } from "../doors/ssh/bundles.ts";
 import type { SshConnections } from "../doors/ssh/connections.ts";
-import { openChannelDoor } from "../doors/ssh/door.ts";
 import { type Forwards, isReachable } from "../doors/ssh/forwards.ts";
 import { installAgent } from "../doors/ssh/install.ts";
 import { findOccupant, type Occupant } from "../doors/ssh/occupant.ts";
@@ -256,13 +255,7 @@ export function sshProvider(book: HostBook, ways: Ways, log: Logger): Provider {
     agentBuild: build,
     endpoint,
     dial,
-    door: (nodeId) =>
-      openChannelDoor(async () => {
-        const { target, facts } = (await get(nodeId)).reached;
-        return ssh.channel(target, (client, done) =>
-          client.openssh_forwardOutStreamLocal(socketOf(facts), done as never),
-        );
-      }),
+    door: (nodeId) => openHostDoor(async () => (await get(nodeId)).reached),
   };
 }
 

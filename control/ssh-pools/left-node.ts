@@ -1,8 +1,6 @@
-import type { ClientChannel } from "ssh2";
 import type { Context } from "../context.ts";
 import { agentBehind } from "../doors/agent.ts";
-import { removeNodeOn, socketOf } from "../doors/ssh/agent-service.ts";
-import { openChannelDoor } from "../doors/ssh/door.ts";
+import { openHostDoor, removeNodeOn } from "../doors/ssh/agent-service.ts";
 import { findOccupant } from "../doors/ssh/occupant.ts";
 import type { ReachedHost } from "../doors/ssh/reached-host.ts";
 
@@ -22,24 +20,19 @@ export async function removeLeftNode(
   await removeNodeOn(reached, signal);
 }
 
-async function fetchRest(
-  ctx: Context,
-  { ssh, target, facts }: ReachedHost,
-  signal: AbortSignal,
-): Promise<void> {
+async function fetchRest(ctx: Context, reached: ReachedHost, signal: AbortSignal): Promise<void> {
   const limit = AbortSignal.any([signal, AbortSignal.timeout(restMs)]);
-  const door = openChannelDoor(() =>
-    ssh.channel<ClientChannel>(target, (client, done) =>
-      client.openssh_forwardOutStreamLocal(socketOf(facts), done as never),
-    ),
-  );
+  const door = openHostDoor(async () => reached);
   try {
-    const occupant = await findOccupant({ ssh, target, facts }, limit);
+    const occupant = await findOccupant(reached, limit);
     if (occupant?.rank === 0)
       await ctx.jobLogs.rest(occupant.clusterId, agentBehind(door, "the agent of the host"), limit);
   } catch (err) {
     signal.throwIfAborted();
-    ctx.log.warn({ err, host: target.address }, "the end of the log of a managed job is lost");
+    ctx.log.warn(
+      { err, host: reached.target.address },
+      "the end of the log of a managed job is lost",
+    );
   } finally {
     await door.destroy();
   }

@@ -1,8 +1,11 @@
+import type { ClientChannel } from "ssh2";
+import type { Dispatcher } from "undici";
 import { settingName } from "../../../common/config.ts";
 import { product, protocol } from "../../../common/product.ts";
 import { programArgs } from "../../../common/programs.ts";
 import { exportsFolder } from "../../../contract/files-api.ts";
 import { endNodeGroups } from "../node-groups.ts";
+import { openChannelDoor } from "./door.ts";
 import { runOn } from "./exec.ts";
 import type { Installed } from "./install.ts";
 import { lingerNoMore } from "./linger.ts";
@@ -19,7 +22,16 @@ const powerOff = settingName("powerOffCommand");
 const markOf = (kind: string) => `${word.toUpperCase()}_${kind}_FOLDER`;
 
 /** Where the agent of a host listens. */
-export const socketOf = ({ home }: HostFacts): string => `${home}/.${word}/agent/agent.sock`;
+const socketOf = ({ home }: HostFacts): string => `${home}/.${word}/agent/agent.sock`;
+
+/** The door to the agent of a host, which `reach` finds for each connection. */
+export const openHostDoor = (reach: () => Promise<ReachedHost>): Dispatcher =>
+  openChannelDoor(async () => {
+    const { ssh, target, facts } = await reach();
+    return ssh.channel<ClientChannel>(target, (client, done) =>
+      client.openssh_forwardOutStreamLocal(socketOf(facts), done as never),
+    );
+  });
 
 /** Whose systemd; and where its units and what we add to them lie. */
 const systemd = (user: string) => `
