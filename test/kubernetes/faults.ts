@@ -6,7 +6,7 @@ import { hookedCluster } from "../e2e/hooked.ts";
 import { until } from "../helpers/agent.ts";
 import { whileAway, whyNoLab } from "../helpers/kubernetes.ts";
 import { preemptionOf, startJob } from "./job.ts";
-import { aPodTask, outFolder, startKubeControl } from "./lab.ts";
+import { aPodTask, numbersIn, outFolder, startKubeControl, untilAgain } from "./lab.ts";
 
 const options = { skip: whyNoLab(), timeout: 240_000 };
 const ours = "--selector=outrigger/control";
@@ -155,16 +155,11 @@ test(
       );
       await until(() => performance.now() > endsAt || undefined);
     });
-    await until(() =>
-      uids().then(
-        (now) => now === before || undefined,
-        () => undefined,
-      ),
-    );
+    await untilAgain(uids, before);
     out.write("go");
     const { text, code } = await followed;
     assert.equal(code, 0);
-    const numbers = [...text.matchAll(/^(?:\(.*\) )?(\d+)$/gm)].map(([, n]) => Number(n));
+    const numbers = numbersIn(text);
     assert.deepEqual(
       numbers,
       numbers.map((_, at) => at + 1),

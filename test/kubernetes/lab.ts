@@ -12,6 +12,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { containerName } from "../../control/doors/kubernetes/exec.ts";
 import { merge } from "../../control/providers/kubernetes/merge.ts";
+import { until } from "../helpers/agent.ts";
 import { type Lab, labImage, openLab } from "../helpers/kubernetes.ts";
 import { startControl, type TestControl } from "../helpers/programs.ts";
 
@@ -25,6 +26,19 @@ export const registryLogin = {
   SKYPILOT_DOCKER_PASSWORD: "hunter2",
   SKYPILOT_DOCKER_SERVER: "docker.io",
 };
+
+/** The numbers that a job prints, one a line; in a log, the name of the job may stand before them. */
+export const numbersIn = (log: string): number[] =>
+  [...log.matchAll(/^(?:\(.*\) )?(\d+)$/gm)].map(([, number]) => Number(number));
+
+/** Waits until the API server answers again, and what is asked of it is what it was. */
+export const untilAgain = <T>(ask: () => Promise<T>, before: T): Promise<true> =>
+  until(() =>
+    ask().then(
+      (now) => now === before || undefined,
+      () => undefined,
+    ),
+  );
 
 /** Packing Node.js takes seconds; the same pack serves all tests. */
 const packed = join(import.meta.dirname, "../../node_modules/.cache/bundles");

@@ -4,7 +4,7 @@ import { containerName } from "../../control/doors/kubernetes/exec.ts";
 import { clusterOf } from "../e2e/cluster.ts";
 import { until } from "../helpers/agent.ts";
 import { whileAway, whyNoLab } from "../helpers/kubernetes.ts";
-import { aPodTask, leavesLine, outFolder, startKubeControl } from "./lab.ts";
+import { aPodTask, leavesLine, numbersIn, outFolder, startKubeControl, untilAgain } from "./lab.ts";
 
 const skip = whyNoLab();
 const ofDemo = "--selector=outrigger/cluster=demo";
@@ -114,19 +114,13 @@ test("an API server that is away for a while costs no job and no line of its log
     const until100More = count() + 100;
     await until(() => (count() > until100More ? true : undefined));
   });
-  await until(() =>
-    uid().then(
-      (now) => now === before || undefined,
-      () => undefined,
-    ),
-  );
+  await untilAgain(uid, before);
   out.write("go");
 
   const { text, code } = await followed;
   assert.equal(code, 0);
-  const numbers = [...text.matchAll(/^(?:\(.*\) )?(\d+)$/gm)].map(([, n]) => Number(n));
   assert.deepEqual(
-    numbers,
+    numbersIn(text),
     Array.from({ length: count() }, (_, at) => at + 1),
   );
   await demo.untilStatus("UP");
