@@ -34,7 +34,7 @@ echo "ends at $n"`;
   assert.ok(first !== undefined && first === second, stdout);
   assert.ok(Number(from) > 0, stdout);
   const events = await control.cli("jobs", "events", "1");
-  assert.match(events.stdout, /the allocation reaches its time limit.*RECOVERING/s);
+  assert.match(events.stdout, /RECOVERING .*the allocation reaches its time limit/);
   assert.match(events.stdout, /SUCCEEDED/);
   await untilNothingIsLeft();
 });
