@@ -1,5 +1,4 @@
-import { setImmediate as nextTurn } from "node:timers/promises";
-import type { Expression, ExpressionBuilder, SqlBool } from "kysely";
+import type { ExpressionBuilder } from "kysely";
 import type { Seal } from "../../common/seal.ts";
 import type { ManagedJobStatus } from "../../contract/statuses.ts";
 import { among } from "../db/lists.ts";
@@ -72,42 +71,8 @@ export async function listOpenIds(db: Queries, { userId, workspaces }: Whose): P
   return rows.map(({ job_id }) => job_id);
 }
 
-const columns = [
-  ...(["job_id", "number", "status", "infra", "recoveries"] as const),
-  ...(["ran_ms", "run_at", "started_at", "ended_at"] as const),
-  ...(["managed_jobs.name", "managed_jobs.user_name", "managed_jobs.submitted_at"] as const),
-  ...(["managed_jobs.workspace", "managed_jobs.pool"] as const),
-] as const;
-
-/** What is looked at of each task where no index knows which ones are wanted. */
-export type SlimTask = Awaited<ReturnType<typeof readStretch>>[number];
-
-/** Numbers in a stretch, so that a read takes a millisecond or two. */
-const stretchIds = 1_000;
-
-/**
- * Every task of jobs, or of those with these numbers, the newest first; a stretch of numbers at a time: between
- * them others have their turn.
- */
-export async function* walkTasks(
-  db: Queries,
-  whose: Whose,
-  ids: readonly number[] | null,
-): AsyncGenerator<SlimTask[]> {
-  if (ids !== null)
-    return yield await readStretch(db, whose, (job) => job("job_id", "in", among(ids)));
-  const [first, last] = [await endOf(db, "asc"), await endOf(db, "desc")];
-  for (let upTo = last; upTo >= first && upTo > 0; upTo -= stretchIds) {
-    const after = upTo - stretchIds;
-    yield await readStretch(db, whose, (job) =>
-      job.and([job("job_id", ">", after), job("job_id", "<=", upTo)]),
-    );
-    await nextTurn();
-  }
-}
-
 /** The lowest or the highest number; 0 where there is none. */
-async function endOf(db: Queries, order: "asc" | "desc"): Promise<number> {
+export async function endOf(db: Queries, order: "asc" | "desc"): Promise<number> {
   const row = await db
     .selectFrom("job_tasks")
     .select("job_id")
@@ -116,21 +81,6 @@ async function endOf(db: Queries, order: "asc" | "desc"): Promise<number> {
     .limit(1)
     .executeTakeFirst();
   return row?.job_id ?? 0;
-}
-
-type Which = (job: ExpressionBuilder<Tables, "job_tasks" | "managed_jobs">) => Expression<SqlBool>;
-
-function readStretch(db: Queries, { userId, workspaces }: Whose, which: Which) {
-  let query = db
-    .selectFrom("job_tasks")
-    .innerJoin("managed_jobs", "managed_jobs.id", "job_tasks.job_id")
-    .select(columns)
-    .where(which)
-    .orderBy("job_id", "desc")
-    .orderBy("number");
-  if (userId !== undefined) query = query.where("job_tasks.user_id", "=", userId);
-  if (workspaces !== null) query = query.where("job_tasks.workspace", "in", among(workspaces));
-  return query.execute();
 }
 
 /** What the launches submitted whose jobs have something left, with the first of these jobs. */

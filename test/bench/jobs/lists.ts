@@ -1,20 +1,19 @@
-import { randomBytes } from "node:crypto";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { jobOperations as rows } from "../../../contract/operations/jobs.ts";
 import { openDatabase } from "../../../control/db/open.ts";
-import { addJobs } from "../../../control/jobs/submit-store.ts";
+import { addEndedJobs } from "../../helpers/ended-jobs.ts";
 import type { Figure } from "../figures.ts";
 import { type Control, caller, type Lab } from "../lab.ts";
 import { median, quantile, timeOf, timesOf } from "../measure.ts";
 import { submit } from "./managed.ts";
 
 const jobs = 100_000;
-const atOnce = 1_000;
 const oneJob = { OUTRIGGER_MANAGED_JOBS_AT_MOST: "1" };
 const launchesTimed = 50;
 const pipeline = "name: pipe\n---\nname: a\nrun: 'true'\n---\nname: b\nrun: 'true'";
 const often = { warmUps: 20, samples: 300 };
+const filtered = { warmUps: 5, samples: 50 };
 
 /** A page of many managed jobs, and what their number does to the submission of one more. */
 export async function jobLists(lab: Lab): Promise<Figure[]> {
@@ -27,6 +26,8 @@ export async function jobLists(lab: Lab): Promise<Figure[]> {
   const first = await timesOf(page({ page: 1 }), often);
   const middle = await timesOf(page({ page: 1_000 }), often);
   const finished = await timesOf(page({ page: 1, statuses: ["SUCCEEDED"] }), often);
+  const named = await timesOf(page({ page: 1, name_match: "ENC" }), filtered);
+  const nobodys = await timesOf(page({ page: 1, user_match: "nobody" }), filtered);
   const [alone = [], beside = []] = await launches(lab, [empty, full]);
   // Counts of tasks no longer say how many jobs there are.
   await full.client.callAndGet(rows.launch, { task: pipeline, name: null });
@@ -36,6 +37,8 @@ export async function jobLists(lab: Lab): Promise<Figure[]> {
     ...figuresOf(`${of}, first page`, first),
     ...figuresOf(`${of}, page 1,000`, middle),
     ...figuresOf(`${of}, those that succeeded`, finished),
+    ...figuresOf(`${of}, those with a part of a name`, named),
+    ...figuresOf(`${of}, those of a user who has none`, nobodys),
     ...figuresOf(`${of} and a pipeline, those that succeeded`, beyond),
     { what: "jobs launch", measured: median(alone), unit: "ms" },
     {
@@ -76,28 +79,6 @@ async function untilRuns({ signal }: Lab, client: Control["client"]): Promise<vo
 /** Jobs that have ended. */
 async function addManagedJobs(home: string): Promise<void> {
   const db = await openDatabase(join(home, "control/state.db"));
-  const now = Date.now();
-  const seal = { seal: (text: string) => Buffer.from(text), open: String } as never;
-  const job = {
-    ...{ name: "bench", execution: null, joined: null, pool: null, user: caller },
-    ...{ copies: atOnce, workspace: "default", command: "outrigger jobs launch train.yaml" },
-    ...{ priority: 0, submittedAt: now, reason: "submitted by bench" },
-    document: { yaml: "run: python train.py\n", blobId: null },
-    places: { room: atOnce, waiting: { queuedFor: null, queuedRank: null, waitsFor: null } },
-  };
-  const task = {
-    ...{ name: "bench", resources: "H100:8", isPrimary: true, delayMs: 0 },
-    ...{ poolId: null, share: null, leaseMs: null, calledBack: null },
-  };
-  const newId = () => randomBytes(6).toString("hex");
-  for (let at = 0; at < jobs; at += atOnce)
-    await db.transaction().execute(async (tx) => {
-      await addJobs(tx, seal, { ...job, requestId: `r${at}` }, [task], newId);
-    });
-  await db
-    .updateTable("job_tasks")
-    .set({ status: "SUCCEEDED", settled_at: now, ended_at: now, started_at: now, attempt: 1 })
-    .execute();
-  await db.updateTable("job_task_counts").set({ status: "SUCCEEDED" }).execute();
+  await addEndedJobs(db, Array<string>(jobs / 1_000).fill("bench"), caller);
   await db.destroy();
 }
