@@ -6,7 +6,7 @@ import { type Identity, seesWorkspace } from "../access/identity.ts";
 import type { Ground } from "../ground.ts";
 import { listLiveNames } from "./list-store.ts";
 import type { Cluster } from "./schema.ts";
-import { findLatest, findLive } from "./store.ts";
+import { findCluster, findLatest, findLive } from "./store.ts";
 
 /** Among so many names a close one is looked for. */
 const mostNames = 1_000;
@@ -25,13 +25,13 @@ export async function noSuchCluster(ctx: Ground, name: string, reader: Reader): 
   return fail("ClusterDoesNotExist", `there is no cluster ${name}; ${hint}`);
 }
 
-/** The newest cluster of a name, live or gone, if the caller may see it. */
+/** The newest cluster of a name, live or gone, or else the one of this id, if the caller may see it. */
 export async function findPast(
   { db }: Ground,
   name: string,
   reader: Reader,
 ): Promise<Cluster | undefined> {
-  const cluster = await findLatest(db, name);
+  const cluster = (await findLatest(db, name)) ?? (await findCluster(db, name));
   return cluster && seesWorkspace(reader, cluster.workspace) ? cluster : undefined;
 }
 

@@ -82,6 +82,10 @@ test("a hook log is read once the cluster is gone", async (t) => {
 
   assert.deepEqual(await told(await ask()), [0, "bye\n"]);
   assert.deepEqual(await told(await ask({ event: "down", follow: false })), [0, "bye\n"]);
+
+  await addCluster(writable(world.ctx), aCluster({ id: "c2", launchedAt: Date.now() }));
+  await assert.rejects(told(await ask({ follow: false })), /cluster demo has run no hook/);
+  assert.deepEqual(await told(await ask({ cluster_name: "c1" })), [0, "bye\n"], "by its id");
 });
 
 test("a piece of a log costs its follower one look at one row", async (t) => {
