@@ -4,31 +4,44 @@ import { jobOperations as rows } from "../../contract/operations/jobs.ts";
 import { until } from "../helpers/agent.ts";
 import { aPodTask, leavesLine, outFolder, startKubeControl } from "./lab.ts";
 
-/** A managed job with hooks, which goes on until it is let go. */
+/** A managed job which goes on until it is let go; with several nodes, so do its preemption hooks. */
 export async function startJob(t: Parameters<typeof outFolder>[0], nodes = 1) {
   const lab = await startKubeControl(t);
   const { control, kubectl, namespace } = lab;
   const out = outFolder(t);
   const config = {
-    hooks: [leavesLine("preemption"), leavesLine("down")],
+    hooks: [
+      leavesLine("preemption", { does: nodes > 1 ? untilSaved : ":", timeout: 60 }),
+      leavesLine("down"),
+    ],
     kubernetes: out.kubernetes,
   };
   const resources = { infra: "k8s", cpus: 0.25, memory: 0.5 };
-  const run = `began=/out/began-$OUTRIGGER_RECOVERY_COUNT
+  const run = `trap 'echo $HOSTNAME >> /out/terms; exit 143' TERM
+began=/out/began-$OUTRIGGER_RECOVERY_COUNT
 echo attempt $OUTRIGGER_RECOVERY_COUNT | tee $began-$OUTRIGGER_NODE_RANK
 until [ -e /out/go ]; do sleep 0.1; done; echo done`;
   const more = { name: "train", num_nodes: nodes, resources, config };
   await control.client.callAndGet(rows.launch, { task: aPodTask(run, more), name: null });
-  const running = ["--field-selector=status.phase=Running", "--sort-by=.metadata.name"];
   return {
     ...lab,
     out,
-    /** The pods that run, by rank. */
-    async pods() {
-      const found = await kubectl("get", "pods", ...running, "--output=name");
-      return found.split("\n").map((pod) => pod.replace("pod/", ""));
+    /** The pod of a rank that runs, and what its hooks have written, also once it is gone. */
+    async pod(rank = 0) {
+      const label = (name: string) => `{.items[0].metadata.${name}}`;
+      const words = `--output=jsonpath=${label("name")} ${label("labels.outrigger/cluster-id")}`;
+      const found = await kubectl("get", "pods", `--selector=outrigger/rank=${rank}`, words);
+      const [name = "", cluster = ""] = found.split(" ");
+      return {
+        name,
+        whole: `${name} saving\n${name} saved\n`,
+        async log(event: string) {
+          const { stdout, stderr } = await control.cli("logs", "--hook", event, cluster);
+          return stdout + stderr;
+        },
+      };
     },
-    async evict(pod = "") {
+    async evict(pod: string) {
       const eviction = join(control.home, `eviction-${pod}.json`);
       const kind = { apiVersion: "policy/v1", kind: "Eviction" };
       writeFileSync(eviction, JSON.stringify({ ...kind, metadata: { name: pod, namespace } }));
@@ -46,6 +59,10 @@ until [ -e /out/go ]; do sleep 0.1; done; echo done`;
         const pods = await kubectl("get", "pods", "--output=name");
         return pods.split("\n").length === nodes || undefined;
       }),
+    /** Lets the preemption hook of a pod go. */
+    save: (pod: string) => out.write(`saved-${pod}`),
+    /** The pods whose processes were told to end, in the order of their names. */
+    terms: () => out.read("terms").trimEnd().split("\n").toSorted(),
     /** What is told about it. */
     narrated: async () =>
       (await control.cli("jobs", "logs", "1", "--controller", "--no-follow")).stdout,
@@ -64,6 +81,8 @@ until [ -e /out/go ]; do sleep 0.1; done; echo done`;
       }),
   };
 }
+
+const untilSaved = "until [ -e /out/saved-$HOSTNAME ]; do sleep 0.1; done";
 
 /** What a preemption hook leaves on a node. */
 export const preemptionOf = (rank: number) => `preemption ${rank} as preemption`;

@@ -20,10 +20,12 @@ test(
     assert.deepEqual([others, shown?.job_name, shown?.status], [[], "train", "RUNNING"]);
     assert.equal(context, "lab");
 
-    await job.evict((await job.pods())[0]);
+    const evicted = await job.pod();
+    await job.evict(evicted.name);
     await job.untilAttempt(1);
     assert.deepEqual(job.preemptions(), [preemptionOf(0)]);
 
+    const drained = await job.pod();
     await kubectl(
       ...[
         "drain",
@@ -36,14 +38,16 @@ test(
     await kubectl("uncordon", "lab1");
     await job.untilAttempt(2);
     assert.deepEqual(job.preemptions(), [preemptionOf(0), preemptionOf(0)]);
+    assert.deepEqual(job.terms(), [evicted.name, drained.name].toSorted());
 
+    const last = await job.pod();
     out.write("go");
     const { stdout } = await control.cli("jobs", "logs", "1");
     assert.match(stdout, /^attempt 0\n.*^attempt 1\n.*^attempt 2\ndone\n$/ms);
-    const log = await control.cli("logs", "--hook", "preemption", "train-1");
-    assert.match(log.stdout, /saving\nsaved\n/, log.stderr);
     await until(async () => out.read("hooks").endsWith("down 0 as down\n") || undefined);
     await job.untilNothing();
+    for (const pod of [evicted, drained]) assert.equal(await pod.log("preemption"), pod.whole);
+    assert.equal(await last.log("down"), last.whole);
   },
 );
 
@@ -55,16 +59,22 @@ test(
     const { control, out } = job;
     await job.untilAttempt(0);
 
-    const [, worker] = await job.pods();
-    await job.evict(worker);
+    const worker = await job.pod(1);
+    await job.evict(worker.name);
+    const isTold =
+      /its machine is being preempted: SIGTERM to the agent; the cluster of its next attempt is created/;
+    await until(async () => isTold.test(await job.narrated()) || undefined);
+    job.save(worker.name);
     await job.untilAttempt(1);
     assert.deepEqual(job.preemptions(), [preemptionOf(1)]);
-    assert.match(
-      await job.narrated(),
-      /its machine is being preempted: SIGTERM to the agent; the cluster of its next attempt is created/,
-    );
+    assert.ok(job.terms().includes(worker.name));
+    const withRank = worker.whole.replaceAll(/^(?=.)/gm, "(rank 1) ");
+    assert.equal(await worker.log("preemption"), withRank);
 
-    await Promise.all((await job.pods()).map(job.evict));
+    const both = await Promise.all([0, 1].map(job.pod));
+    for (const { name } of both) await job.evict(name);
+    await until(() => job.preemptions(1).length === 2 || undefined);
+    for (const { name } of both) job.save(name);
     await job.untilAttempt(2);
     assert.deepEqual(job.preemptions(1), [preemptionOf(0), preemptionOf(1)]);
 

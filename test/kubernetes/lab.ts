@@ -103,11 +103,14 @@ export function outFolder(t: Cleaner, mounts: Readonly<Record<string, string>> =
   };
 }
 
-/** A hook that leaves a line in the folder. */
-export const leavesLine = (event: string) => ({
-  run: `echo ${event} $OUTRIGGER_NODE_RANK as $HOOK_EVENT >> /out/hooks; echo saving; sleep 1; echo saved`,
+/** A hook that leaves a line in the folder, and two in its log that name the pod. */
+export const leavesLine = (event: string, { does = "sleep 1", timeout = 20 } = {}) => ({
+  run: `echo ${event} $OUTRIGGER_NODE_RANK as $HOOK_EVENT >> /out/hooks
+echo $HOSTNAME saving
+${does}
+echo $HOSTNAME saved`,
   events: [event],
-  timeout: 20,
+  timeout,
 });
 
 /** What a task asks for that takes all accelerators of the lab. */

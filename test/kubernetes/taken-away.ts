@@ -1,4 +1,6 @@
 import assert from "node:assert/strict";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { test } from "node:test";
 import { containerName } from "../../control/doors/kubernetes/exec.ts";
 import { clusterOf } from "../e2e/cluster.ts";
@@ -9,7 +11,7 @@ import { aPodTask, leavesLine, numbersIn, outFolder, startKubeControl, untilAgai
 const skip = whyNoLab();
 const ofDemo = "--selector=outrigger/cluster=demo";
 
-test("a pod that is drained runs its preemption hooks, and another one takes its place", {
+test("a pod that is drained runs its preemption hooks, and the one in its place has time for those set later", {
   skip,
   timeout: 180_000,
 }, async (t) => {
@@ -20,13 +22,22 @@ test("a pod that is drained runs its preemption hooks, and another one takes its
     hooks: [leavesLine("preemption"), leavesLine("down")],
     kubernetes: out.kubernetes,
   };
-  await demo.launch(aPodTask("sleep 3600", { config }));
+  const waits = "trap 'echo TERM > /out/term; exit 143' TERM; while :; do sleep 0.1; done";
+  await demo.launch(aPodTask(waits, { config }));
   const [name = ""] = (await kubectl("get", "pods", ofDemo, "--output=name")).split("\n");
-  const pod = await get<{
-    metadata: { uid: string };
-    spec: { terminationGracePeriodSeconds: number };
-  }>("pod", name.replace("pod/", ""));
+  const read = () =>
+    get<{
+      metadata: { uid: string };
+      spec: { terminationGracePeriodSeconds: number };
+    }>("pod", name.replace("pod/", ""));
+  const pod = await read();
   assert.equal(pod?.spec.terminationGracePeriodSeconds, 35);
+  const task = join(control.home, "more-hooks.yaml");
+  const more = [...config.hooks, leavesLine("preemption", { does: ":", timeout: 80 })];
+  writeFileSync(task, aPodTask("true", { config: { ...config, hooks: more } }));
+  const { stderr } = await control.cli("launch", "-y", "-d", "-c", "demo", task);
+  assert.match(stderr, /may take 100 s in total, but kubernetes takes a node away 35 s after/);
+  assert.deepEqual(await read().then((one) => one?.metadata.uid), pod?.metadata.uid);
 
   await kubectl(
     "drain",
@@ -37,17 +48,19 @@ test("a pod that is drained runs its preemption hooks, and another one takes its
   );
   await kubectl("uncordon", "lab1");
 
-  assert.equal(out.read("hooks"), "preemption 0 as preemption\n");
-  await until(async () => {
-    const now = await get<typeof pod>("pod", name.replace("pod/", ""));
-    return now && now.metadata.uid !== pod?.metadata.uid ? true : undefined;
+  assert.equal(out.read("hooks"), "preemption 0 as preemption\n".repeat(2));
+  assert.equal(out.read("term"), "TERM\n");
+  const next = await until(async () => {
+    const now = await read();
+    return now && now.metadata.uid !== pod?.metadata.uid ? now : undefined;
   });
+  assert.equal(next.spec.terminationGracePeriodSeconds, 115);
   await demo.untilStatus("UP");
   const { stdout } = await control.cli("logs", "--hook", "preemption", "demo");
-  assert.match(stdout, /saving\nsaved\n/);
+  assert.match(stdout, /^(\S+ saving\n\S+ saved\n){2}$/);
 
   await demo.down();
-  assert.equal(out.read("hooks"), "preemption 0 as preemption\ndown 0 as down\n");
+  assert.match(out.read("hooks"), /^(preemption 0 as preemption\n){2}down 0 as down\n$/);
 });
 
 test("a teardown runs no preemption hooks, on workers either", {
@@ -81,6 +94,8 @@ test("an idle pod ends by itself while control is away", { skip, timeout: 180_00
     }),
     { idle_minutes_to_autostop: 0, down: true },
   );
+  const grace = "--output=jsonpath={.items[*].spec.terminationGracePeriodSeconds}";
+  assert.equal(await kubectl("get", "pods", ofDemo, grace), "30");
   await control.end("SIGKILL");
   assert.equal(await phases(), "Running");
   out.write("go");
