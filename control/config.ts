@@ -157,6 +157,12 @@ export const Settings = z.object({
     .describe(
       "How much of a job's log is kept on each node: the first 16 MiB and the end. The middle of a larger log is discarded.",
     ),
+  local: z
+    .enum(["on", "off"])
+    .default("on")
+    .describe(
+      "Whether new clusters may be created on this machine (infrastructure `local`). `off` changes nothing for those that exist.",
+    ),
   localAccelerators: z
     .string()
     .regex(/^[\w-]+:\d+$/, "write NAME:COUNT, such as H100:8")

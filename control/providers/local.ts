@@ -2,6 +2,7 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { readdir } from "node:fs/promises";
 import { availableParallelism, totalmem } from "node:os";
 import { join } from "node:path";
+import { settingName } from "../../common/config.ts";
 import { findEngine, howToRunContainers } from "../../common/containers.ts";
 import { describeSurvivors, endFoundBy, endTree } from "../../common/end-processes.ts";
 import { fail } from "../../common/errors.ts";
@@ -60,9 +61,15 @@ export function localProvider(config: Config, log: Logger): Provider {
   const socketOf = (nodeId: string) =>
     join(homeOf(nodeId), `.${product.word}`, "agent", "agent.sock");
 
-  /** Why nodes cannot have the networks of their own that are configured, mount buckets, or run containers. */
+  const isOff = config.local === "off";
+
+  /** Why there are no nodes here, or they cannot have the networks of their own that are configured, mount buckets, or run containers. */
   function refusal({ infra, nodes = 1, network, mounts, container }: Need): string | undefined {
     if (infra !== undefined && !isWithin("local", infra)) return undefined;
+    if (isOff)
+      return infra === "local"
+        ? `no nodes are created on the machine of control: ${settingName("local")} is off`
+        : undefined;
     const unmountable = mounts && whyUnmountable(config, mounts);
     if (unmountable) return `buckets cannot be mounted on this machine: ${unmountable}`;
     if (container && findEngine(config.nodeEnv, config.nodeEnv["PATH"] ?? "") === undefined)
@@ -74,7 +81,7 @@ export function localProvider(config: Config, log: Logger): Provider {
   }
 
   async function offers(need: Need): Promise<Offer[]> {
-    if (refusal(need) !== undefined) return [];
+    if (isOff || refusal(need) !== undefined) return [];
     const offer: Offer = {
       provider: "local",
       infra: "local",
@@ -193,6 +200,7 @@ export function localProvider(config: Config, log: Logger): Provider {
     name: "local",
     offers,
     refusal,
+    places: async () => (isOff ? [] : ["local"]),
     find,
     ...wrapErrors("this machine", {
       ...{ create, list, stop, takeAway, endAgent },

@@ -45,6 +45,7 @@ test("control reads the settings that the chart gives it", { skip }, () => {
   assert.equal(config.port, container.ports[0].containerPort);
   assert.equal(config.firstAdmin, "ann");
   assert.equal(config.auditDays, 90);
+  assert.equal(config.local, "off", "launches without infra do not run in the pod of control");
 });
 
 test("every file that a setting names is mounted", { skip }, () => {

@@ -45,6 +45,7 @@ test(
 
     await t.test("it tells what nodes have", async () => {
       assert.deepEqual(await client.callAndGet(cloudOperations.allContexts, {}), ["in-cluster"]);
+      assert.deepEqual(await client.callAndGet(cloudOperations.enabledClouds, {}), ["kubernetes"]);
       const { node_info_dict: nodes } = await client.callAndGet(
         cloudOperations.kubernetesNodeInfo,
         {},

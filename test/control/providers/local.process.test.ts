@@ -22,13 +22,22 @@ import {
 import { aCluster } from "../../helpers/clusters.ts";
 
 /** This machine as a cloud, its nodes in a home of their own. */
-function aProvider(t: TestContext) {
+function aProvider(t: TestContext, settings: Readonly<Record<string, string>> = {}) {
   const home = mkdtempSync(join(tmpdir(), "local-"));
   t.after(() => rmSync(home, { recursive: true, force: true }));
   const logged: string[] = [];
   const log = pino({ level: "debug" }, { write: (line: string) => void logged.push(line) });
-  return { home, logged, provider: localProvider(readConfig({ OUTRIGGER_HOME: home }), log) };
+  const config = readConfig({ OUTRIGGER_HOME: home, ...settings });
+  return { home, logged, provider: localProvider(config, log) };
 }
+
+test("this machine takes no new clusters where its setting is off", async (t) => {
+  const { provider } = aProvider(t, { OUTRIGGER_LOCAL: "off" });
+
+  assert.deepEqual([await provider.offers({}, t.signal), await provider.places?.()], [[], []]);
+  assert.match(provider.refusal?.({ infra: "local" }) ?? "", /OUTRIGGER_LOCAL is off/);
+  assert.equal(provider.refusal?.({}), undefined, "others may have what is asked for");
+});
 
 test("an agent that cannot be started is logged, and control goes on", async (t) => {
   const { provider, logged } = aProvider(t);
