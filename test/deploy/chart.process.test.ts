@@ -94,6 +94,8 @@ test("the service account may make pods in the release's namespace, list all, an
       [["pods"], ["list"]],
     ],
   );
+  const labelling = byKind({ ...withTls, rbac: { labelNodes: true } }).get("ClusterRole");
+  assert.deepEqual(labelling.rules[0].verbs, ["get", "list", "patch"]);
   const secrets = rules.filter(({ resources }) => resources.includes("secrets"));
   assert.deepEqual(
     secrets.flatMap(({ verbs }) => verbs),
