@@ -42,7 +42,11 @@ const ownOperations = operationsOf("", {
       workspace: optional(text).describe("Null is the active one."),
       expand,
     }),
-    output: z.array(z.string()),
+    output: z
+      .array(z.string())
+      .describe(
+        "Always in this order: local, ssh, kubernetes, slurm; their places: pools by name, the current context before others in the order of the kubeconfig, sites as set.",
+      ),
     errors: ["PermissionDeniedError"],
   },
   enabledCloudsBatch: {
