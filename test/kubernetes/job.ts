@@ -1,13 +1,11 @@
-import { writeFileSync } from "node:fs";
-import { join } from "node:path";
 import { jobOperations as rows } from "../../contract/operations/jobs.ts";
 import { until } from "../helpers/agent.ts";
-import { aPodTask, leavesLine, outFolder, startKubeControl } from "./lab.ts";
+import { aPodTask, evict, leavesLine, outFolder, startKubeControl } from "./lab.ts";
 
 /** A managed job which goes on until it is let go; with several nodes, so do its preemption hooks. */
 export async function startJob(t: Parameters<typeof outFolder>[0], nodes = 1) {
   const lab = await startKubeControl(t);
-  const { control, kubectl, namespace } = lab;
+  const { control, kubectl } = lab;
   const out = outFolder(t);
   const config = {
     hooks: [
@@ -41,13 +39,7 @@ until [ -e /out/go ]; do sleep 0.1; done; echo done`;
         },
       };
     },
-    async evict(pod: string) {
-      const eviction = join(control.home, `eviction-${pod}.json`);
-      const kind = { apiVersion: "policy/v1", kind: "Eviction" };
-      writeFileSync(eviction, JSON.stringify({ ...kind, metadata: { name: pod, namespace } }));
-      const path = `/api/v1/namespaces/${namespace}/pods/${pod}/eviction`;
-      await kubectl("create", "--raw", path, `--filename=${eviction}`);
-    },
+    evict: (pod: string) => evict(lab, pod),
     /** Waits until an attempt runs on all nodes, and no pod of one before it is left. */
     untilAttempt: (recoveries: number) =>
       until(async () => {

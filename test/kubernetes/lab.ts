@@ -10,11 +10,29 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { clusterOperations as clusters } from "../../contract/operations/clusters.ts";
 import { containerName } from "../../control/doors/kubernetes/exec.ts";
 import { merge } from "../../control/providers/kubernetes/merge.ts";
 import { until } from "../helpers/agent.ts";
 import { type Lab, labImage, openLab } from "../helpers/kubernetes.ts";
 import { startControl, type TestControl } from "../helpers/programs.ts";
+
+/** Does what takes a node of a cluster away, and waits until the cluster has become UP once more. */
+export async function untilUpAgain<T>(
+  { client }: Pick<TestControl, "client">,
+  name: string,
+  work: () => Promise<T>,
+): Promise<T> {
+  const look = async () => (await client.callAndGet(clusters.status, { cluster_names: [name] }))[0];
+  const before = await look();
+  const result = await work();
+  await until(async () => {
+    const now = await look();
+    const isNew = now?.status_updated_at !== before?.status_updated_at;
+    return (isNew && now?.status === "UP") || undefined;
+  });
+  return result;
+}
 
 interface Cleaner {
   after(clean: () => Promise<void>): void;
@@ -87,6 +105,18 @@ const mountsOf = (paths: Readonly<Record<string, string>>) => {
     volumes: all.map(({ name, path }) => ({ name, hostPath: { path } })),
   };
 };
+
+/** Evicts a pod through the API. */
+export async function evict(
+  { control, kubectl, namespace }: Lab & { readonly control: TestControl },
+  pod: string,
+): Promise<void> {
+  const file = join(control.home, `eviction-${pod}.json`);
+  const kind = { apiVersion: "policy/v1", kind: "Eviction" };
+  writeFileSync(file, JSON.stringify({ ...kind, metadata: { name: pod, namespace } }));
+  const path = `/api/v1/namespaces/${namespace}/pods/${pod}/eviction`;
+  await kubectl("create", "--raw", path, `--filename=${file}`);
+}
 
 /** A folder of this machine that each pod has as /out. */
 export function outFolder(t: Cleaner, mounts: Readonly<Record<string, string>> = {}) {

@@ -5,7 +5,7 @@ import { test } from "node:test";
 import { clusterOf } from "../e2e/cluster.ts";
 import { until } from "../helpers/agent.ts";
 import { whyNoLab } from "../helpers/kubernetes.ts";
-import { aPodTask, leavesLine, outFolder, startKubeControl } from "./lab.ts";
+import { aPodTask, leavesLine, outFolder, startKubeControl, untilUpAgain } from "./lab.ts";
 
 interface Made {
   readonly metadata: { readonly uid: string };
@@ -46,15 +46,11 @@ test("pods outlive the database: their clusters are adopted as they were, or end
   assert.equal(await kept.jobStatus(1), "RUNNING");
   assert.equal((await pod())?.metadata.uid, before?.metadata.uid);
 
-  await kubectl("delete", "pod", name, "--grace-period=1");
-  await until(async () => {
-    const { metadata } = (await pod()) ?? {};
-    return (metadata && metadata.uid !== before?.metadata.uid) || undefined;
-  });
-  const { spec } = (await pod()) ?? {};
-  assert.equal(spec?.terminationGracePeriodSeconds, 35);
-  assert.deepEqual(spec?.volumes, before?.spec.volumes);
-  await kept.untilStatus("UP");
+  await untilUpAgain(control, "kept", () => kubectl("delete", "pod", name, "--grace-period=1"));
+  const after = await pod();
+  assert.notEqual(after?.metadata.uid, before?.metadata.uid);
+  assert.equal(after?.spec.terminationGracePeriodSeconds, 35);
+  assert.deepEqual(after?.spec.volumes, before?.spec.volumes);
 
   assert.equal((await control.cli("api", "orphans", "--end", "left")).code, 0);
   const ours = ["get", "pods,services,secrets", "--output=name"];

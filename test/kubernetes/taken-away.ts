@@ -6,7 +6,15 @@ import { containerName } from "../../control/doors/kubernetes/exec.ts";
 import { clusterOf } from "../e2e/cluster.ts";
 import { until } from "../helpers/agent.ts";
 import { whileAway, whyNoLab } from "../helpers/kubernetes.ts";
-import { aPodTask, leavesLine, numbersIn, outFolder, startKubeControl, untilAgain } from "./lab.ts";
+import {
+  aPodTask,
+  leavesLine,
+  numbersIn,
+  outFolder,
+  startKubeControl,
+  untilAgain,
+  untilUpAgain,
+} from "./lab.ts";
 
 const skip = whyNoLab();
 const ofDemo = "--selector=outrigger/cluster=demo";
@@ -39,23 +47,17 @@ test("a pod that is drained runs its preemption hooks, and the one in its place 
   assert.match(stderr, /may take 100 s in total, but kubernetes takes a node away 35 s after/);
   assert.deepEqual(await read().then((one) => one?.metadata.uid), pod?.metadata.uid);
 
-  await kubectl(
-    "drain",
-    "lab1",
-    `--pod-selector=outrigger/cluster=demo`,
-    "--force",
-    "--delete-emptydir-data",
-  );
-  await kubectl("uncordon", "lab1");
+  const which = "--pod-selector=outrigger/cluster=demo";
+  await untilUpAgain(control, "demo", async () => {
+    await kubectl("drain", "lab1", which, "--force", "--delete-emptydir-data");
+    await kubectl("uncordon", "lab1");
+  });
 
   assert.equal(out.read("hooks"), "preemption 0 as preemption\n".repeat(2));
   assert.equal(out.read("term"), "TERM\n");
-  const next = await until(async () => {
-    const now = await read();
-    return now && now.metadata.uid !== pod?.metadata.uid ? now : undefined;
-  });
-  assert.equal(next.spec.terminationGracePeriodSeconds, 115);
-  await demo.untilStatus("UP");
+  const next = await read();
+  assert.notEqual(next?.metadata.uid, pod?.metadata.uid);
+  assert.equal(next?.spec.terminationGracePeriodSeconds, 115);
   const { stdout } = await control.cli("logs", "--hook", "preemption", "demo");
   assert.match(stdout, /^(\S+ saving\n\S+ saved\n){2}$/);
 
