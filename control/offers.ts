@@ -137,12 +137,10 @@ async function refuseUnoffered(ctx: Context, asked: Asked, signal: AbortSignal):
 
 /** Why the places that were asked for by name have nothing now. */
 async function shortagesIn({ providers }: Context, asked: Asked): Promise<string> {
-  const infras = needsOf(asked).flatMap(({ infra }) => infra ?? []);
-  const all = (await Promise.all(providers.map((one) => one.shortages?.() ?? []))).flat();
-  const named = all.filter((text) =>
-    infras.some((infra) => isWithin(text.slice(0, text.indexOf(":")), infra)),
-  );
-  return named.map((text) => `; ${text.replaceAll(/\n\s*/g, ", ")}`).join("");
+  const named = needsOf(asked).filter(({ infra }) => infra !== undefined);
+  const told = named.flatMap((need) => providers.map((one) => one.shortages?.(need) ?? []));
+  const texts = new Set((await Promise.all(told)).flat());
+  return [...texts].map((text) => `; ${text.replaceAll(/\n\s*/g, ", ")}`).join("");
 }
 
 /** What else helps where `infra` led nowhere: what may have been meant, or where to look for hosts. */

@@ -196,8 +196,8 @@ export interface Provider {
   /** Whether it may offer what is needed once nothing is taken or away. Absent where `offers` says that. */
   readonly couldOffer?: (need: Need) => Promise<boolean>;
 
-  /** What it has and can give nobody now, and why; absent where there is no such thing. */
-  readonly shortages?: () => Promise<string[]>;
+  /** What it has, at the place of a need if one is given, and cannot give for it now, and why; absent where there is no such thing. */
+  readonly shortages?: (need?: Need) => Promise<string[]>;
 
   /** What `infra` may name of it; empty while it has nothing to give, to whomever. Absent is its name. */
   readonly places?: () => Promise<string[]>;

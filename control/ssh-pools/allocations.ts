@@ -1,10 +1,15 @@
+import { howToRunContainers } from "../../common/containers.ts";
+import { isWithin } from "../../contract/task/infra.ts";
 import type { Context } from "../context.ts";
 import type { Queries } from "../db/open.ts";
 import { partsOfNodeId } from "../doors/node-id.ts";
+import type { Need } from "../providers/provider.ts";
 import type { SshReach } from "./reach.ts";
 import { type Host, type HostBook, isReady } from "./schema.ts";
 import { howIs } from "./status.ts";
 import * as store from "./store.ts";
+
+const namedAtMost = 5;
 
 /** Who has which host, in the database. */
 export function openHostBook(
@@ -16,7 +21,7 @@ export function openHostBook(
     listPools: () => store.listPoolNames(db),
     listHosts: () => store.listHosts(db),
     listFree: () => listFree(db),
-    listShortages: () => listShortages(db),
+    listShortages: (need) => listShortages(db, need),
     nodesOf: (clusterId) => store.listNodes(db, { clusterId }),
     async find(nodeId) {
       const { clusterId, rank } = partsOfNodeId(nodeId);
@@ -65,14 +70,29 @@ async function listFree(db: Queries) {
   );
 }
 
-async function listShortages(db: Queries): Promise<string[]> {
+async function listShortages(
+  db: Queries,
+  { infra = "ssh", container }: Need = {},
+): Promise<string[]> {
   const taken = await store.listTaken(db);
   const nodes = await store.listNodes(db);
-  const pools = Map.groupBy(await store.listHosts(db), ({ pool }) => pool);
-  const isFree = (host: Host) => isReady(host) && !taken.has(host.machine);
-  return [...pools]
-    .filter(([, own]) => !own.some(isFree))
-    .map(([pool, own]) =>
-      [`ssh/${pool}: no host is free`, ...own.map((host) => howIs(host, nodes))].join("\n  "),
-    );
+  const asked = (await store.listHosts(db)).filter(({ pool, name }) =>
+    isWithin(`ssh/${pool}/${name}`, infra),
+  );
+  return [...Map.groupBy(asked, ({ pool }) => pool)].flatMap(([pool, own]) => {
+    const free = own.filter((host) => isReady(host) && !taken.has(host.machine));
+    if (free.length === 0)
+      return [`ssh/${pool}: no host is free`, ...own.map((host) => howIs(host, nodes))].join(
+        "\n  ",
+      );
+    return !container || free.some(({ facts }) => facts?.containers)
+      ? []
+      : withoutEngine(pool, free);
+  });
+}
+
+function withoutEngine(pool: string, free: readonly Host[]): string {
+  const names = free.slice(0, namedAtMost).map(({ name }) => name);
+  const more = free.length > namedAtMost ? ", ..." : "";
+  return `ssh/${pool}: no free host (${names.join(", ")}${more}) has docker or podman for its user; ${howToRunContainers}`;
 }

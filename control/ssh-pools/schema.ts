@@ -1,5 +1,6 @@
 import type { HostFacts } from "../doors/ssh/probe.ts";
 import type { SshTarget } from "../doors/ssh/target.ts";
+import type { Need } from "../providers/provider.ts";
 import type { HostEntry } from "./document.ts";
 
 /** A machine of a pool, by the name that the pool's document gives it. */
@@ -58,8 +59,8 @@ export interface HostBook {
   listHosts(): Promise<Host[]>;
   /** Hosts that are deployed, well and nobody's. */
   listFree(): Promise<ReadyHost[]>;
-  /** Each pool of which no host is free, and how its hosts are. */
-  listShortages(): Promise<string[]>;
+  /** Each pool of which no host, or none with what runs containers, is free, and how its hosts are. */
+  listShortages(need?: Need): Promise<string[]>;
   /** The cluster's nodes, by rank. */
   nodesOf(clusterId: string): Promise<HostNode[]>;
   /** The node with an id such as `<cluster>-<rank>`, and what is known of its host. */

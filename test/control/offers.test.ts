@@ -98,10 +98,11 @@ test("what no machine will ever give is refused with what to do", async (t) => {
 });
 
 test("whoever asks for a place by name is told why it has nothing now", async (t) => {
-  const shortages = async () => [
+  const all = [
     "ssh/lab: no host is free\n  a: node 0 of dev\n  b: it is off",
     "ssh/attic: no host is free",
   ];
+  const shortages = async ({ infra = "" } = {}) => all.filter((text) => text.startsWith(infra));
   const places = async () => ["ssh", "ssh/lab", "ssh/attic"];
   const { ctx } = aWorld({ offers: async () => [], shortages, places });
   const ask = (infra: string) =>

@@ -61,6 +61,26 @@ test("a pool of which no host is free is told of, with how each of its hosts is"
   assert.match(lines[3] ?? "", /^ {2}c: node 0 of c1 \(/);
 });
 
+test("free hosts without docker and podman are told of to tasks that name an image", async (t) => {
+  const { ctx, book } = await aBook(t);
+  const { facts } = aHost("c", { containers: "podman" });
+  await setHost(writable(ctx), { pool: "lab", name: "c" }, { facts });
+  const need = { infra: "ssh/lab", container: true } as const;
+  assert.deepEqual(await book.listShortages(need), []);
+  assert.deepEqual(await book.listShortages({ infra: "ssh/lab/b" }), []);
+
+  const lacking = (names: string) =>
+    `ssh/lab: no free host (${names}) has docker or podman for its user; ` +
+    "install docker or podman there, and let this user use it (`docker version`, `podman version`)";
+  assert.deepEqual(await book.listShortages({ ...need, infra: "ssh/lab/b" }), [lacking("b")]);
+  await book.claim(aClaim("c1", 1), (hosts) => hosts.filter(({ name }) => name === "c"));
+  assert.deepEqual(await book.listShortages(need), [lacking("a, b")]);
+  assert.match(
+    String(await book.listShortages({ infra: "ssh/lab/c" })),
+    /no host is free\n {2}c: /,
+  );
+});
+
 test("a cluster gets hosts for all of its nodes or for none, and never more", async (t) => {
   const { book } = await aBook(t);
 
