@@ -1,71 +1,119 @@
 import assert from "node:assert/strict";
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, rmdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
 import { stringify } from "yaml";
+import { shellWord } from "../../common/shell-word.ts";
 import { importWords, makeRoot, mountGroups, whyNoEngine } from "../helpers/engines.ts";
 import { whyNoHosts } from "../helpers/ssh-hosts.ts";
 import { openLab } from "./ssh-lab.ts";
 
-const skip = whyNoHosts() || whyNoEngine("docker");
+const skip = whyNoHosts() || whyNoEngine("docker") || whyNoEngine("podman");
 
 /** A daemon of root that the user of the pool may use. */
-const startDaemon = `${mountGroups}
+const prepareDocker = `${mountGroups}
 mkdir -p /var/lib
 ln -sfn /run /var/run
 setsid dockerd --bridge=none --iptables=false --ip-masq=false --data-root=/opt/docker > /var/log/docker 2>&1 &
 until docker version > /dev/null 2>&1; do sleep 0.1; done
 chmod 666 /var/run/docker.sock`;
 
-test("a host with docker runs images as its user, and one without is left out", {
+/** Ids for containers of the pool's user, and the queues that systemd mounts on other machines. */
+const preparePodman = `${mountGroups}
+mkdir -p /dev/mqueue /etc/containers
+mount -t mqueue mqueue /dev/mqueue
+mount --make-rshared /
+echo ana:100000:65536 | tee /etc/subuid > /etc/subgid
+echo '{"default": [{"type": "insecureAcceptAnything"}]}' > /etc/containers/policy.json
+printf '[engine]\\nruntime = "runc"\\ncgroup_manager = "cgroupfs"\\nevents_logger = "none"\\n' > /etc/containers/containers.conf`;
+
+const asAna = "setpriv --reuid=4001 --regid=4001 --clear-groups env HOME=/home/ana ";
+/** For each program: the other one, what prepares it, how its user calls it, and who that is inside. */
+const engines = {
+  docker: { without: "podman", prepare: prepareDocker, call: "docker", inside: "4001\nana" },
+  podman: {
+    without: "docker",
+    prepare: preparePodman,
+    call: `cd /; ${asAna} podman`,
+    inside: "0\nroot",
+  },
+} as const;
+
+test("hosts with docker or podman run images as their user, and one without is left out", {
   skip,
   timeout: 300_000,
 }, async (t) => {
-  const lab = await openLab(t, [
-    { node: true, without: ["podman"] },
-    { node: true, without: ["podman"] },
-  ]);
-  const {
-    control,
-    hosts: [bare, host],
-  } = lab;
-  assert.ok(bare && host);
-  const folder = mkdtempSync(join(tmpdir(), "image-"));
-  t.after(async () => rmSync(folder, { recursive: true }));
-  writeFileSync(join(host.disk, "opt/root.tar"), readFileSync(makeRoot(folder)));
-  await host.run(
-    `${startDaemon}\ndocker ${importWords("/opt/root.tar")
-      .map((word) => `'${word}'`)
-      .join(" ")}`,
+  const hadQueues = existsSync("/dev/mqueue");
+  t.after(() => {
+    if (!hadQueues && existsSync("/dev/mqueue")) rmdirSync("/dev/mqueue");
+  });
+  const lab = await openLab(
+    t,
+    ["podman", ...Object.values(engines).map(({ without }) => without)].map((without) => ({
+      node: true,
+      without: [without],
+    })),
   );
+  const {
+    control: { cli, home },
+    hosts: [bare, ...others],
+  } = lab;
+  const folder = mkdtempSync(join(tmpdir(), "image-"));
+  t.after(() => rmSync(folder, { recursive: true }));
+  const archive = readFileSync(makeRoot(folder));
+  for (const [at, { prepare, call }] of Object.values(engines).entries()) {
+    const host = others[at];
+    assert.ok(host);
+    writeFileSync(join(host.disk, "opt/root.tar"), archive);
+    await host.run(`${prepare}\n${call} ${importWords("/opt/root.tar").map(shellWord).join(" ")}`);
+  }
   assert.equal((await lab.run("deploy")).error, null);
-  const task = {
-    resources: { infra: "ssh/lab", image_id: "docker:lab/busy:1" },
-    setup: "touch ~/left",
-    run: "id -u; whoami; tool; (setsid sleep 1000 &)",
+  const launch = (name: string, infra: string) => {
+    const task = {
+      resources: { infra, image_id: "docker:lab/busy:1" },
+      setup: "touch ~/left",
+      run: "id -u; whoami; tool; (setsid sleep 1000 &)",
+      config: { hooks: [{ run: "tool", events: ["down"] }] },
+    };
+    const file = join(home, `${name}.yaml`);
+    writeFileSync(file, stringify(task));
+    return cli("launch", "-y", "-c", name, file);
   };
-  const file = join(control.home, "task.yaml");
-  writeFileSync(file, stringify(task));
 
-  await t.test("a job is its user's, and leaves nothing running", async () => {
-    const { code, stdout, stderr } = await control.cli("launch", "-y", "-c", "boxed", file);
-    assert.equal(code, 0, stderr);
-    assert.match(stdout, /^4001\nana\nthe tool of the image$/m);
-    assert.equal(
-      await host.run("stat -c %U /home/ana/left; pgrep -fc '^sleep 1000' || true"),
-      "ana\n0",
-    );
-  });
+  for (const [at, [name, { call, inside }]] of Object.entries(engines).entries())
+    await t.test(`${name}: jobs, shells and hooks run in it, and nothing is left`, async () => {
+      const host = others[at];
+      assert.ok(host);
+      const { code, stdout, stderr } = await launch(name, `ssh/lab/${host.address}`);
+      assert.equal(code, 0, stderr);
+      assert.match(stderr, new RegExp(`its container was started by ${name}`));
+      assert.match(stdout, new RegExp(`^${inside}\nthe tool of the image$`, "m"));
+      assert.equal(
+        await host.run("stat -c %U /home/ana/left; pgrep -fc '^sleep 1000' || true"),
+        "ana\n0",
+      );
+      const job = await cli("exec", name, "tool; exit 7");
+      assert.match(job.stdout, /^the tool of the image$/m);
+      assert.equal((await cli("shell", name, "--", "exit 4")).code, 4);
 
-  await t.test("a second cluster finds no host with containers", async () => {
-    const { code, stderr } = await control.cli("launch", "-y", "-c", "second", file);
+      assert.equal((await cli("down", "-y", name)).code, 0);
+      const log = (await cli("logs", "--hook", "down", name)).stdout;
+      assert.match(log, /^the tool of the image$/m);
+      assert.equal(await host.run(`${call} ps -aq`), "");
+      // Podman keeps the namespace of its user in a process of its own.
+      const processes = "ps -u ana -o comm= | grep -Evx 'sshd|podman pause' || true";
+      assert.equal(await host.run(processes), "");
+    });
+
+  await t.test("one without is refused with what to do", async () => {
+    const { code, stderr } = await launch("none", `ssh/lab/${bare?.address}`);
     assert.notEqual(code, 0);
-    assert.match(stderr, /nothing offers infra ssh\/lab, containers/);
-  });
-
-  await t.test("a removal leaves no container", async () => {
-    assert.equal((await control.cli("down", "-y", "boxed")).code, 0);
-    assert.equal(await host.run("docker ps -aq"), "");
+    const names = bare?.address.replaceAll(".", "\\.");
+    const lacking = `no free host \\(${names}\\) has docker or podman for its user; install`;
+    assert.match(
+      stderr,
+      new RegExp(`nothing offers infra ssh/lab/${names}, containers.*${lacking}`),
+    );
   });
 });
