@@ -10,6 +10,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { basename, dirname, join } from "node:path";
+import { ifThere } from "../common/process-tree.ts";
 import { product } from "../common/product.ts";
 import type { Limits as AllLimits } from "../contract/agent-shapes.ts";
 import { openJobsScope } from "./jobs-scope.ts";
@@ -159,13 +160,25 @@ function findUnified(cgroup: string, mountinfo: string): string | undefined {
 
 /** This process's group in the hierarchy of a controller (v2: "") where we may make others in it. */
 function findOwn(cgroup: string, mountinfo: string, controller: string): string | undefined {
+  const own = findGroup(cgroup, mountinfo, controller);
+  return own !== undefined && isWritable(own) ? own : undefined;
+}
+
+/** The control group that limits the memory of a process; none where that cannot be told. */
+export function memoryGroupsOf(pid: number): string[] {
+  const mountinfo = readFileSync("/proc/self/mountinfo", "utf8");
+  const cgroup = ifThere(() => readFileSync(`/proc/${pid}/cgroup`, "utf8")) ?? "";
+  return [findGroup(cgroup, mountinfo, "memory") ?? findGroup(cgroup, mountinfo, "") ?? []].flat();
+}
+
+function findGroup(cgroup: string, mountinfo: string, controller: string): string | undefined {
   const path = findPath(cgroup, controller);
   const [top, mountPoint] = findMount(mountinfo, controller) ?? [];
   if (path === undefined || top === undefined || mountPoint === undefined) return undefined;
   // An escaped character in a path, such as a space, is not worth its trouble.
-  if (/[\\ ]/.test(mountPoint + path) || !`${path}/`.startsWith(join(top, "/"))) return undefined;
-  const own = join(mountPoint, path.slice(top.length));
-  return isWritable(own) ? own : undefined;
+  if (/[\\ ]|\.\./.test(mountPoint + path) || !`${path}/`.startsWith(join(top, "/")))
+    return undefined;
+  return join(mountPoint, path.slice(top.length));
 }
 
 function findPath(cgroup: string, controller: string): string | undefined {

@@ -46,9 +46,9 @@ export interface Script extends Signs {
   readonly isContained?: boolean;
 }
 
-/** How a script ended: its exit code, or why nobody knows it and whether it was begun. */
+/** How a script ended: its exit code and what is known of its cause, or why nobody knows it and whether it was begun. */
 export type Outcome =
-  | { readonly code: number }
+  | { readonly code: number; readonly why?: string }
   | { readonly lost: string; readonly begun: boolean };
 
 /**

@@ -19,6 +19,11 @@ export interface Container {
   readonly id: string;
 }
 
+/** One that runs now, and its first process. */
+interface Running extends Container {
+  readonly pid: number;
+}
+
 /** Beside the journal, so that a corrupt one does not have scripts run outside. */
 const settingsFile = ({ config }: Pick<Agent, "config">): string =>
   join(config.agentFolder, "container.json");
@@ -39,14 +44,14 @@ export const saveSettings = (agent: Agent, settings: ContainerSettings): void =>
   writeFileSync(settingsFile(agent), JSON.stringify(settings), { mode: 0o600 });
 
 /** Has the container run as it is, or makes it anew where it is gone. */
-export const openContainer = (agent: Agent, settings: ContainerSettings): Promise<Container> =>
+export const openContainer = (agent: Agent, settings: ContainerSettings): Promise<Running> =>
   inTurn(agent, async () => {
     const engine = engineOf(agent);
     const found = await inspect(engine, nameOf(agent));
-    if (found?.isRunning) return { engine, id: found.id };
-    if (found === undefined) return make(agent, engine, settings);
-    await ask(engine, ["start", found.id]);
-    return { engine, id: found.id };
+    if (found?.isRunning) return { engine, ...found };
+    const id = found?.id ?? (await make(agent, engine, settings)).id;
+    if (found !== undefined) await ask(engine, ["start", id]);
+    return { engine, id, pid: 0, ...(await inspect(engine, id)) };
   });
 
 /**
@@ -148,7 +153,7 @@ async function wordsOf(
 const isRootless = async (engine: Engine): Promise<boolean> =>
   (await ask(engine, ["info", "-f", "{{.SecurityOptions}}"])).includes("name=rootless");
 
-const format = `{{.Id}} {{.State.Running}} {{.State.OOMKilled}} {{index .Config.Labels "${specLabel}"}}`;
+const format = `{{.Id}} {{.State.Pid}} {{.State.Running}} {{.State.OOMKilled}} {{index .Config.Labels "${specLabel}"}}`;
 
 /** What there is of this name or id; undefined where there is none. */
 async function inspect(engine: Engine, name: string) {
@@ -156,7 +161,8 @@ async function inspect(engine: Engine, name: string) {
     if (/no such (container|object)/i.test(error.message)) return undefined;
     throw error;
   });
-  const [id = "", running, oom, spec] = text?.split(" ") ?? [];
-  const isRunning = running === "true";
-  return text === undefined ? undefined : { id, isRunning, isOutOfMemory: oom === "true", spec };
+  if (text === undefined) return undefined;
+  const [id = "", pid, running, oom, spec] = text.split(" ");
+  const [isRunning, isOutOfMemory] = [running, oom].map((word) => word === "true");
+  return { id, pid: Number(pid), isRunning, isOutOfMemory, spec };
 }

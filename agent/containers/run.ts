@@ -4,6 +4,7 @@ import { toAppError } from "../../common/errors.ts";
 import { unlessMissing } from "../../common/files.ts";
 import type { JobSidecar } from "../../contract/agent-shapes.ts";
 import type { Agent } from "../context.ts";
+import { countMemoryKills, memoryGroupsOf } from "../control-groups.ts";
 import { addedTo } from "../environment.ts";
 import { portVariables, wrapScript } from "../jobs/sidecar.ts";
 import { isBegun, type Outcome, runScript, type Script } from "../process.ts";
@@ -32,23 +33,41 @@ export async function runOnNode(agent: Agent, given: Given, signal: AbortSignal)
   const wrapped = sidecar === undefined ? inside : wrapScript(sidecar, inside);
   const isContained = container !== undefined;
   const outcome = await runScript({ ...script, ...wrapped, kept, isContained }, signal);
-  const why =
-    container && "lost" in outcome && outcome.begun ? await whyEnded(container) : undefined;
-  return why === undefined ? outcome : { lost: why, begun: true };
+  if (container === undefined) return outcome;
+  if ("code" in outcome)
+    return outcome.code !== 0 && isOutOfMemory(container)
+      ? { ...outcome, why: "its container ran out of memory, and a process in it was killed" }
+      : outcome;
+  const lost = outcome.begun ? await whyEnded(container) : undefined;
+  return lost === undefined ? outcome : { lost, begun: true };
 }
+
+/** A container as a script finds it: with the control group of its memory, and how many were killed for that before. */
+interface Entered extends Container {
+  readonly memoryGroups: readonly string[];
+  readonly kills: number;
+}
+
+const isOutOfMemory = ({ memoryGroups, kills }: Entered): boolean =>
+  countMemoryKills(memoryGroups) > kills;
 
 /** The container of a script that begins now, or of one that had begun there. */
 async function containerFor(
   agent: Agent,
   script: Pick<Script, "folder" | "name">,
-): Promise<Container | undefined> {
+): Promise<Entered | undefined> {
   const settings = findSettings(agent);
   if (settings === undefined) return undefined;
   const link = join(script.folder, `${script.name}.container`);
-  const id = isBegun(script) ? unlessMissing(() => readlinkSync(link)) : undefined;
-  if (id !== undefined) return { engine: engineOf(agent), id };
+  const text = isBegun(script) ? unlessMissing(() => readlinkSync(link)) : undefined;
+  if (text !== undefined) {
+    const [id = "", kills, ...memoryGroups] = text.split(" ");
+    return { engine: engineOf(agent), id, kills: Number(kills), memoryGroups };
+  }
   const container = await openContainer(agent, settings);
+  const memoryGroups = memoryGroupsOf(container.pid);
+  const kills = countMemoryKills(memoryGroups);
   rmSync(link, { force: true });
-  symlinkSync(container.id, link);
-  return container;
+  symlinkSync([container.id, kills, ...memoryGroups].join(" "), link);
+  return { ...container, kills, memoryGroups };
 }

@@ -103,7 +103,9 @@ function factsOf(agent: Agent, part: PartRow, { limits }: PartSpec, outcome: Out
       exitCode: "code" in outcome ? outcome.code : killedCode,
       reason: `it exceeded its memory limit of ${inGigabytes(memoryBytes)} GB and was killed`,
     };
-  return "code" in outcome ? { exitCode: outcome.code } : { reason: outcome.lost };
+  if ("lost" in outcome) return { reason: outcome.lost };
+  const { code: exitCode, why: reason } = outcome;
+  return { exitCode, ...(reason !== undefined && { reason }) };
 }
 
 const inGigabytes = (bytes: number): number => Math.round((bytes / 2 ** 30) * 100) / 100;

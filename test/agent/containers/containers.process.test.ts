@@ -110,6 +110,26 @@ function inContainersOf({ engine, agent }: Awaited<ReturnType<typeof startNode>>
     assert.equal(await outputOf(agent, "tool"), "the tool of the image\n");
   });
 
+  test("a job that exceeds its memory, or that of its container, fails for that", async (t) => {
+    // Podman notes it where the agent was started.
+    t.after(() => rmSync("oom", { force: true }));
+    const grow = "x=$(head -c 1000000 /dev/zero | tr '\\0' a); while :; do x=$x$x; done";
+    const reasonOf = async (run: string, limits = {}) => {
+      const { id } = await agent.submit(run, { limits });
+      const { status, reason } = await agent.untilJob(id);
+      return `${status}: ${reason}`;
+    };
+    const limits = { memoryBytes: 64 * 2 ** 20 };
+    assert.match(await reasonOf(grow, limits), /^FAILED: .*its memory limit of 0\.06 GB/);
+
+    await put(agent, engine.image, { runOptions: ["--memory=64m"] });
+    // A shell of its own, so that something is left to tell.
+    const killed = await reasonOf(`bash -c "${grow.replaceAll("$", "\\$")}"; exit $?`);
+    assert.match(killed, /^FAILED: .*its container ran out of memory/);
+    assert.doesNotMatch(await reasonOf("kill -9 $$"), /its container/);
+    await put(agent, engine.image);
+  });
+
   test("a job goes on when its container gets TERM where that announces the end of the node", async (t) => {
     const env = { ...engine.env, OUTRIGGER_ON_TERM: "preemption" };
     const leaving = await startAgent(t, { env });
