@@ -2,6 +2,7 @@ import { existsSync } from "node:fs";
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { ifMissing } from "../../common/files.ts";
+import { findProcess } from "../../common/process-tree.ts";
 import { Entry } from "../../contract/files-api.ts";
 import { parseLine } from "../../contract/frames.ts";
 import type { Agent } from "../context.ts";
@@ -26,6 +27,19 @@ export async function bindsOf(agent: Agent): Promise<string[]> {
     ...seen.map((path) => `${path}:${path}${isShared(mounts, path) ? ":rslave" : ""}`),
     ...groups,
   ];
+}
+
+/**
+ * Whether a bucket was mounted after the first process of a container began, and the container does not see it: it sees
+ * what is mounted later in a home that is shared.
+ */
+export async function lacksMounts(agent: Agent, pid: number): Promise<boolean> {
+  const home = agent.config.baseEnv["HOME"] ?? "/";
+  const begunTicks = findProcess(pid)?.startTicks ?? Number.POSITIVE_INFINITY;
+  const later = listMountRows(agent).filter(({ server }) => (server?.startTicks ?? 0) > begunTicks);
+  if (later.length === 0) return false;
+  const isPassedOn = isShared(await readFile("/proc/self/mountinfo", "utf8"), home);
+  return later.some(({ root }) => !(isPassedOn && isWithin(home, root)));
 }
 
 /** Whether what is mounted below a path later can be passed on. Source: proc_pid_mountinfo(5). */

@@ -9,7 +9,7 @@ import { openTurnsByKey } from "../../common/turns.ts";
 import type { ContainerSettings } from "../../contract/containers-api.ts";
 import type { Agent } from "../context.ts";
 import { setLastSetup } from "../jobs/last-setup.ts";
-import { bindsOf } from "./binds.ts";
+import { bindsOf, lacksMounts } from "./binds.ts";
 import { ask, engineOf } from "./engine.ts";
 import { firstProcess, gpuWords, prepare, removal } from "./words.ts";
 
@@ -48,9 +48,8 @@ export const openContainer = (agent: Agent, settings: ContainerSettings): Promis
   inTurn(agent, async () => {
     const engine = engineOf(agent);
     const found = await inspect(engine, nameOf(agent));
-    if (found?.isRunning) return { engine, ...found };
     const id = found?.id ?? (await make(agent, engine, settings)).id;
-    if (found !== undefined) await ask(engine, ["start", id]);
+    if (found !== undefined && !(await refresh(agent, engine, found))) return { engine, ...found };
     return { engine, id, pid: 0, ...(await inspect(engine, id)) };
   });
 
@@ -68,7 +67,7 @@ export const renewContainer = (
     const found = await inspect(engine, nameOf(agent));
     const spec = specOf(await wordsOf(agent, engine, settings));
     if (found?.spec === spec) {
-      if (!found.isRunning) await ask(engine, ["start", found.id]);
+      await refresh(agent, engine, found);
       return `its container runs in ${engine.name}`;
     }
     if (found !== undefined) {
@@ -78,6 +77,18 @@ export const renewContainer = (
     await make(agent, engine, settings);
     return `its container was started by ${engine.name}`;
   });
+
+/**
+ * Starts a container unless it runs, and starts it again where it does not see a bucket that was mounted since; false
+ * where it stays as it is, as one does that something runs in.
+ */
+async function refresh(agent: Agent, engine: Engine, { id, pid, isRunning }: Found) {
+  if (isRunning && !(await lacksMounts(agent, pid))) return false;
+  // A heading, and the two processes that wait for its end.
+  const isInUse = isRunning && (await ask(engine, ["top", id])).split("\n").length > 3;
+  if (!isInUse) await ask(engine, ["restart", "-t", "0", id]);
+  return !isInUse;
+}
 
 /** Why a container does not run any more; undefined where it does. */
 export async function whyEnded({ engine, id }: Container): Promise<string | undefined> {
@@ -155,14 +166,28 @@ const isRootless = async (engine: Engine): Promise<boolean> =>
 
 const format = `{{.Id}} {{.State.Pid}} {{.State.Running}} {{.State.OOMKilled}} {{index .Config.Labels "${specLabel}"}}`;
 
+interface Found {
+  readonly id: string;
+  /** Its first process. */
+  readonly pid: number;
+  readonly isRunning: boolean;
+  readonly isOutOfMemory: boolean;
+  readonly spec: string | undefined;
+}
+
 /** What there is of this name or id; undefined where there is none. */
-async function inspect(engine: Engine, name: string) {
+async function inspect(engine: Engine, name: string): Promise<Found | undefined> {
   const text = await ask(engine, ["container", "inspect", "-f", format, name]).catch((error) => {
     if (/no such (container|object)/i.test(error.message)) return undefined;
     throw error;
   });
   if (text === undefined) return undefined;
   const [id = "", pid, running, oom, spec] = text.split(" ");
-  const [isRunning, isOutOfMemory] = [running, oom].map((word) => word === "true");
-  return { id, pid: Number(pid), isRunning, isOutOfMemory, spec };
+  return {
+    id,
+    pid: Number(pid),
+    isRunning: running === "true",
+    isOutOfMemory: oom === "true",
+    spec,
+  };
 }

@@ -1,10 +1,12 @@
 import assert from "node:assert/strict";
-import { mkdirSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { stringify } from "yaml";
 import { startEngine, whyNoEngine } from "../helpers/engines.ts";
+import { whyNoFuse } from "../helpers/fuse.ts";
 import { findAgent, kill, listNodeHomes, startControl } from "../helpers/programs.ts";
+import { startS3, whyNoS3 } from "../helpers/s3-store.ts";
 import { aTask, clusterOf } from "./cluster.ts";
 import { aService, clientOf, serviceOf } from "./service.ts";
 
@@ -100,6 +102,36 @@ test("a cluster runs in an image, from its launch to its removal", {
     await cluster.down();
     assert.deepEqual(await containers(), []);
   });
+});
+
+test("copied and mounted buckets are there in a container", {
+  skip: skip || whyNoS3 || whyNoFuse,
+  timeout: 200_000,
+}, async (t) => {
+  const store = await startS3(t);
+  store.makeBucket("data");
+  await store.put("data/a.txt", "a\n");
+  const engine = await startEngine(t, "docker");
+  const env = { ...engine.env, OUTRIGGER_S3_ENDPOINT: store.endpoint };
+  const { cli, home } = await startControl(t, { env });
+  const task = {
+    resources: { image_id: `docker:${engine.image}` },
+    file_mounts: {
+      "~/copied": { source: "s3://data", mode: "COPY" },
+      "~/mounted": { source: "s3://data", mode: "MOUNT" },
+    },
+    secrets: { AWS_ACCESS_KEY_ID: store.keys.id, AWS_SECRET_ACCESS_KEY: store.keys.secret },
+    run: "tool; cat ~/copied/a.txt ~/mounted/a.txt; echo b > ~/mounted/b.txt",
+  };
+  writeFileSync(join(home, "task.yaml"), stringify(task));
+
+  const { code, stdout, stderr } = await cli("launch", "-y", "-c", "boxed", "task.yaml");
+
+  assert.equal(code, 0, stderr);
+  assert.match(stdout, /the tool of the image\n.*a\n.*a$/m);
+  assert.equal(readFileSync(join(store.folder, "data/b.txt"), "utf8"), "b\n");
+  assert.equal((await cli("down", "-y", "boxed")).code, 0);
+  assert.equal(await engine.run("ps", "-aq"), "");
 });
 
 test("a replica serves from a container, behind its sidecar", {
