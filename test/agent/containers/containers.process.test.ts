@@ -223,8 +223,8 @@ function inContainersOf({ engine, agent }: Awaited<ReturnType<typeof startNode>>
     const { id } = await agent.submit("echo ready; sleep 1000", { limits: { processes: 40 } });
     await until(async () => (await agent.log(id)).includes("ready") || undefined);
     const mark = `OUTRIGGER_JOB_FOLDER=${join(agent.home, ".outrigger/jobs", String(id))}`;
-    const [sleep] = findBearers(mark).filter((one) => one.name === "sleep");
-    assert.ok(sleep && isAlive(sleep));
+    const sleep = await until(() => findBearers(mark).find(({ name }) => name === "sleep"));
+    assert.ok(isAlive(sleep));
     assert.match(readFileSync(`/proc/${sleep.pid}/cgroup`, "utf8"), /outrigger-jobs-\d+-/);
     await agent.call("cancelJob", { id, graceMs: 0 });
   });
