@@ -151,8 +151,11 @@ export function openSite({ name, login, forwards, scratch, controlId }: Site) {
     if (job?.state !== "RUNNING") await prepare(cluster, signal);
   }
 
-  const find = async (clusterId: string): Promise<Allocation | undefined> =>
-    ended.has(clusterId) ? undefined : (await queue.read()).get(clusterId);
+  /** One that holds nodes although its cluster was ended has come since: it was on its way then. */
+  async function find(clusterId: string): Promise<Allocation | undefined> {
+    const job = (await queue.read()).get(clusterId);
+    return job !== undefined && (isOpen(job) || !ended.has(clusterId)) ? job : undefined;
+  }
 
   /** Whether the login node says that a cluster has nothing here, so Slurm need not be asked. */
   const isNew = async (id: string): Promise<boolean> =>
@@ -176,7 +179,7 @@ export function openSite({ name, login, forwards, scratch, controlId }: Site) {
 
   async function findNodes(): Promise<FoundNode[]> {
     const jobs = [...(await queue.read()).values()].filter(
-      (job) => isOpen(job) && !ended.has(job.id) && job.cluster.offer.region === name,
+      (job) => isOpen(job) && job.cluster.offer.region === name,
     );
     return jobs.flatMap((job) =>
       Array.from({ length: job.cluster.nodes }, (_, rank) => ({
@@ -190,7 +193,7 @@ export function openSite({ name, login, forwards, scratch, controlId }: Site) {
   /** The nodes of an allocation go together. */
   async function destroy(nodeId: string, signal: AbortSignal): Promise<void> {
     const { clusterId: id } = partsOfNodeId(nodeId);
-    if (ended.has(id)) return;
+    if (ended.has(id) && (await find(id)) === undefined) return;
     prepared.delete(id);
     forwards.close(nodeId);
     places.delete(nodeId);

@@ -124,6 +124,23 @@ test("the end of a cluster goes to its own site, not to another one that has a j
   assert.deepEqual([a.jobs.size, b.jobs.size], [0, 1]);
 });
 
+test("an allocation that comes after its cluster was ended is seen, and ended too", async () => {
+  const site = aSite("a");
+  const provider = providerOf(site);
+  const [offer] = await provider.offers({}, signal);
+  assert.ok(offer);
+  const cluster = clusterAt("c1", offer);
+  await provider.create(cluster, 0, signal);
+  await provider.destroy("c1-0", signal);
+
+  // As one whose submission was on its way when control was killed.
+  await providerOf(site).create(cluster, 0, signal);
+  assert.equal((await provider.list(cluster, signal)).length, 1);
+  assert.equal((await provider.find?.(signal))?.length, 1);
+  await provider.destroy("c1-0", signal);
+  assert.equal(site.jobs.size, 0);
+});
+
 test("nothing is submitted after an abort while the agent was brought to the login node", async () => {
   const site = aSite("a");
   const provider = providerOf(site);
