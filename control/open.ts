@@ -92,7 +92,8 @@ async function open(config: Config, log: Logger, replaced: Replaced): Promise<Co
   const controlId = readOrMake(join(home, "id"), () => Buffer.from(randomUUID())).toString();
   const ssh = openReach({ controlId, db, batch, seal, keyring, bundles, now });
   const kubernetes = openKubeClusters(config.kubeconfig, config.kubernetesContexts);
-  const hosts = { book: openHostBook({ db, batch }, ssh), ways: ssh, clusters: kubernetes, seal };
+  const book = openHostBook({ db, batch }, ssh);
+  const hosts = { book, ways: ssh, clusters: kubernetes, seal, epoch: lease.epoch };
   const mayChange = () => lease.check(db);
   const providers = (replaced.providers ?? openProviders(config, log, hosts)).map((one) =>
     bounded(one, mayChange),

@@ -1,3 +1,4 @@
+import { sql } from "kysely";
 import type { Database, Queries } from "./open.ts";
 import { statement } from "./statement.ts";
 
@@ -22,7 +23,8 @@ export class LeaseLostError extends Error {
 export async function takeLease(db: Database): Promise<Lease> {
   const { epoch } = await db
     .updateTable("lease")
-    .set((row) => ({ epoch: row("epoch", "+", 1) }))
+    // Higher than any before even where the database is an older copy of the one that those wrote to.
+    .set({ epoch: sql`max(epoch + 1, ${Date.now()})` })
     .where("id", "=", 1)
     .returning("epoch")
     .executeTakeFirstOrThrow();

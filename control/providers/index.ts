@@ -23,7 +23,8 @@ export function openProviders(
     ways,
     clusters,
     seal,
-  }: { book: HostBook; ways: AllWays; clusters: KubeClusters; seal: Seal },
+    epoch,
+  }: { book: HostBook; ways: AllWays; clusters: KubeClusters; seal: Seal; epoch: number },
 ): Provider[] {
   const pods = {
     ...{ ...ways, clusters, seal },
@@ -37,11 +38,11 @@ export function openProviders(
     localProvider(config, log),
     sshProvider(book, ways, log),
     kubernetesProvider(pods, log),
-    ...(config.slurm.length === 0 ? [] : [slurmProvider(sitesOf(config, ways), log)]),
+    ...(config.slurm.length === 0 ? [] : [slurmProvider(sitesOf(config, { ...ways, epoch }), log)]),
   ];
 }
 
-const sitesOf = (config: Config, ways: AllWays): Site[] =>
+const sitesOf = (config: Config, ways: AllWays & Pick<Site, "epoch">): Site[] =>
   config.slurm.map(({ name, login }) => ({
     ...{ ...ways, name, scratch: config.slurmScratch },
     login: login === "local" ? localLogin(config) : sshLogin(login, ways, config.slurmConf),

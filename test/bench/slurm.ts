@@ -80,7 +80,7 @@ async function listing(lab: Lab, slurm: SlurmLab): Promise<Figure[]> {
   const login = localLogin(readConfig(env));
   let calls = 0;
   const site: Site = {
-    ...{ name: "local", scratch: home, controlId: "bench", forwards: openForwards() },
+    ...{ name: "local", scratch: home, controlId: "bench", epoch: 1, forwards: openForwards() },
     login: {
       ...login,
       run(...words) {

@@ -22,7 +22,8 @@ export async function startOnSlurm(
   const untilNothingIsLeft = () =>
     until(async () => {
       const jobs = await slurm.run("squeue", "--noheader");
-      const isEmpty = (folder: string) => readdirSync(folder).length === 0;
+      // What control notes there itself begins with a dot.
+      const isEmpty = (folder: string) => readdirSync(folder).every((name) => name.startsWith("."));
       return (jobs === "" && [scratch, join(control.home, "slurm")].every(isEmpty)) || undefined;
     });
   /** Until the one managed job runs again after so many recoveries. */

@@ -18,7 +18,7 @@ testContract(
     const { PATH } = process.env;
     const env = { PATH, OUTRIGGER_HOME: home, OUTRIGGER_SLURM_CONF: slurm.conf };
     const login = localLogin(readConfig(env));
-    const place = { scratch: home, controlId: "control", forwards: openForwards() };
+    const place = { scratch: home, controlId: "control", epoch: 1, forwards: openForwards() };
     return {
       isGang: true,
       provider: slurmProvider([{ name: "local", login, ...place }], pino({ level: "silent" })),

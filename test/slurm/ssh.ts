@@ -101,6 +101,37 @@ test("clusters on a Slurm behind a login node, as a user without rights", {
     assert.equal((await jobs()).split("\n").length, before + 1);
     await one.down();
   });
+
+  await t.test(
+    "a submission that arrives after control was begun anew submits nothing",
+    async () => {
+      const [begun, go, over] = ["/tmp/sent", "/tmp/arrive", "/tmp/over"];
+      const script = `#!/bin/sh
+case $* in *"sbatch --parsable"*) [ -e ${begun} ] || {
+  touch ${begun}
+  until [ -e ${go} ]; do sleep 0.1; done
+  /bin/bash "$@"
+  touch ${over}
+  exit
+} ;; esac
+exec /bin/bash "$@"\n`;
+      writeFileSync(join(host.disk, "usr/local/bin/bash"), script, { mode: 0o755 });
+      const two = clusterOf(control, "two");
+
+      void two.launch(aTask("echo twice")).catch(() => {});
+      await until(() => existsSync(join(host.disk, begun)) || undefined);
+      await control.end("SIGKILL");
+      await control.start();
+      await two.untilStatus("UP");
+      await two.down();
+      const before = await jobs();
+      await host.run(`touch ${go}`);
+
+      await until(() => existsSync(join(host.disk, over)) || undefined);
+      assert.equal(await jobs(), before);
+      assert.equal(await host.run("ls /home/ana/.outrigger/slurm"), "");
+    },
+  );
 });
 
 /** What else a rootless podman needs of a machine: ids, queues, and mounts that are passed on. */

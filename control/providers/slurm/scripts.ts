@@ -7,18 +7,39 @@ const upper = product.word.toUpperCase();
 /** What `submitScript` adds to the complaint of a Slurm that does not answer, if no job of the cluster can be there. */
 export const unsubmitted = "; nothing was submitted";
 
-/** Takes the lock of the folder $1. A lock that was removed meanwhile would hold up no other submission. */
-const lock = `
-exec 9> "$1/lock"
-flock --timeout 60 9
-[ "$1/lock" -ef /dev/fd/9 ] || { echo "the folder of the cluster was removed meanwhile" >&2; exit 1; }`;
+/**
+ * Notes the epoch $2 of a control plane, so that whatever an earlier one still sends fails. $1 is how the names of its
+ * notes begin, beside the folders of clusters. A home that may be away gets none. Where there is no room for a note,
+ * there is none for a submission.
+ */
+const noteEpoch = `
+[ -e "$1$2" ] || (
+  umask 077
+  [ -d "\${1%/*}" ] || { [ -n "$(ls -A "$HOME")" ] && mkdir -p "\${1%/*}"; }
+  : > "$1$2" && for one in "$1"*; do [ "\${one#"$1"}" -ge "$2" ] || rm -f "$one"; done
+) 2> /dev/null || true`;
 
 /** Removes the folder $1, whose lock is held. NFS keeps a file that is open, and its folder, until it is closed. */
 const remove = 'rm -rf "$1" 2> /dev/null || { exec 9>&-; rmdir "$1"; }';
 
 /**
- * Submits the job $2 of the cluster with the folder $1, unless it has one, even one that ends: it may be requeued. $3 is
- * the build and the command of the agent, $4 and $5 are the scripts below, and the rest is for sbatch(1). The lock holds
+ * Takes the lock of the folder $1. A lock that was removed meanwhile would hold up no other submission. Fails once a
+ * control plane has noted a later epoch than $4, where $3 is how the names of its notes begin.
+ */
+const lock = `
+exec 9> "$1/lock"
+flock --timeout 60 9
+[ "$1/lock" -ef /dev/fd/9 ] || { echo "the folder of the cluster was removed meanwhile" >&2; exit 1; }
+for one in "$3"*; do
+  [ -e "$one" ] && [ "\${one#"$3"}" -gt "$4" ] || continue
+  [ -e "$1/batch" ] || { ${remove} || true; }
+  echo "another control plane has taken over" >&2
+  exit 1
+done`;
+
+/**
+ * Submits the job $2 of the cluster with the folder $1, unless it has one, even one that ends: it may be requeued. $5 is
+ * the build and the command of the agent, $6 and $7 are the scripts below, and the rest is for sbatch(1). The lock holds
  * while another submission is still under way, even one of a control plane that was killed.
  *
  * The file `batch` is written under the lock and before sbatch(1), so a folder without it says that nothing was ever
@@ -37,14 +58,14 @@ if ! jobs=$(squeue --me --noheader --format=%j 2> said); then
   exit 1
 fi
 rm said
-printf '%s\\n' "$3" > program.new
+printf '%s\\n' "$5" > program.new
 mv program.new program
 [ -s key ] || { head --bytes=32 /dev/urandom | base64 > key.new; mv key.new key; }
 if grep -qx "$2" <<< "$jobs"; then exit 0; fi
-printf '%s' "$4" > batch
-printf '%s' "$5" > node
+printf '%s' "$6" > batch
+printf '%s' "$7" > node
 name=$2
-shift 5
+shift 7
 # With names for --export, slurmd has the user log in first, which takes a second.
 kept=()
 for one in HOME PATH LANG USER SHELL LD_LIBRARY_PATH SLURM_CONF; do kept+=(\${!one+"$one=\${!one}"}); done
@@ -52,10 +73,11 @@ env -i "\${kept[@]}" sbatch --parsable --job-name="$name" "$@" > job.new
 mv job.new job`;
 
 /**
- * The clusters with a folder in $1. Nothing was submitted for any other, nor is that under way. Fails where the file
- * system of the home may be away.
+ * The clusters with a folder beside the notes $1. Nothing was submitted for any other, nor is that under way. Fails where
+ * the file system of the home may be away.
  */
-export const foldersScript = 'if [ -d "$1" ]; then ls "$1"; else [ -n "$(ls -A "$HOME")" ]; fi';
+export const foldersScript = `set -e${noteEpoch}
+ls "\${1%/*}"`;
 
 /** Removes the folder $1 of a cluster for which no job was submitted, named $2. */
 export const forgetScript = `
@@ -198,7 +220,7 @@ export const stepScript = '[ -e "$1" ] && shift && exec "$@" < /dev/null';
 
 /** What there is: every job of ours, those of all that wait if one of ours does. */
 export const queueScript = `
-set -euo pipefail
+set -euo pipefail${noteEpoch}
 ours=$(squeue --me --noheader --states=all --format='%i|%T|%r|%S|%N|%P|%Q|%k')
 echo "$ours"
 case $ours in *'|PENDING|'*)

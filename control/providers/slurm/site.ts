@@ -38,6 +38,8 @@ export interface Site {
   /** On each node: a folder a node. */
   readonly scratch: string;
   readonly controlId: string;
+  /** Higher than that of any process of this control plane before. */
+  readonly epoch: number;
 }
 
 const queueMs = 1_000;
@@ -58,11 +60,14 @@ export type OpenSite = ReturnType<typeof openSite>;
  * the cluster stays at the site. Once that answers, the job is found by its name, and is used, or is cancelled
  * if the cluster is not wanted any more.
  */
-export function openSite({ name, login, forwards, scratch, controlId }: Site) {
-  const queue = cached(queueMs, async () => readQueue(await login.run(queueScript, []), controlId));
+export function openSite({ name, login, forwards, scratch, controlId, epoch }: Site) {
+  const notes = async () => [join(await login.folder(), `.${controlId}.`), `${epoch}`];
+  const queue = cached(queueMs, async () =>
+    readQueue(await login.run(queueScript, await notes()), controlId),
+  );
   const nodes = cached(nodesMs, async () => readNodes(await login.run(nodesScript, [])));
   const folders = cached(queueMs, async () => {
-    const text = await login.run(foldersScript, [await login.folder()]);
+    const text = await login.run(foldersScript, await notes());
     return new Set(text.split("\n"));
   });
   const relays = openRelays(login);
@@ -73,6 +78,8 @@ export function openSite({ name, login, forwards, scratch, controlId }: Site) {
   const prepared = new Set<string>();
   let lacksPodman = false;
   const folderOf = async (clusterId: string) => join(await login.folder(), clusterId);
+  /** What scripts are given that change something of a cluster. */
+  const wordsOf = async (id: string) => [await folderOf(id), jobNameOf({ id }), ...(await notes())];
 
   async function offers(need: Need): Promise<Offer[]> {
     const { kinds, hasPodman } = await nodes.read();
@@ -95,16 +102,15 @@ export function openSite({ name, login, forwards, scratch, controlId }: Site) {
   async function prepare(cluster: ClusterRef, signal: AbortSignal): Promise<void> {
     signal.throwIfAborted();
     const options = optionsOf(cluster, controlId, await kindsFor(cluster));
-    const own = await folderOf(cluster.id);
+    const own = await wordsOf(cluster.id);
     const program = (await login.agent(signal)).map(shellWord).join(" ");
     const scripts = [`${agentBuild} ${program}`, batchScript, nodeScript];
-    const batch = ["batch", own, scratch];
     signal.throwIfAborted();
     ended.delete(cluster.id);
     // Not broken off: a submission that goes on by itself would be found too late.
     await login
-      .run(submitScript, [own, jobNameOf(cluster), ...scripts, ...options, ...batch])
-      .catch((error: unknown) => refuse(cluster, own, error, signal))
+      .run(submitScript, [...own, ...scripts, ...options, "batch", ...own.slice(0, 1), scratch])
+      .catch((error: unknown) => refuse(cluster.id, own, error, signal))
       .finally(() => [queue, folders].map(({ forget }) => forget()));
     prepared.add(cluster.id);
     signal.throwIfAborted();
@@ -137,11 +143,11 @@ export function openSite({ name, login, forwards, scratch, controlId }: Site) {
   }
 
   /** Throws what the failure of a submission means. */
-  async function refuse(cluster: ClusterRef, own: string, error: unknown, signal: AbortSignal) {
-    if (isUnsubmitted(error)) passOver(cluster.id, error, error.message);
+  async function refuse(id: string, own: string[], error: unknown, signal: AbortSignal) {
+    if (isUnsubmitted(error)) passOver(id, error, error.message);
     if (!refuses(error)) throw error;
     // What is left of it does no harm.
-    await login.run(forgetScript, [own, jobNameOf(cluster)], signal).catch(() => {});
+    await login.run(forgetScript, own, signal).catch(() => {});
     throw new AppError("ResourcesUnavailableError", error.message, {}, error);
   }
 
@@ -197,9 +203,8 @@ export function openSite({ name, login, forwards, scratch, controlId }: Site) {
     prepared.delete(id);
     forwards.close(nodeId);
     places.delete(nodeId);
-    const folder = await folderOf(id);
-    relays.forget(folder);
-    await login.run(endScript, [folder, jobNameOf({ id })], signal).finally(queue.forget);
+    relays.forget(await folderOf(id));
+    await login.run(endScript, await wordsOf(id), signal).finally(queue.forget);
     ended.add(id);
   }
 

@@ -1,5 +1,13 @@
 import assert from "node:assert/strict";
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
@@ -8,6 +16,7 @@ import {
   endScript,
   foldersScript,
   forgetScript,
+  queueScript,
   submitScript,
   unsubmitted,
 } from "../../../../control/providers/slurm/scripts.ts";
@@ -19,6 +28,7 @@ function aLogin(t: TestContext) {
   const write = (name: string, text: string) =>
     writeFileSync(join(home, name), `#!/bin/sh\n${text}\n`, { mode: 0o755 });
   const [calls, folder] = [join(home, "calls"), join(home, "c1")];
+  const notes = (epoch = 5) => [join(home, ".id."), `${epoch}`];
   write("scancel", "true");
   write("sbatch", `echo x >> ${calls}; echo 7`);
   const env = { PATH: `${home}:${process.env["PATH"]}` };
@@ -30,10 +40,22 @@ function aLogin(t: TestContext) {
     /** What becomes of the removal of the folder; bash may source what removes files of the user. */
     onRemoval: (text: string) =>
       write("rm", `if [ "$*" = "-rf ${folder}" ]; then ${text}; fi\nexec /bin/rm "$@"`),
-    forget: () => login.run(forgetScript, [folder, "job-c1"]),
-    end: () => login.run(endScript, [folder, "job-c1"]),
-    submit: () => login.run(submitScript, [folder, "job-c1", "build", "batch", "node", "--x"]),
-    isNew: async (parent = home) => !(await login.run(foldersScript, [parent])).includes("c1\n"),
+    forget: () => login.run(forgetScript, [folder, "job-c1", ...notes()]),
+    end: (epoch?: number) => login.run(endScript, [folder, "job-c1", ...notes(epoch)]),
+    submit: (epoch?: number) =>
+      login.run(submitScript, [folder, "job-c1", ...notes(epoch), "build", "batch", "node", "--x"]),
+    look: (epoch: number) => login.run(queueScript, notes(epoch)),
+    /** What a look leaves in a home that is empty, as one whose file system is away. */
+    async lookWithoutHome() {
+      const away = join(home, "away");
+      mkdirSync(away);
+      const script = `HOME=${away}\n${foldersScript}`;
+      await assert.rejects(login.run(script, [join(away, "slurm", ".id."), "5"]));
+      return readdirSync(away);
+    },
+    notes: () => readdirSync(home).filter((name) => name.startsWith(".id.")),
+    isNew: async (parent = home) =>
+      !(await login.run(foldersScript, [join(parent, ".id."), "5"])).includes("c1\n"),
     calls: () => readFileSync(calls, "utf8"),
   };
 }
@@ -42,7 +64,8 @@ const silent = 'echo "slurm_load_jobs error: Unable to contact slurm controller"
 const message = "Slurm: Unable to contact slurm controller";
 
 test("while Slurm does not answer, the login node knows whether anything was submitted", async (t) => {
-  const { folder, squeue, submit, isNew, calls } = aLogin(t);
+  const { folder, squeue, submit, isNew, lookWithoutHome, calls } = aLogin(t);
+  assert.deepEqual(await lookWithoutHome(), []);
   squeue(silent);
   assert.equal(await isNew(join(folder, "never used")), true);
   await assert.rejects(submit(), { message: message + unsubmitted });
@@ -88,4 +111,25 @@ test("a submission that waited while the folder of its cluster was removed submi
     message: "Slurm: the folder of the cluster was removed meanwhile",
   });
   assert.equal(existsSync(join(folder, "batch")), false);
+});
+
+test("once a control plane has looked, an earlier one that was frozen submits and ends nothing", async (t) => {
+  const { folder, squeue, submit, look, end, isNew, notes, calls } = aLogin(t);
+  squeue("true");
+  await look(4);
+  await look(5);
+  const overtaken = { message: "Slurm: another control plane has taken over" };
+  await assert.rejects(submit(4), overtaken);
+  assert.equal(existsSync(folder), false);
+  // It may look once more.
+  await look(4);
+  await assert.rejects(submit(4), overtaken);
+  await submit(5);
+  await assert.rejects(end(4), overtaken);
+  assert.deepEqual([calls(), existsSync(folder)], ["x\n", true]);
+
+  await look(6);
+  assert.deepEqual(notes(), [".id.6"]);
+  await end(6);
+  assert.equal(await isNew(), true);
 });

@@ -27,7 +27,7 @@ function aSite(name: string) {
   const jobs = new Map<string, string>();
   const calls: string[] = [];
   const site = { name, jobs, isAway: false, isMute: false, podman: "", gpus: "(null)", calls };
-  async function run(script: string, [folder = "", , , , , ...options]: readonly string[]) {
+  async function run(script: string, [folder = "", , , , , , , ...options]: readonly string[]) {
     site.calls.push(script);
     if (site.isAway) throw new Error(`${name} is away`);
     if (script === foldersScript) return [...jobs.keys()].map((one) => basename(one)).join("\n");
@@ -44,7 +44,7 @@ function aSite(name: string) {
     return "";
   }
   const login = { run, folder: async () => "/home", agent: async () => ["agent"] };
-  const more = { scratch: "/tmp", controlId: "c", forwards: { close() {} } };
+  const more = { scratch: "/tmp", controlId: "c", epoch: 1, forwards: { close() {} } };
   return Object.assign(site, { given: { name, login, ...more } as unknown as Site });
 }
 
