@@ -74,6 +74,7 @@ export function openSite({ name, login, forwards, scratch, controlId, epoch }: S
   const places = new Map<string, RelayedNode>();
   /** Clusters that were ended; Slurm shows their jobs for some minutes. */
   const ended = new Set<string>();
+  const endings = new Map<string, Promise<void>>();
   /** Clusters whose job this process has seen to, with its build of the agent. */
   const prepared = new Set<string>();
   let lacksPodman = false;
@@ -196,13 +197,19 @@ export function openSite({ name, login, forwards, scratch, controlId, epoch }: S
     );
   }
 
-  /** The nodes of an allocation go together. */
+  /** The nodes of an allocation go together, so all of them wait for one end. */
   async function destroy(nodeId: string, signal: AbortSignal): Promise<void> {
     const { clusterId: id } = partsOfNodeId(nodeId);
-    if (ended.has(id) && (await find(id)) === undefined) return;
-    prepared.delete(id);
     forwards.close(nodeId);
     places.delete(nodeId);
+    const ending = endings.get(id) ?? end(id, signal).finally(() => endings.delete(id));
+    endings.set(id, ending);
+    await ending;
+  }
+
+  async function end(id: string, signal: AbortSignal): Promise<void> {
+    if (ended.has(id) && (await find(id)) === undefined) return;
+    prepared.delete(id);
     relays.forget(await folderOf(id));
     await login.run(endScript, await wordsOf(id), signal).finally(queue.forget);
     ended.add(id);

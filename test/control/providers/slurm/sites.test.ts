@@ -124,6 +124,17 @@ test("the end of a cluster goes to its own site, not to another one that has a j
   assert.deepEqual([a.jobs.size, b.jobs.size], [0, 1]);
 });
 
+test("the nodes of a cluster that are destroyed side by side have one end", async () => {
+  const site = aSite("a");
+  const provider = providerOf(site);
+  const [offer] = await provider.offers({}, signal);
+  assert.ok(offer);
+  await provider.create({ ...clusterAt("c1", offer), nodes: 2 }, 0, signal);
+
+  await Promise.all(["c1-0", "c1-1"].map((nodeId) => provider.destroy(nodeId, signal)));
+  assert.equal(site.calls.filter((script) => script === endScript).length, 1);
+});
+
 test("an allocation that comes after its cluster was ended is seen, and ended too", async () => {
   const site = aSite("a");
   const provider = providerOf(site);
