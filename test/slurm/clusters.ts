@@ -7,7 +7,6 @@ import { jobOperations } from "../../contract/operations/jobs.ts";
 import { slurmOperations } from "../../contract/operations/slurm.ts";
 import { taskOperations } from "../../contract/operations/tasks.ts";
 import { clusterOf } from "../e2e/cluster.ts";
-import { hookedCluster } from "../e2e/hooked.ts";
 import { until } from "../helpers/agent.ts";
 import { whyNoSlurm } from "../helpers/slurm.ts";
 import { aTask, startOnSlurm } from "./bed.ts";
@@ -129,19 +128,5 @@ test("an idle allocation ends though control is away", options, async (t) => {
   await until(async () => (await slurm.run("squeue", "--noheader")) === "" || undefined);
   await control.start();
   await until(async () => (await idle.status()) === undefined || undefined);
-  await untilNothingIsLeft();
-});
-
-test("hooks run before the time limit of an allocation ends it", options, async (t) => {
-  const { control, untilNothingIsLeft } = await startOnSlurm(t);
-  const short = hookedCluster(control, "short");
-  const hooks = [short.hook("saved", { events: ["preemption"], timeout: 10 })];
-  // The notice comes a minute before the end.
-  const slurm = { sbatch_options: { time: "2" } };
-
-  await short.launch(aTask("sleep 1000", { config: { hooks, slurm } }));
-
-  await short.untilRan("saved preemption");
-  await short.down();
   await untilNothingIsLeft();
 });

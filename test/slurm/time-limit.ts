@@ -3,10 +3,11 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { jobOperations } from "../../contract/operations/jobs.ts";
+import { hookedCluster } from "../e2e/hooked.ts";
 import { whyNoSlurm } from "../helpers/slurm.ts";
 import { aTask, startOnSlurm } from "./bed.ts";
 
-test("a managed job goes on from its checkpoint when its allocation reaches its time limit", {
+test("hooks run before the time limit of an allocation, and a managed job goes on from its checkpoint in another", {
   skip: whyNoSlurm(),
   timeout: 180_000,
 }, async (t) => {
@@ -20,12 +21,17 @@ echo "ends at $n"`;
   const saves = { run: `cp ${folder}/now ${folder}/saved`, events: ["preemption"], timeout: 10 };
   const slurmOptions = { sbatch_options: { time: "10" } };
   const task = aTask(run, { config: { hooks: [saves], slurm: slurmOptions } });
+  const short = hookedCluster(control, "short");
+  const hooks = [short.hook("saved", { events: ["preemption"], timeout: 10 })];
+  await short.launch(aTask("sleep 1000", { config: { hooks, slurm: slurmOptions } }));
   await control.client.callAndGet(jobOperations.launch, { task, name: "counts" });
   await untilRuns(0);
 
-  // Slurm says so a minute before the end, so at once.
-  await slurm.run("scontrol", "update", "jobid=1", "timelimit=1");
+  // Slurm says so a minute before the end, which it looks for twice a minute.
+  await slurm.run("scontrol", "update", "jobid=1,2", "timelimit=1");
+  await short.untilRan("saved preemption");
   await untilRuns(1);
+  await short.down();
   writeFileSync(join(folder, "enough"), "");
 
   const { stdout } = await control.cli("jobs", "logs", "1");
