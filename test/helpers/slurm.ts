@@ -39,14 +39,22 @@ export function whyNoAccounting(): string | false {
   return "needs the Debian packages slurmdbd, slurm-wlm-mysql-plugin and mariadb-server-core";
 }
 
-/** Starts a Slurm on a machine of its own, which is its login node too; it is gone once the test is over. */
-export async function startSlurmBehind(host: SshHost): Promise<SlurmLab> {
+/**
+ * Starts a Slurm on a machine of its own, which is its login node too; it is gone once the test is over. One that
+ * limits jobs needs control groups there.
+ */
+export async function startSlurmBehind(
+  host: SshHost,
+  limits: "limits" | "" = "",
+): Promise<SlurmLab> {
   const folder = "/srv/slurm";
   // What it has of Debian's programs are links there.
   const links = { recursive: true, verbatimSymlinks: true };
   cpSync("/etc/alternatives", join(host.disk, "etc/alternatives"), links);
   await host.run('echo "127.0.0.1 localhost $(hostname)" > /etc/hosts');
-  await host.run(`set -- ${folder} ${firstPort}\n${readFileSync(join(scripts, "up"), "utf8")}`);
+  await host.run(
+    `set -- ${folder} ${firstPort} ${limits}\n${readFileSync(join(scripts, "up"), "utf8")}`,
+  );
   const conf = join(folder, "slurm.conf");
   const run = (...words: string[]) =>
     host.run(`export SLURM_CONF=${conf}; ${words.map(shellWord).join(" ")}`);

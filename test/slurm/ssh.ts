@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
 import { cpSync, existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -16,9 +17,13 @@ import { startSshHost, whyNoHosts } from "../helpers/ssh-hosts.ts";
  * A Slurm whose login node is another machine, and a control plane that has no more than a key of one of its users.
  * With another Slurm on this machine, that is the first of two sites.
  */
-async function startBehindLogin(t: TestContext, here?: SlurmLab) {
+async function startBehindLogin(
+  t: TestContext,
+  { here, limits }: { here?: SlurmLab; limits?: "limits" | "" } = {},
+) {
   const host = await startSshHost(t);
-  const slurm = await startSlurmBehind(host);
+  if (limits !== undefined) await host.run(mountGroups);
+  const slurm = await startSlurmBehind(host, limits);
   if (here) await host.run(`mkdir -p ${here.folder}; ln -s ${slurm.conf} ${here.conf}`);
   const home = mkdtempSync(join(tmpdir(), "slurm-user-"));
   t.after(() => rmSync(home, { recursive: true, force: true }));
@@ -148,7 +153,15 @@ test("a task in an image runs in a podman within its allocation, and nothing out
   timeout: 300_000,
 }, async (t) => {
   const hadQueues = existsSync("/dev/mqueue");
-  const { host, slurm, control } = await startBehindLogin(t);
+  const memory = "/sys/fs/cgroup/memory";
+  const limits = existsSync(memory) ? "limits" : "";
+  const { host, slurm, control } = await startBehindLogin(t, { limits });
+  const groups = [
+    memory,
+    "/sys/fs/cgroup/cpuset",
+    ..."-depth -path */slurm_n[12]* -type d".split(" "),
+  ];
+  t.after(() => void spawnSync("find", [...groups, "-delete"]));
   t.after(() => hadQueues || rmSync("/dev/mqueue", { recursive: true, force: true }));
   const folder = mkdtempSync(join(tmpdir(), "image-"));
   t.after(() => rmSync(folder, { recursive: true }));
@@ -156,7 +169,7 @@ test("a task in an image runs in a podman within its allocation, and nothing out
   const asAna = (words: string) =>
     host.run(`cd / && setpriv --reuid=4001 --regid=4001 --clear-groups \
     env -i HOME=/home/ana PATH=/usr/bin:/bin:/usr/sbin ${words}`);
-  await host.run(mountGroups + forPodman);
+  await host.run(forPodman);
   await asAna(["podman", ...importWords("/opt/root.tar").map(shellWord)].join(" "));
   const boxed = clusterOf(control, "boxed");
   const logOf = async (id: number) => (await boxed.follow(id)).text;
@@ -171,6 +184,10 @@ test("a task in an image runs in a podman within its allocation, and nothing out
   assert.match(text, /the tool of the image\n.*slurm/s);
   assert.match(await logOf(await boxed.exec(aTask("ls /made; sleep 1000 & sleep 0"))), /\/made/);
 
+  if (limits) {
+    const grows = `bash -c 'x=$(head -c 1500m /dev/zero | tr "\\0" x)'; echo "ended with $?"; nproc`;
+    assert.match(await logOf(await boxed.exec(aTask(grows))), /^ended with 137\n1\n/m);
+  }
   const cgroups = "podman container inspect -f {{.HostConfig.Cgroups}} $(podman ps -q)";
   assert.equal(await asAna(`bash -c '${cgroups}'`), "disabled");
 
@@ -191,7 +208,7 @@ test("of two sites, the second has what the first refuses or is away for, and bo
   timeout: 300_000,
 }, async (t) => {
   const here = await startSlurm(t);
-  const { slurm: lab, control } = await startBehindLogin(t, here);
+  const { slurm: lab, control } = await startBehindLogin(t, { here });
   const [one, two, three] = ["one", "two", "three"].map((name) => clusterOf(control, name));
   const jobsOf = (slurm: SlurmLab) => slurm.run("squeue", "--noheader", "--format=%u");
 
