@@ -48,7 +48,8 @@ export const managedJobVariables = {
   TASK_IDS: "In a pipeline: the TASK_ID of each of its tasks, a line each.",
   ROOT_JOB_ID: "In a job group and a job that has joined it: the number of the group.",
   JOBGROUP_NAME: "The name of that job group.",
-  JOBGROUP_TASKS: "The names of the tasks of the job group, a line each.",
+  JOBGROUP_TASKS:
+    "The names of the tasks of the job group and of jobs that have joined it, a line each.",
   JOBGROUP_HOSTS:
     "Where the nodes of the job group were when this attempt began, as in `/etc/hosts`: an address and `TASK-RANK.GROUP`, a line each.",
 } as const;

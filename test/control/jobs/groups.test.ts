@@ -141,8 +141,7 @@ test("a job joins a group that runs, and is cancelled with it", async (t) => {
   await bed.world.run(rows.launch, { ...join, task: "name: rollout\nrun: rollout" });
   const { job } = await bed.untilTask(2, "RUNNING");
   assert.deepEqual(job.joined, { rootId: 1, number: 2, parentId: 1, parentNumber: 1 });
-  const { env } = (await bed.job(2)).submission;
-  assert.equal(env["OUTRIGGER_JOBGROUP_TASKS"], "trainer\nwatcher");
+  assert.equal((await bed.job(2)).submission.env["OUTRIGGER_JOBGROUP_NAME"], "lab");
   assert.equal(
     await bed.world.run(rows.wait, { job_id: 1, task: 2, timeout: 0 }).catch((error) => error.type),
     "TimeoutError",
@@ -160,6 +159,35 @@ test("a job joins a group that runs, and is cancelled with it", async (t) => {
     ...{ ...join, job_group_explicit: false, task: train },
   });
   assert.equal((await bed.task(alone.job_id?.[0] ?? 0)).job.joined, null);
+});
+
+test("jobs that have joined a group know each other, until they have ended", async (t) => {
+  const bed = await jobBed(t);
+  const join = { name: null, parent_job_id: 1, job_group_explicit: true };
+  const joined = async (of: number) => {
+    await bed.world.run(rows.launch, { ...join, task: `name: rollout-${of}\nrun: rollout` });
+    await bed.untilTask(of, "RUNNING");
+    const { env } = (await bed.job(of)).submission;
+    const hosts = env["OUTRIGGER_JOBGROUP_HOSTS"]?.replaceAll(/^\S+ /gm, "").split("\n");
+    return [env["OUTRIGGER_JOBGROUP_TASKS"]?.split("\n"), hosts];
+  };
+  await bed.launch(group());
+  await bed.untilTask(trainer, "RUNNING");
+  await bed.untilTask(watcher, "RUNNING");
+
+  const first = await joined(2);
+  const second = await joined(3);
+  (await bed.agent(2)).end(1, "SUCCEEDED");
+  await bed.untilSettled(2);
+  const third = await joined(4);
+
+  const namesWith = (...others: string[]) => {
+    const tasks = ["trainer", "watcher", ...others];
+    return [tasks, tasks.map((name) => `${name}-0.lab`)];
+  };
+  assert.deepEqual(first, namesWith("rollout-2"));
+  assert.deepEqual(second, namesWith("rollout-2", "rollout-3"));
+  assert.deepEqual(third, namesWith("rollout-3", "rollout-4"));
 });
 
 for (const [what, input, type, message] of [
