@@ -1,15 +1,21 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { AppError } from "../../../common/errors.ts";
+import { jobOperations as rows } from "../../../contract/operations/jobs.ts";
 import { until } from "../../helpers/agent.ts";
 import { type JobBed, silence, withJob, withRecovery } from "./bed.ts";
 
 const notNow = new AppError("CloudError", "not now");
 
 /** How the job on the cluster ends, with what only a real node would say. */
-async function endWith(bed: JobBed, status: "FAILED" | "FAILED_DRIVER", reason: string) {
+async function endWith(
+  bed: JobBed,
+  status: "FAILED" | "FAILED_DRIVER" | "CANCELLED",
+  reason: string,
+  exitCode: number | null = status === "FAILED" ? 143 : null,
+) {
   const job = await bed.job(1);
-  Object.assign(job, { reason, exitCode: status === "FAILED" ? 143 : null });
+  Object.assign(job, { reason, exitCode });
   (await bed.agent(1)).end(job.id, status);
 }
 
@@ -92,31 +98,36 @@ test("a provider that does not say whether the machine is there is waited for", 
   await bed.untilAttempt(1, 2);
 });
 
-for (const reason of ["the machine was rebooted", "rank 1: node 1 was lost"])
-  test(`a job that ended as ${reason} is recovered`, async (t) => {
+for (const [status, reason, because] of [
+  ["FAILED_DRIVER", "the machine was rebooted", "the machine was rebooted"],
+  ["FAILED_DRIVER", "rank 1: node 1 was lost", "rank 1: node 1 was lost"],
+  ["CANCELLED", "cancelled", "its attempt was ended from outside: cancelled"],
+] as const)
+  test(`a job that ended as ${status}: ${reason} is recovered`, async (t) => {
     const bed = await withJob(t);
 
-    await endWith(bed, "FAILED_DRIVER", reason);
+    await endWith(bed, status, reason);
 
-    const { restarts } = await bed.untilAttempt(1, 2);
-    assert.equal(restarts, 0);
+    const { restarts, recoveries } = await bed.untilAttempt(1, 2);
+    assert.deepEqual([restarts, recoveries], [0, 1]);
+    const events = await bed.world.run(rows.events, { job_id: 1, limit: null });
+    assert.ok(events.some((event) => event.reason === because));
   });
 
-test("a job that ended by itself without an exit code has failed", async (t) => {
-  const bed = await withJob(t);
+for (const [status, reason, exitCode] of [
+  ["FAILED", "it exceeded its memory limit of 1 GB and was killed", 137],
+  ["FAILED", "run exited with 137 (killed by SIGKILL, perhaps out of memory)", 137],
+  ["FAILED_DRIVER", "the process of its run script is gone and left no exit code", null],
+] as const)
+  test(`a job has failed by itself where ${reason}`, async (t) => {
+    const bed = await withJob(t);
 
-  await endWith(
-    bed,
-    "FAILED_DRIVER",
-    "the process of its run script is gone and left no exit code",
-  );
+    await endWith(bed, status, reason, exitCode);
 
-  const { status, reason } = await bed.untilSettled(1);
-  assert.deepEqual(
-    [status, reason],
-    ["FAILED", "the process of its run script is gone and left no exit code"],
-  );
-});
+    const ended = await bed.untilSettled(1);
+    assert.deepEqual([ended.status, ended.reason], ["FAILED", reason]);
+    assert.deepEqual([ended.attempt, ended.recoveries], [1, 0]);
+  });
 
 test("a job that is ended by a preemption has not failed", async (t) => {
   const bed = await withJob(t, "name: train\nconfig: {hooks: [{run: save}]}\nrun: train");
