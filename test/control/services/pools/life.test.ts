@@ -185,6 +185,33 @@ test("a pool that is resized while another task is applied to it has both", asyn
   assert.deepEqual([task.setup, spec.replicas.max], ["prepare otherwise", 3]);
 });
 
+test("a pool grows while jobs wait, up to its bound, and goes back to none when all have ended", async (t) => {
+  const bed = await poolBed(t);
+  const delays = "upscale_delay_seconds: 0, downscale_delay_seconds: 0";
+  await bed.apply({ task: aPool(`min_workers: 0, max_workers: 2, ${delays}`) });
+  assert.equal((await bed.record()).target_num_replicas, 0);
+
+  for (const number of [1, 2, 3, 4]) assert.equal(await bed.submit(), number);
+  await bed.setUp(1, 2);
+  for (const number of [1, 2]) await bed.untilTask(number, "RUNNING");
+  await bed.lookAtPool();
+
+  const grown = await bed.record();
+  assert.deepEqual(
+    [grown.target_num_replicas, grown.replica_info.map(({ replica_id: id }) => id)],
+    [2, [1, 2]],
+  );
+  assert.equal((await bed.task(3)).status, "PENDING");
+  for (const number of [1, 2, 3, 4]) {
+    const { clusterJob } = await bed.untilTask(number, "RUNNING");
+    (await bed.agent(number)).end(clusterJob ?? 0, "SUCCEEDED");
+  }
+  for (const number of [1, 2]) await bed.untilWorker(number, "GONE");
+  const { target_num_replicas: target, replica_info: workers } = await bed.record();
+  assert.deepEqual([target, workers], [0, []]);
+  assert.equal(bed.world.provider.machines.size, 0);
+});
+
 test("copies of a job are spread over the workers, and the tasks of a chain follow each other there", async (t) => {
   const bed = await withPool(t);
   const launch = (task: string, num_jobs: number) =>
