@@ -91,7 +91,7 @@ export const Settings = z.object({
     .min(-1)
     .default(30)
     .describe(
-      "How long the history of deleted clusters is kept; a negative number keeps it forever.",
+      "How long deleted clusters, ended services, and ended managed jobs with their logs are remembered; a negative number keeps them forever.",
     ),
   lastLogJobs: z.coerce
     .number()
@@ -155,7 +155,7 @@ export const Settings = z.object({
     .min(64)
     .default(usualLogBytes / 2 ** 20)
     .describe(
-      "How much of a job's log is kept on each node: the first 16 MiB and the end. The middle of a larger log is discarded.",
+      "How much of a job's log is kept on each node, and in the copies that control keeps: the first 16 MiB and the end. The middle of a larger log is discarded.",
     ),
   local: z
     .enum(["on", "off"])
