@@ -42,6 +42,8 @@ export interface StartOptions {
   readonly queuesClosed?: boolean;
   /** In the place of real ones. */
   readonly balancers?: FakeBalancers;
+  /** How far its clock is ahead at its start. */
+  readonly aheadMs?: number;
   /** A bug of ours is expected in the log. */
   readonly mayFail?: boolean;
 }
@@ -55,11 +57,11 @@ const errorLevel = 50;
 export async function startControl(
   home: string,
   provider: FakeProvider,
-  { config = {}, queuesClosed = false, mayFail = false, balancers }: StartOptions,
+  { config = {}, queuesClosed = false, mayFail = false, aheadMs = 0, balancers }: StartOptions,
 ): Promise<StartedControl> {
   const logged: string[] = [];
   const log = pino({ level: "debug" }, { write: (line: string) => void logged.push(line) });
-  let skewMs = 0;
+  let skewMs = aheadMs;
   let setMs = 0;
   const steadyNow = () => Date.now() + skewMs;
   const now = () => new Date(steadyNow() + setMs);

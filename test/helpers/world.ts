@@ -64,8 +64,8 @@ interface Looks {
 export interface World extends StartedControl, Calls, Looks {
   /** The calls of a user of this name and id, who is made the first time. */
   as(name: string, given?: Partial<Account>): Promise<Calls>;
-  /** The control plane as it starts anew from what now lies on disk; the nodes are the same. */
-  crash(): Promise<World>;
+  /** The control plane as it starts anew from what now lies on disk; the nodes are the same. It was away for so long. */
+  crash(awayMs?: number): Promise<World>;
 }
 
 export interface WorldOptions extends FakeProviderOptions, StartOptions {}
@@ -133,10 +133,11 @@ async function openWorld(
       callers.set(name, calls);
       return calls;
     },
-    async crash() {
+    async crash(awayMs = 0) {
       cpSync(home, `${home}x`, { recursive: true });
       await control.close();
-      return openWorld(`${home}x`, provider, { ...options, queuesClosed: false }, worlds);
+      const again = { ...options, queuesClosed: false, aheadMs: awayMs };
+      return openWorld(`${home}x`, provider, again, worlds);
     },
   };
   worlds.push(world);

@@ -67,8 +67,8 @@ export interface JobBed {
   look(of: TaskRef): Promise<void>;
   moves(of: TaskRef): Promise<string[]>;
   remarks(of: TaskRef): Promise<string[]>;
-  /** The same after control was killed. */
-  crash(): Promise<JobBed>;
+  /** The same after control was killed, and away for so long. */
+  crash(awayMs?: number): Promise<JobBed>;
 }
 
 interface Cleaner {
@@ -126,7 +126,7 @@ export function jobBedOf(world: World): JobBed {
     look: async (id) => nudge(ctx, "managed_job", (await bed.task(id)).id),
     moves: async (id) => (await eventsOf(id, ["moves"])).map(({ from, to }) => `${from}>${to}`),
     remarks: async (id) => (await eventsOf(id, ["remarks"])).map(({ reason }) => reason),
-    crash: async () => jobBedOf(await world.crash()),
+    crash: async (awayMs) => jobBedOf(await world.crash(awayMs)),
   };
   return bed;
 }

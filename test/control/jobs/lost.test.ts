@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { AppError } from "../../../common/errors.ts";
 import { jobOperations as rows } from "../../../contract/operations/jobs.ts";
 import { until } from "../../helpers/agent.ts";
-import { type JobBed, silence, withJob, withRecovery } from "./bed.ts";
+import { type JobBed, logOf, silence, withJob, withRecovery } from "./bed.ts";
 
 const notNow = new AppError("CloudError", "not now");
 
@@ -210,6 +210,28 @@ test("a loss while control is away is found when it is back", async (t) => {
 
   assert.equal(recoveries, 1);
   await until(async () => (after.world.provider.machines.size === 1 ? true : undefined));
+});
+
+test("ten hours without control harm no job", async (t) => {
+  const before = await withJob(t);
+  const agent = await before.agent(1);
+  const { clusterId } = await before.task(1);
+  agent.print(1, "before\n");
+  const isCopied = async () => (await logOf(before, { job_id: 1, follow: false })).text !== "";
+  await until(async () => (await isCopied()) || undefined);
+  const crashing = before.crash(10 * 3_600_000);
+  agent.print(1, "meanwhile\n");
+  const bed = await crashing;
+  await bed.look(1);
+  agent.print(1, "after\n");
+
+  const { status, attempt, recoveries, ...task } = await bed.task(1);
+  assert.deepEqual([status, attempt, recoveries, task.clusterId], ["RUNNING", 1, 0, clusterId]);
+  agent.end(1, "SUCCEEDED");
+  const { recoveries: recovered, ranMs } = await bed.untilSettled(1);
+  assert.equal(recovered, 0);
+  assert.ok(ranMs >= 10 * 3_600_000, "control was away for that long");
+  assert.equal((await logOf(bed, { job_id: 1 })).text, "before\nmeanwhile\nafter\n");
 });
 
 test("the rest of a log is waited for as long as any of it comes", async (t) => {
