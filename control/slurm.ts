@@ -3,7 +3,6 @@ import type { InputOf, OutputOf } from "../common/operation.ts";
 import { slurmOperations as rows } from "../contract/operations/slurm.ts";
 import { type Bound, bind, type Call } from "./bind.ts";
 import type { Context } from "./context.ts";
-import type { MachineNow } from "./providers/provider.ts";
 import { rowsOf } from "./ssh-pools/accelerators.ts";
 import { policyOf } from "./workspaces/schema.ts";
 
@@ -23,16 +22,13 @@ async function availability(
   const names = await clustersOf(ctx, wanted, call);
   return Promise.all(
     names.map(async (name) => {
-      try {
-        return [name, rowsOf(await machinesOf(ctx, name, call), filters), null] as const;
-      } catch (error) {
-        call.signal.throwIfAborted();
-        return [name, [], messageOf(error)] as const;
-      }
+      const { machines, trouble } = await machinesOf(ctx, name, call);
+      return [name, rowsOf(machines, filters), trouble] as const;
     }),
   );
 }
 
+/** A cluster that does not answer has no rows. */
 async function nodeInfo(
   ctx: Context,
   { slurm_cluster_name: wanted }: InputOf<typeof rows.slurmNodeInfo>,
@@ -40,7 +36,8 @@ async function nodeInfo(
 ): Promise<OutputOf<typeof rows.slurmNodeInfo>> {
   const [name] = await clustersOf(ctx, wanted, call);
   if (name === undefined) return [];
-  return (await machinesOf(ctx, name, call)).map((machine) => ({
+  const { machines } = await machinesOf(ctx, name, call);
+  return machines.map((machine) => ({
     node_name: machine.name,
     slurm_cluster_name: name,
     partition: machine.queue?.partitions.join(",") ?? "",
@@ -65,7 +62,13 @@ async function clustersOf(ctx: Context, wanted: string | null, call: Call): Prom
     .filter((name) => wanted === null || name === wanted);
 }
 
-async function machinesOf(ctx: Context, name: string, { signal }: Call): Promise<MachineNow[]> {
-  const found = (await slurmOf(ctx)?.inspect?.(name, signal)) ?? [];
-  return found.flatMap(([, machines]) => machines);
+/** The nodes of a cluster, or why it does not answer. */
+async function machinesOf(ctx: Context, name: string, { signal }: Call) {
+  try {
+    const found = (await slurmOf(ctx)?.inspect?.(name, signal)) ?? [];
+    return { machines: found.flatMap(([, machines]) => machines), trouble: null };
+  } catch (error) {
+    signal.throwIfAborted();
+    return { machines: [], trouble: messageOf(error) };
+  }
 }

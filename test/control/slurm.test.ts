@@ -33,4 +33,6 @@ test("Slurm clusters tell what is free, and why one does not answer", async (t) 
   assert.deepEqual(await ask({ slurm_cluster_name: "a", quantity_filter: 8 }), [["a", [], null]]);
   assert.deepEqual(await world.run(rows.slurmNodeInfo, {}), [shown]);
   assert.deepEqual(await world.run(rows.slurmNodeInfoByGet, { slurm_cluster_name: "c" }), []);
+  for (const row of [rows.slurmNodeInfo, rows.slurmNodeInfoByGet])
+    assert.deepEqual(await world.run(row, { slurm_cluster_name: "b" }), []);
 });
