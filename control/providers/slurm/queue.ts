@@ -36,16 +36,20 @@ const linesOf = (text: string): string[] => text.split("\n").filter((line) => li
 
 /** A job that waits, of whomever. */
 interface Waiting {
-  readonly id: string;
-  readonly partition: string;
+  readonly id: number;
+  readonly partitions: readonly string[];
   readonly priority: number;
   /** How often Slurm requeued it. */
   readonly restarts: number;
 }
 
 function readWaiting(line: string): Waiting {
-  const [id = "", partition = "", priority, restarts] = line.split("|").map((one) => one.trim());
-  return { id, partition, priority: Number(priority), restarts: Number(restarts) };
+  const [id, partitions = "", ...more] = line.split("|").map((one) => one.trim());
+  const [priority, restarts] = more.map(Number);
+  return {
+    ...{ id: Number(id), partitions: partitions.split(",") },
+    ...{ priority: priority ?? 0, restarts: restarts ?? 0 },
+  };
 }
 
 function readJob(line: string, others: readonly Waiting[]): Allocation | undefined {
@@ -54,9 +58,14 @@ function readJob(line: string, others: readonly Waiting[]): Allocation | undefin
   const label = readLabel(rest.join("|"));
   if (label === undefined) return undefined;
   const isHopeless = state === "PENDING" && hopeless.test(why);
-  const isRequeued = others.some((one) => one.id === id && one.restarts > 0);
+  const jobId = Number(id);
+  const isRequeued = others.some((one) => one.id === jobId && one.restarts > 0);
+  const asked = partition.split(",");
+  // Of those with the same priority, Slurm tries the oldest first.
   const ahead = others.filter(
-    (one) => one.partition === partition && one.priority > Number(priority),
+    (one) =>
+      one.partitions.some((name) => asked.includes(name)) &&
+      (one.priority - Number(priority) || jobId - one.id) > 0,
   );
   const turn = [
     `position ${ahead.length + 1} in partition ${partition}`,
@@ -64,7 +73,7 @@ function readJob(line: string, others: readonly Waiting[]): Allocation | undefin
   ];
   const job = isRequeued ? `Slurm requeued job ${id}` : `Slurm job ${id}`;
   const reason = [`${job}: ${why}`, ...(isHopeless ? [] : turn)].join(", ");
-  const known = { jobId: Number(id), state, hosts: expandHosts(hosts) };
+  const known = { jobId, state, hosts: expandHosts(hosts) };
   return { ...label, ...known, reason, isHopeless, isRequeued };
 }
 

@@ -20,6 +20,19 @@ test("a job that waits tells why, its position and its estimated start", () => {
   );
 });
 
+test("the position counts older jobs of the same priority, and jobs that would take any of its partitions", () => {
+  const positionOf = (asked: string, waiting: string) => {
+    const line = aJob(7, "Priority").replace("|low|", `|${asked}|`);
+    const job = readQueue(`${line}\n--\n${waiting}\n7|${asked}|93|0|\n`, "ours").get("c7");
+    return /position \d+ in partition \S+,/.exec(job?.reason ?? "")?.[0];
+  };
+
+  assert.equal(positionOf("low", "6|low|93|0|\n8|low|93|0|"), "position 2 in partition low,");
+  const others = "8|high,low|94|0|\n9|low|94|0|\n10|gpu|94|0|";
+  assert.equal(positionOf("low", others), "position 3 in partition low,");
+  assert.equal(positionOf("low,gpu", others), "position 4 in partition low,gpu,");
+});
+
 test("a job that was requeued waits again, and is lost to whom needs what it had", () => {
   const job = readQueue(`${aJob(7, "BeginTime")}\n--\n7|low|93|1|\n`, "ours").get("c7");
 
