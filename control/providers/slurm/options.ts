@@ -41,9 +41,10 @@ export function optionsOf(
   kinds: readonly NodeKind[],
 ): string[] {
   const { id, name, nodes, offer, machine } = cluster;
-  const own = ownOptions(machine.slurm);
+  const partition = partitionOf(cluster);
+  const own: Record<string, string> = { partition, ...ownOptions(machine.slurm) };
   const noticeSeconds = Math.max(leastNoticeSeconds, (machine.graceSeconds ?? 0) + reserveSeconds);
-  checkLimit(own["time"], offer.zone, noticeSeconds, machine.graceSeconds, kinds);
+  checkLimit(own["time"], partition, noticeSeconds, machine.graceSeconds, kinds);
   const label: Label = { control, id, cluster: { name, nodes, offer } };
   const { accelerators: gpus } = offer;
   const type = gpus === null || gpus.name === unnamed ? "" : `${gpus.name}:`;
@@ -59,9 +60,15 @@ export function optionsOf(
     "--no-requeue",
     "--export=ALL",
     "--output=slurm.log",
-    ...(own["partition"] === undefined ? [`--partition=${offer.zone}`] : []),
     ...Object.entries(own).map(([key, value]) => (value === "" ? `--${key}` : `--${key}=${value}`)),
   ];
+}
+
+/** What the configuration of the task says, else the partition of its offer. */
+export function partitionOf({ offer, machine }: AskedOfSlurm): string {
+  const { cpu_partition: ofCpus } = (machine.slurm ?? {}) as { cpu_partition?: unknown };
+  const { partition } = ownOptions(machine.slurm);
+  return partition ?? `${(offer.accelerators === null && ofCpus) || offer.zone}`;
 }
 
 /** `config.slurm.sbatch_options` of the task; an option without a value is true or null. */
@@ -83,7 +90,7 @@ function ownOptions(config: unknown): Record<string, string> {
 
 function checkLimit(
   time: string | undefined,
-  partition: string | null,
+  partition: string,
   noticeSeconds: number,
   hookSeconds: number | undefined,
   kinds: readonly NodeKind[],

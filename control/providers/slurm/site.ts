@@ -11,7 +11,7 @@ import { cached } from "./cached.ts";
 import type { Login } from "./login.ts";
 import { readMachines } from "./machines.ts";
 import { type NodeKind, offersOf, readNodes } from "./offers.ts";
-import { type AskedOfSlurm, jobNameOf, optionsOf } from "./options.ts";
+import { type AskedOfSlurm, jobNameOf, optionsOf, partitionOf } from "./options.ts";
 import { type Allocation, isOpen, readQueue, stateOf } from "./queue.ts";
 import { openRelays, type RelayedNode } from "./relays.ts";
 import {
@@ -90,7 +90,7 @@ export function openSite({ name, login, forwards, scratch, controlId, epoch }: S
 
   async function outlook(asked: AskedOfSlurm, signal: AbortSignal): Promise<string> {
     const { kinds } = await nodes.read();
-    const limit = kinds.find(({ partition }) => partition === asked.offer.zone)?.limit;
+    const limit = kinds.find(({ partition }) => partition === partitionOf(asked))?.limit;
     const options = optionsOf({ id: "", name: "", ...asked }, controlId, kinds);
     const said = await login.run(outlookScript, options, signal).catch((error) => {
       if (refuses(error)) fail("ResourcesUnavailableError", error.message);

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { ClusterRef } from "../../../../control/providers/provider.ts";
+import type { ClusterRef, Offer } from "../../../../control/providers/provider.ts";
 import { readNodes, secondsOfLimit } from "../../../../control/providers/slurm/offers.ts";
 import { optionsOf } from "../../../../control/providers/slurm/options.ts";
 
@@ -50,6 +50,20 @@ test("what a task asks for becomes options, and its own options come last", () =
   for (const one of ["--nodes=2", "--cpus-per-task=4", "--gres=gpu:h100:2", "--partition=low"])
     assert.ok(options.includes(one), one);
   assert.deepEqual(options.slice(-2), ["--account=physics", "--exclusive"]);
+});
+
+test("a task without GPUs goes to the partition that it names for such tasks", () => {
+  const partitionsOf = (slurm: object, accelerators: Offer["accelerators"]) => {
+    const { offer, ...cluster } = aCluster({});
+    const asked = { ...cluster, machine: { slurm }, offer: { ...offer, accelerators } };
+    return optionsOf(asked, "control", kinds).filter((one) => one.startsWith("--partition"));
+  };
+  const slurm = { cpu_partition: "cpu" };
+
+  assert.deepEqual(partitionsOf(slurm, null), ["--partition=cpu"]);
+  assert.deepEqual(partitionsOf(slurm, { name: "h100", count: 2 }), ["--partition=low"]);
+  const both = { ...slurm, sbatch_options: { partition: "long" } };
+  assert.deepEqual(partitionsOf(both, null), ["--partition=long"]);
 });
 
 test("no option of a task changes what its job is found by, not even cut short", () => {
