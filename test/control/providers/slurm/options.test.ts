@@ -52,6 +52,19 @@ test("what a task asks for becomes options, and its own options come last", () =
   assert.deepEqual(options.slice(-2), ["--account=physics", "--exclusive"]);
 });
 
+test("Slurm tells a job when the hooks of its task must begin, and never requeues it", () => {
+  const signals = [undefined, 30, 90].map((graceSeconds) => {
+    const options = optionsOf(aCluster({}, graceSeconds), "control", kinds);
+    assert.ok(options.includes("--no-requeue"));
+    return options.filter((one) => one.startsWith("--signal"));
+  });
+
+  assert.deepEqual(
+    signals.flat(),
+    ["B:USR1@60", "B:USR1@60", "B:USR1@105"].map((one) => `--signal=${one}`),
+  );
+});
+
 test("a task without GPUs goes to the partition that it names for such tasks", () => {
   const partitionsOf = (slurm: object, accelerators: Offer["accelerators"]) => {
     const { offer, ...cluster } = aCluster({});
