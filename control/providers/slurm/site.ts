@@ -4,6 +4,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { AppError, fail } from "../../../common/errors.ts";
 import { buildOf } from "../../../common/programs.ts";
 import { shellWord } from "../../../common/shell-word.ts";
+import { openTurns } from "../../../common/turns.ts";
 import { nodeIdOf, partsOfNodeId } from "../../doors/node-id.ts";
 import type { Forwards } from "../../doors/ssh/forwards.ts";
 import type { ClusterRef, FoundNode, MachineNow, Need, NodeState, Offer } from "../provider.ts";
@@ -47,6 +48,8 @@ const nodesMs = 60_000;
 /** An allocation that starts at once is waited for, so that its cluster is not told to be pending. */
 const startMs = 3_000;
 const startEveryMs = 100;
+/** Scripts wait for allocations to end, and others have to go on meanwhile. */
+const endsAtOnce = 3;
 
 export const agentBuild = buildOf("agent");
 
@@ -70,6 +73,7 @@ export function openSite({ name, login, forwards, scratch, controlId, epoch }: S
     const text = await login.run(foldersScript, await notes());
     return new Set(text.split("\n"));
   });
+  const inTurn = openTurns(endsAtOnce);
   const relays = openRelays(login);
   const places = new Map<string, RelayedNode>();
   /** Clusters that were ended; Slurm shows their jobs for some minutes. */
@@ -211,7 +215,8 @@ export function openSite({ name, login, forwards, scratch, controlId, epoch }: S
     if (ended.has(id) && (await find(id)) === undefined) return;
     prepared.delete(id);
     relays.forget(await folderOf(id));
-    await login.run(endScript, await wordsOf(id), signal).finally(queue.forget);
+    const words = await wordsOf(id);
+    await inTurn(() => login.run(endScript, words, signal)).finally(queue.forget);
     ended.add(id);
   }
 

@@ -152,6 +152,35 @@ test("an allocation that comes after its cluster was ended is seen, and ended to
   assert.equal(site.jobs.size, 0);
 });
 
+test("however many clusters end at once, few scripts wait for that, and others go on meanwhile", async () => {
+  const site = aSite("a");
+  const { login } = site.given;
+  const [ended, run] = [Promise.withResolvers<void>(), login.run];
+  let [waiting, most] = [0, 0];
+  Object.assign(login, {
+    async run(script: string, args: string[]) {
+      if (script !== endScript) return run(script, args);
+      waiting += 1;
+      most = Math.max(most, waiting);
+      await ended.promise;
+      waiting -= 1;
+      return run(script, args);
+    },
+  });
+  const provider = providerOf(site);
+  const [offer] = await provider.offers({}, signal);
+  assert.ok(offer);
+  const clusters = Array.from({ length: 10 }, (_, at) => clusterAt(`c${at}`, offer));
+  for (const one of clusters) await provider.create(one, 0, signal);
+
+  const ends = clusters.map(({ id }) => provider.destroy(`${id}-0`, signal));
+  assert.equal((await provider.find?.(signal))?.length, 10);
+  ended.resolve();
+  await Promise.all(ends);
+
+  assert.deepEqual([most, site.jobs.size], [3, 0]);
+});
+
 test("nothing is submitted after an abort while the agent was brought to the login node", async () => {
   const site = aSite("a");
   const provider = providerOf(site);
