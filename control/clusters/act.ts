@@ -8,7 +8,8 @@ import { listEvents } from "../events.ts";
 import { move } from "../move.ts";
 import { settleAll } from "../settle-all.ts";
 import { hold } from "../want.ts";
-import { backAgain, create, newVersion } from "./create.ts";
+import { type Answers, noteHealth, noteLifecycle } from "./answers.ts";
+import { backAgain, type CreateOptions, create, newVersion } from "./create.ts";
 import { failOver, noteRefusal } from "./fail-over.ts";
 import { bringFiles } from "./files/bring.ts";
 import { hasHooks, tellHooks } from "./hooks/told.ts";
@@ -38,6 +39,7 @@ export interface Pass {
   readonly ctx: Context;
   readonly cluster: Cluster;
   readonly nodes: readonly Observed[];
+  readonly answers: Answers;
   /** Whether there is another look at an agent that goes away meanwhile. */
   readonly looksAgain: boolean;
   readonly signal: AbortSignal;
@@ -52,11 +54,11 @@ type Handler<Name extends Action["do"]> = (
 const handlers: { readonly [Name in Action["do"]]: Handler<Name> } = {
   move: moveCluster,
   want: wantAs,
-  create: (pass, action) => createOrRefuse(pass, action),
+  create: (pass, { rank }) => unlessRefused(pass, () => createNode(pass, rank, { news: "runs" })),
   await: awaitMachines,
   failOver: ({ ctx, cluster, signal }) => failOver(ctx, cluster, signal),
-  revive: ({ ctx, cluster, signal }, { rank }) => create(ctx, cluster, rank, backAgain, signal),
-  replace: ({ ctx, cluster, signal }, { rank }) => create(ctx, cluster, rank, newVersion, signal),
+  revive: (pass, { rank }) => createNode(pass, rank, backAgain),
+  replace: (pass, { rank }) => createNode(pass, rank, newVersion),
   bringFiles: ({ ctx, cluster, signal }, { ranks }) => bringFiles(ctx, cluster, ranks, signal),
   configure,
   tellHooks: ({ ctx, cluster, signal }, { rank }) => tellHooks(ctx, cluster, [rank], signal),
@@ -66,7 +68,8 @@ const handlers: { readonly [Name in Action["do"]]: Handler<Name> } = {
   skipHooks: ({ ctx, cluster, signal }, { rank, id }) => skipHooks(ctx, cluster, rank, id, signal),
   rouseHead: ({ ctx, cluster, signal }, { replaces }) => rouse(ctx, cluster, replaces, signal),
   tellHead: ({ ctx, cluster, signal }) => tellHead(ctx, cluster, signal),
-  begin: ({ ctx, cluster, signal }) => begin(ctx, cluster, signal),
+  begin: ({ ctx, cluster, answers, signal }) =>
+    begin(ctx, cluster, (told) => noteLifecycle(answers, 0, told), signal),
   fetchLogs: ({ ctx, cluster, looksAgain, signal }) => fetchLogs(ctx, cluster, looksAgain, signal),
   leave: ({ ctx, cluster }) => leave(ctx, cluster),
   leaveWithout: ({ ctx, cluster }, { why }) => leaveWithout(ctx, cluster, why),
@@ -143,8 +146,14 @@ export async function act(pass: Pass, action: Action): Promise<unknown> {
   }
 }
 
-const createOrRefuse: Handler<"create"> = (pass, { rank }) =>
-  unlessRefused(pass, () => create(pass.ctx, pass.cluster, rank, { news: "runs" }, pass.signal));
+async function createNode(
+  { ctx, cluster, answers, signal }: Pass,
+  rank: number,
+  options: CreateOptions,
+): Promise<void> {
+  const health = await create(ctx, cluster, rank, options, signal);
+  if (health !== undefined) noteHealth(answers, rank, health);
+}
 
 /** Tells people once why nodes are pending. The next look goes on; nodes that run are watched until then. */
 async function awaitMachines(
@@ -174,7 +183,7 @@ async function unlessRefused<T>(
 async function moveCluster(
   { ctx, cluster, nodes, signal }: Pass,
   { to, reason }: Extract<Action, { do: "move" }>,
-): Promise<typeof later | undefined> {
+): Promise<typeof later | typeof waiting | undefined> {
   const isTold = to === "UP" && hasIdleTimer(cluster);
   const now = isTold ? await getCluster(ctx.db, cluster.id) : cluster;
   const idle = isTold ? await tellAutostop(ctx, now, signal) : undefined;
@@ -185,12 +194,13 @@ async function moveCluster(
     if (to === "UP") await setUp(tx, cluster.id, addresses);
     if (to === "UP") await beginUsage(tx, cluster.id, at);
     if (isOff) await endUsage(tx, cluster.id, at);
-    if (isOff) await endAll(ctx, tx, await listOpen(tx, cluster.id));
+    if (isOff) await endAll(ctx, tx, { ...cluster, status: to }, await listOpen(tx, cluster.id));
   });
   if (!moved) return undefined;
   if (isOff) ctx.agents.forget(cluster.id);
   if (idle !== undefined) noteIdle(ctx, now, idle);
   narrate(ctx, cluster.id, `cluster ${cluster.name} is ${to}: ${reason}`);
+  if (to === "GONE") return waiting;
   // Its watch compares what happens from here on.
   return to === "UP" && cluster.problem === null ? later : undefined;
 }
@@ -212,11 +222,12 @@ async function wantAs(
 }
 
 async function configure(
-  { ctx, cluster, nodes, signal }: Pass,
+  { ctx, cluster, nodes, answers, signal }: Pass,
   { rank }: Extract<Action, { do: "configure" }>,
 ): Promise<void> {
   const agent = ctx.agent(cluster, rank);
-  await agent.call(agentOperations.configure, settingsOf(cluster, rank, nodes), { signal });
+  const settings = settingsOf(cluster, rank, nodes);
+  noteHealth(answers, rank, await agent.call(agentOperations.configure, settings, { signal }));
   if (rank === 0 && hasIdleTimer(cluster)) await tellAutostop(ctx, cluster, signal);
 }
 

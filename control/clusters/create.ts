@@ -6,12 +6,12 @@ import type { Context } from "../context.ts";
 import type { Agent } from "../doors/agent.ts";
 import { nodeIdOf } from "../doors/node-id.ts";
 import type { NodeState, Provider } from "../providers/provider.ts";
+import { healthTimeoutMs } from "./answers.ts";
 import { elapsed, remark } from "./provision-log.ts";
 import type { Cluster } from "./schema.ts";
 
 const agentStartMs = 30_000;
 const createAgainMs = 3_000;
-const healthTimeoutMs = 2_000;
 /** What one question and the pause after it count for at most. */
 const turnMs = healthTimeoutMs + 1_000;
 /** An agent that does not answer for so long is taken for hung, and replaced. */
@@ -45,7 +45,7 @@ export const isOutdated = ({ agentBuild }: Provider, { build }: Health): boolean
   agentBuild !== undefined && build !== agentBuild;
 
 /**
- * Creates a node, or its agent, and waits until that answers.
+ * Creates a node, or its agent, and waits until that answers; undefined where it queues for a machine.
  * Throws `UnreachableError` when it does not in time, and `CloudError` when the agent that was to be
  * replaced comes back each time.
  */
@@ -55,7 +55,7 @@ export async function create(
   rank: number,
   { news, replaces = false, withinMs = agentStartMs, onlyAgent = false }: CreateOptions,
   signal: AbortSignal,
-): Promise<void> {
+): Promise<Health | undefined> {
   const since = ctx.now();
   const provider = ctx.provider(cluster.provider);
   const begin = async () => {
@@ -68,9 +68,11 @@ export async function create(
   for (let turn = 1; ; turn += 1) {
     if (replaces) await provider.endAgent?.(nodeIdOf(cluster, rank), signal);
     const health = await beginUntilAnswer(ctx, cluster, rank, { begin, withinMs }, signal);
-    if (health === undefined) return;
-    if (!replaces || !isOutdated(provider, health))
-      return remark(ctx, cluster.id, `node ${rank} ${news} (${elapsed(since, ctx.now())})`);
+    if (health === undefined) return undefined;
+    if (!replaces || !isOutdated(provider, health)) {
+      await remark(ctx, cluster.id, `node ${rank} ${news} (${elapsed(since, ctx.now())})`);
+      return health;
+    }
     if (turn === turnsAtMost) refuseBuild(ctx, cluster, rank, health);
   }
 }

@@ -144,6 +144,6 @@ async function purge(ctx: Ground, id: string, error: unknown): Promise<void> {
   const reason = `purged; nodes may remain: ${why}`;
   await move(ctx, clusterMachine, cluster, "GONE", reason, async (tx) => {
     await endUsage(tx, id, at);
-    await endAll(ctx, tx, await listOpen(tx, id));
+    await endAll(ctx, tx, { ...cluster, status: "GONE" }, await listOpen(tx, id));
   });
 }

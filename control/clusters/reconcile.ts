@@ -10,6 +10,7 @@ import type { NodeState } from "../providers/provider.ts";
 import { type Aside, obsolete, type Reconciler } from "../reconciler.ts";
 import { failureOf } from "../requests/schema.ts";
 import { actStep, isQuick, makesNodes, type Pass } from "./act.ts";
+import { type Answers, healthOf, healthTimeoutMs } from "./answers.ts";
 import { isOutdated } from "./create.ts";
 import { knowsHooks } from "./hooks/told.ts";
 import { isReleased } from "./lifecycles/plan.ts";
@@ -32,7 +33,6 @@ import { type Cluster, clusterKey, settingsOf } from "./schema.ts";
 import { findCluster, getCluster, setProblem } from "./store.ts";
 import { tellOwner } from "./watch.ts";
 
-const healthTimeoutMs = 2_000;
 /** More rounds than any way from one wish to another takes. */
 const roundsAtMost = 20;
 /** How often a pass looks again at agents that go away while they are spoken to. */
@@ -72,15 +72,20 @@ async function settle(
   aside: Aside,
 ): Promise<void> {
   const { id } = cluster;
+  const answers: Answers = new Map();
   let losses = 0;
   for (let round = 1; ; round += 1, cluster = await getCluster(ctx.db, id)) {
     if (cluster.status === "GONE") return ctx.watches.forget(id);
     try {
       if (round > roundsAtMost) refuseUnsettled(cluster);
-      const outcome = await goOn(ctx, cluster, losses < lossesAtMost, signal, aside);
+      const looksAgain = losses < lossesAtMost;
+      const outcome = await goOn({ ctx, cluster, answers, looksAgain, signal }, aside);
       if (outcome === "settled") return ctx.watches.keep(cluster);
       if (outcome === waiting) return ctx.watches.forget(id);
-      if (outcome === lost) losses += 1;
+      if (outcome === lost) {
+        losses += 1;
+        answers.clear();
+      }
       // There is an end to the offers.
       if (outcome === refused) round = 0;
     } catch (error) {
@@ -100,25 +105,24 @@ function refuseUnsettled({ name }: Cluster): never {
   );
 }
 
+type Looking = Omit<Pass, "nodes">;
+
 /** One round; settled when there was nothing to do, or not yet. */
 async function goOn(
-  ctx: Context,
-  cluster: Cluster,
-  looksAgain: boolean,
-  signal: AbortSignal,
+  pass: Looking,
   aside: Aside,
 ): Promise<"settled" | "changed" | typeof waiting | typeof lost | typeof refused> {
+  const { ctx, cluster, signal } = pass;
   const open = await listOpen(ctx.db, cluster.id);
   const besides = { user: cluster.user.id, isObsolete: () => isOvertaken(ctx, cluster) };
   const nodes = await aside({
     what: "queries the state of its nodes",
     lane: `${cluster.provider} looks`,
     ...besides,
-    run: (limit) => observe(ctx, cluster, open, limit),
+    run: (limit) => observe({ ...pass, signal: limit }, open),
   });
   const steps = plans[cluster.wanted](cluster, nodes, open, ctx.steadyNow());
-  const run = (limit: AbortSignal) =>
-    actAll({ ctx, cluster, nodes, looksAgain, signal: limit }, steps);
+  const run = (limit: AbortSignal) => actAll({ ...pass, nodes, signal: limit }, steps);
   const names = steps.flat().map((action) => action.do);
   const outcome = names.every(isQuick)
     ? await run(signal)
@@ -156,12 +160,8 @@ async function isOvertaken({ db }: Ground, { id, wanted, skipHooks }: Cluster): 
 }
 
 /** Of a cluster that is left only the head is asked, for as long as it has a say. */
-async function observe(
-  ctx: Context,
-  cluster: Cluster,
-  open: readonly StoredLifecycle[],
-  signal: AbortSignal,
-): Promise<Observed[]> {
+async function observe(pass: Looking, open: readonly StoredLifecycle[]): Promise<Observed[]> {
+  const { ctx, cluster, signal } = pass;
   const seen = await ctx.provider(cluster.provider).list(cluster, signal);
   const nodes = seen.filter(({ gone }) => gone === undefined);
   const isAsked = ({ rank, state }: NodeState) =>
@@ -169,7 +169,7 @@ async function observe(
   return Promise.all(
     seen.map(async (node) => ({
       ...node,
-      ...(isAsked(node) ? await askAgent(ctx, cluster, node, nodes, signal) : unasked),
+      ...(isAsked(node) ? await askAgent(pass, node, nodes) : unasked),
     })),
   );
 }
@@ -178,20 +178,16 @@ type Answer = Pick<Observed, "agent" | "knowsHooks" | "lifecycle">;
 const unasked: Answer = { agent: "off", knowsHooks: true, lifecycle: null };
 
 async function askAgent(
-  ctx: Context,
-  cluster: Cluster,
+  { ctx, cluster, answers, signal }: Looking,
   node: NodeState,
   nodes: NodeState[],
-  signal: AbortSignal,
 ): Promise<Answer> {
   const options = { signal, timeoutMs: healthTimeoutMs };
-  const health = await ctx
-    .agent(cluster, node.rank)
-    .call(agentOperations.health, {}, options)
-    .catch((error: unknown) => {
-      if (signal.aborted) throw error;
-      return undefined;
-    });
+  const ask = () => ctx.agent(cluster, node.rank).call(agentOperations.health, {}, options);
+  const health = await healthOf(answers, node.rank, ask).catch((error: unknown) => {
+    if (signal.aborted) throw error;
+    return undefined;
+  });
   if (health === undefined) return { ...unasked, agent: "silent" };
   if (isOutdated(ctx.provider(cluster.provider), health)) return { ...unasked, agent: "outdated" };
   return {

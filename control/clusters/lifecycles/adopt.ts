@@ -92,7 +92,7 @@ async function record(ctx: Ground, tx: Connection, told: Told): Promise<boolean>
   const now = merged(told.clusterId, told.rank, before, told, ctx.steadyNow());
   if (isDeepStrictEqual(before, now)) return false;
   if (before === undefined && now.endedAt === null) await dropJoined(tx, now);
-  await write(ctx, tx, before, now);
+  await write(ctx, tx, await getCluster(tx, told.clusterId), before, now);
   return true;
 }
 
@@ -106,14 +106,14 @@ async function dropJoined(tx: Connection, now: StoredLifecycle): Promise<void> {
 export async function write(
   ctx: Ground,
   tx: Connection,
+  { id, nodes }: Pick<Cluster, "id" | "nodes">,
   before: StoredLifecycle | undefined,
   now: StoredLifecycle,
   losses: readonly string[] = [],
 ): Promise<void> {
-  const { clusterId: id } = now;
   const at = ctx.now();
   const news = [
-    ...newsOf(await getCluster(tx, id), before, now, at.getTime(), ctx.steadyNow()),
+    ...newsOf({ nodes }, before, now, at.getTime(), ctx.steadyNow()),
     ...losses.map((line) => ({ line, at: at.getTime(), isNoteworthy: true })),
   ];
   await putLifecycle(tx, now);
@@ -131,12 +131,12 @@ async function endUntold(
     one.rank === rank && one.status !== "LEAVING" && !told.some(({ id }) => id === one.id);
   if (!known.some((one) => one.endedAt === null && isOver(one))) return false;
   const isAny = await ctx.batch(async (tx) => {
-    const { wanted } = await getCluster(tx, clusterId);
+    const cluster = await getCluster(tx, clusterId);
     const over = (await listOpen(tx, clusterId))
       .filter(isOver)
       // One of ours may be on its way to the node.
-      .filter(({ cause }) => cause === "provider" || wanted === "UP");
-    await endAll(ctx, tx, over);
+      .filter(({ cause }) => cause === "provider" || cluster.wanted === "UP");
+    await endAll(ctx, tx, cluster, over);
     return over.length > 0;
   });
   ctx.changes.notify(clusterKey(clusterId));
@@ -150,13 +150,14 @@ async function endUntold(
 export async function endAll(
   ctx: Ground,
   tx: Connection,
+  cluster: Cluster,
   lifecycles: readonly StoredLifecycle[],
 ): Promise<void> {
+  const { status, wanted } = cluster;
   for (const one of lifecycles) {
-    const { status, wanted } = await getCluster(tx, one.clusterId);
     const isTakenBack = wanted === "UP" && status !== "STOPPED" && one.cause !== "provider";
     const end = without(one, isTakenBack ? "CANCELLED" : "DONE", ctx.now().getTime());
-    await write(ctx, tx, one, end);
+    await write(ctx, tx, cluster, one, end);
   }
 }
 
@@ -167,12 +168,8 @@ export async function endOfNodes(
   ranks: readonly number[],
 ): Promise<void> {
   await ctx.batch(async (tx) => {
-    const open = await listOpen(tx, clusterId);
-    await endAll(
-      ctx,
-      tx,
-      open.filter(({ rank }) => ranks.includes(rank)),
-    );
+    const open = (await listOpen(tx, clusterId)).filter(({ rank }) => ranks.includes(rank));
+    await endAll(ctx, tx, await getCluster(tx, clusterId), open);
   });
   ctx.changes.notify(clusterKey(clusterId));
 }

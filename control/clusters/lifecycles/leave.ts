@@ -29,7 +29,7 @@ export async function leaveWithout(ctx: Ground, cluster: Cluster, loss: string):
     const kept = head.events.filter((before) => before === "preemption" || before === event);
     const events = [...new Set([...kept, event])];
     const now = without({ ...head, events }, "LEAVING", ctx.now().getTime());
-    await write(ctx, tx, head, now, isLoss ? [loss] : []);
+    await write(ctx, tx, cluster, head, now, isLoss ? [loss] : []);
   });
   ctx.changes.notify(clusterKey(cluster.id));
 }

@@ -1,5 +1,6 @@
 import { AppError } from "../../../common/errors.ts";
 import { agentOperations as api } from "../../../contract/agent-api.ts";
+import type { Lifecycle } from "../../../contract/lifecycle-shapes.ts";
 import type { Context } from "../../context.ts";
 import { backAgain, create } from "../create.ts";
 import { fetchHookLogs } from "../hooks/log-pump.ts";
@@ -21,22 +22,28 @@ const skipMs = 2_000;
 
 /** Has the agent of the head back, and of our code where `replaces`; else the hooks are skipped. */
 export const rouse = (ctx: Context, cluster: Cluster, replaces: boolean, signal: AbortSignal) =>
-  atHead(ctx, cluster, signal, "insist", (withinMs) =>
-    create(ctx, cluster, 0, { ...backAgain, replaces, withinMs }, signal),
-  );
+  atHead(ctx, cluster, signal, "insist", async (withinMs) => {
+    await create(ctx, cluster, 0, { ...backAgain, replaces, withinMs }, signal);
+  });
 
 /** Tells the head the hooks that it is about to run. */
 export const tellHead = (ctx: Context, cluster: Cluster, signal: AbortSignal) =>
   atHead(ctx, cluster, signal, "look again", () => tellHooks(ctx, cluster, [0], signal));
 
-/** Has the head begin the lifecycle, or join it to the one that is under way. */
-export const begin = (ctx: Context, cluster: Cluster, signal: AbortSignal) =>
+/** Has the head begin the lifecycle, or join it to the one that is under way; `heard` gets what it then tells. */
+export const begin = (
+  ctx: Context,
+  cluster: Cluster,
+  heard: (told: Lifecycle) => void,
+  signal: AbortSignal,
+) =>
   atHead(ctx, cluster, signal, "look again", async () => {
     const { id, cause } = await ownLifecycle(ctx, cluster);
     const { wantedBecause: because, skipHooks } = cluster;
     const order = { id, cause, because, event: eventOf(cluster), skipHooks };
     const told = await ctx.agent(cluster, 0).call(api.beginLifecycle, order, { signal });
     await adopt(ctx, { ...told, clusterId: cluster.id, rank: 0 });
+    heard(told);
     if (skipHooks) await noteSkip(ctx, cluster.id, 0);
   });
 
@@ -71,10 +78,10 @@ export async function fetchLogs(
   signal: AbortSignal,
 ): Promise<typeof lost | undefined> {
   const known = await listOpen(ctx.db, cluster.id);
-  if (known.length === 0 || known.some(mayHaveLogs))
-    await adoptLifecycles(ctx, cluster, 0, signal).catch(() => signal.throwIfAborted());
+  const isAsked = known.length === 0 || known.some(mayHaveLogs);
+  if (isAsked) await adoptLifecycles(ctx, cluster, 0, signal).catch(() => signal.throwIfAborted());
   const limit = AbortSignal.any([signal, AbortSignal.timeout(fetchLogsMs)]);
-  const open = (await listOpen(ctx.db, cluster.id)).filter(mayHaveLogs);
+  const open = isAsked ? (await listOpen(ctx.db, cluster.id)).filter(mayHaveLogs) : [];
   const [fetched] = await Promise.all([
     Promise.all(
       open.map((one) => fetchLogsOf(ctx, cluster, one, looksAgain && one.rank === 0, limit)),

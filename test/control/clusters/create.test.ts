@@ -166,10 +166,14 @@ test("a cluster that such an agent comes to tells of it, and is tried again at t
 });
 
 test("a cluster on which there is always something to do fails its launch", async (t) => {
-  const { world, provider, launch, node } = await launching(t);
-  node.onCall = (name) => {
-    if (name === "health") node.settings = null;
+  const { world, provider, launch } = await launching(t);
+  const { list } = provider;
+  let looks = 0;
+  const withNewAddress: typeof list = async (...given) => {
+    looks += 1;
+    return (await list(...given)).map((node) => ({ ...node, address: `10.0.0.${looks}` }));
   };
+  Object.assign(provider, { list: withNewAddress });
   provider.agentsStart = true;
   pass(t, 4_000);
 
@@ -188,7 +192,7 @@ for (const name of ["revive", "replace"] as const)
     const { signal } = new AbortController();
 
     await act(
-      { ctx: world.ctx, cluster, nodes: [], looksAgain: true, signal },
+      { ctx: world.ctx, cluster, nodes: [], answers: new Map(), looksAgain: true, signal },
       { do: name, rank: 0 },
     );
 
@@ -214,7 +218,7 @@ for (const name of ["revive", "replace"] as const)
 
     hurry(t);
     await act(
-      { ctx: world.ctx, cluster, nodes: [], looksAgain: true, signal },
+      { ctx: world.ctx, cluster, nodes: [], answers: new Map(), looksAgain: true, signal },
       { do: name, rank: 0 },
     );
 
@@ -228,7 +232,7 @@ test("an agent that has started by itself meanwhile is not brought back", async 
   const { signal } = new AbortController();
 
   await act(
-    { ctx: world.ctx, cluster, nodes: [], looksAgain: true, signal },
+    { ctx: world.ctx, cluster, nodes: [], answers: new Map(), looksAgain: true, signal },
     { do: "revive", rank: 0 },
   );
 
