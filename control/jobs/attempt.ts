@@ -13,7 +13,6 @@ import type { Cluster } from "../clusters/schema.ts";
 import { findCluster } from "../clusters/store.ts";
 import type { Context } from "../context.ts";
 import type { Ground } from "../ground.ts";
-import { nudge } from "../reconciler.ts";
 import { addClusterFor, clusterNameOf, freeNameOf, newClusterId } from "./clusters.ts";
 import { type OpenTask, openTask } from "./document.ts";
 import { leave } from "./leave.ts";
@@ -24,7 +23,7 @@ import { leaseOf } from "./outcome.ts";
 import { endLaunch, takePlaces } from "./places.ts";
 import { queueUp, tellPool } from "./pool.ts";
 import { pauseAfter } from "./recovery.ts";
-import { hasLease, type JobTask, type Outcome, submissionOf } from "./schema.ts";
+import { hasLease, type JobTask, type Result, submissionOf, type TaskChange } from "./schema.ts";
 import { setTask } from "./store.ts";
 import { variablesOf } from "./variables.ts";
 
@@ -32,12 +31,9 @@ import { variablesOf } from "./variables.ts";
  * Starts the next attempt: the cluster of the one before is gone, another one is made, the task is handed
  * in there. Undefined while that takes its time.
  */
-export async function bringUp(
-  ctx: Context,
-  task: JobTask,
-  signal: AbortSignal,
-): Promise<Outcome | undefined> {
-  const cluster = await findCluster(ctx.db, task.clusterId ?? "");
+export async function bringUp(ctx: Context, task: JobTask, signal: AbortSignal): Promise<Result> {
+  const { clusterId } = task;
+  const cluster = clusterId === null ? undefined : await findCluster(ctx.db, clusterId);
   if (await isOver(ctx, task, cluster)) return endAttempt(ctx, task, cluster, signal);
   if (cluster === undefined) return begin(ctx, task, signal);
   if (task.status === "PENDING") return { to: "STARTING", reason: beginningOf(task, cluster) };
@@ -55,8 +51,8 @@ export async function bringUp(
 async function withTask(
   ctx: Ground,
   task: JobTask,
-  act: (open: OpenTask) => Promise<Outcome | undefined>,
-): Promise<Outcome | undefined> {
+  act: (open: OpenTask) => Promise<Result>,
+): Promise<Result> {
   const open = await openTask(ctx, task);
   if (typeof open !== "string") return act(open);
   return { to: "FAILED_CONTROLLER", reason: `this version cannot read its task: ${open}` };
@@ -83,11 +79,11 @@ async function endAttempt(
   task: JobTask,
   cluster: Cluster | undefined,
   signal: AbortSignal,
-): Promise<undefined> {
-  if (!(await leave(ctx, task, cluster, signal))) return;
+): Promise<Result> {
+  if (!(await leave(ctx, task, cluster, signal))) return undefined;
   await ctx.batch((tx) => setTask(tx, task.id, { clusterId: null, clusterJob: null }));
   tellPool(ctx, task);
-  void nudge(ctx, "managed_job", task.id);
+  return "again";
 }
 
 /** Whether it is too early to try again what has just failed; says until when. */
@@ -103,18 +99,14 @@ async function isPausing(ctx: Ground, task: JobTask): Promise<boolean> {
 }
 
 /** Begins an attempt, which is written down before anything of it is made, once it is the task's turn. */
-async function begin(
-  ctx: Context,
-  task: JobTask,
-  signal: AbortSignal,
-): Promise<Outcome | undefined> {
+async function begin(ctx: Context, task: JobTask, signal: AbortSignal): Promise<Result> {
   if (await isPausing(ctx, task)) return;
   if (task.poolId !== null) return queueUp(ctx, task);
   const now = ctx.now().getTime();
   const attempt = { ...attemptOf(task), begunAt: task.begunAt ?? now, launchingAt: now };
   if (!(await takePlaces(ctx, task, attempt))) return;
   const begun = { ...task, ...attempt };
-  return withTask(ctx, begun, (open) => makeCluster(ctx, begun, open, signal));
+  return withTask(ctx, begun, (open) => makeCluster(ctx, begun, attempt, open, signal));
 }
 
 /** The attempt that is written down already, or the next one; its cluster may be on its way. */
@@ -130,17 +122,20 @@ function attemptOf(task: JobTask) {
 async function makeCluster(
   ctx: Context,
   task: JobTask & { clusterId: string },
+  change: TaskChange,
   open: OpenTask,
   signal: AbortSignal,
-): Promise<Outcome | undefined> {
+): Promise<Result> {
   try {
-    await addClusterFor(ctx, task, task, open, signal);
+    const cluster = await addClusterFor(ctx, task, task, open, signal);
+    if (task.status === "PENDING")
+      return { to: "STARTING", reason: beginningOf(task, cluster), change };
   } catch (error) {
     await endLaunch(ctx, task);
     return unmade(ctx, task, error);
   }
   await tellWait(ctx, task, null);
-  void nudge(ctx, "managed_job", task.id);
+  return "again";
 }
 
 /** What becomes of a task that gets no cluster now. */
@@ -148,7 +143,7 @@ async function unmade(
   ctx: Context,
   task: JobTask & { clusterId: string },
   error: unknown,
-): Promise<Outcome | undefined> {
+): Promise<Result> {
   if (!(error instanceof AppError)) throw error;
   const { type, message } = error;
   if (type === "ConflictError") return rename(ctx, task);
@@ -160,10 +155,10 @@ async function unmade(
 }
 
 /** Somebody has a cluster of that name. */
-async function rename(ctx: Context, task: JobTask & { clusterId: string }): Promise<undefined> {
+async function rename(ctx: Context, task: JobTask & { clusterId: string }): Promise<Result> {
   const clusterName = freeNameOf(task, task.clusterId);
   await ctx.batch((tx) => setTask(tx, task.id, { clusterName }));
-  void nudge(ctx, "managed_job", task.id);
+  return "again";
 }
 
 async function awaitCluster(
@@ -171,7 +166,7 @@ async function awaitCluster(
   task: JobTask,
   cluster: Cluster,
   signal: AbortSignal,
-): Promise<Outcome | undefined> {
+): Promise<Result> {
   const { problem, everUp } = cluster;
   if (problem !== null && task.poolId === null && hopeless.includes(problem.type))
     return { to: "FAILED_PRECHECKS", reason: problem.message };
@@ -184,7 +179,7 @@ async function awaitCluster(
   const loss = leaseOf(ctx, task, cluster).loss ?? (await lossOf(ctx, cluster, signal));
   if (loss === undefined) return;
   await wantGone(ctx, cluster.id, loss);
-  void nudge(ctx, "managed_job", task.id);
+  return "again";
 }
 
 async function submit(
@@ -193,10 +188,10 @@ async function submit(
   cluster: Cluster,
   { task: given, blobId }: OpenTask,
   signal: AbortSignal,
-): Promise<Outcome | undefined> {
+): Promise<Result> {
   if (hasLease(task) && !(await ctx.jobLeases.begin(task, cluster, signal))) {
     await wantGone(ctx, cluster.id, "its lease has run out before it could be handed in");
-    return void nudge(ctx, "managed_job", task.id);
+    return "again";
   }
   const job = await submitManaged(
     ctx,

@@ -8,23 +8,29 @@ import { placesAfter } from "./places.ts";
 import { type JobTask, type Outcome, type TaskChange, taskKey } from "./schema.ts";
 import { freeNext, setTask } from "./store.ts";
 
-/** Moves a task, and tells of it; keeps its times and the counts of tasks. What it waited for is over. */
+/**
+ * Moves a task, and tells of it; keeps its times and the counts of tasks. What it waited for is over. Returns the task
+ * as it now is; undefined where it is not moved, as `move` says.
+ */
 export async function moveTask(
   ctx: Ground,
   task: JobTask,
   { to, reason, change = {} }: Outcome,
-): Promise<void> {
+): Promise<JobTask | undefined> {
   const now = ctx.now().getTime();
   const { user, workspace } = task.job;
+  const times = timesOf(task, to, now);
+  const changes = { reason, waitsFor: null, ...placesAfter(to), ...times, ...change };
   const of = { user_id: user.id, workspace };
   const isMoved = await move(ctx, managedJobMachine, task, to, reason, async (tx) => {
     await countTasks(tx, of, task.status, amountOf(task, -1));
     await countTasks(tx, of, to, amountOf(task, 1));
-    const times = timesOf(task, to, now);
-    await setTask(tx, task.id, { reason, waitsFor: null, ...placesAfter(to), ...times, ...change });
+    await setTask(tx, task.id, changes);
     if (managedJobMachine.isFinal(to) && task.job.execution === "serial") await freeNext(tx, task);
   });
-  if (isMoved) narrate(ctx, task.id, `${to}: ${reason}`);
+  if (!isMoved) return undefined;
+  narrate(ctx, task.id, `${to}: ${reason}`);
+  return { ...task, ...changes, status: to, statusChangedAt: now };
 }
 
 /** What a move says of how long a task ran, and when it began and ended. */

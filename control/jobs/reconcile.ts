@@ -1,6 +1,6 @@
 import { findCluster } from "../clusters/store.ts";
 import type { Context } from "../context.ts";
-import { type Aside, nudge, obsolete, type Reconciler, type Step } from "../reconciler.ts";
+import { type Aside, obsolete, type Reconciler, type Step } from "../reconciler.ts";
 import { leaveAhead } from "./ahead.ts";
 import { bringUp } from "./attempt.ts";
 import { tellCallback } from "./callbacks/tell.ts";
@@ -10,7 +10,7 @@ import { isItsTurn, nudgeOthers } from "./order.ts";
 import { findOutcome, leaseOf } from "./outcome.ts";
 import { freesPlace, listNext, wakeQueued } from "./places.ts";
 import { tellPool } from "./pool.ts";
-import { hasEnded, type JobTask, type Outcome, taskKey } from "./schema.ts";
+import { hasEnded, type JobTask, type Outcome, type Result, taskKey } from "./schema.ts";
 import { findTask, listUnsettled, setTask } from "./store.ts";
 
 /** Brings the tasks of managed jobs to their end, each by itself. */
@@ -53,40 +53,50 @@ async function takeUpLease(ctx: Context, { id, cluster_id }: Unsettled): Promise
 
 type Unsettled = Awaited<ReturnType<typeof listUnsettled>>[number];
 
-type Run = (ctx: Context, task: JobTask, signal: AbortSignal) => Promise<Outcome | undefined>;
+type Run = (ctx: Context, task: JobTask, signal: AbortSignal) => Promise<Result>;
 
 /** What is done next for a task, beside the passes. */
 type Next = Pick<Step<unknown>, "what" | "lane"> & { readonly run: Run };
 
+/** One step after the other, until there is nothing to do, or not yet. */
 async function reconcile(
   ctx: Context,
   id: string,
   _signal: AbortSignal,
   aside: Aside,
 ): Promise<void> {
-  const task = await findTask(ctx.db, id);
-  if (task === undefined || task.settledAt !== null) return;
-  if (!(await isItsTurn(ctx, task))) return;
+  for (let task = await findTask(ctx.db, id); task !== undefined; ) {
+    if (task.settledAt !== null || !(await isItsTurn(ctx, task))) return;
+    const result = await goOn(ctx, task, aside);
+    if (result === undefined) return;
+    const moved: JobTask | undefined =
+      result === "again" ? undefined : await follow(ctx, task, result);
+    task = moved ?? (await findTask(ctx.db, id));
+  }
+}
+
+async function goOn(ctx: Context, task: JobTask, aside: Aside): Promise<Result> {
   const { run, ...step } = nextOf(task);
-  const outcome = await aside({
+  const doing = aside({
     ...step,
     user: task.job.user.id,
-    isObsolete: async () => (await findTask(ctx.db, id))?.wanted !== task.wanted,
+    isObsolete: async () => (await findTask(ctx.db, task.id))?.wanted !== task.wanted,
     run: (limit) => run(ctx, task, limit),
-  }).catch((error: unknown) => {
-    if (error === obsolete) return obsolete;
+  });
+  return doing.catch((error: unknown) => {
+    if (error === obsolete) return "again";
     throw error;
   });
-  if (outcome !== undefined && outcome !== obsolete) {
-    const next = outcome as Outcome;
-    await moveTask(ctx, task, next);
-    tellCallback(ctx, task);
-    await nudgeOthers(ctx, task, next.to);
-    if (next.to === "CANCELLED") tellPool(ctx, task);
-    if (freesPlace(task, next.to)) await wakeQueued(ctx);
-  }
-  // What comes next begins at once.
-  if (outcome !== undefined) void nudge(ctx, "managed_job", id);
+}
+
+/** Moves a task, as a step has come out, and wakes those who wait for that. */
+async function follow(ctx: Context, task: JobTask, next: Outcome): Promise<JobTask | undefined> {
+  const moved = await moveTask(ctx, task, next);
+  tellCallback(ctx, task);
+  await nudgeOthers(ctx, task, next.to);
+  if (next.to === "CANCELLED") tellPool(ctx, task);
+  if (freesPlace(task, next.to)) await wakeQueued(ctx);
+  return moved;
 }
 
 function nextOf(task: JobTask): Next {

@@ -150,6 +150,9 @@ export interface Outcome {
   readonly change?: TaskChange;
 }
 
+/** What a step comes to: `again` where the next one can be taken at once, undefined where it cannot. */
+export type Result = Outcome | "again" | undefined;
+
 /** What may change of a task beside its status. */
 export type TaskChange = Partial<
   Omit<
