@@ -110,7 +110,7 @@ async function submit(ctx: Context, given: Input, yaml: string, call: Call): Pro
   if (poolId === null)
     for (const task of tasks) await refuseImpossible(ctx, task, call.workspace, call.signal);
   const name = given.name ?? document.name ?? tasks[0]?.name ?? "job";
-  const job: Omit<NewJob, "joined" | "places"> = {
+  const job: Omit<NewJob, "joined" | "rooms"> = {
     ...{
       requestId: submissionOf(given, call),
       name,
@@ -168,7 +168,7 @@ function partIn({ group }: TaskDocument, { name = "" }: Task) {
 
 async function write(
   ctx: Context,
-  job: Omit<NewJob, "joined" | "places">,
+  job: Omit<NewJob, "joined" | "rooms">,
   tasks: readonly NewTask[],
   given: Input,
   call: Call,
@@ -182,8 +182,8 @@ async function write(
     const joined = await membershipOf(tx, given, call);
     const isRefused = typeof joined === "string";
     if (isRefused && given.job_group_explicit) fail("ValueError", `it cannot join: ${joined}`);
-    const places = await placesFor(ctx, tx, job);
-    const whole = { ...job, places, joined: isRefused ? null : joined };
+    const rooms = await placesFor(ctx, tx, job);
+    const whole = { ...job, rooms, joined: isRefused ? null : joined };
     const ids = await addJobs(tx, ctx.seal, whole, tasks, newId);
     return { ids, remark: isRefused ? `It is a job by itself, as ${joined}\n` : "" };
   });

@@ -1,3 +1,4 @@
+import { setImmediate } from "node:timers/promises";
 import { settingName } from "../../common/config.ts";
 import type { Context } from "../context.ts";
 import type { Connection, Queries } from "../db/open.ts";
@@ -18,9 +19,9 @@ import {
   dequeued,
   type JobTask,
   type ManagedJob,
+  type Room,
   type TaskChange,
   taskKey,
-  type Waiting,
 } from "./schema.ts";
 import { setTask } from "./store.ts";
 
@@ -111,8 +112,21 @@ export async function endLaunch(ctx: Context, { id, launchingAt }: JobTask): Pro
   await wakeQueued(ctx);
 }
 
-/** Has the first tasks of each queue looked at for which there may be room. */
-export async function wakeQueued(ctx: Context): Promise<void> {
+const waking = new WeakMap<Context, Promise<void>>();
+
+/** Has the first tasks of each queue looked at for which there may be room: once for all who ask in a turn. */
+export function wakeQueued(ctx: Context): Promise<void> {
+  const known = waking.get(ctx);
+  if (known !== undefined) return known;
+  const done = setImmediate().then(() => {
+    waking.delete(ctx);
+    return wakeFirst(ctx);
+  });
+  waking.set(ctx, done);
+  return done;
+}
+
+async function wakeFirst(ctx: Context): Promise<void> {
   for (const queue of queues) {
     const first = await listFirst(ctx.db, queue, wokenAtOnce);
     const room = first.length === 0 ? 0 : Math.max(0, await roomIn[queue](ctx, ctx.db));
@@ -126,27 +140,25 @@ export async function listNext(db: Queries, most: number): Promise<string[]> {
 }
 
 /**
- * How many copies of a new job may begin at once, and what the others wait for: they are queued as they are written,
- * and nobody looks at them before it is their turn.
+ * How many copies of a new job may begin at once, by queue, and what the others wait for: they are queued as they are
+ * written, and nobody looks at them before it is their turn.
  */
 export async function placesFor(
   ctx: Ground,
   tx: Connection,
   job: Pick<ManagedJob, "priority">,
-): Promise<{ readonly room: number; readonly waiting: Waiting }> {
-  const most = Math.max(0, await roomIn.job(ctx, tx));
+): Promise<Room[]> {
   // It has no number yet, and gets the highest.
-  const place = {
-    queue: "job",
-    rank: rankOf(job),
-    jobId: Number.MAX_SAFE_INTEGER,
-    number: 0,
-  } as const;
-  const ahead = most === 0 ? 0 : await countAhead(tx, place, most);
-  const waiting = {
-    queuedFor: "job",
-    queuedRank: place.rank,
-    waitsFor: reasons.job(ctx.config),
-  } as const;
-  return { room: most - ahead, waiting };
+  const place = { rank: rankOf(job), jobId: Number.MAX_SAFE_INTEGER, number: 0 };
+  const rooms: Room[] = [];
+  for (const queue of queues) {
+    const most = Math.max(0, await roomIn[queue](ctx, tx));
+    const ahead = most === 0 ? 0 : await countAhead(tx, { queue, ...place }, most);
+    const waitsFor = reasons[queue](ctx.config);
+    rooms.push({
+      room: most - ahead,
+      waiting: { queuedFor: queue, queuedRank: place.rank, waitsFor },
+    });
+  }
+  return rooms;
 }

@@ -172,6 +172,12 @@ export type TaskChange = Partial<
 /** What a task is that waits behind others. */
 export type Waiting = Pick<JobTask, "queuedFor" | "queuedRank" | "waitsFor">;
 
+/** How many copies of a new job find room in a queue, and what the others are that do not. */
+export interface Room {
+  readonly room: number;
+  readonly waiting: Waiting;
+}
+
 /** It waits behind others no more. */
 export const dequeued: TaskChange = { queuedFor: null, queuedRank: null };
 

@@ -11,6 +11,7 @@ import {
   type JobDocument,
   type JobTask,
   type ManagedJob,
+  type Room,
   type Waiting,
   waitForWorker,
 } from "./schema.ts";
@@ -20,8 +21,7 @@ export interface NewJob extends Omit<ManagedJob, "id" | "rank"> {
   readonly requestId: string;
   readonly document: JobDocument;
   readonly reason: string;
-  /** How many copies may begin at once, and what the others wait for. */
-  readonly places: { readonly room: number; readonly waiting: Waiting };
+  readonly rooms: readonly Room[];
 }
 
 /** A task of it. */
@@ -94,7 +94,7 @@ function waitOf(
   if (job.execution === "serial" && number > 0) return {};
   if (poolId !== null)
     return { queuedAt: job.submittedAt, queuedRank: rankOf(job), waitsFor: waitForWorker(job) };
-  return job.rank < job.places.room ? {} : job.places.waiting;
+  return job.rooms.find(({ room }) => job.rank >= room)?.waiting ?? {};
 }
 
 const jobRow = ({ requestId, user, joined, ...job }: Copy) => ({

@@ -32,7 +32,7 @@ async function addThousand(
     ...{ workspace: "default", command: "outrigger jobs launch train.yaml" },
     ...{ priority: 0, submittedAt: Date.now(), reason: "submitted by a test" },
     document: { yaml: "run: python train.py\n", blobId: null },
-    places: { room: copies, waiting: { queuedFor: null, queuedRank: null, waitsFor: null } },
+    rooms: [],
   };
   const task = {
     ...{ name, resources: "H100:8", isPrimary: true, delayMs: 0 },

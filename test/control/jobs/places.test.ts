@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { AppError } from "../../../common/errors.ts";
 import { jobOperations as rows } from "../../../contract/operations/jobs.ts";
+import { wakeQueued } from "../../../control/jobs/places.ts";
 import { managedJobs } from "../../../control/jobs/reconcile.ts";
 import { jobBed } from "./bed.ts";
 
@@ -62,19 +63,38 @@ test("a place that is free again wakes nobody but the job whose turn it is", asy
   );
 });
 
-test("copies beyond the limit are queued as they are submitted, and nobody looks at them", async (t) => {
-  const bed = await jobBed(t, oneJob);
-  const held = bed.world.provider.holds("create");
+for (const [queue, options, waiting] of [
+  ["job", oneJob, forJob],
+  ["launch", oneLaunch, forLaunch],
+] as const)
+  test(`copies beyond the limit are queued as they are submitted, and nobody looks at them: ${queue}`, async (t) => {
+    const bed = await jobBed(t, options);
+    const held = bed.world.provider.holds("create");
+    const passes = bed.world.ctx.reconciling.get("managed_job") ?? assert.fail();
+    const woken = t.mock.method(passes, "nudge");
 
-  await bed.world.run(rows.launch, { task: "run: x", name: null, num_jobs: 3 });
+    await bed.world.run(rows.launch, { task: "run: x", name: null, num_jobs: 3 });
 
-  const queued = [await bed.task(2), await bed.task(3)];
-  assert.deepEqual(
-    queued.map(({ queuedFor, waitsFor }) => [queuedFor, waitsFor]),
-    Array(2).fill(["job", forJob]),
-  );
-  held();
-  await bed.untilTask(1, "RUNNING");
+    const queued = [await bed.task(2), await bed.task(3)];
+    assert.deepEqual(
+      queued.map(({ queuedFor, waitsFor }) => [queuedFor, waitsFor]),
+      Array(2).fill([queue, waiting]),
+    );
+    const ids = woken.mock.calls.map(({ arguments: [id] }) => id);
+    assert.ok(queued.every(({ id }) => !ids.includes(id)));
+    held();
+    await bed.untilTask(1, "RUNNING");
+    if (queue === "launch") await bed.untilTask(3, "RUNNING");
+  });
+
+test("those who make room at the same time have the queues looked at once", async (t) => {
+  const { world } = await jobBed(t);
+
+  const [first, second] = [wakeQueued(world.ctx), wakeQueued(world.ctx)];
+  await first;
+
+  assert.equal(first, second);
+  assert.notEqual(wakeQueued(world.ctx), first);
 });
 
 test("of the jobs that wait behind others only the first is looked at in each round", async (t) => {
