@@ -1,13 +1,17 @@
 import { fail } from "../common/errors.ts";
 import type { Machine } from "../common/machine.ts";
 import type { Connection } from "./db/open.ts";
-import { statement } from "./db/statement.ts";
+import { type Fields, statement } from "./db/statement.ts";
 import { addEvent } from "./events.ts";
 import type { Ground } from "./ground.ts";
 import { forTables, type Noun } from "./nouns.ts";
 
 /** What changes with a status, in the same transaction. */
-type Also = (tx: Connection) => Promise<void>;
+interface More {
+  /** Other columns of the row. */
+  readonly change?: Readonly<Record<string, unknown>>;
+  also?(tx: Connection): Promise<void>;
+}
 
 /**
  * Moves a row to another status, together with the event that tells of it: the only writer of
@@ -20,7 +24,7 @@ export async function move<S extends string>(
   row: { id: string; status: NoInfer<S>; wanted: string },
   to: NoInfer<S>,
   reason: string,
-  also?: Also,
+  { change, also }: More = {},
 ): Promise<boolean> {
   const { name: noun, allows } = machine;
   if (!allows(row.status, to))
@@ -28,7 +32,7 @@ export async function move<S extends string>(
   const event = { noun, id: row.id, from: row.status, to, reason, at: ctx.now() };
   const moved = await ctx.batch(async (tx) => {
     const { id, from, at } = event;
-    const move = { to, at: at.getTime(), id, from, wanted: row.wanted };
+    const move = { ...(change as Fields), to, at: at.getTime(), id, from, wanted: row.wanted };
     const [changed] = await setStatusOf[noun](tx, move);
     if (changed === undefined) return false;
     await addEvent(tx, { ...event, actor: changed.wanted_by });
@@ -40,7 +44,7 @@ export async function move<S extends string>(
   return moved;
 }
 
-type Move = {
+type Move = Fields & {
   readonly to: string;
   readonly at: number;
   readonly id: string;
@@ -50,10 +54,10 @@ type Move = {
 
 /** Moves a row; on whose behalf it moved, and nothing where it did not. */
 const setStatusOf = forTables((table) =>
-  statement((tx: Connection, { to, at, id, from, wanted }: Move) =>
+  statement((tx: Connection, { to, at, id, from, wanted, ...change }: Move) =>
     tx
       .updateTable(table)
-      .set({ status: to as never, status_changed_at: at })
+      .set({ ...change, status: to as never, status_changed_at: at })
       .where("id", "=", id)
       .where("status", "=", from as never)
       .where("wanted", "=", wanted as never)

@@ -16,6 +16,7 @@ import { hasHooks, tellHooks } from "./hooks/told.ts";
 import { adopt, adoptLifecycles, endAll, endOfNodes } from "./lifecycles/adopt.ts";
 import { leave, leaveWithout } from "./lifecycles/leave.ts";
 import { begin, fetchLogs, rouse, skipHooks, tellHead } from "./lifecycles/prepare.ts";
+import type { StoredLifecycle } from "./lifecycles/schema.ts";
 import { listOpen } from "./lifecycles/store.ts";
 import { noteGone } from "./lifecycles/wanted.ts";
 import {
@@ -30,7 +31,7 @@ import {
 } from "./planning.ts";
 import { narrate, remark } from "./provision-log.ts";
 import { agentAutostop, type Cluster, settingsOf } from "./schema.ts";
-import { getCluster, setUp } from "./store.ts";
+import { getCluster, upWith } from "./store.ts";
 import { beginUsage, endUsage } from "./usage-store.ts";
 import { wantCluster } from "./want.ts";
 
@@ -38,6 +39,8 @@ import { wantCluster } from "./want.ts";
 export interface Pass {
   readonly ctx: Context;
   readonly cluster: Cluster;
+  /** The lifecycles that are under way. */
+  readonly open: readonly StoredLifecycle[];
   readonly nodes: readonly Observed[];
   readonly answers: Answers;
   /** Whether there is another look at an agent that goes away meanwhile. */
@@ -70,7 +73,8 @@ const handlers: { readonly [Name in Action["do"]]: Handler<Name> } = {
   tellHead: ({ ctx, cluster, signal }) => tellHead(ctx, cluster, signal),
   begin: ({ ctx, cluster, answers, signal }) =>
     begin(ctx, cluster, (told) => noteLifecycle(answers, 0, told), signal),
-  fetchLogs: ({ ctx, cluster, looksAgain, signal }) => fetchLogs(ctx, cluster, looksAgain, signal),
+  fetchLogs: ({ ctx, cluster, open, looksAgain, signal }) =>
+    fetchLogs(ctx, cluster, open, looksAgain, signal),
   leave: ({ ctx, cluster }) => leave(ctx, cluster),
   leaveWithout: ({ ctx, cluster }, { why }) => leaveWithout(ctx, cluster, why),
   stop,
@@ -189,12 +193,13 @@ async function moveCluster(
   const idle = isTold ? await tellAutostop(ctx, now, signal) : undefined;
   const at = ctx.now().getTime();
   const isOff = to === "STOPPED" || to === "GONE";
-  const moved = await move(ctx, clusterMachine, cluster, to, reason, async (tx) => {
-    const addresses = nodes.map(({ address }) => address);
-    if (to === "UP") await setUp(tx, cluster.id, addresses);
-    if (to === "UP") await beginUsage(tx, cluster.id, at);
-    if (isOff) await endUsage(tx, cluster.id, at);
-    if (isOff) await endAll(ctx, tx, { ...cluster, status: to }, await listOpen(tx, cluster.id));
+  const moved = await move(ctx, clusterMachine, cluster, to, reason, {
+    ...(to === "UP" && { change: upWith(nodes.map(({ address }) => address)) }),
+    also: async (tx) => {
+      if (to === "UP") await beginUsage(tx, cluster.id, at);
+      if (isOff) await endUsage(tx, cluster.id, at);
+      if (isOff) await endAll(ctx, tx, { ...cluster, status: to }, await listOpen(tx, cluster.id));
+    },
   });
   if (!moved) return undefined;
   if (isOff) ctx.agents.forget(cluster.id);
@@ -259,7 +264,7 @@ async function takeBack(
   // A notice that it had met stays open.
   const isOver = isOurs && told.endedAt !== null;
   const status = isOver ? "CANCELLED" : told.status;
-  await adopt(ctx, { ...told, clusterId: cluster.id, rank: 0, status });
+  await adopt(ctx, cluster, { ...told, rank: 0, status });
 }
 
 async function stop(

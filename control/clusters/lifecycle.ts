@@ -142,8 +142,10 @@ async function purge(ctx: Ground, id: string, error: unknown): Promise<void> {
   const why = error instanceof AppError ? error.message : "an error of ours";
   const at = ctx.now().getTime();
   const reason = `purged; nodes may remain: ${why}`;
-  await move(ctx, clusterMachine, cluster, "GONE", reason, async (tx) => {
-    await endUsage(tx, id, at);
-    await endAll(ctx, tx, { ...cluster, status: "GONE" }, await listOpen(tx, id));
+  await move(ctx, clusterMachine, cluster, "GONE", reason, {
+    async also(tx) {
+      await endUsage(tx, id, at);
+      await endAll(ctx, tx, { ...cluster, status: "GONE" }, await listOpen(tx, id));
+    },
   });
 }

@@ -10,7 +10,6 @@ import { claimsOf } from "../volumes/place.ts";
 import { type Policy, policyOf } from "../workspaces/schema.ts";
 import { loginOf } from "./files/contained.ts";
 import { launchedHooks, noneKept } from "./hooks/kept.ts";
-import { setHooks } from "./hooks/store.ts";
 import type { Asked, Cluster } from "./schema.ts";
 import { addCluster } from "./store.ts";
 
@@ -59,9 +58,8 @@ export async function addNewCluster(
     ...(claims.length > 0 && { claims }),
   };
   const isAdded = await ctx.batch(async (tx) => {
-    const isFirst = await addCluster(tx, { ...cluster, machine });
+    const isFirst = await addCluster(tx, { ...cluster, machine }, hooks);
     if (isFirst) await admit(tx);
-    if (isFirst && hooks !== undefined) await setHooks(tx, cluster.id, hooks);
     return isFirst;
   });
   if (isAdded) void nudge(ctx, "cluster", cluster.id);

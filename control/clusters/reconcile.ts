@@ -105,7 +105,7 @@ function refuseUnsettled({ name }: Cluster): never {
   );
 }
 
-type Looking = Omit<Pass, "nodes">;
+type Looking = Omit<Pass, "nodes" | "open">;
 
 /** One round; settled when there was nothing to do, or not yet. */
 async function goOn(
@@ -122,7 +122,7 @@ async function goOn(
     run: (limit) => observe({ ...pass, signal: limit }, open),
   });
   const steps = plans[cluster.wanted](cluster, nodes, open, ctx.steadyNow());
-  const run = (limit: AbortSignal) => actAll({ ...pass, nodes, signal: limit }, steps);
+  const run = (limit: AbortSignal) => actAll({ ...pass, open, nodes, signal: limit }, steps);
   const names = steps.flat().map((action) => action.do);
   const outcome = names.every(isQuick)
     ? await run(signal)

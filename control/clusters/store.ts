@@ -5,6 +5,7 @@ import { completed, flag, json, named, rowsOf, user } from "../db/rows.ts";
 import { statement } from "../db/statement.ts";
 import type { Machine } from "../providers/provider.ts";
 import type { Failure } from "../requests/schema.ts";
+import type { StoredHooks } from "./hooks/store.ts";
 import type { AutostopSetting, Cluster, Placement } from "./schema.ts";
 
 /** What every reader needs; the hooks may be large, and few do. */
@@ -24,8 +25,15 @@ export const clusters = rowsOf<Cluster>()(
 );
 
 /** Writes a new cluster; false when a live one has the name. */
-export const addCluster = (db: Connection, cluster: Cluster): Promise<boolean> =>
-  clusters.add(db, cluster, { wanted_by: cluster.madeFor === null ? cluster.user.name : null });
+export const addCluster = (
+  db: Connection,
+  cluster: Cluster,
+  hooks?: StoredHooks,
+): Promise<boolean> =>
+  clusters.add(db, cluster, {
+    wanted_by: cluster.madeFor === null ? cluster.user.name : null,
+    ...(hooks && { hooks: hooks.sealed, hooks_version: hooks.version }),
+  });
 
 /** The cluster with this id, also one that is gone. */
 export const findCluster = (db: Queries, id: string): Promise<Cluster | undefined> =>
@@ -85,9 +93,9 @@ export const setProblem = (
   problem: Failure | null,
 ): Promise<void> => clusters.change(db, { id, wanted }, { problem });
 
-/** Marks that a cluster is up, and where its nodes are reached. */
-export const setUp = (db: Connection, id: string, addresses: string[]): Promise<void> =>
-  clusters.change(db, { id }, { everUp: true, placement: null, addresses });
+/** What says that a cluster is up, and where its nodes are reached, as columns of its row. */
+export const upWith = (addresses: string[]) =>
+  clusters.toColumns({ everUp: true, placement: null, addresses });
 
 /** Keeps what is left to try for a cluster. The caller must hold the row. */
 export const setPlacement = (db: Connection, id: string, placement: Placement): Promise<void> =>

@@ -165,6 +165,7 @@ export const rowsOf =
 
     return {
       columns,
+      toColumns,
       toItem,
       toRow,
       /** Writes a new row; false where one has its key. */

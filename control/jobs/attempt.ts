@@ -128,8 +128,8 @@ async function makeCluster(
 ): Promise<Result> {
   try {
     const cluster = await addClusterFor(ctx, task, task, open, signal);
-    if (task.status === "PENDING")
-      return { to: "STARTING", reason: beginningOf(task, cluster), change };
+    const reason = beginningOf(task, cluster);
+    if (task.status === "PENDING") return { to: "STARTING", reason, change, isWoken: true };
   } catch (error) {
     await endLaunch(ctx, task);
     return unmade(ctx, task, error);

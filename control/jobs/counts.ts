@@ -22,6 +22,18 @@ export const amountOf = ({ number }: { readonly number: number }, by: 1 | -1): A
   jobs: number === 0 ? by : 0,
 });
 
+/** Notes that a task has another status. */
+export async function moveCount(
+  db: Connection,
+  { user_id, workspace }: Of,
+  from: ManagedJobStatus,
+  to: ManagedJobStatus,
+  { tasks, jobs }: Amount,
+): Promise<void> {
+  const fewer = { user: user_id, of: workspace, from, less: -tasks, lessJobs: -jobs };
+  await addBoth(db, { ...fewer, user_id, workspace, status: to, tasks, jobs });
+}
+
 /** Notes that there are more or fewer tasks of a status. */
 export async function countTasks(
   db: Connection,
@@ -32,17 +44,32 @@ export async function countTasks(
   await add(db, { user_id, workspace, status, tasks, jobs });
 }
 
-const add = statement((db: Connection, row: Of & Amount & { readonly status: ManagedJobStatus }) =>
+type Row = Of & Amount & { readonly status: ManagedJobStatus };
+
+const add = statement((db: Connection, row: Row) => addRows(db, [row]));
+
+type Both = Row & {
+  readonly user: string;
+  readonly of: string;
+  readonly from: ManagedJobStatus;
+  readonly less: number;
+  readonly lessJobs: number;
+};
+
+const addBoth = statement((db: Connection, { user, of, from, less, lessJobs, ...row }: Both) =>
+  addRows(db, [{ user_id: user, workspace: of, status: from, tasks: less, jobs: lessJobs }, row]),
+);
+
+const addRows = (db: Connection, rows: readonly Row[]) =>
   db
     .insertInto("job_task_counts")
-    .values(row)
+    .values(rows)
     .onConflict((conflict) =>
       conflict.columns(["user_id", "workspace", "status"]).doUpdateSet(({ eb, ref }) => ({
         tasks: eb("job_task_counts.tasks", "+", ref("excluded.tasks")),
         jobs: eb("job_task_counts.jobs", "+", ref("excluded.jobs")),
       })),
-    ),
-);
+    );
 
 /** How many jobs there are, and how many tasks of each status. */
 export interface Counts {

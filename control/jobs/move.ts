@@ -2,11 +2,11 @@ import { managedJobMachine } from "../../contract/statuses.ts";
 import { addEvent } from "../events.ts";
 import type { Ground } from "../ground.ts";
 import { move } from "../move.ts";
-import { amountOf, countTasks } from "./counts.ts";
+import { amountOf, moveCount } from "./counts.ts";
 import { narrate } from "./narration.ts";
 import { placesAfter } from "./places.ts";
 import { type JobTask, type Outcome, type TaskChange, taskKey } from "./schema.ts";
-import { freeNext, setTask } from "./store.ts";
+import { freeNext, setTask, toColumns } from "./store.ts";
 
 /**
  * Moves a task, and tells of it; keeps its times and the counts of tasks. What it waited for is over. Returns the task
@@ -22,11 +22,13 @@ export async function moveTask(
   const times = timesOf(task, to, now);
   const changes = { reason, waitsFor: null, ...placesAfter(to), ...times, ...change };
   const of = { user_id: user.id, workspace };
-  const isMoved = await move(ctx, managedJobMachine, task, to, reason, async (tx) => {
-    await countTasks(tx, of, task.status, amountOf(task, -1));
-    await countTasks(tx, of, to, amountOf(task, 1));
-    await setTask(tx, task.id, changes);
-    if (managedJobMachine.isFinal(to) && task.job.execution === "serial") await freeNext(tx, task);
+  const isLast = managedJobMachine.isFinal(to) && task.job.execution === "serial";
+  const isMoved = await move(ctx, managedJobMachine, task, to, reason, {
+    change: toColumns(changes),
+    async also(tx) {
+      await moveCount(tx, of, task.status, to, amountOf(task, 1));
+      if (isLast) await freeNext(tx, task);
+    },
   });
   if (!isMoved) return undefined;
   narrate(ctx, task.id, `${to}: ${reason}`);

@@ -71,6 +71,7 @@ async function reconcile(
     if (result === undefined) return;
     const moved: JobTask | undefined =
       result === "again" ? undefined : await follow(ctx, task, result);
+    if (moved !== undefined && result !== "again" && result.isWoken) return;
     task = moved ?? (await findTask(ctx.db, id));
   }
 }

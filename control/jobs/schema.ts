@@ -148,6 +148,8 @@ export interface Outcome {
   readonly to: ManagedJobStatus;
   readonly reason: string;
   readonly change?: TaskChange;
+  /** What comes next is not before something else wakes the task. */
+  readonly isWoken?: boolean;
 }
 
 /** What a step comes to: `again` where the next one can be taken at once, undefined where it cannot. */

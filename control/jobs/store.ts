@@ -21,6 +21,9 @@ const tasks = rowsOf<Omit<JobTask, "job">>()(
   { isPrimary: flag, share: json },
 );
 
+/** What changes of a task, as columns of its row. */
+export const toColumns = (change: TaskChange) => tasks.toColumns(change);
+
 /** The task with this id. */
 export async function findTask(db: Queries, id: string): Promise<JobTask | undefined> {
   const [row] = await selectById(db, { id });

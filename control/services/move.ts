@@ -21,9 +21,9 @@ export async function moveService(
     if (now.status === to) return noteReason(ctx, now, reason);
     const next = serviceMachine.allows(now.status, to) ? to : "REPLICA_INIT";
     const readyAt = next === "READY" ? ctx.now().getTime() : null;
-    const isMoved = await move(ctx, serviceMachine, now, next, reason, (tx) =>
-      setService(tx, now.id, { reason, readyAt }),
-    );
+    const isMoved = await move(ctx, serviceMachine, now, next, reason, {
+      also: (tx) => setService(tx, now.id, { reason, readyAt }),
+    });
     if (isMoved) narrate(ctx, now.id, `${next}: ${reason}`);
   }
 }

@@ -64,9 +64,9 @@ test("what changes along with a status fails along with it", async (t) => {
   const cluster = aCluster({ status: "STOPPED", wanted: "STOPPED" });
   await addCluster(writable(ctx), cluster);
 
-  const moving = move(ctx, clusterMachine, cluster, "INIT", "start", () =>
-    Promise.reject(new Error("boom")),
-  );
+  const moving = move(ctx, clusterMachine, cluster, "INIT", "start", {
+    also: () => Promise.reject(new Error("boom")),
+  });
 
   await assert.rejects(moving, /boom/);
   assert.equal((await findCluster(ctx.db, cluster.id))?.status, "STOPPED");

@@ -14,6 +14,9 @@ import { merged, newsOf, without } from "./news.ts";
 import type { StoredLifecycle } from "./schema.ts";
 import { dropLifecycle, findLifecycle, listLifecycles, listOpen, putLifecycle } from "./store.ts";
 
+/** The cluster of lifecycles. */
+type Of = Pick<Cluster, "id" | "nodes">;
+
 /** Of a node's lifecycles only the newest can have changed. */
 const lookedAt = 20;
 
@@ -35,10 +38,11 @@ export async function adoptLifecycles(
 /** The same for what a node has told already. */
 export async function adoptTold(
   ctx: Context,
-  { id }: Cluster,
+  cluster: Of,
   rank: number,
   told: readonly Lifecycle[],
 ): Promise<boolean> {
+  const { id } = cluster;
   const known = (await listLifecycles(ctx.db, id)).filter((one) => one.rank === rank);
   const at = ctx.steadyNow();
   const isKnown = (one: Lifecycle) => {
@@ -47,52 +51,48 @@ export async function adoptTold(
   };
   let isNew = false;
   for (const one of told.slice(0, lookedAt).toReversed())
-    if (!isKnown(one)) isNew = (await adopt(ctx, { clusterId: id, rank, ...one })) || isNew;
+    if (!isKnown(one)) isNew = (await adopt(ctx, cluster, { rank, ...one })) || isNew;
   return (await endUntold(ctx, { id, rank, known }, told)) || isNew;
 }
 
 /** A lifecycle as a node of a cluster tells it. */
-type Told = Lifecycle & Pick<StoredLifecycle, "clusterId" | "rank">;
+type Told = Lifecycle & Pick<StoredLifecycle, "rank">;
 
 /** Writes down what a node tells of one lifecycle; false when nothing was new. */
-export async function adopt(ctx: Ground, told: Told): Promise<boolean> {
-  if (await adoptIdleStop(ctx, told)) return true;
-  const isNew = await ctx.batch((tx) => record(ctx, tx, told));
-  ctx.changes.notify(clusterKey(told.clusterId));
+export async function adopt(ctx: Ground, of: Of, told: Told): Promise<boolean> {
+  if (await adoptIdleStop(ctx, of, told)) return true;
+  const isNew = await ctx.batch((tx) => record(ctx, tx, of, told));
+  ctx.changes.notify(clusterKey(of.id));
   return isNew;
 }
 
 /** The idle timer of a cluster that is up has run out: what was set for that case is wanted. */
-async function adoptIdleStop(ctx: Ground, told: Told): Promise<boolean> {
-  const { clusterId, rank } = told;
+async function adoptIdleStop(ctx: Ground, of: Of, told: Told): Promise<boolean> {
+  const { rank } = told;
+  const clusterId = of.id;
   if (rank !== 0 || told.cause !== "idle" || told.endedAt !== null) return false;
   const cluster = await getCluster(ctx.db, clusterId);
   const isUp = cluster.status === "UP" && cluster.wanted === "UP";
   if (!isUp || cluster.autostop === null) return false;
-  if ((await findLifecycle(ctx.db, told)) !== undefined) return false;
+  if ((await findLifecycle(ctx.db, { ...told, clusterId })) !== undefined) return false;
   const wanted = told.events.includes("down") ? "GONE" : "STOPPED";
-  const isMoved = await move(
-    ctx,
-    clusterMachine,
-    cluster,
-    "AUTOSTOPPING",
-    told.because,
-    async (tx) => {
+  const isMoved = await move(ctx, clusterMachine, cluster, "AUTOSTOPPING", told.because, {
+    async also(tx) {
       await wantCluster(tx, clusterId, { wanted, because: told.because });
-      await record(ctx, tx, told);
+      await record(ctx, tx, of, told);
     },
-  );
+  });
   ctx.changes.notify(clusterKey(clusterId));
   return isMoved;
 }
 
 /** The same within a transaction: the row, and an event for each line that is new. */
-async function record(ctx: Ground, tx: Connection, told: Told): Promise<boolean> {
-  const before = await findLifecycle(tx, told);
-  const now = merged(told.clusterId, told.rank, before, told, ctx.steadyNow());
+async function record(ctx: Ground, tx: Connection, of: Of, told: Told): Promise<boolean> {
+  const before = await findLifecycle(tx, { ...told, clusterId: of.id });
+  const now = merged(of.id, told.rank, before, told, ctx.steadyNow());
   if (isDeepStrictEqual(before, now)) return false;
   if (before === undefined && now.endedAt === null) await dropJoined(tx, now);
-  await write(ctx, tx, await getCluster(tx, told.clusterId), before, now);
+  await write(ctx, tx, of, before, now);
   return true;
 }
 
@@ -106,7 +106,7 @@ async function dropJoined(tx: Connection, now: StoredLifecycle): Promise<void> {
 export async function write(
   ctx: Ground,
   tx: Connection,
-  { id, nodes }: Pick<Cluster, "id" | "nodes">,
+  { id, nodes }: Of,
   before: StoredLifecycle | undefined,
   now: StoredLifecycle,
   losses: readonly string[] = [],
@@ -150,7 +150,7 @@ async function endUntold(
 export async function endAll(
   ctx: Ground,
   tx: Connection,
-  cluster: Cluster,
+  cluster: Of & Pick<Cluster, "status" | "wanted">,
   lifecycles: readonly StoredLifecycle[],
 ): Promise<void> {
   const { status, wanted } = cluster;

@@ -42,7 +42,7 @@ export const begin = (
     const { wantedBecause: because, skipHooks } = cluster;
     const order = { id, cause, because, event: eventOf(cluster), skipHooks };
     const told = await ctx.agent(cluster, 0).call(api.beginLifecycle, order, { signal });
-    await adopt(ctx, { ...told, clusterId: cluster.id, rank: 0 });
+    await adopt(ctx, cluster, { ...told, rank: 0 });
     heard(told);
     if (skipHooks) await noteSkip(ctx, cluster.id, 0);
   });
@@ -74,10 +74,10 @@ export async function skipHooks(
 export async function fetchLogs(
   ctx: Context,
   cluster: Cluster,
+  known: readonly StoredLifecycle[],
   looksAgain: boolean,
   signal: AbortSignal,
 ): Promise<typeof lost | undefined> {
-  const known = await listOpen(ctx.db, cluster.id);
   const isAsked = known.length === 0 || known.some(mayHaveLogs);
   if (isAsked) await adoptLifecycles(ctx, cluster, 0, signal).catch(() => signal.throwIfAborted());
   const limit = AbortSignal.any([signal, AbortSignal.timeout(fetchLogsMs)]);

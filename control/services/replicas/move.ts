@@ -22,10 +22,12 @@ export async function moveReplica(
   const now = ctx.now().getTime();
   const endedAt = lasting.includes(to) ? null : (replica.endedAt ?? now);
   const isFirst = to === "READY" && replica.readyAt === null;
-  const isMoved = await move(ctx, replicaMachine, replica, to, reason, async (tx) => {
-    const ready = isFirst && { readyAt: now };
-    await setReplica(tx, replica.id, { reason, endedAt, ...ready, ...change });
-    if (isFirst) await noteReady(tx, replica, now);
+  const isMoved = await move(ctx, replicaMachine, replica, to, reason, {
+    async also(tx) {
+      const ready = isFirst && { readyAt: now };
+      await setReplica(tx, replica.id, { reason, endedAt, ...ready, ...change });
+      if (isFirst) await noteReady(tx, replica, now);
+    },
   });
   if (!isMoved) return;
   const { member } = wordsOf(await getService(ctx.db, replica.serviceId));

@@ -192,7 +192,15 @@ for (const name of ["revive", "replace"] as const)
     const { signal } = new AbortController();
 
     await act(
-      { ctx: world.ctx, cluster, nodes: [], answers: new Map(), looksAgain: true, signal },
+      {
+        ctx: world.ctx,
+        cluster,
+        open: [],
+        nodes: [],
+        answers: new Map(),
+        looksAgain: true,
+        signal,
+      },
       { do: name, rank: 0 },
     );
 
@@ -218,7 +226,15 @@ for (const name of ["revive", "replace"] as const)
 
     hurry(t);
     await act(
-      { ctx: world.ctx, cluster, nodes: [], answers: new Map(), looksAgain: true, signal },
+      {
+        ctx: world.ctx,
+        cluster,
+        open: [],
+        nodes: [],
+        answers: new Map(),
+        looksAgain: true,
+        signal,
+      },
       { do: name, rank: 0 },
     );
 
@@ -232,7 +248,7 @@ test("an agent that has started by itself meanwhile is not brought back", async 
   const { signal } = new AbortController();
 
   await act(
-    { ctx: world.ctx, cluster, nodes: [], answers: new Map(), looksAgain: true, signal },
+    { ctx: world.ctx, cluster, open: [], nodes: [], answers: new Map(), looksAgain: true, signal },
     { do: "revive", rank: 0 },
   );
 
