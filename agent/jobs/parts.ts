@@ -28,6 +28,7 @@ import {
   type PartRow,
   type Wanted,
 } from "./part-store.ts";
+import { endSidecar } from "./sidecar.ts";
 import { findJob } from "./store.ts";
 
 /** What its background processes have after TERM when the script itself is done. */
@@ -64,7 +65,13 @@ const lostSpec: PartFacts = { reason: "the journal does not have its script" };
 /** One move onwards. What is written before a script starts is what a restart goes on from. */
 async function step(agent: Agent, part: PartRow, spec: PartSpec, bootId: string): Promise<void> {
   const { jobId, rank, status, wanted } = part;
-  if (wanted === "end") return endPart(agent, part, { exitCode: killedCode }, part.graceMs);
+  if (wanted === "end") {
+    const sidecar = findSidecar(agent.journal, jobId);
+    // Either has half of the time.
+    const graceMs = sidecar === undefined ? part.graceMs : part.graceMs / 2;
+    if (sidecar) await endSidecar(sidecar, treeOf(agent, jobId), graceMs, agent.stopping);
+    return endPart(agent, part, { exitCode: killedCode }, graceMs);
+  }
   const unmounted =
     status === "WAITING"
       ? ((await untilMounted(agent)) ?? (await untilExported(agent)))

@@ -1,7 +1,26 @@
+import { endFoundBy } from "../../common/end-processes.ts";
+import { findBearers, findTree, type Tree } from "../../common/process-tree.ts";
 import { envOf, product } from "../../common/product.ts";
 import { programArgs } from "../../common/programs.ts";
 import type { JobSidecar } from "../../contract/agent-shapes.ts";
 import { setAside } from "../aside.ts";
+
+/**
+ * Ends the sidecar of a job, which answers what is under way, and only then asks what it wraps to end. One that takes
+ * longer is killed.
+ */
+export async function endSidecar(
+  { key }: JobSidecar,
+  tree: Tree,
+  graceMs: number,
+  signal: AbortSignal,
+): Promise<void> {
+  const look = () => {
+    const withKey = new Set(findBearers(`${keyName}=${key}`).map(({ pid }) => pid));
+    return findTree(tree).filter(({ pid }) => withKey.has(pid));
+  };
+  await endFoundBy(look, graceMs, signal);
+}
 
 type Env = Readonly<Record<string, string>>;
 

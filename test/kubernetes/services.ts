@@ -1,18 +1,21 @@
 import assert from "node:assert/strict";
+import { execFile } from "node:child_process";
 import { join } from "node:path";
-import { test } from "node:test";
+import { type TestContext, test } from "node:test";
+import { promisify } from "node:util";
 import { aService, clientOf, serviceOf, unharmed } from "../e2e/service.ts";
 import { until } from "../helpers/agent.ts";
 import { whyNoLab } from "../helpers/kubernetes.ts";
-import { outFolder, startKubeControl } from "./lab.ts";
+import { evict, outFolder, startKubeControl } from "./lab.ts";
 
 const fixtures = join(import.meta.dirname, "../fixtures");
 
-test("replicas in pods are updated behind their sidecars without a lost request", {
+test("replicas in pods are updated, and replaced when evicted, without a lost request", {
   skip: whyNoLab(),
   timeout: 240_000,
 }, async (t) => {
-  const { control, kubectl } = await startKubeControl(t);
+  const lab = await startKubeControl(t);
+  const { control, kubectl } = lab;
   const { kubernetes } = outFolder(t, { "/fixtures": fixtures });
   const service = serviceOf(control, "chat");
   const version = (number: number) =>
@@ -36,9 +39,33 @@ test("replicas in pods are updated behind their sidecars without a lost request"
   });
   assert.deepEqual([answered[0]?.model, answered.at(-1)?.model], ["v1", "v2"]);
 
+  await routeToPods(t);
+  await service.until(({ replica_info: all }) =>
+    all.every(({ endpoint }) => endpoint?.includes("//10.244.") === true),
+  );
+  const pods = "--output=jsonpath={.items[*].metadata.name}";
+  const [evicted = "", kept] = (await kubectl("get", "pods", pods)).split(" ");
+  await unharmed(client, "mixed", async () => {
+    await evict(lab, evicted);
+    await until(async () => {
+      const now = (await kubectl("get", "pods", pods)).split(" ");
+      return (now.length === 2 && !now.includes(evicted)) || undefined;
+    });
+    await service.untilReady(2, 2);
+  });
+  assert.ok((await kubectl("get", "pods", pods)).split(" ").includes(kept ?? ""));
+
   await service.down();
   await until(async () => {
     const left = "--selector=outrigger/control";
     return (await kubectl("get", "pods,services", left, "--output=name")) === "" || undefined;
   });
 });
+
+/** Lets control reach pods at their own addresses, as it does where it runs beside them. */
+async function routeToPods(t: TestContext): Promise<void> {
+  const route = ["10.244.0.0/24", "via", "203.0.113.2"];
+  const ip = promisify(execFile);
+  await ip("ip", ["route", "replace", ...route]);
+  t.after(() => ip("ip", ["route", "del", ...route]));
+}

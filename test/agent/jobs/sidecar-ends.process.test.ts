@@ -1,10 +1,11 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
-import { existsSync } from "node:fs";
+import { existsSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import { startAgent, until } from "../../helpers/agent.ts";
+import { openModelClient } from "../../helpers/model-client.ts";
 import { aSidecar, leftOf, listBehind, serve, submitBehind } from "./sidecars.ts";
 
 const agent = await startAgent({ after }, { cpus: 8 });
@@ -29,6 +30,27 @@ test("cancelling ends a server and its sidecar, and lets a server that heeds TER
   assert.deepEqual(leftOf(agent, job.id), []);
   assert.equal(await job.statusOf(key), 0);
   assert.match(await agent.log(job.id), /^got SIGTERM$/m);
+});
+
+test("cancelling lets a sidecar answer what is under way before its server is told to end", async (t) => {
+  const server = join(import.meta.dirname, "../../fixtures/model-server.mjs");
+  const job = await submitBehind(agent, await aSidecar(key), `${process.execPath} ${server}; echo`);
+  await until(async () => (await job.statusOf(key, "/health")) === 200 || undefined);
+  const client = openModelClient(`http://127.0.0.1:${job.sidecar.listen.port}`, key);
+  t.after(() => client.close());
+  const gate = join(agent.home, "gate");
+  const tokens = client.tokens(gate);
+  await tokens.next();
+  const cancelled = agent.call("cancelJob", { id: job.id, graceMs: 120_000 });
+  await until(async () => (await job.statusOf(key, "/health")) === 0 || undefined);
+
+  writeFileSync(gate, "");
+
+  let rest = 0;
+  for await (const _ of tokens) rest += 1;
+  assert.equal(rest, 3);
+  await cancelled;
+  assert.deepEqual(leftOf(agent, job.id), []);
 });
 
 test("a server that ignores TERM is killed with its sidecar", async () => {
