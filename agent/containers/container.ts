@@ -146,14 +146,17 @@ async function wordsOf(
   { clusterId, image, runOptions }: ContainerSettings,
 ): Promise<Words> {
   const { uid, gid, home } = userOf(agent);
-  const isForeign = uid !== 0 && engine.name === "docker" && !(await isRootless(engine));
+  const isUsersDocker = uid !== 0 && engine.name === "docker";
+  const isOwn = isUsersDocker && (await isRootless(engine));
   const mark = `${product.word.toUpperCase()}_CONTAINER_FOLDER=${home}/.${product.word}/`;
   const first = firstProcess(agent.config.onTerm === "preemption");
   const options = [
-    ...["--network", "host", "--ipc", "host", "--pull", "never", ...first.options],
+    ...["--network", "host", "--pull", "never", ...first.options],
+    // A docker of the user's own may share no more.
+    ...(isOwn ? ["-v", "/dev/shm:/dev/shm"] : ["--ipc", "host"]),
     ...["--label", `${product.word}.cluster=${clusterId}`, "-e", `HOME=${home}`, "-e", mark],
     ...(await bindsOf(agent)).flatMap((bind) => ["-v", bind]),
-    ...(isForeign ? ["--user", `${uid}:${gid}`] : []),
+    ...(isUsersDocker && !isOwn ? ["--user", `${uid}:${gid}`] : []),
     ...gpuWords(engine, existsSync),
     ...agent.config.containerOptions,
     ...runOptions,
