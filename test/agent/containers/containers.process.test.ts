@@ -6,6 +6,7 @@ import { text } from "node:stream/consumers";
 import { after, describe, test } from "node:test";
 import { findBearers, isAlive } from "../../../common/process-tree.ts";
 import { removeContainer, startAgent, type TestAgent, until } from "../../helpers/agent.ts";
+import { condaRun, condaSays, installConda } from "../../helpers/conda.ts";
 import { startEngine, whyNoEngine } from "../../helpers/engines.ts";
 import { startRegistry, whyNoRegistry } from "../../helpers/registry.ts";
 
@@ -31,17 +32,21 @@ after(async () => {
   for (const end of ends) await end();
 });
 
-for (const name of ["docker", "podman"] as const) {
-  const skip = whyNoEngine(name);
-  const node = skip ? undefined : await startNode(name);
-  describe(name, { skip }, () => node && inContainersOf(node));
-}
+const names = ["docker", "podman"] as const;
+// All are started before the first test, at whose end the file would end them.
+const nodes: Awaited<ReturnType<typeof startNode>>[] = [];
+for (const name of names) if (!whyNoEngine(name)) nodes.push(await startNode(name));
+for (const name of names)
+  describe(name, { skip: whyNoEngine(name) }, () => {
+    const node = nodes.find((one) => one.name === name);
+    if (node) inContainersOf(node);
+  });
 
 async function startNode(name: "docker" | "podman") {
   const engine = await startEngine(started, name);
   const agent = await startAgent(started, { env: engine.env, cpus: 8 });
   assert.deepEqual(Object.keys(await put(agent, engine.image)), ["done"]);
-  return { engine, agent };
+  return { name, engine, agent };
 }
 
 function inContainersOf({ engine, agent }: Awaited<ReturnType<typeof startNode>>): void {
@@ -80,6 +85,12 @@ function inContainersOf({ engine, agent }: Awaited<ReturnType<typeof startNode>>
       "echo 'echo installed' > /usr/bin/thing; chmod +x /usr/bin/thing; echo 'export A=1' >> ~/.bashrc";
     assert.equal(await outputOf(agent, 'thing; echo "$A"', { setup }), "installed\n1\n");
     assert.equal(await outputOf(agent, 'thing; echo "$A"'), "installed\n1\n");
+  });
+
+  test("the conda of an image is there for run, with environments to activate", async () => {
+    const setup = installConda("/opt/conda");
+    assert.equal(await outputOf(agent, condaRun, { setup }), condaSays);
+    assert.equal(await outputOf(agent, condaRun), condaSays);
   });
 
   test("cancelling lets a job clean up, and ends what it left in the background", async () => {

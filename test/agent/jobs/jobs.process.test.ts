@@ -13,6 +13,7 @@ import { join } from "node:path";
 import { after, test } from "node:test";
 import { listProcesses, type ProcessStat } from "../../../common/process-tree.ts";
 import { eventsOf, startAgent, until } from "../../helpers/agent.ts";
+import { condaRun, condaSays, installConda } from "../../helpers/conda.ts";
 
 const accelerators = { name: "H100", count: 2 };
 const agent = await startAgent({ after }, { cpus: 2, accelerators });
@@ -195,6 +196,15 @@ test("what setup writes to ~/.bashrc is there for run, also behind an early retu
     assert.match(complaint, /run.sh: line 1: no: command not found/);
     assert.deepEqual(rest, [""]);
   }
+});
+
+test("the conda that setup installed is there for run, with environments to activate", async (t) => {
+  t.after(() => rmSync(join(agent.home, ".bashrc")));
+  const root = join(agent.home, "miniconda3");
+  const { id } = await agent.submit(condaRun, { setup: installConda(root) });
+  await agent.untilJob(id);
+
+  assert.equal(await agent.log(id), condaSays);
 });
 
 test("a setup that a node has completed is skipped where the job says so", async () => {
