@@ -11,6 +11,7 @@ import { type EndChecks, openEndChecks } from "./end-checks.ts";
 import { checkGone, type Existing } from "./gone-checks.ts";
 import { type JobChecks, openJobChecks } from "./job-checks.ts";
 import { openPoolChecks } from "./pool-checks.ts";
+import type { WorkerBounds } from "./pool-wishes.ts";
 import type { Watched } from "./reads.ts";
 import { openServiceChecks } from "./service-checks.ts";
 import { openWishChecks, type WishChecks } from "./wish-checks.ts";
@@ -117,8 +118,8 @@ const remains = `SELECT 'cluster ' || name AS what FROM clusters WHERE status = 
   UNION ALL SELECT 'managed job ' || name FROM managed_jobs
   UNION ALL SELECT 'request ' || name FROM requests WHERE status NOT IN ('PENDING', 'RUNNING')`;
 
-/** Opens them for control with this home; `now` is simulated time, `mostWorkers` what pools may have. */
-export function openChecks(home: string, now: () => number, mostWorkers: number): Checks {
+/** Opens them for control with this home; `now` is simulated time, `bounds` what pools may have. */
+export function openChecks(home: string, now: () => number, bounds: WorkerBounds): Checks {
   const events = prepare(moves);
   const present = everything.map(([text, ...tables]) => reading<Row>(text, ...tables));
   const live = prepare(own);
@@ -133,8 +134,8 @@ export function openChecks(home: string, now: () => number, mostWorkers: number)
   const [clusterNamed, serviceNamed] = [named("clusters"), named("services")];
   const requests = reading<Request>("SELECT id, name, status FROM requests", "requests");
   const ended = new Map<string, string>();
-  const services = openServiceChecks();
-  const pools = openPoolChecks();
+  const services = openServiceChecks(bounds.fewest);
+  const pools = openPoolChecks(bounds.most);
   const jobs = openJobChecks(join(home, "control", "jobs"));
   const replayed = new Map<string, string>();
   const wishes = openWishChecks(now);
@@ -204,7 +205,7 @@ export function openChecks(home: string, now: () => number, mostWorkers: number)
     listed = lists;
     wishes.committed(moved, found, written);
     jobs.committed(moved, written);
-    pools.committed(mostWorkers, written);
+    pools.committed(written);
     if (!isChanged) return;
     look();
     for (const { noun, id, name, status } of found) {

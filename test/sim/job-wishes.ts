@@ -3,7 +3,7 @@ import type { JobRecovery } from "../../contract/task/job-recovery.ts";
 import { usualRecovery } from "../../control/jobs/recovery.ts";
 import type { FakeJob } from "../helpers/fake-node.ts";
 import { aShare, cpusName } from "./pool-wishes.ts";
-import type { Random } from "./random.ts";
+import { openRandom, type Random } from "./random.ts";
 import type { Step, Undated } from "./script.ts";
 
 /** What users want of managed jobs, and what they read of them. */
@@ -44,6 +44,23 @@ export function aLeasedJob(random: Random, user: string): Step[] {
   return [
     { at: 0, do: "call", user, operation: "jobs.launch", input: { name: null, task } },
     { at: random.between(10_000, 30_000), ...anIsolation(random, node) },
+  ];
+}
+
+/** Of a few seeds: control is away for ten hours while a job runs, which ends just before it is back, or soon after. */
+export function absenceOf(seed: number): Step[] | undefined {
+  const random = openRandom(seed, "absence");
+  if (!random.chance(0.02)) return undefined;
+  const awayMs = 36_000_000;
+  const seconds = awayMs / 1_000 + random.pick([-60, 120]);
+  const task = jobOf("long", usualRecovery, {}, [
+    `num_nodes: ${random.between(1, 2)}`,
+    `run: sleep ${seconds}`,
+  ]);
+  const at = random.between(20_000, 40_000);
+  return [
+    { at: 0, do: "call", user: "ann", operation: "jobs.launch", input: { name: null, task } },
+    { at, do: "crash", statements: random.between(0, 20), awayMs },
   ];
 }
 

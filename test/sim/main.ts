@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { keepDatabase } from "./database.ts";
+import { absenceOf } from "./job-wishes.ts";
 import { installFiles, installPorts } from "./machine.ts";
 import { play } from "./play.ts";
 import { makeHome } from "./program.ts";
@@ -116,5 +117,5 @@ async function prepare() {
 }
 
 function stepsOf(seed: number): Numbered[] {
-  return scriptOf(seed).map((step, number) => [number, step]);
+  return (absenceOf(seed) ?? scriptOf(seed)).map((step, number) => [number, step]);
 }

@@ -34,6 +34,8 @@ const faultyMs = 20_000;
  * taken down too.
  */
 const settlesWithinMs = 15 * 60_000;
+/** Control is back within this time. */
+const longestAwayMs = 11 * 3_600_000;
 /** Longer than anything is kept that is over. */
 const longMs = 40 * 86_400_000;
 /** More than any run takes; one that takes as many goes in circles. */
@@ -70,6 +72,8 @@ async function lead(stage: Stage, steps: readonly Numbered[]): Promise<void> {
   const hasFailed = () => stage.failure() !== null;
   await network.clock.until(hasFailed, last + faultyMs);
   await network.clock.until(hasFailed, network.clock.frozenMs());
+  const isBack = () => hasFailed() || host.program() !== undefined;
+  await network.clock.until(isBack, longestAwayMs);
   note("faults are over");
   for (const one of [network, cloud, host]) one.calm();
   await settle(

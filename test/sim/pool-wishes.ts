@@ -55,12 +55,19 @@ export function aPoolWish(random: Random, user: string, pool: string): Undated {
   ])();
 }
 
-/** The most workers that any of these steps asks a pool for. */
-export function mostWorkersIn(steps: readonly Step[]): number {
+/** How many workers a pool may have. */
+export interface WorkerBounds {
+  readonly fewest: number;
+  readonly most: number;
+}
+
+/** The fewest and the most workers that any of these steps asks a pool for. */
+export function workerBoundsIn(steps: readonly Step[]): WorkerBounds {
   const asked = steps.flatMap((step) => {
     if (step.do !== "call" || step.operation !== "jobs.pool_apply") return [];
-    const [, most] = /(?<!min_)workers: (\d)/.exec(String(step.input.task)) ?? [];
-    return Number(step.input.workers ?? most ?? 0);
+    const { workers = null, task } = step.input;
+    const counts = workers === null ? String(task).matchAll(/workers: (\d)/g) : [["", workers]];
+    return [...counts].map(([, count]) => Number(count));
   });
-  return Math.max(0, ...asked);
+  return { fewest: Math.min(...asked), most: Math.max(0, ...asked) };
 }

@@ -4,6 +4,7 @@ import { brokenWords } from "./workloads.ts";
 interface Service {
   id: string;
   name: string;
+  pool: number;
   status: string;
   wanted: string;
   scaling: string;
@@ -20,7 +21,7 @@ interface Replica {
   cluster: string | null;
 }
 
-const live = `SELECT id, name, status, wanted, scaling, (
+const live = `SELECT id, name, pool, status, wanted, scaling, (
     SELECT max(version) FROM service_versions WHERE service_id = services.id AND given_up IS NULL
   ) AS goal FROM services WHERE status <> 'GONE'`;
 const theirs = `SELECT cluster_name, version, replicas.status, reason, replicas.wanted, ended_at,
@@ -28,20 +29,24 @@ const theirs = `SELECT cluster_name, version, replicas.status, reason, replicas.
   FROM replicas LEFT JOIN clusters ON clusters.id = replicas.id
   WHERE service_id = ? AND replicas.status <> 'GONE'`;
 
-/** Looks at services that live. */
-export function openServiceChecks() {
+/** Looks at services and pools that live; a pool asks for so many workers at least. */
+export function openServiceChecks(fewestWorkers: number) {
   const services = prepare(live);
   const replicas = prepare(theirs);
   return {
     /** What is not yet as it will be. */
     unsettled: (): string[] =>
       rows<Service>(services).flatMap((service) =>
-        unsettledOf(service, rows<Replica>(replicas, service.id)),
+        unsettledOf(service, rows<Replica>(replicas, service.id), fewestWorkers),
       ),
   };
 }
 
-function unsettledOf(service: Service, replicas: readonly Replica[]): string[] {
+function unsettledOf(
+  service: Service,
+  replicas: readonly Replica[],
+  fewestWorkers: number,
+): string[] {
   const { name, status, wanted, goal, scaling } = service;
   if (wanted === "GONE") return [`service ${name} is ${status}, wanted GONE`];
   // A version that nothing can come of is tried for ever where there is none before it.
@@ -58,6 +63,7 @@ function unsettledOf(service: Service, replicas: readonly Replica[]): string[] {
     ...(status === "READY" || (target === 0 && status === "NO_REPLICA")
       ? []
       : [`service ${name} is ${status}`]),
+    ...(service.pool === 1 && target < fewestWorkers ? [`pool ${name} wants only ${target}`] : []),
     ...(count === target ? [] : [`service ${name} has ${count} of ${target} replicas`]),
     ...leaving.map((one) => `replica ${one.cluster_name} (${one.status}) is still there`),
     ...unready.map((one) => `replica ${one.cluster_name} v${one.version} is ${one.status}`),

@@ -7,7 +7,7 @@ import type { Cloud } from "./cloud-shapes.ts";
 import { type Host, openHost } from "./host.ts";
 import { installRandom } from "./machine.ts";
 import { type Network, openNetwork } from "./network.ts";
-import { mostWorkersIn } from "./pool-wishes.ts";
+import { workerBoundsIn } from "./pool-wishes.ts";
 import { openRandom } from "./random.ts";
 import { openReads, type Reads } from "./reads.ts";
 import { freezes, type Step } from "./script.ts";
@@ -72,7 +72,7 @@ export function openStage(seed: number, home: string, steps: readonly Numbered[]
   }
 
   const network = openNetwork(clock, openRandom(seed, "network"), note);
-  const checks = openChecks(home, clock.now, mostWorkersIn(steps.map(([, step]) => step)));
+  const checks = openChecks(home, clock.now, workerBoundsIn(steps.map(([, step]) => step)));
   const cloud: Cloud = openCloud(network, {
     ending: (how, clusterId) =>
       guarded(() => {
