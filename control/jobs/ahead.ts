@@ -6,33 +6,38 @@ import type { Context } from "../context.ts";
 import { addEvent } from "../events.ts";
 import { addClusterFor, freeNameOf, newClusterId } from "./clusters.ts";
 import { openTask } from "./document.ts";
-import { hasRoomToLaunch } from "./places.ts";
+import { hasRoomToLaunch, placeReasons } from "./places.ts";
 import type { JobTask } from "./schema.ts";
 import { setTask } from "./store.ts";
 
 /** The cluster of the next attempt, which is made while the machine of the present one is being taken away. */
 
-/** Has that cluster made where a machine has notice. What fails is tried again when the next attempt begins. */
+/**
+ * Has that cluster made where a machine has notice. Answers what it waits for, if it waits; what fails is tried again
+ * when the next attempt begins.
+ */
 export async function makeAhead(
   ctx: Context,
   task: JobTask,
   cluster: Cluster,
   signal: AbortSignal,
-): Promise<void> {
+): Promise<string | null> {
   const notice = await noticeOf(ctx, cluster);
-  if (notice === undefined || task.poolId !== null) return;
+  if (notice === undefined || task.poolId !== null) return null;
   const open = await openTask(ctx, task);
-  if (typeof open === "string" || open.task.resources.jobRecovery?.strategy === "none") return;
+  if (typeof open === "string" || open.task.resources.jobRecovery?.strategy === "none") return null;
   const clusterId = task.nextClusterId ?? newClusterId();
-  if (task.nextClusterId === null && !(await begin(ctx, task, clusterId, notice))) return;
+  if (task.nextClusterId === null && !(await begin(ctx, task, clusterId, notice)))
+    return `its next cluster ${placeReasons.launch(ctx.config)}`;
   const next = { attempt: task.attempt + 1, clusterId, clusterName: freeNameOf(task, clusterId) };
   try {
     await addClusterFor(ctx, task, next, open, signal);
+    return null;
   } catch (error) {
     if (!(error instanceof AppError)) throw error;
-    ctx.log.debug({ err: error, taskId: task.id }, "the next cluster of a managed job waits");
     // Others may be launched meanwhile.
     await ctx.batch((tx) => setTask(tx, task.id, { launchingAt: null }));
+    return `its next cluster waits until it can be created: ${error.message}`;
   }
 }
 

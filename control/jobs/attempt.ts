@@ -148,8 +148,9 @@ async function unmade(
   const { type, message } = error;
   if (type === "ConflictError") return rename(ctx, task);
   if (type === "ResourcesUnavailableError")
-    await tellWait(ctx, task, `waits for a machine: ${message}`);
-  else if (type === policyRefusal) await tellWait(ctx, task, `waits: ${message}`);
+    await tellWait(ctx, task, `waits until there is a machine for it: ${message}`);
+  else if (type === policyRefusal)
+    await tellWait(ctx, task, `waits until its workspace allows it: ${message}`);
   else if (hopeless.includes(type)) return { to: "FAILED_PRECHECKS", reason: message };
   else throw error;
 }

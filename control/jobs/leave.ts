@@ -9,6 +9,9 @@ import { patienceMs, silentMs } from "./log-copies.ts";
 import { tellWait } from "./move.ts";
 import { type JobTask, submissionOf } from "./schema.ts";
 
+/** What takes less is not told as a wait. */
+const longMs = 10_000;
+
 /**
  * Deletes the cluster of an attempt that is over, after copying as much of its log as can be reached. Returns
  * true when nothing of the cluster is left; on a worker, when nothing of the attempt is.
@@ -30,6 +33,8 @@ export async function leave(
     await wantGone(ctx, cluster.id, because);
   } else if (cluster.problem !== null)
     await tellWait(ctx, task, `waits until its cluster is deleted: ${cluster.problem.message}`);
+  else if (ctx.now().getTime() - task.statusChangedAt >= longMs)
+    await tellWait(ctx, task, "waits until its cluster is deleted");
   return false;
 }
 
@@ -47,7 +52,10 @@ async function leaveWorker(
     const isLive = job !== undefined && !jobMachine.isFinal(job.status);
     const ended = isLive ? await head.call(api.cancelJob, { id: job.id }, options) : job;
     // Ranks on other nodes may take longer.
-    if (ended !== undefined && !jobMachine.isFinal(ended.status)) return false;
+    if (ended !== undefined && !jobMachine.isFinal(ended.status)) {
+      await tellWait(ctx, task, `waits until worker ${cluster.name} has ended all ranks of it`);
+      return false;
+    }
   } catch (error) {
     signal.throwIfAborted();
     if (!(error instanceof AppError)) throw error;

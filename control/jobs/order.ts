@@ -2,6 +2,7 @@ import { managedJobMachine } from "../../contract/statuses.ts";
 import { findCluster } from "../clusters/store.ts";
 import type { Context } from "../context.ts";
 import type { Queries } from "../db/open.ts";
+import type { Ground } from "../ground.ts";
 import { nudge } from "../reconciler.ts";
 import { tellWait } from "./move.ts";
 import { calledInJob, hasEnded, type JobTask } from "./schema.ts";
@@ -10,7 +11,7 @@ import { wakeTask, wantCancelled } from "./want.ts";
 
 /** What the other tasks of its job mean for a task. */
 export type Turn =
-  | { readonly kind: "go" }
+  | { readonly kind: "go"; readonly ending?: string }
   | { readonly kind: "wait"; readonly waitsFor: string }
   | { readonly kind: "cancel"; readonly because: string };
 
@@ -45,9 +46,9 @@ export function turnBeside(
   if (failed !== undefined)
     return { kind: "cancel", because: `${calledInJob(failed)} of its group is ${failed.status}` };
   const until = Math.max(...primary.map(({ endedAt }) => endedAt ?? 0)) + delayMs;
-  return now < until
-    ? go
-    : { kind: "cancel", because: "the primary tasks of its group have ended" };
+  const because = "the primary tasks of its group have ended";
+  if (now >= until) return { kind: "cancel", because };
+  return { kind: "go", ending: `is cancelled at ${new Date(until).toISOString()}, as ${because}` };
 }
 
 async function turnOf(db: Queries, task: JobTask, now: number): Promise<Turn> {
@@ -73,6 +74,13 @@ export async function isItsTurn(ctx: Context, task: JobTask): Promise<boolean> {
     wakeTask(ctx, task.id);
   }
   return false;
+}
+
+/** When a task that runs is cancelled, as the primary tasks of its group have ended; null where it is not yet. */
+export async function endingOf(ctx: Ground, task: JobTask): Promise<string | null> {
+  if (task.isPrimary) return null;
+  const turn = turnBeside(task, await listPrimary(ctx.db, task.job.id), ctx.now().getTime());
+  return (turn.kind === "go" && turn.ending) || null;
 }
 
 /**

@@ -10,6 +10,7 @@ import type { Context } from "../context.ts";
 import { makeAhead } from "./ahead.ts";
 import { openTask } from "./document.ts";
 import { tellWait } from "./move.ts";
+import { endingOf } from "./order.ts";
 import { afterFailure, afterLoss, type Recovery, usualRecovery } from "./recovery.ts";
 import { hasLease, type JobTask, type Outcome, submissionOf } from "./schema.ts";
 
@@ -26,8 +27,8 @@ export async function findOutcome(
   const cluster = await findCluster(ctx.db, task.clusterId ?? "");
   if (cluster === undefined) return lost("its cluster is gone");
   const lease = leaseOf(ctx, task, cluster);
-  const waitsFor = `waits until ${cluster.provider} says whether its machine is there${lease.wayOut}`;
-  const loss = await orWait(ctx, task, waitsFor, () => lossOf(ctx, cluster, signal)).catch(
+  const answer = `waits until ${cluster.provider} says whether its machine is there${lease.wayOut}`;
+  const loss = await orWait(ctx, task, answer, () => lossOf(ctx, cluster, signal)).catch(
     (error: unknown) => {
       if (error instanceof AppError && lease.loss !== undefined) return lease.loss;
       throw error;
@@ -41,9 +42,10 @@ export async function findOutcome(
   if (job !== undefined && jobMachine.isFinal(job.status))
     return ended(ctx, task, cluster, job, signal);
   if (lease.loss !== undefined) return lost(lease.loss);
-  await makeAhead(ctx, task, cluster, signal);
+  const ahead = await makeAhead(ctx, task, cluster, signal);
   const isSilent = job === undefined || lease.wayOut !== "";
-  await tellWait(ctx, task, isSilent ? silent(cluster) + lease.wayOut : null);
+  const waitsFor = isSilent ? silent(cluster) + lease.wayOut : ahead;
+  await tellWait(ctx, task, waitsFor ?? (await endingOf(ctx, task)));
 }
 
 const silent = ({ provider }: Cluster): string =>

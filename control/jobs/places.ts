@@ -34,7 +34,8 @@ const queues: readonly Queued[] = ["job", "launch"];
 /** How many of a queue are looked at together when there may be room: one after the other would take long. */
 const wokenAtOnce = 16;
 
-const reasons: Readonly<Record<Queued, (config: Ground["config"]) => string>> = {
+/** What is waited for in each queue, and what ends that. */
+export const placeReasons: Readonly<Record<Queued, (config: Ground["config"]) => string>> = {
   job: ({ managedJobsAtMost: most }) =>
     `waits until one of ${most} managed jobs has ended, as no more run at the same time (${settingName("managedJobsAtMost")})`,
   launch: ({ jobLaunchesAtOnce: most }) =>
@@ -96,7 +97,7 @@ async function findLacking(
 }
 
 async function enqueue(ctx: Ground, tx: Connection, task: JobTask, queue: Queued): Promise<void> {
-  const waitsFor = reasons[queue](ctx.config);
+  const waitsFor = placeReasons[queue](ctx.config);
   await setTask(tx, task.id, { queuedFor: queue, queuedRank: rankOf(task.job), waitsFor });
   await addEvent(tx, { noun: "managed_job", id: task.id, reason: waitsFor, at: ctx.now() });
 }
@@ -154,7 +155,7 @@ export async function placesFor(
   for (const queue of queues) {
     const most = Math.max(0, await roomIn[queue](ctx, tx));
     const ahead = most === 0 ? 0 : await countAhead(tx, { queue, ...place }, most);
-    const waitsFor = reasons[queue](ctx.config);
+    const waitsFor = placeReasons[queue](ctx.config);
     rooms.push({
       room: most - ahead,
       waiting: { queuedFor: queue, queuedRank: place.rank, waitsFor },

@@ -72,13 +72,8 @@ async function addCopy(
       ...{ waits_for: waitsFor, queued_at: queuedAt },
       ...{ queued_for: queuedFor, queued_rank: queuedRank },
     });
-    const event = {
-      noun: "managed_job",
-      id,
-      reason: waitsFor ?? "",
-      at: new Date(job.submittedAt),
-    };
-    if (queuedFor !== null) await addEvent(db, event);
+    const event = { noun: "managed_job", id, at: new Date(job.submittedAt) };
+    if (waitsFor !== null) await addEvent(db, { ...event, reason: waitsFor });
   }
   return jobId;
 }

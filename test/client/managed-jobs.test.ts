@@ -79,7 +79,11 @@ for (const [line, message] of [
   });
 
 test("jobs queue shows managed jobs, what they wait for, and that there are more", async (t) => {
-  const waiting = aJob({ job_id: 4, status: "PENDING", details: "waits for a machine: none" });
+  const waiting = aJob({
+    job_id: 4,
+    status: "PENDING",
+    details: "waits until there is a machine for it: none",
+  });
   const control = await fakeControl(t, { "POST /jobs/queue/v2": page(waiting, aJob()) });
   const outrigger = await commandLine(t, control.endpoint);
 
@@ -87,7 +91,7 @@ test("jobs queue shows managed jobs, what they wait for, and that there are more
 
   assert.match(stdout, /ID +NAME +STATUS +SUBMITTED +DURATION +RECOVERIES +INFRA/);
   assert.match(stdout, /3 +train +RUNNING .* 1m 30s +1 +ssh\/lab/);
-  assert.match(stderr, /Job 4 is PENDING: waits for a machine: none\n/);
+  assert.match(stderr, /Job 4 is PENDING: waits until there is a machine for it: none\n/);
   assert.match(stderr, /The newest 2 of 60; --limit shows more/);
 });
 

@@ -66,10 +66,12 @@ export async function makeCluster(
   } catch (error) {
     if (!(error instanceof AppError)) throw error;
     // Others of the workspace may end, its limits may be raised, and a day ends.
-    if (error.type === policyRefusal) return wait(ctx, replica, `waits: ${error.message}`);
+    if (error.type === policyRefusal)
+      return wait(ctx, replica, `waits until its workspace allows it: ${error.message}`);
     if (passing.includes(error.type)) throw error;
     const isUnplaced = error.type === "ResourcesUnavailableError";
-    if (mayWait && isUnplaced) return wait(ctx, replica, `waits for a machine: ${error.message}`);
+    if (mayWait && isUnplaced)
+      return wait(ctx, replica, `waits until there is a machine for it: ${error.message}`);
     return { to: "FAILED_PROVISION", reason: error.message, change: { isUnplaced } };
   }
 }

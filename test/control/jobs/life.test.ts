@@ -112,7 +112,10 @@ test("a job without a machine waits and says so, and starts once there is one", 
   await bed.launch();
   const { status, waitsFor } = await bed.until(1, (task) => task.waitsFor !== null);
   assert.equal(status, "PENDING");
-  assert.match(waitsFor ?? "", /^waits for a machine: nothing offers any machine/);
+  assert.match(
+    waitsFor ?? "",
+    /^waits until there is a machine for it: nothing offers any machine/,
+  );
 
   provider.offer = offer;
   await bed.look(1);

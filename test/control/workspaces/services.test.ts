@@ -37,13 +37,16 @@ test("a replica over a limit waits with the reason, and goes on once there is ro
   const waiting = await until(async () => {
     await look();
     const found = await replica(3).catch(() => undefined);
-    return found?.reason.startsWith("waits: ") ? found : undefined;
+    return found?.reason.startsWith("waits until its workspace allows it: ") ? found : undefined;
   });
 
   assert.equal(waiting.status, "PENDING");
   assert.match(waiting.reason, /: [12] of 1 clusters are in use, and this takes 1 \(clusters\)$/);
   const { text } = await world.http("GET", "/explain?name=chat");
-  assert.match(text, /replica 3 is PENDING: waits: workspace default: /);
+  assert.match(
+    text,
+    /replica 3 is PENDING: waits until its workspace allows it: workspace default: /,
+  );
   await limit({ clusters: 3 });
   await look();
   await untilReplica(3, "READY");

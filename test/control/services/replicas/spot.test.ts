@@ -67,7 +67,7 @@ test("a replica that finds no spot machine says so and waits, however long that 
 
   assert.match(
     reason,
-    /^waits for a machine: nothing offers any machine on spot; there is on spot: /,
+    /^waits until there is a machine for it: nothing offers any machine on spot; there is on spot: /,
   );
   const { replica_info } = await bed.record();
   assert.deepEqual(
