@@ -6,6 +6,8 @@ export interface NodeKind {
   readonly isDefault: boolean;
   /** The time limit, as Slurm writes it. */
   readonly limit: string;
+  /** How many nodes a job may have, as Slurm writes it: `1-infinite`. */
+  readonly jobSize: string;
   readonly count: number;
   readonly cpus: number;
   readonly memoryMb: number;
@@ -46,11 +48,12 @@ function readKind([
   cpus,
   memory,
   gres = "",
+  jobSize = "",
 ]: string[]): NodeKind {
   return {
     partition: partition.replace(/\*$/, ""),
     isDefault: partition.endsWith("*"),
-    limit,
+    ...{ limit, jobSize },
     count: Number(count),
     cpus: Number.parseInt(cpus ?? "", 10),
     memoryMb: Number.parseInt(memory ?? "", 10),

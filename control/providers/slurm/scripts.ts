@@ -231,7 +231,7 @@ esac`;
 /** The kinds of nodes by partition, where each node is reached, and whether there is a podman. */
 export const nodesScript = `
 set -euo pipefail
-sinfo --noheader --exact --format='%P|%a|%l|%D|%c|%m|%G'
+sinfo --noheader --exact --format='%P|%a|%l|%D|%c|%m|%G|%s'
 echo --
 sinfo --noheader --Node --format='%N|%o'
 echo --

@@ -94,14 +94,19 @@ export function openSite({ name, login, forwards, scratch, controlId, epoch }: S
 
   async function outlook(asked: AskedOfSlurm, signal: AbortSignal): Promise<string> {
     const { kinds } = await nodes.read();
-    const limit = kinds.find(({ partition }) => partition === partitionOf(asked))?.limit;
+    const own = kinds.find(({ partition }) => partition === partitionOf(asked));
+    const size = own?.jobSize.endsWith("infinite") ? "" : own?.jobSize;
     const options = optionsOf({ id: "", name: "", ...asked }, controlId, kinds);
     const said = await login.run(outlookScript, options, signal).catch((error) => {
       if (refuses(error)) fail("ResourcesUnavailableError", error.message);
       return "";
     });
     const [, start] = /to start at (\S+):\d\d/.exec(said) ?? [];
-    return [`time limit ${limit}`, ...(start ? [`estimated start ${start}`] : [])].join(", ");
+    return [
+      ...(own ? [`time limit ${own.limit}`] : []),
+      ...(size ? [`${size} nodes`] : []),
+      ...(start ? [`estimated start ${start}`] : []),
+    ].join(", ");
   }
 
   async function prepare(cluster: ClusterRef, signal: AbortSignal): Promise<void> {

@@ -29,7 +29,7 @@ export function aSite(name: string) {
     if (site.isMute)
       throw complaint(script === submitScript && !jobs.has(folder) ? unsubmitted : "");
     if (script === nodesScript)
-      return `low*|up|infinite|1|8|64000|${site.gpus}\n--\nn1|n1\n--\n${site.podman}\n`;
+      return `low*|up|infinite|1|8|64000|${site.gpus}|1-4\n--\nn1|n1\n--\n${site.podman}\n`;
     if (script === queueScript) return [...jobs.values()].join("\n");
     if (script === endScript) jobs.delete(folder);
     if (script !== submitScript) return "";

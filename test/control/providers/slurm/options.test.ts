@@ -5,7 +5,7 @@ import { readNodes, secondsOfLimit } from "../../../../control/providers/slurm/o
 import { optionsOf } from "../../../../control/providers/slurm/options.ts";
 
 const { kinds, addresses } = readNodes(
-  "low*|up|1-00:00:00|2|8|64000|gpu:h100:4(S:0-1)\nold|down|infinite|9|4|8000|(null)\n--\nn1|10.0.0.1\n",
+  "low*|up|1-00:00:00|2|8|64000|gpu:h100:4(S:0-1)|1-infinite\nold|down|infinite|9|4|8000|(null)\n--\nn1|10.0.0.1\n",
 );
 
 const aCluster = (sbatch_options: object, graceSeconds?: number): ClusterRef => ({
@@ -27,7 +27,13 @@ const aCluster = (sbatch_options: object, graceSeconds?: number): ClusterRef => 
 test("nodes are read by partition, those that are down left out", () => {
   assert.deepEqual(kinds, [
     {
-      ...{ partition: "low", isDefault: true, limit: "1-00:00:00", count: 2 },
+      ...{
+        partition: "low",
+        isDefault: true,
+        limit: "1-00:00:00",
+        jobSize: "1-infinite",
+        count: 2,
+      },
       ...{ cpus: 8, memoryMb: 64_000, gpus: { name: "h100", count: 4 } },
     },
   ]);

@@ -22,6 +22,17 @@ test("sites offer in their order, those alone that a task may go to", async () =
   assert.deepEqual(infras(there), ["slurm/b/low"]);
 });
 
+test("the limits of the partition that a task would go to are told", async () => {
+  const provider = providerOf(aSite("a"));
+  const [offer] = await provider.offers({}, signal);
+  assert.ok(offer);
+  const toldOf = (slurm: object) =>
+    provider.outlook?.(offer, { nodes: 1, machine: { slurm } }, signal);
+
+  assert.equal(await toldOf({}), "time limit infinite, 1-4 nodes");
+  assert.equal(await toldOf({ cpu_partition: "other" }), "");
+});
+
 test("a cluster has its site, which another control plane finds again", async () => {
   const [a, b] = [aSite("a"), aSite("b")];
   const [, there] = await providerOf(a, b).offers({}, signal);
