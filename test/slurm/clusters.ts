@@ -46,7 +46,7 @@ test("a cluster of two Slurm nodes with GPUs, from its launch to its end", optio
     const start = "estimated start \\d{4}-\\d\\d-\\d\\dT\\d\\d:\\d\\d$";
     const shown = await planOf({ time: "30" });
     assert.match(shown, new RegExp(`/low .* chosen; time limit infinite, ${start}`, "m"));
-    assert.match(shown, new RegExp(`/high .* time limit 1:00:00, ${start}`, "m"));
+    assert.match(shown, new RegExp(`/high .* time limit 1:00:00, 1-2 nodes, ${start}`, "m"));
     assert.match(await planOf({ constraint: "none" }), /\/low .*; Slurm: .*Invalid feature/);
     assert.equal(await slurm.run("squeue", "--noheader", "--format=%D"), "2");
   });
@@ -65,6 +65,11 @@ test("a cluster of two Slurm nodes with GPUs, from its launch to its end", optio
     }
     const { stdout } = await control.cli("gpus", "list");
     assert.match(stdout, /^h100 .*1, 2, 4 .*slurm/m);
+    assert.match((await control.cli("gpus")).stdout, /^slurm\/local +h100 +8 +4 .*pair/m);
+    assert.match(
+      (await control.cli("check", "slurm")).stdout,
+      /^slurm: slurm\/local\/low .*h100:4/m,
+    );
   });
 
   await t.test("it goes on while control is killed, and is found again", async () => {
@@ -89,18 +94,26 @@ test("a cluster of two Slurm nodes with GPUs, from its launch to its end", optio
 });
 
 test(
-  "a managed job goes on in another allocation when its own is cancelled",
+  "what a cancelled allocation was is told, and a managed job goes on in another",
   options,
   async (t) => {
     const { slurm, control, untilNothingIsLeft, untilRuns } = await startOnSlurm(t);
     const { client } = control;
     const task = aTask("sleep 1000");
+    const plain = clusterOf(control, "plain");
+    await plain.launch(task);
     await client.callAndGet(jobOperations.launch, { task, name: null });
     await untilRuns(0);
 
     await slurm.run("scancel", "--me");
 
     await untilRuns(1);
+    const told = /its allocation was cancelled in Slurm \(job \d+\)/;
+    for (const words of [
+      ["jobs", "events", "1"],
+      ["events", "plain"],
+    ])
+      await until(async () => told.test((await control.cli(...words)).stdout) || undefined);
     await client.callAndGet(jobOperations.cancel, { job_ids: [1] });
     await untilNothingIsLeft();
   },
