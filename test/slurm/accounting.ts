@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { jobOperations } from "../../contract/operations/jobs.ts";
 import { clusterOf } from "../e2e/cluster.ts";
 import { until } from "../helpers/agent.ts";
 import { whyNoAccounting } from "../helpers/slurm.ts";
@@ -22,7 +23,8 @@ test("accounts and quotas of Slurm are told, and what they forbid is not submitt
       .then(String, (error: Error) => error.message);
   const first = clusterOf(control, "first");
   const second = clusterOf(control, "second");
-  await first.launch(task());
+  await first.launch(task({ account: "physics", qos: "normal", constraint: "fast" }));
+  assert.equal(await slurm.run("squeue", "--noheader", "--format=%a %q %f"), "physics normal fast");
 
   await t.test("an account or a QOS that there is not is refused in Slurm's words", async () => {
     assert.match(await refusalOf({ account: "alchemy" }), /Invalid account or account\/partition/);
@@ -37,6 +39,18 @@ test("accounts and quotas of Slurm are told, and what they forbid is not submitt
       ["status", "-o", "json"],
     ])
       await until(async () => told.test((await control.cli(...words)).stdout) || undefined);
+    await control.client.callAndGet(jobOperations.launch, { task: task(), name: null });
+    const third = /Slurm job \d+: AssocGrpCpuLimit, position 2 in partition low/;
+    for (const words of [
+      ["jobs", "queue"],
+      ["jobs", "events", "1"],
+      ["explain", "1"],
+    ])
+      await until(async () => {
+        const { stdout, stderr } = await control.cli(...words);
+        return third.test(stdout + stderr) || undefined;
+      });
+    await control.client.callAndGet(jobOperations.cancel, { job_ids: [1] });
     await first.down();
     await launched;
   });
