@@ -67,6 +67,16 @@ test("what goes wrong in Slurm is told, and costs no job that is well", options,
     assert.equal(await jobs(), before);
   });
 
+  await t.test("another partition has what the first one refuses", async () => {
+    await slurm.run("scontrol", "update", "partitionname=low", "allowaccounts=physics");
+    const next = clusterOf(control, "next");
+    await next.launch(aTask("true"));
+    const last = await slurm.run("squeue", "--noheader", "--sort=-i", "--format=%P %T");
+    assert.match(last, /^high RUNNING\n/);
+    await next.down();
+    assert.equal(await jobs(), before);
+  });
+
   await client.callAndGet(jobOperations.cancel, { job_ids: [1] });
   await steady.down();
   await untilNothingIsLeft();
@@ -97,6 +107,8 @@ test(
     await slurm.run("scontrol", "update", `nodename=${node}`, "state=down", "reason=test");
     await untilRuns(2);
     assert.notEqual(await slurm.run("squeue", "--noheader", "--format=%i"), id);
+    const events = await control.cli("jobs", "events", "1");
+    assert.match(events.stdout, new RegExp(`a node failed under job ${id}`));
 
     await client.callAndGet(jobOperations.cancel, { job_ids: [1] });
     await untilNothingIsLeft();
