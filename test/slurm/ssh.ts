@@ -48,12 +48,15 @@ test("clusters on a Slurm behind a login node, as a user without rights", {
 
   await t.test("its job runs on both nodes, each with its GPUs", async () => {
     const resources = { infra: `slurm/${host.address}`, accelerators: "h100:2" };
-    const run = "echo rank $OUTRIGGER_NODE_RANK of $(id -un) has $CUDA_VISIBLE_DEVICES";
+    const run = `echo rank $OUTRIGGER_NODE_RANK of $(id -un) has $CUDA_VISIBLE_DEVICES
+echo its home is $HOME; touch ~/gone ~/home/kept-$OUTRIGGER_NODE_RANK`;
     const id = await pair.launch(JSON.stringify({ num_nodes: 2, resources, run }));
     const { code, text } = await pair.follow(id);
     assert.equal(code, 0, text);
     assert.match(text, /rank 0 of ana has 0,1$/m);
     assert.match(text, /rank 1 of ana has 0,1$/m);
+    const homes = text.match(/(?<=its home is )\/tmp\/outrigger-4001-\d+-[01]$/gm);
+    assert.equal(new Set(homes).size, 2, text);
     assert.equal(await jobs(), "ana 2 RUNNING");
   });
 
@@ -86,6 +89,7 @@ test("clusters on a Slurm behind a login node, as a user without rights", {
     await pair.down();
     await until(async () => (await slurm.run("squeue", "--noheader")) === "" || undefined);
     assert.equal(await host.run("ls /home/ana/.outrigger/slurm; ls /tmp"), "");
+    assert.equal(await host.run("ls /home/ana"), "kept-0\nkept-1");
   });
 
   await t.test("a submission that outlives control is not made again", async () => {
