@@ -1,13 +1,12 @@
 import { createHash } from "node:crypto";
 import type { Duplex } from "node:stream";
-import { setTimeout as sleep } from "node:timers/promises";
 import type { Client } from "ssh2";
 import { AppError } from "../../../common/errors.ts";
 import { openTurns } from "../../../common/turns.ts";
 import { dial, logIn } from "./connection.ts";
 import type { KnownHosts } from "./host-keys.ts";
 import { machineOf, nameOf, type SshTarget } from "./target.ts";
-import { codes, isTurnedAway, sshTrouble, within } from "./trouble.ts";
+import { codes, isTurnedAway, persist, sshTrouble, within } from "./trouble.ts";
 
 /** Begins a channel on a connection; the callback has it, or why there is none. */
 export type Opening<Channel extends Duplex> = (
@@ -35,9 +34,6 @@ const idleMs = 60_000;
 const channelMs = 5_000;
 /** More at once would starve one another of the processor, and servers turn many at once away. */
 const loginsAtOnce = 64;
-/** Five attempts within three seconds or so. */
-const firstPauseMs = 100;
-const longestPauseMs = 800;
 
 interface Link {
   readonly client: Promise<Client>;
@@ -56,16 +52,7 @@ export function openSshConnections(knownHosts: KnownHosts): SshConnections {
   const inTurn = openTurns(loginsAtOnce);
 
   /** A busy server drops connections before they begin; those are tried again, not all at once. */
-  async function connect(target: SshTarget): Promise<Client> {
-    for (let pauseMs = firstPauseMs; ; pauseMs *= 2) {
-      try {
-        return await connectOnce(target);
-      } catch (error) {
-        if (!isTurnedAway(error) || pauseMs > longestPauseMs) throw error;
-        await sleep(pauseMs * (0.5 + Math.random()));
-      }
-    }
-  }
+  const connect = (target: SshTarget) => persist(isTurnedAway, () => connectOnce(target));
 
   async function connectOnce(target: SshTarget): Promise<Client> {
     const { address, port, jump } = target;

@@ -5,7 +5,7 @@ import { AppError, fail } from "../../../common/errors.ts";
 import type { SshConnections } from "./connections.ts";
 import { scriptCommand } from "./shell.ts";
 import { nameOf, type SshTarget } from "./target.ts";
-import { within } from "./trouble.ts";
+import { isFullOfSessions, persist, within } from "./trouble.ts";
 
 /** A script to be run on a machine. */
 export interface RemoteScript {
@@ -74,15 +74,17 @@ async function begin(
   const command = scriptCommand(shell, text, args) + (input === undefined ? " < /dev/null" : "");
   // Its end may come together with the answer that it was begun.
   let ran = Promise.withResolvers<Ran>().promise;
-  const channel = await ssh.channel<ClientChannel>(
-    target,
-    (client, done) =>
-      client.exec(command, (error, begun) => {
-        if (error === undefined) ran = readRan(begun, target, script);
-        done(error, begun);
-      }),
-    signal,
-  );
+  const open = () =>
+    ssh.channel<ClientChannel>(
+      target,
+      (client, done) =>
+        client.exec(command, (error, begun) => {
+          if (error === undefined) ran = readRan(begun, target, script);
+          done(error, begun);
+        }),
+      signal,
+    );
+  const channel = await persist(isFullOfSessions, open);
   return { channel, ran };
 }
 

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import { AppError, type ErrorType, errorCodeOf, messageOf } from "../../../common/errors.ts";
 import { nameOf, type SshTarget } from "./target.ts";
 
@@ -74,6 +75,29 @@ export function sshTrouble(target: SshTarget, error: unknown): AppError {
 export const isTurnedAway = (error: unknown): boolean =>
   error instanceof AppError &&
   ["ECONNRESET", codes.turnedAway as string].includes(errorCodeOf(error.cause) ?? "");
+
+/** Whether a server begins no more sessions on a connection now: it frees those that have ended a little later. */
+export const isFullOfSessions = (error: unknown): boolean =>
+  error instanceof AppError &&
+  /^\(SSH\) Channel open failure: open failed$/.test(messageOf(error.cause));
+
+const firstPauseMs = 100;
+const longestPauseMs = 800;
+
+/** Tries what may fail for a moment: five times within three seconds or so, not at the same times as others. */
+export async function persist<Result>(
+  isPassing: (error: unknown) => boolean,
+  attempt: () => Promise<Result>,
+): Promise<Result> {
+  for (let pauseMs = firstPauseMs; ; pauseMs *= 2) {
+    try {
+      return await attempt();
+    } catch (error) {
+      if (!isPassing(error) || pauseMs > longestPauseMs) throw error;
+      await sleep(pauseMs * (0.5 + Math.random()));
+    }
+  }
+}
 
 const other: Trouble = { type: "CloudError", says: (_, why) => `the connection failed: ${why}` };
 

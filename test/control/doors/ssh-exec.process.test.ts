@@ -42,3 +42,17 @@ test("the input of a script that cannot be begun is closed", { skip }, async (t)
 
   assert.ok(input.destroyed);
 });
+
+test("scripts wait until a server lets them begin that have more sessions than it allows", {
+  skip,
+}, async (t) => {
+  const { host, ssh } = await start(t);
+  const script = { what: "counting", text: "sleep 0.2; echo done", timeoutMs: 30_000 };
+
+  // One connection has at most ten. Source: sshd_config(5), MaxSessions.
+  const said = await Promise.all(
+    Array.from({ length: 14 }, () => runOn(ssh, host.target(), script)),
+  );
+
+  assert.deepEqual(new Set(said), new Set(["done\n"]));
+});
