@@ -141,6 +141,16 @@ else
   mount -t cgroup2 cgroup /sys/fs/cgroup
 fi`;
 
+/** The archive of a root that has nothing but a busybox without libraries, as an image of Alpine has no glibc and no bash. */
+export function makeStaticRoot(folder: string): string {
+  makeRoot(folder);
+  const archive = join(folder, "static.tar");
+  const words = ["./bin", "./etc/passwd", "./tmp", "./proc", "./sys", "./dev", "./root"];
+  const taken = ["-C", join(folder, "rootfs"), "--exclude=bash", "--exclude=.bashrc"];
+  execFileSync("tar", [...taken, "-cf", archive, ...words]);
+  return archive;
+}
+
 /** The archive of a root of 4 MB that has busybox, bash and what its user's shells read, and more programs by their paths. */
 export function makeRoot(folder: string, programs: Readonly<Record<string, string>> = {}): string {
   const root = join(folder, "rootfs");

@@ -7,7 +7,7 @@ import { after, describe, test } from "node:test";
 import { findBearers, isAlive } from "../../../common/process-tree.ts";
 import { removeContainer, startAgent, type TestAgent, until } from "../../helpers/agent.ts";
 import { condaRun, condaSays, installConda } from "../../helpers/conda.ts";
-import { startEngine, whyNoEngine } from "../../helpers/engines.ts";
+import { makeStaticRoot, startEngine, whyNoEngine } from "../../helpers/engines.ts";
 import { startRegistry, whyNoRegistry } from "../../helpers/registry.ts";
 
 const clusterId = "c0ffee";
@@ -203,6 +203,23 @@ function inContainersOf({ engine, agent }: Awaited<ReturnType<typeof startNode>>
     const more = { runOptions: ["--cgroups=disabled"] };
     const refused = await put(agent, engine.image, more);
     assert.match(JSON.stringify(refused), /NotSupportedError.*install crun/);
+  });
+
+  test("an image without glibc and bash runs jobs in its sh", async (t) => {
+    const folder = mkdtempSync(join(tmpdir(), "static-"));
+    t.after(() => rmSync(folder, { recursive: true }));
+    await engine.run("import", makeStaticRoot(folder), "lab/static:1");
+    assert.match(JSON.stringify(await put(agent, "lab/static:1")), /"done"/);
+    const { id } = await agent.submit(
+      'echo "$0 $WHO"; ls /lib* /bin/bash; cat /proc/1/comm; exit 3',
+      {
+        setup: "echo me > ~/who",
+        env: { WHO: "it's me" },
+      },
+    );
+    assert.equal((await agent.untilJob(id)).exitCode, 3);
+    assert.match(await agent.log(id), /run\.sh it's me\n(ls: .*\n)+sh\n$/);
+    await put(agent, engine.image);
   });
 
   test("a private image is pulled with the login of the task alone", {
