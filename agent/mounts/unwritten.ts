@@ -2,6 +2,7 @@ import { readdir, readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { count } from "../../common/count.ts";
+import { errorCodeOf } from "../../common/errors.ts";
 import { bytesText } from "../../contract/sizes.ts";
 import type { Agent } from "../context.ts";
 import { cacheOf } from "./mount.ts";
@@ -18,6 +19,9 @@ export interface Unwritten {
 
 const pollMs = 200;
 const namedAtMost = 5;
+/** How often a note is read that is being written, and how long after each. */
+const noteReads = 10;
+const noteMs = 20;
 
 /** What came of a wait for files to be written; undefined where there was nothing to wait for. */
 export interface WriteBack {
@@ -106,11 +110,29 @@ const versionOf = (path: string): Promise<string> =>
     () => "",
   );
 
-/** A note that is being written, or was removed, tells of a change that is seen at the next look. */
-async function readNote(path: string): Promise<{ Dirty: boolean; Size: number }> {
+interface Note {
+  readonly Dirty: boolean;
+  readonly Size: number;
+}
+
+/** rclone empties a note to write it anew: it is read again then, and one that stays so may be of a file that is not written. */
+async function readNote(path: string): Promise<Note> {
+  for (let left = noteReads; left > 0; left -= 1) {
+    const text = await readFile(path, "utf8").catch((error) =>
+      errorCodeOf(error) === "ENOENT" ? undefined : "",
+    );
+    if (text === undefined) return { Dirty: false, Size: 0 };
+    const note = parsed(text);
+    if (note !== undefined) return note;
+    await sleep(noteMs);
+  }
+  return { Dirty: true, Size: 0 };
+}
+
+function parsed(text: string): Note | undefined {
   try {
-    return JSON.parse(await readFile(path, "utf8"));
+    return JSON.parse(text);
   } catch {
-    return { Dirty: false, Size: 0 };
+    return undefined;
   }
 }

@@ -7,7 +7,7 @@ import { type MountRow, saveMount } from "../../../agent/mounts/store.ts";
 import { untilWrittenBack } from "../../../agent/mounts/unwritten.ts";
 import { aWorld } from "../world.ts";
 
-test("a file that keeps changing is waited for, unless others write", async (t) => {
+test("a file that keeps changing is waited for, unless others write, and so is one without a note", async (t) => {
   const { world, home } = aWorld(t);
   const root = join(home, "set");
   const order = { name: "s3://data", bucket: "data" };
@@ -42,4 +42,9 @@ test("a file that keeps changing is waited for, unless others write", async (t) 
     areOthersWriting: () => true,
   });
   assert.equal(still?.left.length, 1);
+
+  // As rclone leaves it for a moment before it writes.
+  writeFileSync(note, "");
+  const unread = await untilWrittenBack(world, AbortSignal.timeout(100));
+  assert.equal(unread?.left.length, 1);
 });
