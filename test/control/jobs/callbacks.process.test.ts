@@ -53,6 +53,42 @@ test("a callback runs for each change of its job, in order", async (t) => {
   await bed.until(1, ({ calledBack }) => calledBack === null);
 });
 
+test("a callback that takes too long is ended, and told as an event", async (t) => {
+  const { timeout } = AbortSignal;
+  const shorter = (ms: number) => timeout.call(AbortSignal, ms === 60_000 ? 300 : ms);
+  t.mock.method(AbortSignal, "timeout", shorter);
+  const bed = await jobBed(t);
+  await bed.launch(withCallback('[ "$JOB_STATUS" != STARTED ] || exec sleep 1000'));
+  await runAndSucceed(bed);
+  await bed.until(1, ({ calledBack }) => calledBack === null);
+
+  const told = (await bed.remarks(1)).filter((reason) => /event_callback/.test(reason));
+  assert.deepEqual(told, ["event_callback for STARTED took longer than its 60 s and was ended"]);
+});
+
+test("callbacks of a pipeline run one after the other, in its order", async (t) => {
+  const file = join(aFolder(t), "told");
+  const bed = await jobBed(t);
+  const event_callback = `echo "begin $TASK_ID $JOB_STATUS" >> ${file}; sleep 0.05; echo end >> ${file}`;
+  const tasks = ["prep", "train"].map((name) => ({ name, run: name, event_callback }));
+  await bed.launch([{ name: "pipe" }, ...tasks].map((one) => JSON.stringify(one)).join("\n---\n"));
+  for (const number of [0, 1]) {
+    await bed.untilTask([1, number], "RUNNING");
+    (await bed.agent([1, number])).end(1, "SUCCEEDED");
+  }
+  await bed.until([1, 1], ({ calledBack }) => calledBack === null);
+
+  const changes = ["STARTING", "STARTED", "SUCCEEDED"];
+  const told = [
+    ...[0, 1].map((number) => `${number} SUBMITTED`),
+    ...[0, 1].flatMap((number) => changes.map((status) => `${number} ${status}`)),
+  ];
+  assert.deepEqual(
+    await linesOf(file, 2 * told.length),
+    told.flatMap((one) => [`begin ${one}`, "end"]),
+  );
+});
+
 test("a callback that hangs holds nothing up, and hears of the rest later", async (t) => {
   const folder = aFolder(t);
   const [file, gate] = [join(folder, "told"), join(folder, "gate")];
