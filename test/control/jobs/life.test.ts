@@ -4,6 +4,8 @@ import { test } from "node:test";
 import { clusterOperations as clusters } from "../../../contract/operations/clusters.ts";
 import { jobOperations as rows } from "../../../contract/operations/jobs.ts";
 import { attemptLogOf, controllerLogOf } from "../../../control/jobs/folders.ts";
+import { managedJobs } from "../../../control/jobs/reconcile.ts";
+import { until } from "../../helpers/agent.ts";
 import { jobBed, train, withJob } from "./bed.ts";
 
 test("a managed job runs on a cluster of its own, which goes when it has ended", async (t) => {
@@ -27,6 +29,18 @@ test("a managed job runs on a cluster of its own, which goes when it has ended",
   assert.match(submission.env["SKYPILOT_TASK_ID"] ?? "", /^sky-managed-[\d-]{26}_train_1-0$/);
   assert.equal(submission.env["OUTRIGGER_MANAGED_JOB_ID"], "1");
   assert.equal(submission.env["OUTRIGGER_RECOVERY_COUNT"], "0");
+});
+
+test("no round looks at a job that runs, while events of its cluster are heard", async (t) => {
+  const bed = await withJob(t);
+  const { ctx } = bed.world;
+  const { id, clusterId } = await bed.task(1);
+  await until(() => ctx.watches.has(clusterId ?? "") || undefined);
+  assert.deepEqual(await managedJobs.due(ctx), []);
+
+  ctx.watches.forget(clusterId ?? "");
+
+  assert.deepEqual(await managedJobs.due(ctx), [id]);
 });
 
 test("what a managed job printed is kept when its cluster is gone, and so is what was decided", async (t) => {
