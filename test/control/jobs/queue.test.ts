@@ -3,6 +3,7 @@ import { test } from "node:test";
 import type { GivenInputOf } from "../../../common/operation.ts";
 import { jobOperations as rows } from "../../../contract/operations/jobs.ts";
 import { ManagedJobRecord } from "../../../contract/records/jobs.ts";
+import { sortNames } from "../../../control/jobs/queue-filter.ts";
 import { type JobBed, jobBed, withJob } from "./bed.ts";
 
 type Given = GivenInputOf<typeof rows.queueV2>;
@@ -51,6 +52,58 @@ test("managed jobs are listed page by page, filtered, sorted and counted", async
   assert.deepEqual(await idsOf({ pool_match: "warm" }), []);
   assert.deepEqual(await idsOf({ infra_match: "fake", user_match: "local" }), [5, 4, 3, 2, 1]);
   assert.deepEqual(await idsOf({ submitted_before: 1 }), []);
+});
+
+/** Three jobs that are over; by all but its number, the second is the first one and the first the last. */
+async function withThree(t: Parameters<typeof jobBed>[0]): Promise<JobBed> {
+  const bed = await jobBed(t);
+  const { ctx, provider } = bed.world;
+  provider.offer = undefined;
+  for (const [at, place] of [3, 1, 2].entries()) {
+    const id = await bed.launch(`name: ${"xabc"[place]}\nrun: x`);
+    await bed.until(id, ({ waitsFor }) => waitsFor !== null);
+    const job = {
+      submitted_at: place * 1_000,
+      user_name: `u${place}`,
+      workspace: `space-${place}`,
+    };
+    const pool = place === 2 ? "warm" : null;
+    const status = (["CANCELLED", "FAILED", "SUCCEEDED"] as const)[place - 1];
+    const times = { started_at: place, ended_at: place, ran_ms: place, settled_at: at + 1 };
+    const task = { status: status ?? "FAILED", infra: `cloud-${place}`, recoveries: place };
+    await ctx.batch(async (tx) => {
+      await tx
+        .updateTable("managed_jobs")
+        .set({ ...job, pool })
+        .where("id", "=", id)
+        .execute();
+      const change = { ...task, ...times };
+      await tx.updateTable("job_tasks").set(change).where("job_id", "=", id).execute();
+    });
+  }
+  return bed;
+}
+
+test("managed jobs are sorted by each key, and found by each filter", async (t) => {
+  const bed = await withThree(t);
+  const idsOf = async (input: Given) => (await listed(bed, { name_match: "", ...input })).ids;
+
+  for (const sort_by of sortNames) {
+    const up = sort_by === "job_id" ? [1, 2, 3] : [2, 3, 1];
+    assert.deepEqual(await idsOf({ sort_by, sort_order: "asc" }), up, sort_by);
+    assert.deepEqual(await idsOf({ sort_by, sort_order: "desc" }), up.toReversed(), sort_by);
+  }
+  for (const [input, ids] of [
+    [{ workspace_match: "SPACE-1" }, [2]],
+    [{ workspace_match: "space" }, [3, 2, 1]],
+    [{ submitted_after: 2 }, [3, 1]],
+    [{ submitted_after: 2, submitted_before: 2 }, [3]],
+    [{ pool_match: "arm" }, [3]],
+    [{ pool_match: "cold" }, []],
+    [{ infra_match: "cloud-3" }, [1]],
+    [{ user_match: "u1", infra_match: "cloud-3" }, []],
+  ] as const)
+    assert.deepEqual(await idsOf(input), ids, JSON.stringify(input));
 });
 
 for (const [what, input] of Object.entries({
