@@ -14,8 +14,13 @@ import { startControl, type TestControl } from "../helpers/programs.ts";
 import { assertNothingIsLeft } from "./service.ts";
 
 const seed = Number(process.env["STORM_SEED"] ?? randomInt(2 ** 31));
-const submitted = Number(process.env["STORM_JOBS"] ?? 8);
+/** So many jobs are there at a time. */
+const jobsAtOnce = Number(process.env["STORM_JOBS"] ?? 8);
 const seconds = Number(process.env["STORM_SECONDS"] ?? 12);
+
+/** At least so many faults of each kind are tried, and so many of them happen. */
+const triesAtLeast = 5;
+const faultsAtLeast = 2;
 
 type Status = ManagedJobRecord["status"];
 
@@ -75,14 +80,19 @@ test(title, { timeout: 900_000 }, async (t) => {
   mkdirSync(ledger);
   const pool = JSON.stringify({ name: "warm", pool: { workers: 2 }, setup: "true" });
   await client.callAndGet(pools.apply, { pool_name: "warm", task: pool, mode: "rolling" });
-  const names = Object.keys(kinds);
-  const of = Array.from({ length: submitted }, (_, at) => names[at % names.length] ?? "");
+  const all = Object.values(kinds);
   const jobs = new Map<number, Kind>();
-  for (const name of of)
-    jobs.set(await submit(control, kinds[name] as Kind, ledger), kinds[name] as Kind);
+  const submitNext = async () => {
+    const kind = all[jobs.size % all.length] as Kind;
+    jobs.set(await submit(control, kind, ledger), kind);
+  };
 
-  await storm(control);
+  const faults = await storm(control, submitNext);
   const found = await untilOver(control);
+
+  for (const [what, count] of Object.entries(faults))
+    assert.ok(count >= faultsAtLeast, `${what}: ${count}`);
+  assert.ok(found.some(({ recovery_count: recoveries }) => (recoveries ?? 0) > 0));
 
   assert.deepEqual(
     readdirSync(ledger).filter((name) => name.startsWith("double")),
@@ -97,7 +107,7 @@ test(title, { timeout: 900_000 }, async (t) => {
     );
     for (const task of tasks) assertBegun(ledger, task);
   }
-  await assertCounted(control, found);
+  await assertCounted(control, found, jobs.size);
   await client.callAndGet(pools.down, { pool_names: ["warm"] });
   const isGone = async () =>
     (await client.callAndGet(pools.status, { pool_names: null }))[0] === undefined;
@@ -128,8 +138,17 @@ rm "$live"
 exit ${exit}
 `;
 
-/** Machines go with and without a notice, and control is killed, in an order that the seed decides. */
-async function storm(control: TestControl): Promise<void> {
+type Fault = "notice" | "lose" | "kill";
+
+/**
+ * Machines go with and without a notice, and control is killed, in an order that the seed decides; jobs that have ended
+ * are followed by other ones. How often each fault happened.
+ */
+async function storm(
+  control: TestControl,
+  submitNext: () => Promise<void>,
+): Promise<Record<Fault, number>> {
+  const tried: Record<Fault, (() => Promise<boolean>)[]> = { notice: [], lose: [], kill: [] };
   const end = performance.now() + seconds * 1_000;
   const actions = fc.sample(
     fc.record({
@@ -144,24 +163,48 @@ async function storm(control: TestControl): Promise<void> {
     { seed, numRuns: 1_000 },
   );
   for (const { what, afterMs, which } of actions) {
-    if (performance.now() > end) return;
+    const areEnough = Object.values(tried).every(({ length }) => length >= triesAtLeast);
+    if (areEnough && performance.now() > end) break;
+    const { jobs } = await control.client.callAndGet(rows.queueV2, { skip_finished: true });
+    for (let open = new Set(jobs.map(({ job_id }) => job_id)).size; open < jobsAtOnce; open += 1)
+      await submitNext();
     await sleep(afterMs);
     if (what === "kill") {
       await control.end("SIGKILL");
       await control.start();
-    } else await takeAway(control, what === "lose", which);
+      tried.kill.push(async () => true);
+    } else tried[what].push(...(await takeAway(control, what === "lose", which)));
   }
+  const happened = async (what: Fault) =>
+    (await Promise.all(tried[what].map((hasHappened) => hasHappened()))).filter(Boolean).length;
+  return {
+    notice: await happened("notice"),
+    lose: await happened("lose"),
+    kill: await happened("kill"),
+  };
 }
 
-async function takeAway({ client }: TestControl, lose: boolean, which: number): Promise<void> {
+/** Takes the machines of a job that runs, if one does; what is answered says whether that has happened. */
+async function takeAway({ client }: TestControl, lose: boolean, which: number) {
   const { jobs } = await client.callAndGet(rows.queueV2, { skip_finished: true });
   const running = jobs.flatMap(({ status, current_cluster_name: name }) =>
     status === "RUNNING" && name !== null ? name : [],
   );
   const cluster_name = running[which % running.length];
-  if (cluster_name === undefined) return;
-  // It may have ended meanwhile.
-  await client.call(clusters.preempt, { cluster_name, lose, notice_seconds: 1 }).catch(() => {});
+  if (cluster_name === undefined) return [];
+  const id = await client.call(clusters.preempt, { cluster_name, lose, notice_seconds: 1 });
+  const isGone = ({ type }: { readonly type?: string }) =>
+    type === "ClusterDoesNotExist" || type === "ClusterNotUpError";
+  const hasHappened = () =>
+    client.get(id).then(
+      () => true,
+      (error) => {
+        // It may have ended meanwhile.
+        if (isGone(error)) return false;
+        throw error;
+      },
+    );
+  return [hasHappened];
 }
 
 const untilOver = ({ client }: TestControl): Promise<readonly ManagedJobRecord[]> =>
@@ -186,6 +229,7 @@ function assertBegun(
 async function assertCounted(
   { client }: TestControl,
   found: readonly ManagedJobRecord[],
+  submitted: number,
 ): Promise<void> {
   const { status_counts, total } = await client.callAndGet(rows.queueV2, { page: 1, limit: 1 });
   const counted = Map.groupBy(found, ({ status }) => status);
