@@ -24,6 +24,36 @@ test("a node of Slurm tells what it has and what is free, and nothing is free on
   );
 });
 
+test("what Slurm 23.11 and 24.11 print of a node is read as well", () => {
+  const lineOf = (version: string, state: string, more: string) =>
+    "NodeName=g1 Arch=x86_64 CoresPerSocket=32  CPUAlloc=12 CPUEfctv=62 CPUTot=64 CPULoad=1.50 AvailableFeatures=fast " +
+    "ActiveFeatures=fast Gres=gpu:a100:4(S:0-1) GresDrain=N/A GresUsed=gpu:a100:3(IDX:0-2) NodeAddr=g1.example " +
+    `NodeHostName=g1 Version=${version} OS=Linux 5.14.0 #1 SMP PREEMPT_DYNAMIC Wed Apr 16 16:38:39 UTC 2025  ` +
+    "RealMemory=512000 AllocMem=128000 FreeMem=1000 Sockets=2 Boards=1 CoreSpecCount=1 CPUSpecList=31,63 " +
+    `State=${state} ThreadsPerCore=1 TmpDisk=0 Weight=1 Owner=N/A MCS_label=N/A NextState=IDLE Partitions=gpu,long  ` +
+    "BootTime=2025-05-15T13:30:56 SlurmdStartTime=2025-07-30T13:57:36 LastBusyTime=2025-09-22T16:10:19 " +
+    "ResumeAfterTime=None CfgTRES=cpu=62,mem=500G,gres/gpu=4,gres/gpu:a100=4 AllocTRES=cpu=12,mem=125G " +
+    `${more} Comment=State=DOWN Extra=Gres=gpu:h100:8\n`;
+  const power = "CapWatts=n/a CurrentWatts=0 AveWatts=0 ExtSensorsJoules=n/a ExtSensorsTemp=n/a";
+  const nodes = readMachines(
+    lineOf("23.11.7", "MIXED+PLANNED", power) +
+      lineOf("24.11.4", "MIXED+DYNAMIC_NORM", "CurrentWatts=240 AveWatts=180") +
+      lineOf("24.11.4", "MIXED+DYNAMIC_NORM+NOT_RESPONDING", "CurrentWatts=0 AveWatts=0"),
+  );
+
+  assert.deepEqual(
+    nodes.map((node) => [
+      ...[node.accelerator_type, node.total.accelerator_count, node.free.accelerators_available],
+      ...[node.cpu_count, node.memory_free_gb, node.ip_address, node.queue?.partitions.join(",")],
+    ]),
+    [
+      ["a100", 4, 1, 64, 375, "g1.example", "gpu,long"],
+      ["a100", 4, 1, 64, 375, "g1.example", "gpu,long"],
+      ["a100", 4, 0, 64, 0, "g1.example", "gpu,long"],
+    ],
+  );
+});
+
 test("GPUs are offered where they are asked for, by name or by memory, and listed where nothing is", () => {
   const { kinds } = readNodes("low*|up|infinite|2|8|64000|gpu:h100:4\n--\n");
   const gpusOf = (need: object) =>
