@@ -33,14 +33,15 @@ export function readNodes(text: string): Nodes {
   return {
     kinds: rows(kinds)
       .filter(([, availability]) => availability === "up")
-      .map(readKind)
+      .flatMap(readKinds)
       .sort((a, b) => Number(b.isDefault) - Number(a.isDefault)),
     addresses: new Map(rows(addresses).map(([name = "", address = name]) => [name, address])),
     hasPodman: podman.trim() !== "",
   };
 }
 
-function readKind([
+/** Nodes with GPUs of several types are of several kinds. */
+function readKinds([
   partition = "",
   ,
   limit = "",
@@ -49,26 +50,26 @@ function readKind([
   memory,
   gres = "",
   jobSize = "",
-]: string[]): NodeKind {
-  return {
+]: string[]): NodeKind[] {
+  return gpusOf(gres).map((gpus) => ({
     partition: partition.replace(/\*$/, ""),
     isDefault: partition.endsWith("*"),
     ...{ limit, jobSize },
     count: Number(count),
     cpus: Number.parseInt(cpus ?? "", 10),
     memoryMb: Number.parseInt(memory ?? "", 10),
-    gpus: gpusOf(gres),
-  };
+    gpus,
+  }));
 }
 
 /** The name of accelerators whose type Slurm does not know. */
 export const unnamed = "GPU";
 
-/** The GPUs among generic resources, `gpu:h100:4(S:0-1)`; null where there are none. */
-export function gpusOf(gres: string): NodeKind["gpus"] {
-  const [, name = unnamed, count] =
-    /(?:^|,)gpu(?::([^:,(]*[^\d:,(][^:,(]*))?:(\d+)/.exec(gres) ?? [];
-  return count === undefined ? null : { name, count: Number(count) };
+/** The GPUs among generic resources by type, `gpu:h100:4(S:0-1),gpu:a100:2`; one null where there are none. */
+export function gpusOf(gres: string): NodeKind["gpus"][] {
+  const found = gres.matchAll(/(?:^|,)gpu(?::([^:,(]*[^\d:,(][^:,(]*))?:(\d+)/g);
+  const gpus = [...found].map(([, name = unnamed, count]) => ({ name, count: Number(count) }));
+  return gpus.length === 0 ? [null] : gpus;
 }
 
 /** A time limit in seconds; null is without an end. Source: sbatch(1), `--time`. */

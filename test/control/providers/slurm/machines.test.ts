@@ -54,6 +54,25 @@ test("what Slurm 23.11 and 24.11 print of a node is read as well", () => {
   );
 });
 
+test("GPUs of several types of one node are offered and counted each by themselves", () => {
+  const gres = "gpu:a100:4(S:0),gpu:h100:2(S:1),shard:8";
+  const { kinds } = readNodes(`low*|up|infinite|2|8|64000|${gres}\n--\n`);
+  const types = offersOf("local", kinds, { nodes: 1, anyAccelerators: true });
+  assert.deepEqual(
+    types.flatMap(({ accelerators }) =>
+      accelerators ? [`${accelerators.name}:${accelerators.count}`] : [],
+    ),
+    ["a100:1", "a100:2", "a100:4", "h100:1", "h100:2"],
+  );
+
+  const used = "gpu:a100:3(IDX:0-2),gpu:h100:0(IDX:N/A),shard:0";
+  const [a100, h100] = readMachines(`NodeName=n1 Gres=${gres} GresUsed=${used} State=MIXED\n`);
+  assert.deepEqual([a100?.accelerator_type, a100?.free.accelerators_available], ["a100", 1]);
+  assert.deepEqual([h100?.accelerator_type, h100?.free.accelerators_available], ["h100", 2]);
+  const [untold] = readMachines("NodeName=n1 Gres=gpu:a100:4 GresUsed=gpu:3 State=MIXED\n");
+  assert.equal(untold?.free.accelerators_available, 1);
+});
+
 test("GPUs are offered where they are asked for, by name or by memory, and listed where nothing is", () => {
   const { kinds } = readNodes("low*|up|infinite|2|8|64000|gpu:h100:4\n--\n");
   const gpusOf = (need: object) =>
